@@ -117,7 +117,8 @@ function defaultTargets(kind: TrainingRun['lora.kind'], model: Model): readonly 
 
 /**
  * Whether PEFT stops because nothing names the modules to adapt: `Please specify target_modules in peft_config` where the
- * run names none and PEFT lists none for the model type (peft 0.21, `tuners_utils.py`, `_prepare_adapter_config`).
+ * run names none and PEFT lists none for the model type (peft 0.21, `tuners_utils.py`, `_prepare_adapter_config`). Parameters
+ * that are named do instead (`lora/model.py`).
  */
 export function lacksTargets(values: RunValues, model: Model): boolean {
   const kind = values['lora.kind'] ?? 'lora';
@@ -125,6 +126,7 @@ export function lacksTargets(values: RunValues, model: Model): boolean {
     values['method.kind'] === 'lora' &&
     NEED_TARGETS.has(kind) &&
     (values['lora.targets'] ?? []).length === 0 &&
+    (values['lora.targetParameters'] ?? []).length === 0 &&
     values['lora.targetPattern'] === undefined &&
     defaultTargets(kind, model).length === 0
   );

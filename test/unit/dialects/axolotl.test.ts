@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Versions } from '../../../server/src/run/versions';
 import { assertSays, complaints, factOf, problemsOf, read, refused, said } from './reading';
 
 const axolotl = (text: string, known = {}) => read('axolotl', 'file:///run/config.yml', text, known);
@@ -338,6 +339,63 @@ describe('Axolotl', () => {
       const text = small(more);
       assert.deepEqual(complaints(axolotl(text), text, 'error'), [`${code}: ${at}`]);
     });
+
+  /** By the wheels on PyPI: releases that refuse, and the nearest ones that do not. */
+  const SINCE: readonly [code: string, more: string, refuses: string[], takes: string[]][] = [
+    [
+      'efficient-loading-4bit',
+      'adapter: qlora\nload_in_4bit: true\nfsdp_version: 2\nfsdp_config: {cpu_ram_efficient_loading: true}',
+      ['0.19.0', '0.21.0'],
+      ['0.18.0', '0.12.2'],
+    ],
+    [
+      'optimizer-fsdp2',
+      'optimizer: adamw_bnb_8bit\nfsdp_version: 2\nfsdp_config: {offload_params: false}',
+      ['0.12.2', '0.21.0'],
+      ['0.11.0'],
+    ],
+    [
+      'optimizer-fsdp-offload',
+      'optimizer: adamw_8bit\nfsdp: [full_shard]\nfsdp_config: {fsdp_offload_params: true}',
+      ['0.5.2', '0.19.0'],
+      ['0.20.0'],
+    ],
+    ['selective-without-checkpointing', 'selective_checkpointing: true', ['0.18.0'], ['0.17.0']],
+    ['two-losses', 'cut_cross_entropy: true\nchunked_cross_entropy: true', ['0.13.1'], ['0.12.2']],
+    ['kto-columns', 'rl: kto', ['0.6.0'], ['0.5.2']],
+    ['missing-steps', 'streaming: true', ['0.13.1'], ['0.12.2']],
+    ['missing-steps', 'pretraining_dataset: a/b', ['0.5.2', '0.21.0'], []],
+    ['q-galore-adapter', 'optimizer: q_galore_adamw8bit\nadapter: lora', ['0.17.0'], ['0.16.1']],
+  ];
+  it('refuses what the release at hand refuses, and is not sure of one that nobody names', () => {
+    for (const [code, more, refuses, takes] of SINCE) {
+      const at = (versions: Versions) => {
+        const reading = read('axolotl', 'file:///run/config.yml', small(more), {}, versions);
+        return reading.problems.filter((problem) => problem.code === code);
+      };
+      const locked = (version: string) => at({ axolotl: { version, source: 'locked' } });
+      for (const version of refuses) {
+        assert.deepEqual(
+          locked(version).map(({ severity }) => severity),
+          ['error'],
+          `${code} ${version}`,
+        );
+      }
+      for (const version of takes) assert.deepEqual(locked(version), [], `${code} ${version}`);
+      if (takes.length === 0) continue;
+      const [unsure] = at({});
+      assert.equal(unsure?.severity, 'warning', code);
+      assert.match(unsure?.message ?? '', /Axolotl 0\.19.* is assumed: no file names the version\.$/);
+    }
+  });
+
+  it('adapts parameters alone where it names no modules', () => {
+    const experts = 'adapter: lora\nlora_target_parameters: [mlp.experts.down_proj]';
+    const reading = axolotl(small(experts));
+    assert.deepEqual(factOf(reading, 'lora.targets')?.value, ['mlp.experts.down_proj']);
+    const beside = axolotl(small(`${experts}\nlora_target_modules: [q_proj]`));
+    assert.deepEqual(factOf(beside, 'lora.targets')?.value, ['q_proj']);
+  });
 
   it('refuses a whole batch alone', () => {
     const text = 'base_model: a/b\ndatasets: []\nadapter: lora\nbatch_size: 8\n';

@@ -152,6 +152,22 @@ Trainer(model, TrainingArguments("out")).train()
     }
   });
 
+  it('asks for no modules where parameters have the adapter, and counts those alone', async () => {
+    const recipe = (model: string, more: string) =>
+      `# oomlint: gpu=H100 gpus=8\nbase_model: ${model}\ndatasets: []\nadapter: lora\nlora_r: 16\nsequence_len: 2048\nmicro_batch_size: 1\nlora_target_parameters:\n  - mlp.experts.down_proj\n${more}`;
+    const trained = async (model: string, more = '') => {
+      const analysis = await must(world({ 'moe.yaml': recipe(model, more) }).analyze('moe.yaml'));
+      assert.equal(problem(analysis, 'no-lora-targets'), undefined);
+      return analysis.estimate?.model.trainableParameters ?? 0;
+    };
+    // One adapter of rank 16 for each of 48 layers' 128 stacked experts of 768 x 2048.
+    const alone = await trained('Qwen/Qwen3-30B-A3B');
+    assert.equal(alone, 48 * 128 * 16 * (768 + 2048));
+    assert.ok((await trained('Qwen/Qwen3-30B-A3B', 'lora_target_modules: [q_proj]\n')) > alone);
+    // PEFT lists no modules of this type.
+    assert.ok((await trained('MiniMaxAI/MiniMax-M2')) > 1e6);
+  });
+
   it('takes the length of a sample from a model that fixes it', async () => {
     const lengths = { 'google/vit-base-patch16-224': 197, 'openai/whisper-small': 448 };
     for (const [model, tokens] of Object.entries(lengths)) {

@@ -20,7 +20,10 @@ interface Checked {
   readonly on: (key: string) => boolean;
   /** Stated, and not as false. */
   readonly given: (key: string) => boolean;
-  /** Reports a key whose combination Axolotl refuses; `file` of its schemas states it. */
+  /**
+   * Reports a key whose combination Axolotl refuses; `file` of its schemas states it. `releases`: those from 0.5 to 0.21 that
+   * do, by the wheels on PyPI; all of them where it is left out.
+   */
   readonly refuse: (
     broken: boolean,
     key: string,
@@ -107,6 +110,7 @@ function checkAdapter({ on, section, adapter, quantized, refuse }: Checked): voi
     'quantized-experts',
     say('`quantize_moe_experts` needs an adapter over weights in 8 or 4 bits.'),
     'config.py',
+    { from: '0.15' },
   );
   refuse(
     section.has('lora_target_parameters') && (section.number('lora_dropout') ?? 0) > 0,
@@ -114,6 +118,7 @@ function checkAdapter({ on, section, adapter, quantized, refuse }: Checked): voi
     'parameters-dropout',
     say('Adapters on parameters (`lora_target_parameters`) have no dropout: set `lora_dropout: 0`.'),
     'peft.py',
+    { from: '0.15' },
   );
 }
 
@@ -142,6 +147,8 @@ function checkBatch({ on, section, refuse }: Checked): void {
     'batch_flattening',
     'packing-twice',
     say('`batch_flattening` excludes `sample_packing`.'),
+    'validation.py',
+    { from: '0.8' },
   );
 }
 
@@ -162,6 +169,8 @@ function checkSharding({ on, given, section, fsdp, second, rl, quantized, refuse
       'FSDP 2 does not work with `{0}` in preference training: use DeepSpeed or FSDP 1.',
       String(quantized),
     ),
+    'validation.py',
+    { from: '0.12' },
   );
   refuse(
     second &&
@@ -171,12 +180,16 @@ function checkSharding({ on, given, section, fsdp, second, rl, quantized, refuse
     'load_in_4bit',
     'efficient-loading-4bit',
     say('FSDP 2 cannot load 4-bit weights with `cpu_ram_efficient_loading`: set it to false.'),
+    'validation.py',
+    { from: '0.19' },
   );
   refuse(
     on('deepcompile') && !given('deepspeed'),
     'deepcompile',
     'deepcompile-without-deepspeed',
     say('`deepcompile` needs DeepSpeed.'),
+    'validation.py',
+    { from: '0.12' },
   );
 }
 
@@ -188,36 +201,48 @@ function checkOptimizer({ given, section, optimizer, fsdp, second, adapter, refu
     'optimizer',
     'optimizer-fsdp2',
     say('`{0}` does not work with FSDP 2: use `adamw_torch_8bit`.', optimizer),
+    'validation.py',
+    { from: '0.12' },
   );
   refuse(
     /8bit|8_bit/.test(optimizer) && fsdp && !second && offloads,
     'optimizer',
     'optimizer-fsdp-offload',
     say('8-bit optimizers do not work with parameters offloaded by FSDP 1.'),
+    'validation.py',
+    { until: '0.20' },
   );
   refuse(
     optimizer === 'muon' && given('deepspeed'),
     'optimizer',
     'muon-deepspeed',
     say('Muon does not work with DeepSpeed.'),
+    'validation.py',
+    { from: '0.8' },
   );
   refuse(
     optimizer === 'muon' && fsdp && !second,
     'optimizer',
     'muon-fsdp1',
     say('Muon needs FSDP 2: set `fsdp_version: 2`.'),
+    'validation.py',
+    { from: '0.8', until: '0.20' },
   );
   refuse(
     optimizer.startsWith('q_galore') && adapter !== undefined,
     'optimizer',
     'q-galore-adapter',
     say('Q-GaLore trains whole weights: remove `adapter`.'),
+    'validation.py',
+    { from: '0.17' },
   );
   refuse(
     optimizer.startsWith('q_galore') && given('deepspeed'),
     'optimizer',
     'q-galore-deepspeed',
     say('Q-GaLore does not work with DeepSpeed.'),
+    'validation.py',
+    { from: '0.17' },
   );
 }
 
@@ -228,12 +253,16 @@ function checkSavers({ given, section, refuse }: Checked): void {
     'selective_checkpointing',
     'selective-without-checkpointing',
     say('`selective_checkpointing` needs `gradient_checkpointing`.'),
+    'validation.py',
+    { from: '0.18' },
   );
   refuse(
     given('activation_offloading') && !given('gradient_checkpointing'),
     'activation_offloading',
     'offload-without-checkpointing',
     say('`activation_offloading` needs `gradient_checkpointing`.'),
+    'validation.py',
+    { from: '0.12' },
   );
   refuse(
     section.has('max_memory') && section.has('gpu_memory_limit'),
@@ -251,12 +280,16 @@ function checkKernels({ on, adapter, refuse }: Checked): void {
       key,
       'lora-kernel-8bit',
       say('`{0}` does not work with 8-bit weights.', key),
+      'validation.py',
+      { from: '0.12' },
     );
     refuse(
       on(key) && on('trust_remote_code'),
       key,
       'lora-kernel-remote-code',
       say('`{0}` does not work with `trust_remote_code`.', key),
+      'validation.py',
+      { from: '0.15' },
     );
   }
   for (const key of ['unsloth_cross_entropy_loss', 'unsloth_lora_mlp', 'unsloth_lora_qkv', 'unsloth_lora_o'])
@@ -266,7 +299,7 @@ function checkKernels({ on, adapter, refuse }: Checked): void {
       'removed-key',
       say('`{0}` was removed: use the `lora_*_kernel` keys instead.', key),
       'validation.py',
-      {},
+      { from: '0.17' },
     );
   const losses = [
     'liger_fused_linear_cross_entropy',
@@ -279,28 +312,37 @@ function checkKernels({ on, adapter, refuse }: Checked): void {
     losses[1] ?? '',
     'two-losses',
     say('Only one loss can be used: {0}.', losses.join(', ')),
+    'validation.py',
+    { from: '0.13' },
   );
 }
 
 /** What data sets need. */
 function checkData({ on, section, rl, refuse }: Checked): void {
+  const streamed = section.has('pretraining_dataset') ? undefined : { from: '0.13' };
   refuse(
     rl === 'kto' && section.flag('remove_unused_columns') !== false,
     'rl',
     'kto-columns',
     say('`rl: kto` needs `remove_unused_columns: false`.'),
+    'validation.py',
+    { from: '0.6' },
   );
   refuse(
     (section.has('pretraining_dataset') || on('streaming')) && section.integer('max_steps') === 0,
     'max_steps',
     'missing-steps',
     say('A streamed data set has no length: set `max_steps`.'),
+    'validation.py',
+    streamed,
   );
   refuse(
     (section.has('pretraining_dataset') || on('streaming')) && !section.has('max_steps'),
     section.has('pretraining_dataset') ? 'pretraining_dataset' : 'streaming',
     'missing-steps',
     say('A streamed data set has no length: set `max_steps`.'),
+    'validation.py',
+    streamed,
   );
 }
 

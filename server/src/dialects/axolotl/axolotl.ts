@@ -191,6 +191,11 @@ function readTargets(section: Section): void {
     // One text is a regular expression to PEFT, except for its word for every linear layer.
     if (text !== undefined && text !== 'all-linear') section.state('lora.targetPattern', text, named);
     else section.take('lora_target_modules');
+  } else {
+    // Without modules Axolotl hands PEFT an empty list, not its default: the parameters are all that is adapted.
+    const parameters = section.find('lora_target_parameters');
+    const alone = parameters && textsOf(parameters.node);
+    if (parameters && alone && alone.length > 0) section.state('lora.targets', alone, parameters);
   }
 }
 
