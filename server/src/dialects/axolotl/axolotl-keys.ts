@@ -132,7 +132,7 @@ const method = releasedBlock('', DOCS, RELEASED, [
   [
     'lora_target_parameters',
     'Parameters that get an adapter, such as stacked experts.',
-    { sets: 'lora.targetParameters' },
+    { sets: 'lora.targetParameters', fields: ['lora.targets'] },
   ],
   [
     'lora_modules_to_save',
