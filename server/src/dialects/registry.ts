@@ -1,4 +1,5 @@
-import type { ConfigDocument, ConfigFormat } from '../config/node';
+import { entryOf } from '../config/lookup';
+import type { ConfigDocument, ConfigFormat, ConfigNode } from '../config/node';
 import { formatOf } from '../config/parse';
 import type { Dialect } from './dialect';
 import { FAMILY_DIALECTS } from './families';
@@ -30,11 +31,20 @@ export function isVocabularyFile(fileName: string): boolean {
   return VOCABULARY_FILE.test(fileName);
 }
 
+/**
+ * What Weights & Biases keeps of a run, each key with its `value` below it (`config.yaml` in the `files` of its run folders):
+ * a record of what was started, and no file that starts anything.
+ */
+function isLoggedRun(root: ConfigNode): boolean {
+  const own = entryOf(root, '_wandb') ?? entryOf(root, 'wandb_version');
+  return own !== undefined && (own.key === 'wandb_version' || entryOf(own.value, 'value') !== undefined);
+}
+
 /** The family that a document belongs to, by its content; `more` are families that the workspace teaches. */
 export function detectDialect(document: ConfigDocument, more: readonly Dialect[] = []): Dialect | undefined {
   const { root } = document;
   const name = fileNameOf(document.uri);
-  if (!root || PROJECT_FILE.test(name) || isVocabularyFile(name)) return undefined;
+  if (!root || PROJECT_FILE.test(name) || isVocabularyFile(name) || isLoggedRun(root)) return undefined;
   let best: Dialect | undefined;
   let bestScore = THRESHOLD;
   if (document.format === 'python') return pythonRun.detect(root, name) > 0 ? pythonRun : undefined;
@@ -72,6 +82,7 @@ export function mightBeTrainingConfig(
 ): boolean {
   if (PROJECT_FILE.test(fileName) || isVocabularyFile(fileName)) return false;
   if (/\.flags$/i.test(fileName)) return true;
+  if (/^(_wandb|wandb_version):/m.test(text)) return false;
   // JSON may spell any character by its number.
   const plain = /\\u00[2-7]/.test(text)
     ? text.replace(/\\u(00[2-7][\da-f])/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))

@@ -1,4 +1,10 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { TextDocument } from 'vscode-languageserver-textdocument';
+import type { ConfigNode } from '../../../server/src/config/node';
+import { parseConfig } from '../../../server/src/config/parse';
+import type { Range } from '../../../server/src/text/place';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 
@@ -14,8 +20,52 @@ async function told(name: string, text: string): Promise<string[]> {
 }
 const D = '$';
 
+/** Places of all scalars, as far down as they go. */
+function scalarsOf(node: ConfigNode): Range[] {
+  if (node.kind === 'map') return node.entries.flatMap(({ value }) => scalarsOf(value));
+  if (node.kind === 'list') return node.items.flatMap(scalarsOf);
+  return [node.range];
+}
+
+/** Configs of families that read YAML or JSON; Oomlint's own takes no templates. */
+const RECIPES = ['test/fixtures/configs', 'examples']
+  .flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => path.join(folder, name)),
+  )
+  .filter((file) => /\.(ya?ml|json)$/.test(file) && !/(oomlint[^/]*|configs\/run)\.ya?ml$/.test(file));
+
 /** What published configs have and their frameworks take without a word. */
 describe('no false alarm', () => {
+  for (const file of RECIPES)
+    it(`about what a template fills in, at any value of ${file}`, async () => {
+      const text = readFileSync(file, 'utf8');
+      const { root } = parseConfig(file, text);
+      assert.ok(root, file);
+      const whole = TextDocument.create(`file:///w/${path.basename(file)}`, 'text', 1, text);
+      for (const range of scalarsOf(root)) {
+        const place = { start: { ...range.start }, end: { ...range.end } };
+        if (place.start.line !== place.end.line) continue;
+        for (const placeholder of [`"${D}{mine.value}"`, '"{{ value }}"']) {
+          const filled = TextDocument.applyEdits(whole, [{ range: place, newText: placeholder }]);
+          const workspace = new Workspace(
+            new MemoryHost({ [whole.uri]: filled }, { folders: ['file:///w'] }),
+          );
+          const problems = (await workspace.analyze(whole.uri))?.problems ?? [];
+          const there = problems.filter(
+            ({ severity, range: at }) =>
+              severity === 'error' &&
+              at.start.line === place.start.line &&
+              at.start.character >= place.start.character,
+          );
+          assert.deepEqual(
+            there.map(({ message }) => message),
+            [],
+            `${filled.split('\n')[place.start.line]}`,
+          );
+        }
+      }
+    });
+
   it('about words of a command that YAML would read otherwise', async () => {
     const text = `NPROC_PER_NODE=8 swift sft --model Qwen/Qwen3-8B --max_length 512 --eval_strategy no \\
   --gradient_checkpointing_kwargs '{"use_reentrant": false}'\n`;

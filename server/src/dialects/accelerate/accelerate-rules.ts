@@ -10,6 +10,7 @@ import { say } from '../../wording/say';
 import type { KeySpec, ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { checkKeys, inRelease, type Judgement, type KeyPolicy } from '../key-check';
+import { forbid } from '../refusal';
 import { fsdpKey, fsdpVersionOf } from './accelerate-fsdp';
 import { ACCELERATE_TABLE, CLUSTER_KEYS, DISTRIBUTED_TYPES, SAGEMAKER_KEYS } from './accelerate-keys';
 import type { RunKind } from './accelerate-kind';
@@ -243,7 +244,7 @@ function checkFsdp(root: MapNode, draft: Draft): void {
     message: string,
     data?: Record<string, unknown>,
   ) => {
-    if (at) draft.refuse(code, message, at.node.range, { source: DATACLASSES, data });
+    forbid(true, at?.node, draft, { code, message, source: DATACLASSES, data });
   };
   const ignored = (at: { node: ConfigNode; key: string } | undefined, why: string) => {
     if (at)

@@ -14,6 +14,7 @@ import {
   TORCH_OPTIMIZERS,
   torchOptimizer,
 } from '../optimizer-names';
+import { forbid } from '../refusal';
 
 /** Optimizers that DeepSpeed tested with ZeRO; others need `zero_allow_untested_optimizer`. */
 const ZERO_TESTED = new Set(['adam', 'adamw', 'adagrad', 'lion', 'muon']);
@@ -89,20 +90,17 @@ export function readOptimizer(
       [...Object.keys(TORCH_OPTIMIZERS), 'OneBitAdam', 'ZeroOneAdam', 'OneBitLamb', 'Lamb', 'Lion'],
       2,
     );
-    draft.refuse(
-      'unknown-optimizer',
-      say(
+    forbid(true, node, draft, {
+      code: 'unknown-optimizer',
+      message: say(
         'DeepSpeed knows no optimizer "{0}", and `torch.optim` has no class of that name.{1}',
         type,
         suggested(near, '"'),
       ),
-      node.range,
-      {
-        data: { replacement: near[0] },
-        source: fileIn(DEEPSPEED, 'deepspeed/runtime/engine.py'),
-        releases: {},
-      },
-    );
+      data: { replacement: near[0] },
+      source: fileIn(DEEPSPEED, 'deepspeed/runtime/engine.py'),
+      releases: {},
+    });
     return;
   }
   if (!values) return;

@@ -92,16 +92,13 @@ function checkOptimizer(section: Section, draft: Draft): void {
   if (!found || name === undefined || known.includes(name) || REMOVED_OPTIMIZERS.has(name)) return;
   const near = closest(name, known, 2);
   const hint = suggested(near, '`');
-  draft.refuse(
-    'unknown-optimizer',
-    say('transformers knows no optimizer "{0}".{1}', name, hint),
-    found.node.range,
-    {
-      source: SOURCE,
-      releases: {},
-      data: { replacement: near[0] },
-    },
-  );
+  forbid(true, found.node, draft, {
+    code: 'unknown-optimizer',
+    message: say('transformers knows no optimizer "{0}".{1}', name, hint),
+    source: SOURCE,
+    releases: {},
+    data: { replacement: near[0] },
+  });
 }
 
 /** Checkpointing asked for twice: by the Trainer and by FSDP. */
