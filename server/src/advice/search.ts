@@ -76,8 +76,9 @@ export function* search(
   const total = combinations.length;
   const found: Option[] = [];
   for (const [index, { labels, changes }] of combinations.entries()) {
-    for (const micro of batches(run)) {
-      const set = withBatch(analysis, run, changes, micro);
+    const shared = analysis.alternative(changes)?.run;
+    for (const micro of shared ? batches(run) : []) {
+      const set = shared && withBatch(run, shared, changes, micro);
       if (!set) continue;
       tried++;
       const trial = tryChanges(analysis, set);
@@ -215,22 +216,24 @@ function batches(run: TrainingRun): number[] {
   return [...sizes].sort((a, b) => a - b);
 }
 
-/** A micro batch with the accumulation that keeps the global batch; undefined where none does. */
+/**
+ * A micro batch with the accumulation that keeps the global batch of `run`; undefined where none does. `shared` is the run after
+ * the changes, whatever its batch.
+ */
 function withBatch(
-  analysis: Estimated,
   run: TrainingRun,
+  shared: TrainingRun,
   changes: RunValues,
   micro: number,
 ): RunValues | undefined {
-  const input = analysis.alternative(changes);
-  const copies = input && evenDataParallelSize(input.run);
+  const copies = evenDataParallelSize(shared);
   const global = run['batch.global'] ?? micro;
   if (copies === undefined) return undefined;
   const accumulation = global / (micro * copies);
   if (!Number.isInteger(accumulation) || accumulation < 1) return undefined;
   // Offload of weights needs stage 3, of states a stage at all.
-  const stage = input?.run['zero.stage'] ?? 0;
-  const zero = input?.run['parallel.data'] === 'zero';
+  const stage = shared['zero.stage'];
+  const zero = shared['parallel.data'] === 'zero';
   if (zero && changes['offload.parameters'] === 'cpu' && stage < 3) return undefined;
   if (zero && changes['offload.optimizer'] === 'cpu' && stage < 1) return undefined;
   return { ...changes, 'batch.micro': micro, 'batch.accumulation': accumulation };

@@ -1,3 +1,4 @@
+import { oncePer } from '../memo/remembered';
 import { dataParallelSize } from '../memory/sharding-scheme';
 import { hasTeacher } from '../memory/teacher';
 import type { TracedStage } from '../memory/traced-run';
@@ -27,13 +28,14 @@ const NEEDED_OF_FUSED_BACKWARD = 4 / 5;
 
 const zero = (): Counted => ({ hardware: 0, profiled: 0, model: 0 });
 
-function add(to: Counted, from: Counted, times: number): void {
+function add(to: Counted, from: Readonly<Counted>, times: number): void {
   to.hardware += times * from.hardware;
   to.profiled += times * from.profiled;
   to.model += times * from.model;
 }
 
-function forwardOf(operations: readonly Operation[]): Counted {
+/** Of the operators of a tape, summed once. */
+const forwardOf = oncePer((operations: readonly Operation[]): Readonly<Counted> => {
   const sum = zero();
   for (const { flops, unmaskedFlops = flops } of operations) {
     sum.hardware += flops;
@@ -41,9 +43,9 @@ function forwardOf(operations: readonly Operation[]): Counted {
     sum.model += unmaskedFlops;
   }
   return sum;
-}
+});
 
-function backwardOf(operations: readonly Operation[]): Counted {
+const backwardOf = oncePer((operations: readonly Operation[]): Readonly<Counted> => {
   const sum = zero();
   for (const { flops, unmaskedFlops, backwardFlops } of operations) {
     sum.hardware += backwardFlops;
@@ -53,7 +55,12 @@ function backwardOf(operations: readonly Operation[]): Counted {
     sum.model += fused ? NEEDED_OF_FUSED_BACKWARD * unmasked : unmasked;
   }
   return sum;
-}
+});
+
+/** Of a tape without its adapters. */
+const baseForwardOf = oncePer((operations: readonly Operation[]) =>
+  forwardOf(operations.filter((operation) => !isAdapter(operation))),
+);
 
 /** FLOPs of one micro batch on one GPU that holds all layers. */
 export interface MicroBatchFlops {
@@ -64,7 +71,6 @@ export interface MicroBatchFlops {
   readonly reference: Counted;
 }
 
-/** Sums over the operators of each distinct tape, once. */
 function microBatchFlops(stages: readonly TracedStage[], run: TrainingRun): MicroBatchFlops {
   const forward = zero();
   const backward = zero();
@@ -73,22 +79,12 @@ function microBatchFlops(stages: readonly TracedStage[], run: TrainingRun): Micr
   const frozen = frozenForwards(run);
   const trained = trainedModels(run);
   const adapted = run['method.kind'] === 'lora';
-  const known = new Map<readonly Operation[], { forward: Counted; backward: Counted; base: Counted }>();
   for (const traced of asCheckpointed(stages, run)) {
     const { operations } = traced.tape;
-    let sums = known.get(operations);
-    if (!sums) {
-      const whole = forwardOf(operations);
-      const base = frozen > 0 && adapted ? forwardOf(operations.filter((o) => !isAdapter(o))) : whole;
-      sums = { forward: whole, backward: backwardOf(operations), base };
-      known.set(operations, sums);
-    }
-    add(forward, sums.forward, trained * traced.copies);
-    add(backward, sums.backward, trained * traced.copies);
-    add(reference, sums.base, frozen * traced.copies);
-    for (const [list, copies] of recomputed(traced, run)) {
-      add(again, list === operations ? sums.forward : forwardOf(list), trained * copies);
-    }
+    add(forward, forwardOf(operations), trained * traced.copies);
+    add(backward, backwardOf(operations), trained * traced.copies);
+    if (frozen > 0) add(reference, (adapted ? baseForwardOf : forwardOf)(operations), frozen * traced.copies);
+    for (const [list, copies] of recomputed(traced, run)) add(again, forwardOf(list), trained * copies);
   }
   const other = otherFrozen(run);
   add(reference, { hardware: other, profiled: other, model: other }, 1);

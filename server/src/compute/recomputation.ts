@@ -1,3 +1,4 @@
+import { oncePer } from '../memo/remembered';
 import { recomputedByModule } from '../memory/megatron-recompute';
 import { layersPerChunk } from '../memory/pipeline-split';
 import { savesResult, untilLastSave } from '../memory/play';
@@ -66,8 +67,8 @@ function runsBackward(tape: Tape): boolean {
 }
 
 /** The last operator keeps its inputs before it runs: only where it keeps a result must it run. */
-function untilStop(tape: Tape): readonly Operation[] {
+const untilStop = oncePer((tape: Tape): readonly Operation[] => {
   const needed = untilLastSave(tape.operations);
   const last = needed.at(-1);
   return last && !savesResult(last) ? needed.slice(0, -1) : needed;
-}
+});

@@ -1,3 +1,4 @@
+import { oncePer } from '../memo/remembered';
 import type { TracedStage } from '../memory/traced-run';
 import { quantizedBytes } from '../memory/weights';
 import { ELEMENT_BYTES, type Operation, type Weight } from '../model/tape';
@@ -43,20 +44,15 @@ export type MicroBatchWork = readonly (readonly [works: readonly Work[], copies:
 /** Collects what each operator computes and moves; distinct tapes are read once. */
 export function microBatchWork(stages: readonly TracedStage[], run: TrainingRun): MicroBatchWork {
   const all: (readonly [readonly Work[], number])[] = [];
-  const known = new Map<readonly Operation[], Passes>();
   const frozen = frozenForwards(run);
   const trained = trainedModels(run);
   for (const traced of asCheckpointed(stages, run)) {
     const { operations } = traced.tape;
-    let passes = known.get(operations);
-    if (!passes) {
-      passes = passesOf(operations);
-      known.set(operations, passes);
-    }
+    const passes = passesOf(operations);
     all.push([passes.both, trained * traced.copies]);
     if (frozen > 0) all.push([passes.forward, frozen * traced.copies]);
     for (const [list, copies] of recomputed(traced, run)) {
-      all.push([list === operations ? passes.forward : passesOf(list).forward, trained * copies]);
+      all.push([passesOf(list).forward, trained * copies]);
     }
   }
   // Of frozen models of other sizes only the parameters are known: what their products compute, not what they move.
@@ -80,7 +76,7 @@ export function rooflineSeconds(work: MicroBatchWork, rates: Rates): RooflineSec
   return total;
 }
 
-function passesOf(operations: readonly Operation[]): Passes {
+const passesOf = oncePer((operations: readonly Operation[]): Passes => {
   const forward: Work[] = [];
   const backward: Work[] = [];
   for (const operation of operations) {
@@ -92,7 +88,7 @@ function passesOf(operations: readonly Operation[]): Passes {
     if (back > 0) backward.push({ kind, flops: backwardFlops, bytes: back });
   }
   return { forward, both: [...forward, ...backward] };
-}
+});
 
 function weightBytes(weights: readonly Weight[]): number {
   let bytes = 0;

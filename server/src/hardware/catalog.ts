@@ -1,5 +1,6 @@
 import cloud from '../../data/cloud.json';
 import gpus from '../../data/gpus.json';
+import { remembered } from '../memo/remembered';
 import { closest } from '../wording/closest';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
@@ -87,7 +88,20 @@ export function cloudInstance(name: string | undefined): CloudInstance | undefin
 
 const shapes = ACCELERATORS.map((accelerator) => ({ accelerator, shape: shape(accelerator.name) }));
 
+/** A search asks for one card a few times per run that it tries. */
+const cards = remembered<ReturnType<typeof cardCalled>>(256);
+
 function findCard(name: string): AcceleratorMatch | undefined {
+  const found = cards.of(name, () => cardCalled(name));
+  if (!found) return undefined;
+  const { accelerator, doubtful } = found;
+  return { accelerator, note: doubtful ? say('"{0}" taken as {1}', name, accelerator.name) : undefined };
+}
+
+/** The card of a name, and whether it may be another one's as well. */
+function cardCalled(
+  name: string,
+): { readonly accelerator: Accelerator; readonly doubtful: boolean } | undefined {
   const named = byPlainName.get(plain(name));
   // A laptop card shares the name of the desktop card and little else; a MIG slice is not a whole card.
   if (!named && /\b(laptop|mobile|max-?q|mig)\b/i.test(name)) {
@@ -112,10 +126,7 @@ function findCard(name: string): AcceleratorMatch | undefined {
   const sizes = new Set(fitting.map((row) => row.accelerator.marketedGb));
   const whole = name.toLowerCase().includes(accelerator.name.toLowerCase());
   const ambiguous = !whole && accelerator.ambiguousNames?.some((other) => plain(other) === plain(name));
-  return {
-    accelerator,
-    note: sizes.size > 1 || ambiguous ? say('"{0}" taken as {1}', name, accelerator.name) : undefined,
-  };
+  return { accelerator, doubtful: sizes.size > 1 || ambiguous === true };
 }
 
 /**

@@ -7,8 +7,8 @@ import { type TracedStage, traceRun } from './traced-run';
 /** Fields that a trace never depends on: it knows one GPU's batch and weights, not who shares or steps them. */
 export const ELSEWHERE = /^(hardware|optimizer|zero|fsdp|ddp|offload|allocator|schedule)\./;
 
-/** Few enough that they cost no memory, enough for the alternatives that are tried for one run. */
-const KEPT = 8;
+/** Few enough that they cost little memory, enough for a search, which comes back to a batch under another sharding. */
+const KEPT = 32;
 
 const fields: readonly FieldPath[] = FIELD_PATHS.filter((path) => !ELSEWHERE.test(path));
 const traces = rememberedOf<Model, readonly TracedStage[]>(KEPT);

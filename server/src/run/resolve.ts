@@ -1,4 +1,5 @@
 import { findAccelerator, matchAccelerator, suggestAccelerators } from '../hardware/catalog';
+import { oncePer } from '../memo/remembered';
 import { suggested } from '../wording/closest';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
@@ -38,11 +39,13 @@ function byStrength(facts: readonly Fact[]): Fact[] {
   return ranks.flat();
 }
 
+/** Why a statement cannot be meant, with its sentence in the language that it is asked in; undefined where it can. */
+const isMeant = oncePer(({ field, value }: Fact) => fieldError(field, value) === undefined);
+const errorOf = (stated: Fact) => (isMeant(stated) ? undefined : fieldError(stated.field, stated.value));
+
 /** The statement of a field that counts; undefined where there is none that can be meant. */
 export function strongest(facts: readonly Fact[], field: FieldPath): Fact | undefined {
-  return byStrength(facts.filter((stated) => stated.field === field)).find(
-    (stated) => fieldError(field, stated.value) === undefined,
-  );
+  return byStrength(facts.filter((stated) => stated.field === field)).find(isMeant);
 }
 
 const REQUIRED: readonly FieldPath[] = FIELD_PATHS.filter((field) => {
@@ -212,7 +215,7 @@ export function resolveRun(facts: readonly Fact[]): Resolution {
   const overruled: Fact[] = [];
   const winners = new Map<FieldPath, Fact>();
   for (const stated of byStrength(facts)) {
-    const reason = fieldError(stated.field, stated.value);
+    const reason = errorOf(stated);
     if (reason !== undefined) {
       rejected.push({ fact: stated, reason });
       continue;

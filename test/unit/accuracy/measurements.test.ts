@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { onDemand } from '../../../server/src/memo/on-demand';
 import { FIELDS } from '../../../server/src/run/fields';
 import { fieldError } from '../../../server/src/run/parse-field';
 import { estimateOf, inputOf, readMeasurements } from '../../accuracy/measurement';
@@ -8,6 +9,13 @@ import { boundsOf, contradicted, decisionsOf } from '../../accuracy/verdicts';
 const MEASUREMENTS = readMeasurements('test/accuracy/measurements.jsonl');
 
 describe('published measurements', () => {
+  // Each row is estimated once, by the first test that asks.
+  const estimated = onDemand(() =>
+    MEASUREMENTS.flatMap((measurement) => {
+      const input = inputOf(measurement);
+      return 'error' in input ? [] : [{ measurement, input, estimate: estimateOf(measurement, input) }];
+    }),
+  );
   it('are stated in fields of the vocabulary, or say what keeps them from it', () => {
     assert.ok(MEASUREMENTS.length > 300);
     for (const { id, source, run, scored, notExpressed } of MEASUREMENTS) {
@@ -26,12 +34,9 @@ describe('published measurements', () => {
     ['of the allocator', 0.02, 39, false],
   ] as const)
     it(`${name} are met within ${100 * mean} % in the mean, none 5 % too low`, () => {
-      const scored = MEASUREMENTS.flatMap((row) => {
-        const input = inputOf(row);
-        if (!row.scored || row.what !== 'allocated' || row.measuredBytes === undefined || 'error' in input)
-          return [];
+      const scored = estimated().flatMap(({ measurement: row, estimate: { peak } }) => {
+        if (!row.scored || row.what !== 'allocated' || row.measuredBytes === undefined) return [];
         if ((row.framework === 'Megatron-LM') !== own) return [];
-        const { peak } = estimateOf(row, input);
         const { id, framework, method, what, measuredBytes } = row;
         return (
           score(
@@ -52,14 +57,9 @@ describe('published measurements', () => {
     assert.ok(unmet.every(({ scored }) => !scored));
   });
 
-  const rows = MEASUREMENTS.flatMap((measurement) => {
-    const input = inputOf(measurement);
-    return 'error' in input ? [] : [{ measurement, input, estimate: estimateOf(measurement, input) }];
-  });
-
   it('lie inside the bands of their kind: 90 % of them and more, each meter', () => {
     for (const what of ['allocated', 'reserved', 'process']) {
-      const own = rows.filter(({ measurement }) => measurement.scored && measurement.what === what);
+      const own = estimated().filter(({ measurement }) => measurement.scored && measurement.what === what);
       const inside = own.filter((row) => {
         const { lower, upper } = boundsOf(row)[what as 'allocated'];
         const measured = row.measurement.measuredBytes ?? 0;
@@ -71,15 +71,15 @@ describe('published measurements', () => {
   });
 
   it('contradict no verdict: what ran is not called a misfit, what ran out of memory is not said to fit', () => {
-    assert.ok(rows.length > 250);
+    assert.ok(estimated().length > 250);
     assert.deepEqual(
-      contradicted(rows).map(({ measurement }) => measurement.id),
+      contradicted(estimated()).map(({ measurement }) => measurement.id),
       [],
     );
   });
 
   it('leave at most a quarter of the decisions near their need open, and call no run fit that is not', () => {
-    const decisions = decisionsOf(rows.filter(({ measurement }) => measurement.scored));
+    const decisions = decisionsOf(estimated().filter(({ measurement }) => measurement.scored));
     const tight = decisions.filter(({ verdict }) => verdict === 'tight').length;
     assert.ok(decisions.length > 200);
     assert.ok(tight <= 0.25 * decisions.length, `${tight} of ${decisions.length}`);

@@ -6,6 +6,7 @@ import type { Dialect } from '../../../server/src/dialects/dialect';
 import { schemaOf } from '../../../server/src/dialects/json-schema';
 import { KeyTable } from '../../../server/src/dialects/key-table';
 import { DIALECTS, detectDialect, mightBeTrainingConfig } from '../../../server/src/dialects/registry';
+import { oncePer } from '../../../server/src/memo/remembered';
 import { type CorpusFile, corpusFiles, corpusIsThere, DIALECTS_OF } from '../../corpus/corpus-files';
 import { statedVersions } from './reading';
 
@@ -59,7 +60,10 @@ describe('corpus of real configs', function () {
     }
     all = corpusFiles();
   });
-  const document = (file: CorpusFile) => parseConfig(file.uri, file.text);
+  // Each file is parsed once, and read once as far as several tests read it alike.
+  const document = oncePer((file: CorpusFile) => parseConfig(file.uri, file.text));
+  const dialectOf = oncePer((file: CorpusFile) => detectDialect(document(file)));
+  const readingOf = oncePer((file: CorpusFile) => dialectOf(file)?.read(document(file), { known: {} }));
   const own = (...families: string[]) => all.filter(({ family }) => families.includes(family));
 
   it('recognizes the files of every family, and takes none for those of another', () => {
@@ -67,7 +71,7 @@ describe('corpus of real configs', function () {
     const counts: Record<string, [number, number]> = {};
     for (const file of all) {
       const expected = expectedOf(file.family);
-      const id = detectDialect(document(file))?.id;
+      const id = dialectOf(file)?.id;
       const place = `${file.family}/${file.name}`;
       if (id !== undefined) {
         // Tools on top of the Trainer take its arguments: until theirs is read, their files are the Trainer's.
@@ -92,12 +96,12 @@ describe('corpus of real configs', function () {
     const tables = new Map<Dialect, KeyTable>();
     const without = new Set<string>();
     for (const file of all) {
-      const config = document(file);
-      const dialect = detectDialect(config);
-      if (!dialect) continue;
+      const dialect = dialectOf(file);
+      const reading = readingOf(file);
+      if (!dialect || !reading) continue;
       const table = tables.get(dialect) ?? new KeyTable(dialect.keys);
       tables.set(dialect, table);
-      for (const { field, origin } of dialect.read(config, { known: {} }).facts) {
+      for (const { field, origin } of reading.facts) {
         if (origin.kind !== 'file' || !origin.key) continue;
         const path = origin.key.split('.');
         const rowOf = (keys: readonly string[]) => table.find(keys.join('.')) ?? dialect.rowAt?.(keys);
@@ -135,8 +139,7 @@ describe('corpus of real configs', function () {
   it('refuses only what the frameworks refuse', () => {
     const met = new Set<RegExp>();
     for (const file of all) {
-      const config = document(file);
-      const reading = detectDialect(config)?.read(config, {
+      const reading = dialectOf(file)?.read(document(file), {
         known: {},
         versions: statedVersions({ 'version.deepspeed': '0.17.0' }),
       });
@@ -152,18 +155,17 @@ describe('corpus of real configs', function () {
 
   it('publishes schemas that accept what the frameworks accept', () => {
     const ajv = new Ajv({ strict: false });
-    const validators = new Map(DIALECTS.map((dialect) => [dialect.id, ajv.compile(schemaOf(dialect))]));
+    const validatorOf = oncePer((dialect: Dialect) => ajv.compile(schemaOf(dialect)));
     for (const file of all) {
       const config = document(file);
-      const reading = detectDialect(config)?.read(config, { known: {} });
-      const problems = [...config.problems, ...(reading?.problems ?? [])];
+      const problems = [...config.problems, ...(readingOf(file)?.problems ?? [])];
       const faulty = problems.some(
         ({ severity, code }) => severity === 'error' || code === 'wrong-type' || code === 'placeholder',
       );
-      const dialect = detectDialect(config);
+      const dialect = dialectOf(file);
       if (faulty || !config.root || !dialect) continue;
-      const validate = validators.get(dialect.id);
-      assert.ok(validate?.(plainOf(config.root)), `${file.name}: ${ajv.errorsText(validate?.errors)}`);
+      const validate = validatorOf(dialect);
+      assert.ok(validate(plainOf(config.root)), `${file.name}: ${ajv.errorsText(validate.errors)}`);
     }
   });
 });

@@ -6,6 +6,7 @@ import { findAccelerator } from '../../../server/src/hardware/catalog';
 import { findModel, modelNames } from '../../../server/src/model/catalog';
 import type { Model } from '../../../server/src/model/model';
 import { type DetailNode, UNEXPLAINED } from '../../../server/src/results/detail-node';
+import type { Estimate } from '../../../server/src/results/estimate';
 import { CATEGORY_LABELS } from '../../../server/src/results/labels';
 import { FIELDS, type RunValues } from '../../../server/src/run/fields';
 import { LONG, runs } from '../long';
@@ -65,7 +66,10 @@ const TOLD = [
   'autocast cache',
 ];
 
-function checkDetail(values: RunValues, model: Model = small): void {
+function checkDetail(
+  values: RunValues,
+  model: Model = small,
+): { readonly whole: Estimate; readonly detail: Detail } {
   const run = aRun(values);
   const whole = estimate({ run, model, accelerator: CARD });
   const detail = open(values, model);
@@ -78,6 +82,7 @@ function checkDetail(values: RunValues, model: Model = small): void {
   for (const name of TOLD) {
     assert.equal(find(detail.memory, `other ${name}`), undefined, `other ${name}`);
   }
+  return { whole, detail };
 }
 
 const SHARDING: readonly RunValues[] = [
@@ -163,11 +168,9 @@ describe('the opened memory', function () {
         ...METHODS[turn % METHODS.length],
         ...CHECKPOINTING[turn % 5],
       };
-      checkDetail(values, model);
-      const { figures } = open(values, model);
-      const parameters = figures.find(({ name }) => name === 'parameters');
-      const { totalParameters } = estimate({ run: aRun(values), model, accelerator: CARD }).model;
-      assert.equal(parameters?.value, totalParameters, model.id);
+      const { whole, detail } = checkDetail(values, model);
+      const parameters = detail.figures.find(({ name }) => name === 'parameters');
+      assert.equal(parameters?.value, whole.model.totalParameters, model.id);
     });
   });
 

@@ -1,5 +1,6 @@
 import type { EstimateInput } from '../../estimate';
 import { findAccelerator } from '../../hardware/catalog';
+import { oncePer } from '../../memo/remembered';
 import { evenDataParallelSize } from '../../run/derive';
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../../run/fields';
 import { type Fact, fact } from '../../run/origin';
@@ -49,14 +50,22 @@ function isBroken(conditions: RunValues, changes: RunValues): boolean {
   );
 }
 
-function changedFacts({ origins, values }: Resolution, changes: RunValues): Fact[] {
+/** What a run states and takes for granted, each with whose it is: the same facts for every alternative that is tried. */
+const factsOf = oncePer(({ origins, values }: Resolution): readonly Fact[] =>
+  FIELD_PATHS.flatMap((field) => {
+    const origin = origins[field];
+    return values[field] === undefined || !origin ? [] : [fact(field, values[field] as never, origin)];
+  }),
+);
+
+function changedFacts(resolution: Resolution, changes: RunValues): Fact[] {
+  const { origins } = resolution;
   const facts: Fact[] = [];
   const stated = changes as Readonly<Record<string, unknown>>;
   const movesData = MOVES_DATA.some((field) => field in stated);
-  for (const field of FIELD_PATHS) {
-    const origin = origins[field];
-    const value = values[field];
-    if (field in stated || value === undefined || !origin) continue;
+  for (const own of factsOf(resolution)) {
+    const { field, value, origin } = own;
+    if (field in stated) continue;
     const follows = origin.kind === 'inferred' || origin.kind === 'default';
     if (follows && DERIVED.includes(field)) continue;
     if (
@@ -74,7 +83,7 @@ function changedFacts({ origins, values }: Resolution, changes: RunValues): Fact
     if (origin.while && isBroken(origin.while, changes)) continue;
     const length = field === 'batch.sequence' ? origins['batch.longestSequence']?.while : undefined;
     const whole = origin.before !== undefined && length && isBroken(length, changes);
-    facts.push(fact(field, (whole ? origin.before : value) as never, origin));
+    facts.push(whole ? fact(field, origin.before as never, origin) : own);
   }
   for (const [field, value] of Object.entries(stated))
     facts.push(fact(field as FieldPath, value as never, { kind: 'command-line' }));
