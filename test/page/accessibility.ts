@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Page } from 'playwright-core';
+import type { Frame, Page } from 'playwright-core';
 import { ROOT } from './panel-page';
 
 const AXE = readFileSync(path.join(ROOT, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');
@@ -11,7 +11,7 @@ interface Violation {
 }
 
 /** What axe finds, rule by rule with the places. */
-export async function accessibilityViolations(page: Page): Promise<string[]> {
+export async function accessibilityViolations(page: Page | Frame): Promise<string[]> {
   // Evaluated by the browser's debugger, so the page's own policy stays as strict as it ships.
   await page.evaluate(AXE);
   const violations = await page.evaluate(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import type { CodeAction } from 'vscode-languageserver';
 import type { Learned, MeasuredAnswer } from '../../server/src/features/measured-protocol';
 import type { Breakdown } from '../../server/src/features/protocol';
 import { TestServer } from './server-process';
@@ -95,6 +96,37 @@ describe('measured runs', function () {
     );
     await server.request('oomlint/measured', { uri });
     assert.deepEqual(await lenses(uri), []);
+  });
+
+  it('teach by code actions: at the key that a fact is about, at the top, and nowhere else', async () => {
+    server = await TestServer.start({
+      files: { 'train.yaml': CONFIG, 'oomlint.yaml': PROJECT, 'runs/7/train.log': LOG },
+    });
+    const uri = await server.open('train.yaml', CONFIG);
+    const actions = async (line: number, only?: string[]) => {
+      const at = { line, character: 0 };
+      const found = await server.request<CodeAction[]>('textDocument/codeAction', {
+        textDocument: { uri },
+        range: { start: at, end: at },
+        context: { diagnostics: [], ...(only ? { only } : {}) },
+      });
+      return found.filter(({ kind }) => kind === 'refactor.rewrite');
+    };
+    const line = (key: string) => CONFIG.split('\n').findIndex((text) => text.startsWith(key));
+    const titles = (await actions(line('sequence_len'))).map(({ title }) => title);
+    assert.deepEqual(titles, [
+      'Add to oomlint.yaml what the run measured: samples of different lengths: 31 to 1187 tokens (Axolotl, line 2)',
+      'Add to oomlint.yaml what the run measured: longest sample: 1187 tokens (Axolotl, line 2)',
+    ]);
+    assert.equal((await actions(0)).length, 2);
+    assert.equal((await actions(line('output_dir'))).length, 2);
+    assert.deepEqual(await actions(line('optimizer')), []);
+    assert.deepEqual(await actions(0, ['quickfix']), []);
+    const [, longest] = await actions(0, ['refactor']);
+    const edit = JSON.stringify(longest?.edit);
+    assert.match(edit, /\/oomlint\.yaml"/);
+    assert.match(edit, /batch\.longestSequence: 1187/);
+    assert.doesNotMatch(edit, /batch\.varied/);
   });
 
   it('lie under the estimate as a timeline where they left a snapshot, read beside the other requests', async () => {

@@ -21,7 +21,7 @@ export interface Action {
   readonly preferred?: boolean;
   readonly edits: readonly FileEdit[];
   /** What it is for, where that is no quick fix of a problem. */
-  readonly kind?: 'source.fixAll.oomlint';
+  readonly kind?: 'source.fixAll.oomlint' | 'refactor.rewrite';
   readonly command?: { readonly name: typeof SUPPLY_COMMAND; readonly argument: SupplyArguments };
 }
 

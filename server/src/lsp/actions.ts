@@ -6,9 +6,12 @@ import {
 } from 'vscode-languageserver';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import type { World } from '../advice/world';
+import type { Action } from '../features/action';
 import { codeActions } from '../features/code-actions';
 import { fixActions, verdictOf } from '../features/fix-actions';
 import { FIX_ALL, fixAll } from '../features/fix-all';
+import { LEARN_KIND } from '../features/learn-actions';
+import type { Range } from '../text/place';
 import type { Analysis } from '../workspace/analysis';
 import type { Client } from './client';
 import { mutable } from './convert';
@@ -29,6 +32,9 @@ export function isActionData(data: unknown): data is ActionData {
   return typeof uri === 'string' && typeof version === 'number' && typeof title === 'string';
 }
 
+/** What a measured run can teach at a place; asked for only where the client takes such actions. */
+type Lessons = (range: Range) => Promise<readonly Action[]>;
+
 interface Surroundings {
   readonly document: TextDocument;
   readonly client: Client;
@@ -39,7 +45,16 @@ interface Surroundings {
 export async function actionsAt(
   analysis: Analysis,
   params: CodeActionParams,
-  { document, client, view, notebooks }: Surroundings & { readonly view: TextView },
+  {
+    document,
+    client,
+    view,
+    notebooks,
+    lessons,
+  }: Surroundings & {
+    readonly view: TextView;
+    readonly lessons: Lessons;
+  },
   world: World,
 ): Promise<CodeAction[]> {
   const range = rangeInto(view, params.range);
@@ -57,6 +72,7 @@ export async function actionsAt(
   const actions = [
     ...codeActions(analysis, { text: document.getText(), range, project }),
     ...(all ? [all] : []),
+    ...(asked(LEARN_KIND) ? await lessons(range) : []),
   ];
   const known = new Map(given);
   /** As the client knows the problem and the texts. */

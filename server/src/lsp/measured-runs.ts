@@ -1,6 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { isEstimated } from '../advice/changed-run';
+import type { Action } from '../features/action';
+import { learnActions } from '../features/learn-actions';
 import { learnedFacts } from '../features/learned-facts';
 import { learnedFile } from '../features/learned-file';
 import type { Learned, LearnParams, MeasuredAnswer, MeasuredBeside } from '../features/measured-protocol';
@@ -9,6 +11,7 @@ import { measuredTimeline } from '../features/measured-timeline';
 import type { MemorySnapshot } from '../measured/memory-snapshot';
 import { snapshotSeries } from '../measured/snapshot-series';
 import { type RecordOptions, type RunRecord, readRunRecord, recordFiles } from '../records/run-folder';
+import type { Range } from '../text/place';
 import { fileName, parentUri, resolvePath } from '../text/uri';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
@@ -102,6 +105,19 @@ export class MeasuredRuns {
     const made = learnedFile(chosen, found.place, analysis, await project());
     if ('problem' in made) return { facts, problem: made.problem };
     return { facts, file: { uri: made.uri, text: made.after, isNew: made.before === undefined } };
+  }
+
+  /** Actions that write what the run at hand taught, for a place in its config. */
+  async lessons(
+    analysis: Analysis,
+    range: Range,
+    project: () => Promise<ProjectPlace | undefined>,
+  ): Promise<Action[]> {
+    if (!isEstimated(analysis)) return [];
+    const found = await this.#found(analysis);
+    const facts = found ? learnedFacts(found.read.record, analysis) : [];
+    if (!found || facts.length === 0) return [];
+    return learnActions(analysis, facts, { place: found.place, project: await project() }, range);
   }
 
   async #found(analysis: Analysis): Promise<{ place: string; read: Read } | undefined> {

@@ -183,6 +183,12 @@ const READERS: readonly LineReader[] = [
     read: (text) => [found(text, '^\\s*Memory used: #', 'allocated', true, 1000)],
   },
   {
+    // `mlx_lm/tuner/trainer.py`: `mx.get_peak_memory() / 1e9`, of the memory that CPU and GPU share.
+    source: 'MLX',
+    worth: 'Peak mem ',
+    read: (text) => [found(text, '\\bPeak mem #', 'allocated', true, 1000)],
+  },
+  {
     source: 'nanotron',
     worth: 'Peak allocated:',
     read: (text) => {

@@ -74,6 +74,7 @@ export async function readRunRecord(place: string, options: RecordOptions = {}):
   const snapshots: MemorySnapshot[] = [];
   const unread: { file: string; reason: string }[] = [];
   let facts: MeasuredFacts = {};
+  const commands: string[] = [];
   for (const file of files) {
     signal?.throwIfAborted();
     const { size } = await stat(file).catch(() => ({ size: 0 }));
@@ -82,8 +83,11 @@ export async function readRunRecord(place: string, options: RecordOptions = {}):
     const name = path.basename(file);
     try {
       if (EVENTS.test(name)) await readEvents(file, figures);
-      else if (name === METADATA) facts = { ...facts, ...(await metadataOf(file)) };
-      else if (SNAPSHOT.test(name) || (files.length === 1 && (await isSnapshot(file))))
+      else if (name === METADATA) {
+        const metadata = await metadataOf(file);
+        facts = { ...facts, ...metadata.facts };
+        if (metadata.command !== undefined) commands.push(metadata.command);
+      } else if (SNAPSHOT.test(name) || (files.length === 1 && (await isSnapshot(file))))
         snapshots.push(...(await readSnapshotFile(file, { progress, ...(signal ? { signal } : {}) })));
       else
         await readLog(
@@ -101,12 +105,13 @@ export async function readRunRecord(place: string, options: RecordOptions = {}):
     before += size;
   }
   const read = figures.finish();
+  const log = messages.finish();
   return {
     files,
     series: read.series,
     facts: { ...read.facts, ...facts },
     retries: read.retries,
-    log: messages.finish(),
+    log: { ...log, commands: [...log.commands, ...commands.map((text) => ({ line: 0, text }))] },
     snapshots,
     unread,
   };
@@ -123,18 +128,40 @@ async function readEvents(file: string, figures: LogFiguresReader): Promise<void
   }
 }
 
-/** `wandb-metadata.json`: the card and its memory. */
-async function metadataOf(file: string): Promise<MeasuredFacts> {
+interface Metadata {
+  readonly gpu_nvidia?: unknown;
+  readonly gpu_count?: unknown;
+  readonly program?: unknown;
+  readonly args?: unknown;
+}
+
+/**
+ * `wandb-metadata.json`: the card and its memory, and the command. How many processes were started it does not hold, so the
+ * command counts on machines with one card alone.
+ */
+async function metadataOf(file: string): Promise<{ facts: MeasuredFacts; command?: string }> {
   const data: unknown = JSON.parse(await readFile(file, 'utf8'));
-  if (typeof data !== 'object' || data === null || !('gpu_nvidia' in data) || !Array.isArray(data.gpu_nvidia))
-    return {};
-  const [first] = data.gpu_nvidia as readonly { readonly name?: unknown; readonly memoryTotal?: unknown }[];
+  if (typeof data !== 'object' || data === null) return { facts: {} };
+  const { gpu_nvidia: cards, gpu_count: count, program, args }: Metadata = data;
+  const [first] = (Array.isArray(cards) ? cards : []) as readonly {
+    readonly name?: unknown;
+    readonly memoryTotal?: unknown;
+  }[];
   const capacity = Number(first?.memoryTotal);
+  const words = Array.isArray(args) ? args.filter((one) => typeof one === 'string') : [];
+  const isWhole = typeof program === 'string' && count === 1 && words.length > 0;
   return {
-    ...(typeof first?.name === 'string' ? { gpu: first.name } : {}),
-    ...(Number.isSafeInteger(capacity) && capacity > 0 ? { capacityBytes: capacity } : {}),
+    facts: {
+      ...(typeof first?.name === 'string' ? { gpu: first.name } : {}),
+      ...(Number.isSafeInteger(capacity) && capacity > 0 ? { capacityBytes: capacity } : {}),
+    },
+    ...(isWhole ? { command: ['python', program, ...words.map(quoted)].join(' ') } : {}),
   };
 }
+
+/** As a shell reads it as one word. */
+const quoted = (word: string) =>
+  /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
 /** What the dump of a snapshot begins with, as a pickle or as JSON: one that a person names may have any name. */
 async function isSnapshot(file: string): Promise<boolean> {

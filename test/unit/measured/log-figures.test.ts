@@ -43,6 +43,13 @@ describe('figures of logs', () => {
       ),
       ['Axolotl 1 allocated: 13.50', 'Axolotl 1 reserved: 13.75', 'Axolotl 1 process: 14.13'],
     );
+    // Before a model is loaded nothing is cached, and the line has no such part.
+    assert.deepEqual(
+      told(
+        '[INFO] [axolotl.normalize_config:183] [PID:2411672] [RANK:0] GPU memory usage baseline: 0.000GB (+0.376GB misc)',
+      ),
+      ['Axolotl 0 allocated: 0.00', 'Axolotl 0 reserved: 0.00', 'Axolotl 0 process: 0.38'],
+    );
     assert.deepEqual(
       told(
         "{'loss': 1.2, 'memory/max_mem_active(gib)': 77.69, 'memory/max_mem_allocated(gib)': 77.5, 'memory/device_mem_reserved(gib)': 78.43, 'epoch': 0}",
@@ -54,6 +61,25 @@ describe('figures of logs', () => {
         '"memory/device_reserved (GiB)": 78.43,\n"memory/max_active (GiB)": 77.69,\n"memory/max_allocated (GiB)": 77.5,',
       ),
       ['metrics reserved peak: 78.43', 'metrics active peak: 77.69', 'metrics allocated peak: 77.50'],
+    );
+  });
+
+  it('TensorBoard and Weights & Biases name what torchtitan does', () => {
+    assert.deepEqual(told('{"step": 5, "memory/max_active(GiB)": 50.5, "memory/max_reserved(GiB)": 61.5}'), [
+      'metrics active peak: 50.50',
+      'metrics reserved peak: 61.50',
+    ]);
+  });
+
+  it('peaks that are reset between lines: that of the run is the highest of them', () => {
+    const line = (most: string) =>
+      `[utils.py:803:see_memory_usage] MA 0.58 GB         Max_MA ${most} GB         CA 26.71 GB         Max_CA 27 GB `;
+    const peak = read([line('26.38'), line('30.11'), line('4.02')].join('\n')).series.find(
+      ({ kind, peak }) => kind === 'allocated' && peak,
+    );
+    assert.deepEqual(
+      [peak?.highest, peak?.last].map((one) => one && one.quantity.bytes / GIB),
+      [30.11, 4.02].map((gib) => Math.round(gib * GIB) / GIB),
     );
   });
 
@@ -183,6 +209,11 @@ describe('figures of logs', () => {
         '[After model building] Memory usage: 512.00MiB. Peak allocated: 768.00MiB Peak reserved: 1024.00MiB',
       ),
       ['nanotron allocated: 0.50', 'nanotron allocated peak: 0.75', 'nanotron reserved peak: 1.00'],
+    );
+    // 10^9 too: 100.759 GB are 93.84 GiB.
+    assert.deepEqual(
+      told('Iter 10: Train loss 2.1, It/sec 0.5, Tokens/sec 90.1, Trained Tokens 1800, Peak mem 100.759 GB'),
+      ['MLX allocated peak: 93.84'],
     );
     assert.deepEqual(told('Step 9 | Time: 40.0s | Loss: 1.2 | MFU: 5.5% | Peak Mem.: 7.8/23.7 GiB (32.9%)'), [
       'prime-rl torch peak: 7.80',

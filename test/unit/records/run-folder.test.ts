@@ -37,6 +37,22 @@ describe('run folders', () => {
     assert.deepEqual(facts, { gpu: 'NVIDIA L4', capacityBytes: 24_152_899_584 });
   });
 
+  it('of Weights & Biases: the command, where one card tells how many processes there were', async () => {
+    const metadata = (count: number) =>
+      JSON.stringify({
+        program: '/repo/train.py',
+        args: ['--model_name_or_path', 'meta-llama/Llama-3.2-1B', '--run_name', "it's 1"],
+        gpu_count: count,
+      });
+    write('files/wandb-metadata.json', metadata(1));
+    assert.deepEqual(
+      (await readRunRecord(folder)).log.commands.map(({ text }) => text),
+      ["python /repo/train.py --model_name_or_path meta-llama/Llama-3.2-1B --run_name 'it'\\''s 1'"],
+    );
+    write('files/wandb-metadata.json', metadata(8));
+    assert.deepEqual((await readRunRecord(folder)).log.commands, []);
+  });
+
   it('of the Trainer: its state and its results', async () => {
     write(
       'checkpoint-10/trainer_state.json',

@@ -1,3 +1,4 @@
+import type { Range } from '../../text/place';
 import { about, type Connected } from './connected';
 
 export function onCodeActions(server: Connected): void {
@@ -10,7 +11,10 @@ export function onCodeActions(server: Connected): void {
       const { actionsAt } = await import('../actions');
       const { client } = server;
       const { notebooks } = documents;
-      return actionsAt(analysis, params, { document, client, view, notebooks }, await server.engine());
+      const engine = await server.engine();
+      const lessons = async (range: Range) =>
+        (await (await server.measuredRuns())?.lessons(analysis, range, () => engine.project(analysis))) ?? [];
+      return actionsAt(analysis, params, { document, client, view, notebooks, lessons }, engine);
     }),
   );
   connection.onCodeActionResolve((action, token) =>

@@ -21,7 +21,11 @@ const CAPABILITIES: InitializeResult['capabilities'] = {
   documentLinkProvider: { resolveProvider: false },
   completionProvider: { resolveProvider: false, triggerCharacters: TRIGGERS },
   codeActionProvider: {
-    codeActionKinds: [CodeActionKind.QuickFix, `${CodeActionKind.SourceFixAll}.oomlint`],
+    codeActionKinds: [
+      CodeActionKind.QuickFix,
+      `${CodeActionKind.SourceFixAll}.oomlint`,
+      CodeActionKind.RefactorRewrite,
+    ],
     resolveProvider: true,
   },
   notebookDocumentSync: {
