@@ -30,6 +30,17 @@ SKIPPED = ("/torch/_subclasses/", "/torch/utils/_python_dispatch", "/torch/_ops.
            "/oracle/snapshots.py", "/_prims_common/", "/torch/_dynamo/")
 
 
+def segment(address, size, whole):
+    """A segment with one block of `size` at its start, and what is free behind it: blocks fill a segment."""
+    blocks = []
+    if size > 0:
+        blocks.append({"address": address, "size": size, "requested_size": size, "state": "active_allocated", "frames": []})
+    if whole > size:
+        blocks.append({"address": address + size, "size": whole - size, "requested_size": 0, "state": "inactive", "frames": []})
+    return {"device": 0, "address": address, "total_size": whole, "allocated_size": size, "active_size": size, "requested_size": size,
+            "stream": 0, "segment_type": "large", "is_expandable": False, "segment_pool_id": (0, 0), "frames": [], "blocks": blocks}
+
+
 class Recorder(Tracker):
     """A tracker that writes down what it counts during the last step."""
 
@@ -101,16 +112,10 @@ class Recorder(Tracker):
         return Ending()
 
     def snapshot(self):
-        segments = []
-        for address, size in sorted(self.at_end):
-            whole = (size + SEGMENT - 1) // SEGMENT * SEGMENT
-            segments.append({"device": 0, "address": address, "total_size": whole, "allocated_size": size, "active_size": size,
-                             "stream": 0, "segment_type": "large", "is_expandable": False, "frames": [], "blocks": []})
+        segments = [segment(address, size, (size + SEGMENT - 1) // SEGMENT * SEGMENT) for address, size in sorted(self.at_end)]
         # What the allocator keeps for the next step.
         for size, addresses in self.free.items():
-            for address in addresses:
-                segments.append({"device": 0, "address": address, "total_size": (size + SEGMENT - 1) // SEGMENT * SEGMENT, "allocated_size": 0,
-                                 "active_size": 0, "stream": 0, "segment_type": "large", "is_expandable": False, "frames": [], "blocks": []})
+            segments += [segment(address, 0, (size + SEGMENT - 1) // SEGMENT * SEGMENT) for address in addresses]
         return {"segments": segments, "device_traces": [self.trace], "allocator_settings": {"expandable_segments": False}}
 
 

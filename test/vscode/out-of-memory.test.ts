@@ -3,6 +3,7 @@ import {
   type CodeAction,
   commands,
   Range,
+  Selection,
   TabInputCustom,
   TabInputText,
   TabInputWebview,
@@ -72,6 +73,15 @@ describe('an out-of-memory message in VS Code', () => {
       (found) => found.includes('GiB'),
     );
     assert.match(text, /21\.6 GiB in tensors/);
+  });
+
+  it('is explained from what is pasted into an editor and selected', async () => {
+    await commands.executeCommand('workbench.action.closeAllEditors');
+    const pasted = await workspace.openTextDocument({ language: 'plaintext', content: `> ${MESSAGE}\n` });
+    const editor = await window.showTextDocument(pasted);
+    editor.selection = new Selection(0, 0, 0, pasted.lineAt(0).text.length);
+    await isPreviewed(commands.executeCommand('oomlint.explainOutOfMemory'));
+    await commands.executeCommand('workbench.action.closeAllEditors');
   });
 
   it('is explained in a preview', async () => {

@@ -56,6 +56,30 @@ async function explained({ message, frames = [], run }: Thread): Promise<Diagnos
 }
 
 describe('out-of-memory messages of public threads', () => {
+  it('are told with their run in forty and more, and the page lists each with what came of it', () => {
+    const page = readFileSync('docs/out-of-memory-threads.md', 'utf8');
+    const [withRun = ''] = page.split('## By the message alone');
+    const rows = [...withRun.matchAll(/^\| \[.*\]\((\S+)\) \|.*\| ([^|]+) \|$/gm)].map(
+      ([, url = '', outcome = '']) => ({
+        url,
+        outcome: outcome.trim(),
+      }),
+    );
+    const told = THREADS.filter(({ run }) => run !== undefined);
+    const issues = new Set(told.map(({ url }) => url.replace(/ .*/, '')));
+    assert.ok(issues.size >= 40, String(issues.size));
+    assert.equal(rows.length, told.length);
+    assert.deepEqual(new Set(rows.map(({ url }) => url)), issues);
+    const count = (pattern: RegExp) => rows.filter(({ outcome }) => pattern.test(outcome)).length;
+    assert.match(
+      withRun.replace(/\s+/g, ' '),
+      new RegExp(`Of ${rows.length} requests ${count(/^right$/)} name the right tensor`),
+    );
+    // A request that names its tensor does so below, by the pattern of the thread.
+    const named = told.filter(({ tensor }) => typeof tensor === 'string').length;
+    assert.equal(count(/^(?:right|one of two)$/), named);
+  });
+
   for (const thread of THREADS) {
     it(thread.url, async () => {
       const found = await explained(thread);
