@@ -20,7 +20,7 @@ describe('server process', function () {
     assert.deepEqual(capabilities.documentLinkProvider, { resolveProvider: false });
     assert.deepEqual(capabilities.inlayHintProvider, { resolveProvider: true });
     assert.deepEqual(capabilities.codeActionProvider, {
-      codeActionKinds: ['quickfix', 'source.fixAll.oomlint'],
+      codeActionKinds: ['quickfix', 'source.fixAll.oomlint', 'refactor.rewrite'],
       resolveProvider: true,
     });
     assert.equal(capabilities.workspace?.workspaceFolders?.supported, true);
