@@ -34,9 +34,12 @@ export interface LabelWords {
   readonly source?: Source | string;
 }
 
-/** Bytes by label, per category. */
-export type Items = readonly ReadonlyMap<Label, number>[];
-type Journal = WeakMap<Ledger, Map<Label, number>[]>;
+/** Bytes by label, per category; undefined of those that nothing was posted to. */
+export type Items = readonly (ReadonlyMap<Label, number> | undefined)[];
+type Journal = WeakMap<Ledger, (Map<Label, number> | undefined)[]>;
+
+/** Most ledgers have bytes of a few categories, and an explanation makes thousands of ledgers. */
+const NO_ITEMS: readonly undefined[] = CATEGORIES.map(() => undefined);
 
 /** Only while `journaled` runs: what the bytes of each ledger are. Nothing is noted otherwise, and nothing is spent. */
 let journal: Journal | undefined;
@@ -77,14 +80,23 @@ export function retell(
   for (const [label, bytes] of items) write(journal, ledger, INDEX[category], bytes, label);
 }
 
-function write(into: Journal, ledger: Ledger, index: number, bytes: number, label: Label): void {
+/** What is noted of a ledger. */
+function notesOf(into: Journal, ledger: Ledger): (Map<Label, number> | undefined)[] {
   let items = into.get(ledger);
   if (!items) {
-    items = CATEGORIES.map(() => new Map());
+    items = NO_ITEMS.slice();
     into.set(ledger, items);
   }
-  const map = items[index];
-  if (!map) return;
+  return items;
+}
+
+function write(into: Journal, ledger: Ledger, index: number, bytes: number, label: Label): void {
+  const items = notesOf(into, ledger);
+  let map = items[index];
+  if (!map) {
+    map = new Map();
+    items[index] = map;
+  }
   const sum = (map.get(label) ?? 0) + bytes;
   // What adding and taking away fractions of bytes leaves is nothing.
   if (Math.abs(sum) < 1e-3) map.delete(label);
@@ -112,6 +124,17 @@ export function copyOf(ledger: Ledger, over?: Ledger): Ledger {
   return over;
 }
 
+/** Adds what is noted of one ledger to what is noted of a sum of it and others. */
+function addNotes(journal: Journal, sum: Ledger, noted: Items, factor: number): void {
+  const own = notesOf(journal, sum);
+  for (let index = 0; index < noted.length; index++) {
+    const items = noted[index];
+    if (!items || items.size === 0) continue;
+    if (factor === 1 && !own[index]) own[index] = new Map(items);
+    else for (const [label, bytes] of items) write(journal, sum, index, factor * bytes, label);
+  }
+}
+
 /** A ledger, or one with the factor that it counts with. */
 export type Term = Ledger | readonly [Ledger, number];
 
@@ -128,9 +151,8 @@ export function combine(...terms: readonly Term[]): Ledger {
     const factor = scaled ? term[1] : 1;
     for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] ?? 0) + factor * (ledger[i] ?? 0);
     if (!journal || factor === 0) continue;
-    for (const [index, items] of (journal.get(ledger) ?? []).entries()) {
-      for (const [label, bytes] of items) write(journal, sum, index, factor * bytes, label);
-    }
+    const noted = journal.get(ledger);
+    if (noted) addNotes(journal, sum, noted, factor);
   }
   return sum;
 }

@@ -3,20 +3,20 @@ import { modelFromConfig } from '../../../server/src/model/catalog';
 import type { Model } from '../../../server/src/model/model';
 import { FIELDS, type RunValues, type TrainingRun } from '../../../server/src/run/fields';
 
+/** The vocabulary's defaults, and of what has none the plainest. */
+const PLAIN = {
+  ...Object.fromEntries(
+    Object.entries(FIELDS).flatMap(([path, spec]) => ('default' in spec ? [[path, spec.default]] : [])),
+  ),
+  'hardware.gpu': 'A100-SXM4-80GB',
+  'hardware.gpus': 1,
+  'batch.micro': 1,
+  'batch.sequence': 1024,
+};
+
 /** A complete run: the vocabulary's defaults, one GPU, and what the test states. */
 export function aRun(values: RunValues): TrainingRun {
-  const defaults = Object.fromEntries(
-    Object.entries(FIELDS)
-      .filter(([, spec]) => 'default' in spec)
-      .map(([path, spec]) => [path, 'default' in spec ? spec.default : undefined]),
-  );
-  const required = {
-    'hardware.gpu': 'A100-SXM4-80GB',
-    'hardware.gpus': 1,
-    'batch.micro': 1,
-    'batch.sequence': 1024,
-  };
-  return { ...defaults, ...required, ...values } as TrainingRun;
+  return { ...PLAIN, ...values } as TrainingRun;
 }
 
 /** A card of 80 GiB without surprises. */
