@@ -1,11 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import os from 'node:os';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress } from 'node:zlib';
-import { chromium } from 'playwright-core';
 import { CACHE, npmInstall } from './npm-cache.mjs';
+
+const require = createRequire(import.meta.url);
 
 const PLACES = [
   process.env.CHROMIUM,
@@ -27,12 +30,30 @@ export function findBrowser() {
   return PLACES.find((place) => place && existsSync(place)) ?? [playwrights(), carriedProgram].find(starts);
 }
 
+/** Playwright's own, where it keeps any: to load it only to hear that it has none is most of the second that a look may take. */
 function playwrights() {
+  if (!existsSync(playwrightsFolder())) return undefined;
   try {
-    return chromium.executablePath();
+    return require('playwright-core').chromium.executablePath();
   } catch {
     return undefined;
   }
+}
+
+/** Where Playwright keeps its browsers (`registry`, `registryDirectory`). */
+function playwrightsFolder() {
+  const { PLAYWRIGHT_BROWSERS_PATH: stated, XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
+  if (stated === '0') {
+    return path.join(path.dirname(require.resolve('playwright-core/package.json')), '.local-browsers');
+  }
+  if (stated) return stated;
+  const home = os.homedir();
+  const caches = {
+    linux: XDG_CACHE_HOME || path.join(home, '.cache'),
+    darwin: path.join(home, 'Library', 'Caches'),
+    win32: LOCALAPPDATA || path.join(home, 'AppData', 'Local'),
+  };
+  return path.join(caches[process.platform] ?? caches.linux, 'ms-playwright');
 }
 
 /** A download may lack libraries of the system. */
@@ -105,6 +126,7 @@ export async function launchBrowser() {
       'No Chromium was found. `node scripts/requirements.mjs browser` gets one; or name one in the environment variable CHROMIUM.',
     );
   }
+  const { chromium } = await import('playwright-core');
   return chromium.launch({
     executablePath,
     args: [

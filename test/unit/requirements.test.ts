@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { provide } from '../../scripts/requirements.mjs';
 
 interface Bare {
@@ -98,6 +102,26 @@ describe('what tests need', () => {
     const none = bareMachine({});
     await assert.rejects(provide({ browser: true }, none.machine), /Missing on this machine: chromium\./);
     assert.deepEqual(none.done, ['download', 'npm']);
+  });
+
+  it('is looked for within a second, without loading what drives a browser', async () => {
+    const empty = await mkdtemp(path.join(tmpdir(), 'oomlint-bare-'));
+    const look = `Promise.all(['vscode-host', 'vsix', 'browser'].map((name) => import('./scripts/' + name + '.mjs')))
+      .then(([, , { findBrowser }]) => {
+        findBrowser();
+        const { user, system } = process.cpuUsage();
+        const loaded = Object.keys(require.cache).filter((file) => /playwright-core/.test(file));
+        console.log(JSON.stringify({ loaded, milliseconds: (user + system) / 1000 }));
+      })`;
+    const { stdout, stderr } = spawnSync(process.execPath, ['-e', look], {
+      encoding: 'utf8',
+      env: { ...process.env, HOME: empty, XDG_CACHE_HOME: empty, LOCALAPPDATA: empty },
+    });
+    await rmdir(empty);
+    assert.ok(stdout, stderr);
+    const { loaded, milliseconds } = JSON.parse(stdout) as { loaded: string[]; milliseconds: number };
+    assert.deepEqual(loaded, []);
+    assert.ok(milliseconds < 1000, `${milliseconds} ms of CPU`);
   });
 
   it('is not looked for where a suite needs none of it', async () => {
