@@ -1,15 +1,13 @@
 import type { HostMemory, HostMoment, HostPart } from '../results/estimate';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
-import { isFsdp } from '../terms/data-parallel';
 import type { DType } from '../terms/dtypes';
 import { evaluationBatches, predictionBytes } from './evaluation';
 import { loadsPartitioned } from './initialization';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
 import { rounded } from './play';
 import { shardWidth } from './saving';
-
-import { dataParallelSize, residentBytes, type Sharding } from './sharding-scheme';
+import { dataParallelSize, residentBytes, type Sharding, shardsApart } from './sharding-scheme';
 import type { TracedStage } from './traced-run';
 import { allStepped, bytesPer, type WeightSums } from './weights';
 
@@ -71,7 +69,7 @@ function processes(run: TrainingRun): number {
  * first process of a node (`cpu_ram_efficient_loading`, on by default in Accelerate); quantized and tensor-parallel
  * models are put on the GPU weight by weight.
  */
-function checkpointCopies(run: TrainingRun, published: DType | undefined): number {
+function checkpointCopies({ run, published, sharding }: HostRun): number {
   switch (run['loading.hostCopies']) {
     case 'none':
       return 0;
@@ -85,24 +83,22 @@ function checkpointCopies(run: TrainingRun, published: DType | undefined): numbe
     run['loading.placement'] === 'gpu' || run['parallel.tensor'] > 1 || run['parallel.pipeline'] > 1;
   if (!behaviours(run).fillsWeightsOnHost || run['quantization.kind'] !== 'none' || onGpu) return 0;
   if (published === run['precision.weights']) return 0;
-  const data = run['parallel.data'];
-  if (isFsdp(data)) return 1;
-  return data === 'zero' && run['zero.stage'] === 3 && loadsPartitioned(run) ? 1 : processes(run);
+  if (shardsApart(sharding)) return 1;
+  return sharding.loading === 'partitioned' && loadsPartitioned(run) ? 1 : processes(run);
 }
 
 /** Weights on their way to the GPU: nothing of training is there yet. */
-function loadingParts({ run, sums, published }: HostRun): HostPart[] {
+function loadingParts(host: HostRun): HostPart[] {
+  const { run, sums, sharding } = host;
   const elements = sums.trained - sums.adapters + sums.frozen + sums.quantized;
-  const checkpoint = elements * bytesPer(run['precision.weights']) * checkpointCopies(run, published);
+  const checkpoint = elements * bytesPer(run['precision.weights']) * checkpointCopies(host);
   // ZeRO 1 and 2 of DeepSpeed before 0.18.7 flatten on the host: the weights and their flat copy, in every process.
-  const stage = run['zero.stage'];
-  const flattens =
-    run['parallel.data'] === 'zero' && (stage === 1 || stage === 2) && !behaviours(run).flattensOnGpu;
+  const flattens = sharding.loading === 'flattened' && !behaviours(run).flattensOnGpu;
   const flat = flattens ? 2 * sums.trained * bytesPer(run['precision.compute']) * processes(run) : 0;
   const parts: readonly HostPart[] = [
     { label: 'copies of the checkpoint', bytes: checkpoint },
     { label: 'weights and their flat copy', bytes: flat },
-    { label: 'trained weights cast to fp32', bytes: upcastBytes(run, sums) },
+    { label: 'trained weights cast to fp32', bytes: upcastBytes(host) },
   ];
   const most = Math.max(...parts.map(({ bytes }) => bytes));
   return parts.filter(({ bytes }) => bytes === most).slice(0, 1);
@@ -112,8 +108,8 @@ function loadingParts({ run, sums, published }: HostRun): HostPart[] {
  * Accelerate casts trained weights to fp32 before FSDP2 shards them, on the host and in every process, those that hold none
  * of the checkpoint too (`fsdp_utils.py`, `fsdp2_prepare_model`).
  */
-function upcastBytes(run: TrainingRun, sums: WeightSums): number {
-  const mixed = run['parallel.data'] === 'fsdp2' && behaviours(run).castsWhenGathered;
+function upcastBytes({ run, sums, sharding }: HostRun): number {
+  const mixed = sharding.loading === 'by-weight' && behaviours(run).castsWhenGathered;
   const casts = run['precision.weights'] !== 'fp32' && run['precision.masterWeights'] === 'fp32';
   const onHost = (run['loading.placement'] ?? 'host') === 'host' && run['loading.hostCopies'] !== 'none';
   if (!mixed || !casts || !onHost || !behaviours(run).upcastsBeforeSharding) return 0;
@@ -190,16 +186,15 @@ function evaluationParts({ run, evaluated }: HostRun): HostPart[] {
  * weights in every process (`accelerator.py`, `get_state_dict`, `clone_tensors_for_torch_save`); replicas copy the tensors
  * of one file at a time (`safetensors/torch.py`). Shards are written a few megabytes at a time.
  */
-function savingParts({ run, sums }: HostRun): HostPart[] {
+function savingParts({ run, sums, sharding: { saving } }: HostRun): HostPart[] {
   if (run['saving.weights'] !== 'full') return [];
-  const data = run['parallel.data'];
   const elements = sums.trained + sums.frozen;
   const width = bytesPer(run['precision.compute']);
-  if (data === 'zero') {
-    const copies = run['zero.stage'] === 3 ? 1 : processes(run);
+  if (saving === 'by-module' || saving === 'cloned') {
+    const copies = saving === 'cloned' ? processes(run) : 1;
     return [{ label: 'whole model to be saved', bytes: elements * width * copies }];
   }
-  if (isFsdp(data)) {
+  if (saving !== undefined) {
     if (!run['saving.hostOffload']) return [];
     const each = shardWidth(run);
     const states = run['saving.optimizer'] ? sums.trained * stateBytes(run, each, allStepped(sums)) : 0;

@@ -1,11 +1,10 @@
 import type { Model } from '../model/model';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
-import { isFsdp } from '../terms/data-parallel';
 import { say } from '../wording/say';
 import { keyValueCacheBytes, layerCacheBytes } from './key-value-cache';
 import { combine, empty, type Ledger, post, totalOf } from './ledger';
-import { type Sharding, shardGroupSize } from './sharding-scheme';
+import { type Sharding, shardGroupSize, shardsApart } from './sharding-scheme';
 import type { Point } from './step';
 import { bytesPer, type WeightSums } from './weights';
 
@@ -58,7 +57,7 @@ function byTheModel({ model, run, sharding, sums, constant }: Rollout): Point {
     behaviours(run).computesInStoredType ? run['precision.weights'] : run['precision.compute'],
   );
   const ledger = combine(sharding.atRest, constant);
-  post(ledger, 'gathered-parameters', gathered(run, sums, width));
+  post(ledger, 'gathered-parameters', gathered({ run, sums, sharding }, width));
   const tokens = run['batch.sequence'];
   const cache = keyValueCacheBytes(model, samples, { prompt: tokens, fresh: 0 }, width);
   // A layer's cache grows into a new tensor.
@@ -90,7 +89,7 @@ function scored({ model, run, sharding, sums, constant }: Rollout): Point[] {
   const scoresOf = (samples: number) => samples * completion * model.vocabulary * 4;
   const resting = () => combine(sharding.atRest, constant);
   const stacked = resting();
-  post(stacked, 'gathered-parameters', gathered(run, sums, width));
+  post(stacked, 'gathered-parameters', gathered({ run, sums, sharding }, width));
   post(
     stacked,
     'activations',
@@ -98,7 +97,7 @@ function scored({ model, run, sharding, sums, constant }: Rollout): Point[] {
   );
   post(stacked, 'logits-and-loss', scoresOf(sequences - part) + 2 * scoresOf(part));
   const joined = resting();
-  post(joined, 'gathered-parameters', gathered(run, sums, width));
+  post(joined, 'gathered-parameters', gathered({ run, sums, sharding }, width));
   post(joined, 'logits-and-loss', 2 * scoresOf(sequences));
   const compared = resting();
   post(compared, 'logits-and-loss', scoresOf(sequences) + part * tokens * model.vocabulary * width);
@@ -110,10 +109,11 @@ function scored({ model, run, sharding, sums, constant }: Rollout): Point[] {
 }
 
 /** The shares of the weights that lie on other GPUs. */
-function gathered(run: TrainingRun, sums: WeightSums, width: number): number {
-  const data = run['parallel.data'];
-  const sharded = isFsdp(data) || (data === 'zero' && run['zero.stage'] === 3);
-  if (!sharded) return 0;
+function gathered(
+  { run, sums, sharding }: Pick<Rollout, 'run' | 'sums' | 'sharding'>,
+  width: number,
+): number {
+  if (!shardsApart(sharding) && sharding.loading !== 'partitioned') return 0;
   // A rank gathers its part of every layer (DeepSpeed `hybrid_engine.py`, `generate`, `inference_tp_size` above 1).
   const held = Math.max(0, 1 / run['rollout.tensor'] - 1 / shardGroupSize(run));
   return (sums.loaded + sums.adapters) * width * held;

@@ -74,6 +74,7 @@ function gathered(saved: Saved): Gathered {
     case 'by-unit':
     case 'by-weight':
       return fsdp(saved);
+    case 'cloned':
     case undefined:
       return inPlace();
   }

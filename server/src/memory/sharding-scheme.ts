@@ -57,8 +57,13 @@ export interface Splits {
  */
 export type Loading = 'partitioned' | 'flattened' | 'by-unit' | 'by-weight' | 'into-buffers' | 'broadcast';
 
-/** What is gathered at a time: a module on the first rank, a unit, a weight. */
-export type Saving = 'by-module' | 'by-unit' | 'by-weight';
+/** Whether loading shards every unit or weight by itself, as FSDP does. */
+export function shardsApart({ loading }: Pick<Sharding, 'loading'>): boolean {
+  return loading === 'by-unit' || loading === 'by-weight';
+}
+
+/** What is gathered at a time: a module on the first rank, a unit, a weight. `cloned`: nothing, every process clones its own on the host. */
+export type Saving = 'by-module' | 'by-unit' | 'by-weight' | 'cloned';
 
 /** How a plan's tensors are asked of the allocator, where that is not one tensor per trained weight. Bytes. */
 export interface StepRequests {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { estimate } from '../../../server/src/estimate';
 import type { Category, Estimate } from '../../../server/src/results/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
@@ -372,4 +373,22 @@ describe('what sharding schemes hold', () => {
       assert.ok(Math.abs(said / part.bytes - 1) < 0.01, `${part.formula} = ${said} for ${part.bytes}`);
     });
   }
+});
+
+describe('what surrounds the step', () => {
+  it('asks a scheme what it does, never which it is', () => {
+    const files = [
+      'initialization',
+      'evaluation',
+      'saving',
+      'rollout',
+      'host-memory',
+      'simulate',
+      'whole-run',
+    ];
+    for (const file of files) {
+      const source = readFileSync(`server/src/memory/${file}.ts`, 'utf8');
+      assert.doesNotMatch(source, /'parallel\.data'|'zero\.stage'|isFsdp/, file);
+    }
+  });
 });

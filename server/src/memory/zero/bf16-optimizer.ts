@@ -64,5 +64,6 @@ export function bf16Optimizer(run: TrainingRun, sums: WeightSums): Sharding {
     host: [],
     statesFirst: true,
     loading: run['zero.stage'] > 0 ? 'flattened' : undefined,
+    saving: 'cloned',
   };
 }

@@ -65,6 +65,7 @@ export function partitionedStates(run: TrainingRun, sums: WeightSums): Sharding 
     pinned: pinnedBuffers(run, partition, sums.largest),
     statesFirst: true,
     loading: 'flattened',
+    saving: 'cloned',
   };
 }
 

@@ -40,5 +40,6 @@ export function wholeStates(run: TrainingRun, sums: WeightSums): Sharding {
     }),
     host: hostStates(run, sums, sums.trained),
     statesFirst: true,
+    saving: 'cloned',
   };
 }
