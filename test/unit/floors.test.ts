@@ -38,7 +38,7 @@ const FLOORS: Readonly<Record<string, string>> = {
   engine:
     'text wording config hardware model run results estimate explanation dialects workspace advice features',
   lsp: 'text wording measured records hardware run results workspace advice features rules agents',
-  cli: 'text wording measured records hardware run results workspace advice features rules agents',
+  cli: 'text wording environment measured records hardware run results workspace advice features rules agents',
   server: 'text wording run results workspace features lsp',
   main: 'workspace lsp server',
   mcp: 'wording cli',

@@ -7,9 +7,11 @@ import type { RunDiff, TreeDiff } from './run-diff';
 export interface DiffContext {
   /** Folder that paths are relative to. */
   readonly folder: string;
-  /** Full names of commits; no head: the files on the disk. */
-  readonly base: string;
+  /** Full names of commits; no head: the files on the disk. No base: those files as they are, before `versions`. */
+  readonly base?: string;
   readonly head?: string;
+  /** Versions of packages that the files are held to, by package. */
+  readonly versions?: Readonly<Record<string, string>>;
   /** When the head was committed, or now, in ISO 8601 and UTC: later ones sort behind. */
   readonly at: string;
   readonly tag: string;
@@ -41,11 +43,15 @@ function side(run: RunDiff['before']) {
 }
 
 /** `oomlint diff --format json`; see `schemas/diff-output.schema.json`. Bytes are per GPU. */
-export function diffJson({ runs, equal, unknown }: TreeDiff, { folder, base, head }: DiffContext): string {
+export function diffJson(
+  { runs, equal, unknown }: TreeDiff,
+  { folder, base, head, versions }: DiffContext,
+): string {
   const report = {
     schemaVersion: SCHEMA_VERSION,
-    base,
+    base: base ?? null,
     head: head ?? null,
+    ...(versions ? { versions } : {}),
     runs: runs.map((run) => ({
       kind: run.kind,
       file: displayPath(run.uri, folder),

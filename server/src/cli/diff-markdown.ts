@@ -8,6 +8,7 @@ import {
   peakChange,
   restWords,
   timeChanges,
+  versionWords,
 } from './diff-words';
 import { cell, markdownTable } from './markdown-table';
 import { displayPath } from './report';
@@ -21,7 +22,7 @@ const MOST_RUNS = 50;
  * that it speaks of, and the date of that commit.
  */
 export function diffMarkdown(diff: TreeDiff, context: DiffContext): string {
-  const { folder, head, at, tag } = context;
+  const { folder, head, at, tag, versions } = context;
   const shown = diff.runs.slice(0, MOST_RUNS);
   const rows = shown.map((run) => {
     const path = displayPath(run.uri, folder);
@@ -41,7 +42,7 @@ export function diffMarkdown(diff: TreeDiff, context: DiffContext): string {
   const details = shown.map((run) => detail(run, context)).filter(Boolean);
   return `${[
     `[//]: <> (oomlint-diff, tag=${tag.replace(/[^\w.-]/g, '-')}, valid-at=${at}, commit=${head ?? ''})`,
-    `**${diffHeadline(diff)}**`,
+    `**${[versionWords(versions), diffHeadline(diff)].filter(Boolean).join(' ')}**`,
     ...table,
     ...(rest.length > 0 ? [`${rest.join(', ')}.`] : []),
     ...(details.length > 0

@@ -8,6 +8,7 @@ import {
   peakChange,
   restWords,
   timeChanges,
+  versionWords,
 } from './diff-words';
 import { problemLines } from './problem-lines';
 import { displayPath } from './report';
@@ -16,7 +17,7 @@ import { isWorse, type RunDiff, type TreeDiff } from './run-diff';
 const SIGNS: Readonly<Record<RunDiff['kind'], string>> = { changed: '~', new: '+', removed: '-' };
 
 /** The difference for a terminal. */
-export function diffText(diff: TreeDiff, { folder, paint }: DiffContext): string {
+export function diffText(diff: TreeDiff, { folder, paint, versions }: DiffContext): string {
   const runs = diff.runs.map((run) => {
     const path = displayPath(run.uri, folder);
     const moved = run.from === undefined ? '' : ` (${say('was {0}', displayPath(run.from, folder))})`;
@@ -37,5 +38,6 @@ export function diffText(diff: TreeDiff, { folder, paint }: DiffContext): string
     return [...lines, ...fresh.map((line) => `  ${line}`)].join('\n');
   });
   const rest = restWords(diff);
-  return `${[...runs, diffHeadline(diff), ...(rest === '' ? [] : [paint('dim', rest)])].join('\n\n')}\n`;
+  const under = versionWords(versions);
+  return `${[...(under === '' ? [] : [under]), ...runs, diffHeadline(diff), ...(rest === '' ? [] : [paint('dim', rest)])].join('\n\n')}\n`;
 }

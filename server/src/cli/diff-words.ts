@@ -105,6 +105,12 @@ export function diffHeadline({ runs }: TreeDiff): string {
   return say('{0} {0|run changes|runs change}, none for the worse.', runs.length);
 }
 
+/** What the files were held to: `Under transformers 5.23.0, trl 1.16.0:`; empty where two commits were compared. */
+export function versionWords(versions: Readonly<Record<string, string>> | undefined): string {
+  const words = Object.entries(versions ?? {}).map((version) => version.join(' '));
+  return words.length === 0 ? '' : say('Under {0}:', words.join(', '));
+}
+
 /** What is not listed, counted. */
 export function restWords({ equal, unknown }: TreeDiff): string {
   const words = [

@@ -17,6 +17,7 @@ import { whole } from './option-values';
 import { type Output, processOutput } from './output';
 import { helpful, withRunOptions, withTargetOptions } from './run-options';
 import type { SearchOptions } from './search';
+import { addUpgrade } from './upgrade-command';
 import { usageError } from './usage-errors';
 
 /** Titles of commander's help; it has no other place for translations of them. */
@@ -57,6 +58,7 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
   addMeasured(program, output, finish);
   addCheck(program, output, finish);
   addDiff(program, output, finish);
+  addUpgrade(program, output, finish);
   addRule(program, output, finish);
   addInit(program, output, finish);
   addMcp(program, output, finish);

@@ -23,6 +23,11 @@ function releasesOf(name: VersionedPackage): readonly string[] {
   return data.releases[name];
 }
 
+/** The newest release of a package, as of that day. */
+export function newestRelease(name: VersionedPackage): string {
+  return releasesOf(name).at(-1) ?? '';
+}
+
 /** The versions that a requirement leaves open. */
 export interface AllowedVersions {
   /** What an installation of today takes: the one that is asked for, else the newest that is allowed. */

@@ -1,0 +1,116 @@
+import { stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import {
+  newestRelease,
+  VERSION_FIELDS,
+  VERSIONED_PACKAGES,
+  type VersionedPackage,
+} from '../environment/versions';
+import type { Problem } from '../text/problem';
+import { canonicalUri } from '../text/uri';
+import { say } from '../wording/say';
+import { Workspace } from '../workspace/analyze';
+import { commandLineFacts } from '../workspace/command-line-facts';
+import { findConfigs } from '../workspace/config-files';
+import { DiskHost } from '../workspace/disk-host';
+import { UsageError } from '../workspace/usage-error';
+import type { DiffOptions } from './diff';
+import { type DiffContext, diffJson } from './diff-json';
+import { diffMarkdown } from './diff-markdown';
+import { diffText } from './diff-text';
+import { EXIT } from './exit-codes';
+import type { Output } from './output';
+import { diffRuns, isWorse, type RunDiff, type Side, type TreeDiff } from './run-diff';
+
+export interface UpgradeOptions extends DiffOptions {
+  /** `PACKAGE=VERSION`; the newest releases of all packages where none is asked for. */
+  readonly to?: readonly string[];
+}
+
+/** `oomlint upgrade`: runs that come out otherwise under other versions of the packages, each held to how it is now. */
+export async function upgrade(
+  paths: readonly string[],
+  options: UpgradeOptions,
+  output: Output,
+): Promise<number> {
+  const folder = process.cwd();
+  const versions = versionsOf(options.to);
+  const files = await filesOf(paths, folder, output);
+  const stated = Object.entries(versions).map(
+    ([name, version]) => `${VERSION_FIELDS[name as VersionedPackage]}=${version}`,
+  );
+  const side = (set: readonly string[]): Side => ({
+    workspace: new Workspace(new DiskHost([pathToFileURL(folder + path.sep).href]), {
+      commandLine: commandLineFacts({ ...options, set: [...(options.set ?? []), ...set] }),
+      isOpen: () => true,
+    }),
+    candidates: files,
+  });
+  const found = withoutSurer(await diffRuns(side([]), side(stated), new Set(files), new Map()));
+  const context: DiffContext = {
+    folder,
+    versions,
+    at: new Date().toISOString(),
+    tag: options.tag,
+    paint: options.output === undefined ? output.paint : (_style, text) => text,
+  };
+  const write = { text: diffText, json: diffJson, markdown: diffMarkdown }[options.format];
+  const report = write(found, context);
+  if (options.output === undefined) output.write(report);
+  else await writeFile(path.resolve(folder, options.output), report);
+  return options.failOnWorse && found.runs.some(isWorse) ? EXIT.foundErrors : EXIT.fine;
+}
+
+/** Versions by package, of what is asked for. */
+function versionsOf(asked: readonly string[] | undefined): Readonly<Record<string, string>> {
+  if (asked === undefined)
+    return Object.fromEntries(VERSIONED_PACKAGES.map((name) => [name, newestRelease(name)]));
+  return Object.fromEntries(
+    asked.map((word) => {
+      const [, name = '', version = ''] = /^\s*([\w.-]+)\s*==?\s*v?(\d[\w.+-]*)\s*$/.exec(word) ?? [];
+      if (version === '') throw new UsageError(`--to: ${say('"{0}" is not PACKAGE=VERSION.', word)}`);
+      if (!VERSIONED_PACKAGES.some((known) => known === name))
+        throw new UsageError(
+          `--to: ${say('{0} is not among the packages whose versions count: {1}.', name, VERSIONED_PACKAGES.join(', '))}`,
+        );
+      return [name, version];
+    }),
+  );
+}
+
+/** Configs that are named and those below folders that are named. */
+async function filesOf(paths: readonly string[], folder: string, output: Output): Promise<string[]> {
+  const found = new Set<string>();
+  const complain = (what: string) => output.writeError(`oomlint: ${say('{0} cannot be read.', what)}\n`);
+  for (const given of paths) {
+    const full = path.resolve(folder, given);
+    const entry = await stat(full).catch(() => undefined);
+    if (!entry) throw new UsageError(say('{0} cannot be read.', given));
+    for (const file of entry.isDirectory() ? await findConfigs(full, complain) : [full])
+      found.add(canonicalUri(pathToFileURL(file).href));
+  }
+  return [...found];
+}
+
+/** Without problems that only became more or less sure, as the version is known on one side alone. */
+function withoutSurer(diff: TreeDiff): TreeDiff {
+  const place = ({ code, range }: Problem) => `${code} ${range.start.line}:${range.start.character}`;
+  const runs: RunDiff[] = [];
+  let equal = diff.equal;
+  for (const run of diff.runs) {
+    const gone = new Set(run.goneProblems.map(place));
+    const fresh = new Set(run.newProblems.map(place));
+    const newProblems = run.newProblems.filter((problem) => !gone.has(place(problem)));
+    const goneProblems = run.goneProblems.filter((problem) => !fresh.has(place(problem)));
+    const same =
+      newProblems.length + goneProblems.length === 0 &&
+      run.before?.verdict === run.after?.verdict &&
+      run.before?.peak?.processBytes === run.after?.peak?.processBytes &&
+      run.before?.stepSeconds === run.after?.stepSeconds &&
+      run.before?.costUsd === run.after?.costUsd;
+    if (same) equal++;
+    else runs.push({ ...run, newProblems, goneProblems });
+  }
+  return { ...diff, runs, equal };
+}
