@@ -11,8 +11,9 @@ from __future__ import annotations
 import html
 import json
 import os
+import re
 import subprocess
-from typing import Any, Dict, Literal, Optional, Union
+from typing import Any, Dict, List, Literal, Optional, Union
 
 from ._node import BUNDLE, OomlintError, node
 
@@ -28,8 +29,12 @@ _GIB = 2**30
 class Estimate(Dict[str, Any]):
     """One run as `oomlint estimate --format json` has it. Sizes are bytes of one GPU.
 
-    In a notebook it shows its verdict and the parts of the peak.
+    In a notebook it shows the page that `oomlint report` writes: the panel of the editor. Below it are the parts of the peak without
+    scripts, for viewers that run none.
     """
+
+    #: Arguments of the command line that it was asked with; none for one that was made otherwise, such as by unpickling.
+    _asked: "List[str]" = []
 
     @property
     def verdict(self) -> Verdict:
@@ -49,7 +54,15 @@ class Estimate(Dict[str, Any]):
         return [str(missing["field"]) for missing in self["unknown"]]
 
     def _repr_html_(self) -> str:
-        return _chart(self)
+        page = _page(self)
+        if page is None:
+            return f"<div>{_heading(self)}{_bars(self)}</div>"
+        # In a frame of its own: its styles are not the notebook's, and a viewer that takes no frames leaves the rest.
+        frame = (
+            f"<iframe title='Oomlint' sandbox='allow-scripts' style='width:100%;height:640px;border:0' "
+            f'srcdoc="{html.escape(page)}"></iframe>'
+        )
+        return f"<div>{_heading(self)}{frame}<details><summary>Parts of the peak</summary>{_bars(self)}</details></div>"
 
 
 def estimate(path: Union[str, "os.PathLike[str]"], **overrides: Any) -> Estimate:
@@ -59,17 +72,43 @@ def estimate(path: Union[str, "os.PathLike[str]"], **overrides: Any) -> Estimate
     (`sequence=8192`) or its whole one (`**{"batch.micro": 2}`). Raises OomlintError where the file is no config that can be read, or
     an override means nothing. Nothing leaves the machine.
     """
-    command = [node(), str(BUNDLE / "cli.js"), "estimate", "--format", "json"]
+    asked: "List[str]" = []
     for name, value in overrides.items():
         written = value if isinstance(value, str) else json.dumps(value)
-        command += [f"--{name}", written] if name in _OPTIONS else ["--set", f"{name}={written}"]
-    command += ["--", os.fspath(path)]
+        asked += [f"--{name}", written] if name in _OPTIONS else ["--set", f"{name}={written}"]
+    asked += ["--", os.path.abspath(path)]
+    run = Estimate(json.loads(_answer("estimate", "--format", "json", *asked))["runs"][0])
+    run._asked = asked
+    return run
+
+
+def _answer(*arguments: str) -> str:
+    """What the command line answers. Raises OomlintError where it could not run."""
+    command = [node(), str(BUNDLE / "cli.js"), *arguments]
     answer = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    # 1: errors were found in the config; the estimate is there all the same.
+    # 1: errors were found in the config; the answer is there all the same.
     if answer.returncode not in (0, 1):
         raise OomlintError(answer.stderr.strip() or f"oomlint ended with {answer.returncode}")
-    runs = json.loads(answer.stdout)["runs"]
-    return Estimate(runs[0])
+    return answer.stdout
+
+
+_CONTENT = re.compile(r'<script type="application/json" id="content">(.*?)</script>', re.DOTALL)
+
+
+def _page(run: Estimate) -> Optional[str]:
+    """The panel's page; None where it cannot be made, or where the files have changed and it would show another run."""
+    if not run._asked:
+        return None
+    try:
+        page = _answer("report", "--html", *run._asked)
+    except OomlintError:
+        return None
+    content = _CONTENT.search(page)
+    if content is None:
+        return None
+    shown = json.loads(content[1])["show"]["content"]["breakdown"]
+    same = all(shown.get(key) == run.get(key) for key in ("verdict", "peak", "parts"))
+    return page if same else None
 
 
 #: Colours of the panel's verdicts, dark enough for text on white and light enough on black.
@@ -81,8 +120,7 @@ def _gib(size: float) -> str:
     return f"{size / _GIB:.1f} GiB"
 
 
-def _chart(run: Estimate) -> str:
-    """The parts of the peak as bars, without scripts: notebooks that are not trusted and pages of repositories show it, too."""
+def _heading(run: Estimate) -> str:
     colour = _COLOURS[run.verdict]
     heading = _WORDS[run.verdict]
     peak, hardware = run["peak"], run["hardware"]
@@ -91,6 +129,15 @@ def _chart(run: Estimate) -> str:
         heading += f": {_gib(peak['processBytes'])} ({band}) of {_gib(hardware['capacityBytes'])} on {hardware['gpu']}"
     elif run.unknown:
         heading += f": nobody states {', '.join(run.unknown)}"
+    return (
+        f"<p><span style='color:{colour}'>&#9679;</span> <b>{html.escape(heading)}</b><br>"
+        f"{html.escape(run['file'])}</p>"
+    )
+
+
+def _bars(run: Estimate) -> str:
+    """The parts of the peak, without scripts: notebooks that are not trusted and pages of repositories show them, too."""
+    colour = _COLOURS[run.verdict]
     parts = sorted(run["parts"], key=lambda part: -part["bytes"])
     largest = max([part["bytes"] for part in parts], default=1) or 1
     rows = "".join(
@@ -100,7 +147,4 @@ def _chart(run: Estimate) -> str:
         f"width:{100 * part['bytes'] / largest:.1f}%'></div></td></tr>"
         for part in parts
     )
-    return (
-        f"<div><p><span style='color:{colour}'>&#9679;</span> <b>{html.escape(heading)}</b><br>"
-        f"{html.escape(run['file'])}</p><table>{rows}</table></div>"
-    )
+    return f"<table>{rows}</table>"

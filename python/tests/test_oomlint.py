@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -82,9 +84,24 @@ def test_shows_its_parts_in_a_notebook(config: Path) -> None:
         renamed = config
     else:
         config.rename(renamed)
-    shown = oomlint.estimate(renamed, **FACTS)._repr_html_()
+    run = oomlint.estimate(renamed, **FACTS)
+    shown = run._repr_html_()
     assert "Fits: " in shown and "optimizer states" in shown and "GiB" in shown
     assert "<b>&.json" not in shown and "<script" not in shown
+    frames = re.findall(r'<iframe [^>]*sandbox=\'allow-scripts\'[^>]* srcdoc="([^"]*)"', shown)
+    # The page of `oomlint report`, with the same run in it.
+    assert len(frames) == 1
+    page = html.unescape(frames[0])
+    assert page.startswith("<!DOCTYPE html>") and str(run.peak_bytes) in page
+
+
+def test_shows_no_other_run_than_it_has(config: Path) -> None:
+    run = oomlint.estimate(config, **FACTS)
+    config.write_text(CONFIG.replace('gpu": 1', 'gpu": 16'))
+    changed = run._repr_html_()
+    config.unlink()
+    for shown in (changed, run._repr_html_(), oomlint.Estimate(run)._repr_html_()):
+        assert "<iframe" not in shown and "Fits: " in shown and "optimizer states" in shown
 
 
 def test_console_scripts(config: Path) -> None:

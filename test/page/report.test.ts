@@ -70,6 +70,24 @@ describe('oomlint report', function () {
       await context.close();
     });
 
+  it('draws in the frame of a notebook, which lets scripts run and nothing else', async () => {
+    const page = await browser.newPage({ viewport: { width: 900, height: 700 } });
+    const faults: string[] = [];
+    page.on('pageerror', (error) => faults.push(error.message));
+    await page.setContent('<iframe id="output" sandbox="allow-scripts" width="860" height="640"></iframe>');
+    const report = await readFile(file, 'utf8');
+    await page.evaluate((text) => document.getElementById('output')?.setAttribute('srcdoc', text), report);
+    const frame = page.frameLocator('#output');
+    await frame.locator('h1, h2', { hasText: /Fits/ }).first().waitFor();
+    assert.match(await frame.locator('main').innerText(), /optimizer states/i);
+    const drawn = frame.locator('svg').filter({ visible: true });
+    const sizes = await drawn.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().width));
+    assert.ok(Math.max(...sizes) > 600, `charts are drawn, as wide as the frame: ${sizes.join(', ')}`);
+    if (process.env.OOMLINT_PICTURES) await page.screenshot({ path: 'out/pictures/report-notebook.png' });
+    assert.deepEqual(faults, []);
+    await page.close();
+  });
+
   it('names no place of the machine that it was made on', async () => {
     const page = await readFile(file, 'utf8');
     assert.ok(!page.includes(process.cwd()) && !page.includes(pathToFileURL(process.cwd()).href));
