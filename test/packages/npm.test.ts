@@ -1,34 +1,29 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { McpAgent } from '../protocol/mcp-client';
+import { type PackedNpm, packedNpm } from './packed-npm';
 
 const run = promisify(execFile);
 
 /** What `npx oomlint` gets: packed, installed into a clean folder without a network, and used from there. */
 describe('the npm package', function () {
   this.timeout(180_000);
+  let packed: PackedNpm;
   let folder = '';
   const bin = (name: string) => path.join(folder, 'node_modules', '.bin', name);
 
   before(async () => {
-    await run(process.execPath, ['scripts/npm-package.mjs'], { cwd: process.cwd() });
-    folder = await mkdtemp(path.join(tmpdir(), 'oomlint-npm-'));
-    await writeFile(path.join(folder, 'package.json'), '{"private": true}');
-    const [packed] = (await readdir('out/npm')).filter((name) => name.endsWith('.tgz'));
-    await run('npm', ['install', '--offline', '--no-audit', path.resolve('out/npm', packed ?? '')], {
-      cwd: folder,
-    });
+    packed = await packedNpm();
+    folder = packed.folder;
   });
-  after(() => rm(folder, { recursive: true, force: true }));
+  after(() => packed?.remove());
 
   it('is under 2 MB, without maps and without dependencies', async () => {
-    const [packed] = (await readdir('out/npm')).filter((name) => name.endsWith('.tgz'));
-    assert.ok((await stat(path.join('out/npm', packed ?? ''))).size < 2e6);
+    assert.ok((await stat(packed.tarball)).size < 2e6);
     const own = path.join(folder, 'node_modules', 'oomlint');
     const files = await readdir(own, { recursive: true });
     assert.deepEqual(

@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parse } from 'yaml';
+import { type PackedNpm, packedNpm } from '../packages/packed-npm';
 import { gitIn } from '../unit/cli/oomlint';
 
 const ROOT = process.cwd();
-const CLI = path.join(ROOT, 'server/dist/cli.js');
 const recipe = (length: number) =>
   `model_name_or_path: meta-llama/Llama-3.1-8B\nstage: sft\ndo_train: true\nfinetuning_type: lora\ndataset: a\ntemplate: llama3\ncutoff_len: ${length}\noutput_dir: out\nper_device_train_batch_size: 4\nmax_steps: 100\nbf16: true\n`;
 
@@ -80,6 +80,7 @@ class Comments {
 
 describe('the GitHub action', function () {
   this.timeout(120_000);
+  let packed: PackedNpm;
   let folder = '';
   const api = new Comments();
   let address = '';
@@ -87,7 +88,7 @@ describe('the GitHub action', function () {
   const temp = () => path.join(folder, 'temp');
   const diff = (more: Record<string, string> = {}) =>
     job('bash', [path.join(ROOT, 'action/diff.sh')], path.join(folder, 'work'), {
-      OOMLINT: `node ${CLI}`,
+      OOMLINT: `node ${packed.bin('oomlint')}`,
       OOMLINT_BASE: commits[0] ?? '',
       OOMLINT_HEAD: commits[1] ?? '',
       OOMLINT_ARGUMENTS: '--gpu\nRTX 4090\n--gpus\n1',
@@ -109,6 +110,7 @@ describe('the GitHub action', function () {
     });
 
   before(async () => {
+    packed = await packedNpm();
     folder = await mkdtemp(path.join(tmpdir(), 'oomlint-action-'));
     address = await api.start();
     const origin = path.join(folder, 'origin');
@@ -125,6 +127,7 @@ describe('the GitHub action', function () {
   });
   after(async () => {
     api.stop();
+    await packed?.remove();
     await rm(folder, { recursive: true, force: true });
   });
 

@@ -17,9 +17,11 @@ import type {
   InitializeResult,
   PublishDiagnosticsParams,
 } from 'vscode-languageserver-protocol';
+import { type PackedNpm, packedNpm } from '../packages/packed-npm';
 
 const FOLDER = path.join('test', 'fixtures', 'clients');
-const SERVER = path.resolve('server', 'dist', 'server.js');
+/** What `npm install oomlint` brings, started as the pages of editors tell. */
+let server = '';
 
 interface Sent {
   readonly method: string;
@@ -44,7 +46,7 @@ interface Played {
 
 async function play({ messages }: Transcript, more: object = {}): Promise<Played> {
   const folder = await mkdtemp(path.join(tmpdir(), 'oomlint-client-'));
-  const child = spawn(process.execPath, [SERVER, '--stdio']);
+  const child = spawn(process.execPath, [server, '--stdio']);
   const connection = createMessageConnection(
     new StreamMessageReader(child.stdout),
     new StreamMessageWriter(child.stdin),
@@ -131,13 +133,17 @@ async function problemsOf({
 }
 
 describe('other editors', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
+  let packed: PackedNpm;
   const transcripts = new Map<string, Transcript>();
 
   before(async () => {
+    packed = await packedNpm();
+    server = packed.bin('oomlint-language-server');
     for (const name of await readdir(FOLDER))
       transcripts.set(name.replace('.json', ''), JSON.parse(await readFile(path.join(FOLDER, name), 'utf8')));
   });
+  after(() => packed?.remove());
   const transcript = (name: string) => transcripts.get(name) ?? assert.fail(name);
 
   /** The one that asks for problems; all others are sent them, Zed among them: what it has for that stands where nobody looks. */
@@ -270,7 +276,7 @@ describe('other editors', function () {
         await writeFile(path.join(folder, 'own'), block);
         await writeFile(
           path.join(folder, 'oomlint-language-server'),
-          `#!/bin/sh\nexec '${process.execPath}' '${SERVER}' "$@"\n`,
+          `#!/bin/sh\nexec '${process.execPath}' '${server}' "$@"\n`,
           { mode: 0o755 },
         );
         const { stdout, stderr } = spawnSync(program, args(path.join(folder, 'own')), {

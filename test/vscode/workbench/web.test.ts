@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
+import { unpackVsix } from '../../../scripts/vsix.mjs';
 import { serveWebVsCode } from '../../../scripts/web-vscode.mjs';
 import { ROOT } from '../../page/panel-page';
 import { openWorkbench, type Workbench } from './workbench';
@@ -33,6 +36,9 @@ describe('VS Code for the Web', function () {
   const faults: string[] = [];
 
   before(async () => {
+    // What is installed, not the folder that it is made from.
+    await promisify(execFile)(process.execPath, ['scripts/package.mjs'], { cwd: ROOT });
+    const extension = await unpackVsix(path.join(ROOT, 'out/oomlint.vsix'), path.join(ROOT, 'out/web-vsix'));
     workbench = await openWorkbench(
       async (folder) => {
         await mkdir(path.join(folder, 'tune'));
@@ -42,7 +48,7 @@ describe('VS Code for the Web', function () {
         await writeFile(path.join(folder, 'train.py'), SCRIPT);
       },
       undefined,
-      (folder) => serveWebVsCode(ROOT, folder),
+      (folder) => serveWebVsCode(extension, folder),
     );
     ({ page } = workbench);
     page.on('console', (message) => {
