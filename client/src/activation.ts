@@ -8,7 +8,9 @@ import {
 import { speak } from '../../server/src/shared/words';
 import { BreakdownPanels } from './breakdown-panels';
 import { chooseRun, RememberedRuns } from './chosen-runs';
-import { isReasonToStart } from './config-documents';
+import { showsCostInDiffs } from './compare/diff-costs';
+import { COMPARE_WITH_HEAD_COMMAND, showsCostAgainstHead } from './compare/head-lens';
+import { isReasonToStart, targetUri } from './config-documents';
 import { showsConfigs } from './configs-view';
 import { estimateMemory } from './estimate-memory';
 import { explainsOutOfMemory } from './explain-oom';
@@ -56,6 +58,8 @@ export function activateOn(context: ExtensionContext, platform: Platform): void 
     showStatus(running),
     showsVerdictInCells(running),
     showsConfigs(running),
+    showsCostAgainstHead(running),
+    showsCostInDiffs(running),
     contributeSchemas(context.extensionUri, running, log),
     explainsOutOfMemory(running),
     ...(platform.readsRecords ? [measuresRuns(running)] : []),
@@ -64,6 +68,14 @@ export function activateOn(context: ExtensionContext, platform: Platform): void 
       chooseRun(running, chosenRuns, target),
     ),
     commands.registerCommand(ESTIMATE_COMMAND, (target?: unknown) => estimateMemory(panel, target)),
+    commands.registerCommand(COMPARE_WITH_HEAD_COMMAND, (target?: unknown) => {
+      const uri = targetUri(target);
+      if (uri) panel.show(uri, { with: 'git' });
+    }),
+    commands.registerCommand('oomlint.compareWithVersion', (target?: unknown) => {
+      const uri = targetUri(target);
+      if (uri) panel.show(uri, { with: 'commit' });
+    }),
     commands.registerCommand(SUPPLY_COMMAND, (target?: unknown) => supplyFacts(supplier, target)),
     commands.registerCommand(WHAT_FITS_COMMAND, (target?: unknown) => whatFits(running, target)),
     commands.registerCommand('oomlint.chooseGpu', (target?: unknown) =>

@@ -12,6 +12,7 @@ import {
 import type { RunValues } from '../../server/src/shared/fields';
 import { SUPPLY_COMMAND, type SupplyArguments } from '../../server/src/shared/protocol';
 import type {
+  ComparedMessage,
   ComparedWith,
   EditorMessage,
   OpenedMessage,
@@ -49,6 +50,10 @@ export class BreakdownPanel implements Disposable {
   readonly #fixes = new Latest();
   #uri: Uri | undefined;
   #content: PanelContent = { kind: 'empty' };
+  /** The page listens: one that comes up says so. */
+  #ready = false;
+  /** What is to be compared with once there is something to compare. */
+  #comparing: ComparedWith | undefined;
   /** Counts requests; an answer to any but the latest is stale. */
   #request = 0;
 
@@ -67,7 +72,11 @@ export class BreakdownPanel implements Disposable {
         if (message) this.#receive(message);
         else this.#log.warn('The panel sent a message of no known form; it is left aside.');
       }),
-      panel.onDidChangeViewState(() => this.#tellLocked()),
+      panel.onDidChangeViewState(() => {
+        // A hidden page is gone; it says so when it is back.
+        if (!panel.visible) this.#ready = false;
+        this.#tellLocked();
+      }),
       server.onStatus(({ uri }) => {
         if (uri === this.#uri?.toString()) void this.#refresh();
       }),
@@ -96,6 +105,19 @@ export class BreakdownPanel implements Disposable {
   /** Has the page copy or save what is in view. */
   ask(action: PanelAction): void {
     this.#send({ type: 'asked', action });
+  }
+
+  /** Compares what is shown, as soon as the page can show it, and turns to the comparison. */
+  compareWith(choice: ComparedWith): void {
+    this.#comparing = choice;
+    this.#compareNow();
+  }
+
+  #compareNow(): void {
+    const choice = this.#comparing;
+    if (!choice || !this.#ready || this.#content.kind !== 'breakdown') return;
+    this.#comparing = undefined;
+    void this.#compare(choice, true);
   }
 
   get uri(): Uri | undefined {
@@ -145,6 +167,8 @@ export class BreakdownPanel implements Disposable {
         this.post();
         this.#cursor.tell();
         this.#lookForFixes();
+        this.#ready = true;
+        this.#compareNow();
         break;
       case 'retry':
         this.#set({ kind: 'loading', file: this.#fileName() });
@@ -282,9 +306,10 @@ export class BreakdownPanel implements Disposable {
     if (message) this.#send(message);
   }
 
-  async #compare(choice: ComparedWith): Promise<void> {
+  /** `turns`: the page turns to the comparison. */
+  async #compare(choice: ComparedWith, turns = false): Promise<void> {
     const after = this.#fileName();
-    const message = await this.#answer<EditorMessage>(
+    const message = await this.#answer<ComparedMessage>(
       async (uri) => {
         const other = await chooseOther(Uri.parse(uri), choice, this.#server);
         if (other === undefined) return { type: 'compared' };
@@ -300,7 +325,7 @@ export class BreakdownPanel implements Disposable {
       },
       (error) => ({ type: 'compared', error }),
     );
-    if (message) this.#send(message);
+    if (message) this.#send(turns ? { ...message, turns } : message);
   }
 
   /** An answer about the file that is shown; undefined where another one is shown by then. */
@@ -341,6 +366,7 @@ export class BreakdownPanel implements Disposable {
     this.post();
     this.#cursor.tell();
     this.#lookForFixes();
+    this.#compareNow();
   }
 
   #send(message: EditorMessage): void {

@@ -7,7 +7,7 @@ import {
   type WebviewPanel,
   window,
 } from 'vscode';
-import type { PageState } from '../webview/messages';
+import type { ComparedWith, PageState } from '../webview/messages';
 import { BreakdownPanel } from './breakdown-panel';
 import type { LanguageServer } from './language-server';
 import { activeFile } from './notebook-cells';
@@ -43,14 +43,15 @@ export class BreakdownPanels implements Disposable {
     );
   }
 
-  /** Shows a file in the panel that is about it, else in the one that follows, else in a new one. */
-  show(uri: Uri): void {
+  /** Shows a file in the panel that is about it, else in the one that follows, else in a new one; compared where that is asked for. */
+  show(uri: Uri, compared?: ComparedWith): void {
     const panels = [...this.#open.values()];
     const known = panels.find((panel) => panel.uri?.toString() === uri.toString());
     const panel = known ?? panels.find(({ locked }) => !locked);
     if (panel) {
       panel.reveal();
       panel.turnTo(uri);
+      if (compared) panel.compareWith(compared);
       return;
     }
     const shown = window.createWebviewPanel(
@@ -59,7 +60,9 @@ export class BreakdownPanels implements Disposable {
       { viewColumn: ViewColumn.Beside, preserveFocus: true },
       this.#options(),
     );
-    this.#attach(shown).turnTo(uri);
+    const opened = this.#attach(shown);
+    opened.turnTo(uri);
+    if (compared) opened.compareWith(compared);
   }
 
   /** The panel in focus. */

@@ -25,8 +25,11 @@ import {
   CATALOG_REQUEST,
   type Catalog,
   type CatalogParams,
+  CHANGE_COST_REQUEST,
   CHOOSE_RUN_COMMAND,
   CHOSEN_RUN_NOTIFICATION,
+  type ChangeCost,
+  type ChangeCostParams,
   type ChosenRunParams,
   COMPARE_REQUEST,
   CONFIGS_REQUEST,
@@ -240,6 +243,11 @@ export class LanguageServer implements Disposable {
   async compare(uri: string, other: CompareParams['other']): Promise<Comparison | null> {
     const params: CompareParams = { uri, other };
     return this.#request<Comparison | null>(COMPARE_REQUEST, params);
+  }
+
+  /** What a change of a file costs its run; null where there is nothing to tell. */
+  async changeCost(params: ChangeCostParams): Promise<ChangeCost | null> {
+    return this.#request<ChangeCost | null>(CHANGE_COST_REQUEST, params);
   }
 
   /** What `apply` would write; null where there is no estimate. */

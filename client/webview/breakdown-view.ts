@@ -113,6 +113,10 @@ export class BreakdownView implements View {
     this.#top.act(action);
   }
 
+  showTab(id: string): void {
+    this.#tabs.show(id);
+  }
+
   dispose(): void {
     this.#drawn.clear();
   }

@@ -77,6 +77,8 @@ export interface ComparedMessage {
   readonly comparison?: Comparison;
   /** Why there is none; absent too where the person chose nothing. */
   readonly error?: string;
+  /** It was asked for outside of the page, which turns to it. */
+  readonly turns?: boolean;
 }
 
 /** Extension to page: the answer to `apply`. */

@@ -97,6 +97,7 @@ window.addEventListener('message', ({ data }: MessageEvent<EditorMessage | undef
       state.comparedWith = data.other ?? state.comparedWith;
       state.isComparisonOld = false;
       keep();
+      if (data.turns) current?.showTab?.('compare');
       current?.refresh();
       break;
     case 'applied':

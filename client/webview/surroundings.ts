@@ -15,6 +15,8 @@ export interface View {
   layOut(width: number): void;
   /** Copies or saves what is in view, where there is something. */
   act?(action: PanelAction): void;
+  /** Turns to a tab, where there are some. */
+  showTab?(id: string): void;
   dispose(): void;
 }
 

@@ -1,4 +1,4 @@
-import { extensions, type Uri } from 'vscode';
+import { type Disposable, type Event, extensions, type Uri } from 'vscode';
 
 /** As much of the API of VS Code's own Git extension as is needed (vscode: extensions/git/src/api/git.d.ts). */
 interface GitExtension {
@@ -8,6 +8,8 @@ interface GitApi {
   getRepository(uri: Uri): GitRepository | null;
 }
 interface GitRepository {
+  readonly rootUri: Uri;
+  readonly state: { readonly HEAD?: { readonly commit?: string }; readonly onDidChange: Event<void> };
   show(ref: string, path: string): Promise<string>;
   log(options: { readonly maxEntries: number; readonly path: string }): Promise<readonly GitCommit[]>;
   getRefs(query: { readonly sort: 'committerdate' }): Promise<readonly GitRef[]>;
@@ -36,6 +38,25 @@ const MOST_COMMITS = 50;
 export async function textInGit(uri: Uri, ref = 'HEAD'): Promise<string | undefined> {
   const repository = await repositoryOf(uri);
   return repository?.show(ref, uri.fsPath).catch(() => undefined);
+}
+
+/** The last commit of the repository that holds a file; undefined where there is none. */
+export async function headOf(uri: Uri): Promise<string | undefined> {
+  return (await repositoryOf(uri))?.state.HEAD?.commit;
+}
+
+/** Calls when the repository of a file changes: a commit, a checkout, a file. Undefined where it has none. */
+export async function onRepositoryOf(uri: Uri, call: () => void): Promise<Repository | undefined> {
+  const repository = await repositoryOf(uri);
+  return repository
+    ? { root: repository.rootUri.toString(), listening: repository.state.onDidChange(call) }
+    : undefined;
+}
+
+/** A repository that somebody listens to. */
+export interface Repository {
+  readonly root: string;
+  readonly listening: Disposable;
 }
 
 /** Commits that changed a file, branches and tags; undefined where there is no repository. */

@@ -8,6 +8,9 @@ import type { Analysis } from '../workspace/analysis';
 import { breakdownOf } from './breakdown';
 import type { Comparison, Difference } from './protocol';
 
+/** What a change costs: bytes per GPU at the peak, seconds of a step where the time is known. */
+export type Costly = Pick<Difference, 'bytes' | 'seconds'>;
+
 /** Fields that make sense together alone: changed one by one they would be runs that nobody can start. */
 const TOGETHER: readonly RegExp[] = [
   /^model\./,

@@ -249,6 +249,39 @@ export interface Difference {
   readonly seconds?: number;
 }
 
+/** Request, client to server: `ChangeCostParams` -> `ChangeCost | null` (null: no estimate, or no change for the run). */
+export const CHANGE_COST_REQUEST = 'oomlint/changeCost';
+export interface ChangeCostParams {
+  readonly uri: string;
+  /** An earlier text of the file, such as its version in git. */
+  readonly before: string;
+  /** A later one; without it the file as it is. */
+  readonly after?: string;
+}
+export interface ChangeCost {
+  /** Bytes per GPU that the peak gains. */
+  readonly bytes: number;
+  /** Seconds per step, where the time is known. */
+  readonly seconds?: number;
+  /** Of the run after the change. */
+  readonly verdict: Verdict;
+  /** What weighs most of all changes together, `+27.8 GiB`: a line of its own has room for no more. */
+  readonly short: string;
+  /** All changes together, for people. */
+  readonly words: string;
+  readonly at: readonly CostAtKey[];
+}
+/** The cost of one change, at the key that states the value. */
+export interface CostAtKey {
+  /** In the later text, or in the earlier one where the key is `removed`. */
+  readonly range: Range;
+  readonly removed: boolean;
+  readonly bytes: number;
+  readonly label: string;
+  /** More, for whoever asks: one sentence each. */
+  readonly lines: readonly string[];
+}
+
 /** Command of the editor's side: opens the breakdown panel. */
 export const ESTIMATE_COMMAND = 'oomlint.estimateMemory';
 /** Only argument of `ESTIMATE_COMMAND` where the server names it. */

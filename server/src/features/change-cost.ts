@@ -1,0 +1,106 @@
+import type { Estimate } from '../results/estimate';
+import { outcomeLabel } from '../results/labels';
+import { formatDuration } from '../results/time-labels';
+import { fieldLabel } from '../run/field-labels';
+import type { FieldPath } from '../run/fields';
+import type { Range } from '../text/place';
+import { canonicalUri } from '../text/uri';
+import { formatBytes, formatBytesOf } from '../wording/figures';
+import { say } from '../wording/say';
+import type { Analysis } from '../workspace/analysis';
+import { type Costly, differencesOf } from './compare';
+import type { ChangeCost, CostAtKey } from './protocol';
+
+/** Smaller changes are noise beside what a run weighs. */
+const LEAST_BYTES = 2 ** 20;
+const LEAST_SECONDS = 0.01;
+
+/**
+ * What changes of one file's text cost its run: as a whole, and behind each key that states another value. Null where one of the two has
+ * no estimate, or where nothing changes for the run.
+ */
+export function changeCost(before: Analysis, after: Analysis): ChangeCost | null {
+  const found = differencesOf(before, after);
+  if (!found || !before.estimate || !after.estimate) return null;
+  const total = {
+    bytes: after.estimate.peak.processBytes - before.estimate.peak.processBytes,
+    seconds: difference(secondsOf(before.estimate), secondsOf(after.estimate)),
+  };
+  const turned = turnOf(before.estimate, after.estimate);
+  const words = costWords(total);
+  if (words === '' && turned === undefined) return null;
+  const whole = [words, turned].filter((word) => word).join(', ');
+  const at = found.flatMap((one): CostAtKey[] => {
+    const cost = costWords(one);
+    const place = placeOf(one.fields, after) ?? placeOf(one.fields, before);
+    if (cost === '' || !place) return [];
+    const value = say('{0}: {1} → {2}', fieldLabel(one.fields[0] as FieldPath), one.before, one.after);
+    const lines = [
+      value,
+      cost,
+      ...(found.length > 1 ? [say('All changes: {0}', whole)] : turned ? [turned] : []),
+      say('{0} → {1} per GPU', formatBytes(before.estimate?.peak.processBytes ?? 0), peakOf(after)),
+    ];
+    const label = shortCost(one);
+    return [{ range: place.range, removed: place.of === before, bytes: one.bytes, label, lines }];
+  });
+  // The key that costs most says what becomes of the verdict: in a diff there is no line of its own for it.
+  const [heaviest] = [...at].sort((a, b) => Math.abs(b.bytes) - Math.abs(a.bytes));
+  return {
+    ...total,
+    verdict: after.estimate.verdict,
+    short: shortCost({ bytes: total.bytes }) || shortCost(total) || (turned ?? ''),
+    words: whole,
+    at: at.map((one) => (one === heaviest && turned ? { ...one, label: `${one.label}, ${turned}` } : one)),
+  };
+}
+
+const peakOf = ({ estimate }: Analysis) =>
+  estimate ? formatBytesOf(estimate.peak.processBytes, estimate.capacityBytes) : '';
+
+const secondsOf = ({ compute }: Estimate) => compute.time?.stepSeconds.likely;
+
+const difference = (before: number | undefined, after: number | undefined) =>
+  before === undefined || after === undefined ? undefined : after - before;
+
+/** `peak +27.8 GiB, step +4.2 s`; empty where neither is worth a word. */
+function costWords({ bytes, seconds = 0 }: Costly): string {
+  return [
+    Math.abs(bytes) < LEAST_BYTES ? '' : say('peak {0}', signed(bytes, formatBytes)),
+    Math.abs(seconds) < LEAST_SECONDS ? '' : say('step {0}', signed(seconds, formatDuration)),
+  ]
+    .filter((word) => word !== '')
+    .join(', ');
+}
+
+/** `+27.8 GiB, +4.2 s/step`: the narrow half of a diff has little room, and the figure comes first. */
+function shortCost({ bytes, seconds = 0 }: Costly): string {
+  return [
+    Math.abs(bytes) < LEAST_BYTES ? '' : signed(bytes, formatBytes),
+    Math.abs(seconds) < LEAST_SECONDS ? '' : say('{0}/step', signed(seconds, formatDuration)),
+  ]
+    .filter((word) => word !== '')
+    .join(', ');
+}
+
+const signed = (value: number, format: (value: number) => string) =>
+  `${value < 0 ? '−' : '+'}${format(Math.abs(value))}`;
+
+/** `fits → does not fit`; undefined where the verdict stays. */
+function turnOf(before: Estimate, after: Estimate): string | undefined {
+  const [old, now] = [outcomeLabel(before), outcomeLabel(after)];
+  return old === now ? undefined : `${old} → ${now}`;
+}
+
+/** Where a file states the first of some fields that it states. */
+function placeOf(
+  fields: readonly FieldPath[],
+  of: Analysis,
+): { readonly of: Analysis; readonly range: Range } | undefined {
+  for (const field of fields) {
+    const { location, kind } = of.resolved.origins[field] ?? {};
+    if (location && kind !== 'inferred' && canonicalUri(location.uri) === canonicalUri(of.uri))
+      return { of, range: location.range };
+  }
+  return undefined;
+}

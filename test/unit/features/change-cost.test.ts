@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { changeCost } from '../../../server/src/features/change-cost';
+import { analysed, DEEPSPEED } from './panel-run';
+
+describe('what a change costs', () => {
+  it('stands at the key that states the new value, with the verdict where it turns', async () => {
+    const before = await analysed();
+    const text = DEEPSPEED.replace('_per_gpu": 2', '_per_gpu": 64');
+    const after = await analysed(text);
+    const cost = changeCost(before, after);
+    assert.ok(cost);
+    const gained = (after.estimate?.peak.processBytes ?? 0) - (before.estimate?.peak.processBytes ?? 0);
+    assert.equal(cost.bytes, gained);
+    assert.equal(cost.verdict, 'exceeds');
+    const [micro, ...others] = cost.at;
+    assert.deepEqual(others, []);
+    assert.equal(micro?.removed, false);
+    assert.match(
+      text.split('\n')[micro?.range.start.line ?? -1] ?? '',
+      /"train_micro_batch_size_per_gpu": 64/,
+    );
+    assert.match(micro?.label ?? '', /^\+[\d,.]+ GiB, \+[\d.]+ m?s\/step, fits → does not fit$/);
+    assert.equal(micro?.lines[0], 'micro batch size: 2 → 64');
+    assert.match(cost.words, /^peak \+.* GiB, step .*, fits → does not fit$/);
+  });
+
+  it('of a key that is gone stands where it was', async () => {
+    const before = DEEPSPEED.replace('"stage": 3', '"offload_optimizer": { "device": "cpu" }, "stage": 3');
+    const cost = changeCost(await analysed(before), await analysed());
+    assert.ok(cost);
+    const [gone] = cost.at;
+    assert.equal(gone?.removed, true);
+    assert.ok((gone?.bytes ?? 0) > 0);
+    assert.match(gone?.label ?? '', /^\+/);
+  });
+
+  it('of several changes stands at each, and of all in what each says more', async () => {
+    const text = DEEPSPEED.replace('_per_gpu": 2', '_per_gpu": 8').replace('"stage": 3', '"stage": 1');
+    const cost = changeCost(await analysed(), await analysed(text));
+    assert.deepEqual(
+      cost?.at.map(({ lines }) => lines[0]),
+      ['micro batch size: 2 → 8', 'ZeRO stage: 3 → 1'],
+    );
+    for (const { lines } of cost?.at ?? []) assert.ok(lines.some((line) => line.startsWith('All changes: ')));
+  });
+
+  it('is nothing where only the text differs, or the run has no estimate', async () => {
+    assert.equal(changeCost(await analysed(), await analysed(DEEPSPEED.replaceAll('  ', '    '))), null);
+    const other = await analysed(DEEPSPEED.replace('"stage": 3', '"stage": 1'));
+    assert.equal(changeCost({ ...(await analysed()), estimate: undefined }, other), null);
+  });
+});

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
+import { openWorkbench, type Workbench } from './workbench';
+
+const run = promisify(execFile);
+
+const git = (folder: string, ...args: string[]) =>
+  run('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', ...args], { cwd: folder });
+
+const FILE = 'ds_config.json';
+
+/** A person changes a committed config, and looks at the change in Source Control. */
+describe('what a change costs, in the workbench', function () {
+  this.timeout(600_000);
+  let workbench: Workbench;
+  let page: Page;
+
+  before(async () => {
+    workbench = await openWorkbench(async (folder) => {
+      await git(folder, 'init', '--quiet');
+      await git(folder, 'add', '.');
+      await git(folder, 'commit', '--quiet', '--message', 'Configs');
+    });
+    ({ page } = workbench);
+    await workbench.openFile(FILE);
+    await page.locator('.codelens-decoration', { hasText: 'GiB' }).first().waitFor();
+  });
+  after(() => workbench?.stop());
+
+  const lens = () => page.locator('.codelens-decoration a', { hasText: 'vs HEAD' });
+
+  /** Types another micro batch over the one that stands there. */
+  const changeBatch = async (from: number, to: number, editor = page.locator('.editor-instance')) => {
+    await editor.locator('.view-line', { hasText: 'bf16' }).first().click();
+    await page.keyboard.press('Control+F');
+    await page.keyboard.type(`_per_gpu": ${from}`);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Backspace');
+    await page.keyboard.type(String(to));
+  };
+
+  /** What stands behind the lines of one side of the diff, each after its line; the editor draws it by a style sheet. */
+  const behindLines = (side: 'original' | 'modified') =>
+    page.locator(`.monaco-diff-editor .editor.${side} .view-line`).evaluateAll((lines) =>
+      lines.flatMap((line) =>
+        [...line.querySelectorAll('span')].flatMap((span) => {
+          const { content } = getComputedStyle(span, '::after');
+          return /^"/.test(content) ? [`${line.textContent} ${content}`.replaceAll('\u00a0', ' ')] : [];
+        }),
+      ),
+    );
+  const untilBehind = async (side: 'original' | 'modified', pattern: RegExp) => {
+    let found: readonly string[] = [];
+    for (const end = Date.now() + 30_000; Date.now() < end; await page.waitForTimeout(100)) {
+      found = await behindLines(side);
+      if (found.some((line) => pattern.test(line))) return found;
+    }
+    return assert.fail(`${pattern} stands nowhere: ${JSON.stringify(found)}`);
+  };
+
+  it('stands above the config as soon as it differs from its last commit, before it is saved', async () => {
+    assert.equal(await lens().count(), 0);
+    await changeBatch(1, 4);
+    await lens()
+      .filter({ hasText: /^\+[\d.]+ GiB vs HEAD$/ })
+      .first()
+      .waitFor();
+    const title = await lens().first().getAttribute('title');
+    assert.match(title ?? '', /^Against HEAD: peak \+[\d.]+ GiB, step \+[\d.]+ s, fits → does not fit$/);
+    await workbench.pictures('head-lens');
+  });
+
+  it('stands in the diff, behind the line that changes it, and follows what is typed there', async () => {
+    await page.keyboard.press('Control+s');
+    await workbench.command('Git: Open Changes');
+    const modified = page.locator('.monaco-diff-editor .editor.modified');
+    await modified.locator('.view-line', { hasText: 'train_micro_batch' }).first().waitFor();
+    await workbench.picture('diff-opened');
+    const costs = await untilBehind(
+      'modified',
+      /_gpu": 4,.*"\+[\d.]+ GiB, \+[\d.]+ s\/step, fits → does not fit"$/,
+    );
+    assert.equal(costs.length, 1, 'what did not change costs nothing');
+    await workbench.pictures('diff-cost');
+    await changeBatch(4, 2, modified);
+    await untilBehind('modified', /_gpu": 2,.*"\+[\d.]+ GiB, .*fits → likely too large"$/);
+  });
+
+  it('leads to the comparison in the panel', async () => {
+    await page.keyboard.press('Control+s');
+    await workbench.openFile(FILE);
+    await lens().first().click();
+    const frame = await workbench.panel(FILE);
+    await frame.locator('h2', { hasText: `${FILE} compared with HEAD` }).waitFor();
+    assert.equal(await frame.locator('[data-key=tab-compare]').getAttribute('aria-selected'), 'true');
+  });
+
+  it('is gone once the change is committed', async () => {
+    const file = path.join(workbench.folder, FILE);
+    assert.match(await readFile(file, 'utf8'), /_per_gpu": 2,/);
+    await git(workbench.folder, 'commit', '--quiet', '--all', '--message', 'Two samples');
+    await lens().first().waitFor({ state: 'detached' });
+  });
+
+  it('stands where a key was that is gone', async () => {
+    const file = path.join(workbench.folder, FILE);
+    const text = await readFile(file, 'utf8');
+    await writeFile(file, text.replace(/\s*"stage": 3,/, ''));
+    await lens().first().waitFor();
+    // The editor's Git looks at the folder in its own time, and opens nothing before.
+    const diff = page.locator('.monaco-diff-editor');
+    for (let left = 5; left > 0 && !(await diff.isVisible()); left--) {
+      await workbench.command('Git: Open Changes');
+      await diff.waitFor({ timeout: 3_000 }).catch(() => undefined);
+    }
+    await untilBehind('original', /stage": 3,.*"\+/);
+    await workbench.picture('diff-cost-removed');
+  });
+});
