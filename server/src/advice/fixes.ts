@@ -16,6 +16,7 @@ import { recipesFor } from './recipes';
 import { sourcesOf } from './run-sources';
 import { type RelativeTime, relativeTime, speedWords } from './speed';
 import type { World } from './world';
+import { type NewDeepspeed, newDeepspeedOf } from './write/new-deepspeed';
 import type { SourceFile } from './write/source-file';
 import { type WrittenFile, writeChanges } from './write/write';
 
@@ -64,6 +65,12 @@ export function fixesFor(analysis: Analysis, world: World): Promise<readonly Fix
   return fixes;
 }
 
+/** What changes may be written into: files of the run, and one that it may be given. */
+interface Places {
+  readonly files: readonly SourceFile[];
+  readonly deepspeed?: NewDeepspeed;
+}
+
 interface Candidate {
   readonly moves: readonly Move[];
   readonly changes: RunValues;
@@ -79,19 +86,22 @@ async function search(analysis: Estimated, world: World): Promise<readonly Fix[]
   const pause = pauses();
   const files = await sourcesOf(analysis, world);
   if (files.length === 0) return [];
-  const written = writableMoves(analysis, run, files);
-  const offered = movesOf(analysis).filter((move) => written(move) || isByHand(analysis, run, move, files));
+  const places: Places = { files, deepspeed: await newDeepspeedOf(analysis, world) };
+  const written = writableMoves(analysis, run, files, places.deepspeed);
+  const offered = movesOf(analysis).filter((move) => written(move) || isByHand(analysis, run, move, places));
   const singles = await tried(analysis, offered, pause);
   const chosen = firstOfEach(singles.filter(fits));
   // With enough to choose from, combinations would only change more.
   const free = chosen.filter(({ price }) => price === PRICES.none);
   const combined =
-    free.length >= ENOUGH ? [] : await combinations(analysis, run, files, new Set(chosen.map(nameOf)), pause);
+    free.length >= ENOUGH
+      ? []
+      : await combinations(analysis, run, places, new Set(chosen.map(nameOf)), pause);
   const ranked = [...chosen, ...combined].sort(byCost);
   const fixes: Fix[] = [];
   for (const [index, candidate] of ranked.entries()) {
     if (fixes.length >= MOST_OFFERED || index >= MOST_WRITTEN) break;
-    const fix = await proven(analysis, run, candidate, files, world);
+    const fix = await proven(analysis, run, candidate, places, world);
     if (fix) fixes.push(...fix);
     await pause();
   }
@@ -102,10 +112,15 @@ const fits = ({ trial }: Candidate) =>
   trial.estimate.verdict === 'fits' && trial.estimate.host.verdict !== 'exceeds';
 
 /** Moves that some file of the run has words for. */
-export function writableMoves(analysis: Estimated, run: TrainingRun, files: readonly SourceFile[]) {
+export function writableMoves(
+  analysis: Estimated,
+  run: TrainingRun,
+  files: readonly SourceFile[],
+  deepspeed?: NewDeepspeed,
+) {
   const { origins } = analysis.resolved;
   return ({ changes, fields }: Move) => {
-    const written = writeChanges({ files, run, origins, changes, fields });
+    const written = writeChanges({ files, run, origins, changes, fields, deepspeed });
     return written !== undefined && written.length > 0;
   };
 }
@@ -115,12 +130,12 @@ function isByHand(
   { resolved: { origins } }: Estimated,
   run: TrainingRun,
   { changes, fields }: Move,
-  files: readonly SourceFile[],
+  { files, deepspeed }: Places,
 ): boolean {
   return fields.every(
     (field) =>
       (isWeak(origins[field]) && hasLine(field, changes, run, files)) ||
-      (writeChanges({ files, run, origins, changes, fields: [field] })?.length ?? 0) > 0,
+      (writeChanges({ files, run, origins, changes, fields: [field], deepspeed })?.length ?? 0) > 0,
   );
 }
 
@@ -182,7 +197,7 @@ function byCost(a: Candidate, b: Candidate): number {
 async function combinations(
   analysis: Estimated,
   run: TrainingRun,
-  files: readonly SourceFile[],
+  places: Places,
   known: ReadonlySet<string>,
   pause: () => Promise<void>,
 ): Promise<Candidate[]> {
@@ -190,8 +205,8 @@ async function combinations(
   const found = await recipesFor(analysis, {
     pause,
     canSay: (move, changes) =>
-      (writeChanges({ files, run, origins, changes, fields: move.fields })?.length ?? 0) > 0 ||
-      isByHand(analysis, run, { ...move, changes }, files),
+      (writeChanges({ ...places, run, origins, changes, fields: move.fields })?.length ?? 0) > 0 ||
+      isByHand(analysis, run, { ...move, changes }, places),
   });
   return found
     .map(({ moves, changes, trial }) => ({
@@ -211,14 +226,14 @@ async function proven(
   analysis: Estimated,
   run: TrainingRun,
   { moves, changes }: Candidate,
-  files: readonly SourceFile[],
+  places: Places,
   world: World,
 ): Promise<Fix[] | undefined> {
   const { origins } = analysis.resolved;
   const fields = [...new Set(moves.flatMap((move) => move.fields))];
   const all = withGlobal(analysis, run, changes);
   const stated = withGlobalField(analysis, run, changes, fields);
-  const spoken = writeChanges({ files, run, origins, changes: all, fields: stated });
+  const spoken = writeChanges({ ...places, run, origins, changes: all, fields: stated });
   // A key of a config states what follows from it, too; a note for Oomlint alone states each of the values.
   const plan = spoken ? { files: spoken, byHand: [] } : await planned(analysis, all, world);
   const written = plan?.files ?? [];
@@ -228,7 +243,7 @@ async function proven(
   if (!(await leavesOthersWell(analysis, written, world))) return undefined;
   const fix = fixOf(analysis, after, moves, changes, plan);
   if (!fix) return undefined;
-  const scaled = await scaledFix(analysis, fix, after, files, world);
+  const scaled = await scaledFix(analysis, fix, after, places.files, world);
   return scaled ? [fix, scaled] : [fix];
 }
 
@@ -253,6 +268,9 @@ async function leavesOthersWell(
     const before = await world.preview(uri, new Map());
     const after = await world.preview(uri, sourceTextsOf(written));
     if (before && after && freshProblems(before, after).length > 0) return false;
+    // A file that is new has none at all.
+    const found = before ? [] : (after?.problems ?? []);
+    if (found.some(({ severity }) => severity === 'error' || severity === 'warning')) return false;
   }
   return true;
 }

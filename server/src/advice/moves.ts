@@ -52,6 +52,7 @@ export function movesOf(analysis: Movable): Move[] {
     ...stepInBackward(run),
     ...checkpointing(run),
     ...sharding(run),
+    ...deepspeedConfigs(run),
     ...optimizers(run),
     ...offloads(run),
     ...splits(analysis, run),
@@ -212,6 +213,36 @@ function sharding(run: TrainingRun): Move[] {
   if (run['precision.scheme'] === 'megatron' && !run['parallel.distributedOptimizer'])
     found.push(move('sharding', say('Distributed optimizer'), { 'parallel.distributedOptimizer': true }));
   return found;
+}
+
+/**
+ * A Trainer of replicas takes a DeepSpeed config beside its arguments: the first stage that fits is enough. DeepSpeed keeps fp32 masters of
+ * what it casts to the type of the computation.
+ */
+function deepspeedConfigs(run: TrainingRun): Move[] {
+  const compute = run['precision.compute'];
+  const half = compute === 'bf16' || compute === 'fp16';
+  if (
+    run['parallel.data'] !== 'ddp' ||
+    run['hardware.gpus'] <= 1 ||
+    run['model.code'] !== 'transformers' ||
+    !half
+  )
+    return [];
+  return [2, 3].map((stage) =>
+    move(
+      'deepspeed',
+      say('ZeRO stage {0} by a DeepSpeed config', stage),
+      {
+        'parallel.data': 'zero',
+        'zero.stage': stage,
+        'precision.scheme': 'deepspeed',
+        'precision.weights': compute,
+      },
+      PRICES.none,
+      ['parallel.data', 'zero.stage'],
+    ),
+  );
 }
 
 /** The same rule with 8-bit states first, then paged, then without second moments of their own. */

@@ -8,6 +8,10 @@ export interface World {
   source(uri: string): Promise<SourceFile | undefined>;
   /** The project file that holds for a config, or would if it existed; undefined where there is no place for one. */
   project(analysis: Analysis): Promise<ProjectPlace | undefined>;
+  /** Folders that are open. */
+  readonly folders: readonly string[];
+  /** Whether there is a file, of any kind. */
+  exists(uri: string): Promise<boolean>;
   /** The analysis that a file would have if files had these texts (by URI). Nothing of it is kept. */
   preview(uri: string, texts: ReadonlyMap<string, string>): Promise<Analysis | undefined>;
 }

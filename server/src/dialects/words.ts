@@ -23,6 +23,8 @@ export interface Wish {
   readonly run: TrainingRun;
   /** All that is to change with it. */
   readonly changes: RunValues;
+  /** Path of a DeepSpeed config that is made for the run, as the file has to name it. */
+  readonly deepspeed?: string;
   /** The value of a key as it stands in the file, as text; undefined where there is none. */
   readonly text: (key: string) => string | undefined;
   /** Items of a list in the file. */

@@ -38,6 +38,11 @@ function actionOf({ title, files, byHand }: Fix, problem: Problem, preferred: bo
     return { title: label.replaceAll('`', ''), problem, preferred, edits: fileEdits(files) };
   }
   const elsewhere = files.length === 1 && only && canonicalUri(only.uri) !== canonicalUri(uri);
+  const made = files.find(({ create, note }) => create && !note);
+  if (made) {
+    const label = say('{0}, with a new file {1}', title, pathOfUri(made.uri).replace(/^.*\//, ''));
+    return { title: label, problem, preferred, edits: fileEdits(files) };
+  }
   const label = elsewhere
     ? say('{0}, in {1}', title, pathOfUri(only.uri))
     : files.length > 1

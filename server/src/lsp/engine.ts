@@ -56,6 +56,10 @@ export function createEngine(
     source: (uri) => workspace.source(uri),
     project: (analysis) => workspace.project(analysis),
     preview: (uri, texts) => workspace.preview(uri, texts),
+    get folders() {
+      return workspace.folders;
+    },
+    exists: (uri) => workspace.exists(uri),
     completions: async (uri, text, position, schemasServed) => {
       // The schema of a project file states all that there is to say.
       if (isProjectFile(uri)) return schemasServed ? [] : projectCompletions(uri, text, position);

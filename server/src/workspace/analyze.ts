@@ -146,6 +146,15 @@ export class Workspace {
     return projectPlace(this.#cache.host, analysis);
   }
 
+  get folders(): readonly string[] {
+    return this.#cache.host.folders;
+  }
+
+  /** Whether there is a file, of any kind. */
+  exists(uri: string): Promise<boolean> {
+    return this.#cache.host.exists(uri);
+  }
+
   /** The analysis that a file would have if files had these texts, by URI. Nothing of it is kept. */
   async preview(uri: string, texts: ReadonlyMap<string, string>): Promise<Analysis | undefined> {
     const host = new OverlaidHost(this.#cache.host, texts);

@@ -12,6 +12,8 @@ async function fixesOf(files: Record<string, string>, of: string) {
     source: (uri) => workspace.source(uri),
     preview: (uri, changed) => workspace.preview(uri, changed),
     project: (at) => workspace.project(at),
+    folders: workspace.folders,
+    exists: (uri) => workspace.exists(uri),
   };
   const analysis = await workspace.analyze(`file:///w/${of}`);
   assert.ok(analysis);

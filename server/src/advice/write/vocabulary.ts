@@ -124,11 +124,13 @@ export function wordsFor(
   value: unknown,
   run: TrainingRun,
   changes: RunValues,
+  deepspeed?: string,
 ): readonly Word[] | undefined {
   const at = (key: string) => entryAt(vocabulary.block, vocabulary.spell(key))?.value;
   const wish: Wish = {
     run,
     changes,
+    deepspeed,
     text: (key) => {
       const node = at(key);
       return node && (node.kind === 'scalar' ? node.text : '');

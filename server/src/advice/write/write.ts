@@ -4,6 +4,7 @@ import type { Word } from '../../dialects/words';
 import { FIELDS, type FieldPath, type RunValues, type TrainingRun } from '../../run/fields';
 import type { Fact, Origin } from '../../run/origin';
 import { canonicalUri } from '../../text/uri';
+import { madeDeepspeed, type NewDeepspeed } from './new-deepspeed';
 import { setKey } from './set-key';
 import { pathInFile, type SourceFile } from './source-file';
 import { type TextChange, withEdits } from './text-edits';
@@ -31,13 +32,25 @@ export interface Writing {
   readonly changes: RunValues;
   /** Fields that need words of their own; others follow from these. */
   readonly fields: readonly FieldPath[];
+  /** Where a DeepSpeed config may be made that changes ask for. */
+  readonly deepspeed?: NewDeepspeed;
 }
 
 /**
  * Writes changed fields in each file's own words: where a file states a field, there; else in the first file whose family
  * has words for it. Comments and formatting stay. Undefined where some field cannot be stated anywhere.
  */
-export function writeChanges(writing: Writing): WrittenFile[] | undefined {
+export function writeChanges(asked: Writing): WrittenFile[] | undefined {
+  const made = madeDeepspeed(asked.deepspeed, asked.run, asked.changes);
+  // What the new file states counts only where another one names it.
+  const names = made && asked.files.some((file) => speak(file, 'parallel.data', 'zero', asked) !== undefined);
+  const fields = names ? asked.fields.filter((field) => !made.states.includes(field)) : asked.fields;
+  const changed = writeInPlace({ ...asked, fields });
+  return changed && names ? [...changed, made.file] : changed;
+}
+
+/** Changes of files that there are. */
+function writeInPlace(writing: Writing): WrittenFile[] | undefined {
   const texts = new Map(writing.files.map(({ uri, text }) => [uri, text]));
   const keyed: {
     readonly file: SourceFile;
@@ -78,9 +91,10 @@ export function writeChanges(writing: Writing): WrittenFile[] | undefined {
   });
 }
 
-function speak(file: SourceFile, field: FieldPath, value: unknown, { run, changes }: Writing) {
+function speak(file: SourceFile, field: FieldPath, value: unknown, { run, changes, deepspeed }: Writing) {
+  const named = madeDeepspeed(deepspeed, run, changes)?.path;
   for (const vocabulary of vocabulariesOf(file)) {
-    const words = wordsFor(vocabulary, field, value, run, changes);
+    const words = wordsFor(vocabulary, field, value, run, changes, named);
     const placed = words?.map((word) => ({
       below: vocabulary.below,
       path: pathInFile(file, [...vocabulary.below, ...vocabulary.spell(word.key)]),

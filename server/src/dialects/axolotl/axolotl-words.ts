@@ -1,5 +1,5 @@
 import { isFsdp } from '../../terms/data-parallel';
-import { attentionWords, fourOrEightBit } from '../hf/hf-words';
+import { attentionWords, fourOrEightBit, newDeepspeed } from '../hf/hf-words';
 import { AXOLOTL_OPTIMIZERS, spellingIn, TRANSFORMERS_OPTIMIZERS } from '../optimizer-names';
 import { type Words, without, word } from '../words';
 
@@ -63,8 +63,8 @@ export const axolotlWords: Words = {
     ...(fourOrEightBit(value, wish) ?? []),
     ...(value === 'nf4' && wish.run['method.kind'] === 'lora' ? [word('adapter', 'qlora')] : []),
   ],
-  'parallel.data': (value, { text }) =>
-    value === 'fsdp2' && text('deepspeed') === undefined
+  'parallel.data': (value, wish) =>
+    value === 'fsdp2' && wish.text('deepspeed') === undefined
       ? [
           word('fsdp_version', 2),
           word('fsdp_config', {
@@ -73,7 +73,9 @@ export const axolotlWords: Words = {
             reshard_after_forward: true,
           }),
         ]
-      : undefined,
+      : value === 'zero'
+        ? newDeepspeed(wish, 'fsdp', 'fsdp_config')
+        : undefined,
   'fsdp.strategy': (value, wish) => {
     if (wish.changes['parallel.data']) return [];
     if (value !== 'full') return undefined;

@@ -19,6 +19,12 @@ export function fourOrEightBit(value: string, wish: Wish, type?: string) {
   return value === 'int8' ? [...without(wish, 'load_in_4bit'), word('load_in_8bit', true)] : undefined;
 }
 
+/** A DeepSpeed config that is made for the run is named where none is, and where nothing else shares the model. */
+export function newDeepspeed({ deepspeed, text }: Wish, ...others: readonly string[]) {
+  const free = ['deepspeed', ...others].every((key) => (text(key) ?? '') === '');
+  return deepspeed !== undefined && free ? [word('deepspeed', deepspeed)] : undefined;
+}
+
 const FSDP_WORDS = { full: 'full_shard auto_wrap', 'grad-op': 'shard_grad_op auto_wrap' } as const;
 
 /**
@@ -66,6 +72,7 @@ export const trainerWords: Words = {
   ],
   'quantization.kind': (value, wish) => fourOrEightBit(value, wish, 'bnb_4bit_quant_type'),
   'parallel.data': (value, wish) => {
+    if (value === 'zero') return newDeepspeed(wish, 'fsdp');
     const version = isFsdp(value) ? fsdpVersion(value === 'fsdp2' ? 2 : 1, wish) : undefined;
     return (
       version && [
