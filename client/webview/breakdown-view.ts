@@ -327,12 +327,12 @@ export class BreakdownView implements View {
   }
 
   #drawTimeline({ breakdown }: ShownRun): void {
-    const { announcer, opened } = this.#around;
+    const { announcer, opened, state } = this.#around;
     if (breakdown.timeline.length <= 1) {
       this.#regions.timeline.replaceChildren(h('p', { class: 'quiet' }, t('noEstimate')));
       return;
     }
-    const timeline = timelineSection(breakdown, announcer, opened);
+    const timeline = timelineSection(breakdown, announcer, opened, state);
     this.#drawn.add(timeline);
     this.#regions.timeline.replaceChildren(timeline.element);
   }

@@ -2,6 +2,7 @@ import type { RunValues } from '../../server/src/shared/fields';
 import type { FixCard, Planned, Tried, Turned } from '../../server/src/shared/protocol';
 import type { ComparedMessage, ComparedWith } from './messages';
 import type { ApplyOutcome } from './trying-strip';
+import type { AxisRange } from './zoom';
 
 /** What the page keeps while edits bring new content: where the person is, and what was asked for. */
 export class PanelState {
@@ -25,6 +26,8 @@ export class PanelState {
   /** What is compared with; asked for again once there is other content. */
   comparedWith: ComparedWith | undefined;
   isComparisonOld = false;
+  /** What is in view of the timeline; undefined: all. */
+  zoom: AxisRange | undefined;
   /** Which GPUs' components are shown, by chart. */
   readonly openRanks = new Map<string, number>();
   #file: string | undefined;
@@ -59,5 +62,6 @@ export class PanelState {
     this.compared = undefined;
     this.comparedWith = undefined;
     this.openRanks.clear();
+    this.zoom = undefined;
   }
 }

@@ -9,6 +9,7 @@ import { dataTable } from './data-table';
 import { button, h } from './element';
 import { legend } from './legend';
 import type { OpenedFigures } from './opened-figures';
+import type { PanelState } from './panel-state';
 import { sentence } from './sentence';
 import {
   drawTimeline,
@@ -37,6 +38,7 @@ export function timelineSection(
   breakdown: Breakdown,
   announcer: Announcer,
   opened: OpenedFigures,
+  state: Pick<PanelState, 'zoom'>,
 ): TimelineSection {
   const samples = breakdown.timeline;
   const peak = samples[highest(samples)];
@@ -108,9 +110,9 @@ export function timelineSection(
     zoom.reset();
     chart.canvas.focus();
   });
-  all.hidden = true;
   const zoom = new Zoom(chart.canvas, {
     whole,
+    view: state.zoom,
     // Two layers side by side are as near as it gets.
     least: Math.min(2, whole.to),
     placeOf: (event) => drawing?.placeAt(event),
@@ -120,6 +122,7 @@ export function timelineSection(
     },
     dragged: (stretch) => drawing?.pick(stretch),
     changed: () => {
+      state.zoom = zoom.view;
       all.hidden = zoom.view === undefined;
       chart.redraw();
       announcer.say(
@@ -129,6 +132,7 @@ export function timelineSection(
       );
     },
   });
+  all.hidden = zoom.view === undefined;
   const rows = samples.map((sample, index) => [
     button(sample.label, { class: 'link', 'data-key': `sample-${index}` }, () => {
       open(index);

@@ -30,6 +30,8 @@ export function keptWithin({ from, to }: AxisRange, whole: AxisRange): AxisRange
 interface ZoomOptions {
   /** What there is to see. */
   readonly whole: AxisRange;
+  /** What was in view of the figures before. */
+  readonly view?: AxisRange;
   /** Shorter stretches show nothing more. */
   readonly least: number;
   /** Place on the axis under a pointer; undefined before anything is drawn. */
@@ -51,6 +53,9 @@ export class Zoom {
 
   constructor(canvas: HTMLElement, options: ZoomOptions) {
     this.#options = options;
+    const { view, whole } = options;
+    // A shorter axis has no room for what was in view of a longer one.
+    this.#view = view && view.from >= whole.from && view.to <= whole.to ? view : undefined;
     canvas.addEventListener('keydown', (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const factor = { '+': STEP, '=': STEP, '-': 1 / STEP, '0': Number.POSITIVE_INFINITY }[event.key];

@@ -321,6 +321,21 @@ describe('views of the panel', () => {
     await page.waitForSelector('[data-key=timeline-all]:not([hidden])');
   });
 
+  it('keeps what is in view of the timeline when an edit brings new figures, but not for another file', async () => {
+    const page = await shown();
+    await page.click('[data-key=tab-timeline]');
+    await page.focus('[data-key=timeline]');
+    await page.keyboard.press('+');
+    const path = () => page.locator('.timeline .layer .fill').first().getAttribute('d');
+    const near = await path();
+    await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: FITS });
+    assert.ok(await page.isVisible('[data-key=timeline-all]'));
+    assert.equal(await path(), near);
+    const other = { ...FITS, file: 'other.json' };
+    await panel.show({ kind: 'breakdown', file: 'other.json', breakdown: other });
+    assert.ok(await page.isHidden('[data-key=timeline-all]'));
+  });
+
   it('says at the timeline what the peak counts beside it', async () => {
     const page = await shown();
     await page.click('[data-key=tab-timeline]');

@@ -11,6 +11,8 @@ const MOST_FILES = 128;
 const MOST_NEARBY = 512;
 /** Folders above the file that are looked into, its own included. */
 const MOST_FOLDERS = 3;
+/** Folders beside that of the file that are looked into: more are runs or data. */
+const MOST_SIBLINGS = 32;
 /** A file with more characters names its configs somewhere else. */
 const LONGEST = 200_000;
 /** Files that can name a config: configs of every syntax and launch scripts. */
@@ -59,7 +61,8 @@ async function nearbyConfigs(uri: string, files: ParentSearch): Promise<string[]
     (folder, index) => index === 0 || root === undefined || `${folder}/`.startsWith(`${canonicalUri(root)}/`),
   );
   // Outside of a workspace folder nobody knows where a project ends.
-  const beside = root === undefined ? [] : folders.flatMap((folder) => sideFolders(folder));
+  const beside =
+    root === undefined ? [] : [...(await siblingFolders(folders, files)), ...folders.flatMap(sideFolders)];
   const listed = await Promise.all(
     [...new Set([...folders, ...beside])].map(async (folder) => {
       const names = (await files.list(folder)) ?? [];
@@ -79,6 +82,20 @@ function mayName(candidate: string, text: string, name: string): boolean {
     ((mayHaveBase(candidate, text) || /\bdeepy\.py\b|(?:--config-name|-cn)\b/.test(text)) &&
       text.includes(name.replace(/\.ya?ml$/i, '')))
   );
+}
+
+/** Folders beside those of the file, nearest first: `configs/llamafactory` beside `configs/deepspeed`. */
+async function siblingFolders(
+  [own = '', ...above]: readonly string[],
+  files: ParentSearch,
+): Promise<string[]> {
+  const [nearest] = above;
+  const names = nearest === undefined ? undefined : await files.listFolders(nearest);
+  return (names ?? [])
+    .filter((name) => !name.startsWith('.'))
+    .slice(0, MOST_SIBLINGS)
+    .map((name) => canonicalUri(`${nearest}/${encodeURIComponent(name)}`))
+    .filter((folder) => folder !== canonicalUri(own));
 }
 
 const sideFolders = (folder: string) => SIDE_FOLDERS.map((name) => canonicalUri(`${folder}/${name}`));

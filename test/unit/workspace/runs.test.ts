@@ -53,6 +53,25 @@ const launch = (flags = '') =>
   `#!/bin/bash\naccelerate launch --num_processes 8 --multi_gpu scripts/sft.py --config recipes/sft.yaml ${flags}\n`;
 const PLAIN = RECIPE.replace(/deepspeed.*\n/, '');
 
+describe('a config that files of a folder beside its own use', () => {
+  it('is in all of their runs, whichever files were looked at before', async () => {
+    const files = {
+      'configs/deepspeed/zero3.json': ZERO,
+      'configs/factory/sft.yaml': RECIPE.replace('../ds/', 'configs/deepspeed/'),
+      'scripts/run.sh': launch('--deepspeed configs/deepspeed/zero3.json'),
+      'recipes/sft.yaml': PLAIN,
+      'oomlint.yaml': PROJECT,
+    };
+    const { analyze } = world(files);
+    const cold = await analyze('configs/deepspeed/zero3.json');
+    const names = (found: Found) => (found.runs ?? []).map(({ name }) => name).sort();
+    assert.deepEqual(names(cold), ['configs/factory/sft.yaml', 'scripts/run.sh']);
+    const warm = world(files);
+    for (const path of Object.keys(files)) if (path !== 'oomlint.yaml') await warm.analyze(path);
+    assert.deepEqual(names(await warm.analyze('configs/deepspeed/zero3.json')), names(cold));
+  });
+});
+
 describe('a recipe and the script that starts it', () => {
   const files = { 'recipes/sft.yaml': PLAIN, 'scripts/run.sh': launch(), 'oomlint.yaml': PROJECT };
 

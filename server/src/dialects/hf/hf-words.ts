@@ -20,7 +20,8 @@ export function fourOrEightBit(value: string, wish: Wish, type?: string) {
 }
 
 /** A DeepSpeed config that is made for the run is named where none is, and where nothing else shares the model. */
-export function newDeepspeed({ deepspeed, text }: Wish, ...others: readonly string[]) {
+export function newDeepspeed({ deepspeed, run, text }: Wish, ...others: readonly string[]) {
+  if (run['parallel.data'] === 'zero') return text('deepspeed') ? [] : undefined;
   const free = ['deepspeed', ...others].every((key) => (text(key) ?? '') === '');
   return deepspeed !== undefined && free ? [word('deepspeed', deepspeed)] : undefined;
 }
