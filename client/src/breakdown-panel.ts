@@ -50,7 +50,7 @@ export class BreakdownPanel implements Disposable {
   readonly #fixes = new Latest();
   #uri: Uri | undefined;
   #content: PanelContent = { kind: 'empty' };
-  /** The page listens: one that comes up says so. */
+  /** The page listens: one that comes up tells. */
   #ready = false;
   /** What is to be compared with once there is something to compare. */
   #comparing: ComparedWith | undefined;
@@ -73,7 +73,7 @@ export class BreakdownPanel implements Disposable {
         else this.#log.warn('The panel sent a message of no known form; it is left aside.');
       }),
       panel.onDidChangeViewState(() => {
-        // A hidden page is gone; it says so when it is back.
+        // A hidden page is gone; it tells when it is back.
         if (!panel.visible) this.#ready = false;
         this.#tellLocked();
       }),

@@ -1,4 +1,4 @@
-import type { Breakdown } from '../../server/src/shared/protocol';
+import type { Breakdown, Sample } from '../../server/src/shared/protocol';
 import { formatBytes, say } from '../../server/src/shared/words';
 import { aliveTexts } from './alive-tensors';
 import type { Announcer } from './announcer';
@@ -133,20 +133,10 @@ export function timelineSection(
     },
   });
   all.hidden = zoom.view === undefined;
-  const rows = samples.map((sample, index) => [
-    button(sample.label, { class: 'link', 'data-key': `sample-${index}` }, () => {
-      open(index);
-      chosen.scrollIntoView({ block: 'nearest' });
-    }),
-    momentName(sample.moment),
-    gib(sample.bytes),
-  ]);
-  const details = h(
-    'details',
-    { 'data-key': 'timeline-table' },
-    h('summary', {}, t('figures')),
-    dataTable(t('stepTable'), [t('where'), t('moment'), say('GiB')], rows, { numbers: [2] }),
-  );
+  const details = samplesTable(samples, (index) => {
+    open(index);
+    chosen.scrollIntoView({ block: 'nearest' });
+  });
   open(opened.sample);
   return {
     element: h(
@@ -167,4 +157,19 @@ export function timelineSection(
     },
     dispose: () => window.clearTimeout(resting),
   };
+}
+
+/** The figures of the chart as a folded table; each row opens its sample. */
+function samplesTable(samples: readonly Sample[], open: (index: number) => void): HTMLElement {
+  const rows = samples.map((sample, index) => [
+    button(sample.label, { class: 'link', 'data-key': `sample-${index}` }, () => open(index)),
+    momentName(sample.moment),
+    gib(sample.bytes),
+  ]);
+  return h(
+    'details',
+    { 'data-key': 'timeline-table' },
+    h('summary', {}, t('figures')),
+    dataTable(t('stepTable'), [t('where'), t('moment'), say('GiB')], rows, { numbers: [2] }),
+  );
 }

@@ -46,7 +46,7 @@ export async function headOf(uri: Uri): Promise<string | undefined> {
 }
 
 /** Calls when the repository of a file changes: a commit, a checkout, a file. Undefined where it has none. */
-export async function onRepositoryOf(uri: Uri, call: () => void): Promise<Repository | undefined> {
+export async function onRepositoryOf(uri: Uri, call: () => void): Promise<ListenedRepository | undefined> {
   const repository = await repositoryOf(uri);
   return repository
     ? { root: repository.rootUri.toString(), listening: repository.state.onDidChange(call) }
@@ -54,7 +54,7 @@ export async function onRepositoryOf(uri: Uri, call: () => void): Promise<Reposi
 }
 
 /** A repository that somebody listens to. */
-export interface Repository {
+export interface ListenedRepository {
   readonly root: string;
   readonly listening: Disposable;
 }

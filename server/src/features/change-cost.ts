@@ -44,7 +44,7 @@ export function changeCost(before: Analysis, after: Analysis): ChangeCost | null
     const label = shortCost(one);
     return [{ range: place.range, removed: place.of === before, bytes: one.bytes, label, lines }];
   });
-  // The key that costs most says what becomes of the verdict: in a diff there is no line of its own for it.
+  // The key that costs most tells what becomes of the verdict: in a diff there is no line of its own for it.
   const [heaviest] = [...at].sort((a, b) => Math.abs(b.bytes) - Math.abs(a.bytes));
   return {
     ...total,

@@ -3,7 +3,6 @@ import type { FieldPath, RunValues, TrainingRun } from '../../run/fields';
 import { parentUri, relativePath } from '../../text/uri';
 import type { Analysis } from '../../workspace/analysis';
 import type { World } from '../world';
-import type { WrittenFile } from './write';
 
 /** A DeepSpeed config that a run can be given, where it has none: by the name under which its files would find it. */
 export interface NewDeepspeed {
@@ -35,7 +34,8 @@ export async function newDeepspeedOf(analysis: Analysis, world: World): Promise<
 
 /** What is written beside the changes of other files, and what it is called there. */
 interface MadeDeepspeed {
-  readonly file: WrittenFile;
+  readonly uri: string;
+  readonly text: string;
   readonly path: string;
   /** Fields that need no words elsewhere. */
   readonly states: readonly FieldPath[];
@@ -55,16 +55,17 @@ export function madeDeepspeed(
   const name = `ds_zero${stage}${optimizer || parameters ? '_offload' : ''}.json`;
   if (place.taken.has(name)) return undefined;
   const path = `${place.below}${name}`;
-  const after = `${JSON.stringify(deepspeedConfig(stage, optimizer, parameters), undefined, 2)}\n`;
+  const text = `${JSON.stringify(deepspeedConfig(stage, optimizer, parameters), undefined, 2)}\n`;
   return {
     path,
     states: STATED,
-    file: { uri: `${place.root}/${path}`, before: '', after, create: true },
+    uri: `${place.root}/${path}`,
+    text,
   };
 }
 
 /**
- * As the guide of transformers has it: what the Trainer knows is `auto`, so that it is said once
+ * As the guide of transformers has it: what the Trainer knows is `auto`, so that it is stated once
  * (https://github.com/huggingface/transformers/blob/v4.57.1/docs/source/en/deepspeed.md). An optimizer of the Trainer beside offload has to
  * be allowed (`zero_allow_untested_optimizer`, https://github.com/deepspeedai/DeepSpeed/blob/v0.19.5/deepspeed/runtime/engine.py).
  */

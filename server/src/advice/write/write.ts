@@ -46,7 +46,9 @@ export function writeChanges(asked: Writing): WrittenFile[] | undefined {
   const names = made && asked.files.some((file) => speak(file, 'parallel.data', 'zero', asked) !== undefined);
   const fields = names ? asked.fields.filter((field) => !made.states.includes(field)) : asked.fields;
   const changed = writeInPlace({ ...asked, fields });
-  return changed && names ? [...changed, made.file] : changed;
+  return changed && names
+    ? [...changed, { uri: made.uri, before: '', after: made.text, create: true }]
+    : changed;
 }
 
 /** Changes of files that there are. */
