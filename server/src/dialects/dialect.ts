@@ -251,8 +251,8 @@ export interface Dialect {
   readonly schema?: SchemaRules;
   /** How the family writes what its rows do not say plainly. */
   readonly words?: Words;
-  /** The release of the framework that wrote a file, where the file holds it. */
-  release?(root: ConfigNode | null): Requirement | undefined;
+  /** Releases of frameworks that a file itself holds: of the one that wrote it, or that its cells install. */
+  releases?(document: ConfigDocument): readonly Requirement[];
   /** The row of a key that may stand anywhere, by its path; the others are found by `keys`. */
   rowAt?(path: readonly string[]): KeySpec | undefined;
 }

@@ -22,7 +22,7 @@ const MOST_FOLDERS = 3;
 /** What only those who work on a repository install. */
 const ASIDE = /(?:^|[-_.])(?:dev|docs?|lint|tests?|ci|format|build|typing)(?:[-_.]|$)/i;
 
-/** A release that a run wrote down, with the file that holds it. */
+/** A release that a file of the run holds, with the file that holds it. */
 export interface RecordedRelease extends Requirement {
   readonly uri: string;
 }
@@ -72,6 +72,7 @@ const FRAMEWORKS = [
     'torchtune',
     'torchtitan',
     'peft',
+    'unsloth',
   ]),
 ];
 

@@ -86,6 +86,40 @@ describe('versions of the software around a config', () => {
     assert.match(silent.shown('version.transformers'), /ms-swift 4\.6\.0 requires/);
   });
 
+  it('are those of Unsloth that a cell installs: its loss is that of the release', async () => {
+    const script = (install: string) =>
+      JSON.stringify({
+        cells: [
+          { cell_type: 'code', metadata: {}, outputs: [], source: [install] },
+          {
+            cell_type: 'code',
+            metadata: {},
+            outputs: [],
+            source: [
+              'from unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/Meta-Llama-3.1-8B", max_seq_length=2048)\nmodel = FastLanguageModel.get_peft_model(model, r=8)\nSFTTrainer(model=model, args=SFTConfig(per_device_train_batch_size=2)).train()',
+            ],
+          },
+        ],
+        metadata: {},
+        nbformat: 4,
+        nbformat_minor: 5,
+      });
+    const lossWith = async (install: string, more: Record<string, string> = {}) => {
+      const of = 'file:///w/train.ipynb';
+      const { analysis } = await versions({ [of]: script(install), ...more }, of);
+      return analysis.resolved.values['loss.implementation'];
+    };
+    assert.equal(await lossWith('!pip install unsloth'), 'budgeted-chunks');
+    assert.equal(await lossWith('!pip install unsloth==2024.11.7'), 'in-place');
+    assert.equal(await lossWith('!pip install unsloth==2024.11.8'), 'cut');
+    assert.equal(await lossWith('!pip install "unsloth==2025.8.4"'), 'cut');
+    assert.equal(await lossWith('!pip install unsloth==2025.8.5'), 'budgeted-chunks');
+    const locked = { 'file:///w/requirements.txt': 'unsloth==2024.8\n' };
+    assert.equal(await lossWith('!pip install trl', locked), 'in-place');
+    // What a cell installs is newer than what lies around.
+    assert.equal(await lossWith('!pip install unsloth==2025.9.1', locked), 'budgeted-chunks');
+  });
+
   it('are not asked of folders above the workspace, nor of what only developers install', async () => {
     const { shown } = await versions({
       'file:///w/recipes/sft.yaml': RECIPE,

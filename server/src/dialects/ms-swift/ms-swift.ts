@@ -69,12 +69,11 @@ export const msSwift: Dialect = {
     ].filter(has).length;
     return (kind || nested) && own >= 2 ? 0.95 : own >= 4 && has('dataset') ? 0.7 : 0;
   },
-  release(root) {
+  releases({ root }) {
     const stated = entryOf(root, 'swift_version')?.value;
     const version = stated && textOf(stated);
-    return stated && version !== undefined
-      ? parseRequirement(`ms-swift==${version}`, stated.range)
-      : undefined;
+    const release = version ? parseRequirement(`ms-swift==${version}`, stated.range) : undefined;
+    return release ? [release] : [];
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
     const draft = new Draft(document, context);

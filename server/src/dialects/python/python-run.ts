@@ -36,7 +36,7 @@ import { chainOf, type ModelChain } from './model-chain';
 import { namesOther, otherTraining } from './other-training';
 import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapters';
 import { type LoadedModel, readModel } from './python-model';
-import { readAskedGpu, readEnvironment, readInstalls } from './python-surroundings';
+import { readAskedGpu, readEnvironment, readInstalls, unslothInstalled } from './python-surroundings';
 import {
   readUnsloth,
   readUnslothTrainer,
@@ -76,6 +76,7 @@ export const pythonRun: Dialect = {
       root.entries.some(({ key }) => name(key.replace(/ \d+$/, '')));
     return has((key) => TRAINER_NAMES.has(key) || TRAINS.test(key)) ? 1 : 0;
   },
+  releases: unslothInstalled,
   read,
 };
 
@@ -230,7 +231,8 @@ function readTrlTrainer(
   const defaults = plain
     ? { ...TRAINER_DEFAULTS, ...(unslothOwn ? { compute: unslothOwn.compute } : {}) }
     : unslothOwn;
-  if (unsloth) readUnslothTrainer(calls, unsloth, section, method === 'sft');
+  if (unsloth)
+    readUnslothTrainer(calls, unsloth, section, method === 'sft', context.versions?.unsloth?.version);
   readTrl(section, '', draft, context, {
     method,
     because: say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``),

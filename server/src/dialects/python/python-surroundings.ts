@@ -1,6 +1,7 @@
 import type { ConfigDocument } from '../../config/node';
 import { nodeOf } from '../../config/python/node-of-value';
 import { flagOf } from '../../config/scalar';
+import { parseRequirement, type Requirement } from '../../environment/requirement';
 import { allowedVersions, VERSION_FIELDS, VERSIONED_PACKAGES } from '../../environment/versions';
 import { findAccelerator } from '../../hardware/catalog';
 import { fact } from '../../run/origin';
@@ -28,6 +29,15 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): v
       fact(field, newest, { kind: 'file', location, key: 'pip_install', note, orElse: oldest }),
     );
   }
+}
+
+/** The release of Unsloth that cells install, where they name one; the last counts. */
+export function unslothInstalled({ installs = [] }: ConfigDocument): readonly Requirement[] {
+  const last = [...installs]
+    .reverse()
+    .find(({ name, specifier }) => name === 'unsloth' && /^==\d/.test(specifier));
+  const release = last && parseRequirement(`${last.name}${last.specifier}`, last.range);
+  return release?.exact === undefined ? [] : [release];
 }
 
 /** The GPU that a notebook asks Colab for. It stays in the file when it is run elsewhere, so that nothing that follows is certain. */

@@ -1,7 +1,9 @@
 import { knownNode, nodeOf } from '../../config/python/node-of-value';
 import type { PyCall } from '../../config/python/value';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
+import type { FieldValue } from '../../run/fields';
 import { fileIn, UNSLOTH } from '../../sources/repositories';
+import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { TrainerDefaults } from '../hf/training-arguments';
 import { weightsDtypeOf } from '../hf/weights-dtype';
@@ -341,8 +343,9 @@ function readUnslothCheckpointing(calls: Calls, load: PyCall, chain: ModelChain,
 export function readUnslothTrainer(
   { draft }: Calls,
   load: PyCall,
-  section: Pick<Section, 'find' | 'flag'>,
+  section: Pick<Section, 'find' | 'flag' | 'integer'>,
   supervised: boolean,
+  release: string | undefined,
 ): void {
   const cut = section.find(['max_length', 'max_seq_length']);
   const own = argumentOf(load, 'max_seq_length', 1);
@@ -356,13 +359,34 @@ export function readUnslothTrainer(
   if (supervised && length !== undefined && section.flag('packing') !== true)
     draft.infer('batch.sequence', length, note, node, key, true);
   else if (length !== undefined && !cut && node) draft.state('batch.sequence', length, node, key);
-  if (supervised)
-    draft.assume(
-      'loss.implementation',
-      'budgeted-chunks',
-      say('Unsloth computes the loss over as much of the logits as there is room for'),
-      LLAMA,
-    );
+  if (!supervised) return;
+  const loss = lossOf(release, (section.integer('per_device_train_batch_size') ?? 4) * (length ?? 2048));
+  draft.assume('loss.implementation', loss, lossNote(loss, release), LLAMA);
+}
+
+type UnslothLoss = Extract<FieldValue<'loss.implementation'>, 'in-place' | 'cut' | 'budgeted-chunks'>;
+
+/**
+ * Logits of so many tokens and less are made whole, since cut cross-entropy came (`bsz*q_len <= 1024`, `llama.py` of 2025.1.5 to
+ * 2025.8.4).
+ */
+const FEW_TOKENS = 1024;
+
+/**
+ * How a release computes the loss (`CausalLM_fast_forward` in `llama.py`): over logits of the whole batch, whose gradient takes
+ * their place, before 2024.11.8; by cut cross-entropy before 2025.8.5; by chunks since. `tokens`: of a batch at most.
+ */
+function lossOf(release: string | undefined, tokens: number): UnslothLoss {
+  if (isAtLeast(release, '2024.11.8') === false) return 'in-place';
+  if (isAtLeast(release, '2025.8.5') !== false) return 'budgeted-chunks';
+  return tokens <= FEW_TOKENS && isAtLeast(release, '2025.1.5') === true ? 'in-place' : 'cut';
+}
+
+function lossNote(loss: UnslothLoss, release: string | undefined): string {
+  if (loss === 'in-place')
+    return say('Unsloth {0} computes the loss over the logits of the whole batch', release ?? '');
+  if (loss === 'cut') return say('Unsloth {0} computes the loss by cut cross-entropy', release ?? '');
+  return say('Unsloth computes the loss over as much of the logits as there is room for');
 }
 
 /**

@@ -75,10 +75,9 @@ export async function collect(
   const scripts = members.flatMap((member) =>
     member.config.document.format === 'shell' ? [member.config.uri] : [],
   );
-  const recorded = members.flatMap(({ config: { dialect, document, uri: from } }) => {
-    const release = dialect.release?.(document.root);
-    return release ? [{ ...release, uri: from }] : [];
-  });
+  const recorded = members.flatMap(({ config: { dialect, document, uri: from } }) =>
+    (dialect.releases?.(document) ?? []).map((release) => ({ ...release, uri: from })),
+  );
   const family = String(framework ?? config.dialect.id);
   const environment = await environmentOf(uri, family, files, scripts, recorded);
   return {
