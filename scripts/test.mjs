@@ -2,7 +2,7 @@
 // Ends in one line, `N passed, N failed`, whatever happened before it. A suite that cannot run counts as failed.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -37,6 +37,8 @@ const DOORS = {
 const doors = { open: new Set(), shut: new Set() };
 /** What tests have to say that is no failure, a line each. */
 const notes = path.join(results, 'notes.txt');
+/** How long the files of a suite took the last time; where it is not known all are as they come. */
+const durations = path.join(root, 'out', 'durations.json');
 const totals = { passed: 0, failed: 0, skipped: 0 };
 
 try {
@@ -150,19 +152,22 @@ function mochaOn(places, grep) {
 async function withMocha(kind, files, grep, quiet, again = false) {
   const report = path.join(results, `${kind.replace('/', '-')}.json`);
   const alone = files.length > 0 || grep !== undefined;
-  const args = mochaOn(files.length > 0 ? files : [`test/${kind}`], grep);
+  const parallel = PARALLEL.includes(kind) && files.length === 0;
+  const places = files.length > 0 ? files : parallel ? await longestFirst(kind) : [`test/${kind}`];
+  const args = mochaOn(places, grep);
   args.push(
     '--reporter',
     alone ? 'scripts/spec-and-json.cjs' : 'json',
     '--reporter-option',
     `output=${report}`,
   );
-  if (PARALLEL.includes(kind) && files.length === 0) {
+  if (parallel) {
     args.push('--parallel', '--jobs', String(os.availableParallelism()));
   }
   const output = [];
   await run(process.execPath, args, { output: quiet ? output : undefined, mayFail: true });
   const failed = again ? await failedFiles(report) : [];
+  if (parallel && grep === undefined) await keepDurations(report);
   await tell(kind, report, () => output.join(''), alone, failed);
   if (failed.length > 0) {
     console.log(`  once more, as a hand may be faster than a busy browser: ${failed.join(', ')}`);
@@ -173,6 +178,27 @@ async function withMocha(kind, files, grep, quiet, again = false) {
     console.log(indent(noted.trimEnd()));
   }
   await rm(notes, { force: true });
+}
+
+/** Test files of a suite, those first that took longest the last time, and before them those that nothing is known of. */
+async function longestFirst(kind) {
+  const took = JSON.parse(await readFile(durations, 'utf8').catch(() => '{}'));
+  const entries = await readdir(path.join(root, 'test', kind), { recursive: true });
+  const files = entries.filter((name) => name.endsWith('.test.ts')).map((name) => `test/${kind}/${name}`);
+  const time = (file) => took[file.replaceAll('\\', '/')] ?? Number.MAX_VALUE;
+  return files.sort().sort((a, b) => time(b) - time(a));
+}
+
+/** Milliseconds of each file, for the next run: processes that share a suite end together where the longest begin. */
+async function keepDurations(report) {
+  const { tests } = JSON.parse(await readFile(report, 'utf8').catch(() => '{"tests":[]}'));
+  const took = {};
+  for (const { file, duration = 0 } of tests) {
+    if (file === undefined) continue;
+    const name = path.relative(root, file).replaceAll('\\', '/');
+    took[name] = (took[name] ?? 0) + duration;
+  }
+  if (tests.length > 0) await writeFile(durations, JSON.stringify(took));
 }
 
 async function inVsCode(files, grep) {

@@ -17,6 +17,7 @@ import type { OpenAnswer } from '../../server/src/workspace/open-questions';
 import { corpusFiles, corpusIsThere } from '../corpus/corpus-files';
 import { SUPPLIED, workspacesOf } from '../corpus/corpus-workspaces';
 import { isProse } from './literals';
+import { LONG } from './long';
 import { mayWait } from './translations';
 
 /** What an analysis tells a person in sentences; `open` of what decides the run and nobody states. */
@@ -104,8 +105,14 @@ describe('what configs are told in Russian', function () {
       console.log('      no published configs here: skipped');
       return this.skip();
     }
-    const files = corpusFiles();
-    const workspaces = workspacesOf(files);
+    const all = corpusFiles();
+    const workspaces = workspacesOf(all);
+    // A text without Russian may wait for the release, which looks at every file; until then, at a third of those of each family.
+    const files = LONG ? all : all.filter((_, place) => place % 3 === 0);
+    assert.equal(
+      new Set(files.map(({ family }) => family)).size,
+      new Set(all.map(({ family }) => family)).size,
+    );
     const byUri = new Map(files.map((file) => [file.uri, workspaces(file.repository)]));
     const workspaceOf = (uri: string) => byUri.get(uri) ?? assert.fail(uri);
     mayWait(
