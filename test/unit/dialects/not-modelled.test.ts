@@ -74,6 +74,26 @@ describe('trainers that are not modelled', () => {
     ],
     'a preset of OneTrainer': ['OneTrainer', 'python scripts/train.py --config-path preset.json'],
     'a config of OLMo': ['OLMo', 'torchrun --nproc_per_node=8 scripts/train.py olmo.yaml --save_folder=out'],
+    'Musubi Tuner': [
+      'Musubi Tuner',
+      'accelerate launch --mixed_precision bf16 src/musubi_tuner/wan_train_network.py --task t2v-14B --dit a.safetensors --dataset_config data.toml --optimizer_type adamw8bit --gradient_checkpointing --network_module networks.lora_wan --network_dim 32',
+    ],
+    'a whole model by Musubi Tuner': [
+      'Musubi Tuner',
+      'accelerate launch qwen_image_train.py --dit a.safetensors --dataset_config data.toml --gradient_checkpointing',
+    ],
+    'a config that XTuner brings': [
+      'XTuner',
+      'NPROC_PER_NODE=8 xtuner train internlm2_5_chat_7b_qlora_alpaca_e3 --deepspeed deepspeed_zero2',
+    ],
+    'a script of OLMo-core': [
+      'OLMo-core',
+      'torchrun --nproc-per-node=8 src/scripts/train/OLMo2/OLMo2-7B.py train run01 local --trainer.save_folder=out',
+    ],
+    'an official script of OLMo-core': [
+      'OLMo-core',
+      'torchrun --nproc-per-node=8 src/scripts/official/OLMo2/OLMo-2-0325-32B-train.py --save-folder=/data/out',
+    ],
     'a config of AI Toolkit': ['AI Toolkit', 'python run.py train.yaml'],
   };
   const CONFIGS = Object.fromEntries(Object.values(FILES));
@@ -99,6 +119,13 @@ accelerate launch sft.py --model_name_or_path gpt2 --per_device_train_batch_size
     const analysis = await smallWorkspace({ ...CONFIGS, 'run.sh': text }).analyze('run.sh');
     assert.equal(analysis.resolved.values['batch.micro'], 1);
     assert.ok(!analysis.problems.some(({ code }) => code === 'trainer-not-modelled'));
+  });
+
+  it('are not what a folder that others have too starts', async () => {
+    const text =
+      'torchrun --nproc_per_node=1 src/scripts/train/sft.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --learning_rate 1e-5\n';
+    const analysis = await smallWorkspace({ 'run.sh': text }).analyze('run.sh');
+    assert.equal(analysis.resolved.values['batch.micro'], 1);
   });
 
   it('are not what a name that others have too starts', async () => {

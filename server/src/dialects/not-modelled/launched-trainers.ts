@@ -1,12 +1,19 @@
 import { entryOf } from '../../config/lookup';
 import type { Launch } from '../launch/launch';
 import type { Program } from '../launch/program';
-import { type OtherTrainer, SD_SCRIPTS, SIMPLE_TUNER } from './other-trainers';
+import {
+  MUSUBI_TUNER,
+  OLMO_CORE,
+  type OtherTrainer,
+  SD_SCRIPTS,
+  SIMPLE_TUNER,
+  XTUNER,
+} from './other-trainers';
 import { startsWords } from './starts-words';
 
 /** A trainer that is not modelled, and the launches that start it. */
 interface LaunchedTrainer {
-  readonly trainer: OtherTrainer;
+  readonly trainer: Pick<OtherTrainer, 'name' | 'trains'>;
   readonly starts: (launch: Launch) => boolean;
 }
 
@@ -25,6 +32,14 @@ const OWN_FLAGS = [
   'cache_latents',
 ];
 
+/** Scripts of kohya-ss/musubi-tuner, each for an image or video model. */
+const MUSUBI_NAMES =
+  /^(wan|hv|hv_1_5|fpack|flux_2|flux_kontext|qwen_image|kandinsky5|zimage|krea2|ideogram4|hidream_o1)_train(_network)?\.py$/;
+/** Official scripts of allenai/OLMo-core; and those of its developers, whose first word is a command. */
+const OLMO_CORE_OFFICIAL = /(^|\/)src\/scripts\/official\/OLMo[^/]*\//;
+const OLMO_CORE_SCRIPT = /(^|\/)src\/scripts\/train\/.+\.py$/;
+const OLMO_CORE_COMMANDS = /^(train|train_single|launch)$/;
+
 const nameOf = ({ script }: Launch) => script?.split(/[\\/]/).at(-1) ?? '';
 const hasAny = ({ arguments: flags }: Launch, names: readonly string[]) =>
   names.some((name) => entryOf(flags, name) !== undefined);
@@ -41,6 +56,21 @@ const LAUNCHED: readonly LaunchedTrainer[] = [
     starts: (launch) =>
       /(^|\/)simpletuner\/train\.py$/i.test(launch.script ?? '') ||
       (nameOf(launch) === 'train.py' && hasAny(launch, ['data_backend_config'])),
+  },
+  { trainer: MUSUBI_TUNER, starts: (launch) => MUSUBI_NAMES.test(nameOf(launch)) },
+  {
+    // `xtuner/entry_point.py` of InternLM/xtuner 0: the config is Python, by its path or by the name of one that it brings.
+    trainer: XTUNER,
+    starts: ({ program: [first, second] }) => first === 'xtuner' && second === 'train',
+  },
+  {
+    // `internal/experiment.py`: `SCRIPT COMMAND RUN_NAME CLUSTER [OVERRIDES...]`.
+    trainer: OLMO_CORE,
+    starts: ({ script = '', words }) => {
+      const at = words.findIndex(({ text }) => OLMO_CORE_SCRIPT.test(text));
+      const command = OLMO_CORE_SCRIPT.test(script) && words[at + 1]?.text;
+      return OLMO_CORE_OFFICIAL.test(script) || OLMO_CORE_COMMANDS.test(command || '');
+    },
   },
 ];
 
@@ -64,4 +94,4 @@ export const programsNotModelled: readonly Program[] = LAUNCHED.map(({ trainer, 
 
 /** What stands in scripts that start one of them. */
 export const LAUNCHES_NOT_MODELLED =
-  /\b(?:sdxl|flux|sd3|lumina|anima)_train|\btrain_textual_inversion_XTI\b|\bnetwork_(?:module|dim)\b|\b(?:train_network|train_db|fine_tune|train_textual_inversion|train_control_?net)\.py\b|\bsimpletuner\/train\.py\b|\bdata_backend_config\b/;
+  /\b(?:sdxl|flux|sd3|lumina|anima)_train|\btrain_textual_inversion_XTI\b|\bnetwork_(?:module|dim)\b|\b(?:train_network|train_db|fine_tune|train_textual_inversion|train_control_?net)\.py\b|\bsimpletuner\/train\.py\b|\bdata_backend_config\b|\b(?:wan|hv|hv_1_5|fpack|flux_2|flux_kontext|qwen_image|kandinsky5|zimage|krea2|ideogram4|hidream_o1)_train|\bxtuner\s+train\b|\bsrc\/scripts\/(?:train|official)\//;

@@ -40,6 +40,18 @@ export const SIMPLE_TUNER: OtherTrainer = {
     hasAny(root, 'model_family', '--model_family', 'model_type', '--model_type'),
 };
 
+/** Trainers whose configs are Python of their own, or flags alone: known by what starts them. */
+type StartedTrainer = Pick<OtherTrainer, 'name' | 'trains'>;
+export const MUSUBI_TUNER: StartedTrainer = {
+  name: 'Musubi Tuner',
+  trains: () => say('image and video models'),
+};
+export const XTUNER: StartedTrainer = {
+  name: 'XTuner',
+  trains: () => say('language models that configs in Python describe'),
+};
+export const OLMO_CORE: StartedTrainer = { name: 'OLMo-core', trains: OWN_LANGUAGE };
+
 /** Trainers with configs in YAML, JSON or TOML, by keys that no other has together. */
 export const OTHER_TRAINERS: readonly OtherTrainer[] = [
   SD_SCRIPTS,
