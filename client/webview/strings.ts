@@ -48,6 +48,7 @@ const STRINGS = {
   savePng: 'Chart as PNG',
   saveJson: 'Data (JSON)',
   saveHtml: 'Report (HTML)',
+  madeBy: 'Estimated by Oomlint, {0}',
   copied: 'Copied as Markdown.',
   // Headline
   fits: 'Fits: {0}',

@@ -146,7 +146,7 @@ export function timelineSection(
       ...(above > 0 ? [h('p', { class: 'quiet' }, t('aboveTensors', formatBytes(above)))] : []),
       legend(heldCategories(samples)),
       chart.element,
-      h('p', { class: 'quiet' }, `${t('zoomHint')} `, all),
+      h('p', { class: 'quiet zoom-hint' }, `${t('zoomHint')} `, all),
       chosen,
       details,
     ),

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { CATEGORIES } from '../../server/src/results/estimate';
 import { ROOT } from './panel-page';
 import { contributedColors, editorBackground, THEME_KINDS } from './themes';
@@ -26,6 +28,15 @@ describe('component colours', () => {
       colors.map(({ id }) => id).filter((id) => !id.startsWith('oomlint.verdict.')),
       CATEGORIES.map((category) => `oomlint.${camel(category)}`),
     );
+  });
+
+  it('are on paper what they are in a light theme', () => {
+    const css = readFileSync(path.join(ROOT, 'client/webview/panel.css'), 'utf8');
+    const [paper = ''] = /^body\.paper \{[^}]*\}/m.exec(css) ?? [];
+    for (const { id, defaults } of colors) {
+      const name = `--vscode-${id.replace('.', '-').replace('.', '\\.')}`;
+      assert.ok(paper.includes(`  ${name}: ${defaults.light.toLowerCase()};\n`), name);
+    }
   });
 
   for (const kind of THEME_KINDS) {

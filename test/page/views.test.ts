@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { Page } from 'playwright-core';
 import type { Breakdown } from '../../server/src/features/protocol';
 import { accessibilityViolations } from './accessibility';
-import { openPanel, type PanelPage, suiteBrowser } from './panel-page';
+import { openPanel, type PanelPage, ROOT, suiteBrowser } from './panel-page';
 import { COMPARED, COMPARED_RANKS, FITS, OPENED, RANKS, TRIED, TRIED_RANKS } from './sample';
 import { THEME_KINDS } from './themes';
+
+/** A picture for whoever looks at what is saved. */
+async function keepPicture(name: string, png: Buffer): Promise<void> {
+  const folder = path.join(ROOT, 'out', 'pictures');
+  await mkdir(folder, { recursive: true });
+  await writeFile(path.join(folder, `${name}.png`), png);
+}
 
 const TABS = ['overview', 'timeline', 'compute', 'compare'] as const;
 
@@ -523,7 +532,7 @@ describe('views of the panel', () => {
   });
 
   it('saves the figures as JSON, the chart as SVG and PNG', async () => {
-    const page = await shown();
+    const page = await shown(FITS, { theme: 'dark' });
     const saved = async (format: string) => {
       const before = (await panel.messages()).length;
       await page.selectOption('[data-key=save]', format);
@@ -537,18 +546,27 @@ describe('views of the panel', () => {
     };
     assert.deepEqual(JSON.parse(await saved('json')), JSON.parse(JSON.stringify(FITS)));
     const svg = await saved('svg');
-    assert.match(svg, /^<svg[^>]* viewBox="0 0 \d+ 96"/);
     assert.match(svg, /<title[^>]*>ds_config\.json: Fits: 44\.2 of 79\.2 GiB<\/title>/);
+    for (const text of ['ds_config.json: Fits: 44.2 of 79.2 GiB', 'Activations', 'Optimizer states'])
+      assert.match(svg, new RegExp(`<text[^>]*>${text}`), `${text} is drawn`);
+    assert.match(svg, /<text[^>]*>Estimated by Oomlint, \d+\/\d+\/\d{4}<\/text>/);
+    assert.match(svg, /fill="rgb\(255, 255, 255\)"/, 'white paper in a dark theme');
+    assert.equal(
+      await page.evaluate(() => document.body.className),
+      'vscode-dark',
+      'the page stays as it is',
+    );
     assert.ok(!/var\(|class="component-bar"/.test(svg), 'colours are resolved');
     const png = Buffer.from(await saved('png'), 'base64');
     assert.equal(png.subarray(1, 4).toString(), 'PNG');
     const width = (await page.locator('.component-bar').boundingBox())?.width ?? 0;
-    assert.equal(png.readUInt32BE(16), 2 * width);
+    assert.equal(png.readUInt32BE(16), 2 * (width + 24));
+    if (process.env.OOMLINT_PICTURES !== undefined) await keepPicture('exported', png);
     assert.equal(await page.inputValue('[data-key=save]'), '');
   });
 
   it('saves a page to print: all views, no controls, no scripts, readable by itself', async () => {
-    const page = await shown();
+    const page = await shown(FITS, { theme: 'dark' });
     await page.selectOption('[data-key=save]', 'html');
     const message = await last();
     assert.ok(message?.type === 'save');
@@ -556,6 +574,21 @@ describe('views of the panel', () => {
     assert.ok(!/<script|<select|<input|data-key="apply"/.test(data));
     const alone = await browser().newPage({ viewport: { width: 900, height: 900 } });
     await alone.setContent(data);
+    const [ink, paper] = await alone.evaluate(() => {
+      const { color, backgroundColor } = getComputedStyle(document.body);
+      return [color, backgroundColor];
+    });
+    assert.deepEqual([ink, paper], ['rgb(0, 0, 0)', 'rgb(255, 255, 255)']);
+    assert.ok(await alone.isVisible('text=Estimated by Oomlint, '), 'when it was made');
+    assert.equal(
+      await alone.locator('text=Where the bounds come from').count(),
+      0,
+      'no link that leads nowhere',
+    );
+    for (const details of await alone.locator('details[data-key=defaults]').all())
+      assert.notEqual(await details.getAttribute('open'), null);
+    if (process.env.OOMLINT_PICTURES !== undefined)
+      await keepPicture('exported-page', await alone.screenshot({ fullPage: true }));
     for (const text of ['At the peak', 'Over one step', 'FLOPs of a step']) {
       assert.ok(await alone.isVisible(`text=${text}`), text);
     }

@@ -1,7 +1,9 @@
 import type { Breakdown } from '../../../server/src/shared/protocol';
-import { verdictText } from '../headline';
+import { shortModelName } from '../../../server/src/shared/words';
+import { peakText, verdictText } from '../headline';
 import type { SaveFormat } from '../messages';
-import { pngOf, standalone } from './picture';
+import { t } from '../strings';
+import { type Caption, pngOf, standalone } from './picture';
 import { printedPage } from './printed-page';
 
 interface Exported {
@@ -19,14 +21,57 @@ export async function exportPanel(format: SaveFormat, panel: Exported): Promise<
     case 'json':
       return `${JSON.stringify(breakdown, undefined, 2)}\n`;
     case 'html':
-      return printedPage(root, title, panel.layOut);
+      return onPaper(() => printedPage(root, title, madeBy(), panel.layOut));
     default: {
       const chart = chartInView(root);
       if (!chart) throw new Error('There is no chart to save.');
-      const svg = standalone(chart, getComputedStyle(document.body).backgroundColor, title);
-      return format === 'svg' ? svg : pngOf(svg);
+      const picture = onPaper(() =>
+        standalone(chart, { title, lines: linesOf(breakdown), legend: legendInView(root), foot: madeBy() }),
+      );
+      return format === 'svg' ? picture : pngOf(picture);
     }
   }
+}
+
+/** What is sent to others has light colours, whatever theme the editor has. */
+function onPaper<T>(draw: () => T): T {
+  const { body } = document;
+  const { className } = body;
+  body.className = 'vscode-light paper';
+  try {
+    return draw();
+  } finally {
+    body.className = className;
+  }
+}
+
+/** Where and when: figures change with the versions of the frameworks and of Oomlint. */
+const madeBy = () => t('madeBy', new Date().toLocaleDateString(document.documentElement.lang || undefined));
+
+/** The run, when its peak is, and what the figures hang on. */
+function linesOf(breakdown: Breakdown): string[] {
+  const { model, hardware, open = [] } = breakdown;
+  const run = [
+    model?.id && shortModelName(model.id),
+    hardware && `${hardware.gpus} × ${hardware.gpu}`,
+    breakdown.dialect.name,
+  ].filter((word) => word);
+  const peak = peakText(breakdown);
+  return [run.join(' · '), ...(peak ? [peak] : []), ...open.map(({ sentence }) => sentence)];
+}
+
+/** The legend of the chart in view, with figures where it has them. */
+function legendInView(root: HTMLElement): Caption['legend'] {
+  const panel = root.querySelector('.tab-panel:not([hidden])');
+  const rows = panel?.querySelectorAll('.sized-legend li') ?? [];
+  const items = rows.length > 0 ? rows : (panel?.querySelectorAll('.legend > span') ?? []);
+  return [...items].flatMap((item) => {
+    const swatch = item.querySelector<SVGSVGElement>('svg.swatch');
+    const words = [...item.children]
+      .filter((child) => child !== swatch)
+      .map(({ textContent }) => textContent);
+    return swatch ? [{ swatch, text: (words.length > 0 ? words : [item.textContent]).join('  ') }] : [];
+  });
 }
 
 /** Of the tab that is shown, the first chart. */

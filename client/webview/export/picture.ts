@@ -1,3 +1,5 @@
+import { svg } from '../element';
+
 /** Properties that a drawing takes from the page's style sheet. */
 const STYLED = [
   'fill',
@@ -13,28 +15,98 @@ const STYLED = [
   'text-anchor',
 ] as const;
 
-/** A drawing of the page that stands by itself: with its colours, the textures that it uses and a background. */
-export function standalone(drawing: SVGSVGElement, background: string, title: string): string {
-  const copy = drawing.cloneNode(true) as SVGSVGElement;
-  copyStyles(drawing, copy);
-  const width = drawing.getAttribute('width') ?? '0';
-  const height = drawing.getAttribute('height') ?? '0';
-  copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+/** What a picture tells beside its drawing: it is looked at where nothing else of the page is. */
+export interface Caption {
+  readonly title: string;
+  /** Below the title. */
+  readonly lines: readonly string[];
+  /** Which colour is which, with its figure. */
+  readonly legend: readonly { readonly swatch: SVGSVGElement; readonly text: string }[];
+  /** Where and when it was made. */
+  readonly foot: string;
+}
+
+/** Pixels of a line of text, and of the title's. */
+const LINE = 19;
+const TITLE = 26;
+/** Of a column of the legend. */
+const COLUMN = 270;
+/** A letter of the text, on average; lines are broken by it. */
+const LETTER = 6.6;
+
+/** A drawing of the page that stands by itself: with its colours, the textures that it uses, a background and its caption. */
+export function standalone(drawing: SVGSVGElement, caption: Caption): string {
+  const width = Number(drawing.getAttribute('width') ?? 0);
+  const height = Number(drawing.getAttribute('height') ?? 0);
+  const { color, backgroundColor, fontFamily } = getComputedStyle(document.body);
+  const words = (text: string, x: number, y: number, style: Record<string, string> = {}) =>
+    svg('text', { x, y, fill: color, 'font-family': fontFamily, 'font-size': '12px', ...style }, text);
+  const nodes: SVGElement[] = [];
+  let y = TITLE;
+  nodes.push(words(caption.title, 0, y - 8, { 'font-size': '16px', 'font-weight': '600' }));
+  for (const line of caption.lines.flatMap((text) => broken(text, width / LETTER))) {
+    nodes.push(words(line, 0, y + 12));
+    y += LINE;
+  }
+  y += 8;
+  const copy = alone(drawing);
+  copy.setAttribute('y', String(y));
   copy.setAttribute('viewBox', `0 0 ${width} ${height}`);
-  copy.removeAttribute('aria-hidden');
-  copy.removeAttribute('class');
-  copy.setAttribute('role', 'img');
-  const name = document.createElementNS(copy.namespaceURI, 'title');
-  name.textContent = title;
-  const back = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
-  back.setAttribute('width', width);
-  back.setAttribute('height', height);
-  back.setAttribute('fill', background);
+  nodes.push(copy);
+  y += height + 10;
+  const columns = Math.max(1, Math.floor(width / COLUMN));
+  caption.legend.forEach(({ swatch, text }, index) => {
+    const at = { x: (index % columns) * COLUMN, y: y + Math.floor(index / columns) * LINE };
+    const mark = alone(swatch);
+    mark.setAttribute('x', String(at.x));
+    mark.setAttribute('y', String(at.y));
+    nodes.push(mark, words(text, at.x + 18, at.y + 10));
+  });
+  y += Math.ceil(caption.legend.length / columns) * LINE + 8;
+  nodes.push(words(caption.foot, 0, y + 10, { 'font-size': '11px', opacity: '0.75' }));
+  y += LINE + 4;
   const definitions = document.querySelector<SVGDefsElement>('.definitions defs');
   const defs = definitions?.cloneNode(true) as SVGDefsElement | undefined;
   if (definitions && defs) copyStyles(definitions, defs);
-  copy.prepend(name, ...(defs ? [defs] : []), back);
-  return new XMLSerializer().serializeToString(copy);
+  const whole = svg(
+    'svg',
+    {
+      width: width + 2 * MARGIN,
+      height: y + MARGIN,
+      viewBox: `${-MARGIN} 0 ${width + 2 * MARGIN} ${y + MARGIN}`,
+    },
+    svg('title', {}, caption.title),
+    ...(defs ? [defs] : []),
+    svg('rect', { x: -MARGIN, width: width + 2 * MARGIN, height: y + MARGIN, fill: backgroundColor }),
+    ...nodes,
+  );
+  whole.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+  whole.setAttribute('role', 'img');
+  return new XMLSerializer().serializeToString(whole);
+}
+
+/** Pixels of paper around the picture. */
+const MARGIN = 12;
+
+/** Lines of at most so many letters, broken at blanks. */
+function broken(text: string, most: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + word.length + 1 > most) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
+
+function alone(drawing: SVGSVGElement): SVGSVGElement {
+  const copy = drawing.cloneNode(true) as SVGSVGElement;
+  copyStyles(drawing, copy);
+  copy.removeAttribute('aria-hidden');
+  copy.removeAttribute('class');
+  return copy;
 }
 
 function copyStyles(from: Element, to: Element): void {
