@@ -15,7 +15,7 @@ export interface Held {
   /** Published tokens per second and GPU over the likely one of the estimate; above 1 the run was faster. */
   readonly ratio: number;
   readonly place: 'within' | 'faster' | 'slower';
-  /** The rates of `achieved-rates.ts` were taken from it. */
+  /** The rates of `data/achieved-rates.json` were taken from it. */
   readonly isSource: boolean;
 }
 
@@ -35,7 +35,7 @@ function hold(row: ThroughputRow): Held | undefined {
   };
 }
 
-/** Share of the roofline that a plain data-parallel run in bf16 reached: what `achieved-rates.ts` states per card. */
+/** Share of the roofline that a plain data-parallel run in bf16 reached: what `data/achieved-rates.json` states per card. */
 function shareOf({ input, tokensPerSecondPerGpu }: ThroughputRow): number {
   const { run, model, accelerator } = input;
   const stages = traceRun(model, run);
@@ -87,7 +87,7 @@ export function timeReport(rows: readonly ThroughputRow[], misses: boolean): str
   );
 }
 
-/** Rows that the rates of `achieved-rates.ts` come from. */
+/** Rows that the rates of `data/achieved-rates.json` come from. */
 function isSource({ source, input }: ThroughputRow): boolean {
   const { run, accelerator } = input;
   if (source === 'llm-foundry') return multipliedIn(run, accelerator) === 'bf16';

@@ -1,3 +1,4 @@
+import published from '../../data/achieved-rates.json';
 import type { Accelerator } from '../hardware/accelerator';
 import { say } from '../wording/say';
 
@@ -11,105 +12,68 @@ export interface AchievedShares {
   readonly source: string;
 }
 
-/**
- * Attention kernels at their best: 73 % of the rated speed with FlashAttention-2 on A100 (arXiv 2307.08691), 75 % with
- * FlashAttention-3 on H100 (arXiv 2407.08608).
- */
-export const FASTEST_ATTENTION = 0.75;
-
-/** FlashAttention-2 reaches 35 % on H100 (arXiv 2407.08608, abstract). */
-const ATTENTION_ON_HOPPER = 0.35;
-/** FlashAttention-3 is 1.5 to 2 times as fast there (the same). */
-const FLASH3_GAIN = 1.5;
-/** FlashAttention-2 reaches 50 to 73 % on A100 (arXiv 2307.08691, abstract): the middle. */
-const ATTENTION_ON_AMPERE = 0.615;
-
-/**
- * llm-foundry, scripts/train/benchmarking/README.md of April 2024: 0.1 to 70 billion parameters, 512 to 65,536 tokens,
- * FSDP on 8 to 512 GPUs.
- */
-const published = (runs: number, card: string) =>
-  say('{0} runs on {1} published with llm-foundry in 2024', runs, card);
-
-type Measured = Omit<AchievedShares, 'attention'>;
-
-/**
- * Shares of the roofline (see `rooflineSeconds`) in published training runs, median and least of each card. Derived by
- * `npm run accuracy -- --time`, which prints them.
- */
-const AMPERE: Measured = {
-  likely: 0.625,
-  slowest: 0.49,
-  get source() {
-    return published(139, 'A100');
-  },
-};
-const HOPPER: Measured = {
-  likely: 0.535,
-  slowest: 0.44,
-  get source() {
-    return published(70, 'H100');
-  },
-};
-/** Where there is a least share but no middle: between it and the fastest products. */
-const between = (slowest: number, fastest: number) => Math.sqrt(slowest * fastest);
-const BLACKWELL: Measured = {
-  likely: between(0.26, 0.776),
-  slowest: 0.26,
-  get source() {
-    return say('runs of torchtitan on {0}, and what matrix products reach alone', 'B200');
-  },
-};
-const CDNA: Measured = {
-  likely: between(0.28, 0.6),
-  slowest: 0.28,
-  get source() {
-    return say('runs of torchtitan on {0}, and what matrix products reach alone', 'MI300X');
-  },
-};
-const VOLTA: Measured = {
-  likely: between(0.25, 0.67),
-  slowest: 0.25,
-  get source() {
-    return say('runs of BERT on V100 in the guide of transformers');
-  },
-};
-const OTHERS: Measured = {
-  likely: between(HOPPER.slowest, 1),
-  slowest: HOPPER.slowest,
-  get source() {
-    return say('runs on other cards, as none are known on this one');
-  },
-};
-
-function measuredOn({ architecture }: Accelerator): Measured {
-  if (/^Hopper/.test(architecture)) return HOPPER;
-  if (/^Blackwell/.test(architecture)) return BLACKWELL;
-  if (/^CDNA/.test(architecture)) return CDNA;
-  if (/^(Volta|Turing|Pascal)/.test(architecture)) return VOLTA;
-  return OTHERS;
+/** A row of `data/achieved-rates.json`: what published runs on some cards reach of the roofline (see `rooflineSeconds`). */
+interface Measured {
+  /** Beginnings of names of cards, and of architectures. */
+  readonly cards?: readonly string[];
+  readonly architectures?: readonly string[];
+  readonly likely?: number;
+  readonly slowest: number;
+  /** What matrix products alone reach. */
+  readonly fastest?: number;
+  readonly runs?: number;
+  readonly card?: string;
+  readonly published: string;
 }
 
-/**
- * TensorFlow with Horovod and kernels of its own: 19 runs of encoders with 0.4 to 5.75 billion parameters on A100. The
- * middle and the least of what they reach of the roofline, as the others are derived.
- */
-const TENSORFLOW: Measured = {
-  likely: 0.35,
-  slowest: 0.21,
-  get source() {
-    return say('{0} runs of encoders in TensorFlow on {1}', 19, 'A100');
-  },
-};
+const MEASURED: readonly Measured[] = published.measured;
+const OTHERS: Measured = published.others;
+const GRAPH: Measured = published.graph;
+
+/** Attention kernels at their best. */
+export const FASTEST_ATTENTION = published.attention.fastest;
+
+const begins = (text: string, beginnings: readonly string[] = []) =>
+  beginnings.some((beginning) => text.startsWith(beginning));
+
+function measuredOn({ name, architecture }: Accelerator): Measured {
+  return MEASURED.find((row) => begins(name, row.cards) || begins(architecture, row.architectures)) ?? OTHERS;
+}
+
+/** Where there is a least share but no middle: between it and the fastest products. */
+function likelyOf({ likely, slowest, fastest = 1 }: Measured): number {
+  return likely ?? Math.sqrt(slowest * fastest);
+}
+
+/** Where the shares come from, for people. */
+function sourceOf({ published: by, runs = 0, card = '' }: Measured): string {
+  switch (by) {
+    case 'llm-foundry':
+      return say('{0} runs on {1} published with llm-foundry in 2024', runs, card);
+    case 'torchtitan':
+      return say('runs of torchtitan on {0}, and what matrix products reach alone', card);
+    case 'transformers':
+      return say('runs of BERT on V100 in the guide of transformers');
+    case 'tensorflow':
+      return say('{0} runs of encoders in TensorFlow on {1}', runs, card);
+    default:
+      return say('runs on other cards, as none are known on this one');
+  }
+}
 
 /** Shares for a card and the attention kernel that the run asks for. `graph`: of a static graph of operators. */
 export function achievedShares(accelerator: Accelerator, kernel: string, graph = false): AchievedShares {
-  const { name, architecture } = accelerator;
-  const onCard = name.startsWith('A100') ? AMPERE : measuredOn(accelerator);
-  const measured = graph ? TENSORFLOW : onCard;
-  const ampere = /^(Ampere|Ada)/.test(architecture);
-  const gain = kernel === 'flash3' && /^Hopper/.test(architecture) ? FLASH3_GAIN : 1;
-  return { ...measured, attention: ampere ? ATTENTION_ON_AMPERE : gain * ATTENTION_ON_HOPPER };
+  const { architecture } = accelerator;
+  const measured = graph ? GRAPH : measuredOn(accelerator);
+  const { flash3Gain, likely, others } = published.attention;
+  const fused = likely.find(({ architectures }) => begins(architecture, architectures)) ?? others;
+  const gain = kernel === 'flash3' && architecture.startsWith('Hopper') ? flash3Gain : 1;
+  return {
+    likely: likelyOf(measured),
+    slowest: measured.slowest,
+    source: sourceOf(measured),
+    attention: gain * fused.share,
+  };
 }
 
 /** Matrix products at their fastest, FLOP per second; the rated speed where nobody measured them. */
