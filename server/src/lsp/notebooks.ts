@@ -1,7 +1,7 @@
 import { type Connection, NotebookDocuments } from 'vscode-languageserver';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import type { Position, Range } from '../text/place';
-import { asksForUnclearGpu, notebookText } from '../workspace/notebook-text';
+import { asksForGpu, notebookText, savedCards } from '../workspace/notebook-text';
 import type { TextView } from './text-view';
 
 /** A place in a cell. */
@@ -55,11 +55,11 @@ export class OpenNotebooks {
     const sync = this.#sync;
     sync.onDidOpen(({ uri, metadata }) => {
       events.opened(this.#join(uri));
-      if (!asksForUnclearGpu(metadata)) return;
+      if (!asksForGpu(metadata)) return;
       void readSaved(uri).then(
         (text) => {
           if (text === undefined || !this.#open.has(uri)) return;
-          this.#saved.set(uri, text.match(/A100-SXM4-[48]0GB/g)?.join(' ') ?? '');
+          this.#saved.set(uri, savedCards(text));
           events.changed(this.#join(uri));
         },
         () => undefined,

@@ -1,4 +1,4 @@
-import { colabGpu, type JoinedCells, joinCells } from '../config/python/cells';
+import { cardsPrinted, colabGpu, type JoinedCells, joinCells } from '../config/python/cells';
 
 /** What of a notebook's metadata tells where it runs, as Colab writes it. */
 interface Metadata {
@@ -25,7 +25,11 @@ export function notebookText(
   return joinCells(cells, colabGpu(colab?.gpuType, accelerator, saved));
 }
 
-/** Whether the outputs of the file have a say in which GPU the notebook asks for. */
-export function asksForUnclearGpu(metadata: unknown): boolean {
-  return ownMetadata(metadata).colab?.gpuType === 'A100';
+/** Whether the outputs of the file have a say in which GPU the notebook runs on. */
+export function asksForGpu(metadata: unknown): boolean {
+  const { accelerator, colab } = ownMetadata(metadata);
+  return typeof colab?.gpuType === 'string' || accelerator === 'GPU';
 }
+
+/** What of a saved notebook its text is made with: the cards that it printed. */
+export const savedCards = cardsPrinted;

@@ -68,6 +68,19 @@ describe('notebooks', () => {
       cells: [{ ...cell('x'), outputs: [{ text: ['GPU = NVIDIA A100-SXM4-80GB.'] }] }],
     };
     assert.equal(readNotebook(JSON.stringify(printed))?.gpu?.name, 'A100-SXM4-80GB');
+    // Metadata outlive a move to another machine.
+    const ran = (card: string, metadata: object) =>
+      readNotebook(
+        JSON.stringify({
+          metadata,
+          cells: [{ ...cell('x'), outputs: [{ text: [`GPU = ${card}. Max memory = 39.495 GB.\n`] }] }],
+        }),
+      )?.gpu?.name;
+    const colab = { accelerator: 'GPU', colab: {} };
+    assert.equal(ran('NVIDIA A100-SXM4-40GB', colab), undefined);
+    assert.equal(ran('NVIDIA H100 NVL', { colab: { gpuType: 'T4' } }), undefined);
+    assert.equal(ran('Tesla T4', colab), 'T4');
+    assert.equal(ran('NVIDIA L4', { colab: { gpuType: 'L4' } }), 'L4');
   });
 
   it('hold what Python holds, and no cells of other languages', () => {

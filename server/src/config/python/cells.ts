@@ -44,17 +44,29 @@ export function gpuOfJoined(text: string): string | undefined {
   }
 }
 
+/** Where a notebook prints the card that it runs on: by its full name, or as Unsloth's notebooks do. */
+const PRINTED = /A100-SXM4-[48]0GB|\bGPU = [^.\n"\\]{2,60}\. Max memory/g;
+
+/** The places of a notebook's text that print a card, and nothing else of it. */
+export function cardsPrinted(text: string): string {
+  return text.match(PRINTED)?.join('\n') ?? '';
+}
+
 /**
  * The GPU that a notebook's metadata asks Colab for: a T4 where it asks for one and names none. There are two of the name A100,
- * and Colab has both: what the notebook printed tells which.
+ * and Colab has both: what the notebook printed tells which. Metadata stay when a notebook is run elsewhere: where it printed
+ * another card, which one it will have nobody knows.
  */
 export function colabGpu(
   named: unknown,
   accelerator: unknown,
   printed: string | undefined,
 ): string | undefined {
-  if (typeof named !== 'string') return accelerator === 'GPU' ? 'T4' : undefined;
-  if (named !== 'A100') return named;
+  const asked = typeof named === 'string' ? named : accelerator === 'GPU' ? 'T4' : undefined;
+  if (asked === undefined) return undefined;
+  const ran = (printed ?? '').match(/\bGPU = [^\n]*\. Max memory/g) ?? [];
+  if (ran.some((card) => !card.includes(asked))) return undefined;
+  if (asked !== 'A100') return asked;
   const cards = [...new Set(printed?.match(/A100-SXM4-[48]0GB/g))];
   return cards.length === 1 ? cards[0] : undefined;
 }

@@ -1,7 +1,7 @@
 import { type Node, parseTree } from 'jsonc-parser';
 import type { Position, Range } from '../../text/place';
 import { Lines } from '../lines';
-import { colabGpu } from './cells';
+import { cardsPrinted, colabGpu } from './cells';
 import { type Install, installsIn, withoutMagics } from './magics';
 
 /** A notebook's code, cell after cell, as one text whose places are those of the file. */
@@ -100,7 +100,7 @@ function gpuOf(metadata: Node | undefined, file: Lines): Notebook['gpu'] {
   const asks = inner(metadata, 'accelerator');
   const named = inner(inner(metadata, 'colab'), 'gpuType');
   const node = named?.type === 'string' ? named : asks;
-  const name = colabGpu(named?.value, asks?.value, file.text);
+  const name = colabGpu(named?.value, asks?.value, cardsPrinted(file.text));
   return node && name !== undefined
     ? { name, range: file.range(node.offset, node.offset + node.length) }
     : undefined;
