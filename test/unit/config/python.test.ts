@@ -38,6 +38,37 @@ const x = (text: string) => passed(text).x;
 describe('Python texts, followed without running them', () => {
   before(loadPython);
 
+  describe('constants of a class', () => {
+    const CLASS = 'class CFG:\n    batch = 4\n    total = batch * 2\n';
+
+    it('are those of its body, whose names come before the ones around it', () => {
+      assert.equal(x(`${CLASS}f(x=CFG.batch)`), 4);
+      assert.equal(x(`batch = 100\n${CLASS}f(x=CFG.total)`), 8);
+      assert.equal(x(`${CLASS}class Mine(CFG):\n    lr = 1\nf(x=Mine.batch)`), 4);
+      assert.equal(x(`${CLASS}from lib import B\nclass Mine(B, CFG):\n    lr = 1\nf(x=Mine.batch)`), '?');
+    });
+
+    it('are what is set later, by whatever name', () => {
+      assert.equal(x(`${CLASS}CFG.batch = 8\nf(x=CFG.batch)`), 8);
+      assert.equal(x(`${CLASS}C = CFG\nC.batch = 8\nf(x=CFG.batch)`), 8);
+      assert.equal(x(`${CLASS}setattr(CFG, "batch", 8)\nf(x=CFG.batch)`), 8);
+      assert.equal(x(`${CLASS}def mend(c):\n    c.batch = 8\nmend(CFG)\nf(x=CFG.batch)`), 8);
+      assert.equal(x(`${CLASS}if unclear():\n    CFG.batch = 8\nf(x=CFG.batch)`), '4 | 8');
+    });
+
+    it('are not known where a name is, a condition decides, or other code had the class', () => {
+      assert.equal(x(`${CLASS}for k in names():\n    setattr(CFG, k, 1)\nf(x=CFG.batch)`), '?');
+      assert.equal(x('class CFG:\n    batch = 4\n    if unclear():\n        batch = 8\nf(x=CFG.batch)'), '?');
+      assert.equal(x('class CFG:\n    batch = 4\n    batch += 4\nf(x=CFG.batch)'), '?');
+      assert.equal(x(`${CLASS}from lib import mend\nmend(CFG)\nf(x=CFG.batch)`), '?');
+    });
+  });
+
+  it('objects are set by name, too', () => {
+    const made = 'from lib import Args\nargs = Args(batch=4)\n';
+    assert.equal(x(`${made}setattr(args, "batch", 8)\nf(x=args.batch)`), 8);
+  });
+
   it('knows literals, arithmetic as Python does it, and text', () => {
     assert.deepEqual(
       [

@@ -55,6 +55,33 @@ describe('values that a script imports from modules of the workspace', () => {
       );
   });
 
+  it('are constants of a class that has nothing else', async () => {
+    const CLASS = 'class CFG:\n    batch = 8\n';
+    const given = (
+      imports: string,
+      config: string,
+      more: Readonly<Record<string, string>> = {},
+      batch = 'CFG.batch',
+    ) => batchOf({ 'train.py': script(imports, batch), 'config.py': config, ...more });
+    assert.equal(await given('from config import CFG', CLASS), 8);
+    assert.equal(await given('import config', CLASS, {}, 'config.CFG.batch'), 8);
+    assert.equal(await given('from config import CFG\nCFG.batch = 2', CLASS), 2);
+    assert.equal(await given('from config import CFG', `${CLASS}CFG.batch = 2\n`), 2);
+    assert.equal(await given('from config import CFG\ncfg = CFG()', CLASS, {}, 'cfg.batch'), 8);
+    // What its functions do to it, or those of others, is not followed.
+    const method = `${CLASS}    def __init__(self):\n        self.batch = 2\n`;
+    assert.equal(await given('from config import CFG\ncfg = CFG()', method, {}, 'cfg.batch'), undefined);
+    const mended = { 'mend.py': 'from config import CFG\ndef mend():\n    CFG.batch = 2\n' };
+    assert.equal(
+      await given('from config import CFG\nfrom mend import mend\nmend()', CLASS, mended),
+      undefined,
+    );
+    const other = { 'mend.py': 'from config import CFG\nCFG.batch = 2\n' };
+    assert.equal(await given('import mend\nfrom config import CFG', CLASS, other), 2);
+    const based = 'from elsewhere import Base\nclass CFG(Base):\n    batch = 8\n';
+    assert.equal(await given('from config import CFG', based), undefined);
+  });
+
   it('come from beside the script, else from the folder of the workspace', async () => {
     const nested = script('from src.config import BATCH', 'BATCH');
     assert.equal(await batchOf({ 'src/train.py': nested, 'src/config.py': CONFIG }, 'src/train.py'), 8);

@@ -1,4 +1,6 @@
+import { forgetFields } from './functions';
 import { either, lifted, type Machine, truth } from './machine';
+import { setAttribute } from './set-attribute';
 import type { SyntaxNode } from './syntax-node';
 import type { Passed, PyArgument, PyScalar, PyValue } from './value';
 
@@ -60,6 +62,10 @@ export function callBuiltin(
     case 'getattr':
       return namedAttribute(machine, first, second, node);
     case 'setattr':
+      if (first && second?.kind === 'scalar' && positional[2])
+        setAttribute(machine, first, String(second.value), positional[2], node);
+      else if (first?.kind === 'class') forgetFields(first);
+      return machine.unknown(node);
     case 'range':
     case 'enumerate':
     case 'zip':

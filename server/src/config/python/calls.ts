@@ -2,7 +2,7 @@ import { callBuiltin } from './builtins';
 import { callFunction, instance, placesOf } from './functions';
 import { lifted, type Machine } from './machine';
 import { callMethod, followGiven } from './methods';
-import { changeByMethod, handModules } from './module-changes';
+import { changeByMethod, handClasses, handModules } from './module-changes';
 import { brokenIn, childIn, type SyntaxNode } from './syntax-node';
 import type { Passed, PyArgument, PyCall, PyObject, PyValue } from './value';
 
@@ -51,9 +51,10 @@ function callValue(
     const given = called?.kind === 'unknown' ? called.given : undefined;
     return machine.unknown(node, given ? { given } : {});
   }
-  return (
-    callBuiltin(machine, called.name, passed, node) ?? recorded(machine, called.name, passed, node, callee)
-  );
+  const answer = callBuiltin(machine, called.name, passed, node);
+  if (answer) return answer;
+  handClasses(called.name, passed);
+  return recorded(machine, called.name, passed, node, callee);
 }
 
 /** Notes the call of an object, such as a tokenizer. */

@@ -1,4 +1,5 @@
 import { evaluateCall } from './calls';
+import { fieldOf } from './functions';
 import { arithmetic, compared, numberFrom, unescaped } from './literals';
 import { either, lifted, type Machine, same, truth } from './machine';
 import { isNone } from './node-of-value';
@@ -115,7 +116,7 @@ function attributeOf(machine: Machine, owner: PyValue | undefined, name: string,
   if (imported) return imported;
   if (owner?.kind === 'name')
     return { kind: 'name', name: `${owner.name}.${name}`, range: machine.rangeOf(node) };
-  if (owner?.kind === 'class') return owner.fields.get(name) ?? machine.unknown(node);
+  if (owner?.kind === 'class') return fieldOf(owner, name) ?? machine.unknown(node);
   if (owner?.kind === 'object') {
     const set = owner.item === undefined ? machine.attributes.get(owner.id)?.get(name) : undefined;
     const call = machine.calls[owner.id];

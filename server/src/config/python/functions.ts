@@ -115,6 +115,24 @@ export function methodIn(made: PyClass, name: string, depth = 0): PyFunction | u
   return undefined;
 }
 
+/** A field of a class, or of the nearest that it inherits from; undefined where another class may have it first. */
+export function fieldOf(made: PyClass, name: string, depth = 0): PyValue | undefined {
+  const own = made.fields.get(name);
+  if (own || depth > 8) return own;
+  for (const base of made.bases) {
+    if (base.kind === 'name' && base.name === 'object') continue;
+    if (base.kind !== 'class') return undefined;
+    const found = fieldOf(base, name, depth + 1);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** Nothing of what a class holds is known from here on. */
+export function forgetFields({ fields }: PyClass): void {
+  for (const [name, { range }] of fields) fields.set(name, { kind: 'unknown', range });
+}
+
 /** Fields of a class of the file, those that it inherits first. */
 export function setFields(machine: Machine, made: PyClass, id: number): void {
   for (const base of made.bases) if (base.kind === 'class') setFields(machine, base, id);

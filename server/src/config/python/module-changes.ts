@@ -1,3 +1,5 @@
+import { forgetFields } from './functions';
+import { LIBRARY } from './imports';
 import type { Machine } from './machine';
 import { childIn, type SyntaxNode } from './syntax-node';
 import type { Passed, PyValue } from './value';
@@ -35,4 +37,17 @@ export function handModules(machine: Machine, callee: string | undefined, passed
   if (machine.namespaces.size === 0 || LOOKS.test(callee ?? '')) return;
   for (const value of [...passed.positional, ...passed.named.map((argument) => argument.value)])
     if (value.kind === 'name') machine.forget(value.name);
+}
+
+/** A class whose constants somebody may set: handed to a function that is not followed, none of them is known. */
+export function handClasses(callee: string | undefined, { positional, named }: Passed): void {
+  // Parsers and constructors read what a class has, and so do libraries.
+  if (
+    LOOKS.test(callee ?? '') ||
+    LIBRARY.test(callee ?? '') ||
+    !/^[a-z_]\w*$/.test(callee?.split('.').at(-1) ?? '')
+  )
+    return;
+  for (const value of [...positional, ...named.map((argument) => argument.value)])
+    if (value.kind === 'class' && !value.isDataclass) forgetFields(value);
 }

@@ -1,7 +1,7 @@
 import type { Lines } from '../lines';
 import { LIBRARY } from './imports';
 import { childIn, type SyntaxNode } from './syntax-node';
-import type { PyArgument, PyScope, PyValue } from './value';
+import type { PyArgument, PyClass, PyScope, PyValue } from './value';
 
 /** A module of the workspace that a text imports. */
 export interface PyModule {
@@ -62,7 +62,18 @@ export class LoadedModules {
       const unknown = isOpaque || changing.has(name);
       space.values.set(name, unknown ? { kind: 'unknown', range: value.range } : kept);
     }
+    this.#forgetRebound();
     return space;
+  }
+
+  /** A function that any module has may set what a class of another holds. */
+  #forgetRebound(): void {
+    for (const { values } of this.#known.values())
+      for (const value of values.values()) {
+        if (value.kind !== 'class') continue;
+        for (const [field, { range }] of value.fields)
+          if (this.#rebound.has(field)) value.fields.set(field, { kind: 'unknown', range });
+      }
   }
 
   /** The value of a name of a module; undefined where the module binds none that is known to be a value. */
@@ -90,8 +101,18 @@ export class LoadedModules {
 
 /** A value as another module may take it: what calls made lies in the module alone. Undefined where only its name is known. */
 function exported(value: PyValue): PyValue | undefined {
-  if (value.kind === 'function' || value.kind === 'class') return undefined;
+  if (value.kind === 'function') return undefined;
+  if (value.kind === 'class') return isConstants(value) ? constantsOf(value) : undefined;
   return value.kind === 'name' && !LIBRARY.test(value.name) ? undefined : plain(value);
+}
+
+/** Whether a class holds constants alone: nothing that it inherits or does can change them. */
+const isConstants = ({ bases, methods, isDataclass }: PyClass) =>
+  !isDataclass && methods.size === 0 && bases.every((base) => base.kind === 'name' && base.name === 'object');
+
+function constantsOf(made: PyClass): PyClass {
+  for (const [name, value] of made.fields) made.fields.set(name, plain(value));
+  return made;
 }
 
 /** Deeper nests are data. */

@@ -1,11 +1,11 @@
 import { setVariable } from './builtins';
 import { part } from './expressions';
-import { attributesOf } from './functions';
 import { LIBRARY, submodule } from './imports';
 import { arithmetic } from './literals';
 import { type BlockEnd, either, lifted, type Machine, truth } from './machine';
 import { changeInModule } from './module-changes';
 import type { Namespace } from './modules';
+import { setAttribute } from './set-attribute';
 import { childIn, type SyntaxNode } from './syntax-node';
 import type { PyArgument, PyFunction, PyValue } from './value';
 
@@ -133,39 +133,7 @@ function assign(machine: Machine, target: SyntaxNode, value: PyValue): void {
 function assignAttribute(machine: Machine, target: SyntaxNode, value: PyValue): void {
   const owner = machine.evaluate(machine, childIn(target, 'object'));
   const name = childIn(target, 'attribute');
-  const attribute = name ? machine.textOf(name) : '';
-  const module = owner.kind === 'name' ? machine.namespaces.get(owner.name) : undefined;
-  if (module) setInModule(machine, module, attribute, value, target);
-  const id = owner.kind === 'object' ? owner.id : owner.kind === 'unknown' ? owner.of : undefined;
-  if (id === undefined) return;
-  machine.assignments.push({
-    of: id,
-    attribute: owner.kind === 'object' ? attribute : `.${attribute}`,
-    value,
-    range: machine.rangeOf(target),
-    conditions: [...machine.conditions],
-    after: machine.calls.length,
-  });
-  if (owner.kind !== 'object' || owner.item !== undefined) return;
-  const condition = machine.conditions.at(-1);
-  const before =
-    machine.attributes.get(id)?.get(attribute) ??
-    machine.calls[id]?.named.find(({ key }) => key === attribute)?.value;
-  attributesOf(machine, id).set(attribute, condition && before ? either([before, value], condition) : value);
-}
-
-/** `config.BATCH = 8`: whoever reads it later gets this, where it is certain to come before. */
-function setInModule(
-  machine: Machine,
-  { values }: Namespace,
-  name: string,
-  value: PyValue,
-  target: SyntaxNode,
-): void {
-  const certain = machine.conditions.length === 0 && machine.loops === 0 && machine.running.length === 0;
-  // What calls of a module made is known in it alone.
-  const isPlain = value.kind === 'scalar' && !machine.isImported;
-  values.set(name, certain && isPlain ? value : machine.unknown(target));
+  setAttribute(machine, owner, name ? machine.textOf(name) : '', value, target);
 }
 
 /** `config["key"] = value`, also of an environment's variable. */
@@ -432,12 +400,19 @@ function methodsIn(machine: Machine, node: SyntaxNode): Map<string, PyFunction> 
   return methods;
 }
 
-/** `x: int = 3` and `x: int = field(default=3)` of a class. */
+/** `x: int = 3` and `x: int = field(default=3)` of a class. Its body sees its own names first. */
 function fieldsIn(machine: Machine, node: SyntaxNode): Map<string, PyValue> {
   const fields = new Map<string, PyValue>();
+  const { scope } = machine;
+  machine.scope = { values: fields, outer: scope };
   for (const statement of childIn(node, 'body')?.children ?? []) {
     const [inner] = statement.children;
-    if (statement.type !== 'expression_statement' || inner?.type !== 'assignment') continue;
+    if (statement.type !== 'expression_statement' || inner?.type !== 'assignment') {
+      // Whatever a condition, a loop or an operation makes of a name is not followed here.
+      if (!/^(?:function|class|decorated)_definition$/.test(statement.type))
+        for (const place of boundIn(statement)) fields.set(machine.textOf(place), machine.unknown(place));
+      continue;
+    }
     const [left, right] = [childIn(inner, 'left'), childIn(inner, 'right')];
     if (left?.type !== 'identifier') continue;
     const callee = right?.type === 'call' ? childIn(right, 'function') : undefined;
@@ -448,7 +423,14 @@ function fieldsIn(machine: Machine, node: SyntaxNode): Map<string, PyValue> {
       : ({ kind: 'unknown', range: machine.rangeOf(left), given: 'launch' } as const);
     fields.set(machine.textOf(left), value);
   }
+  machine.scope = scope;
   return fields;
+}
+
+/** Names that assignments below a node bind. */
+function boundIn(node: SyntaxNode): SyntaxNode[] {
+  const left = /^(?:augmented_)?assignment$/.test(node.type) ? childIn(node, 'left') : undefined;
+  return [...(left?.type === 'identifier' ? [left] : []), ...node.children.flatMap(boundIn)];
 }
 
 function fieldDefault(machine: Machine, call: SyntaxNode | undefined): SyntaxNode | undefined {

@@ -56,7 +56,7 @@ export interface PyClass extends Valued {
   readonly name: string;
   readonly bases: readonly PyValue[];
   /** Fields with a value, as dataclasses have them. */
-  readonly fields: ReadonlyMap<string, PyValue>;
+  readonly fields: Map<string, PyValue>;
   readonly isDataclass: boolean;
   /** Functions that its body defines. */
   readonly methods: ReadonlyMap<string, PyFunction>;
