@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { canonicalUri } from '../text/uri';
+import { canonicalUri, parentUri } from '../text/uri';
 import { say } from '../wording/say';
 import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
 import { commandLineFacts } from '../workspace/command-line-facts';
@@ -18,7 +18,8 @@ import { git, repositoryOf, revision } from './git';
 import { GitObjects } from './git-objects';
 import { GitTreeHost } from './git-tree-host';
 import type { Output } from './output';
-import { diffRuns, isWorse, type Side } from './run-diff';
+import { diffRuns, isWorse, type Side, type TreeDiff } from './run-diff';
+import { TurningHost } from './turning-host';
 
 export interface DiffOptions extends Omit<CommonOptions, 'format'> {
   readonly format: 'text' | 'json' | 'markdown';
@@ -41,12 +42,9 @@ export async function diff(range: string, options: DiffOptions, output: Output):
       head === undefined ? undefined : GitTreeHost.at(root, head, objects),
       differing(root, base, head),
     ]);
-    const found = await diffRuns(
-      treeSide(before, options),
-      after ? treeSide(after, options) : await diskSide(root, options),
-      changed,
-      renamed,
-    );
+    const found = after
+      ? await diffCommits(before, after, changed, renamed, options)
+      : await diffRuns(treeSide(before, options), await diskSide(root, options), changed, renamed);
     const context: DiffContext = {
       folder,
       base,
@@ -124,6 +122,37 @@ function workspaceOn(host: Host, options: DiffOptions): Workspace {
 
 function treeSide(tree: GitTreeHost, options: DiffOptions): Side {
   return { workspace: workspaceOn(tree, options), candidates: tree.candidates };
+}
+
+/** Two commits, in one workspace that turns from the first to the second. */
+function diffCommits(
+  before: GitTreeHost,
+  after: GitTreeHost,
+  changed: ReadonlySet<string>,
+  renamed: ReadonlyMap<string, string>,
+  options: DiffOptions,
+): Promise<TreeDiff> {
+  const host = new TurningHost(before, after);
+  const workspace = workspaceOn(host, options);
+  const turn = () => {
+    host.turn();
+    for (const uri of withFolders(changed, before.folders[0] ?? '')) workspace.invalidate(uri);
+  };
+  const sideOf = ({ candidates }: GitTreeHost): Side => ({ workspace, candidates });
+  return diffRuns(sideOf(before), sideOf(after), changed, renamed, { turn });
+}
+
+/** Files, and the folders above them up to the root: a folder comes and goes with what it holds. */
+function withFolders(files: ReadonlySet<string>, root: string): ReadonlySet<string> {
+  const found = new Set(files);
+  for (const file of files)
+    for (
+      let folder = parentUri(file);
+      folder?.startsWith(root) && !found.has(folder);
+      folder = parentUri(folder)
+    )
+      found.add(folder);
+  return found;
 }
 
 async function diskSide(root: string, options: DiffOptions): Promise<Side> {

@@ -4,7 +4,7 @@ import type { Category, Verdict } from '../results/estimate';
 import type { Problem } from '../text/problem';
 import { canonicalUri } from '../text/uri';
 import type { Analysis } from '../workspace/analysis';
-import type { Workspace } from '../workspace/analyze';
+import { Workspace } from '../workspace/analyze';
 import { runOf } from './check-file';
 import type { CheckedRun } from './checked-file';
 
@@ -13,6 +13,14 @@ export interface Side {
   readonly workspace: Workspace;
   /** Files that may be configs. */
   readonly candidates: readonly string[];
+}
+
+/**
+ * Both sides in one workspace: it has the files of the first until `turn` gives it those of the second. An analysis whose questions have
+ * the same answers then is the same on both sides, and nothing of it is worked out again.
+ */
+export interface Turn {
+  turn(): void;
 }
 
 /** What sets two versions of a run apart; the sizes are of one GPU. */
@@ -50,16 +58,20 @@ export interface TreeDiff {
 
 /**
  * Runs that differ between two sides. `changed`: files that differ; `renamed`: where a file of `after` was before. Only runs that
- * looked at a changed file are compared: the others are equal.
+ * looked at a changed file are compared: the others are equal. With a `turn`, both sides have the same workspace.
  */
 export async function diffRuns(
   before: Side,
   after: Side,
   changed: ReadonlySet<string>,
   renamed: ReadonlyMap<string, string>,
+  turn?: Turn,
 ): Promise<TreeDiff> {
-  const now = await concerned(after, changed);
-  const then = await concerned(before, changed);
+  const first = await analysed(before);
+  const then = concerned(before, changed);
+  turn?.turn();
+  const last = await analysed(after, turn && { seen: first, changed });
+  const now = concerned(after, changed);
   const runs: RunDiff[] = [];
   let equal = 0;
   let unknown = 0;
@@ -68,11 +80,10 @@ export async function diffRuns(
     const old = renamed.get(uri) ?? uri;
     if (matched.has(old)) continue;
     matched.add(old);
-    const first = await before.workspace.analyze(old);
-    const last = await after.workspace.analyze(uri);
-    if (!first && !last) continue;
-    const found = diffOf(uri, old, first, last);
-    if (isPart(last ?? first)) {
+    const [was, is] = [first.get(old), last.get(uri)];
+    if (!was && !is) continue;
+    const found = was && was === is ? sameOn(is) : diffOf(uri, old, was, is);
+    if (isPart(is ?? was)) {
       // Its run is reported under the file that starts it; what is wrong with the file itself is not.
       if (typeof found === 'string' || found.newProblems.length === 0) continue;
       runs.push({ ...found, parts: [], causes: [] });
@@ -83,6 +94,11 @@ export async function diffRuns(
   return { runs: runs.sort((a, b) => gravity(b) - gravity(a) || (a.uri < b.uri ? -1 : 1)), equal, unknown };
 }
 
+/** What two sides with the same analysis have of a config. */
+function sameOn({ estimate }: Analysis): 'equal' | 'unknown' {
+  return estimate ? 'equal' : 'unknown';
+}
+
 /** Whether the run of a file is that of another one, which names it. */
 function isPart(analysis: Analysis | undefined): boolean {
   return analysis?.run !== undefined && canonicalUri(analysis.run) !== canonicalUri(analysis.uri);
@@ -90,10 +106,33 @@ function isPart(analysis: Analysis | undefined): boolean {
 
 const isRenamed = (renamed: ReadonlyMap<string, string>, old: string) => [...renamed.values()].includes(old);
 
+/** What the side before had, and the files that differ. */
+interface Seen {
+  readonly seen: ReadonlyMap<string, Analysis | undefined>;
+  readonly changed: ReadonlySet<string>;
+}
+
+/** Analyses of a side, by config. Most files of a repository are no configs: a look at their text tells, as `check` does it. */
+async function analysed(
+  { workspace, candidates }: Side,
+  before?: Seen,
+): Promise<ReadonlyMap<string, Analysis | undefined>> {
+  const found = new Map<string, Analysis | undefined>();
+  const teaches = [...(before?.changed ?? [])].some((uri) => Workspace.teaches(uri));
+  // A YAML file that is no config may be one that another starts from, by now; others are what they were where nobody teaches anew.
+  const isSettled = (uri: string) =>
+    before !== undefined && !teaches && !before.changed.has(uri) && !/\.ya?ml$/i.test(uri);
+  // What is gone takes part in nothing any more.
+  for (const uri of before?.seen.keys() ?? []) if (before?.changed.has(uri)) await workspace.analyze(uri);
+  for (const uri of candidates) {
+    const worth = isSettled(uri) ? before?.seen.has(uri) : await workspace.isWorthChecking(uri);
+    if (worth) found.set(uri, await workspace.analyze(uri));
+  }
+  return found;
+}
+
 /** Configs of a side whose analysis may depend on one of the files. */
-async function concerned({ workspace, candidates }: Side, changed: ReadonlySet<string>): Promise<string[]> {
-  // Most files of a repository are no configs: a look at their text tells, as `check` does it.
-  for (const uri of candidates) if (await workspace.isWorthChecking(uri)) await workspace.analyze(uri);
+function concerned({ workspace, candidates }: Side, changed: ReadonlySet<string>): string[] {
   const found = new Set(candidates.filter((uri) => changed.has(uri)));
   for (const file of changed) {
     for (const uri of workspace.dependents(file)) found.add(uri);
