@@ -69,4 +69,34 @@ describe('the manifest', () => {
     // node scripts/agent-tools.cjs
     assert.deepEqual(contributes.languageModelTools, JSON.parse(JSON.stringify(contributedTools())));
   });
+
+  it('offers an estimate in the Explorer for what may be a config, and not for well-known files of other tools', () => {
+    const { when = '' } =
+      contributes.menus['explorer/context'].find(
+        ({ command }: { readonly command: string }) => command === 'oomlint.estimateMemory',
+      ) ?? {};
+    const [ending, name] = [...when.matchAll(/=~ \/(.*?)\/(?: |$)/g)].map(
+      ([, source = '']) => new RegExp(source),
+    );
+    const offered = (file: string) =>
+      ending?.test(file.slice(file.lastIndexOf('.'))) === true && name?.test(file) === true;
+    for (const file of [
+      'ds_config.json',
+      'sft.yaml',
+      'train.toml',
+      'run.sh',
+      'composer-7b.yaml',
+      'package.yaml',
+    ])
+      assert.ok(offered(file), file);
+    for (const file of [
+      'package.json',
+      'tsconfig.base.json',
+      'docker-compose.yml',
+      'pyproject.toml',
+      '.pre-commit-config.yaml',
+      'README.md',
+    ])
+      assert.ok(!offered(file), file);
+  });
 });
