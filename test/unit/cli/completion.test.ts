@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { type ExecFileOptions, execFile, spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { oomlint } from './oomlint';
 
 const has = (program: string, ...args: string[]) => spawnSync(program, args).status === 0;
+
+const run = promisify(execFile);
+const output = async (program: string, args: readonly string[], options: ExecFileOptions): Promise<string> =>
+  String((await run(program, args, options)).stdout);
 
 /** Lines as they are typed, the cursor at their end, with what every shell has to offer and what it may not. */
 const TYPED: readonly (readonly [line: string, offered: readonly string[], not?: readonly string[]])[] = [
@@ -41,29 +46,28 @@ describe('completions of shells', function () {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  /** Asks a shell what it offers after each line. */
-  function holds(offers: (line: string) => readonly string[]) {
-    for (const [line, offered, not = []] of TYPED) {
-      const found = offers(line).map((word) => word.trim().replace(/\/$/, ''));
+  /** Asks a shell what it offers after each line, all of them at once: most of the time they wait for their terminals. */
+  async function holds(offers: (line: string, place: number) => Promise<string>) {
+    const answers = await Promise.all(TYPED.map(([line], place) => offers(line, place)));
+    for (const [place, [line, offered, not = []]] of TYPED.entries()) {
+      const rows = answers[place]?.split('\n') ?? [];
+      const found = rows.map((word) => word.split('\t', 1)[0]?.trim().replace(/\/$/, '') ?? '');
       for (const word of offered) assert.ok(found.includes(word), `${line}: ${word} in ${found}`);
       for (const word of not) assert.ok(!found.includes(word), `${line}: no ${word} in ${found}`);
     }
   }
 
-  it('are taken by bash', function () {
+  it('are taken by bash', async function () {
     if (!has('bash', '--version')) this.skip();
     // As readline does it: words of the line, the function, and names of files where it finds nothing.
     const ask = `source "$1"; words=($2); [[ "$2" == *' ' ]] && words+=(''); COMP_WORDS=("\${words[@]}"); COMP_CWORD=$((\${#words[@]} - 1))
       _oomlint; if ((\${#COMPREPLY[@]})); then printf '%s\\n' "\${COMPREPLY[@]}"; else compgen -f -- "\${COMP_WORDS[COMP_CWORD]}"; fi`;
-    holds((line) =>
-      execFileSync('bash', ['--norc', '-c', ask, 'bash', scripts.bash ?? '', line], {
-        cwd: folder,
-        encoding: 'utf8',
-      }).split('\n'),
+    await holds((line) =>
+      output('bash', ['--norc', '-c', ask, 'bash', scripts.bash ?? '', line], { cwd: folder }),
     );
   });
 
-  it('are taken by zsh', function () {
+  it('are taken by zsh', async function () {
     if (!has('zsh', '--version')) this.skip();
     // A shell on a terminal of its own, as zsh's own tests have it: the widget lists what it would show.
     const drive = `
@@ -74,29 +78,29 @@ describe('completions of shells', function () {
       zpty -w shell 'shown() { compadd() { local -a found; builtin compadd -O found "$@"; builtin compadd "$@"; offered+=("\${found[@]}"); }; typeset -ga offered=(); _main_complete; unfunction compadd; print -rl -- "<<" "\${offered[@]}" ">>" > '\${(q)4}' }; zle -C shown list-choices shown; bindkey "^X" shown'
       sleep 0.5
       zpty -n -w shell "$2"$'\\x18'
-      for i in {1..100}; do sleep 0.05; [[ -s $4 && "$(<$4)" == *'>>' ]] && break; done
+      for i in {1..500}; do sleep 0.05; [[ -s $4 && "$(<$4)" == *'>>' ]] && break; done
       cat $4
       zpty -d shell`;
-    holds((line) => {
-      const answer = path.join(folder, 'offered.txt');
-      spawnSync('rm', ['-f', answer]);
-      return execFileSync('zsh', ['-f', '-c', drive, 'zsh', scripts.zsh ?? '', line, folder, answer], {
-        encoding: 'utf8',
-        env: { ...process.env, TERM: 'xterm' },
-      }).split('\n');
-    });
+    // Not in the folder: a name there would be offered.
+    const answers = await mkdtemp(path.join(tmpdir(), 'oomlint-offered-'));
+    await holds((line, place) =>
+      output(
+        'zsh',
+        ['-f', '-c', drive, 'zsh', scripts.zsh ?? '', line, folder, path.join(answers, `${place}.txt`)],
+        { env: { ...process.env, TERM: 'xterm' } },
+      ),
+    );
+    await rm(answers, { recursive: true });
   });
 
-  it('are taken by fish', function () {
+  it('are taken by fish', async function () {
     if (!has('fish', '--version')) this.skip();
-    holds((line) =>
-      execFileSync(
+    await holds((line) =>
+      output(
         'fish',
         ['--no-config', '-c', 'source $argv[1]; complete --do-complete $argv[2]', scripts.fish ?? '', line],
-        { cwd: folder, encoding: 'utf8', env: { ...process.env, HOME: folder } },
-      )
-        .split('\n')
-        .map((row) => row.split('\t')[0] ?? ''),
+        { cwd: folder, env: { ...process.env, HOME: folder } },
+      ),
     );
   });
 
