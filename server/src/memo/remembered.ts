@@ -12,10 +12,12 @@ export function remembered<T>(limit: number): Remembered<T> {
       const known = kept.has(key);
       const answer = known ? (kept.get(key) as T) : make();
       // A map keeps the order of its insertions: the latest are last.
-      kept.delete(key);
-      kept.set(key, answer);
-      const [oldest] = kept.keys();
-      if (kept.size > limit && oldest !== undefined) kept.delete(oldest);
+      if (known && limit < Number.POSITIVE_INFINITY) kept.delete(key);
+      if (!known || limit < Number.POSITIVE_INFINITY) kept.set(key, answer);
+      if (kept.size > limit) {
+        const [oldest] = kept.keys();
+        if (oldest !== undefined) kept.delete(oldest);
+      }
       return answer;
     },
   };
@@ -25,9 +27,11 @@ export function remembered<T>(limit: number): Remembered<T> {
 export function oncePer<K extends object, T>(find: (about: K) => T): (about: K) => T {
   const found = new WeakMap<K, { readonly answer: T }>();
   return (about) => {
-    const known = found.get(about) ?? { answer: find(about) };
-    found.set(about, known);
-    return known.answer;
+    const known = found.get(about);
+    if (known) return known.answer;
+    const answer = find(about);
+    found.set(about, { answer });
+    return answer;
   };
 }
 
@@ -43,8 +47,11 @@ export function rememberedOf<K extends object, T>(limit: number): RememberedOf<K
   const byThing = new WeakMap<K, Remembered<T>>();
   return {
     of(about, key, make) {
-      const known = byThing.get(about) ?? remembered<T>(limit);
-      byThing.set(about, known);
+      let known = byThing.get(about);
+      if (!known) {
+        known = remembered<T>(limit);
+        byThing.set(about, known);
+      }
       return known.of(key, make);
     },
   };

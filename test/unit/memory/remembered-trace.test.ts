@@ -44,7 +44,7 @@ describe('traces that are remembered', () => {
   it('are forgotten once many others came', () => {
     const model = aModel(SMALL_LLAMA);
     const stages = rememberedTrace(model, aRun({}));
-    for (let micro = 2; micro < 20; micro++) rememberedTrace(model, aRun({ 'batch.micro': micro }));
+    for (let micro = 2; micro < 50; micro++) rememberedTrace(model, aRun({ 'batch.micro': micro }));
     assert.notEqual(rememberedTrace(model, aRun({})), stages);
   });
 });

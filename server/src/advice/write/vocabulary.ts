@@ -149,6 +149,17 @@ export function wordsFor(
   return row && [word(row.path, spelled)];
 }
 
+/** Rows by the field that they set or shape first: a search asks for the words of each move again and again. */
+const rowsByField = oncePer((rows: readonly KeySpec[]): ReadonlyMap<string, readonly KeySpec[]> => {
+  const found = new Map<string, KeySpec[]>();
+  for (const row of rows) {
+    for (const field of new Set([row.sets, row.fields?.[0]])) {
+      if (field !== undefined) found.set(field, [...(found.get(field) ?? []), row]);
+    }
+  }
+  return found;
+});
+
 /** A row that states the field in its own value: the one that stands in the file, else the first that is no second name. */
 function plainRow(
   { rows }: FamilyWriter,
@@ -157,8 +168,9 @@ function plainRow(
   { text }: Wish,
 ): KeySpec | undefined {
   const kind = FIELDS[field].type;
-  const states = rows.some(({ sets }) => sets === field);
-  const plain = rows.filter((row) => {
+  const own = rowsByField(rows).get(field) ?? [];
+  const states = own.some(({ sets }) => sets === field);
+  const plain = own.filter((row) => {
     const { path, type, fields, values, deprecated, sets } = row;
     if (deprecated !== undefined || path.includes('*')) return false;
     if (states) return sets === field && wordOf(row, value) !== undefined;
