@@ -12,8 +12,10 @@ import { Script } from 'node:vm';
 
 /** A program that is still running after this has shown all that it needs to start. */
 const STARTED_MS = 3000;
-/** Code of versions that nobody has started for this long is thrown away. */
+/** Code of versions that has not been written for this long is thrown away. */
 const FORGOTTEN_MS = 30 * 24 * 3600 * 1000;
+/** So many are left, the last written: a version has one for each command, and whoever builds Oomlint has many versions. */
+const MOST_KEPT = 24;
 /** Exit code of a program that did not understand what it was asked: it shows little of what a start needs. */
 const COULD_NOT_RUN = 2;
 
@@ -50,10 +52,13 @@ function keep(file: string, code: Buffer): void {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeFileSync(unfinished, code, { mode: 0o600 });
     renameSync(unfinished, file);
-    for (const name of readdirSync(folder)) {
+    const others = readdirSync(folder).map((name) => {
       const other = path.join(folder, name);
-      if (Date.now() - statSync(other).mtimeMs > FORGOTTEN_MS) unlinkSync(other);
-    }
+      return { other, written: statSync(other).mtimeMs };
+    });
+    others.sort((a, b) => b.written - a.written);
+    for (const [index, { other, written }] of others.entries())
+      if (index >= MOST_KEPT || Date.now() - written > FORGOTTEN_MS) unlinkSync(other);
   } catch {
     try {
       unlinkSync(unfinished);

@@ -69,6 +69,21 @@ describe('compiled code that is kept', function () {
     assert.ok(!left.includes(path.basename(old)), left.join());
   });
 
+  it('takes no more room however many versions are built', async () => {
+    check();
+    const [name = ''] = await names();
+    for (let build = 0; build < 40; build += 1) {
+      const other = path.join(folder(), `${String(build).padStart(16, '0')}-cli-check-v20.19.0-x64`);
+      await writeFile(other, '');
+      await utimes(other, Date.now() / 1000 - 3600 - build, Date.now() / 1000 - 3600 - build);
+    }
+    started(['rule', 'tight']);
+    const left = await names();
+    assert.equal(left.length, 24);
+    assert.ok(left.includes(name), 'the last written stay');
+    assert.ok(!left.some((one) => one.startsWith('0000000000000039')), 'the oldest go');
+  });
+
   it('is not written where Node is told to keep nothing, or where nothing can be', async () => {
     const first = check({ NODE_DISABLE_COMPILE_CACHE: '1' });
     assert.deepEqual(await names(), []);
