@@ -1,6 +1,15 @@
-import { l10n, ProgressLocation, type QuickPickItem, type Uri, window } from 'vscode';
-import type { Option } from '../../server/src/shared/protocol';
-import { formatBytes, formatDuration, formatUsd } from '../../server/src/shared/words';
+import {
+  CancellationTokenSource,
+  commands,
+  l10n,
+  ProgressLocation,
+  type QuickPickItem,
+  QuickPickItemKind,
+  Uri,
+  window,
+} from 'vscode';
+import type { Breakdown, FileChange, Option } from '../../server/src/shared/protocol';
+import { formatBytes, formatBytesOf, formatDuration, formatUsd } from '../../server/src/shared/words';
 import { targetUri } from './config-documents';
 import type { LanguageServer } from './language-server';
 
@@ -20,7 +29,8 @@ export async function whatFits(server: LanguageServer, target: unknown): Promise
     await window.showInformationMessage(l10n.t('Open a training config first: the search starts from it.'));
     return;
   }
-  const scope = await chooseScope();
+  const present = (await server.breakdown(uri.toString()).catch(() => null)) ?? undefined;
+  const scope = await chooseScope(present?.hardware?.gpus ?? 1);
   if (!scope) return;
   let isCancelled = false;
   const found = await window.withProgress(
@@ -54,20 +64,62 @@ export async function whatFits(server: LanguageServer, target: unknown): Promise
       found.fitting,
       found.tried,
     ),
+    placeHolder: present && nowText(present),
     matchOnDescription: true,
     matchOnDetail: true,
   });
-  if (picked) await write(server, uri, picked.option);
+  if (picked && (await agrees(server, uri, picked.option))) await write(server, uri, picked.option);
 }
 
-async function chooseScope(): Promise<Scope | undefined> {
+/** As many GPUs as the run has are no choice of their own. */
+async function chooseScope(gpus: number): Promise<Scope | undefined> {
   const scopes: Scope[] = [
     { label: l10n.t('With the GPUs of this run') },
-    { label: l10n.t('With up to {0} GPUs', 8), maxGpus: 8 },
-    { label: l10n.t('With up to {0} GPUs', 64), maxGpus: 64 },
+    ...[8, 64]
+      .filter((most) => most > gpus)
+      .map((most) => ({ label: l10n.t('With up to {0} GPUs', most), maxGpus: most })),
     { label: l10n.t('On cloud machines, cheapest first'), instances: true },
   ];
   return window.showQuickPick(scopes, { title: l10n.t('What Fits?') });
+}
+
+/** Where the run stands, to hold the others against. */
+function nowText({ peak, hardware, compute }: Breakdown): string | undefined {
+  if (!peak || !hardware) return undefined;
+  const seconds = compute?.time?.stepSeconds.likely;
+  const figures = [
+    formatBytesOf(peak.processBytes, hardware.capacityBytes),
+    ...(seconds === undefined ? [] : [l10n.t('{0} per step', formatDuration(seconds))]),
+  ];
+  return l10n.t('Now: {0}', figures.join(' · '));
+}
+
+interface Decision extends QuickPickItem {
+  readonly write?: boolean;
+  readonly uri?: string;
+}
+
+/** Shows every line that would change, and in which file, before anything is written. */
+async function agrees(server: LanguageServer, uri: Uri, { changes, label }: Option): Promise<boolean> {
+  const source = new CancellationTokenSource();
+  const plan = await server.plan({ uri: uri.toString(), values: changes }, source.token);
+  if (!plan || plan.files.length === 0) return true;
+  const picked = await window.showQuickPick<Decision>(
+    [
+      { label: `$(check) ${l10n.t('Write')}`, description: label, write: true },
+      { label: l10n.t('What is written'), kind: QuickPickItemKind.Separator },
+      ...plan.files.map((file) => ({ label: `$(file) ${file.name}`, detail: linesOf(file), uri: file.uri })),
+    ],
+    { title: l10n.t('Write the chosen run?') },
+  );
+  if (picked?.uri !== undefined) await commands.executeCommand('vscode.open', Uri.parse(picked.uri));
+  return picked?.write === true;
+}
+
+/** `− "stage": 2, + "stage": 3,`. */
+function linesOf({ removed, added }: FileChange): string {
+  const marked = (mark: string, lines: readonly string[]) => lines.map((line) => `${mark} ${line.trim()}`);
+  return [...marked('−', removed), ...marked('+', added)].join('  ');
 }
 
 function itemOf(option: Option): OptionItem {

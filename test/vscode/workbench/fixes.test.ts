@@ -77,6 +77,8 @@ describe('changes that fit, in the workbench', function () {
       .click();
     const title = page.locator('.quick-input-title', { hasText: /What fits: \d+ of \d+ runs/ });
     await title.waitFor();
+    const now = await page.locator('.quick-input-box input').getAttribute('placeholder');
+    assert.match(now ?? '', /^Now: [\d.]+ of [\d.]+ GiB · /);
     const rows = page.locator('.quick-input-list .monaco-list-row');
     const texts = await rows.allInnerTexts();
     assert.ok(texts.length > 1, texts.join('\n'));
@@ -86,6 +88,15 @@ describe('changes that fit, in the workbench', function () {
     const [, peak] = /([\d.]+) GiB \//.exec(shown) ?? assert.fail(shown);
     const [, micro, steps] = /micro batch (\d+) × (\d+)/.exec(shown) ?? [];
     await other.click();
+    const written = page.locator('.quick-input-list .monaco-list-row', { hasText: CONFIG });
+    await written.filter({ hasText: /− .*\+ / }).waitFor();
+    assert.equal(
+      await readFile(path.join(workbench.folder, CONFIG), 'utf8'),
+      before,
+      'nothing is written yet',
+    );
+    await workbench.picture('what-fits-write');
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Write' }).first().click();
     await lens(`: ${peak} of`).waitFor();
     const after = JSON.parse(await saved((text) => text !== before));
     assert.equal(after.train_micro_batch_size_per_gpu, Number(micro));
