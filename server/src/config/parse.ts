@@ -1,4 +1,5 @@
 import type { Problem } from '../text/problem';
+import { pathOfUri } from '../text/uri';
 import { decimal, formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import { resolveConflict } from './conflict';
@@ -9,9 +10,9 @@ import { Lines } from './lines';
 import type { ConfigDocument, ConfigFormat } from './node';
 import { gpuOfJoined } from './python/cells';
 import { loadPython } from './python/grammar';
-import type { PyModule } from './python/modules';
 import { readNotebook } from './python/notebook';
 import { type PythonReading, readPython } from './python/python';
+import type { ProgramSurroundings } from './python/run-program';
 import { readShell } from './shell';
 import type { SyntaxReading } from './syntax-reading';
 import { readToml } from './toml';
@@ -22,11 +23,11 @@ const MAX_CHARACTERS = 2_000_000;
 export const MAX_LINES = 20_000;
 const MAX_LINE_LENGTH = 100_000;
 
-/** Reads a config as far as it can be read. Never throws; positions are zero-based. `imports`: modules that Python imports. */
+/** Reads a config as far as it can be read. Never throws; positions are zero-based. `around`: what a Python program takes of its workspace. */
 export function parseConfig(
   uri: string,
   text: string,
-  imports?: ReadonlyMap<string, PyModule>,
+  around?: Omit<ProgramSurroundings, 'file'>,
 ): ConfigDocument {
   // Editors strip the byte order mark before they count positions.
   const content = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
@@ -47,13 +48,13 @@ export function parseConfig(
   }
   const directives = directivesOf(lines);
   if (notebook) {
-    const { root, problems, relaxedJson, ...more } = readPython(lines, notebook.installs, imports);
+    const { root, problems, relaxedJson, ...more } = readPython(lines, notebook.installs, around);
     const asksFor = notebook.gpu ? { asksFor: notebook.gpu } : {};
     return { uri, format, root, problems, directives, relaxedJson, ...ofPython(more), ...asksFor };
   }
   const conflict = resolveConflict(lines);
   const source = conflict ? new Lines(conflict.text) : lines;
-  const reading = readFormat(format, source, uri, imports);
+  const reading = readFormat(format, source, uri, around);
   // Under a conflict other complaints are noise: they vanish with it.
   const problems = conflict ? [conflict.problem] : reading.problems;
   const own = { uri, format, root: reading.root, problems, directives, relaxedJson: reading.relaxedJson };
@@ -80,9 +81,9 @@ function readFormat(
   format: ConfigFormat,
   lines: Lines,
   uri: string,
-  imports?: ReadonlyMap<string, PyModule>,
+  around?: Omit<ProgramSurroundings, 'file'>,
 ): SyntaxReading | PythonReading {
-  if (format === 'python') return readPython(lines, undefined, imports);
+  if (format === 'python') return readPython(lines, undefined, { ...around, file: pathOfUri(uri) });
   if (format === 'json') return readJson(lines, uri);
   if (format === 'shell') return readShell(lines);
   if (format === 'flags') return readFlags(lines);

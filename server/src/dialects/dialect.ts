@@ -135,7 +135,7 @@ export interface FileLink {
 export interface Overrides {
   /** The values in the blocks that they belong to. */
   readonly tree: MapNode;
-  /** Words without a block: values at the top, or options of Hydra's groups by the group's path. */
+  /** Words without a block: values at the top, options of Hydra's groups by the group's path, or all that a script in Python is given. */
   readonly choices: MapNode;
   /** What they say without the config, of the facts of the reading. Where the config is here, both are read as one. */
   readonly facts: readonly Fact[];

@@ -14,14 +14,14 @@ import { ENVIRONMENT_KEYS, LAUNCHER_KEYS, SBATCH_KEYS } from './launch/launch-ke
 import { launcherOf } from './launch/launcher';
 import type { Program } from './launch/program';
 import { readSlurmGpu } from './launch/slurm-gpus';
-import { trainsNothing } from './launch/trains-nothing';
+import { namesTraining, trainsNothing } from './launch/trains-nothing';
 import { noteUnread, temperedProblems } from './launch/unread-words';
 import { readWrittenConfigs } from './launch/written-configs';
 import { Section } from './section';
 
-/** Launchers of any program, the flags of Hydra, and recipes that a script is given. */
+/** Launchers of any program, Python itself, the flags of Hydra, and recipes that a script is given. */
 const LAUNCHERS =
-  /\b(?:torchrun|deepspeed|accelerate launch|torch\.distributed)\b|--config-(?:name|path)\b|--(?:config|recipe|cfg)[ =]\S{1,200}\.(?:ya?ml|json|toml)\b|\.py"?[ \t]{1,20}\S{1,200}\.ya?ml\b/;
+  /\b(?:torchrun|deepspeed|accelerate launch|torch\.distributed)\b|--config-(?:name|path)\b|--(?:config|recipe|cfg)[ =]\S{1,200}\.(?:ya?ml|json|toml)\b|\bpython[\d.]{0,6}[ \t][^\n;&|]{0,200}?(?:\.py\b|-m[ \t])|\.py"?[ \t]{1,20}\S{1,200}\.ya?ml\b/;
 
 /** Shell scripts that start a training run. Their keys are those of the program that they start. */
 export const launchScript: Dialect = {
@@ -69,7 +69,9 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const found = modelled.length > 0 ? modelled : all;
   // What a plain start of the script does comes before what a branch may do, and known programs before others.
   const known = found.filter(({ program }) => !program.joinsOnly);
-  const first = [...known, ...found].find(({ launch }) => !launch.open) ?? known[0] ?? found[0];
+  // Of scripts that nobody knows the one that is called after training is likelier to train.
+  const named = [...found].sort((a, b) => Number(namesTraining(b.launch)) - Number(namesTraining(a.launch)));
+  const first = [...known, ...named].find(({ launch }) => !launch.open) ?? known[0] ?? named[0];
   const others = known.filter((other) => other !== first);
   if (!first) return draft.reading();
   const { launch, program } = first;

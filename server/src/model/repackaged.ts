@@ -34,12 +34,10 @@ const PACKAGINGS: readonly (readonly [ending: RegExp, values: Storage])[] = [
  * states how the copy is stored. Names that say anything else (what it was fine-tuned on) are not guessed at.
  */
 export function findRepackaged(name: string): Repackaged | undefined {
-  const own =
-    name
-      .trim()
-      .replace(/(?<!\/)\/+$/, '')
-      .split('/')
-      .at(-1) ?? '';
+  const path = name.trim().replace(/(?<!\/)\/+$/, '');
+  // A folder of the Hugging Face cache has the name in its path: `models--Qwen--Qwen2.5-1.5B/snapshots/8faed761...`.
+  const cached = /(?:^|\/)models--[\w.-]+?--([\w.-]+)\/snapshots\/\w+$/.exec(path)?.[1];
+  const own = cached ?? path.split('/').at(-1) ?? '';
   for (const [ending, values] of [[/$/, {}] as const, ...PACKAGINGS]) {
     const short = own.replace(ending, '');
     if (short === '' || (short === own && ending.source !== '$')) continue;

@@ -29,6 +29,7 @@ import { OverlaidHost } from './overlaid-host';
 import { PROJECT_FILE_NAMES, parseProjectFile, projectLevels } from './project-file';
 import { type ProjectPlace, projectPlace } from './project-place';
 import { reported } from './reported';
+import { type ProgramRuns, runOfPart, runsOfData } from './runs';
 import { missingVocabularies, taughtFor } from './vocabularies';
 
 /** What a workspace knows from outside the files. */
@@ -138,7 +139,12 @@ export class Workspace {
   async source(uri: string): Promise<FullReading | undefined> {
     const files = new TrackedFiles(this.#cache, []);
     files.dialects = dialectsOf(await taughtFor(uri, files));
-    return files.read(uri);
+    const own = await files.read(uri);
+    if (own) return own;
+    const loading = await this.#startOf(uri, files);
+    if (loading?.start.document.format !== 'python') return undefined;
+    const text = await files.readText(uri);
+    return text === undefined ? undefined : readPart(uri, text, loading.start);
   }
 
   /** The project file that holds for a config, or would if it existed. */
@@ -275,20 +281,23 @@ export class Workspace {
   #takesPart(uri: string): boolean {
     const key = canonicalUri(uri);
     return (
-      /\.ya?ml$/i.test(key) &&
+      PART.test(key) &&
       [...this.#kept].some(([other, { files }]) => other !== key && files.asked.keys.has(key))
     );
   }
 
-  /** A config at hand that is merged with a file. */
-  async #startOf(uri: string, files: TrackedFiles): Promise<FullReading | undefined> {
+  /** A config at hand that is merged with a file, or a program that loads it, with the runs that the file is so part of. */
+  async #startOf(uri: string, files: TrackedFiles): Promise<ProgramRuns<FullReading> | undefined> {
     const key = canonicalUri(uri);
     // A module is no config that another is merged with.
-    if (!/\.ya?ml$/i.test(key)) return undefined;
+    if (!PART.test(key)) return undefined;
     for (const [other, kept] of this.#kept) {
       if (other === key || !kept.files.asked.keys.has(key)) continue;
       const start = await files.read(kept.uri);
-      if (start?.whole?.parts.some((part) => part.uri === key)) return start;
+      const loading = start?.document.format === 'python' ? await runsOfData(uri, start, files) : undefined;
+      if (loading) return loading;
+      if (start?.whole?.parts.some((part) => part.uri === key))
+        return { start, within: runOfPart(uri, start) };
     }
     return undefined;
   }
@@ -319,13 +328,16 @@ export class Workspace {
         return joinsNothing(analysis) ? undefined : await asReported(analysis, text, files);
       }
       const start = await this.#startOf(uri, files);
-      const part = start && readPart(uri, text, start);
-      return part && (await asReported(await assemble(part, files, options, start), text, files));
+      const part = start && readPart(uri, text, start.start);
+      return part && (await asReported(await assemble(part, files, options, start.within), text, files));
     } catch (error) {
       return failed(uri, text, error);
     }
   }
 }
+
+/** Files that others may take in without being of a family: recipes of Hydra, and what a program loads. */
+const PART = /\.(?:ya?ml|json|toml)$/i;
 
 /** An analysis with the problems that its comments and the project file want to see. */
 async function asReported(analysis: Analysis, text: string, files: TrackedFiles): Promise<Analysis> {

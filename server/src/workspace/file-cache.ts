@@ -16,7 +16,7 @@ import { Asked, listKey } from './asked';
 import { type ComposedFiles, type Composition, compose, familyOf } from './composition';
 import type { ConfigReading } from './config-reading';
 import type { Host } from './host';
-import { withImports } from './imported-modules';
+import { withSurroundings } from './imported-modules';
 import type { ModelFiles } from './model-source';
 import type { ParentSearch } from './parents';
 import { type ProjectFile, parseProjectFile } from './project-file';
@@ -97,6 +97,8 @@ export function readPart(uri: string, text: string, start: FullReading): FullRea
   const part = start.whole?.parts.find((known) => known.uri === canonicalUri(uri));
   const document = parseConfig(uri, text);
   if (!part || !start.whole || document.root?.kind !== 'map') return undefined;
+  // What a program loads means what its code makes of it, which the program states.
+  if (start.document.format === 'python') return { ...partly(start, uri, text, document), reading: NOTHING };
   const { block } = start.whole;
   const full = placed(document.root, part.package);
   const root = block.length === 0 ? full : mapAt(full, block);
@@ -106,16 +108,23 @@ export function readPart(uri: string, text: string, start: FullReading): FullRea
   const inside = start.dialect.keys.flatMap((row) => rowBelow(row, prefix));
   const reading = start.dialect.read(whole.document, { known: {} });
   return {
-    ...start,
-    uri,
-    text,
-    document,
+    ...partly(start, uri, text, document),
     whole,
     reading: withChanges(withBases(document, reading), { keys: [{ below: [], rows: inside }] }),
-    directiveFacts: [],
-    directiveProblems: [],
   };
 }
+
+const NOTHING: Reading = { facts: [], links: [], problems: [], autos: [] };
+
+const partly = ({ dialect, off }: FullReading, uri: string, text: string, document: ConfigDocument) => ({
+  uri,
+  text,
+  document,
+  dialect,
+  off,
+  directiveFacts: [],
+  directiveProblems: [],
+});
 
 /** A row as it is spelled inside a block; none where it lies elsewhere. */
 function rowBelow(row: KeySpec, block: readonly string[]): KeySpec[] {
@@ -236,12 +245,14 @@ export class FileCache {
     dialectId: string | undefined,
     more: readonly Dialect[],
     composition?: Composition,
+    choices?: MapNode,
   ): FullReading | undefined {
     const known = this.#readings.get(key);
     const took = [
       ...more,
       ...(composition?.parts.map(({ document }) => document) ?? []),
       ...(composition?.looked ?? []),
+      ...(choices ? [choices] : []),
     ];
     if (known?.text === text && sameItems(this.#readWith.get(known) ?? [], took)) {
       return known;
@@ -310,9 +321,11 @@ export class FileCache {
   }
 }
 
+const isPython = (uri: string) => /\.(py|ipynb)$/i.test(uri);
+
 /** Whether a text is a script that trains and imports something. */
 const mayImport = (uri: string, text: string, more: readonly Dialect[]) =>
-  /\.(py|ipynb)$/i.test(uri) && /\bimport\b/.test(text) && mightBeTrainingConfig(text, fileName(uri), more);
+  isPython(uri) && /\bimport\b/.test(text) && mightBeTrainingConfig(text, fileName(uri), more);
 
 function sameItems<T>(a: readonly T[] = [], b: readonly T[] = []): boolean {
   return a.length === b.length && a.every((item, index) => item === b[index]);
@@ -398,14 +411,17 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
     // What is at hand keeps the spelling of its address: the editor knows it by that one.
     const document = uri === canonicalUri(uri) ? this.#cache.document(uri, text) : parseConfig(uri, text);
     if (!imports) return compose(document, this, choices);
-    return detectDialect(document, this.dialects) && withImports(document, text, this);
+    return detectDialect(document, this.dialects) && withSurroundings(document, text, this, choices);
   }
 
   async read(uri: string, dialectId?: string, choices?: MapNode): Promise<FullReading | undefined> {
     const text = await this.readText(uri);
     if (text === undefined) return undefined;
     const key = canonicalUri(uri);
+    // A program that trains nothing is not parsed.
+    if (isPython(key) && !mightBeTrainingConfig(text, fileName(key), this.dialects)) return undefined;
     await prepareFormat(key, text);
-    return this.#cache.read(key, text, dialectId, this.dialects, await this.composed(key, text, choices));
+    const composition = await this.composed(key, text, choices);
+    return this.#cache.read(key, text, dialectId, this.dialects, composition, choices);
   }
 }

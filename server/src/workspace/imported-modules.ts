@@ -1,14 +1,15 @@
 import { Lines } from '../config/lines';
-import type { ConfigDocument } from '../config/node';
+import type { ConfigDocument, MapNode } from '../config/node';
 import { parseConfig } from '../config/parse';
 import { parseWhole } from '../config/python/grammar';
 import { LIBRARY, modulesAround, submodule } from '../config/python/imports';
 import { withoutMagics } from '../config/python/magics';
-import type { PyModule } from '../config/python/modules';
 import { brokenIn, type SyntaxNode } from '../config/python/syntax-node';
+import type { PyModule } from '../config/python/value';
 import { canonicalUri, isInside, parentUri } from '../text/uri';
 import type { ComposedFiles, Composition } from './composition';
 import type { ConfigPart } from './config-reading';
+import { LoadedFiles } from './loaded-files';
 
 /** Modules that one program is read with at most, and how deep they import each other. */
 const MOST_MODULES = 16;
@@ -115,23 +116,32 @@ function treeOf(document: ConfigDocument, text: string) {
   return made;
 }
 
-/** A Python file read with the modules of the workspace that it imports; undefined where it imports none. */
-export async function withImports(
+/** Files that name further ones are followed so often. */
+const MOST_ROUNDS = 3;
+
+/** A Python file read with what it imports and loads of the workspace; undefined where it takes nothing of it. `command`: what starts it. */
+export async function withSurroundings(
   document: ConfigDocument,
   text: string,
   files: ComposedFiles,
+  command?: MapNode,
 ): Promise<Composition | undefined> {
   const { uri, program } = document;
   if (!program) return undefined;
   const modules = new Modules(files, canonicalUri(uri));
   const imports = await modules.importsOf(document);
-  if (imports.size === 0) return undefined;
-  const whole = parseConfig(uri, text, imports);
+  let whole = imports.size === 0 && !command ? document : parseConfig(uri, text, { imports, command });
+  const loaded = new LoadedFiles(files, canonicalUri(uri));
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    if (!(await loaded.look(whole.program?.wanted ?? []))) break;
+    whole = parseConfig(uri, text, { imports, command, data: loaded.documents });
+  }
+  if (whole === document) return undefined;
   const taken = new Set(whole.program?.taken);
   return {
     own: document,
     document: whole,
-    parts: modules.parts.filter((part) => taken.has(part.uri)),
-    looked: modules.parts.map((part) => part.document),
+    parts: [...modules.parts, ...loaded.parts].filter((part) => taken.has(part.uri)),
+    looked: [...modules.parts, ...loaded.parts].map((part) => part.document),
   };
 }

@@ -198,7 +198,8 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
       const { tree, choices } = link.overrides ?? {};
       const found = apartFrom(config, uri) ? undefined : await files.read(uri, family, choices);
       const next = found && tree ? overlaid(found, { uri: config.uri, tree }) : found;
-      if (next) {
+      // A script that starts no training by itself states nothing.
+      if (next && !(next.document.format === 'python' && next.reading.joinsOnly)) {
         linked.push(next);
         if (trail.length < DEEPEST) {
           const taken = config.whole?.parts.some(({ uri: known }) => known === uri) ?? false;

@@ -1,8 +1,8 @@
-import type { Reading } from '../dialects/dialect';
+import type { FileLink, Reading } from '../dialects/dialect';
 import { ROLES } from '../dialects/link-roles';
 import { withChanges } from '../memo/on-demand';
 import type { Fact } from '../run/origin';
-import { canonicalUri } from '../text/uri';
+import { canonicalUri, fileName } from '../text/uri';
 import type { ConfigReading } from './config-reading';
 import { apartFrom, factsOfLinked, followLinks } from './links';
 import type { Member } from './member';
@@ -51,6 +51,55 @@ export async function findRuns(config: ConfigReading, files: ParentSearch): Prom
   };
   await climb(config, [], [canonicalUri(config.uri)]);
   return { runs: found, uses: direct };
+}
+
+/** The run of a config that another one, `start`, is merged with. */
+export function runOfPart(uri: string, start: ConfigReading): RunsOfFile {
+  const bases = start.reading.links.filter(({ role }) => role === 'include');
+  const link = bases.find(({ path }) => canonicalUri(uri).endsWith(`/${path}`)) ?? bases[0];
+  const uses = link ? [{ config: start, link }] : [];
+  return { runs: [{ root: start, above: uses }], uses };
+}
+
+/** A program that loads a file, as it is read in one of its runs, and the runs of the file. */
+export interface ProgramRuns<C> {
+  readonly start: C;
+  readonly within: RunsOfFile;
+}
+
+/** The runs in which a program loads a file; undefined where it does in none. What a launch gives may name the file. */
+export async function runsOfData<C extends ConfigReading>(
+  uri: string,
+  program: C,
+  files: ParentSearch,
+): Promise<ProgramRuns<C> | undefined> {
+  const own = canonicalUri(uri);
+  let first: C | undefined;
+  const runs: RunFiles[] = [];
+  for (const run of (await findRuns(program, files)).runs) {
+    const config = await underLaunch(program, run, files);
+    if (!config.whole?.parts.some((part) => part.uri === own)) continue;
+    first ??= config;
+    runs.push({
+      root: run.above.length === 0 ? config : run.root,
+      above: [...run.above, { config, link: linkTo(own, config) }],
+    });
+  }
+  return first && { start: first, within: { runs, uses: runs.flatMap(({ above }) => above.at(-1) ?? []) } };
+}
+
+/** Where a program loads a file. */
+function linkTo(uri: string, { document, whole }: ConfigReading): FileLink {
+  const wanted = (whole?.document ?? document).program?.wanted ?? [];
+  const request = wanted.find(({ path }) => fileName(path) === fileName(uri)) ?? wanted[0];
+  const range = request?.range ?? document.root?.range;
+  const start = { line: 0, character: 0 };
+  return {
+    path: request?.path ?? fileName(uri),
+    range: range ?? { start, end: start },
+    key: '',
+    role: 'include',
+  };
 }
 
 async function withoutLinked(

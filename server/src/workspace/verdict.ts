@@ -234,17 +234,19 @@ export function unknownProblem(
   });
   const named = joinWords(words);
   // A name that is stated but not known needs its own words; a field that nobody states does not.
-  const details = unknown
+  const reasons = unknown
     .filter(({ field, reason }) => reason !== unstated(field))
-    .map(({ reason }) => ` ${reason}`);
+    .map(({ reason }) => reason);
+  // One reason may hold for several fields.
+  const details = [...new Set(reasons)].map((reason) => ` ${reason}`);
   const open = unknown.filter(({ stated }) => !stated);
   const examples = supplyExamples(open);
   if (open.length === 0) {
-    const reasons = unknown.map(({ reason }) => reason).join(' ');
+    const all = [...new Set(unknown.map(({ reason }) => reason))].join(' ');
     return {
       code: 'unknown-fields',
       severity: 'information',
-      message: `${say('Unknown, so there is no verdict')}: ${reasons}`,
+      message: `${say('Unknown, so there is no verdict')}: ${all}`,
       range: firstKey(document),
     };
   }

@@ -17,6 +17,15 @@ describe('HF TrainingArguments', () => {
     assert.equal(factOf(yaml(''), 'kernels.tf32'), undefined);
   });
 
+  it("takes Unsloth's word for checkpointing, which scripts of a project's own pass on", () => {
+    const reading = yaml('gradient_checkpointing: unsloth');
+    assertSays(reading, { 'activations.checkpointing': 'full file' });
+    assert.deepEqual(
+      reading.problems.map(({ code }) => code),
+      [],
+    );
+  });
+
   it('reads JSON', () => {
     const text = JSON.stringify({
       model_name_or_path: 'meta-llama/Llama-3.1-8B',

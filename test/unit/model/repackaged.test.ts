@@ -15,6 +15,8 @@ describe('copies of models under other names', () => {
     ['somebody/Qwen2.5-7B', 'Qwen2.5-7B'],
     ['somebody/Llama-3-Base-8B-SFT-mine', undefined],
     ['/model', undefined],
+    ['./hub/models--Qwen--Qwen2.5-1.5B/snapshots/8faed761d45a263340a0528343f099c05c9a4323', 'Qwen2.5-1.5B'],
+    ['hub/models--me--My-Own-Finetune/snapshots/8faed761', undefined],
   ];
   for (const [name, model, kind] of cases) {
     it(`${name}: ${model ?? 'not guessed at'}`, () => {

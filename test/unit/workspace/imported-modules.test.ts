@@ -68,14 +68,13 @@ describe('values that a script imports from modules of the workspace', () => {
     assert.equal(await given('from config import CFG\nCFG.batch = 2', CLASS), 2);
     assert.equal(await given('from config import CFG', `${CLASS}CFG.batch = 2\n`), 2);
     assert.equal(await given('from config import CFG\ncfg = CFG()', CLASS, {}, 'cfg.batch'), 8);
-    // What its functions do to it, or those of others, is not followed.
+    // What its functions do to it, or those of others, is followed where they are called, else not known.
     const method = `${CLASS}    def __init__(self):\n        self.batch = 2\n`;
-    assert.equal(await given('from config import CFG\ncfg = CFG()', method, {}, 'cfg.batch'), undefined);
+    assert.equal(await given('from config import CFG\ncfg = CFG()', method, {}, 'cfg.batch'), 2);
     const mended = { 'mend.py': 'from config import CFG\ndef mend():\n    CFG.batch = 2\n' };
-    assert.equal(
-      await given('from config import CFG\nfrom mend import mend\nmend()', CLASS, mended),
-      undefined,
-    );
+    const mending = 'from config import CFG\nfrom mend import mend';
+    assert.equal(await given(`${mending}\nmend()`, CLASS, mended), 2);
+    assert.equal(await given(mending, CLASS, mended), undefined);
     const other = { 'mend.py': 'from config import CFG\nCFG.batch = 2\n' };
     assert.equal(await given('import mend\nfrom config import CFG', CLASS, other), 2);
     const based = 'from elsewhere import Base\nclass CFG(Base):\n    batch = 8\n';
@@ -173,7 +172,6 @@ describe('values that a script imports from modules of the workspace', () => {
         { 'config.py': 'BATCH = 8\ndef f():\n    global BATCH\n    BATCH = 2\n' },
       ],
       ['from config import BATCH', 'BATCH', { 'config.py': 'BATCH = (8\n' }],
-      ['import config\nconfig.ARGS["a"] = 2', 'config.ARGS["a"]', { 'config.py': 'ARGS = {"a": 8}\n' }],
       ['import config\nconfig.ARGS.update(more)', 'config.ARGS["a"]', { 'config.py': 'ARGS = {"a": 8}\n' }],
       ['from config import ARGS\nARGS.update(more)', 'ARGS["a"]', { 'config.py': 'ARGS = {"a": 8}\n' }],
       ['import config\nfrom absl import fill\nfill(config)', 'config.BATCH', { 'config.py': CONFIG }],
@@ -199,6 +197,8 @@ describe('values that a script imports from modules of the workspace', () => {
   it('are what the script sets in their place, and not what the module does only when it is run', async () => {
     const set = script('import config\nconfig.BATCH = 2', 'config.BATCH');
     assert.equal(await batchOf({ 'train.py': set, 'config.py': CONFIG }), 2);
+    const item = script('import config\nconfig.ARGS["a"] = 2', 'config.ARGS["a"]');
+    assert.equal(await batchOf({ 'train.py': item, 'config.py': 'ARGS = {"a": 8}\n' }), 2);
     const main = 'BATCH = 8\nif __name__ == "__main__":\n    BATCH = 1\n';
     assert.equal(
       await batchOf({ 'train.py': script('from config import BATCH', 'BATCH'), 'config.py': main }),
@@ -252,5 +252,95 @@ describe('values that a script imports from modules of the workspace', () => {
       words.files.filter(({ uri }) => uri.endsWith('config.py')),
       [],
     );
+  });
+});
+
+describe('functions and classes that a script imports from modules of the workspace', () => {
+  const HELPERS = `import yaml
+from dataclasses import dataclass
+from pathlib import Path
+import torch
+from transformers import AutoModelForCausalLM
+from .defaults import LENGTH
+FACTOR = 2
+def double(n):
+    return n * FACTOR
+def load_config(path, **more):
+    with Path(path).open() as f:
+        cfg = yaml.safe_load(f)
+    cfg.update(more)
+    return cfg
+def load_model(name, bf16=True):
+    return AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16 if bf16 else torch.float32)
+@dataclass
+class Settings:
+    batch: int = 4
+    length: int = LENGTH
+    def half(self):
+        return self.batch // FACTOR
+`;
+  const TRAIN = `${HEAD}from common.helpers import *
+from common import helpers
+FACTOR = 100
+cfg = load_config("configs/c.yaml", seed=1)
+settings = Settings(**cfg["train"])
+model = helpers.load_model(cfg["model"])
+args = SFTConfig(per_device_train_batch_size=double(settings.half()), max_length=settings.length,
+    gradient_accumulation_steps=double(3))
+SFTTrainer(model, args=args).train()
+`;
+  const FILES = {
+    'train.py': TRAIN,
+    'common/__init__.py': '',
+    'common/helpers.py': HELPERS,
+    'common/defaults.py': 'LENGTH = 1024\n',
+    'configs/c.yaml': 'model: Qwen/Qwen2.5-7B\ntrain:\n  batch: 16\n',
+  };
+
+  it('are followed with the names of their own module, and what they load and make is known', async () => {
+    const { analysis } = await analysed(FILES);
+    const { values, origins } = analysis.resolved;
+    assert.deepEqual(
+      (['model.id', 'batch.micro', 'batch.sequence', 'batch.accumulation', 'precision.weights'] as const).map(
+        (field) => values[field],
+      ),
+      ['Qwen/Qwen2.5-7B', 16, 1024, 6, 'bf16'],
+    );
+    assert.equal(origins['model.id']?.location?.uri, `${ROOT}/configs/c.yaml`);
+    // Places in other files are no places of this one.
+    assert.ok(analysis.document.root?.kind === 'map');
+    for (const { range } of analysis.problems) assert.equal(range.uri, undefined);
+  });
+
+  it('keep the numbers of calls in the script itself, so that a fix finds the one that it means', async () => {
+    const { workspace, analysis } = await analysed({
+      'train.py': `${HEAD}from make import other
+unused = other()
+args = SFTConfig(per_device_train_batch_size=16, max_length=512)
+SFTTrainer("Qwen/Qwen2.5-7B", args=args).train()
+`,
+      'make.py':
+        'from trl import SFTConfig\ndef other():\n    return SFTConfig(per_device_train_batch_size=1)\n',
+    });
+    assert.equal(analysis.resolved.values['batch.micro'], 16);
+    const plan = await planValues(analysis, { 'batch.accumulation': 4 }, workspace);
+    assert.match(plan.files[0]?.after ?? '', /max_length=512, gradient_accumulation_steps=4\)/);
+  });
+
+  it('are not followed where the module cannot be, and never without end', async () => {
+    const cases: readonly [helpers: string, expected: number | undefined][] = [
+      ['def size():\n    return 8\n', 8],
+      ['def size():\n    return size()\n', undefined],
+      ['from train import SFTConfig\ndef size():\n    return 8\n', 8],
+      ['def size():\n    return 8\nexec("def size(): return 9")\n', undefined],
+      ['import os\ndef size():\n    return int(os.environ["SIZE"])\n', undefined],
+      ['import json\nlog = json.loads("{}")\ndef size():\n    return log["size"]\n', undefined],
+    ];
+    for (const [helpers, expected] of cases)
+      assert.equal(
+        await batchOf({ 'train.py': script('from helpers import size', 'size()'), 'helpers.py': helpers }),
+        expected,
+        helpers,
+      );
   });
 });

@@ -1,6 +1,7 @@
-import { forgetFields } from './functions';
+import { loadedBy } from './data-loaders';
 import { either, lifted, type Machine, truth } from './machine';
-import { setAttribute } from './set-attribute';
+import { setNamed } from './object-changes';
+import { isPathFunction, pathOf } from './paths';
 import type { SyntaxNode } from './syntax-node';
 import type { Passed, PyArgument, PyScalar, PyValue } from './value';
 
@@ -14,15 +15,20 @@ const CAPABILITY = /(^|\.)get_device_capability$/;
 export function callBuiltin(
   machine: Machine,
   name: string,
-  { positional, named }: Passed,
+  passed: Passed,
   node: SyntaxNode,
 ): PyValue | undefined {
+  const { positional, named } = passed;
   if (PROBES.test(name)) return probe(machine, node, true, false);
   if (CAPABILITY.test(name)) {
     const [major, minor] = [probe(machine, node, 8, 7), machine.unknown(node)];
     return { kind: 'list', items: [major, minor], range: machine.rangeOf(node) };
   }
-  const [first, second] = positional;
+  const loaded =
+    loadedBy(machine, name, passed, node) ??
+    (isPathFunction(name) ? liftedPath(machine, name, positional, node) : undefined);
+  if (loaded) return loaded;
+  const [first, second, third] = positional;
   switch (name) {
     case 'torch.cuda.is_available':
       return machine.scalar(true, node);
@@ -46,8 +52,6 @@ export function callBuiltin(
     case 'min':
     case 'max':
       return lifted(positional, (values) => extreme(machine, name, values, node));
-    case 'os.path.join':
-      return lifted(positional, (values) => joined(machine, values, node));
     case 'os.environ.get':
     case 'os.getenv':
       return fromEnvironment(machine, first, second, node);
@@ -62,15 +66,17 @@ export function callBuiltin(
     case 'getattr':
       return namedAttribute(machine, first, second, node);
     case 'setattr':
-      if (first && second?.kind === 'scalar' && positional[2])
-        setAttribute(machine, first, String(second.value), positional[2], node);
-      else if (first?.kind === 'class') forgetFields(first);
+      if (first) setNamed(machine, first, second, third ?? machine.unknown(node), node);
       return machine.unknown(node);
+    case 'open': {
+      const file = first?.kind === 'scalar' && typeof first.value === 'string' ? first.value : undefined;
+      const given = first?.kind === 'unknown' ? first.given : undefined;
+      return machine.unknown(node, { ...(file ? { file } : {}), ...(given ? { given } : {}) });
+    }
     case 'range':
     case 'enumerate':
     case 'zip':
     case 'print':
-    case 'open':
     case 'isinstance':
     case 'hasattr':
     case 'type':
@@ -132,13 +138,15 @@ function extreme(machine: Machine, name: string, values: readonly PyValue[], nod
   return machine.scalar(name === 'min' ? Math.min(...numbers) : Math.max(...numbers), node);
 }
 
-function joined(machine: Machine, values: readonly PyValue[], node: SyntaxNode): PyValue {
-  const parts = values.map((value) =>
-    value.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined,
-  );
-  return parts.every((part) => part !== undefined)
-    ? machine.scalar(parts.join('/').replaceAll('//', '/'), node)
-    : machine.unknown(node);
+/** A path of what is known; of one of several each. Undefined where nothing of it is. */
+function liftedPath(
+  machine: Machine,
+  name: string,
+  given: readonly PyValue[],
+  node: SyntaxNode,
+): PyValue | undefined {
+  const known = lifted(given, (values) => pathOf(machine, name, values, node) ?? machine.unknown(node));
+  return known.kind === 'unknown' ? undefined : known;
 }
 
 /** A variable that the text sets itself, else one that somebody sets before, or nobody. */

@@ -1,8 +1,9 @@
 import { callBuiltin } from './builtins';
+import { flagsAsArguments } from './command-line';
 import { callFunction, instance, placesOf } from './functions';
 import { lifted, type Machine } from './machine';
 import { callMethod, followGiven } from './methods';
-import { changeByMethod, handClasses, handModules } from './module-changes';
+import { changeByMethod, handClasses, handOver } from './module-changes';
 import { brokenIn, childIn, type SyntaxNode } from './syntax-node';
 import type { Passed, PyArgument, PyCall, PyObject, PyValue } from './value';
 
@@ -16,9 +17,9 @@ export function evaluateCall(machine: Machine, node: SyntaxNode): PyValue {
   // A name is looked up as a whole: `torch.cuda.is_available`.
   if (owner && method && owner.kind !== 'name') {
     const passed = passedTo(machine, args);
-    handModules(machine, undefined, passed);
+    handOver(machine, undefined, passed);
     const container = childIn(callee, 'object');
-    if (container) changeByMethod(machine, owner, machine.textOf(method), container);
+    if (container) changeByMethod(machine, owner, machine.textOf(method), passed, container);
     // Whoever asks for gradients trains, whatever they are of.
     if (owner.kind === 'unknown' && machine.textOf(method) === 'backward')
       machine.record({
@@ -44,7 +45,7 @@ function callValue(
 ): PyValue {
   const passed = passedTo(machine, args);
   if (called?.kind === 'function') return callFunction(machine, called, passed, node);
-  handModules(machine, called?.kind === 'name' ? called.name : undefined, passed);
+  handOver(machine, called?.kind === 'name' ? called.name : undefined, passed);
   if (called?.kind === 'class') return instance(machine, called, passed, node);
   if (called?.kind !== 'name') {
     if (called?.kind === 'object') return recordedOn(machine, called, passed, node, callee);
@@ -74,7 +75,10 @@ function recorded(
     callee: name,
     ...placesOf(machine, node, callee),
   });
-  followGiven(machine, passed, node);
+  const [first] = passed.positional;
+  if (/^(?:fire\.)?Fire$/.test(name) && first?.kind === 'function')
+    callFunction(machine, first, { positional: [], named: flagsAsArguments(machine) }, node);
+  else followGiven(machine, passed, node);
   return made;
 }
 

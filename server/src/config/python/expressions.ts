@@ -3,6 +3,7 @@ import { fieldOf } from './functions';
 import { arithmetic, compared, numberFrom, unescaped } from './literals';
 import { either, lifted, type Machine, same, truth } from './machine';
 import { isNone } from './node-of-value';
+import { dividedPath, pathAttribute } from './paths';
 import { childIn, type SyntaxNode } from './syntax-node';
 import type { PyArgument, PyDict, PyList, PyScalar, PyValue } from './value';
 
@@ -91,6 +92,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     node,
     name: 'lambda',
     scope: machine.scope,
+    home: machine.context,
     range: machine.rangeOf(node),
   }),
 };
@@ -99,6 +101,7 @@ function identifier(machine: Machine, node: SyntaxNode): PyValue {
   const name = machine.textOf(node);
   const bound = machine.lookup(name);
   if (bound) return bound;
+  if (name === '__file__' && machine.file !== undefined) return machine.scalar(machine.file, node);
   if (name === '__name__')
     return machine.isImported ? machine.scalar('', node) : machine.scalar('__main__', node);
   // A name that nothing binds is taken for what it states where everything of a module is imported, or in a part of a program.
@@ -117,6 +120,12 @@ function attributeOf(machine: Machine, owner: PyValue | undefined, name: string,
   if (owner?.kind === 'name')
     return { kind: 'name', name: `${owner.name}.${name}`, range: machine.rangeOf(node) };
   if (owner?.kind === 'class') return fieldOf(owner, name) ?? machine.unknown(node);
+  if (owner?.kind === 'dict' && owner.attributes) {
+    const held = owner.open ? undefined : owner.entries.find(({ key }) => key === name)?.value;
+    return held ?? machine.unknown(node);
+  }
+  if (owner?.kind === 'scalar' && typeof owner.value === 'string')
+    return pathAttribute(machine, owner.value, name, node) ?? machine.unknown(node);
   if (owner?.kind === 'object') {
     const set = owner.item === undefined ? machine.attributes.get(owner.id)?.get(name) : undefined;
     const call = machine.calls[owner.id];
@@ -255,6 +264,10 @@ function binary(machine: Machine, node: SyntaxNode): PyValue {
   return lifted([left, right], ([a, b]) => {
     if (a?.kind === 'list' && b?.kind === 'list' && operator === '+')
       return { kind: 'list', items: [...a.items, ...b.items].slice(0, 1000), range: machine.rangeOf(node) };
+    if (a && b && operator === '/') {
+      const path = dividedPath(machine, a, b, node);
+      if (path) return path;
+    }
     if (a?.kind !== 'scalar' || b?.kind !== 'scalar') {
       // A part of an object that is scaled is one still: `outputs.loss / steps`.
       const part = /^[*/]$/.test(operator) && a?.kind === 'unknown' ? a.of : undefined;

@@ -26,18 +26,30 @@ export function callFunction(
   const { running } = machine;
   if (running.includes(called.node) || running.length >= DEEPEST_CALLS || machine.truncated)
     return machine.unknown(node);
-  const kept = { scope: machine.scope, returns: machine.returns, loops: machine.loops };
-  const given = self ? { ...passed, positional: [self, ...passed.positional] } : passed;
+  const kept = {
+    scope: machine.scope,
+    returns: machine.returns,
+    loops: machine.loops,
+    context: machine.context,
+  };
+  const bare = passed.positional.length === 0 && passed.named.length === 0;
+  const filled = bare && called.filled ? { ...passed, positional: called.filled } : passed;
+  const given = self ? { ...passed, positional: [self, ...passed.positional] } : filled;
   const values = boundParameters(machine, called, given, node);
+  if (called.home.uri !== undefined) machine.uses(called.home.uri);
   running.push(called.node);
+  machine.callers.push(kept.scope);
   machine.scope = { values, outer: called.scope };
+  machine.context = called.home;
   machine.returns = [];
   const body = childIn(called.node, 'body');
   if (called.node.type === 'lambda') machine.returns.push(machine.evaluate(machine, body));
   else machine.execute(machine, body);
   const { returns } = machine;
   running.pop();
+  machine.callers.pop();
   machine.scope = kept.scope;
+  machine.context = kept.context;
   machine.returns = kept.returns;
   machine.loops = kept.loops;
   return returns.length === 0 ? machine.scalar(null, node) : either(returns, machine.rangeOf(node));
@@ -53,27 +65,42 @@ function boundParameters(
   const named = new Map(passed.named.map((argument) => [argument.key, argument.value]));
   let index = 0;
   let onlyNamed = false;
+  /** Name of `**rest`, which has what no other parameter takes. */
+  let rest: string | undefined;
+  const written = ({ start, end }: SyntaxNode) => called.home.lines.text.slice(start, end);
   for (const parameter of childIn(called.node, 'parameters')?.children ?? []) {
     const byDefault = childIn(parameter, 'value');
     const { type } = parameter;
     if (type === 'list_splat_pattern' || type === 'keyword_separator') onlyNamed = true;
     if (/splat_pattern|separator/.test(type)) {
       const name = parameter.children[0];
-      if (name) values.set(machine.textOf(name), machine.unknown(node));
+      if (name && type === 'dictionary_splat_pattern') rest = written(name);
+      else if (name) values.set(written(name), machine.unknown(node));
       continue;
     }
     const place =
       childIn(parameter, 'name') ?? (parameter.type === 'identifier' ? parameter : parameter.children[0]);
     if (!place) continue;
-    const name = machine.textOf(place);
+    const name = written(place);
     const ordinal = onlyNamed ? undefined : passed.positional[index++];
     const value = ordinal ?? named.get(name);
-    const scope = machine.scope;
+    const { scope, context } = machine;
     machine.scope = called.scope;
-    const fallback = value === undefined && byDefault ? machine.evaluate(machine, byDefault) : undefined;
+    machine.context = called.home;
+    // What is passed but not known may be any of them.
+    const isLeft = value === undefined && !passed.open;
+    const fallback = isLeft && byDefault ? machine.evaluate(machine, byDefault) : undefined;
     machine.scope = scope;
+    machine.context = context;
     values.set(name, value ?? fallback ?? machine.unknown(node));
   }
+  if (rest !== undefined)
+    values.set(rest, {
+      kind: 'dict',
+      entries: passed.named.filter(({ key }) => !values.has(key)),
+      range: machine.rangeOf(node),
+      ...(passed.open ? { open: true } : {}),
+    });
   return values;
 }
 
@@ -81,6 +108,7 @@ function boundParameters(
 export function instance(machine: Machine, made: PyClass, passed: Passed, node: SyntaxNode): PyValue {
   const base = made.bases.find((one) => one.kind === 'name' || one.kind === 'class');
   const library = libraryBase(made);
+  if (made.range.uri !== undefined) machine.uses(made.range.uri);
   const callee = childIn(node, 'function') ?? node;
   const object = machine.record({
     ...passed,

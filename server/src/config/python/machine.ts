@@ -1,14 +1,20 @@
 import type { Range } from '../../text/place';
 import type { Lines } from '../lines';
+import type { MapNode } from '../node';
+import type { DataFiles } from './data-files';
 import { modulesAround } from './imports';
-import type { LoadedModules, Namespace, PyModule } from './modules';
+import type { LoadedModules } from './modules';
 import type { SyntaxNode } from './syntax-node';
 import type {
+  ModuleContext,
+  Namespace,
   PyArgument,
   PyAssignment,
   PyCall,
   PyClass,
+  PyDict,
   PyEither,
+  PyList,
   PyScalar,
   PyScope,
   PyUnknown,
@@ -23,12 +29,12 @@ const MOST_OPTIONS = 8;
 /** How the run of a block ended: at its end, or before by `return`, `raise`, `break`. */
 export type BlockEnd = 'next' | 'ended';
 
-/** The modules around a program that is followed. */
+/** What lies around a program that is followed. */
 export interface ProgramModules {
-  readonly imports: ReadonlyMap<string, PyModule>;
   readonly loaded: LoadedModules;
-  /** Address of an imported module; unset: it is the one that is run. */
-  readonly uri?: string;
+  readonly data: DataFiles;
+  /** What the command that starts the program gives; unset: nobody knows. */
+  readonly command?: MapNode;
 }
 
 /** The state of an evaluation. */
@@ -43,31 +49,47 @@ export class Machine {
   /** Classes of the file by the call that made an object of them. */
   readonly instances = new Map<number, PyClass>();
   readonly environment: PyArgument[] = [];
-  /** Modules of the workspace that were imported, by their names here. */
-  readonly namespaces = new Map<string, Namespace>();
   readonly conditions: Range[] = [];
   readonly running: SyntaxNode[] = [];
   returns: PyValue[] = [];
   loops = 0;
   scope: PyScope = { values: new Map() };
+  /** Scopes of the calls that are waiting for the one that is followed. */
+  readonly callers: PyScope[] = [];
   private steps = 0;
 
+  /** `context`: the module whose statements are followed now; a call of a function changes to that of the function. */
   constructor(
-    readonly lines: Lines,
+    public context: ModuleContext,
     readonly evaluate: (machine: Machine, node: SyntaxNode | undefined) => PyValue,
     readonly execute: (machine: Machine, node: SyntaxNode | undefined) => BlockEnd,
     private readonly around: ProgramModules,
   ) {}
 
+  get lines(): Lines {
+    return this.context.lines;
+  }
+  get namespaces(): ReadonlyMap<string, Namespace> {
+    return this.context.namespaces;
+  }
+  get data(): DataFiles {
+    return this.around.data;
+  }
+  get file(): string | undefined {
+    return this.context.file;
+  }
+  get command(): MapNode | undefined {
+    return this.around.command;
+  }
   get isImported(): boolean {
-    return this.around.uri !== undefined;
+    return this.context.uri !== undefined;
   }
 
   /** Follows a module of the workspace where it is one, with the packages that hold it. */
   import(module: string): Namespace | undefined {
     for (const name of modulesAround(module)) {
-      const found = this.around.imports.get(name);
-      if (found) this.namespaces.set(name, this.around.loaded.load(found, this.environment));
+      const found = this.context.imports.get(name);
+      if (found) this.context.namespaces.set(name, this.around.loaded.load(found, this.environment));
     }
     return this.namespaces.get(module);
   }
@@ -75,6 +97,10 @@ export class Machine {
   fromModule(module: string, name: string): PyValue | undefined {
     const space = this.namespaces.get(module);
     return space && this.around.loaded.take(space, name);
+  }
+  /** Something of a module is used. */
+  uses(uri: string): void {
+    this.around.loaded.used.add(uri);
   }
   /** The module is handed to code that may change it: nothing in it is known from here on. */
   forget(module: string): void {
@@ -101,7 +127,7 @@ export class Machine {
   }
   rangeOf(node: SyntaxNode): Range {
     const range = this.lines.range(node.start, node.end);
-    return this.around.uri === undefined ? range : { ...range, uri: this.around.uri };
+    return this.context.uri === undefined ? range : { ...range, uri: this.context.uri };
   }
 
   lookup(name: string): PyValue | undefined {
@@ -115,10 +141,25 @@ export class Machine {
     this.scope.values.set(name, value);
   }
 
+  /**
+   * A dictionary or a list is changed in place: whatever names it, or something that holds it, has the change. Names of callers
+   * and of modules, where a condition decides about it, have something that is not known.
+   */
+  change(before: PyDict | PyList, after: PyDict | PyList | PyUnknown): void {
+    const scopes = new Set<PyScope>();
+    for (const start of [this.scope, ...this.callers])
+      for (let scope: PyScope | undefined = start; scope; scope = scope.outer) scopes.add(scope);
+    const unsettled = this.conditions.length > 0;
+    for (const scope of scopes)
+      changeIn(scope.values, before, unsettled && scope !== this.scope ? unknownAt(after) : after);
+    for (const { values } of this.around.loaded.namespaces)
+      changeIn(values, before, unsettled || this.isImported ? unknownAt(after) : after);
+  }
+
   scalar(value: PyScalar['value'], node: SyntaxNode, computed = true): PyScalar {
     return { kind: 'scalar', value, range: this.rangeOf(node), ...(computed ? { computed: true } : {}) };
   }
-  unknown(node: SyntaxNode, more: Pick<PyUnknown, 'given' | 'of'> = {}): PyUnknown {
+  unknown(node: SyntaxNode, more: Pick<PyUnknown, 'given' | 'of' | 'file'> = {}): PyUnknown {
     return { kind: 'unknown', range: this.rangeOf(node), ...more };
   }
 
@@ -128,6 +169,36 @@ export class Machine {
     this.calls.push({ ...call, id, conditions: [...this.conditions], repeated: this.loops > 0 });
     return { kind: 'object', id, range: call.range };
   }
+}
+
+const unknownAt = ({ range }: PyValue): PyUnknown => ({ kind: 'unknown', range });
+
+function changeIn(values: Map<string, PyValue>, before: PyValue, after: PyValue): void {
+  for (const [name, value] of values) {
+    const changed = replaced(value, before, after);
+    if (changed !== value) values.set(name, changed);
+  }
+}
+
+/** Deeper nests are data. */
+const DEEPEST = 24;
+
+/** A value with another one in the place of one that it holds; itself where it does not hold it. */
+function replaced(value: PyValue, before: PyValue, after: PyValue, depth = 0): PyValue {
+  if (value === before) return after;
+  if (depth > DEEPEST) return value;
+  if (value.kind === 'dict') {
+    const values = value.entries.map((entry) => replaced(entry.value, before, after, depth + 1));
+    if (values.every((one, i) => one === value.entries[i]?.value)) return value;
+    return {
+      ...value,
+      entries: value.entries.map((entry, i) => ({ ...entry, value: values[i] ?? entry.value })),
+    };
+  }
+  const inner = value.kind === 'list' ? value.items : value.kind === 'either' ? value.options : undefined;
+  const values = inner?.map((one) => replaced(one, before, after, depth + 1));
+  if (!inner || !values || values.every((one, i) => one === inner[i])) return value;
+  return value.kind === 'list' ? { ...value, items: values } : { ...(value as PyEither), options: values };
 }
 
 /** One of several values; the value itself where all are the same, unknown where they are too many. */
@@ -140,10 +211,33 @@ export function either(options: readonly PyValue[], because: Range, probe?: true
   );
   const distinct = flat.filter((option, i) => flat.findIndex((other) => same(other, option)) === i);
   const [only] = distinct;
+  if (distinct.length > 1 && distinct.every((option) => option.kind === 'dict'))
+    return joinedDict(distinct, because);
   if (!only) return { kind: 'unknown', range: because };
   if (distinct.length === 1) return only;
   if (distinct.length > MOST_OPTIONS) return { kind: 'unknown', range: only.range };
   return { kind: 'either', options: distinct, because, range: only.range };
+}
+
+/** A dictionary that a condition decides about, key by key. */
+function joinedDict(options: readonly PyDict[], because: Range): PyDict {
+  const [first] = options;
+  const keys = new Map(options.flatMap(({ entries }) => entries.map((entry) => [entry.key, entry] as const)));
+  const entries = [...keys.values()].map((entry): PyArgument => {
+    const values = options.map(
+      (option) =>
+        option.entries.find(({ key }) => key === entry.key)?.value ??
+        ({ kind: 'unknown', range: because } as const),
+    );
+    return { ...entry, value: either(values, because) };
+  });
+  return {
+    kind: 'dict',
+    entries,
+    range: first?.range ?? because,
+    ...(options.some(({ open }) => open) ? { open: true } : {}),
+    ...(options.some(({ attributes }) => attributes) ? { attributes: true } : {}),
+  };
 }
 
 /** Whether two values are known to be equal. */

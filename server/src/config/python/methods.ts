@@ -1,7 +1,11 @@
+import { fillArguments } from './command-line';
+import { ofDictionary, ofList } from './container-methods';
+import { contentOf } from './data-loaders';
 import { attributesOf, callFunction, methodIn, placesOf, setFields } from './functions';
 import type { Machine } from './machine';
+import { pathMethod } from './paths';
 import { childIn, type SyntaxNode } from './syntax-node';
-import type { Passed, PyArgument, PyCall, PyObject, PyScalar, PyValue } from './value';
+import type { Passed, PyCall, PyObject, PyScalar, PyValue } from './value';
 
 /** A method of a value: of text and dictionaries as Python has it, of parsers of arguments, else it is noted. */
 export function callMethod(
@@ -11,8 +15,8 @@ export function callMethod(
   passed: Passed,
   node: SyntaxNode,
 ): PyValue {
-  if (owner.kind === 'dict')
-    return ofDictionary(machine, owner.entries, owner.open === true, name, passed, node);
+  if (owner.kind === 'dict') return ofDictionary(machine, owner, name, passed, node);
+  if (owner.kind === 'list') return ofList(machine, owner, name, passed, node);
   if (owner.kind === 'scalar') return ofText(machine, owner, name, passed, node);
   // `train.remote()`, `train.delay()`: somebody runs the function, with these values.
   if (owner.kind === 'function') return callFunction(machine, owner, passed, node);
@@ -25,7 +29,9 @@ export function callMethod(
   if (owner.kind === 'unknown') {
     // `data["train"].map(tokenize)`: likewise.
     followGiven(machine, passed, node);
+    const isText = owner.file !== undefined && /^(?:read|__enter__)$/.test(name);
     return machine.unknown(node, {
+      ...(isText ? { file: owner.file } : {}),
       ...(owner.given ? { given: owner.given } : {}),
       ...(owner.of === undefined ? {} : { of: owner.of }),
     });
@@ -39,19 +45,6 @@ export function followGiven(machine: Machine, { positional, named }: Passed, nod
     if (value.kind === 'function') callFunction(machine, value, { positional: [], named: [] }, node);
 }
 
-function ofDictionary(
-  machine: Machine,
-  entries: readonly PyArgument[],
-  open: boolean,
-  name: string,
-  { positional: [key, byDefault] }: Passed,
-  node: SyntaxNode,
-): PyValue {
-  if (name !== 'get' || key?.kind !== 'scalar' || open) return machine.unknown(node);
-  const found = entries.find((entry) => entry.key === String(key.value));
-  return found?.value ?? byDefault ?? machine.scalar(null, node);
-}
-
 function ofText(
   machine: Machine,
   { value }: PyScalar,
@@ -60,6 +53,8 @@ function ofText(
   node: SyntaxNode,
 ): PyValue {
   if (typeof value !== 'string') return machine.unknown(node);
+  const path = pathMethod(machine, value, name, positional, node);
+  if (path) return path;
   const [first, second, ...more] = positional.map((one) =>
     one.kind === 'scalar' && typeof one.value === 'string' ? one.value : undefined,
   );
@@ -86,6 +81,8 @@ function ofObject(
   node: SyntaxNode,
 ): PyValue {
   const maker = machine.calls[owner.id]?.callee ?? '';
+  if (/(^|\.)YAML$/.test(maker) && name === 'load')
+    return contentOf(machine, passed.positional[0], node, false);
   const callee = childIn(node, 'function') ?? node;
   const made = machine.record({
     ...passed,
@@ -101,45 +98,6 @@ function ofObject(
   } else if (/(^|\.)(HfArgumentParser|TrlParser|H4ArgumentParser)$/.test(maker))
     fillDataclasses(machine, owner.id, made, node);
   return made;
-}
-
-/** `parser.parse_args()`: what `add_argument` gives as defaults; what has none comes with the launch. */
-function fillArguments(machine: Machine, parser: number, made: number): void {
-  const groups = new Set([parser]);
-  for (const call of machine.calls) {
-    if (call.of === undefined || !groups.has(call.of.id)) continue;
-    if (/^add_(argument_group|mutually_exclusive_group)$/.test(call.callee)) groups.add(call.id);
-    const name = call.callee === 'add_argument' ? destinationOf(call) : undefined;
-    if (name !== undefined) attributesOf(machine, made).set(name, defaultValue(call));
-  }
-}
-
-const argumentOf = (call: PyCall, key: string) => call.named.find((argument) => argument.key === key);
-
-/** The name that an argument of `argparse` goes by. */
-function destinationOf(call: PyCall): string | undefined {
-  const dest = argumentOf(call, 'dest')?.value;
-  if (dest?.kind === 'scalar' && typeof dest.value === 'string') return dest.value;
-  const names = call.positional.flatMap((value) =>
-    value.kind === 'scalar' && typeof value.value === 'string' ? value.value : [],
-  );
-  const first = names.find((name) => name.startsWith('--')) ?? names[0];
-  return first?.replace(/^-+/, '').replaceAll('-', '_');
-}
-
-function defaultValue(call: PyCall): PyValue {
-  const byDefault = argumentOf(call, 'default');
-  if (byDefault) return byDefault.value;
-  const action = argumentOf(call, 'action')?.value;
-  const word = action?.kind === 'scalar' ? action.value : undefined;
-  if (word === 'store_true' || word === 'store_false')
-    return { kind: 'scalar', value: word === 'store_false', range: call.range, computed: true };
-  const required = argumentOf(call, 'required')?.value;
-  const positional = call.positional[0];
-  const named = positional?.kind === 'scalar' && String(positional.value).startsWith('-');
-  if (named && !(required?.kind === 'scalar' && required.value === true))
-    return { kind: 'scalar', value: null, range: call.range, computed: true };
-  return { kind: 'unknown', range: call.range, given: 'launch' };
 }
 
 /** `HfArgumentParser((A, B)).parse_args_into_dataclasses()`: classes of the file with their defaults; others come with the launch. */

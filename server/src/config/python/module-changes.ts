@@ -1,42 +1,50 @@
 import { forgetFields } from './functions';
 import { LIBRARY } from './imports';
 import type { Machine } from './machine';
-import { childIn, type SyntaxNode } from './syntax-node';
+import { updateObject } from './object-changes';
+import type { SyntaxNode } from './syntax-node';
 import type { Passed, PyValue } from './value';
 
-/** Methods that change a list or a dictionary. */
-const CHANGES = /^(?:append|clear|extend|insert|pop|popitem|remove|reverse|setdefault|sort|update)$/;
 /** Functions that look at what they are given and change nothing. */
 const LOOKS = /^(?:print|isinstance|hasattr|getattr|type|dir|id|repr|str)$/;
 
-/** What `config.ARGS` holds is changed in place: it is not known from here on. */
-export function changeInModule(machine: Machine, place: SyntaxNode): void {
-  const [object, attribute] = [childIn(place, 'object'), childIn(place, 'attribute')];
-  if (!attribute || !object || !/^(identifier|attribute)$/.test(object.type)) return;
-  const owner = machine.evaluate(machine, object);
-  const values = owner.kind === 'name' ? machine.namespaces.get(owner.name)?.values : undefined;
-  if (values?.has(machine.textOf(attribute)))
-    values.set(machine.textOf(attribute), machine.unknown(attribute));
-}
-
-/** `ARGS.update(...)` of a value of another module: what it holds is not known from here on. */
+/** `vars(object).update(values)` and `object.__dict__.update(values)`. */
 export function changeByMethod(
   machine: Machine,
   owner: PyValue,
   method: string,
+  { positional: [values] }: Passed,
   container: SyntaxNode,
 ): void {
-  if (!CHANGES.test(method) || (owner.kind !== 'dict' && owner.kind !== 'list')) return;
-  if (container.type === 'attribute') changeInModule(machine, container);
-  else if (container.type === 'identifier' && owner.range.uri !== undefined)
-    machine.bind(machine.textOf(container), machine.unknown(container));
+  if (method !== 'update') return;
+  const id =
+    owner.kind === 'unknown'
+      ? owner.of
+      : owner.kind === 'object'
+        ? objectOfVars(machine, owner.id)
+        : undefined;
+  const isDict = /(?:\.__dict__|^vars\(.*\))$/s.test(machine.textOf(container));
+  if (id !== undefined && isDict) updateObject(machine, id, values, container);
 }
 
-/** Modules that are handed to code that is not followed may be changed by it. */
-export function handModules(machine: Machine, callee: string | undefined, passed: Passed): void {
-  if (machine.namespaces.size === 0 || LOOKS.test(callee ?? '')) return;
-  for (const value of [...passed.positional, ...passed.named.map((argument) => argument.value)])
-    if (value.kind === 'name') machine.forget(value.name);
+/** The object whose attributes a call of `vars` gives. */
+function objectOfVars(machine: Machine, call: number): number | undefined {
+  const made = machine.calls[call];
+  const [of] = made?.callee === 'vars' ? made.positional : [];
+  return of?.kind === 'object' && of.item === undefined ? of.id : undefined;
+}
+
+/** Functions of a project's own whose names tell that they change what they are given. */
+const ALTERS = /(?:adjust|apply|fill|inject|merge|modify|overrid|patch|resolve|set_|update)/i;
+
+/** Modules and settings that are handed to code that is not followed may be changed by it. */
+export function handOver(machine: Machine, callee: string | undefined, passed: Passed): void {
+  if (LOOKS.test(callee ?? '')) return;
+  const alters = callee !== undefined && !LIBRARY.test(callee) && ALTERS.test(callee);
+  for (const value of [...passed.positional, ...passed.named.map((argument) => argument.value)]) {
+    if (value.kind === 'name' && machine.namespaces.size > 0) machine.forget(value.name);
+    if (value.kind === 'dict' && alters) machine.change(value, { ...value, open: true });
+  }
 }
 
 /** A class whose constants somebody may set: handed to a function that is not followed, none of them is known. */

@@ -1,26 +1,21 @@
 import type { Lines } from '../lines';
 import { LIBRARY } from './imports';
 import { childIn, type SyntaxNode } from './syntax-node';
-import type { PyArgument, PyClass, PyScope, PyValue } from './value';
-
-/** A module of the workspace that a text imports. */
-export interface PyModule {
-  readonly uri: string;
-  readonly tree: SyntaxNode;
-  readonly lines: Lines;
-  /** What it imports itself, by the name that it is written with. */
-  readonly imports: ReadonlyMap<string, PyModule>;
-}
-
-/** The values that a module binds at its top level. Functions and classes are none: they are known by their names. */
-export interface Namespace {
-  readonly uri: string;
-  readonly values: Map<string, PyValue>;
-}
+import type {
+  ModuleContext,
+  Namespace,
+  PyArgument,
+  PyClass,
+  PyFunction,
+  PyModule,
+  PyScope,
+  PyValue,
+} from './value';
 
 /** A module after its last statement. */
 export interface FollowedModule {
   readonly scope: PyScope;
+  readonly context: ModuleContext;
   /** Modules of which it takes everything, and that are not here. */
   readonly stars: readonly string[];
   readonly truncated: boolean;
@@ -52,14 +47,17 @@ export class LoadedModules {
     if (known) return known;
     const space: Namespace = { uri, values: new Map() };
     this.#known.set(uri, space);
-    const { scope, stars, truncated } = this.follow(module, this, environment);
+    const { scope, context, stars, truncated } = this.follow(module, this, environment);
     const isOpaque = truncated || OPAQUE.test(lines.text) || stars.some((star) => !LIBRARY.test(star));
     const changing = new Set<string>();
     this.#look(lines, tree, false, changing);
+    // Its functions see what others see of it: what calls made is known while the module itself is followed, no longer.
+    const lent: PyScope = { values: space.values };
     for (const [name, value] of scope.values) {
-      const kept = exported(value);
+      const kept = exported(value, lent, context);
       if (!kept) continue;
       const unknown = isOpaque || changing.has(name);
+      if (unknown && (kept.kind === 'function' || kept.kind === 'class')) continue;
       space.values.set(name, unknown ? { kind: 'unknown', range: value.range } : kept);
     }
     this.#forgetRebound();
@@ -76,11 +74,17 @@ export class LoadedModules {
       }
   }
 
+  /** Those of all modules that were followed. */
+  get namespaces(): Iterable<Namespace> {
+    return this.#known.values();
+  }
+
   /** The value of a name of a module; undefined where the module binds none that is known to be a value. */
   take({ uri, values }: Namespace, name: string): PyValue | undefined {
     const value = values.get(name);
     if (!value) return undefined;
-    this.used.add(uri);
+    // That something is called or made is noted when it is.
+    if (value.kind !== 'function' && value.kind !== 'class') this.used.add(uri);
     return this.#rebound.has(name) ? { kind: 'unknown', range: value.range } : value;
   }
 
@@ -100,19 +104,28 @@ export class LoadedModules {
 }
 
 /** A value as another module may take it: what calls made lies in the module alone. Undefined where only its name is known. */
-function exported(value: PyValue): PyValue | undefined {
-  if (value.kind === 'function') return undefined;
-  if (value.kind === 'class') return isConstants(value) ? constantsOf(value) : undefined;
+function exported(value: PyValue, lent: PyScope, home: ModuleContext): PyValue | undefined {
+  if (value.kind === 'function') return ownFunction(value, lent, home);
+  if (value.kind === 'class') return ownClass(value, lent, home);
   return value.kind === 'name' && !LIBRARY.test(value.name) ? undefined : plain(value);
 }
 
-/** Whether a class holds constants alone: nothing that it inherits or does can change them. */
-const isConstants = ({ bases, methods, isDataclass }: PyClass) =>
-  !isDataclass && methods.size === 0 && bases.every((base) => base.kind === 'name' && base.name === 'object');
+/** A function that the module defines itself. */
+const ownFunction = (value: PyFunction, scope: PyScope, home: ModuleContext): PyFunction =>
+  value.home === home && value.filled === undefined ? { ...value, scope } : value;
 
-function constantsOf(made: PyClass): PyClass {
-  for (const [name, value] of made.fields) made.fields.set(name, plain(value));
-  return made;
+/** A class with its methods, and its bases as far as they are classes or libraries'. */
+function ownClass(value: PyClass, scope: PyScope, home: ModuleContext, depth = 0): PyClass {
+  // One that it imports is that of the other module.
+  if (depth > DEEPEST || value.range.uri !== home.uri) return value;
+  return {
+    ...value,
+    bases: value.bases.map((base) =>
+      base.kind === 'class' ? ownClass(base, scope, home, depth + 1) : plain(base),
+    ),
+    fields: new Map([...value.fields].map(([name, field]) => [name, plain(field)])),
+    methods: new Map([...value.methods].map(([name, method]) => [name, ownFunction(method, scope, home)])),
+  };
 }
 
 /** Deeper nests are data. */

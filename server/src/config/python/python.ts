@@ -5,9 +5,8 @@ import type { ConfigNode, MapEntry } from '../node';
 import type { SyntaxReading } from '../syntax-reading';
 import { parsePython } from './grammar';
 import { type Install, installsIn, withoutMagics } from './magics';
-import type { PyModule } from './modules';
 import { nodeOf } from './node-of-value';
-import { followProgram } from './run-program';
+import { followProgram, type ProgramSurroundings } from './run-program';
 import { brokenIn } from './syntax-node';
 import type { PyCall, PyProgram } from './value';
 
@@ -19,17 +18,17 @@ export interface PythonReading extends SyntaxReading {
 
 /**
  * Reads a script. `root` is a block for each call that is noted, named as in the text (`SFTConfig`, then `SFTConfig 2`), with
- * its named arguments as keys; values of `imports`, modules of the workspace, have places in those. Null where the grammar is not loaded.
+ * its named arguments as keys; values of modules and files of the workspace have places in those. Null where the grammar is not loaded.
  */
 export function readPython(
   lines: Lines,
   installs: readonly Install[] = installsIn(lines.text, lines),
-  imports?: ReadonlyMap<string, PyModule>,
+  around?: ProgramSurroundings,
 ): PythonReading {
   const { text } = lines;
   const tree = parsePython(withoutMagics(text));
   if (!tree) return { root: null, problems: [], relaxedJson: false, installs };
-  const program = followProgram(tree, lines, imports);
+  const program = followProgram(tree, lines, around);
   const broken = brokenIn(tree);
   const problems: Problem[] = broken
     ? [
@@ -41,7 +40,9 @@ export function readPython(
         },
       ]
     : [];
-  const entries = program.calls.flatMap((call): MapEntry[] => {
+  // Calls of functions of other modules stand in those.
+  const own = program.calls.filter(({ calleeRange }) => calleeRange.uri === undefined);
+  const entries = own.flatMap((call): MapEntry[] => {
     const value = argumentsOf(call);
     return value ? [{ key: callNames(program).get(call.id) ?? '', keyRange: call.calleeRange, value }] : [];
   });
@@ -72,8 +73,9 @@ export function callNames(program: PyProgram): ReadonlyMap<number, string> {
   if (known) return known;
   const counts = new Map<string, number>();
   const made = new Map(
-    program.calls.map(({ id, callee }): [number, string] => {
-      const plain = callee.split('.').at(-1) ?? callee;
+    program.calls.map(({ id, callee, calleeRange: { uri } }): [number, string] => {
+      const last = callee.split('.').at(-1) ?? callee;
+      const plain = uri === undefined ? last : `${last} (${uri.slice(uri.lastIndexOf('/') + 1)})`;
       const count = (counts.get(plain) ?? 0) + 1;
       counts.set(plain, count);
       return [id, count === 1 ? plain : `${plain} ${count}`];

@@ -1,23 +1,42 @@
+import { pathOfUri } from '../../text/uri';
 import type { Lines } from '../lines';
+import type { ConfigDocument, MapNode } from '../node';
+import { DataFiles } from './data-files';
 import { evaluate } from './expressions';
 import { importsIn } from './imports';
 import { Machine } from './machine';
-import { LoadedModules, type PyModule } from './modules';
+import { LoadedModules } from './modules';
 import { execute } from './statements';
 import type { SyntaxNode } from './syntax-node';
-import type { PyArgument, PyProgram } from './value';
+import type { PyArgument, PyModule, PyProgram } from './value';
+
+/** What lies around a program in its workspace. */
+export interface ProgramSurroundings {
+  /** Modules that it imports, by the names that it imports them with. */
+  readonly imports?: ReadonlyMap<string, PyModule>;
+  /** Files of data that it loads, by their requests. */
+  readonly data?: ReadonlyMap<string, ConfigDocument>;
+  /** What the command that starts it gives: flags by their names with underscores, other words under `COMMAND_WORDS`. */
+  readonly command?: MapNode;
+  /** Its path, as `__file__` gives it. */
+  readonly file?: string;
+}
 
 /**
- * Follows a module from its first statement to its last, without running anything, with those of the workspace that it imports
- * (by the names that it imports them with). Never throws on a user's text.
+ * Follows a module from its first statement to its last, without running anything, with what it imports and loads of the
+ * workspace. Never throws on a user's text.
  */
 export function followProgram(
   root: SyntaxNode,
   lines: Lines,
-  imports: ReadonlyMap<string, PyModule> = new Map(),
+  { imports = new Map(), data: known, file, command }: ProgramSurroundings = {},
 ): PyProgram {
-  const loaded = new LoadedModules(followModule);
-  const machine = new Machine(lines, evaluate, execute, { imports, loaded });
+  const data = new DataFiles(known);
+  const loaded = new LoadedModules((module, others, environment) =>
+    followModule(module, others, environment, data),
+  );
+  const context = { lines, imports, namespaces: new Map(), file };
+  const machine = new Machine(context, evaluate, execute, { loaded, data, command });
   machine.execute(machine, root);
   const { calls, assignments, attributes, modules, classes, environment, truncated } = machine;
   return {
@@ -29,7 +48,9 @@ export function followProgram(
     environment,
     truncated,
     imports: importsIn(root, lines),
-    taken: [...loaded.used],
+    taken: [...loaded.used, ...data.used],
+    wanted: [...data.wanted.values()],
+    ...(command ? { isLaunched: true } : {}),
   };
 }
 
@@ -38,8 +59,11 @@ function followModule(
   { uri, tree, lines, imports }: PyModule,
   loaded: LoadedModules,
   environment: PyArgument[],
+  data: DataFiles,
 ): Machine {
-  const machine = new Machine(lines, evaluate, execute, { imports, loaded, uri });
+  const file = pathOfUri(uri);
+  const context = { lines, imports, namespaces: new Map(), file, uri };
+  const machine = new Machine(context, evaluate, execute, { loaded, data });
   machine.environment.push(...environment);
   machine.execute(machine, tree);
   environment.push(

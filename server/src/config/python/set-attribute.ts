@@ -1,8 +1,7 @@
 import { attributesOf } from './functions';
 import { either, type Machine } from './machine';
-import type { Namespace } from './modules';
 import type { SyntaxNode } from './syntax-node';
-import type { PyValue } from './value';
+import type { Namespace, PyValue } from './value';
 
 /** `owner.attribute = value`, as it is written or by `setattr`. */
 export function setAttribute(

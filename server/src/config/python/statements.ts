@@ -1,13 +1,12 @@
 import { setVariable } from './builtins';
+import { configOfHydra } from './data-loaders';
 import { part } from './expressions';
 import { LIBRARY, submodule } from './imports';
 import { arithmetic } from './literals';
 import { type BlockEnd, either, lifted, type Machine, truth } from './machine';
-import { changeInModule } from './module-changes';
-import type { Namespace } from './modules';
 import { setAttribute } from './set-attribute';
 import { childIn, type SyntaxNode } from './syntax-node';
-import type { PyArgument, PyFunction, PyValue } from './value';
+import type { Namespace, PyArgument, PyDict, PyFunction, PyObject, PyValue } from './value';
 
 /** Follows a statement or a block. Names in the machine are bound as it binds them. */
 export function execute(machine: Machine, node: SyntaxNode | undefined): BlockEnd {
@@ -52,8 +51,7 @@ const STATEMENTS: Readonly<Record<string, Statement>> = {
   try_statement: attempt,
   with_statement: (machine, node) => {
     for (const item of childIn(node, 'clause')?.children ?? node.children[0]?.children ?? [])
-      machine.evaluate(machine, item);
-    bindAliases(machine, node.children[0]);
+      enter(machine, item);
     return machine.execute(machine, childIn(node, 'body'));
   },
   function_definition: defined,
@@ -67,6 +65,7 @@ const STATEMENTS: Readonly<Record<string, Statement>> = {
       .map((one) => machine.textOf(one));
     const name = childIn(definition, 'name');
     const bound = name && machine.lookup(machine.textOf(name));
+    if (bound?.kind === 'function') fillFromDecorator(machine, node, bound);
     if (bound?.kind === 'class' && decorators.some((text) => /\bdataclass\b/.test(text))) {
       const made = { ...bound, isDataclass: true };
       machine.bind(bound.name, made);
@@ -133,7 +132,16 @@ function assign(machine: Machine, target: SyntaxNode, value: PyValue): void {
 function assignAttribute(machine: Machine, target: SyntaxNode, value: PyValue): void {
   const owner = machine.evaluate(machine, childIn(target, 'object'));
   const name = childIn(target, 'attribute');
-  setAttribute(machine, owner, name ? machine.textOf(name) : '', value, target);
+  const attribute = name ? machine.textOf(name) : '';
+  if (owner.kind === 'dict' && owner.attributes && name)
+    setEntry(machine, owner, {
+      key: attribute,
+      keyRange: machine.rangeOf(name),
+      value,
+      used: value.range,
+      text: machine.shown(target),
+    });
+  else setAttribute(machine, owner, attribute, value, target);
 }
 
 /** `config["key"] = value`, also of an environment's variable. */
@@ -144,12 +152,12 @@ function assignItem(machine: Machine, target: SyntaxNode, value: PyValue): void 
   const key = machine.evaluate(machine, index);
   if (owner.kind === 'name' && owner.name === 'os.environ' && key.kind === 'scalar')
     setVariable(machine, key, value, target);
-  if (container.type === 'attribute') changeInModule(machine, container);
-  if (container.type === 'identifier' && owner.kind === 'list' && owner.range.uri !== undefined)
+  if (owner.kind === 'list') machine.change(owner, machine.unknown(target));
+  if (owner.kind === 'either' && container.type === 'identifier')
     machine.bind(machine.textOf(container), machine.unknown(target));
-  if (container.type !== 'identifier' || owner.kind !== 'dict') return;
+  if (owner.kind !== 'dict') return;
   if (key.kind !== 'scalar') {
-    machine.bind(machine.textOf(container), { ...owner, open: true });
+    machine.change(owner, { ...owner, open: true });
     return;
   }
   const entry: PyArgument = {
@@ -159,8 +167,12 @@ function assignItem(machine: Machine, target: SyntaxNode, value: PyValue): void 
     used: value.range,
     text: machine.shown(target),
   };
+  setEntry(machine, owner, entry);
+}
+
+function setEntry(machine: Machine, owner: PyDict, entry: PyArgument): void {
   const others = owner.entries.filter((other) => other.key !== entry.key);
-  machine.bind(machine.textOf(container), { ...owner, entries: [...others, entry] });
+  machine.change(owner, { ...owner, entries: [...others, entry] });
 }
 
 function augmented(machine: Machine, node: SyntaxNode): BlockEnd {
@@ -348,11 +360,28 @@ function attempt(machine: Machine, node: SyntaxNode): BlockEnd {
   return outcome;
 }
 
-function bindAliases(machine: Machine, clause: SyntaxNode | undefined): void {
-  for (const item of clause?.children ?? []) {
-    const value = childIn(item, 'value');
-    const alias = value?.type === 'as_pattern' ? childIn(value, 'alias')?.children[0] : undefined;
-    if (alias) assign(machine, alias, machine.unknown(alias));
+/** `with value as name`: of what a context gives only a file is known. */
+function enter(machine: Machine, item: SyntaxNode): void {
+  const value = childIn(item, 'value') ?? item;
+  const alias = value.type === 'as_pattern' ? childIn(value, 'alias')?.children[0] : undefined;
+  if (!alias) {
+    machine.evaluate(machine, value);
+    return;
+  }
+  const given = machine.evaluate(machine, value.children[0]);
+  const file = given.kind === 'unknown' ? given.file : undefined;
+  assign(machine, alias, file === undefined ? machine.unknown(alias) : given);
+}
+
+/** `@hydra.main(...)` passes a config to the function. */
+function fillFromDecorator(machine: Machine, node: SyntaxNode, bound: PyFunction): void {
+  for (const decorator of node.children) {
+    const [call] = decorator.type === 'decorator' ? decorator.children : [];
+    const callee = call?.type === 'call' ? childIn(call, 'function') : undefined;
+    if (!callee || !/(?:^|\.)main$/.test(machine.textOf(callee))) continue;
+    const made = machine.evaluate(machine, call);
+    const config = made.kind === 'object' ? configOfHydra(machine, made as PyObject) : undefined;
+    if (config) machine.bind(bound.name, { ...bound, filled: [config] });
   }
 }
 
@@ -362,7 +391,7 @@ function defined(machine: Machine, node: SyntaxNode): BlockEnd {
   const name = machine.textOf(place);
   const range = machine.rangeOf(place);
   if (node.type === 'function_definition') {
-    machine.bind(name, { kind: 'function', node, name, scope: machine.scope, range });
+    machine.bind(name, { kind: 'function', node, name, scope: machine.scope, home: machine.context, range });
     return 'next';
   }
   const bases = (childIn(node, 'superclasses')?.children ?? [])
@@ -394,6 +423,7 @@ function methodsIn(machine: Machine, node: SyntaxNode): Map<string, PyFunction> 
       node: child,
       name,
       scope: machine.scope,
+      home: machine.context,
       range: machine.rangeOf(place),
     });
   }

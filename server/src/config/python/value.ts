@@ -1,6 +1,34 @@
 import type { Range } from '../../text/place';
+import type { Lines } from '../lines';
 import type { PyImport } from './imports';
 import type { SyntaxNode } from './syntax-node';
+
+/** A module of the workspace that a text imports. */
+export interface PyModule {
+  readonly uri: string;
+  readonly tree: SyntaxNode;
+  readonly lines: Lines;
+  /** What it imports itself, by the name that it is written with. */
+  readonly imports: ReadonlyMap<string, PyModule>;
+}
+
+/** The values that a module binds at its top level. */
+export interface Namespace {
+  readonly uri: string;
+  readonly values: Map<string, PyValue>;
+}
+
+/** The module that a statement stands in: its text, and what it reaches of the workspace by name. */
+export interface ModuleContext {
+  readonly lines: Lines;
+  readonly imports: ReadonlyMap<string, PyModule>;
+  /** Modules that were imported, by their names here. */
+  readonly namespaces: Map<string, Namespace>;
+  /** Path of the text, as `__file__` gives it; unset: nobody knows. */
+  readonly file?: string;
+  /** Address of an imported module; unset: it is the one that is run. */
+  readonly uri?: string;
+}
 
 /** What an expression of a Python text is known to be. Nothing is run: what is not known from the text is unknown. */
 export type PyValue =
@@ -33,6 +61,8 @@ export interface PyDict extends Valued {
   readonly entries: readonly PyArgument[];
   /** Something was put into it that is not known. */
   readonly open?: true;
+  /** Its entries are attributes, too, as OmegaConf and namespaces have them. */
+  readonly attributes?: true;
 }
 /** Something that is imported, by its full name: `torch.bfloat16`. */
 export interface PyName extends Valued {
@@ -50,6 +80,10 @@ export interface PyFunction extends Valued {
   readonly node: SyntaxNode;
   readonly name: string;
   readonly scope: PyScope;
+  /** The module in which it is written. */
+  readonly home: ModuleContext;
+  /** What a decorator passes where a call passes nothing. */
+  readonly filled?: readonly PyValue[];
 }
 export interface PyClass extends Valued {
   readonly kind: 'class';
@@ -67,6 +101,8 @@ export interface PyUnknown extends Valued {
   readonly given?: 'launch';
   /** The object that it is a part of. */
   readonly of?: number;
+  /** The file whose content it is, open or read, by the path that names it. */
+  readonly file?: string;
 }
 /** One of several, as a condition decides that the text does not settle. */
 export interface PyEither extends Valued {
@@ -136,6 +172,16 @@ export interface PyAssignment {
   readonly after: number;
 }
 
+/** A file of data that a program loads, by what it names it with. */
+export interface DataRequest {
+  /** As the program names it: a path, relative or not. */
+  readonly path: string;
+  /** Hydra's: a config of a folder beside the script, together with what its `defaults:` name. */
+  readonly composed?: true;
+  /** The call that loads it. */
+  readonly range: Range;
+}
+
 /** A Python module or notebook, as far as it states what it does. */
 export interface PyProgram {
   readonly calls: readonly PyCall[];
@@ -152,6 +198,10 @@ export interface PyProgram {
   readonly truncated: boolean;
   /** Every import of the text, followed or not. */
   readonly imports: readonly PyImport[];
-  /** Addresses of the modules of the workspace that values were taken from. */
+  /** Addresses of the modules and the files of data of the workspace that values were taken from. */
   readonly taken: readonly string[];
+  /** The command that starts it is known. */
+  readonly isLaunched?: true;
+  /** Files of data that it loads, at hand or not. */
+  readonly wanted: readonly DataRequest[];
 }

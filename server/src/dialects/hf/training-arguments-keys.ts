@@ -126,7 +126,12 @@ const heavy = releasedBlock('', DOCS, RELEASED, [
   [
     'gradient_checkpointing',
     'Activation checkpointing: keep the input of each layer only, and compute the rest again in backward.',
-    { default: false, sets: 'activations.checkpointing', spellings: { full: true, none: false } },
+    {
+      default: false,
+      sets: 'activations.checkpointing',
+      // Scripts around Unsloth pass its word on to its own functions.
+      spellings: { full: [true, 'unsloth'], none: false },
+    },
   ],
   [
     'gradient_checkpointing_kwargs',

@@ -34,6 +34,8 @@ export function scriptPolicy(tool: string, blocks = false, severity: Severity = 
       };
     },
     wrongType: (spec: KeySpec) => (spec.fields ? 'warning' : undefined),
+    // A word of Unsloth's, which scripts of a project's own hand to it; the Trainer itself never gets it.
+    accepts: (node) => node.kind === 'scalar' && node.value === 'unsloth',
   };
 }
 

@@ -13,6 +13,8 @@ export interface Launch {
   readonly programNodes: readonly ConfigNode[];
   /** Python file or module that is launched. */
   readonly script?: string;
+  /** Where it is named. */
+  readonly scriptNode?: ConfigNode;
   /** Words of `srun` and its like, before the launcher. */
   readonly submitter: readonly string[];
   /** Their flags. */
@@ -58,6 +60,7 @@ export function launchesOf(root: ConfigNode | null): Launch[] {
       program: [first.split('/').at(-1) ?? first, ...rest],
       programNodes,
       script: textOf(nodeAt(command, ['script'])),
+      scriptNode: nodeAt(command, ['script']),
       submitter: list('submitter').map((node) => textOf(node) ?? ''),
       wrapper,
       launcher,

@@ -1,5 +1,9 @@
+import { inFile } from '../../config/deep-merge';
+import type { MapNode } from '../../config/node';
+import { COMMAND_WORDS } from '../../config/python/command-line';
 import { textOf } from '../../config/scalar';
 import { Section } from '../section';
+import type { Launch } from './launch';
 import { launcherOf } from './launcher';
 import type { Program } from './program';
 
@@ -8,9 +12,19 @@ const FLAGS = ['config', 'config_file', 'recipe', 'cfg', 'config_path'];
 /** Launchers whose own words are no recipes. */
 const STARTS_SCRIPTS = new Set(['torchrun', 'accelerate', 'deepspeed', 'python', 'composer']);
 
+const ZERO = { line: 0, character: 0 };
+const NOTHING: MapNode = { kind: 'map', entries: [], range: { start: ZERO, end: ZERO } };
+
+/** The file of Python that a launch starts: `train.py`, and that of `-m pkg.train`. */
+function scriptFile({ script = '', launcher }: Launch): string | undefined {
+  if (/\.py$/.test(script)) return script;
+  const isModule = launcher.entries.some(({ key }) => key === 'm' || key === 'module');
+  return isModule && /^[\w.]+$/.test(script) ? `${script.replaceAll('.', '/')}.py` : undefined;
+}
+
 /**
- * A script that nobody knows, started with a file that may be a recipe: what it trains is what the recipe states. It counts only where
- * the file is one.
+ * A script that nobody knows: what it trains is what its code states with the flags that it is given, or what a recipe states that it
+ * is started with. It counts only where one of the files does.
  */
 export const recipeProgram: Program = {
   name: 'a script with a recipe',
@@ -22,7 +36,8 @@ export const recipeProgram: Program = {
     const flagged = launch.arguments.entries.some(
       ({ key, value }) => FLAGS.includes(key) && RECIPE.test(textOf(value) ?? ''),
     );
-    return flagged || launch.words.some(({ text }) => RECIPE.test(text)) ? 0.2 : 0;
+    if (flagged || launch.words.some(({ text }) => RECIPE.test(text))) return 0.2;
+    return scriptFile(launch) === undefined ? 0 : 0.1;
   },
   read(launch, draft) {
     const section = new Section(launch.arguments, draft, `${launch.path}.arguments`);
@@ -39,5 +54,21 @@ export const recipeProgram: Program = {
     );
     for (const { path, node, key } of [...flagged, ...words])
       draft.links.push({ path, range: node.range, key, role: 'include', optional: true });
+    const path = scriptFile(launch);
+    const node = launch.scriptNode;
+    if (path === undefined || !node) return;
+    const others = { kind: 'list', items: launch.words, range: launch.range } as const;
+    const command = {
+      ...launch.arguments,
+      entries: [...launch.arguments.entries, { key: COMMAND_WORDS, keyRange: launch.range, value: others }],
+    };
+    draft.links.push({
+      path,
+      range: node.range,
+      key: `${launch.path}.script`,
+      role: 'include',
+      optional: true,
+      overrides: { tree: NOTHING, choices: inFile(command, draft.uri), facts: [] },
+    });
   },
 };

@@ -19,6 +19,10 @@ function wordsOf(script: string): string[] {
   return (name.split('.').at(-1) ?? name).toLowerCase().split(/[_-]+/);
 }
 
+/** Whether a script is called after training. */
+export const namesTraining = ({ script = '' }: Launch): boolean =>
+  wordsOf(script).some((word) => TRAINS.test(word));
+
 /**
  * Scripts that take the flags of training and train nothing: evaluation, generation, conversion of checkpoints, preparation of data.
  * They are distinguished by what they are called and by the flags that switch training off.

@@ -303,14 +303,12 @@ function noteDoubts({ program, draft }: Calls, { subclass, calleeRange, conditio
       'train',
       say('A condition decides whether this run is started.'),
     );
-  const flags = program.calls.find(
-    ({ callee, of }) => of !== undefined && /^parse(_known)?_args$/.test(callee),
-  );
+  const flags = program.isLaunched ? undefined : program.calls.find(takesCommandLine);
   if (flags) {
     draft.leave(
       'words',
       { range: flags.calleeRange },
-      'parse_args',
+      flags.callee,
       say('The command line may say otherwise: its defaults are taken.'),
     );
     const milder = draft.problems.map((problem) =>
@@ -320,6 +318,12 @@ function noteDoubts({ program, draft }: Calls, { subclass, calleeRange, conditio
   }
   if (program.truncated)
     draft.leave('words', { range: calleeRange }, '...', say('The file does more than can be followed.'));
+}
+
+/** Whether a call takes what the command line gives: parsers of arguments, and what makes flags of a function's parameters. */
+function takesCommandLine({ callee, of }: PyCall): boolean {
+  if (of !== undefined) return /^parse(_known)?_args$/.test(callee);
+  return /(^|\.)(Fire|tyro\.cli|typer\.run|OmegaConf\.from_cli)$|^(hydra\.)?main$/.test(callee);
 }
 
 /** Several trainers in a file: the first counts, and each other one states it. */

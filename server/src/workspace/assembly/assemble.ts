@@ -1,8 +1,7 @@
 import { withChanges } from '../../memo/on-demand';
 import type { Location } from '../../text/place';
-import { canonicalUri, fileName, relativePath } from '../../text/uri';
+import { fileName, relativePath } from '../../text/uri';
 import type { Analysis, RunOption } from '../analysis';
-import type { ConfigReading } from '../config-reading';
 import type { FullReading, TrackedFiles } from '../file-cache';
 import { type FollowedLinks, followLinks } from '../links';
 import { findRuns, type RunFiles, type RunsOfFile } from '../runs';
@@ -36,17 +35,16 @@ function optionOf(root: string, { estimate }: Analysis, folders: readonly string
 
 /**
  * Joins all that is known about one config into its analysis. A file that several runs use is looked at in each of them:
- * the one that the user chose is shown, else the worst. `start` is the config that a file is merged into, where it shows no
- * family by itself.
+ * the one that the user chose is shown, else the worst. `within` are the runs of a file that shows no family by itself.
  */
 export async function assemble(
   config: FullReading,
   files: TrackedFiles,
   options: AssemblyOptions,
-  start?: ConfigReading,
+  within?: RunsOfFile,
 ): Promise<Analysis> {
   const followed = await followLinks(config, files);
-  const { runs, uses } = start ? partOf(config, start) : await findRuns(config, files);
+  const { runs, uses } = within ?? (await findRuns(config, files));
   const usedBy = uses.map((use): Location => ({ uri: use.config.uri, range: use.link.range }));
   const all: { root: string; analysis: Analysis }[] = [];
   for (const run of runs) {
@@ -62,14 +60,6 @@ export async function assemble(
     run: shown.root,
     usedBy,
   });
-}
-
-/** The run of a config that starts from a file. */
-function partOf({ uri }: ConfigReading, start: ConfigReading): RunsOfFile {
-  const bases = start.reading.links.filter(({ role }) => role === 'include');
-  const link = bases.find(({ path }) => canonicalUri(uri).endsWith(`/${path}`)) ?? bases[0];
-  const uses = link ? [{ config: start, link }] : [];
-  return { runs: [{ root: start, above: uses }], uses };
 }
 
 /** The analysis of a config as part of one run, phase by phase. */

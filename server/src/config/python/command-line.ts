@@ -1,0 +1,137 @@
+import { entryOf } from '../lookup';
+import type { ConfigNode, MapNode } from '../node';
+import { attributesOf } from './functions';
+import type { Machine } from './machine';
+import type { PyArgument, PyCall, PyValue } from './value';
+
+/** Key of the words of a command that belong to no flag. */
+export const COMMAND_WORDS = '*';
+
+const argumentOf = (call: PyCall, key: string) => call.named.find((argument) => argument.key === key);
+const textOf = (value: PyValue | undefined): string | undefined =>
+  value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
+
+/** Names of an argument of `argparse`, as they are written. */
+const namesOf = (call: PyCall): string[] => call.positional.flatMap((value) => textOf(value) ?? []);
+/** The name of a flag as commands have it. */
+const keyOf = (name: string): string => name.replace(/^-+/, '').replaceAll('-', '_');
+
+/** The name that an argument of `argparse` goes by. */
+function destinationOf(call: PyCall): string | undefined {
+  const dest = textOf(argumentOf(call, 'dest')?.value);
+  if (dest !== undefined) return dest;
+  const names = namesOf(call);
+  const first = names.find((name) => name.startsWith('--')) ?? names[0];
+  return first === undefined ? undefined : keyOf(first);
+}
+
+/**
+ * `parser.parse_args()`: what the command gives, else what `add_argument` and `set_defaults` give as defaults; what has none
+ * comes with the launch. https://docs.python.org/3/library/argparse.html
+ */
+export function fillArguments(machine: Machine, parser: number, made: number): void {
+  const attributes = attributesOf(machine, made);
+  const groups = new Set([parser]);
+  const added: PyCall[] = [];
+  for (const call of machine.calls) {
+    if (call.of === undefined || !groups.has(call.of.id)) continue;
+    if (/^add_(argument_group|mutually_exclusive_group)$/.test(call.callee)) groups.add(call.id);
+    if (call.callee === 'add_argument') added.push(call);
+  }
+  for (const call of added) {
+    const name = destinationOf(call);
+    if (name !== undefined) attributes.set(name, defaultValue(call));
+  }
+  // What they are set to later counts, wherever the arguments are added.
+  for (const call of machine.calls) {
+    if (call.callee !== 'set_defaults' || call.of === undefined || !groups.has(call.of.id)) continue;
+    for (const { key, value } of call.named) attributes.set(key, value);
+    const unknown: PyValue = { kind: 'unknown', range: call.range };
+    if (call.open) for (const name of attributes.keys()) attributes.set(name, unknown);
+  }
+  const { command } = machine;
+  if (command) for (const [name, value] of commandValues(command, added)) attributes.set(name, value);
+}
+
+/** What a command gives, by the arguments that take it. */
+function commandValues(command: MapNode, added: readonly PyCall[]): [name: string, value: PyValue][] {
+  const given = entryOf(command, COMMAND_WORDS)?.value;
+  const words = given?.kind === 'list' ? [...given.items] : [];
+  return added.flatMap((call): [string, PyValue][] => {
+    const name = destinationOf(call);
+    if (name === undefined) return [];
+    const names = namesOf(call);
+    const isFlag = names.some((one) => one.startsWith('-'));
+    const many = argumentOf(call, 'nargs') !== undefined;
+    // Words of a command stand for positional arguments in their order.
+    const node = isFlag
+      ? names.flatMap((one) => entryOf(command, keyOf(one))?.value ?? []).at(-1)
+      : many
+        ? undefined
+        : words.shift();
+    return node ? [[name, takenBy(call, node, many)]] : [];
+  });
+}
+
+/** A word as the argument takes it: `type=int`, `action="store_true"`, `nargs="+"`. */
+function takenBy(call: PyCall, node: ConfigNode, many: boolean): PyValue {
+  const { range } = node;
+  const unknown: PyValue = { kind: 'unknown', range, given: 'launch' };
+  const action = textOf(argumentOf(call, 'action')?.value);
+  if (action === 'store_true' || action === 'store_false')
+    return { kind: 'scalar', value: action === 'store_true', range };
+  if (node.kind === 'list')
+    return many
+      ? { kind: 'list', items: node.items.map((item) => takenBy(call, item, false)), range }
+      : unknown;
+  if (node.kind !== 'scalar' || node.open || node.guessed || (action !== undefined && action !== 'store'))
+    return unknown;
+  const value = converted(argumentOf(call, 'type')?.value, node.text);
+  const taken: PyValue = value === undefined ? unknown : { kind: 'scalar', value, range };
+  return many ? { kind: 'list', items: [taken], range } : taken;
+}
+
+/** Text by its type; undefined where a function of the project's own makes something of it. */
+function converted(type: PyValue | undefined, text: string): string | number | undefined {
+  if (!type) return text;
+  if (type.kind !== 'name') return undefined;
+  if (/^(?:str|(?:pathlib\.)?Path)$/.test(type.name)) return text;
+  const number = text.trim() === '' ? Number.NaN : Number(text.replaceAll('_', ''));
+  if (type.name === 'float') return Number.isFinite(number) ? number : undefined;
+  return type.name === 'int' && Number.isInteger(number) ? number : undefined;
+}
+
+function defaultValue(call: PyCall): PyValue {
+  const byDefault = argumentOf(call, 'default');
+  if (byDefault) return byDefault.value;
+  const action = argumentOf(call, 'action')?.value;
+  const word = action?.kind === 'scalar' ? action.value : undefined;
+  if (word === 'store_true' || word === 'store_false')
+    return { kind: 'scalar', value: word === 'store_false', range: call.range, computed: true };
+  const required = argumentOf(call, 'required')?.value;
+  const positional = call.positional[0];
+  const named = positional?.kind === 'scalar' && String(positional.value).startsWith('-');
+  if (named && !(required?.kind === 'scalar' && required.value === true))
+    return { kind: 'scalar', value: null, range: call.range, computed: true };
+  return { kind: 'unknown', range: call.range, given: 'launch' };
+}
+
+/** `fire.Fire(train)`: flags of the command are arguments of the function. What they are given as is read as Python. */
+export function flagsAsArguments({ command }: Machine): PyArgument[] {
+  return (command?.entries ?? []).flatMap(({ key, keyRange, value: node }): PyArgument[] => {
+    if (key === COMMAND_WORDS) return [];
+    const known = node.kind === 'scalar' && !node.open && !node.guessed;
+    const value: PyValue = known
+      ? { kind: 'scalar', value: literal(node.value), range: node.range }
+      : { kind: 'unknown', range: node.range, given: 'launch' };
+    return [{ key, keyRange, value, used: node.range, text: key }];
+  });
+}
+
+/** Numbers and `True` are what they are in Python, anything else is text. */
+function literal(value: string | number | boolean | null): string | number | boolean | null {
+  if (typeof value !== 'string') return value;
+  if (/^(?:True|False)$/.test(value)) return value === 'True';
+  const number = value.trim() === '' ? Number.NaN : Number(value);
+  return Number.isFinite(number) ? number : value;
+}

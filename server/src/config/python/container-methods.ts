@@ -1,0 +1,87 @@
+import type { Machine } from './machine';
+import type { SyntaxNode } from './syntax-node';
+import type { Passed, PyArgument, PyDict, PyList, PyValue } from './value';
+
+/** A method of a dictionary: what it answers, and what it changes in place. */
+export function ofDictionary(
+  machine: Machine,
+  owner: PyDict,
+  name: string,
+  { positional, named, open }: Passed,
+  node: SyntaxNode,
+): PyValue {
+  const [key, byDefault] = positional;
+  const range = machine.rangeOf(node);
+  const listed = (items: readonly PyValue[]): PyValue =>
+    owner.open ? machine.unknown(node) : { kind: 'list', items, range };
+  const keyOf = (entry: PyArgument): PyValue => ({ kind: 'scalar', value: entry.key, range: entry.keyRange });
+  const found =
+    key?.kind === 'scalar' ? owner.entries.find((entry) => entry.key === String(key.value)) : undefined;
+  const answer =
+    key?.kind !== 'scalar' || owner.open
+      ? machine.unknown(node)
+      : (found?.value ?? byDefault ?? machine.scalar(null, node));
+  switch (name) {
+    case 'get':
+      return answer;
+    case 'keys':
+      return listed(owner.entries.map(keyOf));
+    case 'values':
+      return listed(owner.entries.map(({ value }) => value));
+    case 'items':
+      return listed(
+        owner.entries.map((entry) => ({ kind: 'list', items: [keyOf(entry), entry.value], range })),
+      );
+    case 'copy':
+      return { ...owner };
+    case 'pop':
+      machine.change(owner, {
+        ...owner,
+        entries: owner.entries.filter((entry) => entry !== found),
+        ...(key?.kind === 'scalar' ? {} : { open: true }),
+      });
+      return answer;
+    case 'setdefault':
+      if (key?.kind === 'scalar' && found) return answer;
+      machine.change(owner, { ...owner, open: true });
+      return machine.unknown(node);
+    case 'update': {
+      const unknown = open !== undefined || (key !== undefined && key.kind !== 'dict');
+      const more = [...(key?.kind === 'dict' ? key.entries : []), ...named];
+      const over = new Map([...owner.entries, ...more].map((entry) => [entry.key, entry]));
+      const isOpen = unknown || owner.open || (key?.kind === 'dict' && key.open);
+      machine.change(owner, { ...owner, entries: [...over.values()], ...(isOpen ? { open: true } : {}) });
+      return machine.scalar(null, node);
+    }
+    case 'clear':
+    case 'popitem':
+      machine.change(owner, { ...owner, open: true });
+      return machine.unknown(node);
+    default:
+      return machine.unknown(node);
+  }
+}
+
+/** Methods that change a list. */
+const CHANGES = /^(?:append|clear|extend|insert|pop|remove|reverse|sort)$/;
+
+/** A method of a list. What is added once, and certainly, is known. */
+export function ofList(
+  machine: Machine,
+  owner: PyList,
+  name: string,
+  { positional: [given] }: Passed,
+  node: SyntaxNode,
+): PyValue {
+  if (!CHANGES.test(name)) return machine.unknown(node);
+  const once = machine.loops === 0;
+  const more =
+    name === 'append' && given
+      ? [given]
+      : name === 'extend' && given?.kind === 'list'
+        ? given.items
+        : undefined;
+  if (once && more) machine.change(owner, { ...owner, items: [...owner.items, ...more] });
+  else machine.change(owner, machine.unknown(node));
+  return machine.unknown(node);
+}
