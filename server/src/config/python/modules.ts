@@ -106,7 +106,7 @@ export class LoadedModules {
 /** A value as another module may take it: what calls made lies in the module alone. Undefined where only its name is known. */
 function exported(value: PyValue, lent: PyScope, home: ModuleContext): PyValue | undefined {
   if (value.kind === 'function') return ownFunction(value, lent, home);
-  if (value.kind === 'class') return ownClass(value, lent, home);
+  if (value.kind === 'class') return isKnown(value) ? ownClass(value, lent, home) : undefined;
   return value.kind === 'name' && !LIBRARY.test(value.name) ? undefined : plain(value);
 }
 
@@ -114,15 +114,26 @@ function exported(value: PyValue, lent: PyScope, home: ModuleContext): PyValue |
 const ownFunction = (value: PyFunction, scope: PyScope, home: ModuleContext): PyFunction =>
   value.home === home && value.filled === undefined ? { ...value, scope } : value;
 
+/** Bases that give a class nothing that could change its constants. */
+const PLAIN_BASE =
+  /^(?:object|(?:pydantic\.)?BaseModel|(?:abc\.)?ABC|(?:typing\.)?(?:NamedTuple|Generic|Protocol))$/;
+
+/** Whether everything that a class inherits from is known by its name. */
+const isKnown = ({ bases }: PyClass, depth = 0): boolean =>
+  depth > DEEPEST ||
+  bases.every((base) =>
+    base.kind === 'class'
+      ? isKnown(base, depth + 1)
+      : base.kind === 'name' && (PLAIN_BASE.test(base.name) || LIBRARY.test(base.name)),
+  );
+
 /** A class with its methods, and its bases as far as they are classes or libraries'. */
 function ownClass(value: PyClass, scope: PyScope, home: ModuleContext, depth = 0): PyClass {
   // One that it imports is that of the other module.
   if (depth > DEEPEST || value.range.uri !== home.uri) return value;
   return {
     ...value,
-    bases: value.bases.map((base) =>
-      base.kind === 'class' ? ownClass(base, scope, home, depth + 1) : plain(base),
-    ),
+    bases: value.bases.map((base) => (base.kind === 'class' ? ownClass(base, scope, home, depth + 1) : base)),
     fields: new Map([...value.fields].map(([name, field]) => [name, plain(field)])),
     methods: new Map([...value.methods].map(([name, method]) => [name, ownFunction(method, scope, home)])),
   };
