@@ -35,6 +35,27 @@ describe('Python over the protocol', function () {
     assert.equal(await server.hover(uri, 0, 8), undefined);
   });
 
+  it('settings of a script in a format of its own are explained in their file, and what they change is judged', async () => {
+    const settings = 'model: meta-llama/Llama-2-7b-hf\ntrain:\n  batch: 8\n';
+    const script = SCRIPT(8)
+      .replace('BATCH = 8', 'import yaml\nCFG = yaml.safe_load(open("settings.yaml"))')
+      .replace('size=BATCH', 'size=CFG["train"]["batch"]');
+    // Whichever of the two is opened first.
+    const file = await server.open('settings.yaml', settings, 'yaml');
+    const uri = await server.open('train.py', script, 'python');
+    await server.published(uri, ({ diagnostics }) => diagnostics.some(({ code }) => code === 'does-not-fit'));
+    await server.settled();
+    assert.match(
+      (await server.hover(file, 2, 9)) ?? '',
+      /`train\.py` takes it as `SFTConfig\.per_device_train_batch_size`/,
+    );
+    assert.deepEqual(server.codes(file), ['does-not-fit']);
+    assert.equal(await server.hover(file, 0, 2), undefined);
+    await server.change(file, settings.replace('8', '1'));
+    await server.settled();
+    assert.match((await server.hover(file, 2, 9)) ?? '', /`train\.batch`\*\* 1 — /);
+  });
+
   it('a text that is broken while it is typed breaks nothing', async () => {
     const uri = await server.open('train.py', SCRIPT(8), 'python');
     await server.published(uri);

@@ -1,6 +1,6 @@
 import { placed } from '../config/deep-merge';
 import { baseConfigs, mayHaveBase, searchPathOf } from '../config/defaults-list';
-import { mapAt } from '../config/lookup';
+import { eachEntry, mapAt } from '../config/lookup';
 import type { ConfigDocument, MapNode } from '../config/node';
 import { parseConfig, prepareFormat } from '../config/parse';
 import type { Dialect, KeySpec, Reading } from '../dialects/dialect';
@@ -12,6 +12,7 @@ import type { Requirement } from '../environment/requirement';
 import { withChanges } from '../memo/on-demand';
 import { readDirective } from '../run/directive';
 import { canonicalUri, fileName } from '../text/uri';
+import { say } from '../wording/say';
 import { Asked, listKey } from './asked';
 import { type ComposedFiles, type Composition, compose, familyOf } from './composition';
 import type { ConfigReading } from './config-reading';
@@ -98,7 +99,11 @@ export function readPart(uri: string, text: string, start: FullReading): FullRea
   const document = parseConfig(uri, text);
   if (!part || !start.whole || document.root?.kind !== 'map') return undefined;
   // What a program loads means what its code makes of it, which the program states.
-  if (start.document.format === 'python') return { ...partly(start, uri, text, document), reading: NOTHING };
+  if (start.document.format === 'python') {
+    const keys = rowsOfSettings(document, start);
+    const dialect: Dialect = { ...start.dialect, keys, read: () => NOTHING };
+    return { ...partly({ ...start, dialect }, uri, text, document), reading: NOTHING };
+  }
   const { block } = start.whole;
   const full = placed(document.root, part.package);
   const root = block.length === 0 ? full : mapAt(full, block);
@@ -112,6 +117,28 @@ export function readPart(uri: string, text: string, start: FullReading): FullRea
     whole,
     reading: withChanges(withBases(document, reading), { keys: [{ below: [], rows: inside }] }),
   };
+}
+
+/** A row for each key of a file of settings that a program takes a value from. */
+function rowsOfSettings({ root, uri }: ConfigDocument, program: FullReading): KeySpec[] {
+  const own = canonicalUri(uri);
+  const taken = program.reading.facts.flatMap(({ field, origin: { location, key } }) =>
+    location && canonicalUri(location.uri) === own ? [{ field, key, ...location.range.start }] : [],
+  );
+  const rows: KeySpec[] = [];
+  eachEntry(root, ({ value }, path) => {
+    const { line, character } = value.range.start;
+    const found = taken.filter((one) => one.line === line && one.character === character);
+    const [first] = found;
+    if (!first || value.kind === 'map') return;
+    rows.push({
+      path: path.join('.'),
+      type: value.kind === 'list' ? 'array' : 'any',
+      doc: say('`{0}` takes it as `{1}`.', fileName(program.uri), first.key ?? first.field),
+      fields: [...new Set(found.map(({ field }) => field))],
+    });
+  });
+  return rows;
 }
 
 const NOTHING: Reading = { facts: [], links: [], problems: [], autos: [] };

@@ -198,8 +198,7 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
       const { tree, choices } = link.overrides ?? {};
       const found = apartFrom(config, uri) ? undefined : await files.read(uri, family, choices);
       const next = found && tree ? overlaid(found, { uri: config.uri, tree }) : found;
-      // A script that starts no training by itself states nothing.
-      if (next && !(next.document.format === 'python' && next.reading.joinsOnly)) {
+      if (next && !isAside(next)) {
         linked.push(next);
         if (trail.length < DEEPEST) {
           const taken = config.whole?.parts.some(({ uri: known }) => known === uri) ?? false;
@@ -210,6 +209,15 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
   };
   await follow(start, [canonicalUri(start.uri)]);
   return { links, linked, problems };
+}
+
+/** A script that starts no training by itself, or whose model is not seen: it makes no run of the command that starts it. */
+function isAside({ document, reading }: ConfigReading): boolean {
+  if (document.format !== 'python') return false;
+  return (
+    reading.joinsOnly === true ||
+    !reading.facts.some(({ field }) => /^model\.(?:id|path|config)$/.test(field))
+  );
 }
 
 /** A part that lies beside the block that is read: launchers keep several tools' configs in one. */
