@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import {
   type CodeAction,
   commands,
+  env,
   Range,
   Selection,
   TabInputCustom,
@@ -80,6 +81,13 @@ describe('an out-of-memory message in VS Code', () => {
     const pasted = await workspace.openTextDocument({ language: 'plaintext', content: `> ${MESSAGE}\n` });
     const editor = await window.showTextDocument(pasted);
     editor.selection = new Selection(0, 0, 0, pasted.lineAt(0).text.length);
+    await isPreviewed(commands.executeCommand('oomlint.explainOutOfMemory'));
+    await commands.executeCommand('workbench.action.closeAllEditors');
+  });
+
+  it('is explained from the clipboard where nothing is open that holds one', async () => {
+    await commands.executeCommand('workbench.action.closeAllEditors');
+    await env.clipboard.writeText(`RuntimeError: ${MESSAGE}`);
     await isPreviewed(commands.executeCommand('oomlint.explainOutOfMemory'));
     await commands.executeCommand('workbench.action.closeAllEditors');
   });

@@ -47,19 +47,19 @@ function likelyOf({ likely, slowest, fastest = 1 }: Measured): number {
 
 /** Where the shares come from, for people. */
 function sourceOf({ published: by, runs = 0, card = '' }: Measured): string {
-  switch (by) {
-    case 'llm-foundry':
-      return say('{0} runs on {1} published with llm-foundry in 2024', runs, card);
-    case 'torchtitan':
-      return say('runs of torchtitan on {0}, and what matrix products reach alone', card);
-    case 'transformers':
-      return say('runs of BERT on V100 in the guide of transformers');
-    case 'tensorflow':
-      return say('{0} runs of encoders in TensorFlow on {1}', runs, card);
-    default:
-      return say('runs on other cards, as none are known on this one');
-  }
+  const words = Object.hasOwn(PUBLISHED_BY, by) ? PUBLISHED_BY[by as keyof typeof PUBLISHED_BY] : undefined;
+  return words?.(runs, card) ?? say('runs on other cards, as none are known on this one');
 }
+
+/** Words for whoever published runs, by the name that the data has. */
+const PUBLISHED_BY = {
+  'llm-foundry': (runs: number, card: string) =>
+    say('{0} runs on {1} published with llm-foundry in 2024', runs, card),
+  torchtitan: (_runs: number, card: string) =>
+    say('runs of torchtitan on {0}, and what matrix products reach alone', card),
+  transformers: () => say('runs of BERT on V100 in the guide of transformers'),
+  tensorflow: (runs: number, card: string) => say('{0} runs of encoders in TensorFlow on {1}', runs, card),
+} as const;
 
 /** Shares for a card and the attention kernel that the run asks for. `graph`: of a static graph of operators. */
 export function achievedShares(accelerator: Accelerator, kernel: string, graph = false): AchievedShares {

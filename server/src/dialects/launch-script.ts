@@ -13,6 +13,7 @@ import { readLaunchHardware } from './launch/launch-hardware';
 import { ENVIRONMENT_KEYS, LAUNCHER_KEYS, SBATCH_KEYS } from './launch/launch-keys';
 import { launcherOf } from './launch/launcher';
 import type { Program } from './launch/program';
+import { SCRIPT_SCORE } from './launch/recipe-program';
 import { readSlurmGpu } from './launch/slurm-gpus';
 import { namesTraining, trainsNothing } from './launch/trains-nothing';
 import { noteUnread, temperedProblems } from './launch/unread-words';
@@ -36,14 +37,22 @@ export const launchScript: Dialect = {
     [LAUNCHERS, ...FAMILIES.flatMap(({ launches }) => launches ?? [])].map(({ source }) => source).join('|'),
   ),
   detect(root: ConfigNode): number {
-    return trainings(launchesOf(root)).length > 0 ? 1 : 0;
+    const scores = trainings(launchesOf(root)).map(({ score }) => score);
+    if (scores.length === 0) return 0;
+    // That it starts a file of Python proves little: flags that the workspace teaches prove more.
+    return Math.max(...scores) > SCRIPT_SCORE ? 1 : SCRIPT_ALONE;
   },
   read,
 };
 
+/** How surely a script is one that is launched for what its code states, where no family claims the file. */
+const SCRIPT_ALONE = 0.55;
+
 interface Training {
   readonly launch: Launch;
   readonly program: Program;
+  /** How surely it is that program. */
+  readonly score: number;
 }
 
 /** Launches that start training, in the order of the script, each with the program that it starts most surely. */
@@ -58,7 +67,7 @@ function trainings(launches: readonly Launch[]): Training[] {
       best = program;
       score = own;
     }
-    return best ? [{ launch, program: best }] : [];
+    return best ? [{ launch, program: best, score }] : [];
   });
 }
 

@@ -135,8 +135,14 @@ describe("open-instruct's trainers on OLMo-core", () => {
   it('are not taken for the Trainer, whose flags they share', () => {
     for (const name of ['dpo', 'grpo', 'olmo_core_finetune']) {
       const text = `torchrun --nproc_per_node=8 open_instruct/${name}.py --model_name_or_path gpt2 --per_device_train_batch_size 16 --max_seq_length 16384\n`;
-      const { root } = parseConfig('file:///w/run.sh', text);
-      assert.equal(root && launchScript.detect(root, 'run.sh'), 0, name);
+      const document = parseConfig('file:///w/run.sh', text);
+      const reading = launchScript.read(document, { known: {} });
+      assert.equal(reading.joinsOnly, true, name);
+      assert.deepEqual(
+        reading.facts.filter(({ field }) => /^(?:batch|model)\./.test(field)),
+        [],
+        name,
+      );
     }
   });
 });

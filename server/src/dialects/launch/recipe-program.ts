@@ -12,6 +12,9 @@ const FLAGS = ['config', 'config_file', 'recipe', 'cfg', 'config_path'];
 /** Launchers whose own words are no recipes. */
 const STARTS_SCRIPTS = new Set(['torchrun', 'accelerate', 'deepspeed', 'python', 'composer']);
 
+/** A file of Python is all that is known of the launch. */
+export const SCRIPT_SCORE = 0.1;
+
 const ZERO = { line: 0, character: 0 };
 const NOTHING: MapNode = { kind: 'map', entries: [], range: { start: ZERO, end: ZERO } };
 
@@ -37,7 +40,7 @@ export const recipeProgram: Program = {
       ({ key, value }) => FLAGS.includes(key) && RECIPE.test(textOf(value) ?? ''),
     );
     if (flagged || launch.words.some(({ text }) => RECIPE.test(text))) return 0.2;
-    return scriptFile(launch) === undefined ? 0 : 0.1;
+    return scriptFile(launch) === undefined ? 0 : SCRIPT_SCORE;
   },
   read(launch, draft) {
     const section = new Section(launch.arguments, draft, `${launch.path}.arguments`);
