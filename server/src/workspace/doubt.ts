@@ -1,13 +1,21 @@
 import type { Resolution } from '../run/resolve';
 import { isDecisive, type Unread, unreadSentence } from '../run/unread';
 import type { Problem } from '../text/problem';
+import { fileName } from '../text/uri';
 import type { ConfigReading } from './config-reading';
 
 /** What of the files of a run was not understood, each once. */
 export function unreadOf(configs: readonly ConfigReading[]): Unread[] {
   const found = new Map<string, Unread>();
+  // Of a script that is followed with the flags that it is given, its own reading states what is not known.
+  const followed = new Set(
+    configs.flatMap(({ document, laidOver, uri }) =>
+      document.format === 'python' && laidOver ? [fileName(uri)] : [],
+    ),
+  );
   for (const { reading } of configs)
     for (const unread of reading.unread ?? []) {
+      if (unread.kind === 'script' && followed.has(unread.text)) continue;
       const { uri, range } = unread.location;
       const key = `${uri}:${range.start.line}:${range.start.character}:${unread.text}`;
       if (!found.has(key)) found.set(key, unread);

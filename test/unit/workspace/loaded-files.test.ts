@@ -246,13 +246,18 @@ main()
   it('is one run with it and with the settings that it names, seen from each of its files', async () => {
     const { analyze } = smallWorkspace(FILES);
     for (const path of ['run.sh', 'train.py', 'c.yaml']) {
-      const { resolved, estimate, links: _links } = await analyze(path);
+      const { resolved, estimate, unread = [] } = await analyze(path);
       assert.deepEqual(
         FIELDS.map((field) => resolved.values[field]),
         ['Qwen/Qwen2.5-7B', 16, 2048, 8, 'none', 'H100-SXM5-80GB'],
         path,
       );
       assert.ok(estimate, path);
+      assert.deepEqual(
+        unread.filter(({ kind }) => kind === 'script' || kind === 'words'),
+        [],
+        path,
+      );
       const uris = [resolved.origins['batch.micro'], resolved.origins['batch.sequence']].map(
         (origin) => origin?.location?.uri,
       );
