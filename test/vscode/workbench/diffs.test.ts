@@ -33,6 +33,15 @@ describe('what a change costs, in the workbench', function () {
 
   const lens = () => page.locator('.codelens-decoration a', { hasText: 'vs HEAD' });
 
+  /** The editor's Git looks at the folder in its own time, and opens nothing before. */
+  const openChanges = async () => {
+    const diff = page.locator('.monaco-diff-editor');
+    for (let left = 8; left > 0 && !(await diff.isVisible()); left--) {
+      await workbench.command('Git: Open Changes');
+      await diff.waitFor({ timeout: 3_000 }).catch(() => undefined);
+    }
+  };
+
   /** Types another micro batch over the one that stands there. */
   const changeBatch = async (from: number, to: number, editor = page.locator('.editor-instance')) => {
     await editor.locator('.view-line', { hasText: 'bf16' }).first().click();
@@ -77,7 +86,7 @@ describe('what a change costs, in the workbench', function () {
 
   it('stands in the diff, behind the line that changes it, and follows what is typed there', async () => {
     await page.keyboard.press('Control+s');
-    await workbench.command('Git: Open Changes');
+    await openChanges();
     const modified = page.locator('.monaco-diff-editor .editor.modified');
     await modified.locator('.view-line', { hasText: 'train_micro_batch' }).first().waitFor();
     await workbench.picture('diff-opened');
@@ -112,12 +121,7 @@ describe('what a change costs, in the workbench', function () {
     const text = await readFile(file, 'utf8');
     await writeFile(file, text.replace(/\s*"stage": 3,/, ''));
     await lens().first().waitFor();
-    // The editor's Git looks at the folder in its own time, and opens nothing before.
-    const diff = page.locator('.monaco-diff-editor');
-    for (let left = 5; left > 0 && !(await diff.isVisible()); left--) {
-      await workbench.command('Git: Open Changes');
-      await diff.waitFor({ timeout: 3_000 }).catch(() => undefined);
-    }
+    await openChanges();
     await untilBehind('original', /stage": 3,.*"\+/);
     await workbench.picture('diff-cost-removed');
   });
