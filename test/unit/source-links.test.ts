@@ -20,18 +20,7 @@ function moving(text: string): string[] {
   return [...text.matchAll(MOVING)].filter(([, name]) => name !== OWN).map(([link]) => link);
 }
 
-/**
- * Pages of models on Hugging Face that were read before anybody noted the commit: their links go to the branch, and say so. No other
- * may.
- */
-const UNPINNED = [
-  'PrimeIntellect/INTELLECT-3-Base',
-  'TechxGenus/c4ai-command-r-v01-AWQ',
-  'ai21labs/Jamba-v0.1',
-  'unsloth/ModernBERT-base',
-  'unsloth/c4ai-command-r-08-2024',
-  'zhoukz/qwen2-57b-a14b-4bit',
-];
+/** A page of a model on Hugging Face at something that is no commit. */
 const MOVING_MODEL =
   /huggingface\.co\/([\w.-]+\/[\w.-]+)\/(?:blob|resolve|raw|tree)\/(?![0-9a-f]{40}\b)[\w.-]+/g;
 
@@ -48,12 +37,12 @@ describe('links to sources', () => {
     );
   });
 
-  it('go to a commit of a model, but for the few whose commit was never noted', () => {
+  it('go to a commit of a model', () => {
     const all = ['server/src', 'server/data', 'server/vocabularies'].flatMap(files);
     const models = all.flatMap((file) =>
       [...readFileSync(file, 'utf8').matchAll(MOVING_MODEL)].map(([, name = '']) => name),
     );
-    assert.deepEqual(models.sort(), UNPINNED);
+    assert.deepEqual(models, []);
     assert.equal(
       [...`huggingface.co/a/b/blob/${'0'.repeat(40)}/config.json`.matchAll(MOVING_MODEL)].length,
       0,
