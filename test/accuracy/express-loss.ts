@@ -55,7 +55,7 @@ function frameworksOwn(row: MeasuredRow): Implementation {
 }
 
 /**
- * torchtitan left its loss uncompiled, whatever its `compile` said, from 18 December 2024 (its #755, for CUDA errors) to
+ * torchtitan left its loss uncompiled, whatever its `compile` was, from 18 December 2024 (its #755, for CUDA errors) to
  * 2 April 2025 (its #1033).
  */
 function lossCompiles(row: MeasuredRow): boolean {

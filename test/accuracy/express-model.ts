@@ -23,7 +23,7 @@ export function modelOf(row: MeasuredRow): Model {
   return build(configFrom(row, arch), name);
 }
 
-/** What a row leaves open says nothing. */
+/** What a row leaves open states nothing. */
 function dropUnknown(arch: RowArchitecture): RowArchitecture {
   return Object.fromEntries(
     Object.entries(arch).filter(([, value]) => value !== null && value !== undefined),
@@ -99,7 +99,7 @@ function configFrom(row: MeasuredRow, arch: RowArchitecture): Record<string, unk
   );
 }
 
-/** Patch and image size: from a timm name such as `vit_huge_patch14_224`, the tokens being what the row says. */
+/** Patch and image size: from a timm name such as `vit_huge_patch14_224`, the tokens being what the row states. */
 function imageSizes(row: MeasuredRow, arch: RowArchitecture): Record<string, unknown> {
   const patch = /patch(\d+)/.exec(lower(row.model));
   const size = /patch\d+_(?:[a-z]+_)?(\d{3})/.exec(lower(row.model));

@@ -42,7 +42,7 @@ function stagesPerRank({ framework, parallel }: MeasuredRow): number {
   return lower(framework).includes('torchtitan') && lower(parallel?.schedule).includes('interleaved') ? 2 : 1;
 }
 
-/** Megatron shards its optimizer only where it is told to. */
+/** Megatron shards its optimizer only where it is set to. */
 function distributedOptimizer(row: MeasuredRow): RunValues {
   const text = `${lower(row.optimizer)} ${lower(row.notes)}`;
   return /distributed[- _]optimizer/.test(text) ? { 'parallel.distributedOptimizer': true } : {};

@@ -90,7 +90,7 @@ const KINDS: readonly (readonly [RegExp, NonNullable<RunValues['quantization.kin
   [/nf4/, 'nf4'],
   [/fp4/, 'fp4'],
   [/int8|8-?bit/, 'int8'],
-  // What says no more is QLoRA's own; `fp4` takes as much.
+  // What states no more is QLoRA's own; `fp4` takes as much.
   [/4-?bit|int4|qlora|^(bnb|bitsandbytes)$/, 'nf4'],
 ];
 
@@ -115,7 +115,7 @@ function quantization(row: MeasuredRow): RunValues {
     ...(group ? { 'quantization.groupSize': Number(group[1] ?? group[2]) } : {}),
     // torchao quantizes its scales too (`nf4tensor.py`, `scaler_block_size=256`).
     'quantization.double': /double|\bdq\b|torchao/.test(text) && !/(no|without) double/.test(text),
-    // `prepare_model_for_kbit_training` leaves fp32 beside the packed weights; a row that says 16 bits did not call it.
+    // `prepare_model_for_kbit_training` leaves fp32 beside the packed weights; a row that states 16 bits did not call it.
     // TRL then cast embedding and head back, so that norms alone stay in fp32.
     'quantization.prepared': !/16/.test(weightText) || normsAlone(weightText),
     'quantization.recast': normsAlone(weightText),

@@ -31,7 +31,7 @@ export function training(row: MeasuredRow, model: Model): RunValues {
   };
 }
 
-/** Kernels in place of the model's own operators: a row that names those of the loss alone says nothing of the others. */
+/** Kernels in place of the model's own operators: a row that names those of the loss alone states nothing of the others. */
 function kernels(row: MeasuredRow): RunValues {
   const text = `${lower(row.framework)}; ${lower(row.loss_impl)}; ${lower(row.attention_impl)}; ${lower(row.notes)}`;
   if (/\b(no|without|not) (the )?liger/.test(text)) return {};
@@ -42,7 +42,7 @@ function kernels(row: MeasuredRow): RunValues {
   return all ? { 'kernels.liger': true } : {};
 }
 
-/** Tokens of the longest sample: what the row says about it, else the configured length. */
+/** Tokens of the longest sample: what the row states about it, else the configured length. */
 function tokens(row: MeasuredRow): number {
   const configured = row.seq_len;
   const effective = row.effective_max_tokens_per_sample;
@@ -103,7 +103,7 @@ function microBatches(row: MeasuredRow): number {
   return codeOf(row) === 'torchtitan' ? (row.parallel?.pp ?? 1) : 1;
 }
 
-/** Padded batches differ in length unless the row says that they do not. */
+/** Padded batches differ in length unless the row states that they do not. */
 function lengths(row: MeasuredRow): RunValues {
   const text = lower(String(row.effective_max_tokens_per_sample ?? ''));
   if (!isPadded(row) || /exactly|forced to/.test(text)) return {};
@@ -272,15 +272,15 @@ const WITHOUT_RANK: ReadonlySet<AdapterKind> = new Set<AdapterKind>([
 /** Rank, block size and virtual tokens stand in `lora`, or in words such as `rank 32`, `block size 32`, `20 virtual tokens`. */
 function otherAdapters(row: MeasuredRow, model: Model, kind: AdapterKind): RunValues {
   const words = `${lower(row.method)}; ${lower(row.lora?.variant)}; ${lower(row.notes)}`;
-  const said = (pattern: RegExp): number | undefined => {
+  const stated = (pattern: RegExp): number | undefined => {
     const found = pattern.exec(words)?.[1];
     return found === undefined ? undefined : Number(found);
   };
-  const rank = row.lora?.r ?? said(/\b(?:rank|r|n_frequency)[ =:_-]*(\d+)/);
+  const rank = row.lora?.r ?? stated(/\b(?:rank|r|n_frequency)[ =:_-]*(\d+)/);
   if (rank === undefined && !WITHOUT_RANK.has(kind))
     throw new NotExpressed(`the row gives no rank of ${kind}`);
-  const block = said(/\b(?:block[ _]size|factor)[ =:_-]*(\d+)/);
-  const tokens = said(/(\d+) virtual tokens/) ?? said(/\bnum_virtual_tokens[ =:]*(\d+)/);
+  const block = stated(/\b(?:block[ _]size|factor)[ =:_-]*(\d+)/);
+  const tokens = stated(/(\d+) virtual tokens/) ?? stated(/\bnum_virtual_tokens[ =:]*(\d+)/);
   return {
     'method.kind': 'lora',
     'lora.kind': kind,
@@ -353,7 +353,7 @@ function prompts(row: MeasuredRow, method: string): RunValues {
   };
 }
 
-/** Adapters in the type of the base unless the row says fp32, as PEFT makes them by itself since 0.12. */
+/** Adapters in the type of the base unless the row states fp32, as PEFT makes them by itself since 0.12. */
 function adapterDtype(row: MeasuredRow): 'fp32' | 'bf16' | 'fp16' {
   const text = `${lower(row.weights_dtype)} ${lower(row.optimizer)}`;
   const base = /fp16|float16/.test(lower(row.weights_dtype).replace(/bf16|bfloat16/g, '')) ? 'fp16' : 'bf16';

@@ -8,7 +8,7 @@ import { adapters, training } from './express-training';
 import { type MeasuredRow, NotExpressed } from './row';
 import { bitsandbytesVersion, torchVersion, transformersVersion } from './versions';
 
-/** A row in Oomlint's vocabulary, or why it cannot be said in it. */
+/** A row in Oomlint's vocabulary, or why it cannot be expressed in it. */
 export type Expression = (EstimateInput & { readonly values: RunValues }) | { readonly error: string };
 
 /** Reads a row's free text by its meaning. Whatever is missing or has no word makes an error, never a guess. */

@@ -3,7 +3,7 @@ import { inputOf, type Measurement } from './measurement';
 import type { MeasuredRow } from './row';
 import type { ThroughputRow } from './throughput-rows';
 
-/** What a row of the measurements says about speed; each source has its own unit. */
+/** What a row of the measurements states about speed; each source has its own unit. */
 type Published = Readonly<Record<string, unknown>>;
 
 /** Steps, samples or tokens per second as tokens per second and GPU, of a run whose samples are all of one length. */
@@ -29,7 +29,7 @@ function rateOf(
 }
 
 /**
- * Throughput of a measured row. None of rows whose samples differ in length, as nobody says how many tokens they hold, and of
+ * Throughput of a measured row. None of rows whose samples differ in length, as nobody states how many tokens they hold, and of
  * those of kernels that the vocabulary does not know (Unsloth).
  */
 export function throughputOf(
@@ -40,7 +40,7 @@ export function throughputOf(
     return undefined;
   const input = express(row);
   if ('error' in input || input.run['batch.varied']) return undefined;
-  // Of packed samples nobody says whether one is what was packed or what came out.
+  // Of packed samples nobody states whether one is what was packed or what came out.
   if (input.run['batch.packed'] && 'samples_per_s' in throughput) return undefined;
   const { run } = input;
   const samples = run['batch.micro'];

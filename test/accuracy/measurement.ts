@@ -21,7 +21,7 @@ export interface Measurement {
   readonly what: string;
   /** Whose figure it is where GPUs differ: that of the last rank, on the last pipeline stage. Absent: of the fullest. */
   readonly rank?: 'last';
-  /** Bytes of one GPU; absent where the run ended out of memory, or nobody says. */
+  /** Bytes of one GPU; absent where the run ended out of memory, or nobody states it. */
   readonly measuredBytes?: number;
   readonly outOfMemory?: boolean;
   /** Why the published figure cannot be that of the stated run; its verdict is then no question. */

@@ -33,7 +33,7 @@ export function coverage(scored: readonly Scored[]): string {
   return aligned(lines);
 }
 
-/** Frameworks by their name, without what the row says about them in brackets. */
+/** Frameworks by their name, without what the row states about them in brackets. */
 function framework(text: string): string {
   return text.replace(/\s*\(lit-gpt\)/, '');
 }

@@ -78,7 +78,7 @@ export interface RowParallel {
   readonly naive_mp?: number | null;
 }
 
-/** A row that says too little, or something that the vocabulary has no word for. */
+/** A row that states too little, or something that the vocabulary has no word for. */
 export class NotExpressed extends Error {}
 
 /** The row's text in lower case; empty where there is none. Numbers and flags that stand for text are read as text. */

@@ -29,7 +29,7 @@ export interface Scored {
   readonly within?: 'below' | 'inside' | 'above';
 }
 
-/** Like is compared with like: what a row measured says which figure of the estimate it is held against. */
+/** Like is compared with like: what a row measured decides which figure of the estimate it is held against. */
 export function kindOf(what: string | null | undefined): Kind | undefined {
   const text = (what ?? '').toLowerCase();
   if (/unknown|component/.test(text)) return undefined;

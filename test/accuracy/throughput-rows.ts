@@ -257,7 +257,7 @@ function megatronBridge(cells: Cells): ThroughputRow[] {
 
 function torchtune(cells: Cells): ThroughputRow[] {
   const [source = '', name = '', method = '', gpus = '', shape = '', settings = '', rate = ''] = cells;
-  // A rate of several GPUs together or each is not said, nor what ran where two cards or settings share a line.
+  // A rate of several GPUs together or each is not stated, nor what ran where two cards or settings share a line.
   if (!/torchtune/.test(source) || /^\d+x/.test(gpus) || gpus.includes('/')) return [];
   const [batch, sequence] = shape.split(/[x ]/);
   const rank = /r(\d+)/.exec(method)?.[1];

@@ -67,7 +67,7 @@ export interface Decision {
   readonly verdict: Verdict;
 }
 
-/** What is said of every standard card near the need of each run. */
+/** What is reported of every standard card near the need of each run. */
 export function decisionsOf(rows: readonly Estimated[]): Decision[] {
   return rows.flatMap((row) => {
     const { measurement, input, estimate: found } = row;

@@ -12,7 +12,7 @@ import { workspacesOf } from './corpus-workspaces';
  * the length of samples. `whole` is the share of the rest that is resolved.
  */
 
-/** Families of libraries: their files say how to train, another file or a script says what. */
+/** Families of libraries: their files say how to train, another file or a script states what. */
 const LIBRARIES: readonly string[] = ['deepspeed', 'accelerate', 'gpt-neox'];
 
 /** Shares that the project wants of every family. */

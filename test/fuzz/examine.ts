@@ -62,7 +62,7 @@ export interface Examined {
 
 /**
  * Every feature on one text. Throws where something throws, an answer differs from the same question's before, a figure is
- * none, a range lies outside, or an edit that is offered breaks the syntax or does not do what it says.
+ * none, a range lies outside, or an edit that is offered breaks the syntax or does not do what it is for.
  */
 export async function examine(file: string, text: string, at = 0): Promise<Examined> {
   const uri = `${ROOT}/${file}`;

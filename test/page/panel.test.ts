@@ -231,12 +231,12 @@ describe('breakdown panel page', () => {
       });
     });
     assert.ok(climbs, path.join('\n'));
-    const told = async (share: number) => {
+    const reported = async (share: number) => {
       await page.mouse.move(box.x + 40 + (box.width - 40) * share, box.y + 100);
       return (await page.textContent('[data-key=timeline] + .chart-detail')) ?? '';
     };
-    assert.match(await told(0.1), /^Layer 0 forward/);
-    assert.match(await told(0.4), /^Layer 31 forward/);
+    assert.match(await reported(0.1), /^Layer 0 forward/);
+    assert.match(await reported(0.4), /^Layer 31 forward/);
     const level = page.locator('.timeline .level');
     assert.equal(await level.getAttribute('visibility'), 'visible');
     if (process.env.OOMLINT_PICTURES)

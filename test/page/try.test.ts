@@ -167,7 +167,7 @@ describe('knobs of the panel', () => {
     await page.fill('[data-key=knob-micro-batch]', '4');
     assert.ok(await page.isDisabled('[data-key=apply]'));
     await panel.post({ type: 'tried', tried: TRIED });
-    // Nothing is written that was not told before.
+    // Nothing is written that was not shown before.
     assert.ok(await page.isDisabled('[data-key=apply]'));
     await page.waitForFunction(() =>
       (Reflect.get(window, 'fakeEditor') as { messages: { type: string }[] }).messages.some(

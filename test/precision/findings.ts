@@ -7,7 +7,7 @@ export type Class = (typeof CLASSES)[number];
 const SEVERITIES = ['error', 'warning'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** An error or a warning: what it says only as a hash, since messages quote the files of others. */
+/** An error or a warning: its message only as a hash, since messages quote the files of others. */
 export interface Finding {
   /** From the root of the repository, with forward slashes. */
   readonly path: string;

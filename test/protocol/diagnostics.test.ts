@@ -39,7 +39,7 @@ describe('diagnostics', function () {
       message('unknown-key'),
       'DeepSpeed не принимает неизвестный ключ `stagee` в `zero_optimization`. Имелось в виду `stage`? Принят DeepSpeed 0.19: версию не называет ни один файл.',
     );
-    for (const { message: told } of diagnostics) assert.match(String(told), /[а-яё]/i);
+    for (const { message: reported } of diagnostics) assert.match(String(reported), /[а-яё]/i);
   });
 
   it('follow a save, not the typing before it', async () => {
@@ -63,18 +63,18 @@ describe('diagnostics', function () {
     const uri = await server.open('axolotl.yaml', text);
     await server.published(uri);
     const all = ['does-not-fit', 'unknown-key'];
-    const told = () =>
+    const reported = () =>
       server
         .codes(uri)
         .filter((code) => all.includes(String(code)))
         .sort();
-    assert.deepEqual(told(), all);
+    assert.deepEqual(reported(), all);
     const typed = async (next: string, codes: readonly string[] | undefined) => {
       server.forget();
       const version = await server.change(uri, next);
       if (codes) {
         await server.published(uri, (params) => params.version === version);
-        assert.deepEqual(told(), codes);
+        assert.deepEqual(reported(), codes);
       } else {
         await server.until(() => server.statuses.some((status) => status.version === version), 'a status');
         assert.equal(server.latest(uri), undefined);
@@ -190,7 +190,7 @@ describe('diagnostics', function () {
     await server.published(linked);
     await server.request('textDocument/codeLens', { textDocument: { uri: accelerate } });
     server.forget();
-    // What says nothing else to the other file is no news to it.
+    // What states nothing else for the other file is no news to it.
     await server.change(linked, `${RIGHT}\n`);
     await server.save(linked);
     await server.published(linked);

@@ -33,7 +33,7 @@ interface Transcript {
   readonly messages: readonly Sent[];
 }
 
-/** A client played from what it sent, and what the server said to it. */
+/** A client played from what it sent, and what the server answered it. */
 interface Played {
   readonly capabilities: InitializeResult['capabilities'];
   readonly client: ClientCapabilities;
@@ -104,7 +104,7 @@ async function until(test: () => boolean, what: string): Promise<void> {
   }
 }
 
-/** Which requests of the server an editor says that it takes. */
+/** Which requests of the server an editor announces. */
 const TAKEN: Readonly<Record<string, (client: ClientCapabilities) => boolean>> = {
   'workspace/configuration': ({ workspace }) => workspace?.configuration === true,
   'workspace/codeLens/refresh': ({ workspace }) => workspace?.codeLens?.refreshSupport === true,
@@ -166,7 +166,7 @@ describe('other editors', function () {
         assert.match(JSON.stringify(hover), /gradient_accumulation_steps/);
         const refused = played.asked.filter(({ method }) => TAKEN[method]?.(played.client) !== true);
         assert.deepEqual(refused, []);
-        // Editors that name encodings are told the one that positions are in; others take it for granted.
+        // Editors that name encodings are sent the one that positions are in; others take it for granted.
         const named = played.client.general?.positionEncodings;
         assert.equal(played.capabilities.positionEncoding, named ? 'utf-16' : undefined);
       } finally {
@@ -234,7 +234,7 @@ describe('other editors', function () {
       assert.ok('items' in first && first.items.length > 0);
       assert.ok(first.resultId);
       assert.equal((await ask(first.resultId)).kind, 'unchanged');
-      // A project file that says what was missing changes the answer about a text that did not change.
+      // A project file that states what was missing changes the answer about a text that did not change.
       const around = played.uri.replace(/[^/]+$/, 'oomlint.yaml');
       await played.connection.sendNotification('textDocument/didOpen', {
         textDocument: {

@@ -206,13 +206,13 @@ describe('features', function () {
     server = await TestServer.start({ files: { 'ds.json': DEEPSPEED } });
     const uri = await server.open('accelerate.yaml', ACCELERATE);
     await server.until(() => server.statuses.some((status) => status.uri === uri), 'a status');
-    const told = server.statuses.find((status) => status.uri === uri);
+    const reported = server.statuses.find((status) => status.uri === uri);
     const breakdown = await server.request<Breakdown | null>('oomlint/breakdown', { uri });
-    assert.equal(told?.version, 1);
+    assert.equal(reported?.version, 1);
     assert.equal(breakdown?.version, 1);
-    assert.equal(told?.status?.dialect, 'Accelerate');
-    assert.equal(told?.status?.verdict, breakdown?.verdict);
-    assert.match(told?.status?.text ?? '', /^[\d.]+ of [\d.]+ GiB$/);
+    assert.equal(reported?.status?.dialect, 'Accelerate');
+    assert.equal(reported?.status?.verdict, breakdown?.verdict);
+    assert.match(reported?.status?.text ?? '', /^[\d.]+ of [\d.]+ GiB$/);
     const sum = breakdown?.parts.reduce((total, part) => total + part.bytes, 0);
     assert.equal(sum, breakdown?.peak?.processBytes);
     assert.equal(breakdown?.model?.id, 'meta-llama/Llama-3.1-8B');

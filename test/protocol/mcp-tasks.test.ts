@@ -72,7 +72,7 @@ interface Outcome {
   readonly sizes: readonly number[];
 }
 
-/** A client without any sense of its own: it answers what is `unknown` from what the person says, and takes the first option. */
+/** A client without any sense of its own: it answers what is `unknown` from what the person states, and takes the first option. */
 async function followed(agent: McpAgent, file: string, person: Person): Promise<Outcome> {
   const input: { [argument: string]: unknown } = { file };
   const set: { [field: string]: string | number } = {};

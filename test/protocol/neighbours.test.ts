@@ -112,7 +112,7 @@ describe('configs of one folder', function () {
     const user = await show('recipe.yaml', recipe(1));
     const was = await lensOf(user);
     const before = await quiet();
-    // A blank line at the end says nothing.
+    // A blank line at the end states nothing.
     await server.change(a, `${zero(200_000_000, 'auto')}\n`);
     await draw(a);
     await server.settled();

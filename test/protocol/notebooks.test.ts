@@ -152,9 +152,9 @@ describe('Notebooks over the protocol', function () {
   it('tell the GPU of Colab, the cell that trains, and draw their lens there', async () => {
     await notebook.open(CELLS);
     await server.until(() => server.statuses.some(({ status }) => status), 'a status');
-    const told = server.statuses.findLast(({ status }) => status);
-    assert.match(told?.status?.gpu ?? '', /T4/);
-    assert.equal(told?.cell, notebook.cell(3));
+    const reported = server.statuses.findLast(({ status }) => status);
+    assert.match(reported?.status?.gpu ?? '', /T4/);
+    assert.equal(reported?.cell, notebook.cell(3));
     const lenses = (index: number) =>
       server.request<CodeLens[]>('textDocument/codeLens', { textDocument: { uri: notebook.cell(index) } });
     assert.deepEqual(await lenses(2), []);

@@ -23,7 +23,7 @@ import { STATUS_NOTIFICATION, type StatusParams } from '../../server/src/feature
 export const SERVER = path.resolve('server/dist/server.js');
 const ANSWER_LIMIT_MS = 15_000;
 
-/** How long a server may stay silent with work still to come: longer than it waits for typing to pause. */
+/** How long a server may stay without output with work still to come: longer than it waits for typing to pause. */
 const QUIET_MS = 300;
 
 interface Options {

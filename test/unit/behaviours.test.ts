@@ -133,8 +133,8 @@ describe('behaviours', () => {
   });
 
   it('know every product', () => {
-    const told = new Set(cases.flatMap(({ code = [], scheme = [] }) => [...code, ...scheme]));
-    const untold = [...MODEL_CODES, ...PRECISION_SCHEMES].filter((product) => !told.has(product));
+    const reported = new Set(cases.flatMap(({ code = [], scheme = [] }) => [...code, ...scheme]));
+    const untold = [...MODEL_CODES, ...PRECISION_SCHEMES].filter((product) => !reported.has(product));
     assert.deepEqual(untold, []);
   });
 

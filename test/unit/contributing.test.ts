@@ -7,7 +7,7 @@ const TEXT = readFileSync('CONTRIBUTING.md', 'utf8');
 const QUOTED = [...TEXT.replace(/^```[\s\S]*?^```/gm, '').matchAll(/`([^`\n]+)`/g)].map(
   ([, text = '']) => text,
 );
-/** Folders that paths are told from: the engine's, and where the text speaks of one folder, that one. */
+/** Folders that paths start from: the engine's, and where the text speaks of one folder, that one. */
 const ROOTS = [
   '.',
   'server/src',
@@ -68,11 +68,11 @@ describe('what CONTRIBUTING says', () => {
 
   it('of rows is what a row may say', () => {
     const table = TEXT.slice(TEXT.indexOf('**The table**'), TEXT.indexOf('**Reading**'));
-    const told = [...table.matchAll(/^- `(\w+)`:/gm)].map(([, name]) => name);
-    assert.ok(told.length >= 5);
+    const reported = [...table.matchAll(/^- `(\w+)`:/gm)].map(([, name]) => name);
+    assert.ok(reported.length >= 5);
     const spec = readFileSync('server/src/dialects/dialect.ts', 'utf8');
     assert.deepEqual(
-      told.filter((name) => !spec.includes(`  readonly ${name}?:`)),
+      reported.filter((name) => !spec.includes(`  readonly ${name}?:`)),
       [],
     );
   });

@@ -24,8 +24,8 @@ const read = (file: string): Texts => JSON.parse(readFileSync(file, 'utf8'));
 const DETAILS = read('l10n/details.ru.json');
 const MESSAGES = { ...read('l10n/messages.ru.json'), ...read('l10n/bundle.l10n.ru.json') };
 
-/** Texts that a folder of the server says: first arguments of what says them. */
-function saidIn(folder: string, call: RegExp): string[] {
+/** Texts of a folder of the server: first arguments of what translates them. */
+function textsIn(folder: string, call: RegExp): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
     .flatMap((entry) => [...readFileSync(path.join(entry.parentPath, entry.name), 'utf8').matchAll(call)])
@@ -33,12 +33,12 @@ function saidIn(folder: string, call: RegExp): string[] {
 }
 
 const LITERAL = `\\s*('(?:[^'\\\\]|\\\\.)*'|"(?:[^"\\\\]|\\\\.)*")`;
-/** Functions of the opened figures say their first argument; parts of host memory are said where they are shown. */
+/** Functions of the opened figures translate their first argument; parts of host memory are translated where they are shown. */
 const OF_FIGURES = [
   ...['server/src/memory', 'server/src/explanation'].flatMap((folder) =>
-    saidIn(folder, new RegExp(`\\b(?:say|named|group|byKind|ranged)\\(${LITERAL}`, 'g')),
+    textsIn(folder, new RegExp(`\\b(?:say|named|group|byKind|ranged)\\(${LITERAL}`, 'g')),
   ),
-  ...saidIn('server/src/memory', new RegExp(`\\blabel:${LITERAL},?\\s+(?=bytes)`, 'g')),
+  ...textsIn('server/src/memory', new RegExp(`\\blabel:${LITERAL},?\\s+(?=bytes)`, 'g')),
   ...WEIGHT_KINDS,
   ...Object.values(OF_WEIGHTS),
   ...OPERATOR_WORDS.map(([, words]) => words).filter((words) => words.trim() !== ''),
@@ -54,12 +54,12 @@ describe('the Russian of the figures', () => {
   });
 
   it('covers nothing else', () => {
-    const said = new Set([
+    const texts = new Set([
       ...OF_FIGURES,
-      ...saidIn('server/src', new RegExp(`\\b(?:say|named)\\(${LITERAL}`, 'g')),
+      ...textsIn('server/src', new RegExp(`\\b(?:say|named)\\(${LITERAL}`, 'g')),
     ]);
     assert.deepEqual(
-      Object.keys(DETAILS).filter((text) => !said.has(text)),
+      Object.keys(DETAILS).filter((text) => !texts.has(text)),
       [],
     );
   });
@@ -117,7 +117,7 @@ const RUNS: readonly RunValues[] = [
 
 const INPUT = { model: aModel(SMALL_LLAMA), accelerator: CARD };
 
-/** All that is said of a figure and below it; titles of sources are cited as they are. */
+/** All that is shown of a figure and below it; titles of sources are cited as they are. */
 function textsOf({ name, why, formula, children = [] }: DetailNode): string[] {
   return [name, why ?? '', formula ?? '', ...children.flatMap(textsOf)];
 }

@@ -37,22 +37,22 @@ const marks = (text: string) =>
 /** Names alone are the same in every language. */
 const isName = (text: string) => /^[\w./ -]+\.$/.test(text) && !/ [a-z]{3,}/.test(text);
 
-for (const [what, said, russian, file] of [
+for (const [what, texts, russian, file] of [
   ['keys', ABOUT_KEYS, KEYS, 'l10n/keys.ru.json'],
   ['run fields', ABOUT_FIELDS, OF_FIELDS, 'l10n/fields.ru.json'],
 ] as const) {
   describe(`the Russian documentation of ${what}`, () => {
     it('covers every text of the tables', () => {
-      assert.ok(said.size > 100, `only ${said.size} texts were found`);
+      assert.ok(texts.size > 100, `only ${texts.size} texts were found`);
       mayWait(
-        [...said].filter((text) => !russian[text]),
+        [...texts].filter((text) => !russian[text]),
         `not in ${file}`,
       );
     });
 
     it('covers nothing else', () => {
       assert.deepEqual(
-        Object.keys(russian).filter((text) => !said.has(text)),
+        Object.keys(russian).filter((text) => !texts.has(text)),
         [],
         `nothing says what stands in ${file}`,
       );

@@ -46,16 +46,16 @@ function sources(folder: string): string[] {
 }
 
 /** First arguments of `say` and `l10n.t` in a source. */
-function saidIn(file: string): string[] {
+function textsIn(file: string): string[] {
   const call = /\b(?:l10n\.t|say)\(\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")/g;
   return [...readFileSync(file, 'utf8').matchAll(call)].map(([, literal = '']) =>
     literal.slice(1, -1).replace(/\\(.)/g, '$1'),
   );
 }
 
-/** The texts that a source says: first arguments of `say` and `l10n.t`, and the values of the tables. */
-function said(): Set<string> {
-  const texts = new Set([...sources('client/src'), ...sources('server/src')].flatMap(saidIn));
+/** The texts of a source: first arguments of `say` and `l10n.t`, and the values of the tables. */
+function allTexts(): Set<string> {
+  const texts = new Set([...sources('client/src'), ...sources('server/src')].flatMap(textsIn));
   // Knobs say what they are and what they do not do; what is written small is a value.
   for (const [, literal = ''] of readFileSync('server/src/advice/knobs.ts', 'utf8').matchAll(
     /'([A-Z0-9][^']*)'/g,
@@ -89,17 +89,17 @@ function said(): Set<string> {
 }
 
 /** In front of words that nobody translates: names, faults of the program, the log, published schemas, lists of keys, words of other programs. */
-const NOT_SAID =
+const NO_TEXT =
   /(?:\bnew Error\(|\.error\(|\bbackground\(|\brequest(?:<\w+>)?\(|\babout\(server,|ErrorCodes\.\w+,|\b(?:name|title|description|newText|label):|\b(?:released|any|string|integer|number|boolean|object):|\bopening =|\bnew Set\(|\bnew RegExp\()$/;
-/** In front of what a person is told. */
-const TOLD =
+/** In front of what a person reads. */
+const SHOWN =
   /(?:\b(?:message|note|reason|error|because|why)\s*[:=]|\.(?:report|assume|infer)\((?:[^()]|\([^()]*\))*,)$/;
 
 /** Words of the server that a person may read and that no call of `say` holds. */
 function unsaid(): string[] {
   const translated = { ...TRANSLATED, ...read('l10n/keys.ru.json'), ...read('l10n/fields.ru.json') };
   // The words of rules are documentation, in English as docs/rules.md, which is made of them; messages and lines of logs are
-  // patterns of what frameworks print; what agents are told is for programs, in English as the output in JSON; completions are
+  // patterns of what frameworks print; what agents get is for programs, in English as the output in JSON; completions are
   // scripts of shells.
   const spoken = sources('server/src').filter(
     (file) =>
@@ -109,9 +109,9 @@ function unsaid(): string[] {
   );
   return spoken.flatMap((file) =>
     literalsOf(readFileSync(file, 'utf8'))
-      .filter(({ text, before }) => isProse(text) && !/\bsay\($/.test(before) && !NOT_SAID.test(before))
-      // Tables hold English texts that are said where they are read.
-      .filter(({ text, before }) => TOLD.test(before) || !translated[text])
+      .filter(({ text, before }) => isProse(text) && !/\bsay\($/.test(before) && !NO_TEXT.test(before))
+      // Tables hold English texts that are translated where they are read.
+      .filter(({ text, before }) => SHOWN.test(before) || !translated[text])
       .map(({ text, line }) => `${file}:${line} ${text}`),
   );
 }
@@ -119,7 +119,7 @@ function unsaid(): string[] {
 const places = (text: string) => [...new Set(text.match(/\{\d+/g) ?? [])].sort();
 
 describe('translations', () => {
-  const texts = said();
+  const texts = allTexts();
 
   it('exist for every text that is said', () => {
     assert.ok(texts.size > 100, `only ${texts.size} texts were found`);
@@ -163,7 +163,7 @@ describe('translations', () => {
     });
     const texts = Object.keys(metafile.inputs)
       .filter((file) => /^(?:client|server)\b.*\.ts$/.test(file))
-      .flatMap(saidIn);
+      .flatMap(textsIn);
     assert.ok(texts.length > 100, `only ${texts.length} texts were found`);
     const tables = [CATEGORY_LABELS, FIELD_LABELS, HOST_MOMENT_LABELS, MOMENT_LABELS, VERDICT_LABELS];
     mayWait(
@@ -176,7 +176,7 @@ describe('translations', () => {
 
   it('are not missed by words that are told without being said', () => {
     const known = [
-      // Labels of moments, which `operatorWords` says.
+      // Labels of moments, which `operatorWords` translates.
       /memory[\\/]play-backward\.ts:\d+ \{\} (?:cast )?backward$/,
       // A model's name.
       /torchtitan\.ts:\d+ torchtitan \{\} \{\}$/,
@@ -257,7 +257,7 @@ describe('translations', () => {
     const manifest = readFileSync('package.json', 'utf8');
     const used = new Set([...manifest.matchAll(/"%([^"%]+)%"/g)].map(([, key]) => key));
     assert.deepEqual([...used].sort(), Object.keys(MANIFEST).sort());
-    // What the arguments of tools are is told to models, as what agents are told.
+    // What the arguments of tools are is for models, as all that agents get.
     const people = manifest.replace(/"inputSchema": \{[\s\S]*?\n {8}\}/g, '');
     const plain = people.match(/"(?:title|description|markdownDescription|altText)": "(?!%)[^"]*"/g) ?? [];
     assert.deepEqual(plain, []);

@@ -22,10 +22,10 @@ import { mayWait } from './translations';
 
 /** What an analysis tells a person in sentences; `open` of what decides the run and nobody states. */
 function sentences(analysis: Analysis, open: readonly OpenAnswer[]): string[] {
-  const told = breakdownOf(analysis, undefined, open);
-  const { notes, assumptions, unknown, compute } = told;
+  const reported = breakdownOf(analysis, undefined, open);
+  const { notes, assumptions, unknown, compute } = reported;
   return [
-    ...(told.open ?? []).map(({ sentence }) => sentence),
+    ...(reported.open ?? []).map(({ sentence }) => sentence),
     ...analysis.problems.map(({ message }) => message),
     ...Object.values(analysis.resolved.origins).flatMap((origin) => origin?.note ?? []),
     ...assumptions.map(({ source }) => source),
@@ -43,8 +43,8 @@ function hoverLines(analysis: Analysis, text: string): string[] {
   return text.split('\n').flatMap((row, line) => {
     const character = row.search(/[\w$]/);
     const shown = character < 0 ? undefined : hover(analysis, { line, character: character + 1 });
-    const lines = shown?.markdown.split('\n').filter((told) => !told.startsWith('**')) ?? [];
-    return lines.map((told) => told.replace(/\]\([^)]*\)/g, ']'));
+    const lines = shown?.markdown.split('\n').filter((reported) => !reported.startsWith('**')) ?? [];
+    return lines.map((reported) => reported.replace(/\]\([^)]*\)/g, ']'));
   });
 }
 
@@ -89,14 +89,14 @@ describe('what configs are told in Russian', function () {
     const uris = files.map((file) => pathToFileURL(file).href);
     mayWait(await untranslated(uris, () => workspace, decisionsOf), 'messages about fixtures and examples');
     const hovers = new Set<string>();
-    let told = 0;
+    let reported = 0;
     for (const file of files) {
       const analysis = await workspace.analyze(pathToFileURL(file).href);
       const lines = analysis ? hoverLines(analysis, readFileSync(file, 'utf8')) : [];
-      told += lines.length;
+      reported += lines.length;
       for (const line of lines) if (english(line) && isProse(line)) hovers.add(`${line} (${file})`);
     }
-    assert.ok(told > 500, `only ${told} lines of hovers`);
+    assert.ok(reported > 500, `only ${reported} lines of hovers`);
     mayWait([...hovers], 'hovers over fixtures and examples');
   });
 

@@ -4,7 +4,7 @@ import type { DocumentedRun } from './documented';
 /*
  * Topologies that BigScience tried on A100-80GB before BLOOM was trained: first in fp16 with ZeRO 1, then with DeepSpeed's
  * BF16_Optimizer, which splits its states at stage 0. `line` is that of the table, `gb` what nvidia-smi showed. Line 957 is left
- * out: it says out of memory where the run of line 939, of which each GPU holds as many parameters (4.25 and 4.32 billion) and
+ * out: it states out of memory where the run of line 939, of which each GPU holds as many parameters (4.25 and 4.32 billion) and
  * tokens, took 67 GB.
  */
 const SOURCE =

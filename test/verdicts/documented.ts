@@ -1,7 +1,7 @@
 import { Workspace } from '../../server/src/workspace/analyze';
 import { MemoryHost } from '../../server/src/workspace/memory-host';
 
-/** What became of a run, as whoever started it says. */
+/** What became of a run, as whoever started it reported it. */
 export type Outcome = 'ran' | 'out-of-memory';
 
 /** A run whose outcome is published, stated as people have it on disk. */
@@ -17,8 +17,8 @@ export interface DocumentedRun {
 /**
  * - `right`: `fits` for a run that ran, `exceeds` for one that ran out of memory;
  * - `near`: `tight`, which promises neither;
- * - `withheld`: no verdict, or one that is said as a warning with what it rests on, such as an assumed length;
- * - `wrong`: said without reserve, and contradicted.
+ * - `withheld`: no verdict, or one that is a warning with what it rests on, such as an assumed length;
+ * - `wrong`: given without reserve, and contradicted.
  */
 export type Score = 'right' | 'near' | 'withheld' | 'wrong';
 
@@ -26,8 +26,8 @@ export interface Scored extends DocumentedRun {
   readonly verdict: string;
   readonly score: Score;
   readonly peakBytes?: number;
-  /** What the person is told of the verdict, or what is not known. */
-  readonly told: string;
+  /** What the person reads of the verdict, or what is not known. */
+  readonly reported: string;
 }
 
 const ROOT = 'file:///run';
@@ -46,11 +46,11 @@ export async function scored(run: DocumentedRun): Promise<Scored> {
     verdict,
     score: scoreOf(verdict, problem?.severity === 'error', run.outcome, length !== undefined),
     ...(analysis?.estimate ? { peakBytes: analysis.estimate.peak.processBytes } : {}),
-    told: problem?.message ?? length?.reason ?? unknown.join(', '),
+    reported: problem?.message ?? length?.reason ?? unknown.join(', '),
   };
 }
 
-/** `certain`: that it does not fit is said as an error. `anyLength`: it is said that nothing limits how long a sample is. */
+/** `certain`: that it does not fit is an error. `anyLength`: it is noted that nothing limits how long a sample is. */
 export function scoreOf(verdict: string, certain: boolean, outcome: Outcome, anyLength = false): Score {
   if (verdict === 'tight') return 'near';
   if (verdict === 'fits') return outcome === 'ran' ? 'right' : anyLength ? 'withheld' : 'wrong';

@@ -1,7 +1,7 @@
 import type { DocumentedRun } from './documented';
 
 /*
- * Runs that people reported in issues with their settings: most ran out of memory. Told in the settings that memory depends on,
+ * Runs that people reported in issues with their settings: most ran out of memory. Written in the settings that memory depends on,
  * in files as they had them, versions where the report or its day decides; names of data, paths and learning rates are left out.
  * Reports whose settings are cut off, or that found another cause, are not among them; docs/verdicts.md names four that are read wrongly.
  */

@@ -142,7 +142,7 @@ describe('an Accelerate config in VS Code', () => {
 
 describe('any other JSON file in VS Code', () => {
   it('is left alone', async () => {
-    // The neighbour is answered first, so silence here is no matter of time.
+    // The neighbour is answered first, so no answer here is no matter of time.
     const neighbour = await open('ds_config.json');
     const document = await open('tasks.json');
     await eventually(

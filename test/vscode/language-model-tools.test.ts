@@ -11,13 +11,13 @@ const TIGHT = `{
 }
 `;
 
-interface Told {
+interface Reported {
   readonly text: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
 /** Calls a tool as the chat does. */
-async function invoked(name: string, input: object): Promise<Told> {
+async function invoked(name: string, input: object): Promise<Reported> {
   const { token } = new CancellationTokenSource();
   const { content } = await lm.invokeTool(
     `oomlint_${name}`,

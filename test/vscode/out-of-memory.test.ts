@@ -34,7 +34,7 @@ function tabs(): string[] {
 async function isPreviewed(explained: Thenable<unknown>): Promise<void> {
   const shown = await eventually(
     async () => {
-      // Where configs are open it asks for that of the run; nobody says.
+      // Where configs are open it asks for that of the run; nobody states it.
       await commands.executeCommand('workbench.action.closeQuickOpen');
       return tabs();
     },

@@ -171,7 +171,7 @@ describe('expressing a published row', () => {
     assert.match(errorOf({ ...TITAN, loss_impl: null }), /loss/);
   });
 
-  const told = <F extends keyof MeasuredRow>(field: F, cases: readonly [MeasuredRow[F], object][]) => {
+  const reported = <F extends keyof MeasuredRow>(field: F, cases: readonly [MeasuredRow[F], object][]) => {
     for (const [text, values] of cases) {
       const all: Record<string, unknown> = { ...valuesOf({ ...LITGPT, [field]: text }).values };
       const read = Object.fromEntries(Object.keys(values).map((key) => [key, all[key]]));
@@ -182,7 +182,7 @@ describe('expressing a published row', () => {
   it('knows checkpointing by many names', () => {
     const full = { 'activations.checkpointing': 'full' };
     const none = { 'activations.checkpointing': 'none' };
-    told('activation_checkpointing', [
+    reported('activation_checkpointing', [
       ['disabled', none],
       ['Without', none],
       ['false', none],
@@ -198,7 +198,7 @@ describe('expressing a published row', () => {
 
   it('knows attention kernels by many names', () => {
     const kernel = (name: string) => ({ 'attention.implementation': name });
-    told('attention_impl', [
+    reported('attention_impl', [
       ['FA2', kernel('flash2')],
       ['flash_attention_2', kernel('flash2')],
       ['FlashAttention-3', kernel('flash3')],
@@ -208,7 +208,7 @@ describe('expressing a published row', () => {
   });
 
   it('knows quantized bases by many names', () => {
-    told('quantization', [
+    reported('quantization', [
       [
         'gptq int4 (group 64)',
         { 'quantization.kind': 'gptq', 'quantization.bits': 4, 'quantization.groupSize': 64 },
@@ -224,7 +224,7 @@ describe('expressing a published row', () => {
 
   it('knows optimizers by many names, and those that notes name', () => {
     const optimizer = (name: string) => ({ 'optimizer.name': name });
-    told('optimizer', [
+    reported('optimizer', [
       ['paged_adamw_8bit', optimizer('paged-adamw-8bit')],
       ['bnb AdamW8bit', optimizer('adamw-8bit')],
       ['adamw_bnb_8bit', optimizer('adamw-8bit')],
@@ -233,7 +233,7 @@ describe('expressing a published row', () => {
       ['GaLore AdamW 8-bit, rank 64', { ...optimizer('galore-adamw-8bit'), 'optimizer.rank': 64 }],
       ['Adam-mini', optimizer('adam-mini')],
     ]);
-    told('notes', [['GaLore r256', { ...optimizer('galore-adamw'), 'optimizer.rank': 256 }]]);
+    reported('notes', [['GaLore r256', { ...optimizer('galore-adamw'), 'optimizer.rank': 256 }]]);
   });
 
   it('reads parallel sizes, flags and numbers', () => {

@@ -179,7 +179,7 @@ describe('the largest micro batch that fits', () => {
     );
   });
   it('is said with its doubt where one sample is tight, and where more than anybody asks for fit', async () => {
-    for (const [model, gpu, sequence, micro, told] of [
+    for (const [model, gpu, sequence, micro, reported] of [
       ['gpt2', 'B200', 8, 3, 'largest micro batch that fits: 4,096 or more'],
       ['gpt2', 'B200', 8, 5000, 'largest micro batch that fits: 5,000 or more'],
       ['gpt2', 'B200', 1024, 1, /^largest micro batch that fits: \d+$/],
@@ -188,9 +188,10 @@ describe('the largest micro batch that fits', () => {
       const { analysis } = await read(
         `run:\n  model: { id: ${model} }\n  hardware: { gpu: ${gpu}, gpus: 1 }\n  batch: { micro: ${micro}, sequence: ${sequence} }\n  precision: { weights: bf16, compute: bf16 }\n`,
       );
-      const said = batchLens(analysis) ?? '';
-      if (typeof told === 'string') assert.equal(said, told, JSON.stringify(analysis.estimate.peak));
-      else assert.match(said, told);
+      const stated = batchLens(analysis) ?? '';
+      if (typeof reported === 'string')
+        assert.equal(stated, reported, JSON.stringify(analysis.estimate.peak));
+      else assert.match(stated, reported);
     }
   });
 });

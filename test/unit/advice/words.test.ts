@@ -4,7 +4,7 @@ import { parseConfig } from '../../../server/src/config/parse';
 import { detectDialect } from '../../../server/src/dialects/registry';
 import type { RunValues, TrainingRun } from '../../../server/src/run/fields';
 
-/** A config after changes, written in its family's words; undefined where they cannot be said in it. */
+/** A config after changes, written in its family's words; undefined where they cannot be written in it. */
 function rewritten(family: string, text: string, changes: RunValues, uri = 'file:///a.yaml') {
   const document = parseConfig(uri, text);
   const dialect = detectDialect(document);

@@ -70,7 +70,7 @@ describe('the command line', function () {
     const { code, out } = await oomlint([...small, '--set', 'activations.checkpointing=none'], folder);
     assert.equal(code, 1);
     assert.match(out, /does not fit/);
-    // Whether a script checkpoints activations is not said: a warning, and what it would need then.
+    // Whether a script checkpoints activations is not stated: a warning, and what it would need then.
     const larger = ['--gpu', 'A100-40GB', '--set', 'batch.micro=2'];
     const open = await oomlint(['estimate', 'zero3.json', ...SMALL, ...larger], folder);
     assert.equal(open.code, 0);
@@ -297,9 +297,9 @@ describe('the command line', function () {
 
   it('speaks the language of the terminal, and English where a script runs it', async () => {
     const russian = { LC_ALL: '', LC_MESSAGES: 'ru_RU.UTF-8', LANG: 'C' };
-    const said = await oomlint(['check', 'examples'], ROOT, russian);
-    assert.match(said.out, /Не помещается: нужно/);
-    assert.match(said.out, /Проверено: 7 конфигураций; 1 ошибка, 0 предупреждений/);
+    const checked = await oomlint(['check', 'examples'], ROOT, russian);
+    assert.match(checked.out, /Не помещается: нужно/);
+    assert.match(checked.out, /Проверено: 7 конфигураций; 1 ошибка, 0 предупреждений/);
     const help = await oomlint(['check', '--help'], ROOT, russian);
     assert.match(help.out, /^Использование: oomlint check/);
     assert.match(help.out, /сообщать только об ошибках/);

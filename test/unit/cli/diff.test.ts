@@ -12,7 +12,7 @@ const zero = (stage: number) =>
   `{"zero_optimization": {"stage": ${stage}}, "train_micro_batch_size_per_gpu": "auto", "bf16": {"enabled": "auto"}}`;
 
 /** What is looked at of a run. */
-interface Told {
+interface Reported {
   readonly kind: string;
   readonly file: string;
   readonly from: string | null;
@@ -64,7 +64,7 @@ describe('oomlint diff', function () {
   it('shows every run that a shared file changes, renamed, new and removed ones, the worst first', async () => {
     const { runs } = await report('one..two');
     assert.deepEqual(
-      runs.map(({ kind, file, from, before, after }: Told) => [
+      runs.map(({ kind, file, from, before, after }: Reported) => [
         kind,
         file,
         from,

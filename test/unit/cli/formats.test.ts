@@ -63,14 +63,14 @@ describe('formats of check', () => {
     const unknown = QLORA.replace('NousResearch/Llama-3.2-1B', 'nobody/knows-this');
     const names = ['a', 'b', 'c', 'd', 'e'].map((name) => `${name}.yaml`);
     const many = await checked(Object.fromEntries(names.map((name) => [name, unknown])));
-    const told = written('text', many);
-    assert.equal(told.match(/"nobody\/knows-this" is neither/g)?.length, 1);
+    const reported = written('text', many);
+    assert.equal(reported.match(/"nobody\/knows-this" is neither/g)?.length, 1);
     assert.match(
-      told,
+      reported,
       /In 5 files\n {2}info {5}"nobody\/knows-this".*unknown-model\n {2}a\.yaml, b\.yaml, c\.yaml, and 2 more\n/,
     );
     // A warning is mended in its file.
-    assert.equal(told.match(/warning .*unknown-key/g)?.length, names.length);
+    assert.equal(reported.match(/warning .*unknown-key/g)?.length, names.length);
     const pair = written('text', many.slice(0, 2));
     assert.equal(pair.match(/"nobody\/knows-this" is neither/g)?.length, 2);
     assert.equal(written('concise', many).match(/"nobody\/knows-this" is neither/g)?.length, 5);

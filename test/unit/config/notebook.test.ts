@@ -56,8 +56,11 @@ describe('notebooks', () => {
 
   it('say what they install and which GPU they ask for', () => {
     const { facts } = reading(NOTEBOOK);
-    const said = (name: string) => facts.find(({ field }) => field === name)?.value;
-    assert.deepEqual([said('version.trl'), said('hardware.gpu'), said('hardware.gpus')], ['0.22.2', 'L4', 1]);
+    const stated = (name: string) => facts.find(({ field }) => field === name)?.value;
+    assert.deepEqual(
+      [stated('version.trl'), stated('hardware.gpu'), stated('hardware.gpus')],
+      ['0.22.2', 'L4', 1],
+    );
     const plain = readNotebook(JSON.stringify({ cells: [], metadata: { accelerator: 'GPU' } }));
     assert.equal(plain?.gpu?.name, 'T4');
     assert.equal(readNotebook(JSON.stringify({ cells: [], metadata: {} }))?.gpu, undefined);

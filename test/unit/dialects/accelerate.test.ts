@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { FieldPath } from '../../../server/src/run/fields';
-import { factOf, problemsOf, read, refused, said } from './reading';
+import { factOf, problemsOf, read, refused, stated } from './reading';
 
 const yaml = (text: string) => read('accelerate', 'file:///a.yaml', text);
 const config = (type: string, rest: string) =>
@@ -10,22 +10,22 @@ const expectAll = (
   expected: Partial<Record<FieldPath, string | undefined>>,
 ) => {
   for (const [field, value] of Object.entries(expected)) {
-    assert.equal(said(reading, field as FieldPath), value, field);
+    assert.equal(stated(reading, field as FieldPath), value, field);
   }
 };
 
 describe('Accelerate', () => {
   it('multiplies in fp8 inside autocast to bf16, by the library that is named', () => {
     const fp8 = (more = '') => config('MULTI_GPU', `num_processes: 8\nmixed_precision: fp8\n${more}`);
-    assert.equal(said(fp8(), 'precision.compute'), 'bf16 file');
-    assert.equal(said(fp8(), 'precision.scheme'), 'autocast file');
-    assert.equal(said(fp8(), 'precision.fp8'), 'torchao file');
-    assert.equal(said(fp8('fp8_config:\n  backend: TE\n'), 'precision.fp8'), 'transformer-engine file');
+    assert.equal(stated(fp8(), 'precision.compute'), 'bf16 file');
+    assert.equal(stated(fp8(), 'precision.scheme'), 'autocast file');
+    assert.equal(stated(fp8(), 'precision.fp8'), 'torchao file');
+    assert.equal(stated(fp8('fp8_config:\n  backend: TE\n'), 'precision.fp8'), 'transformer-engine file');
     const old = (level: string) => `fp8_config:\n  backend: MSAMP\n${level}`;
-    assert.equal(said(fp8(old('')), 'precision.fp8'), 'ms-amp-o2 file');
-    assert.equal(said(fp8(old('  opt_level: O1\n')), 'precision.fp8'), 'ms-amp-o1 file');
+    assert.equal(stated(fp8(old('')), 'precision.fp8'), 'ms-amp-o2 file');
+    assert.equal(stated(fp8(old('  opt_level: O1\n')), 'precision.fp8'), 'ms-amp-o1 file');
     const engine = config('DEEPSPEED', `num_processes: 8\nmixed_precision: fp8\n${old('')}`);
-    assert.equal(said(engine, 'precision.fp8'), undefined);
+    assert.equal(stated(engine, 'precision.fp8'), undefined);
     assert.ok(engine.problems.some(({ code }) => code === 'fp8-not-modelled'));
   });
 
@@ -77,7 +77,7 @@ describe('Accelerate', () => {
       [],
     );
     const fsdp = config('FSDP', "num_processes: 2\nfsdp_config:\n  fsdp_offload_params: 'true'\n");
-    assert.equal(said(fsdp, 'offload.parameters'), 'cpu file');
+    assert.equal(stated(fsdp, 'offload.parameters'), 'cpu file');
   });
 
   it('reads old spellings', () => {
@@ -134,7 +134,10 @@ fsdp_config:
     });
 
     it('assumes that nothing is wrapped without a policy', () => {
-      assert.equal(said(config('FSDP', 'num_processes: 8\nfsdp_config: {}\n'), 'fsdp.wrap'), 'none default');
+      assert.equal(
+        stated(config('FSDP', 'num_processes: 8\nfsdp_config: {}\n'), 'fsdp.wrap'),
+        'none default',
+      );
     });
 
     it('reads every sharding strategy by name and number', () => {
@@ -146,7 +149,7 @@ fsdp_config:
             'FSDP',
             `num_processes: 8\nfsdp_config:\n  fsdp_sharding_strategy: ${written}\n`,
           );
-          assert.equal(said(reading, 'fsdp.strategy'), `${values[index]} file`);
+          assert.equal(stated(reading, 'fsdp.strategy'), `${values[index]} file`);
         }
       });
     });
@@ -298,7 +301,7 @@ megatron_lm_config:
     assert.deepEqual(refused(fsdp2(sizes(1, 4, 1, 2, 2))), ['parallelism']);
     assert.deepEqual(refused(config('FSDP', `num_processes: 4\n${sizes(1, 4, 1, 1, 1)}`)), ['parallelism']);
     assert.equal(
-      said(config('DEEPSPEED', `num_processes: 8\n${sizes(1, 1, 1, 1, 2)}`), 'parallel.ulysses'),
+      stated(config('DEEPSPEED', `num_processes: 8\n${sizes(1, 1, 1, 1, 2)}`), 'parallel.ulysses'),
       '2 file',
     );
   });
@@ -313,12 +316,12 @@ num_machines: 2
 mixed_precision: fp16
 `,
     );
-    assert.equal(said(reading, 'hardware.gpu'), 'A100-SXM4-40GB file');
-    assert.equal(said(reading, 'hardware.instance'), 'p4d.24xlarge file');
-    assert.equal(said(reading, 'hardware.gpus'), '16 file');
+    assert.equal(stated(reading, 'hardware.gpu'), 'A100-SXM4-40GB file');
+    assert.equal(stated(reading, 'hardware.instance'), 'p4d.24xlarge file');
+    assert.equal(stated(reading, 'hardware.gpus'), '16 file');
     const gpus = reading.facts.find(({ field }) => field === 'hardware.gpus');
     assert.deepEqual(gpus?.origin.location?.range.start, { line: 2, character: 19 });
-    assert.equal(said(reading, 'hardware.nodes'), '2 file');
+    assert.equal(stated(reading, 'hardware.nodes'), '2 file');
     assert.deepEqual(refused(reading), []);
     const local = config('MULTI_GPU', 'num_processes: 2\nec2_instance_type: ml.p4d.24xlarge\n');
     assert.deepEqual(refused(local), ['unknown-key']);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Versions } from '../../../server/src/run/versions';
-import { assertSays, complaints, factOf, problemsOf, read, refused, said } from './reading';
+import { assertStates, complaints, factOf, problemsOf, read, refused, stated } from './reading';
 
 const axolotl = (text: string, known = {}) => read('axolotl', 'file:///run/config.yml', text, known);
 
@@ -146,7 +146,7 @@ describe('activation offloading of Axolotl', () => {
       'activations.offload',
       'activations.offloadOverlap',
     ] as const;
-    return fields.map((field) => said(reading, field)?.split(' ')[0] ?? '-').join(' ');
+    return fields.map((field) => stated(reading, field)?.split(' ')[0] ?? '-').join(' ');
   };
 
   it('takes the place of checkpointing with adapters, not without', () => {
@@ -163,7 +163,7 @@ describe('activation offloading of Axolotl', () => {
 describe('the LoRA kernels of Axolotl', () => {
   const parts = (more: string, known = {}) => {
     const text = `base_model: a/b\ndatasets: []\nadapter: lora\n${more}`;
-    return said(read('axolotl', 'file:///w/a.yaml', text, known), 'kernels.lora');
+    return stated(read('axolotl', 'file:///w/a.yaml', text, known), 'kernels.lora');
   };
 
   it('are on where nothing is said of them, but for what they do not work with', () => {
@@ -185,7 +185,7 @@ describe('the LoRA kernels of Axolotl', () => {
 describe('Axolotl', () => {
   it('reads a full fine-tune', () => {
     const reading = axolotl(FULL);
-    assertSays(reading, {
+    assertStates(reading, {
       framework: 'axolotl default',
       'model.id': 'meta-llama/Llama-3.1-8B file',
       'method.kind': 'full default',
@@ -215,7 +215,7 @@ describe('Axolotl', () => {
 
   it('reads QLoRA with quoted numbers, `auto` and the old name of attention', () => {
     const reading = axolotl(QLORA);
-    assertSays(reading, {
+    assertStates(reading, {
       'method.kind': 'lora file',
       'lora.rank': '32 file',
       'lora.alpha': '16 file',
@@ -242,7 +242,7 @@ describe('Axolotl', () => {
         'adapter: qlora\nload_in_4bit: true\nbnb_config_kwargs:\n  bnb_4bit_quant_type: fp4\n  bnb_4bit_use_double_quant: false\n  bnb_4bit_quant_storage: uint8',
       ),
     );
-    assertSays(reading, {
+    assertStates(reading, {
       'quantization.kind': 'fp4 file',
       'quantization.double': 'false file',
       'quantization.storage': 'uint8 file',
@@ -255,7 +255,7 @@ describe('Axolotl', () => {
         'fsdp_version: 2\nfsdp_config:\n  offload_params: true\n  reshard_after_forward: false\n  auto_wrap_policy: TRANSFORMER_BASED_WRAP',
       ),
     );
-    assertSays(second, {
+    assertStates(second, {
       'parallel.data': 'fsdp2 file',
       'fsdp.strategy': 'grad-op file',
       'fsdp.wrap': 'layer file',
@@ -266,13 +266,13 @@ describe('Axolotl', () => {
       'fsdp.separateEnds': 'false default',
     });
     const adapted = axolotl(small('adapter: lora\nfsdp_version: 2\nfsdp_config: {offload_params: false}'));
-    assertSays(adapted, { 'precision.masterWeights': 'fp32 default' });
+    assertStates(adapted, { 'precision.masterWeights': 'fp32 default' });
     const first = axolotl(
       small(
         'bf16: true\nfsdp: [full_shard, auto_wrap]\nfsdp_config:\n  fsdp_offload_params: false\n  fsdp_use_orig_params: false',
       ),
     );
-    assertSays(first, {
+    assertStates(first, {
       'parallel.data': 'fsdp1 file',
       'fsdp.strategy': 'full file',
       'fsdp.wrap': 'layer file',
@@ -286,29 +286,29 @@ describe('Axolotl', () => {
     const reading = axolotl(
       'base_model: a/b\ndatasets: []\nadapter: lora\nmicro_batch_size: 3\nbatch_size: 10\n',
     );
-    assertSays(reading, { 'batch.micro': '3 file', 'batch.accumulation': '3 file' });
+    assertStates(reading, { 'batch.micro': '3 file', 'batch.accumulation': '3 file' });
     assert.deepEqual(refused(reading), []);
   });
 
   it('knows where a reference model is kept, and how it is checkpointed', () => {
     const dpo = axolotl(small('rl: dpo\ngradient_checkpointing: true'));
-    assertSays(dpo, {
+    assertStates(dpo, {
       'method.objective': 'dpo file',
       'method.referenceModel': 'true default',
       'activations.reentrant': 'false default',
     });
-    assertSays(axolotl(small('rl: dpo\nadapter: lora')), { 'method.referenceModel': 'false default' });
-    assertSays(axolotl(small('rl: orpo')), {
+    assertStates(axolotl(small('rl: dpo\nadapter: lora')), { 'method.referenceModel': 'false default' });
+    assertStates(axolotl(small('rl: orpo')), {
       'method.objective': 'orpo file',
       'method.referenceModel': 'false default',
     });
-    assertSays(
+    assertStates(
       axolotl(small('gradient_checkpointing: true\ngradient_checkpointing_kwargs: {use_reentrant: false}')),
       {
         'activations.reentrant': 'false file',
       },
     );
-    assertSays(axolotl(small('reward_model: true')), { 'method.objective': 'reward file' });
+    assertStates(axolotl(small('reward_model: true')), { 'method.objective': 'reward file' });
   });
 
   it('takes blanks and nulls as absent', () => {
@@ -317,7 +317,7 @@ describe('Axolotl', () => {
         'adapter:\nlora_r:\nsequence_len:\noptimizer:\ndeepspeed:\nfsdp:\nfsdp_config:\nbf16:\nload_in_4bit:',
       ),
     );
-    assertSays(reading, {
+    assertStates(reading, {
       'method.kind': 'full default',
       'batch.sequence': '512 default',
       'optimizer.name': 'adamw default',
@@ -418,7 +418,7 @@ describe('Axolotl', () => {
     ]);
     const four = small('adapter: lora\nload_in_4bit: true');
     assert.deepEqual(complaints(axolotl(four), four, 'warning'), ['dead-key: load_in_4bit: true']);
-    assertSays(axolotl(four), { 'quantization.kind': undefined });
+    assertStates(axolotl(four), { 'quantization.kind': undefined });
   });
 
   it('sees slips of the keyboard, and leaves keys of plugins alone', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { completeBatch } from '../../../server/src/dialects/deepspeed/batch-triangle';
 import { fillAutos } from '../../../server/src/dialects/deepspeed/deepspeed-auto';
 import type { ReadContext } from '../../../server/src/dialects/dialect';
-import { factOf, problemsOf, read, refused, said } from './reading';
+import { factOf, problemsOf, read, refused, stated } from './reading';
 
 const BATCH = { train_micro_batch_size_per_gpu: 2 };
 const json = (config: object, known: ReadContext['known'] = {}) =>
@@ -40,8 +40,8 @@ describe('DeepSpeed', () => {
       '}',
     ].join('\n');
     const reading = read('deepspeed', 'file:///a/ds_config.json', text);
-    assert.equal(said(reading, 'batch.micro'), '2 file');
-    assert.equal(said(reading, 'zero.stage'), '3 file');
+    assert.equal(stated(reading, 'batch.micro'), '2 file');
+    assert.equal(stated(reading, 'zero.stage'), '3 file');
     const [problem] = reading.problems.filter(({ code }) => code === 'unknown-key');
     assert.match(problem?.message ?? '', /`stagee`/);
     const line = text.split('\n')[2] ?? '';
@@ -85,7 +85,7 @@ describe('DeepSpeed', () => {
       'hardware.gpus': '16 inferred',
     } as const;
     for (const [field, value] of Object.entries(expected)) {
-      assert.equal(said(reading, field as keyof typeof expected), value, field);
+      assert.equal(stated(reading, field as keyof typeof expected), value, field);
     }
     assert.deepEqual(refused(reading), []);
     assert.deepEqual(
@@ -96,26 +96,26 @@ describe('DeepSpeed', () => {
 
   it('gives the defaults of DeepSpeed with their source', () => {
     const reading = json({});
-    assert.equal(said(reading, 'zero.stage'), '0 default');
-    assert.equal(said(reading, 'precision.weights'), 'fp32 default');
-    assert.equal(said(reading, 'precision.scheme'), 'native default');
-    assert.equal(said(reading, 'zero.reduceBucket'), '500000000 default');
-    assert.equal(said(reading, 'zero.overlapCommunication'), 'false default');
-    assert.equal(said(zero({ stage: 3 }), 'zero.overlapCommunication'), 'true default');
-    assert.equal(said(reading, 'batch.accumulation'), '1 inferred');
+    assert.equal(stated(reading, 'zero.stage'), '0 default');
+    assert.equal(stated(reading, 'precision.weights'), 'fp32 default');
+    assert.equal(stated(reading, 'precision.scheme'), 'native default');
+    assert.equal(stated(reading, 'zero.reduceBucket'), '500000000 default');
+    assert.equal(stated(reading, 'zero.overlapCommunication'), 'false default');
+    assert.equal(stated(zero({ stage: 3 }), 'zero.overlapCommunication'), 'true default');
+    assert.equal(stated(reading, 'batch.accumulation'), '1 inferred');
     assert.match(factOf(reading, 'zero.stage')?.origin.source ?? '', /^https:\/\/www\.deepspeed\.ai/);
   });
 
   it('reads old spellings', () => {
-    assert.equal(said(json({ zero_optimization: true }), 'zero.stage'), '1 file');
-    assert.equal(said(json({ zero_optimization: false }), 'zero.stage'), '0 file');
+    assert.equal(stated(json({ zero_optimization: true }), 'zero.stage'), '1 file');
+    assert.equal(stated(json({ zero_optimization: false }), 'zero.stage'), '0 file');
     const old = zero({ stage: 3, cpu_offload: true, cpu_offload_param: true, max_live_parameters: 7 });
-    assert.equal(said(old, 'offload.optimizer'), 'cpu file');
-    assert.equal(said(old, 'offload.parameters'), 'cpu file');
-    assert.equal(said(old, 'zero.maxLiveParameters'), '7 file');
+    assert.equal(stated(old, 'offload.optimizer'), 'cpu file');
+    assert.equal(stated(old, 'offload.parameters'), 'cpu file');
+    assert.equal(stated(old, 'zero.maxLiveParameters'), '7 file');
     const hint = problemsOf(old, 'hint').find((problem) => problem.code === 'deprecated-key');
     assert.equal(hint?.data?.replacement, 'zero_optimization.offload_optimizer');
-    assert.equal(said(json({ bfloat16: { enabled: true } }), 'precision.weights'), 'bf16 file');
+    assert.equal(stated(json({ bfloat16: { enabled: true } }), 'precision.weights'), 'bf16 file');
   });
 
   it('reads types beside the weights', () => {
@@ -127,14 +127,14 @@ describe('DeepSpeed', () => {
         communication_data_type: 'fp32',
       },
     );
-    assert.equal(said(reading, 'precision.masterWeights'), 'bf16 file');
-    assert.equal(said(reading, 'precision.optimizerStates'), 'bf16 file');
-    assert.equal(said(reading, 'precision.gradientAccumulation'), 'fp32 file');
-    assert.equal(said(reading, 'precision.reduce'), 'fp32 file');
+    assert.equal(stated(reading, 'precision.masterWeights'), 'bf16 file');
+    assert.equal(stated(reading, 'precision.optimizerStates'), 'bf16 file');
+    assert.equal(stated(reading, 'precision.gradientAccumulation'), 'fp32 file');
+    assert.equal(stated(reading, 'precision.reduce'), 'fp32 file');
     const autocast = json({ torch_autocast: { enabled: true, dtype: 'bfloat16' } });
-    assert.equal(said(autocast, 'precision.scheme'), 'autocast file');
-    assert.equal(said(autocast, 'precision.compute'), 'bf16 file');
-    assert.equal(said(autocast, 'precision.weights'), 'fp32 default');
+    assert.equal(stated(autocast, 'precision.scheme'), 'autocast file');
+    assert.equal(stated(autocast, 'precision.compute'), 'bf16 file');
+    assert.equal(stated(autocast, 'precision.weights'), 'fp32 default');
   });
 
   it('refuses wrong keys of fp16 and bf16 where its version is known to', () => {
@@ -184,21 +184,21 @@ describe('DeepSpeed', () => {
 
   it('reads parallelism', () => {
     const reading = json({ sequence_parallel_size: 4, tensor_parallel: { autotp_size: 2 } });
-    assert.equal(said(reading, 'parallel.ulysses'), '4 file');
-    assert.equal(said(reading, 'parallel.tensor'), '2 file');
+    assert.equal(stated(reading, 'parallel.ulysses'), '4 file');
+    assert.equal(stated(reading, 'parallel.tensor'), '2 file');
     const hpz = zero({ stage: 3, zero_hpz_partition_size: 8, mics_shard_size: 16 });
-    assert.equal(said(hpz, 'zero.hpzPartition'), '8 file');
-    assert.equal(said(hpz, 'zero.micsShard'), '16 file');
+    assert.equal(stated(hpz, 'zero.hpzPartition'), '8 file');
+    assert.equal(stated(hpz, 'zero.micsShard'), '16 file');
   });
 
   it('assumes a low precision that is left to the caller only weakly', () => {
     const reading = json({ fp16: { enabled: 'auto' }, bf16: { enabled: 'auto' } });
-    assert.equal(said(reading, 'precision.weights'), 'bf16 inferred');
+    assert.equal(stated(reading, 'precision.weights'), 'bf16 inferred');
     assert.deepEqual(
       reading.autos.map((auto) => auto.key),
       ['fp16.enabled', 'bf16.enabled'],
     );
-    assert.equal(said(json({ fp16: { enabled: 'auto' } }), 'precision.weights'), 'fp16 inferred');
+    assert.equal(stated(json({ fp16: { enabled: 'auto' } }), 'precision.weights'), 'fp16 inferred');
   });
 
   it('says that the checkpointing block switches nothing on', () => {
@@ -434,7 +434,7 @@ describe('DeepSpeed', () => {
       assert.equal(problem.related?.length, 2);
       assert.deepEqual(refused(json(config, { 'hardware.gpus': 16, 'parallel.tensor': 2 })), []);
       assert.deepEqual(refused(json({ ...config, sequence_parallel_size: 2 }, { 'hardware.gpus': 16 })), []);
-      assert.equal(said(json({ ...config, sequence_parallel_size: 2 }), 'hardware.gpus'), '16 inferred');
+      assert.equal(stated(json({ ...config, sequence_parallel_size: 2 }), 'hardware.gpus'), '16 inferred');
     });
 
     it('is wrong for every number of GPUs where it does not divide', () => {
@@ -455,7 +455,7 @@ describe('DeepSpeed', () => {
       const reading = json(config, { 'hardware.gpus': 8 });
       assert.equal(factOf(reading, 'batch.micro'), undefined);
       assert.deepEqual(refused(reading), []);
-      assert.equal(said(reading, 'batch.accumulation'), '3 file');
+      assert.equal(stated(reading, 'batch.accumulation'), '3 file');
     });
 
     it('derives the micro batch', () => {
@@ -467,7 +467,7 @@ describe('DeepSpeed', () => {
           'hardware.gpus': 8,
         },
       );
-      assert.equal(said(reading, 'batch.micro'), '8 inferred');
+      assert.equal(stated(reading, 'batch.micro'), '8 inferred');
       const missing = read('deepspeed', 'ds.json', '{"zero_optimization": {"stage": 2}}');
       assert.deepEqual(
         problemsOf(missing, 'warning').map((problem) => problem.code),

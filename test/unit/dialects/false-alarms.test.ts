@@ -9,7 +9,7 @@ import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 
 /** Problems of one config in a workspace of its own, as `code severity`. */
-async function told(name: string, text: string): Promise<string[]> {
+async function reported(name: string, text: string): Promise<string[]> {
   const uri = `file:///w/${name}`;
   const workspace = new Workspace(new MemoryHost({ [uri]: text }, { folders: ['file:///w'] }));
   const analysis = await workspace.analyze(uri);
@@ -69,19 +69,19 @@ describe('no false alarm', () => {
   it('about words of a command that YAML would read otherwise', async () => {
     const text = `NPROC_PER_NODE=8 swift sft --model Qwen/Qwen3-8B --max_length 512 --eval_strategy no \\
   --gradient_checkpointing_kwargs '{"use_reentrant": false}'\n`;
-    assert.deepEqual(await told('run.sh', text), []);
+    assert.deepEqual(await reported('run.sh', text), []);
   });
 
   it('about tuners that a plugin registers', async () => {
     const flags = 'swift sft --model Qwen/Qwen3-8B --max_length 512 --tuner_type mine';
-    assert.deepEqual(await told('run.sh', `${flags} --external_plugins mine.py\n`), []);
-    assert.deepEqual(await told('run.sh', `${flags}\n`), ['wrong-type warning']);
+    assert.deepEqual(await reported('run.sh', `${flags} --external_plugins mine.py\n`), []);
+    assert.deepEqual(await reported('run.sh', `${flags}\n`), ['wrong-type warning']);
   });
 
   it("about flags of a script that resemble the Trainer's", async () => {
     const text =
       'torchrun --nproc_per_node 8 mine.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --bf16 True --use_lora 1\n';
-    assert.deepEqual(await told('run.sh', text), ['unknown-key hint']);
+    assert.deepEqual(await reported('run.sh', text), ['unknown-key hint']);
   });
 
   it('about lists of values that DeepSpeed searches through', async () => {
@@ -91,8 +91,8 @@ describe('no false alarm', () => {
         train_micro_batch_size_per_gpu: [1, 2],
         autotuning: { enabled },
       });
-    assert.deepEqual(await told('ds.json', text(true)), []);
-    assert.ok((await told('ds.json', text(false))).includes('wrong-type error'));
+    assert.deepEqual(await reported('ds.json', text(true)), []);
+    assert.ok((await reported('ds.json', text(false))).includes('wrong-type error'));
   });
 
   it('about modules that a YAML file gives in brackets', async () => {
@@ -107,7 +107,7 @@ describe('no false alarm', () => {
   --recompute-modules: "${D}{x}${modules}"
 `.replace(`${D}{x}`, '');
     const of = async (modules: string) => {
-      const found = await told('model_config.yaml', text(modules));
+      const found = await reported('model_config.yaml', text(modules));
       return found.filter((problem) => problem.startsWith('unknown-module'));
     };
     assert.deepEqual(await of('[layernorm mla_up_proj mlp moe_act]'), []);
@@ -122,18 +122,18 @@ _validation_dataset: {a: 1}
 kd_loss_fn: {_target_: x}
 distributed: {strategy: fsdp2}
 `;
-    assert.deepEqual(await told('a.yaml', automodel), []);
+    assert.deepEqual(await reported('a.yaml', automodel), []);
   });
 
   it('about a path that the environment fills in', async () => {
     const text = `base_model: gpt2\nsequence_len: 512\nmicro_batch_size: 1\ngradient_accumulation_steps: 1\ndatasets: []\ndeepspeed: ${D}{DEEPSPEED}\n`;
-    const found = await told('axolotl.yaml', text);
+    const found = await reported('axolotl.yaml', text);
     assert.ok(!found.some((problem) => problem.startsWith('missing-file')), found.join());
   });
 
   it('about GPUs that the start of the run gives anew', async () => {
     const text = `NNODES=${D}WORLD_SIZE megatron sft --model Qwen/Qwen3-30B-A3B --max_length 512 --pipeline_model_parallel_size 2\n`;
-    const found = await told('run.sh', text);
+    const found = await reported('run.sh', text);
     assert.ok(!found.some((problem) => problem.startsWith('world-size')), found.join());
   });
 });
@@ -141,7 +141,7 @@ distributed: {strategy: fsdp2}
 describe('a script with places to fill in', () => {
   it('says so, instead of what the shell makes of them', async () => {
     const text = `export ROOT=<your_path>\ntorchrun --nproc_per_node 8 mine.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --bf16 True\n`;
-    assert.deepEqual(await told('run.sh', text), ['placeholder warning']);
+    assert.deepEqual(await reported('run.sh', text), ['placeholder warning']);
   });
 
   it('about recipes for a script with arguments of its own, which have words of TRL, too', async () => {
@@ -153,7 +153,7 @@ dataset_name: wic
 lora_r: 2
 ${lines}`;
     assert.deepEqual(
-      await told(
+      await reported(
         'args.yaml',
         own('refresh: false\ndata_tag: base\nlora_only: false\nhf_learning_rate: 0.01\n'),
       ),
@@ -161,7 +161,7 @@ ${lines}`;
     );
     // Recipes of TRL have arguments of their scripts, too.
     assert.deepEqual(
-      await told('sft.yaml', own('packing: true\nmax_length: 2048\nmy_flag: 1\nmy_other: 2\n')),
+      await reported('sft.yaml', own('packing: true\nmax_length: 2048\nmy_flag: 1\nmy_other: 2\n')),
       ['dead-key warning'],
     );
   });
@@ -189,15 +189,15 @@ ${lines}`;
       fp16: { fp16: true, enabled: true },
       train_micro_batch_size_per_gpu: 1,
     };
-    assert.deepEqual(await told('tune.json', JSON.stringify(neox)), []);
+    assert.deepEqual(await reported('tune.json', JSON.stringify(neox)), []);
   });
 
   it('about words of a JSON template that a script replaces', async () => {
     const text =
       '{"train_batch_size": CONFIG_GBSIZE, "train_micro_batch_size_per_gpu": CONFIG_MBSIZE,\n "zero_optimization": {"stage": ZERO_STAGE}}';
-    assert.deepEqual(await told('ds_config_TEMPLATE.json', text), []);
+    assert.deepEqual(await reported('ds_config_TEMPLATE.json', text), []);
     // A slip is no template.
-    assert.deepEqual(await told('ds.json', '{"zero_optimization": {"stage": TWO}}'), ['syntax error']);
+    assert.deepEqual(await reported('ds.json', '{"zero_optimization": {"stage": TWO}}'), ['syntax error']);
   });
 
   it('about null where a flag is off, and a length is left to the script', async () => {
@@ -217,22 +217,24 @@ trainer:
   num_nodes: 1
   precision: bf16
 `;
-    assert.ok(!(await told('gpt.yaml', nemo)).some((problem) => problem.startsWith('wrong-type')));
-    assert.ok((await told('ds.json', '{"zero_optimization": {"stage": 2, "overlap_comm": 3.5}}')).length > 0);
+    assert.ok(!(await reported('gpt.yaml', nemo)).some((problem) => problem.startsWith('wrong-type')));
+    assert.ok(
+      (await reported('ds.json', '{"zero_optimization": {"stage": 2, "overlap_comm": 3.5}}')).length > 0,
+    );
   });
 
   it('about processes that a submitter counts', async () => {
     const flags =
       '--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 8 --tensor-model-parallel-size 8';
-    assert.deepEqual(await told('run.sh', `srun python -u pretrain_gpt.py ${flags}\n`), []);
+    assert.deepEqual(await reported('run.sh', `srun python -u pretrain_gpt.py ${flags}\n`), []);
     assert.deepEqual(
-      await told('run.sh', `ray job submit -- python3 train.py --actor-num-nodes 8 ${flags}\n`),
+      await reported('run.sh', `ray job submit -- python3 train.py --actor-num-nodes 8 ${flags}\n`),
       [],
     );
-    assert.deepEqual(await told('run.sh', `python -u pretrain_gpt.py ${flags}\n`), ['world-size error']);
+    assert.deepEqual(await reported('run.sh', `python -u pretrain_gpt.py ${flags}\n`), ['world-size error']);
     // Several options on a line, with words of a template between them.
     const slurm = `#!/bin/bash\n#SBATCH <OPTIONS> --nodes=2 --exclusive --ntasks-per-node=8 # two\nsrun sh -c "python -u pretrain_gpt.py ${flags}"\n`;
-    assert.deepEqual(await told('job.sh', slurm), []);
+    assert.deepEqual(await reported('job.sh', slurm), []);
   });
 
   it('about files of another checkout, of a submodule, or that the script makes', async () => {
@@ -272,7 +274,7 @@ deepspeed: ${file}
       zero_optimization: { stage: 1 },
       optimizer: { type: 'Adam', params: { max_grad_norm: 1 } },
     });
-    const found = await told('ds.json', text);
+    const found = await reported('ds.json', text);
     assert.deepEqual(
       found.filter((problem) => problem.startsWith('max-grad-norm')),
       ['max-grad-norm warning'],
@@ -300,7 +302,7 @@ deepspeed: ds.json
   it('about members of an enumeration, and a file that a template beside it makes', async () => {
     const optim = 'transformers.training_args.OptimizerNames.ADAMW_BNB';
     const args = `{"per_device_train_batch_size": 1, "output_dir": "o", "optim": "${optim}"}`;
-    assert.deepEqual(await told('args.json', args), []);
+    assert.deepEqual(await reported('args.json', args), []);
     const run = 'file:///w/run.sh';
     const launch =
       'deepspeed train.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --deepspeed ds_config.json\n';
@@ -311,7 +313,7 @@ deepspeed: ds.json
     assert.equal(await missing({}), 'warning');
     assert.equal(await missing({ 'file:///w/ds_config_TEMPLATE.json': '{}' }), 'information');
     const words = '{"train_batch_size": GBSIZE, "zero_optimization": {"stage": ZERO_STAGE}}';
-    assert.deepEqual(await told('ds_config_TEMPLATE.json', words), []);
+    assert.deepEqual(await reported('ds_config_TEMPLATE.json', words), []);
   });
 });
 

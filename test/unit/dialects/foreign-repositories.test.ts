@@ -3,7 +3,7 @@ import { joinCells } from '../../../server/src/config/python/cells';
 import { smallWorkspace } from '../workspace/small-workspace';
 
 /** Problems of one file of a small workspace that are more than information, as `code severity`. */
-async function told(files: Readonly<Record<string, string>>, path: string): Promise<string[]> {
+async function reported(files: Readonly<Record<string, string>>, path: string): Promise<string[]> {
   const { problems } = await smallWorkspace(files).analyze(path);
   return problems
     .filter(({ severity }) => severity === 'error' || severity === 'warning')
@@ -35,23 +35,23 @@ model:
 /** What public repositories hold that no rule was made for. */
 describe('files of repositories that no rule was made for', () => {
   it('split layers by flags of a fork, which Megatron itself would refuse', async () => {
-    assert.deepEqual(await told({ 'a.sh': `${YUAN}\n` }, 'a.sh'), ['layers-not-divisible error']);
+    assert.deepEqual(await reported({ 'a.sh': `${YUAN}\n` }, 'a.sh'), ['layers-not-divisible error']);
     const own = `${YUAN} --pipeline-model-parallel-method block --pipeline-model-parallel-blocks 2,2,2,2,2,3,3,3,3,3,3,3,3,3,3,2\n`;
-    assert.deepEqual(await told({ 'a.sh': own }, 'a.sh'), []);
+    assert.deepEqual(await reported({ 'a.sh': own }, 'a.sh'), []);
   });
 
   it('give an encoder GPUs of its own', async () => {
-    assert.deepEqual(await told({ 'a.sh': ENCODER(7) }, 'a.sh'), []);
-    assert.deepEqual(await told({ 'a.sh': ENCODER(8) }, 'a.sh'), ['world-size warning']);
+    assert.deepEqual(await reported({ 'a.sh': ENCODER(7) }, 'a.sh'), []);
+    assert.deepEqual(await reported({ 'a.sh': ENCODER(8) }, 'a.sh'), ['world-size warning']);
     const files = { 'a.sh': ENCODER(7), 'oomlint.yaml': 'gpu: H100-SXM5-80GB\n' };
     const { estimate } = await smallWorkspace(files).analyze('a.sh');
     assert.equal(estimate, undefined);
   });
 
   it('say how many machines there are where the run is started', async () => {
-    assert.deepEqual(await told({ 'a.yaml': NEMO('') }, 'a.yaml'), []);
-    assert.deepEqual(await told({ 'a.yaml': NEMO('  num_nodes: 1\n') }, 'a.yaml'), ['world-size error']);
-    assert.deepEqual(await told({ 'a.yaml': NEMO('  num_nodes: 4\n') }, 'a.yaml'), []);
+    assert.deepEqual(await reported({ 'a.yaml': NEMO('') }, 'a.yaml'), []);
+    assert.deepEqual(await reported({ 'a.yaml': NEMO('  num_nodes: 1\n') }, 'a.yaml'), ['world-size error']);
+    assert.deepEqual(await reported({ 'a.yaml': NEMO('  num_nodes: 4\n') }, 'a.yaml'), []);
   });
 
   it('split checkpoints, which trains nothing', async () => {
@@ -120,23 +120,23 @@ model_name_or_path: gpt2
 torch_dtype: {_target_: mine.return_torch_dtype, dtype: float16}
 gradient_accumulation_steps: {_target_: mine.steps}
 `;
-    assert.deepEqual(await told({ 'a.yaml': text }, 'a.yaml'), []);
+    assert.deepEqual(await reported({ 'a.yaml': text }, 'a.yaml'), []);
     const { unread } = await smallWorkspace({ 'a.yaml': text }).analyze('a.yaml');
     assert.deepEqual(unread?.map(({ text: word }) => word).sort(), [
       'gradient_accumulation_steps',
       'torch_dtype',
     ]);
     const plain = text.replace(/\{_target_: mine.return[^}]*\}/, '{dtype: float16}');
-    assert.deepEqual(await told({ 'a.yaml': plain }, 'a.yaml'), ['wrong-type warning']);
+    assert.deepEqual(await reported({ 'a.yaml': plain }, 'a.yaml'), ['wrong-type warning']);
   });
 
   it('are templates, or end in a place that is still to be filled in', async () => {
     const yaml =
       'run:\n  results_dir: {$results_dir}/llama\nmodel: {micro_batch_size: 1}\ntrainer: {devices: 8}\n';
-    assert.deepEqual(await told({ 'a.yaml': yaml }, 'a.yaml'), []);
+    assert.deepEqual(await reported({ 'a.yaml': yaml }, 'a.yaml'), []);
     const launch =
       'torchrun train.py --model_name_or_path gpt2 --per_device_train_batch_size 1 \\\n  --output_dir <mine> \\\n';
-    assert.deepEqual(await told({ 'a.sh': launch }, 'a.sh'), ['placeholder warning']);
+    assert.deepEqual(await reported({ 'a.sh': launch }, 'a.sh'), ['placeholder warning']);
   });
 
   it('have a global batch, a model and an optimizer without being of LLM Foundry', async () => {

@@ -62,14 +62,14 @@ const ON_PURPOSE: Readonly<Record<string, string>> = {
   'trl use_cache': 'false and null keep no cache while training',
   'ms-swift use_cache': 'false and null keep no cache while training',
 };
-/** Taken as text by the Trainer, whatever its annotation says. */
+/** Taken as text by the Trainer, whatever its annotation is. */
 const ANYWHERE = new Set(['tpu_metrics_debug']);
 
 function known(id: string, path: string): readonly FrameworkKey[] {
   return FAMILIES.find((each) => each.id === id)?.released.all(path) ?? [];
 }
 
-/** How a row differs from what the framework's tables say; undefined where one of them says the same. */
+/** How a row differs from the framework's tables; undefined where one of them has the same. */
 function difference(row: KeySpec, keys: readonly FrameworkKey[]): string | undefined {
   const type = keys.some((key) => key.type === 'any' || row.type === 'any' || key.type === row.type);
   if (!type) return `is ${row.type}, the framework has ${keys.map((key) => key.type).join(' or ')}`;

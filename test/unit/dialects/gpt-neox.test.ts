@@ -3,7 +3,7 @@ import { neoxInner } from '../../../server/src/dialects/gpt-neox/gpt-neox-model'
 import { mightBeTrainingConfig } from '../../../server/src/dialects/registry';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
-import { modelOf, problemsOf, read, refused, said } from './reading';
+import { modelOf, problemsOf, read, refused, stated } from './reading';
 
 const URI = 'file:///configs/model.yml';
 
@@ -66,28 +66,28 @@ describe('GPT-NeoX', () => {
   it('reads a flow mapping with dashed keys: Pythia 70M', () => {
     const reading = read('gpt-neox', URI, flow(PYTHIA));
     assert.equal(modelOf(reading).parameters.total, 70_426_624);
-    assert.equal(said(reading, 'batch.micro'), '32 file');
-    assert.equal(said(reading, 'batch.accumulation'), '2 file');
-    assert.equal(said(reading, 'batch.sequence'), '2048 file');
-    assert.equal(said(reading, 'parallel.pipeline'), '1 file');
-    assert.equal(said(reading, 'parallel.data'), 'zero file');
-    assert.equal(said(reading, 'zero.stage'), '1 file');
-    assert.equal(said(reading, 'zero.reduceBucket'), '500000000 file');
-    assert.equal(said(reading, 'zero.allgatherBucket'), '500000000 default');
-    assert.equal(said(reading, 'precision.compute'), 'fp16 file');
-    assert.equal(said(reading, 'precision.scheme'), 'deepspeed file');
-    assert.equal(said(reading, 'optimizer.name'), 'adamw file');
-    assert.equal(said(reading, 'optimizer.implementation'), 'fused default');
-    assert.equal(said(reading, 'activations.checkpointing'), 'full file');
-    assert.equal(said(reading, 'attention.implementation'), 'flash2 file');
-    assert.equal(said(reading, 'schedule.steps'), '143000 file');
+    assert.equal(stated(reading, 'batch.micro'), '32 file');
+    assert.equal(stated(reading, 'batch.accumulation'), '2 file');
+    assert.equal(stated(reading, 'batch.sequence'), '2048 file');
+    assert.equal(stated(reading, 'parallel.pipeline'), '1 file');
+    assert.equal(stated(reading, 'parallel.data'), 'zero file');
+    assert.equal(stated(reading, 'zero.stage'), '1 file');
+    assert.equal(stated(reading, 'zero.reduceBucket'), '500000000 file');
+    assert.equal(stated(reading, 'zero.allgatherBucket'), '500000000 default');
+    assert.equal(stated(reading, 'precision.compute'), 'fp16 file');
+    assert.equal(stated(reading, 'precision.scheme'), 'deepspeed file');
+    assert.equal(stated(reading, 'optimizer.name'), 'adamw file');
+    assert.equal(stated(reading, 'optimizer.implementation'), 'fused default');
+    assert.equal(stated(reading, 'activations.checkpointing'), 'full file');
+    assert.equal(stated(reading, 'attention.implementation'), 'flash2 file');
+    assert.equal(stated(reading, 'schedule.steps'), '143000 file');
     assert.deepEqual(problemsOf(reading), []);
   });
 
   it('takes a third of the width for each branch of a gated MLP: Llama 2 7B', () => {
     const reading = read('gpt-neox', URI, flow(LLAMA2));
     assert.equal(modelOf(reading).parameters.total, 6_738_415_616);
-    assert.equal(said(reading, 'precision.weights'), 'bf16 file');
+    assert.equal(stated(reading, 'precision.weights'), 'bf16 file');
     // Biases of the MLP unless they are switched off, and GPT-2's tokenizer where none is named.
     const file = read(
       'gpt-neox',
@@ -118,13 +118,13 @@ describe('GPT-NeoX', () => {
     const h = 768;
     const rows = 50432; // 50257 up to a multiple of 128 x 2
     assert.equal(modelOf(reading).parameters.total, 12 * (12 * h * h + 13 * h) + (rows + 1024) * h + 2 * h);
-    assert.equal(said(reading, 'parallel.tensor'), '2 file');
-    assert.equal(said(reading, 'parallel.pipeline'), '1 file');
-    assert.equal(said(reading, 'precision.weights'), 'fp32 default');
-    assert.equal(said(reading, 'zero.stage'), '0 default');
-    assert.equal(said(reading, 'activations.checkpointing'), 'none default');
-    assert.equal(said(reading, 'batch.accumulation'), '1 default');
-    assert.equal(said(reading, 'optimizer.name'), 'adamw default');
+    assert.equal(stated(reading, 'parallel.tensor'), '2 file');
+    assert.equal(stated(reading, 'parallel.pipeline'), '1 file');
+    assert.equal(stated(reading, 'precision.weights'), 'fp32 default');
+    assert.equal(stated(reading, 'zero.stage'), '0 default');
+    assert.equal(stated(reading, 'activations.checkpointing'), 'none default');
+    assert.equal(stated(reading, 'batch.accumulation'), '1 default');
+    assert.equal(stated(reading, 'optimizer.name'), 'adamw default');
   });
 
   it('shares experts out over the model-parallel ranks', () => {
@@ -136,8 +136,8 @@ describe('GPT-NeoX', () => {
     const h = 512;
     const layer = 3 * h * h + 3 * h + h * h + h + 4 * h + 8 * h + 8 * 2 * h * 2048;
     assert.equal(modelOf(reading).parameters.total, 6 * layer + 2 * 50432 * h + 2 * h);
-    assert.equal(said(reading, 'parallel.expert'), '2 file');
-    assert.equal(said(reading, 'parallel.expertTensor'), '1 file');
+    assert.equal(stated(reading, 'parallel.expert'), '2 file');
+    assert.equal(stated(reading, 'parallel.expertTensor'), '1 file');
   });
 
   it('reads Mamba, DPO and GPUs', () => {
@@ -152,9 +152,9 @@ describe('GPT-NeoX', () => {
       URI,
       flow({ ...LLAMA2, train_impl: 'dpo', num_gpus: 8, num_nodes: 2, train_micro_batch_size_per_gpu: 1 }),
     );
-    assert.equal(said(dpo, 'method.objective'), 'dpo file');
-    assert.equal(said(dpo, 'method.referenceModel'), 'true file');
-    assert.equal(said(dpo, 'hardware.gpus'), '16 file');
+    assert.equal(stated(dpo, 'method.objective'), 'dpo file');
+    assert.equal(stated(dpo, 'method.referenceModel'), 'true file');
+    assert.equal(stated(dpo, 'hardware.gpus'), '16 file');
   });
 
   it('knows a part of a run, of which it assumes nothing', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { assertSays, complaints, factOf, problemsOf, read, refused } from './reading';
+import { assertStates, complaints, factOf, problemsOf, read, refused } from './reading';
 
 const trainer = (text: string, known = {}, name = 'args.json') =>
   read('hf-training-arguments', `file:///run/${name}`, text, known);
@@ -13,13 +13,13 @@ const yaml = (more: string, known = {}) => trainer(small(more), known, 'args.yam
 
 describe('HF TrainingArguments', () => {
   it('multiplies in TF32 where the file says so', () => {
-    assertSays(yaml('tf32: true'), { 'kernels.tf32': 'true file' });
+    assertStates(yaml('tf32: true'), { 'kernels.tf32': 'true file' });
     assert.equal(factOf(yaml(''), 'kernels.tf32'), undefined);
   });
 
   it("takes Unsloth's word for checkpointing, which scripts of a project's own pass on", () => {
     const reading = yaml('gradient_checkpointing: unsloth');
-    assertSays(reading, { 'activations.checkpointing': 'full file' });
+    assertStates(reading, { 'activations.checkpointing': 'full file' });
     assert.deepEqual(
       reading.problems.map(({ code }) => code),
       [],
@@ -40,7 +40,7 @@ describe('HF TrainingArguments', () => {
       torch_dtype: 'bfloat16',
     });
     const reading = trainer(text);
-    assertSays(reading, {
+    assertStates(reading, {
       'model.id': 'meta-llama/Llama-3.1-8B file',
       'batch.micro': '2 file',
       'batch.accumulation': '8 file',
@@ -66,14 +66,14 @@ describe('HF TrainingArguments', () => {
       {},
       'nested.yaml',
     );
-    assertSays(reading, { 'batch.micro': '3 file', 'precision.compute': 'fp16 file' });
+    assertStates(reading, { 'batch.micro': '3 file', 'precision.compute': 'fp16 file' });
     assert.equal(factOf(reading, 'batch.micro')?.origin.key, 'training_args.per_device_train_batch_size');
   });
 
   it('takes the old names of keys', () => {
     const text = 'per_gpu_train_batch_size: 4\noutput_dir: o\nevaluation_strategy: steps\nadafactor: true\n';
     const reading = trainer(text, {}, 'old.yaml');
-    assertSays(reading, {
+    assertStates(reading, {
       'batch.micro': '4 file',
       'evaluation.enabled': 'true file',
       'optimizer.name': 'adafactor file',
@@ -86,7 +86,7 @@ describe('HF TrainingArguments', () => {
   });
 
   it('has the defaults of the Trainer, by version', () => {
-    assertSays(yaml('', { 'version.torch': '2.6', 'version.transformers': '4.57' }), {
+    assertStates(yaml('', { 'version.torch': '2.6', 'version.transformers': '4.57' }), {
       'batch.accumulation': '1 default',
       'optimizer.implementation': 'foreach default',
       'activations.checkpointing': 'none default',
@@ -94,7 +94,7 @@ describe('HF TrainingArguments', () => {
       'evaluation.batch': '8 default',
       'parallel.data': 'ddp default',
     });
-    assertSays(yaml('', { 'version.torch': '2.8', 'version.transformers': '5.0' }), {
+    assertStates(yaml('', { 'version.torch': '2.8', 'version.transformers': '5.0' }), {
       'optimizer.implementation': 'fused default',
       'activations.reentrant': 'false default',
     });
@@ -102,30 +102,30 @@ describe('HF TrainingArguments', () => {
 
   it('takes FSDP 2 for silence from transformers 5.10', () => {
     const text = 'fsdp: true\nfsdp_config: {cpu_offload: true}';
-    assertSays(yaml(text, { 'version.transformers': '5.10' }), {
+    assertStates(yaml(text, { 'version.transformers': '5.10' }), {
       'parallel.data': 'fsdp2 file',
       'fsdp.wrap': 'layer default',
       'offload.parameters': 'cpu file',
     });
-    assertSays(yaml(text, { 'version.transformers': '5.9' }), {
+    assertStates(yaml(text, { 'version.transformers': '5.9' }), {
       'parallel.data': 'fsdp1 file',
       'fsdp.wrap': 'none default',
       'offload.parameters': undefined,
     });
-    assertSays(yaml('fsdp: full_shard\nfsdp_config: {version: 1}', { 'version.transformers': '5.10' }), {
+    assertStates(yaml('fsdp: full_shard\nfsdp_config: {version: 1}', { 'version.transformers': '5.10' }), {
       'parallel.data': 'fsdp1 file',
     });
   });
 
   it('reads FSDP and parallelism', () => {
-    assertSays(yaml('bf16: true\nfsdp: full_shard auto_wrap offload'), {
+    assertStates(yaml('bf16: true\nfsdp: full_shard auto_wrap offload'), {
       'parallel.data': 'fsdp1 file',
       'fsdp.strategy': 'full file',
       'offload.parameters': 'cpu file',
       'precision.scheme': 'fsdp file',
       'precision.masterWeights': 'fp32 file',
     });
-    assertSays(yaml('parallelism_config: {tp_size: 2, cp_size: 4}'), {
+    assertStates(yaml('parallelism_config: {tp_size: 2, cp_size: 4}'), {
       'parallel.tensor': '2 file',
       'parallel.context': '4 file',
     });

@@ -6,7 +6,7 @@ import { hover } from '../../../server/src/features/hover';
 import type { FieldPath } from '../../../server/src/run/fields';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
-import { read, said } from './reading';
+import { read, stated } from './reading';
 
 const URI = 'file:///w/run.sh';
 const script = (text: string, known = {}) => read('launch-script', URI, text, known);
@@ -14,7 +14,7 @@ const FLAGS = '--model_name_or_path m --per_device_train_batch_size 2 --max_seq_
 
 function golden(reading: ReturnType<typeof script>, expected: Partial<Record<FieldPath, string>>): void {
   for (const [field, value] of Object.entries(expected))
-    assert.equal(said(reading, field as FieldPath), value, field);
+    assert.equal(stated(reading, field as FieldPath), value, field);
 }
 
 /** Text of the script at the origin of a field. */
@@ -60,8 +60,8 @@ describe('GPUs of a launch', () => {
   for (const [text, gpus, nodes] of counts) {
     it(text.replace(FLAGS, '...'), () => {
       const reading = script(`${text}\n`);
-      assert.equal(said(reading, 'hardware.gpus'), gpus);
-      if (nodes !== undefined) assert.equal(said(reading, 'hardware.nodes'), nodes);
+      assert.equal(stated(reading, 'hardware.gpus'), gpus);
+      if (nodes !== undefined) assert.equal(stated(reading, 'hardware.nodes'), nodes);
     });
   }
 
@@ -102,7 +102,7 @@ torchrun --nproc_per_node 8 train.py \\
     const reading = script(
       'torchrun train.py --model_name_or_path m --per_device_train_batch_size $1 --deepspeed $DS/z.json --bf16 True --output_dir o\n',
     );
-    assert.equal(said(reading, 'batch.micro'), undefined);
+    assert.equal(stated(reading, 'batch.micro'), undefined);
     assert.deepEqual(reading.links, []);
   });
 
@@ -112,13 +112,13 @@ torchrun --nproc_per_node 8 train.py \\
       reading.links.map(({ path }) => path),
       [],
     );
-    assert.equal(said(reading, 'parallel.data'), 'zero file');
+    assert.equal(stated(reading, 'parallel.data'), 'zero file');
   });
 
   it('lose the flags behind a comment between continued lines, as the shell does', () => {
     const text = `torchrun train.py ${FLAGS} \\\n  # a remark\n  --gradient_accumulation_steps 8\n`;
     const reading = script(text);
-    assert.equal(said(reading, 'batch.accumulation'), '1 default');
+    assert.equal(stated(reading, 'batch.accumulation'), '1 default');
     const [lost, ...more] = reading.problems.filter(({ code }) => code === 'lost-flags');
     assert.deepEqual([lost?.severity, lost?.range.start.line, more.length], ['warning', 2, 0]);
     assert.equal(
@@ -132,7 +132,7 @@ torchrun --nproc_per_node 8 train.py \\
   it('count the first of several launches, and say so at the others', () => {
     const text = `torchrun --nproc_per_node 2 train.py ${FLAGS}\npython preprocess.py --x 1\ntorchrun --nproc_per_node 4 train.py ${FLAGS}\n`;
     const reading = script(text);
-    assert.equal(said(reading, 'hardware.gpus'), '2 file');
+    assert.equal(stated(reading, 'hardware.gpus'), '2 file');
     const others = reading.problems.filter(({ code }) => code === 'another-launch');
     assert.deepEqual(
       others.map(({ severity, range }) => [severity, range.start.line]),
@@ -154,7 +154,7 @@ EOT
 deepspeed --num_gpus 8 train.py ${FLAGS} --bf16 True --deepspeed ./ds.json
 `;
     const reading = script(text);
-    assert.equal(said(reading, 'zero.stage'), '3 file');
+    assert.equal(stated(reading, 'zero.stage'), '3 file');
     assert.equal(placeOf(text, reading, 'zero.stage'), '3');
     assert.equal(placeOf(text, reading, 'zero.reduceBucket'), '1000000');
     assert.deepEqual(reading.links, []);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { assertSays, complaints, problemsOf, read, refused } from './reading';
+import { assertStates, complaints, problemsOf, read, refused } from './reading';
 
 const litgpt = (text: string, name = 'lora.yaml', known = {}) =>
   read('litgpt', `file:///config_hub/finetune/llama-3-8b/${name}`, text, known);
@@ -69,7 +69,7 @@ describe('adapters of litgpt', () => {
       ['adapter_v2.yaml', 'llama-adapter-v2'],
       ['adapter-v2.yaml', 'llama-adapter-v2'],
     ] as const)
-      assertSays(litgpt(FULL, name), {
+      assertStates(litgpt(FULL, name), {
         'method.kind': 'lora default',
         'lora.kind': `${kind} default`,
         'lora.virtualTokens': '10 default',
@@ -77,12 +77,12 @@ describe('adapters of litgpt', () => {
         'lora.dtype': 'bf16 file',
         'loss.implementation': 'head-chunks default',
       });
-    assertSays(litgpt(FULL, 'full.yaml'), { 'method.kind': 'full default', 'lora.kind': undefined });
+    assertStates(litgpt(FULL, 'full.yaml'), { 'method.kind': 'full default', 'lora.kind': undefined });
   });
 
   it('take a quantized base', () => {
     const reading = litgpt(FULL.replace('quantize:', 'quantize: bnb.nf4'), 'adapter.yaml');
-    assertSays(reading, { 'quantization.kind': 'nf4 file', 'optimizer.name': 'paged-adamw file' });
+    assertStates(reading, { 'quantization.kind': 'nf4 file', 'optimizer.name': 'paged-adamw file' });
     assert.deepEqual(refused(reading), []);
     assert.deepEqual(refused(litgpt(FULL.replace('quantize:', 'quantize: bnb.nf4'), 'full.yaml')), [
       'quantized-without-adapter',
@@ -93,7 +93,7 @@ describe('adapters of litgpt', () => {
 describe('litgpt', () => {
   it('reads LoRA', () => {
     const reading = litgpt(LORA);
-    assertSays(reading, {
+    assertStates(reading, {
       'model.id': 'meta-llama/Meta-Llama-3-8B file',
       'model.code': 'litgpt default',
       'method.kind': 'lora default',
@@ -123,7 +123,7 @@ describe('litgpt', () => {
     const reading = read('litgpt', 'file:///config_hub/pretrain/tinyllama.yaml', PRETRAIN, {
       'hardware.gpus': 8,
     });
-    assertSays(reading, {
+    assertStates(reading, {
       'model.id': 'TinyLlama/TinyLlama-1.1B-intermediate-step-1431k-3T file',
       'method.kind': 'full default',
       'batch.accumulation': '16 inferred',
@@ -146,7 +146,7 @@ describe('litgpt', () => {
     const reading = read('litgpt', 'file:///config_hub/pretrain/tinyllama.yaml', tied, {
       'hardware.gpus': 8,
     });
-    assertSays(reading, { 'model.tied': 'true file' });
+    assertStates(reading, { 'model.tied': 'true file' });
   });
 
   it('shards over several devices, and checkpoints in full fine-tuning', () => {
@@ -154,21 +154,21 @@ describe('litgpt', () => {
       'checkpoint_dir: checkpoints/a/b\ndata: Alpaca\nout_dir: out\ndevices: 4\nnum_nodes: 2\ntrain: {micro_batch_size: 1, global_batch_size: 64}\n',
       'full.yaml',
     );
-    assertSays(full, {
+    assertStates(full, {
       'hardware.gpus': '8 file',
       'hardware.nodes': '2 file',
       'batch.accumulation': '8 inferred',
       'parallel.data': 'fsdp1 default',
       'activations.checkpointing': 'full default',
     });
-    assertSays(litgpt(small('devices: 4')), {
+    assertStates(litgpt(small('devices: 4')), {
       'parallel.data': 'fsdp2 default',
       'activations.checkpointing': 'none default',
     });
   });
 
   it('steps quantized models with the paged AdamW of bitsandbytes', () => {
-    assertSays(litgpt(small('quantize: bnb.nf4-dq\nprecision: bf16-true')), {
+    assertStates(litgpt(small('quantize: bnb.nf4-dq\nprecision: bf16-true')), {
       'quantization.kind': 'nf4 file',
       'quantization.double': 'true file',
       'quantization.prepared': 'false default',
@@ -178,7 +178,7 @@ describe('litgpt', () => {
   });
 
   it('takes blanks as absent', () => {
-    assertSays(litgpt(small('lora_alpha:\nprecision:\ndevices:\noptimizer:')), {
+    assertStates(litgpt(small('lora_alpha:\nprecision:\ndevices:\noptimizer:')), {
       'lora.alpha': '16 default',
       'precision.compute': 'bf16 default',
       'hardware.gpus': '1 inferred',

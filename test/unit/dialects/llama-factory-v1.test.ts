@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { assertSays, complaints, problemsOf, read, refused } from './reading';
+import { assertStates, complaints, problemsOf, read, refused } from './reading';
 
 const v1 = (text: string, known = {}, name = 'train_sft.yaml') =>
   read('llama-factory-v1', `file:///examples/v1/${name}`, text, known);
@@ -36,7 +36,7 @@ batching_strategy: padding_free
 describe('LLaMA-Factory v1', () => {
   it('reads a full fine-tune under FSDP 2', () => {
     const reading = v1(FULL);
-    assertSays(reading, {
+    assertStates(reading, {
       'model.id': 'Qwen/Qwen3-0.6B file',
       'method.kind': 'full default',
       'batch.micro': '2 file',
@@ -60,7 +60,7 @@ describe('LLaMA-Factory v1', () => {
 
   it('reads QLoRA under DeepSpeed', () => {
     const reading = v1(QLORA, { 'hardware.gpus': 8 });
-    assertSays(reading, {
+    assertStates(reading, {
       'method.kind': 'lora file',
       'lora.rank': '16 file',
       'lora.dropout': '0.05 default',
@@ -82,20 +82,20 @@ describe('LLaMA-Factory v1', () => {
   });
 
   it('keeps a reference for DPO, which the name of the file tells', () => {
-    assertSays(v1(FULL, {}, 'train_full_dpo.yaml'), {
+    assertStates(v1(FULL, {}, 'train_full_dpo.yaml'), {
       'method.objective': 'dpo inferred',
       'method.referenceModel': 'true inferred',
     });
-    assertSays(v1(QLORA, {}, 'train_lora_dpo.yaml'), { 'method.referenceModel': 'false inferred' });
+    assertStates(v1(QLORA, {}, 'train_lora_dpo.yaml'), { 'method.referenceModel': 'false inferred' });
   });
 
   it('lowers no precision without FSDP, and reads offload, Muon and Ulysses', () => {
-    assertSays(v1(FULL.replace('name: fsdp2', 'name:')), {
+    assertStates(v1(FULL.replace('name: fsdp2', 'name:')), {
       'parallel.data': 'ddp default',
       'precision.compute': 'fp32 default',
       'precision.scheme': 'native default',
     });
-    assertSays(
+    assertStates(
       v1(
         `${FULL.replace('name: fsdp2', 'name: fsdp2\n  offload_params: true\n  reshard_after_forward: false')}cp_size: 2\noptim_config: {name: muon}\nbf16: false\n`,
       ),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { assertSays, complaints, problemsOf, read, refused } from './reading';
+import { assertStates, complaints, problemsOf, read, refused } from './reading';
 
 const factory = (text: string, known = {}) => read('llama-factory', 'file:///run/sft.yaml', text, known);
 
@@ -89,7 +89,7 @@ describe('LLaMA Pro in LLaMA-Factory', () => {
 
   it('trains the layers that its script added to the model, or adapters in them', () => {
     for (const type of ['freeze', 'lora'])
-      assertSays(pro(type), {
+      assertStates(pro(type), {
         'method.kind': `${type} file`,
         'method.trainableLayers': '8 file',
         'method.spreadLayers': 'true file',
@@ -101,7 +101,7 @@ describe('LLaMA Pro in LLaMA-Factory', () => {
 describe('LLaMA-Factory', () => {
   it('reads LoRA', () => {
     const reading = factory(LORA);
-    assertSays(reading, {
+    assertStates(reading, {
       'model.id': 'meta-llama/Meta-Llama-3-8B-Instruct file',
       'method.kind': 'lora file',
       'method.objective': 'lm file',
@@ -132,7 +132,7 @@ describe('LLaMA-Factory', () => {
         'full',
       ),
     );
-    assertSays(reading, {
+    assertStates(reading, {
       'method.kind': 'full file',
       'batch.micro': '2 file',
       'parallel.data': 'zero file',
@@ -147,71 +147,71 @@ describe('LLaMA-Factory', () => {
   });
 
   it('upcasts what is trained whole, unless asked not to', () => {
-    assertSays(factory(small('bf16: true', 'full')), { 'precision.weights': 'fp32 default' });
-    assertSays(factory(small('pure_bf16: true', 'full')), {
+    assertStates(factory(small('bf16: true', 'full')), { 'precision.weights': 'fp32 default' });
+    assertStates(factory(small('pure_bf16: true', 'full')), {
       'precision.weights': 'bf16 file',
       'precision.scheme': 'native default',
     });
-    assertSays(factory(small('pure_bf16: true')), { 'lora.dtype': 'bf16 file' });
+    assertStates(factory(small('pure_bf16: true')), { 'lora.dtype': 'bf16 file' });
   });
 
   it('reads quantized bases of every kind', () => {
-    assertSays(factory(small('quantization_bit: 4')), {
+    assertStates(factory(small('quantization_bit: 4')), {
       'quantization.kind': 'nf4 file',
       'quantization.double': 'true default',
     });
-    assertSays(factory(small('quantization_bit: 4\ndouble_quantization: false\nquantization_type: fp4')), {
+    assertStates(factory(small('quantization_bit: 4\ndouble_quantization: false\nquantization_type: fp4')), {
       'quantization.kind': 'fp4 file',
       'quantization.double': 'false file',
     });
-    assertSays(factory(small('quantization_bit: 8')), { 'quantization.kind': 'int8 file' });
-    assertSays(factory(small('quantization_bit: 3\nquantization_method: hqq')), {
+    assertStates(factory(small('quantization_bit: 8')), { 'quantization.kind': 'int8 file' });
+    assertStates(factory(small('quantization_bit: 3\nquantization_method: hqq')), {
       'quantization.kind': 'hqq file',
       'quantization.bits': '3 file',
     });
-    assertSays(factory(small('quantization_bit: 4\nquantization_method: bnb')), {
+    assertStates(factory(small('quantization_bit: 4\nquantization_method: bnb')), {
       'quantization.kind': 'nf4 file',
     });
   });
 
   it('keeps a reference where the stage compares and no adapter can be switched off', () => {
-    assertSays(factory(small('', 'full', 'dpo')), {
+    assertStates(factory(small('', 'full', 'dpo')), {
       'method.objective': 'dpo file',
       'method.referenceModel': 'true default',
     });
-    assertSays(factory(small('', 'lora', 'dpo')), { 'method.referenceModel': 'false default' });
-    assertSays(factory(small('pref_loss: simpo', 'full', 'dpo')), {
+    assertStates(factory(small('', 'lora', 'dpo')), { 'method.referenceModel': 'false default' });
+    assertStates(factory(small('pref_loss: simpo', 'full', 'dpo')), {
       'method.objective': 'simpo file',
       'method.referenceModel': 'false default',
     });
-    assertSays(factory(small('ref_model: a/c', 'lora', 'kto')), {
+    assertStates(factory(small('ref_model: a/c', 'lora', 'kto')), {
       'method.objective': 'kto file',
       'method.referenceModel': 'true file',
     });
-    assertSays(factory(small('', 'lora', 'rm')), { 'method.objective': 'reward file' });
-    assertSays(factory(small('', 'full', 'pt')), {
+    assertStates(factory(small('', 'lora', 'rm')), { 'method.objective': 'reward file' });
+    assertStates(factory(small('', 'full', 'pt')), {
       'method.objective': 'lm file',
       'batch.packed': 'true default',
     });
   });
 
   it('reads optimizers that have switches of their own', () => {
-    assertSays(factory(small('use_galore: true\ngalore_rank: 128\ngalore_layerwise: true', 'full')), {
+    assertStates(factory(small('use_galore: true\ngalore_rank: 128\ngalore_layerwise: true', 'full')), {
       'optimizer.name': 'galore-adamw file',
       'optimizer.rank': '128 file',
       'optimizer.inBackward': 'true file',
     });
-    assertSays(factory(small('use_apollo: true', 'full')), {
+    assertStates(factory(small('use_apollo: true', 'full')), {
       'optimizer.name': 'apollo-adamw file',
       'optimizer.rank': '16 default',
     });
-    assertSays(factory(small('use_adam_mini: true', 'full')), { 'optimizer.name': 'adam-mini file' });
-    assertSays(factory(small('optim: adamw_8bit', 'full')), { 'optimizer.name': 'adamw-8bit file' });
+    assertStates(factory(small('use_adam_mini: true', 'full')), { 'optimizer.name': 'adam-mini file' });
+    assertStates(factory(small('optim: adamw_8bit', 'full')), { 'optimizer.name': 'adamw-8bit file' });
   });
 
   it('takes blanks as absent', () => {
     const reading = factory(small('lora_rank:\ncutoff_len: null\ndeepspeed:\nquantization_bit:\nbf16:'));
-    assertSays(reading, {
+    assertStates(reading, {
       'lora.rank': '8 default',
       'batch.sequence': '2048 default',
       'parallel.data': 'ddp default',

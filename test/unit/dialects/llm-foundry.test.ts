@@ -3,7 +3,7 @@ import { parseConfig } from '../../../server/src/config/parse';
 import { llmFoundry } from '../../../server/src/dialects/llm-foundry/llm-foundry';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
-import { assertSays, complaints, factOf, problemsOf, read, refused } from './reading';
+import { assertStates, complaints, factOf, problemsOf, read, refused } from './reading';
 
 const foundry = (text: string, known = {}) =>
   read('llm-foundry', 'file:///train/yamls/mpt-7b.yaml', text, known);
@@ -64,7 +64,7 @@ device_train_microbatch_size: auto
 describe('llm-foundry', () => {
   it('reads pre-training', () => {
     const reading = foundry(MPT, { 'hardware.gpus': 64 });
-    assertSays(reading, {
+    assertStates(reading, {
       'batch.global': '1024 file',
       'batch.micro': '16 file',
       'batch.sequence': '2048 file',
@@ -93,7 +93,7 @@ describe('llm-foundry', () => {
 
   it('reads LoRA on a model of the Hub, with `auto` micro batches', () => {
     const reading = foundry(FINETUNE, { 'hardware.gpus': 8 });
-    assertSays(reading, {
+    assertStates(reading, {
       'model.id': 'mistralai/Mistral-7B-v0.1 file',
       'method.kind': 'lora file',
       'lora.rank': '16 file',
@@ -108,13 +108,13 @@ describe('llm-foundry', () => {
       'precision.scheme': 'autocast default',
       'schedule.steps': undefined,
     });
-    assertSays(foundry(FINETUNE), { 'batch.micro': undefined });
+    assertStates(foundry(FINETUNE), { 'batch.micro': undefined });
   });
 
   it("reads a run of MosaicML's platform", () => {
     const wrapped = `name: run\ncompute: {gpus: 16, gpu_type: h100_80gb}\ncommand: composer train.py\nparameters:\n${FINETUNE.trim().replace(/^/gm, '  ')}\n`;
     const reading = foundry(wrapped);
-    assertSays(reading, {
+    assertStates(reading, {
       'hardware.gpus': '16 file',
       'hardware.gpu': 'h100_80gb file',
       'lora.rank': '16 file',
@@ -124,11 +124,11 @@ describe('llm-foundry', () => {
 
   it('reads lengths of every unit, and only of steps and tokens', () => {
     const during = (text: string) => foundry(MPT.replace('63900ba', text));
-    assertSays(during('300_000_000tok'), {
+    assertStates(during('300_000_000tok'), {
       'schedule.tokens': '300000000 file',
       'schedule.steps': undefined,
     });
-    assertSays(during('1ep'), { 'schedule.tokens': undefined, 'schedule.steps': undefined });
+    assertStates(during('1ep'), { 'schedule.tokens': undefined, 'schedule.steps': undefined });
   });
 
   it('stops at what it refuses', () => {

@@ -5,7 +5,7 @@ import { parseConfig } from '../../../server/src/config/parse';
 import { detectDialect } from '../../../server/src/dialects/registry';
 import type { RunValues, TrainingRun } from '../../../server/src/run/fields';
 import { smallWorkspace } from '../workspace/small-workspace';
-import { assertSays, complaints, problemsOf, read, refused } from './reading';
+import { assertStates, complaints, problemsOf, read, refused } from './reading';
 
 const QLORA = readFileSync('test/fixtures/configs/ludwig-qlora.yaml', 'utf8');
 const URI = 'file:///model.yaml';
@@ -34,7 +34,7 @@ function rewritten(text: string, changes: RunValues): string | undefined {
 describe('Ludwig', () => {
   it('reads QLoRA', () => {
     const reading = ludwig(QLORA);
-    assertSays(reading, {
+    assertStates(reading, {
       'model.id': 'mistralai/Mistral-7B-v0.1 file',
       'method.kind': 'lora file',
       'lora.kind': 'lora file',
@@ -65,7 +65,7 @@ describe('Ludwig', () => {
   });
 
   it('trains all weights in fp32 where neither adapter nor quantization is named', () => {
-    assertSays(ludwig(small()), {
+    assertStates(ludwig(small()), {
       'method.kind': 'full default',
       'precision.weights': 'fp32 default',
       'precision.compute': 'fp32 default',
@@ -75,7 +75,7 @@ describe('Ludwig', () => {
       'optimizer.name': 'adam default',
       'optimizer.implementation': 'foreach default',
     });
-    assertSays(ludwig(small('  use_mixed_precision: true\n')), {
+    assertStates(ludwig(small('  use_mixed_precision: true\n')), {
       'precision.weights': 'fp32 default',
       'precision.compute': 'fp16 file',
       'precision.scheme': 'autocast file',
@@ -83,16 +83,16 @@ describe('Ludwig', () => {
   });
 
   it('takes what the effective batch leaves for `auto`', () => {
-    assertSays(ludwig(small('  batch_size: 4\n  effective_batch_size: 16\n')), {
+    assertStates(ludwig(small('  batch_size: 4\n  effective_batch_size: 16\n')), {
       'batch.micro': '4 file',
       'batch.accumulation': '4 inferred',
       'batch.global': '16 file',
     });
-    assertSays(
+    assertStates(
       ludwig(small('  batch_size: auto\n  effective_batch_size: 16\n  gradient_accumulation_steps: 8\n')),
       { 'batch.micro': '2 inferred', 'batch.accumulation': '8 file' },
     );
-    assertSays(ludwig(small('  batch_size: auto\n')), {
+    assertStates(ludwig(small('  batch_size: auto\n')), {
       'batch.micro': undefined,
       'batch.accumulation': undefined,
     });
@@ -103,29 +103,29 @@ describe('Ludwig', () => {
       `${name}_features: [{ name: a, type: text, preprocessing: { max_sequence_length: ${length} } }]\n`;
     const features = feature('input', 512) + feature('output', 128);
     const global = 'preprocessing: { global_max_sequence_length: 512 }\n';
-    assertSays(ludwig(small('', features)), { 'batch.sequence': '641 inferred' });
-    assertSays(ludwig(small('', features + global)), { 'batch.sequence': '512 file' });
-    assertSays(ludwig(small()), { 'batch.sequence': '2048 inferred' });
+    assertStates(ludwig(small('', features)), { 'batch.sequence': '641 inferred' });
+    assertStates(ludwig(small('', features + global)), { 'batch.sequence': '512 file' });
+    assertStates(ludwig(small()), { 'batch.sequence': '2048 inferred' });
     const document = parseConfig(URI, small('', global));
     const reading = detectDialect(document)?.read(document, { known: {}, model: { maxPositions: 256 } });
     assert.ok(reading);
-    assertSays(reading, { 'batch.sequence': '256 inferred' });
+    assertStates(reading, { 'batch.sequence': '256 inferred' });
   });
 
   it('starts other adapters from their own rank', () => {
-    assertSays(ludwig(small('', 'adapter: { type: adalora }\n')), {
+    assertStates(ludwig(small('', 'adapter: { type: adalora }\n')), {
       'lora.kind': 'adalora file',
       'lora.rank': '12 default',
     });
-    assertSays(ludwig(small('', 'adapter: { type: ia3 }\n')), {
+    assertStates(ludwig(small('', 'adapter: { type: ia3 }\n')), {
       'lora.kind': 'ia3 file',
       'lora.rank': undefined,
     });
-    assertSays(ludwig(small('', 'adapter: { type: lora, r: 4 }\n')), { 'lora.alpha': '8 default' });
+    assertStates(ludwig(small('', 'adapter: { type: lora, r: 4 }\n')), { 'lora.alpha': '8 default' });
   });
 
   it('spreads the layers over several GPUs, one of which works at a time', () => {
-    assertSays(ludwig(QLORA, { 'hardware.gpus': 2 }), {
+    assertStates(ludwig(QLORA, { 'hardware.gpus': 2 }), {
       'parallel.pipeline': '2 inferred',
       'parallel.pipelineSchedule': 'sequential inferred',
       'parallel.data': 'none default',
@@ -142,14 +142,14 @@ describe('Ludwig', () => {
         reading.unread?.map(({ fields }) => fields),
         [[field]],
       );
-      assertSays(reading, { [field]: undefined });
+      assertStates(reading, { [field]: undefined });
     }
     const frozen = ludwig(small('  layers_to_freeze_regex: "h.0"\n'));
     assert.deepEqual(
       frozen.unread?.map(({ fields }) => fields),
       [['method.kind']],
     );
-    assertSays(frozen, { 'method.kind': undefined });
+    assertStates(frozen, { 'method.kind': undefined });
   });
 
   it('estimates nothing for adapters, optimizers and quantization of later releases', () => {
@@ -163,7 +163,7 @@ describe('Ludwig', () => {
         reading.unread?.some(({ fields }) => fields?.includes(field)),
         field,
       );
-      assertSays(reading, { [field]: undefined });
+      assertStates(reading, { [field]: undefined });
       assert.deepEqual(problemsOf(reading), []);
     }
   });
@@ -209,7 +209,7 @@ describe('Ludwig', () => {
       ),
       [],
     );
-    assertSays(ludwig(eight), { 'quantization.kind': 'int8 file', 'quantization.double': undefined });
+    assertStates(ludwig(eight), { 'quantization.kind': 'int8 file', 'quantization.double': undefined });
   });
 
   it('leaves other models of Ludwig alone, and prompts that train nothing', () => {

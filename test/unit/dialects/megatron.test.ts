@@ -6,7 +6,7 @@ import { paddedVocabulary, vocabularyOf } from '../../../server/src/dialects/meg
 import { detectDialect } from '../../../server/src/dialects/registry';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
-import { modelOf, modelOfConfig, problemsOf, read, refused, said } from './reading';
+import { modelOf, modelOfConfig, problemsOf, read, refused, stated } from './reading';
 
 /** Flags as the functional tests write them. */
 function modelArgs(text: string, uri = 'file:///tests/gpt/case/model_config.yaml'): Reading {
@@ -74,22 +74,22 @@ describe('Megatron-LM arguments', () => {
     const h = 12288;
     const rows = 51200; // 50257 up to a multiple of 128 x 8
     assert.equal(modelOf(reading).parameters.total, 96 * (12 * h * h + 13 * h) + rows * h + 2048 * h + 2 * h);
-    assert.equal(said(reading, 'parallel.tensor'), '8 file');
-    assert.equal(said(reading, 'parallel.pipeline'), '16 file');
-    assert.equal(said(reading, 'parallel.context'), '1 default');
-    assert.equal(said(reading, 'parallel.sequence'), 'true file');
-    assert.equal(said(reading, 'parallel.vocabularyMultiple'), '128 default');
-    assert.equal(said(reading, 'activations.checkpointing'), 'full file');
-    assert.equal(said(reading, 'activations.checkpointEvery'), '2 file');
-    assert.equal(said(reading, 'precision.scheme'), 'megatron file');
-    assert.equal(said(reading, 'precision.weights'), 'bf16 file');
-    assert.equal(said(reading, 'precision.gradientAccumulation'), 'fp32 default');
-    assert.equal(said(reading, 'parallel.distributedOptimizer'), 'false default');
-    assert.equal(said(reading, 'optimizer.name'), 'adamw default');
-    assert.equal(said(reading, 'batch.micro'), '1 file');
-    assert.equal(said(reading, 'batch.global'), '1536 file');
-    assert.equal(said(reading, 'batch.sequence'), '2048 file');
-    assert.equal(said(reading, 'schedule.steps'), '100 file');
+    assert.equal(stated(reading, 'parallel.tensor'), '8 file');
+    assert.equal(stated(reading, 'parallel.pipeline'), '16 file');
+    assert.equal(stated(reading, 'parallel.context'), '1 default');
+    assert.equal(stated(reading, 'parallel.sequence'), 'true file');
+    assert.equal(stated(reading, 'parallel.vocabularyMultiple'), '128 default');
+    assert.equal(stated(reading, 'activations.checkpointing'), 'full file');
+    assert.equal(stated(reading, 'activations.checkpointEvery'), '2 file');
+    assert.equal(stated(reading, 'precision.scheme'), 'megatron file');
+    assert.equal(stated(reading, 'precision.weights'), 'bf16 file');
+    assert.equal(stated(reading, 'precision.gradientAccumulation'), 'fp32 default');
+    assert.equal(stated(reading, 'parallel.distributedOptimizer'), 'false default');
+    assert.equal(stated(reading, 'optimizer.name'), 'adamw default');
+    assert.equal(stated(reading, 'batch.micro'), '1 file');
+    assert.equal(stated(reading, 'batch.global'), '1536 file');
+    assert.equal(stated(reading, 'batch.sequence'), '2048 file');
+    assert.equal(stated(reading, 'schedule.steps'), '100 file');
     assert.deepEqual(refused(reading), []);
   });
 
@@ -98,9 +98,9 @@ describe('Megatron-LM arguments', () => {
     const model = modelOf(reading);
     assert.equal(model.parameters.total, 46_702_792_704);
     assert.equal(model.parameters.active, 12_879_925_248);
-    assert.equal(said(reading, 'parallel.expert'), '8 file');
-    assert.equal(said(reading, 'parallel.distributedOptimizer'), 'true file');
-    assert.equal(said(reading, 'attention.implementation'), 'flash2 default');
+    assert.equal(stated(reading, 'parallel.expert'), '8 file');
+    assert.equal(stated(reading, 'parallel.distributedOptimizer'), 'true file');
+    assert.equal(stated(reading, 'attention.implementation'), 'flash2 default');
   });
 
   it('counts Nemotron-4 15B: squared ReLU, groups, layer norms, 256k entries', () => {
@@ -127,8 +127,8 @@ describe('Megatron-LM arguments', () => {
     const h = 6144;
     const layer = h * (h + 2 * 1024) + h * h + 2 * h * 4 * h + 4 * h;
     assert.equal(modelOf(reading).parameters.total, 32 * layer + 2 * 256000 * h + 2 * h);
-    assert.equal(said(reading, 'batch.global'), '1152 file');
-    assert.equal(said(reading, 'schedule.tokens'), '4096000 file');
+    assert.equal(stated(reading, 'batch.global'), '1152 file');
+    assert.equal(stated(reading, 'schedule.tokens'), '4096000 file');
   });
 
   it('takes 8/3 of the width for a gated MLP that nobody sizes, down to a multiple of 64', () => {
@@ -209,8 +209,8 @@ describe('Megatron-LM arguments', () => {
     const decoder = encoder + attention + 2 * h;
     const total = 12 * encoder + 6 * decoder + (rows + 512) * h + 4 * h + rows;
     assert.equal(modelOf(reading).parameters.total, total);
-    assert.equal(said(reading, 'batch.sequence'), '512 file');
-    assert.equal(said(reading, 'batch.targetSequence'), '128 file');
+    assert.equal(stated(reading, 'batch.sequence'), '512 file');
+    assert.equal(stated(reading, 'batch.targetSequence'), '128 file');
   });
 
   it('has the tokenizer of the program where none is named', () => {
@@ -267,12 +267,12 @@ describe('Megatron-LM arguments', () => {
 --recompute-method: block
 --recompute-num-layers: 3
 --fp16: true`);
-    assert.equal(said(reading, 'parallel.virtualStages'), '4 file');
-    assert.equal(said(reading, 'parallel.pipelineSchedule'), 'interleaved file');
-    assert.equal(said(reading, 'parallel.embeddingLayers'), '1 file');
-    assert.equal(said(reading, 'parallel.headLayers'), '1 file');
-    assert.equal(said(reading, 'activations.layers'), '3 file');
-    assert.equal(said(reading, 'activations.checkpointEvery'), undefined);
+    assert.equal(stated(reading, 'parallel.virtualStages'), '4 file');
+    assert.equal(stated(reading, 'parallel.pipelineSchedule'), 'interleaved file');
+    assert.equal(stated(reading, 'parallel.embeddingLayers'), '1 file');
+    assert.equal(stated(reading, 'parallel.headLayers'), '1 file');
+    assert.equal(stated(reading, 'activations.layers'), '3 file');
+    assert.equal(stated(reading, 'activations.checkpointEvery'), undefined);
     assert.deepEqual(refused(reading), []);
   });
 
@@ -280,18 +280,18 @@ describe('Megatron-LM arguments', () => {
     const reading = modelArgs(
       `${MIXTRAL}--use-precision-aware-optimizer: true\n--main-grads-dtype: bf16\n--main-params-dtype: fp16\n--exp-avg-dtype: fp8\n--exp-avg-sq-dtype: bf16\n--optimizer-cpu-offload: true\n--optimizer-offload-fraction: 0.5\n--fp8-format: hybrid`,
     );
-    assert.equal(said(reading, 'precision.gradientAccumulation'), 'bf16 file');
-    assert.equal(said(reading, 'precision.masterWeights'), 'fp16 file');
-    assert.equal(said(reading, 'precision.optimizerStates'), 'bf16 file');
-    assert.equal(said(reading, 'offload.optimizer'), 'cpu file');
-    assert.equal(said(reading, 'offload.optimizerRatio'), '0.5 file');
-    assert.equal(said(reading, 'precision.fp8'), 'transformer-engine file');
+    assert.equal(stated(reading, 'precision.gradientAccumulation'), 'bf16 file');
+    assert.equal(stated(reading, 'precision.masterWeights'), 'fp16 file');
+    assert.equal(stated(reading, 'precision.optimizerStates'), 'bf16 file');
+    assert.equal(stated(reading, 'offload.optimizer'), 'cpu file');
+    assert.equal(stated(reading, 'offload.optimizerRatio'), '0.5 file');
+    assert.equal(stated(reading, 'precision.fp8'), 'transformer-engine file');
   });
 
   it('reads a machine out of the folder of a test, weakly', () => {
     const reading = modelArgs(GPT3, 'file:///t/gpt/gpt3_345m_nightly_dgx_a100_2N8G_mcore/model_config.yaml');
-    assert.equal(said(reading, 'hardware.gpus'), '16 inferred');
-    assert.equal(said(reading, 'hardware.gpu'), 'A100-SXM4-80GB inferred');
+    assert.equal(stated(reading, 'hardware.gpus'), '16 inferred');
+    assert.equal(stated(reading, 'hardware.gpu'), 'A100-SXM4-80GB inferred');
   });
 
   it('says which vocabulary it does not know', () => {
@@ -305,7 +305,7 @@ describe('Megatron-LM arguments', () => {
       problemsOf(reading).map(({ code }) => code),
       ['unknown-vocabulary'],
     );
-    assert.equal(said(reading, 'model.config'), undefined);
+    assert.equal(stated(reading, 'model.config'), undefined);
   });
 
   const rejected: readonly (readonly [string, string])[] = [
@@ -392,8 +392,8 @@ use_distributed_optimizer: true
     const h = 1024;
     const layer = h * 2048 + h * h + 3 * h * 4096 + 2 * h;
     assert.equal(modelOf(reading).parameters.total, 24 * layer + 2 * 50432 * h + h);
-    assert.equal(said(reading, 'parallel.tensor'), '2 file');
-    assert.equal(said(reading, 'batch.micro'), '2 file');
+    assert.equal(stated(reading, 'parallel.tensor'), '2 file');
+    assert.equal(stated(reading, 'batch.micro'), '2 file');
   });
 });
 
@@ -418,9 +418,9 @@ torchrun --nproc_per_node $GPUS_PER_NODE --nnodes $NNODES pretrain_gpt.py \\
     --use-distributed-optimizer --recompute-activations --bf16`);
     // Llama 2 7B, its vocabulary padded to a multiple of 128 x 4.
     assert.equal(modelOf(reading).parameters.total, 6_738_415_616 + 2 * 256 * 4096);
-    assert.equal(said(reading, 'hardware.gpus'), '16 file');
-    assert.equal(said(reading, 'activations.checkpointing'), 'selective file');
-    assert.equal(said(reading, 'parallel.distributedOptimizer'), 'true file');
+    assert.equal(stated(reading, 'hardware.gpus'), '16 file');
+    assert.equal(stated(reading, 'activations.checkpointing'), 'selective file');
+    assert.equal(stated(reading, 'parallel.distributedOptimizer'), 'true file');
     assert.deepEqual(refused(reading), []);
   });
 
@@ -450,12 +450,12 @@ deepspeed --num_gpus 8 --num_nodes 48 pretrain_gpt.py \\
     --checkpoint-activations --bf16 \\
     --deepspeed --deepspeed_config \${config_json} --zero-stage \${ZERO_STAGE} --deepspeed-activation-checkpointing`);
     assert.equal(modelOf(reading).parameters.total, 176_247_271_424);
-    assert.equal(said(reading, 'hardware.gpus'), '384 file');
+    assert.equal(stated(reading, 'hardware.gpus'), '384 file');
     const first = (field: string) => reading.facts.find((fact) => fact.field === field)?.value;
     assert.equal(first('zero.stage'), 1);
     assert.equal(first('parallel.data'), 'zero');
     assert.equal(first('precision.scheme'), 'deepspeed');
-    assert.equal(said(reading, 'activations.checkpointing'), 'full file');
+    assert.equal(stated(reading, 'activations.checkpointing'), 'full file');
     assert.equal(first('batch.global'), 2048);
     assert.deepEqual(refused(reading), []);
     assert.deepEqual(reading.links, []);
@@ -584,7 +584,7 @@ describe('shapes', () => {
 });
 
 describe("Megatron-LM's modules and workspaces", () => {
-  const stated = (flags: string, environment = '') => {
+  const settingsOf = (flags: string, environment = '') => {
     const reading = read(
       'megatron',
       'file:///tests/gpt/case/model_config.yaml',
@@ -596,16 +596,16 @@ describe("Megatron-LM's modules and workspaces", () => {
   };
 
   it("are Transformer Engine's unless the flags say otherwise", () => {
-    assert.deepEqual(stated(''), [true, false, undefined]);
-    assert.deepEqual(stated('  --transformer-impl: transformer_engine\n'), [true, false, undefined]);
-    assert.deepEqual(stated('  --transformer-impl: local\n'), [false, false, undefined]);
-    assert.deepEqual(stated('  --moe-grouped-gemm: true\n'), [true, true, undefined]);
+    assert.deepEqual(settingsOf(''), [true, false, undefined]);
+    assert.deepEqual(settingsOf('  --transformer-impl: transformer_engine\n'), [true, false, undefined]);
+    assert.deepEqual(settingsOf('  --transformer-impl: local\n'), [false, false, undefined]);
+    assert.deepEqual(settingsOf('  --moe-grouped-gemm: true\n'), [true, true, undefined]);
   });
 
   it('have the size that the environment states: sizes in KiB times their numbers', () => {
-    assert.equal(stated('', '  CUBLAS_WORKSPACE_CONFIG: :4096:8\n')[2], 2 ** 25);
-    assert.equal(stated('', '  CUBLAS_WORKSPACE_CONFIG: :4096:2:16:8\n')[2], 8_519_680);
-    assert.equal(stated('', '  CUBLAS_WORKSPACE_CONFIG: many\n')[2], undefined);
+    assert.equal(settingsOf('', '  CUBLAS_WORKSPACE_CONFIG: :4096:8\n')[2], 2 ** 25);
+    assert.equal(settingsOf('', '  CUBLAS_WORKSPACE_CONFIG: :4096:2:16:8\n')[2], 8_519_680);
+    assert.equal(settingsOf('', '  CUBLAS_WORKSPACE_CONFIG: many\n')[2], undefined);
   });
 });
 
@@ -620,28 +620,28 @@ describe("features of Megatron's that are not modelled", () => {
     const analysis = await new Workspace(new MemoryHost({ [uri]: yaml })).analyze(uri);
     assert.ok(analysis?.estimate);
     const { estimate, problems } = analysis;
-    return { estimate, said: problems.filter(({ code }) => code === 'feature-not-modelled') };
+    return { estimate, notices: problems.filter(({ code }) => code === 'feature-not-modelled') };
   };
 
   it('leave no verdict, and are told', async () => {
     const plain = await analyzed('');
     assert.equal(plain.estimate.verdict, 'fits');
-    assert.deepEqual(plain.said, []);
+    assert.deepEqual(plain.notices, []);
     const graphs = await analyzed('  --cuda-graph-impl: local\n');
     assert.equal(graphs.estimate.verdict, 'unknown');
     assert.match(
-      graphs.said[0]?.message ?? '',
+      graphs.notices[0]?.message ?? '',
       /^Needs about \d+\.\d of .* without `cuda-graphs`, which is not modelled\.$/,
     );
     const deferred = await analyzed('  --defer-embedding-wgrad-compute: true\n');
     assert.match(
-      deferred.said[0]?.message ?? '',
+      deferred.notices[0]?.message ?? '',
       /^Needs at least .*: `deferred-embedding-gradient` is not modelled/,
     );
-    assert.equal(deferred.said[0]?.severity, 'information');
+    assert.equal(deferred.notices[0]?.severity, 'information');
     const offloaded = await analyzed('  --fine-grained-activation-offloading: true\n');
     assert.equal(offloaded.estimate.verdict, 'fits');
-    assert.deepEqual(offloaded.said, []);
+    assert.deepEqual(offloaded.notices, []);
     assert.equal((await analyzed('  --cuda-graph-impl: none\n')).estimate.verdict, 'fits');
   });
 });

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { parseConfig } from '../../../server/src/config/parse';
 import { detectDialect } from '../../../server/src/dialects/registry';
 import type { FieldPath } from '../../../server/src/run/fields';
-import { problemsOf, read, refused, said } from './reading';
+import { problemsOf, read, refused, stated } from './reading';
 
 const swift = (text: string, known = {}) => read('ms-swift', 'file:///w/sft.yaml', text, known);
 const script = (text: string, known = {}) => read('launch-script', 'file:///w/run.sh', text, known);
 
 function golden(reading: ReturnType<typeof swift>, expected: Partial<Record<FieldPath, string>>): void {
   for (const [field, value] of Object.entries(expected))
-    assert.equal(said(reading, field as FieldPath), value, field);
+    assert.equal(stated(reading, field as FieldPath), value, field);
 }
 
 const BASE = `model: Qwen/Qwen2.5-7B-Instruct
@@ -28,7 +28,7 @@ describe('ms-swift', () => {
     golden(record(16, 8), { 'hardware.gpus': '16 file', 'hardware.nodes': '2 file' });
     assert.deepEqual(problemsOf(record(16, 8)), []);
     // One process may have spread the model over several cards.
-    assert.equal(said(record(1, 1), 'hardware.gpus'), undefined);
+    assert.equal(stated(record(1, 1), 'hardware.gpus'), undefined);
   });
 
   it('reads adapters, batch and types, with its defaults', () => {
@@ -203,7 +203,7 @@ describe('ms-swift', () => {
 
   it('says when nothing limits the length', () => {
     const open = swift('model: m\ntuner_type: lora\ndataset: x\ntorch_dtype: bfloat16\n');
-    assert.equal(said(open, 'batch.sequence'), '2048 inferred');
+    assert.equal(stated(open, 'batch.sequence'), '2048 inferred');
     assert.ok(open.problems.some(({ code }) => code === 'missing-length-cap'));
   });
 
@@ -324,7 +324,7 @@ describe('ms-swift', () => {
     const text =
       'torchrun --nproc_per_node 4 swift/cli/sft.py --model m --train_type lora --max_length 512 --packing true --attn_impl sdpa\n';
     const reading = script(text);
-    assert.equal(said(reading, 'hardware.gpus'), '4 file');
+    assert.equal(stated(reading, 'hardware.gpus'), '4 file');
     const [problem] = problemsOf(reading, 'error');
     const range = problem?.range;
     assert.equal(text.slice(range?.start.character, range?.end.character), 'true');

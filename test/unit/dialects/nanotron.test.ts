@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { assertSays, complaints, factOf, problemsOf, read, refused } from './reading';
+import { assertStates, complaints, factOf, problemsOf, read, refused } from './reading';
 
 const nanotron = (text: string) => read('nanotron', 'file:///examples/config_llama.yaml', text);
 
@@ -45,12 +45,12 @@ describe('nanotron', () => {
   it('reads the size of the buckets that are reduced', () => {
     const stated = LLAMA.replace('model:\n', 'model:\n  ddp_bucket_cap_mb: 40\n');
     assert.notEqual(stated, LLAMA);
-    assertSays(nanotron(stated), { 'ddp.bucketCap': `${40 * 2 ** 20} file` });
+    assertStates(nanotron(stated), { 'ddp.bucketCap': `${40 * 2 ** 20} file` });
   });
 
   it('reads a config, and counts the GPUs', () => {
     const reading = nanotron(LLAMA);
-    assertSays(reading, {
+    assertStates(reading, {
       'hardware.gpus': '16 file',
       'parallel.tensor': '2 file',
       'parallel.pipeline': '2 file',
@@ -80,7 +80,7 @@ describe('nanotron', () => {
   });
 
   it('has defaults of its own', () => {
-    assertSays(
+    assertStates(
       nanotron(
         'model: {model_config: {hidden_size: 8}}\nparallelism: {dp: 1, tp: 1, pp: 1}\ntokens: {sequence_length: 8}\n',
       ),
@@ -110,7 +110,7 @@ describe('nanotron', () => {
   });
 
   it('recomputes whole layers where asked to', () => {
-    assertSays(nanotron(LLAMA.replace('  tp: 2\n', '  tp: 2\n  recompute_layer: true\n')), {
+    assertStates(nanotron(LLAMA.replace('  tp: 2\n', '  tp: 2\n  recompute_layer: true\n')), {
       'activations.checkpointing': 'full file',
       'activations.reentrant': 'true default',
     });

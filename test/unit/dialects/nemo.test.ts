@@ -4,7 +4,7 @@ import { detectDialect } from '../../../server/src/dialects/registry';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 import { smallWorkspace } from '../workspace/small-workspace';
-import { modelOf, problemsOf, read, refused, said } from './reading';
+import { modelOf, problemsOf, read, refused, stated } from './reading';
 
 const URI = 'file:///conf/config.yaml';
 
@@ -90,23 +90,23 @@ describe('NeMo 1', () => {
       'evaluation.enabled': 'true file',
     } as const;
     for (const [field, value] of Object.entries(expected))
-      assert.equal(said(reading, field as keyof typeof expected), value, field);
+      assert.equal(stated(reading, field as keyof typeof expected), value, field);
     assert.deepEqual(problemsOf(reading), []);
   });
 
   it('computes by autocast over fp32 weights without `megatron_amp_O2`', () => {
     const reading = read('nemo', URI, NEMO.replace('megatron_amp_O2: True', 'megatron_amp_O2: False'));
-    assert.equal(said(reading, 'precision.scheme'), 'autocast file');
-    assert.equal(said(reading, 'precision.weights'), 'fp32 file');
-    assert.equal(said(reading, 'precision.compute'), 'bf16 file');
+    assert.equal(stated(reading, 'precision.scheme'), 'autocast file');
+    assert.equal(stated(reading, 'precision.weights'), 'fp32 file');
+    assert.equal(stated(reading, 'precision.compute'), 'bf16 file');
   });
 
   it("reads adapters in NeMo's names", () => {
     const text = `${NEMO}  peft:\n    peft_scheme: lora\n    lora_tuning:\n      target_modules: [attention_qkv, attention_dense]\n      adapter_dim: 16\n      adapter_dropout: 0.1\n`;
     const reading = read('nemo', URI, text);
-    assert.equal(said(reading, 'method.kind'), 'lora file');
-    assert.equal(said(reading, 'lora.rank'), '16 file');
-    assert.equal(said(reading, 'lora.targets'), 'linear_qkv,q_proj,k_proj,v_proj,linear_proj,o_proj file');
+    assert.equal(stated(reading, 'method.kind'), 'lora file');
+    assert.equal(stated(reading, 'lora.rank'), '16 file');
+    assert.equal(stated(reading, 'lora.targets'), 'linear_qkv,q_proj,k_proj,v_proj,linear_proj,o_proj file');
   });
 
   it('reads lengths and batches of fine-tuning from the data', () => {
@@ -117,9 +117,9 @@ describe('NeMo 1', () => {
         '    train_ds:\n      micro_batch_size: 1\n      global_batch_size: 128\n      max_seq_length: 2048',
       );
     const reading = read('nemo', URI, text);
-    assert.equal(said(reading, 'batch.micro'), '1 file');
-    assert.equal(said(reading, 'batch.global'), '128 file');
-    assert.equal(said(reading, 'batch.sequence'), '2048 file');
+    assert.equal(stated(reading, 'batch.micro'), '1 file');
+    assert.equal(stated(reading, 'batch.global'), '128 file');
+    assert.equal(stated(reading, 'batch.sequence'), '2048 file');
   });
 
   it('refuses what NeMo and Megatron refuse', () => {
@@ -294,9 +294,9 @@ on_policy_distillation:
 
   it("knows the tool's own base configs where they are not at hand, weakly", () => {
     const reading = read('nemo-rl', URI, CHILD.replace(/ {2}train_micro.*\n/, ''));
-    assert.equal(said(reading, 'batch.micro'), '4 default');
-    assert.equal(said(reading, 'batch.global'), '512 default');
-    assert.equal(said(reading, 'batch.sequence'), '4096 file');
+    assert.equal(stated(reading, 'batch.micro'), '4 default');
+    assert.equal(stated(reading, 'batch.global'), '512 default');
+    assert.equal(stated(reading, 'batch.sequence'), '4096 file');
   });
 
   it('reads rows that hold another number of tokens, LoRA, offload, and GPUs that generate', () => {
@@ -312,15 +312,15 @@ on_policy_distillation:
       )
       .replace('gpus_per_node: 1\n  num_nodes: 1', 'gpus_per_node: 8\n  num_nodes: 3');
     const reading = read('nemo-rl', URI, text);
-    assert.equal(said(reading, 'batch.micro'), '1 file');
-    assert.equal(said(reading, 'batch.sequence'), '16384 file');
-    assert.equal(said(reading, 'method.kind'), 'lora file');
-    assert.equal(said(reading, 'lora.rank'), '32 file');
-    assert.equal(said(reading, 'lora.targets'), 'all-linear file');
-    assert.equal(said(reading, 'offload.parameters'), 'cpu file');
-    assert.equal(said(reading, 'activations.checkpointing'), 'full file');
-    assert.equal(said(reading, 'rollout.engine'), 'vllm-server file');
-    assert.equal(said(reading, 'hardware.gpus'), '16 file');
+    assert.equal(stated(reading, 'batch.micro'), '1 file');
+    assert.equal(stated(reading, 'batch.sequence'), '16384 file');
+    assert.equal(stated(reading, 'method.kind'), 'lora file');
+    assert.equal(stated(reading, 'lora.rank'), '32 file');
+    assert.equal(stated(reading, 'lora.targets'), 'all-linear file');
+    assert.equal(stated(reading, 'offload.parameters'), 'cpu file');
+    assert.equal(stated(reading, 'activations.checkpointing'), 'full file');
+    assert.equal(stated(reading, 'rollout.engine'), 'vllm-server file');
+    assert.equal(stated(reading, 'hardware.gpus'), '16 file');
   });
 
   it('refuses what its asserts refuse', () => {
@@ -384,13 +384,13 @@ describe('NeMo Automodel', () => {
       'schedule.steps': '100 file',
     } as const;
     for (const [field, value] of Object.entries(expected))
-      assert.equal(said(reading, field as keyof typeof expected), value, field);
+      assert.equal(stated(reading, field as keyof typeof expected), value, field);
     assert.deepEqual(problemsOf(reading), []);
   });
 
   it('says nothing of tensor parallelism without it', () => {
     const reading = read('nemo-automodel', URI, AUTOMODEL.replace('tp_size: 2', 'tp_size: 1'));
-    assert.equal(said(reading, 'parallel.embedding'), undefined);
+    assert.equal(stated(reading, 'parallel.embedding'), undefined);
   });
 
   it('keeps fp32 shards where the model is loaded in fp32', () => {
@@ -399,9 +399,9 @@ describe('NeMo Automodel', () => {
       URI,
       AUTOMODEL.replace('Llama-3.2-1B', 'Llama-3.2-1B\n  torch_dtype: float32'),
     );
-    assert.equal(said(reading, 'precision.weights'), 'fp32 file');
-    assert.equal(said(reading, 'precision.scheme'), 'fsdp default');
-    assert.equal(said(reading, 'precision.compute'), 'bf16 default');
+    assert.equal(stated(reading, 'precision.weights'), 'fp32 file');
+    assert.equal(stated(reading, 'precision.scheme'), 'fsdp default');
+    assert.equal(stated(reading, 'precision.compute'), 'bf16 default');
   });
 
   it('cuts the samples of a GPU into micro batches of a pipeline', () => {
@@ -410,21 +410,21 @@ describe('NeMo Automodel', () => {
       'cp_size: 1\n  pp_size: 4\n  pipeline:\n    pp_schedule: interleaved1f1b\n    pp_microbatch_size: 2',
     ).replace('dp_size: none', 'dp_size: 4');
     const reading = read('nemo-automodel', URI, text);
-    assert.equal(said(reading, 'batch.micro'), '2 file');
-    assert.equal(said(reading, 'parallel.pipelineSchedule'), 'interleaved file');
-    assert.equal(said(reading, 'hardware.gpus'), '32 file');
-    assert.equal(said(reading, 'fsdp.strategy'), 'grad-op default');
+    assert.equal(stated(reading, 'batch.micro'), '2 file');
+    assert.equal(stated(reading, 'parallel.pipelineSchedule'), 'interleaved file');
+    assert.equal(stated(reading, 'hardware.gpus'), '32 file');
+    assert.equal(stated(reading, 'fsdp.strategy'), 'grad-op default');
   });
 
   it('reads adapters over 4-bit weights, and packed rows', () => {
     const text = `${AUTOMODEL.replace('packed_sequence_size: 0', 'packed_sequence_size: 4096')}peft:\n  _target_: nemo_automodel.components._peft.lora.PeftConfig\n  match_all_linear: True\n  dim: 16\nquantization:\n  load_in_4bit: true\n`;
     const reading = read('nemo-automodel', URI, text);
-    assert.equal(said(reading, 'method.kind'), 'lora file');
-    assert.equal(said(reading, 'lora.rank'), '16 file');
-    assert.equal(said(reading, 'lora.alpha'), '32 default');
-    assert.equal(said(reading, 'quantization.kind'), 'nf4 file');
-    assert.equal(said(reading, 'batch.sequence'), '4096 file');
-    assert.equal(said(reading, 'batch.packed'), 'true file');
+    assert.equal(stated(reading, 'method.kind'), 'lora file');
+    assert.equal(stated(reading, 'lora.rank'), '16 file');
+    assert.equal(stated(reading, 'lora.alpha'), '32 default');
+    assert.equal(stated(reading, 'quantization.kind'), 'nf4 file');
+    assert.equal(stated(reading, 'batch.sequence'), '4096 file');
+    assert.equal(stated(reading, 'batch.packed'), 'true file');
   });
 
   it('takes the word none for nothing', () => {
@@ -533,16 +533,16 @@ describe('Megatron-Bridge', () => {
       'evaluation.enabled': 'false file',
     } as const;
     for (const [field, value] of Object.entries(expected))
-      assert.equal(said(reading, field as keyof typeof expected), value, field);
+      assert.equal(stated(reading, field as keyof typeof expected), value, field);
     assert.deepEqual(problemsOf(reading), []);
   });
 
   it('reads Megatron-FSDP and adapters', () => {
     const text = `${BRIDGE.replace('  grad_reduce_in_fp32: false\nmixed', '  grad_reduce_in_fp32: true\n  data_parallel_sharding_strategy: optim_grads_params\nmixed')}dist:\n  use_megatron_fsdp: true\npeft:\n  dim: 8\n  alpha: 16\n`;
     const reading = read('megatron-bridge', URI, text);
-    assert.equal(said(reading, 'parallel.data'), 'fsdp2 file');
-    assert.equal(said(reading, 'method.kind'), 'lora file');
-    assert.equal(said(reading, 'lora.rank'), '8 file');
+    assert.equal(stated(reading, 'parallel.data'), 'fsdp2 file');
+    assert.equal(stated(reading, 'method.kind'), 'lora file');
+    assert.equal(stated(reading, 'lora.rank'), '8 file');
   });
 });
 

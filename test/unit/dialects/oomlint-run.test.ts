@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { parseConfig } from '../../../server/src/config/parse';
 import { detectDialect } from '../../../server/src/dialects/registry';
-import { factOf, problemsOf, read, said } from './reading';
+import { factOf, problemsOf, read, stated } from './reading';
 
 const run = (text: string) => read('oomlint-run', 'file:///r.yaml', text);
 
@@ -33,13 +33,13 @@ describe('Oomlint run files', () => {
     for (const text of [nested, dotted]) {
       const reading = run(text);
       assert.deepEqual(reading.problems, []);
-      assert.equal(said(reading, 'model.id'), 'meta-llama/Llama-3.1-8B file');
-      assert.equal(said(reading, 'batch.micro'), '2 file');
-      assert.equal(said(reading, 'hardware.gpu'), 'H100-SXM5-80GB file');
-      assert.equal(said(reading, 'hardware.gpus'), '8 file');
-      assert.equal(said(reading, 'hardware.gpuMemory'), `${79 * 2 ** 30} file`);
-      assert.equal(said(reading, 'precision.weights'), 'bf16 file');
-      assert.equal(said(reading, 'zero.reduceBucket'), '500000000 file');
+      assert.equal(stated(reading, 'model.id'), 'meta-llama/Llama-3.1-8B file');
+      assert.equal(stated(reading, 'batch.micro'), '2 file');
+      assert.equal(stated(reading, 'hardware.gpu'), 'H100-SXM5-80GB file');
+      assert.equal(stated(reading, 'hardware.gpus'), '8 file');
+      assert.equal(stated(reading, 'hardware.gpuMemory'), `${79 * 2 ** 30} file`);
+      assert.equal(stated(reading, 'precision.weights'), 'bf16 file');
+      assert.equal(stated(reading, 'zero.reduceBucket'), '500000000 file');
       assert.deepEqual(factOf(reading, 'lora.targets')?.value, ['q_proj', 'v_proj']);
     }
     assert.deepEqual(factOf(run(nested), 'batch.micro')?.origin, {
@@ -68,7 +68,7 @@ describe('Oomlint run files', () => {
       [['./models/tiny', 'model']],
     );
     assert.equal(
-      said(run('run: {model: ./models/tiny, batch: {micro: 1}}'), 'model.path'),
+      stated(run('run: {model: ./models/tiny, batch: {micro: 1}}'), 'model.path'),
       './models/tiny file',
     );
   });

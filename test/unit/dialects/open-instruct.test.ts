@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { parseConfig } from '../../../server/src/config/parse';
 import { launchScript } from '../../../server/src/dialects/launch-script';
-import { assertSays, problemsOf, read, said } from './reading';
+import { assertStates, problemsOf, read, stated } from './reading';
 
 const instruct = (more: string) =>
   read(
@@ -26,7 +26,7 @@ ${more}
 describe('open-instruct', () => {
   it('reads a full fine-tune', () => {
     const reading = instruct('gradient_checkpointing: true');
-    assertSays(reading, {
+    assertStates(reading, {
       framework: 'open-instruct default',
       'model.id': 'meta-llama/Llama-3.1-8B file',
       'method.kind': 'full default',
@@ -43,7 +43,7 @@ describe('open-instruct', () => {
   });
 
   it('reads LoRA, 8-bit states and preferences', () => {
-    assertSays(instruct('use_lora: true\nlora_rank: 32\nuse_8bit_optimizer: true\nuse_qlora: true'), {
+    assertStates(instruct('use_lora: true\nlora_rank: 32\nuse_8bit_optimizer: true\nuse_qlora: true'), {
       'method.kind': 'lora file',
       'lora.rank': '32 file',
       'lora.alpha': '16 default',
@@ -51,15 +51,15 @@ describe('open-instruct', () => {
       'optimizer.name': 'adamw-8bit file',
       'quantization.kind': 'nf4 file',
     });
-    assertSays(instruct('dpo_loss_type: dpo_norm\ndpo_beta: 5'), {
+    assertStates(instruct('dpo_loss_type: dpo_norm\ndpo_beta: 5'), {
       'method.objective': 'dpo file',
       'method.precomputedReference': 'true file',
     });
-    assertSays(instruct('dpo_loss_type: simpo'), { 'method.objective': 'simpo file' });
+    assertStates(instruct('dpo_loss_type: simpo'), { 'method.objective': 'simpo file' });
   });
 
   it('takes blanks as absent, and sees slips of the keyboard', () => {
-    assertSays(instruct('use_lora:\nlora_rank:\npacking:'), {
+    assertStates(instruct('use_lora:\nlora_rank:\npacking:'), {
       'method.kind': 'full default',
       'batch.packed': 'false default',
     });
@@ -108,7 +108,7 @@ describe("open-instruct's GRPO", () => {
       'optimizer.implementation': 'fused default',
     } as const;
     for (const [field, value] of Object.entries(expected))
-      assert.equal(said(reading, field as never), value, field);
+      assert.equal(stated(reading, field as never), value, field);
     assert.deepEqual(reading.problems, []);
   });
 
@@ -116,10 +116,10 @@ describe("open-instruct's GRPO", () => {
     const reading = script(
       '--single_gpu_mode --vllm_gpu_memory_utilization 0.3 --load_ref_policy false --beta 0.0',
     );
-    assert.equal(said(reading, 'rollout.engine'), 'vllm-colocate file');
-    assert.equal(said(reading, 'hardware.reservedFraction'), '0.3 file');
-    assert.equal(said(reading, 'method.referenceModel'), 'false file');
-    assert.equal(said(reading, 'hardware.gpus'), '1 default');
+    assert.equal(stated(reading, 'rollout.engine'), 'vllm-colocate file');
+    assert.equal(stated(reading, 'hardware.reservedFraction'), '0.3 file');
+    assert.equal(stated(reading, 'method.referenceModel'), 'false file');
+    assert.equal(stated(reading, 'hardware.gpus'), '1 default');
     assert.deepEqual(reading.problems, []);
   });
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import type { FieldPath } from '../../../server/src/run/fields';
-import { problemsOf, read, said } from './reading';
+import { problemsOf, read, stated } from './reading';
 
 const ARGUMENTS = 'per_device_train_batch_size: 1\noutput_dir: o\nlearning_rate: 1e-4\n';
 const hf = (peft: string) =>
   read('hf-training-arguments', 'file:///w/peft.yaml', `${ARGUMENTS}peft_config:\n${peft}`);
 
-/** Kind, its own keys, and what they say; the defaults of silence are those of peft 0.21. */
+/** Kind, its own keys, and what they state; the defaults are those of peft 0.21. */
 const KINDS: readonly (readonly [peft: string, expected: Partial<Record<FieldPath, string>>])[] = [
   ['  r: 8\n', { 'method.kind': 'lora file', 'lora.rank': '8 file', 'lora.dropout': '0 default' }],
   ['  task_type: SEQ_CLS\n', { 'lora.trainsHead': 'true file' }],
@@ -61,15 +61,15 @@ describe('peft_config', () => {
     it(peft.trim().replaceAll(/\s+/g, ' '), () => {
       const reading = hf(peft);
       for (const [field, value] of Object.entries(expected))
-        assert.equal(said(reading, field as FieldPath) ?? '', value, field);
+        assert.equal(stated(reading, field as FieldPath) ?? '', value, field);
       assert.deepEqual(problemsOf(reading), []);
     });
   }
 
   it('a text is a pattern of paths, but for all-linear', () => {
     const pattern = hf("  target_modules: '.*self_attn.*'\n");
-    assert.equal(said(pattern, 'lora.targetPattern'), '.*self_attn.* file');
-    assert.equal(said(hf('  target_modules: all-linear\n'), 'lora.targets'), 'all-linear file');
+    assert.equal(stated(pattern, 'lora.targetPattern'), '.*self_attn.* file');
+    assert.equal(stated(hf('  target_modules: all-linear\n'), 'lora.targets'), 'all-linear file');
   });
 
   it('forms of MiSS that compute another way are named too', () => {
@@ -78,7 +78,7 @@ describe('peft_config', () => {
       reading.problems.map(({ code }) => code),
       ['adapter-not-modelled'],
     );
-    assert.equal(said(reading, 'lora.kind'), undefined);
+    assert.equal(stated(reading, 'lora.kind'), undefined);
   });
 
   it('kinds that are not known are named, and counted as full training', () => {
@@ -88,6 +88,6 @@ describe('peft_config', () => {
       ['adapter-not-modelled'],
     );
     assert.match(reading.problems[0]?.message ?? '', /XLORA/);
-    assert.equal(said(reading, 'method.kind'), 'full default');
+    assert.equal(stated(reading, 'method.kind'), 'full default');
   });
 });

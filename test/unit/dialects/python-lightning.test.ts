@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { loadPython } from '../../../server/src/config/python/grammar';
 import type { ReadContext } from '../../../server/src/dialects/dialect';
 import { mightBeTrainingConfig } from '../../../server/src/dialects/registry';
-import { assertSays, read } from './reading';
+import { assertStates, read } from './reading';
 
 const python = (text: string, known: ReadContext['known'] = {}) =>
   read('python', 'file:///train.py', text, known);
@@ -36,7 +36,7 @@ describe('modules that Lightning trains', () => {
     const reading = python(
       lightning('devices=2, num_nodes=2, precision="bf16-mixed", accumulate_grad_batches=8'),
     );
-    assertSays(reading, {
+    assertStates(reading, {
       'model.id': 'meta-llama/Llama-2-7b-hf file',
       'hardware.gpus': '4 file',
       'parallel.data': 'ddp default',
@@ -57,7 +57,7 @@ describe('modules that Lightning trains', () => {
   it('are sharded by FSDP as the strategy says', () => {
     const policy =
       'strategy=FSDPStrategy(auto_wrap_policy={Layer}, activation_checkpointing_policy={Layer}, sharding_strategy="SHARD_GRAD_OP", cpu_offload=True), precision="bf16-true"';
-    assertSays(python(lightning(policy)), {
+    assertStates(python(lightning(policy)), {
       'parallel.data': 'fsdp1 file',
       'fsdp.strategy': 'grad-op file',
       'fsdp.wrap': 'layer inferred',
@@ -67,7 +67,7 @@ describe('modules that Lightning trains', () => {
       'precision.weights': 'bf16 file',
       'precision.scheme': 'native file',
     });
-    assertSays(python(lightning('strategy="fsdp", precision="16-mixed"')), {
+    assertStates(python(lightning('strategy="fsdp", precision="16-mixed"')), {
       'fsdp.strategy': 'full default',
       'fsdp.wrap': 'none default',
       'offload.parameters': undefined,
@@ -77,7 +77,7 @@ describe('modules that Lightning trains', () => {
   });
 
   it('are sharded by DeepSpeed with the buckets of the strategy', () => {
-    assertSays(python(lightning('strategy="deepspeed_stage_3_offload", precision="bf16-mixed"')), {
+    assertStates(python(lightning('strategy="deepspeed_stage_3_offload", precision="bf16-mixed"')), {
       'parallel.data': 'zero file',
       'zero.stage': '3 file',
       'offload.optimizer': 'cpu file',
@@ -85,7 +85,7 @@ describe('modules that Lightning trains', () => {
       'zero.reduceBucket': '200000000 file',
       'precision.compute': 'bf16 file',
     });
-    assertSays(
+    assertStates(
       python(lightning('strategy=DeepSpeedStrategy(stage=2, reduce_bucket_size=100), precision="16-mixed"')),
       {
         'zero.stage': '2 file',
@@ -96,7 +96,7 @@ describe('modules that Lightning trains', () => {
     );
     const own =
       'strategy=DeepSpeedStrategy(config={"zero_optimization": {"stage": 1}, "bf16": {"enabled": True}})';
-    assertSays(python(lightning(own)), { 'zero.stage': '1 file', 'precision.compute': 'bf16 file' });
+    assertStates(python(lightning(own)), { 'zero.stage': '1 file', 'precision.compute': 'bf16 file' });
   });
 
   it('say what they do not know: another strategy, a model of their own', () => {
@@ -119,26 +119,26 @@ describe('modules that Lightning trains', () => {
 describe('trainings by other libraries', () => {
   before(loadPython);
 
-  const told = (text: string) => {
+  const reported = (text: string) => {
     assert.ok(mightBeTrainingConfig(text, 'train.py'));
     return python(text).unread?.map(({ kind, message }) => `${kind} ${message}`);
   };
 
   it('are told once, in words', () => {
     assert.deepEqual(
-      told(
+      reported(
         'from tensorflow import keras\nmodel = keras.Sequential([])\nmodel.compile("adam")\nmodel.fit(x, y)\nmodel.fit(x, y)',
       ),
       ['refused Keras trains here: that is not estimated.'],
     );
-    assert.deepEqual(told('import jax\nstep = jax.value_and_grad(loss)\nstep(p)'), [
+    assert.deepEqual(reported('import jax\nstep = jax.value_and_grad(loss)\nstep(p)'), [
       'refused JAX trains here: that is not estimated.',
     ]);
-    assert.deepEqual(told('from litgpt.finetune.lora import setup\nsetup(checkpoint_dir="x")'), [
+    assert.deepEqual(reported('from litgpt.finetune.lora import setup\nsetup(checkpoint_dir="x")'), [
       'refused LitGPT trains here: that is not estimated.',
     ]);
     assert.deepEqual(
-      told(
+      reported(
         'import torchtune\nfrom recipes import LoRAFinetuneRecipeDistributed\nr = LoRAFinetuneRecipeDistributed(cfg)\nr.train()',
       ),
       ['refused torchtune trains here: that is not estimated.'],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { loadPython } from '../../../server/src/config/python/grammar';
 import type { ReadContext } from '../../../server/src/dialects/dialect';
 import { mightBeTrainingConfig } from '../../../server/src/dialects/registry';
-import { assertSays, read } from './reading';
+import { assertStates, read } from './reading';
 
 const python = (text: string, known: ReadContext['known'] = {}) =>
   read('python', 'file:///train.py', text, known);
@@ -32,7 +32,7 @@ describe('training loops that a file writes itself', () => {
 
   it('say what they call: model, optimizer, batch of the loader, length of the tokenizer', () => {
     const reading = python(HEAD + OPTIMIZER + LOOP);
-    assertSays(reading, {
+    assertStates(reading, {
       'model.id': 'gpt2 file',
       'precision.weights': 'bf16 file',
       'precision.scheme': 'native default',
@@ -48,13 +48,13 @@ describe('training loops that a file writes itself', () => {
 
   it('know optimizers by their package, and how torch steps them', () => {
     const withOptimizer = (call: string, more = '') => python(`${HEAD}${more}optimizer = ${call}\n${LOOP}`);
-    assertSays(withOptimizer('torch.optim.AdamW(model.parameters(), fused=True)'), {
+    assertStates(withOptimizer('torch.optim.AdamW(model.parameters(), fused=True)'), {
       'optimizer.implementation': 'fused file',
     });
-    assertSays(withOptimizer('torch.optim.SGD(model.parameters(), lr=1, momentum=0.9)'), {
+    assertStates(withOptimizer('torch.optim.SGD(model.parameters(), lr=1, momentum=0.9)'), {
       'optimizer.name': 'sgd-momentum file',
     });
-    assertSays(withOptimizer('bnb.optim.AdamW8bit(model.parameters())', 'import bitsandbytes as bnb\n'), {
+    assertStates(withOptimizer('bnb.optim.AdamW8bit(model.parameters())', 'import bitsandbytes as bnb\n'), {
       'optimizer.name': 'adamw-8bit file',
     });
     assert.deepEqual(unread(`${HEAD}optimizer = torch.optim.Novel(model.parameters())\n${LOOP}`), [
@@ -70,12 +70,12 @@ describe('training loops that a file writes itself', () => {
     loss.backward()
     optimizer.step()
 `);
-    assertSays(cast('torch.autocast("cuda", dtype=torch.bfloat16)'), {
+    assertStates(cast('torch.autocast("cuda", dtype=torch.bfloat16)'), {
       'precision.compute': 'bf16 file',
       'precision.scheme': 'autocast file',
     });
-    assertSays(cast('torch.cuda.amp.autocast()'), { 'precision.compute': 'fp16 default' });
-    assertSays(cast('torch.autocast("cuda", enabled=False)'), { 'precision.scheme': 'native default' });
+    assertStates(cast('torch.cuda.amp.autocast()'), { 'precision.compute': 'fp16 default' });
+    assertStates(cast('torch.autocast("cuda", enabled=False)'), { 'precision.scheme': 'native default' });
   });
 
   it('tell that steps are accumulated where a condition decides about them', () => {
@@ -85,7 +85,7 @@ describe('training loops that a file writes itself', () => {
     if (i + 1) % 4 == 0:
         optimizer.step()
 `;
-    assertSays(python(text), { 'batch.accumulation': '2 inferred' });
+    assertStates(python(text), { 'batch.accumulation': '2 inferred' });
     assert.deepEqual(unread(text), ['words step']);
   });
 
@@ -99,7 +99,7 @@ for batch in loader:
         accelerator.backward(outputs.loss)
         optimizer.step()
 `);
-    assertSays(reading, {
+    assertStates(reading, {
       framework: 'accelerate default',
       'model.id': 'gpt2 file',
       'precision.compute': 'bf16 file',
@@ -123,7 +123,7 @@ for batch in loader:
         '{"train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 2}, "bf16": {"enabled": True}, "optimizer": {"type": "AdamW"}}',
       ),
     );
-    assertSays(inside, {
+    assertStates(inside, {
       'model.id': 'gpt2 file',
       'batch.micro': '2 file',
       'zero.stage': '2 file',
@@ -141,7 +141,7 @@ for batch in loader:
   it('of PyTorch know replicas and both kinds of FSDP', () => {
     const wrapped = (imports: string, wrap: string) =>
       python(`${imports}\n${HEAD}${wrap}\n${OPTIMIZER}${LOOP}`);
-    assertSays(
+    assertStates(
       wrapped('from torch.nn.parallel import DistributedDataParallel as DDP', 'model = DDP(model)'),
       { 'parallel.data': 'ddp file', 'model.id': 'gpt2 file' },
     );
@@ -149,7 +149,7 @@ for batch in loader:
       'from torch.distributed.fsdp import FullyShardedDataParallel as FSDP, MixedPrecision, ShardingStrategy, CPUOffload',
       'model = FSDP(model, sharding_strategy=ShardingStrategy.SHARD_GRAD_OP, auto_wrap_policy=policy, cpu_offload=CPUOffload(offload_params=True), mixed_precision=MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.float32))',
     );
-    assertSays(first, {
+    assertStates(first, {
       'parallel.data': 'fsdp1 file',
       'fsdp.strategy': 'grad-op file',
       'fsdp.wrap': 'layer inferred',
@@ -162,7 +162,7 @@ for batch in loader:
       'from torch.distributed.fsdp import fully_shard, MixedPrecisionPolicy',
       'fully_shard(model, mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16), reshard_after_forward=False)',
     );
-    assertSays(second, {
+    assertStates(second, {
       'parallel.data': 'fsdp2 file',
       'fsdp.strategy': 'grad-op file',
       'precision.compute': 'bf16 file',
@@ -171,7 +171,7 @@ for batch in loader:
       'from torch.distributed.fsdp import fully_shard',
       'fully_shard(model, reshard_after_forward=8)',
     );
-    assertSays(smaller, { 'parallel.data': 'fsdp2 file', 'fsdp.reshardSize': '8 file' });
+    assertStates(smaller, { 'parallel.data': 'fsdp2 file', 'fsdp.reshardSize': '8 file' });
   });
 
   it('withhold what they cannot tell: two models, a loss of their own, a model that is nobody’s', () => {

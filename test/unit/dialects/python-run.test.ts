@@ -4,7 +4,7 @@ import { loadPython } from '../../../server/src/config/python/grammar';
 import type { ReadContext } from '../../../server/src/dialects/dialect';
 import { pythonRun } from '../../../server/src/dialects/python/python-run';
 import { mightBeTrainingConfig } from '../../../server/src/dialects/registry';
-import { assertSays, factOf, read, refused } from './reading';
+import { assertStates, factOf, read, refused } from './reading';
 
 const python = (text: string, known: ReadContext['known'] = {}) =>
   read('python', 'file:///train.py', text, known);
@@ -33,7 +33,7 @@ describe('runs that are written in Python', () => {
     const reading = python(`${IMPORTS}BATCH = 4\n${MODEL}${LORA}
 args = SFTConfig(per_device_train_batch_size=BATCH, gradient_accumulation_steps=8 // BATCH, max_length=2048, bf16=True)
 SFTTrainer(model=model, args=args, peft_config=lora).train()`);
-    assertSays(reading, {
+    assertStates(reading, {
       'model.id': 'meta-llama/Llama-2-7b-hf file',
       'precision.weights': 'bf16 file',
       'precision.compute': 'bf16 file',
@@ -57,7 +57,7 @@ SFTTrainer(model=model, args=args, peft_config=lora).train()`);
     const trainer = 'Trainer(model, TrainingArguments("out")).train()\n';
     const adapted = 'model = get_peft_model(model, lora)\n';
     const plain = python(`${IMPORTS}${QUANTIZED}${LORA}${adapted}${trainer}`);
-    assertSays(plain, {
+    assertStates(plain, {
       'quantization.kind': 'nf4 file',
       'quantization.double': 'true file',
       'quantization.prepared': 'false default',
@@ -67,19 +67,25 @@ SFTTrainer(model=model, args=args, peft_config=lora).train()`);
     const prepared = python(
       `${IMPORTS}${QUANTIZED}${LORA}model = prepare_model_for_kbit_training(model)\n${adapted}${trainer}`,
     );
-    assertSays(prepared, { 'quantization.prepared': 'true file', 'activations.checkpointing': 'full file' });
+    assertStates(prepared, {
+      'quantization.prepared': 'true file',
+      'activations.checkpointing': 'full file',
+    });
     const without = python(
       `${IMPORTS}${QUANTIZED}${LORA}model = prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)\n${adapted}${trainer}`,
     );
-    assertSays(without, {
+    assertStates(without, {
       'quantization.prepared': 'true file',
       'activations.checkpointing': 'none default',
     });
     const enabled = python(
       `${IMPORTS}${MODEL}model.gradient_checkpointing_enable({"use_reentrant": False})\n${trainer}`,
     );
-    assertSays(enabled, { 'activations.checkpointing': 'full file', 'activations.reentrant': 'false file' });
-    assertSays(python(`${IMPORTS}${MODEL}model = torch.compile(model.to(torch.float32))\n${trainer}`), {
+    assertStates(enabled, {
+      'activations.checkpointing': 'full file',
+      'activations.reentrant': 'false file',
+    });
+    assertStates(python(`${IMPORTS}${MODEL}model = torch.compile(model.to(torch.float32))\n${trainer}`), {
       'kernels.compile': 'true file',
       'precision.weights': 'fp32 file',
       'method.kind': 'full default',
@@ -90,11 +96,11 @@ SFTTrainer(model=model, args=args, peft_config=lora).train()`);
     const reading = python(
       `${IMPORTS}${MODEL}DPOTrainer(model, None, DPOConfig(max_length=512, beta=0.1)).train()`,
     );
-    assertSays(reading, { 'method.objective': 'dpo inferred', 'method.referenceModel': 'true default' });
+    assertStates(reading, { 'method.objective': 'dpo inferred', 'method.referenceModel': 'true default' });
     const adapters = python(
       `${IMPORTS}${MODEL}${LORA}DPOTrainer(model, args=DPOConfig(), peft_config=lora).train()`,
     );
-    assertSays(adapters, { 'method.referenceModel': 'false default' });
+    assertStates(adapters, { 'method.referenceModel': 'false default' });
   });
 
   it('take lengths of the Trainer from the tokenizer', () => {
@@ -104,7 +110,7 @@ def tokenize(batch):
     return tokenizer(batch["text"], truncation=True, max_length=256)
 data = load().map(tokenize)
 Trainer(model=model, args=TrainingArguments(output_dir="out"), train_dataset=data).train()`);
-    assertSays(reading, { 'batch.sequence': '256 inferred', 'batch.targetSequence': undefined });
+    assertStates(reading, { 'batch.sequence': '256 inferred', 'batch.targetSequence': undefined });
     assert.equal(factOf(reading, 'batch.sequence')?.origin.guess, true);
     const both = python(`${IMPORTS}${MODEL}
 tokenizer = AutoTokenizer.from_pretrained("x")
@@ -114,25 +120,25 @@ def tokenize(batch):
     return inputs
 data = load().map(tokenize)
 Trainer(model=model, args=TrainingArguments(output_dir="out"), train_dataset=data).train()`);
-    assertSays(both, { 'batch.sequence': '512 file', 'batch.targetSequence': '30 file' });
+    assertStates(both, { 'batch.sequence': '512 file', 'batch.targetSequence': '30 file' });
   });
 
   it('follow the defaults of the version that a cell installs', () => {
     const old = python(`${IMPORTS}${MODEL}${SFT}`, { 'version.trl': '0.15.2' });
-    assertSays(old, { 'activations.checkpointing': 'none default', 'precision.scheme': 'native default' });
+    assertStates(old, { 'activations.checkpointing': 'none default', 'precision.scheme': 'native default' });
     const fresh = python(`${IMPORTS}${MODEL}${SFT}`);
-    assertSays(fresh, { 'activations.checkpointing': 'full default', 'precision.compute': 'bf16 default' });
+    assertStates(fresh, { 'activations.checkpointing': 'full default', 'precision.compute': 'bf16 default' });
     // Arguments of the Trainer keep its defaults.
     const plain = python(
       `${IMPORTS}${MODEL}SFTTrainer(model, TrainingArguments("out"), max_seq_length=512).train()`,
     );
-    assertSays(plain, { 'activations.checkpointing': 'none default', 'batch.sequence': '512 file' });
+    assertStates(plain, { 'activations.checkpointing': 'none default', 'batch.sequence': '512 file' });
   });
 
   it('ask the GPU what only it knows', () => {
     const text = `${IMPORTS}${MODEL}bf16 = torch.cuda.is_bf16_supported()\nSFTTrainer(model, args=SFTConfig(bf16=bf16, fp16=not bf16)).train()`;
-    assertSays(python(text, { 'hardware.gpu': 'T4' }), { 'precision.compute': 'fp16 file' });
-    assertSays(python(text, { 'hardware.gpu': 'A100-80GB' }), { 'precision.compute': 'bf16 file' });
+    assertStates(python(text, { 'hardware.gpu': 'T4' }), { 'precision.compute': 'fp16 file' });
+    assertStates(python(text, { 'hardware.gpu': 'A100-80GB' }), { 'precision.compute': 'bf16 file' });
   });
 
   it('take the one that needs more of what a branch decides, and say so', () => {
@@ -142,7 +148,7 @@ if ask():
 else:
     n, g = 2, False
 SFTTrainer(model, args=SFTConfig(per_device_train_batch_size=n, gradient_checkpointing=g)).train()`;
-    assertSays(python(text), { 'batch.micro': '4 file', 'activations.checkpointing': 'none file' });
+    assertStates(python(text), { 'batch.micro': '4 file', 'activations.checkpointing': 'none file' });
     assert.deepEqual(unread(text), [
       'branch per_device_train_batch_size=n',
       'branch gradient_checkpointing=g',
@@ -151,13 +157,13 @@ SFTTrainer(model, args=SFTConfig(per_device_train_batch_size=n, gradient_checkpo
 
   it('state nothing in the place of what is not known', () => {
     const text = `${IMPORTS}${MODEL}SFTTrainer(model, args=SFTConfig(per_device_train_batch_size=ask(), **more())).train()`;
-    assertSays(python(text), { 'batch.micro': undefined });
+    assertStates(python(text), { 'batch.micro': undefined });
     assert.deepEqual(unread(text), ['words **', 'value per_device_train_batch_size=ask()']);
   });
 
   it('assume nothing of a call that may be passed more than can be read', () => {
     const open = `${IMPORTS}${MODEL}SFTTrainer(model, args=SFTConfig(max_length=512, **more())).train()`;
-    assertSays(python(open), {
+    assertStates(python(open), {
       'batch.sequence': '512 file',
       'batch.micro': undefined,
       'activations.checkpointing': undefined,
@@ -165,15 +171,15 @@ SFTTrainer(model, args=SFTConfig(per_device_train_batch_size=n, gradient_checkpo
       'method.kind': 'full default',
     });
     const broken = `${IMPORTS}${MODEL}${LORA.replace('r=16', 'r=')}SFTTrainer(model, args=SFTConfig(), peft_config=lora).train()`;
-    assertSays(python(broken), { 'lora.rank': undefined, 'batch.micro': '8 default' });
+    assertStates(python(broken), { 'lora.rank': undefined, 'batch.micro': '8 default' });
     const others = `${IMPORTS}${MODEL}from helpers import make\nTrainer(model, make()).train()`;
-    assertSays(python(others), { 'batch.micro': undefined, 'optimizer.name': undefined });
+    assertStates(python(others), { 'batch.micro': undefined, 'optimizer.name': undefined });
     assert.deepEqual(unread(others), ['words args']);
   });
 
   it('say nothing of weights and adapters of a model that they lose', () => {
     const lost = `${IMPORTS}from helpers import modify\nmodel = modify(get_peft_model(load(), lora))\n`;
-    assertSays(python(`${lost}Trainer(model, TrainingArguments("out")).train()`), {
+    assertStates(python(`${lost}Trainer(model, TrainingArguments("out")).train()`), {
       'method.kind': undefined,
       'precision.weights': undefined,
       'batch.micro': '8 default',
@@ -181,14 +187,14 @@ SFTTrainer(model, args=SFTConfig(per_device_train_batch_size=n, gradient_checkpo
     const prepared = `${IMPORTS}${MODEL}${LORA}from accelerate import Accelerator
 model = Accelerator().prepare_model(get_peft_model(model, lora))
 Trainer(model, TrainingArguments("out")).train()`;
-    assertSays(python(prepared), { 'model.id': 'meta-llama/Llama-2-7b-hf file', 'lora.rank': '16 file' });
+    assertStates(python(prepared), { 'model.id': 'meta-llama/Llama-2-7b-hf file', 'lora.rank': '16 file' });
   });
 
   it('take the larger of two types, and tell that one of two values is not known', () => {
     const types = `${IMPORTS}model = AutoModelForCausalLM.from_pretrained("x", dtype=torch.bfloat16 if ask() else torch.float32)\n${SFT}`;
-    assertSays(python(types), { 'precision.weights': 'fp32 file' });
+    assertStates(python(types), { 'precision.weights': 'fp32 file' });
     const text = `${IMPORTS}${MODEL}n = 32\nif ask():\n    n = n // ask()\nSFTTrainer(model, args=SFTConfig(per_device_train_batch_size=n)).train()`;
-    assertSays(python(text), { 'batch.micro': '32 file' });
+    assertStates(python(text), { 'batch.micro': '32 file' });
     assert.match(python(text).unread?.[0]?.message ?? '', /\? or 32.*What is known of it is taken/);
   });
 
@@ -203,21 +209,21 @@ Trainer(model, TrainingArguments("out")).train()`;
 
   it('know no length where samples reach the collator as they are', () => {
     const text = `${IMPORTS}${MODEL}SFTTrainer(model, args=SFTConfig(dataset_kwargs={"skip_prepare_dataset": True})).train()`;
-    assertSays(python(text), { 'batch.sequence': undefined });
+    assertStates(python(text), { 'batch.sequence': undefined });
   });
 
   it('tell the release that arguments are for, where later ones dropped them', () => {
     const spelled = `${IMPORTS}${MODEL}Trainer(model, TrainingArguments("out", evaluation_strategy="no")).train()`;
-    assertSays(python(spelled), { 'version.transformers': '4.50.3 inferred' });
+    assertStates(python(spelled), { 'version.transformers': '4.50.3 inferred' });
     const own = `${IMPORTS}${MODEL}SFTTrainer(model, args=TrainingArguments("out"), max_seq_length=512).train()`;
-    assertSays(python(own), { 'version.trl': '0.12.2 inferred' });
+    assertStates(python(own), { 'version.trl': '0.12.2 inferred' });
     const config = `${IMPORTS}${MODEL}SFTTrainer(model, args=SFTConfig(max_seq_length=512)).train()`;
-    assertSays(python(config), { 'version.trl': '0.19.1 inferred', 'version.transformers': undefined });
-    assertSays(python(`${IMPORTS}${MODEL}${SFT}`), { 'version.trl': undefined });
+    assertStates(python(config), { 'version.trl': '0.19.1 inferred', 'version.transformers': undefined });
+    assertStates(python(`${IMPORTS}${MODEL}${SFT}`), { 'version.trl': undefined });
     // What the class had of its own in one release it inherits in the next.
     const inherits = `${IMPORTS}from trl import GRPOConfig, GRPOTrainer\n${MODEL}GRPOTrainer(model, [f], GRPOConfig(per_device_train_batch_size=2)).train()`;
-    assertSays(python(inherits), { 'version.trl': undefined });
-    assertSays(python(`!pip install "trl>=0.20,<0.22"\n${own}`), { 'version.trl': '0.21.0 file' });
+    assertStates(python(inherits), { 'version.trl': undefined });
+    assertStates(python(`!pip install "trl>=0.20,<0.22"\n${own}`), { 'version.trl': '0.21.0 file' });
   });
 
   it('take the optimizer that the release takes where nothing is said', () => {
@@ -283,14 +289,14 @@ SFTTrainer(model, args=SFTConfig(bf16=True, fp16=a.fp16)).train()`;
     const text = `${IMPORTS}bnb = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
 args = SFTConfig(model_init_kwargs={"dtype": "float16", "attn_implementation": "eager"})
 ${LORA}SFTTrainer("Qwen/Qwen2-7B", args=args, quantization_config=bnb, peft_config=lora).train()`;
-    assertSays(python(text), {
+    assertStates(python(text), {
       'model.id': 'Qwen/Qwen2-7B file',
       'precision.weights': 'fp16 file',
       'attention.implementation': 'eager file',
       'quantization.kind': 'nf4 file',
     });
-    const silent = `${IMPORTS}SFTTrainer("Qwen/Qwen2-7B", args=SFTConfig(model_init_kwargs=ask())).train()`;
-    assert.deepEqual(unread(silent), ['value model_init_kwargs']);
+    const unstated = `${IMPORTS}SFTTrainer("Qwen/Qwen2-7B", args=SFTConfig(model_init_kwargs=ask())).train()`;
+    assert.deepEqual(unread(unstated), ['value model_init_kwargs']);
   });
 
   it('refuse what the framework refuses', () => {
@@ -315,7 +321,7 @@ ${MODEL}Trainer(model, args).train()`;
     const reading = python(
       `${IMPORTS}from config import MODEL_ID\nmodel = AutoModelForCausalLM.from_pretrained(MODEL_ID)\n${SFT}`,
     );
-    assertSays(reading, { 'model.id': undefined });
+    assertStates(reading, { 'model.id': undefined });
     assert.deepEqual(
       reading.problems.map(({ code }) => code),
       ['python-model-unknown'],
@@ -326,7 +332,7 @@ ${MODEL}Trainer(model, args).train()`;
     const reading = python(
       `${IMPORTS}from config import BATCH, RANK\n${MODEL}SFTTrainer(model, peft_config=LoraConfig(r=RANK), args=SFTConfig(per_device_train_batch_size=BATCH)).train()`,
     );
-    assertSays(reading, { 'batch.micro': undefined, 'lora.rank': undefined });
+    assertStates(reading, { 'batch.micro': undefined, 'lora.rank': undefined });
     assert.deepEqual(
       reading.unread?.flatMap(({ fields }) => fields ?? []).filter((field) => /micro|rank/.test(field)),
       ['lora.rank', 'batch.micro'],
@@ -339,7 +345,7 @@ ${MODEL}Trainer(model, args).train()`;
 
   it('count the first of several trainings, and say so of the others', () => {
     const reading = python(`${IMPORTS}${MODEL}${SFT}${SFT.replace('2048', '512')}`);
-    assertSays(reading, { 'batch.sequence': '2048 file' });
+    assertStates(reading, { 'batch.sequence': '2048 file' });
     assert.deepEqual(
       reading.problems.map(({ code }) => code),
       ['another-launch'],
@@ -358,7 +364,7 @@ model = FastLanguageModel.get_peft_model(model, ${adapt})
 SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()`;
 
     it('take what it does where it is told nothing', () => {
-      assertSays(python(unsloth('', '', ''), { 'hardware.gpu': 'T4' }), {
+      assertStates(python(unsloth('', '', ''), { 'hardware.gpu': 'T4' }), {
         'quantization.kind': 'nf4 default',
         'quantization.double': 'true default',
         'quantization.prepared': 'false default',
@@ -383,7 +389,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
         'per_device_train_batch_size=2, packing=True',
       );
       const reading = python(text, { 'hardware.gpu': 'L4' });
-      assertSays(reading, {
+      assertStates(reading, {
         'quantization.kind': undefined,
         'precision.weights': 'bf16 default',
         'lora.rank': '8 file',
@@ -402,7 +408,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
         [guessed?.value, guessed?.origin.kind, guessed?.origin.guess],
         [1024, 'inferred', true],
       );
-      assertSays(python(unsloth('max_seq_length=256', '')), { 'activations.offload': 'false default' });
+      assertStates(python(unsloth('max_seq_length=256', '')), { 'activations.offload': 'false default' });
     });
 
     it('estimate neither vLLM inside of it nor gpt-oss', () => {
@@ -417,16 +423,16 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
           `from unsloth import FastModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastModel.from_pretrained("unsloth/gemma-3-270m-it", load_in_4bit=False${more})\nSFTTrainer(model=model, args=SFTConfig(bf16=True)).train()`,
           { 'hardware.gpu': gpu },
         );
-      assertSays(gemma('', 'T4'), { 'precision.scheme': 'native default', 'precision.compute': undefined });
+      assertStates(gemma('', 'T4'), { 'precision.scheme': 'native default', 'precision.compute': undefined });
       assert.ok(gemma('', 'T4').unread?.some(({ text }) => text === 'dtype'));
-      assertSays(gemma('', 'A100-80GB'), { 'precision.compute': 'bf16 file' });
+      assertStates(gemma('', 'A100-80GB'), { 'precision.compute': 'bf16 file' });
       const full = ', full_finetuning=True';
-      assertSays(gemma(full, 'T4'), { 'precision.weights': 'fp32 default' });
-      assertSays(gemma(full, 'A100-80GB'), {
+      assertStates(gemma(full, 'T4'), { 'precision.weights': 'fp32 default' });
+      assertStates(gemma(full, 'A100-80GB'), {
         'precision.weights': 'bf16 default',
         'precision.scheme': 'native default',
       });
-      assertSays(gemma(`${full}, float32_mixed_precision=True`, 'A100-80GB'), {
+      assertStates(gemma(`${full}, float32_mixed_precision=True`, 'A100-80GB'), {
         'precision.weights': 'fp32 default',
         'precision.compute': 'bf16 file',
       });
@@ -443,23 +449,23 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
         );
       const compiled = 'kernels.compile';
       const plain = reading('FastLanguageModel', { model_type: 'llama' });
-      assertSays(plain, { [compiled]: 'false default' });
+      assertStates(plain, { [compiled]: 'false default' });
       assert.equal(plain.unread, undefined);
       const other = reading('FastLanguageModel', { model_type: 'lfm2' });
-      assertSays(other, { [compiled]: 'true default' });
+      assertStates(other, { [compiled]: 'true default' });
       assert.equal(other.unread, undefined);
       // Layers that keep a state are left to parts of them.
       assert.equal(reading('FastLanguageModel', { model_type: 'falcon_h1' }).unread?.length, 1);
       const gemma = { model_type: 'gemma3', vision_config: {} };
       assert.equal(reading('FastModel', gemma).unread?.length, 1);
       const texts = reading('FastModel', gemma, 'dataset_text_field="text"');
-      assertSays(texts, {
+      assertStates(texts, {
         [compiled]: 'true default',
         'batch.images': '0 inferred',
         'attention.implementation': 'flex default',
       });
       assert.equal(texts.unread, undefined);
-      assertSays(reading('FastModel', gemma, '', 'T4'), { 'attention.implementation': 'eager default' });
+      assertStates(reading('FastModel', gemma, '', 'T4'), { 'attention.implementation': 'eager default' });
       assert.equal(reading('FastVisionModel', gemma, 'dataset_text_field=""').unread?.length, 1);
     });
 
@@ -468,10 +474,10 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
         python(
           `from unsloth import FastLanguageModel\nfrom trl import GRPOConfig, GRPOTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/Qwen3-4B", max_seq_length=1024)\nmodel = FastLanguageModel.get_peft_model(model, r=8)\nGRPOTrainer(model=model, args=GRPOConfig(per_device_train_batch_size=1, ${more})).train()`,
         );
-      assertSays(grpo('gradient_accumulation_steps=1, num_generations=4'), { 'batch.micro': '4 inferred' });
-      assertSays(grpo('gradient_accumulation_steps=4, num_generations=4'), { 'batch.micro': '1 file' });
-      assertSays(grpo('gradient_accumulation_steps=3'), { 'batch.micro': '8 inferred' });
-      assertSays(grpo('num_generations=4, steps_per_generation=8'), { 'batch.micro': '1 file' });
+      assertStates(grpo('gradient_accumulation_steps=1, num_generations=4'), { 'batch.micro': '4 inferred' });
+      assertStates(grpo('gradient_accumulation_steps=4, num_generations=4'), { 'batch.micro': '1 file' });
+      assertStates(grpo('gradient_accumulation_steps=3'), { 'batch.micro': '8 inferred' });
+      assertStates(grpo('num_generations=4, steps_per_generation=8'), { 'batch.micro': '1 file' });
     });
 
     it('count what of its adapters is not read', () => {
@@ -486,7 +492,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
 from trl import SFTTrainer
 model, _ = FastLanguageModel.from_pretrained("unsloth/Qwen3-4B", full_finetuning=True)
 SFTTrainer(model=model).train()`;
-      assertSays(python(full), { 'method.kind': 'full default', 'quantization.kind': undefined });
+      assertStates(python(full), { 'method.kind': 'full default', 'quantization.kind': undefined });
     });
   });
 });

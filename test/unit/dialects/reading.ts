@@ -9,7 +9,7 @@ import type { Fact } from '../../../server/src/run/origin';
 import type { Versions } from '../../../server/src/run/versions';
 import type { Problem, Severity } from '../../../server/src/text/problem';
 
-/** Packages at the releases whose rules are told, and those that a reading is told of. */
+/** Packages at the releases whose rules are tested, and those that a reading is given. */
 export function statedVersions(known: ReadContext['known'] = {}): Versions {
   const releases = {
     deepspeed: '0.19.5',
@@ -51,7 +51,7 @@ export function factOf(reading: Reading, field: FieldPath): Fact | undefined {
 }
 
 /** `value kind`, for short tables. */
-export function said(reading: Reading, field: FieldPath): string | undefined {
+export function stated(reading: Reading, field: FieldPath): string | undefined {
   const fact = factOf(reading, field);
   return fact && `${String(fact.value)} ${fact.origin.kind}`;
 }
@@ -81,10 +81,13 @@ export function modelOf(reading: Reading): Model {
   return modelOfConfig(config.value);
 }
 
-/** Asserts what a reading says of fields: `value kind`, or undefined where it says nothing. */
-export function assertSays(reading: Reading, expected: Partial<Record<FieldPath, string | undefined>>): void {
+/** Asserts what a reading states of fields: `value kind`, or undefined where it states nothing. */
+export function assertStates(
+  reading: Reading,
+  expected: Partial<Record<FieldPath, string | undefined>>,
+): void {
   const fields = Object.keys(expected) as FieldPath[];
-  assert.deepEqual(Object.fromEntries(fields.map((field) => [field, said(reading, field)])), expected);
+  assert.deepEqual(Object.fromEntries(fields.map((field) => [field, stated(reading, field)])), expected);
 }
 
 /** `code: text of the line` of every problem of a severity, in order of the file. */

@@ -5,8 +5,8 @@ import { TRAINING_ARGUMENTS_TABLE } from '../../../server/src/dialects/hf/traini
 import { inRelease } from '../../../server/src/dialects/key-check';
 import { detectDialect } from '../../../server/src/dialects/registry';
 
-/** What is said of the keys of a file: code, severity and key or message. */
-function said(family: string, uri: string, text: string, known: Readonly<Record<string, unknown>> = {}) {
+/** What is reported of the keys of a file: code, severity and key or message. */
+function stated(family: string, uri: string, text: string, known: Readonly<Record<string, unknown>> = {}) {
   const document = parseConfig(uri, text);
   const dialect = detectDialect(document);
   assert.equal(dialect?.id, family);
@@ -26,18 +26,18 @@ const MEGATRON = `MODEL_ARGS:
 describe('keys that releases of a framework have', () => {
   it("are not unknown, though no row has them: Megatron's fp4", () => {
     assert.deepEqual(
-      said('megatron', 'file:///a.yaml', `${MEGATRON}  --fp4-format: e2m1\n  --fp4-recipe: nvfp4\n`),
+      stated('megatron', 'file:///a.yaml', `${MEGATRON}  --fp4-format: e2m1\n  --fp4-recipe: nvfp4\n`),
       [],
     );
     assert.equal(
-      said('megatron', 'file:///a.yaml', `${MEGATRON}  --fp7-format: e2m1\n`)[0]?.split(':')[0],
+      stated('megatron', 'file:///a.yaml', `${MEGATRON}  --fp7-format: e2m1\n`)[0]?.split(':')[0],
       'unknown-key warning',
     );
   });
 
   it('take null where the framework does, or hands it on', () => {
     assert.deepEqual(
-      said(
+      stated(
         'nemo',
         'file:///a.yaml',
         'trainer:\n  devices: 1\n  num_nodes: null\nmodel:\n  micro_batch_size: null\n  hidden_dropout: null\n',
@@ -45,7 +45,7 @@ describe('keys that releases of a framework have', () => {
       [],
     );
     assert.deepEqual(
-      said(
+      stated(
         'accelerate',
         'file:///a.yaml',
         'compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_processes: 2\nnum_machines: null\nuse_cpu: null\n',
@@ -53,7 +53,7 @@ describe('keys that releases of a framework have', () => {
       [],
     );
     assert.deepEqual(
-      said(
+      stated(
         'verl',
         'file:///a.yaml',
         'actor_rollout_ref:\n  model:\n    path: a/b\n    lora_rank: null\n  actor:\n    ppo_mini_batch_size: null\n  rollout:\n    n: null\ndata:\n  train_batch_size: null\ntrainer:\n  nnodes: null\nalgorithm: {}\n',

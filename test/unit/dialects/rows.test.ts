@@ -19,7 +19,7 @@ const STATEMENT =
 
 /** Statements of a family's code that a row of its table makes too. */
 function repeated(folder: string, rows: readonly KeySpec[]): string[] {
-  const says = (field: string, key: string) =>
+  const states = (field: string, key: string) =>
     rows.some(
       ({ path: at, fields }) =>
         (at === key || at.endsWith(`.${key}`)) && (fields as readonly string[] | undefined)?.includes(field),
@@ -27,7 +27,7 @@ function repeated(folder: string, rows: readonly KeySpec[]): string[] {
   return readdirSync(path.join(FOLDER, folder)).flatMap((name) =>
     [...readFileSync(path.join(FOLDER, folder, name), 'utf8').matchAll(STATEMENT)].flatMap(({ groups }) => {
       const keys = [...(groups?.keys ?? '').matchAll(/'([^']+)'/g)].map(([, key]) => key ?? '');
-      return keys.some((key) => says(groups?.field ?? '', key)) ? [`${name}: ${groups?.field}`] : [];
+      return keys.some((key) => states(groups?.field ?? '', key)) ? [`${name}: ${groups?.field}`] : [];
     }),
   );
 }

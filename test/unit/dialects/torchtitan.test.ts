@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { assertSays, complaints, problemsOf, read, refused } from './reading';
+import { assertStates, complaints, problemsOf, read, refused } from './reading';
 
 const titan = (text: string, known = {}) =>
   read('torchtitan', 'file:///train_configs/llama3_8b.toml', text, known);
@@ -90,7 +90,7 @@ describe('torchtitan', () => {
 
   it('reads a config of today', () => {
     const reading = titan(LLAMA, { 'hardware.gpus': 8 });
-    assertSays(reading, {
+    assertStates(reading, {
       'model.id': 'meta-llama/Llama-3.1-8B file',
       'batch.micro': '1 file',
       'batch.accumulation': '1 default',
@@ -119,7 +119,7 @@ describe('torchtitan', () => {
 
   it('reads a config of 2024', () => {
     const reading = titan(OLD);
-    assertSays(reading, {
+    assertStates(reading, {
       'model.id': 'meta-llama/Llama-2-7b-hf file',
       'batch.micro': '1 file',
       'batch.accumulation': '4 file',
@@ -134,11 +134,11 @@ describe('torchtitan', () => {
   it('accumulates what a global batch has beyond all ranks', () => {
     const text =
       '[job]\n[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 2\nglobal_batch_size = 64\n';
-    assertSays(titan(text, { 'hardware.gpus': 8 }), {
+    assertStates(titan(text, { 'hardware.gpus': 8 }), {
       'batch.micro': '2 file',
       'batch.accumulation': '4 file',
     });
-    assertSays(titan(text), { 'batch.accumulation': undefined });
+    assertStates(titan(text), { 'batch.accumulation': undefined });
   });
 
   it('cuts the batch of a rank into the micro batches of a pipeline, by every schedule', () => {
@@ -150,7 +150,7 @@ describe('torchtitan', () => {
       ['ZBVZeroBubble', 'zbv'],
       ['DualPipeV', 'dualpipev'],
     ])
-      assertSays(
+      assertStates(
         titan(
           small(
             `pipeline_parallel_degree = 2\npipeline_parallel_schedule = "${name}"\npipeline_parallel_microbatch_size = 2`,
@@ -169,14 +169,14 @@ describe('torchtitan', () => {
       '[parallelism]',
       '[activation_checkpoint]\nmode = "selective"\nselective_ac_option = "2"',
     );
-    assertSays(titan(document), {
+    assertStates(titan(document), {
       'activations.checkpointing': 'full file',
       'activations.layers': undefined,
     });
-    assertSays(titan(small('').replace('[parallelism]', '[activation_checkpoint]\nmode = "none"')), {
+    assertStates(titan(small('').replace('[parallelism]', '[activation_checkpoint]\nmode = "none"')), {
       'activations.checkpointing': 'none file',
     });
-    assertSays(titan(small('')), { 'activations.checkpointing': 'selective default' });
+    assertStates(titan(small('')), { 'activations.checkpointing': 'selective default' });
   });
 
   it('reads precision, offload and float8', () => {
@@ -192,7 +192,7 @@ enable_cpu_offload = true
 [optimizer]
 early_step_in_backward = true
 `;
-    assertSays(titan(text), {
+    assertStates(titan(text), {
       'precision.weights': 'bf16 file',
       'precision.masterWeights': 'bf16 file',
       'precision.compute': 'fp32 file',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { assertSays, complaints, factOf, problemsOf, read, refused } from './reading';
+import { assertStates, complaints, factOf, problemsOf, read, refused } from './reading';
 
 const tune = (text: string, name = '8B_full.yaml', known = {}) =>
   read('torchtune', `file:///recipes/configs/llama3_1/${name}`, text, known);
@@ -79,7 +79,7 @@ const REFUSED: readonly (readonly [code: string, more: string, at: string])[] = 
 describe('torchtune', () => {
   it('reads a full fine-tune', () => {
     const reading = tune(FULL);
-    assertSays(reading, {
+    assertStates(reading, {
       'model.id': 'meta-llama/Llama-3.1-8B file',
       'model.code': 'torchtune default',
       'method.kind': 'full file',
@@ -108,7 +108,7 @@ describe('torchtune', () => {
 
   it('reads QLoRA on one device, and follows interpolation', () => {
     const reading = tune(QLORA, '7B_qlora_single_device.yaml');
-    assertSays(reading, {
+    assertStates(reading, {
       'model.id': 'meta-llama/Llama-2-7b-hf file',
       'method.kind': 'lora file',
       'lora.rank': '8 file',
@@ -124,7 +124,7 @@ describe('torchtune', () => {
   });
 
   it('reads what distributed recipes split', () => {
-    assertSays(
+    assertStates(
       tune(
         small(
           'tensor_parallel_dim: 4\ntensor_parallel_plan: {_component_: torchtune.models.llama3.base_llama_tp_plan}\ndata_parallel_replicate_dim: 2\nfsdp_cpu_offload: True\nfsdp_reshard_after_forward: False',
@@ -141,22 +141,22 @@ describe('torchtune', () => {
   });
 
   it('reads selective checkpointing', () => {
-    assertSays(tune(small('enable_activation_checkpointing: True\nac_mode: selective\nac_option: 2')), {
+    assertStates(tune(small('enable_activation_checkpointing: True\nac_mode: selective\nac_option: 2')), {
       'activations.checkpointing': 'full file',
       'activations.checkpointEvery': '2 file',
     });
-    assertSays(tune(small('ac_mode: selective\nac_option: op')), {
+    assertStates(tune(small('ac_mode: selective\nac_option: op')), {
       'activations.checkpointing': 'selective file',
       'activations.checkpointEvery': undefined,
     });
   });
 
   it('knows preference losses and teachers', () => {
-    assertSays(tune(small('loss: {_component_: torchtune.rlhf.loss.DPOLoss}')), {
+    assertStates(tune(small('loss: {_component_: torchtune.rlhf.loss.DPOLoss}')), {
       'method.objective': 'dpo file',
       'method.referenceModel': 'false default',
     });
-    assertSays(
+    assertStates(
       tune(
         small(
           'loss: {_component_: torchtune.rlhf.loss.DPOLoss}\nref_checkpointer: {_component_: torchtune.training.FullModelHFCheckpointer}',
@@ -167,15 +167,15 @@ describe('torchtune', () => {
     const teacher = 'teacher_model: {_component_: torchtune.models.llama3_1.llama3_1_8b}';
     const divergence = 'kd_loss: {_component_: torchtune.modules.loss.ReverseKLWithChunkedOutputLoss}';
     const loss = 'loss: {_component_: torchtune.modules.loss.CEWithChunkedOutputLoss}';
-    assertSays(tune(small([teacher, divergence, loss].join('\n'))), {
+    assertStates(tune(small([teacher, divergence, loss].join('\n'))), {
       'method.objective': 'distillation file',
       'method.teacher': 'meta-llama/Llama-3.1-8B file',
       'method.frozenParameters': '8030261248 file',
       'loss.divergence': 'reverse file',
       'loss.implementation': 'chunked file',
     });
-    assertSays(tune(small(`${teacher}\n${loss}`)), { 'loss.divergence': 'forward file' });
-    assertSays(tune(small(`teacher_model: {_component_: my.teacher}\n${loss}`)), {
+    assertStates(tune(small(`${teacher}\n${loss}`)), { 'loss.divergence': 'forward file' });
+    assertStates(tune(small(`teacher_model: {_component_: my.teacher}\n${loss}`)), {
       'method.frozenModels': '1 file',
       'method.teacher': undefined,
     });
@@ -187,7 +187,7 @@ describe('torchtune', () => {
         'gradient_accumulation_steps:\nclip_grad_norm: null\noptimizer_in_bwd:\nenable_activation_checkpointing:',
       ),
     );
-    assertSays(reading, { 'batch.accumulation': '1 default', 'activations.checkpointing': 'none default' });
+    assertStates(reading, { 'batch.accumulation': '1 default', 'activations.checkpointing': 'none default' });
     assert.deepEqual(refused(reading), []);
   });
 

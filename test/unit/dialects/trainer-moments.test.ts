@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { FieldPath } from '../../../server/src/run/fields';
-import { problemsOf, read, refused, said } from './reading';
+import { problemsOf, read, refused, stated } from './reading';
 
 const BASE = `per_device_train_batch_size: 2
 output_dir: o
@@ -11,7 +11,7 @@ const hf = (more: string, known = {}) =>
 
 function golden(reading: ReturnType<typeof hf>, expected: Partial<Record<FieldPath, string>>): void {
   for (const [field, value] of Object.entries(expected))
-    assert.equal(said(reading, field as FieldPath), value, field);
+    assert.equal(stated(reading, field as FieldPath), value, field);
 }
 
 describe('TrainingArguments', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { FieldPath } from '../../../server/src/run/fields';
-import { problemsOf, read, refused, said } from './reading';
+import { problemsOf, read, refused, stated } from './reading';
 
 const recipe = (more: string, known = {}, uri = 'file:///w/recipes/m/sft/config.yaml') =>
   read(
@@ -52,13 +52,13 @@ describe('TRL', () => {
   });
 
   it('loads weights as its version does', () => {
-    const silent = (version: string) =>
+    const unstated = (version: string) =>
       recipe('', { 'version.trl': version, 'version.transformers': '5.1' }).facts.find(
         ({ field }) => field === 'precision.weights',
       );
-    assert.equal(silent('0.27')?.value, 'fp32');
-    assert.match(silent('0.27')?.origin.note ?? '', /0\.27/);
-    assert.equal(silent('0.26.2')?.value, 'bf16');
+    assert.equal(unstated('0.27')?.value, 'fp32');
+    assert.match(unstated('0.27')?.origin.note ?? '', /0\.27/);
+    assert.equal(unstated('0.26.2')?.value, 'bf16');
     golden(recipe('dtype: bfloat16\n', { 'version.trl': '1.0' }), { 'precision.weights': 'bf16 file' });
   });
 
@@ -89,16 +89,16 @@ describe('TRL', () => {
   });
 
   it("fuses a preference's loss with the head where Liger's is asked for, as the release takes it", () => {
-    const said = (version: string, more = 'beta: 0.1\nrpo_alpha: 1.0\nuse_liger_loss: true\n') => {
+    const stated = (version: string, more = 'beta: 0.1\nrpo_alpha: 1.0\nuse_liger_loss: true\n') => {
       const { facts } = recipe(more, { 'version.trl': version });
       const first = (name: FieldPath) => facts.find(({ field }) => field === name)?.value;
       return [first('loss.implementation'), first('kernels.liger')];
     };
-    assert.deepEqual(said('0.24'), ['liger', false]);
-    assert.deepEqual(said('0.26'), [undefined, true]);
+    assert.deepEqual(stated('0.24'), ['liger', false]);
+    assert.deepEqual(stated('0.26'), [undefined, true]);
     // Dropped: a release that does not know it does not fuse by it.
-    assert.deepEqual(said('0.28'), [undefined, false]);
-    assert.deepEqual(said('0.24', 'use_liger_loss: true\n'), [undefined, false], 'supervised');
+    assert.deepEqual(stated('0.28'), [undefined, false]);
+    assert.deepEqual(stated('0.24', 'use_liger_loss: true\n'), [undefined, false], 'supervised');
   });
 
   it('trains a value model with the policy in PPO, and keeps the scores of an update', () => {
@@ -163,7 +163,7 @@ describe('TRL', () => {
     const text =
       'trl sft --model_name_or_path m --max_length 4096 --lora_r 8 --load_in_4bit --per_device_train_batch_size 4\n';
     const reading = read('launch-script', 'file:///w/run.sh', text);
-    assert.equal(said(reading, 'batch.sequence'), '4096 file');
+    assert.equal(stated(reading, 'batch.sequence'), '4096 file');
     assert.deepEqual(refused(reading), ['quantized-without-adapter']);
     const [dead] = problemsOf(reading, 'warning');
     assert.equal(text.slice(dead?.range.start.character, dead?.range.end.character), '8');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { assertSays, complaints, factOf, problemsOf, read, refused, said } from './reading';
+import { assertStates, complaints, factOf, problemsOf, read, refused, stated } from './reading';
 
 const trl = (text: string, known = {}, name = 'config.yaml') =>
   read('trl', `file:///recipes/${name}`, text, known);
@@ -73,8 +73,8 @@ describe('TRL', () => {
   it('knows what becomes of the weights beside quantized ones', () => {
     const preparation = (known: Parameters<typeof trl>[1], text = QLORA) => {
       const reading = trl(text, known);
-      const told = ['quantization.prepared', 'quantization.recast', 'lora.dtype'] as const;
-      return told.map((path) => said(reading, path));
+      const reported = ['quantization.prepared', 'quantization.recast', 'lora.dtype'] as const;
+      return reported.map((path) => stated(reading, path));
     };
     assert.deepEqual(preparation({}), [undefined, 'true default', undefined]);
     assert.deepEqual(preparation({ 'version.trl': '0.25.1' }), [undefined, 'true default', undefined]);
@@ -87,7 +87,7 @@ describe('TRL', () => {
 
   it('reads a supervised recipe', () => {
     const reading = trl(SFT, {}, 'zephyr/sft/config_full.yaml');
-    assertSays(reading, {
+    assertStates(reading, {
       framework: 'trl default',
       'model.id': 'mistralai/Mistral-7B-v0.1 file',
       'method.objective': 'lm inferred',
@@ -109,7 +109,7 @@ describe('TRL', () => {
   });
 
   it('takes the defaults of TRL, not those of the Trainer', () => {
-    assertSays(trl(small('max_seq_length: 4096\npacking:')), {
+    assertStates(trl(small('max_seq_length: 4096\npacking:')), {
       'batch.micro': '8 default',
       'batch.sequence': '4096 file',
       'activations.checkpointing': 'full default',
@@ -124,7 +124,7 @@ describe('TRL', () => {
         'use_peft: true\nload_in_4bit: true\nlora_r: 128\nlora_alpha: 128\nlora_dropout: 0.05\nlora_target_modules: [q_proj, v_proj]',
       ),
     );
-    assertSays(reading, {
+    assertStates(reading, {
       'method.kind': 'lora file',
       'lora.rank': '128 file',
       'lora.targets': 'q_proj,v_proj file',
@@ -161,7 +161,7 @@ describe('TRL', () => {
 
   it('adds prompt and completion, with the defaults of the version', () => {
     const name = 'grpo.yaml';
-    assertSays(
+    assertStates(
       trl(small('num_generations: 8\nmax_prompt_length: 512\nmax_completion_length: 1024'), {}, name),
       {
         'batch.sequence': '1536 file',
@@ -169,12 +169,12 @@ describe('TRL', () => {
         'rollout.engine': 'transformers default',
       },
     );
-    const silent = small('num_generations: 8\nbeta: 0.0');
-    assertSays(trl(silent, { 'version.trl': '0.24' }, name), { 'rollout.completion': '256 default' });
-    assertSays(trl(silent, { 'version.trl': '1.16' }, name), { 'rollout.completion': '512 default' });
+    const unstated = small('num_generations: 8\nbeta: 0.0');
+    assertStates(trl(unstated, { 'version.trl': '0.24' }, name), { 'rollout.completion': '256 default' });
+    assertStates(trl(unstated, { 'version.trl': '1.16' }, name), { 'rollout.completion': '512 default' });
     const vllm = small('num_generations: 8\nuse_vllm: true');
-    assertSays(trl(vllm, { 'version.trl': '0.24' }, name), { 'rollout.engine': 'vllm-server file' });
-    assertSays(trl(vllm, { 'version.trl': '1.16' }, name), {
+    assertStates(trl(vllm, { 'version.trl': '0.24' }, name), { 'rollout.engine': 'vllm-server file' });
+    assertStates(trl(vllm, { 'version.trl': '1.16' }, name), {
       'rollout.engine': 'vllm-colocate file',
       'hardware.reservedFraction': '0.3 default',
     });
@@ -182,7 +182,7 @@ describe('TRL', () => {
 
   it('takes blanks and nulls as absent', () => {
     const reading = trl(small('packing:\nlora_r:\nuse_peft:\ntorch_dtype: null\noptim:\nbf16:'));
-    assertSays(reading, { 'method.kind': 'full default', 'optimizer.name': 'adamw default' });
+    assertStates(reading, { 'method.kind': 'full default', 'optimizer.name': 'adamw default' });
     assert.deepEqual(refused(reading), []);
   });
 
@@ -216,7 +216,7 @@ describe('TRL', () => {
 });
 
 describe('models beside the trained one', () => {
-  const told = (text: string) => {
+  const reported = (text: string) => {
     const { facts } = read('trl', 'file:///w/recipe.yaml', text);
     const of = (field: string) => facts.find((fact) => fact.field === field)?.value;
     return [of('method.frozenParameters'), of('method.frozenModels')];
@@ -225,7 +225,7 @@ describe('models beside the trained one', () => {
     'model_name_or_path: Qwen/Qwen2.5-7B\nper_device_train_batch_size: 1\nmax_length: 512\nlearning_rate: 1.0e-5\n';
 
   it('are counted by their names', () => {
-    assert.deepEqual(told(`${base}lmbda: 0.5\nteacher_model_name_or_path: Qwen/Qwen2.5-14B-Instruct\n`), [
+    assert.deepEqual(reported(`${base}lmbda: 0.5\nteacher_model_name_or_path: Qwen/Qwen2.5-14B-Instruct\n`), [
       14_770_033_664,
       undefined,
     ]);
@@ -264,7 +264,7 @@ describe('models beside the trained one', () => {
   });
 
   it('are as large as it where nobody knows them', () => {
-    assert.deepEqual(told(`${base}lmbda: 0.5\nteacher_model_name_or_path: our/own-teacher\n`), [
+    assert.deepEqual(reported(`${base}lmbda: 0.5\nteacher_model_name_or_path: our/own-teacher\n`), [
       undefined,
       1,
     ]);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { parseConfig } from '../../../server/src/config/parse';
 import { detectDialect } from '../../../server/src/dialects/registry';
-import { problemsOf, read, refused, said } from './reading';
+import { problemsOf, read, refused, stated } from './reading';
 
 const trlx = (text: string) => read('trlx', 'file:///w/ppo.yml', text);
 
@@ -26,31 +26,31 @@ method:
 describe('trlX', () => {
   it('reads PPO with the reference of the trained layers alone', () => {
     const reading = trlx(PPO);
-    assert.equal(said(reading, 'model.id'), 'EleutherAI/gpt-j-6B file');
-    assert.equal(said(reading, 'batch.micro'), '8 file');
-    assert.equal(said(reading, 'batch.accumulation'), '1 default');
-    assert.equal(said(reading, 'batch.sequence'), '550 file');
-    assert.equal(said(reading, 'method.objective'), 'ppo file');
-    assert.equal(said(reading, 'method.kind'), 'freeze file');
-    assert.equal(said(reading, 'method.trainableLayers'), '2 file');
-    assert.equal(said(reading, 'method.referenceModel'), 'false file');
-    assert.equal(said(reading, 'rollout.batch'), '16 file');
-    assert.equal(said(reading, 'rollout.completion'), '50 file');
-    assert.equal(said(reading, 'precision.weights'), 'fp32 default');
-    assert.equal(said(reading, 'optimizer.name'), 'adamw file');
-    assert.equal(said(reading, 'schedule.steps'), '1000 file');
+    assert.equal(stated(reading, 'model.id'), 'EleutherAI/gpt-j-6B file');
+    assert.equal(stated(reading, 'batch.micro'), '8 file');
+    assert.equal(stated(reading, 'batch.accumulation'), '1 default');
+    assert.equal(stated(reading, 'batch.sequence'), '550 file');
+    assert.equal(stated(reading, 'method.objective'), 'ppo file');
+    assert.equal(stated(reading, 'method.kind'), 'freeze file');
+    assert.equal(stated(reading, 'method.trainableLayers'), '2 file');
+    assert.equal(stated(reading, 'method.referenceModel'), 'false file');
+    assert.equal(stated(reading, 'rollout.batch'), '16 file');
+    assert.equal(stated(reading, 'rollout.completion'), '50 file');
+    assert.equal(stated(reading, 'precision.weights'), 'fp32 default');
+    assert.equal(stated(reading, 'optimizer.name'), 'adamw file');
+    assert.equal(stated(reading, 'schedule.steps'), '1000 file');
   });
 
   it('keeps a second model where all layers are trained, none with adapters', () => {
     const whole = trlx(PPO.replace('num_layers_unfrozen: 2', 'num_layers_unfrozen: -1'));
-    assert.equal(said(whole, 'method.referenceModel'), 'true file');
-    assert.equal(said(whole, 'method.kind'), 'full default');
+    assert.equal(stated(whole, 'method.referenceModel'), 'true file');
+    assert.equal(stated(whole, 'method.kind'), 'full default');
     const adapters = trlx(
       PPO.replace('  num_layers_unfrozen: 2', '  peft_config:\n    peft_type: LORA\n    r: 4\n'),
     );
-    assert.equal(said(adapters, 'method.kind'), 'lora file');
-    assert.equal(said(adapters, 'lora.rank'), '4 file');
-    assert.equal(said(adapters, 'method.referenceModel'), 'false file');
+    assert.equal(stated(adapters, 'method.kind'), 'lora file');
+    assert.equal(stated(adapters, 'lora.rank'), '4 file');
+    assert.equal(stated(adapters, 'method.referenceModel'), 'false file');
   });
 
   it('names the layers that are trained once the model is known', () => {
@@ -84,9 +84,9 @@ method:
   name: ppoconfig
 `;
     const reading = trlx(sweep);
-    assert.equal(said(reading, 'batch.sequence'), '52 file');
-    assert.equal(said(reading, 'batch.micro'), '32 file');
-    assert.equal(said(reading, 'method.trainableLayers'), '3 file');
+    assert.equal(stated(reading, 'batch.sequence'), '52 file');
+    assert.equal(stated(reading, 'batch.micro'), '32 file');
+    assert.equal(stated(reading, 'method.trainableLayers'), '3 file');
     const length = reading.facts.find(({ field }) => field === 'batch.sequence');
     assert.equal(length?.origin.note, 'the largest value of the sweep');
     assert.deepEqual(length?.origin.location?.range, {
@@ -100,8 +100,8 @@ method:
       trlx(PPO.replace('batch_size: 8', `batch_size: 8\n  minibatch_size: ${size}`));
     assert.deepEqual(refused(with_(3)), ['minibatch-does-not-divide']);
     assert.deepEqual(refused(with_(4)), []);
-    assert.equal(said(with_(4), 'batch.micro'), '4 file');
-    assert.equal(said(with_(4), 'batch.accumulation'), '2 file');
+    assert.equal(stated(with_(4), 'batch.micro'), '4 file');
+    assert.equal(stated(with_(4), 'batch.accumulation'), '2 file');
   });
 
   it('says what has no effect and what is left out', () => {
@@ -120,7 +120,7 @@ method:
     const old = trlx(
       'model:\n  model_path: gpt2\n  model_type: AcceleratePPOModel\ntrain:\n  n_ctx: 512\n  batch_size: 4\nmethod:\n  name: ppoconfig\n',
     );
-    assert.equal(said(old, 'batch.sequence'), '512 file');
-    assert.equal(said(old, 'method.objective'), 'ppo file');
+    assert.equal(stated(old, 'batch.sequence'), '512 file');
+    assert.equal(stated(old, 'method.objective'), 'ppo file');
   });
 });

@@ -17,7 +17,7 @@ function readingOf(name: string, text: string) {
   return { document, reading: inHouse.read(document, { known: {} }) };
 }
 
-/** What a file says, origins and places left out. */
+/** What a file states, origins and places left out. */
 function runOf(name: string, text: string): Record<string, unknown> {
   const { reading } = readingOf(name, text);
   return Object.fromEntries(
@@ -299,26 +299,26 @@ rules:
 other: 1
 `;
     const found = complaints(text);
-    const said = (at: string, pattern: RegExp) =>
+    const stated = (at: string, pattern: RegExp) =>
       assert.ok(
         found.some((problem) => problem.at === at && pattern.test(problem.message)),
         `${at} ${pattern}: ${JSON.stringify(found, null, 1)}`,
       );
-    said('integre', /integer/);
-    said('batch.micr', /batch\.micro/);
-    said('dock', /doc/);
-    said('= 8 * nods', /no key "nods"/);
-    said('many', /whole number/);
-    said('choice', /values/);
-    said('deep', /whole number/);
-    said('= bs +', /no expression/);
-    said('"l={l}{h}"', /between two groups/);
-    said('"q={queue}"', /none "queue"/);
-    said('bz', /marker/);
-    said('when', /message/);
-    said('bss', /blames/);
-    said('fatal', /error/);
-    said('other', /nothing here/);
+    stated('integre', /integer/);
+    stated('batch.micr', /batch\.micro/);
+    stated('dock', /doc/);
+    stated('= 8 * nods', /no key "nods"/);
+    stated('many', /whole number/);
+    stated('choice', /values/);
+    stated('deep', /whole number/);
+    stated('= bs +', /no expression/);
+    stated('"l={l}{h}"', /between two groups/);
+    stated('"q={queue}"', /none "queue"/);
+    stated('bz', /marker/);
+    stated('when', /message/);
+    stated('bss', /blames/);
+    stated('fatal', /error/);
+    stated('other', /nothing here/);
   });
 
   it('are as their documentation shows one', () => {

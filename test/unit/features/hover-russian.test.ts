@@ -9,8 +9,8 @@ import { marked } from './sample';
 
 const FACTS = 'gpu=H100-SXM5-80GB gpus=8 model=meta-llama/Llama-3.1-8B sequence=2048';
 
-/** Configs of several families with the caret on a key, and words of what is said about it. */
-const KEYS: readonly (readonly [family: string, name: string, text: string, said: RegExp])[] = [
+/** Configs of several families with the caret on a key, and words of what is shown about it. */
+const KEYS: readonly (readonly [family: string, name: string, text: string, stated: RegExp])[] = [
   [
     'DeepSpeed',
     'ds.json',
@@ -78,14 +78,14 @@ describe('in Russian', function () {
   before(() => speakLanguage('ru'));
   after(() => speakLanguage(undefined));
 
-  for (const [family, name, withMark, said] of KEYS) {
+  for (const [family, name, withMark, stated] of KEYS) {
     it(`a key of ${family} is explained`, async () => {
       const { text, position } = marked(withMark);
       const uri = `file:///w/${name}`;
       const analysis = await new Workspace(new MemoryHost({ [uri]: text })).analyze(uri);
       assert.ok(analysis, `${name} is no config`);
       const found = hover(analysis, position)?.markdown ?? '';
-      assert.match(found, said);
+      assert.match(found, stated);
     });
   }
 
@@ -98,7 +98,7 @@ describe('in Russian', function () {
   });
 
   it('keys and their values are completed with what they mean', async () => {
-    for (const [withMark, label, said] of [
+    for (const [withMark, label, stated] of [
       [
         '{ "train_micro_batch_size_per_gpu": 1, "zero_optimization": { "|" } }',
         'stage',
@@ -114,7 +114,7 @@ describe('in Russian', function () {
       const config = readConfig('file:///w/ds.json', text);
       assert.ok(config);
       const offered = await completions({ ...config, text, position });
-      assert.match(offered.find((one) => one.label === label)?.documentation ?? '', said, label);
+      assert.match(offered.find((one) => one.label === label)?.documentation ?? '', stated, label);
     }
   });
 });

@@ -62,12 +62,12 @@ describe('hover on a key', () => {
 
   it('says the default of the version that the run uses', () => {
     const { text, position } = marked('pin|ned: null\n');
-    const said = (version: string) =>
+    const stated = (version: string) =>
       hover(sample(text, { keys: KEYS, resolved: { values: { 'version.deepspeed': version } } }), position)
         ?.markdown.split('\n')
         .filter((line) => line.includes('Default'));
-    assert.deepEqual(said('0.18.9'), ['- **Default** `false`']);
-    assert.deepEqual(said('0.19.5'), ['- **Default** `true`']);
+    assert.deepEqual(stated('0.18.9'), ['- **Default** `false`']);
+    assert.deepEqual(stated('0.19.5'), ['- **Default** `true`']);
   });
 
   it('covers the value when it is asked there', () => {
@@ -231,15 +231,15 @@ describe('hover on a model', () => {
 
 describe('hover on a directive', () => {
   const text = '# oomlint: gpus=8 gpu=H100\nalpha: 1\n';
-  const said = (from: number, to: number): Origin => ({ ...here(0, from, to), kind: 'directive' });
+  const stated = (from: number, to: number): Origin => ({ ...here(0, from, to), kind: 'directive' });
 
   it('lists what it supplies and what does not count', () => {
     const analysis = sample(text, {
       keys: KEYS,
       resolved: {
         values: { 'hardware.gpus': 8, 'hardware.gpu': 'A100' },
-        origins: { 'hardware.gpus': said(11, 17), 'hardware.gpu': { kind: 'command-line' } },
-        overruled: [{ field: 'hardware.gpu', value: 'H100', origin: said(18, 26) }],
+        origins: { 'hardware.gpus': stated(11, 17), 'hardware.gpu': { kind: 'command-line' } },
+        overruled: [{ field: 'hardware.gpu', value: 'H100', origin: stated(18, 26) }],
       },
     });
     const markdown = hover(analysis, { line: 0, character: 4 })?.markdown ?? '';

@@ -105,7 +105,7 @@ export function sample(text: string, given: Sample = {}): Analysis {
   };
 }
 
-/** Takes the mark `|` out of a text and says where it stood. */
+/** Takes the mark `|` out of a text and gives where it stood. */
 export function marked(text: string): { text: string; position: Position } {
   const at = text.indexOf('|');
   const lines = text.slice(0, at).split('\n');

@@ -17,7 +17,7 @@ function read(text: string): LogFigures {
 }
 
 /** `source kind peak: GiB`, of the highest. */
-function told(text: string): string[] {
+function reported(text: string): string[] {
   return read(text).series.map(
     ({ source, kind, peak, rank, highest }) =>
       `${source}${rank === undefined ? '' : ` ${rank}`} ${kind}${peak ? ' peak' : ''}: ${(highest.quantity.bytes / GIB).toFixed(2)}`,
@@ -31,33 +31,33 @@ describe('figures of logs', () => {
       '[titan] 2026-02-24 19:41:57,825 - root - WARNING - 6 CUDA memory allocation retries.',
       '\u001b[31mstep: 10\u001b[0m  loss: 5.1  memory: 168.00GiB(94.20%)  tps: 10,378',
     ].join('\n');
-    assert.deepEqual(told(text), ['torchtitan reserved peak: 169.13']);
+    assert.deepEqual(reported(text), ['torchtitan reserved peak: 169.13']);
     const { series, retries } = read(text);
     assert.deepEqual([series[0]?.highest.step, series[0]?.last.step, retries], [5, 10, 6]);
   });
 
   it('Axolotl, in three eras', () => {
     assert.deepEqual(
-      told(
+      reported(
         '[2024-01-01 10:00:00] [INFO] [axolotl.load_model:500] [PID:24] [RANK:1] GPU memory usage after model load: 13.500GB (+0.250GB cache, +0.376GB misc)',
       ),
       ['Axolotl 1 allocated: 13.50', 'Axolotl 1 reserved: 13.75', 'Axolotl 1 process: 14.13'],
     );
     // Before a model is loaded nothing is cached, and the line has no such part.
     assert.deepEqual(
-      told(
+      reported(
         '[INFO] [axolotl.normalize_config:183] [PID:2411672] [RANK:0] GPU memory usage baseline: 0.000GB (+0.376GB misc)',
       ),
       ['Axolotl 0 allocated: 0.00', 'Axolotl 0 reserved: 0.00', 'Axolotl 0 process: 0.38'],
     );
     assert.deepEqual(
-      told(
+      reported(
         "{'loss': 1.2, 'memory/max_mem_active(gib)': 77.69, 'memory/max_mem_allocated(gib)': 77.5, 'memory/device_mem_reserved(gib)': 78.43, 'epoch': 0}",
       ),
       ['metrics active peak: 77.69', 'metrics allocated peak: 77.50', 'metrics reserved peak: 78.43'],
     );
     assert.deepEqual(
-      told(
+      reported(
         '"memory/device_reserved (GiB)": 78.43,\n"memory/max_active (GiB)": 77.69,\n"memory/max_allocated (GiB)": 77.5,',
       ),
       ['metrics reserved peak: 78.43', 'metrics active peak: 77.69', 'metrics allocated peak: 77.50'],
@@ -65,10 +65,10 @@ describe('figures of logs', () => {
   });
 
   it('TensorBoard and Weights & Biases name what torchtitan does', () => {
-    assert.deepEqual(told('{"step": 5, "memory/max_active(GiB)": 50.5, "memory/max_reserved(GiB)": 61.5}'), [
-      'metrics active peak: 50.50',
-      'metrics reserved peak: 61.50',
-    ]);
+    assert.deepEqual(
+      reported('{"step": 5, "memory/max_active(GiB)": 50.5, "memory/max_reserved(GiB)": 61.5}'),
+      ['metrics active peak: 50.50', 'metrics reserved peak: 61.50'],
+    );
   });
 
   it('peaks that are reset between lines: that of the run is the highest of them', () => {
@@ -89,7 +89,7 @@ describe('figures of logs', () => {
       '[2023-11-17 11:04:06,577] [INFO] [utils.py:803:see_memory_usage] MA 0.58 GB         Max_MA 26.38 GB         CA 26.71 GB         Max_CA 27 GB ',
       '[2023-11-17 11:04:06,580] [INFO] [utils.py:810:see_memory_usage] CPU Virtual Memory:  used = 322.58 GB, percent = 17.1%',
     ].join('\n');
-    assert.deepEqual(told(text), [
+    assert.deepEqual(reported(text), [
       'DeepSpeed allocated: 0.58',
       'DeepSpeed allocated peak: 26.38',
       'DeepSpeed reserved: 26.71',
@@ -100,7 +100,7 @@ describe('figures of logs', () => {
     const most = series.find(({ kind, peak }) => kind === 'reserved' && peak)?.highest;
     assert.deepEqual([most?.quantity.lowerBytes, most?.quantity.upperBytes], [26.5 * GIB, 27.5 * GIB]);
     assert.equal(most?.moment, 'After initializing optimizer states');
-    assert.deepEqual(told('MemAllocated=17.94GB, MaxMemAllocated=54.06GB'), [
+    assert.deepEqual(reported('MemAllocated=17.94GB, MaxMemAllocated=54.06GB'), [
       'DeepSpeed allocated: 17.94',
       'DeepSpeed allocated peak: 54.06',
     ]);
@@ -108,7 +108,7 @@ describe('figures of logs', () => {
 
   it('Megatron-LM counts in MiB, Megatron-Bridge and Composer in 10^9', () => {
     assert.deepEqual(
-      told(
+      reported(
         '[Rank 0] (after 20 iterations) memory (MB) | allocated: 3270.16 | max allocated: 5670.39 | reserved: 6406.00 | max reserved: 6406.00',
       ),
       [
@@ -119,7 +119,7 @@ describe('figures of logs', () => {
       ],
     );
     assert.deepEqual(
-      told(
+      reported(
         '[Rank 1] (after 2 iterations) memory (GB) | mem-allocated-gigabytes: 63.66 | mem-reserved-gigabytes: 182.2 | mem-max-allocated-gigabytes: 153.4 | mem-max-reserved-gigabytes: 182.2 | mem-alloc-retires: 0',
       ),
       [
@@ -129,17 +129,17 @@ describe('figures of logs', () => {
         'Megatron-Bridge 1 reserved peak: 169.69',
       ],
     );
-    assert.deepEqual(told('memory/peak_allocated_mem: 21.47'), ['Composer allocated peak: 20.00']);
-    assert.deepEqual(told('Theoretical memory footprints: weight and optimizer=9884.48 MB'), []);
+    assert.deepEqual(reported('memory/peak_allocated_mem: 21.47'), ['Composer allocated peak: 20.00']);
+    assert.deepEqual(reported('Theoretical memory footprints: weight and optimizer=9884.48 MB'), []);
   });
 
   it('ms-swift, LLaMA-Factory and the Trainer', () => {
     const swift =
       "{'loss': 1.47, 'global_step/max_steps': '7/94', 'memory(GiB)': 4.87, 'train_speed(iter/s)': 0.345807}";
-    assert.deepEqual(told(swift), ['ms-swift reserved peak: 4.87']);
+    assert.deepEqual(reported(swift), ['ms-swift reserved peak: 4.87']);
     assert.equal(read(swift).series[0]?.highest.step, 7);
     assert.deepEqual(
-      told('{"current_steps": 10, "loss": 1.1, "vram_allocated": 16.25, "vram_reserved": 18.5}'),
+      reported('{"current_steps": 10, "loss": 1.1, "vram_allocated": 16.25, "vram_reserved": 18.5}'),
       ['LLaMA-Factory allocated peak: 16.25', 'LLaMA-Factory reserved peak: 18.50'],
     );
     // Changes: 312 + 0 - 153 + 2012, each to the nearest MiB.
@@ -151,13 +151,13 @@ describe('figures of logs', () => {
       (trainer?.highest.quantity.upperBytes ?? 0) - (trainer?.highest.quantity.lowerBytes ?? 0) >= 3.5 * MIB,
     );
     assert.deepEqual(
-      told(
+      reported(
         '"before_init_mem_gpu": 327155712,\n"init_mem_gpu_alloc_delta": 0,\n"train_mem_gpu_alloc_delta": 1073741824,\n"train_mem_gpu_peaked_delta": 2147483648',
       ),
       ['Trainer allocated peak: 3.30'],
     );
     // Without the level before, changes say nothing.
-    assert.deepEqual(told('train_mem_gpu_peaked_delta =     2012MB'), []);
+    assert.deepEqual(reported('train_mem_gpu_peaked_delta =     2012MB'), []);
   });
 
   it('Unsloth, with its card and versions', () => {
@@ -171,7 +171,7 @@ describe('figures of logs', () => {
       'Peak reserved memory for training = 2.691 GB.',
       'Peak reserved memory % of max memory = 75.184 %.',
     ].join('\n');
-    assert.deepEqual(told(text), ['Unsloth reserved: 8.26', 'Unsloth reserved peak: 10.95']);
+    assert.deepEqual(reported(text), ['Unsloth reserved: 8.26', 'Unsloth reserved peak: 10.95']);
     const { facts } = read(text);
     assert.equal(facts.gpu, 'Tesla T4');
     assert.equal(facts.capacityBytes, Math.round(14.563 * GIB));
@@ -181,43 +181,46 @@ describe('figures of logs', () => {
 
   it('torchtune, verl, litgpt, nanotron and prime-rl', () => {
     assert.deepEqual(
-      told(
+      reported(
         'Memory stats after model init:\n\tGPU peak memory allocation: 6.21 GiB\n\tGPU peak memory reserved: 6.27 GiB\n\tGPU peak memory active: 6.22 GiB',
       ),
       ['torchtune allocated peak: 6.21', 'torchtune reserved peak: 6.27', 'torchtune active peak: 6.22'],
     );
     assert.deepEqual(
-      told(
+      reported(
         'Step 4 | loss:1.5 lr:2e-05 peak_memory_active:20.5 peak_memory_alloc:20.25 peak_memory_reserved:22.75',
       ),
       ['torchtune allocated peak: 20.25', 'torchtune active peak: 20.50', 'torchtune reserved peak: 22.75'],
     );
     assert.deepEqual(
-      told(
+      reported(
         'After init model from HF AutoModel, memory allocated (GB): 3.5, memory reserved (GB): 4.25, device memory used/total (GB): 5.5/79.15',
       ),
       ['verl allocated: 3.50', 'verl reserved: 4.25', 'verl process: 5.50'],
     );
-    assert.deepEqual(told('step:1 - perf/max_memory_allocated_gb:30.5 - perf/max_memory_reserved_gb:41.25'), [
-      'verl allocated peak: 30.50',
-      'verl reserved peak: 41.25',
-    ]);
-    // 10^9: 13.90 GB are 12.95 GiB.
-    assert.deepEqual(told('Memory used: 13.90 GB'), ['litgpt allocated peak: 12.95']);
     assert.deepEqual(
-      told(
+      reported('step:1 - perf/max_memory_allocated_gb:30.5 - perf/max_memory_reserved_gb:41.25'),
+      ['verl allocated peak: 30.50', 'verl reserved peak: 41.25'],
+    );
+    // 10^9: 13.90 GB are 12.95 GiB.
+    assert.deepEqual(reported('Memory used: 13.90 GB'), ['litgpt allocated peak: 12.95']);
+    assert.deepEqual(
+      reported(
         '[After model building] Memory usage: 512.00MiB. Peak allocated: 768.00MiB Peak reserved: 1024.00MiB',
       ),
       ['nanotron allocated: 0.50', 'nanotron allocated peak: 0.75', 'nanotron reserved peak: 1.00'],
     );
     // 10^9 too: 100.759 GB are 93.84 GiB.
     assert.deepEqual(
-      told('Iter 10: Train loss 2.1, It/sec 0.5, Tokens/sec 90.1, Trained Tokens 1800, Peak mem 100.759 GB'),
+      reported(
+        'Iter 10: Train loss 2.1, It/sec 0.5, Tokens/sec 90.1, Trained Tokens 1800, Peak mem 100.759 GB',
+      ),
       ['MLX allocated peak: 93.84'],
     );
-    assert.deepEqual(told('Step 9 | Time: 40.0s | Loss: 1.2 | MFU: 5.5% | Peak Mem.: 7.8/23.7 GiB (32.9%)'), [
-      'prime-rl torch peak: 7.80',
-    ]);
+    assert.deepEqual(
+      reported('Step 9 | Time: 40.0s | Loss: 1.2 | MFU: 5.5% | Peak Mem.: 7.8/23.7 GiB (32.9%)'),
+      ['prime-rl torch peak: 7.80'],
+    );
   });
 
   it('torch.cuda.memory_summary, whose MB are MiB up to 2.0', () => {
@@ -230,7 +233,7 @@ describe('figures of logs', () => {
         `| GPU reserved memory   |    6144 ${unit} |    6144 ${unit} |    6144 ${unit} |       0 B  |`,
       ].join('\n');
     for (const unit of ['MB', 'MiB']) {
-      assert.deepEqual(told(table(unit)), [
+      assert.deepEqual(reported(table(unit)), [
         'torch.cuda.memory_summary allocated: 1.04',
         'torch.cuda.memory_summary allocated peak: 4.76',
         'torch.cuda.memory_summary reserved: 6.00',
@@ -242,14 +245,14 @@ describe('figures of logs', () => {
 
   it('nvidia-smi as a list, a table and XML; what it does not know is no figure', () => {
     assert.deepEqual(
-      told('index, memory.used [MiB], memory.total [MiB]\n1, 8311 MiB, 16303 MiB\n2, [N/A], [N/A]'),
+      reported('index, memory.used [MiB], memory.total [MiB]\n1, 8311 MiB, 16303 MiB\n2, [N/A], [N/A]'),
       ['nvidia-smi process: 8.12'],
     );
     assert.deepEqual(
-      told('| N/A   45C    P0    70W / 400W |  61234MiB / 81920MiB |     99%      Default |'),
+      reported('| N/A   45C    P0    70W / 400W |  61234MiB / 81920MiB |     99%      Default |'),
       ['nvidia-smi process: 59.80'],
     );
-    assert.deepEqual(told('<reserved>563 MiB</reserved>\n<used>8311 MiB</used>'), [
+    assert.deepEqual(reported('<reserved>563 MiB</reserved>\n<used>8311 MiB</used>'), [
       'nvidia-smi process: 8.12',
     ]);
   });
@@ -284,12 +287,12 @@ describe('figures of logs', () => {
       'Memory used by tokenizer: 3.2 GB',
       '| Model | Memory | MT-Bench |',
     ])
-      assert.deepEqual(told(text), [], text);
+      assert.deepEqual(reported(text), [], text);
   });
 
   it('are told of each rank', () => {
     const line = (rank: number, gib: number) => `[rank${rank}]: {'memory(GiB)': ${gib}}`;
-    assert.deepEqual(told([line(0, 10), line(1, 12), line(0, 11)].join('\n')), [
+    assert.deepEqual(reported([line(0, 10), line(1, 12), line(0, 11)].join('\n')), [
       'ms-swift 0 reserved peak: 11.00',
       'ms-swift 1 reserved peak: 12.00',
     ]);

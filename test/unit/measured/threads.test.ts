@@ -65,10 +65,10 @@ describe('out-of-memory messages of public threads', () => {
         outcome: outcome.trim(),
       }),
     );
-    const told = THREADS.filter(({ run }) => run !== undefined);
-    const issues = new Set(told.map(({ url }) => url.replace(/ .*/, '')));
+    const reported = THREADS.filter(({ run }) => run !== undefined);
+    const issues = new Set(reported.map(({ url }) => url.replace(/ .*/, '')));
     assert.ok(issues.size >= 40, String(issues.size));
-    assert.equal(rows.length, told.length);
+    assert.equal(rows.length, reported.length);
     assert.deepEqual(new Set(rows.map(({ url }) => url)), issues);
     const count = (pattern: RegExp) => rows.filter(({ outcome }) => pattern.test(outcome)).length;
     assert.match(
@@ -76,7 +76,7 @@ describe('out-of-memory messages of public threads', () => {
       new RegExp(`Of ${rows.length} requests ${count(/^right$/)} name the right tensor`),
     );
     // A request that names its tensor does so below, by the pattern of the thread.
-    const named = told.filter(({ tensor }) => typeof tensor === 'string').length;
+    const named = reported.filter(({ tensor }) => typeof tensor === 'string').length;
     assert.equal(count(/^(?:right|one of two)$/), named);
   });
 

@@ -513,7 +513,7 @@ const WORTH_A_WORD = 0.05;
 
 /**
  * Parts that are made of others, for a while: copies of weights and gradients. A field that names what they are made of has
- * said enough.
+ * stated enough.
  */
 const MADE_OF_OTHERS: ReadonlySet<Category> = new Set<Category>([
   'optimizer-transients',
@@ -584,10 +584,10 @@ describe('what shapes which part, held to the estimate', () => {
   });
 
   it('says of no field that it has no effect on the peak while a part moves with it', () => {
-    const silent = FIELD_PATHS.filter(
+    const unstated = FIELD_PATHS.filter(
       (field) => hasNoEffect(field) && (effects.get(field)?.moved.size ?? 0) > 0,
     );
-    assert.deepEqual(silent, []);
+    assert.deepEqual(unstated, []);
   });
 
   it('has no exception that is none', () => {

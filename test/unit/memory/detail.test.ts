@@ -52,7 +52,7 @@ function checkSums(node: DetailNode): void {
 }
 
 /** Parts whose posts are of tensors or weights alone: nothing of them may stay without a name. */
-const TOLD = [
+const REPORTED = [
   'weights',
   'quantized weights',
   'adapters',
@@ -79,7 +79,7 @@ function checkDetail(
   }
   checkSums(detail.memory);
   assert.ok(detail.astrayBytes < 1, `${detail.astrayBytes} bytes astray`);
-  for (const name of TOLD) {
+  for (const name of REPORTED) {
     assert.equal(find(detail.memory, `other ${name}`), undefined, `other ${name}`);
   }
   return { whole, detail };

@@ -154,8 +154,8 @@ describe('what a GPU holds while the run evaluates', () => {
     ];
     const [now, before] = both(bert);
     assert.equal(before, now);
-    const [without, cached, told] = both(llama(32000));
-    assert.equal(told, without);
+    const [without, cached, reported] = both(llama(32000));
+    assert.equal(reported, without);
     assert.equal(cached, (without ?? 0) + 4 * 2 * 4 * 64 * 4 * 512 * 2);
   });
 

@@ -65,7 +65,7 @@ describe('host memory of a node', () => {
       }).host.bytesPerNode;
     assert.equal(at({ 'precision.weights': 'bf16', 'precision.compute': 'bf16' }), 0);
     assert.equal(at({}), N * 4 * P);
-    // Said otherwise, it is believed.
+    // Stated otherwise, it is believed.
     assert.equal(at({ 'precision.weights': 'bf16', 'loading.hostCopies': 'every-process' }), N * 2 * P);
   });
 

@@ -201,7 +201,7 @@ export function localRows(text: string): Row[] {
   return rowsOf(named, common);
 }
 
-/** Larger models: the best settings of "large" (`optimald`, which accumulates) with what a row says of itself. */
+/** Larger models: the best settings of "large" (`optimald`, which accumulates) with what a row states of itself. */
 export function largerRows(text: string): Row[] {
   const rows: Row[] = [];
   let shape: readonly [number, number] = [24, 2048];
@@ -218,16 +218,18 @@ export function largerRows(text: string): Row[] {
       else if (/^xlarge/.test(own)) shape = [24, 2048];
       // What an item leaves out is as in the one before it: the batch, and for a way to split, the nodes.
       if (/bs=/.test(own)) head = '';
-      const told = /\d+ nodes?/.exec(own)?.[0];
-      if (told) nodes = told;
-      const said = [head, /greedy|naive/.test(own) && !told ? nodes : '', own].filter(Boolean).join(' ');
+      const reported = /\d+ nodes?/.exec(own)?.[0];
+      if (reported) nodes = reported;
+      const stated = [head, /greedy|naive/.test(own) && !reported ? nodes : '', own]
+        .filter(Boolean)
+        .join(' ');
       if (/bs=/.test(own)) head = /bs=\d+/.exec(own)?.[0] ?? '';
       const [layers, hidden] = shape;
       rows.push({
-        label: /l=|xlarge/.test(said) ? said : `l=${layers} h=${hidden} ${said}`,
+        label: /l=|xlarge/.test(stated) ? stated : `l=${layers} h=${hidden} ${stated}`,
         gigabytes: Number(pieces[2]),
         rate: Number(pieces[3]),
-        values: larger(said, shape),
+        values: larger(stated, shape),
       });
     }
   }
@@ -239,18 +241,18 @@ function number(text: string, pattern: RegExp): number | undefined {
   return match ? Number(match[1]) : undefined;
 }
 
-function larger(said: string, [layers, hidden]: readonly [number, number]): RunValues {
-  const nodes = number(said, /(\d+) nodes?(?!.*\d+ nodes)/) ?? number(said, /nodes=(\d+)/) ?? 1;
-  const accumulation = number(said, /gac=(\d+)/) ?? 1;
-  const sequence = number(said, /seq_len=(\d+)/) ?? 512;
-  const batch = number(said, /bs=(\d+)/) ?? 8;
-  const dropout = /attention dropout/.test(said) ? 0.1 : 0;
-  const groups = number(said, /greedy:(\d+)/);
+function larger(stated: string, [layers, hidden]: readonly [number, number]): RunValues {
+  const nodes = number(stated, /(\d+) nodes?(?!.*\d+ nodes)/) ?? number(stated, /nodes=(\d+)/) ?? 1;
+  const accumulation = number(stated, /gac=(\d+)/) ?? 1;
+  const sequence = number(stated, /seq_len=(\d+)/) ?? 512;
+  const batch = number(stated, /bs=(\d+)/) ?? 8;
+  const dropout = /attention dropout/.test(stated) ? 0.1 : 0;
+  const groups = number(stated, /greedy:(\d+)/);
   return {
     ...ALWAYS,
     ...OPTIMAL,
     'model.config': encoder(layers, hidden, false, dropout),
-    'kernels.fusedSoftmax': !/without fused softmax/.test(said),
+    'kernels.fusedSoftmax': !/without fused softmax/.test(stated),
     'zero.stage': 2,
     'precision.gradientAccumulation': 'fp16',
     'batch.sequence': sequence,
@@ -259,7 +261,7 @@ function larger(said: string, [layers, hidden]: readonly [number, number]): RunV
     'batch.accumulation': Math.max(2, accumulation),
     'hardware.gpus': 8 * nodes,
     'hardware.nodes': nodes,
-    ...(/naive/.test(said) ? { 'parallel.variableSplit': 'naive' as const } : {}),
+    ...(/naive/.test(stated) ? { 'parallel.variableSplit': 'naive' as const } : {}),
     ...(groups === undefined ? {} : { 'parallel.variableGroups': groups }),
   };
 }

@@ -46,7 +46,7 @@ const STATES_ONLY = { step: undefined };
 interface Expected {
   readonly name: OptimizerName;
   readonly values?: RunValues;
-  /** Relative tolerance of the step's temporaries, 3 % where none is said: the variables of the weight before. */
+  /** Relative tolerance of the step's temporaries, 3 % where none is stated: the variables of the weight before. */
   readonly step?: number | undefined;
   /** Only the layers' matrices were stepped. */
   readonly matrices?: boolean;

@@ -369,8 +369,8 @@ describe('what sharding schemes hold', () => {
       const [, bytes, millions] = /^([\d.]+) B x ([\d.]+) M trainable/.exec(part.formula) ?? [];
       const [, divisor] = / \/ (\d+) GPU/.exec(part.formula) ?? [];
       assert.equal(divisor, sharing === undefined ? undefined : String(sharing), part.formula);
-      const said = (Number(bytes) * Number(millions) * 1e6) / Number(divisor ?? 1);
-      assert.ok(Math.abs(said / part.bytes - 1) < 0.01, `${part.formula} = ${said} for ${part.bytes}`);
+      const stated = (Number(bytes) * Number(millions) * 1e6) / Number(divisor ?? 1);
+      assert.ok(Math.abs(stated / part.bytes - 1) < 0.01, `${part.formula} = ${stated} for ${part.bytes}`);
     });
   }
 });

@@ -19,7 +19,7 @@ function played(values: RunValues, config: Record<string, unknown> = SMALL_LLAMA
   const run = aRun(values);
   const model = aModel(config);
   const traced = traceRun(model, run);
-  // Copies told apart are played one by one: what groups of layers stand for.
+  // Copies kept apart are played one by one: what groups of layers stand for.
   const stages: readonly TracedStage[] = split
     ? traced.flatMap((stage) => Array.from({ length: stage.copies }, () => ({ ...stage, copies: 1 })))
     : traced;

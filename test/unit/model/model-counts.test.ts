@@ -8,7 +8,7 @@ import type { Flow, Model } from '../../../server/src/model/model';
 import { ONE_TOKEN, type TraceSettings } from '../../../server/src/model/trace-settings';
 import { Tracer } from '../../../server/src/model/tracer';
 
-/** Task, class, what the file says beside its type, and the parameters of that class (`test/oracle/model_counts.py`). */
+/** Task, class, what the file states beside its type, and the parameters of that class (`test/oracle/model_counts.py`). */
 type Row = readonly ['lm' | 'classification', string, Readonly<Record<string, unknown>>, number];
 
 const file = path.join(process.cwd(), 'test', 'oracle', 'model_counts.json');

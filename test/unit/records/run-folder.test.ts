@@ -144,13 +144,13 @@ describe('run folders', () => {
     const some = await readRunRecord(folder, { snapshots: false });
     assert.deepEqual(some.unread, []);
     assert.equal(some.series.length, 1);
-    const told: number[] = [];
+    const reported: number[] = [];
     const stopped = new AbortController();
     stopped.abort();
     await assert.rejects(
-      readRunRecord(folder, { signal: stopped.signal, progress: (bytes) => told.push(bytes) }),
+      readRunRecord(folder, { signal: stopped.signal, progress: (bytes) => reported.push(bytes) }),
     );
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
   });
 
   it('leave the thread free while a snapshot is read, tell how far it is, and let it be ended', async function () {
@@ -163,12 +163,12 @@ describe('run folders', () => {
     appendFileSync(file, `${event}]]}`);
     let ticks = 0;
     const clock = setInterval(() => ticks++, 10);
-    const told: number[] = [];
+    const reported: number[] = [];
     try {
-      const { snapshots, unread } = await readRunRecord(file, { progress: (bytes) => told.push(bytes) });
+      const { snapshots, unread } = await readRunRecord(file, { progress: (bytes) => reported.push(bytes) });
       assert.deepEqual(unread, []);
       assert.equal(snapshots[0]?.events, 12 * 20_000 + 1);
-      assert.ok(told.length >= 4, `${told.length}`);
+      assert.ok(reported.length >= 4, `${reported.length}`);
       assert.ok(ticks > 3, `${ticks} ticks while it was read`);
       const aborted = new AbortController();
       const started = performance.now();

@@ -9,8 +9,8 @@ describe('what is said', () => {
   });
 
   it('groups whole numbers by thousands', () => {
-    const said = [0, 999, 1000, -1234, 1e6].map((n) => say('{0}', n));
-    assert.deepEqual(said, ['0', '999', '1,000', '-1,234', '1,000,000']);
+    const stated = [0, 999, 1000, -1234, 1e6].map((n) => say('{0}', n));
+    assert.deepEqual(stated, ['0', '999', '1,000', '-1,234', '1,000,000']);
   });
 
   it('leaves a place without an argument as it stands', () => {

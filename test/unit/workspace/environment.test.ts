@@ -79,11 +79,11 @@ describe('versions of the software around a config', () => {
     );
     assert.match(shown('version.transformers'), /ms-swift 3\.0\.3 requires transformers <4\.49/);
     assert.equal(analysis.dialect.id, 'ms-swift');
-    const silent = await versions(
+    const unstated = await versions(
       { 'file:///w/out/args.json': record.replace('"swift_version":"3.1.1",', '') },
       'file:///w/out/args.json',
     );
-    assert.match(silent.shown('version.transformers'), /ms-swift 4\.6\.0 requires/);
+    assert.match(unstated.shown('version.transformers'), /ms-swift 4\.6\.0 requires/);
   });
 
   it('are those of Unsloth that a cell installs: its loss is that of the release', async () => {

@@ -30,14 +30,14 @@ async function analyzed(config: string, project: string) {
   return { ...analysis, estimate: analysis.estimate, problems: analysis.problems };
 }
 
-const said = (problems: readonly { readonly code: string; readonly message: string }[]) =>
+const stated = (problems: readonly { readonly code: string; readonly message: string }[]) =>
   problems.filter(({ code }) => code === 'measured-elsewhere').map(({ message }) => message);
 
 describe('what a run measured', () => {
   it('counts for a run that is still like it, as an assumption with its source', async () => {
     const plain = await analyzed(ALPACA, TARGETS);
     const measured = await analyzed(ALPACA, TARGETS + DATA);
-    assert.deepEqual(said(measured.problems), []);
+    assert.deepEqual(stated(measured.problems), []);
     const { values, origins } = measured.resolved;
     assert.equal(values['batch.longestSequence'], 1024);
     assert.equal(origins['batch.longestSequence']?.note, 'measured in runs/7/train.log');
@@ -58,24 +58,24 @@ describe('what a run measured', () => {
   it('is dropped, and that is said, when the run has moved away', async () => {
     const length = await analyzed(ALPACA.replace('4096', '2048'), TARGETS + DATA);
     assert.equal(length.resolved.values['batch.sequence'], 2048);
-    assert.deepEqual(said(length.problems), [
+    assert.deepEqual(stated(length.problems), [
       'What train.log measured (batch.longestSequence, batch.varied) does not count here: sequence was 4096 and is 2048.',
     ]);
     const place = length.problems.find(({ code }) => code === 'measured-elsewhere')?.range.start.line;
     assert.equal(place, 4);
     const data = await analyzed(ALPACA.replace('tatsu-lab/alpaca', 'my/books'), TARGETS + DATA);
     assert.equal(data.resolved.values['batch.longestSequence'], undefined);
-    assert.match(said(data.problems).join(), /datasets was .*alpaca.* and is .*my\/books/);
+    assert.match(stated(data.problems).join(), /datasets was .*alpaca.* and is .*my\/books/);
     const card = await analyzed(ALPACA, TARGETS.replace('A100-SXM4-80GB', 'H100-SXM5-80GB') + DATA);
     assert.equal(card.resolved.values['hardware.outsideAllocator'], undefined);
     assert.equal(card.resolved.values['batch.longestSequence'], 1024);
-    assert.match(said(card.problems).join(), /hardware\.outsideAllocator, hardware\.otherProcesses/);
+    assert.match(stated(card.problems).join(), /hardware\.outsideAllocator, hardware\.otherProcesses/);
   });
 
   it('is nothing to other configs', async () => {
     const other = await analyzed(ALPACA, TARGETS + DATA.replaceAll('train.yaml', 'other.yaml'));
     assert.equal(other.resolved.values['batch.longestSequence'], undefined);
-    assert.deepEqual(said(other.problems), []);
+    assert.deepEqual(stated(other.problems), []);
   });
 
   it('is not carried to runs that are tried out and were not measured', async () => {
@@ -99,7 +99,7 @@ describe('what a run measured', () => {
     const installed = { ...files, 'requirements.txt': 'torch==2.8.0\naxolotl\n' };
     const other = await smallWorkspace(installed).analyze('train.yaml');
     assert.equal(other.resolved.values['version.torch'], '2.8.0');
-    assert.match(said(other.problems).join(), /version\.torch was 2\.6\.0 and is 2\.8\.0/);
+    assert.match(stated(other.problems).join(), /version\.torch was 2\.6\.0 and is 2\.8\.0/);
   });
 
   it('is told at its place where it cannot be read', () => {

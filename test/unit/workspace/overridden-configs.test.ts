@@ -55,7 +55,7 @@ describe('a config under the overrides of its launch', () => {
     assert.equal(values['batch.micro'], 2);
     assert.equal(values['batch.sequence'], 4096);
     assert.equal(values['parallel.tensor'], 2);
-    // Eight on each of four machines: neither file says 32 by itself.
+    // Eight on each of four machines: neither file states 32 by itself.
     assert.equal(values['hardware.gpus'], 32);
     assert.equal(values['batch.global'], 256);
     assert.equal(placeOf(run, 'batch.micro'), 'file train.sh:5');

@@ -32,8 +32,8 @@ describe('values that cannot be meant, of fields that every run needs', () => {
   it('are none where they are a way to say nothing', async () => {
     for (const none of [0, -1])
       assert.deepEqual(
-        (await problems(`sequence_len: ${none}\nmicro_batch_size: 1\n`)).filter((told) =>
-          /bad-value/.test(told),
+        (await problems(`sequence_len: ${none}\nmicro_batch_size: 1\n`)).filter((reported) =>
+          /bad-value/.test(reported),
         ),
         [],
       );

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { openWorkbench, type Workbench } from './workbench';
 
-/** A config that names neither model nor GPU, in a folder that names none either: a person says them. */
+/** A config that names neither model nor GPU, in a folder that names none either: a person states them. */
 describe('choosing model and GPU in the workbench', function () {
   this.timeout(300_000);
   let workbench: Workbench;
@@ -47,7 +47,7 @@ describe('choosing model and GPU in the workbench', function () {
     await workbench.command('Oomlint: Choose Model');
     await searchAndAccept(/Model/, 'Qwen3-8B', /Qwen\/Qwen3-8B/, 'choose-model');
     await searchAndAccept(/Save Where/, 'this config', /for this config/);
-    // The person stays where the answer shows; the file says it for this config alone.
+    // The person stays where the answer shows; the file states it for this config alone.
     await written(/match: \/?ds_config\.json\n {4}model: Qwen\/Qwen3-8B/);
     assert.ok(await page.locator('.tab.active', { hasText: 'ds_config.json' }).isVisible());
   });

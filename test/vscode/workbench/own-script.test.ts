@@ -26,7 +26,7 @@ const FILES = {
     '#!/bin/bash\n#SBATCH --gres=gpu:a100:4\nsrun torchrun --nproc_per_node 4 train.py --config settings.yaml\n',
 };
 
-/** A person whose script loads settings of a format of its own, by a helper, from where the command says. */
+/** A person whose script loads settings of a format of its own, by a helper, from where the command states. */
 describe("a script with settings of one's own, in the workbench", function () {
   this.timeout(300_000);
   let workbench: Workbench;

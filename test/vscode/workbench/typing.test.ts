@@ -97,7 +97,7 @@ describe('typing in the workbench', function () {
         await page.waitForTimeout(300);
       }
       assert.equal(texts.size, 1 + TIMES / 2, [...texts].join('\n'));
-      // How long a machine takes depends on what else it does: said, not asserted. Of the lens's time, two pauses are the
+      // How long a machine takes depends on what else it does: printed, not asserted. Of the lens's time, two pauses are the
       // editor's own: before it asks for lenses and before it resolves them, 250 ms each, and 375 ms beside an extension
       // under development.
       console.log(
