@@ -56,6 +56,8 @@ export interface ConfigDocument {
   readonly directives: readonly { readonly text: string; readonly range: Range }[];
   /** True when comments or trailing commas occur (JSON only): legal for DeepSpeed, not for strict readers. */
   readonly relaxedJson: boolean;
+  /** Where problems go that belong to the file as a whole; its first key where it is left out. */
+  readonly wholeAt?: Range;
   /** Python only: what the text does, as far as it states it. */
   readonly program?: PyProgram;
   /** Python only: packages that cells install. */

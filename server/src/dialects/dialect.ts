@@ -83,6 +83,8 @@ export interface Reading {
   readonly autos: readonly AutoValue[];
   /** The file is a config only where one that it includes is: a script that nobody knows, with a recipe. */
   readonly joinsOnly?: boolean;
+  /** Where problems go that belong to the file as a whole, where that is not its first key: the command that starts the run. */
+  readonly wholeAt?: Range;
   /** A trainer that Oomlint does not model: there is no estimate, and nothing is asked for. */
   readonly notModelled?: TrainerNotModelled;
   /** What of this file was not understood. */

@@ -39,6 +39,7 @@ export class Draft {
   readonly unread: Unread[] = [];
   joinsOnly = false;
   notModelled?: TrainerNotModelled;
+  wholeAt?: Range;
   private withoutDefaults = false;
   private lookedFor = 0;
   private readonly waiting: (() => void)[] = [];
@@ -233,6 +234,7 @@ export class Draft {
       ...(keys.length > 0 ? { keys } : {}),
       ...(unread.length > 0 ? { unread } : {}),
       ...(this.joinsOnly ? { joinsOnly: true } : {}),
+      ...(this.wholeAt ? { wholeAt: this.wholeAt } : {}),
       ...(this.notModelled ? { notModelled: this.notModelled } : {}),
     };
     return {

@@ -84,6 +84,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const others = known.filter((other) => other !== first);
   if (!first) return draft.reading();
   const { launch, program } = first;
+  draft.wholeAt = placeOf(launch);
   if (program.notModelled) {
     program.read(launch, draft, context);
     return draft.reading();

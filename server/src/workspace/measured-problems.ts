@@ -1,3 +1,4 @@
+import type { ConfigDocument } from '../config/node';
 import { shortAlias } from '../run/parse-field';
 import type { Resolution } from '../run/resolve';
 import type { Problem } from '../text/problem';
@@ -11,8 +12,10 @@ import { firstKey, keyRange } from './verdict';
 export function movedMeasurements(
   moved: readonly MovedMeasurement[],
   { origins }: Resolution,
-  { config: { document, uri }, project }: Pick<Collected, 'config' | 'project'>,
+  document: ConfigDocument,
+  project: Collected['project'],
 ): Problem[] {
+  const { uri } = document;
   return moved.map(({ entry, field, key, was, is }): Problem => {
     const origin = field && origins[field];
     const own = origin?.location?.uri === uri ? keyRange(origin, document) : undefined;

@@ -20,9 +20,10 @@ import type { FollowedLinks } from './links';
 
 const START: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
 
-/** First key of a file: where problems go that belong to the file as a whole. */
+/** Where problems go that belong to a file as a whole: its first key, if nothing else stands for it. */
 export function firstKey(document: ConfigDocument): Range {
-  const { root } = document;
+  const { root, wholeAt } = document;
+  if (wholeAt) return wholeAt;
   return (root?.kind === 'map' ? root.entries[0]?.keyRange : root?.range) ?? START;
 }
 

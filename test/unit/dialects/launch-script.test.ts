@@ -492,3 +492,33 @@ torchrun --nproc_per_node $NPROC train.py \\
     assert.match((await at(2, 6)) ?? '', /^\*\*`--nproc_per_node`\*\*/);
   });
 });
+
+describe('what belongs to a script as a whole', () => {
+  const marked = async (text: string, code: string) => {
+    const analysis = await new Workspace(new MemoryHost({ [URI]: text })).analyze(URI);
+    const found = analysis?.problems.find((problem) => problem.code === code);
+    assert.ok(found, analysis?.problems.map((problem) => problem.code).join(', '));
+    const { start, end } = found.range;
+    assert.equal(start.line, end.line);
+    return `${start.line}: ${text.split('\n')[start.line]?.slice(start.character, end.character)}`;
+  };
+
+  it('is reported at the command that starts the run, not over all commands', async () => {
+    const text = `#!/bin/bash
+pip install -r requirements.txt
+export A=1
+A=2 torchrun --nproc_per_node 8 train.py ${FLAGS.replace(' m ', ' a/b ')}
+echo done
+`;
+    assert.equal(await marked(text, 'unknown-fields'), '3: torchrun');
+  });
+
+  it('is that of the launch that counts', async () => {
+    const text = `if [ -n "$DEBUG" ]; then
+  python train.py ${FLAGS}
+fi
+deepspeed train.py ${FLAGS}
+`;
+    assert.equal(await marked(text, 'unknown-fields'), '3: deepspeed');
+  });
+});

@@ -1,3 +1,4 @@
+import type { ConfigDocument } from '../../config/node';
 import { isBroken } from '../../config/problems';
 import type { Joins } from '../../dialects/dialect';
 import { startsWords } from '../../dialects/not-modelled/starts-words';
@@ -50,14 +51,13 @@ interface Verdicts extends Pick<Analysis, 'estimate' | 'alternative'> {
 
 function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']): Verdicts {
   const {
-    collected: { config },
     known: { finding },
     read: { members },
     resolved: { resolution, accelerator },
   } = assembled;
   const { run } = resolution;
   const { model } = finding;
-  const { document } = config;
+  const document = shown(assembled);
   if (!run || !model || !accelerator || brokenOf(assembled).length > 0) return {};
   const otherwise = (changes: RunValues) => {
     const input = alternative(assembled, changes);
@@ -84,6 +84,13 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
   } catch (error) {
     return { problem: internalError(error, document) };
   }
+}
+
+/** The file at hand, with the place that its reading says stands for the whole of it. */
+function shown({ collected, read }: Assembled): ConfigDocument {
+  const { document } = collected.config;
+  const { wholeAt } = read.self.reading;
+  return wholeAt ? { ...document, wholeAt } : document;
 }
 
 /** Files that cannot be read as they stand. */
@@ -174,7 +181,7 @@ function conflictsOf(assembled: Assembled, joins: readonly Joins[], reported: re
     ),
     ...arithmeticConflicts(resolution, uri, reported),
     ...rejectedValues(resolution, uri, reported),
-    ...movedMeasurements(resolved.moved, resolution, collected),
+    ...movedMeasurements(resolved.moved, resolution, shown(assembled), collected.project),
   ];
 }
 
@@ -197,7 +204,8 @@ function filesOf({ collected, known, read }: Assembled): string[] {
 function problemsOf(assembled: Assembled, verdicts: Verdicts): Problem[] {
   const { collected, read, resolved } = assembled;
   const { config, followed } = collected;
-  const { uri, document } = config;
+  const { uri } = config;
+  const document = shown(assembled);
   const { resolution } = resolved;
   const starts = startsNotModelled(assembled);
   if (starts) return starts;
@@ -245,7 +253,7 @@ export function judge(assembled: Assembled, estimate: AssemblyOptions['estimate'
     try {
       return problemsOf(assembled, verdicts);
     } catch (error) {
-      return [...document.problems, internalError(error, document)];
+      return [...document.problems, internalError(error, shown(assembled))];
     }
   });
   return {
