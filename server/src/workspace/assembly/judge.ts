@@ -86,7 +86,7 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
   }
 }
 
-/** The file at hand, with the place that its reading says stands for the whole of it. */
+/** The file at hand, with the place that stands for the whole of it. */
 function shown({ collected, read }: Assembled): ConfigDocument {
   const { document } = collected.config;
   const { wholeAt } = read.self.reading;
