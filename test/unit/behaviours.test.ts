@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
+import { readFileSync } from 'node:fs';
 import { LIBRARIES } from '../../server/src/behaviours/products';
 import { behavioursOf } from '../../server/src/behaviours/resolve';
 import { type BehaviourCase, TABLE } from '../../server/src/behaviours/table';
@@ -9,36 +8,9 @@ import { FIELD_PATHS, type RunValues } from '../../server/src/run/fields';
 import { MODEL_CODES } from '../../server/src/terms/model-codes';
 import { PRECISION_SCHEMES } from '../../server/src/terms/precision-schemes';
 import { behavioursPage } from '../docs/behaviours-page';
+import { sourcesOf } from '../house/imports';
+import { FORMULAS, knowing, productComparisons } from '../house/products';
 import { aRun } from './memory/a-run';
-
-/** Folders whose formulas ask for behaviours, and what is made of them. */
-const FORMULAS = ['model', 'memory', 'compute', 'explanation'].map((folder) => `server/src/${folder}`);
-
-/** Names that stand for nothing but a product. */
-const PRODUCT = "'(?:litgpt|torchtune|torchtitan|megatron|timm|tensorflow|deepspeed|apex-o2)'";
-const FIELD = "'(?:model\\.code|precision\\.scheme|version\\.\\w+)'";
-
-/** What a formula that knows a product or a version looks like. */
-const KNOWING = new RegExp(
-  [
-    `\\[\\s*${FIELD}\\s*\\]`,
-    `[=!]==?\\s*${PRODUCT}`,
-    `${PRODUCT}\\s*[=!]==?`,
-    `\\bcase\\s+${PRODUCT}`,
-    `\\bnew Set(?:<[^>]*>)?\\(\\[[^\\]]*${PRODUCT}`,
-    '\\bisAtLeast\\b',
-    '/terms/version',
-  ].join('|'),
-  'g',
-);
-
-function withoutComments(text: string): string {
-  return text.replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, (comment) => comment.replace(/[^\n]/g, ' '));
-}
-
-function knowing(text: string): string[] {
-  return [...withoutComments(text).matchAll(KNOWING)].map(([found]) => found);
-}
 
 const cases = Object.entries(TABLE).flatMap(([name, { cases }]) =>
   (cases as readonly BehaviourCase<unknown>[]).map((one) => ({ name, ...one })),
@@ -46,14 +18,9 @@ const cases = Object.entries(TABLE).flatMap(([name, { cases }]) =>
 
 describe('behaviours', () => {
   it('are what formulas ask for: none names a product or a version', () => {
-    const files = FORMULAS.flatMap((folder) =>
-      readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => path.join(folder, name)),
-    ).filter((file) => file.endsWith('.ts'));
+    const files = FORMULAS.flatMap((folder) => sourcesOf(folder));
     assert.ok(files.length > 100, `only ${files.length} files were found`);
-    const found = files.flatMap((file) =>
-      knowing(readFileSync(file, 'utf8')).map((text) => `${file}: ${text}`),
-    );
-    assert.deepEqual(found, []);
+    assert.deepEqual(productComparisons(), []);
   });
 
   it('would be missed in every form that stood there before', () => {

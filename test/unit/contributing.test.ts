@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { counts } from '../house/counts';
 
 const TEXT = readFileSync('CONTRIBUTING.md', 'utf8');
 /** What stands in backticks, blocks of code left out. */
@@ -75,6 +76,64 @@ describe('what CONTRIBUTING says', () => {
       reported.filter((name) => !spec.includes(`  readonly ${name}?:`)),
       [],
     );
+  });
+
+  it('of its numbers is no more than can be counted', () => {
+    const rows = [...TEXT.matchAll(/^\| ([^|]+) \| [\d,]+ \| ([\d,]+) \|$/gm)].map(
+      ([, what = '', now = '']) => [what, Number(now.replaceAll(',', ''))] as const,
+    );
+    const found = counts();
+    assert.deepEqual(
+      rows.map(([what]) => what),
+      Object.keys(found),
+    );
+    for (const [what, now] of rows) {
+      // Families grow with what they read: their lines are as of a day.
+      if (what.startsWith('lines of `dialects/`')) continue;
+      assert.ok((found[what] ?? Number.NaN) <= now, `${what}: ${found[what]}, not ${now}`);
+    }
+  });
+
+  it('of commands is what package.json has', () => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    const commands = [...TEXT.matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name);
+    assert.ok(commands.length > 15, `${commands.length} commands`);
+    assert.deepEqual(
+      commands.filter((name) => !Object.hasOwn(scripts, name)),
+      [],
+    );
+  });
+
+  it('of variables of the environment and of ways to debug is so', () => {
+    const code = ['test', 'scripts']
+      .flatMap(filesBelow)
+      .filter((file) => /\.(?:ts|mjs|cjs)$/.test(file) && !file.endsWith('contributing.test.ts'))
+      .map((file) => readFileSync(file, 'utf8'))
+      .join('\n');
+    const names = [...new Set([...TEXT.matchAll(/\bOOMLINT_\w+/g)].map(([name]) => name))];
+    assert.ok(names.length >= 4, names.join());
+    assert.deepEqual(
+      names.filter((name) => !code.includes(`process.env.${name}`)),
+      [],
+    );
+    const launch = readFileSync('.vscode/launch.json', 'utf8');
+    const debugging = [...TEXT.matchAll(/`(Tests [\w ]+)`/g)].map(([, name = '']) => name);
+    assert.ok(debugging.length > 0);
+    assert.deepEqual(
+      debugging.filter((name) => !launch.includes(`"name": "${name}"`)),
+      [],
+    );
+  });
+
+  it('of files and names to test alone is what the runner takes', () => {
+    const rows = [...TEXT.matchAll(/^\| `npm (?:test|run test:watch) -- (test\/\S+)` \|/gm)];
+    assert.equal(rows.length, 2);
+    for (const [, at = ''] of rows) assert.ok(existsSync(at), at);
+    const runner = readFileSync('scripts/test.mjs', 'utf8');
+    for (const option of ['watch', 'release', 'grep'])
+      assert.match(runner, new RegExp(`^ +${option}: \\{ type:`, 'm'), option);
   });
 
   it('of phases is what assembly does', () => {

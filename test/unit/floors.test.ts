@@ -1,116 +1,15 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
-
-/*
- * The floors of the house, from the ground up. Imports lead down, types included: a file may use its own floor and those that
- * its row names. CONTRIBUTING draws the same.
- */
-const FLOORS: Readonly<Record<string, string>> = {
-  memo: '',
-  rules: '',
-  text: 'rules',
-  terms: '',
-  sources: '',
-  wording: '',
-  behaviours: 'terms sources',
-  config: 'text wording',
-  hardware: 'memo terms wording',
-  model: 'memo terms behaviours wording',
-  run: 'memo text terms wording behaviours hardware rules',
-  environment: 'text memo config run',
-  results: 'terms wording',
-  measured: 'wording',
-  records: 'wording measured',
-  memory: 'memo terms sources wording behaviours hardware model run results',
-  compute: 'memo terms sources wording behaviours hardware model run results memory',
-  estimate: 'terms wording hardware model run results memory compute',
-  explanation: 'terms sources wording hardware model run results memory compute estimate',
-  dialects: 'memo text terms sources wording behaviours environment config hardware model run rules',
-  workspace:
-    'memo text terms sources wording environment config hardware model run results memory estimate dialects rules',
-  advice: 'memo text terms wording config hardware model run results estimate dialects workspace',
-  features:
-    'memo text rules terms wording measured config hardware model run results memory estimate explanation dialects workspace advice',
-  agents: 'text wording hardware run results workspace advice features',
-  shared: 'wording run results workspace advice features',
-  engine:
-    'text wording config hardware model run results estimate explanation dialects workspace advice features',
-  lsp: 'text wording measured records hardware run results workspace advice features rules agents',
-  cli: 'text wording environment measured records hardware run results workspace advice features rules agents',
-  server: 'text wording run results workspace features lsp',
-  main: 'workspace lsp server',
-  mcp: 'wording cli',
-  worker: 'config workspace features lsp server',
-  doors: 'main engine cli',
-  start: '',
-  client: 'shared',
-};
+import { circle, edgesOf, FLOORS, floorOf, importsOf, mutualFloors, upwardImports } from '../house/imports';
 
 /** Floors that may know the Language Server Protocol's library; VS Code's own API is the client's alone. */
 const PROTOCOL = new Set(['lsp', 'server', 'main', 'worker']);
 
-/** Sources of a folder, from the root of the repository. */
-function sources(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && /(?<!\.d)\.ts$/.test(entry.name))
-    .map((entry) => path.join(entry.parentPath, entry.name))
-    .filter((file) => !/[\\/](dist|node_modules)[\\/]/.test(file));
-}
-
-/** What the import statements of a file name, those of types included. */
-function imported(file: string): string[] {
-  const statements =
-    /^(?:import|export)\s(?:[^'"`;]*?\sfrom\s)?\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|^import\s'([^']+)'/gm;
-  return [...readFileSync(file, 'utf8').matchAll(statements)].flatMap(([, a, b, c]) => a ?? b ?? c ?? []);
-}
-
-function fileOf(specifier: string, from: string): string | undefined {
-  if (!specifier.startsWith('.')) return undefined;
-  const base = path.join(path.dirname(from), specifier);
-  return [`${base}.ts`, base].find((file) => /\.\w+$/.test(file) && existsSync(file));
-}
-
-/** The first folder below `server/src`, the name of a file that lies there itself, or `client`. */
-function floorOf(file: string): string {
-  const [room = '', ...rest] = path.relative('server/src', file).split(path.sep);
-  if (room === '..') return rest.includes('client') || file.startsWith('client') ? 'client' : 'data';
-  return room.replace(/\.ts$/, '');
-}
-
-const FILES = [...sources('server/src'), ...sources('client')];
-const IMPORTS = new Map(
-  FILES.map((file) => [
-    file,
-    imported(file).map((specifier) => ({ specifier, to: fileOf(specifier, file) })),
-  ]),
-);
-const between = [...IMPORTS].flatMap(([from, list]) =>
-  list.flatMap(({ to }) => (to !== undefined && IMPORTS.has(to) ? [{ from, to }] : [])),
-);
-
-/** A circle of imports, as the files passed, or undefined where there is none. */
-function circle(edges: readonly { readonly from: string; readonly to: string }[]): string[] | undefined {
-  const next = new Map<string, string[]>();
-  for (const { from, to } of edges) next.set(from, [...(next.get(from) ?? []), to]);
-  const done = new Set<string>();
-  const visit = (file: string, trail: readonly string[]): string[] | undefined => {
-    if (trail.includes(file)) return [...trail.slice(trail.indexOf(file)), file];
-    if (done.has(file)) return undefined;
-    for (const to of next.get(file) ?? []) {
-      const found = visit(to, [...trail, file]);
-      if (found) return found;
-    }
-    done.add(file);
-    return undefined;
-  };
-  for (const file of next.keys()) {
-    const found = visit(file, []);
-    if (found) return found;
-  }
-  return undefined;
-}
+const IMPORTS = importsOf();
+const FILES = [...IMPORTS.keys()];
+const between = edgesOf(IMPORTS);
 
 describe('the floors of the house', () => {
   it('stand in order: each is built on those below it', () => {
@@ -155,13 +54,14 @@ describe('the floors of the house', () => {
   });
 
   it('import nothing from above', () => {
-    const upward = between.filter(({ from, to }) => {
-      const [room, other] = [floorOf(from), floorOf(to)];
-      return room !== other && !FLOORS[room]?.split(' ').includes(other);
-    });
     assert.deepEqual(
-      upward.map(({ from, to }) => `${from} -> ${to}`),
+      upwardImports(between).map(({ from, to }) => `${from} -> ${to}`),
       [],
+    );
+    assert.deepEqual(mutualFloors(between), []);
+    assert.equal(
+      upwardImports([{ from: 'server/src/model/tape.ts', to: 'server/src/estimate.ts' }]).length,
+      1,
     );
   });
 

@@ -7,6 +7,7 @@ import { defaultOf, inVersion, wordOf } from '../../../server/src/dialects/key-v
 import { DIALECTS } from '../../../server/src/dialects/registry';
 import { FIELDS } from '../../../server/src/run/fields';
 import { fieldError } from '../../../server/src/run/parse-field';
+import { typedReads } from '../../house/typed-reads';
 
 const FOLDER = 'server/src/dialects';
 
@@ -31,9 +32,6 @@ function repeated(folder: string, rows: readonly KeySpec[]): string[] {
     }),
   );
 }
-
-/** A read of one key by its type that names the field itself, whether or not a row does. */
-const TYPED = /\.state(?:Integer|Number|Flag|Text|Texts)\(\s*(?:'(?<field>[^']+)'|(?<variable>\w+))/g;
 
 /**
  * All of them, and why each is no row. A row makes its key one that is offered, checked and written, in each place where its block
@@ -68,16 +66,6 @@ const BY_HAND: Readonly<Record<string, string>> = {
   'ms-swift/swift-program.ts: batch.imagePixels': 'a variable of the environment',
   'verl/verl.ts: batch.paddingFree': 'one key, two fields: its row sets the other',
 };
-
-function typedReads(): string[] {
-  return readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && name !== 'section.ts')
-    .flatMap((name) =>
-      [...readFileSync(path.join(FOLDER, name), 'utf8').matchAll(TYPED)].map(
-        ({ groups }) => `${name.replaceAll('\\', '/')}: ${groups?.field ?? groups?.variable}`,
-      ),
-    );
-}
 
 const folders = readdirSync(FOLDER, { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && !NO_FAMILY.includes(entry.name))
