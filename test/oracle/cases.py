@@ -1,6 +1,6 @@
 """The cases: real architectures at full width (few layers, to be quick), crossed with what changes memory."""
 
-from families import DENSE, OTHERS, SPARSE
+from families import BEHIND_TOWERS, DENSE, OTHERS, SPARSE
 
 MODELS = {
     "llama-1b-mha": {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 4, "num_attention_heads": 32,
@@ -96,7 +96,7 @@ MODELS = {
     "vit-base": {"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 4, "num_attention_heads": 12,
                  "intermediate_size": 3072, "image_size": 224, "patch_size": 16, "num_channels": 3,
                  "hidden_act": "gelu"},
-    **DENSE, **SPARSE, **OTHERS,
+    **DENSE, **SPARSE, **OTHERS, **BEHIND_TOWERS,
     "mamba-130m": {"model_type": "mamba", "hidden_size": 768, "num_hidden_layers": 2, "intermediate_size": 1536,
                    "state_size": 16, "conv_kernel": 4, "expand": 2, "time_step_rank": 48, "vocab_size": 50280,
                    "tie_word_embeddings": True},
@@ -145,11 +145,14 @@ def case(model: str, flags: str, micro: int, sequence: int, layers: int | None =
     for name in names[1:]:
         run.update(FLAGS[name])
     config = dict(MODELS[model])
+    if model in BEHIND_TOWERS:
+        run["batch.images"] = 0
     if layers is not None:
         depth = next(k for k in ("num_hidden_layers", "n_layer", "num_layers") if k in config)
         config[depth] = layers
     if vocabulary is not None:
-        config |= {"vocab_size": vocabulary, "pad_token_id": 0}
+        small = {"vocab_size": vocabulary, "pad_token_id": 0}
+        config |= {"text_config": config["text_config"] | small} if "text_config" in config else small
     identity = "-".join([model, *names, f"b{micro}", f"s{sequence}", *([f"l{layers}"] if layers else []),
                          *([f"v{vocabulary}"] if vocabulary else [])])
     return {"id": identity, "run": run, "model": config}
@@ -230,6 +233,10 @@ def _cases():
         yield case(model, f"bf16amp {lora} nonreentrant{eager}", 2, 1024)
         for flags in ("bf16 sgd", "amp nonreentrant sgd"):
             yield case(model, flags + eager, 2, 1024, None, 512)
+    for model in BEHIND_TOWERS:
+        yield case(model, "bf16amp loraqv nonreentrant", 2, 1024)
+        for flags in ("bf16 sgd", "amp nonreentrant sgd"):
+            yield case(model, flags, 2, 1024, None, 512)
     for model in OTHERS:
         for flags in ("bf16", "amp", "bf16 nonreentrant"):
             yield case(model, flags + (" eager" if model in EAGER else ""), 4, 512)

@@ -42,6 +42,10 @@ DENSE = {
     "ernie-4.5-0.3b": decoder("ernie4_5", 1024, 16, 2, 3072, 103424, head_dim=128, tie_word_embeddings=True),
     "olmo-7b": decoder("olmo", 4096, 32, 32, 11008, 50304),
     "ministral3-8b": decoder("ministral3", 4096, 32, 8, 14336, 131072, head_dim=128),
+    "gemma-4-12b": decoder("gemma4_unified_text", 3840, 16, 8, 15360, 262144, head_dim=256, num_global_key_value_heads=1,
+                           attention_k_eq_v=True, final_logit_softcapping=30.0, tie_word_embeddings=True,
+                           sliding_window=512, num_hidden_layers=4, layer_types=[
+                               "sliding_attention", "full_attention", "sliding_attention", "full_attention"]),
     "gpt-j-6b": {"model_type": "gptj", "n_embd": 4096, "n_layer": 2, "n_head": 16, "rotary_dim": 64, "vocab_size": 50400,
                  "n_positions": 2048, "tie_word_embeddings": False},
     "gpt-neo-1.3b": {"model_type": "gpt_neo", "hidden_size": 2048, "num_layers": 2, "num_heads": 16,
@@ -112,4 +116,12 @@ OTHERS = {
                                position_biased_input=False, type_vocab_size=0, max_relative_positions=-1),
     "modernbert-base": encoder("modernbert", 768, 12, 1152, 50368, max_position_embeddings=8192),
     "bart-large": sides("bart", 1024, 16, 4096, 50265),
+}
+
+# Models behind a tower, in steps without images: the tower is there, and nothing of it runs.
+BEHIND_TOWERS = {
+    "muse-glimmer-30b": {
+        "model_type": "muse_glimmer", "out_hidden_size": 1024, "projector_hidden_size": 512, "tie_word_embeddings": False,
+        "text_config": decoder("muse_glimmer_text", 6656, 32, 2, 19968, 202048, head_dim=128, sliding_window=512, num_hidden_layers=4),
+        "vision_config": {"hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 512, "num_hidden_layers": 2}},
 }

@@ -190,6 +190,11 @@ export class ConfigReader {
     return new ConfigReader(value, type, `${this.where}${names[0]}.`);
   }
 
+  /** A field as people find it in the file: with the objects that it stands in. */
+  pathOf(name: string): string {
+    return `${this.where}${name}`;
+  }
+
   /** The same values under another model type, with the defaults of that type or of the class named. */
   as(modelType: string, classOf = modelType): ConfigReader {
     if (modelType === this.modelType) return this;

@@ -58,7 +58,7 @@ function maskedFlops(stages: readonly TracedStage[]): number {
 function stageOf(stages: readonly TracedStage[], layer: string): TracedStage | undefined {
   const [path = '', digits = ''] = layer.split(/\.(\d+)$/);
   const layers = stages.filter(({ stage }) => stage.role === 'layer');
-  const named = layers.filter(({ stage }) => stage.name === path);
+  const named = layers.filter(({ stage: { name } }) => path === name || path.endsWith(`.${name}`));
   let index = Number(digits);
   return (named.length > 0 ? named : layers).find(({ copies }) => {
     index -= copies;

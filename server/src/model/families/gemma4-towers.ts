@@ -8,7 +8,7 @@ import { selfAttention } from '../layers/self-attention';
 import type { Stage } from '../model';
 import type { Tracer } from '../tracer';
 import { unheardStage } from './unheard-tower';
-import type { VisionTower } from './vision-tower';
+import { mustFit, type VisionTower } from './vision-tower';
 
 const gemma = (name: string) => rms(name, 'gemma');
 
@@ -71,6 +71,55 @@ export function gemma4Tower(config: ConfigReader, outer: ConfigReader, width: nu
     tokens,
     note: say('an image takes {0} tokens', String(tokens)),
   };
+}
+
+/**
+ * Gemma 4 12B, without an encoder: each merged patch of pixels through a linear layer between norms, positions of two
+ * directions from one table, and the projection to the text.
+ */
+export function gemma4Patches(config: ConfigReader, outer: ConfigReader, width: number): VisionTower {
+  const prefix = 'embed_vision.';
+  const hidden = config.size('mm_embed_dim');
+  const rows = config.size('mm_posemb_size');
+  mustFit(config, 'output_proj_dims', hidden);
+  const values = 3 * (config.size('patch_size') * config.size('pooling_kernel_size')) ** 2;
+  const tokens = config.sizeOr(outer.sizeOr(280, 'vision_soft_tokens_per_image'), 'num_soft_tokens');
+  return {
+    name: 'embed_vision',
+    embed: (t, images) => {
+      const pixels = t.input([images, tokens, values], t.settings.weightDtype, false, 'pixels');
+      const patches = t.linear(layerNormed(`${prefix}patch_ln1`)(t, pixels), {
+        name: `${prefix}patch_dense`,
+        out: hidden,
+        bias: true,
+      });
+      const x = layerNormed(`${prefix}patch_ln2`)(t, patches);
+      const ids = t.input([images, tokens, 2], 'int64', false, 'image_position_ids');
+      const both = t.embedding(ids, { name: `${prefix}pos_embedding`, rows: 2 * rows, columns: hidden });
+      const valid = t.input([images, tokens, 2, 1], both.dtype, false, 'valid');
+      const positions = t.reduce(t.mul(both, valid, 'positions.valid'), x.shape, 'positions.sum');
+      return layerNormed(`${prefix}pos_norm`)(t, t.add(x, positions, 'positions'));
+    },
+    layers: [],
+    project: (t, x) => {
+      const name = `${prefix}multimodal_embedder`;
+      const normed = rmsNorm(t, x, { name: `${name}.norm`, style: 'gemma', gain: false });
+      return t.linear(normed, { name: `${name}.embedding_projection`, out: width });
+    },
+    tokens,
+    note: say('an image takes {0} tokens', String(tokens)),
+  };
+}
+
+/** What leads frames of sound to the text of Gemma 4 12B, which has no encoder for them either. */
+export function gemma4Frames(config: ConfigReader, width: number): Stage[] {
+  const values = config.size('audio_embed_dim');
+  return [
+    unheardStage('embed_audio', 1, (t) => {
+      const frames = t.input([1, 1, values], t.settings.weightDtype, false, 'input_features');
+      t.linear(frames, { name: 'embed_audio.embedding_projection', out: width });
+    }),
+  ];
 }
 
 /** Gemma 4's Conformer for sound and what leads from it to the text, which no sample of a text or image run feeds. */

@@ -1,5 +1,5 @@
 import { say } from '../../wording/say';
-import { ConfigError, type ConfigReader } from '../config';
+import { ConfigError, ConfigReader, isObject } from '../config';
 import { applyActivation } from '../layers/activation';
 import { type Block, rms } from '../layers/block';
 import { gatedMlp } from '../layers/mlp';
@@ -58,13 +58,50 @@ function kindsOf(config: ConfigReader, layers: number): Kind[] {
   });
 }
 
+/** Heads of the layers that see everything. */
+interface GlobalHeads {
+  readonly headDim: number;
+  readonly keyValueHeads: number;
+}
+
+/**
+ * What the config states of layers that see everything: `global_head_dim` and `num_global_key_value_heads`, or one entry a
+ * layer in `per_layer_config`, which is what transformers writes since 5.23 in their place.
+ */
+function globalHeads(config: ConfigReader, sizes: Sizes, keysAsValues: boolean): GlobalHeads {
+  const shared = {
+    headDim: config.sizeOr(512, 'global_head_dim'),
+    keyValueHeads: keysAsValues
+      ? config.sizeOr(sizes.keyValueHeads, 'num_global_key_value_heads')
+      : sizes.keyValueHeads,
+  };
+  const entries = config.stated('per_layer_config');
+  if (!isObject(entries)) return shared;
+  const full = sights(config, sizes.layers).flatMap((sight, i) => (sight === 'full' ? [String(i)] : []));
+  const [first, ...others] = full.map((index) => {
+    const entry = new ConfigReader(isObject(entries[index]) ? entries[index] : {}, '');
+    return {
+      headDim: entry.sizeOr(sizes.headDim, 'head_dim'),
+      keyValueHeads: entry.sizeOr(sizes.keyValueHeads, 'num_key_value_heads'),
+    };
+  });
+  const alike = others.every(
+    (own) => own.headDim === first?.headDim && own.keyValueHeads === first.keyValueHeads,
+  );
+  if (!alike || Object.keys(entries).some((index) => !full.includes(index))) {
+    throw new ConfigError(
+      say('"{0}" tells layers of one kind apart, which is not supported', 'per_layer_config'),
+    );
+  }
+  return first ?? shared;
+}
+
 /** Everything that the layers take from the config. */
 interface Text {
   readonly sizes: Sizes;
   readonly kinds: readonly Kind[];
   readonly window: number;
-  readonly globalHeadDim: number;
-  readonly globalKeyValueHeads: number;
+  readonly global: GlobalHeads;
   readonly keysAsValues: boolean;
   readonly bias: boolean;
   readonly doubled: boolean;
@@ -74,23 +111,22 @@ interface Text {
   readonly experts?: Block;
 }
 
+/** `gemma4_unified_text` has neither inputs of each layer nor experts: its class drops the fields (transformers 5.23). */
 function readText(config: ConfigReader): Text {
   const sizes = readSizes(config);
+  const unified = config.modelType === 'gemma4_unified_text';
   const keysAsValues = config.flag(false, 'attention_k_eq_v');
   return {
     sizes,
     kinds: kindsOf(config, sizes.layers),
     window: config.count(0, 'sliding_window'),
-    globalHeadDim: config.sizeOr(512, 'global_head_dim'),
-    globalKeyValueHeads: keysAsValues
-      ? config.sizeOr(sizes.keyValueHeads, 'num_global_key_value_heads')
-      : sizes.keyValueHeads,
+    global: globalHeads(config, sizes, keysAsValues),
     keysAsValues,
     bias: config.flag(false, 'attention_bias'),
     doubled: config.flag(false, 'use_double_wide_mlp'),
-    perLayer: config.count(0, 'hidden_size_per_layer_input'),
+    perLayer: unified ? 0 : config.count(0, 'hidden_size_per_layer_input'),
     perLayerRows: config.sizeOr(sizes.vocabulary, 'vocab_size_per_layer_input'),
-    experts: config.flag(false, 'enable_moe_block') ? experts(config, sizes) : undefined,
+    experts: !unified && config.flag(false, 'enable_moe_block') ? experts(config, sizes) : undefined,
   };
 }
 
@@ -126,8 +162,8 @@ function attentionOf(text: Text, { sight }: Kind): SelfAttentionSpec {
     projections: LLAMA_PROJECTIONS,
     hidden: sizes.hidden,
     heads: sizes.heads,
-    keyValueHeads: full ? text.globalKeyValueHeads : sizes.keyValueHeads,
-    headDim: full ? text.globalHeadDim : sizes.headDim,
+    keyValueHeads: full ? text.global.keyValueHeads : sizes.keyValueHeads,
+    headDim: full ? text.global.headDim : sizes.headDim,
     dropout: sizes.attentionDropout,
     bias: { qkv: text.bias, output: text.bias },
     norm: { kind: 'head', style: 'gemma' },
@@ -281,4 +317,4 @@ function build(config: ConfigReader): Architecture {
   };
 }
 
-export const gemma4: ModelFamily = { modelTypes: ['gemma4_text'], build };
+export const gemma4: ModelFamily = { modelTypes: ['gemma4_text', 'gemma4_unified_text'], build };

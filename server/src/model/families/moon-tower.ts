@@ -33,8 +33,8 @@ export function moonTower(config: ConfigReader, outer: ConfigReader, width: numb
   if (normed !== hidden) {
     throw new ConfigError(
       say(
-        '"vision_config.{0}" is {1}, where the model needs {2}',
-        'mm_hidden_size',
+        '"{0}" is {1}, where the model needs {2}',
+        config.pathOf('mm_hidden_size'),
         String(normed),
         String(hidden),
       ),

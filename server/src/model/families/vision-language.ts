@@ -6,10 +6,11 @@ import type { Architecture, ModelFamily } from './family';
 import { fusedProjections } from './fused-projections';
 import { gemma } from './gemma';
 import { gemma4 } from './gemma4';
-import { gemma4Audio, gemma4Tower } from './gemma4-towers';
+import { gemma4Audio, gemma4Frames, gemma4Patches, gemma4Tower } from './gemma4-towers';
 import { ideficsTower, internTower, lfmTower } from './joining-towers';
 import { llama } from './llama';
 import { moonTower } from './moon-tower';
+import { museGlimmer, museTower } from './muse-glimmer';
 import { shortConvolutions } from './short-convolution';
 import { sigmoidExperts } from './sigmoid-experts';
 import { sparse } from './sparse';
@@ -48,6 +49,13 @@ const PAIRINGS: Readonly<Record<string, Pairing>> = {
     tower: gemma4Tower,
     audio: { type: 'gemma4_audio', stages: gemma4Audio },
   },
+  gemma4_unified: {
+    text: 'gemma4_unified_text',
+    vision: 'gemma4_unified_vision',
+    tower: gemma4Patches,
+    audio: { type: 'gemma4_unified_audio', stages: gemma4Frames },
+  },
+  muse_glimmer: { text: 'muse_glimmer_text', vision: 'muse_glimmer_vision', tower: museTower },
   smolvlm: { text: 'llama', vision: 'smolvlm_vision', tower: ideficsTower },
   idefics3: { text: 'llama', vision: 'idefics3_vision', tower: ideficsTower },
   lfm2_vl: { text: 'lfm2', vision: 'siglip2_vision_model', tower: lfmTower },
@@ -94,6 +102,7 @@ function textArchitecture(config: ConfigReader): Architecture {
     stateSpace,
     shortConvolutions,
     fusedProjections,
+    museGlimmer,
   ].find((f) => f.modelTypes.includes(config.modelType));
   if (!family)
     throw new ConfigError(

@@ -115,10 +115,15 @@ function enterImages(t: Tracer, tracer: Tracer, flow: Flow, tower: VisionTower, 
 }
 
 /** Refuses a tower whose parts do not fit each other: the model could not run, so its count would mean nothing. */
-function mustFit(config: ConfigReader, name: string, expected: number, value = config.stated(name)): void {
+export function mustFit(
+  config: ConfigReader,
+  name: string,
+  expected: number,
+  value = config.stated(name),
+): void {
   if (value === undefined || value === null || value === expected) return;
   throw new ConfigError(
-    say('"vision_config.{0}" is {1}, where the model needs {2}', name, String(value), String(expected)),
+    say('"{0}" is {1}, where the model needs {2}', config.pathOf(name), String(value), String(expected)),
   );
 }
 

@@ -14,6 +14,8 @@ export interface QueryKeyNorm {
   readonly names?: readonly [string, string];
   /** Hunyuan and Llama 4 norm after the rotation. */
   readonly afterRotary?: boolean;
+  /** Normed queries are multiplied by a constant (Muse Glimmer). */
+  readonly scalesQueries?: boolean;
 }
 
 export interface SelfAttentionSpec {

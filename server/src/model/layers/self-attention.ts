@@ -222,8 +222,10 @@ function normed(t: Tracer, x: Tensor, spec: SelfAttentionSpec, which: 0 | 1): Te
   switch (norm.kind) {
     case 'head':
       return t.view(rmsNorm(t, heads, { name, style }), x.shape);
-    case 'l2':
-      return t.view(rmsNorm(t, heads, { name, style, gain: false }), x.shape);
+    case 'l2': {
+      const plain = t.view(rmsNorm(t, heads, { name, style, gain: false }), x.shape);
+      return norm.scalesQueries && which === 0 ? t.scale(plain, `${name}.scale`) : plain;
+    }
     case 'layer':
       return t.view(layerNorm(t, heads, { name }), x.shape);
     case 'centred':
