@@ -10,7 +10,7 @@ import { freshProblems } from './fresh-problems';
 import { noteForFile } from './project-note';
 import { sourcesOf } from './run-sources';
 import type { World } from './world';
-import { newDeepspeedOf } from './write/new-deepspeed';
+import { newConfigsOf } from './write/new-config';
 import { fieldsOf, type WrittenFile, writeChanges } from './write/write';
 
 /** Why a value is not written, for people. */
@@ -49,9 +49,9 @@ export async function planValues(analysis: Analysis, values: RunValues, world: W
   const files = sources.filter(({ uri }) => !isProjectOf(uri, analysis));
   const left: Unwritten[] = [];
   const leave = (field: FieldPath, reason: string) => left.push({ field, reason });
-  const deepspeed = await newDeepspeedOf(analysis, world);
+  const newConfigs = await newConfigsOf(analysis, world);
   const write = (fields: readonly FieldPath[]) =>
-    writeChanges({ files, run, origins, changes: values, fields, deepspeed });
+    writeChanges({ files, run, origins, changes: values, fields, newConfigs });
   let spoken = changed.filter((field) => (write([field])?.length ?? 0) > 0);
   let noted: FieldPath[] = [];
   for (const field of changed.filter((one) => !spoken.includes(one))) {

@@ -16,7 +16,7 @@ import { recipesFor } from './recipes';
 import { sourcesOf } from './run-sources';
 import { type RelativeTime, relativeTime, speedWords } from './speed';
 import type { World } from './world';
-import { type NewDeepspeed, newDeepspeedOf } from './write/new-deepspeed';
+import { type NewConfigs, newConfigsOf } from './write/new-config';
 import type { SourceFile } from './write/source-file';
 import { type WrittenFile, writeChanges } from './write/write';
 
@@ -68,7 +68,7 @@ export function fixesFor(analysis: Analysis, world: World): Promise<readonly Fix
 /** What changes may be written into: files of the run, and one that it may be given. */
 interface Places {
   readonly files: readonly SourceFile[];
-  readonly deepspeed?: NewDeepspeed;
+  readonly newConfigs?: NewConfigs;
 }
 
 interface Candidate {
@@ -86,8 +86,8 @@ async function search(analysis: Estimated, world: World): Promise<readonly Fix[]
   const pause = pauses();
   const files = await sourcesOf(analysis, world);
   if (files.length === 0) return [];
-  const places: Places = { files, deepspeed: await newDeepspeedOf(analysis, world) };
-  const written = writableMoves(analysis, run, files, places.deepspeed);
+  const places: Places = { files, newConfigs: await newConfigsOf(analysis, world) };
+  const written = writableMoves(analysis, run, files, places.newConfigs);
   const offered = movesOf(analysis).filter((move) => written(move) || isByHand(analysis, run, move, places));
   const singles = await tried(analysis, offered, pause);
   const chosen = firstOfEach(singles.filter(fits));
@@ -116,11 +116,11 @@ export function writableMoves(
   analysis: Estimated,
   run: TrainingRun,
   files: readonly SourceFile[],
-  deepspeed?: NewDeepspeed,
+  newConfigs?: NewConfigs,
 ) {
   const { origins } = analysis.resolved;
   return ({ changes, fields }: Move) => {
-    const written = writeChanges({ files, run, origins, changes, fields, deepspeed });
+    const written = writeChanges({ files, run, origins, changes, fields, newConfigs });
     return written !== undefined && written.length > 0;
   };
 }
@@ -130,12 +130,12 @@ function isByHand(
   { resolved: { origins } }: Estimated,
   run: TrainingRun,
   { changes, fields }: Move,
-  { files, deepspeed }: Places,
+  { files, newConfigs }: Places,
 ): boolean {
   return fields.every(
     (field) =>
       (isWeak(origins[field]) && hasLine(field, changes, run, files)) ||
-      (writeChanges({ files, run, origins, changes, fields: [field], deepspeed })?.length ?? 0) > 0,
+      (writeChanges({ files, run, origins, changes, fields: [field], newConfigs })?.length ?? 0) > 0,
   );
 }
 

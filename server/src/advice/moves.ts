@@ -205,14 +205,26 @@ function sharding(run: TrainingRun): Move[] {
   if (data === 'ddp' && run['precision.scheme'] !== 'megatron' && run['hardware.gpus'] > 1)
     for (const scheme of ['fsdp2', 'fsdp1'] as const)
       found.push(
-        move('sharding', scheme === 'fsdp2' ? 'FSDP 2' : 'FSDP', {
-          'parallel.data': scheme,
-          'fsdp.strategy': 'full',
-        }),
+        move(
+          'sharding',
+          scheme === 'fsdp2' ? 'FSDP 2' : 'FSDP',
+          { 'parallel.data': scheme, 'fsdp.strategy': 'full', ...precisionUnderFsdp(run) },
+          PRICES.none,
+          ['parallel.data', 'fsdp.strategy'],
+        ),
       );
   if (run['precision.scheme'] === 'megatron' && !run['parallel.distributedOptimizer'])
     found.push(move('sharding', say('Distributed optimizer'), { 'parallel.distributedOptimizer': true }));
   return found;
+}
+
+/**
+ * Accelerate, which the Trainer runs on, computes in the type that FSDP gathers in where it would cast by autocast, and splits what is
+ * trained in fp32 (https://github.com/huggingface/accelerate/blob/v1.15.0/src/accelerate/accelerator.py, `prepare_model`).
+ */
+function precisionUnderFsdp(run: TrainingRun): RunValues {
+  const isCast = run['precision.scheme'] === 'autocast' && run['model.code'] === 'transformers';
+  return isCast ? { 'precision.scheme': 'fsdp', 'precision.masterWeights': 'fp32' } : {};
 }
 
 /**

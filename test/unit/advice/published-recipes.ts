@@ -207,6 +207,24 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
     ),
   },
   {
+    name: 'GPT-2 XL on two 24 GB cards with FSDP: a config of Accelerate that is not there yet',
+    source: 'https://huggingface.co/blog/pytorch-fsdp',
+    files: {
+      'train.sh':
+        '# oomlint: gpu=TITAN-RTX\naccelerate launch --mixed_precision fp16 --num_processes 2 run_clm_no_trainer.py --model_name_or_path gpt2-xl --dataset_name wikitext --per_device_train_batch_size 5 --block_size 1024\n',
+    },
+  },
+  {
+    name: 'Llama 2 13B in full on eight 80 GB cards: a loop around an Accelerator, whose launch is given FSDP',
+    source: 'https://huggingface.co/docs/accelerate/v1.10.1/en/usage_guides/fsdp',
+    files: {
+      'train.sh':
+        '# oomlint: gpu=A100-SXM4-80GB sequence=2048\naccelerate launch --multi_gpu --num_processes 8 train.py\n',
+      'train.py':
+        'import torch\nfrom accelerate import Accelerator\nfrom torch.utils.data import DataLoader\nfrom transformers import AutoModelForCausalLM\n\naccelerator = Accelerator(mixed_precision="bf16")\nmodel = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-13b-hf")\nloader = DataLoader(dataset, batch_size=2, shuffle=True)\noptimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)\nmodel, optimizer, loader = accelerator.prepare(model, optimizer, loader)\nfor batch in loader:\n    loss = model(**batch).loss\n    accelerator.backward(loss)\n    optimizer.step()\n    optimizer.zero_grad()\n',
+    },
+  },
+  {
     name: 'T5-3B on one 24 GB card with ZeRO-Offload',
     source: 'https://huggingface.co/blog/zero-deepspeed-fairscale',
     files: deepspeed(

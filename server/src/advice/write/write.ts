@@ -4,8 +4,11 @@ import type { Word } from '../../dialects/words';
 import { FIELDS, type FieldPath, type RunValues, type TrainingRun } from '../../run/fields';
 import type { Fact, Origin } from '../../run/origin';
 import { canonicalUri } from '../../text/uri';
-import { madeDeepspeed, type NewDeepspeed } from './new-deepspeed';
+import { madeAccelerate } from './new-accelerate';
+import type { MadeConfig, NewConfigs } from './new-config';
+import { madeDeepspeed, STATED_BY_DEEPSPEED } from './new-deepspeed';
 import { setKey } from './set-key';
+import { launchesWith } from './set-launch';
 import { pathInFile, type SourceFile } from './source-file';
 import { type TextChange, withEdits } from './text-edits';
 import { vocabulariesOf, wordsFor } from './vocabulary';
@@ -32,24 +35,53 @@ export interface Writing {
   readonly changes: RunValues;
   /** Fields that need words of their own; others follow from these. */
   readonly fields: readonly FieldPath[];
-  /** Where a DeepSpeed config may be made that changes ask for. */
-  readonly deepspeed?: NewDeepspeed;
+  /** Where a config may be made that changes ask for. */
+  readonly newConfigs?: NewConfigs;
 }
 
 /**
  * Writes changed fields in each file's own words: where a file states a field, there; else in the first file whose family
- * has words for it. Comments and formatting stay. Undefined where some field cannot be stated anywhere.
+ * has words for it. Where none has them, a new config may say it that the run is given. Comments and formatting stay. Undefined where
+ * some field cannot be stated anywhere.
  */
 export function writeChanges(asked: Writing): WrittenFile[] | undefined {
-  const made = madeDeepspeed(asked.deepspeed, asked.run, asked.changes);
+  return withDeepspeed(asked) ?? withAccelerate(asked);
+}
+
+const created = ({ uri, text }: MadeConfig): WrittenFile => ({ uri, before: '', after: text, create: true });
+
+function withDeepspeed(asked: Writing): WrittenFile[] | undefined {
+  const made = madeDeepspeed(asked.newConfigs, asked.run, asked.changes);
   // What the new file states counts only where another one names it.
   const names = made && asked.files.some((file) => speak(file, 'parallel.data', 'zero', asked) !== undefined);
-  const fields = names ? asked.fields.filter((field) => !made.states.includes(field)) : asked.fields;
+  const fields = names ? asked.fields.filter((field) => !STATED_BY_DEEPSPEED.includes(field)) : asked.fields;
   const changed = writeInPlace({ ...asked, fields });
-  return changed && names
-    ? [...changed, { uri: made.uri, before: '', after: made.text, create: true }]
-    : changed;
+  return changed && names ? [...changed, created(made)] : changed;
 }
+
+/** The launch of a script is given a config of Accelerate, for what the script has no words for. */
+function withAccelerate(asked: Writing): WrittenFile[] | undefined {
+  const { files, fields, newConfigs, run, changes } = asked;
+  const isSpoken = (field: FieldPath) => writeInPlace({ ...asked, fields: [field] }) !== undefined;
+  const made = madeAccelerate(newConfigs, run, changes, isSpoken);
+  if (!made) return undefined;
+  const changed = writeInPlace({ ...asked, fields: fields.filter((field) => !made.states.includes(field)) });
+  if (!changed) return undefined;
+  for (const file of files) {
+    const present = changed.find(({ uri }) => uri === file.uri);
+    const after = launchesWith(file, present?.after ?? file.text, made.config.path, files);
+    if (after === undefined) continue;
+    const launch: WrittenFile = { uri: file.uri, before: file.text, after };
+    const others = changed.filter(({ uri }) => uri !== file.uri);
+    // The order of the run's files: the one at hand first.
+    const all = [...others, launch].sort((a, b) => placeIn(files, a) - placeIn(files, b));
+    return [...all, created(made.config)];
+  }
+  return undefined;
+}
+
+const placeIn = (files: readonly SourceFile[], { uri }: WrittenFile) =>
+  files.findIndex((file) => file.uri === uri);
 
 /** Changes of files that there are. */
 function writeInPlace(writing: Writing): WrittenFile[] | undefined {
@@ -93,8 +125,8 @@ function writeInPlace(writing: Writing): WrittenFile[] | undefined {
   });
 }
 
-function speak(file: SourceFile, field: FieldPath, value: unknown, { run, changes, deepspeed }: Writing) {
-  const named = madeDeepspeed(deepspeed, run, changes)?.path;
+function speak(file: SourceFile, field: FieldPath, value: unknown, { run, changes, newConfigs }: Writing) {
+  const named = madeDeepspeed(newConfigs, run, changes)?.path;
   for (const vocabulary of vocabulariesOf(file)) {
     const words = wordsFor(vocabulary, field, value, run, changes, named);
     const placed = words?.map((word) => ({

@@ -1,5 +1,6 @@
+import type { RunValues } from '../../run/fields';
 import { isFsdp } from '../../terms/data-parallel';
-import { type Wish, type Words, word } from '../words';
+import { type Wish, type Words, type Written, word } from '../words';
 
 const STRATEGY = {
   full: 'FULL_SHARD',
@@ -17,30 +18,32 @@ const data = ({ run, changes }: Wish) => changes['parallel.data'] ?? run['parall
 const isNewBlock = ({ text, changes }: Wish) =>
   changes['parallel.data'] !== undefined && text('fsdp_config') === undefined;
 
+/**
+ * `fsdp_config` as `accelerate config` writes it for the layers of a model of transformers (`commands/config/cluster.py`, v1.10.1).
+ */
+export function fsdpBlock(version: 'fsdp1' | 'fsdp2', changes: RunValues): Readonly<Record<string, Written>> {
+  const second = version === 'fsdp2';
+  const whole = changes['fsdp.strategy'] !== 'grad-op';
+  return {
+    ...(second ? { fsdp_version: 2, fsdp_reshard_after_forward: whole } : {}),
+    ...(second ? {} : { fsdp_sharding_strategy: STRATEGY[whole ? 'full' : 'grad-op'] }),
+    fsdp_auto_wrap_policy: 'TRANSFORMER_BASED_WRAP',
+    fsdp_offload_params: changes['offload.parameters'] === 'cpu',
+    fsdp_cpu_ram_efficient_loading: true,
+    ...(second ? {} : { fsdp_sync_module_states: true, fsdp_use_orig_params: true }),
+    fsdp_state_dict_type: 'SHARDED_STATE_DICT',
+    ...(changes['activations.checkpointing'] === 'full' ? { fsdp_activation_checkpointing: true } : {}),
+  };
+}
+
 /** Accelerate's YAML. */
 export const accelerateWords: Words = {
-  // What `accelerate config` writes for FSDP over the layers of a model of transformers (`commands/config/cluster.py`, v1.10.1).
   'parallel.data': (value, { run, text, changes }) => {
     // What the file states already is not written again.
     if (isFsdp(value) && text('distributed_type') === 'FSDP' && run['parallel.data'] === value) return [];
     if (!isFsdp(value) || text('distributed_type') !== 'MULTI_GPU' || text('fsdp_config') !== undefined)
       return undefined;
-    const second = value === 'fsdp2';
-    const offload = changes['offload.parameters'] === 'cpu';
-    const whole = changes['fsdp.strategy'] !== 'grad-op';
-    return [
-      word('distributed_type', 'FSDP'),
-      word('fsdp_config', {
-        ...(second ? { fsdp_version: 2, fsdp_reshard_after_forward: whole } : {}),
-        ...(second ? {} : { fsdp_sharding_strategy: STRATEGY[whole ? 'full' : 'grad-op'] }),
-        fsdp_auto_wrap_policy: 'TRANSFORMER_BASED_WRAP',
-        fsdp_offload_params: offload,
-        fsdp_cpu_ram_efficient_loading: true,
-        ...(second ? {} : { fsdp_sync_module_states: true, fsdp_use_orig_params: true }),
-        fsdp_state_dict_type: 'SHARDED_STATE_DICT',
-        ...(changes['activations.checkpointing'] === 'full' ? { fsdp_activation_checkpointing: true } : {}),
-      }),
-    ];
+    return [word('distributed_type', 'FSDP'), word('fsdp_config', fsdpBlock(value, changes))];
   },
   'zero.stage': (value, { run }) =>
     run['parallel.data'] === 'zero' ? [word('deepspeed_config.zero_stage', value)] : undefined,

@@ -9,15 +9,18 @@ import { Section } from '../section';
 import { TRL_KEYS, TRL_TABLE } from '../trl/trl-keys';
 import { hfTrainingArguments, readScriptArguments } from './hf-training-arguments';
 import { trainerWords } from './hf-words';
+import { rowsOfScripts } from './no-trainer-scripts';
 import { NAMES_OF_THE_MODEL, SCRIPT_ARGUMENTS_KEYS } from './script-arguments-keys';
 import { checkTrainingArguments } from './training-arguments-rules';
 
-const table = new KeyTable([...TRL_KEYS, ...SCRIPT_ARGUMENTS_KEYS], 'TRL', TRL_TABLE.released);
+const KEYS = [...TRL_KEYS, ...SCRIPT_ARGUMENTS_KEYS];
+const table = new KeyTable(KEYS, 'TRL', TRL_TABLE.released);
 /** Any script that takes the Trainer's arguments. */
 export const hfProgram: Program = {
   name: 'HF Trainer',
   ownScript: true,
-  keys: [...TRL_KEYS, ...SCRIPT_ARGUMENTS_KEYS],
+  keys: KEYS,
+  keysOf: rowsOfScripts(KEYS),
   words: trainerWords,
   config: hfTrainingArguments,
   match(launch) {

@@ -9,11 +9,19 @@ import type { KnownScript } from './known-script';
 import { KNOWN_SCRIPT_KEYS, KNOWN_SCRIPT_TABLE } from './known-script-keys';
 import { KNOWN_SCRIPTS, readKnownAdapter } from './known-scripts';
 import { MODEL_ARGUMENTS_KEYS } from './model-arguments-keys';
+import { rowsOfScripts } from './no-trainer-scripts';
 import { SCRIPT_ARGUMENTS_KEYS } from './script-arguments-keys';
 import { TRAINER_DEFAULTS } from './training-arguments';
 import { TRAINING_ARGUMENTS_KEYS } from './training-arguments-keys';
 
 const named = new Set(KNOWN_SCRIPT_KEYS.map(({ path }) => path));
+
+const KEYS = [
+  ...KNOWN_SCRIPT_KEYS,
+  ...[...TRAINING_ARGUMENTS_KEYS, ...MODEL_ARGUMENTS_KEYS, ...SCRIPT_ARGUMENTS_KEYS].filter(
+    ({ path }) => !named.has(path),
+  ),
+];
 
 function scriptOf(launch: Launch): KnownScript | undefined {
   const { script } = launch;
@@ -28,12 +36,8 @@ function scriptOf(launch: Launch): KnownScript | undefined {
 export const knownScriptProgram: Program = {
   name: 'a script around the Trainer',
   words: trainerWords,
-  keys: [
-    ...KNOWN_SCRIPT_KEYS,
-    ...[...TRAINING_ARGUMENTS_KEYS, ...MODEL_ARGUMENTS_KEYS, ...SCRIPT_ARGUMENTS_KEYS].filter(
-      ({ path }) => !named.has(path),
-    ),
-  ],
+  keys: KEYS,
+  keysOf: rowsOfScripts(KEYS),
   match: (launch) => (scriptOf(launch) ? 0.8 : 0),
   read(launch, draft, context) {
     const script = scriptOf(launch);

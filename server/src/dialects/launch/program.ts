@@ -9,6 +9,8 @@ export interface Program {
   readonly name: string;
   /** What its flags mean, by name with underscores. */
   readonly keys: readonly KeySpec[];
+  /** Those of its flags that a launch may be given, where the script that it starts takes fewer. */
+  readonly keysOf?: (launch: Launch) => readonly KeySpec[];
   /** How its flags are written where their rows do not say it. */
   readonly words?: Words;
   /** Family of the configs that its launches name. */

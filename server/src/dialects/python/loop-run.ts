@@ -95,7 +95,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   readOptimizer(calls, loop);
   if (!byDeepspeed) {
     readBatch(calls, loop);
-    readPrecision(calls, loop);
+    readPrecision(calls, loop, context);
     readAccumulation(calls, loop);
   }
   readTokenizedLength(calls, backward);
@@ -154,7 +154,7 @@ function readBatch(calls: Calls, { backward }: TrainingLoop): void {
 }
 
 /** `mixed_precision` of Accelerate, else autocast around the forward pass. */
-function readPrecision(calls: Calls, { accelerator, backward }: TrainingLoop): void {
+function readPrecision(calls: Calls, { accelerator, backward }: TrainingLoop, { known }: ReadContext): void {
   const { program, draft, bf16 } = calls;
   if (draft.knows('precision.scheme')) return;
   const mixed = accelerator && argumentOf(accelerator, 'mixed_precision');
@@ -162,7 +162,13 @@ function readPrecision(calls: Calls, { accelerator, backward }: TrainingLoop): v
     const text = textOf(nodeOf(mixed, { bf16 }))?.toLowerCase();
     if (text === 'bf16' || text === 'fp16') {
       draft.state('precision.compute', text, mixed, 'mixed_precision');
-      draft.state('precision.scheme', 'autocast', mixed, 'mixed_precision');
+      // The config of the launch says who shards the model, and with it who applies the precision.
+      const data = known['parallel.data'];
+      const scheme =
+        data === 'zero' ? 'deepspeed' : data === 'fsdp1' || data === 'fsdp2' ? 'fsdp' : 'autocast';
+      draft.state('precision.scheme', scheme, mixed, 'mixed_precision');
+      if (scheme === 'deepspeed') draft.state('precision.weights', text, mixed, 'mixed_precision');
+      if (scheme === 'fsdp') draft.state('precision.masterWeights', 'fp32', mixed, 'mixed_precision');
     } else if (text === 'no') draft.state('precision.scheme', 'native', mixed, 'mixed_precision');
     else leaveArgument(calls.draft, 'mixed_precision', mixed, PRECISION);
     return;
