@@ -10,13 +10,13 @@ import type { SourceFile } from './source-file';
 import { splice } from './splice';
 
 /**
- * Flags by which `accelerate launch` is told itself what a config would tell it: it takes the kind of run from the config only where none
- * of them is given (https://github.com/huggingface/accelerate/blob/v1.15.0/src/accelerate/commands/launch.py, `_validate_launch_command`).
+ * Flags of `accelerate launch` for what a config would state: it takes the kind of run from the config only where none of them is given
+ * (https://github.com/huggingface/accelerate/blob/v1.15.0/src/accelerate/commands/launch.py, `_validate_launch_command`).
  */
 const OF_THE_CONFIG =
   /^(?:config_file|use_\w+|cpu|tpu|fsdp_\w+|zero_stage|zero3_\w+|deepspeed_\w+|offload_\w+|megatron_\w+)$/;
 
-/** Flags of `torchrun` on one machine that a config of Accelerate says, or that say nothing of the run. */
+/** Flags of `torchrun` on one machine that a config of Accelerate states, or that state nothing of the run. */
 const OF_TORCHRUN = /^(?:m|nproc_per_node|nnodes|standalone|node_rank|master_port|master_addr|max_restarts)$/;
 
 /**
@@ -72,7 +72,7 @@ function replaced(text: string, launch: Launch, script: ConfigNode, path: string
   const [start, end] = [lines.offset(first.range.start), lines.offset(script.range.start)];
   // Words that variables hold stand elsewhere, and may start other launches.
   if (end <= start || /[$`"'#;&|]/.test(text.slice(start, end))) return undefined;
-  return splice(text, start, end, `accelerate launch --config_file ${path} `);
+  return splice(text, start, end, ['accelerate', 'launch', '--config_file', path, ''].join(' '));
 }
 
 /** A loop of its own around an `Accelerator`. */

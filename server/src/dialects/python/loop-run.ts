@@ -162,7 +162,7 @@ function readPrecision(calls: Calls, { accelerator, backward }: TrainingLoop, { 
     const text = textOf(nodeOf(mixed, { bf16 }))?.toLowerCase();
     if (text === 'bf16' || text === 'fp16') {
       draft.state('precision.compute', text, mixed, 'mixed_precision');
-      // The config of the launch says who shards the model, and with it who applies the precision.
+      // The config of the launch states who shards the model, and with it who applies the precision.
       const data = known['parallel.data'];
       const scheme =
         data === 'zero' ? 'deepspeed' : data === 'fsdp1' || data === 'fsdp2' ? 'fsdp' : 'autocast';
