@@ -131,6 +131,7 @@ async function gather(
   const included = include.length > 0 ? ignore().add([...include]) : undefined;
   const excluded = ignore().add([...exclude]);
   const wanted = (file: string) => {
+    if (!included && exclude.length === 0) return true;
     const relative = path.relative(folder, file).split(path.sep).join('/');
     if (relative.startsWith('..') || path.isAbsolute(relative)) return true;
     return (included?.ignores(relative) ?? true) && !excluded.ignores(relative);

@@ -5,7 +5,7 @@ import { detectGpus } from '../hardware/detect';
 import { say, speak } from '../wording/say';
 import { Workspace } from '../workspace/analyze';
 import { commandLineFacts } from '../workspace/command-line-facts';
-import { DiskHost } from '../workspace/disk-host';
+import { DiskAtHand } from '../workspace/disk-at-hand';
 import { OverlaidHost } from '../workspace/overlaid-host';
 import { UsageError } from '../workspace/usage-error';
 import type { Target } from './check-file';
@@ -21,7 +21,7 @@ export async function contextOf(
   // Programs read the same words in every terminal.
   if (options.format === 'json') speak('en', undefined);
   const folder = process.cwd();
-  const disk = new DiskHost([pathToFileURL(folder + path.sep).href]);
+  const disk = new DiskAtHand([pathToFileURL(folder + path.sep).href]);
   const host = options.stdin ? new OverlaidHost(disk, await givenText(options, folder)) : disk;
   const detect = options.detect ? () => detectGpus() : undefined;
   const targets = (gpus.length > 0 ? gpus : [undefined]).map((gpu) => ({

@@ -47,8 +47,12 @@ function join({ prefix, path }: Split): string {
 const canonical = new Map<string, string>();
 const MOST_REMEMBERED = 8192;
 
+/** Addresses that have one spelling: nothing to decode, no empty segments, and none that leads up or stays. */
+const PLAIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(?:\/[\w-][\w.-]*)+$/i;
+
 /** One spelling for each file: the key under which a file is remembered. */
 export function canonicalUri(uri: string): string {
+  if (PLAIN.test(uri)) return uri;
   const known = canonical.get(uri);
   if (known !== undefined) return known;
   const parts = split(uri);

@@ -273,17 +273,18 @@ export class Workspace {
     if (Workspace.mayBeConfig(uri, text) || mayHaveBase(uri, text) || this.#takesPart(uri)) {
       return true;
     }
-    const taught = await taughtFor(uri, new TrackedFiles(this.#cache, []));
+    const taught = await this.#cache.taughtIn(parentUri(uri) ?? uri, () =>
+      taughtFor(uri, new TrackedFiles(this.#cache, [])),
+    );
     return taught.length > 0 && mightBeTrainingConfig(text, fileName(uri), dialectsOf(taught));
   }
 
   /** Whether an analysis that is at hand read the file, as one that its config may start from. */
   #takesPart(uri: string): boolean {
     const key = canonicalUri(uri);
-    return (
-      PART.test(key) &&
-      [...this.#kept].some(([other, { files }]) => other !== key && files.asked.keys.has(key))
-    );
+    if (!PART.test(key)) return false;
+    for (const [other, { files }] of this.#kept) if (other !== key && files.asked.keys.has(key)) return true;
+    return false;
   }
 
   /** A config at hand that is merged with a file, or a program that loads it, with the runs that the file is so part of. */

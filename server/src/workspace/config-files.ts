@@ -15,8 +15,10 @@ interface Rules {
   readonly matcher: Ignore;
 }
 
+const RULES = '.gitignore';
+
 async function rulesIn(folder: string): Promise<Rules | undefined> {
-  const text = await readFileText(path.join(folder, '.gitignore'), LARGEST_RULES);
+  const text = await readFileText(path.join(folder, RULES), LARGEST_RULES);
   return text === undefined ? undefined : { folder, matcher: ignore({ ignorecase: false }).add(text) };
 }
 
@@ -64,7 +66,7 @@ export async function findConfigs(root: string, unreadable: (folder: string) => 
       unreadable(folder);
       return;
     }
-    const own = await rulesIn(folder);
+    const own = entries.some(({ name }) => name === RULES) ? await rulesIn(folder) : undefined;
     const all = own ? [...rules, own] : rules;
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     for (const entry of entries) {

@@ -11,7 +11,8 @@ const LARGEST_FILE = 4 * 2 ** 20;
 /** Notebooks hold the pictures that they drew. Bytes. */
 const LARGEST_NOTEBOOK = 64 * 2 ** 20;
 
-function pathOf(uri: string): string | undefined {
+/** Path of an address on this machine; undefined for others. */
+export function diskPath(uri: string): string | undefined {
   try {
     return fileURLToPath(uri);
   } catch {
@@ -19,7 +20,10 @@ function pathOf(uri: string): string | undefined {
   }
 }
 
-/** The disk as it is, for the command line. */
+/** What a file may hold that is read at all. Bytes. */
+export const largest = (path: string) => (path.endsWith('.ipynb') ? LARGEST_NOTEBOOK : LARGEST_FILE);
+
+/** The disk as it is. */
 export class DiskHost implements Host {
   readonly environment = process.env;
   readonly home = pathToFileURL(homedir()).href;
@@ -30,13 +34,12 @@ export class DiskHost implements Host {
   }
 
   async readText(uri: string): Promise<string | undefined> {
-    const path = pathOf(uri);
-    if (path === undefined) return undefined;
-    return readFileText(path, path.endsWith('.ipynb') ? LARGEST_NOTEBOOK : LARGEST_FILE);
+    const path = diskPath(uri);
+    return path === undefined ? undefined : readFileText(path, largest(path));
   }
 
   async exists(uri: string): Promise<boolean> {
-    const path = pathOf(uri);
+    const path = diskPath(uri);
     return (
       path !== undefined &&
       (await stat(path).then(
@@ -47,7 +50,7 @@ export class DiskHost implements Host {
   }
 
   async realUri(uri: string): Promise<string | undefined> {
-    const path = pathOf(uri);
+    const path = diskPath(uri);
     const real = path === undefined ? undefined : await realpath(path).catch(() => undefined);
     return real === undefined ? undefined : pathToFileURL(real).href;
   }
@@ -61,17 +64,20 @@ export class DiskHost implements Host {
   }
 }
 
+/** Names of the entries that are wanted, in order. */
+export const namesOf = (entries: readonly Dirent[], wanted: (entry: Dirent) => boolean): string[] =>
+  entries
+    .filter(wanted)
+    .map(({ name }) => name)
+    .sort();
+
 async function namesIn(
   uri: string,
   wanted: (entry: Dirent) => boolean,
 ): Promise<readonly string[] | undefined> {
-  const path = pathOf(uri);
+  const path = diskPath(uri);
   try {
-    const entries = path === undefined ? undefined : await readdir(path, { withFileTypes: true });
-    return entries
-      ?.filter(wanted)
-      .map((entry) => entry.name)
-      .sort();
+    return path === undefined ? undefined : namesOf(await readdir(path, { withFileTypes: true }), wanted);
   } catch {
     return undefined;
   }

@@ -203,6 +203,7 @@ export class FileCache {
   #characters = 0;
   readonly #existence = new Map<string, Answer<boolean>>();
   readonly #lists = new Map<string, Answer<readonly string[] | undefined>>();
+  readonly #taughtIn = new Map<string, Answer<readonly TaughtDialect[]>>();
   readonly #readings = new Map<string, FullReading>();
   readonly #taught = new Map<string, TaughtDialect>();
   /** Families and other files that a reading was made with. */
@@ -310,7 +311,7 @@ export class FileCache {
     this.#requirements.clear();
     this.#documents.clear();
     this.#taught.clear();
-    for (const cache of [this.#texts, this.#existence, this.#lists, this.#readings]) {
+    for (const cache of [this.#texts, this.#existence, this.#lists, this.#taughtIn, this.#readings]) {
       cache.clear();
     }
   }
@@ -318,6 +319,7 @@ export class FileCache {
   /** The text of a file changed; folders hold what they held. */
   forgetText(key: string): void {
     this.#texts.delete(key);
+    this.#taughtIn.clear();
     this.#readings.delete(key);
     this.#documents.delete(key);
   }
@@ -336,6 +338,14 @@ export class FileCache {
     const taught = teach(uri, text);
     keep(this.#taught, uri, taught);
     return taught;
+  }
+
+  /** What is taught in a folder, which all of its files ask. */
+  taughtIn(
+    folder: string,
+    question: () => Promise<readonly TaughtDialect[]>,
+  ): Promise<readonly TaughtDialect[]> {
+    return this.#ask(this.#taughtIn, folder, question);
   }
 
   /** A project file parsed once per text. */

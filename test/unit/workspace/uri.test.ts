@@ -24,6 +24,14 @@ describe('paths in URIs', () => {
       'vscode-remote://ssh%2Bbox/home/x.yaml',
     );
     assert.equal(canonicalUri('file:///bad%ZZname'), 'file:///bad%25ZZname');
+    for (const uri of [
+      'file:///home/a/x-1.yaml',
+      'file:///c:/a',
+      'file://host/.a/..b/c',
+      'file:///a/...',
+      'file:///ä/~b/(c)',
+    ])
+      assert.equal(canonicalUri(uri), canonicalUri(`${uri}/.`), uri);
   });
 
   it('resolve what a config writes', () => {
