@@ -213,6 +213,7 @@ export class AdapterSelection {
   private readonly excluded: readonly (string | TextPattern)[];
   private readonly ranks: readonly { readonly pattern: TextPattern; readonly rank: number }[];
   private readonly asked = new Map<string, LinearRole>();
+  private readonly askedExperts = new Set<string>();
   private readonly signatures = new Signatures();
 
   constructor(
@@ -231,7 +232,13 @@ export class AdapterSelection {
       const pattern = linearPattern(`(.*\\.)?(${key})`, true);
       return pattern && typeof rank === 'number' ? [{ pattern, rank }] : [];
     });
-    const patterns = [written ?? '', ...named, ...Object.keys(run['lora.rankPattern'])];
+    const patterns = [
+      written ?? '',
+      ...named,
+      ...run['lora.targetParameters'],
+      ...run['lora.exclude'],
+      ...Object.keys(run['lora.rankPattern']),
+    ];
     this.tellsLayersApart = this.layers.size > 0 || patterns.some(namesLayers);
   }
 
@@ -321,9 +328,12 @@ export class AdapterSelection {
     if (!this.tellsLayersApart) return '';
     const place = { list, index };
     return this.signatures.of(place, () =>
-      [...this.asked]
-        .map(([path, role]) => (this.isTarget(path, role, place) ? this.rankOf(path, place) : 0))
-        .join(),
+      [
+        ...[...this.asked].map(([path, role]) =>
+          this.isTarget(path, role, place) ? this.rankOf(path, place) : 0,
+        ),
+        ...[...this.askedExperts].map((path) => this.expertsOf(path, place)?.rank ?? 0),
+      ].join(),
     );
   }
 
@@ -349,7 +359,13 @@ export class AdapterSelection {
       prefixToken: keyValueWidth,
       prefixWidth: model.layers * 2 * keyValueWidth,
       feedForward: (path) => FEED_FORWARD.test(path),
-      experts: (path) => this.expertsOf(path, place),
+      experts: (path) => {
+        if (place.index !== undefined && !this.askedExperts.has(path)) {
+          this.askedExperts.add(path);
+          this.signatures.forget();
+        }
+        return this.expertsOf(path, place);
+      },
       targets: (path, role) => {
         if (place.index !== undefined && this.asked.get(path) !== role) {
           this.asked.set(path, role);

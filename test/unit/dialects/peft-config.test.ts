@@ -54,6 +54,24 @@ const KINDS: readonly (readonly [peft: string, expected: Partial<Record<FieldPat
     '  peft_type: P_TUNING\n  encoder_hidden_size: 128\n',
     { 'lora.kind': 'p-tuning file', 'lora.encoderSize': '128 file' },
   ],
+  [
+    '  target_parameters: [mlp.experts.gate_up_proj]\n',
+    { 'lora.targetParameters': 'mlp.experts.gate_up_proj file', 'lora.targets': '' },
+  ],
+  // An empty list names no module; PEFT's list for the type counts only where nothing is named.
+  ['  target_parameters: [a.b]\n  target_modules: []\n', { 'lora.targets': 'a.b file' }],
+  [
+    '  exclude_modules: [lm_head]\n  layers_to_transform: [0, 3]\n  lora_bias: true\n  bias: lora_only\n',
+    {
+      'lora.exclude': 'lm_head file',
+      'lora.layers': '0,3 file',
+      'lora.ownBias': 'true file',
+      'lora.bias': 'lora-only file',
+    },
+  ],
+  ['  layers_to_transform: 5\n', { 'lora.layers': '5 file' }],
+  ['  trainable_token_indices: [1, 2, 3]\n', { 'lora.tokens': '3 file' }],
+  ['  trainable_token_indices: {embed_tokens: [1, 2], lm_head: [1]}\n', { 'lora.tokens': '3 file' }],
 ];
 
 describe('peft_config', () => {
@@ -70,6 +88,14 @@ describe('peft_config', () => {
     const pattern = hf("  target_modules: '.*self_attn.*'\n");
     assert.equal(stated(pattern, 'lora.targetPattern'), '.*self_attn.* file');
     assert.equal(stated(hf('  target_modules: all-linear\n'), 'lora.targets'), 'all-linear file');
+  });
+
+  it('ranks of some modules are read, a pattern of modules to spare is told not to be', () => {
+    const ranks = hf('  rank_pattern: {q_proj: 4}\n');
+    assert.deepEqual(ranks.facts.find(({ field }) => field === 'lora.rankPattern')?.value, { q_proj: 4 });
+    const pattern = hf("  exclude_modules: '.*mlp.*'\n");
+    assert.equal(said(pattern, 'lora.exclude'), undefined);
+    assert.ok(pattern.unread?.some(({ text }) => text === 'exclude_modules'));
   });
 
   it('forms of MiSS that compute another way are named too', () => {

@@ -291,6 +291,29 @@ describe('adapters of experts', () => {
     assert.equal(trained({ ...none, 'lora.targetParameters': both.slice(0, 1) }), 114_688);
   });
 
+  // What `print_trainable_parameters` says in OpenAI's cookbook, "Fine-tuning with gpt-oss and Hugging Face Transformers".
+  it('parameters that name some layers are adapted in these alone', () => {
+    const gptOss = findModel('openai/gpt-oss-20b') ?? assert.fail();
+    const count = (layers: readonly number[], more: RunValues = {}) =>
+      estimate({
+        run: aRun({
+          'method.kind': 'lora',
+          'lora.rank': 8,
+          'lora.targets': ['all-linear'],
+          'lora.targetParameters': layers.flatMap((index) =>
+            ['gate_up_proj', 'down_proj'].map((name) => `${index}.mlp.experts.${name}`),
+          ),
+          ...more,
+        }),
+        model: gptOss,
+        accelerator: CARD,
+      }).model.trainableParameters;
+    assert.equal(count([7, 15, 23]), 15_040_512);
+    assert.equal(count([]), 3_981_312);
+    // Modules that are spared in some layers: one output projection of 8 x (4096 + 2880) less.
+    assert.equal(count([], { 'lora.exclude': ['layers.11.self_attn.o_proj'] }), 3_981_312 - 8 * 6_976);
+  });
+
   it('all-linear includes routers, and experts with twice the rank where gate and up are joined', () => {
     assert.equal(trained({ 'lora.targets': ['all-linear'] }), 381_184);
   });

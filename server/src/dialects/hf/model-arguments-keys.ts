@@ -99,7 +99,11 @@ export const MODEL_ARGUMENTS_KEYS: readonly KeySpec[] = [
       'Modules that get an adapter; `all-linear` for every linear layer but the head.',
       { type: 'any', sets: 'lora.targets' },
     ],
-    ['lora_target_parameters', 'Parameters (not modules) that get an adapter.', { type: 'any' }],
+    [
+      'lora_target_parameters',
+      'Parameters (not modules) that get an adapter.',
+      { type: 'any', sets: 'lora.targetParameters' },
+    ],
     [
       'lora_modules_to_save',
       'Modules trained in full beside the adapters, as a second copy in fp32.',

@@ -50,5 +50,11 @@ function readAdapter(section: Section): void {
     return names?.length === 1 && names[0] === 'all' ? ['all-linear'] : names;
   });
   section.take('lora_r', 'lora_alpha', 'lora_dropout');
-  section.take('lora_target_modules', 'lora_modules_to_save', 'use_dora', 'lora_task_type');
+  section.take(
+    'lora_target_modules',
+    'lora_target_parameters',
+    'lora_modules_to_save',
+    'use_dora',
+    'lora_task_type',
+  );
 }

@@ -2,6 +2,7 @@ import type { KeySpec } from '../dialect';
 import { block, type Row } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { trainsHead } from './task-type';
+import { trainedBiases } from './trained-biases';
 
 const PEFT = 'https://huggingface.co/docs/peft/package_reference/lora#peft.LoraConfig';
 
@@ -46,7 +47,43 @@ const CONFIG: readonly Row[] = [
   ],
   ['use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: false, sets: 'lora.dora', assumes: true }],
   ['use_rslora', 'boolean', 'Scale by the root of the rank.', { default: false }],
-  ['bias', 'string', 'Biases that are trained.', { default: 'none' }],
+  [
+    'bias',
+    'string',
+    'Biases that are trained.',
+    { values: ['none', 'all', 'lora_only'], default: 'none', sets: 'lora.bias', means: trainedBiases },
+  ],
+  ['lora_bias', 'boolean', 'The second LoRA matrix has a bias.', { default: false, sets: 'lora.ownBias' }],
+  [
+    'target_parameters',
+    'any',
+    'Parameters (not modules) that get an adapter, such as stacked experts.',
+    { default: null, sets: 'lora.targetParameters', fields: ['lora.targets'] },
+  ],
+  [
+    'exclude_modules',
+    'any',
+    'Modules that get no adapter though they are targets.',
+    { default: null, sets: 'lora.exclude' },
+  ],
+  [
+    'layers_to_transform',
+    'any',
+    'Indices of the layers that get adapters.',
+    { default: null, sets: 'lora.layers' },
+  ],
+  [
+    'rank_pattern',
+    'object',
+    'Ranks of some modules: name or regular expression to rank.',
+    { default: null, sets: 'lora.rankPattern' },
+  ],
+  [
+    'trainable_token_indices',
+    'any',
+    'Rows of the token embedding that are trained beside the adapters.',
+    { default: null, fields: ['lora.tokens'] },
+  ],
   [
     'num_virtual_tokens',
     'integer',

@@ -1,3 +1,4 @@
+import type { ConfigNode } from '../../config/node';
 import { textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { say } from '../../wording/say';
@@ -93,7 +94,7 @@ export function readPeftConfig(section: Section, draft: Draft): void {
   if (dropout) config.take(dropout);
   readTargets(config);
   config.take('modules_to_save', 'task_type');
-  if (kind === 'lora') config.take('lora_alpha', 'use_dora');
+  if (kind === 'lora') readLora(config, draft);
   else if (kind === 'vblora') config.take('num_vectors', 'vector_length');
   else if (kind === 'prompt-tuning' || kind === 'prefix-tuning' || kind === 'p-tuning') {
     config.take('num_virtual_tokens');
@@ -102,10 +103,44 @@ export function readPeftConfig(section: Section, draft: Draft): void {
   }
 }
 
+/** What only LoRA has: parameters as targets, ranks, layers, biases and tokens of their own. */
+function readLora(config: Section, draft: Draft): void {
+  config.take('lora_alpha', 'use_dora', 'bias', 'lora_bias', 'rank_pattern', 'target_parameters');
+  const layers = config.find('layers_to_transform');
+  if (layers && layers.node.kind !== 'map') config.take('layers_to_transform');
+  const without = config.find('exclude_modules');
+  if (without?.node.kind === 'list') config.take('exclude_modules');
+  else if (without && textOf(without.node))
+    // One text is a regular expression to PEFT.
+    draft.leave(
+      'value',
+      without.node,
+      'exclude_modules',
+      say('What `{0}` changes is not counted.', 'exclude_modules'),
+      ['lora.exclude'],
+    );
+  const tokens = config.find('trainable_token_indices');
+  const rows = tokens && countRows(tokens.node);
+  if (tokens && rows) config.state('lora.tokens', rows, tokens);
+}
+
+/** Rows that `trainable_token_indices` names: indices, or lists of them by embedding. */
+function countRows(node: ConfigNode): number {
+  if (node.kind === 'list') return node.items.length;
+  if (node.kind === 'map') return node.entries.reduce((sum, { value }) => sum + countRows(value), 0);
+  return 0;
+}
+
 /** Names of modules; one text is a pattern that the whole path of a module must match, but for `all-linear`. */
 function readTargets(section: Section): void {
   const found = section.find('target_modules');
   const pattern = textOf(found?.node);
+  const parameters = textsOf(section.find('target_parameters')?.node) ?? [];
+  // An empty list of modules is not a missing one: only the parameters are adapted (`_prepare_adapter_config`).
+  if (found?.node.kind === 'list' && found.node.items.length === 0 && parameters.length > 0) {
+    section.state('lora.targets', parameters, found);
+    return;
+  }
   if (found && pattern !== undefined && pattern !== 'all-linear' && textsOf(found.node)?.length === 1)
     section.state('lora.targetPattern', pattern, found);
   else section.take('target_modules');

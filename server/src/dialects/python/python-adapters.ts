@@ -30,8 +30,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 /** Settings of a LoRA that change what is trained and that the rows of PEFT's configs do not read. */
-const UNREAD =
-  /^(rank_pattern|layers_to_transform|exclude_modules|trainable_token_indices|target_parameters|lora_bias|megatron_config|init_lora_weights|layer_replication|loftq_config)$/;
+const UNREAD = /^(layers_pattern|megatron_config|init_lora_weights|layer_replication|loftq_config)$/;
 
 /** What is trained. */
 export interface AdapterPlan {
@@ -67,15 +66,19 @@ export function readAdapters(calls: Calls, trainer: PyCall, chain: ModelChain): 
   const section = sectionOf(calls, config, PEFT_TABLE, [standIn('peft_type', kind, config.calleeRange)]);
   readPeftConfig(section, calls.draft);
   for (const { key, value, used } of config.named) {
-    if (key === 'bias') readBias(calls, value);
-    if (
-      !UNREAD.test(key) ||
-      (value.kind === 'scalar' && (value.value === null || typeof value.value === 'boolean'))
-    )
-      continue;
+    if (!UNREAD.test(key) || (value.kind === 'scalar' && isWithoutEffect(value.value))) continue;
     calls.draft.leave('value', { range: used }, key, say('What `{0}` changes is not counted.', key));
   }
   return { config, byTrainer: !put };
+}
+
+/** Values that change nothing of what is trained: other first values of the same matrices (`tuners/lora/layer.py`). */
+function isWithoutEffect(value: unknown): boolean {
+  return (
+    value === null ||
+    typeof value === 'boolean' ||
+    /^(gaussian|orthogonal|olora|pissa.*)$/.test(String(value))
+  );
 }
 
 function configOf({ program }: Calls, given: PyValue): PyCall | undefined {
@@ -83,13 +86,6 @@ function configOf({ program }: Calls, given: PyValue): PyCall | undefined {
   const objects = options.flatMap((option) => (option.kind === 'object' ? [program.calls[option.id]] : []));
   const known = objects.find((call) => call && Object.hasOwn(KINDS, call.callee.split('.').at(-1) ?? ''));
   return options.length === 1 ? known : undefined;
-}
-
-function readBias({ draft }: Calls, value: PyValue): void {
-  if (value.kind !== 'scalar') return;
-  const kind = value.value === 'lora_only' ? 'lora-only' : value.value;
-  if (kind === 'none' || kind === 'all' || kind === 'lora-only')
-    draft.state('lora.bias', kind, value, 'bias');
 }
 
 function leaveKind({ draft }: Calls, range: PyCall['range'], message: string): void {
