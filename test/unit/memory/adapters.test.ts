@@ -291,7 +291,7 @@ describe('adapters of experts', () => {
     assert.equal(trained({ ...none, 'lora.targetParameters': both.slice(0, 1) }), 114_688);
   });
 
-  // What `print_trainable_parameters` says in OpenAI's cookbook, "Fine-tuning with gpt-oss and Hugging Face Transformers".
+  // The count that `print_trainable_parameters` prints in OpenAI's cookbook, "Fine-tuning with gpt-oss and Hugging Face Transformers".
   it('parameters that name some layers are adapted in these alone', () => {
     const gptOss = findModel('openai/gpt-oss-20b') ?? assert.fail();
     const count = (layers: readonly number[], more: RunValues = {}) =>
