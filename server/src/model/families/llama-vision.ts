@@ -47,8 +47,8 @@ function visionTower(config: ConfigReader, width: number): VisionTower {
   if (output !== hidden * (seen + 1)) {
     throw new ConfigError(
       say(
-        '"vision_config.{0}" is {1}, where the model needs {2}',
-        'vision_output_dim',
+        '"{0}" is {1}, where the model needs {2}',
+        config.pathOf('vision_output_dim'),
         String(output),
         String(hidden * (seen + 1)),
       ),
