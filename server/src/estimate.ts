@@ -8,6 +8,7 @@ import { besideAllocator, constants } from './memory/device';
 import { dormantStates } from './memory/dormant-states';
 import { evaluationNotes, evaluationStages } from './memory/evaluation';
 import { explained } from './memory/explain';
+import { freeAtFirstLoss, isSizedByWhatIsFree } from './memory/free-at-loss';
 import { hostMemory } from './memory/host-memory';
 import { combine, type Ledger, partsOf, post, totalOf } from './memory/ledger';
 import { pipelined, pipelineMemory, pipelineStages } from './memory/pipeline';
@@ -57,11 +58,12 @@ export interface TracedEstimate extends Walked {
 export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardingOf): TracedEstimate {
   const { run, accelerator } = input;
   const model = grownModel(input.model, run['method.newLayers']);
-  const stages = rememberedTrace(model, run);
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const constant = constants(run, accelerator, capacityBytes);
   const available = capacityBytes - besideAllocator(run, accelerator).likely;
-  const worst = worstStage(stages, { ...input, model }, constant, available, shard);
+  const fitted = sized({ ...input, model }, constant, available);
+  const stages = rememberedTrace(model, run, fitted.free);
+  const worst = worstStage(stages, fitted, constant, available, shard);
   const { walk, sums, pipelineIndex } = worst;
 
   const allocated = Math.round(walk.peak.bytes);
@@ -168,6 +170,19 @@ interface Walked {
   readonly pipelineIndex: number;
 }
 
+/** With what the GPU has left for a loss that is sized by it, bytes. */
+interface SizedInput extends EstimateInput {
+  readonly free?: number;
+}
+
+/** What is free at the first loss is read off the walk of a run that has enough. */
+function sized(input: EstimateInput, constant: Ledger, available: number): SizedInput {
+  const { model, run } = input;
+  if (!isSizedByWhatIsFree(run)) return input;
+  const { walk } = worstStage(rememberedTrace(model, run), input, constant, available, shardingOf);
+  return { ...input, free: freeAtFirstLoss(walk.points, available) };
+}
+
 /** Walks the pipeline stages that can be the worst and returns the one with the highest peak. */
 function worstStage(...walking: Parameters<typeof walkedStages>): Walked {
   let worst: Walked | undefined;
@@ -181,13 +196,13 @@ function worstStage(...walking: Parameters<typeof walkedStages>): Walked {
 /** Every pipeline stage, walked through a run. */
 function* walkedStages(
   stages: readonly TracedStage[],
-  { model, run }: EstimateInput,
+  { model, run, free }: SizedInput,
   constant: Ledger,
   available: number,
   shard: ShardingOf,
   every = false,
 ): Generator<Walked> {
-  const evaluating = evaluationStages(model, run);
+  const evaluating = evaluationStages(model, run, free);
   const evaluationOf = new Map<number, readonly TracedStage[]>();
   for (const { index, stages: held } of evaluating ? pipelineStages(evaluating, run, every) : [])
     evaluationOf.set(index, held);
@@ -236,15 +251,16 @@ export interface RankFigure {
  * the process per GPU and its parts. One entry where the run has no pipeline. As dear as `estimate`; for those who ask.
  */
 export function rankFigures(asked: EstimateInput): readonly RankFigure[] {
-  const input = { ...asked, model: grownModel(asked.model, asked.run['method.newLayers']) };
-  const { run, model, accelerator } = input;
+  const model = grownModel(asked.model, asked.run['method.newLayers']);
+  const { run, accelerator } = asked;
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const outside = besideAllocator(run, accelerator);
   const available = capacityBytes - outside.likely;
   const constant = constants(run, accelerator, capacityBytes);
   const perStage = Math.max(1, Math.floor(run['hardware.gpus'] / run['parallel.pipeline']));
   const fullest = new Map<number, Walked>();
-  const stages = rememberedTrace(model, run);
+  const input = sized({ ...asked, model }, constant, available);
+  const stages = rememberedTrace(model, run, input.free);
   for (const walked of walkedStages(stages, input, constant, available, shardingOf, true)) {
     const known = fullest.get(walked.pipelineIndex);
     if (!known || walked.walk.peak.bytes > known.walk.peak.bytes) fullest.set(walked.pipelineIndex, walked);

@@ -81,7 +81,7 @@ function kernels({ accelerator, model }: Movable, run: TrainingRun): Move[] {
   if (present !== 'flash2' && present !== 'flash3' && half && accelerator.supports.flash2)
     found.push(move('attention', say('FlashAttention 2'), { 'attention.implementation': 'flash2' }));
   const patched = run['model.code'] === 'transformers' && LIGER_MODELS.has(model.modelType);
-  if (patched && !/^(?:liger|cut|budgeted-chunks)$/.test(run['loss.implementation']))
+  if (patched && !/^(?:liger|cut|(?:budgeted|free|half-free)-chunks)$/.test(run['loss.implementation']))
     found.push(
       move(
         'loss',

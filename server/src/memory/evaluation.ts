@@ -28,6 +28,8 @@ function evaluated(run: TrainingRun): TrainingRun {
 const WITHOUT_LOGITS: ReadonlySet<TrainingRun['loss.implementation']> = new Set([
   'cut',
   'budgeted-chunks',
+  'free-chunks',
+  'half-free-chunks',
   'linear-chunked',
   'log-probabilities-chunked',
   'checkpointed-chunks',
@@ -47,11 +49,15 @@ function makesLogits(run: TrainingRun): boolean {
   return liger && behaviours(run).evaluatesWithLogits;
 }
 
-/** The stages of the model as evaluation runs them, without dropout; undefined where the run does not evaluate. */
-export function evaluationStages(model: Model, run: TrainingRun): TracedStage[] | undefined {
+/**
+ * The stages of the model as evaluation runs them, without dropout; undefined where the run does not evaluate. `free`: bytes that the
+ * first loss of the training finds free, by which later ones are sized too.
+ */
+export function evaluationStages(model: Model, run: TrainingRun, free?: number): TracedStage[] | undefined {
   if (!run['evaluation.enabled']) return undefined;
   const logits = makesLogits(run) ? { loss: 'full' as const } : {};
-  return traceRun(model, evaluated(run), { evaluating: true, ...logits });
+  const sizes = free === undefined ? {} : { freeBytes: free };
+  return traceRun(model, evaluated(run), { evaluating: true, ...sizes, ...logits });
 }
 
 export interface Evaluation {

@@ -13,8 +13,15 @@ const KEPT = 32;
 const fields: readonly FieldPath[] = FIELD_PATHS.filter((path) => !ELSEWHERE.test(path));
 const traces = rememberedOf<Model, readonly TracedStage[]>(KEPT);
 
-/** What `traceRun` gives, remembered per model for the last few settings. */
-export function rememberedTrace(model: Model, run: TrainingRun): readonly TracedStage[] {
-  const key = JSON.stringify(fields.map((path) => run[path]));
-  return traces.of(model, key, () => traceRun(model, run, teacherForward(model, run)));
+/**
+ * What `traceRun` gives, remembered per model for the last few settings. `free`: bytes that the first loss finds free, for those that are
+ * sized by it.
+ */
+export function rememberedTrace(model: Model, run: TrainingRun, free?: number): readonly TracedStage[] {
+  const key = JSON.stringify([free, ...fields.map((path) => run[path])]);
+  const overrides = () => ({
+    ...teacherForward(model, run),
+    ...(free === undefined ? {} : { freeBytes: free }),
+  });
+  return traces.of(model, key, () => traceRun(model, run, overrides()));
 }

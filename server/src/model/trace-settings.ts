@@ -88,6 +88,8 @@ export interface TraceSettings {
   /** Who multiplies in fp8. */
   readonly fp8?: Fp8Recipe;
   readonly loss: LossKind;
+  /** What the GPU has left when the first loss is computed, bytes; unset: enough. Losses that are sized by it ask. */
+  readonly freeBytes?: number;
   /** Which divergence from a teacher distillation takes. */
   readonly divergence?: Divergence;
   /** The teacher, where its logits are compared with the model's. */

@@ -13,6 +13,8 @@ export const LOSSES = [
   'liger',
   'cut',
   'budgeted-chunks',
+  'free-chunks',
+  'half-free-chunks',
   'vocab-parallel',
   'vocab-parallel-compiled',
   'log-probabilities',

@@ -99,6 +99,7 @@ describe('operators of the catalog', () => {
     autocast: { weightDtype: 'fp32', autocast: true },
     Liger: { liger: true, loss: 'liger' },
     'a loss in chunks of a budget': { loss: 'budgeted-chunks' },
+    'a loss in chunks of what is free': { loss: 'free-chunks', freeBytes: 2 ** 30 },
     LoRA: {
       trainable: () => false,
       adapter: { rank: 8, dropout: 0.05, dtype: 'fp32', dora: false, targets: () => true },
@@ -115,12 +116,13 @@ describe('operators of the catalog', () => {
   }
 
   it('size chunks of a loss by a budget of 4 GiB, one or a multiple of four of them', () => {
-    const scratch = (batch: number, sequence: number) => {
+    const scratch = (batch: number, sequence: number, more: Partial<TraceSettings> = {}) => {
       const stages = trace(model('google/gemma-3-4b-it'), {
         batch,
         sequence,
         images: 0,
         loss: 'budgeted-chunks',
+        ...more,
         trainable: () => false,
       });
       const operations = stages.flatMap(({ tape }) => tape.operations);
@@ -131,6 +133,17 @@ describe('operators of the catalog', () => {
     assert.equal(scratch(1, 512), 2 * 512 * vocabulary * bf16);
     assert.equal(scratch(1, 1024), 2 * (1024 / 4) * vocabulary * bf16);
     assert.equal(scratch(2, 4096), 2 * Math.ceil(8192 / 12) * vocabulary * bf16);
+    // Half of what is free, where that is less: 1 GiB, less the gradient of the inputs, of 32 GiB that are asked for.
+    assert.equal(scratch(2, 4096, { freeBytes: 2 ** 31 }), 2 * Math.ceil(8192 / 36) * vocabulary * bf16);
+    // Releases that counted 4 bytes a logit against half of what is free: 8 GiB of logits in fp32 are one chunk where 8 GiB are free,
+    // and four where the half is rounded up to.
+    const free = (loss: 'free-chunks' | 'half-free-chunks', gib: number) =>
+      scratch(2, 4096, { loss, freeBytes: gib * 2 ** 30 });
+    const chunk = (tokens: number) => 2 * tokens * vocabulary * bf16;
+    assert.equal(free('free-chunks', 8.1), chunk(8192));
+    assert.equal(free('free-chunks', 7.9), chunk(8192 / 4));
+    assert.equal(free('half-free-chunks', 8.1), chunk(8192 / 4));
+    assert.equal(free('half-free-chunks', 16.1), chunk(8192));
   });
 
   it('register the same weights whether a batch has images or not', () => {

@@ -117,7 +117,10 @@ describe('versions of the software around a config', () => {
     const locked = { 'file:///w/requirements.txt': 'unsloth==2024.8\n' };
     assert.equal(await lossWith('!pip install trl', locked), 'in-place');
     // What a cell installs is newer than what lies around.
-    assert.equal(await lossWith('!pip install unsloth==2025.9.1', locked), 'budgeted-chunks');
+    assert.equal(await lossWith('!pip install unsloth==2025.9.1', locked), 'free-chunks');
+    assert.equal(await lossWith('!pip install unsloth==2026.6.9'), 'free-chunks');
+    assert.equal(await lossWith('!pip install unsloth==2026.7.1'), 'half-free-chunks');
+    assert.equal(await lossWith('!pip install unsloth==2026.9.4'), 'budgeted-chunks');
   });
 
   it('are not asked of folders above the workspace, nor of what only developers install', async () => {

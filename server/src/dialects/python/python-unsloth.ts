@@ -364,7 +364,10 @@ export function readUnslothTrainer(
   draft.assume('loss.implementation', loss, lossNote(loss, release), LLAMA);
 }
 
-type UnslothLoss = Extract<FieldValue<'loss.implementation'>, 'in-place' | 'cut' | 'budgeted-chunks'>;
+type UnslothLoss = Extract<
+  FieldValue<'loss.implementation'>,
+  'in-place' | 'cut' | 'budgeted-chunks' | 'free-chunks' | 'half-free-chunks'
+>;
 
 /**
  * Logits of so many tokens and less are made whole, since cut cross-entropy came (`bsz*q_len <= 1024`, `llama.py` of 2025.1.5 to
@@ -374,11 +377,16 @@ const FEW_TOKENS = 1024;
 
 /**
  * How a release computes the loss (`CausalLM_fast_forward` in `llama.py`): over logits of the whole batch, whose gradient takes
- * their place, before 2024.11.8; by cut cross-entropy before 2025.8.5; by chunks since. `tokens`: of a batch at most.
+ * their place, before 2024.11.8; by cut cross-entropy before 2025.8.5; by chunks since: of a budget of 1 GiB at 4 bytes a logit, which
+ * is that of 4 GiB at 16 today, of half of what is free from 2025.9.1 on, rounded up since 2026.7.1, and of 4 GiB at most since 2026.9.4
+ * (`unsloth_zoo/fused_losses/cross_entropy_loss.py`, whose releases go with those of `unsloth`). `tokens`: of a batch at most.
  */
 function lossOf(release: string | undefined, tokens: number): UnslothLoss {
   if (isAtLeast(release, '2024.11.8') === false) return 'in-place';
-  if (isAtLeast(release, '2025.8.5') !== false) return 'budgeted-chunks';
+  if (isAtLeast(release, '2026.9.4') !== false) return 'budgeted-chunks';
+  if (isAtLeast(release, '2026.7.1')) return 'half-free-chunks';
+  if (isAtLeast(release, '2025.9.1')) return 'free-chunks';
+  if (isAtLeast(release, '2025.8.5')) return 'budgeted-chunks';
   return tokens <= FEW_TOKENS && isAtLeast(release, '2025.1.5') === true ? 'in-place' : 'cut';
 }
 
