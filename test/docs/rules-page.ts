@@ -1,4 +1,5 @@
 import { KIND_REASONS, type Rule, type RuleKind } from '../../server/src/rules/rule';
+import { ruleExample } from '../../server/src/rules/rule-examples';
 import { RULE_PARTS } from '../../server/src/rules/rules';
 
 const KINDS: Readonly<Record<RuleKind, string>> = {
@@ -29,14 +30,34 @@ Every problem that Oomlint reports carries the name of a rule. \`oomlint rule NA
 
 A comment that silences nothing is reported itself (\`unused-ignore\`), so that none outlives its reason.`;
 
-function section(name: string, { kind, severity, summary, reason, remedy, example }: Rule): string {
+/** A name of it by what stands at its end, for the colours of the page. */
+const LANGUAGES: Readonly<Record<string, string>> = { json: 'jsonc', sh: 'bash', py: 'python', toml: 'toml' };
+
+/** A file of an example, under its name. */
+function listing([file, text]: readonly [string, string]): string {
+  const language = LANGUAGES[file.split('.').at(-1) ?? ''] ?? 'yaml';
+  return `\`${file}\`\n\n\`\`\`${language}\n${text.trimEnd().replaceAll('\0', '\\0')}\n\`\`\``;
+}
+
+/** What an address leads to, in a word. */
+function sourceLink(source: string): string {
+  const [, repository, path] =
+    /^https:\/\/github\.com\/[^/]+\/([^/]+)\/blob\/[^/]+\/(.*)$/.exec(source) ?? [];
+  if (repository === 'oomlint')
+    return `[${path}](${path?.startsWith('docs/') ? path.slice(5) : `../${path}`})`;
+  const name = repository === undefined ? new URL(source).host : `${repository}: ${path}`;
+  return `[${name}](${source})`;
+}
+
+function section(name: string, { kind, severity, summary, reason, remedy, source }: Rule): string {
   const why = reason ?? KIND_REASONS[kind];
   const lines = [
     `### ${name}`,
     `*${severity}, ${KINDS[kind]}*`,
     `${summary} ${why}`,
     `**What to do.** ${remedy}`,
-    ...(example === undefined ? [] : [`\`\`\`\n${example}\n\`\`\``]),
+    ...Object.entries(ruleExample(name) ?? {}).map(listing),
+    `Source: ${sourceLink(source)}`,
   ];
   return lines.join('\n\n');
 }

@@ -7,10 +7,10 @@ import path from 'node:path';
  */
 export const FLOORS: Readonly<Record<string, string>> = {
   memo: '',
-  rules: '',
+  sources: '',
+  rules: 'sources',
   text: 'rules',
   terms: '',
-  sources: '',
   wording: '',
   behaviours: 'terms sources',
   config: 'text wording',

@@ -24,9 +24,6 @@ function moving(text: string): string[] {
 const MOVING_MODEL =
   /huggingface\.co\/([\w.-]+\/[\w.-]+)\/(?:blob|resolve|raw|tree)\/(?![0-9a-f]{40}\b)[\w.-]+/g;
 
-/** `const LUDWIG: Repository = { name: 'ludwig-ai/ludwig', at: 'v0.11.0' }`. */
-const OF_A_FAMILY = /: Repository = \{\s*name: '([^']+)',\s*at: '([^']+)'/g;
-
 describe('links to sources', () => {
   it('go to a tag or a commit', () => {
     const all = ['server/src', 'server/data', 'server/vocabularies'].flatMap(files);
@@ -59,12 +56,6 @@ describe('links to sources', () => {
   it('are made of one list of repositories, each there once at a version', () => {
     const listed = Object.values(repositories).filter((one) => typeof one === 'object');
     assert.ok(listed.length > 50);
-    // A family that alone reads a repository names it in its folder.
-    const own = files('server/src/dialects').flatMap((file) =>
-      [...readFileSync(file, 'utf8').matchAll(OF_A_FAMILY)].map(([, name = '', at = '']) => ({ name, at })),
-    );
-    assert.ok(own.length > 0);
-    listed.push(...own);
     for (const { name, at } of listed)
       assert.match(at, /^(?:(?:core_)?v?\d+(?:\.\d+)+(?:\.post\d+)?|[0-9a-f]{40})$/, name);
     const twice = listed.filter(({ name }, index) => listed.findIndex((one) => one.name === name) !== index);

@@ -1,4 +1,5 @@
 import { KIND_REASONS, type Rule } from '../rules/rule';
+import { ruleExample } from '../rules/rule-examples';
 import { isRuleId, RULE_PARTS, RULES, rulePage } from '../rules/rules';
 import { closest, didYouMean } from '../wording/closest';
 import { say } from '../wording/say';
@@ -27,12 +28,17 @@ const ruleJson = (name: string, rule: Rule) => ({
   name,
   ...rule,
   reason: rule.reason ?? KIND_REASONS[rule.kind],
+  example: ruleExample(name),
   url: rulePage(name),
 });
 const allRules = () => Object.entries<Rule>(RULES).map(([name, rule]) => ruleJson(name, rule));
 
+/** What a terminal may be sent: characters that it would not show are named. */
+const printable = (text: string) => text.trimEnd().replaceAll('\0', '\\0');
+
 function page(name: string, rule: Rule, { paint }: Output): string {
-  const { severity, summary, remedy, example } = rule;
+  const { severity, summary, remedy, source } = rule;
+  const files = Object.entries(ruleExample(name) ?? {});
   const lines = [
     `${paint('bold', name)}  ${paint('dim', severity)}`,
     '',
@@ -40,8 +46,15 @@ function page(name: string, rule: Rule, { paint }: Output): string {
     rule.reason ?? KIND_REASONS[rule.kind],
     '',
     remedy,
-    ...(example === undefined ? [] : ['', ...example.split('\n').map((line) => `    ${line}`)]),
+    ...files.flatMap(([file, text]) => [
+      '',
+      paint('dim', file),
+      ...printable(text)
+        .split('\n')
+        .map((line) => (line === '' ? '' : `    ${line}`)),
+    ]),
     '',
+    paint('dim', source),
     paint('dim', rulePage(name)),
   ];
   return `${lines.join('\n')}\n`;

@@ -1,7 +1,8 @@
 import { entryOf } from '../config/lookup';
-import type { ConfigNode, MapNode } from '../config/node';
+import type { ConfigNode, MapEntry, MapNode } from '../config/node';
 import { flagOf, integerOf, isAuto, isBlank, numberOf, textOf, textsOf } from '../config/scalar';
 import type { FieldPath, FieldValue } from '../run/fields';
+import type { Range } from '../text/place';
 import { say } from '../wording/say';
 import type { FileLink, KeySpec } from './dialect';
 import type { Draft } from './draft';
@@ -12,6 +13,8 @@ import { defaultOf, inVersion, statedBy, wholeOf } from './key-value';
 export interface FoundKey {
   readonly key: string;
   readonly node: ConfigNode;
+  /** Where the key itself stands, or the last of a path. */
+  readonly keyRange?: Range;
 }
 
 /** What a framework takes where the key is absent, and where that is written. */
@@ -97,18 +100,23 @@ export class Section {
   /** The value of a key under any of its spellings; dots go into blocks. Blank values count as absent. */
   find(spelling: Spelling): FoundKey | undefined {
     for (const key of typeof spelling === 'string' ? [spelling] : spelling) {
-      const node = this.at(key);
-      if (node && !isBlank(node)) return { key: `${this.prefix}${key}`, node };
+      const entry = this.at(key);
+      if (entry && !isBlank(entry.value))
+        return { key: `${this.prefix}${key}`, node: entry.value, keyRange: entry.keyRange };
     }
     return undefined;
   }
 
-  private at(key: string): ConfigNode | undefined {
-    const direct = entryOf(this.root, key)?.value;
+  private at(key: string): MapEntry | undefined {
+    const direct = entryOf(this.root, key);
     if (direct || !key.includes('.')) return direct;
     let node: ConfigNode | undefined = this.root;
-    for (const part of key.split('.')) node = entryOf(node, part)?.value;
-    return node;
+    let entry: MapEntry | undefined;
+    for (const part of key.split('.')) {
+      entry = entryOf(node, part);
+      node = entry?.value;
+    }
+    return entry;
   }
 
   flag(spelling: Spelling): boolean | undefined {

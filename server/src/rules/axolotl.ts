@@ -1,55 +1,127 @@
+import { AXOLOTL, fileIn } from '../sources/repositories';
 import { refused } from './rule';
+
+// Where the frameworks have it, at the release that is described.
+const axolotl = (path: string) => fileIn(AXOLOTL, `src/axolotl/utils/schemas/${path}`);
 
 /** Rules of Axolotl. */
 export const AXOLOTL_RULES = {
   'quantized-without-adapter': refused(
     'Weights in 8 or 4 bits cannot be trained themselves.',
     'Add an adapter.',
+    axolotl('peft.py'),
   ),
-  'qlora-without-4bit': refused('`adapter: qlora` needs `load_in_4bit: true`.', 'Set it.'),
-  'qlora-8bit': refused('`adapter: qlora` excludes `load_in_8bit`.', 'Remove `load_in_8bit`.'),
+  'qlora-without-4bit': refused(
+    '`adapter: qlora` needs `load_in_4bit: true`.',
+    'Set it.',
+    axolotl('peft.py'),
+  ),
+  'qlora-8bit': refused(
+    '`adapter: qlora` excludes `load_in_8bit`.',
+    'Remove `load_in_8bit`.',
+    axolotl('peft.py'),
+  ),
   'two-batch-sizes': refused(
     '`gradient_accumulation_steps` and `batch_size` are both stated.',
     'Keep one: the other follows.',
+    axolotl('validation.py'),
   ),
-  'missing-batch-size': refused('`batch_size` alone is not enough.', 'Set `micro_batch_size` too.'),
-  'packing-preference': refused('`sample_packing` does not work with `rl`.', 'Switch it off.'),
-  'packing-twice': refused('`batch_flattening` excludes `sample_packing`.', 'Keep one.'),
-  'optimizer-fsdp2': refused('The optimizer does not work with FSDP 2.', 'Use `adamw_torch_8bit`.'),
+  'missing-batch-size': refused(
+    '`batch_size` alone is not enough.',
+    'Set `micro_batch_size` too.',
+    axolotl('validation.py'),
+  ),
+  'packing-preference': refused(
+    '`sample_packing` does not work with `rl`.',
+    'Switch it off.',
+    axolotl('validation.py'),
+  ),
+  'packing-twice': refused(
+    '`batch_flattening` excludes `sample_packing`.',
+    'Keep one.',
+    axolotl('validation.py'),
+  ),
+  'optimizer-fsdp2': refused(
+    'The optimizer does not work with FSDP 2.',
+    'Use `adamw_torch_8bit`.',
+    axolotl('validation.py'),
+  ),
   'optimizer-fsdp-offload': refused(
     '8-bit optimizers do not work with parameters that FSDP 1 offloads.',
     'Use another optimizer.',
+    axolotl('validation.py'),
   ),
-  'muon-deepspeed': refused('Muon does not work with DeepSpeed.', 'Use FSDP 2.'),
-  'muon-fsdp1': refused('Muon needs FSDP 2.', 'Set `fsdp_version: 2`.'),
-  'q-galore-adapter': refused('Q-GaLore trains whole weights.', 'Remove `adapter`.'),
+  'muon-deepspeed': refused('Muon does not work with DeepSpeed.', 'Use FSDP 2.', axolotl('validation.py')),
+  'muon-fsdp1': refused('Muon needs FSDP 2.', 'Set `fsdp_version: 2`.', axolotl('validation.py')),
+  'q-galore-adapter': refused(
+    'Q-GaLore trains whole weights.',
+    'Remove `adapter`.',
+    axolotl('validation.py'),
+  ),
   'q-galore-deepspeed': refused(
     'Q-GaLore does not work with DeepSpeed.',
     'Use another optimizer or another sharding.',
+    axolotl('validation.py'),
   ),
   'selective-without-checkpointing': refused(
     '`selective_checkpointing` needs `gradient_checkpointing`.',
     'Set it.',
+    axolotl('validation.py'),
   ),
   'quantized-preference-fsdp2': refused(
     'FSDP 2 does not work with quantized weights in preference training.',
     'Use DeepSpeed or FSDP 1.',
+    axolotl('validation.py'),
   ),
   'efficient-loading-4bit': refused(
     'FSDP 2 cannot load 4-bit weights with `cpu_ram_efficient_loading`.',
     'Set it to false.',
+    axolotl('validation.py'),
   ),
-  'kto-columns': refused('`rl: kto` needs `remove_unused_columns: false`.', 'Set it.'),
-  'lora-kernel-8bit': refused('The LoRA kernels do not work with 8-bit weights.', 'Switch them off.'),
+  'kto-columns': refused(
+    '`rl: kto` needs `remove_unused_columns: false`.',
+    'Set it.',
+    axolotl('validation.py'),
+  ),
+  'lora-kernel-8bit': refused(
+    'The LoRA kernels do not work with 8-bit weights.',
+    'Switch them off.',
+    axolotl('validation.py'),
+  ),
   'lora-kernel-remote-code': refused(
     'The LoRA kernels do not work with `trust_remote_code`.',
     'Switch one of them off.',
+    axolotl('validation.py'),
   ),
-  'quantized-experts': refused('`quantize_moe_experts` needs an adapter over quantized weights.', 'Add one.'),
-  'parameters-dropout': refused('Adapters on parameters have no dropout.', 'Set `lora_dropout: 0`.'),
-  'offload-without-checkpointing': refused('Offloading activations needs checkpointing.', 'Switch it on.'),
-  'deepcompile-without-deepspeed': refused('`deepcompile` needs DeepSpeed.', 'Name a DeepSpeed file.'),
-  'two-memory-limits': refused('`max_memory` and `gpu_memory_limit` exclude each other.', 'Keep one.'),
-  'missing-steps': refused('A streamed data set has no length.', 'Set `max_steps`.'),
-  'two-losses': refused('Several losses are switched on.', 'Keep one.'),
+  'quantized-experts': refused(
+    '`quantize_moe_experts` needs an adapter over quantized weights.',
+    'Add one.',
+    axolotl('config.py'),
+  ),
+  'parameters-dropout': refused(
+    'Adapters on parameters have no dropout.',
+    'Set `lora_dropout: 0`.',
+    axolotl('peft.py'),
+  ),
+  'offload-without-checkpointing': refused(
+    'Offloading activations needs checkpointing.',
+    'Switch it on.',
+    axolotl('validation.py'),
+  ),
+  'deepcompile-without-deepspeed': refused(
+    '`deepcompile` needs DeepSpeed.',
+    'Name a DeepSpeed file.',
+    axolotl('validation.py'),
+  ),
+  'two-memory-limits': refused(
+    '`max_memory` and `gpu_memory_limit` exclude each other.',
+    'Keep one.',
+    axolotl('validation.py'),
+  ),
+  'missing-steps': refused(
+    'A streamed data set has no length.',
+    'Set `max_steps`.',
+    axolotl('validation.py'),
+  ),
+  'two-losses': refused('Several losses are switched on.', 'Keep one.', axolotl('validation.py')),
 };

@@ -20,10 +20,15 @@ export interface Rule {
   readonly summary: string;
   /** What to do about it. */
   readonly remedy: string;
+  /** Where it is written down: the source of the framework at a release, its manual, or a page of ours where the rule is our own. */
+  readonly source: string;
   /** Why, where the kind and the summary do not say it. */
   readonly reason?: string;
-  /** Lines of a config that has it. */
-  readonly example?: string;
+}
+
+/** Address of a page of ours, for a rule that no framework has: `docs/configs.md#examples`. */
+export function ourPage(path: string): string {
+  return `https://github.com/oomlint/oomlint/blob/main/${path}`;
 }
 
 /** What all rules of a kind have in common. */
@@ -41,8 +46,9 @@ const of =
   (
     summary: string,
     remedy: string,
-    more: Partial<Pick<Rule, 'severity' | 'reason' | 'example'>> = {},
-  ): Rule => ({ kind, severity: usual, summary, remedy, ...more });
+    source: string,
+    more: Partial<Pick<Rule, 'severity' | 'reason'>> = {},
+  ): Rule => ({ kind, severity: usual, summary, remedy, source, ...more });
 
 export const memory = of('memory', 'warning');
 export const refused = of('refused', 'error');

@@ -7,7 +7,7 @@ import { LLAMA_FACTORY_RULES } from './llama-factory';
 import { MEGATRON_RULES } from './megatron';
 import { MS_SWIFT_RULES } from './ms-swift';
 import { OTHER_FAMILIES_RULES } from './other-families';
-import type { Rule } from './rule';
+import { ourPage, type Rule } from './rule';
 import { RUN_RULES } from './run';
 
 /** Every rule there is, by its name. A rule that several families have stands where it was met first. */
@@ -51,5 +51,5 @@ export function isRuleId(name: string): name is RuleId {
 
 /** Where a rule is written down for people. */
 export function rulePage(id: string): string {
-  return `https://github.com/oomlint/oomlint/blob/main/docs/rules.md#${id}`;
+  return ourPage(`docs/rules.md#${id}`);
 }

@@ -77,6 +77,7 @@ export const LONG_LORA: Repository = {
   name: 'dvlab-research/LongLoRA',
   at: 'd4eb344c5ccc9e91c0812a2b2aeea69070df8c33',
 };
+export const LUDWIG: Repository = { name: 'ludwig-ai/ludwig', at: 'v0.11.0' };
 export const MEGATRON: Repository = { name: 'NVIDIA/Megatron-LM', at: 'core_v0.19.0' };
 export const MEGATRON_BRIDGE: Repository = { name: 'NVIDIA-NeMo/Megatron-Bridge', at: 'v0.6.0' };
 export const MEGATRON_DEEPSPEED: Repository = {

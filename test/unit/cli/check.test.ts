@@ -174,6 +174,16 @@ describe('oomlint rule', () => {
     assert.equal(JSON.parse((await rule('tight', '--json')).out).severity, 'warning');
   });
 
+  it('shows the files that break it, and where it is written down', async () => {
+    const { out } = await rule('qlora-8bit');
+    assert.match(out, /\nconfig\.yml\n {4}base_model: .*\n(?: {4}.*\n)* {4}load_in_8bit: true\n/);
+    assert.match(out, /\nhttps:\/\/github\.com\/axolotl-ai-cloud\/axolotl\/blob\/v[\d.]+\/src\/.*peft\.py\n/);
+    const { example, source } = JSON.parse((await rule('pissa-zero3', '--json')).out);
+    assert.deepEqual(Object.keys(example), ['sft.yaml', 'ds.json']);
+    assert.match(source, /LLaMA-Factory/);
+    assert.match((await rule('binary')).out, /\\0/, 'no control character reaches a terminal');
+  });
+
   it('lists all of them, and suggests one', async () => {
     assert.match((await rule()).out, /^Every run\n {2}does-not-fit {2,}The run needs more memory/);
     const { code, err } = await rule('tigth');

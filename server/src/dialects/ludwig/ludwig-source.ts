@@ -1,7 +1,4 @@
-import { fileIn, type Repository } from '../../sources/repositories';
-
-/** The release whose schema and trainer the rows and rules were read from. */
-export const LUDWIG: Repository = { name: 'ludwig-ai/ludwig', at: 'v0.11.0' };
+import { fileIn, LUDWIG } from '../../sources/repositories';
 
 /** Where Ludwig's own configuration checks stand. */
 export const LUDWIG_CHECKS = fileIn(LUDWIG, 'ludwig/config_validation/checks.py');

@@ -458,12 +458,14 @@ function checkOld(args: Section, draft: Draft, { shown }: RuleOptions): void {
   ] as const;
   for (const [old, name] of renamed) {
     const found = args.find(old);
-    forbid(found !== undefined && textOf(found.node) !== 'false', found?.node, draft, {
+    // The name is to blame, whatever it is set to.
+    const key = found && { ...found.node, range: found.keyRange ?? found.node.range };
+    forbid(found !== undefined && textOf(found.node) !== 'false', key, draft, {
       code: 'removed-flag',
       message: say('Megatron-LM stops on {0}: use {1}.', shown(old), shown(name)),
       source: SOURCE,
       releases: {},
-      data: { replacement: name },
+      data: { replacement: shown(name).replaceAll('`', '') },
     });
   }
   const schedule = args.find('step_batch_size_schedule');
