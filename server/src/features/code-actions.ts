@@ -9,6 +9,7 @@ import type { Problem } from '../text/problem';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { Action, ActionContext } from './action';
+import { commentActions } from './comment-actions';
 import { fileEdits } from './file-edits';
 import { isMechanical, safelyFixed } from './fix-all';
 import { overlaps } from './ranges';
@@ -24,7 +25,12 @@ export function codeActions(analysis: Analysis, context: ActionContext): readonl
       const named = replacements(analysis, problem, context.text);
       const preferred = named.some((action) => action.preferred);
       const others = remedyActions(analysis, problem, context.text, counted);
-      return [...named, ...(preferred ? others.map((action) => ({ ...action, preferred: false })) : others)];
+      const comment = commentActions(analysis, problem, context.text);
+      return [
+        ...named,
+        ...comment,
+        ...(preferred ? others.map((action) => ({ ...action, preferred: false })) : others),
+      ];
     }),
     ...(atTop || problems.some(isAboutMissing)
       ? supplyActions(analysis, context, problems.find(isAboutMissing))

@@ -1,10 +1,13 @@
+import { entryAt } from '../config/lookup';
+import type { ConfigNode } from '../config/node';
 import type { Written } from '../dialects/words';
 import type { RuleId } from '../rules/rules';
 import type { Problem } from '../text/problem';
 
 /**
  * One way to put a problem right: keys with the values that they take, undefined where a key goes. A key stands in the block of the key
- * that the problem is at, or at the root where it begins with `/`; `.` is the key of the problem itself.
+ * that the problem is at, or at the root where it begins with `/`; `.` is the key of the problem itself. Names have underscores, and are written
+ * with dashes where the key of the problem is.
  */
 export type Remedy = Readonly<Record<string, Written>>;
 
@@ -73,11 +76,48 @@ export const REMEDIES: Readonly<Partial<Record<RuleId, readonly Remedy[]>>> = {
   'in-backward-accumulation': [{ '/optimizer_in_bwd': false }, { '/gradient_accumulation_steps': 1 }],
   'in-backward-clipping': [{ '/optimizer_in_bwd': false }, { '/clip_grad_norm': undefined }],
   'fp16-refused': [{ '/dtype': 'bf16' }, { '/dtype': 'fp32' }],
+  accumulation: [{ '.': 1 }],
+  'row-parallel-head': [{ '.': 'column' }],
+  'lora-in-first-worker': [{ '/policy.dtensor_cfg._v2': true }],
+  'lora-kernels-with-tensor-parallel': [OFF],
+  'sequence-parallel-stage': [{ deepspeed_stage: 3 }],
+  'penalty-without-reference': [{ beta: 0 }, { '.': true }],
+  'ulysses-with-padding': [
+    { '/actor_rollout_ref.model.use_remove_padding': true },
+    { '/model.use_remove_padding': true },
+  ],
+  // Megatron and what runs on it.
+  'no-effect': [{ group_query_attention: true }, DROP],
+  'uneven-without-pipeline': [DROP],
+  'overlap-without-sequence-parallel': [{ sequence_parallel: true }, OFF],
+  'overlap-without-reduction': [{ overlap_grad_reduce: true }, OFF],
+  'selective-with-method': [DROP],
+  'selective-with-layers': [DROP],
+  'full-without-method': [
+    { recompute_method: 'uniform' },
+    { recompute_method: 'block' },
+    { recompute_method: 'uniform', recompute_num_layers: 1 },
+  ],
+  'distributed-activations': [DROP],
 };
 
-/** What the rule of a problem names, and the value that the problem itself carries. */
-export function remediesOf({ code, data = {} }: Problem): readonly Remedy[] {
-  const { product } = data;
+/** Spellings of one key, of which the one that stands is set. */
+const EFFICIENT_LOADING = ['cpu_ram_efficient_loading', 'fsdp_cpu_ram_efficient_loading'];
+
+/** What the rule of a problem names, and what the problem and the keys that stand tell. `node` is the value at the problem. */
+export function remediesOf(
+  { code, data = {} }: Problem,
+  root: ConfigNode | null,
+  node: ConfigNode,
+): readonly Remedy[] {
+  const { product, replacement } = data;
   if (code === 'batch-triangle' && typeof product === 'number') return [{ train_batch_size: product }];
+  // The flag that took its place has the same values.
+  if (code === 'removed-flag' && typeof replacement === 'string' && node.kind === 'scalar')
+    return [{ [replacement]: node.value as Written, '.': undefined }];
+  if (code === 'efficient-loading-4bit') {
+    const stands = EFFICIENT_LOADING.find((key) => entryAt(root, ['fsdp_config', key]));
+    return stands === undefined ? [] : [{ [`/fsdp_config.${stands}`]: false }];
+  }
   return REMEDIES[code as RuleId] ?? [];
 }

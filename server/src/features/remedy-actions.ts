@@ -1,8 +1,9 @@
 import { setKey } from '../advice/write/set-key';
-import { spotAt } from '../config/lookup';
-import type { ConfigNode } from '../config/node';
+import { compare, eachEntry, type Spot, spotAt } from '../config/lookup';
+import type { ConfigDocument, ConfigNode } from '../config/node';
 import { parseConfig } from '../config/parse';
 import type { Written } from '../dialects/words';
+import type { Position } from '../text/place';
 import type { Problem } from '../text/problem';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
@@ -22,15 +23,17 @@ export function remedyActions(
   counted: () => ProblemCounts | undefined,
 ): Action[] {
   const { document, uri } = analysis;
-  const spot = spotAt(document.root, problem.range.start);
+  const spot = placeOf(document, problem.range.start);
   if (!spot?.entry) return [];
-  const found = [...remediesOf(problem), ...unquoted(problem, spot.node)].flatMap((remedy) => {
-    const changes = Object.entries(remedy).map(([key, value]) => ({ path: pathOf(key, spot.path), value }));
-    let after = text;
-    for (const { path, value } of changes) after = setKey(after, document.format, path, value) ?? after;
-    if (after === text || !isBetter(counted(), problemCounts(analysis, after), problem.code)) return [];
-    return [{ title: titleOf(changes), takes: changes.some(({ value }) => value === undefined), after }];
-  });
+  const found = [...remediesOf(problem, document.root, spot.node), ...unquoted(problem, spot.node)].flatMap(
+    (remedy) => {
+      const changes = Object.entries(remedy).map(([key, value]) => ({ path: pathOf(key, spot.path), value }));
+      let after = text;
+      for (const { path, value } of changes) after = setKey(after, document.format, path, value) ?? after;
+      if (after === text || !isBetter(counted(), problemCounts(analysis, after), problem.code)) return [];
+      return [{ title: titleOf(changes), takes: changes.some(({ value }) => value === undefined), after }];
+    },
+  );
   const [only] = found;
   const preferred = found.length === 1 && only?.takes === false;
   return found.map(({ title, after }) => ({
@@ -41,10 +44,34 @@ export function remedyActions(
   }));
 }
 
+/** The entry that a problem is at. Blocks of a script's commands lie where the command does: a flag is found by where its value begins. */
+function placeOf(
+  { root, format }: ConfigDocument,
+  start: Position,
+): Pick<Spot, 'entry' | 'node' | 'path'> | undefined {
+  if (format !== 'shell') return spotAt(root, start);
+  let found: Pick<Spot, 'entry' | 'node' | 'path'> | undefined;
+  eachEntry(root, (entry, path) => {
+    const { range } = entry.value;
+    const isFlag = path[0] === 'commands' && (path[2] === 'arguments' || path[2] === 'launcher');
+    if (isFlag && path.length === 4 && compare(range.start, start) === 0)
+      found ??= { entry, node: entry.value, path };
+  });
+  return found;
+}
+
 /** `.` is the key itself, `/a.b` a path from the root, anything else stands beside the key. */
 function pathOf(key: string, own: readonly string[]): readonly string[] {
   if (key === '.') return own;
-  return key.startsWith('/') ? key.slice(1).split('.') : [...own.slice(0, -1), key];
+  return key.startsWith('/')
+    ? key.slice(1).split('.')
+    : [...own.slice(0, -1), spelledLike(own.at(-1) ?? '', key)];
+}
+
+/** With the dashes that another key has, in front and within. */
+function spelledLike(own: string, key: string): string {
+  const [, lead = '', name = ''] = /^(-*)(.*)$/s.exec(own) ?? [];
+  return `${lead}${name.includes('-') && !name.includes('_') ? key.replaceAll('_', '-') : key}`;
 }
 
 const titleOf = (changes: readonly { readonly path: readonly string[]; readonly value: Written }[]) =>

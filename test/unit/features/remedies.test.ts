@@ -69,12 +69,68 @@ epochs: 1
 device: cuda
 dtype: bf16
 `;
+const megatron = (more: string) =>
+  `torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 2048 --max-position-embeddings 2048 --global-batch-size 64 --train-iters 100 --bf16 ${more}\n`;
+const MEGATRON = `MODEL_ARGS:
+  --num-layers: 96
+  --hidden-size: 12288
+  --num-attention-heads: 96
+  --seq-length: 2048
+  --max-position-embeddings: 2048
+  --global-batch-size: 1536
+  --bf16: true
+  --train-iters: 100
+`;
+const swiftMegatron = (more: string) =>
+  `NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen2.5-7B-Instruct --dataset a --max_length 2048 --micro_batch_size 1 ${more}\n`;
+const NEOX = `"pipe_parallel_size": 1
+"model_parallel_size": 1
+"num_layers": 6
+"hidden_size": 512
+"num_attention_heads": 8
+"seq_length": 2048
+"max_position_embeddings": 2048
+"train_micro_batch_size_per_gpu": 4
+`;
+const NEMO = `name: megatron_gpt
+trainer:
+  devices: 8
+  num_nodes: 1
+  accelerator: gpu
+  precision: bf16-mixed
+  max_steps: 1000
+  accumulate_grad_batches: 1
+model:
+  mcore_gpt: true
+  micro_batch_size: 1
+  global_batch_size: 64
+  encoder_seq_length: 2048
+  max_position_embeddings: 2048
+  num_layers: 12
+  hidden_size: 768
+  num_attention_heads: 12
+`;
+const nemoRl = (second: string, triton: string, tensor: number) => `policy:
+  model_name: Qwen/Qwen2.5-7B-Instruct
+  train_global_batch_size: 64
+  train_micro_batch_size: 1
+  max_total_sequence_length: 2048
+  precision: bfloat16
+  dtensor_cfg:
+    enabled: true
+${second}    tensor_parallel_size: ${tensor}
+    lora_cfg:
+      enabled: true
+      use_triton: ${triton}
+`;
+const grpo = (more: string) =>
+  `python open_instruct/grpo_fast.py --model_name_or_path Qwen/Qwen2.5-7B --num_learners_per_node 4 --response_length 256 --max_prompt_token_length 256 --pack_length 1024 ${more}\n`;
 const deepspeed = (more: string) =>
   `{\n  "train_micro_batch_size_per_gpu": 1,\n  "zero_optimization": { "stage": 2 }${more && ',\n  '}${more}\n}\n`;
 
 /** Texts that each break a rule, and the first way out that is offered. */
 const CASES: readonly (readonly [
-  code: keyof typeof REMEDIES | 'batch-triangle' | 'wrong-type',
+  code: keyof typeof REMEDIES | 'batch-triangle' | 'wrong-type' | 'removed-flag' | 'efficient-loading-4bit',
   name: string,
   text: string,
   title: string,
@@ -359,6 +415,112 @@ const CASES: readonly (readonly [
     `${ACCELERATE.replace('fsdp_version: 2', 'fsdp_version: 1')}  fsdp_activation_checkpointing: true\n  fsdp_activation_checkpointing_offload: true\n`,
     'Set fsdp_config.fsdp_version to 2',
   ],
+  [
+    'efficient-loading-4bit',
+    'ax.yml',
+    `${AXOLOTL}adapter: qlora\nload_in_4bit: true\nfsdp_version: 2\nfsdp_config:\n  offload_params: false\n  cpu_ram_efficient_loading: true\n`,
+    'Set fsdp_config.cpu_ram_efficient_loading to false',
+  ],
+  [
+    'removed-flag',
+    'megatron.yaml',
+    `${MEGATRON}  --batch-size: 4\n`,
+    'Set MODEL_ARGS.--micro-batch-size to 4, Remove MODEL_ARGS.--batch-size',
+  ],
+  [
+    'no-effect',
+    'run.sh',
+    megatron('--micro-batch-size 1 --num-query-groups 8'),
+    'Set group_query_attention to true',
+  ],
+  ['no-effect', 'run.sh', megatron('--micro-batch-size 1 --sequence-parallel'), 'Remove sequence_parallel'],
+  [
+    'selective-with-method',
+    'run.sh',
+    megatron('--micro-batch-size 1 --recompute-granularity selective --recompute-method uniform'),
+    'Remove recompute_method',
+  ],
+  [
+    'selective-with-layers',
+    'run.sh',
+    megatron('--micro-batch-size 1 --recompute-granularity selective --recompute-num-layers 1'),
+    'Remove recompute_num_layers',
+  ],
+  [
+    'full-without-method',
+    'run.sh',
+    megatron('--micro-batch-size 1 --recompute-granularity full --recompute-num-layers 1'),
+    'Set recompute_method to uniform',
+  ],
+  [
+    'full-without-method',
+    'megatron.yaml',
+    `${MEGATRON}  --micro-batch-size: 1\n  --recompute-granularity: full\n`,
+    'Set MODEL_ARGS.--recompute-method to uniform, Set MODEL_ARGS.--recompute-num-layers to 1',
+  ],
+  [
+    'distributed-activations',
+    'run.sh',
+    megatron(
+      '--micro-batch-size 1 --recompute-granularity full --recompute-method uniform --recompute-num-layers 1 --distribute-saved-activations',
+    ),
+    'Remove distribute_saved_activations',
+  ],
+  [
+    'overlap-without-reduction',
+    'run.sh',
+    megatron('--micro-batch-size 1 --use-distributed-optimizer --overlap-param-gather'),
+    'Set overlap_grad_reduce to true',
+  ],
+  [
+    'uneven-without-pipeline',
+    'run.sh',
+    swiftMegatron('--decoder_first_pipeline_num_layers 5'),
+    'Remove decoder_first_pipeline_num_layers',
+  ],
+  [
+    'overlap-without-sequence-parallel',
+    'run.sh',
+    swiftMegatron('--tensor_model_parallel_size 2 --tp_comm_overlap true'),
+    'Set sequence_parallel to true',
+  ],
+  [
+    'row-parallel-head',
+    'neox.yml',
+    `${NEOX}"output_layer_parallelism": "row"\n`,
+    'Set output_layer_parallelism to column',
+  ],
+  [
+    'accumulation',
+    'nemo.yaml',
+    `${NEMO.replace('accumulate_grad_batches: 1', 'accumulate_grad_batches: 4')}`,
+    'Set trainer.accumulate_grad_batches to 1',
+  ],
+  [
+    'lora-in-first-worker',
+    'rl.yaml',
+    nemoRl('    _v2: false\n', 'false', 1),
+    'Set policy.dtensor_cfg._v2 to true',
+  ],
+  [
+    'lora-kernels-with-tensor-parallel',
+    'rl.yaml',
+    nemoRl('    _v2: true\n', 'true', 2),
+    'Set policy.dtensor_cfg.lora_cfg.use_triton to false',
+  ],
+  [
+    'sequence-parallel-stage',
+    'run.sh',
+    grpo('--sequence_parallel_size 2 --deepspeed_stage 2'),
+    'Set deepspeed_stage to 3',
+  ],
+  ['penalty-without-reference', 'run.sh', grpo('--load_ref_policy false'), 'Set beta to 0'],
+  [
+    'ulysses-with-padding',
+    'verl.yaml',
+    `actor_rollout_ref:\n  model: {path: Qwen/Qwen2.5-7B-Instruct, use_remove_padding: false}\n  actor: {ulysses_sequence_parallel_size: 2, ppo_micro_batch_size_per_gpu: 8}\n`,
+    'Set actor_rollout_ref.model.use_remove_padding to true',
+  ],
 ];
 
 describe('ways out that rules name', () => {
@@ -401,7 +563,7 @@ describe('ways out that rules name', () => {
     );
   });
   it('exist for every rule, or a reason why not', () => {
-    const own = ['batch-triangle', 'wrong-type', 'bad-value'];
+    const own = ['batch-triangle', 'wrong-type', 'bad-value', 'removed-flag', 'efficient-loading-4bit'];
     const reasoned = WITHOUT_REMEDY.flatMap(([, rules]) => rules);
     assert.deepEqual([...Object.keys(REMEDIES), ...own, ...reasoned].sort(), Object.keys(RULES).sort());
   });

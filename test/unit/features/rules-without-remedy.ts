@@ -90,8 +90,12 @@ export const WITHOUT_REMEDY: readonly (readonly [reason: string, rules: readonly
     ],
   ],
   [
-    'Comments are words of the person.',
-    ['directive-overruled', 'directive-empty', 'directive-repeated', 'directive-word', 'unused-ignore'],
+    'Words in a comment that have no effect go from it: `features/comment-actions.ts`.',
+    ['directive-overruled', 'directive-empty', 'directive-repeated', 'unused-ignore'],
+  ],
+  [
+    'A word that is not understood may be a name that is misspelt: what was meant only the person knows.',
+    ['directive-word'],
   ],
   [
     'Another file or the launch takes part: which of them is meant is not in this text.',
@@ -196,28 +200,6 @@ export const WITHOUT_REMEDY: readonly (readonly [reason: string, rules: readonly
       'fused-tensor-parallel',
       'parameter-type',
       'deepspeed-file-conflict',
-    ],
-  ],
-  [
-    'One edit puts it right, and it is mostly met in commands and in frameworks where no edit is proven yet.',
-    [
-      'removed-flag',
-      'no-effect',
-      'efficient-loading-4bit',
-      'uneven-without-pipeline',
-      'overlap-without-sequence-parallel',
-      'selective-with-method',
-      'selective-with-layers',
-      'full-without-method',
-      'distributed-activations',
-      'overlap-without-reduction',
-      'row-parallel-head',
-      'accumulation',
-      'lora-in-first-worker',
-      'lora-kernels-with-tensor-parallel',
-      'sequence-parallel-stage',
-      'penalty-without-reference',
-      'ulysses-with-padding',
     ],
   ],
 ];
