@@ -60,6 +60,19 @@ describe('HF TrainingArguments', () => {
     assert.deepEqual(refused(reading), []);
   });
 
+  it("takes DeepSpeed's settings where the file's name would stand", () => {
+    const args = 'per_device_train_batch_size: 2\noutput_dir: out\nbf16: true\n';
+    const block = 'deepspeed:\n  bf16: {enabled: true}\n  zero_optimization:\n    stage: 3\n    offload_optimizer:\n      device: cpu\n';
+    const reading = trainer(`${args}${block}`, {}, 'inline.yaml');
+    assertStates(reading, {
+      'parallel.data': 'zero file',
+      'zero.stage': '3 file',
+      'offload.optimizer': 'cpu file',
+      'precision.scheme': 'deepspeed file',
+    });
+    assert.deepEqual([reading.links, refused(reading)], [[], []]);
+  });
+
   it('reads arguments that a script nests', () => {
     const reading = trainer(
       'training_args:\n  per_device_train_batch_size: 3\n  output_dir: out\n  fp16: true\n',

@@ -53,6 +53,93 @@ SFTTrainer(model=model, args=args, peft_config=lora).train()`);
     assert.deepEqual([reading.unread, reading.problems], [undefined, []]);
   });
 
+  describe('settings of DeepSpeed', () => {
+    const DS =
+      '{"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}}, "bf16": {"enabled": True}}';
+    const trained = (before: string, deepspeed: string) =>
+      python(`${IMPORTS}import json, yaml\nfrom pathlib import Path\n${MODEL}${before}
+Trainer(model, TrainingArguments("o", bf16=True, deepspeed=${deepspeed})).train()`);
+    const STATED = {
+      'parallel.data': 'zero file',
+      'zero.stage': '3 file',
+      'offload.optimizer': 'cpu file',
+      'precision.weights': 'bf16 file',
+    } as const;
+
+    for (const [what, before, deepspeed] of [
+      ['in a dictionary', `ds = ${DS}\n`, 'ds'],
+      ['in the call itself', '', DS],
+      [
+        'written to a file',
+        `ds = ${DS}\nwith open("d/ds.json", "w") as f:\n    json.dump(ds, f)\n`,
+        '"./d/ds.json"',
+      ],
+      [
+        'written as text',
+        `with open("ds.json", "w") as f:\n    f.write(json.dumps(${DS}, indent=2))\n    f.write("\\n")\n`,
+        '"ds.json"',
+      ],
+      ['written to a path', `Path("ds.json").write_text(json.dumps(${DS}))\n`, '"ds.json"'],
+      [
+        'written by a function',
+        `def make(path="ds.json"):\n    yaml.safe_dump(${DS}, open(path, "w"))\n\nmake()\n`,
+        '"ds.json" if flag else None',
+      ],
+    ] as const)
+      it(`that stand ${what} are those of the run`, () => {
+        const reading = trained(before, deepspeed);
+        assertStates(reading, STATED);
+        assert.deepEqual(reading.links, []);
+      });
+
+    it('that a file holds which several places write are known to nobody', () => {
+      const twice = trained(
+        `json.dump(${DS}, open("ds.json", "w"))\njson.dump({"a": 1}, open("ds.json", "w"))\n`,
+        '"ds.json"',
+      );
+      assert.equal(factOf(twice, 'zero.stage'), undefined);
+      assert.deepEqual(twice.links, []);
+      assert.deepEqual(twice.unread?.flatMap(({ fields = [] }) => fields).includes('zero.stage'), true);
+      const text = trained('open("ds.json", "w").write(render())\n', '"ds.json"');
+      assert.deepEqual(
+        text.unread?.map(({ text: words }) => words),
+        ['deepspeed="ds.json"'],
+      );
+    });
+
+    it('that are known only when the script runs leave the stage open', () => {
+      const reading = trained('ds = {"zero_optimization": {"stage": choose()}}\n', 'ds');
+      assert.equal(factOf(reading, 'zero.stage'), undefined);
+      assert.deepEqual(
+        reading.unread?.map(({ text: words, fields }) => [words, fields?.[0]]),
+        [['zero_optimization.stage=choose()', 'zero.stage']],
+      );
+      const open = trained('ds = {"zero_optimization": {"stage": 2}}\nds.update(more())\n', 'ds');
+      assert.ok(open.unread?.some(({ fields }) => fields?.includes('zero.stage')));
+    });
+
+    it('that a cell of a notebook writes are those of the run, at their place', () => {
+      const json = '{\n  "zero_optimization": {\n    "stage": 3\n  }\n}';
+      for (const cell of [
+        `%%writefile ds.json\n${json}\n`,
+        `%%bash\nmkdir -p x\ncat <<'EOT' > ds.json\n${json}\nEOT\n`,
+        `%%bash\ncat > ds.json << EOT\n${json}\nEOT\n`,
+      ]) {
+        const cells = [
+          '# %%',
+          cell,
+          '# %%',
+          `${IMPORTS}${MODEL}Trainer(model, TrainingArguments("o", deepspeed="ds.json")).train()\n`,
+        ];
+        const reading = python(cells.join('\n'));
+        assertStates(reading, { 'zero.stage': '3 file' });
+        const line = factOf(reading, 'zero.stage')?.origin.location?.range.start.line;
+        assert.equal(cells.join('\n').split('\n')[line ?? 0], '    "stage": 3');
+        assert.deepEqual(reading.links, []);
+      }
+    });
+  });
+
   it('count what is called: preparation of quantized weights and checkpointing', () => {
     const trainer = 'Trainer(model, TrainingArguments("out")).train()\n';
     const adapted = 'model = get_peft_model(model, lora)\n';

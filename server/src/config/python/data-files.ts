@@ -1,6 +1,7 @@
 import type { Range } from '../../text/place';
 import { interpolated } from '../interpolation';
 import type { ConfigDocument, ConfigNode } from '../node';
+import { sameFile } from './plain-path';
 import type { DataRequest, PyValue } from './value';
 
 /** The same request is answered the same. */
@@ -14,10 +15,32 @@ export class DataFiles {
   /** Addresses of those that were loaded. */
   readonly used = new Set<string>();
 
-  constructor(private readonly known: ReadonlyMap<string, ConfigDocument> = new Map()) {}
+  /** What the program has written, by path; undefined where that is not known. */
+  private readonly own = new Map<string, PyValue | undefined>();
+
+  /** `cells`: files that cells of a notebook write before anything is run. */
+  constructor(
+    private readonly known: ReadonlyMap<string, ConfigDocument> = new Map(),
+    cells: ReadonlyMap<string, ConfigNode | undefined> = new Map(),
+  ) {
+    for (const [path, root] of cells) this.own.set(sameFile(path), root && heldIn(root, undefined, false));
+  }
+
+  get written(): ReadonlyMap<string, PyValue | undefined> {
+    return this.own;
+  }
+
+  /** The program writes a file. One that several places write holds nobody knows what. */
+  write(path: string, value: PyValue | undefined): void {
+    const key = sameFile(path);
+    const before = this.own.get(key);
+    this.own.set(key, this.own.has(key) && before?.range !== value?.range ? undefined : value);
+  }
 
   /** What a file holds; undefined where it is not at hand or could not be read whole. `fill`: as OmegaConf fills in references. */
   load(request: DataRequest, fill: boolean): PyValue | undefined {
+    const path = sameFile(request.path);
+    if (!request.composed && this.own.has(path)) return this.own.get(path);
     const key = requestKey(request);
     if (!this.wanted.has(key)) this.wanted.set(key, request);
     const document = this.known.get(key);
@@ -32,7 +55,7 @@ export class DataFiles {
 const DEEPEST = 24;
 
 /** A node of a config as a value of Python, with its places in that file. `fill`: what is a reference still is not known. */
-function heldIn(node: ConfigNode, uri: string, fill: boolean, depth = 0): PyValue {
+function heldIn(node: ConfigNode, uri: string | undefined, fill: boolean, depth = 0): PyValue {
   const range = placeOf(node.range, uri);
   if (depth > DEEPEST) return { kind: 'unknown', range };
   if (node.kind === 'list')
@@ -54,4 +77,5 @@ function heldIn(node: ConfigNode, uri: string, fill: boolean, depth = 0): PyValu
   return isOpen ? { kind: 'unknown', range } : { kind: 'scalar', value: node.value, range };
 }
 
-const placeOf = (range: Range, uri: string): Range => ({ ...range, uri: range.uri ?? uri });
+const placeOf = (range: Range, uri: string | undefined): Range =>
+  uri === undefined ? range : { ...range, uri: range.uri ?? uri };

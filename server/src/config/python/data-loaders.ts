@@ -6,6 +6,9 @@ import type { Passed, PyArgument, PyCall, PyDict, PyObject, PyValue } from './va
 /** Functions that read YAML, JSON or TOML: of an open file or its text, or of a path. */
 const READS =
   /^(?:yaml\.(?:safe_load|full_load|unsafe_load|load)|(?:json|toml|tomllib|tomli|commentjson|json5|hjson)\.loads?)$/;
+/** Functions that write them: into an open file, or as text. */
+const WRITES =
+  /^(?:yaml\.(?:safe_)?dump|(?:json|toml|tomli_w|commentjson|json5|hjson)\.dumps?|(?:omegaconf\.)?OmegaConf\.save)$/;
 const OMEGACONF = /^(?:omegaconf\.)?OmegaConf\.(\w+)$/;
 /** Classes whose objects have the entries of a dictionary as attributes, by the last part of their names. */
 const NAMESPACES =
@@ -18,6 +21,7 @@ export function loadedBy(
   { positional, named, open }: Passed,
   node: SyntaxNode,
 ): PyValue | undefined {
+  if (WRITES.test(name)) return writtenBy(machine, { positional, named }, node);
   const first = positional[0] ?? named.find(({ key }) => /^(?:stream|fp|s|f|file_)$/.test(key))?.value;
   if (READS.test(name)) return contentOf(machine, first, node, false);
   const method = OMEGACONF.exec(name)?.[1];
@@ -38,6 +42,17 @@ export function loadedBy(
   });
 }
 
+/** `json.dump(settings, file)`, `yaml.safe_dump(settings, file)`, `OmegaConf.save(settings, path)`; `json.dumps(settings)` makes a text. */
+function writtenBy(machine: Machine, passed: Passed, node: SyntaxNode): PyValue {
+  const of = (place: number, keys: RegExp) =>
+    passed.positional[place] ?? passed.named.find(({ key }) => keys.test(key))?.value;
+  const value = of(0, /^(?:obj|data|config|o)$/);
+  const into = of(1, /^(?:fp|stream|f)$/);
+  const path = into?.kind === 'unknown' ? into.file : textOf(into);
+  if (path !== undefined) machine.data.write(path, value);
+  return machine.unknown(node, value && into === undefined ? { serialized: value } : {});
+}
+
 /** The settings in a file that is open, read, or named. */
 export function contentOf(
   machine: Machine,
@@ -46,6 +61,7 @@ export function contentOf(
   fill: boolean,
 ): PyValue {
   const named = fill && value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
+  if (value?.kind === 'unknown' && value.serialized) return value.serialized;
   const path = value?.kind === 'unknown' ? value.file : named;
   const held =
     path === undefined ? undefined : machine.data.load({ path, range: machine.rangeOf(node) }, fill);

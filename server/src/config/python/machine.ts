@@ -159,7 +159,7 @@ export class Machine {
   scalar(value: PyScalar['value'], node: SyntaxNode, computed = true): PyScalar {
     return { kind: 'scalar', value, range: this.rangeOf(node), ...(computed ? { computed: true } : {}) };
   }
-  unknown(node: SyntaxNode, more: Pick<PyUnknown, 'given' | 'of' | 'file'> = {}): PyUnknown {
+  unknown(node: SyntaxNode, more: Omit<PyUnknown, 'kind' | 'range'> = {}): PyUnknown {
     return { kind: 'unknown', range: this.rangeOf(node), ...more };
   }
 

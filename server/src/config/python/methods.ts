@@ -29,9 +29,16 @@ export function callMethod(
   if (owner.kind === 'unknown') {
     // `data["train"].map(tokenize)`: likewise.
     followGiven(machine, passed, node);
+    if (owner.file !== undefined && /^write(?:lines)?$/.test(name)) {
+      const [text] = passed.positional;
+      // A line's end after the settings changes nothing.
+      if (text?.kind !== 'scalar' || String(text.value).trim() !== '')
+        machine.data.write(owner.file, text?.kind === 'unknown' ? text.serialized : undefined);
+    }
     const isText = owner.file !== undefined && /^(?:read|__enter__)$/.test(name);
     return machine.unknown(node, {
       ...(isText ? { file: owner.file } : {}),
+      ...(owner.serialized && name === 'encode' ? { serialized: owner.serialized } : {}),
       ...(owner.given ? { given: owner.given } : {}),
       ...(owner.of === undefined ? {} : { of: owner.of }),
     });

@@ -1,4 +1,5 @@
 import type { Machine } from './machine';
+import { plainPath } from './plain-path';
 import type { SyntaxNode } from './syntax-node';
 import type { PyValue } from './value';
 
@@ -19,19 +20,12 @@ export const isPathFunction = (name: string): boolean =>
 const textOf = (value: PyValue | undefined): string | undefined =>
   value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
 
-/** `..` and `.` taken out, as far as the path shows what they stand for. A dot in front stays: it distinguishes a folder from a name. */
-function plainPath(path: string): string {
-  const steps: string[] = [];
-  for (const step of path.split(/[/\\]+/)) {
-    if (steps.length > 0 && (step === '.' || step === '')) continue;
-    if (step === '..' && steps.length > 0 && !/^\.{0,2}$/.test(steps.at(-1) ?? '')) steps.pop();
-    else steps.push(step);
-  }
-  return steps.join('/');
-}
-
 const joinedPath = (parts: readonly string[]): string =>
   plainPath(parts.reduce((path, part) => (part.startsWith('/') ? part : `${path}/${part}`)));
+
+/** The value that a text was made of. */
+const serialized = (value: PyValue | undefined): PyValue | undefined =>
+  value?.kind === 'unknown' ? value.serialized : undefined;
 
 /** The folder that holds a path. */
 const folderOf = (path: string): string => {
@@ -109,5 +103,9 @@ export function pathMethod(
   }
   if (/^(?:open|read_text|read_bytes)$/.test(name))
     return { kind: 'unknown', range: machine.rangeOf(node), file: path };
+  if (/^write_(?:text|bytes)$/.test(name)) {
+    machine.data.write(path, serialized(given[0]));
+    return machine.unknown(node);
+  }
   return undefined;
 }

@@ -9,6 +9,7 @@ import { nodeOf } from './node-of-value';
 import { followProgram, type ProgramSurroundings } from './run-program';
 import { brokenIn } from './syntax-node';
 import type { PyCall, PyProgram } from './value';
+import { writtenCells } from './written-cells';
 
 /** A Python text read: its calls as blocks of their arguments, and what is known of the program. */
 export interface PythonReading extends SyntaxReading {
@@ -28,7 +29,7 @@ export function readPython(
   const { text } = lines;
   const tree = parsePython(withoutMagics(text));
   if (!tree) return { root: null, problems: [], relaxedJson: false, installs };
-  const program = followProgram(tree, lines, around);
+  const program = followProgram(tree, lines, { ...around, cells: writtenCells(text) });
   const broken = brokenIn(tree);
   const problems: Problem[] = broken
     ? [

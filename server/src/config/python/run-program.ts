@@ -1,6 +1,6 @@
 import { pathOfUri } from '../../text/uri';
 import type { Lines } from '../lines';
-import type { ConfigDocument, MapNode } from '../node';
+import type { ConfigDocument, ConfigNode, MapNode } from '../node';
 import { DataFiles } from './data-files';
 import { evaluate } from './expressions';
 import { importsIn } from './imports';
@@ -20,6 +20,8 @@ export interface ProgramSurroundings {
   readonly command?: MapNode;
   /** Its path, as `__file__` gives it. */
   readonly file?: string;
+  /** Files that cells of a notebook write, by their paths: `%%writefile ds.json`. */
+  readonly cells?: ReadonlyMap<string, ConfigNode | undefined>;
 }
 
 /**
@@ -29,9 +31,9 @@ export interface ProgramSurroundings {
 export function followProgram(
   root: SyntaxNode,
   lines: Lines,
-  { imports = new Map(), data: known, file, command }: ProgramSurroundings = {},
+  { imports = new Map(), data: known, file, command, cells }: ProgramSurroundings = {},
 ): PyProgram {
-  const data = new DataFiles(known);
+  const data = new DataFiles(known, cells);
   const loaded = new LoadedModules((module, others, environment) =>
     followModule(module, others, environment, data),
   );
@@ -50,6 +52,7 @@ export function followProgram(
     imports: importsIn(root, lines),
     taken: [...loaded.used, ...data.used],
     wanted: [...data.wanted.values()],
+    written: data.written,
     ...(command ? { isLaunched: true } : {}),
   };
 }

@@ -103,6 +103,8 @@ export interface PyUnknown extends Valued {
   readonly of?: number;
   /** The file whose content it is, open or read, by the path that names it. */
   readonly file?: string;
+  /** The value that this is the text of, as `json.dumps` makes it. */
+  readonly serialized?: PyValue;
 }
 /** One of several, as a condition decides that the text does not settle. */
 export interface PyEither extends Valued {
@@ -204,4 +206,6 @@ export interface PyProgram {
   readonly isLaunched?: true;
   /** Files of data that it loads, at hand or not. */
   readonly wanted: readonly DataRequest[];
+  /** Files that it writes, by their paths, and what it writes there; undefined where that is not known. */
+  readonly written: ReadonlyMap<string, PyValue | undefined>;
 }

@@ -1,6 +1,7 @@
 import { flagOf, textOf } from '../../config/scalar';
 import { isFsdp } from '../../terms/data-parallel';
 import { isAtLeast } from '../../terms/version';
+import { readDeepspeedSettings } from '../deepspeed/deepspeed';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import type { Section } from '../section';
@@ -26,7 +27,9 @@ export function readTrainerSharding(
   const deepspeed = section.find('deepspeed');
   const named = deepspeed && flagOf(deepspeed.node) !== false && textOf(deepspeed.node) !== '';
   if (deepspeed && (deepspeed.node.kind === 'map' || named)) {
-    section.link('deepspeed', 'deepspeed');
+    // The settings themselves may stand there: `TrainingArguments.deepspeed` is a path or a dictionary.
+    if (deepspeed.node.kind === 'map') readDeepspeedSettings(deepspeed.node, draft, context);
+    else section.link('deepspeed', 'deepspeed');
     section.state('parallel.data', 'zero', deepspeed);
     return 'zero';
   }

@@ -6,10 +6,12 @@ import type { FieldPath } from '../../run/fields';
 import { mayShapeMemory } from '../../run/unread';
 import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
+import { DEEPSPEED_TABLE } from '../deepspeed/deepspeed-keys';
 import type { Draft } from '../draft';
 import { PEFT_TABLE } from '../hf/peft-config-keys';
 import type { KeyTable } from '../key-table';
 import { Section } from '../section';
+import { asWritten } from './written-files';
 
 /** What reading the calls of a program needs. */
 export interface Calls {
@@ -78,6 +80,11 @@ function isKnown(value: PyValue): boolean {
   return value.kind !== 'unknown';
 }
 
+const isMade = ({ kind }: PyValue): boolean => kind === 'object' || kind === 'function' || kind === 'class';
+
+/** A bare name that nothing sets comes from `import *`, or from nowhere. */
+const isBare = (value: PyValue): boolean => value.kind === 'name' && !value.name.includes('.');
+
 /** What is set on the object later counts like an argument: `args.bf16 = True`. */
 function withAssigned(program: PyProgram, call: PyCall): PyArgument[] {
   const set = program.attributes.get(call.id);
@@ -109,7 +116,11 @@ export function blockOf(
       say('What `**` passes here is not known: it may be any argument.'),
     );
   }
-  return blockOfArguments(calls, withAssigned(program, call), call.argumentsRange, rows, extra);
+  const given = withAssigned(program, call).map((argument) => ({
+    ...argument,
+    value: asWritten(program, argument.key, argument.value),
+  }));
+  return blockOfArguments(calls, given, call.argumentsRange, rows, extra);
 }
 
 /** The same of arguments that a dictionary holds, such as `model_init_kwargs`. */
@@ -126,11 +137,9 @@ export function blockOfArguments(
     const fields = rows.find(key)?.fields ?? [];
     const matters = fields.length > 0 || (!rows.find(key) && mayShapeMemory(key));
     // What a call made is a number or a switch only where the argument takes one.
-    const made = value.kind === 'object' || value.kind === 'function' || value.kind === 'class';
+    const made = isMade(value);
     if (made && (fields.length === 0 || READ_APART.test(key))) return [];
-    // A bare name that nothing sets comes from `import *`, or from nowhere.
-    const bare = value.kind === 'name' && !value.name.includes('.');
-    if (made || bare || !isKnown(value)) {
+    if (made || isBare(value) || !isKnown(value)) {
       if (matters) leaveValue(draft, argument, fields);
       return [];
     }
@@ -152,9 +161,40 @@ export function blockOfArguments(
             ),
         fields.length > 0 ? fields : undefined,
       );
+    if (value.kind === 'dict') {
+      const settings = key === 'deepspeed' ? DEEPSPEED_TABLE : rows;
+      leaveUnknownIn(draft, argument, settings, settings === rows ? `${key}.` : '', fields);
+    }
     return [{ key, keyRange, value: nodeOf(value, { used, bf16, choose: worst(key) }) }];
   });
   return { kind: 'map', entries: [...entries, ...extra], range };
+}
+
+/**
+ * Notes what of a dictionary of settings is known only when the script runs. `prefix`: what stands before its keys in the rows;
+ * `whole`: fields that entries nobody knows may decide.
+ */
+export function leaveUnknownIn(
+  draft: Draft,
+  { key, value, used, text }: PyArgument,
+  rows: KeyTable,
+  prefix: string,
+  whole: readonly FieldPath[],
+): void {
+  if (value.kind !== 'dict') return;
+  if (value.open) leaveValue(draft, { key, keyRange: used, value, used, text }, whole);
+  for (const entry of value.entries) {
+    const path = `${prefix}${entry.key}`;
+    const row = rows.find(path);
+    const fields = row?.fields ?? [];
+    if (entry.value.kind === 'dict')
+      leaveUnknownIn(draft, { ...entry, key: path }, rows, `${path}.`, fields.length > 0 ? fields : whole);
+    else if (
+      (isMade(entry.value) || isBare(entry.value) || !isKnown(entry.value)) &&
+      (fields.length > 0 || (!row && mayShapeMemory(entry.key)))
+    )
+      leaveValue(draft, { ...entry, key: path }, fields);
+  }
 }
 
 /** Where an argument takes values of another module. */

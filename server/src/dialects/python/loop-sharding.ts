@@ -4,12 +4,14 @@ import { flagOf, integerOf, textOf } from '../../config/scalar';
 import { say } from '../../wording/say';
 import { strategyOf } from '../accelerate/fsdp-strategy';
 import { readDeepspeedSettings } from '../deepspeed/deepspeed';
+import { DEEPSPEED_TABLE } from '../deepspeed/deepspeed-keys';
 import type { ReadContext } from '../dialect';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { Section } from '../section';
-import { argumentOf, type Calls, leaveArgument } from './call-block';
+import { argumentOf, type Calls, leaveArgument, leaveUnknownIn } from './call-block';
 import type { ModelChain } from './model-chain';
 import type { TrainingLoop } from './training-loop';
+import { asWritten } from './written-files';
 
 const FSDP = 'https://docs.pytorch.org/docs/stable/fsdp.html';
 
@@ -61,12 +63,15 @@ const onModel = (value: PyValue | undefined, ids: ReadonlySet<number>) =>
   value?.kind === 'object' && ids.has(value.id);
 
 /** `deepspeed.initialize(config=...)`: a dictionary, or a file that is read as one of the run. */
-function readEngine({ draft, bf16 }: Calls, engine: PyCall, context: ReadContext): boolean {
-  const config = argumentOf(engine, 'config') ?? argumentOf(engine, 'config_params');
+function readEngine({ program, draft, bf16 }: Calls, engine: PyCall, context: ReadContext): boolean {
+  const named = argumentOf(engine, 'config') ?? argumentOf(engine, 'config_params');
+  const config = named && asWritten(program, 'config', named);
   const place = { range: (config ?? engine).range };
   const node = config?.kind === 'dict' || config?.kind === 'scalar' ? nodeOf(config, { bf16 }) : undefined;
   const open = config?.kind === 'dict' && config.open;
   if (node?.kind === 'map' && !open) {
+    const given = engine.named.find(({ value }) => value === named);
+    if (given && config) leaveUnknownIn(draft, { ...given, value: config }, DEEPSPEED_TABLE, '', []);
     readDeepspeedSettings(node, draft, context);
     return true;
   }
