@@ -62,7 +62,8 @@ describe('HF TrainingArguments', () => {
 
   it("takes DeepSpeed's settings where the file's name would stand", () => {
     const args = 'per_device_train_batch_size: 2\noutput_dir: out\nbf16: true\n';
-    const block = 'deepspeed:\n  bf16: {enabled: true}\n  zero_optimization:\n    stage: 3\n    offload_optimizer:\n      device: cpu\n';
+    const block =
+      'deepspeed:\n  bf16: {enabled: true}\n  zero_optimization:\n    stage: 3\n    offload_optimizer:\n      device: cpu\n';
     const reading = trainer(`${args}${block}`, {}, 'inline.yaml');
     assertStates(reading, {
       'parallel.data': 'zero file',
