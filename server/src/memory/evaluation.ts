@@ -195,7 +195,7 @@ function cacheOf(model: Model, run: TrainingRun, { stage, tape }: TracedStage): 
 interface Predictions {
   /** While the model runs. */
   readonly beforeLast: number;
-  /** Beside those of this GPU, those of all. */
+  /** LoadingMoment those of this GPU, those of all. */
   readonly whileGathered: number;
   /** The old and the new concatenation, and what is added. 0 where nothing is concatenated. */
   readonly whileJoined: number;

@@ -3,11 +3,9 @@ import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import type { DType } from '../terms/dtypes';
 import { evaluationBatches, predictionBytes } from './evaluation';
-import { loadsPartitioned } from './initialization';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
 import { rounded } from './play';
-import { shardWidth } from './saving';
-import { dataParallelSize, residentBytes, type Sharding, shardsApart } from './sharding-scheme';
+import { dataParallelSize, residentBytes, type Sharding } from './sharding-scheme';
 import type { TracedStage } from './traced-run';
 import { allStepped, bytesPer, type WeightSums } from './weights';
 
@@ -83,8 +81,7 @@ function checkpointCopies({ run, published, sharding }: HostRun): number {
     run['loading.placement'] === 'gpu' || run['parallel.tensor'] > 1 || run['parallel.pipeline'] > 1;
   if (!behaviours(run).fillsWeightsOnHost || run['quantization.kind'] !== 'none' || onGpu) return 0;
   if (published === run['precision.weights']) return 0;
-  if (shardsApart(sharding)) return 1;
-  return sharding.loading === 'partitioned' && loadsPartitioned(run) ? 1 : processes(run);
+  return sharding.loading?.readsOnce ? 1 : processes(run);
 }
 
 /** Weights on their way to the GPU: nothing of training is there yet. */
@@ -92,28 +89,12 @@ function loadingParts(host: HostRun): HostPart[] {
   const { run, sums, sharding } = host;
   const elements = sums.trained - sums.adapters + sums.frozen + sums.quantized;
   const checkpoint = elements * bytesPer(run['precision.weights']) * checkpointCopies(host);
-  // ZeRO 1 and 2 of DeepSpeed before 0.18.7 flatten on the host: the weights and their flat copy, in every process.
-  const flattens = sharding.loading === 'flattened' && !behaviours(run).flattensOnGpu;
-  const flat = flattens ? 2 * sums.trained * bytesPer(run['precision.compute']) * processes(run) : 0;
   const parts: readonly HostPart[] = [
     { label: 'copies of the checkpoint', bytes: checkpoint },
-    { label: 'weights and their flat copy', bytes: flat },
-    { label: 'trained weights cast to fp32', bytes: upcastBytes(host) },
+    ...(sharding.loading?.host ?? []).map(({ label, bytes }) => ({ label, bytes: bytes * processes(run) })),
   ];
   const most = Math.max(...parts.map(({ bytes }) => bytes));
   return parts.filter(({ bytes }) => bytes === most).slice(0, 1);
-}
-
-/**
- * Accelerate casts trained weights to fp32 before FSDP2 shards them, on the host and in every process, those that hold none
- * of the checkpoint too (`fsdp_utils.py`, `fsdp2_prepare_model`).
- */
-function upcastBytes({ run, sums, sharding }: HostRun): number {
-  const mixed = sharding.loading === 'by-weight' && behaviours(run).castsWhenGathered;
-  const casts = run['precision.weights'] !== 'fp32' && run['precision.masterWeights'] === 'fp32';
-  const onHost = (run['loading.placement'] ?? 'host') === 'host' && run['loading.hostCopies'] !== 'none';
-  if (!mixed || !casts || !onHost || !behaviours(run).upcastsBeforeSharding) return 0;
-  return run['quantization.kind'] === 'none' ? 4 * sums.trained * processes(run) : 0;
 }
 
 // --- training -----------------------------------------------------------------------------------------------------
@@ -182,28 +163,13 @@ function evaluationParts({ run, evaluated }: HostRun): HostPart[] {
 }
 
 /**
- * A whole checkpoint on the host of the first node: of ZeRO-3 and FSDP all of it on rank 0; ZeRO 1 and 2 clone their
- * weights in every process (`accelerator.py`, `get_state_dict`, `clone_tensors_for_torch_save`); replicas copy the tensors
+ * A whole checkpoint on the host of the first node, as the scheme gathers it (`Sharding.saving`); replicas copy the tensors
  * of one file at a time (`safetensors/torch.py`). Shards are written a few megabytes at a time.
  */
-function savingParts({ run, sums, sharding: { saving } }: HostRun): HostPart[] {
+function savingParts({ run, sums, sharding: { saving } }: HostRun): readonly HostPart[] {
   if (run['saving.weights'] !== 'full') return [];
-  const elements = sums.trained + sums.frozen;
-  const width = bytesPer(run['precision.compute']);
-  if (saving === 'by-module' || saving === 'cloned') {
-    const copies = saving === 'cloned' ? processes(run) : 1;
-    return [{ label: 'whole model to be saved', bytes: elements * width * copies }];
-  }
-  if (saving !== undefined) {
-    if (!run['saving.hostOffload']) return [];
-    const each = shardWidth(run);
-    const states = run['saving.optimizer'] ? sums.trained * stateBytes(run, each, allStepped(sums)) : 0;
-    return [
-      { label: 'whole model to be saved', bytes: elements * each },
-      { label: 'all optimizer states to be saved', bytes: states },
-    ];
-  }
-  const saved = run['method.kind'] === 'lora' ? sums.trained : elements;
+  if (saving) return saving.host;
+  const saved = run['method.kind'] === 'lora' ? sums.trained : sums.trained + sums.frozen;
   const bytes = saved * residentBytes(run);
   return [{ label: 'file to be saved', bytes: Math.min(bytes, behaviours(run).savedFileBytes) }];
 }

@@ -40,7 +40,7 @@ function decoderLayers(model: Model): number {
 /**
  * Bytes of the keys and values that generation keeps of `samples` samples, on one GPU without tensor parallelism. Layers
  * with a sliding window keep its last tokens only, linear-attention and state-space layers none (`cache_utils.py`,
- * `DynamicCache`, by `layer_types`). Beside an encoder, decoder layers keep what was generated and, for cross-attention, the
+ * `DynamicCache`, by `layer_types`). LoadingMoment an encoder, decoder layers keep what was generated and, for cross-attention, the
  * encoded prompt (`EncoderDecoderCache`). `width` is bytes per element.
  */
 export function keyValueCacheBytes(

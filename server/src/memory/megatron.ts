@@ -1,10 +1,18 @@
 import { modelParallelSize } from '../run/derive';
 import type { TrainingRun } from '../run/fields';
+import { fileIn, MEGATRON } from '../sources/repositories';
 import type { DType } from '../terms/dtypes';
-import { emptyLedger, post } from './ledger';
+import { say } from '../wording/say';
+import { elementsWords } from './formula-words';
+import { bytesOf, combine, emptyLedger, post, retell } from './ledger';
+import { chunksPerStage } from './pipeline-split';
 import {
+  type BeforeSteps,
+  type LoadingMoment,
   dataParallelSize,
+  type Loading,
   ledger,
+  marked,
   NONE,
   postStates,
   referenceBytes,
@@ -89,7 +97,7 @@ export function megatronReplicas(run: TrainingRun, sums: WeightSums): Sharding {
     duringStep,
     gradients: 'pass',
     plan: unplanned,
-    loading: run['parallel.data'] === 'ddp' ? 'into-buffers' : undefined,
+    loading: run['parallel.data'] === 'ddp' ? intoBuffers(run, sums) : undefined,
     host:
       offloaded > 0
         ? [
@@ -99,4 +107,51 @@ export function megatronReplicas(run: TrainingRun, sums: WeightSums): Sharding {
           ]
         : [],
   };
+}
+
+const BUFFERS = fileIn(MEGATRON, 'megatron/core/distributed/param_and_grad_buffer.py');
+
+/**
+ * Megatron moves trained weights into one buffer of the dense ones, then into one of the experts: each is made whole, with
+ * its main gradients, while the weights that go into it are still where they were loaded (`core/distributed/
+ * distributed_data_parallel.py`; `param_and_grad_buffer.py`, `param_data` and `grad_data`). Without the distributed
+ * optimizer weights stay where they are. Chunks of a pipeline stage move one after the other. Reference models come later (ms-swift, `rlhf_mixin.py`, `prepare_model`).
+ */
+function intoBuffers(run: TrainingRun, sums: WeightSums): Loading {
+  const chunks = chunksPerStage(run);
+  const experts = sums.expertTrained / chunks;
+  const dense = sums.trained / chunks - experts;
+  const others = sums.trained - sums.trained / chunks;
+  return {
+    moments: (before) =>
+      run['parallel.distributedOptimizer']
+        ? [...moved(run, before, dense, others), ...moved(run, before, experts, others + dense)]
+        : [],
+    readsOnce: false,
+    host: [],
+  };
+}
+
+/** The buffer of `elements`, when `earlier` ones have their gradients already. */
+function moved(
+  run: TrainingRun,
+  { constant, weights }: BeforeSteps,
+  elements: number,
+  earlier: number,
+): LoadingMoment[] {
+  const weight = bytesPer(run['precision.compute']);
+  const gradient = bytesPer(mainGradient(run));
+  const there = combine(constant, weights);
+  post(there, 'reference-model', -bytesOf(there, 'reference-model'));
+  retell(there, 'reference-model', []);
+  post(there, 'gradients', gradient * (earlier + elements), {
+    name: say('main gradients'),
+    formula: elementsWords(earlier + elements, gradient),
+    source: BUFFERS,
+  });
+  return marked(say('weights move into a buffer'), there, 'weights', weight * elements, {
+    name: say('weights before they were moved'),
+    formula: elementsWords(elements, weight),
+    source: BUFFERS,
+  });
 }

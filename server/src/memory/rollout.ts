@@ -4,7 +4,7 @@ import type { TrainingRun } from '../run/fields';
 import { say } from '../wording/say';
 import { keyValueCacheBytes, layerCacheBytes } from './key-value-cache';
 import { combine, empty, type Ledger, post, totalOf } from './ledger';
-import { type Sharding, shardGroupSize, shardsApart } from './sharding-scheme';
+import { type Sharding, shardGroupSize } from './sharding-scheme';
 import type { Point } from './step';
 import { bytesPer, type WeightSums } from './weights';
 
@@ -113,7 +113,7 @@ function gathered(
   { run, sums, sharding }: Pick<Rollout, 'run' | 'sums' | 'sharding'>,
   width: number,
 ): number {
-  if (!shardsApart(sharding) && sharding.loading !== 'partitioned') return 0;
+  if (sharding.splits.weights === 1) return 0;
   // A rank gathers its part of every layer (DeepSpeed `hybrid_engine.py`, `generate`, `inference_tp_size` above 1).
   const held = Math.max(0, 1 / run['rollout.tensor'] - 1 / shardGroupSize(run));
   return (sums.loaded + sums.adapters) * width * held;

@@ -2,7 +2,7 @@ import type { Weight } from '../model/tape';
 import { behaviours } from '../run/behaviours';
 import { modelParallelSize } from '../run/derive';
 import type { TrainingRun } from '../run/fields';
-import { emptyLedger, type Ledger, post } from './ledger';
+import { combine, emptyLedger, type LabelWords, type Ledger, post } from './ledger';
 import { deviceStateBytes, type SteppedTensor } from './optimizers';
 import { upcastsRest } from './quantization';
 import { frozenModelBytes } from './reference-models';
@@ -25,7 +25,7 @@ export interface Sharding {
   readonly gradientsBefore: Ledger;
   /** Gradients there when the optimizer steps. */
   readonly gradientsAtStep: Ledger;
-  /** Beside states and gradients while the optimizer steps. */
+  /** LoadingMoment states and gradients while the optimizer steps. */
   readonly duringStep: Ledger;
   /** What becomes of a weight gradient within a stage. */
   readonly gradients: 'keep' | 'pass';
@@ -37,9 +37,9 @@ export interface Sharding {
   readonly pinned?: readonly (readonly [bytes: number, count: number])[];
   /** Optimizer states are made before the first step, not in it. */
   readonly statesFirst?: boolean;
-  /** How what lies at rest comes of the whole model before the first step. Unset: it stays as it was loaded. */
+  /** How what lies at rest comes of the model before the first step. Unset: it stays as it was loaded. */
   readonly loading?: Loading;
-  /** How whole weights are put together for a checkpoint. Unset: they are copied from where they lie. */
+  /** How a checkpoint is put together. Unset: tensors are copied from where they lie, a file at a time. */
   readonly saving?: Saving;
 }
 
@@ -51,19 +51,63 @@ export interface Splits {
   readonly states: number;
 }
 
-/**
- * Split among the GPUs as it is made (`partitioned`); joined to flat weights that are split; sharded one unit after the other, each
- * copied to a flat weight, or weight by weight; moved into buffers; broadcast from the first rank.
- */
-export type Loading = 'partitioned' | 'flattened' | 'by-unit' | 'by-weight' | 'into-buffers' | 'broadcast';
-
-/** Whether loading shards every unit or weight by itself, as FSDP does. */
-export function shardsApart({ loading }: Pick<Sharding, 'loading'>): boolean {
-  return loading === 'by-unit' || loading === 'by-weight';
+/** What is known of a GPU while its model is loaded. Ledgers and bytes of one GPU. */
+export interface BeforeSteps {
+  /** What lasts the whole run whatever the scheme. */
+  readonly constant: Ledger;
+  /** The part of `Sharding.atRest` that holds weights. */
+  readonly weights: Ledger;
+  /** Bytes that the GPU offers to the allocator. */
+  readonly available: number;
 }
 
-/** What is gathered at a time: a module on the first rank, a unit, a weight. `cloned`: nothing, every process clones its own on the host. */
-export type Saving = 'by-module' | 'by-unit' | 'by-weight' | 'cloned';
+/** What lies on a GPU at a moment of loading, all of it. Bytes per GPU. */
+export interface LoadingMoment {
+  readonly label: string;
+  readonly ledger: Ledger;
+  /** It is made elsewhere where it does not fit. */
+  readonly yields?: boolean;
+}
+
+/** The events of loading, in which a model comes to lie as the scheme holds it. */
+export interface Loading {
+  /** Moments on the GPU before the weights are in place, in their order. */
+  readonly moments: (before: BeforeSteps) => readonly LoadingMoment[];
+  /** One process of a node reads the checkpoint for all of them. */
+  readonly readsOnce: boolean;
+  /** What each process holds on the host beside the checkpoint. Bytes of one process. */
+  readonly host: readonly { readonly label: string; readonly bytes: number }[];
+  /** Units are wrapped on the stream of the activations, where they leave blocks cached (`wrapFsdp1`). */
+  readonly wrapsUnits?: boolean;
+}
+
+/** The events of saving. */
+export interface Saving {
+  /** What is gathered at a time on the GPU. Undefined: nothing, weights are copied from where they lie. */
+  readonly gathered?: {
+    readonly bytes: number;
+    readonly label: string;
+    readonly formula: string;
+    readonly source: string;
+  };
+  /** What processes hold on the host when whole weights are saved. Bytes of one node. */
+  readonly host: readonly { readonly label: string; readonly bytes: number }[];
+}
+
+/** Marks bytes of a category beside what lies there; nothing where there are none. */
+export function marked(
+  label: string,
+  there: Ledger,
+  category: Parameters<typeof post>[1],
+  bytes: number,
+  words: LabelWords,
+  yields?: boolean,
+): LoadingMoment[] {
+  if (bytes <= 0) return [];
+  const ledger = combine(there);
+  post(ledger, category, bytes, words);
+  return [{ label, ledger, yields }];
+}
 
 /** How a plan's tensors are asked of the allocator, where that is not one tensor per trained weight. Bytes. */
 export interface StepRequests {

@@ -1,13 +1,17 @@
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
+import { fileIn, PYTORCH } from '../sources/repositories';
+import { say } from '../wording/say';
 import { fsdp } from './fsdp/fsdp';
 import { horovod } from './horovod';
-import { post } from './ledger';
+import { bytesOf, combine, post, totalOf } from './ledger';
 import { megatronReplicas } from './megatron';
 import { OPTIMIZER_COSTS, stepTransient } from './optimizers';
 import {
   dataParallelSize,
+  type Loading,
   ledger,
+  marked,
   NONE,
   postStates,
   referenceBytes,
@@ -104,6 +108,29 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
     gradients: gone || (accumulated && !atOnce) ? 'pass' : 'keep',
     plan: unplanned,
     host: [],
-    loading: ranks > 1 && run['parallel.data'] === 'ddp' ? 'broadcast' : undefined,
+    loading: ranks > 1 && run['parallel.data'] === 'ddp' ? broadcast() : undefined,
+  };
+}
+
+/**
+ * DDP makes ranks agree on the weights in buckets of 250 MiB (`nn/parallel/distributed.py`, `broadcast_bucket_size`), two
+ * of them on their way at a time (`torch/csrc/distributed/c10d/comm.cpp`, `broadcast_coalesced`, `max_in_flight`).
+ */
+const BROADCAST_BYTES = 2 * 250 * 2 ** 20;
+
+function broadcast(): Loading {
+  return {
+    moments: ({ constant, weights }) => {
+      const own = totalOf(weights) - bytesOf(weights, 'reference-model');
+      const there = combine(constant, weights);
+      const bytes = Math.min(own, BROADCAST_BYTES);
+      return marked(say('first broadcast'), there, 'communication-buffers', bytes, {
+        name: say('buckets of the first broadcast'),
+        formula: say('2 x 250 MiB, at most the weights'),
+        source: fileIn(PYTORCH, 'torch/nn/parallel/distributed.py'),
+      });
+    },
+    readsOnce: false,
+    host: [],
   };
 }

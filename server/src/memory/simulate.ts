@@ -56,7 +56,7 @@ export function simulateSteps(
   ALLOCATOR.reset(capacity - otherStreams, run['allocator.expandableSegments']);
   const player = new Player(ALLOCATOR, requests);
   const states = sharding.statesFirst ? 0 : bytesOf(sharding.atRest, 'optimizer-states');
-  const wraps = sharding.loading === 'by-unit';
+  const wraps = sharding.loading?.wrapsUnits === true;
   player.rest(totalOf(sharding.atRest) - states + totalOf(constant), wraps ? wrappedBytes(stages, run) : 0);
   if (wraps) wrapFsdp1(player.allocator, stages, run);
   const pieces = weightPieces(stages);

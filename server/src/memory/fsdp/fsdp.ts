@@ -14,7 +14,9 @@ import {
 } from '../sharding-scheme';
 import type { TracedStage } from '../traced-run';
 import { allStepped, bytesPer, ownWeights, stageElements, type WeightSums } from '../weights';
+import { fsdpLoading } from './loading';
 import { fsdpPlan } from './plan';
+import { fsdpSaving } from './saving';
 import { addsInPlace, type FsdpSettings, fsdpSettings, meanShards } from './settings';
 import { frozenGraded } from './units';
 
@@ -92,8 +94,8 @@ export function fsdp(run: TrainingRun, sums: WeightSums, stages: readonly Traced
     plan: (stages) => fsdpPlan(stages, run, settings),
     host,
     pinned: pinnedBuffers(stages, run, settings),
-    loading: second ? 'by-weight' : 'by-unit',
-    saving: second ? 'by-weight' : 'by-unit',
+    loading: fsdpLoading(run, sums, stages),
+    saving: fsdpSaving(run, sums, stages),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Weight } from '../../model/tape';
 import type { TrainingRun } from '../../run/fields';
 import { rounded } from '../play';
-import { shardedWeight } from '../sharding-scheme';
+import { shardedWeight, wrapsEndsApart } from '../sharding-scheme';
 import type { TracedStage } from '../traced-run';
 import { bytesPer, ownWeights, stageElements } from '../weights';
 import { type FsdpSettings, gathersWeights } from './settings';
@@ -110,4 +110,26 @@ export function frozenGraded(
 export function shardOf(unit: FsdpUnit, { second, reduce, trained, shards }: FsdpSettings): number {
   if (second) return (unit.output / reduce) * trained;
   return ((unit.reduced / reduce) * trained) / shards;
+}
+
+/** Bytes of the largest unit that FSDP wraps, root included, in the given width. */
+export function largestUnit(run: TrainingRun, stages: readonly TracedStage[], width: number): number {
+  let root = 0;
+  let layer = 0;
+  let end = 0;
+  for (const traced of stages) {
+    let bytes = 0;
+    for (const weight of ownWeights(traced)) {
+      if (weight.quantization === 'none') bytes += weight.localElements * width;
+    }
+    if (traced.stage.role === 'layer') {
+      layer = Math.max(layer, bytes);
+      if (run['fsdp.wrap'] === 'none') root += traced.copies * bytes;
+    } else {
+      root += traced.copies * bytes;
+      end = Math.max(end, bytes);
+    }
+  }
+  if (run['fsdp.wrap'] === 'none') return root;
+  return Math.max(layer, wrapsEndsApart(run) ? end : root);
 }

@@ -7,6 +7,8 @@ import { ledger, NONE, type Sharding, shardGroupSize, shardsOf, UNSPLIT } from '
 import { allStepped, bytesPer, type WeightSums } from '../weights';
 import { scratch } from './buckets';
 import { engineWidth, postStepped, wholeWeights } from './engine-states';
+import { flattening } from './loading';
+import { cloning } from './saving';
 
 /**
  * Who steps bf16 weights (`engine.py`, `_do_optimizer_sanity_check`): `BF16_Optimizer` at stage 1 where gradients accumulate in
@@ -63,7 +65,7 @@ export function bf16Optimizer(run: TrainingRun, sums: WeightSums): Sharding {
     }),
     host: [],
     statesFirst: true,
-    loading: run['zero.stage'] > 0 ? 'flattened' : undefined,
-    saving: 'cloned',
+    loading: run['zero.stage'] > 0 ? flattening(run, sums) : undefined,
+    saving: cloning(run, sums),
   };
 }

@@ -19,6 +19,8 @@ import type { TracedStage } from '../traced-run';
 import { allStepped, bytesPer, type WeightSums } from '../weights';
 import { fillings, joinedOnce, scratch, trainedOf, waitingBytes } from './buckets';
 import { engineWidth, hostStates, postStepped, stepWidth, wholeWeights } from './engine-states';
+import { flattening } from './loading';
+import { cloning } from './saving';
 
 /**
  * ZeRO stages 1 and 2 (`runtime/zero/stage_1_and_2.py`): flat weights, fp32 masters and states per partition, reduction
@@ -64,8 +66,8 @@ export function partitionedStates(run: TrainingRun, sums: WeightSums): Sharding 
     host: hostStates(run, sums, partition, sums.largest),
     pinned: pinnedBuffers(run, partition, sums.largest),
     statesFirst: true,
-    loading: 'flattened',
-    saving: 'cloned',
+    loading: flattening(run, sums),
+    saving: cloning(run, sums),
   };
 }
 

@@ -20,7 +20,9 @@ import type { TracedStage } from '../traced-run';
 import { bytesPer, type WeightSums } from '../weights';
 import { fillings, joinedOnce, waitingBytes } from './buckets';
 import { engineWidth, hostStates, offloadedShare, postStepped } from './engine-states';
+import { partitioning } from './loading';
 import { gathersOf, type Span } from './parameter-coordinator';
+import { consolidating } from './saving';
 
 /** ZeRO stage 3 (`runtime/zero/stage3.py`): weights, gradients, masters and states are partitioned. */
 export function partitionedWeights(run: TrainingRun, sums: WeightSums): Sharding {
@@ -70,8 +72,8 @@ export function partitionedWeights(run: TrainingRun, sums: WeightSums): Sharding
     host,
     pinned: pinnedBuffers(run, partition),
     statesFirst: true,
-    loading: 'partitioned',
-    saving: 'by-module',
+    loading: partitioning(run, sums),
+    saving: consolidating(run, sums),
   };
 }
 

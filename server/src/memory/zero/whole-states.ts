@@ -6,6 +6,7 @@ import { SOURCES } from '../sources';
 import { allStepped, type WeightSums } from '../weights';
 import { joinedOnce } from './buckets';
 import { engineWidth, hostStates, postStepped, wholeWeights } from './engine-states';
+import { cloning } from './saving';
 
 /** Gradients that are reduced at a time (`engine.py`, `MEMORY_OPT_ALLREDUCE_SIZE`), elements. */
 const ALLREDUCE_SIZE = 500_000_000;
@@ -40,6 +41,6 @@ export function wholeStates(run: TrainingRun, sums: WeightSums): Sharding {
     }),
     host: hostStates(run, sums, sums.trained),
     statesFirst: true,
-    saving: 'cloned',
+    saving: cloning(run, sums),
   };
 }
