@@ -87,7 +87,7 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
     run,
     sums,
     accelerator,
-    splits: worst.sharding.splits,
+    sharding: worst.sharding,
   });
   const features = unmodelled(run);
   const verdict = verdictOf(lowerBytes, needed, capacityBytes, features);

@@ -36,14 +36,13 @@ export function detailOf(input: EstimateInput, sample?: number): Detail {
   const point = sample === undefined ? undefined : walk.points[sample];
   const chosen = sample === undefined ? undefined : estimate.timeline[sample];
   const { batch, sequence } = traceSettings(run, model);
-  const { splits } = sharding;
   const context: TreeContext = {
     run,
     index: joined(indexTapes(held), indexTapes(evaluated ?? [])),
     sizes: { batch, sequence },
     moment: chosen?.moment ?? estimate.peak.moment,
-    splits,
-    explanation: (category) => explanationOf(category, { run, sums, accelerator, splits }),
+    sharding,
+    explanation: (category) => explanationOf(category, { run, sums, accelerator, sharding }),
   };
   const items = itemsOf(point?.ledger ?? atPeak);
   const parts = (chosen?.parts ?? estimate.parts).map((part) => partTree(part, items, context));

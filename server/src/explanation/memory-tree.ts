@@ -1,7 +1,7 @@
 import type { Explanation } from '../memory/explain';
 import { type Items, itemsIn, type Label, type LabelWords } from '../memory/ledger';
 import { rounded } from '../memory/play';
-import type { Splits } from '../memory/sharding-scheme';
+import type { Sharding, Splits } from '../memory/sharding-scheme';
 import { asSource, autogradRule, SOURCES } from '../memory/sources';
 import { ELEMENT_BYTES, type Operation, type Storage, type Tensor, type Weight } from '../model/tape';
 import { type FigureDraft, sumOf } from '../results/detail-node';
@@ -22,8 +22,7 @@ export interface TreeContext {
   readonly index: TapeIndex;
   readonly sizes: SampleSizes;
   readonly moment: Moment;
-  /** As the scheme of the run splits them. */
-  readonly splits: Splits;
+  readonly sharding: Pick<Sharding, 'splits' | 'explains'>;
   /** The formula of a whole part. */
   readonly explanation: (category: Category) => Explanation | undefined;
 }
@@ -299,11 +298,11 @@ function weightLeaf(label: Label, bytes: number, category: Category, context: Tr
   const why = OF_WEIGHTS[category];
   const kind = category === 'adapters' ? weightKind({ ...weight, role: 'matrix' }, place.role) : facts.kind;
   const level = SHARDED[category];
-  const group = level ? context.splits[level.as] : 1;
+  const group = level ? context.sharding.splits[level.as] : 1;
   const copies =
     category === 'gradients' && group === 1 ? gradientsThere(weight, bytes, place) : place.copies;
   const perElement = bytes / (weight.localElements * copies);
-  const persistent = category === 'weights' && context.run['parallel.data'] === 'zero' && group > 1;
+  const persistent = category === 'weights' && context.sharding.explains.flat === 'partitions' && group > 1;
   const whole = persistent ? ELEMENT_BYTES[context.run['precision.compute']] : 0;
   const kept = whole > 0 && Math.abs(perElement - whole / group - whole) < 1e-9;
   const over = level && (kept || perElement * group <= level.widest + 1e-9) ? group : 1;

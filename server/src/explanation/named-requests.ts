@@ -3,7 +3,7 @@ import { itemsIn, journaled, type Label, type LabelWords } from '../memory/ledge
 import { OPTIMIZER_COSTS } from '../memory/optimizers';
 import { CATEGORY } from '../memory/play';
 import { packedBytes } from '../memory/quantization';
-import { shardGroupSize } from '../memory/sharding-scheme';
+import { type Sharding, shardGroupSize } from '../memory/sharding-scheme';
 import { operatorWords } from '../memory/step';
 import { type TracedStage, traceSettings } from '../memory/traced-run';
 import { bytesPer } from '../memory/weights';
@@ -67,18 +67,18 @@ export function namedRequests(input: EstimateInput): RequestsOfRun {
   const { run } = input;
   const model = grownModel(input.model, run['method.newLayers']);
   const { result, itemsOf } = journaled(() => tracedEstimate(input, labelledShardingOf));
-  const { stages, held, evaluated = [], walk } = result;
+  const { stages, held, evaluated = [], walk, sharding } = result;
   const { batch, sequence } = traceSettings(run, model);
   const index = joined(indexTapes(held), indexTapes(evaluated));
   const requests = new Requests({ batch, sequence });
   for (const traced of stages) requests.addStage(traced, index, false);
   for (const traced of evaluated) requests.addStage(traced, index, true);
-  for (const traced of held) requests.addWeights(traced, index, run);
+  for (const traced of held) requests.addWeights(traced, index, run, sharding);
   for (const point of walk.points) {
     const items = itemsOf(point.ledger);
     for (const category of CATEGORIES) {
       for (const [label, bytes] of itemsIn(items, category))
-        requests.addHeld(label, bytes, category, point.moment, index, run);
+        requests.addHeld(label, bytes, category, point.moment, index, run, sharding);
     }
   }
   const { buffers = [], step = [], gathered = 0 } = walk.plan.requests;
@@ -258,7 +258,7 @@ class Requests {
   }
 
   /** Weights as loading makes them: in the type that they rest in, and in fp32 where something casts them up. */
-  addWeights(traced: TracedStage, index: TapeIndex, run: TrainingRun): void {
+  addWeights(traced: TracedStage, index: TapeIndex, run: TrainingRun, { explains }: Sharding): void {
     const place = placeOf(traced, index);
     let whole = 0;
     for (const weight of traced.tape.weights) {
@@ -285,7 +285,7 @@ class Requests {
         for (const width of widths)
           this.#addLoaded(say('weight {0} of one expert', weight.name), place, weight, elements * width);
     }
-    if (run['parallel.data'] === 'none' || run['parallel.data'] === 'ddp') return;
+    if (!explains.gathers) return;
     const { 'precision.compute': compute, 'precision.weights': stored } = run;
     for (const width of new Set([bytesPer(compute), bytesPer(stored), 4]))
       this.addBuffer(
@@ -296,7 +296,7 @@ class Requests {
         place,
       );
     // FSDP 1 has one flat weight for each wrapped unit, and so one gradient and one of each state.
-    if (run['parallel.data'] !== 'fsdp1') return;
+    if (explains.flat !== 'units') return;
     const shard = whole / Math.max(1, shardGroupSize(run));
     const name = say("this GPU's share of a layer's flat weight");
     for (const width of [2, 4])
@@ -324,6 +324,7 @@ class Requests {
     moment: Moment,
     index: TapeIndex,
     run: TrainingRun,
+    { explains }: Sharding,
   ): void {
     const weight = index.weights.get(label);
     if (weight) {
@@ -340,7 +341,7 @@ class Requests {
         bytes: Math.round(each / tensors),
         grows: 0,
       });
-      if (!FLAT.has(category) || !run['parallel.data'].startsWith('zero')) return;
+      if (!FLAT.has(category) || explains.flat !== 'partitions') return;
       this.#sum(category, label, held / tensors, moment);
       return;
     }

@@ -12,7 +12,7 @@ import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
 import { LAYOUTS } from './quantization';
 import { frozenCopies, frozenDtype } from './reference-models';
 import { shardGroupSize } from './sharding';
-import { dataParallelSize, type Splits } from './sharding-scheme';
+import { dataParallelSize, type Sharding } from './sharding-scheme';
 import { SOURCES } from './sources';
 import { adapterDtype } from './traced-run';
 import { allStepped, bytesPer, type WeightSums } from './weights';
@@ -21,8 +21,7 @@ export interface Context {
   readonly run: TrainingRun;
   readonly sums: WeightSums;
   readonly accelerator: Accelerator;
-  /** As the scheme of the run splits them. */
-  readonly splits: Splits;
+  readonly sharding: Pick<Sharding, 'splits' | 'explains'>;
 }
 
 /** The formula of a part with this run's numbers, and what it follows. */
@@ -128,12 +127,12 @@ function masterWidth(run: TrainingRun): number {
 }
 
 const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>> = {
-  weights: ({ run, sums, splits }) => {
+  weights: ({ run, sums, sharding: { splits, explains } }) => {
     const { castsWhenGathered, keepsMastersBeside } = behaviours(run);
     const bytes = castsWhenGathered
       ? masterWidth(run)
       : bytesPer(keepsMastersBeside ? run['precision.compute'] : run['precision.weights']);
-    const base = sums.trained + sums.frozen - (run['parallel.data'] === 'zero' ? 0 : sums.adapters);
+    const base = sums.trained + sums.frozen - (explains.flat === 'partitions' ? 0 : sums.adapters);
     return {
       formula: `${say('{0} B x {1} parameters', bytes, count(base))}${over(splits.weights)}`,
       source: SOURCES.modules,
@@ -157,11 +156,11 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     ),
     source: SOURCES.lora,
   }),
-  'master-weights': ({ sums, run, splits }) => ({
+  'master-weights': ({ sums, run, sharding: { splits } }) => ({
     formula: `${trainable(masterWidth(run), sums)}${over(splits.states)}`,
     source: behaviours(run).flattensIntoBuffers ? SOURCES.megatron : SOURCES.zero12,
   }),
-  gradients: ({ sums, splits }) => ({
+  gradients: ({ sums, sharding: { splits } }) => ({
     formula: say(
       'gradients of {0} trainable parameters{1}, as far as they exist at that moment',
       count(sums.trained),
@@ -169,14 +168,14 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     ),
     source: SOURCES.autograd,
   }),
-  'optimizer-states': ({ sums, run, splits }) => ({
+  'optimizer-states': ({ sums, run, sharding: { splits } }) => ({
     formula: `${trainable(short(stateBytes(run, masterWidth(run), allStepped(sums))), sums)}${over(splits.states)} (${run['optimizer.name']})`,
     source: {
       label: say('optimizer {0}', run['optimizer.name']),
       url: OPTIMIZER_COSTS[run['optimizer.name']].source,
     },
   }),
-  'optimizer-transients': ({ sums, splits }) => ({
+  'optimizer-transients': ({ sums, sharding: { splits } }) => ({
     formula: say(
       'temporary copies during the optimizer step of {0} trainable parameters{1}',
       count(sums.trained),
@@ -199,46 +198,33 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     formula: say('logits, their fp32 copies and gradients: {0} x vocabulary', tokens(run)),
     source: SOURCES.loss,
   }),
-  'gathered-parameters': ({ run }) => ({
+  'gathered-parameters': ({ run, sharding: { explains } }) => ({
     formula: say(
       'whole weights gathered from {0} {0|shard|shards} while their layers run',
       shardGroupSize(run),
     ),
-    source:
-      run['parallel.data'] === 'zero'
-        ? SOURCES.zeroParameters
-        : run['parallel.data'] === 'fsdp2'
-          ? SOURCES.fsdp2
-          : SOURCES.fsdp1,
+    source: explains.gathers ?? SOURCES.fsdp1,
   }),
-  'communication-buffers': ({ run, sums }) =>
-    run['parallel.data'] === 'zero'
-      ? {
-          formula: say(
-            'reduction buckets of {0} elements x {1} B, allocated whole',
-            count(run['zero.reduceBucket']),
-            bytesPer(run['precision.compute']),
-          ),
-          source: run['zero.stage'] === 3 ? SOURCES.zero3 : SOURCES.zero12,
-        }
-      : {
-          formula: say(
+  'communication-buffers': ({ run, sums, sharding: { explains } }) => ({
+    formula:
+      explains.bucket === undefined
+        ? say(
             'reduction buffers of {0} trainable parameters over {1} {1|GPU|GPUs}',
             count(sums.trained),
             dataParallelSize(run),
+          )
+        : say(
+            'reduction buckets of {0} elements x {1} B, allocated whole',
+            count(explains.bucket),
+            bytesPer(run['precision.compute']),
           ),
-          source:
-            run['parallel.data'] === 'fsdp2'
-              ? SOURCES.fsdp2
-              : run['parallel.data'] === 'fsdp1'
-                ? SOURCES.fsdp1
-                : SOURCES.ddp,
-        },
+    source: explains.reduces,
+  }),
   'autocast-cache': ({ run }) => ({
     formula: say('{0} copies of linear weights, cached until autocast exits', run['precision.compute']),
     source: SOURCES.autocast,
   }),
-  'reference-model': ({ run, sums, splits }) => ({
+  'reference-model': ({ run, sums, sharding: { splits } }) => ({
     formula: `${frozenModels(run, sums)}${run['method.frozenSharded'] === false ? '' : over(splits.weights)}`,
     source: SOURCES.modules,
   }),

@@ -9,6 +9,7 @@ import {
   dataParallelSize,
   ledger,
   NONE,
+  REPLICAS,
   residentBytes,
   type Sharding,
   UNSPLIT,
@@ -96,6 +97,7 @@ export function horovod(run: TrainingRun, sums: WeightSums): Sharding {
   return {
     // Whole variables are dealt out, which are no equal parts.
     splits: UNSPLIT,
+    explains: REPLICAS,
     atRest,
     throughout: early,
     gradientsBefore: whole && !passes ? ledger(['gradients', gradient]) : NONE,

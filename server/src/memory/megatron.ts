@@ -8,13 +8,14 @@ import { bytesOf, combine, emptyLedger, post, retell } from './ledger';
 import { chunksPerStage } from './pipeline-split';
 import {
   type BeforeSteps,
-  type LoadingMoment,
   dataParallelSize,
   type Loading,
+  type LoadingMoment,
   ledger,
   marked,
   NONE,
   postStates,
+  REPLICAS,
   referenceBytes,
   residentBytes,
   type Sharding,
@@ -90,6 +91,8 @@ export function megatronReplicas(run: TrainingRun, sums: WeightSums): Sharding {
   const offload = sharded * offloaded * perNode;
   return {
     splits: { ...UNSPLIT, states: denseShards(run) },
+    explains: REPLICAS,
+    gathersStepped: run['parallel.distributedOptimizer'] && dataParallelSize(run) > 1,
     atRest,
     throughout: NONE,
     gradientsBefore: NONE,

@@ -1,4 +1,5 @@
 import type { Weight } from '../model/tape';
+import type { Source } from '../results/source';
 import { behaviours } from '../run/behaviours';
 import { modelParallelSize } from '../run/derive';
 import type { TrainingRun } from '../run/fields';
@@ -6,6 +7,7 @@ import { combine, emptyLedger, type LabelWords, type Ledger, post } from './ledg
 import { deviceStateBytes, type SteppedTensor } from './optimizers';
 import { upcastsRest } from './quantization';
 import { frozenModelBytes } from './reference-models';
+import { SOURCES } from './sources';
 import { expertTensorParallel, type TracedStage } from './traced-run';
 import { bytesPer, type WeightSums } from './weights';
 
@@ -17,6 +19,8 @@ import { bytesPer, type WeightSums } from './weights';
 export interface Sharding {
   /** Over how many GPUs it splits what weights need. */
   readonly splits: Splits;
+  /** How its parts are explained. */
+  readonly explains: SchemeWords;
   /** Between steps: weights, masters, states, permanent buffers. */
   readonly atRest: Ledger;
   /** From the first forward to the end of backward of every micro step. */
@@ -35,12 +39,26 @@ export interface Sharding {
   readonly host: readonly { readonly label: string; readonly bytes: number }[];
   /** Page-locked buffers of one process in it, with how many there are of each size. */
   readonly pinned?: readonly (readonly [bytes: number, count: number])[];
+  /** GPUs hold whole weights of which each steps a part: all get what the others stepped, in place, after the step. */
+  readonly gathersStepped?: boolean;
   /** Optimizer states are made before the first step, not in it. */
   readonly statesFirst?: boolean;
   /** How what lies at rest comes of the model before the first step. Unset: it stays as it was loaded. */
   readonly loading?: Loading;
   /** How a checkpoint is put together. Unset: tensors are copied from where they lie, a file at a time. */
   readonly saving?: Saving;
+}
+
+/** What explanations of a scheme's parts follow. */
+export interface SchemeWords {
+  /** Code that gathers whole weights; undefined where none does. */
+  readonly gathers?: Source;
+  /** Code that reduces gradients. */
+  readonly reduces: Source;
+  /** Elements of a bucket that is allocated whole; undefined where buffers are as large as what is reduced. */
+  readonly bucket?: number;
+  /** Weights lie joined to one flat tensor, cut into partitions of one size (adapters among them), or one for each wrapped unit. */
+  readonly flat?: 'partitions' | 'units';
 }
 
 /** GPUs that share one copy of each of these: 1 where every GPU has all of it. */
@@ -176,6 +194,9 @@ export const NONE = emptyLedger();
 
 /** Every GPU has all of everything. */
 export const UNSPLIT: Splits = { weights: 1, gradients: 1, states: 1 };
+
+/** Replicas whose gradients are reduced by DDP or the like. */
+export const REPLICAS: SchemeWords = { reduces: SOURCES.ddp };
 
 /** A step without gathers and reductions. */
 const BARE: Plan = { start: NONE, backward: NONE, stages: new Map(), end: [], requests: {} };

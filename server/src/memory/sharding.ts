@@ -14,6 +14,7 @@ import {
   marked,
   NONE,
   postStates,
+  REPLICAS,
   referenceBytes,
   residentBytes,
   type Sharding,
@@ -100,6 +101,7 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
     (masters ? 4 * base : 0);
   return {
     splits: UNSPLIT,
+    explains: REPLICAS,
     atRest,
     throughout: NONE,
     gradientsBefore: accumulated ? ledger(['gradients', gradient]) : NONE,

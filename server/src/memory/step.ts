@@ -1,6 +1,5 @@
 import type { Weight } from '../model/tape';
 import type { Moment } from '../results/estimate';
-import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { say } from '../wording/say';
 import { bytesWords } from './formula-words';
@@ -10,7 +9,7 @@ import { bytesOfAll, type Excursion, gradientsOf, rounded, savedStorages } from 
 import type { SharedGradient } from './play-backward';
 import { rememberedSegment } from './remembered-segment';
 import type { Segment } from './segment';
-import { dataParallelSize, NONE, type Passage, type Plan, type Sharding } from './sharding-scheme';
+import { NONE, type Passage, type Plan, type Sharding } from './sharding-scheme';
 import { SOURCES } from './sources';
 import { isOfValueModel, type TracedStage } from './traced-run';
 import { bytesPer, ownWeights } from './weights';
@@ -84,7 +83,7 @@ export function walkStep(
   walk.mark('optimizer-step', say('optimizer step'), combine(atStep, sharding.duringStep));
   // Gradients are gone; every GPU gets what the others stepped, in place: ZeRO into its flat weights
   // (`all_gather_into_tensor`), Megatron into its parameter buffer. FSDP gathers with the next forward.
-  if (gathersAfterStep(run))
+  if (sharding.gathersStepped)
     walk.mark('parameter-gather', say('stepped weights are gathered in place'), base);
   return { points: walk.points, peak: walk.peak, stretches, plan, afterBackward };
 }
@@ -203,13 +202,6 @@ function highestOf(
     words = `, ${say('gradients reduced')}`;
   }
   return { ledgers, words };
-}
-
-/** Whether GPUs hold whole weights of which each stepped a part. */
-function gathersAfterStep(run: TrainingRun): boolean {
-  if (dataParallelSize(run) === 1) return false;
-  if (run['parallel.data'] === 'zero') return run['zero.stage'] === 1 || run['zero.stage'] === 2;
-  return behaviours(run).flattensIntoBuffers && run['parallel.distributedOptimizer'];
 }
 
 /** What a scheme adds around each copy of a stage. */

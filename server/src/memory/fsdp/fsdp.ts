@@ -12,6 +12,7 @@ import {
   type Sharding,
   shardGroupSize,
 } from '../sharding-scheme';
+import { SOURCES } from '../sources';
 import type { TracedStage } from '../traced-run';
 import { allStepped, bytesPer, ownWeights, stageElements, type WeightSums } from '../weights';
 import { fsdpLoading } from './loading';
@@ -83,6 +84,9 @@ export function fsdp(run: TrainingRun, sums: WeightSums, stages: readonly Traced
   const sharing = run['fsdp.strategy'] === 'none' ? 1 : shardGroupSize(run);
   return {
     splits: { weights: sharing, gradients: sharing, states: sharing },
+    explains: second
+      ? { gathers: SOURCES.fsdp2, reduces: SOURCES.fsdp2 }
+      : { gathers: SOURCES.fsdp1, reduces: SOURCES.fsdp1, flat: 'units' },
     atRest,
     throughout: NONE,
     gradientsBefore,

@@ -4,7 +4,7 @@ import { fileIn, PYTORCH } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import { elementsWords } from '../formula-words';
 import { bytesOf, combine, totalOf } from '../ledger';
-import { type BeforeSteps, type LoadingMoment, type Loading, marked } from '../sharding-scheme';
+import { type BeforeSteps, type Loading, type LoadingMoment, marked } from '../sharding-scheme';
 import type { TracedStage } from '../traced-run';
 import { bytesPer, type WeightSums } from '../weights';
 import { largestUnit } from './units';

@@ -3,12 +3,21 @@ import type { TrainingRun } from '../../run/fields';
 import type { DType } from '../../terms/dtypes';
 import { post } from '../ledger';
 import { stepTransient } from '../optimizers';
-import { ledger, NONE, type Sharding, shardGroupSize, shardsOf, UNSPLIT } from '../sharding-scheme';
+import {
+  dataParallelSize,
+  ledger,
+  NONE,
+  type Sharding,
+  shardGroupSize,
+  shardsOf,
+  UNSPLIT,
+} from '../sharding-scheme';
 import { allStepped, bytesPer, type WeightSums } from '../weights';
 import { scratch } from './buckets';
 import { engineWidth, postStepped, wholeWeights } from './engine-states';
 import { flattening } from './loading';
 import { cloning } from './saving';
+import { zeroWords } from './words';
 
 /**
  * Who steps bf16 weights (`engine.py`, `_do_optimizer_sanity_check`): `BF16_Optimizer` at stage 1 where gradients accumulate in
@@ -50,6 +59,8 @@ export function bf16Optimizer(run: TrainingRun, sums: WeightSums): Sharding {
   const casts = buffer === width ? 0 : Math.max(sums.largest * buffer, trained * width);
   return {
     splits: { ...UNSPLIT, states: shardGroupSize(run) },
+    explains: zeroWords(run),
+    gathersStepped: run['zero.stage'] > 0 && dataParallelSize(run) > 1,
     atRest,
     throughout: NONE,
     gradientsBefore: accumulates ? gradients : NONE,

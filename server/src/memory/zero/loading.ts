@@ -4,7 +4,13 @@ import { DEEPSPEED, fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import { elementsWords } from '../formula-words';
 import { combine, totalOf } from '../ledger';
-import { type BeforeSteps, type LoadingMoment, type Loading, marked, shardGroupSize } from '../sharding-scheme';
+import {
+  type BeforeSteps,
+  type Loading,
+  type LoadingMoment,
+  marked,
+  shardGroupSize,
+} from '../sharding-scheme';
 import { bytesPer, type WeightSums } from '../weights';
 
 /**

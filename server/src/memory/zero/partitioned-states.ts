@@ -5,6 +5,7 @@ import { elementsWords } from '../formula-words';
 import { combine, emptyLedger, type LabelWords, type Ledger, post, totalOf } from '../ledger';
 import { type SteppedTensor, stepTransient } from '../optimizers';
 import {
+  dataParallelSize,
   ledger,
   NONE,
   type Passage,
@@ -21,6 +22,7 @@ import { fillings, joinedOnce, scratch, trainedOf, waitingBytes } from './bucket
 import { engineWidth, hostStates, postStepped, stepWidth, wholeWeights } from './engine-states';
 import { flattening } from './loading';
 import { cloning } from './saving';
+import { zeroWords } from './words';
 
 /**
  * ZeRO stages 1 and 2 (`runtime/zero/stage_1_and_2.py`): flat weights, fp32 masters and states per partition, reduction
@@ -56,6 +58,8 @@ export function partitionedStates(run: TrainingRun, sums: WeightSums): Sharding 
   const sharing = shardGroupSize(run);
   return {
     splits: { weights: 1, gradients: first ? 1 : sharing, states: sharing },
+    explains: zeroWords(run),
+    gathersStepped: dataParallelSize(run) > 1,
     atRest,
     throughout: NONE,
     gradientsBefore,

@@ -23,6 +23,7 @@ import { engineWidth, hostStates, offloadedShare, postStepped } from './engine-s
 import { partitioning } from './loading';
 import { gathersOf, type Span } from './parameter-coordinator';
 import { consolidating } from './saving';
+import { zeroWords } from './words';
 
 /** ZeRO stage 3 (`runtime/zero/stage3.py`): weights, gradients, masters and states are partitioned. */
 export function partitionedWeights(run: TrainingRun, sums: WeightSums): Sharding {
@@ -62,6 +63,7 @@ export function partitionedWeights(run: TrainingRun, sums: WeightSums): Sharding
   const sharing = shardGroupSize(run);
   return {
     splits: { weights: sharing, gradients: sharing, states: sharing },
+    explains: zeroWords(run),
     atRest,
     throughout: NONE,
     gradientsBefore: NONE,

@@ -7,6 +7,7 @@ import { allStepped, type WeightSums } from '../weights';
 import { joinedOnce } from './buckets';
 import { engineWidth, hostStates, postStepped, wholeWeights } from './engine-states';
 import { cloning } from './saving';
+import { zeroWords } from './words';
 
 /** Gradients that are reduced at a time (`engine.py`, `MEMORY_OPT_ALLREDUCE_SIZE`), elements. */
 const ALLREDUCE_SIZE = 500_000_000;
@@ -26,6 +27,7 @@ export function wholeStates(run: TrainingRun, sums: WeightSums): Sharding {
   post(duringStep, 'optimizer-transients', transient);
   return {
     splits: UNSPLIT,
+    explains: zeroWords(run),
     atRest,
     throughout: NONE,
     gradientsBefore: accumulates ? gradients : NONE,
