@@ -23,6 +23,28 @@ describe('behaviours', () => {
     assert.deepEqual(productComparisons(), []);
   });
 
+  it('stand beside schemes, which nothing asks for by name but what makes them', () => {
+    /** What a run of a scheme looks like to the tracer, to optimizers and to adapters is decided before the scheme is made. */
+    const makers = ['sharding', 'sharding-scheme', 'megatron', 'horovod', 'fsdp/', 'zero/'];
+    const earlier = ['traced-run', 'optimizers', 'kept-entries', 'dormant-states'];
+    const asking = [...sourcesOf('server/src/memory'), ...sourcesOf('server/src/explanation')]
+      .filter((file) => /\[\s*'(?:parallel\.data|zero\.stage)'\s*\]/.test(readFileSync(file, 'utf8')))
+      .map((file) =>
+        file
+          .replaceAll('\\', '/')
+          .replace(/^server\/src\/memory\//, '')
+          .replace(/\.ts$/, ''),
+      );
+    assert.ok(asking.length > 5);
+    assert.deepEqual(
+      asking.filter(
+        (file) =>
+          ![...makers, ...earlier].some((one) => file === one || (one.endsWith('/') && file.startsWith(one))),
+      ),
+      [],
+    );
+  });
+
   it('would be missed in every form that stood there before', () => {
     for (const text of [
       "if (run['model.code'] === 'transformers') x();",

@@ -2,6 +2,7 @@ import type { Weight } from '../model/tape';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import type { CachingAllocator } from './allocator';
+import { wrappedUnits } from './fsdp/units';
 import { groupsOf } from './layer-groups';
 import { packedBytes } from './quantization';
 import { shardGroupSize } from './sharding';
@@ -40,14 +41,16 @@ export function wrapFsdp1(
     // The shards of the layers that are not wrapped one by one.
     if (others > 0) allocator.allocate((others * unit) / shards);
   };
-  for (const traced of stages) {
-    if (traced.stage.role !== 'layer') continue;
+  const { units, root } = wrappedUnits(stages, run);
+  for (const traced of units) {
     const weights = ownWeights(traced).map((weight) => unitBytes(weight, run));
     for (const others of groupsOf(traced.copies)) wrap(weights, others);
   }
-  const root = stages.filter(({ stage }) => stage.role !== 'layer');
   wrap(
-    root.flatMap((traced) => ownWeights(traced).map((weight) => unitBytes(weight, run))),
+    root.flatMap(([traced, copies]) => {
+      const weights = ownWeights(traced).map((weight) => unitBytes(weight, run));
+      return Array.from({ length: copies }, () => weights).flat();
+    }),
     0,
   );
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { largestUnit, wrappedUnits } from '../../../server/src/memory/fsdp/units';
 import { bytesOf, emptyLedger, type Ledger } from '../../../server/src/memory/ledger';
 import { shardingOf } from '../../../server/src/memory/sharding';
 import { wrapsEndsApart } from '../../../server/src/memory/sharding-scheme';
@@ -211,5 +212,33 @@ describe('FSDP 2 splits the first dimension of a weight and pads', () => {
       const { rest } = atRest({ 'hardware.gpus': 32, ...values });
       assert.ok(bytesOf(rest, 'weights') < 4 * experts, JSON.stringify(values));
     }
+  });
+
+  it('is the same for the step, for loading and for saving', () => {
+    const wrapped = (values: RunValues, config = SMALL_LLAMA) => {
+      const run = aRun({ ...FSDP2, 'version.accelerate': '1.13.0', ...values });
+      const stages = traceRun(aModel(config), run);
+      const { units, root } = wrappedUnits(stages, run);
+      return {
+        units: units.map(({ stage }) => stage.role),
+        root: root.map(([{ stage }, copies]) => `${copies} ${stage.role}`),
+        largest: largestUnit(run, stages, 1),
+      };
+    };
+    const all = 2 * 32000 * 2048 + 2048;
+    const plain = wrapped({});
+    assert.deepEqual(new Set(plain.units), new Set(['layer']));
+    assert.equal(plain.largest, all);
+    const apart = wrapped({ 'fsdp.separateEnds': true });
+    assert.ok(apart.units.length > plain.units.length);
+    assert.ok(apart.largest < all);
+    // Ends that share a weight are one unit, which the root is taken for.
+    const tied = wrapped({ 'fsdp.separateEnds': true }, { ...SMALL_LLAMA, tie_word_embeddings: true });
+    assert.deepEqual(new Set(tied.units), new Set(['layer']));
+    assert.equal(tied.largest, 32000 * 2048 + 2048);
+    // Nothing is wrapped but the whole model.
+    const whole = wrapped({ 'fsdp.wrap': 'none' });
+    assert.deepEqual(whole.units, []);
+    assert.ok(whole.root.some((words) => words.endsWith('layer')) && whole.largest > all);
   });
 });

@@ -2,31 +2,18 @@ import type { TrainingRun } from '../../run/fields';
 import { say } from '../../wording/say';
 import { NONE, type Plan, type StagePlan } from '../sharding-scheme';
 import type { TracedStage } from '../traced-run';
-import { ownWeights } from '../weights';
 import { gatheredLedger } from './ledgers';
 import { reductionOf, rootPlan, unitPlan } from './passages';
 import { fsdpRequests } from './requests';
 import type { FsdpSettings } from './settings';
-import { type FsdpUnit, fsdpUnit, leftByReduction, NO_UNIT } from './units';
+import { type FsdpUnit, fsdpUnit, leftByReduction, NO_UNIT, wrappedUnits } from './units';
 
 /** The stages in the order of forward with their units: stages outside any unit belong to the root. */
 export function fsdpPlan(stages: readonly TracedStage[], run: TrainingRun, settings: FsdpSettings): Plan {
-  const first = stages[0];
   const last = stages.at(-1);
-  // A tied weight makes one unit of both ends, gathered with the first and kept: as the root is.
-  const tied = stages.some(({ tape }) => tape.weights.some((weight) => weight.tiedTo !== undefined));
-  // What heads the model is a unit where it is gathered apart and a weight of its own.
-  const apart = (stage: TracedStage) =>
-    settings.separateEnds && !tied && (stage === last || stage === first) && ownWeights(stage).length > 0;
-  const isUnit = (stage: TracedStage) => (stage.stage.role === 'layer' ? settings.wrapsLayers : apart(stage));
-  const rootStages = stages.filter((stage) => !isUnit(stage));
-  const root = fsdpUnit(
-    rootStages.map((stage) => [stage, stage.stage.role === 'layer' ? stage.copies : 1] as const),
-    run,
-    settings,
-  );
-  const units = new Map<TracedStage, FsdpUnit>();
-  for (const stage of stages) if (isUnit(stage)) units.set(stage, fsdpUnit([[stage, 1]], run, settings));
+  const wrapped = wrappedUnits(stages, run);
+  const root = fsdpUnit(wrapped.root, run, settings);
+  const units = new Map(wrapped.units.map((stage) => [stage, fsdpUnit([[stage, 1]], run, settings)]));
   const order = stages.filter((stage) => units.has(stage));
   const neighbour = (stage: TracedStage, step: 1 | -1): FsdpUnit => {
     let index = stages.indexOf(stage) + step;

@@ -30,8 +30,6 @@ export interface FsdpSettings {
   readonly unsynced: boolean;
   readonly accumulates: boolean;
   readonly packed: boolean;
-  readonly separateEnds: boolean;
-  readonly wrapsLayers: boolean;
   /** FSDP1 gathers the next unit of backward before this one's, after it, or not ahead. */
   readonly prefetch: 'pre' | 'post' | 'none';
   readonly forwardPrefetch: boolean;
@@ -80,8 +78,6 @@ export function fsdpSettings(
     unsynced: accumulates && !reducesEachBatch(run),
     accumulates,
     packed: (run['quantization.storage'] !== 'uint8' || behaviours(run).splitsQuantizedWeights) && shards > 1,
-    separateEnds: wrapsEndsApart(run),
-    wrapsLayers: run['fsdp.wrap'] !== 'none',
     prefetch: second ? 'pre' : (run['fsdp.backwardPrefetch'] ?? 'none'),
     forwardPrefetch: run['fsdp.forwardPrefetch'],
     replicates: second && (strategy === 'hybrid' || strategy === 'hybrid-grad-op'),

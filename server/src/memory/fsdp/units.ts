@@ -96,13 +96,11 @@ export function frozenGraded(
   settings: FsdpSettings,
 ): number {
   if (!settings.mixesFrozen) return 0;
-  let elements = 0;
-  const root: (readonly [TracedStage, number])[] = [];
-  for (const stage of stages) {
-    if (settings.wrapsLayers && stage.stage.role === 'layer')
-      elements += stage.copies * fsdpUnit([[stage, 1]], run, settings).frozenGraded;
-    else root.push([stage, stage.copies]);
-  }
+  const { units, root } = wrappedUnits(stages, run);
+  const elements = units.reduce(
+    (sum, stage) => sum + stage.copies * fsdpUnit([[stage, 1]], run, settings).frozenGraded,
+    0,
+  );
   return elements + fsdpUnit(root, run, settings).frozenGraded;
 }
 
@@ -112,24 +110,41 @@ export function shardOf(unit: FsdpUnit, { second, reduce, trained, shards }: Fsd
   return ((unit.reduced / reduce) * trained) / shards;
 }
 
+/** A model as FSDP wraps it. */
+export interface Wrapped {
+  /** Stages of which each copy is a unit of its own, in the order of forward. */
+  readonly units: readonly TracedStage[];
+  /** What is left to the root, each with how many copies of it belong there. */
+  readonly root: readonly (readonly [stage: TracedStage, copies: number])[];
+}
+
+/**
+ * The units of a model: its layers where they are wrapped, and what heads and ends it where that is wrapped apart and has
+ * weights of its own. A tied weight makes one unit of both ends, gathered with the first and kept: as the root is.
+ */
+export function wrappedUnits(stages: readonly TracedStage[], run: TrainingRun): Wrapped {
+  const wrapsLayers = run['fsdp.wrap'] !== 'none';
+  const ends = [stages[0], stages.at(-1)];
+  const tied = stages.some(({ tape }) => tape.weights.some((weight) => weight.tiedTo !== undefined));
+  const apart = wrapsEndsApart(run) && !tied;
+  const isUnit = (stage: TracedStage) =>
+    stage.stage.role === 'layer'
+      ? wrapsLayers
+      : apart && ends.includes(stage) && ownWeights(stage).length > 0;
+  return {
+    units: stages.filter(isUnit),
+    root: stages.filter((stage) => !isUnit(stage)).map((stage) => [stage, stage.copies] as const),
+  };
+}
+
 /** Bytes of the largest unit that FSDP wraps, root included, in the given width. */
 export function largestUnit(run: TrainingRun, stages: readonly TracedStage[], width: number): number {
-  let root = 0;
-  let layer = 0;
-  let end = 0;
-  for (const traced of stages) {
-    let bytes = 0;
-    for (const weight of ownWeights(traced)) {
-      if (weight.quantization === 'none') bytes += weight.localElements * width;
-    }
-    if (traced.stage.role === 'layer') {
-      layer = Math.max(layer, bytes);
-      if (run['fsdp.wrap'] === 'none') root += traced.copies * bytes;
-    } else {
-      root += traced.copies * bytes;
-      end = Math.max(end, bytes);
-    }
-  }
-  if (run['fsdp.wrap'] === 'none') return root;
-  return Math.max(layer, wrapsEndsApart(run) ? end : root);
+  const { units, root } = wrappedUnits(stages, run);
+  const plain = (stage: TracedStage) =>
+    ownWeights(stage).reduce(
+      (sum, { quantization, localElements }) => sum + (quantization === 'none' ? localElements * width : 0),
+      0,
+    );
+  const ofRoot = root.reduce((sum, [stage, copies]) => sum + copies * plain(stage), 0);
+  return Math.max(ofRoot, ...units.map(plain));
 }
