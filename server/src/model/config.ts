@@ -195,6 +195,11 @@ export class ConfigReader {
     return `${this.where}${name}`;
   }
 
+  /** The same with what the class has no field for: what its code does whatever the file says. */
+  fixed(values: JsonObject): ConfigReader {
+    return new ConfigReader({ ...this.values, ...values }, this.modelType, this.where);
+  }
+
   /** The same values under another model type, with the defaults of that type or of the class named. */
   as(modelType: string, classOf = modelType): ConfigReader {
     if (modelType === this.modelType) return this;

@@ -1,5 +1,5 @@
 import { say } from '../../wording/say';
-import type { ConfigReader } from '../config';
+import type { ConfigReader, JsonObject } from '../config';
 import { ConfigError } from '../config';
 import type { Stage } from '../model';
 import type { Architecture, ModelFamily } from './family';
@@ -7,17 +7,19 @@ import { fusedProjections } from './fused-projections';
 import { gemma } from './gemma';
 import { gemma4 } from './gemma4';
 import { gemma4Audio, gemma4Frames, gemma4Patches, gemma4Tower } from './gemma4-towers';
+import { glmTower } from './glm-tower';
 import { ideficsTower, internTower, lfmTower } from './joining-towers';
 import { llama } from './llama';
 import { moonTower } from './moon-tower';
 import { museGlimmer, museTower } from './muse-glimmer';
 import { shortConvolutions } from './short-convolution';
+import { paddleTower, paliTower } from './siglip-towers';
 import { sigmoidExperts } from './sigmoid-experts';
 import { sparse } from './sparse';
 import { stateSpace } from './state-space';
 import {
-  clipTower,
   llama4Tower,
+  llavaTower,
   pixtralTower,
   qwen3Tower,
   qwenTower,
@@ -32,6 +34,8 @@ interface Pairing {
   /** Model type of the text model where the config does not name it. */
   readonly text: string;
   readonly vision: string;
+  /** The tower is the one that the config names, in place of one whose name differs between the hub and the class. */
+  readonly named?: boolean;
   readonly tower: (vision: ConfigReader, outer: ConfigReader, width: number) => VisionTower;
   /** The type of the tower for sound, and its stages, where the config has one. */
   readonly audio?: {
@@ -41,7 +45,16 @@ interface Pairing {
 }
 
 const PAIRINGS: Readonly<Record<string, Pairing>> = {
-  llava: { text: 'llama', vision: 'clip_vision_model', tower: clipTower },
+  llava: { text: 'llama', vision: 'clip_vision_model', named: true, tower: llavaTower },
+  paligemma: { text: 'gemma', vision: 'siglip_vision_model', tower: paliTower },
+  paddleocr_vl: {
+    text: 'paddleocr_vl_text',
+    vision: 'paddleocr_vl_vision',
+    tower: (v, _, width) => paddleTower(v, width),
+  },
+  glm4v: glm4v('glm4v_text', 'glm4v_vision'),
+  glm46v: glm4v('glm4v_text', 'glm4v_vision'),
+  glm4v_moe: glm4v('glm4v_moe_text', 'glm4v_moe_vision'),
   gemma3: { text: 'gemma3_text', vision: 'siglip_vision_model', tower: siglipTower },
   gemma4: {
     text: 'gemma4_text',
@@ -84,12 +97,25 @@ function qwen3(text: string, vision: string): Pairing {
   return { text, vision, tower: (v, _, width) => qwen3Tower(v, width) };
 }
 
+/** Tower of GLM-4.1V; those of the sparse ones are alike. */
+function glm4v(text: string, vision: string): Pairing {
+  return { text, vision, tower: (v, _, width) => glmTower(v, width) };
+}
+
 /** Names of nested text configs whose layers are those of another type. */
 const TEXT_TYPES: Readonly<Record<string, string>> = {
   qwen2_vl_text: 'qwen2',
   qwen2_5_vl_text: 'qwen2',
   qwen3_vl_text: 'qwen3',
   qwen3_vl_moe_text: 'qwen3_moe',
+  glm4v_text: 'glm4',
+  glm4v_moe_text: 'glm4_moe',
+  paddleocr_vl_text: 'ernie4_5',
+};
+
+/** What the code of a nested text model does whatever its config says. */
+const FIXED: Readonly<Record<string, JsonObject>> = {
+  glm4v_text: { attention_bias: true, head_dim: null },
 };
 
 function textArchitecture(config: ConfigReader): Architecture {
@@ -174,7 +200,8 @@ function build(config: ConfigReader): Architecture {
   const pairing = PAIRINGS[config.modelType];
   if (!pairing) throw new ConfigError(say('"{0}" is not a vision-language model', config.modelType));
   const read = config.textModel(pairing.text);
-  const text = read.as(TEXT_TYPES[read.modelType] ?? read.modelType, read.modelType);
+  const stated = read.fixed(FIXED[read.modelType] ?? {});
+  const text = stated.as(TEXT_TYPES[read.modelType] ?? read.modelType, read.modelType);
   const language = textArchitecture(text);
   const width = language.figures.hiddenSize;
   const heard = pairing.audio && config.has('audio_config') ? pairing.audio : undefined;
@@ -187,7 +214,8 @@ function build(config: ConfigReader): Architecture {
       notes: [...(language.notes ?? []), ...unheard, say('the config has no vision_config: text model only')],
     };
   }
-  const vision = config.nested(pairing.vision, 'vision_config').as(pairing.vision);
+  const nested = config.nested(pairing.vision, 'vision_config');
+  const vision = pairing.named ? nested : nested.as(pairing.vision);
   const tower = pairing.tower(vision, config, width);
   const [embedding, ...rest] = language.stages;
   return {

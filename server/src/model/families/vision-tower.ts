@@ -164,7 +164,7 @@ function linear(name: string, out: number, bias: boolean): Block {
 }
 
 /** LLaVA 1.5: CLIP, its class token dropped, and a projector of two linears. */
-export function clipTower(config: ConfigReader, outer: ConfigReader, width: number): VisionTower {
+function clipTower(config: ConfigReader, outer: ConfigReader, width: number): VisionTower {
   const sizes = readTower(config);
   const patches = patchesOf(sizes);
   const prefix = 'vision_tower.';
@@ -259,14 +259,10 @@ export function siglipTower(config: ConfigReader, outer: ConfigReader, width: nu
   };
 }
 
-/** Mistral 3: Pixtral, patches merged two by two. The size of the image is free; its largest is assumed. */
-export function pixtralTower(config: ConfigReader, outer: ConfigReader, width: number): VisionTower {
+/** Pixtral's encoder, in sides of whole squares of `merge` patches. The size of the image is free; its largest is assumed. */
+function pixtralEncoder(config: ConfigReader, merge: number) {
   const sizes = readTower(config);
-  const merge = outer.sizeOr(2, 'spatial_merge_size');
   const side = Math.floor(sizes.imageSize / sizes.patchSize / merge) * merge;
-  const patches = side * side;
-  const tokens = patches / (merge * merge);
-  const bias = outer.flag(false, 'multimodal_projector_bias');
   const prefix = 'vision_tower.';
   const layer: Block = (t, x) =>
     residualLayer(t, x, {
@@ -289,34 +285,66 @@ export function pixtralTower(config: ConfigReader, outer: ConfigReader, width: n
           activation: sizes.activation,
         }),
     });
+  const embed: VisionTower['embed'] = (t, images) => {
+    const x = patchEmbedding(t, {
+      name: `${prefix}patch_conv`,
+      hidden: sizes.hidden,
+      images,
+      patches: side * side,
+      patchSize: sizes.patchSize,
+      channels: sizes.channels,
+    });
+    return rms(`${prefix}ln_pre`)(t, x);
+  };
+  const tokens = (side / merge) ** 2;
   return {
-    name: 'vision_tower',
-    embed: (t, images) => {
-      const x = patchEmbedding(t, {
-        name: `${prefix}patch_conv`,
-        hidden: sizes.hidden,
-        images,
-        patches,
-        patchSize: sizes.patchSize,
-        channels: sizes.channels,
-      });
-      return rms(`${prefix}ln_pre`)(t, x);
+    sizes,
+    parts: {
+      name: 'vision_tower',
+      embed,
+      layers: repeat(layer, sizes.layers),
+      tokens,
+      note: say(
+        'images are taken to be {0} x {0} pixels, {1} tokens each',
+        String(sizes.imageSize),
+        String(tokens),
+      ),
     },
-    layers: repeat(layer, sizes.layers),
+  };
+}
+
+/** Mistral 3: Pixtral, patches merged two by two. */
+export function pixtralTower(config: ConfigReader, outer: ConfigReader, width: number): VisionTower {
+  const merge = outer.sizeOr(2, 'spatial_merge_size');
+  const { sizes, parts } = pixtralEncoder(config, merge);
+  const bias = outer.flag(false, 'multimodal_projector_bias');
+  return {
+    ...parts,
     project: (t, x) => {
       const normed = rms('multi_modal_projector.norm')(t, x);
-      const joined = t.copy(normed, [x.shape[0] ?? 1, tokens, sizes.hidden * merge * merge], 'unfold');
+      const joined = t.copy(normed, [x.shape[0] ?? 1, parts.tokens, sizes.hidden * merge * merge], 'unfold');
       const merging = linear('multi_modal_projector.patch_merger.merging_layer', sizes.hidden, false);
       const up = linear('multi_modal_projector.linear_1', width, bias)(t, merging(t, joined));
       const activated = applyActivation(t, up, outer.text('gelu', 'projector_hidden_act'));
       return linear('multi_modal_projector.linear_2', width, bias)(t, activated);
     },
-    tokens,
-    note: say(
-      'images are taken to be {0} x {0} pixels, {1} tokens each',
-      String(sizes.imageSize),
-      String(tokens),
-    ),
+  };
+}
+
+/** LLaVA's class with the tower that the config names: CLIP, or Pixtral, of which every patch is a token (Pixtral 12B). */
+export function llavaTower(config: ConfigReader, outer: ConfigReader, width: number): VisionTower {
+  if (config.modelType === 'clip_vision_model') return clipTower(config, outer, width);
+  if (config.modelType !== 'pixtral') {
+    throw new ConfigError(say('the vision tower "{0}" is not supported', config.modelType));
+  }
+  const bias = outer.flag(true, 'multimodal_projector_bias');
+  return {
+    ...pixtralEncoder(config, 1).parts,
+    project: (t, x) => {
+      const up = linear('multi_modal_projector.linear_1', width, bias)(t, x);
+      const activated = applyActivation(t, up, outer.text('gelu', 'projector_hidden_act'));
+      return linear('multi_modal_projector.linear_2', width, bias)(t, activated);
+    },
   };
 }
 

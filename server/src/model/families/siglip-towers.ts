@@ -1,0 +1,89 @@
+import { say } from '../../wording/say';
+import type { ConfigReader } from '../config';
+import { applyActivation } from '../layers/activation';
+import { type Block, layerNormed } from '../layers/block';
+import { CLIP_NAMES, encoderLayer } from '../layers/encoder-layer';
+import { patchEmbedding } from '../layers/patch-embedding';
+import {
+  freeSize,
+  mergedPatches,
+  mergedRows,
+  mustFit,
+  patchesOf,
+  poolingHeadWeights,
+  readTower,
+  type VisionTower,
+} from './vision-tower';
+
+/** PaliGemma: SigLIP, every patch a token, one linear layer. */
+export function paliTower(config: ConfigReader, outer: ConfigReader, width: number): VisionTower {
+  const sizes = readTower(config);
+  const patches = patchesOf(sizes);
+  const prefix = 'vision_tower.';
+  mustFit(outer, 'projection_dim', width, outer.size('projection_dim'));
+  return {
+    name: 'vision_tower',
+    embed: (t, images) =>
+      patchEmbedding(t, {
+        name: `${prefix}embeddings.patch_embedding`,
+        hidden: sizes.hidden,
+        images,
+        patches,
+        patchSize: sizes.patchSize,
+        channels: sizes.channels,
+        bias: true,
+        positions: `${prefix}embeddings.position_embedding.weight`,
+      }),
+    layers: new Array<Block>(sizes.layers).fill(encoderLayer({ prefix, ...sizes, names: CLIP_NAMES })),
+    after: layerNormed(`${prefix}post_layernorm`),
+    project: (t, x) => {
+      // The pooling head is there unless the config states otherwise; nobody reads what it gives.
+      if (config.flag(true, 'vision_use_head')) poolingHeadWeights(t, `${prefix}head`, sizes);
+      return t.linear(x, { name: 'multi_modal_projector.linear', out: width, bias: true });
+    },
+    tokens: patches,
+    note: say('an image takes {0} tokens', String(patches)),
+  };
+}
+
+/** PaddleOCR-VL: SigLIP with rotary positions beside a table that is stretched over the image, four patches merged. */
+export function paddleTower(config: ConfigReader, width: number): VisionTower {
+  const sizes = readTower(config);
+  const rows = patchesOf(sizes);
+  const merge = config.size('spatial_merge_size');
+  const joined = sizes.hidden * merge ** 2;
+  const { tokens } = mergedPatches(sizes.patchSize, merge);
+  const prefix = 'visual.vision_model.';
+  return {
+    name: 'visual.vision_model',
+    embed: (t, images) => {
+      const x = patchEmbedding(t, {
+        name: `${prefix}embeddings.patch_embedding`,
+        hidden: sizes.hidden,
+        images,
+        patches: mergedPatches(sizes.patchSize, merge, t.settings.imagePixels).patches,
+        patchSize: sizes.patchSize,
+        channels: sizes.channels,
+        bias: true,
+      });
+      const table = t.weight({
+        name: `${prefix}embeddings.position_embedding.weight`,
+        shape: [rows, sizes.hidden],
+        role: 'embedding',
+      });
+      return t.addWeight(x, table, 'positions');
+    },
+    layers: new Array<Block>(sizes.layers).fill(
+      encoderLayer({ prefix, ...sizes, names: CLIP_NAMES, rotary: 1 }),
+    ),
+    after: layerNormed(`${prefix}post_layernorm`),
+    project: (t, x) => {
+      const rowsOf = t.view(layerNormed('mlp_AR.pre_norm')(t, x), mergedRows(x, merge));
+      const up = t.linear(rowsOf, { name: 'mlp_AR.linear_1', out: joined, bias: true });
+      const activated = applyActivation(t, up, 'gelu');
+      return t.linear(activated, { name: 'mlp_AR.linear_2', out: width, bias: true });
+    },
+    tokens,
+    note: freeSize(tokens),
+  };
+}
