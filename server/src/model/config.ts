@@ -195,7 +195,7 @@ export class ConfigReader {
     return `${this.where}${name}`;
   }
 
-  /** The same with what the class has no field for: what its code does whatever the file says. */
+  /** The same with values that the class has no field for, as its code fixes them. */
   fixed(values: JsonObject): ConfigReader {
     return new ConfigReader({ ...this.values, ...values }, this.modelType, this.where);
   }

@@ -113,7 +113,7 @@ const TEXT_TYPES: Readonly<Record<string, string>> = {
   paddleocr_vl_text: 'ernie4_5',
 };
 
-/** What the code of a nested text model does whatever its config says. */
+/** Values that the code of a nested text model fixes, which its config does not state. */
 const FIXED: Readonly<Record<string, JsonObject>> = {
   glm4v_text: { attention_bias: true, head_dim: null },
 };
