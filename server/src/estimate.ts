@@ -3,6 +3,7 @@ import { computeEstimate } from './compute/flops';
 import { timeEstimate } from './compute/time-estimate';
 import type { Accelerator } from './hardware/accelerator';
 import { isModelled } from './hardware/accelerator';
+import { onDemand } from './memo/on-demand';
 import { meterBands, SURE } from './memory/bands';
 import { besideAllocator, constants } from './memory/device';
 import { dormantStates } from './memory/dormant-states';
@@ -100,6 +101,7 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
   }));
   const host = hostMemory({ ...worst, run, stages: worst.held, published: model.publishedDtype });
   const whole = run['parallel.pipeline'] > 1 ? sumWeights(stages, run) : sums;
+  const compute = lateCompute({ ...input, model }, whole);
   const result: Estimate = {
     verdict,
     peak: {
@@ -121,7 +123,9 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
       trainableParameters: Math.round(whole.totalTrained),
       activeParameters: Math.round(whole.active),
     },
-    compute: computed({ ...input, model }, stages, whole),
+    get compute() {
+      return compute();
+    },
     bands,
     ...(features.length > 0 ? { unmodelled: features } : {}),
     notes: [...model.notes, ...limits(input, whole)],
@@ -295,6 +299,10 @@ function exactly(parts: Part[], total: number): Part[] {
     index === largest ? { ...part, bytes: part.bytes + total - sum } : part,
   );
 }
+
+/** `computed` when it is asked for: searches try hundreds of runs of which they ask the verdict alone. Holds no trace until then. */
+const lateCompute = (input: EstimateInput, sums: WeightSums) =>
+  onDemand(() => computed(input, rememberedTrace(input.model, input.run), sums));
 
 /** FLOPs of the step, and the time that they take where the card's rates are known. */
 function computed(

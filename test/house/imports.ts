@@ -23,7 +23,7 @@ export const FLOORS: Readonly<Record<string, string>> = {
   records: 'wording measured',
   memory: 'memo terms sources wording behaviours hardware model run results',
   compute: 'memo terms sources wording behaviours hardware model run results memory',
-  estimate: 'terms wording hardware model run results memory compute',
+  estimate: 'memo terms wording hardware model run results memory compute',
   explanation: 'terms sources wording hardware model run results memory compute estimate',
   dialects: 'memo text terms sources wording behaviours environment config hardware model run rules',
   workspace:

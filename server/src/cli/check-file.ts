@@ -58,7 +58,9 @@ export function runOf(analysis: Analysis, asked?: string): CheckedRun {
     peak: estimate?.peak,
     capacityBytes: estimate?.capacityBytes,
     parts: estimate?.parts ?? [],
-    costUsd: estimate?.compute.time?.costUsd?.likely,
+    get costUsd() {
+      return estimate?.compute.time?.costUsd?.likely;
+    },
   };
 }
 

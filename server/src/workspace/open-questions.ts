@@ -1,3 +1,4 @@
+import { withChanges } from '../memo/on-demand';
 import type { Estimate, Verdict } from '../results/estimate';
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
 import type { OpenQuestion } from '../run/open-question';
@@ -136,11 +137,10 @@ export function overEvenAnswers(estimate: Estimate, answers: readonly OpenAnswer
   const lowerBytes = Math.min(peak.lowerBytes, ...others.map((other) => other.lowerBytes));
   const upperBytes = Math.max(peak.upperBytes, ...others.map((other) => other.upperBytes));
   const same = others.every(({ verdict }) => verdict === estimate.verdict);
-  return {
-    ...estimate,
+  return withChanges(estimate, {
     verdict: same ? estimate.verdict : 'tight',
     peak: { ...peak, lowerBytes, upperBytes },
-  };
+  });
 }
 
 /** That a run does not fit is no certainty while something that decides it is assumed: a warning, which states what. */
