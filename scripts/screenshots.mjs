@@ -1,9 +1,10 @@
 // Pictures of the real editor for the README, in media/screenshots/.
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { launchBrowser } from './browser.mjs';
 import { serveVsCode } from './served-vscode.mjs';
+import { smallPng } from './small-png.mjs';
 import {
   runCommand as command,
   copyExamples,
@@ -120,6 +121,7 @@ async function panelFrame(page) {
 }
 
 async function shoot(page, name) {
-  await page.screenshot({ path: path.join(pictures, `${name}.png`) });
-  console.log(`media/screenshots/${name}.png`);
+  const picture = smallPng(await page.screenshot());
+  await writeFile(path.join(pictures, `${name}.png`), picture);
+  console.log(`media/screenshots/${name}.png, ${Math.round(picture.length / 1000)} kB`);
 }

@@ -58,6 +58,8 @@ export function readClient(params: InitializeParams | undefined): Client {
       tags: published?.tagSupport !== undefined,
       labelDetails: textDocument?.completion?.completionItem?.labelDetailsSupport === true,
       markdown: textDocument?.hover?.contentFormat?.includes(MarkupKind.Markdown) ?? true,
+      // Of other editors nobody knows.
+      pages: typeof options.trusted === 'boolean',
     },
     pullsSettings: workspace?.configuration === true,
     // Our own side shows problems as of the last save, which only what is sent to it can follow.

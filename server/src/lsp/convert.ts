@@ -41,6 +41,8 @@ export interface ClientSupport {
   readonly codeDescription: boolean;
   readonly tags: boolean;
   readonly markdown: boolean;
+  /** Markdown is drawn as a page. A terminal shows it as it stands, `&nbsp;` as blocks. */
+  readonly pages?: boolean;
   /** Completions have room beside their label on every row. */
   readonly labelDetails?: boolean;
 }
@@ -79,7 +81,7 @@ export function toHover(hover: HoverText, support: ClientSupport): Hover {
 
 export function toMarkup(markdown: string, support: ClientSupport): MarkupContent {
   return support.markdown
-    ? { kind: MarkupKind.Markdown, value: markdown }
+    ? { kind: MarkupKind.Markdown, value: support.pages ? markdown : markdown.replaceAll('&nbsp;', '') }
     : { kind: MarkupKind.PlainText, value: plain(markdown) };
 }
 

@@ -54,4 +54,11 @@ describe('protocol types', () => {
       value: 'a_b · X\n\n- Value 1 — from c_d:1 (file:///c#L1)',
     });
   });
+
+  it('leave spaces of a page to editors that draw one', () => {
+    const hover = { markdown: '| Peak | &nbsp;&nbsp;fits |', range };
+    const shown = (pages: boolean) => JSON.stringify(toHover(hover, { ...all, pages }).contents);
+    assert.match(shown(true), /&nbsp;&nbsp;fits/);
+    assert.match(shown(false), /\| fits \|/);
+  });
 });
