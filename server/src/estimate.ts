@@ -78,7 +78,8 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
   post(ledger, 'cuda-context', outside.likely - run['hardware.otherProcesses']);
   if (run['hardware.otherProcesses'] > 0) post(ledger, 'reserved-for-others', run['hardware.otherProcesses']);
   const processBytes = Math.round(totalOf(ledger));
-  const lowerBytes = Math.min(Math.round(allocated + slack.lower + outside.lower), ofOneSample(input));
+  const least = Math.round(allocated + slack.lower + outside.lower);
+  const lowerBytes = Math.min(least, ofOneSample(input), ofWholeLayers(input));
   // Blocks that the allocator keeps of batches of other lengths are not needed: it returns them before it fails.
   // Nor is what a moment takes only where there is room for it.
   const share = walk.neededPeak.bytes / walk.peak.bytes;
@@ -159,6 +160,13 @@ function ofOneSample({ run, ...rest }: EstimateInput): number {
   const lowered = run['batch.paddingFree'] || run['batch.adaptive'];
   if (!lowered || run['batch.micro'] <= 1) return Number.POSITIVE_INFINITY;
   return tracedEstimate({ ...rest, run: { ...run, 'batch.micro': 1 } }).estimate.peak.lowerBytes;
+}
+
+/** The least that a run takes whose layers are compiled in parts: that of whole ones. Infinity where none is. */
+function ofWholeLayers({ run, ...rest }: EstimateInput): number {
+  if (!run['kernels.compileParts']) return Number.POSITIVE_INFINITY;
+  const whole = { ...run, 'kernels.compileParts': false, 'kernels.compile': true };
+  return tracedEstimate({ ...rest, run: whole }).estimate.peak.lowerBytes;
 }
 
 interface Walked {
@@ -350,6 +358,12 @@ function limits({ run, accelerator }: EstimateInput, sums: WeightSums): string[]
   }
   if (run['method.objective'] === 'distillation' && !hasTeacher(run))
     notes.push(say("The teacher's logits and how the model's are compared with them are not counted."));
+  if (run['kernels.compileParts'])
+    notes.push(
+      say(
+        'Parts of the layers are compiled by themselves: the figure is that of operators one by one, the least that of layers compiled whole.',
+      ),
+    );
   if (run['kernels.compile'])
     notes.push(say('torch.compile fuses operators and usually needs less than shown.'));
   return notes;

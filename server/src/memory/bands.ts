@@ -26,7 +26,7 @@ const VARIED: Shares = { below: 0.25, above: 0.45 };
 
 export function bandKind(run: TrainingRun, experts: boolean): BandKind {
   if (experts && run['parallel.expert'] > 1) return 'experts';
-  return run['kernels.compile'] ? 'compiled' : 'plain';
+  return run['kernels.compile'] || run['kernels.compileParts'] ? 'compiled' : 'plain';
 }
 
 /** Of reserved memory a band is at least as wide as of what is allocated in it. */

@@ -137,6 +137,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'kernels.liger': ['activations', 'logits-and-loss'],
   'kernels.unsloth': ['activations', 'logits-and-loss'],
   'kernels.compile': ['activations'],
+  'kernels.compileParts': ['activations', 'logits-and-loss'],
   'kernels.xla': KERNELS,
   'kernels.fusedLayerNorm': KERNELS,
   'kernels.fusedSoftmax': KERNELS,

@@ -112,7 +112,9 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     // Keys of a prefix have no queries of their own: no kernel's causal mask fits (`_ignore_causal_mask_sdpa`).
     attentionMask: run['attention.mask'] || adapter?.kind === 'prefix-tuning',
     // What Unsloth compiles keeps its own norms and MLP.
-    liger: run['kernels.liger'] || (run['kernels.unsloth'] && !run['kernels.compile']),
+    liger:
+      run['kernels.liger'] ||
+      (run['kernels.unsloth'] && !run['kernels.compile'] && !run['kernels.compileParts']),
     unsloth: run['kernels.unsloth'],
     fusedLora: run['kernels.lora'],
     fp8: run['precision.fp8'],

@@ -128,6 +128,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'kernels.unsloth': 'kernels of Unsloth',
   'kernels.lora': 'kernels of LoRA',
   'kernels.compile': 'torch.compile',
+  'kernels.compileParts': 'parts of layers compiled',
   'kernels.transformerEngine': 'modules of Transformer Engine',
   'kernels.groupedExperts': 'grouped products of experts',
   'kernels.tf32': 'products in TF32',

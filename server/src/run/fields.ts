@@ -582,6 +582,10 @@ export const FIELDS = {
     default: [],
   }),
   'kernels.compile': flag({ doc: 'torch.compile is on.', aliases: ['compile'], default: false }),
+  'kernels.compileParts': flag({
+    doc: 'Parts of the layers are compiled by themselves, and what of a layer they keep is not known: between that of the operators one by one, which is told, and that of layers compiled whole, which is the least.',
+    default: false,
+  }),
   'kernels.transformerEngine': flag({
     doc: "Linear layers are modules of NVIDIA's Transformer Engine, whose products have a workspace of their own. Unset: where products are in its fp8.",
   }),

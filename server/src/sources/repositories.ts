@@ -131,4 +131,8 @@ export const UNSLOTH: Repository = {
   name: 'unslothai/unsloth',
   at: '015bdef0d94a241bcd94eec7a405b1700632180d',
 };
+export const UNSLOTH_ZOO: Repository = {
+  name: 'unslothai/unsloth-zoo',
+  at: '6e4d24ffc52d3c649f5e35588a7a00e90c3455ee',
+};
 export const VERL: Repository = { name: 'volcengine/verl', at: 'v0.7.0' };

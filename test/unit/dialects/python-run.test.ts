@@ -543,8 +543,11 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assert.equal(other.unread, undefined);
       // Layers that keep a state are left to parts of them.
       assert.equal(reading('FastLanguageModel', { model_type: 'falcon_h1' }).unread?.length, 1);
+      const parts = 'kernels.compileParts';
       const gemma = { model_type: 'gemma3', vision_config: {} };
-      assert.equal(reading('FastModel', gemma).unread?.length, 1);
+      assertStates(reading('FastModel', gemma), { [compiled]: 'false default', [parts]: 'true default' });
+      assert.equal(reading('FastModel', gemma).unread, undefined);
+      assert.equal(reading('FastModel', { ...gemma, audio_config: {} }).unread?.length, 1);
       const texts = reading('FastModel', gemma, 'dataset_text_field="text"');
       assertStates(texts, {
         [compiled]: 'true default',
@@ -553,7 +556,34 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       });
       assert.equal(texts.unread, undefined);
       assertStates(reading('FastModel', gemma, '', 'T4'), { 'attention.implementation': 'eager default' });
-      assert.equal(reading('FastVisionModel', gemma, 'dataset_text_field=""').unread?.length, 1);
+      assertStates(reading('FastVisionModel', gemma, 'dataset_text_field=""'), { [parts]: 'true default' });
+    });
+
+    it('scale images down to the size of the model, or to a width of their own', () => {
+      const vision = (collator: string, tower: Record<string, unknown>) =>
+        pythonRun.read(
+          parseConfig(
+            'file:///train.py',
+            `from unsloth import FastVisionModel\nfrom unsloth.trainer import UnslothVisionDataCollator\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastVisionModel.from_pretrained("unsloth/some-model")\nmodel = FastVisionModel.get_peft_model(model, r=8)\nSFTTrainer(model=model, data_collator=${collator}, args=SFTConfig()).train()`,
+          ),
+          { known: {}, model: { config: { model_type: 'qwen2_5_vl', vision_config: tower } } },
+        );
+      const own = 'UnslothVisionDataCollator(model, t)';
+      assertStates(vision(own, {}), { 'batch.imagePixels': '262144 default' });
+      assertStates(vision(own, { image_size: 896 }), { 'batch.imagePixels': '802816 default' });
+      const left = vision('UnslothVisionDataCollator(model, t, resize="max")', {});
+      assertStates(left, { 'batch.imagePixels': undefined });
+    });
+
+    it('count what a model forced to fp32 keeps as parts of layers', () => {
+      const text = `from unsloth import FastModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastModel.from_pretrained("unsloth/gemma-3-1b-it")\nmodel = FastModel.get_peft_model(model, r=8)\nSFTTrainer(model=model, args=SFTConfig(dataset_text_field="text")).train()`;
+      const on = (gpu: string) =>
+        pythonRun.read(parseConfig('file:///train.py', text), {
+          known: { 'hardware.gpu': gpu },
+          model: { config: { model_type: 'gemma3_text' } },
+        });
+      assertStates(on('T4'), { 'kernels.compile': 'false default', 'kernels.compileParts': 'true default' });
+      assertStates(on('A100-80GB'), { 'kernels.compile': 'true default' });
     });
 
     it('raise the micro batch to a group of completions where a step would hold no whole ones', () => {

@@ -36,6 +36,16 @@ describe('bands', () => {
     assert.equal(upperBytes, Math.round(reservedBytes + 0.04 * allocatedBytes + outside.upper));
   });
 
+  it('reach down to layers compiled whole where parts of them are', () => {
+    const parts = estimated({ 'kernels.compileParts': true }).found.peak;
+    const whole = estimated({ 'kernels.compile': true }).found.peak;
+    const apart = estimated({}).found.peak;
+    assert.equal(parts.lowerBytes, whole.lowerBytes);
+    assert.ok(whole.lowerBytes < apart.lowerBytes);
+    assert.equal(parts.allocatedBytes, apart.allocatedBytes);
+    assert.equal(bandKind(aRun({ 'kernels.compileParts': true }), false), 'compiled');
+  });
+
   it('leave out the blocks of other lengths, which are given back', () => {
     const { run, found } = estimated({ 'batch.varied': true, 'batch.micro': 4 });
     const { allocatedBytes, processBytes, upperBytes } = found.peak;

@@ -110,6 +110,7 @@ const BASES: readonly Base[] = [
     ...ADAPTED,
     'method.objective': 'classification',
   }),
+  base('kernels of Unsloth', /^kernels\.compileParts$/, { ...ONE_GPU, 'kernels.unsloth': true }),
   base(
     'fp32',
     /^(model|precision\.(weights|compute|scheme|fp8)|optimizer|batch|kernels\.(liger|unsloth|compile)|method\.(kind|newL))/,

@@ -38,6 +38,7 @@ import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapt
 import { type LoadedModel, readModel } from './python-model';
 import { readAskedGpu, readEnvironment, readInstalls, unslothInstalled } from './python-surroundings';
 import {
+  leaveScoredParts,
   readUnsloth,
   readUnslothTrainer,
   settleGroups,
@@ -239,7 +240,10 @@ function readTrlTrainer(
     ...(defaults ? { defaults } : {}),
   });
   if (unsloth) settlePrecision(calls, unsloth);
-  if (unsloth && method === 'grpo') settleGroups(calls, section, context.known['hardware.gpus']);
+  if (unsloth && method === 'grpo') {
+    settleGroups(calls, section, context.known['hardware.gpus']);
+    leaveScoredParts(calls, unsloth);
+  }
   if (!unsloth && preparesItself(calls, call, config)) withhold(draft, ['batch.sequence']);
   checkTrl(block, section, method, draft);
   // Cutting may take tokens of an image away: TRL's own examples set no limit there (`sft_vlm.py`).

@@ -2,7 +2,7 @@ import { knownNode, nodeOf } from '../../config/python/node-of-value';
 import type { PyCall } from '../../config/python/value';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
-import { fileIn, UNSLOTH } from '../../sources/repositories';
+import { fileIn, UNSLOTH, UNSLOTH_ZOO } from '../../sources/repositories';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { TrainerDefaults } from '../hf/training-arguments';
@@ -59,15 +59,12 @@ const IMAGES = /(^|\.)(UnslothVisionDataCollator|DataCollatorForVision\w*)$/;
 
 /**
  * Each layer of the decoder is compiled as one region, 4-bit products and LoRA branches with it, and a checkpoint runs around it
- * (`_block_compile.py`, 2026.10.9; its parts by themselves in releases before). Towers, and what is not checkpointed as a whole, are
- * compiled in parts whose cuts are not known; texts alone reach no tower.
+ * (`_block_compile.py`, 2026.10.9; its parts by themselves in releases before). Towers, what is not checkpointed as a whole, and what is
+ * forced to fp32 (`_forced_float32`) are compiled in parts whose cuts are not known; texts alone reach no tower. What such parts keep
+ * lies between operators one by one and whole layers, but for kernels of layers with a state, and samples of sound.
  */
-function readCompiled(
-  { draft, program, bf16 }: Calls,
-  load: PyCall,
-  config: ModelConfig | undefined,
-  trainer: PyCall,
-): void {
+function readCompiled(calls: Calls, load: PyCall, config: ModelConfig | undefined, trainer: PyCall): void {
+  const { draft, program, bf16 } = calls;
   const type = String(config?.model_type ?? '');
   // Neither reaches SDPA: flexible attention from Ampere on, else the scores lie in memory (`_utils.py`).
   if (/^gemma3(_text)?$/.test(type))
@@ -86,19 +83,52 @@ function readCompiled(
     );
   if (hasTowers && texts)
     draft.infer('batch.images', 0, say('`{0}` names texts', 'dataset_text_field'), undefined);
+  if (hasTowers && !texts) readImageSize(calls, config);
   const inOne =
     config !== undefined &&
     (!hasTowers || texts) &&
     !UNCOMPILED.test(type) &&
+    !isForced(calls, load) &&
     draft.valueOf('activations.checkpointing') === 'full';
-  if (inOne) draft.assume('kernels.compile', true, say('Unsloth compiles the layers of this model'), BLOCKS);
-  else
+  if (inOne) {
+    draft.assume('kernels.compile', true, say('Unsloth compiles the layers of this model'), BLOCKS);
+    return;
+  }
+  draft.assume(
+    'kernels.compileParts',
+    true,
+    say('Unsloth compiles parts of the layers of this model'),
+    BLOCKS,
+  );
+  const bounded =
+    config !== undefined && !UNCOMPILED.test(type) && (texts || config.audio_config === undefined);
+  if (!bounded)
     draft.leave(
       'script',
       { range: load.calleeRange },
       load.callee.split('.').at(-2) ?? '',
       say('Unsloth compiles models of this kind itself: what that saves is not counted.'),
     );
+}
+
+/** Where a model's config names no size of images (`UnslothVisionDataCollator.__init__`). Pixels of a side. */
+const SIDE = 512;
+
+/**
+ * Unsloth's collator scales images down to so many pixels of width, those of the model's config or of its own
+ * (`vision_utils.py`, `_resize_images_inplace`); taken are square ones.
+ */
+function readImageSize({ draft, program }: Calls, config: ModelConfig | undefined): void {
+  const collator = program.calls.find(({ callee }) => /(^|\.)UnslothVisionDataCollator$/.test(callee));
+  if (!collator || argumentOf(collator, 'resize')) return;
+  const tower = config?.vision_config as ModelConfig | undefined;
+  const side = typeof tower?.image_size === 'number' ? tower.image_size : SIDE;
+  draft.assume(
+    'batch.imagePixels',
+    side ** 2,
+    say('Unsloth scales images down to {0} pixels of width; square ones are taken', String(side)),
+    fileIn(UNSLOTH_ZOO, 'unsloth_zoo/vision_utils.py'),
+  );
 }
 
 /** States what `FastLanguageModel.from_pretrained` and `get_peft_model` are passed, and what Unsloth does where they say nothing. */
@@ -395,6 +425,16 @@ function lossNote(loss: UnslothLoss, release: string | undefined): string {
     return say('Unsloth {0} computes the loss over the logits of the whole batch', release ?? '');
   if (loss === 'cut') return say('Unsloth {0} computes the loss by cut cross-entropy', release ?? '');
   return say('Unsloth computes the loss over as much of the logits as there is room for');
+}
+
+/** GRPO's scores are computed for as many completions and tokens at a time as what is free has room for (`autotune_batch_and_chunks`). */
+export function leaveScoredParts({ draft }: Pick<Calls, 'draft'>, load: PyCall): void {
+  draft.leave(
+    'script',
+    { range: load.calleeRange },
+    'GRPO',
+    say('Unsloth splits the batches of GRPO by what is free on the card: what that saves is not counted.'),
+  );
 }
 
 /**
