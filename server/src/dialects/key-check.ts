@@ -112,6 +112,14 @@ export function checkKeys(
   }
 }
 
+/** Whether somebody may have meant this key: its row takes such a value, and says what it takes. */
+function mayBeMeant({ value }: MapEntry, name: string, parent: string, table: KeyTable): boolean {
+  const spec = table.find(parent === '' ? name : `${parent}.${name}`);
+  if (!spec) return true;
+  if (spec.type === 'any') return (spec.fields ?? []).length > 0 || spec.sets !== undefined;
+  return isBlank(value) || isAuto(value) || mismatchOfType(value, spec.type) === undefined;
+}
+
 function checkUnknown(
   entry: MapEntry,
   parent: string,
@@ -120,7 +128,8 @@ function checkUnknown(
   draft: Draft,
 ): void {
   // A single letter in common is no hint: short keys match everything.
-  const near = entry.key.length < 4 ? [] : draft.near(entry.key, table.names(parent), 2);
+  const found = entry.key.length < 4 ? [] : draft.near(entry.key, table.names(parent), 2);
+  const near = found.filter((name) => mayBeMeant(entry, name, parent, table));
   const judgement = inRelease(
     policy.unknown(parent, entry.key, near),
     parent,

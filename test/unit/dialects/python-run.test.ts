@@ -140,6 +140,15 @@ Trainer(model, TrainingArguments("o", bf16=True, deepspeed=${deepspeed})).train(
     });
   });
 
+  it('adapters that are loaded make no refusal of quantized weights', () => {
+    const trained = (before: string) =>
+      python(`${IMPORTS}from peft import PeftModel\n${QUANTIZED}${before}${SFT}`);
+    assert.deepEqual(refused(trained('')), ['quantized-without-adapter']);
+    const loaded = trained('model = PeftModel.from_pretrained(model, "out/sft", is_trainable=True)\n');
+    assert.deepEqual(refused(loaded), []);
+    assert.deepEqual(loaded.unread?.[0]?.fields, ['method.kind', 'lora.rank']);
+  });
+
   it('count what is called: preparation of quantized weights and checkpointing', () => {
     const trainer = 'Trainer(model, TrainingArguments("out")).train()\n';
     const adapted = 'model = get_peft_model(model, lora)\n';

@@ -220,4 +220,10 @@ describe('torchtune', () => {
     const [slip] = problemsOf(tune(small('gradient_acumulation_steps: 4')));
     assert.deepEqual([slip?.code, slip?.data?.replacement], ['unknown-key', 'gradient_accumulation_steps']);
   });
+
+  it('takes keys of recipes of your own for no slips of others', () => {
+    // A near name whose row says nothing of its values, and a value that the near key cannot take.
+    for (const own of ['reward_mode: recall', 'batch_sizes: [1, 2]'])
+      assert.deepEqual(problemsOf(tune(small(own))), [], own);
+  });
 });

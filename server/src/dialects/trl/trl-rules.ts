@@ -77,6 +77,8 @@ function checkDead(section: Section, peft: boolean, draft: Draft): void {
 function checkQuantizedWithoutAdapter(section: Section, on: (key: string) => boolean, draft: Draft): void {
   const quantized = ['load_in_4bit', 'load_in_8bit'].find(on);
   if (quantized === undefined || on('use_peft')) return;
+  // Adapters that are loaded, or made where nobody sees it, may well be what is trained.
+  if (draft.unread.some(({ fields }) => fields?.includes('method.kind'))) return;
   draft.refuse(
     'quantized-without-adapter',
     say('Quantized weights cannot be trained themselves: add `use_peft: true`.'),
