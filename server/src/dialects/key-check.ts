@@ -112,7 +112,7 @@ export function checkKeys(
   }
 }
 
-/** Whether somebody may have meant this key: its row takes such a value, and says what it takes. */
+/** Whether somebody may have meant this key: its row takes such a value, and states which. */
 function mayBeMeant({ value }: MapEntry, name: string, parent: string, table: KeyTable): boolean {
   const spec = table.find(parent === '' ? name : `${parent}.${name}`);
   if (!spec) return true;

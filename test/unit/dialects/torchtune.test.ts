@@ -222,7 +222,7 @@ describe('torchtune', () => {
   });
 
   it('takes keys of recipes of your own for no slips of others', () => {
-    // A near name whose row says nothing of its values, and a value that the near key cannot take.
+    // A near name whose row states nothing of its values, and a value that the near key cannot take.
     for (const own of ['reward_mode: recall', 'batch_sizes: [1, 2]'])
       assert.deepEqual(problemsOf(tune(small(own))), [], own);
   });
