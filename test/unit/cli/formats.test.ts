@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import Ajv from 'ajv';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { checkFile } from '../../../server/src/cli/check-file';
@@ -187,6 +188,7 @@ describe('formats of check', () => {
       const text = written('sarif', [...files, ...both]);
       const validate = new Ajv({ allErrors: true }).compile(SARIF);
       assert.ok(validate(JSON.parse(text)), JSON.stringify(validate.errors, null, 2));
+      assert.deepEqual(faultsBySarif(JSON.parse(text)), []);
       const { tool, results } = JSON.parse(text).runs[0];
       const rules = new Set(tool.driver.rules.map(({ id }: { id: string }) => id));
       for (const { ruleId, locations } of results) {
@@ -197,11 +199,33 @@ describe('formats of check', () => {
       assert.ok(chained.length > 0, 'a run of two files has a chain');
     });
 
+    it('would not be taken for it with a level that there is not', () => {
+      const log = { version: '2.1.0', runs: [{ tool: { driver: { name: 'oomlint' } }, results: [{}] }] };
+      const [result = {}] = log.runs[0]?.results ?? [];
+      Object.assign(result, { message: { text: 'm' }, level: 'error' });
+      assert.deepEqual(faultsBySarif(log), []);
+      Object.assign(result, { level: 'grave' });
+      assert.equal(faultsBySarif(log).length, 1);
+    });
+
     it('describes rules in the length that is shown', () => {
       for (const [name, { summary }] of Object.entries(RULES)) assert.ok(summary.length <= 1024, name);
     });
   });
 });
+
+/** The schema of the standard itself, as OASIS has it; draft 4, whose other words for ranges it does not use. */
+function faultsBySarif(log: unknown): unknown[] {
+  const file = require.resolve('@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json');
+  const { $schema: _draft, id: _id, ...schema } = JSON.parse(readFileSync(file, 'utf8'));
+  const validate = new Ajv({
+    allErrors: true,
+    strict: false,
+    validateFormats: false,
+    unicodeRegExp: false,
+  }).compile(schema);
+  return validate(log) ? [] : (validate.errors ?? []);
+}
 
 const MESSAGE = {
   type: 'object',
