@@ -148,6 +148,9 @@ def _wide_cases():
         yield found | {"id": found["id"] + "-auto", "run": found["run"] | auto(model)}
     for model, gpus in (("mixtral-8x7b", 12), ("mixtral-8x7b", 32), ("qwen1.5-moe", 12)):
         yield case("fsdp2", model, "mixed nonreentrant sgd", gpus, 1, 1024)
+    # A head above the bucket, whose gradient is still there when the embedding's is reduced.
+    yield case("zero", "qwen3-8b", "z2 ds gradfp32 nonreentrant", 8, 1, 512)
+    yield case("zero", "qwen3-8b", "z2 ds nonreentrant", 8, 1, 512)
     for flags in ("mixed nonreentrant reshard8 sgd", "bf16 reshard8 sgd"):
         yield case("fsdp2", "llama-3.1-8b", flags, 64, 1, 1024, 3)
 

@@ -14,20 +14,25 @@ export interface Trained {
   readonly elements: number;
   /** The largest one that no bucket takes: it waits whole for the next weight's gradient. */
   readonly oversized: number;
+  /** All that no bucket takes. */
+  readonly oversizedSum: number;
   readonly first: number;
 }
 
 export function trainedOf(stage: TracedStage, bucket: number): Trained {
   let elements = 0;
   let oversized = 0;
+  let oversizedSum = 0;
   let first = 0;
   for (const weight of ownWeights(stage)) {
     if (!weight.trainable) continue;
     if (elements === 0) first = weight.localElements;
     elements += weight.localElements;
-    if (weight.localElements > bucket) oversized = Math.max(oversized, weight.localElements);
+    if (weight.localElements <= bucket) continue;
+    oversized = Math.max(oversized, weight.localElements);
+    oversizedSum += weight.localElements;
   }
-  return { elements, oversized, first };
+  return { elements, oversized, oversizedSum, first };
 }
 
 /** How the gradients of a stage's copies fill the bucket, copies in the order of backward. */
@@ -76,10 +81,20 @@ export function fillings(
 
 /** A gradient larger than the bucket, which waits for the next one. `width`: bytes per element. */
 export function waitingBytes(elements: number, width: number, source: Source): Ledger {
+  return wholeGradients(
+    elements,
+    width,
+    say('gradient larger than the bucket, waiting for the next one'),
+    source,
+  );
+}
+
+/** Gradients that no bucket takes, under a name. `width`: bytes per element. */
+export function wholeGradients(elements: number, width: number, name: string, source: Source): Ledger {
   if (elements === 0) return NONE;
   const sum = emptyLedger();
   post(sum, 'gradients', rounded(elements * width), {
-    name: say('gradient larger than the bucket, waiting for the next one'),
+    name,
     formula: elementsWords(elements, width),
     source,
   });

@@ -18,7 +18,7 @@ import {
 import { SOURCES } from '../sources';
 import type { TracedStage } from '../traced-run';
 import { allStepped, bytesPer, type WeightSums } from '../weights';
-import { fillings, joinedOnce, scratch, trainedOf, waitingBytes } from './buckets';
+import { fillings, joinedOnce, scratch, trainedOf, waitingBytes, wholeGradients } from './buckets';
 import { engineWidth, hostStates, postStepped, stepWidth, wholeWeights } from './engine-states';
 import { flattening } from './loading';
 import { cloning } from './saving';
@@ -204,6 +204,11 @@ function planOf(
     if (oversized <= partition || partition > bucket || !contiguous(run)) return 0;
     return Math.min(oversized, (Math.floor(bucket / partition) + 1) * partition);
   };
+  /**
+   * With a compact buffer, gradients of weights that the partition touches are not let go of before backward is over
+   * (`copy_grads_in_partition` returns before `clear_grad_attribute`). Those in a bucket are views of it; larger ones stay whole.
+   */
+  let stayedBefore = 0;
   const idle: Passage = { before: NONE, during: NONE, after: [] };
   const plans = new Map<TracedStage, StagePlan>();
   for (const [traced, { own, began, passed, sends, sent, copyAt }] of fillings(stages, run)) {
@@ -215,19 +220,29 @@ function planOf(
       width,
       SOURCES.zero12,
     );
+    const touched = compact && along ? Math.min(traced.copies, Math.max(0, copyAt(partition) + 1)) : 0;
+    const earlier = stayedBefore;
+    stayedBefore += touched * own.oversizedSum;
     const backward = (copy: number): Passage => {
-      const there = sent(copy) ? combine(buffers, held) : buffers;
+      const stayed = wholeGradients(
+        earlier + Math.min(copy, touched) * own.oversizedSum,
+        width,
+        say('gradients larger than the bucket that the partition touches'),
+        SOURCES.zero12,
+      );
+      const there = sent(copy) ? combine(buffers, held, stayed) : combine(buffers, stayed);
       const during = began(copy) ? combine(there, traced.stage.role === 'layer' ? pending : NONE) : NONE;
       if (own.elements === 0) return { before: NONE, during, after: [] };
       const after = [combine(there, pending)];
       if (along && sends(copy)) {
         // The compact buffer is there before its parts are reduced, and adds fp32 casts of them.
-        const early = compact ? combine(held, scratch(gradients.largest * 4)) : NONE;
-        const base = compact ? buffers : there;
+        const casts = passed(copy) - bucket < partition;
+        const early = compact ? combine(held, casts ? scratch(gradients.largest * 4) : NONE) : NONE;
+        const base = compact ? combine(buffers, stayed) : there;
         if (split(copy) || compact) after.push(combine(base, early, pending, split(copy) ? content : NONE));
         // Offloaded gradients are measured on the GPU first, in fp64.
         const norm = offloaded ? scratch(gradients.largest * 8) : NONE;
-        after.push(combine(buffers, held, pending, norm));
+        after.push(combine(buffers, held, stayed, pending, norm));
       }
       return { before: NONE, during, after };
     };
