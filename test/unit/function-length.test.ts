@@ -3,7 +3,7 @@ import { allFunctions, functionsOf } from '../house/functions';
 
 /** Lines of the longest function of the engine and of the client, and how many have more than 80: both go down as functions are split, and never up. */
 const LONGEST = { server: 100, client: 131 };
-const OVER_80 = 18;
+const OVER_80 = 17;
 
 describe('functions', () => {
   it('stay short enough to be read at once', () => {

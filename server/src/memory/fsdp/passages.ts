@@ -61,12 +61,33 @@ export function reductionOf(
   ];
 }
 
+/** What backward of a unit leaves, `released` of its weights: reduced gradients in the place of whole ones. */
+function changeOf(unit: FsdpUnit, released: Ledger, settings: FsdpSettings): Ledger {
+  const { second, offloaded } = settings;
+  return combine(
+    released,
+    // What earlier micro steps left whole goes with the reduction.
+    settings.unsynced
+      ? gradedLedger(-unit.accumulated * (second ? 1 : settings.compute / settings.reduce))
+      : NONE,
+    settings.unsynced && !offloaded ? gradedLedger(shardOf(unit, settings)) : NONE,
+    // Of a unit's own gradients the walk knows; of the zeros beside them it does not.
+    settings.accumulates || offloaded
+      ? NONE
+      : gradedLedger((unit.frozenGraded * settings.trained) / settings.shards),
+    settings.replicates && unit.shard > 0
+      ? bufferedLedger(unit.output, say('reduced gradients until backward is over'), settings)
+      : NONE,
+  );
+}
+
+/** A unit's passages: gathered for its forward and its backward, reduced after it. */
 export function unitPlan(
   unit: FsdpUnit,
   { before, after, root, isLayer, isTail, left }: Neighbours & Own,
   settings: FsdpSettings,
 ): StagePlan {
-  const { second, shards, offloaded } = settings;
+  const { second, shards } = settings;
   const keeps = !settings.reshards || (second && isTail);
   // FSDP2 copies out of the buffer of the all-gather and keeps that until the next one is copied out.
   const buffer = (whole: number) => (second && shards > 1 ? whole : 0);
@@ -127,26 +148,11 @@ export function unitPlan(
       ],
     };
   };
-  const backwardChange = combine(
-    gatheredLedger(keeps ? -unit.whole : -staying, name, settings),
-    // What earlier micro steps left whole goes with the reduction.
-    settings.unsynced
-      ? gradedLedger(-unit.accumulated * (second ? 1 : settings.compute / settings.reduce))
-      : NONE,
-    settings.unsynced && !offloaded ? gradedLedger(shardOf(unit, settings)) : NONE,
-    // Of a unit's own gradients the walk knows; of the zeros beside them it does not.
-    settings.accumulates || offloaded
-      ? NONE
-      : gradedLedger((unit.frozenGraded * settings.trained) / settings.shards),
-    settings.replicates && unit.shard > 0
-      ? bufferedLedger(unit.output, say('reduced gradients until backward is over'), settings)
-      : NONE,
-  );
   return {
     forward,
     backward,
     forwardChange: gatheredLedger(keeps ? unit.whole : staying, name, settings),
-    backwardChange,
+    backwardChange: changeOf(unit, gatheredLedger(keeps ? -unit.whole : -staying, name, settings), settings),
     reducesTo: addsInPlace(settings) ? undefined : left,
     unsharded: second && settings.reshards && isLayer ? unit.whole : 0,
     reduced: second && isLayer && gathersWeights(settings) ? unit.reduced : 0,

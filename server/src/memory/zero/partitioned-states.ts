@@ -197,14 +197,6 @@ function planOf(
   const held = along && !offloaded && !(gradients.compact && accumulates) ? gradients.kept : NONE;
   const compact = gradients.compact && !offloaded;
   /**
-   * What is joined of a weight larger than the bucket: parts by rank, until they exceed a bucket (`allreduce_and_scatter`).
-   * One part alone is not copied; nor is the weight without buckets.
-   */
-  const joinedOf = (oversized: number): number => {
-    if (oversized <= partition || partition > bucket || !contiguous(run)) return 0;
-    return Math.min(oversized, (Math.floor(bucket / partition) + 1) * partition);
-  };
-  /**
    * With a compact buffer, gradients of weights that the partition touches are not let go of before backward is over
    * (`copy_grads_in_partition` returns before `clear_grad_attribute`). Those in a bucket are views of it; larger ones stay whole.
    */
@@ -216,7 +208,7 @@ function planOf(
     const split = (copy: number) => shards > 1 && passed(copy + 1) > partition;
     const pending = along ? waitingBytes(own.oversized, width, SOURCES.zero12) : NONE;
     const content = joinedOnce(
-      Math.max(joinedOf(own.oversized), Math.min(bucket, sums.trained)),
+      Math.max(joinedParts(run, sums, own.oversized), Math.min(bucket, sums.trained)),
       width,
       SOURCES.zero12,
     );
@@ -255,24 +247,13 @@ function planOf(
       watch: [copyAt(partition), copyAt(bucket)].filter((copy) => copy > 0 && copy < traced.copies),
     });
   }
-  const end: Ledger[] = [];
-  // A bucket that never filled is sent when backward is over.
-  if (along && sums.trained <= bucket && shards > 1)
-    end.push(combine(buffers, joinedOnce(sums.trained, width, SOURCES.zero12)), combine(buffers, held));
-  // Stage 1 begins with the first weights, when all gradients are there.
-  else if (!along) {
-    const opening = stages.map((traced) => trainedOf(traced, bucket)).find(({ elements }) => elements > 0);
-    const oversized = opening && opening.first > bucket ? joinedOf(opening.first) : 0;
-    const loose = contiguous(run) ? 0 : Math.min(bucket, sums.trained);
-    end.push(combine(buffers, joinedOnce(Math.max(oversized, loose), width, SOURCES.zero12)));
-  }
   const step = totalOf(duringStep);
   const flat = (step * width) / (width + 4);
   return {
     start: NONE,
     backward: NONE,
     stages: plans,
-    end,
+    end: endOf(stages, run, sums, buffers, held),
     requests: {
       buffers: piecesOf(buffers, held, run),
       beforeLoss: first || behaviours(run).makesBucketsBeforeLoss,
@@ -281,6 +262,39 @@ function planOf(
       step: width < 4 && !gradients.compact ? [flat, step - flat] : [step],
     },
   };
+}
+
+/**
+ * Elements that are joined of a weight larger than the bucket: parts by rank, until they exceed a bucket (`allreduce_and_scatter`).
+ * One part alone is not copied; nor is the weight without buckets.
+ */
+function joinedParts(run: TrainingRun, sums: WeightSums, oversized: number): number {
+  const bucket = run['zero.reduceBucket'];
+  const partition = sums.trained / shardsOf(run, sums);
+  if (oversized <= partition || partition > bucket || !contiguous(run)) return 0;
+  return Math.min(oversized, (Math.floor(bucket / partition) + 1) * partition);
+}
+
+/** What there is when backward is over, one moment after the other. */
+function endOf(
+  stages: readonly TracedStage[],
+  run: TrainingRun,
+  sums: WeightSums,
+  buffers: Ledger,
+  held: Ledger,
+): Ledger[] {
+  const width = engineWidth(run);
+  const bucket = run['zero.reduceBucket'];
+  if (reducesAlong(run)) {
+    // A bucket that never filled is sent when backward is over.
+    if (sums.trained > bucket || shardsOf(run, sums) === 1) return [];
+    return [combine(buffers, joinedOnce(sums.trained, width, SOURCES.zero12)), combine(buffers, held)];
+  }
+  // Stage 1 begins with the first weights, when all gradients are there.
+  const opening = stages.map((traced) => trainedOf(traced, bucket)).find(({ elements }) => elements > 0);
+  const oversized = opening && opening.first > bucket ? joinedParts(run, sums, opening.first) : 0;
+  const loose = contiguous(run) ? 0 : Math.min(bucket, sums.trained);
+  return [combine(buffers, joinedOnce(Math.max(oversized, loose), width, SOURCES.zero12))];
 }
 
 /** Buffers as they are asked for: each bucket in one piece. What is held comes weight by weight in stage 2. */
