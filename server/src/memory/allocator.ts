@@ -13,7 +13,7 @@ const NONE = -1;
 /** Fewer entries than this are moved faster one by one than by a call. */
 const FEW = 48;
 
-/** What a request comes to in a segment of its own: large segments are rounded up and not split for the rest. */
+/** Bytes that a request comes to in a segment of its own: large segments are rounded up and not split for the rest. */
 export function segmentBytes(bytes: number): number {
   return bytes < MEDIUM_LIMIT ? bytes : Math.ceil(bytes / LARGE_ROUND) * LARGE_ROUND;
 }

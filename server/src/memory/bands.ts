@@ -24,6 +24,7 @@ const RESERVED: Shares = { below: 0.12, above: 0.12 };
 /** The same where they differ in length: the order of the data decides which blocks are kept (docs/accuracy.md, "Order of the data"). */
 const VARIED: Shares = { below: 0.25, above: 0.45 };
 
+/** Which band of error a run belongs to: experts spread over GPUs, compiled layers, or neither. */
 export function bandKind(run: TrainingRun, experts: boolean): BandKind {
   if (experts && run['parallel.expert'] > 1) return 'experts';
   return run['kernels.compile'] || run['kernels.compileParts'] ? 'compiled' : 'plain';

@@ -8,7 +8,7 @@ const GOLDEN = 0.618_033_988_749_895;
 /** Those that are longer than all before, as shares of the range: only they find no block that is large enough. */
 const RECORDS: readonly number[] = records(Array.from({ length: BATCHES }, (_, i) => ((i + 1) * GOLDEN) % 1));
 
-/** Those that are larger than all before them. */
+/** The shares that are larger than all before them. */
 export function records(shares: readonly number[]): number[] {
   return shares.filter((share, i) => shares.slice(0, i).every((before) => before < share));
 }

@@ -12,6 +12,7 @@ const SIZED: ReadonlySet<TrainingRun['loss.implementation']> = new Set([
 /** Less than this is no room to size anything by: such a run does not fit. Bytes. */
 const LEAST = 2 ** 20;
 
+/** Whether the loss takes chunks as large as the memory that is free when it is first taken. */
 export function isSizedByWhatIsFree(run: TrainingRun): boolean {
   return SIZED.has(run['loss.implementation']);
 }

@@ -14,6 +14,7 @@ const INDEX = Object.fromEntries(CATEGORIES.map((category, index) => [category, 
 /** Zeros that V8 keeps as doubles: it stays with the kind of number that an array was made with. */
 const ZEROS: Ledger = Array.from(CATEGORIES, () => 0.5).fill(0);
 
+/** Zero bytes in every category. */
 export function emptyLedger(): Ledger {
   return ZEROS.slice();
 }
@@ -162,6 +163,7 @@ export function bytesOf(ledger: Ledger, category: Category): number {
   return ledger[INDEX[category]] ?? 0;
 }
 
+/** Bytes of all categories, fractions included. */
 export function totalOf(ledger: Ledger): number {
   let total = 0;
   for (let i = 0; i < ledger.length; i++) total += ledger[i] ?? 0;

@@ -182,6 +182,7 @@ export interface Gradient {
   readonly category: Category;
 }
 
+/** The gradient of a tensor: as many bytes, rounded as the allocator does (512 B), in the category of the tensor's storage. */
 export function gradientOf(x: Tensor): Gradient {
   return { of: x, bytes: bytesOf(x), category: CATEGORY[x.storage.kind], quadratic: x.storage.quadratic };
 }

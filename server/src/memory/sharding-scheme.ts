@@ -257,7 +257,7 @@ export function shardsOf(run: TrainingRun, sums: WeightSums): number {
   return meanShards(run, sums.trained, sums.expertTrained);
 }
 
-/** The same of frozen weights, where they are sharded too. */
+/** GPUs that a frozen weight's shards lie on in the mean, where it is sharded too. */
 export function frozenShardsOf(run: TrainingRun, sums: WeightSums): number {
   return meanShards(run, sums.frozen, sums.expertFrozen);
 }

@@ -58,6 +58,7 @@ export function ownWeights(traced: TracedStage): readonly Weight[] {
   return traced.tape.weights.filter((weight) => weight.tiedTo === undefined);
 }
 
+/** Elements and bytes of the weights of the given stages, all copies, on one GPU before data-parallel sharding. */
 export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): WeightSums {
   const threshold = run['zero.persistenceThreshold'];
   const upcast = upcastsRest(run) && run['quantization.recast'];
@@ -195,6 +196,7 @@ export function stageElements(
   return { trained, frozen, quantizedBytes: packed };
 }
 
+/** Bytes of one element. */
 export function bytesPer(dtype: DType): number {
   return ELEMENT_BYTES[dtype];
 }

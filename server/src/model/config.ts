@@ -27,6 +27,7 @@ const CLASS_OF: Readonly<Record<string, string>> = {
   code_llama: 'llama',
 };
 
+/** Whether a value of `config.json` is an object: neither null nor a list. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -17,6 +17,7 @@ export function gatheredLedger(bytes: number, name: string, settings: FsdpSettin
   return sum;
 }
 
+/** Bytes of a buffer of the reduction, under a name. */
 export function bufferedLedger(bytes: number, name: string, settings: FsdpSettings): Ledger {
   if (bytes === 0) return NONE;
   const sum = emptyLedger();

@@ -51,6 +51,7 @@ export interface FsdpSettings {
   readonly emptyRoot: boolean;
 }
 
+/** The settings with their defaults by framework and release; shards are means over the weights of the stages. */
 export function fsdpSettings(
   run: TrainingRun,
   sums: WeightSums,

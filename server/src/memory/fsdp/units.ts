@@ -104,7 +104,7 @@ export function frozenGraded(
   return elements + fsdpUnit(root, run, settings).frozenGraded;
 }
 
-/** Reduced gradients of a unit as they stay. */
+/** Bytes of a unit's reduced gradients as they stay on one GPU. */
 export function shardOf(unit: FsdpUnit, { second, reduce, trained, shards }: FsdpSettings): number {
   if (second) return (unit.output / reduce) * trained;
   return ((unit.reduced / reduce) * trained) / shards;

@@ -19,6 +19,7 @@ export interface Trained {
   readonly first: number;
 }
 
+/** The trained weights of one copy of a stage, against a bucket of so many elements. */
 export function trainedOf(stage: TracedStage, bucket: number): Trained {
   let elements = 0;
   let oversized = 0;

@@ -36,6 +36,7 @@ export interface EmbeddingSpec {
   readonly after?: Block;
 }
 
+/** What an earlier stage left under a name. Throws where none did: a mistake of the family's file, never of a config. */
 export function take(flow: Flow, name: string): Tensor {
   const x = flow.get(name);
   if (!x) throw new Error(`a stage before must provide ${name}`);
@@ -73,6 +74,7 @@ export function layerStages(name: string, layers: readonly Block[]): Stage[] {
   });
 }
 
+/** [batch, sequence] of token ids to [batch, sequence, hidden]; `tiedTo` names the weight that it shares. */
 export function embed(t: Tracer, ids: Tensor, spec: EmbeddingSpec, tiedTo?: string, named = false): Tensor {
   let hidden = t.embedding(ids, {
     name: spec.name,
@@ -98,6 +100,7 @@ export function embed(t: Tracer, ids: Tensor, spec: EmbeddingSpec, tiedTo?: stri
   return spec.after ? spec.after(t, hidden) : hidden;
 }
 
+/** The stage that makes `input_ids`, [batch, sequence] in int64, and leaves `hidden`, [batch, sequence, hidden]. */
 export function tokenEmbeddingStage(spec: EmbeddingSpec): Stage {
   return {
     name: spec.name,
@@ -133,6 +136,7 @@ export function headStage(model: Pick<DecoderModel, 'finalNorm' | 'head' | 'befo
   };
 }
 
+/** Embedding, layers and head of a decoder, in the order of forward. */
 export function decoderStages(model: DecoderModel): Stage[] {
   return [
     tokenEmbeddingStage({ ...model.embedding, headTied: model.head.tiedTo !== undefined }),

@@ -66,6 +66,7 @@ export const LLAMA_NAMES = {
   layers: 'layers',
 } satisfies Partial<PlainDecoder>;
 
+/** A decoder of equal layers but for window and rotation: stages from token ids, [batch, sequence], to logits. */
 export function plainDecoder(sizes: Sizes, model: PlainDecoder): Architecture {
   const { hidden, heads, keyValueHeads, headDim } = sizes;
   const kinds = Array.from({ length: sizes.layers }, (_, i) => {

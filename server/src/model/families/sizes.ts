@@ -83,6 +83,7 @@ function checkHeads(config: ConfigReader, hidden: number, heads: number): void {
   }
 }
 
+/** What people see of the sizes: widths in elements, positions in tokens. */
 export function figuresOf(sizes: Sizes): Figures {
   return {
     hiddenSize: sizes.hidden,

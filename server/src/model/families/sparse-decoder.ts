@@ -26,6 +26,7 @@ export interface SparseDecoder<K extends string> {
   readonly notes?: readonly string[];
 }
 
+/** A decoder with layers of several kinds, some with experts: stages from token ids, [batch, sequence], to logits. */
 export function sparseDecoder<K extends string>(sizes: Sizes, model: SparseDecoder<K>): Architecture {
   const normOf = model.normOf ?? ((name: string) => rms(name));
   const [before, inner] = model.norms;

@@ -383,6 +383,7 @@ export function graniteShared(sizes: Sizes, inner: number): Block {
   });
 }
 
+/** Routed experts and a shared network of the same input, added. Both keep [batch, sequence, hidden]. */
 export function besideExperts(experts: Block, shared: Block): Block {
   return (t, x) =>
     t.scope(() => {
@@ -391,6 +392,7 @@ export function besideExperts(experts: Block, shared: Block): Block {
     });
 }
 
+/** Granite's experts: the scores of those that were chosen, one inner width for all. */
 export function graniteExperts(config: ConfigReader, sizes: Sizes): MoeSpec {
   return {
     router: { name: 'block_sparse_moe.router', score: 'chosen' },

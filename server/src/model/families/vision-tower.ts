@@ -138,6 +138,7 @@ interface TowerSizes {
   readonly channels: number;
 }
 
+/** The sizes of a tower from `vision_config`: images and patches in pixels of a side. */
 export function readTower(config: ConfigReader): TowerSizes {
   return {
     hidden: config.size('hidden_size'),
@@ -151,6 +152,7 @@ export function readTower(config: ConfigReader): TowerSizes {
   };
 }
 
+/** Patches of one square image: tokens of the tower, what does not fill a patch left out. */
 export function patchesOf(sizes: Pick<TowerSizes, 'imageSize' | 'patchSize'>): number {
   return Math.floor(sizes.imageSize / sizes.patchSize) ** 2;
 }
@@ -489,7 +491,7 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
   };
 }
 
-/** Patches of a square image, whole in squares that are merged: as large as the run states, or of the assumed side. */
+/** Patches (tokens) of a square image, whole in squares that are merged: as large as the run states, or of the assumed side. */
 export function mergedPatches(patchSize: number, merge: number, pixels = ASSUMED_SIDE ** 2) {
   const tokens = Math.max(1, Math.floor(Math.sqrt(pixels) / patchSize / merge) ** 2);
   return { patches: tokens * merge * merge, tokens };

@@ -5,10 +5,12 @@ import { layerNorm, type RmsNormSpec, rmsNorm } from './norm';
 /** A part of a layer that takes `[b, s, h]` to `[b, s, h]`. */
 export type Block = (t: Tracer, x: Tensor) => Tensor;
 
+/** RMS norm over the last dimension of a tensor of any shape, with a gain. */
 export function rms(name: string, style: RmsNormSpec['style'] = 'llama'): Block {
   return (t, x) => rmsNorm(t, x, { name, style });
 }
 
+/** Layer norm over the last dimension of a tensor of any shape, with a gain. */
 export function layerNormed(name: string, bias = true): Block {
   return (t, x) => layerNorm(t, x, { name, bias });
 }

@@ -31,6 +31,7 @@ export interface IndexerSpec {
   readonly top: number;
 }
 
+/** Multi-head latent attention: a block from [batch, sequence, hidden] to the same shape. */
 export function latentAttention(spec: LatentAttentionSpec): Block {
   return (t, x) => t.scope(() => run(t, x, spec));
 }

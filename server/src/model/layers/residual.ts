@@ -24,6 +24,10 @@ export interface ResidualSpec {
   readonly inlineFeedForward?: boolean;
 }
 
+/**
+ * Mixer and feed-forward, one after the other, each around a residual sum. `hidden`: [batch, sequence, hidden], as what comes
+ * out.
+ */
 export function residualLayer(t: Tracer, hidden: Tensor, spec: ResidualSpec): Tensor {
   return t.scope(() => {
     const first = branch(t, hidden, spec, spec.beforeMixer, spec.mixer, spec.afterMixer, spec.namesMixed);
@@ -66,6 +70,7 @@ export interface ParallelSpec {
   readonly dropout?: number;
 }
 
+/** Attention and feed-forward of the same input, added to it at once. `hidden`: [batch, sequence, hidden], as what comes out. */
 export function parallelLayer(t: Tracer, hidden: Tensor, spec: ParallelSpec): Tensor {
   return t.scope(() => {
     t.hold(hidden);
@@ -89,6 +94,7 @@ export interface PostNormSpec {
   readonly dropout?: number;
 }
 
+/** Norms behind the residual sums. `hidden`: [batch, sequence, hidden], as what comes out. */
 export function postNormLayer(t: Tracer, hidden: Tensor, spec: PostNormSpec): Tensor {
   return t.scope(() => {
     const first = normedSum(t, hidden, spec.mixer, spec.mixerNorm, spec.dropout);
