@@ -140,6 +140,50 @@ Trainer(model, TrainingArguments("o", bf16=True, deepspeed=${deepspeed})).train(
     });
   });
 
+  describe('what a trainer is given beside its arguments', () => {
+    const trained = (before: string, more: string, trainer = 'Trainer') =>
+      python(`${IMPORTS}import bitsandbytes as bnb\n${MODEL}${before}
+args = TrainingArguments("o", optim="adamw_torch")\n${trainer}(model, args${more}).train()\n`);
+
+    it('an optimizer counts, whatever the arguments ask for', () => {
+      const eight = trained('opt = bnb.optim.AdamW8bit(model.parameters())\n', ', optimizers=(opt, None)');
+      assert.equal(factOf(eight, 'optimizer.name')?.value, 'adamw-8bit');
+      assert.equal(factOf(trained('', ', optimizers=(None, None)'), 'optimizer.name')?.value, 'adamw');
+      const own = trained('', ', optimizers=make(model)');
+      assert.deepEqual(
+        own.unread?.flatMap(({ fields = [] }) => fields),
+        ['optimizer.name'],
+      );
+      const made = trained(
+        'class Mine(Trainer):\n    def create_optimizer(self):\n        self.optimizer = SGD(1)\n',
+        '',
+        'Mine',
+      );
+      assert.ok(made.unread?.some(({ text }) => text === 'create_optimizer'));
+    });
+
+    it('another model on the GPU is told, one on the host or given to the trainer is not', () => {
+      const beside = (load: string, more = '') =>
+        trained(`other = AutoModelForCausalLM.from_pretrained("gpt2"${load}\n`, more).unread?.map(
+          ({ text }) => text,
+        );
+      assert.deepEqual(beside(').eval().cuda()'), ['AutoModelForCausalLM.from_pretrained']);
+      assert.deepEqual(beside(', device_map="auto")'), ['AutoModelForCausalLM.from_pretrained']);
+      assert.equal(beside(')'), undefined);
+      assert.equal(beside(', device_map="auto")', ', ref_model=other'), undefined);
+    });
+
+    it('layers that the code replaces are told', () => {
+      assert.deepEqual(
+        trained('model.model.layers = model.model.layers[:12]\n', '').unread?.flatMap(
+          ({ fields = [] }) => fields,
+        ),
+        ['model.id'],
+      );
+      assert.equal(trained('model.config.use_cache = False\n', '').unread, undefined);
+    });
+  });
+
   it('adapters that are loaded make no refusal of quantized weights', () => {
     const trained = (before: string) =>
       python(`${IMPORTS}from peft import PeftModel\n${QUANTIZED}${before}${SFT}`);

@@ -1,7 +1,6 @@
 import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import type { PyCall } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
-import type { OptimizerName } from '../../terms/optimizers';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { weightsDtypeOf } from '../hf/weights-dtype';
@@ -11,38 +10,14 @@ import { readLoopSharding } from './loop-sharding';
 import { chainOf } from './model-chain';
 import { readAdapters, readCallsOnModel } from './python-adapters';
 import { readModel } from './python-model';
+import { readMadeOptimizer } from './python-optimizer';
 import { readUnsloth, unslothLoad } from './python-unsloth';
 import { readTokenizedLength } from './tokenized-length';
 import type { TrainingLoop } from './training-loop';
-import { optimizerClass } from './training-loop';
 
-const OPTIM = 'https://docs.pytorch.org/docs/stable/optim.html';
 const ACCELERATOR = 'https://huggingface.co/docs/accelerate/package_reference/accelerator';
 const LOADER = 'https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader';
 const AUTOCAST = 'https://docs.pytorch.org/docs/stable/amp.html#torch.autocast';
-
-/** Optimizers by package and class. Those of torch step lists of tensors at a time on a GPU unless set otherwise. */
-const OPTIMIZERS: Readonly<Record<string, OptimizerName>> = {
-  'torch.AdamW': 'adamw',
-  'torch.Adam': 'adam',
-  'torch.NAdam': 'nadam',
-  'torch.RAdam': 'radam',
-  'torch.Adamax': 'adamax',
-  'torch.Adagrad': 'adagrad',
-  'torch.Adadelta': 'adadelta',
-  'torch.RMSprop': 'rmsprop',
-  'torch.Rprop': 'rprop',
-  'torch.SGD': 'sgd',
-  'torch.Adafactor': 'torch-adafactor',
-  'transformers.AdamW': 'adamw',
-  'transformers.Adafactor': 'adafactor',
-  'bitsandbytes.AdamW8bit': 'adamw-8bit',
-  'bitsandbytes.Adam8bit': 'adam-8bit',
-  'bitsandbytes.PagedAdamW8bit': 'paged-adamw-8bit',
-  'bitsandbytes.PagedAdamW32bit': 'paged-adamw',
-  'bitsandbytes.PagedAdamW': 'paged-adamw',
-  'bitsandbytes.Lion8bit': 'lion-8bit',
-};
 
 /** States what a loop of the file's own states: model, optimizer, batch, precision, accumulation and sharding. */
 export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext): void {
@@ -86,45 +61,19 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
       say('The code puts together what the optimizer gets: all weights that are not frozen are taken.'),
     );
   if (loop.lightning) {
-    readOptimizer(calls, loop);
+    if (loop.optimizer) readMadeOptimizer(calls, loop.optimizer);
     if (!draft.knows('batch.micro')) readBatch(calls, loop);
     readTokenizedLength(calls, backward);
     return;
   }
   const byDeepspeed = readLoopSharding(calls, loop, chain, context);
-  readOptimizer(calls, loop);
+  if (loop.optimizer) readMadeOptimizer(calls, loop.optimizer);
   if (!byDeepspeed) {
     readBatch(calls, loop);
     readPrecision(calls, loop, context);
     readAccumulation(calls, loop);
   }
   readTokenizedLength(calls, backward);
-}
-
-function readOptimizer({ draft }: Calls, { optimizer }: TrainingLoop): void {
-  const name = optimizer && optimizerClass(optimizer);
-  if (!optimizer || name === undefined) return;
-  const known = Object.hasOwn(OPTIMIZERS, name) ? OPTIMIZERS[name] : undefined;
-  const place = { range: optimizer.calleeRange };
-  if (!known) {
-    draft.leave('value', place, name, say('The optimizer `{0}` is not known.', optimizer.callee), [
-      'optimizer.name',
-    ]);
-    return;
-  }
-  const momentum = argumentOf(optimizer, 'momentum');
-  const moves = known === 'sgd' && momentum !== undefined && Number(textOf(knownNode(momentum)) ?? 1) !== 0;
-  draft.state('optimizer.name', moves ? 'sgd-momentum' : known, place, optimizer.callee);
-  if (name.startsWith('transformers.')) {
-    draft.assume('optimizer.implementation', 'for-loop', say('{0} default', 'transformers'), OPTIM);
-  } else if (name.startsWith('torch.')) {
-    const [fused, foreach] = ['fused', 'foreach'].map((key) => argumentOf(optimizer, key));
-    if (fused && flagOf(knownNode(fused)) === true)
-      draft.state('optimizer.implementation', 'fused', fused, 'fused');
-    else if (foreach && flagOf(knownNode(foreach)) === false)
-      draft.state('optimizer.implementation', 'for-loop', foreach, 'foreach');
-    else draft.assume('optimizer.implementation', 'foreach', say('{0} default', 'PyTorch'), OPTIM);
-  }
 }
 
 /** The batch of the loader that feeds the loop: the one that shuffles or is given how to sample, else the first. */

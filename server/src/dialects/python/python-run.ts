@@ -33,9 +33,11 @@ import {
 import { inferFromArguments, inferFromTrainer } from './dropped-arguments';
 import { readLoop } from './loop-run';
 import { chainOf, type ModelChain } from './model-chain';
+import { noteOtherModels } from './other-models';
 import { namesOther, otherTraining } from './other-training';
 import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapters';
 import { type LoadedModel, readModel } from './python-model';
+import { readGivenOptimizer } from './python-optimizer';
 import { readAskedGpu, readEnvironment, readInstalls, unslothInstalled } from './python-surroundings';
 import {
   leaveScoredParts,
@@ -174,6 +176,8 @@ function readTraining(
     ? readUnsloth(calls, own, chain, call, context.model?.config)
     : readModel(calls, chain, context, call, config);
   const adapted = own ? { byTrainer: false } : readAdapters(calls, call, chain);
+  readGivenOptimizer(calls, call);
+  noteOtherModels(calls, chain, call);
   if (!own) readCallsOnModel(calls, call, chain, loaded, adapted);
   if (kind.method === undefined) readTrainer(calls, call, config, context);
   else readTrlTrainer(calls, { call, kind }, config, context, { chain, loaded, adapted });

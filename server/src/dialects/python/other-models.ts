@@ -1,0 +1,76 @@
+import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
+import { say } from '../../wording/say';
+import { argumentOf, type Calls } from './call-block';
+import type { ModelChain } from './model-chain';
+
+/** Classes of transformers, sentence-transformers and diffusers that hold weights. */
+const HOLDS_WEIGHTS = /(?:^|\.)(?:AutoModel\w*|\w+For[A-Z]\w*|\w+Model|\w+Pipeline)\.from_pretrained$/;
+/** Parts of a model that are made anew or cut off: what the model is, is decided by the code. */
+const PART = /(?:^|\.)(?:layers|blocks|h|block|layer|encoder|decoder|experts)$/;
+
+/**
+ * Notes what lies beside the model that is trained, or is made of it, and is not counted: models that are put on the GPU and that the
+ * trainer is not given, and layers that the code replaces.
+ */
+export function noteOtherModels({ program, draft }: Calls, chain: ModelChain, trainer: PyCall): void {
+  const given = new Set([...trainer.positional, ...trainer.named.map(({ value }) => value)].flatMap(idsIn));
+  for (const call of program.calls) {
+    if (call.id >= trainer.id || call.of || !HOLDS_WEIGHTS.test(call.callee)) continue;
+    if (/Peft\w*\.from_pretrained$/.test(call.callee) || chain.ids.has(call.id)) continue;
+    const steps = [call, ...handedOn(program, call)];
+    if (steps.some(({ id }) => given.has(id)) || !isOnGpu(call, steps)) continue;
+    draft.leave(
+      'script',
+      { range: call.calleeRange },
+      shortName(call),
+      say('`{0}` puts another model on the GPU, which is not counted.', shortName(call)),
+    );
+  }
+  const changed = program.assignments.find(
+    ({ of, attribute, after }) => chain.ids.has(of) && PART.test(attribute) && after <= trainer.id,
+  );
+  if (changed)
+    draft.leave(
+      'script',
+      { range: changed.range },
+      changed.attribute,
+      say(
+        'The code makes `{0}` of the model anew: how large it is then is not known.',
+        changed.attribute.split('.').at(-1) ?? '',
+      ),
+      ['model.id'],
+    );
+}
+
+/** The class and its method. */
+const shortName = ({ callee }: PyCall): string => callee.split('.').slice(-2).join('.');
+
+const idsIn = (value: PyValue): number[] =>
+  value.kind === 'object'
+    ? [value.id]
+    : value.kind === 'list'
+      ? value.items.flatMap(idsIn)
+      : value.kind === 'either'
+        ? value.options.flatMap(idsIn)
+        : [];
+
+/** Methods that are called on a model one after the other: `.eval().cuda()`. */
+function handedOn({ calls }: PyProgram, call: PyCall): PyCall[] {
+  const found: PyCall[] = [];
+  const ids = new Set([call.id]);
+  for (const one of calls)
+    if (one.of && ids.has(one.of.id)) {
+      found.push(one);
+      ids.add(one.id);
+    }
+  return found;
+}
+
+function isOnGpu(load: PyCall, steps: readonly PyCall[]): boolean {
+  const map = argumentOf(load, 'device_map');
+  if (map?.kind === 'scalar' && map.value !== null && map.value !== 'cpu') return true;
+  return steps.some(({ callee, positional: [device] }) => {
+    if (callee === 'cuda') return true;
+    return callee === 'to' && device?.kind === 'scalar' && /^cuda/.test(String(device.value));
+  });
+}

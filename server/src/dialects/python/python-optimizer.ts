@@ -1,0 +1,94 @@
+import { isNone, knownNode } from '../../config/python/node-of-value';
+import type { PyCall } from '../../config/python/value';
+import { flagOf, textOf } from '../../config/scalar';
+import type { OptimizerName } from '../../terms/optimizers';
+import { say } from '../../wording/say';
+import { argumentOf, type Calls, leaveArgument, withhold } from './call-block';
+import { optimizerClass } from './training-loop';
+
+const OPTIM = 'https://docs.pytorch.org/docs/stable/optim.html';
+
+/** Optimizers by package and class. Those of torch step lists of tensors at a time on a GPU unless set otherwise. */
+const OPTIMIZERS: Readonly<Record<string, OptimizerName>> = {
+  'torch.AdamW': 'adamw',
+  'torch.Adam': 'adam',
+  'torch.NAdam': 'nadam',
+  'torch.RAdam': 'radam',
+  'torch.Adamax': 'adamax',
+  'torch.Adagrad': 'adagrad',
+  'torch.Adadelta': 'adadelta',
+  'torch.RMSprop': 'rmsprop',
+  'torch.Rprop': 'rprop',
+  'torch.SGD': 'sgd',
+  'torch.Adafactor': 'torch-adafactor',
+  'transformers.AdamW': 'adamw',
+  'transformers.Adafactor': 'adafactor',
+  'bitsandbytes.AdamW8bit': 'adamw-8bit',
+  'bitsandbytes.Adam8bit': 'adam-8bit',
+  'bitsandbytes.PagedAdamW8bit': 'paged-adamw-8bit',
+  'bitsandbytes.PagedAdamW32bit': 'paged-adamw',
+  'bitsandbytes.PagedAdamW': 'paged-adamw',
+  'bitsandbytes.Lion8bit': 'lion-8bit',
+};
+
+/** States the optimizer that a call makes. */
+export function readMadeOptimizer({ draft }: Calls, optimizer: PyCall): void {
+  const name = optimizerClass(optimizer);
+  if (name === undefined) return;
+  const known = Object.hasOwn(OPTIMIZERS, name) ? OPTIMIZERS[name] : undefined;
+  const place = { range: optimizer.calleeRange };
+  if (!known) {
+    draft.leave('value', place, name, say('The optimizer `{0}` is not known.', optimizer.callee), [
+      'optimizer.name',
+    ]);
+    return;
+  }
+  const momentum = argumentOf(optimizer, 'momentum');
+  const moves = known === 'sgd' && momentum !== undefined && Number(textOf(knownNode(momentum)) ?? 1) !== 0;
+  draft.state('optimizer.name', moves ? 'sgd-momentum' : known, place, optimizer.callee);
+  if (name.startsWith('transformers.')) {
+    draft.assume('optimizer.implementation', 'for-loop', say('{0} default', 'transformers'), OPTIM);
+  } else if (name.startsWith('torch.')) {
+    const [fused, foreach] = ['fused', 'foreach'].map((key) => argumentOf(optimizer, key));
+    if (fused && flagOf(knownNode(fused)) === true)
+      draft.state('optimizer.implementation', 'fused', fused, 'fused');
+    else if (foreach && flagOf(knownNode(foreach)) === false)
+      draft.state('optimizer.implementation', 'for-loop', foreach, 'foreach');
+    else draft.assume('optimizer.implementation', 'foreach', say('{0} default', 'PyTorch'), OPTIM);
+  }
+}
+
+/** Methods of a trainer's subclass that make another optimizer than its arguments ask for. */
+const MAKES_OPTIMIZER = [
+  'create_optimizer',
+  'create_optimizer_and_scheduler',
+  'get_optimizer_cls_and_kwargs',
+];
+
+/** `Trainer(optimizers=(optimizer, scheduler))`, and subclasses that make their own: it counts, whatever the arguments ask for. */
+export function readGivenOptimizer(calls: Calls, trainer: PyCall): void {
+  const { program, draft } = calls;
+  const own = program.classes.find(({ name }) => name === trainer.subclass);
+  const method = MAKES_OPTIMIZER.find((name) => own?.methods.has(name));
+  if (method !== undefined) {
+    draft.leave(
+      'script',
+      { range: trainer.calleeRange },
+      method,
+      say('The optimizer is made by `{0}` of the file, which is not read.', method),
+      ['optimizer.name'],
+    );
+    withhold(draft, ['optimizer.name']);
+    return;
+  }
+  const pair = argumentOf(trainer, 'optimizers') ?? argumentOf(trainer, 'optimizer_cls_and_kwargs');
+  if (!pair || isNone(pair)) return;
+  const first = pair.kind === 'list' ? pair.items[0] : undefined;
+  if (first && isNone(first)) return;
+  const made = first?.kind === 'object' ? program.calls[first.id] : undefined;
+  if (made && optimizerClass(made) !== undefined) readMadeOptimizer(calls, made);
+  else {
+    leaveArgument(draft, 'optimizers', pair, ['optimizer.name']);
+    withhold(draft, ['optimizer.name']);
+  }
+}
