@@ -27,6 +27,7 @@ const DOORS = {
   npm: 'the npm package',
   PyPI: 'the Python package',
   'pre-commit': 'hooks of pre-commit',
+  container: 'the image',
   releases: 'what a release does',
   action: 'the GitHub action',
   'other editors': 'other editors',

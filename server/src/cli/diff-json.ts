@@ -1,4 +1,3 @@
-import type { CheckedRun } from './checked-file';
 import type { Paint } from './output';
 import { diagnosticOf, displayPath, SCHEMA_VERSION } from './report';
 import type { RunDiff, TreeDiff } from './run-diff';
@@ -20,15 +19,7 @@ export interface DiffContext {
 
 function side(run: RunDiff['before']) {
   if (!run) return null;
-  const {
-    verdict,
-    gpu,
-    gpus,
-    capacityBytes,
-    peak,
-    stepSeconds,
-    costUsd,
-  }: CheckedRun & { stepSeconds?: number } = run;
+  const { verdict, gpu, gpus, capacityBytes, peak, stepSeconds, stepSpread, costUsd, costSpread } = run;
   return {
     verdict,
     gpu: gpu ?? null,
@@ -38,7 +29,11 @@ function side(run: RunDiff['before']) {
     lowerBytes: peak?.lowerBytes ?? null,
     upperBytes: peak?.upperBytes ?? null,
     stepSeconds: stepSeconds ?? null,
+    lowerStepSeconds: stepSpread?.low ?? null,
+    upperStepSeconds: stepSpread?.high ?? null,
     costUsd: costUsd ?? null,
+    lowerCostUsd: costSpread?.low ?? null,
+    upperCostUsd: costSpread?.high ?? null,
   };
 }
 

@@ -1,5 +1,5 @@
 import { categoryLabel } from '../results/labels';
-import { formatDuration, formatUsd } from '../results/time-labels';
+import { formatDollars, formatDuration, formatDurations, formatUsd } from '../results/time-labels';
 import { fieldLabel } from '../run/field-labels';
 import { formatBytes, formatBytesOf } from '../wording/figures';
 import { say } from '../wording/say';
@@ -25,28 +25,32 @@ export function outcomeChange({ before, after }: RunDiff): string {
   return first === '' || last === '' || first === last ? last || first : `${first} → ${last}`;
 }
 
-/** `61.2 GiB → 84.0 of 79.1 GiB (+22.8 GiB)`; empty where nobody knows. */
+/** `61.2 GiB → 84.0 of 79.1 GiB (+22.8 GiB), 78.1 GiB to 86.0 GiB`: the band is that of the last; empty where nobody knows. */
 export function peakChange({ before, after }: RunDiff): string {
   const run = after?.peak ? after : before;
   if (!run?.peak || run.capacityBytes === undefined) return '';
   const shown = formatBytesOf(run.peak.processBytes, run.capacityBytes);
-  if (!before?.peak || !after?.peak) return shown;
+  const { lowerBytes, upperBytes } = run.peak;
+  const band = `, ${say('{0} to {1}', formatBytes(lowerBytes), formatBytes(upperBytes))}`;
+  if (!before?.peak || !after?.peak) return `${shown}${band}`;
   const gained = after.peak.processBytes - before.peak.processBytes;
   return gained === 0
-    ? shown
-    : `${formatBytes(before.peak.processBytes)} → ${shown} (${bytesChange(gained)})`;
+    ? `${shown}${band}`
+    : `${formatBytes(before.peak.processBytes)} → ${shown} (${bytesChange(gained)})${band}`;
 }
 
-/** Time of a step and cost of the run where they changed. */
+/** Time of a step and cost of the run where they changed, `step 834 ms → 12 s (9 to 14)`: the range is that of the last. */
 export function timeChanges({ before, after }: RunDiff): string[] {
   const found: string[] = [];
   if (before?.stepSeconds !== undefined && after?.stepSeconds !== undefined) {
     const [first, last] = [formatDuration(before.stepSeconds), formatDuration(after.stepSeconds)];
-    if (first !== last) found.push(say('step {0} → {1}', first, last));
+    const band = after.stepSpread ? formatDurations(after.stepSpread) : last;
+    if (first !== last) found.push(say('step {0} → {1}', first, band));
   }
   if (before?.costUsd !== undefined && after?.costUsd !== undefined) {
     const [first, last] = [formatUsd(before.costUsd), formatUsd(after.costUsd)];
-    if (first !== last) found.push(say('cost {0} → {1}', first, last));
+    const band = after.costSpread ? formatDollars(after.costSpread) : last;
+    if (first !== last) found.push(say('cost {0} → {1}', first, band));
   }
   return found;
 }

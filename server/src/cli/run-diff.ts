@@ -1,6 +1,6 @@
 import { differencesOf } from '../features/compare';
 import type { Difference } from '../features/protocol';
-import type { Category, Verdict } from '../results/estimate';
+import type { Category, Spread, Verdict } from '../results/estimate';
 import type { Problem } from '../text/problem';
 import { canonicalUri } from '../text/uri';
 import type { Analysis } from '../workspace/analysis';
@@ -23,6 +23,14 @@ export interface Turn {
   turn(): void;
 }
 
+/** A version of a run, with what its time and cost may be: the range is that of the estimate. */
+export interface RunVersion extends CheckedRun {
+  readonly stepSeconds?: number;
+  readonly stepSpread?: Spread;
+  /** US dollars for the whole run. */
+  readonly costSpread?: Spread;
+}
+
 /** What sets two versions of a run apart; the sizes are of one GPU. */
 export interface RunDiff {
   readonly kind: 'changed' | 'new' | 'removed';
@@ -30,8 +38,8 @@ export interface RunDiff {
   readonly uri: string;
   /** Where it was before. */
   readonly from?: string;
-  readonly before?: CheckedRun & { readonly stepSeconds?: number };
-  readonly after?: CheckedRun & { readonly stepSeconds?: number };
+  readonly before?: RunVersion;
+  readonly after?: RunVersion;
   /** Bytes that parts gained, the largest change first. */
   readonly parts: readonly { readonly category: Category; readonly bytes: number }[];
   readonly causes: readonly DiffCause[];
@@ -164,8 +172,14 @@ function diffOf(
   return { kind: 'changed', ...common, parts: partsOf(before, after), causes };
 }
 
-function sideOf(analysis: Analysis) {
-  return { ...runOf(analysis), stepSeconds: analysis.estimate?.compute.time?.stepSeconds.likely };
+function sideOf(analysis: Analysis): RunVersion {
+  const { stepSeconds, costUsd } = analysis.estimate?.compute.time ?? {};
+  return {
+    ...runOf(analysis),
+    stepSeconds: stepSeconds?.likely,
+    stepSpread: stepSeconds,
+    costSpread: costUsd,
+  };
 }
 
 function causeOf(difference: Difference, { resolved }: Analysis): DiffCause {

@@ -51,6 +51,9 @@ export function formatUsd(dollars: number): string {
   return `$${formatInteger(Number(dollars.toPrecision(3)))}`;
 }
 
+/** `$52,000 ($41,000 to $70,000)`. */
+export const formatDollars = (dollars: Spread): string => ranged(dollars, formatUsd);
+
 /** `5,770 kWh (3,070 to 10,700)`. */
 function formatEnergy(kilowattHours: Spread): string {
   return ranged(kilowattHours, rough, say('kWh'));
@@ -137,7 +140,7 @@ export function timeFacts(compute: ComputeEstimate): TimeFact[] {
       facts.push({
         name: say('Cost'),
         figure: 'cost',
-        value: time.costUsd ? ranged(time.costUsd, formatUsd) : perHour,
+        value: time.costUsd ? formatDollars(time.costUsd) : perHour,
         detail: priceLabel(time.price),
       });
     }

@@ -94,6 +94,20 @@ describe('oomlint diff', function () {
     assert.equal(a.causes[0].assumed, false);
   });
 
+  it('has the band of peak, time and cost', async () => {
+    const { runs } = await report('one..two');
+    const { after } = runs.find(({ file }: { file: string }) => file === 'a.yaml');
+    assert.ok(after.lowerBytes < after.processBytes && after.processBytes < after.upperBytes);
+    assert.ok(after.lowerStepSeconds < after.stepSeconds && after.stepSeconds < after.upperStepSeconds);
+    assert.ok(after.lowerCostUsd < after.costUsd && after.costUsd < after.upperCostUsd);
+    const { out } = await diff('one..two');
+    assert.match(
+      out,
+      /GiB \(\+[\d.]+ GiB\), [\d.]+ GiB to [\d.]+ GiB · step [\d.]+ m?s → [\d.]+ m?s \([\d.]+ to [\d.]+\)/,
+    );
+    assert.match(out, /cost \$[\d.,]+ → \$[\d.,]+ \(\$[\d.,]+ to \$[\d.,]+\)/);
+  });
+
   it('is what its schema describes', async () => {
     const schema = JSON.parse(readFileSync('server/schemas/diff-output.schema.json', 'utf8'));
     const validate = new Ajv().compile(schema);
