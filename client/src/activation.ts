@@ -15,6 +15,7 @@ import { showsConfigs } from './configs-view';
 import { estimateMemory } from './estimate-memory';
 import { explainsOutOfMemory } from './explain-oom';
 import { withFieldTexts } from './field-texts';
+import { showsVerdictAtHints } from './hint-marks';
 import { languageModelTools } from './language-model-tools';
 import { type Connect, LanguageServer } from './language-server';
 import { measuresRuns } from './measured-run';
@@ -57,6 +58,7 @@ export function activateOn(context: ExtensionContext, platform: Platform): void 
     panelCommands(panel),
     showStatus(running),
     showsVerdictInCells(running),
+    showsVerdictAtHints(running),
     showsConfigs(running),
     showsCostAgainstHead(running),
     showsCostInDiffs(running),

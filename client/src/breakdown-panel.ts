@@ -206,9 +206,6 @@ export class BreakdownPanel implements Disposable {
         if (key) void revealKey(key, this.#panel).then(undefined, (error) => this.#log.error(String(error)));
         break;
       }
-      case 'lock':
-        this.locked = message.locked;
-        break;
       case 'copy':
         void env.clipboard.writeText(message.text);
         break;

@@ -5,6 +5,8 @@ import {
   env,
   type LogOutputChannel,
   l10n,
+  type Range,
+  type TextDocument,
   type Uri,
   workspace,
 } from 'vscode';
@@ -93,6 +95,13 @@ const ANSWER_LIMIT_MS = 15_000;
 const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 2_000;
 
+/** Hints that an editor was given for a stretch of a text, by the lines that they stand at. */
+export interface DrawnHints {
+  readonly document: TextDocument;
+  readonly range: Range;
+  readonly lines: readonly number[];
+}
+
 /** A client of a server that is about to start, by the way that a platform has for it. */
 export type Connect = (options: LanguageClientOptions) => BaseLanguageClient;
 
@@ -104,6 +113,7 @@ export class LanguageServer implements Disposable {
   readonly #stateEmitter = new EventEmitter<ServerState>();
   readonly #familyEmitter = new EventEmitter<FamilyParams>();
   readonly #measuredEmitter = new EventEmitter<MeasuredProgress>();
+  readonly #hintsEmitter = new EventEmitter<DrawnHints>();
   readonly #chosenRuns: () => Readonly<Record<string, string>>;
   #schemasServed = false;
   #postponed = false;
@@ -115,6 +125,7 @@ export class LanguageServer implements Disposable {
 
   readonly onStatus = this.#statusEmitter.event;
   readonly onState = this.#stateEmitter.event;
+  readonly onHints = this.#hintsEmitter.event;
   /** The family of an open document became known, or changed. */
   readonly onFamily = this.#familyEmitter.event;
   /** How far the reading of a measured run is. */
@@ -282,6 +293,7 @@ export class LanguageServer implements Disposable {
     this.#statusEmitter.dispose();
     this.#stateEmitter.dispose();
     this.#familyEmitter.dispose();
+    this.#hintsEmitter.dispose();
     this.#measuredEmitter.dispose();
   }
 
@@ -332,6 +344,14 @@ export class LanguageServer implements Disposable {
         return false;
       },
       connectionOptions: { maxRestartCount: 3 },
+      middleware: {
+        provideInlayHints: async (document, range, token, next) => {
+          const hints = await next(document, range, token);
+          if (hints && !token.isCancellationRequested)
+            this.#hintsEmitter.fire({ document, range, lines: hints.map(({ position }) => position.line) });
+          return hints;
+        },
+      },
       markdown: { isTrusted: { enabledCommands: HOVER_COMMANDS }, supportThemeIcons: true },
     });
     client.onNotification(STATUS_NOTIFICATION, (status: StatusParams) => this.#statusEmitter.fire(status));

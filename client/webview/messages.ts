@@ -139,7 +139,6 @@ export type PageMessage =
   | ({ readonly type: 'compare' } & ComparedWith)
   /** Position in the breakdown's `keys`. */
   | { readonly type: 'reveal'; readonly key: number }
-  | { readonly type: 'lock'; readonly locked: boolean }
   | { readonly type: 'copy'; readonly text: string }
   | { readonly type: 'save'; readonly format: SaveFormat; readonly data: string };
 

@@ -6,7 +6,6 @@ import type { PanelAction, SaveFormat } from './messages';
 import { triedLine } from './shown-run';
 import { t } from './strings';
 import type { Surroundings } from './surroundings';
-import { toolbar } from './toolbar';
 
 interface ExportedPage {
   readonly root: HTMLElement;
@@ -18,20 +17,14 @@ export interface RunHeader {
   act(action: PanelAction): void;
 }
 
-/** The file that the page is about, and what can be done with the page as a whole. */
+/** The file that the page is about, and what the editor's title bar does with the page as a whole. */
 export function runHeader(
   file: string,
   base: Breakdown,
-  { announcer, state, send, keep }: Surroundings,
+  { announcer, state, send }: Surroundings,
   page: ExportedPage,
 ): RunHeader {
   const actions = {
-    locked: state.locked,
-    lock: (locked: boolean) => {
-      state.locked = locked;
-      send({ type: 'lock', locked });
-      keep();
-    },
     copy: () => {
       const shown = state.tried?.breakdown ?? base;
       // What is in view is what is meant.
@@ -54,7 +47,9 @@ export function runHeader(
       'div',
       { class: 'top' },
       h('p', { class: 'origin quiet' }, link, ` ${base.dialect.name}`),
-      toolbar(actions),
+      ...(state.locked
+        ? [h('p', { class: 'locked quiet', 'data-key': 'locked', title: t('lockTitle') }, t('locked'))]
+        : []),
     ),
     act: (action) => (action.kind === 'copy' ? actions.copy() : actions.save(action.format)),
   };

@@ -37,17 +37,9 @@ const STRINGS = {
   figures: 'Figures',
   figure: 'Figure',
   opening: 'Opening',
-  // Toolbar
-  actions: 'Actions',
-  lock: 'Lock',
+  // Actions of the title bar
+  locked: 'Locked to this file',
   lockTitle: 'The panel stays with this file instead of following the editor',
-  copyMarkdown: 'Copy as Markdown',
-  save: 'Save…',
-  saveAs: 'Save as',
-  saveSvg: 'Chart as SVG',
-  savePng: 'Chart as PNG',
-  saveJson: 'Data (JSON)',
-  saveHtml: 'Report (HTML)',
   madeBy: 'Estimated by Oomlint, {0}',
   copied: 'Copied as Markdown.',
   // Headline

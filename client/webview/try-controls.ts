@@ -9,6 +9,8 @@ import { formatInteger } from '../../server/src/shared/words';
 import { h } from './element';
 import { t } from './strings';
 
+type ChoiceKnob = Extract<Knob, { kind: 'choice' }>;
+
 /** Another value than the slider's steps is a value too, up to what is believed to be meant. */
 const LARGEST = 1_000_000_000;
 
@@ -118,21 +120,33 @@ export class TryControls {
         needs !== undefined && other !== undefined && !needs.values.includes(String(this.#at(other)));
       slider.disabled = off;
       box.disabled = off;
+      frame.hidden = off;
     });
-    return this.#frame(knob, h('label', { for: id }, knobLabel(knob.id)), slider, box);
+    const frame = this.#frame(knob, h('label', { for: id }, knobLabel(knob.id)), slider, box);
+    return frame;
   }
 
-  #choice(knob: Extract<Knob, { kind: 'choice' }>): HTMLElement {
+  #choice(knob: ChoiceKnob): HTMLElement {
     const id = `knob-${knob.id}`;
-    const list = h(
-      'select',
-      { id, 'data-key': id },
-      ...knob.options.map((option) => h('option', { value: option.id }, option.label)),
-    );
+    const list = h('select', { id, 'data-key': id }, ...optionsOf(knob.options));
     list.addEventListener('change', () => this.#set(knob, list.value));
     this.#updates.push(() => {
       list.value = String(this.#at(knob));
     });
     return this.#frame(knob, h('label', { for: id }, knobLabel(knob.id)), list);
   }
+}
+
+/** Options below the headings of their groups. */
+function optionsOf(options: ChoiceKnob['options']): HTMLElement[] {
+  const lists = new Map<string, HTMLOptGroupElement>();
+  return options.flatMap(({ id, label, group }): HTMLElement[] => {
+    const option = h('option', { value: id }, label);
+    if (group === undefined) return [option];
+    const known = lists.get(group);
+    const list = known ?? h('optgroup', { label: group });
+    list.append(option);
+    lists.set(group, list);
+    return known ? [] : [list];
+  });
 }

@@ -55,7 +55,7 @@ describe('oomlint report', function () {
       const text = await page.locator('main').innerText();
       assert.match(text, /optimizer states/i);
       assert.match(text, /H100-SXM5-80GB/);
-      for (const control of ['.toolbar', '.knobs', '#tab-compare'])
+      for (const control of ['.locked', '.knobs', '#tab-compare'])
         assert.equal(await page.locator(control).locator('visible=true').count(), 0, control);
       // A figure opens: to its formula, with what the file carries.
       const row = page.locator('[aria-expanded="false"]', { hasText: /optimizer states/i }).first();

@@ -115,8 +115,10 @@ describe('knobs of the panel', () => {
   it('need what they belong to: a rank without an adapter is none', async () => {
     const page = await shown();
     assert.ok(await page.isDisabled('[data-key=knob-rank]'));
+    assert.ok(await page.isHidden('[data-key=knob-rank]'), 'nothing greyed stands in the way');
     await page.selectOption('[data-key=knob-method]', 'lora');
     assert.ok(await page.isEnabled('[data-key=knob-rank]'));
+    assert.ok(await page.isVisible('[data-key=knob-rank]'));
   });
 
   it('name the bar of the run as it is, also where it is the longer one', async () => {

@@ -3,7 +3,6 @@ import type { PageMessage } from '../../webview/messages';
 type Check = (value: unknown) => boolean;
 
 const isText: Check = (value) => typeof value === 'string';
-const isFlag: Check = (value) => typeof value === 'boolean';
 /** Positions in lists. */
 const isPosition: Check = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
 const isObject: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -32,7 +31,6 @@ const FIELDS_OF: { readonly [Type in PageMessage['type']]: Readonly<Record<strin
   apply: { values: isObject, fix: orNone(isText) },
   compare: { with: oneOf('git', 'commit', 'file'), ref: orNone(isText), uri: orNone(isText) },
   reveal: { key: isPosition },
-  lock: { locked: isFlag },
   copy: { text: isText },
   save: { format: oneOf('svg', 'png', 'json', 'html'), data: isText },
 };

@@ -2,7 +2,7 @@ import { h } from '../element';
 
 /** Controls, and what only invites to use them. */
 const IDLE =
-  '.toolbar, .tabs, .knobs, .buttons, button.link.reveal, [data-key=bounds], .zoom-hint, details[data-key=peak-map]:not([open]), .try:not(:has(table)), #panel-compare:not(:has(table))';
+  '.locked, .tabs, .knobs, .buttons, button.link.reveal, [data-key=bounds], .zoom-hint, details[data-key=peak-map]:not([open]), .try:not(:has(table)), #panel-compare:not(:has(table))';
 
 /** Width of the charts on paper, in pixels of the page: A4 and Letter less their margins. */
 export const PAPER_WIDTH = 660;

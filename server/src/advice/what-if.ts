@@ -16,6 +16,8 @@ export interface Neighbour {
   readonly current: boolean;
   /** Bytes of the process at the peak, one GPU. */
   readonly peakBytes: number;
+  /** Of tensors at the peak: what `torch.cuda.max_memory_allocated` would report. */
+  readonly allocatedBytes: number;
   readonly capacityBytes: number;
   readonly verdict: Verdict;
   /** Time per token against the present run; undefined where it is not known. */
@@ -67,6 +69,7 @@ function tableOf(analysis: Estimated, knob: Lever): WhatIf | undefined {
           changes,
           current,
           peakBytes: peak.processBytes,
+          allocatedBytes: peak.allocatedBytes,
           capacityBytes,
           verdict,
           relativeTime: relativeTime(trial, present),

@@ -169,7 +169,7 @@ function unknownLines({ unknown }: Breakdown): string[] {
     open.flatMap(({ field, ...rest }) => (isFieldPath(field) ? { field, ...rest } : [])),
   );
   const supply = [
-    `  ${say('Supply it with {0}, with a comment', examples.map(asOption).join(' '))}`,
+    `  ${say('Set it with {0}, in a comment', examples.map(asOption).join(' '))}`,
     `  ${say('"# oomlint: {0}" in the file, or with an oomlint.yaml.', examples.join(' '))}`,
   ];
   return [

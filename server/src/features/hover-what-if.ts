@@ -67,7 +67,23 @@ function otherValues(others: readonly Neighbour[]): string {
 
 const answerOf = ({ peakBytes, verdict, hostExceeds }: Neighbour) =>
   `${formatBytes(peakBytes)} ${verdict} ${hostExceeds}`;
-const remarks = ({ doesNot, costs }: WhatIf) => [say(doesNot ?? ''), say(costs ?? '')].filter(Boolean);
+const remarks = ({ doesNot, costs, neighbours }: WhatIf) =>
+  [say(doesNot ?? ''), say(costs ?? ''), heldByAllocator(neighbours)].filter(Boolean);
+
+/** Of two values the one with smaller tensors may need more: that would look like a mistake. */
+function heldByAllocator(neighbours: readonly Neighbour[]): string {
+  const isOdd = neighbours.some((one) =>
+    neighbours.some(
+      (other) =>
+        one.allocatedBytes < other.allocatedBytes &&
+        one.peakBytes > other.peakBytes &&
+        formatBytes(one.peakBytes) !== formatBytes(other.peakBytes),
+    ),
+  );
+  return isOdd
+    ? say('Where smaller tensors need more, the rest is blocks that the caching allocator holds.')
+    : '';
+}
 
 /** Of the values that are looked at: whether others change the peak nobody has estimated. */
 function sameFor({ name, neighbours }: WhatIf): string {

@@ -1,5 +1,6 @@
 import { isRefused } from '../advice/moves';
-import { acceleratorNames } from '../hardware/catalog';
+import { acceleratorNames, findAccelerator } from '../hardware/catalog';
+import { onDemand } from '../memo/on-demand';
 import { evenDataParallelSize, modelParallelSize } from '../run/derive';
 import type { FieldPath, RunValues } from '../run/fields';
 import { isFsdp } from '../terms/data-parallel';
@@ -12,6 +13,8 @@ import type { ChoiceKnob, Knob, KnobId, NumberKnob, Turned } from './protocol';
 interface Option {
   readonly id: string;
   readonly label: string;
+  /** Heading that it stands below in a long list. */
+  readonly group?: string;
   readonly values: RunValues;
 }
 
@@ -127,6 +130,20 @@ function precisions(values: RunValues): Option[] {
   return [single, inType('bf16', 'autocast', false), inType('fp16', 'autocast', false), pure];
 }
 
+/** By maker, NVIDIA first, each from the smallest memory up: a person looks for the next larger one. */
+const gpus = onDemand((): readonly Option[] =>
+  acceleratorNames()
+    .flatMap((name) => findAccelerator(name) ?? [])
+    .sort(
+      (a, b) =>
+        Number(b.vendor === 'NVIDIA') - Number(a.vendor === 'NVIDIA') ||
+        a.vendor.localeCompare(b.vendor) ||
+        a.usableBytes - b.usableBytes ||
+        a.name.localeCompare(b.name),
+    )
+    .map(({ name, vendor }) => ({ ...option(name, name, { 'hardware.gpu': name }), group: vendor })),
+);
+
 const STAGES = [0, 1, 2, 3] as const;
 
 function shardings(values: RunValues): Option[] {
@@ -202,7 +219,7 @@ function optionsOf(id: KnobId, values: RunValues): readonly Option[] {
     case 'offload':
       return offloads(values);
     case 'gpu':
-      return acceleratorNames().map((name) => option(name, name, { 'hardware.gpu': name }));
+      return gpus();
     default:
       return [];
   }
@@ -263,7 +280,7 @@ function choice(id: KnobId, values: RunValues): ChoiceKnob | undefined {
     id,
     kind: 'choice',
     value: present?.id ?? AS_IS,
-    options: all.map(({ id: name, label }) => ({ id: name, label })),
+    options: all.map(({ id: name, label, group }) => ({ id: name, label, ...(group && { group }) })),
   };
 }
 

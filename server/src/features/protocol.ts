@@ -187,7 +187,8 @@ export interface ChoiceKnob {
   readonly id: KnobId;
   readonly kind: 'choice';
   readonly value: string;
-  readonly options: readonly { readonly id: string; readonly label: string }[];
+  /** Those of one `group` follow each other. */
+  readonly options: readonly { readonly id: string; readonly label: string; readonly group?: string }[];
 }
 /** Where knobs are turned to: a number, or the `id` of an option. */
 export type Turned = Readonly<Partial<Record<KnobId, number | string>>>;

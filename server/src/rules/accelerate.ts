@@ -33,7 +33,7 @@ export const ACCELERATE_RULES = {
     { severity: 'information' },
   ),
   'processes-per-machine': doubtful(
-    '`num_processes` is no multiple of the machines.',
+    '`num_processes` is not a multiple of the machines.',
     'State the GPUs of all machines together.',
     accelerate('utils/launch.py'),
   ),

@@ -98,7 +98,7 @@ export const LLAMA_FACTORY_RULES = {
     llamaFactory('parser.py'),
   ),
   'batch-not-divisible': refused(
-    'The global batch is no multiple of the micro batches of all GPUs.',
+    'The global batch is not a multiple of the micro batches of all GPUs.',
     'Change one of them.',
     llmFoundry('config_utils.py'),
   ),

@@ -18,7 +18,7 @@ export const MEGATRON_RULES = {
     megatron('core/transformer/transformer_config.py'),
   ),
   'hidden-not-divisible': refused(
-    'The hidden size is no multiple of the heads.',
+    'The hidden size is not a multiple of the heads.',
     'Change one of the two.',
     megatron('training/arguments.py'),
   ),
@@ -28,7 +28,7 @@ export const MEGATRON_RULES = {
     megatron('core/transformer/transformer_config.py'),
   ),
   'kv-heads-not-divisible': refused(
-    'The heads are no multiple of the key-value heads.',
+    'The heads are not a multiple of the key-value heads.',
     'Change one of the two.',
     nanotron('config.py'),
   ),

@@ -183,7 +183,7 @@ export const OTHER_FAMILIES_RULES = {
     ludwig('config_validation/checks.py'),
   ),
   'effective-batch': refused(
-    '`effective_batch_size` is no multiple of what it is split into.',
+    '`effective_batch_size` is not a multiple of what it is split into.',
     'Change one of them.',
     ludwig('schema/trainer.py'),
   ),

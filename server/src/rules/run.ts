@@ -87,7 +87,7 @@ export const RUN_RULES = {
     deepspeed('config.py'),
   ),
   'world-size': refused(
-    'The number of GPUs is no multiple of those that one copy of the model takes.',
+    'The number of GPUs is not a multiple of those that one copy of the model takes.',
     'Change the number of GPUs, or a degree of parallelism.',
     megatron('training/arguments.py'),
   ),

@@ -139,7 +139,7 @@ function inferBatch(winners: Winners): void {
 
 /**
  * A single machine is meant where the GPUs of a run fit one; beyond eight, machines of eight are assumed, and where more than the
- * largest machine holds (16) are no multiple of it, machines of the most that divide them.
+ * largest machine holds (16) are not a multiple of it, machines of the most that divide them.
  */
 function inferNodes(winners: Winners): void {
   const gpus = settled(winners, 'hardware.gpus');

@@ -253,8 +253,8 @@ export function unknownProblem(
   }
   const how =
     document.format !== 'json'
-      ? say('A comment "# oomlint: {0}", or an oomlint.yaml, can supply it.', examples.join(' '))
-      : say('An oomlint.yaml beside it or above can supply it.');
+      ? say('Set it in a comment "# oomlint: {0}", or in an oomlint.yaml.', examples.join(' '))
+      : say('Set it in an oomlint.yaml beside it or above.');
   return {
     code: 'unknown-fields',
     severity: 'information',

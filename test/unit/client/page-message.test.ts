@@ -22,7 +22,6 @@ const SENT: { readonly [Type in PageMessage['type']]: readonly Extract<PageMessa
     { type: 'compare', with: 'file', uri: 'file:///a.yaml' },
   ],
   reveal: [{ type: 'reveal', key: 0 }],
-  lock: [{ type: 'lock', locked: true }],
   copy: [{ type: 'copy', text: '' }],
   save: [{ type: 'save', format: 'svg', data: '<svg/>' }],
 };
@@ -52,7 +51,7 @@ const OTHER: readonly unknown[] = [
   { type: 'compare', with: 'file', uri: {} },
   { type: 'reveal', key: '__proto__' },
   { type: 'reveal' },
-  { type: 'lock', locked: 'yes' },
+  { type: 'lock', locked: true },
   { type: 'copy', text: {} },
   { type: 'save', format: 'exe', data: '' },
   { type: 'save', format: 'svg' },

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import type { KeySpec } from '../../../server/src/dialects/dialect';
 import { hover } from '../../../server/src/features/hover';
 import { withBreakdown } from '../../../server/src/features/hover-breakdown';
+import { whatIfTexts } from '../../../server/src/features/hover-what-if';
+import type { FieldPath } from '../../../server/src/run/fields';
 import type { Origin } from '../../../server/src/run/origin';
+import { Workspace } from '../../../server/src/workspace/analyze';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
 import { ESTIMATE, MODEL, marked, sample } from './sample';
 
 const KEYS: readonly KeySpec[] = [
@@ -186,6 +190,17 @@ describe('hover on a key', () => {
       show('\nki|nd: zero\n') ?? '',
       /- \*\*Value\*\* `zero` — from \[line 1\]\(file:\/\/\/project\/config\.yaml#L1\)/,
     );
+  });
+
+  it('says why a smaller optimizer may need more', async () => {
+    const uri = 'file:///p/a.yml';
+    const text =
+      '# oomlint: gpu=A100-SXM4-80GB gpus=1\nbase_model: meta-llama/Llama-3.1-8B\nsequence_len: 4096\nmicro_batch_size: 2\nadapter: lora\nload_in_8bit: true\nlora_r: 32\nlora_alpha: 16\nlora_target_linear: true\noptimizer: adamw_torch\nbf16: true\ngradient_checkpointing: true\ngradient_accumulation_steps: 4\ndatasets:\n  - path: a\n    type: alpaca\n';
+    const analysis = await new Workspace(new MemoryHost({ [uri]: text })).analyze(uri);
+    assert.ok(analysis?.estimate);
+    const rest = (field: FieldPath) => whatIfTexts(analysis, [field])?.rest ?? '';
+    assert.match(rest('optimizer.name'), /blocks that the caching allocator holds/);
+    assert.doesNotMatch(rest('batch.micro'), /caching allocator/);
   });
 
   it('promises no figures before there is an estimate', () => {

@@ -57,6 +57,19 @@ describe('knobs', () => {
       offload: 'none',
       gpu: 'H100-SXM5-80GB',
     });
+    const gpu = knobs.find(({ id }) => id === 'gpu');
+    assert.ok(gpu?.kind === 'choice');
+    const groups = gpu.options.map(({ group }) => group);
+    // Each maker's cards follow each other, the larger ones last.
+    assert.equal(groups[0], 'NVIDIA');
+    assert.equal(new Set(groups).size, groups.filter((group, at) => group !== groups[at - 1]).length);
+    const order = gpu.options.map(({ label }) => label);
+    for (const [small, large] of [
+      ['T4', 'A10G'],
+      ['A100-SXM4-40GB', 'A100-SXM4-80GB'],
+      ['H100-SXM5-80GB', 'B200-SXM'],
+    ] as const)
+      assert.ok(order.includes(small) && order.indexOf(small) < order.indexOf(large), `${small}, ${large}`);
     for (const one of knobs) {
       if (one.kind === 'number') assert.ok(one.steps.includes(one.value), one.id);
       else

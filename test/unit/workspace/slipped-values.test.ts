@@ -23,7 +23,7 @@ describe('values that cannot be meant, of fields that every run needs', () => {
 
   it('are problems at their place', async () => {
     assert.deepEqual(await problems('sequence_len: -5\nmicro_batch_size: 99999999999999999999\n'), [
-      '0 unknown-fields An estimate needs the micro batch and the sequence length. micro-batch: 100000000000000000000 is too large to be meant. sequence: -5 is below 1. A comment "# oomlint: micro-batch=1 sequence=4096", or an oomlint.yaml, can supply it.',
+      '0 unknown-fields An estimate needs the micro batch and the sequence length. micro-batch: 100000000000000000000 is too large to be meant. sequence: -5 is below 1. Set it in a comment "# oomlint: micro-batch=1 sequence=4096", or in an oomlint.yaml.',
       '3 bad-value sequence_len: -5 is below 1.',
       '4 bad-value micro_batch_size: 100000000000000000000 is too large to be meant.',
     ]);

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
+import { ROOT } from '../../page/panel-page';
+import { contributedColors } from '../../page/themes';
 import { openWorkbench, type Workbench } from './workbench';
 
 const CONFIG = 'ds_config.json';
+
+/** As a browser computes the colour that the manifest gives to the verdict in a dark theme. */
+const { dark } =
+  contributedColors(ROOT).find(({ id }) => id === 'oomlint.verdict.exceeds')?.defaults ?? assert.fail();
+const exceeds = `rgb(${[1, 3, 5].map((at) => Number.parseInt(dark.slice(at, at + 2), 16)).join(', ')})`;
 
 /** A person sees that a run does not fit, and takes a change that does: from the lightbulb, or from a search. */
 describe('changes that fit, in the workbench', function () {
@@ -50,6 +57,36 @@ describe('changes that fit, in the workbench', function () {
     await workbench.pictures('problems-after-saving');
   });
 
+  /** Colours of the signs before hints, in the order of the lines. */
+  const marks = () =>
+    page.evaluate(() =>
+      [...document.querySelectorAll('.view-line span')].flatMap((span) => {
+        const { content, color } = getComputedStyle(span, '::after');
+        return content === '"●"' ? [color] : [];
+      }),
+    );
+  const untilMarks = async (count: (hints: number) => boolean): Promise<string[]> => {
+    for (const end = Date.now() + 20_000; ; ) {
+      const found = await marks();
+      if (count(found.length)) return found;
+      assert.ok(Date.now() < end, `${found.length} signs`);
+      await page.waitForTimeout(50);
+    }
+  };
+
+  it('marks the hints of a run that does not fit in the colour of the verdict, where hints are on', async () => {
+    await line(/micro_batch/).click();
+    const found = await untilMarks((count) => count > 0);
+    assert.deepEqual([...new Set(found)], [exceeds]);
+    await workbench.pictures('hints-marked');
+    const settings = path.join(workbench.folder, '.vscode', 'settings.json');
+    await mkdir(path.dirname(settings), { recursive: true });
+    await writeFile(settings, JSON.stringify({ 'editor.inlayHints.enabled': 'off' }));
+    await untilMarks((count) => count === 0);
+    await rm(settings);
+    await untilMarks((count) => count === found.length);
+  });
+
   it('does what the title of a fix says, and the problem is gone', async () => {
     const entries = await workbench.fixesOf(problem(), 'GiB');
     const titles = await entries.allInnerTexts();
@@ -62,6 +99,7 @@ describe('changes that fit, in the workbench', function () {
 
     await lens(`: ${peak} of`).waitFor();
     await problem().first().waitFor({ state: 'detached' });
+    await untilMarks((count) => count === 0);
     const after = JSON.parse(await saved((text) => !text.includes('_per_gpu": 16,')));
     assert.equal(after.train_micro_batch_size_per_gpu, Number(micro));
     assert.equal(after.gradient_accumulation_steps, Number(steps));

@@ -71,10 +71,10 @@ describe('the panel in the workbench', function () {
     const action = (name: string) =>
       page.locator(`.editor-actions .action-label[aria-label*="${name}"]`).first();
     await action('Lock Breakdown to Its File').click();
-    await frame.locator('[data-key=lock][aria-pressed=true]').waitFor();
+    await frame.locator('[data-key=locked]').waitFor();
     await workbench.pictures('panel-title-bar');
     await action('Unlock Breakdown').click();
-    await frame.locator('[data-key=lock][aria-pressed=false]').waitFor();
+    await frame.locator('[data-key=locked]').waitFor({ state: 'detached' });
     await action('Copy Breakdown as Markdown').click();
     await frame.locator('[aria-live]', { hasText: 'Copied' }).first().waitFor({ state: 'attached' });
     await action('Save Breakdown As').click();
@@ -88,7 +88,8 @@ describe('the panel in the workbench', function () {
     await frame.locator('.trying', { hasText: 'Sequence length' }).waitFor();
     await frame.locator('.changes tbody tr', { hasText: 'Peak' }).waitFor();
     const tried = await frame.locator('h1').innerText();
-    await frame.locator('[data-key=lock]').click();
+    await workbench.command('Oomlint: Lock Breakdown to Its File');
+    await frame.locator('[data-key=locked]').waitFor();
     await frame.locator('[data-key=tab-timeline]').click();
     await frame.locator('.timeline').waitFor();
     await frame
@@ -108,7 +109,7 @@ describe('the panel in the workbench', function () {
     await frame.locator('h1', { hasText: tried }).waitFor();
     await frame.locator('[data-key=tab-timeline][aria-selected=true]').waitFor();
     await frame.locator('.timeline').waitFor();
-    assert.equal(await frame.locator('[data-key=lock]').getAttribute('aria-pressed'), 'true');
+    await frame.locator('[data-key=locked]').waitFor();
     assert.equal(await frame.locator('[data-key=knob-sequence]').inputValue(), '2048');
     await frame.waitForFunction((y) => Math.abs(window.scrollY - y) < 1, top);
     await workbench.pictures('panel-after-reload');

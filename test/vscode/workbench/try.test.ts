@@ -108,7 +108,9 @@ describe('trying in the workbench', function () {
   });
 
   it('stays with its file when it is locked; another config gets a panel of its own', async () => {
-    await frame.locator('[data-key=lock]').click();
+    await page.locator('.tab', { hasText: 'Memory:' }).first().click();
+    await workbench.command('Oomlint: Lock Breakdown to Its File');
+    await frame.locator('[data-key=locked]').waitFor();
     await page.locator('.view-line', { hasText: 'train_micro_batch' }).first().click();
     await workbench.openFile('accelerate.yaml');
     await page.locator('.codelens-decoration', { hasText: 'GiB' }).first().waitFor();

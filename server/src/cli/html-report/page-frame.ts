@@ -5,7 +5,7 @@ import type { PageContent } from './page-content';
 import type { PanelFiles } from './panel-files';
 
 /** Controls that ask or change something outside of the page. */
-const OUTSIDE = `.toolbar, .knobs, .buttons, .try, .fixes, button.reveal, [data-key="supply"], #tab-compare, #panel-compare { display: none !important; }
+const OUTSIDE = `.knobs, .buttons, .try, .fixes, button.reveal, [data-key="supply"], #tab-compare, #panel-compare { display: none !important; }
 [data-key="file"] { pointer-events: none; color: inherit !important; }`;
 
 /** The editor's end of the panel: its messages, once there is a content. Runs in a browser as it stands. */

@@ -178,7 +178,7 @@ function checkProcesses(root: MapNode, kind: RunKind, context: ReadContext, draf
       'processes-per-machine',
       'warning',
       say(
-        '`num_processes` counts the GPUs of all {0} machines: {1} is no multiple, and {2} run on each.',
+        '`num_processes` counts the GPUs of all {0} machines: {1} is not a multiple, and {2} run on each.',
         machines,
         String(count),
         String(each),

@@ -66,7 +66,7 @@ function checkAll(
     if (perGpu > 0 && global % perGpu === 0)
       return { global, micro, accumulation, dataParallel: global / perGpu };
     const message = say(
-      'train_batch_size {0} is no multiple of micro batch {1} × accumulation {2} = {3}: DeepSpeed refuses it for every number of GPUs.',
+      'train_batch_size {0} is not a multiple of micro batch {1} × accumulation {2} = {3}: DeepSpeed refuses it for every number of GPUs.',
       String(global),
       String(micro),
       String(accumulation),

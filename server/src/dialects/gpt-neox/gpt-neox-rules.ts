@@ -65,7 +65,7 @@ function checkHeads(
     draft,
     {
       code: 'hidden-not-divisible',
-      message: say('A hidden size of {0} is no multiple of {1} heads.', String(hidden), String(heads)),
+      message: say('A hidden size of {0} is not a multiple of {1} heads.', String(hidden), String(heads)),
       source: SOURCE,
     },
   );
@@ -76,7 +76,7 @@ function checkHeads(
   });
   forbid(heads !== undefined && groups !== undefined && heads % groups !== 0, node('num_kv_heads'), draft, {
     code: 'groups-not-divisible',
-    message: say('{0} heads are no multiple of {1} key and value heads.', String(heads), String(groups)),
+    message: say('{0} heads are not a multiple of {1} key and value heads.', String(heads), String(groups)),
     source: SOURCE,
   });
   const grouped = groups !== undefined && heads !== undefined && groups < heads;
@@ -151,7 +151,7 @@ function checkGpus(section: Section, context: ReadContext, draft: Draft, ranks: 
   forbid(gpus % (stages * ranks) !== 0, at, draft, {
     code: 'world-size',
     message: say(
-      '{0} GPUs are no multiple of {1}, the GPUs of one model ({2} stages x {3} model parallel).',
+      '{0} GPUs are not a multiple of {1}, the GPUs of one model ({2} stages x {3} model parallel).',
       String(gpus),
       String(stages * ranks),
       stages,

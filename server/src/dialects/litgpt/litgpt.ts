@@ -101,7 +101,7 @@ export function readLitgpt(
   draft.assume(
     'loss.implementation',
     head,
-    say('litgpt reckons the loss in chunks of 128 rows'),
+    say('litgpt computes the loss in chunks of 128 rows'),
     `${SOURCE}utils.py`,
   );
   // `logits = model(...)`: the variable, and through it the graph, lives until the next batch's logits are there (`fit`).

@@ -211,7 +211,7 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
   forbid(share !== undefined && size !== undefined && size % share !== 0, whole?.node, draft, {
     code: 'batch-not-divisible',
     message: say(
-      'A global batch of {0} is no multiple of {1}, the micro batches of all GPUs.',
+      'A global batch of {0} is not a multiple of {1}, the micro batches of all GPUs.',
       String(size),
       String(share),
     ),

@@ -69,7 +69,7 @@ function checkHeads(
     {
       code: 'hidden-not-divisible',
       message: say(
-        'A hidden size of {0} is no multiple of {1} heads, and {2} is not set.',
+        'A hidden size of {0} is not a multiple of {1} heads, and {2} is not set.',
         String(hidden),
         String(heads),
         shown('kv_channels'),
@@ -213,7 +213,7 @@ function checkWorld(args: Section, context: ReadContext, draft: Draft, split: nu
   forbid(world % model !== 0, at, draft, {
     code: 'world-size',
     message: say(
-      '{0} GPUs are no multiple of {1}, the GPUs of one model (tensor x pipeline x context parallel).',
+      '{0} GPUs are not a multiple of {1}, the GPUs of one model (tensor x pipeline x context parallel).',
       String(world),
       String(model),
     ),
@@ -226,7 +226,7 @@ function checkWorld(args: Section, context: ReadContext, draft: Draft, split: nu
   forbid(global % step !== 0 && !args.has('rampup_batch_size'), node('global_batch_size'), draft, {
     code: 'batch-not-divisible',
     message: say(
-      'A global batch of {0} is no multiple of {1} (micro batch {2} x {3} replicas).',
+      'A global batch of {0} is not a multiple of {1} (micro batch {2} x {3} replicas).',
       String(global),
       String(step),
       String(micro),
@@ -277,7 +277,7 @@ function checkPipeline(args: Section, draft: Draft, { shown }: RuleOptions): voi
     {
       code: 'layers-not-divisible',
       message: say(
-        '{0} layers per stage are no multiple of {1} layers per chunk.',
+        '{0} layers per stage are not a multiple of {1} layers per chunk.',
         String(total === undefined ? '' : total / stages),
         String(size),
       ),

@@ -198,7 +198,7 @@ function check(root: MapNode, section: Section, draft: Draft): void {
   });
   forbid(h !== undefined && k !== undefined && h % k !== 0, kv?.node, draft, {
     code: 'kv-heads-not-divisible',
-    message: say('{0} heads are no multiple of {1} key-value heads.', String(h), String(k)),
+    message: say('{0} heads are not a multiple of {1} key-value heads.', String(h), String(k)),
     source,
   });
 }

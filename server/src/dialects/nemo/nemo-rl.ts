@@ -454,7 +454,7 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
     {
       code: 'batch-not-divisible',
       message: say(
-        'A global batch of {0} is no multiple of {1} samples x {2} replicas.',
+        'A global batch of {0} is not a multiple of {1} samples x {2} replicas.',
         String(global),
         String(micro),
         copies,

@@ -48,7 +48,7 @@ export function checkTorchtitan(root: MapNode, section: Section, context: ReadCo
   forbid(open ? gpus % product !== 0 : gpus !== product, stated.node, draft, {
     code: 'parallel-sizes',
     message: open
-      ? say('{0} GPUs are no multiple of {1}, the product of all degrees.', String(gpus), String(product))
+      ? say('{0} GPUs are not a multiple of {1}, the product of all degrees.', String(gpus), String(product))
       : say('The product of all degrees is {0}, but the run has {1} GPUs.', String(product), String(gpus)),
     source: SOURCE,
   });

@@ -112,7 +112,7 @@ function checkGenerations(section: Section, draft: Draft): void {
   forbid(!both && whole !== undefined && whole % (count ?? 8) !== 0, size?.node, draft, {
     code: 'generation-groups',
     message: say(
-      '`generation_batch_size` must hold whole groups: {0} is no multiple of {1} completions per prompt.',
+      '`generation_batch_size` must hold whole groups: {0} is not a multiple of {1} completions per prompt.',
       String(whole),
       String(count ?? 8),
     ),
