@@ -235,7 +235,9 @@ def _cases():
             yield case(model, flags + eager, 2, 1024, None, 512)
     for model in BEHIND_TOWERS:
         yield case(model, "bf16amp loraqv nonreentrant", 2, 1024)
-        for flags in ("bf16 sgd", "amp nonreentrant sgd"):
+        # A tower that no sample reaches gets no gradients, which ours holds where it is trained: towers stay frozen or small.
+        frozen = model == "gemma-3n-e2b"
+        for flags in ("bf16 loraqv", "bf16amp loraqv") if frozen else ("bf16 sgd", "amp nonreentrant sgd"):
             yield case(model, flags, 2, 1024, None, 512)
     for model in OTHERS:
         for flags in ("bf16", "amp", "bf16 nonreentrant"):

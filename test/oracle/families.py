@@ -120,6 +120,12 @@ OTHERS = {
 
 # Models behind a tower, in steps without images: the tower is there, and nothing of it runs.
 BEHIND_TOWERS = {
+    "gemma-3n-e2b": {
+        "model_type": "gemma3n", "audio_config": {"hidden_size": 256, "conf_num_hidden_layers": 2},
+        "text_config": decoder("gemma3n_text", 2048, 8, 2, 8192, 262400, head_dim=256, sliding_window=512, num_hidden_layers=6,
+                               tie_word_embeddings=True, num_kv_shared_layers=2, activation_sparsity_pattern=[0.95, 0.95, 0.95, 0.0, 0.0, 0.0],
+                               vocab_size_per_layer_input=262144, layer_types=[
+                                   "sliding_attention", "full_attention", "sliding_attention", "full_attention", "sliding_attention", "full_attention"])},
     "muse-glimmer-30b": {
         "model_type": "muse_glimmer", "out_hidden_size": 1024, "projector_hidden_size": 512, "tie_word_embeddings": False,
         "text_config": decoder("muse_glimmer_text", 6656, 32, 2, 19968, 202048, head_dim=128, sliding_window=512, num_hidden_layers=4),

@@ -29,7 +29,8 @@ def build_model(case, device="cuda"):
     classes = {"vit": "AutoModelForImageClassification", "t5": "AutoModelForSeq2SeqLM", "mt5": "AutoModelForSeq2SeqLM",
                "bart": "AutoModelForSeq2SeqLM", "bert": "AutoModelForMaskedLM", "roberta": "AutoModelForMaskedLM",
                "modernbert": "AutoModelForMaskedLM", "electra": "AutoModelForMaskedLM",
-               "deberta-v2": "AutoModelForMaskedLM", "muse_glimmer": "AutoModelForImageTextToText"}
+               "deberta-v2": "AutoModelForMaskedLM", "muse_glimmer": "AutoModelForImageTextToText",
+               "gemma3n": "AutoModelForImageTextToText"}
     auto = getattr(transformers, classes.get(config.model_type, "AutoModelForCausalLM"))
     with torch.device(device), no_init_weights():
         model = auto.from_config(config, dtype=DTYPES[run.get("precision.weights", "fp32")],

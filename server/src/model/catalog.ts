@@ -122,6 +122,7 @@ function assemble(
     parameters: countParameters(architecture.counted ?? architecture.stages),
     stages: architecture.stages,
     counted: architecture.counted,
+    ...(architecture.playsImages === false ? { playsImages: false as const } : {}),
     loraDefaultTargets: defaultLoraTargets(config.model_type),
     notes: [...notes, ...(architecture.notes ?? [])],
     sources,

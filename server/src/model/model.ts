@@ -34,6 +34,8 @@ export interface Model {
   readonly stages: readonly Stage[];
   /** Stages of the published checkpoint, where they differ: its parameters are counted from these. */
   readonly counted?: readonly Stage[];
+  /** What the tower computes of images is not known: runs that show it any are not estimated. */
+  readonly playsImages?: false;
   /** Module names that PEFT adapts when the run names none. */
   readonly loraDefaultTargets: readonly string[];
   /** For people, where something is assumed: "unknown model_type treated as Llama-like". */

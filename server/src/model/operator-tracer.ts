@@ -172,6 +172,21 @@ export abstract class OperatorTracer extends TapeRecorder {
     return out;
   }
 
+  /**
+   * `x[i:] += y`, broadcast over what is written: no new tensor. Backward copies the whole gradient (`CopySlices`) and sums
+   * that of `y`.
+   */
+  addInto(x: Tensor, y: Tensor, name: string): Tensor {
+    const out = { ...this.viewOf(x, x.shape), requiresGrad: x.requiresGrad || y.requiresGrad };
+    this.record({
+      name,
+      inputs: [x, y],
+      outputs: [out],
+      gradRules: [x.requiresGrad ? 'new' : 'none', y.requiresGrad ? 'new' : 'none'],
+    });
+    return out;
+  }
+
   /** Elementwise product; keeps each factor that the other's gradient needs. */
   mul(a: Tensor, b: Tensor, name = 'mul'): Tensor {
     const dtype = promote(a.dtype, b.dtype);

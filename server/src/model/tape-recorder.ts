@@ -51,6 +51,8 @@ export abstract class TapeRecorder {
   private nextTensor = 0;
   private nextStorage = 0;
 
+  private playsAgain = false;
+
   constructor(settings: TraceSettings) {
     this.settings = settings;
   }
@@ -125,6 +127,8 @@ export abstract class TapeRecorder {
     readonly trainable?: boolean;
     readonly dtype?: DType;
   }): Weight {
+    const known = this.playsAgain && this.weights.find(({ name }) => name === spec.name);
+    if (known) return known;
     const { quantization, weightDtype } = this.settings;
     // MXFP4 packs experts alone.
     const packs =
@@ -156,6 +160,17 @@ export abstract class TapeRecorder {
     };
     this.weights.push(weight);
     return weight;
+  }
+
+  /** Plays modules once more: their weights are those that were registered before. */
+  again<T>(body: () => T): T {
+    const before = this.playsAgain;
+    this.playsAgain = true;
+    try {
+      return body();
+    } finally {
+      this.playsAgain = before;
+    }
   }
 
   /** A tensor that lies beside the parameters all the time; `shared` names are one for the whole model. */

@@ -133,6 +133,19 @@ Trainer(model, TrainingArguments("out")).train()
     assert.equal(problem(analysis, 'unknown-fields'), undefined);
   });
 
+  it('estimates a model whose tower it cannot play where samples hold no images, and says so elsewhere', async () => {
+    const recipe = (images: string) =>
+      `# oomlint: gpu=H100 gpus=1${images}\nmodel_name_or_path: google/gemma-3n-E2B-it\nlearning_rate: 1.0e-4\nmax_length: 2048\nuse_peft: true\nlora_r: 16\nlora_target_modules: all-linear\nper_device_train_batch_size: 1\n`;
+    const shown = await must(world({ 'sft.yaml': recipe('') }).analyze('sft.yaml'));
+    assert.equal(shown.estimate, undefined);
+    assert.match(
+      problem(shown, 'unknown-fields')?.message ?? '',
+      /What the vision tower of gemma3n computes is not known/,
+    );
+    const texts = await must(world({ 'sft.yaml': recipe(' images=0') }).analyze('sft.yaml'));
+    assert.ok(texts.estimate);
+  });
+
   it('asks for the modules of an adapter where PEFT lists none for the type', async () => {
     const recipe = (model: string, more = '') =>
       `# oomlint: gpu=H100 gpus=1\nmodel_name_or_path: ${model}\nlearning_rate: 1.0e-4\nmax_length: 2048\nuse_peft: true\nlora_r: 16\nper_device_train_batch_size: 1\n${more}`;

@@ -29,6 +29,8 @@ export interface Architecture {
    */
   readonly counted?: readonly Stage[];
   readonly notes?: readonly string[];
+  /** Its tower is there, and what it computes of images is not known: runs that show it any are not estimated. */
+  readonly playsImages?: false;
 }
 
 /** How one family of architectures is built from its config. */

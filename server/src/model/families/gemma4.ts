@@ -5,29 +5,16 @@ import { type Block, rms } from '../layers/block';
 import { gatedMlp } from '../layers/mlp';
 import { mixtureOfExperts } from '../layers/moe';
 import { rmsNorm } from '../layers/norm';
-import { attentionOver, LLAMA_PROJECTIONS } from '../layers/self-attention';
+import { LLAMA_PROJECTIONS } from '../layers/self-attention';
 import type { SelfAttentionSpec } from '../layers/self-attention-spec';
-import type { Flow, Stage } from '../model';
+import type { Stage } from '../model';
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import { headStage, take, tokenEmbeddingStage } from './decoder-model';
 import type { Architecture, ModelFamily } from './family';
 import { LLAMA_ATTENTION } from './llama-parts';
+import { attendSharing, type SharingKind, type Sight, sharingKinds } from './shared-keys';
 import { figuresOf, readSizes, type Sizes } from './sizes';
-
-/** What a layer sees: a window, or everything. */
-type Sight = 'sliding' | 'full';
-
-/** What tells a layer from others of the model. */
-interface Kind {
-  readonly sight: Sight;
-  /** Keys and values are those of an earlier layer of the same sight, or are left for later ones. */
-  readonly sharing?: 'reuse' | 'store';
-}
-
-/** Name in the flow of what the layers share. */
-const keysOf = (sight: Sight) => `keys.${sight}`;
-const valuesOf = (sight: Sight) => `values.${sight}`;
 
 /** Inputs that each layer has of its own, `[b, s, layers x width]` in the flow. */
 const PER_LAYER = 'per_layer_inputs';
@@ -40,21 +27,6 @@ function sights(config: ConfigReader, layers: number): Sight[] {
   return Array.from({ length: layers }, (_, i) => {
     const full = types ? types[i] === 'full_attention' : (i + 1) % 6 === 0;
     return full || i === layers - 1 ? 'full' : 'sliding';
-  });
-}
-
-/** The last `num_kv_shared_layers` layers read the keys and values of the last layer before them that sees alike. */
-function kindsOf(config: ConfigReader, layers: number): Kind[] {
-  const seen = sights(config, layers);
-  const shared = config.count(0, 'num_kv_shared_layers');
-  if (shared === 0) return seen.map((sight) => ({ sight }));
-  const own = seen.slice(0, Math.max(0, layers - shared));
-  if (new Set(own).size !== new Set(seen).size) {
-    throw new ConfigError(say('"{0}" leaves no layer whose keys others could share', 'num_kv_shared_layers'));
-  }
-  return seen.map((sight, i) => {
-    if (i >= own.length) return { sight, sharing: 'reuse' };
-    return i === own.lastIndexOf(sight) ? { sight, sharing: 'store' } : { sight };
   });
 }
 
@@ -99,7 +71,7 @@ function globalHeads(config: ConfigReader, sizes: Sizes, keysAsValues: boolean):
 /** Everything that the layers take from the config. */
 interface Text {
   readonly sizes: Sizes;
-  readonly kinds: readonly Kind[];
+  readonly kinds: readonly SharingKind[];
   readonly window: number;
   readonly global: GlobalHeads;
   readonly keysAsValues: boolean;
@@ -118,7 +90,7 @@ function readText(config: ConfigReader): Text {
   const keysAsValues = config.flag(false, 'attention_k_eq_v');
   return {
     sizes,
-    kinds: kindsOf(config, sizes.layers),
+    kinds: sharingKinds(config, sights(config, sizes.layers)),
     window: config.count(0, 'sliding_window'),
     global: globalHeads(config, sizes, keysAsValues),
     keysAsValues,
@@ -154,7 +126,7 @@ function experts(config: ConfigReader, sizes: Sizes): Block {
   });
 }
 
-function attentionOf(text: Text, { sight }: Kind): SelfAttentionSpec {
+function attentionOf(text: Text, { sight }: SharingKind): SelfAttentionSpec {
   const { sizes } = text;
   const full = sight === 'full';
   return {
@@ -173,28 +145,8 @@ function attentionOf(text: Text, { sight }: Kind): SelfAttentionSpec {
   };
 }
 
-/** Attention of a layer, which reads or leaves keys and values in the flow. */
-function attend(t: Tracer, x: Tensor, text: Text, kind: Kind, flow: Flow): Tensor {
-  const { sight, sharing } = kind;
-  const spec = attentionOf(text, kind);
-  if (sharing === 'reuse') {
-    const k = t.enter(take(flow, keysOf(sight)), keysOf(sight));
-    const v = t.enter(take(flow, valuesOf(sight)), valuesOf(sight));
-    return attentionOver(t, x, spec, { shared: { k, v } });
-  }
-  return attentionOver(t, x, spec, {
-    keep:
-      sharing === 'store'
-        ? ({ k, v }) => {
-            flow.set(keysOf(sight), k);
-            flow.set(valuesOf(sight), v);
-          }
-        : undefined,
-  });
-}
-
 /** `Gemma4TextDecoderLayer`. */
-function layer(text: Text, kind: Kind): Stage['trace'] {
+function layer(text: Text, kind: SharingKind): Stage['trace'] {
   const inner = text.sizes.inner * (text.doubled && kind.sharing === 'reuse' ? 2 : 1);
   const { activation, hidden: width } = text.sizes;
   const mlp: Block = (t, x) => gatedMlp(t, x, { name: 'mlp', inner, activation });
@@ -205,7 +157,7 @@ function layer(text: Text, kind: Kind): Stage['trace'] {
       const first = t.hold(entered);
       const attended = t.scope(() => {
         const normed = t.hold(gemma('input_layernorm')(t, first));
-        return attend(t, normed, text, kind, flow);
+        return attendSharing(t, normed, attentionOf(text, kind), kind, flow);
       });
       const mixed = gemma('post_attention_layernorm')(t, attended);
       const second = t.hold(t.add(first, mixed, 'residual'));

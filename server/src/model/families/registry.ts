@@ -7,6 +7,7 @@ import { deberta } from './deberta';
 import type { Architecture, ModelFamily } from './family';
 import { fusedProjections } from './fused-projections';
 import { gemma } from './gemma';
+import { gemma3n } from './gemma3n';
 import { gemma4 } from './gemma4';
 import { gpt } from './gpt';
 import { imageEncoders } from './image-encoders';
@@ -27,6 +28,7 @@ import { visionLanguage } from './vision-language';
 const FAMILIES: readonly ModelFamily[] = [
   llama,
   gemma,
+  gemma3n,
   gemma4,
   fusedProjections,
   gpt,

@@ -138,6 +138,20 @@ function noteModel(resolution: Resolution, finding: ModelFinding): Resolution {
     : resolution;
 }
 
+/** What some towers compute is not known: a run that shows them images is not estimated. */
+function withImages(resolution: Resolution, model: Model | undefined): Resolution {
+  if (model?.playsImages !== false || resolution.values['batch.images'] === 0) return resolution;
+  const reason = say(
+    'What the vision tower of {0} computes is not known. State 0 images per sample where samples are text alone.',
+    model.modelType,
+  );
+  return {
+    ...resolution,
+    unknown: [...resolution.unknown, { field: 'batch.images', reason }],
+    run: undefined,
+  };
+}
+
 /**
  * Who wins for each field, the model and the card that the run is on. What was settled holds where nothing else is stated now than
  * then: no file reads otherwise with what is known of the run, and neither the model nor this machine adds a statement. Else it
@@ -157,7 +171,7 @@ export function resolve(
       : resolvedWithMeasured(stating, measured, members);
   const facts = [...stating, ...joined.facts];
   const whole = withModel(withoutUnread(joined.resolution, unread), finding);
-  const noted = noteModel(withLayout(withTargets(whole, finding.model)), finding);
+  const noted = noteModel(withLayout(withImages(withTargets(whole, finding.model), finding.model)), finding);
   const resolution = notModelled ? { ...noted, unknown: [], run: undefined } : noted;
   return { facts, resolution, accelerator: acceleratorOf(resolution), moved: joined.moved };
 }
