@@ -12,6 +12,8 @@ const UNMODELLED_FEATURES = {
   'activation-offload': 'saves',
   'fp8-training': 'saves',
   'adapter-kind': 'saves',
+  'tiled-mlp': 'saves',
+  'split-scores': 'saves',
   'cuda-graphs': 'either',
 } as const satisfies Readonly<Record<string, 'adds' | 'saves' | 'either'>>;
 export type UnmodelledFeature = keyof typeof UNMODELLED_FEATURES;

@@ -551,9 +551,44 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assertStates(python(unsloth('max_seq_length=256', '')), { 'activations.offload': 'false default' });
     });
 
-    it('estimate neither vLLM inside of it nor gpt-oss', () => {
+    it('make the experts of gpt-oss of linear layers in 4 bits, and attend flexibly', () => {
+      const reading = (more: string) =>
+        pythonRun.read(
+          parseConfig(
+            'file:///train.py',
+            `from unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/gpt-oss-120b", ${more})\nmodel = FastLanguageModel.get_peft_model(model, r=8)\nSFTTrainer(model=model, args=SFTConfig()).train()`,
+          ),
+          { known: { 'hardware.gpu': 'A100-80GB' }, model: { config: { model_type: 'gpt_oss' } } },
+        );
+      const four = reading('load_in_4bit=True');
+      assertStates(four, {
+        'attention.implementation': 'flex default',
+        'model.linearExperts': 'true default',
+        'kernels.compileParts': 'true default',
+      });
+      assert.equal(four.unread, undefined);
+      assert.equal(reading('load_in_4bit=False').unread?.[0]?.text, 'unsloth/gpt-oss-120b');
+      // Tiles of the MLP save an amount that is not counted, so that nothing is said not to fit.
+      const tiled = reading('load_in_4bit=True, unsloth_tiled_mlp=True');
+      assert.deepEqual(
+        tiled.unread?.map(({ text }) => text),
+        ['unsloth_tiled_mlp'],
+      );
+      assertStates(tiled, { 'features.unmodelled': 'tiled-mlp default' });
+      assertStates(reading('load_in_4bit=True, unsloth_tiled_mlp=False'), {
+        'features.unmodelled': undefined,
+      });
+    });
+
+    it('tell that batches of GRPO are split by what is free', () => {
+      const text = `from unsloth import FastLanguageModel\nfrom trl import GRPOConfig, GRPOTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/Qwen3-4B")\nmodel = FastLanguageModel.get_peft_model(model, r=8)\nGRPOTrainer(model=model, args=GRPOConfig()).train()`;
+      assert.deepEqual(unread(text), ['script GRPO']);
+      assertStates(python(text), { 'features.unmodelled': 'split-scores default' });
+    });
+
+    it('do not estimate vLLM inside of it, nor gpt-oss in 16 bits', () => {
       assert.deepEqual(unread(unsloth('fast_inference=True', '')), ['refused fast_inference']);
-      const gpt = unsloth('', '').replace('Meta-Llama-3.1-8B', 'gpt-oss-20b');
+      const gpt = unsloth('load_in_4bit=False', '').replace('Meta-Llama-3.1-8B', 'gpt-oss-20b');
       assert.deepEqual(unread(gpt), ['value unsloth/gpt-oss-20b']);
     });
 

@@ -3,6 +3,7 @@ import type { PyCall } from '../../config/python/value';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, UNSLOTH, UNSLOTH_ZOO } from '../../sources/repositories';
+import type { UnmodelledFeature } from '../../terms/unmodelled-features';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { TrainerDefaults } from '../hf/training-arguments';
@@ -53,8 +54,10 @@ function hasKernels(load: PyCall, config: ModelConfig | undefined): boolean {
   return typeof type !== 'string' || WRITTEN.test(type) || /^unsloth\/phi-?[34]/i.test(name);
 }
 
-/** Types with layers that keep a state, which are left as they are (`_block_compile.py`, `_is_ssm_layer`), and gpt-oss (`_SKIP`). */
-const UNCOMPILED = /mamba|^(falcon_h1|nemotron_h|bamba|zamba2?|jamba|granitemoehybrid|gpt_oss)$/;
+/** Types with layers that keep a state, which are left as they are (`_block_compile.py`, `_is_ssm_layer`). */
+const STATEFUL = /mamba|^(falcon_h1|nemotron_h|bamba|zamba2?|jamba|granitemoehybrid)$/;
+/** Its layers are left to their parts (`_block_compile.py`, `_SKIP`). */
+const SKIPPED = 'gpt_oss';
 const IMAGES = /(^|\.)(UnslothVisionDataCollator|DataCollatorForVision\w*)$/;
 
 /**
@@ -87,7 +90,8 @@ function readCompiled(calls: Calls, load: PyCall, config: ModelConfig | undefine
   const inOne =
     config !== undefined &&
     (!hasTowers || texts) &&
-    !UNCOMPILED.test(type) &&
+    !STATEFUL.test(type) &&
+    type !== SKIPPED &&
     !isForced(calls, load) &&
     draft.valueOf('activations.checkpointing') === 'full';
   if (inOne) {
@@ -101,7 +105,7 @@ function readCompiled(calls: Calls, load: PyCall, config: ModelConfig | undefine
     BLOCKS,
   );
   const bounded =
-    config !== undefined && !UNCOMPILED.test(type) && (texts || config.audio_config === undefined);
+    config !== undefined && !STATEFUL.test(type) && (texts || config.audio_config === undefined);
   if (!bounded)
     draft.leave(
       'script',
@@ -142,14 +146,6 @@ export function readUnsloth(
   const { draft } = calls;
   stateModel(calls, load, 'model_name');
   const name = textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '';
-  if (/gpt[-_]?oss/i.test(name))
-    draft.leave(
-      'value',
-      { range: load.calleeRange },
-      name,
-      say('Unsloth runs `{0}` by kernels of its own: that is not estimated.', name),
-      ['activations.checkpointing'],
-    );
   draft.assume('kernels.unsloth', true, say('the model is loaded by Unsloth'), LOADER);
   if (flagOf(knownNode(argumentOf(load, 'fast_inference'))) === true)
     draft.leave(
@@ -161,12 +157,48 @@ export function readUnsloth(
   leaveUncounted(draft, load);
   const full = trainsAll(load);
   const quantized = full ? undefined : readStorage(calls, load);
+  if (GPT_OSS.test(name)) readGptOss(calls, load, name, quantized === 4);
   readType(calls, load);
   if (!full) readUnslothAdapters(calls, chain);
   else draft.assume('method.kind', 'full', say('`full_finetuning` is on'), LOADER);
   readUnslothCheckpointing(calls, load, chain, trainer);
   if (!hasKernels(load, config)) readCompiled(calls, load, config, trainer);
   return { known: true, ...(quantized ? { quantized } : {}) };
+}
+
+const GPT_OSS = /gpt[-_]?oss/i;
+
+/**
+ * In 4 bits each expert of gpt-oss is made of linear layers of its own (`GptOssExpertsBnb4bit`), and flexible attention takes its sinks
+ * (`patch_GptOssAttention`). Otherwise its experts have kernels of their own.
+ */
+function readGptOss({ draft }: Calls, load: PyCall, name: string, quantized: boolean): void {
+  if (!quantized) {
+    draft.leave(
+      'value',
+      { range: load.calleeRange },
+      name,
+      say('Unsloth runs `{0}` by kernels of its own: that is not estimated.', name),
+      ['activations.checkpointing'],
+    );
+    return;
+  }
+  const source = fileIn(UNSLOTH_ZOO, 'unsloth_zoo/temporary_patches/gpt_oss.py');
+  draft.assume('attention.implementation', 'flex', say('{0} default', 'Unsloth'), source);
+  draft.assume(
+    'model.linearExperts',
+    true,
+    say('Unsloth makes each expert of linear layers, which are quantized'),
+    source,
+  );
+}
+
+/** Adds something that saves memory, or takes some, and is not estimated. */
+function addUnmodelled(draft: Calls['draft'], feature: UnmodelledFeature, note: string): void {
+  const others = draft.valueOf('features.unmodelled');
+  draft.forget('features.unmodelled');
+  const all = [...(Array.isArray(others) ? others.map(String) : []), feature];
+  draft.assume('features.unmodelled', all, note, LOADER);
 }
 
 /** 4 bits with double quantization unless set otherwise; nothing is upcast before training but what is trained. */
@@ -261,15 +293,18 @@ function readType(calls: Calls, load: PyCall): void {
 
 /** Arguments of loaders and of `get_peft_model` that change what is held and that nothing here reads. */
 const UNREAD =
-  /^(qat_scheme|float8_training|layers_to_transform|layers_pattern|target_parameters|init_lora_weights|loftq_config|ensure_weight_tying)$/;
+  /^(qat_scheme|float8_training|layers_to_transform|layers_pattern|target_parameters|init_lora_weights|loftq_config|ensure_weight_tying|unsloth_tiled_mlp)$/;
 
 function leaveUncounted(draft: Calls['draft'], { named }: PyCall): void {
   for (const { key, value, used } of named) {
     const isOff =
       value.kind === 'scalar' &&
       (value.value === null || typeof value.value === 'boolean' || value.value === '');
-    if (UNREAD.test(key) && !isOff && !(value.kind === 'dict' && value.entries.length === 0))
-      draft.leave('value', { range: used }, key, say('What `{0}` changes is not counted.', key));
+    const isNone = key === 'unsloth_tiled_mlp' ? value.kind === 'scalar' && value.value === false : isOff;
+    if (!UNREAD.test(key) || isNone || (value.kind === 'dict' && value.entries.length === 0)) continue;
+    const note = say('What `{0}` changes is not counted.', key);
+    draft.leave('value', { range: used }, key, note);
+    if (key === 'unsloth_tiled_mlp') addUnmodelled(draft, 'tiled-mlp', note);
   }
 }
 
@@ -429,12 +464,11 @@ function lossNote(loss: UnslothLoss, release: string | undefined): string {
 
 /** GRPO's scores are computed for as many completions and tokens at a time as what is free has room for (`autotune_batch_and_chunks`). */
 export function leaveScoredParts({ draft }: Pick<Calls, 'draft'>, load: PyCall): void {
-  draft.leave(
-    'script',
-    { range: load.calleeRange },
-    'GRPO',
-    say('Unsloth splits the batches of GRPO by what is free on the card: what that saves is not counted.'),
+  const note = say(
+    'Unsloth splits the batches of GRPO by what is free on the card: what that saves is not counted.',
   );
+  draft.leave('script', { range: load.calleeRange }, 'GRPO', note);
+  addUnmodelled(draft, 'split-scores', note);
 }
 
 /**
