@@ -140,6 +140,69 @@ Trainer(model, TrainingArguments("o", bf16=True, deepspeed=${deepspeed})).train(
     });
   });
 
+  describe('models that are made of a config', () => {
+    const made = (model: string) =>
+      python(`import torch
+from transformers import AutoConfig, AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, Trainer, TrainingArguments
+${model}
+Trainer(model, TrainingArguments("o", bf16=True)).train()\n`);
+    const config =
+      'config = LlamaConfig(vocab_size=32000, hidden_size=2048, num_hidden_layers=22, use_cache=False)\n';
+
+    it('have its shapes, and new weights in fp32', () => {
+      const reading = made(`${config}config.num_key_value_heads = 4\nmodel = LlamaForCausalLM(config)`);
+      assert.deepEqual(factOf(reading, 'model.config')?.value, {
+        model_type: 'llama',
+        vocab_size: 32000,
+        hidden_size: 2048,
+        num_hidden_layers: 22,
+        num_key_value_heads: 4,
+      });
+      assert.equal(factOf(reading, 'precision.weights')?.value, 'fp32');
+      assert.equal(reading.unread, undefined);
+    });
+
+    it('in the type that `from_config` is asked for, moved or not', () => {
+      const asked = made(
+        `${config}model = AutoModelForCausalLM.from_config(config, torch_dtype=torch.bfloat16).cuda()`,
+      );
+      assert.equal(factOf(asked, 'precision.weights')?.value, 'bf16');
+      assert.ok(factOf(asked, 'model.config'));
+    });
+
+    it('keep learned positions, whose number counts', () => {
+      const reading = made(
+        'model = GPT2LMHeadModel(GPT2Config(n_positions=2048, n_layer=4, pad_token_id=tok.pad))',
+      );
+      assert.deepEqual(factOf(reading, 'model.config')?.value, {
+        model_type: 'gpt2',
+        n_positions: 2048,
+        n_layer: 4,
+      });
+    });
+
+    it('are that of a name where its config is taken unchanged', () => {
+      const same = made(
+        'model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("gpt2", use_cache=False))',
+      );
+      assert.equal(factOf(same, 'model.id')?.value, 'gpt2');
+      const changed = made(
+        'model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("gpt2", n_layer=3))',
+      );
+      assert.equal(factOf(changed, 'model.id'), undefined);
+      assert.ok(changed.unread?.some(({ kind }) => kind === 'refused'));
+    });
+
+    it('are open where a size is known only when the script runs', () => {
+      const reading = made('model = LlamaForCausalLM(LlamaConfig(vocab_size=len(tok), hidden_size=512))');
+      assert.equal(factOf(reading, 'model.config'), undefined);
+      assert.deepEqual(
+        reading.unread?.map(({ text, fields }) => [text, fields?.[0]]),
+        [['vocab_size=len(tok)', 'model.config']],
+      );
+    });
+  });
+
   describe('what a trainer is given beside its arguments', () => {
     const trained = (before: string, more: string, trainer = 'Trainer') =>
       python(`${IMPORTS}import bitsandbytes as bnb\n${MODEL}${before}

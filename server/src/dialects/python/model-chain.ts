@@ -1,6 +1,7 @@
 import type { PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/value';
 import type { Range } from '../../text/place';
 import { argumentOf } from './call-block';
+import { makesModel } from './made-model';
 
 /** Where the model that a trainer gets comes from. */
 export interface ModelChain {
@@ -51,6 +52,8 @@ export function chainOf(program: PyProgram, model: PyValue | undefined): ModelCh
       if (!/(^|\.)PeftModel\w*\.from_pretrained$/.test(call.callee)) return done({ load: call });
       steps.push(call);
       value = argumentOf(call, 'model', 0);
+    } else if (makesModel(call)) {
+      return done({ load: call });
     } else if (call.of && METHODS.test(call.callee)) {
       steps.push(call);
       value = call.of;

@@ -9,7 +9,8 @@ import type { ReadContext } from '../dialect';
 import { MODEL_ARGUMENTS_TABLE } from '../hf/model-arguments-keys';
 import { readWeightsDtype, weightsDtypeOf } from '../hf/weights-dtype';
 import { Section } from '../section';
-import { argumentOf, blockOfArguments, type Calls, sectionOf, withhold } from './call-block';
+import { argumentOf, blockOfArguments, type Calls, sectionOf, standIn, withhold } from './call-block';
+import { configOfMade, type MadeOf, makesModel, stateArchitecture } from './made-model';
 import type { ModelChain } from './model-chain';
 
 const LOADING =
@@ -60,6 +61,8 @@ export function readModel(
     withhold(draft, OF_MODEL);
     return { known: false };
   }
+  const made = makesModel(load) ? configOfMade(calls, load) : undefined;
+  if (made) return readMadeModel(calls, load, made, context);
   const [, kind = '', method = ''] = /(\w+)\.(\w+)$/.exec(load.callee) ?? [];
   const classifies = /ForSequenceClassification$/.test(kind);
   if (method !== 'from_pretrained' || (!HEADS.test(kind) && !classifies)) {
@@ -84,6 +87,25 @@ export function readModel(
     if (found) section.state('attention.implementation', 'flash2', found);
   }
   return { known: true, ...(quantized ? { quantized } : {}) };
+}
+
+/**
+ * A model with new weights. Their type is that of the config where `from_config` makes it of a published one, else fp32
+ * (`modeling_utils.py`, `_from_config`).
+ */
+function readMadeModel(calls: Calls, load: PyCall, made: MadeOf, context: ReadContext): LoadedModel {
+  const byConfig = /\.from_config$/.test(load.callee);
+  if (made.isNamed) stateModel(calls, made.call);
+  else stateArchitecture(calls, made.call);
+  const stated = ['dtype', 'torch_dtype'].some((key) => argumentOf(load, key) !== undefined);
+  const automatic =
+    byConfig && made.isNamed && !stated ? [standIn('torch_dtype', 'auto', load.calleeRange)] : [];
+  const section = sectionOf(calls, load, MODEL_ARGUMENTS_TABLE, automatic);
+  if (byConfig && (stated || made.isNamed))
+    readWeightsDtype(section, ['dtype', 'torch_dtype'], context, calls.draft);
+  else calls.draft.assume('precision.weights', 'fp32', say('{0} default', 'PyTorch'), LOADING);
+  section.take('attn_implementation');
+  return { known: true };
 }
 
 /** A model that the trainer loads itself, with `model_init_kwargs` of its config and the quantization that it is given. */
