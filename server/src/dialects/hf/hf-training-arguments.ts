@@ -1,8 +1,9 @@
 import { entryOf } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf } from '../../config/scalar';
+import { onDemand } from '../../memo/on-demand';
 import { say } from '../../wording/say';
-import type { Dialect, ReadContext, Reading } from '../dialect';
+import type { Dialect, KeySpec, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { rejectMisfits } from '../key-check';
 import { block, movedRow } from '../key-rows';
@@ -36,6 +37,16 @@ const nested = (parent: string, keys: Dialect['keys']) =>
 const FLAT = [...TRAINING_ARGUMENTS_KEYS, ...MODEL_ARGUMENTS_KEYS, ...SCRIPT_ARGUMENTS_KEYS];
 const flat = new KeyTable(FLAT, 'Trainer', TRAINING_ARGUMENTS_TABLE.released);
 
+/** Made for the first file that has them: every start loads this family. */
+const rows = onDemand((): readonly KeySpec[] => [
+  ...FLAT,
+  ...block('', DOCS, [
+    ['training_args', 'object', 'The arguments of the Trainer, where a script nests them.'],
+  ]),
+  ...nested('training_args', TRAINING_ARGUMENTS_KEYS),
+  ...PEFT_CONFIG_KEYS,
+]);
+
 /** `TrainingArguments` of transformers with the arguments of the script around them: JSON or YAML, flat or nested. */
 export const hfTrainingArguments: Dialect = {
   id: 'hf-training-arguments',
@@ -43,14 +54,9 @@ export const hfTrainingArguments: Dialect = {
   released: TRAINING_ARGUMENTS_TABLE.released,
   joins: { questions: launchQuestions },
   words: trainerWords,
-  keys: [
-    ...FLAT,
-    ...block('', DOCS, [
-      ['training_args', 'object', 'The arguments of the Trainer, where a script nests them.'],
-    ]),
-    ...nested('training_args', TRAINING_ARGUMENTS_KEYS),
-    ...PEFT_CONFIG_KEYS,
-  ],
+  get keys() {
+    return rows();
+  },
   markers: /per_(?:device|gpu)_train_batch_size/,
   detect(root: ConfigNode): number {
     const own = argumentsOf(root);

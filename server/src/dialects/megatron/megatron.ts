@@ -1,6 +1,7 @@
 import { entryOf, mapAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { textOf } from '../../config/scalar';
+import { onDemand } from '../../memo/on-demand';
 import { fileIn, MEGATRON } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, KeySpec, ReadContext, Reading } from '../dialect';
@@ -47,6 +48,13 @@ const FILE_KEYS: readonly KeySpec[] = block('', RECIPES, [
   ['model_parallel', 'object', 'Arguments of parallelism and precision (`--yaml-cfg`).'],
 ]);
 
+/** Made for the first file that has them: every start loads this family. */
+const rows = onDemand((): readonly KeySpec[] => [
+  ...FILE_KEYS,
+  ...MEGATRON_KEYS,
+  ...MEGATRON_KEYS.map((row) => movedRow(`MODEL_ARGS.--${row.path.replaceAll('_', '-')}`, row)),
+]);
+
 /** Megatron-LM's arguments in YAML: `MODEL_ARGS` of its functional tests, `--yaml-cfg`, or the flags by name. */
 export const megatronYaml: Dialect = {
   id: 'megatron',
@@ -54,11 +62,9 @@ export const megatronYaml: Dialect = {
   released: MEGATRON_TABLE.released,
   optimizers: Object.keys(MEGATRON_OPTIMIZERS),
   words: megatronWords,
-  keys: [
-    ...FILE_KEYS,
-    ...MEGATRON_KEYS,
-    ...MEGATRON_KEYS.map((row) => movedRow(`MODEL_ARGS.--${row.path.replaceAll('_', '-')}`, row)),
-  ],
+  get keys() {
+    return rows();
+  },
   markers: /^MODEL_ARGS\s*:|\btensor[-_]model[-_]parallel[-_]size\b|^language_model\s*:/m,
   rowAt: ([first = '', second]) => {
     const name = argumentName(BLOCKS.includes(first) || first === 'MODEL_ARGS' ? (second ?? '') : first);

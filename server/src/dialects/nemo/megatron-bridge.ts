@@ -2,6 +2,7 @@ import { interpolated } from '../../config/interpolation';
 import { mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, isBlank, textOf } from '../../config/scalar';
+import { onDemand } from '../../memo/on-demand';
 import { fileIn, MEGATRON_BRIDGE } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, KeySpec, ReadContext, Reading } from '../dialect';
@@ -81,7 +82,8 @@ const SHARED = Object.values(BLOCKS).flat() as readonly string[];
 /** Megatron's arguments that a `model` block has. */
 const MODEL_KEYS = MEGATRON_KEYS.filter(({ path }) => !SHARED.includes(path));
 
-const KEYS: readonly KeySpec[] = [
+/** Made for the first file that has them: every start loads this family. */
+const rows = onDemand((): readonly KeySpec[] => [
   ...block('', SOURCE, [
     ['model', 'object', 'The model and its parallelism.'],
     ['hf_path', 'string', 'Model on the Hub.', { sets: 'model.id' }],
@@ -167,8 +169,8 @@ const KEYS: readonly KeySpec[] = [
     ],
     ['target_modules', 'array', 'Modules that get adapters.', { fields: ['lora.targets'] }],
   ]),
-];
-const table = new KeyTable(KEYS, 'Megatron-Bridge');
+]);
+const table = onDemand(() => new KeyTable(rows(), 'Megatron-Bridge'));
 /** OmegaConf takes null for any value: it is what is not given. */
 const policy: KeyPolicy = { ...scriptPolicy('Megatron-Bridge'), accepts: isBlank };
 
@@ -176,7 +178,9 @@ const policy: KeyPolicy = { ...scriptPolicy('Megatron-Bridge'), accepts: isBlank
 export const megatronBridge: Dialect = {
   id: 'megatron-bridge',
   name: 'Megatron-Bridge',
-  keys: KEYS,
+  get keys() {
+    return rows();
+  },
   markers: /^train\s*:/m,
   detect(root: ConfigNode): number {
     const has = (path: string) => nodeAt(root, path) !== undefined;
@@ -209,7 +213,7 @@ export const megatronBridge: Dialect = {
     if (root?.kind !== 'map') return draft.reading();
     const filled = interpolated(root);
     if (filled?.kind !== 'map') return draft.reading();
-    const section = new Section(filled, draft, '', table);
+    const section = new Section(filled, draft, '', table());
     const blocks = ['model', ...Object.keys(BLOCKS)].flatMap((path) => {
       const block = mapAt(filled, path);
       return block ? [{ path, block }] : [];
@@ -232,9 +236,9 @@ export const megatronBridge: Dialect = {
     readSharding(section);
     readBatch(section);
     readPeft(section);
-    rejectMisfits(filled, table, draft);
+    rejectMisfits(filled, table(), draft);
     draft.rules(() => {
-      checkKeys(filled, table, policy, draft);
+      checkKeys(filled, table(), policy, draft);
       checkMegatron(args, context, draft, {
         modern: true,
         complete: false,
