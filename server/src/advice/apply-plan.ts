@@ -81,7 +81,9 @@ export async function planValues(analysis: Analysis, values: RunValues, world: W
       const [fresh] = freshProblems(analysis, after);
       if (!fresh) {
         const lines = noted.flatMap((field) => byHand(field, values, run, files) ?? []);
-        return { files: written, note, byHand: [...new Set(lines)], left, after };
+        // What follows from the written values needs no words: the precision of who shards the model.
+        const open = left.filter(({ field }) => !sameValue(after.resolved.values[field], values[field]));
+        return { files: written, note, byHand: [...new Set(lines)], left: open, after };
       }
       for (const field of [...spoken, ...noted]) leave(field, fresh.message);
       break;

@@ -196,6 +196,22 @@ describe('a fix that makes a config of Accelerate', () => {
     assert.equal(plan.after?.estimate?.verdict, 'fits');
   });
 
+  it('leaves nothing over where a fix is tried and applied then', async () => {
+    for (const files of [
+      { 'train.sh': script('accelerate launch --num_processes 8 train.py'), 'train.py': LOOP },
+      { 'train.sh': script(`torchrun --nproc_per_node 8 run_clm.py ${FLAGS} --bf16 True`, ' gpus=8') },
+    ]) {
+      const { analysis, workspace, fixes } = await fixesOf(files);
+      const fix = fixes.find(({ kind }) => kind === 'sharding') ?? assert.fail('none');
+      const plan = await planValues(analysis, fix.changes, workspace);
+      assert.deepEqual(plan.left, []);
+      assert.deepEqual(
+        plan.files.map(({ uri, after }) => [uri, after]),
+        fix.files.map(({ uri, after }) => [uri, after]),
+      );
+    }
+  });
+
   const without: readonly (readonly [string, Files])[] = [
     [
       'where the launch names a config already',
