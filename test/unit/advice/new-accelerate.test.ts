@@ -197,10 +197,11 @@ describe('a fix that makes a config of Accelerate', () => {
   });
 
   it('leaves nothing over where a fix is tried and applied then', async () => {
-    for (const files of [
+    const runs: readonly Files[] = [
       { 'train.sh': script('accelerate launch --num_processes 8 train.py'), 'train.py': LOOP },
       { 'train.sh': script(`torchrun --nproc_per_node 8 run_clm.py ${FLAGS} --bf16 True`, ' gpus=8') },
-    ]) {
+    ];
+    for (const files of runs) {
       const { analysis, workspace, fixes } = await fixesOf(files);
       const fix = fixes.find(({ kind }) => kind === 'sharding') ?? assert.fail('none');
       const plan = await planValues(analysis, fix.changes, workspace);
