@@ -104,17 +104,10 @@ export const REMEDIES: Readonly<Partial<Record<RuleId, readonly Remedy[]>>> = {
 /** Spellings of one key, of which the one that stands is set. */
 const EFFICIENT_LOADING = ['cpu_ram_efficient_loading', 'fsdp_cpu_ram_efficient_loading'];
 
-/** What the rule of a problem names, and what the problem and the keys that stand tell. `node` is the value at the problem. */
-export function remediesOf(
-  { code, data = {} }: Problem,
-  root: ConfigNode | null,
-  node: ConfigNode,
-): readonly Remedy[] {
-  const { product, replacement } = data;
+/** What the rule of a problem names, and what the problem and the keys that stand state. */
+export function remediesOf({ code, data = {} }: Problem, root: ConfigNode | null): readonly Remedy[] {
+  const { product } = data;
   if (code === 'batch-triangle' && typeof product === 'number') return [{ train_batch_size: product }];
-  // The flag that took its place has the same values.
-  if (code === 'removed-flag' && typeof replacement === 'string' && node.kind === 'scalar')
-    return [{ [replacement]: node.value as Written, '.': undefined }];
   if (code === 'efficient-loading-4bit') {
     const stands = EFFICIENT_LOADING.find((key) => entryAt(root, ['fsdp_config', key]));
     return stands === undefined ? [] : [{ [`/fsdp_config.${stands}`]: false }];

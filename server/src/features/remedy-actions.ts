@@ -25,15 +25,13 @@ export function remedyActions(
   const { document, uri } = analysis;
   const spot = placeOf(document, problem.range.start);
   if (!spot?.entry) return [];
-  const found = [...remediesOf(problem, document.root, spot.node), ...unquoted(problem, spot.node)].flatMap(
-    (remedy) => {
-      const changes = Object.entries(remedy).map(([key, value]) => ({ path: pathOf(key, spot.path), value }));
-      let after = text;
-      for (const { path, value } of changes) after = setKey(after, document.format, path, value) ?? after;
-      if (after === text || !isBetter(counted(), problemCounts(analysis, after), problem.code)) return [];
-      return [{ title: titleOf(changes), takes: changes.some(({ value }) => value === undefined), after }];
-    },
-  );
+  const found = [...remediesOf(problem, document.root), ...unquoted(problem, spot.node)].flatMap((remedy) => {
+    const changes = Object.entries(remedy).map(([key, value]) => ({ path: pathOf(key, spot.path), value }));
+    let after = text;
+    for (const { path, value } of changes) after = setKey(after, document.format, path, value) ?? after;
+    if (after === text || !isBetter(counted(), problemCounts(analysis, after), problem.code)) return [];
+    return [{ title: titleOf(changes), takes: changes.some(({ value }) => value === undefined), after }];
+  });
   const [only] = found;
   const preferred = found.length === 1 && only?.takes === false;
   return found.map(({ title, after }) => ({
