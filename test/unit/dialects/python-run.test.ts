@@ -706,6 +706,8 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
         'attention.implementation': 'flex default',
       });
       assert.equal(texts.unread, undefined);
+      // An empty name leaves what the samples hold to a collator, of sound as of images.
+      assertStates(reading('FastModel', gemma, 'dataset_text_field=""'), { 'batch.images': undefined });
       assertStates(reading('FastModel', gemma, '', 'T4'), { 'attention.implementation': 'eager default' });
       assertStates(reading('FastVisionModel', gemma, 'dataset_text_field=""'), { [parts]: 'true default' });
     });

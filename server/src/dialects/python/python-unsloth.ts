@@ -82,7 +82,7 @@ function readCompiled(calls: Calls, load: PyCall, config: ModelConfig | undefine
     !/FastVisionModel\./.test(load.callee) &&
     !program.calls.some(({ callee }) => IMAGES.test(callee)) &&
     [trainer, ...program.calls.filter(({ callee }) => /SFTConfig$/.test(callee))].some(
-      (call) => textOf(knownNode(argumentOf(call, 'dataset_text_field'))) !== undefined,
+      (call) => (textOf(knownNode(argumentOf(call, 'dataset_text_field'))) ?? '') !== '',
     );
   if (hasTowers && texts)
     draft.infer('batch.images', 0, say('`{0}` names texts', 'dataset_text_field'), undefined);
