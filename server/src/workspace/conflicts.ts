@@ -97,7 +97,7 @@ export function linkConflicts(
     const name = fileName(other.origin.location.uri);
     problems.set(key, {
       code: 'cross-file-conflict',
-      severity: COMPARED.has(mine.field) && !isGivenAnew(other) ? 'error' : 'warning',
+      severity: COMPARED.has(mine.field) && ![mine, other].some(isGivenAnew) ? 'error' : 'warning',
       message: say(
         'Files of one run disagree on {0}: {1} here, {2} in {3}.',
         shortAlias(mine.field),

@@ -58,7 +58,7 @@ describe('Accelerate', () => {
     expectAll(reading, {
       'hardware.gpus': '1 file',
       'parallel.data': 'none file',
-      'precision.scheme': 'native file',
+      'precision.scheme': 'native default',
     });
     const unquoted = config('NO', 'num_processes: 8\n');
     expectAll(unquoted, { 'hardware.gpus': '1 file', 'precision.scheme': 'native default' });

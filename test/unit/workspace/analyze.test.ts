@@ -423,6 +423,28 @@ describe('files that make up one run', () => {
     const overridden = [fact('precision.compute', 'bf16', own), fact('precision.compute', 'fp16', launched)];
     assert.equal(problems[0]?.severity, 'error');
     assert.equal(linkConflicts(overridden, 'file:///a.yaml')[0]?.severity, 'warning');
+    // The same from the side of the file that hands it over.
+    const mine = { kind: 'file', location: at('file:///b.json', 9), key: 'mixed_precision' } as const;
+    const theirs = { kind: 'linked-file', location: at('file:///a.yaml', 3), key: 'bf16' } as const;
+    const handed = [fact('precision.compute', 'fp16', mine), fact('precision.compute', 'bf16', theirs)];
+    assert.equal(linkConflicts(handed, 'file:///b.json')[0]?.severity, 'warning');
+  });
+
+  it('a script asks for mixed precision under an Accelerate config without it, and gets it', async () => {
+    const files = {
+      'acc.yaml':
+        "distributed_type: FSDP\nmixed_precision: 'no'\nnum_processes: 8\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\n  fsdp_version: 1\n",
+      'recipe.yaml':
+        'model_name_or_path: meta-llama/Llama-3.1-8B\nper_device_train_batch_size: 1\nmax_length: 2048\nbf16: true\nlearning_rate: 1e-5\ndataset_name: a/b\n',
+      'run.sh':
+        '# oomlint: gpu=A100-80GB\naccelerate launch --config_file acc.yaml sft.py --config recipe.yaml\n',
+    };
+    for (const file of ['run.sh', 'recipe.yaml'] as const) {
+      const { resolved, problems } = await must(world(files).analyze(file));
+      assert.equal(resolved.values['precision.scheme'], 'fsdp', file);
+      assert.equal(resolved.values['precision.compute'], 'bf16', file);
+      assert.ok(!problems.some(({ code }) => code === 'cross-file-conflict'), file);
+    }
   });
 
   it('reports a batch that does not add up', async () => {

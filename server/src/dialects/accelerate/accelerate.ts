@@ -148,7 +148,7 @@ function readPrecision(section: Section, kind: RunKind, draft: Draft): void {
   // The linked DeepSpeed file states which precision it is.
   if (kind.type === 'DEEPSPEED' && section.has('deepspeed_config.deepspeed_config_file') && !mixed) return;
   if (!mixed || mixed.value === 'no') {
-    readFullPrecision(section, mixed, draft);
+    readFullPrecision(mixed, draft);
     return;
   }
   const { value, found } = mixed;
@@ -188,16 +188,15 @@ function readPrecision(section: Section, kind: RunKind, draft: Draft): void {
   }
 }
 
-function readFullPrecision(section: Section, mixed: MixedPrecision | undefined, draft: Draft): void {
-  if (mixed) section.state('precision.scheme', 'native', mixed.found);
-  else
-    draft.assume(
-      'precision.scheme',
-      'native',
-      say('Accelerate default: no mixed precision'),
-      DOCS,
-      'mixed_precision',
-    );
+/**
+ * `no` is what `accelerate config` writes unless asked, and what a script asks for comes before it: `TrainingArguments` writes the variable
+ * anew (`transformers/training_args.py`, `ACCELERATE_MIXED_PRECISION`), and so does `Accelerator(mixed_precision=...)`.
+ */
+function readFullPrecision(mixed: MixedPrecision | undefined, draft: Draft): void {
+  const note = mixed
+    ? say('no mixed precision, unless the script asks for it')
+    : say('Accelerate default: no mixed precision');
+  draft.assume('precision.scheme', 'native', note, DOCS, 'mixed_precision');
   inferWeights(draft);
 }
 
