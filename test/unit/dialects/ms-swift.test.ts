@@ -76,6 +76,12 @@ describe('ms-swift', () => {
     golden(kind('bone', 'reft_rank: 16\n'), { 'lora.kind': 'miss file', 'lora.rank': '16 file' });
     const near = kind('reft');
     golden(near, { 'method.kind': 'lora file', 'lora.rank': '8 default' });
+    const tower = kind('lora_llm');
+    golden(tower, { 'method.kind': 'lora file' });
+    assert.deepEqual(
+      tower.unread?.map(({ text }) => text),
+      ['lora_llm'],
+    );
     const blocks = kind('llamapro');
     golden(blocks, {
       'method.kind': 'freeze file',

@@ -354,6 +354,15 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
       'tuner_type',
     );
   if (kind === 'full') return;
+  // `tuner_plugin/lora_llm.py` of ms-swift 4.6.
+  if (type && name === 'lora_llm')
+    draft.leave(
+      'value',
+      type.node,
+      name,
+      say('`{0}` trains the vision tower in full beside the adapters, which is not counted.', name),
+      ['method.trainable', 'lora.modulesToSave'],
+    );
   const file = 'arguments/tuner_args.py';
   const adapter = ADAPTERS[name];
   if (type && adapter && adapter !== 'lora') section.state('lora.kind', adapter, type);
