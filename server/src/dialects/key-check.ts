@@ -112,12 +112,10 @@ export function checkKeys(
   }
 }
 
-/** Whether somebody may have meant this key: its row takes such a value, and states which. */
+/** Whether somebody may have meant this key: its row takes such a value. */
 function mayBeMeant({ value }: MapEntry, name: string, parent: string, table: KeyTable): boolean {
   const spec = table.find(parent === '' ? name : `${parent}.${name}`);
-  if (!spec) return true;
-  if (spec.type === 'any') return (spec.fields ?? []).length > 0 || spec.sets !== undefined;
-  return isBlank(value) || isAuto(value) || mismatchOfType(value, spec.type) === undefined;
+  return !spec || isBlank(value) || isAuto(value) || mismatchOfType(value, spec.type) === undefined;
 }
 
 function checkUnknown(

@@ -46,6 +46,70 @@ describe('training loops that a file writes itself', () => {
     assert.deepEqual([reading.unread, reading.problems], [undefined, []]);
   });
 
+  describe('plugins of Accelerate', () => {
+    const planned = (plugin: string, key: string, more = '') =>
+      python(`${HEAD}from accelerate import Accelerator, DeepSpeedPlugin, FullyShardedDataParallelPlugin
+from torch.distributed.fsdp import ShardingStrategy
+${more}accelerator = Accelerator(mixed_precision="bf16", ${key}=${plugin})
+${OPTIMIZER}model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+${LOOP.replace('loss.backward()', 'accelerator.backward(loss)')}`);
+
+    it('of DeepSpeed are read as its config', () => {
+      assertStates(
+        planned(
+          'DeepSpeedPlugin(zero_stage=3, gradient_accumulation_steps=4, offload_optimizer_device="cpu")',
+          'deepspeed_plugin',
+        ),
+        {
+          'parallel.data': 'zero file',
+          'zero.stage': '3 file',
+          'offload.optimizer': 'cpu file',
+          'batch.accumulation': '4 file',
+          'batch.micro': '8 file',
+          'precision.scheme': 'deepspeed file',
+        },
+      );
+      assertStates(
+        planned('DeepSpeedPlugin(hf_ds_config={"zero_optimization": {"stage": 2}})', 'deepspeed_plugin'),
+        { 'zero.stage': '2 file' },
+      );
+      const named = planned('DeepSpeedPlugin(hf_ds_config="ds.json")', 'deepspeed_plugin');
+      assert.deepEqual(
+        named.links.map(({ path }) => path),
+        ['ds.json'],
+      );
+    });
+
+    it('of FSDP likewise, with members of enumerations by their names', () => {
+      const reading = planned(
+        'FullyShardedDataParallelPlugin(sharding_strategy=ShardingStrategy.SHARD_GRAD_OP, auto_wrap_policy="transformer_based_wrap", cpu_offload=True)',
+        'fsdp_plugin',
+      );
+      assertStates(reading, {
+        'parallel.data': 'fsdp1 file',
+        'fsdp.strategy': 'grad-op file',
+        'offload.parameters': 'cpu file',
+        'precision.scheme': 'fsdp file',
+      });
+      assertStates(planned('FullyShardedDataParallelPlugin(fsdp_version=2)', 'fsdp_plugin'), {
+        'parallel.data': 'fsdp2 file',
+      });
+    });
+
+    it('that only the running script knows leave open what they decide', () => {
+      const stage = planned('DeepSpeedPlugin(zero_stage=choose())', 'deepspeed_plugin');
+      assert.deepEqual(
+        stage.unread?.flatMap(({ fields = [] }) => fields),
+        ['zero.stage'],
+      );
+      const whole = planned('make()', 'deepspeed_plugin');
+      assert.deepEqual(
+        whole.unread?.flatMap(({ fields = [] }) => fields),
+        ['parallel.data'],
+      );
+    });
+  });
+
   it('know optimizers by their package, and how torch steps them', () => {
     const withOptimizer = (call: string, more = '') => python(`${HEAD}${more}optimizer = ${call}\n${LOOP}`);
     assertStates(withOptimizer('torch.optim.AdamW(model.parameters(), fused=True)'), {

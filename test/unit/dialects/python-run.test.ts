@@ -236,6 +236,14 @@ args = TrainingArguments("o", optim="adamw_torch")\n${trainer}(model, args${more
       assert.equal(beside(', device_map="auto")', ', ref_model=other'), undefined);
     });
 
+    it('a reference that is another model is told', () => {
+      const preferring = (name: string) =>
+        python(`${IMPORTS}${MODEL}ref = AutoModelForCausalLM.from_pretrained("${name}", device_map="auto")
+DPOTrainer(model, ref, args=DPOConfig("o")).train()\n`).unread?.map(({ text }) => text);
+      assert.deepEqual(preferring('meta-llama/Llama-2-13b-hf'), ['ref_model']);
+      assert.equal(preferring('meta-llama/Llama-2-7b-hf'), undefined);
+    });
+
     it('layers that the code replaces are told', () => {
       assert.deepEqual(
         trained('model.model.layers = model.model.layers[:12]\n', '').unread?.flatMap(

@@ -20,7 +20,7 @@ describe('names of models that the catalog lacks', () => {
     const others = [
       'Qwen/Qwen3.5-2.5B',
       'SmallDoge/Doge-333M',
-      'THUDM/GLM-4.1V-9B-Thinking',
+      'THUDM/GLM-4.3V-9B-Thinking',
       'BEE-spoke-data/micro-llama-300M',
       'OpenMOSS/MOSS-VL',
       'meta-llama/Llama-3.1-9B',

@@ -8,6 +8,7 @@ import { DEEPSPEED_TABLE } from '../deepspeed/deepspeed-keys';
 import type { ReadContext } from '../dialect';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { Section } from '../section';
+import { readPlugin } from './accelerate-plugins';
 import { argumentOf, type Calls, leaveArgument, leaveUnknownIn } from './call-block';
 import type { ModelChain } from './model-chain';
 import type { TrainingLoop } from './training-loop';
@@ -27,6 +28,7 @@ export function readLoopSharding(
   const plugin = accelerator?.named.find(({ key }) =>
     /^(deepspeed|fsdp|megatron_lm|parallelism)_?\w*$/.test(key),
   );
+  if (plugin && accelerator && readPlugin(calls, accelerator, plugin, context)) return false;
   if (plugin) {
     draft.leave(
       'value',

@@ -1,7 +1,7 @@
 import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import { say } from '../../wording/say';
 import { argumentOf, type Calls } from './call-block';
-import type { ModelChain } from './model-chain';
+import { chainOf, type ModelChain } from './model-chain';
 
 /** Classes of transformers, sentence-transformers and diffusers that hold weights. */
 const HOLDS_WEIGHTS = /(?:^|\.)(?:AutoModel\w*|\w+For[A-Z]\w*|\w+Model|\w+Pipeline)\.from_pretrained$/;
@@ -44,6 +44,26 @@ export function noteOtherModels({ program, draft }: Calls, chain: ModelChain, tr
 
 /** The class and its method. */
 const shortName = ({ callee }: PyCall): string => callee.split('.').slice(-2).join('.');
+
+/** A reference that is loaded from elsewhere than the policy may be of another size: the frozen copy that is counted is not. */
+export function noteOtherReference(
+  { program, draft }: Calls,
+  chain: ModelChain,
+  reference: PyValue | undefined,
+): void {
+  const nameOf = ({ load, name }: Pick<ModelChain, 'load' | 'name'>) =>
+    name ?? (load && argumentOf(load, 'pretrained_model_name_or_path', 0));
+  const other = reference && nameOf(chainOf(program, reference));
+  const policy = nameOf(chain);
+  if (other?.kind !== 'scalar' || policy?.kind !== 'scalar' || other.value === policy.value) return;
+  draft.leave(
+    'value',
+    { range: other.range },
+    'ref_model',
+    say('`{0}` is another model than the one that is trained: a copy of that one is counted.', 'ref_model'),
+    ['method.referenceModel'],
+  );
+}
 
 const idsIn = (value: PyValue): number[] =>
   value.kind === 'object'

@@ -33,7 +33,7 @@ import {
 import { inferFromArguments, inferFromTrainer } from './dropped-arguments';
 import { readLoop } from './loop-run';
 import { chainOf, type ModelChain } from './model-chain';
-import { noteOtherModels } from './other-models';
+import { noteOtherModels, noteOtherReference } from './other-models';
 import { namesOther, otherTraining } from './other-training';
 import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapters';
 import { type LoadedModel, readModel } from './python-model';
@@ -212,6 +212,7 @@ function readTrlTrainer(
 ): void {
   const { draft } = calls;
   const method = kind.method ?? 'sft';
+  noteOtherReference(calls, chain, argumentOf(call, 'ref_model', kind.order.indexOf('ref_model')));
   const stands: MapEntry[] = [];
   if (loaded.quantized) stands.push(standIn(`load_in_${loaded.quantized}bit`, true, call.calleeRange));
   const unsloth = unslothLoad(chain);

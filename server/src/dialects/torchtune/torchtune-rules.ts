@@ -6,13 +6,24 @@ import { fileIn, TORCHTUNE } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
-import { checkKeys } from '../key-check';
+import { checkKeys, type KeyPolicy } from '../key-check';
 import { forbid } from '../refusal';
 import type { Section } from '../section';
 import { TORCHTUNE_TABLE } from './torchtune-keys';
 
 const SOURCE = fileIn(TORCHTUNE, 'recipes/full_finetune_distributed.py');
-const policy = scriptPolicy('torchtune', true);
+const slips = scriptPolicy('torchtune', true);
+/** Recipes of one's own have words of their own near to components of torchtune, such as `reward_mode` beside `reward_model`. */
+const policy: KeyPolicy = {
+  ...slips,
+  unknown(parent, key, near) {
+    const stated = near.filter((name) => {
+      const row = TORCHTUNE_TABLE.find(parent === '' ? name : `${parent}.${name}`);
+      return row?.type !== 'any' || (row.fields ?? []).length > 0;
+    });
+    return slips.unknown(parent, key, stated);
+  },
+};
 
 /** What torchtune's recipes refuse. */
 export function checkTorchtune(root: MapNode, section: Section, draft: Draft): void {

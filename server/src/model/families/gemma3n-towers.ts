@@ -142,6 +142,10 @@ export interface SoftEmbedder {
 
 export const GEMMA3N_EMBEDDERS = ['vision', 'audio'] as const;
 
+/**
+ * The embedder of images or of sound. `width`: elements of a token in the text, which its tokens of `hidden_size` elements are
+ * projected to (transformers 5.23, `modeling_gemma3n.py`).
+ */
 export function softEmbedderOf(
   config: ConfigReader,
   kind: (typeof GEMMA3N_EMBEDDERS)[number],

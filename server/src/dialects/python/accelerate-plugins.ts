@@ -1,0 +1,129 @@
+import type { ConfigNode, MapEntry, MapNode } from '../../config/node';
+import { nodeOf } from '../../config/python/node-of-value';
+import type { PyArgument, PyCall } from '../../config/python/value';
+import { say } from '../../wording/say';
+import { readAccelerateSettings } from '../accelerate/accelerate';
+import { ACCELERATE_TABLE } from '../accelerate/accelerate-keys';
+import { readDeepspeedSettings } from '../deepspeed/deepspeed';
+import { DEEPSPEED_TABLE } from '../deepspeed/deepspeed-keys';
+import type { ReadContext } from '../dialect';
+import { Section } from '../section';
+import { argumentOf, type Calls, leaveUnknownIn, leaveValue, withhold } from './call-block';
+import { asWritten } from './written-files';
+
+/**
+ * Arguments of Accelerate's plugins by the keys of its config that mean the same (accelerate 1.15, `utils/dataclasses.py`); others of
+ * the plugins cost no memory.
+ */
+const KEYS: Readonly<Record<'DEEPSPEED' | 'FSDP', Readonly<Record<string, string>>>> = {
+  DEEPSPEED: {
+    zero_stage: 'zero_stage',
+    gradient_accumulation_steps: 'gradient_accumulation_steps',
+    offload_optimizer_device: 'offload_optimizer_device',
+    offload_param_device: 'offload_param_device',
+    zero3_init_flag: 'zero3_init_flag',
+    zero3_save_16bit_model: 'zero3_save_16bit_model',
+  },
+  FSDP: {
+    fsdp_version: 'fsdp_version',
+    sharding_strategy: 'fsdp_sharding_strategy',
+    reshard_after_forward: 'fsdp_reshard_after_forward',
+    auto_wrap_policy: 'fsdp_auto_wrap_policy',
+    transformer_cls_names_to_wrap: 'fsdp_transformer_layer_cls_to_wrap',
+    min_num_params: 'fsdp_min_num_params',
+    cpu_offload: 'fsdp_offload_params',
+    activation_checkpointing: 'fsdp_activation_checkpointing',
+    use_orig_params: 'fsdp_use_orig_params',
+    cpu_ram_efficient_loading: 'fsdp_cpu_ram_efficient_loading',
+    mixed_precision_policy: 'mixed_precision',
+  },
+};
+const PLUGINS: Readonly<Record<string, keyof typeof KEYS>> = {
+  DeepSpeedPlugin: 'DEEPSPEED',
+  FullyShardedDataParallelPlugin: 'FSDP',
+};
+
+/**
+ * `Accelerator(deepspeed_plugin=..., fsdp_plugin=...)`: read as the config of Accelerate that asks for the same. False where nobody
+ * sees what the plugin is made of.
+ */
+export function readPlugin(
+  calls: Calls,
+  accelerator: PyCall,
+  { key, value, used }: PyArgument,
+  context: ReadContext,
+): boolean {
+  const { program, draft, bf16 } = calls;
+  const plugin = value.kind === 'object' && value.item === undefined ? program.calls[value.id] : undefined;
+  const name = plugin?.callee.split('.').at(-1) ?? '';
+  const kind = Object.hasOwn(PLUGINS, name) ? PLUGINS[name] : undefined;
+  if (!plugin || !kind || plugin.open || plugin.positional.length > 0) return false;
+  const own = kind === 'DEEPSPEED' ? argumentOf(plugin, 'hf_ds_config') : undefined;
+  if (own) return readOwnConfig(calls, plugin, context);
+  const block = `${kind.toLowerCase()}_config`;
+  const entries = plugin.named.flatMap((argument): MapEntry[] => {
+    const known = Object.hasOwn(KEYS[kind], argument.key) ? KEYS[kind][argument.key] : undefined;
+    if (known === undefined) return [];
+    const { value: given } = argument;
+    const fields = ACCELERATE_TABLE.find(`${block}.${known}`)?.fields ?? [];
+    const isMember = given.kind === 'name' && /(?:^|\.)ShardingStrategy\.\w+$/.test(given.name);
+    if (given.kind !== 'scalar' && given.kind !== 'list' && !isMember) {
+      leaveValue(draft, argument, fields.length > 0 ? fields : ['parallel.data']);
+      withhold(draft, fields);
+      return [];
+    }
+    const node = nodeOf(given, { used: argument.used, bf16 });
+    // `ShardingStrategy.FULL_SHARD` is written `FULL_SHARD` in a config.
+    const short = node.kind === 'scalar' && isMember ? lastPart(node.text) : undefined;
+    const plain =
+      node.kind === 'scalar' && short !== undefined ? { ...node, value: short, text: short } : node;
+    return [{ key: known, keyRange: argument.keyRange, value: plain }];
+  });
+  const mixed = accelerator.named.find((argument) => argument.key === 'mixed_precision');
+  const range = plugin.argumentsRange;
+  const root: MapNode = {
+    kind: 'map',
+    range,
+    entries: [
+      { key: 'distributed_type', keyRange: used, value: word(kind, plugin.calleeRange) },
+      ...(mixed?.value.kind === 'scalar'
+        ? [{ key: 'mixed_precision', keyRange: mixed.keyRange, value: nodeOf(mixed.value, { bf16 }) }]
+        : []),
+      { key: block, keyRange: used, value: { kind: 'map', range, entries } },
+    ],
+  };
+  readAccelerateSettings(root, draft);
+  draft.assume('framework', 'accelerate', say('the file calls {0}', `\`${key}\``));
+  return true;
+}
+
+const lastPart = (text: string): string => text.split('.').at(-1) ?? text;
+
+const word = (text: string, range: MapNode['range']): ConfigNode => ({
+  kind: 'scalar',
+  value: text,
+  text,
+  range,
+  quoted: true,
+});
+
+/** `DeepSpeedPlugin(hf_ds_config=...)`: settings of DeepSpeed, or the file that holds them. */
+function readOwnConfig({ program, draft, bf16 }: Calls, plugin: PyCall, context: ReadContext): boolean {
+  const given = plugin.named.find(({ key }) => key === 'hf_ds_config');
+  if (!given) return false;
+  const value = asWritten(program, given.key, given.value);
+  if (value.kind === 'dict' && !value.open) {
+    leaveUnknownIn(draft, { ...given, value }, DEEPSPEED_TABLE, '', []);
+    const node = nodeOf(value, { bf16 });
+    if (node.kind === 'map') readDeepspeedSettings(node, draft, context);
+    return true;
+  }
+  if (value.kind !== 'scalar' || typeof value.value !== 'string') return false;
+  const entries = [{ key: given.key, keyRange: given.keyRange, value: nodeOf(value, { used: given.used }) }];
+  new Section({ kind: 'map', entries, range: plugin.argumentsRange }, draft, 'DeepSpeedPlugin').link(
+    given.key,
+    'deepspeed',
+  );
+  draft.state('parallel.data', 'zero', { range: given.used }, given.key);
+  return true;
+}
