@@ -244,6 +244,23 @@ DPOTrainer(model, ref, args=DPOConfig("o")).train()\n`).unread?.map(({ text }) =
       assert.equal(preferring('meta-llama/Llama-2-7b-hf'), undefined);
     });
 
+    it('a function that makes the model is followed', () => {
+      const reading = python(`${IMPORTS}def make(trial=None):
+    return AutoModelForCausalLM.from_pretrained("gpt2", torch_dtype=torch.bfloat16)
+
+Trainer(model_init=make, args=TrainingArguments("o")).train()\n`);
+      assertStates(reading, { 'model.id': 'gpt2 file', 'precision.weights': 'bf16 file' });
+      assert.equal(reading.unread, undefined);
+    });
+
+    it('a loss of its own is told', () => {
+      assert.deepEqual(
+        trained('', ', compute_loss_func=mine').unread?.flatMap(({ fields = [] }) => fields),
+        ['loss.implementation'],
+      );
+      assert.equal(trained('', ', compute_loss_func=None').unread, undefined);
+    });
+
     it('layers that the code replaces are told', () => {
       assert.deepEqual(
         trained('model.model.layers = model.model.layers[:12]\n', '').unread?.flatMap(

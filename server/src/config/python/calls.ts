@@ -70,16 +70,26 @@ function recorded(
   node: SyntaxNode,
   callee: SyntaxNode,
 ): PyValue {
+  const given = withModel(machine, passed, node);
   const made = machine.record({
-    ...passed,
+    ...given,
     callee: name,
     ...placesOf(machine, node, callee),
   });
   const [first] = passed.positional;
   if (/^(?:fire\.)?Fire$/.test(name) && first?.kind === 'function')
     callFunction(machine, first, { positional: [], named: flagsAsArguments(machine) }, node);
-  else followGiven(machine, passed, node);
+  else if (given === passed) followGiven(machine, passed, node);
   return made;
+}
+
+/** `Trainer(model_init=make)`: the trainer calls the function, and trains what it gives. */
+function withModel(machine: Machine, passed: Passed, node: SyntaxNode): Passed {
+  const init = passed.named.find(({ key }) => key === 'model_init');
+  if (init?.value.kind !== 'function') return passed;
+  const value = callFunction(machine, init.value, { positional: [], named: [] }, node);
+  const others = passed.named.filter(({ key }) => key !== 'model');
+  return { ...passed, named: [...others, { ...init, key: 'model', value }] };
 }
 
 /** The arguments of a call, those of a dictionary behind `**` among them. */

@@ -296,7 +296,17 @@ const emptyBlock = ({ argumentsRange }: PyCall) => ({
 const nameOf = ({ program }: Calls, call: PyCall) => callNames(program).get(call.id) ?? '';
 
 /** What the trainer does beyond its arguments, and what a run of the file may do otherwise. */
-function noteDoubts({ program, draft }: Calls, { subclass, calleeRange, conditions }: PyCall): void {
+function noteDoubts({ program, draft }: Calls, call: PyCall): void {
+  const { subclass, calleeRange, conditions } = call;
+  const loss = argumentOf(call, 'compute_loss_func');
+  if (loss && !isNone(loss))
+    draft.leave(
+      'script',
+      { range: loss.range },
+      'compute_loss_func',
+      say('The loss is computed by the code, which is not read.'),
+      ['loss.implementation'],
+    );
   if (subclass !== undefined)
     draft.leave(
       'script',
