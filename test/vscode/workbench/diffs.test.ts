@@ -59,7 +59,8 @@ describe('what a change costs, in the workbench', function () {
       lines.flatMap((line) =>
         [...line.querySelectorAll('span')].flatMap((span) => {
           const { content } = getComputedStyle(span, '::after');
-          return /^"/.test(content) ? [`${line.textContent} ${content}`.replaceAll('\u00a0', ' ')] : [];
+          // The sign before a hint tells of the run, not of the change.
+          return /^"(?!●)/.test(content) ? [`${line.textContent} ${content}`.replaceAll('\u00a0', ' ')] : [];
         }),
       ),
     );
