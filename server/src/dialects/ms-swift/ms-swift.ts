@@ -354,14 +354,13 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
       'tuner_type',
     );
   if (kind === 'full') return;
-  // `tuner_plugin/lora_llm.py` of ms-swift 4.6.
+  // `tuner_plugin/lora_llm.py` of ms-swift 4.6: the run needs more than is estimated.
   if (type && name === 'lora_llm')
-    draft.leave(
-      'value',
-      type.node,
-      name,
-      say('`{0}` trains the vision tower in full beside the adapters, which is not counted.', name),
-      ['method.trainable', 'lora.modulesToSave'],
+    section.state(
+      'features.unmodelled',
+      ['vision-tower'],
+      type,
+      say('`{0}` trains the vision tower in full beside the adapters, which is not counted', name),
     );
   const file = 'arguments/tuner_args.py';
   const adapter = ADAPTERS[name];
