@@ -156,6 +156,10 @@ describe('reading never throws', () => {
       { numRuns: 800 },
     );
   });
+  it('on an anchor before the first key', () => {
+    for (const { name, text } of FILES.filter((file) => /\.ya?ml$/.test(file.name)))
+      checkRanges(`file:///${name}`, `&a ${text}`);
+  });
   it('on beginnings of a config', () => {
     for (const { name, text } of FILES) {
       for (let end = 0; end <= text.length; end += 3) checkRanges(`file:///${name}`, text.slice(0, end));

@@ -64,7 +64,8 @@ export const nemoRl: Dialect = {
   id: 'nemo-rl',
   name: 'NeMo-RL',
   keys: NEMO_RL_KEYS,
-  markers: /^policy\s*:/m,
+  // An anchor may stand before the key.
+  markers: /^(?:&\S+[ \t]+)?policy\s*:/m,
   detect(root: ConfigNode): number {
     const has = (path: string) => nodeAt(root, path) !== undefined;
     if (root.kind !== 'map' || mapAt(root, 'policy') === undefined) return 0;
