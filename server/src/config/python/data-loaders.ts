@@ -1,5 +1,6 @@
 import type { Machine } from './machine';
 import { isNone } from './node-of-value';
+import { serializedIn } from './serialized-value';
 import type { SyntaxNode } from './syntax-node';
 import type { Passed, PyArgument, PyCall, PyDict, PyObject, PyValue } from './value';
 
@@ -61,7 +62,8 @@ export function contentOf(
   fill: boolean,
 ): PyValue {
   const named = fill && value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
-  if (value?.kind === 'unknown' && value.serialized) return value.serialized;
+  const serialized = serializedIn(value);
+  if (serialized) return serialized;
   const path = value?.kind === 'unknown' ? value.file : named;
   const held =
     path === undefined ? undefined : machine.data.load({ path, range: machine.rangeOf(node) }, fill);

@@ -4,6 +4,7 @@ import { contentOf } from './data-loaders';
 import { attributesOf, callFunction, methodIn, placesOf, setFields } from './functions';
 import type { Machine } from './machine';
 import { pathMethod } from './paths';
+import { serializedIn } from './serialized-value';
 import { childIn, type SyntaxNode } from './syntax-node';
 import type { Passed, PyCall, PyObject, PyScalar, PyValue } from './value';
 
@@ -33,7 +34,7 @@ export function callMethod(
       const [text] = passed.positional;
       // A line's end after the settings changes nothing.
       if (text?.kind !== 'scalar' || String(text.value).trim() !== '')
-        machine.data.write(owner.file, text?.kind === 'unknown' ? text.serialized : undefined);
+        machine.data.write(owner.file, serializedIn(text));
     }
     const isText = owner.file !== undefined && /^(?:read|__enter__)$/.test(name);
     return machine.unknown(node, {

@@ -1,5 +1,6 @@
 import type { Machine } from './machine';
 import { plainPath } from './plain-path';
+import { serializedIn } from './serialized-value';
 import type { SyntaxNode } from './syntax-node';
 import type { PyValue } from './value';
 
@@ -22,10 +23,6 @@ const textOf = (value: PyValue | undefined): string | undefined =>
 
 const joinedPath = (parts: readonly string[]): string =>
   plainPath(parts.reduce((path, part) => (part.startsWith('/') ? part : `${path}/${part}`)));
-
-/** The value that a text was made of. */
-const serialized = (value: PyValue | undefined): PyValue | undefined =>
-  value?.kind === 'unknown' ? value.serialized : undefined;
 
 /** The folder that holds a path. */
 const folderOf = (path: string): string => {
@@ -104,7 +101,7 @@ export function pathMethod(
   if (/^(?:open|read_text|read_bytes)$/.test(name))
     return { kind: 'unknown', range: machine.rangeOf(node), file: path };
   if (/^write_(?:text|bytes)$/.test(name)) {
-    machine.data.write(path, serialized(given[0]));
+    machine.data.write(path, serializedIn(given[0]));
     return machine.unknown(node);
   }
   return undefined;

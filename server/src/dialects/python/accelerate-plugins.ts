@@ -4,12 +4,9 @@ import type { PyArgument, PyCall } from '../../config/python/value';
 import { say } from '../../wording/say';
 import { readAccelerateSettings } from '../accelerate/accelerate';
 import { ACCELERATE_TABLE } from '../accelerate/accelerate-keys';
-import { readDeepspeedSettings } from '../deepspeed/deepspeed';
-import { DEEPSPEED_TABLE } from '../deepspeed/deepspeed-keys';
 import type { ReadContext } from '../dialect';
-import { Section } from '../section';
-import { argumentOf, type Calls, leaveUnknownIn, leaveValue, withhold } from './call-block';
-import { asWritten } from './written-files';
+import { type Calls, leaveValue, withhold } from './call-block';
+import { readDeepspeedArgument } from './deepspeed-settings';
 
 /**
  * Arguments of Accelerate's plugins by the keys of its config that mean the same (accelerate 1.15, `utils/dataclasses.py`); others of
@@ -58,8 +55,8 @@ export function readPlugin(
   const name = plugin?.callee.split('.').at(-1) ?? '';
   const kind = Object.hasOwn(PLUGINS, name) ? PLUGINS[name] : undefined;
   if (!plugin || !kind || plugin.open || plugin.positional.length > 0) return false;
-  const own = kind === 'DEEPSPEED' ? argumentOf(plugin, 'hf_ds_config') : undefined;
-  if (own) return readOwnConfig(calls, plugin, context);
+  const own = kind === 'DEEPSPEED' && plugin.named.find((argument) => argument.key === 'hf_ds_config');
+  if (own) return readDeepspeedArgument(calls, plugin, own, context);
   const block = `${kind.toLowerCase()}_config`;
   const entries = plugin.named.flatMap((argument): MapEntry[] => {
     const known = Object.hasOwn(KEYS[kind], argument.key) ? KEYS[kind][argument.key] : undefined;
@@ -106,24 +103,3 @@ const word = (text: string, range: MapNode['range']): ConfigNode => ({
   range,
   quoted: true,
 });
-
-/** `DeepSpeedPlugin(hf_ds_config=...)`: settings of DeepSpeed, or the file that holds them. */
-function readOwnConfig({ program, draft, bf16 }: Calls, plugin: PyCall, context: ReadContext): boolean {
-  const given = plugin.named.find(({ key }) => key === 'hf_ds_config');
-  if (!given) return false;
-  const value = asWritten(program, given.key, given.value);
-  if (value.kind === 'dict' && !value.open) {
-    leaveUnknownIn(draft, { ...given, value }, DEEPSPEED_TABLE, '', []);
-    const node = nodeOf(value, { bf16 });
-    if (node.kind === 'map') readDeepspeedSettings(node, draft, context);
-    return true;
-  }
-  if (value.kind !== 'scalar' || typeof value.value !== 'string') return false;
-  const entries = [{ key: given.key, keyRange: given.keyRange, value: nodeOf(value, { used: given.used }) }];
-  new Section({ kind: 'map', entries, range: plugin.argumentsRange }, draft, 'DeepSpeedPlugin').link(
-    given.key,
-    'deepspeed',
-  );
-  draft.state('parallel.data', 'zero', { range: given.used }, given.key);
-  return true;
-}

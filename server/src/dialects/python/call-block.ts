@@ -24,6 +24,9 @@ export interface Calls {
 /** Arguments that are read by those that know what makes them. */
 const READ_APART = /^(quantization_config|peft_config|model|args|ref_model|teacher_model)$/;
 
+/** Arguments that are settings, or the file that holds them (`TrainingArguments`). */
+const TAKES_FILE = /^(?:deepspeed|fsdp_config|accelerator_config)$/;
+
 /** Switches that save memory: where a branch decides about one, it is taken to be off. */
 const SAVES =
   /gradient_checkpointing|load_in_[48]bit|liger|double_quant|flash|offload|fp16|bf16|packing_free|padding_free/;
@@ -85,8 +88,8 @@ const isMade = ({ kind }: PyValue): boolean => kind === 'object' || kind === 'fu
 /** A bare name that nothing sets comes from `import *`, or from nowhere. */
 const isBare = (value: PyValue): boolean => value.kind === 'name' && !value.name.includes('.');
 
-/** What is set on the object later counts like an argument: `args.bf16 = True`. */
-function withAssigned(program: PyProgram, call: PyCall): PyArgument[] {
+/** The named arguments of a call; what is set on the object later counts like one: `args.bf16 = True`. */
+export function argumentsOf(program: PyProgram, call: PyCall): PyArgument[] {
   const set = program.attributes.get(call.id);
   if (!set) return [...call.named];
   const places = new Map(
@@ -116,10 +119,9 @@ export function blockOf(
       say('What `**` passes here is not known: it may be any argument.'),
     );
   }
-  const given = withAssigned(program, call).map((argument) => ({
-    ...argument,
-    value: asWritten(program, argument.key, argument.value),
-  }));
+  const given = argumentsOf(program, call).map((argument) =>
+    TAKES_FILE.test(argument.key) ? { ...argument, value: asWritten(program, argument.value) } : argument,
+  );
   return blockOfArguments(calls, given, call.argumentsRange, rows, extra);
 }
 

@@ -3,16 +3,13 @@ import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import { say } from '../../wording/say';
 import { strategyOf } from '../accelerate/fsdp-strategy';
-import { readDeepspeedSettings } from '../deepspeed/deepspeed';
-import { DEEPSPEED_TABLE } from '../deepspeed/deepspeed-keys';
 import type { ReadContext } from '../dialect';
 import { weightsDtypeOf } from '../hf/weights-dtype';
-import { Section } from '../section';
 import { readPlugin } from './accelerate-plugins';
-import { argumentOf, type Calls, leaveArgument, leaveUnknownIn } from './call-block';
+import { argumentOf, type Calls, leaveArgument } from './call-block';
+import { readDeepspeedArgument } from './deepspeed-settings';
 import type { ModelChain } from './model-chain';
 import type { TrainingLoop } from './training-loop';
-import { asWritten } from './written-files';
 
 const FSDP = 'https://docs.pytorch.org/docs/stable/fsdp.html';
 
@@ -65,33 +62,16 @@ const onModel = (value: PyValue | undefined, ids: ReadonlySet<number>) =>
   value?.kind === 'object' && ids.has(value.id);
 
 /** `deepspeed.initialize(config=...)`: a dictionary, or a file that is read as one of the run. */
-function readEngine({ program, draft, bf16 }: Calls, engine: PyCall, context: ReadContext): boolean {
-  const named = argumentOf(engine, 'config') ?? argumentOf(engine, 'config_params');
-  const config = named && asWritten(program, 'config', named);
-  const place = { range: (config ?? engine).range };
-  const node = config?.kind === 'dict' || config?.kind === 'scalar' ? nodeOf(config, { bf16 }) : undefined;
-  const open = config?.kind === 'dict' && config.open;
-  if (node?.kind === 'map' && !open) {
-    const given = engine.named.find(({ value }) => value === named);
-    if (given && config) leaveUnknownIn(draft, { ...given, value: config }, DEEPSPEED_TABLE, '', []);
-    readDeepspeedSettings(node, draft, context);
-    return true;
-  }
-  if (node?.kind === 'scalar' && typeof node.value === 'string') {
-    const block = {
-      kind: 'map' as const,
-      entries: [{ key: 'deepspeed', keyRange: engine.calleeRange, value: node }],
-      range: engine.argumentsRange,
-    };
-    new Section(block, draft, 'initialize').link('deepspeed', 'deepspeed');
-    draft.state('parallel.data', 'zero', node, 'config');
-    return true;
-  }
-  draft.leave('value', place, 'config', say('What DeepSpeed is told is known only when the script runs.'), [
-    'parallel.data',
-    'zero.stage',
-    'batch.micro',
-  ]);
+function readEngine(calls: Calls, engine: PyCall, context: ReadContext): true {
+  const config = engine.named.find(({ key }) => key === 'config' || key === 'config_params');
+  if (config && readDeepspeedArgument(calls, engine, config, context)) return true;
+  calls.draft.leave(
+    'value',
+    { range: (config?.value ?? engine).range },
+    'config',
+    say('What DeepSpeed is told is known only when the script runs.'),
+    ['parallel.data', 'zero.stage', 'batch.micro'],
+  );
   return true;
 }
 

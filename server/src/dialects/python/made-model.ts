@@ -1,5 +1,5 @@
-import type { PyArgument, PyCall, PyProgram, PyValue } from '../../config/python/value';
-import { argumentOf, type Calls, leaveValue, withhold } from './call-block';
+import type { PyCall, PyValue } from '../../config/python/value';
+import { argumentOf, argumentsOf, type Calls, leaveValue, withhold } from './call-block';
 
 /**
  * Config classes of transformers that a model is made of from scratch, and the model type of each (`models/<type>/configuration_<type>.py`;
@@ -58,7 +58,7 @@ export function configOfMade({ program }: Calls, made: PyCall): MadeOf | undefin
   const [, kind = '', method] = /(\w+?)(?:\.(from_pretrained))?$/.exec(call.callee) ?? [];
   if (method === undefined)
     return Object.hasOwn(TYPES, kind) && call.positional.length === 0 ? { call, isNamed: false } : undefined;
-  const isChanged = settingsOf(program, call).some(({ key }) => !HARMLESS.test(key));
+  const isChanged = argumentsOf(program, call).some(({ key }) => !HARMLESS.test(key));
   return /Config$/.test(kind) && !isChanged ? { call, isNamed: true } : undefined;
 }
 
@@ -66,7 +66,7 @@ export function configOfMade({ program }: Calls, made: PyCall): MadeOf | undefin
 export function stateArchitecture({ program, draft }: Calls, config: PyCall): void {
   const kind = config.callee.split('.').at(-1) ?? '';
   const type = TYPES[kind] ?? '';
-  const read = settingsOf(program, config).filter(
+  const read = argumentsOf(program, config).filter(
     ({ key }) => !HARMLESS.test(key) || (LEARNED_POSITIONS.test(type) && POSITIONS.test(key)),
   );
   const unknown = read.filter(({ value }) => plainOf(value) === undefined);
@@ -77,16 +77,6 @@ export function stateArchitecture({ program, draft }: Calls, config: PyCall): vo
   }
   const values = Object.fromEntries(read.map(({ key, value }) => [key, plainOf(value)]));
   draft.state('model.config', { ...values, model_type: type }, { range: config.calleeRange }, kind);
-}
-
-/** What a config is made with, and what is set on it later. */
-function settingsOf({ attributes, assignments }: PyProgram, config: PyCall): PyArgument[] {
-  const later = [...(attributes.get(config.id) ?? [])].map(([key, value]): PyArgument => {
-    const range =
-      assignments.find(({ of, attribute }) => of === config.id && attribute === key)?.range ?? value.range;
-    return { key, keyRange: range, value, used: range, text: key };
-  });
-  return [...config.named.filter(({ key }) => !later.some((other) => other.key === key)), ...later];
 }
 
 /** A value of a config as JSON has it; undefined where it is not known. */
