@@ -91,7 +91,7 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
     accelerator,
     sharding: worst.sharding,
   });
-  const features = unmodelled(run);
+  const features = unmodelled(run, stages);
   const verdict = verdictOf(lowerBytes, needed, capacityBytes, features);
   const timeline: Sample[] = walk.points.map((point) => ({
     moment: point.moment,
@@ -134,10 +134,16 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
   return { ...worst, estimate: result, model: stages, atPeak: ledger };
 }
 
-/** What of a run is not in its estimate: as its files say, and a teacher that nothing is known of. */
-function unmodelled(run: TrainingRun): readonly string[] {
+/**
+ * What of a run is not in its estimate: as its files say, a teacher that nothing is known of, and encoders that are trained
+ * on what is not played. One that is frozen keeps nothing, and is done before the model begins.
+ */
+function unmodelled(run: TrainingRun, stages: readonly TracedStage[]): readonly string[] {
   const alone = run['method.objective'] === 'distillation' && !hasTeacher(run);
-  return alone ? [...run['features.unmodelled'], 'distillation-teacher'] : run['features.unmodelled'];
+  const trained = stages.flatMap(({ stage, tape }) =>
+    stage.unplayed !== undefined && tape.weights.some(({ trainable }) => trainable) ? [stage.unplayed] : [],
+  );
+  return [...new Set([...run['features.unmodelled'], ...(alone ? ['distillation-teacher'] : []), ...trained])];
 }
 
 /**

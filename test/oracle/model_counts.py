@@ -85,6 +85,18 @@ NEEDED = {
                     "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention", "sliding_attention", "full_attention"]},
     "qwen2_vl": {"vision_config": {"hidden_size": 1024}, "text_config": {"hidden_size": 1024, "num_attention_heads": 8, "num_key_value_heads": 4}},
     "qwen2_5_vl": {"vision_config": {"out_hidden_size": 1024}, "text_config": {"hidden_size": 1024, "num_attention_heads": 8, "num_key_value_heads": 4}},
+    "qwen2_5_omni_thinker": {"text_config": {"hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 1024, "vocab_size": 4096},
+                             "vision_config": {"hidden_size": 256, "num_heads": 4, "intermediate_size": 512, "out_hidden_size": 512},
+                             "audio_config": {"d_model": 256, "encoder_attention_heads": 4, "encoder_ffn_dim": 512, "output_dim": 512}},
+    "qwen3_omni_moe_thinker": {"text_config": {"hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "moe_intermediate_size": 128, "num_experts": 8,
+                                               "vocab_size": 4096},
+                               "vision_config": {"hidden_size": 256, "num_heads": 4, "intermediate_size": 512, "out_hidden_size": 512, "depth": 4,
+                                                 "deepstack_visual_indexes": [0, 2, 3]},
+                               "audio_config": {"d_model": 256, "encoder_attention_heads": 4, "encoder_ffn_dim": 512, "output_dim": 512}},
+    "qwen2_audio": {"text_config": {"model_type": "qwen2", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 1024, "vocab_size": 4096},
+                    "audio_config": {"d_model": 256, "encoder_attention_heads": 4, "encoder_ffn_dim": 512}},
+    "voxtral": {"text_config": {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 1024, "vocab_size": 4096},
+                "audio_config": {"hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 512}},
     "qwen3_vl": {"vision_config": {"out_hidden_size": 1024, "depth": 4, "deepstack_visual_indexes": [0, 2, 3]}, "text_config": {"hidden_size": 1024}},
     "qwen3_vl_moe": {"vision_config": {"out_hidden_size": 1024, "depth": 4, "deepstack_visual_indexes": [0, 2, 3]}, "text_config": {"hidden_size": 1024, "num_experts": 8, "head_dim": 64}},
     "qwen3_5": {"vision_config": {"out_hidden_size": 1024}, "text_config": {"hidden_size": 1024}},
@@ -92,6 +104,8 @@ NEEDED = {
     "llama4": {"vision_config": {"hidden_size": 1408, "vision_output_dim": 4096}, "text_config": {"num_local_experts": 4}},
     "llama4_text": {"num_local_experts": 4}, "deberta-v2": {"relative_attention": True, "position_buckets": 32},
 }
+# Types whose class also speaks: what is trained is the part that their config nests.
+NESTED = {"qwen2_5_omni": "qwen2_5_omni_thinker", "qwen3_omni_moe": "qwen3_omni_moe_thinker"}
 EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
 IRRELEVANT = ("token", "seed", "_id", "dropout", "pdrop", "layerdrop", "return_dict", "output_", "chunk_size_feed", "index", "frames")
 
@@ -146,6 +160,8 @@ def variations(values: dict):
 
 
 def rows_of(model_type: str) -> list:
+    if model_type in NESTED:
+        return [[task, name, {"thinker_config": fields}, total] for task, name, fields, total in rows_of(NESTED[model_type])]
     cls, tasks = CONFIG_MAPPING[model_type], classes(model_type)
     base = NEEDED.get(model_type, {})
     described = cls(**copy.deepcopy(base)).to_dict()

@@ -1,3 +1,4 @@
+import type { UnmodelledFeature } from '../terms/unmodelled-features';
 import type { Tensor } from './tape';
 import type { Tracer } from './tracer';
 
@@ -51,6 +52,8 @@ export interface Stage {
   readonly name: string;
   readonly role: 'embedding' | 'layer' | 'norm' | 'head';
   readonly count: number;
+  /** What the stage computes is not played where a sample feeds it: memory that is missing where it is trained. */
+  readonly unplayed?: UnmodelledFeature;
   /** Plays the stage's forward pass on the tracer. Reads and writes `flow`. */
   readonly trace: (tracer: Tracer, flow: Flow) => void;
 }

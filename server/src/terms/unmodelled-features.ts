@@ -9,6 +9,8 @@ const UNMODELLED_FEATURES = {
   'value-heads': 'adds',
   'rollout-buffers': 'adds',
   'vision-tower': 'adds',
+  'sound-tower': 'adds',
+  'speech-generator': 'adds',
   'activation-offload': 'saves',
   'fp8-training': 'saves',
   'adapter-kind': 'saves',

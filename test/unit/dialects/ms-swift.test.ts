@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { parseConfig } from '../../../server/src/config/parse';
 import { detectDialect } from '../../../server/src/dialects/registry';
+import { findModel } from '../../../server/src/model/catalog';
 import type { FieldPath } from '../../../server/src/run/fields';
 import { problemsOf, read, refused, stated } from './reading';
 
@@ -52,6 +53,24 @@ describe('ms-swift', () => {
       'evaluation.batch': '1 default',
       'parallel.data': 'ddp default',
     });
+  });
+
+  it('keeps adapters off the frozen towers, and counts what speaks as not estimated', () => {
+    const swift = (text: string) => {
+      const document = parseConfig('file:///w/sft.yaml', text);
+      const model = findModel('Qwen/Qwen2.5-Omni-7B');
+      return detectDialect(document)?.read(document, { known: {}, versions: {}, model }) ?? assert.fail();
+    };
+    const text = BASE.replace('Qwen2.5-7B-Instruct', 'Qwen2.5-Omni-7B');
+    golden(swift(text), { 'features.unmodelled': 'speech-generator file' });
+    assert.match(stated(swift(text), 'lora.exclude') ?? '', /visual.*audio_tower.* default$/);
+    assert.equal(stated(swift(`${text}freeze_vit: false\n`), 'lora.exclude'), undefined);
+    assert.equal(stated(swift(`${text}target_modules: q_proj\n`), 'lora.exclude'), undefined);
+    // Full is the default of Megatron: what is frozen is so, too, where nobody names it.
+    const full = text.replace('tuner_type: lora\n', 'micro_batch_size: 1\nglobal_batch_size: 4\n');
+    const found = swift(full);
+    golden(found, { 'method.kind': 'freeze default', 'features.unmodelled': undefined });
+    assert.match(stated(found, 'method.trainable') ?? '', /layers/);
   });
 
   it('reads LISA in full training', () => {

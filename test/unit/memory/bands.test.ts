@@ -84,4 +84,16 @@ describe('features that are not modelled', () => {
     assert.deepEqual(found.unmodelled, ['distillation-teacher']);
     assert.equal(found.verdict, 'unknown');
   });
+
+  it('are named by the estimate where a tower for sound is trained, not where it is frozen', () => {
+    const omni = findModel('Qwen/Qwen2.5-Omni-3B') ?? assert.fail();
+    const found = (values: RunValues) =>
+      estimate({ run: aRun({ 'precision.weights': 'bf16', ...values }), model: omni, accelerator: CARD });
+    assert.deepEqual(found({}).unmodelled, ['sound-tower']);
+    const lora = { 'method.kind': 'lora', 'lora.targets': ['q_proj'] } as const;
+    assert.deepEqual(found(lora).unmodelled, ['sound-tower']);
+    assert.equal(found({ ...lora, 'lora.exclude': ['*audio_tower*', '*visual.*'] }).unmodelled, undefined);
+    const text = { 'method.kind': 'freeze', 'method.trainable': ['model\\.layers'] } as const;
+    assert.equal(found(text).unmodelled, undefined);
+  });
 });

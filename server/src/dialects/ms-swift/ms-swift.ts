@@ -10,7 +10,7 @@ import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { divergenceOf, stateFrozenModels, stateTeacher } from '../frozen-models';
 import { trainerWords } from '../hf/hf-words';
-import { isMultimodal, trainedParts } from '../hf/multimodal-parts';
+import { isMultimodal, TOWER_MODULES, trainedParts } from '../hf/multimodal-parts';
 import { assumePadding } from '../hf/padding';
 import { readTrainingLoop, type TrainerDefaults } from '../hf/training-arguments';
 import { weightsDtypeOf } from '../hf/weights-dtype';
@@ -337,8 +337,14 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
     );
   }
   const kind = name === 'full' || (unknown && !known) ? 'full' : 'lora';
+  if (!command.megatron) noteSpeech(section, context);
   const trained = kind === 'full' ? frozenParts(section, context) : undefined;
-  if (type && trained) {
+  if (trained && !type) {
+    const { source } = swift(true, 'arguments/tuner_args.py');
+    const note = say('ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)');
+    draft.assume('method.kind', 'freeze', note, source, 'tuner_type');
+    draft.assume('method.trainable', trained, note, source, 'tuner_type');
+  } else if (type && trained) {
     const note = say('ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)');
     section.state('method.kind', 'freeze', type, note);
     section.state('method.trainable', trained, type, note);
@@ -384,6 +390,17 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
         .flatMap((word) => [word, ...(command.megatron ? (MEGATRON_LINEARS[word] ?? []) : [])]),
     swift(['all-linear'], file),
   );
+  // `get_multimodal_target_regex`: linear layers of the parts that are not frozen.
+  const targets = section.find(['target_modules', 'lora_target_modules']);
+  const towers = isMultimodal(context) && (section.flag('freeze_vit') ?? true) && (section.flag('freeze_aligner') ?? true);
+  if (towers && (!targets || /\ball[-_]linear\b/i.test(textsOf(targets.node)?.join(' ') ?? '')))
+    draft.assume(
+      'lora.exclude',
+      TOWER_MODULES,
+      say('ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)'),
+      swift([], file).source,
+      'target_modules',
+    );
   if (!section.take('modules_to_save')) section.stateTexts('lora.modulesToSave', 'lora_modules_to_save');
   section.take('use_dora', 'lora_bias');
   const dtype = section.find('lora_dtype');
@@ -502,6 +519,22 @@ function readRollouts(section: Section): void {
     section.takeElse('vllm_gpu_memory_utilization', swift(0.9, 'rlhf_trainers/args_mixin.py'));
   else section.stateNumber('hardware.reservedFraction', nested);
   section.take('sleep_level');
+}
+
+/**
+ * Qwen's Omni models are loaded with what speaks (`talker`, `token2wav`, `code2wav`), which is frozen, unless `ENABLE_AUDIO_OUTPUT`
+ * is off (`models/qwen.py`, `Qwen2_5OmniLoader`).
+ */
+function noteSpeech(section: Section, { model }: ReadContext): void {
+  const named = section.find('model');
+  if (!named || !/^qwen(2_5_omni|3_omni_moe)$/.test(String(model?.config?.model_type))) return;
+  if (section.section('ENV').flag('ENABLE_AUDIO_OUTPUT') === false) return;
+  section.state(
+    'features.unmodelled',
+    ['speech-generator'],
+    named,
+    say('what speaks is loaded beside what is trained, and not counted: `{0}` is not off', 'ENABLE_AUDIO_OUTPUT'),
+  );
 }
 
 /** Vision tower and projector of a multimodal model are frozen in full training unless set otherwise. */

@@ -20,6 +20,7 @@ import { modernbert } from './modernbert';
 import { parallel } from './parallel';
 import { shortConvolutions } from './short-convolution';
 import { sigmoidExperts } from './sigmoid-experts';
+import { soundLanguage } from './sound-language';
 import { sparse } from './sparse';
 import { stateSpace } from './state-space';
 import { t5 } from './t5';
@@ -44,6 +45,7 @@ const FAMILIES: readonly ModelFamily[] = [
   bartLike,
   imageEncoders,
   visionLanguage,
+  soundLanguage,
   llamaVision,
   stateSpace,
   shortConvolutions,

@@ -14,6 +14,7 @@ import { moonTower } from './moon-tower';
 import { museGlimmer, museTower } from './muse-glimmer';
 import { shortConvolutions } from './short-convolution';
 import { paddleTower, paliTower } from './siglip-towers';
+import { omniMoeSound, omniSound } from './sound-towers';
 import { sigmoidExperts } from './sigmoid-experts';
 import { sparse } from './sparse';
 import { stateSpace } from './state-space';
@@ -86,6 +87,16 @@ const PAIRINGS: Readonly<Record<string, Pairing>> = {
     vision: 'qwen2_5_vl_vision',
     tower: (v, _, width) => qwenTower(v, width),
   },
+  qwen2_5_omni_thinker: {
+    text: 'qwen2_5_omni_text',
+    vision: 'qwen2_5_omni_vision_encoder',
+    tower: (v, _, width) => qwenTower(v, width),
+    audio: { type: 'qwen2_5_omni_audio_encoder', stages: omniSound },
+  },
+  qwen3_omni_moe_thinker: {
+    ...qwen3('qwen3_omni_moe_text', 'qwen3_omni_moe_vision_encoder'),
+    audio: { type: 'qwen3_omni_moe_audio_encoder', stages: omniMoeSound },
+  },
   qwen3_vl: qwen3('qwen3_vl_text', 'qwen3_vl_vision'),
   qwen3_vl_moe: qwen3('qwen3_vl_moe_text', 'qwen3_vl_vision'),
   qwen3_5: qwen3('qwen3_5_text', 'qwen3_5_vision'),
@@ -105,6 +116,8 @@ function glm4v(text: string, vision: string): Pairing {
 /** Names of nested text configs whose layers are those of another type. */
 const TEXT_TYPES: Readonly<Record<string, string>> = {
   qwen2_vl_text: 'qwen2',
+  qwen2_5_omni_text: 'qwen2',
+  qwen3_omni_moe_text: 'qwen3_moe',
   qwen2_5_vl_text: 'qwen2',
   qwen3_vl_text: 'qwen3',
   qwen3_vl_moe_text: 'qwen3_moe',
@@ -118,7 +131,14 @@ const FIXED: Readonly<Record<string, JsonObject>> = {
   glm4v_text: { attention_bias: true, head_dim: null },
 };
 
-function textArchitecture(config: ConfigReader): Architecture {
+/** Models whose thinker reads and whose talker speaks: what is trained is the thinker, which ties its own head. */
+const THINKERS: Readonly<Record<string, string>> = {
+  qwen2_5_omni: 'qwen2_5_omni_thinker',
+  qwen3_omni_moe: 'qwen3_omni_moe_thinker',
+};
+
+/** The language model that a nested text config describes. */
+export function textArchitecture(config: ConfigReader): Architecture {
   const family = [
     llama,
     gemma,
@@ -196,11 +216,16 @@ function withFeatures(layer: Stage, name: string): Stage {
   };
 }
 
-function build(config: ConfigReader): Architecture {
+function build(whole: ConfigReader): Architecture {
+  const thinker = THINKERS[whole.modelType];
+  const config = thinker ? whole.nested(thinker, 'thinker_config').as(thinker) : whole;
   const pairing = PAIRINGS[config.modelType];
   if (!pairing) throw new ConfigError(say('"{0}" is not a vision-language model', config.modelType));
   const read = config.textModel(pairing.text);
-  const stated = read.fixed(FIXED[read.modelType] ?? {});
+  const tied = config.modelType.endsWith('_thinker')
+    ? { tie_word_embeddings: config.flag(false, 'tie_word_embeddings') }
+    : {};
+  const stated = read.fixed({ ...FIXED[read.modelType], ...tied });
   const text = stated.as(TEXT_TYPES[read.modelType] ?? read.modelType, read.modelType);
   const language = textArchitecture(text);
   const width = language.figures.hiddenSize;
@@ -235,4 +260,4 @@ function build(config: ConfigReader): Architecture {
   };
 }
 
-export const visionLanguage: ModelFamily = { modelTypes: Object.keys(PAIRINGS), build };
+export const visionLanguage: ModelFamily = { modelTypes: [...Object.keys(PAIRINGS), ...Object.keys(THINKERS)], build };

@@ -410,7 +410,7 @@ const ASSUMED_SIDE = 672;
 
 /** Qwen2-VL and Qwen2.5-VL: patches of two frames, rotary positions, four patches merged into a token. */
 export function qwenTower(config: ConfigReader, width: number): VisionTower {
-  const newer = config.modelType.startsWith('qwen2_5_vl');
+  const newer = config.modelType.startsWith('qwen2_5_');
   const hidden = newer ? config.size('hidden_size') : config.size('embed_dim');
   const heads = config.size('num_heads');
   const depth = config.size('depth');
@@ -445,7 +445,7 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
       heads,
       keyValueHeads: heads,
       headDim: hidden / heads,
-      projections: 'qkv',
+      projections: config.modelType.startsWith('qwen2_5_omni') ? { q: 'q', k: 'k', v: 'v' } : 'qkv',
       output: 'proj',
       bias: { qkv: true, output: true },
       causal: false,
@@ -510,6 +510,9 @@ export const freeSize = (tokens: number) =>
     String(tokens),
   );
 
+/** Towers whose layers are tapped: those of Qwen 3.5 name none. */
+const DEEP: ReadonlySet<string> = new Set(['qwen3_vl_vision', 'qwen3_omni_moe_vision_encoder']);
+
 /**
  * Qwen3-VL and Qwen3.5: patches of two frames and a table of positions that is stretched over the image, rotary positions,
  * four patches merged into a token; Qwen3-VL also merges what three of its layers give.
@@ -549,7 +552,7 @@ export function qwen3Tower(config: ConfigReader, width: number): VisionTower {
       return linear(`${prefix}${name}.linear_fc2`, width, true)(t, applyActivation(t, up, 'gelu'));
     };
   };
-  const taps = config.modelType === 'qwen3_vl_vision' ? (config.list('deepstack_visual_indexes') ?? []) : [];
+  const taps = DEEP.has(config.modelType) ? (config.list('deepstack_visual_indexes') ?? []) : [];
   const depth = config.size('depth');
   for (const index of taps) {
     if (typeof index === 'number' && index < depth) continue;

@@ -16,6 +16,8 @@ export interface EncoderLayerSpec {
   readonly rotary?: number;
   /** Of queries, keys and values; default true. */
   readonly bias?: boolean;
+  /** Of keys; default as `bias`. */
+  readonly keyBias?: boolean;
   readonly names: {
     readonly attention: string;
     readonly projections?: { readonly q: string; readonly k: string; readonly v: string } | string;
@@ -51,7 +53,7 @@ export function encoderLayer(spec: EncoderLayerSpec): Block {
     headDim: spec.hidden / spec.heads,
     projections: names.projections ?? LLAMA_PROJECTIONS,
     output: names.output,
-    bias: { qkv: spec.bias ?? true, output: true },
+    bias: { qkv: spec.bias ?? true, output: true, key: spec.keyBias },
     rotary: spec.rotary ?? 0,
     causal: spec.causal ?? false,
     dropout: spec.attentionDropout,
