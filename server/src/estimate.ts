@@ -143,7 +143,9 @@ function unmodelled(run: TrainingRun, stages: readonly TracedStage[]): readonly 
   const trained = stages.flatMap(({ stage, tape }) =>
     stage.unplayed !== undefined && tape.weights.some(({ trainable }) => trainable) ? [stage.unplayed] : [],
   );
-  return [...new Set([...run['features.unmodelled'], ...(alone ? ['distillation-teacher'] : []), ...trained])];
+  return [
+    ...new Set([...run['features.unmodelled'], ...(alone ? ['distillation-teacher'] : []), ...trained]),
+  ];
 }
 
 /**

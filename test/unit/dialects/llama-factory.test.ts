@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
-import { assertStates, complaints, problemsOf, read, refused } from './reading';
+import { parseConfig } from '../../../server/src/config/parse';
+import { detectDialect } from '../../../server/src/dialects/registry';
+import { findModel } from '../../../server/src/model/catalog';
+import { assertStates, complaints, problemsOf, read, refused, stated } from './reading';
 
 const factory = (text: string, known = {}) => read('llama-factory', 'file:///run/sft.yaml', text, known);
 
@@ -82,6 +85,21 @@ const ACCEPTED: readonly (readonly [more: string, type?: string, stage?: string]
 ];
 
 describe('LLaMA Pro in LLaMA-Factory', () => {
+  it('keeps adapters off the frozen tower and projector of a multimodal model', () => {
+    const excluded = (more: string, id = 'Qwen/Qwen2.5-VL-7B-Instruct') => {
+      const document = parseConfig('file:///run/sft.yaml', `${LORA}${more}`);
+      const reading = detectDialect(document)?.read(document, {
+        known: {},
+        versions: {},
+        model: findModel(id),
+      });
+      return reading ? stated(reading, 'lora.exclude') : assert.fail();
+    };
+    assert.match(excluded('') ?? '', /visual.* default$/);
+    assert.equal(excluded('freeze_vision_tower: false\n'), undefined);
+    assert.equal(excluded('', 'Qwen/Qwen2.5-7B'), undefined);
+  });
+
   const pro = (type: string) =>
     factory(
       `${LORA.replace('finetuning_type: lora', `finetuning_type: ${type}`)}use_llama_pro: true\nfreeze_trainable_layers: 8\n`,

@@ -11,7 +11,8 @@ export interface FrozenParts {
 const NAMES: Readonly<Record<keyof FrozenParts, string>> = {
   language: '(?:model\\.)?(?:language_model\\.)?(?:model\\.)?(?:layers|embed_tokens|norm|lm_head)\\b',
   vision: '(?:model\\.)?(?:visual(?!\\.merger)|vision_tower|vision_model|audio_tower(?!\\.proj))\\b',
-  projector: '(?:model\\.)?(?:multi_modal_projector|visual\\.merger|audio_tower\\.proj\\d?|mlp1|connector)\\b',
+  projector:
+    '(?:model\\.)?(?:multi_modal_projector|visual\\.merger|audio_tower\\.proj\\d?|mlp1|connector)\\b',
 };
 
 /** Whether the model looks at images or hears: its config states it. */

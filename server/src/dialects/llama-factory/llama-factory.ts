@@ -8,7 +8,7 @@ import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { stateFrozenModels } from '../frozen-models';
 import { launchQuestions } from '../hf/launch-question';
-import { isMultimodal, trainedParts } from '../hf/multimodal-parts';
+import { isMultimodal, TOWER_MODULES, trainedParts } from '../hf/multimodal-parts';
 import { assumePadding } from '../hf/padding';
 import { readTrainingArguments, TRAINER_DEFAULTS, type TrainerReading } from '../hf/training-arguments';
 import { rejectMisfits } from '../key-check';
@@ -105,6 +105,15 @@ function readMethod(section: Section, draft: Draft, context: ReadContext): void 
     note: say('LLaMA-Factory: twice the rank'),
   });
   section.take('lora_dropout', oft ? 'oft_target' : 'lora_target', 'additional_target', 'use_dora');
+  const frozen = (name: string) => section.flag(name) ?? true;
+  if (isMultimodal(context) && frozen('freeze_vision_tower') && frozen('freeze_multi_modal_projector'))
+    draft.assume(
+      'lora.exclude',
+      TOWER_MODULES,
+      say('LLaMA-Factory freezes parts of multimodal models (freeze_vision_tower and its like)'),
+      `${SOURCE}model/model_utils/visual.py`,
+      'lora_target',
+    );
   if (section.flag('pure_bf16') === true) {
     const pure = section.find('pure_bf16');
     if (pure) section.state('lora.dtype', 'bf16', pure);

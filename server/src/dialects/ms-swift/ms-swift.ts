@@ -392,7 +392,8 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
   );
   // `get_multimodal_target_regex`: linear layers of the parts that are not frozen.
   const targets = section.find(['target_modules', 'lora_target_modules']);
-  const towers = isMultimodal(context) && (section.flag('freeze_vit') ?? true) && (section.flag('freeze_aligner') ?? true);
+  const towers =
+    isMultimodal(context) && (section.flag('freeze_vit') ?? true) && (section.flag('freeze_aligner') ?? true);
   if (towers && (!targets || /\ball[-_]linear\b/i.test(textsOf(targets.node)?.join(' ') ?? '')))
     draft.assume(
       'lora.exclude',
@@ -533,7 +534,10 @@ function noteSpeech(section: Section, { model }: ReadContext): void {
     'features.unmodelled',
     ['speech-generator'],
     named,
-    say('what speaks is loaded beside what is trained, and not counted: `{0}` is not off', 'ENABLE_AUDIO_OUTPUT'),
+    say(
+      'what speaks is loaded beside what is trained, and not counted: `{0}` is not off',
+      'ENABLE_AUDIO_OUTPUT',
+    ),
   );
 }
 

@@ -14,8 +14,8 @@ import { moonTower } from './moon-tower';
 import { museGlimmer, museTower } from './muse-glimmer';
 import { shortConvolutions } from './short-convolution';
 import { paddleTower, paliTower } from './siglip-towers';
-import { omniMoeSound, omniSound } from './sound-towers';
 import { sigmoidExperts } from './sigmoid-experts';
+import { omniMoeSound, omniSound } from './sound-towers';
 import { sparse } from './sparse';
 import { stateSpace } from './state-space';
 import {
@@ -260,4 +260,7 @@ function build(whole: ConfigReader): Architecture {
   };
 }
 
-export const visionLanguage: ModelFamily = { modelTypes: [...Object.keys(PAIRINGS), ...Object.keys(THINKERS)], build };
+export const visionLanguage: ModelFamily = {
+  modelTypes: [...Object.keys(PAIRINGS), ...Object.keys(THINKERS)],
+  build,
+};
