@@ -408,6 +408,10 @@ export function llama4Tower(config: ConfigReader, width: number): VisionTower {
 /** Side of the square that stands for an image where the processor keeps its own size. */
 const ASSUMED_SIDE = 672;
 
+/** Queries, keys and values: of one linear layer, or of three in Qwen2.5-Omni. */
+const projectionsOf = (type: string) =>
+  type.startsWith('qwen2_5_omni') ? { q: 'q', k: 'k', v: 'v' } : 'qkv';
+
 /** Qwen2-VL and Qwen2.5-VL: patches of two frames, rotary positions, four patches merged into a token. */
 export function qwenTower(config: ConfigReader, width: number): VisionTower {
   const newer = config.modelType.startsWith('qwen2_5_');
@@ -445,7 +449,7 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
       heads,
       keyValueHeads: heads,
       headDim: hidden / heads,
-      projections: config.modelType.startsWith('qwen2_5_omni') ? { q: 'q', k: 'k', v: 'v' } : 'qkv',
+      projections: projectionsOf(config.modelType),
       output: 'proj',
       bias: { qkv: true, output: true },
       causal: false,
