@@ -314,6 +314,53 @@ function readLlamaPro(section: Section, type: FoundKey): void {
   section.state('method.spreadLayers', true, type);
 }
 
+/** What is trained: adapters, or all but what multimodal models freeze. */
+function readKind(
+  section: Section,
+  kind: 'full' | 'lora',
+  command: SwiftCommand,
+  draft: Draft,
+  context: ReadContext,
+): void {
+  const type = section.find(TUNER_TYPE);
+  const trained = kind === 'full' ? frozenParts(section, context) : undefined;
+  if (trained && !type) {
+    const { source } = swift(true, 'arguments/tuner_args.py');
+    const note = say('ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)');
+    draft.assume('method.kind', 'freeze', note, source, 'tuner_type');
+    draft.assume('method.trainable', trained, note, source, 'tuner_type');
+  } else if (type && trained) {
+    const note = say('ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)');
+    section.state('method.kind', 'freeze', type, note);
+    section.state('method.trainable', trained, type, note);
+  } else if (kind === 'full' && (section.integer('lisa_activated_layers') ?? 0) > 0) readLisa(section);
+  else if (type) section.state('method.kind', kind, type);
+  else
+    section.assume(
+      'method.kind',
+      swift(
+        kind,
+        command.megatron ? 'megatron/arguments/megatron_args.py' : 'arguments/base_args/base_args.py',
+      ),
+      'tuner_type',
+    );
+}
+
+function keepOffTowers(section: Section, draft: Draft, context: ReadContext): void {
+  // `get_multimodal_target_regex`: linear layers of the parts that are not frozen.
+  const targets = section.find(['target_modules', 'lora_target_modules']);
+  const towers =
+    isMultimodal(context) && (section.flag('freeze_vit') ?? true) && (section.flag('freeze_aligner') ?? true);
+  if (towers && (!targets || /\ball[-_]linear\b/i.test(textsOf(targets.node)?.join(' ') ?? '')))
+    draft.assume(
+      'lora.exclude',
+      TOWER_MODULES,
+      say('ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)'),
+      swift([], 'arguments/tuner_args.py').source,
+      'target_modules',
+    );
+}
+
 function readMethod(section: Section, command: SwiftCommand, draft: Draft, context: ReadContext): void {
   const type = section.find(TUNER_TYPE);
   const byDefault = command.megatron ? 'full' : 'lora';
@@ -338,27 +385,7 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
   }
   const kind = name === 'full' || (unknown && !known) ? 'full' : 'lora';
   if (!command.megatron) noteSpeech(section, context);
-  const trained = kind === 'full' ? frozenParts(section, context) : undefined;
-  if (trained && !type) {
-    const { source } = swift(true, 'arguments/tuner_args.py');
-    const note = say('ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)');
-    draft.assume('method.kind', 'freeze', note, source, 'tuner_type');
-    draft.assume('method.trainable', trained, note, source, 'tuner_type');
-  } else if (type && trained) {
-    const note = say('ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)');
-    section.state('method.kind', 'freeze', type, note);
-    section.state('method.trainable', trained, type, note);
-  } else if (kind === 'full' && (section.integer('lisa_activated_layers') ?? 0) > 0) readLisa(section);
-  else if (type) section.state('method.kind', kind, type);
-  else
-    section.assume(
-      'method.kind',
-      swift(
-        kind,
-        command.megatron ? 'megatron/arguments/megatron_args.py' : 'arguments/base_args/base_args.py',
-      ),
-      'tuner_type',
-    );
+  readKind(section, kind, command, draft, context);
   if (kind === 'full') return;
   // `tuner_plugin/lora_llm.py` of ms-swift 4.6: the run needs more than is estimated.
   if (type && name === 'lora_llm')
@@ -390,18 +417,7 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
         .flatMap((word) => [word, ...(command.megatron ? (MEGATRON_LINEARS[word] ?? []) : [])]),
     swift(['all-linear'], file),
   );
-  // `get_multimodal_target_regex`: linear layers of the parts that are not frozen.
-  const targets = section.find(['target_modules', 'lora_target_modules']);
-  const towers =
-    isMultimodal(context) && (section.flag('freeze_vit') ?? true) && (section.flag('freeze_aligner') ?? true);
-  if (towers && (!targets || /\ball[-_]linear\b/i.test(textsOf(targets.node)?.join(' ') ?? '')))
-    draft.assume(
-      'lora.exclude',
-      TOWER_MODULES,
-      say('ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)'),
-      swift([], file).source,
-      'target_modules',
-    );
+  keepOffTowers(section, draft, context);
   if (!section.take('modules_to_save')) section.stateTexts('lora.modulesToSave', 'lora_modules_to_save');
   section.take('use_dora', 'lora_bias');
   const dtype = section.find('lora_dtype');
