@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import {
@@ -261,24 +261,34 @@ describe('other editors', function () {
     }
   });
 
+  /** Whether a program of this machine answers. */
+  const installed = (program: string, version = '--version') =>
+    process.platform !== 'win32' && spawnSync(program, [version]).status === 0;
+
+  /** A folder with a config, the last piece of configuration of an editor's page in `own`, and the server for the path. */
+  async function placed(page: string): Promise<string> {
+    const folder = await mkdtemp(path.join(tmpdir(), 'oomlint-editor-'));
+    await cp(path.join('examples', 'does-not-fit.json'), path.join(folder, 'ds_config.json'));
+    const text = await readFile(path.join('docs', 'editors', page), 'utf8');
+    const block = [...text.matchAll(/```(?:lua|elisp|toml)\n(.*?)```/gs)].at(-1)?.[1] ?? assert.fail(page);
+    await writeFile(path.join(folder, 'own'), block);
+    await writeFile(
+      path.join(folder, 'oomlint-language-server'),
+      `#!/bin/sh\nexec '${process.execPath}' '${server}' "$@"\n`,
+      { mode: 0o755 },
+    );
+    return folder;
+  }
+
   /** Runs an editor of this machine with the last piece of configuration of its page, and with the server on its path. */
   const real = (program: string, page: string, args: (own: string) => readonly string[], wanted: RegExp) =>
     async function (this: Mocha.Context) {
-      if (process.platform === 'win32' || spawnSync(program, ['--version']).status !== 0) {
+      if (!installed(program)) {
         console.log(`    ${program} is not on this machine: its transcript stands for it`);
         this.skip();
       }
-      const folder = await mkdtemp(path.join(tmpdir(), 'oomlint-editor-'));
+      const folder = await placed(page);
       try {
-        await cp(path.join('examples', 'does-not-fit.json'), path.join(folder, 'ds_config.json'));
-        const text = await readFile(path.join('docs', 'editors', page), 'utf8');
-        const block = [...text.matchAll(/```(?:lua|elisp)\n(.*?)```/gs)].at(-1)?.[1] ?? assert.fail(page);
-        await writeFile(path.join(folder, 'own'), block);
-        await writeFile(
-          path.join(folder, 'oomlint-language-server'),
-          `#!/bin/sh\nexec '${process.execPath}' '${server}' "$@"\n`,
-          { mode: 0o755 },
-        );
         const { stdout, stderr } = spawnSync(program, args(path.join(folder, 'own')), {
           cwd: folder,
           encoding: 'utf8',
@@ -305,4 +315,38 @@ describe('other editors', function () {
     'Emacs shows problems, by its page',
     real('emacs', 'emacs.md', (own) => ['--batch', '-l', own, '-l', script('emacs.el')], /problem oomlint/),
   );
+
+  it('Helix shows problems and hovers, by its page', async function () {
+    if (!installed('hx') || !installed('tmux', '-V')) {
+      console.log('    hx and tmux are not on this machine: its transcript stands for it');
+      this.skip();
+    }
+    const folder = await placed('helix.md');
+    // It draws on a terminal alone; that of tmux can be read.
+    const tmux = (...args: readonly string[]) =>
+      spawnSync('tmux', ['-S', path.join(folder, 'terminal'), '-f', '/dev/null', ...args], {
+        cwd: folder,
+        encoding: 'utf8',
+        env: { ...process.env, XDG_CONFIG_HOME: folder, PATH: `${folder}:${process.env.PATH}` },
+      }).stdout;
+    const shown = async (wanted: RegExp) => {
+      const drawn = () => tmux('capture-pane', '-p');
+      await until(() => wanted.test(drawn()), String(wanted)).catch((error) =>
+        assert.fail(`${error}\n${drawn()}`),
+      );
+    };
+    try {
+      await mkdir(path.join(folder, 'helix'));
+      await rename(path.join(folder, 'own'), path.join(folder, 'helix', 'languages.toml'));
+      tmux('new-session', '-d', '-x', '160', '-y', '40', 'hx ds_config.json');
+      await shown(/● +2 .*train_micro_batch_size_per_gpu/);
+      tmux('send-keys', 'Space', 'd');
+      await shown(/unknown-fields +An estimate needs the model/);
+      tmux('send-keys', 'C-c', '3', 'g', 'g', 'l', 'l', 'Space', 'k');
+      await shown(/gradient_accumulation_steps · DeepSpeed/);
+    } finally {
+      tmux('kill-server');
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
 });
