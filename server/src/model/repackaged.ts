@@ -22,6 +22,7 @@ const PACKAGINGS: readonly (readonly [ending: RegExp, values: Storage])[] = [
     /[-_.](?:gptq(?:[-_]?(?:int)?4(?:[-_]?bits?)?)?|int4)$/i,
     { 'quantization.kind': 'gptq', 'quantization.bits': 4 },
   ],
+  [/[-_.]int8$/i, { 'quantization.kind': 'gptq', 'quantization.bits': 8 }],
   [/[-_.]awq(?:[-_]?(?:int)?4(?:[-_]?bits?)?)?$/i, { 'quantization.kind': 'awq' }],
   [/[-_.]aqlm(?:[-_]2bit)?(?:[-_]\d+x\d+)?(?:[-_]hf)?$/i, { 'quantization.kind': 'aqlm' }],
   [/[-_.](?:unsloth[-_])?bnb[-_](?:4bit|nf4(?:[-_]bf16)?)$/i, { 'quantization.kind': 'nf4' }],

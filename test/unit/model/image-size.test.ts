@@ -30,6 +30,23 @@ describe('pixels of an image', () => {
     }
   });
 
+  it('decide into how many tiles an image is cut', () => {
+    const model = 'llava-hf/llava-onevision-qwen2-0.5b-ov-hf';
+    const assumed = peak(model, { 'batch.images': 1, 'method.trainable': ['.*'] });
+    const tiles = (pixels: number) =>
+      peak(model, { 'batch.images': 1, 'method.trainable': ['.*'], 'batch.imagePixels': pixels });
+    // Two by two tiles of 384 pixels hold 672 pixels, as they hold 768.
+    assert.equal(tiles(768 * 768), assumed);
+    assert.ok(tiles(384 * 384) < assumed);
+    assert.ok(tiles(1200 * 1200) > assumed);
+    const notes = findModel('llava-hf/llava-v1.6-mistral-7b-hf')?.notes ?? [];
+    // 672 x 672: four tiles and the whole, 576 tokens each, with 48 ends of lines.
+    assert.ok(
+      notes.some((note) => note.includes('5 tiles, 2928 tokens')),
+      notes.join(),
+    );
+  });
+
   it('are fixed by other towers', () => {
     const model = 'google/gemma-3-4b-pt';
     assert.equal(peak(model, { 'batch.imagePixels': 4e6 }), peak(model, {}));

@@ -12,6 +12,7 @@ describe('copies of models under other names', () => {
     ['unsloth/Llama-3.2-1B-Instruct-FP8-Block', 'Llama-3.2-1B-Instruct', 'fp8'],
     ['unsloth/gemma-4-E2B-it-unsloth-bnb-4bit', 'gemma-4-E2B-it', 'nf4'],
     ['models/Llama-2-7b', 'Llama-2-7b-hf'],
+    ['Qwen/Qwen-7B-Chat-Int8', 'Qwen-7B-Chat', 'gptq'],
     ['somebody/Qwen2.5-7B', 'Qwen2.5-7B'],
     ['somebody/Llama-3-Base-8B-SFT-mine', undefined],
     ['/model', undefined],

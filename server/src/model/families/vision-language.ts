@@ -18,6 +18,7 @@ import { sigmoidExperts } from './sigmoid-experts';
 import { omniMoeSound, omniSound } from './sound-towers';
 import { sparse } from './sparse';
 import { stateSpace } from './state-space';
+import { nextTower, oneVisionTower } from './tiled-towers';
 import {
   llama4Tower,
   llavaTower,
@@ -47,6 +48,9 @@ interface Pairing {
 
 const PAIRINGS: Readonly<Record<string, Pairing>> = {
   llava: { text: 'llama', vision: 'clip_vision_model', named: true, tower: llavaTower },
+  llava_next: { text: 'llama', vision: 'clip_vision_model', named: true, tower: nextTower },
+  llava_next_video: { text: 'llama', vision: 'clip_vision_model', named: true, tower: nextTower },
+  llava_onevision: { text: 'qwen2', vision: 'siglip_vision_model', tower: oneVisionTower },
   paligemma: { text: 'gemma', vision: 'siglip_vision_model', tower: paliTower },
   paddleocr_vl: {
     text: 'paddleocr_vl_text',

@@ -406,7 +406,7 @@ export function llama4Tower(config: ConfigReader, width: number): VisionTower {
 }
 
 /** Side of the square that stands for an image where the processor keeps its own size. */
-const ASSUMED_SIDE = 672;
+export const ASSUMED_SIDE = 672;
 
 /** Queries, keys and values: of one linear layer, or of three in Qwen2.5-Omni. */
 const projectionsOf = (type: string) =>
