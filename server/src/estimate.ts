@@ -17,6 +17,7 @@ import { rememberedTrace } from './memory/remembered-trace';
 import { reservedSlack } from './memory/reserved';
 import { shardingOf } from './memory/sharding';
 import type { Sharding, ShardingOf } from './memory/sharding-scheme';
+import { graphBytes, MOST_OF_GRAPHS, sharedEngine, sharesWeights } from './memory/shared-engine';
 import { walkStep } from './memory/step';
 import { hasTeacher } from './memory/teacher';
 import type { TracedStage } from './memory/traced-run';
@@ -79,11 +80,12 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
   if (run['hardware.otherProcesses'] > 0) post(ledger, 'reserved-for-others', run['hardware.otherProcesses']);
   const processBytes = Math.round(totalOf(ledger));
   const least = Math.round(allocated + slack.lower + outside.lower);
-  const lowerBytes = Math.min(least, ofOneSample(input), ofWholeLayers(input));
+  const lowerBytes = Math.min(least, leastBytes(input));
   // Blocks that the allocator keeps of batches of other lengths are not needed: it returns them before it fails.
   // Nor is what a moment takes only where there is room for it.
   const share = walk.neededPeak.bytes / walk.peak.bytes;
-  const needed = Math.round(share * (allocated + slack.upper) + outside.upper);
+  const graphs = sharesWeights(run) ? MOST_OF_GRAPHS - graphBytes(model) : 0;
+  const needed = Math.round(share * (allocated + slack.upper) + outside.upper + graphs);
   const upperBytes = Math.max(needed, processBytes);
   const parts = explained(exactly(partsOf(ledger), processBytes), {
     run,
@@ -161,20 +163,23 @@ function verdictOf(lower: number, upper: number, capacity: number, features: rea
 }
 
 /**
- * The least that a run takes whose micro batches are as long as their samples happen to be: one of them may be of the full
- * length, the others are shorter by as much as nobody states. Infinity where each micro batch is as large as it may be.
+ * The least that a run takes of which something is only known between two ends, bytes; infinity where all is known.
+ * - Micro batches as long as their samples happen to be, or computed in parts: one sample may be of the full length.
+ * - Layers compiled in parts: whole ones keep least.
+ * - A vLLM that shares the weights: what its own profile leaves free of its share, training takes, and how much that is only vLLM
+ *   measures; it makes as many keys and values as there is room for.
  */
-function ofOneSample({ run, ...rest }: EstimateInput): number {
-  const lowered = run['batch.paddingFree'] || run['batch.adaptive'];
-  if (!lowered || run['batch.micro'] <= 1) return Number.POSITIVE_INFINITY;
-  return tracedEstimate({ ...rest, run: { ...run, 'batch.micro': 1 } }).estimate.peak.lowerBytes;
-}
-
-/** The least that a run takes whose layers are compiled in parts: that of whole ones. Infinity where none is. */
-function ofWholeLayers({ run, ...rest }: EstimateInput): number {
-  if (!run['kernels.compileParts']) return Number.POSITIVE_INFINITY;
-  const whole = { ...run, 'kernels.compileParts': false, 'kernels.compile': true };
-  return tracedEstimate({ ...rest, run: whole }).estimate.peak.lowerBytes;
+function leastBytes({ run, ...rest }: EstimateInput): number {
+  const least = { ...run };
+  if (run['batch.paddingFree'] || run['batch.adaptive']) least['batch.micro'] = 1;
+  if (run['kernels.compileParts']) {
+    least['kernels.compileParts'] = false;
+    least['kernels.compile'] = true;
+  }
+  if (sharesWeights(run)) least['hardware.reservedFraction'] = 0;
+  const changed = (Object.keys(run) as (keyof TrainingRun)[]).some((field) => run[field] !== least[field]);
+  if (!changed) return Number.POSITIVE_INFINITY;
+  return tracedEstimate({ ...rest, run: least }).estimate.peak.lowerBytes;
 }
 
 interface Walked {
@@ -231,7 +236,8 @@ function* walkedStages(
     const pipeline = pipelineMemory(stage, run);
     const plain = shard(run, sums, stage.stages);
     const sharding = pipelined(plain, pipeline);
-    const beside = combine(constant, adapterBuffers(sums), dormantStates(run, sums, plain.splits));
+    const engine = sharedEngine(run, model, sums, available, plain.atRest);
+    const beside = combine(constant, adapterBuffers(sums), dormantStates(run, sums, plain.splits), engine);
     const always = combine(beside, pipeline.always);
     const walked = stage.walked.stages;
     const held = stage.stages;
@@ -366,6 +372,12 @@ function limits({ run, accelerator }: EstimateInput, sums: WeightSums): string[]
   }
   if (run['method.objective'] === 'distillation' && !hasTeacher(run))
     notes.push(say("The teacher's logits and how the model's are compared with them are not counted."));
+  if (sharesWeights(run))
+    notes.push(
+      say(
+        "vLLM's share is taken whole: the least is what the run needs without keys and values, of which vLLM makes as many as there is room for; its CUDA graphs are as Unsloth reckons them, at most 3 GiB.",
+      ),
+    );
   if (run['kernels.compileParts'])
     notes.push(
       say(

@@ -69,8 +69,10 @@ export function constants(run: TrainingRun, accelerator: Accelerator, capacityBy
   post(ledger, 'workspaces', HANDLES * handleBytes(run, accelerator));
   for (const bytes of transformerEngineWorkspaces(run, accelerator)) post(ledger, 'workspaces', bytes);
   // An engine that sleeps gives its memory back while the model trains.
-  const sleeps = run['rollout.engine'] === 'vllm-colocate' && run['rollout.sleep'];
-  const share = sleeps ? 0 : run['hardware.reservedFraction'];
+  // One that shares the weights is counted beside them (`shared-engine.ts`).
+  const colocated = run['rollout.engine'] === 'vllm-colocate';
+  const counted = colocated && (run['rollout.sleep'] || run['rollout.sharesWeights']);
+  const share = counted ? 0 : run['hardware.reservedFraction'];
   post(ledger, 'reserved-for-others', share * capacityBytes);
   return ledger;
 }

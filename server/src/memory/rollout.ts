@@ -5,6 +5,7 @@ import { say } from '../wording/say';
 import { keyValueCacheBytes, layerCacheBytes } from './key-value-cache';
 import { combine, empty, type Ledger, post, totalOf } from './ledger';
 import { type Sharding, shardGroupSize } from './sharding-scheme';
+import { keyValueShare } from './shared-engine';
 import type { Point } from './step';
 import { bytesPer, type WeightSums } from './weights';
 
@@ -32,7 +33,10 @@ export function rolloutPoints(rollout: Rollout): Point[] {
   if (engine !== 'vllm-colocate' || !run['rollout.sleep']) return [];
   const ledger = combine(sharding.atRest, constant);
   takeAway(ledger, run['rollout.offload']);
-  post(ledger, 'reserved-for-others', run['hardware.reservedFraction'] * available);
+  const share = run['rollout.sharesWeights']
+    ? keyValueShare(run, available, sharding.atRest)
+    : run['hardware.reservedFraction'] * available;
+  post(ledger, 'reserved-for-others', share);
   return [point(say('vLLM generates completions'), ledger)];
 }
 

@@ -224,6 +224,10 @@ export const FIELDS = {
     doc: 'vLLM on the same GPUs gives its memory back while the model trains (sleep mode).',
     default: false,
   }),
+  'rollout.sharesWeights': flag({
+    doc: 'vLLM on the same GPUs runs on the very weights that are trained (`fast_inference` of Unsloth): its share, which is one of what is free before it starts, holds them, and the rest of it is its cache of keys and values.',
+    default: false,
+  }),
 
   'lora.kind': choice(ADAPTERS, {
     doc: 'Kind of adapter. MiSS was called Bone before. LLaMA-Adapter is that of litgpt: a prompt of `lora.virtualTokens` that every layer from the third on attends to; its second version scales and shifts every linear layer besides. rsLoRA, PiSSA, OLoRA, LoftQ, EVA and LoRA+ have the weights of LoRA.',
@@ -488,7 +492,7 @@ export const FIELDS = {
     minimum: 1,
   }),
   'batch.adaptive': flag({
-    doc: 'The framework lowers the micro batch until it fits (`auto` of Composer, `auto_find_batch_size` of the Trainer): the stated one is the most that is tried.',
+    doc: 'The framework lowers the micro batch until it fits (`auto` of Composer, `auto_find_batch_size` of the Trainer), or computes it in as many parts as what is free asks for (GRPO in Unsloth): the stated one is the most that is tried.',
     default: false,
   }),
   'batch.paddingFree': flag({

@@ -225,6 +225,31 @@ describe('rollouts', () => {
     assert.ok(part(asleep, 'generation', 'reserved-for-others') > 0);
     assert.ok(asleep.peak.allocatedBytes < awake.peak.allocatedBytes);
   });
+
+  it('vLLM that shares the weights fills its share with keys and values, and the least is without them', () => {
+    const share = {
+      'rollout.engine': 'vllm-colocate',
+      'rollout.sharesWeights': true,
+      'hardware.reservedFraction': 0.5,
+    } as const;
+    const alone = of({ 'rollout.engine': 'none' });
+    const awake = of(share);
+    const graphs = 0.15 * 2 ** 30;
+    const context = alone.parts.find(({ category }) => category === 'cuda-context')?.bytes ?? 0;
+    const held = part(awake, 'forward', 'weights') + part(awake, 'forward', 'reserved-for-others');
+    const expected = 0.5 * (CARD.usableBytes - context) + graphs;
+    assert.ok(Math.abs(held - expected) <= 2, `${held} ${expected}`);
+    assert.equal(part(awake, 'forward', 'weights'), part(alone, 'forward', 'weights'));
+    assert.ok(awake.peak.lowerBytes < 0.5 * CARD.usableBytes);
+    // Where the weights take all of the share, nothing is left for more.
+    const small = of({ ...share, 'hardware.reservedFraction': 0.0001 });
+    assert.equal(part(small, 'forward', 'reserved-for-others'), Math.round(graphs));
+    const asleep = of({ ...share, 'rollout.sleep': true });
+    assert.equal(part(asleep, 'forward', 'reserved-for-others'), Math.round(graphs));
+    assert.ok(
+      part(asleep, 'generation', 'reserved-for-others') > part(asleep, 'forward', 'reserved-for-others'),
+    );
+  });
 });
 
 describe('any combination of methods', () => {

@@ -1,4 +1,4 @@
-import type { MapEntry, MapNode } from '../../config/node';
+import type { ConfigDocument, MapEntry, MapNode } from '../../config/node';
 import { nodeOf } from '../../config/python/node-of-value';
 import { callNames } from '../../config/python/python';
 import type { PyArgument, PyCall, PyEither, PyProgram, PyValue } from '../../config/python/value';
@@ -19,6 +19,8 @@ export interface Calls {
   readonly draft: Draft;
   /** Whether the GPU computes in bf16; undefined while it is not known. */
   readonly bf16: boolean | undefined;
+  /** What cells install, in their order. */
+  readonly installs?: ConfigDocument['installs'];
 }
 
 /** Arguments that are read by those that know what makes them. */

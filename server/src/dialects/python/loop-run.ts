@@ -26,7 +26,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   const chain = chainOf(program, model);
   const own = unslothLoad(chain);
   const loaded = own
-    ? readUnsloth(calls, own, chain, backward, context.model?.config)
+    ? readUnsloth(calls, own, chain, backward, context)
     : readModel(calls, chain, context, backward, undefined);
   if (!loaded.known) return;
   const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain);

@@ -40,7 +40,7 @@ import { type LoadedModel, readModel } from './python-model';
 import { readGivenOptimizer } from './python-optimizer';
 import { readAskedGpu, readEnvironment, readInstalls, unslothInstalled } from './python-surroundings';
 import {
-  leaveScoredParts,
+  readScoredParts,
   readUnsloth,
   readUnslothTrainer,
   settleGroups,
@@ -104,7 +104,12 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   }
   const gpu = context.known['hardware.gpu'];
   const card = typeof gpu === 'string' ? findAccelerator(gpu) : undefined;
-  const calls: Calls = { program, draft, bf16: card?.supports.bf16 };
+  const calls: Calls = {
+    program,
+    draft,
+    bf16: card?.supports.bf16,
+    installs: document.installs,
+  };
   if (!first) {
     readInstalls(document, draft);
     readEnvironment(calls);
@@ -173,7 +178,7 @@ function readTraining(
   const chain = chainOf(program, argumentOf(call, 'model', kind.order.indexOf('model')));
   const own = unslothLoad(chain);
   const loaded = own
-    ? readUnsloth(calls, own, chain, call, context.model?.config)
+    ? readUnsloth(calls, own, chain, call, context)
     : readModel(calls, chain, context, call, config);
   const adapted = own ? { byTrainer: false } : readAdapters(calls, call, chain);
   readGivenOptimizer(calls, call);
@@ -247,7 +252,7 @@ function readTrlTrainer(
   if (unsloth) settlePrecision(calls, unsloth);
   if (unsloth && method === 'grpo') {
     settleGroups(calls, section, context.known['hardware.gpus']);
-    leaveScoredParts(calls, unsloth);
+    readScoredParts(calls, unsloth, context.versions?.unsloth?.version);
   }
   if (!unsloth && preparesItself(calls, call, config)) withhold(draft, ['batch.sequence']);
   checkTrl(block, section, method, draft);

@@ -1,17 +1,19 @@
 import { knownNode, nodeOf } from '../../config/python/node-of-value';
-import type { PyCall } from '../../config/python/value';
+import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, UNSLOTH, UNSLOTH_ZOO } from '../../sources/repositories';
 import type { UnmodelledFeature } from '../../terms/unmodelled-features';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
+import type { ReadContext } from '../dialect';
 import type { TrainerDefaults } from '../hf/training-arguments';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import type { Section } from '../section';
 import { argumentOf, type Calls, leaveArgument } from './call-block';
 import { callsOnModel, type ModelChain } from './model-chain';
 import { type LoadedModel, stateModel } from './python-model';
+import { readFastInference } from './unsloth-engine';
 
 const LOADER = fileIn(UNSLOTH, 'unsloth/models/loader.py');
 const BLOCKS = fileIn(UNSLOTH, 'unsloth/models/_block_compile.py');
@@ -141,19 +143,14 @@ export function readUnsloth(
   load: PyCall,
   chain: ModelChain,
   trainer: PyCall,
-  config: ModelConfig | undefined,
+  context: ReadContext,
 ): LoadedModel {
   const { draft } = calls;
+  const config: ModelConfig | undefined = context.model?.config;
   stateModel(calls, load, 'model_name');
   const name = textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '';
   draft.assume('kernels.unsloth', true, say('the model is loaded by Unsloth'), LOADER);
-  if (flagOf(knownNode(argumentOf(load, 'fast_inference'))) === true)
-    draft.leave(
-      'refused',
-      { range: load.calleeRange },
-      'fast_inference',
-      say('vLLM inside of Unsloth shares the weights: that is not estimated.'),
-    );
+  readFastInference(calls, load, context, /GRPOTrainer$/.test(trainer.callee));
   leaveUncounted(draft, load);
   const full = trainsAll(load);
   const quantized = full ? undefined : readStorage(calls, load);
@@ -206,18 +203,16 @@ function readStorage({ draft }: Calls, load: PyCall): 4 | 8 | undefined {
   const at = (name: string, place?: number) => ({ name, value: argumentOf(load, name, place) });
   const four = at('load_in_4bit', 3);
   const others = [at('load_in_8bit'), at('load_in_16bit'), at('load_in_fp8')];
-  const other = others.find(({ value }) => flagOf(knownNode(value)) === true);
+  // `load_in_fp8` may be "block", too: the scales that the checkpoint has (`loader_utils.py`).
+  const isOn = (value: PyValue | undefined) => {
+    const node = knownNode(value);
+    return flagOf(node) === true || textOf(node) === 'block';
+  };
+  const other = others.find(({ value }) => isOn(value));
   if (other?.value && other.name !== 'load_in_16bit') {
-    if (other.name === 'load_in_8bit') draft.state('quantization.kind', 'int8', other.value, other.name);
-    else
-      draft.leave(
-        'value',
-        other.value,
-        other.name,
-        say('How `{0}` stores the weights is not read.', other.name),
-        ['quantization.kind'],
-      );
-    return other.name === 'load_in_8bit' ? 8 : undefined;
+    const int8 = other.name === 'load_in_8bit';
+    draft.state('quantization.kind', int8 ? 'int8' : 'fp8', other.value, other.name);
+    return int8 ? 8 : undefined;
   }
   if (other) return undefined;
   if (four.value && knownNode(four.value) === undefined) {
@@ -328,6 +323,7 @@ function readUnslothAdapters({ draft }: Calls, { steps }: ModelChain): void {
   const dropout = argumentOf(put, 'lora_dropout');
   if (dropout?.kind === 'scalar' && typeof dropout.value === 'number')
     draft.state('lora.dropout', dropout.value, dropout, 'lora_dropout');
+  else if (!dropout) draft.assume('lora.dropout', 0, say('{0} default', 'Unsloth'), LLAMA, 'lora_dropout');
   const kept = argumentOf(put, 'modules_to_save');
   const names = textsOf(knownNode(kept));
   if (kept && names?.length) draft.state('lora.modulesToSave', names, kept, 'modules_to_save');
@@ -421,6 +417,14 @@ export function readUnslothTrainer(
     '`{0}` is the longest that a sample may be: where the data is shorter, less is needed',
     key,
   );
+  // A trainer that takes a limit of prompts cuts them to it, and completions end at theirs.
+  const prompt = section.find('max_prompt_length');
+  const completion = section.find('max_completion_length');
+  const parts = [integerOf(prompt?.node), integerOf(completion?.node)];
+  if (!supervised && prompt && parts[0] !== undefined && parts[1] !== undefined) {
+    // `readTrl` states both together.
+    if (length === undefined || parts[0] + parts[1] <= length) return;
+  }
   if (supervised && length !== undefined && section.flag('packing') !== true)
     draft.infer('batch.sequence', length, note, node, key, true);
   else if (length !== undefined && !cut && node) draft.state('batch.sequence', length, node, key);
@@ -462,8 +466,36 @@ function lossNote(loss: UnslothLoss, release: string | undefined): string {
   return say('Unsloth computes the loss over as much of the logits as there is room for');
 }
 
-/** GRPO's scores are computed for as many completions and tokens at a time as what is free has room for (`autotune_batch_and_chunks`). */
-export function leaveScoredParts({ draft }: Pick<Calls, 'draft'>, load: PyCall): void {
+/** Since this release tokens are scored tile by tile (`fused_losses/fused_linear.py`, `_tiled_forward`, as TRL does it). */
+const TILED = '2026.10.9';
+
+/**
+ * GRPO's micro batch goes through the model in as many parts as what is free has room for, a row each at the least
+ * (`autotune_batch_and_chunks`, `grpo_accumulated_loss`); the tokens of a part are scored tile by tile. Releases before kept logits of
+ * chunks, whose count follows from what is free, too.
+ */
+export function readScoredParts(
+  { draft }: Pick<Calls, 'draft'>,
+  load: PyCall,
+  release: string | undefined,
+): void {
+  if (isAtLeast(release, TILED) !== false) {
+    const source = fileIn(UNSLOTH_ZOO, 'unsloth_zoo/rl_replacements.py');
+    draft.forget('loss.implementation');
+    draft.assume(
+      'loss.implementation',
+      'log-probabilities-chunked',
+      say('Unsloth scores tokens tile by tile'),
+      source,
+    );
+    draft.assume(
+      'batch.adaptive',
+      true,
+      say('Unsloth computes the micro batch of GRPO in as many parts as what is free asks for'),
+      source,
+    );
+    return;
+  }
   const note = say(
     'Unsloth splits the batches of GRPO by what is free on the card: what that saves is not counted.',
   );
