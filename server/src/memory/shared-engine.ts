@@ -16,10 +16,10 @@ export function sharesWeights(run: TrainingRun): boolean {
 /** Graphs that vLLM captures, and bytes of each per layer and element of the hidden state (`approximate_vllm_memory_usage`). */
 const GRAPHS = { count: 172, bytes: 4, least: 0.15 * GIB, most: GIB };
 
-/** What vLLM itself says of them: "CUDA graphs can take additional 1~3 GiB memory per GPU" (`worker/model_runner.py` of 0.6.4). */
+/** vLLM logs of them: "CUDA graphs can take additional 1~3 GiB memory per GPU" (`worker/model_runner.py` of 0.6.4). */
 export const MOST_OF_GRAPHS = 3 * GIB;
 
-/** Bytes of the captured CUDA graphs, which come on top of vLLM's share: as Unsloth reckons them. */
+/** Bytes of the captured CUDA graphs, which come on top of the share of vLLM: as Unsloth estimates them. */
 export function graphBytes({ hiddenSize, layers }: Pick<Model, 'hiddenSize' | 'layers'>): number {
   const each = hiddenSize * layers * GRAPHS.bytes;
   return Math.min(GRAPHS.most, Math.max(GRAPHS.least, GRAPHS.count * each));

@@ -11,7 +11,7 @@ import { argumentOf, type Calls, leaveArgument } from './call-block';
 const VLLM = fileIn(UNSLOTH_ZOO, 'unsloth_zoo/vllm_utils.py');
 const GIB = 2 ** 30;
 
-/** What `from_pretrained` gives vLLM where it is told nothing (`loader.py`). */
+/** Default of `gpu_memory_utilization` (`loader.py`). */
 const SHARE = 0.5;
 
 /** Shares that standby mode takes whatever is asked for, by a tenth of the card's memory in GiB (`load_vllm`, vLLM 0.11 and newer). */
@@ -27,7 +27,7 @@ const STANDBY: readonly (readonly [tenth: number, share: number])[] = [
 const HEADROOM = 0.95;
 /** The first vLLM with that table; those before have another (`load_vllm`). */
 const FIRST = '0.11';
-/** Releases of Unsloth that have it all as it is told here: the table of 2026.4.4 and newer. */
+/** The first release of Unsloth that is known to have this table. */
 const RELEASE = '2026.4.4';
 
 /**
