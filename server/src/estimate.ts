@@ -166,6 +166,7 @@ function verdictOf(lower: number, upper: number, capacity: number, features: rea
  * The least that a run takes of which something is only known between two ends, bytes; infinity where all is known.
  * - Micro batches as long as their samples happen to be, or computed in parts: one sample may be of the full length.
  * - Layers compiled in parts: whole ones keep least.
+ * - Activations of which some are widened to fp32: none of them.
  * - A vLLM that shares the weights: what its own profile leaves free of its share, training takes, and how much that is only vLLM
  *   measures; it makes as many keys and values as there is room for.
  */
@@ -176,6 +177,7 @@ function leastBytes({ run, ...rest }: EstimateInput): number {
     least['kernels.compileParts'] = false;
     least['kernels.compile'] = true;
   }
+  least['precision.wideActivations'] = false;
   if (sharesWeights(run)) least['hardware.reservedFraction'] = 0;
   const changed = (Object.keys(run) as (keyof TrainingRun)[]).some((field) => run[field] !== least[field]);
   if (!changed) return Number.POSITIVE_INFINITY;
@@ -383,6 +385,10 @@ function limits({ run, accelerator }: EstimateInput, sums: WeightSums): string[]
       say(
         'Parts of the layers are compiled by themselves: the figure is that of operators one by one, the least that of layers compiled whole.',
       ),
+    );
+  if (run['precision.wideActivations'])
+    notes.push(
+      say('Some of the activations are in fp32: the figure is that of all of them, the least that of none.'),
     );
   if (run['kernels.compile'])
     notes.push(say('torch.compile fuses operators and usually needs less than shown.'));

@@ -138,6 +138,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'kernels.liger': ['activations', 'logits-and-loss'],
   'kernels.unsloth': ['activations', 'logits-and-loss'],
   'kernels.compile': ['activations'],
+  'precision.wideActivations': ['activations', 'logits-and-loss'],
   'kernels.compileParts': ['activations', 'logits-and-loss'],
   'kernels.xla': KERNELS,
   'kernels.fusedLayerNorm': KERNELS,

@@ -108,6 +108,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     weightDtype,
     computeDtype: autocast || quantized ? compute : weightDtype,
     autocast,
+    wideActivations: run['precision.wideActivations'] && !autocast,
     attention: run['attention.implementation'],
     // Keys of a prefix have no queries of their own: no kernel's causal mask fits (`_ignore_causal_mask_sdpa`).
     attentionMask: run['attention.mask'] || adapter?.kind === 'prefix-tuning',

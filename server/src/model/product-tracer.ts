@@ -110,7 +110,9 @@ export abstract class ProductTracer extends OperatorTracer {
 
   /** Type that a matrix product runs in: the compute type under autocast, else the input's own. */
   private matrixDtype(x: Tensor): TensorDType {
-    return this.settings.autocast ? this.settings.computeDtype : x.dtype;
+    const { autocast, computeDtype, weightDtype, wideActivations } = this.settings;
+    if (autocast) return computeDtype;
+    return wideActivations === true ? weightDtype : x.dtype;
   }
 
   /** The low-precision copy of a weight: cached by autocast for trainable leaves, made per call for frozen ones. */
@@ -255,7 +257,7 @@ export abstract class ProductTracer extends OperatorTracer {
     if (ownType && !quantized) dtype = weight.dtype;
     // What a module is called with stays until it returns, beside the copy that autocast makes of it.
     if (x.dtype !== dtype && !quantized) {
-      return this.scope(() =>
+      const product = this.scope(() =>
         this.multiply(
           this.cast(this.hold(x), dtype, `${name}.cast`),
           weight,
@@ -267,6 +269,7 @@ export abstract class ProductTracer extends OperatorTracer {
           gathers,
         ),
       );
+      return this.settings.wideActivations === true ? this.cast(product, x.dtype, `${name}.result`) : product;
     }
     const input = this.cast(x, dtype, `${name}.cast`);
     const shape = [...this.withSequence(x.shape, gathers).slice(0, -1), outFeatures];

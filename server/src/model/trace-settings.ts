@@ -65,6 +65,11 @@ export interface TeacherForward {
   readonly cacheBytes: number;
 }
 
+/** Type that pixels come in: that of the weights, unless what is between the products is in fp32. */
+export function inputDtype({ wideActivations, weightDtype }: TraceSettings): DType {
+  return wideActivations === true ? 'fp32' : weightDtype;
+}
+
 /** What a forward pass depends on beside the architecture. Sizes are per GPU and micro step. */
 export interface TraceSettings {
   readonly batch: number;
@@ -78,6 +83,8 @@ export interface TraceSettings {
   /** Type that matrices are multiplied in. Differs from the weights' only under autocast. */
   readonly computeDtype: DType;
   readonly autocast: boolean;
+  /** Without autocast, all between the products is in fp32, though the weights are not: products take and give their type. */
+  readonly wideActivations?: boolean;
   readonly attention: AttentionKernel;
   /** A mask reaches the kernel: SDPA takes its memory-efficient path and repeats keys and values. */
   readonly attentionMask: boolean;

@@ -139,8 +139,9 @@ export class Tracer extends ProductTracer {
 
   /** A lookup, with the adapter of its table, virtual tokens before it, or trained rows of it. */
   override embedding(ids: Tensor, spec: Parameters<ProductTracer['embedding']>[1]): Tensor {
-    const out = this.noisy(super.embedding(ids, spec), spec.tokens === true);
-    const { adapter } = this.settings;
+    const looked = this.noisy(super.embedding(ids, spec), spec.tokens === true);
+    const { adapter, wideActivations } = this.settings;
+    const out = wideActivations === true ? this.cast(looked, 'fp32', `${spec.name}.wide`) : looked;
     if (!adapter || spec.tiedTo !== undefined) return out;
     const isTable = spec.tokens === true;
     if (isTable && adapter.kind === 'vblora') vectorBank(this, adapter);

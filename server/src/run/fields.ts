@@ -374,6 +374,10 @@ export const FIELDS = {
     doc: 'Autocast runs around the forward pass of a model whose weights FSDP 1 lowers already, as Accelerate prepares it.',
     default: false,
   }),
+  'precision.wideActivations': flag({
+    doc: 'Without autocast, some of the activations are in fp32 where the weights are in 16 bits, because fp16 cannot hold them, and which is not known: between all of them, which is told, and none, which is the least.',
+    default: false,
+  }),
   'precision.gradientAccumulation': choice(DTYPES, {
     doc: 'Type in which gradients are accumulated. Unset: the type of the weights.',
   }),

@@ -688,6 +688,25 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assertStates(before, { 'features.unmodelled': 'split-scores default', 'batch.adaptive': undefined });
     });
 
+    it('cut samples to the length of the model where its own layers run, whatever trains it', () => {
+      const trainer = (cls: string, more = '') =>
+        pythonRun.read(
+          parseConfig(
+            'file:///train.py',
+            `from unsloth import ${cls}\nfrom transformers import Trainer, TrainingArguments, AutoTokenizer\nmodel, t = ${cls}.from_pretrained("unsloth/orpheus-3b", max_seq_length=1536)\nmodel = ${cls}.get_peft_model(model, r=8)\n${more}Trainer(model=model, args=TrainingArguments(output_dir="o")).train()`,
+          ),
+          { known: {}, model: { config: { model_type: 'llama' } } },
+        );
+      assertStates(trainer('FastLanguageModel'), {
+        'batch.sequence': '1536 inferred',
+        'loss.implementation': 'budgeted-chunks default',
+      });
+      assertStates(trainer('FastModel'), { 'batch.sequence': undefined });
+      const cut =
+        'tokenizer = AutoTokenizer.from_pretrained("x")\ntokenizer("a", max_length=256, truncation=True)\n';
+      assertStates(trainer('FastLanguageModel', cut), { 'batch.sequence': '256 inferred' });
+    });
+
     it('cut prompts of GRPO where the trainer takes a limit of them', () => {
       const grpo = (more: string) =>
         python(
@@ -768,7 +787,9 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
           { 'hardware.gpu': gpu },
         );
       assertStates(gemma('', 'T4'), { 'precision.scheme': 'native default', 'precision.compute': undefined });
-      assert.ok(gemma('', 'T4').unread?.some(({ text }) => text === 'dtype'));
+      assertStates(gemma('', 'T4'), { 'precision.wideActivations': 'true default' });
+      assertStates(gemma('', 'A100-80GB'), { 'precision.wideActivations': undefined });
+      assertStates(gemma(', full_finetuning=True', 'T4'), { 'precision.wideActivations': undefined });
       assertStates(gemma('', 'A100-80GB'), { 'precision.compute': 'bf16 file' });
       const full = ', full_finetuning=True';
       assertStates(gemma(full, 'T4'), { 'precision.weights': 'fp32 default' });

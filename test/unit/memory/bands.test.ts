@@ -37,6 +37,13 @@ describe('bands', () => {
   });
 
   it('reach down to layers compiled whole where parts of them are', () => {
+    const wide = estimated({ 'precision.wideActivations': true, 'precision.scheme': 'native' }).found;
+    const narrow = estimated({ 'precision.scheme': 'native' }).found;
+    assert.ok(wide.peak.allocatedBytes > narrow.peak.allocatedBytes);
+    assert.equal(wide.peak.lowerBytes, narrow.peak.lowerBytes);
+    const bytes = (found: typeof wide, name: string) =>
+      found.parts.find(({ category }) => category === name)?.bytes;
+    assert.equal(bytes(wide, 'weights'), bytes(narrow, 'weights'));
     const parts = estimated({ 'kernels.compileParts': true }).found.peak;
     const whole = estimated({ 'kernels.compile': true }).found.peak;
     const apart = estimated({}).found.peak;

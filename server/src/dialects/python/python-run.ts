@@ -40,6 +40,7 @@ import { type LoadedModel, readModel } from './python-model';
 import { readGivenOptimizer } from './python-optimizer';
 import { readAskedGpu, readEnvironment, readInstalls, unslothInstalled } from './python-surroundings';
 import {
+  hasKernels,
   readScoredParts,
   readUnsloth,
   readUnslothTrainer,
@@ -184,12 +185,18 @@ function readTraining(
   readGivenOptimizer(calls, call);
   noteOtherModels(calls, chain, call);
   if (!own) readCallsOnModel(calls, call, chain, loaded, adapted);
-  if (kind.method === undefined) readTrainer(calls, call, config, context);
+  if (kind.method === undefined) readTrainer(calls, call, config, context, own);
   else readTrlTrainer(calls, { call, kind }, config, context, { chain, loaded, adapted });
 }
 
 /** Arguments of `Trainer`. Lengths are those that the tokenizer is given. */
-function readTrainer(calls: Calls, call: PyCall, config: PyCall | undefined, context: ReadContext): void {
+function readTrainer(
+  calls: Calls,
+  call: PyCall,
+  config: PyCall | undefined,
+  context: ReadContext,
+  unsloth: PyCall | undefined,
+): void {
   const { draft } = calls;
   draft.assume('framework', 'transformers', say('the file calls {0}', '`Trainer`'));
   inferFromArguments(calls, config);
@@ -197,6 +204,8 @@ function readTrainer(calls: Calls, call: PyCall, config: PyCall | undefined, con
   const section = new Section(block, draft, config ? nameOf(calls, config) : '', TRAINING_ARGUMENTS_TABLE);
   readTrainingArguments(section, draft, context, TRAINER_DEFAULTS);
   readTokenizedLength(calls, call);
+  if (unsloth && hasKernels(unsloth, context.model?.config))
+    readUnslothTrainer(calls, unsloth, section, true, context.versions?.unsloth?.version);
   assumePadding(section, draft, section.integer('per_device_train_batch_size') ?? TRAINER_DEFAULTS.micro);
   checkTrainingArguments(block, section, TRAINING_ARGUMENTS_TABLE, 'Trainer', draft);
 }

@@ -49,7 +49,7 @@ type ModelConfig = Readonly<Record<string, unknown>>;
 const WRITTEN = /^(llama|mistral|gemma|gemma2|qwen2|qwen3)$/;
 
 /** Whether Unsloth's kernels take the place of the model's layers. All other models keep their own, and are compiled. */
-function hasKernels(load: PyCall, config: ModelConfig | undefined): boolean {
+export function hasKernels(load: PyCall, config: ModelConfig | undefined): boolean {
   const type = config?.model_type;
   const name = textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '';
   if (!/FastLanguageModel\./.test(load.callee)) return false;
@@ -266,12 +266,13 @@ function readType(calls: Calls, load: PyCall): void {
   const stated = weightsDtypeOf(textOf(value && nodeOf(value, { bf16 })));
   const native = flagOf(knownNode(argumentOf(load, 'float32_mixed_precision')));
   const half = (stated ?? (bf16 === false ? 'fp16' : 'bf16')) === 'fp16';
-  if (isForced(calls, load))
-    draft.leave(
-      'value',
-      { range: load.calleeRange },
-      'dtype',
-      say('Where the GPU has no bf16, Unsloth keeps parts of this model in fp32: that is not estimated.'),
+  // Norms, activation functions and attention widen, linear layers take fp16 (`temporary_patches/gemma.py`, `gemma4_float32.py`).
+  if (isForced(calls, load) && !trainsAll(load))
+    draft.assume(
+      'precision.wideActivations',
+      true,
+      say('Where the GPU has no bf16, Unsloth keeps parts of this model in fp32'),
+      fileIn(UNSLOTH_ZOO, 'unsloth_zoo/temporary_patches/gemma.py'),
     );
   if (trainsAll(load) && (half || native === true))
     draft.assume('precision.weights', 'fp32', say('Unsloth trains all weights in fp32 here'), LLAMA, 'dtype');
@@ -425,9 +426,11 @@ export function readUnslothTrainer(
     // `readTrl` states both together.
     if (length === undefined || parts[0] + parts[1] <= length) return;
   }
-  if (supervised && length !== undefined && section.flag('packing') !== true)
+  // A tokenizer may cut samples to a length of their own.
+  const isOpen = length !== undefined && !draft.knows('batch.sequence');
+  if (isOpen && supervised && section.flag('packing') !== true)
     draft.infer('batch.sequence', length, note, node, key, true);
-  else if (length !== undefined && !cut && node) draft.state('batch.sequence', length, node, key);
+  else if (isOpen && !cut && node) draft.state('batch.sequence', length, node, key);
   if (!supervised) return;
   const loss = lossOf(release, (section.integer('per_device_train_batch_size') ?? 4) * (length ?? 2048));
   draft.assume('loss.implementation', loss, lossNote(loss, release), LLAMA);

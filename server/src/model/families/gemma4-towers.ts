@@ -6,6 +6,7 @@ import { rmsNorm } from '../layers/norm';
 import { residualLayer } from '../layers/residual';
 import { selfAttention } from '../layers/self-attention';
 import type { Stage } from '../model';
+import { inputDtype } from '../trace-settings';
 import type { Tracer } from '../tracer';
 import { unheardStage } from './unheard-tower';
 import { mustFit, type VisionTower } from './vision-tower';
@@ -50,7 +51,7 @@ export function gemma4Tower(config: ConfigReader, outer: ConfigReader, width: nu
   return {
     name: 'vision_tower',
     embed: (t, images) => {
-      const pixels = t.input([images, patches, 3 * patch * patch], t.settings.weightDtype, false, 'pixels');
+      const pixels = t.input([images, patches, 3 * patch * patch], inputDtype(t.settings), false, 'pixels');
       const x = t.linear(pixels, { name: `${prefix}patch_embedder.input_proj`, out: hidden });
       const ids = t.input([images, patches], 'int64', false, 'pixel_position_ids');
       const table = {
@@ -87,7 +88,7 @@ export function gemma4Patches(config: ConfigReader, outer: ConfigReader, width: 
   return {
     name: 'embed_vision',
     embed: (t, images) => {
-      const pixels = t.input([images, tokens, values], t.settings.weightDtype, false, 'pixels');
+      const pixels = t.input([images, tokens, values], inputDtype(t.settings), false, 'pixels');
       const patches = t.linear(layerNormed(`${prefix}patch_ln1`)(t, pixels), {
         name: `${prefix}patch_dense`,
         out: hidden,

@@ -8,6 +8,7 @@ import { patchEmbedding } from '../layers/patch-embedding';
 import { residualLayer } from '../layers/residual';
 import { selfAttention } from '../layers/self-attention';
 import type { Tensor } from '../tape';
+import { inputDtype } from '../trace-settings';
 import type { Tracer } from '../tracer';
 import { patchesOf, poolingHeadWeights, readTower, type VisionTower } from './vision-tower';
 
@@ -74,7 +75,7 @@ export function lfmTower(config: ConfigReader, outer: ConfigReader, width: numbe
     name: 'vision_tower',
     embed: (t, images) => {
       const values = config.sizeOr(3, 'num_channels') * patchSize ** 2;
-      const pixels = t.input([images, patches, values], t.settings.weightDtype, false, 'pixel_values');
+      const pixels = t.input([images, patches, values], inputDtype(t.settings), false, 'pixel_values');
       const x = t.linear(pixels, {
         name: `${prefix}embeddings.patch_embedding`,
         out: sizes.hidden,

@@ -305,7 +305,9 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   const whole = t.gatherSequence(hidden);
   const tokens = whole.elements / width;
   const rows = localRows(spec.vocabulary, t.settings);
-  const dtype = t.settings.autocast ? t.settings.computeDtype : hidden.dtype;
+  const { autocast, computeDtype, weightDtype, wideActivations } = t.settings;
+  const own = wideActivations === true ? weightDtype : hidden.dtype;
+  const dtype = autocast ? computeDtype : own;
   const input = t.cast(whole, dtype, `${spec.name}.cast`);
   const bytes = ELEMENT_BYTES[dtype];
   const weight = t.weight({

@@ -1,4 +1,5 @@
 import type { Tensor } from '../tape';
+import { inputDtype } from '../trace-settings';
 import type { Tracer } from '../tracer';
 import { convolution } from './convolution';
 
@@ -26,7 +27,7 @@ export function patchEmbedding(t: Tracer, spec: PatchEmbeddingSpec): Tensor {
   const frames = spec.frames ?? 1;
   const pixels = t.input(
     [images, channels * frames, patches * patchSize * patchSize],
-    t.settings.weightDtype,
+    inputDtype(t.settings),
     false,
     'pixel_values',
   );
