@@ -688,6 +688,27 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assertStates(before, { 'features.unmodelled': 'split-scores default', 'batch.adaptive': undefined });
     });
 
+    it('give completions of GRPO what prompts leave of a length, whatever that is', () => {
+      const grpo = (before: string, more = 'max_prompt_length=p, max_completion_length=c') =>
+        `from unsloth import FastLanguageModel\nfrom trl import GRPOConfig, GRPOTrainer\nL = 1024\nmodel, t = FastLanguageModel.from_pretrained("unsloth/Qwen3-4B", max_seq_length=L)\nmodel = FastLanguageModel.get_peft_model(model, r=8)\n${before}\nGRPOTrainer(model=model, args=GRPOConfig(${more})).train()`;
+      const text = grpo('p = longest(data) + 1\nc = L - p');
+      assertStates(python(text), {
+        'batch.sequence': '1024 inferred',
+        'rollout.completion': '1024 inferred',
+      });
+      assert.deepEqual(unread(text), []);
+      // What prompts are cut to is another number than what completions leave them.
+      for (const other of [
+        'p = longest(data) + 1\nq = p\np = shortest(data)\nc = L - q',
+        'p = f(1)\nc = g(1)',
+      ])
+        assert.deepEqual(
+          unread(grpo(other)),
+          ['value max_prompt_length=p', 'value max_completion_length=c'],
+          other,
+        );
+    });
+
     it('cut samples to the length of the model where its own layers run, whatever trains it', () => {
       const trainer = (cls: string, more = '') =>
         pythonRun.read(

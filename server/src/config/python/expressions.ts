@@ -271,6 +271,8 @@ function binary(machine: Machine, node: SyntaxNode): PyValue {
     if (a?.kind !== 'scalar' || b?.kind !== 'scalar') {
       // A part of an object that is scaled is one still: `outputs.loss / steps`.
       const part = /^[*/]$/.test(operator) && a?.kind === 'unknown' ? a.of : undefined;
+      if (operator === '-' && a?.kind === 'scalar' && b?.kind === 'unknown')
+        return machine.unknown(node, { left: { of: a, without: b.range } });
       return machine.unknown(node, part === undefined ? {} : { of: part });
     }
     const [x, y] = [a.value, b.value];

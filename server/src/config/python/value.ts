@@ -105,6 +105,8 @@ export interface PyUnknown extends Valued {
   readonly file?: string;
   /** The value that this is the text of, as `json.dumps` makes it. */
   readonly serialized?: PyValue;
+  /** What is left of a number when another value, which stands at that place, is taken away: `2048 - longest`. */
+  readonly left?: { readonly of: PyScalar; readonly without: Range };
 }
 /** One of several, as a condition decides that the text does not settle. */
 export interface PyEither extends Valued {

@@ -46,6 +46,7 @@ import {
   readUnslothTrainer,
   settleGroups,
   settlePrecision,
+  settleTogether,
   unslothDefaults,
   unslothLoad,
 } from './python-unsloth';
@@ -237,7 +238,8 @@ function readTrlTrainer(
       unsloth);
   if (adapts) stands.push(standIn('use_peft', true, adapts.calleeRange));
   const own = blockOf(calls, call, TRL_TABLE).entries.filter(({ key }) => TAKEN_BY_TRAINER.has(key));
-  const base = config ? blockOf(calls, config, TRL_TABLE) : emptyBlock(call);
+  const settled = config && unsloth && method === 'grpo' ? settleTogether(calls, config) : config;
+  const base = settled ? blockOf(calls, settled, TRL_TABLE) : emptyBlock(call);
   const inherited = base.entries.filter(({ key }) => !own.some((entry) => entry.key === key));
   const block = { ...base, entries: [...inherited, ...own, ...stands] };
   const section = new Section(block, draft, config ? nameOf(calls, config) : '', TRL_TABLE);

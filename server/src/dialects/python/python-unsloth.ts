@@ -5,6 +5,7 @@ import type { FieldValue } from '../../run/fields';
 import { fileIn, UNSLOTH, UNSLOTH_ZOO } from '../../sources/repositories';
 import type { UnmodelledFeature } from '../../terms/unmodelled-features';
 import { isAtLeast } from '../../terms/version';
+import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { TrainerDefaults } from '../hf/training-arguments';
@@ -467,6 +468,31 @@ function lossNote(loss: UnslothLoss, release: string | undefined): string {
     return say('Unsloth {0} computes the loss over the logits of the whole batch', release ?? '');
   if (loss === 'cut') return say('Unsloth {0} computes the loss by cut cross-entropy', release ?? '');
   return say('Unsloth computes the loss over as much of the logits as there is room for');
+}
+
+const isSamePlace = (a: Range, b: Range) =>
+  a.uri === b.uri &&
+  a.start.line === b.start.line &&
+  a.start.character === b.start.character &&
+  a.end.line === b.end.line &&
+  a.end.character === b.end.character;
+
+/**
+ * Completions of GRPO that are given what the prompts leave of a length, whatever that is: `max_completion_length = 2048 - prompt`. States
+ * the length, and returns the arguments without both, whose own values only a run knows.
+ */
+export function settleTogether({ draft }: Pick<Calls, 'draft'>, config: PyCall): PyCall {
+  const prompt = argumentOf(config, 'max_prompt_length');
+  const completion = argumentOf(config, 'max_completion_length');
+  if (prompt?.kind !== 'unknown' || completion?.kind !== 'unknown' || !completion.left) return config;
+  const { of, without } = completion.left;
+  const whole = integerOf(knownNode(of));
+  if (whole === undefined || !isSamePlace(without, prompt.range)) return config;
+  const note = say('prompt and completion together have {0} tokens', String(whole));
+  draft.infer('batch.sequence', whole, note, knownNode(of), 'max_completion_length');
+  draft.infer('rollout.completion', whole, note, knownNode(of), 'max_completion_length');
+  const named = config.named.filter(({ key }) => !/^max_(prompt|completion)_length$/.test(key));
+  return { ...config, named };
 }
 
 /** Since this release tokens are scored tile by tile (`fused_losses/fused_linear.py`, `_tiled_forward`, as TRL does it). */

@@ -269,8 +269,10 @@ function readRolloutLength(section: Section, method: TrlMethod, draft: Draft, co
   const question = integerOf(prompt?.node);
   const note = say('prompt of {0} and completion of {1} tokens', String(question ?? 512), String(answer));
   const stated = prompt ?? completion;
-  if (stated && question !== undefined) section.state('batch.sequence', question + answer, stated, note);
-  else
+  const isKnown = draft.knows('batch.sequence');
+  if (!isKnown && stated && question !== undefined)
+    section.state('batch.sequence', question + answer, stated, note);
+  else if (!isKnown)
     draft.infer(
       'batch.sequence',
       512 + answer,
