@@ -189,6 +189,17 @@ export class Draft {
     this.unread.push({ kind, location, text, message, ...(fields ? { fields } : {}) });
   }
 
+  /** Whether something is left at a place. */
+  hasLeft(range: Range): boolean {
+    const { uri, range: at } = locationOf(range, this.uri);
+    return this.unread.some(
+      ({ location }) =>
+        location.uri === uri &&
+        location.range.start.line === at.start.line &&
+        location.range.start.character === at.start.character,
+    );
+  }
+
   /** Takes back what was assumed of fields that the file states with a value that is not known. */
   withdraw(fields: readonly FieldPath[]): void {
     const stated = this.facts.filter(

@@ -1,5 +1,6 @@
 import type { Range } from '../../text/place';
 import type { ConfigNode, ScalarNode } from '../node';
+import { LIBRARY } from './imports';
 import type { PyEither, PyValue } from './value';
 
 /** How values that are not settled are taken. */
@@ -38,13 +39,20 @@ export function nodeOf(value: PyValue, taking: Taking = {}): ConfigNode {
   }
   if (value.kind === 'scalar')
     return scalar(value.value, spoken(value.value), value.range, typeof value.value === 'string', used);
-  if (value.kind === 'name') return scalar(value.name, value.name, value.range, false, used);
+  if (value.kind === 'name' && !isForeign(value))
+    return scalar(value.name, value.name, value.range, false, used);
   return { ...scalar('', '', value.range, false, used), open: 'unknown' };
 }
 
 /** The same of a value that is known; undefined of others, and where there is none. */
 export const knownNode = (value: PyValue | undefined, taking?: Taking): ConfigNode | undefined =>
-  value && value.kind !== 'unknown' ? nodeOf(value, taking) : undefined;
+  value && value.kind !== 'unknown' && !isForeign(value) ? nodeOf(value, taking) : undefined;
+
+/**
+ * A name that no library of the field defines, such as `settings.batch_size` of a module that is not at hand, or one that nothing sets:
+ * what it stands for nobody knows. Names of libraries are words (`torch.bfloat16`).
+ */
+export const isForeign = (value: PyValue): boolean => value.kind === 'name' && !LIBRARY.test(value.name);
 
 /** Python's `None`. */
 export const isNone = (value: PyValue): boolean => value.kind === 'scalar' && value.value === null;

@@ -1,5 +1,6 @@
 import type { ConfigDocument, MapEntry, MapNode } from '../../config/node';
-import { nodeOf } from '../../config/python/node-of-value';
+import { LIBRARY } from '../../config/python/imports';
+import { isForeign, nodeOf } from '../../config/python/node-of-value';
 import { callNames } from '../../config/python/python';
 import type { PyArgument, PyCall, PyEither, PyProgram, PyValue } from '../../config/python/value';
 import type { FieldPath } from '../../run/fields';
@@ -82,13 +83,10 @@ function isKnown(value: PyValue): boolean {
   if (value.kind === 'either')
     return value.probe ? value.options.every(isKnown) : value.options.some(isKnown);
   if (value.kind === 'list') return value.items.every(isKnown);
-  return value.kind !== 'unknown';
+  return value.kind !== 'unknown' && !isForeign(value);
 }
 
 const isMade = ({ kind }: PyValue): boolean => kind === 'object' || kind === 'function' || kind === 'class';
-
-/** A bare name that nothing sets comes from `import *`, or from nowhere. */
-const isBare = (value: PyValue): boolean => value.kind === 'name' && !value.name.includes('.');
 
 /** The named arguments of a call; what is set on the object later counts like one: `args.bf16 = True`. */
 export function argumentsOf(program: PyProgram, call: PyCall): PyArgument[] {
@@ -143,7 +141,7 @@ export function blockOfArguments(
     // What a call made is a number or a switch only where the argument takes one.
     const made = isMade(value);
     if (made && (fields.length === 0 || READ_APART.test(key))) return [];
-    if (made || isBare(value) || !isKnown(value)) {
+    if (made || !isKnown(value)) {
       if (matters) leaveValue(draft, argument, fields);
       return [];
     }
@@ -194,11 +192,18 @@ export function leaveUnknownIn(
     if (entry.value.kind === 'dict')
       leaveUnknownIn(draft, { ...entry, key: path }, rows, `${path}.`, fields.length > 0 ? fields : whole);
     else if (
-      (isMade(entry.value) || isBare(entry.value) || !isKnown(entry.value)) &&
+      (isMade(entry.value) || !isKnown(entry.value)) &&
       (fields.length > 0 || (!row && mayShapeMemory(entry.key)))
     )
       leaveValue(draft, { ...entry, key: path }, fields);
   }
+}
+
+/** Whether a value is known, not one of several that a condition chooses from, and not made by a function that is not read. */
+export function isSettled({ calls }: PyProgram, value: PyValue): boolean {
+  if (value.kind === 'either') return value.probe === true && value.options.every(isKnown);
+  if (value.kind === 'object') return LIBRARY.test(calls[value.id]?.callee ?? '');
+  return isKnown(value);
 }
 
 /** Where an argument takes values of another module. */

@@ -30,6 +30,7 @@ import {
   withhold,
   withholdDefaults,
 } from './call-block';
+import { leaveDecisive } from './decisive-arguments';
 import { inferFromArguments, inferFromTrainer } from './dropped-arguments';
 import { readLoop } from './loop-run';
 import { chainOf, type ModelChain } from './model-chain';
@@ -117,6 +118,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
     readEnvironment(calls);
     readAskedGpu(document, draft);
     if (loop) readLoop(calls, loop, context);
+    leaveDecisive(calls);
     withdrawUnknown(draft);
     if (loop) noteDoubts(calls, loop.backward);
     nameModelKeys(calls);
@@ -131,6 +133,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   readEnvironment(calls);
   readAskedGpu(document, draft);
   readTraining(calls, first, config, context);
+  leaveDecisive(calls);
   withdrawUnknown(draft);
   noteDoubts(calls, first.call);
   reportOthers(calls, first.call, others);
