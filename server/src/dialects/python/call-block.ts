@@ -200,7 +200,7 @@ export function leaveUnknownIn(
 }
 
 /** Whether a value is known, not one of several that a condition chooses from, and not made by a function that is not read. */
-export function isSettled({ calls }: PyProgram, value: PyValue): boolean {
+export function isDecided({ calls }: PyProgram, value: PyValue): boolean {
   if (value.kind === 'either') return value.probe === true && value.options.every(isKnown);
   if (value.kind === 'object') return LIBRARY.test(calls[value.id]?.callee ?? '');
   return isKnown(value);

@@ -1,6 +1,6 @@
 import type { PyArgument, PyCall } from '../../config/python/value';
 import type { FieldPath } from '../../run/fields';
-import { argumentsOf, type Calls, isSettled, leaveValue } from './call-block';
+import { argumentsOf, type Calls, isDecided, leaveValue } from './call-block';
 
 type Decisions = Readonly<Record<string, readonly FieldPath[]>>;
 
@@ -99,4 +99,4 @@ export function leaveDecisive({ program, draft }: Calls): void {
 }
 
 const unsettledOf = (program: Calls['program'], call: PyCall): PyArgument[] =>
-  argumentsOf(program, call).filter(({ value }) => !isSettled(program, value));
+  argumentsOf(program, call).filter(({ value }) => !isDecided(program, value));
