@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { onDemand } from '../../server/src/memo/on-demand';
 
 /** A real config of a public repository. */
 export interface CorpusFile {
@@ -19,8 +20,8 @@ const CORPUS = path.join('..', 'shared', 'corpus');
 
 export const corpusIsThere = existsSync(path.join(CORPUS, 'MANIFEST.tsv'));
 
-/** Every config file of the corpus; launch scripts are listed in its manifest only. */
-export function corpusFiles(): CorpusFile[] {
+/** Every config file of the corpus, read once; launch scripts are listed in its manifest only. */
+export const corpusFiles: () => readonly CorpusFile[] = onDemand(() => {
   if (!corpusIsThere) return [];
   const [, ...rows] = readFileSync(path.join(CORPUS, 'MANIFEST.tsv'), 'utf8').split('\n');
   return rows.flatMap((row) => {
@@ -29,6 +30,16 @@ export function corpusFiles(): CorpusFile[] {
     if (!family || !name || !repository || !inside || !existsSync(file)) return [];
     const uri = `file:///${repository}/${inside}`;
     return { family, name, repository, path: inside, uri, text: readFileSync(file, 'utf8') };
+  });
+});
+
+/** Files of every family, spread over the corpus, up to so many of each. */
+export function sampled(perFamily: number): CorpusFile[] {
+  const families = new Map<string, CorpusFile[]>();
+  for (const file of corpusFiles()) families.set(file.family, [...(families.get(file.family) ?? []), file]);
+  return [...families.values()].flatMap((files) => {
+    const step = Math.max(1, Math.floor(files.length / perFamily));
+    return files.filter((_, index) => index % step === 0).slice(0, perFamily);
   });
 }
 

@@ -14,7 +14,7 @@ import type { Analysis } from '../../server/src/workspace/analysis';
 import { Workspace } from '../../server/src/workspace/analyze';
 import { DiskHost } from '../../server/src/workspace/disk-host';
 import type { OpenAnswer } from '../../server/src/workspace/open-questions';
-import { corpusFiles, corpusIsThere } from '../corpus/corpus-files';
+import { corpusFiles, corpusIsThere, sampled } from '../corpus/corpus-files';
 import { SUPPLIED, workspacesOf } from '../corpus/corpus-workspaces';
 import { isProse } from './literals';
 import { LONG } from './long';
@@ -105,14 +105,9 @@ describe('what configs are told in Russian', function () {
       console.log('      no published configs here: skipped');
       return this.skip();
     }
-    const all = corpusFiles();
-    const workspaces = workspacesOf(all);
-    // A text without Russian may wait for the release, which looks at every file; until then, at a third of those of each family.
-    const files = LONG ? all : all.filter((_, place) => place % 3 === 0);
-    assert.equal(
-      new Set(files.map(({ family }) => family)).size,
-      new Set(all.map(({ family }) => family)).size,
-    );
+    const workspaces = workspacesOf(corpusFiles());
+    // A text without Russian may wait for the release, which looks at every file; until then, at some of each family.
+    const files = LONG ? corpusFiles() : sampled(10);
     const byUri = new Map(files.map((file) => [file.uri, workspaces(file.repository)]));
     const workspaceOf = (uri: string) => byUri.get(uri) ?? assert.fail(uri);
     mayWait(

@@ -31,16 +31,6 @@ export interface CorpusRun {
   readonly gpu: string;
 }
 
-/** Files of every family, spread over the corpus, up to so many of each. */
-export function sampled(perFamily: number): CorpusFile[] {
-  const families = new Map<string, CorpusFile[]>();
-  for (const file of corpusFiles()) families.set(file.family, [...(families.get(file.family) ?? []), file]);
-  return [...families.values()].flatMap((files) => {
-    const step = Math.max(1, Math.floor(files.length / perFamily));
-    return files.filter((_, index) => index % step === 0).slice(0, perFamily);
-  });
-}
-
 let all: Record<string, string> | undefined;
 
 /** The run of a file on the largest card that it does not fit; undefined where it fits all, or is not complete. */

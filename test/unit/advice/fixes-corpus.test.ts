@@ -5,11 +5,12 @@ import { sourcesOf } from '../../../server/src/advice/run-sources';
 import { textEdits, withEdits } from '../../../server/src/advice/write/text-edits';
 import { writeChanges } from '../../../server/src/advice/write/write';
 import { parseConfig } from '../../../server/src/config/parse';
-import { corpusIsThere } from '../../corpus/corpus-files';
-import { type CorpusRun, sampled, tooLargeRun } from './corpus-runs';
+import { corpusIsThere, sampled } from '../../corpus/corpus-files';
+import { runs } from '../long';
+import { type CorpusRun, tooLargeRun } from './corpus-runs';
 
-/** All files with `OOMLINT_CORPUS=all`, else a few of each family. */
-const PER_FAMILY = process.env.OOMLINT_CORPUS === 'all' ? 10_000 : 3;
+/** All files with `OOMLINT_CORPUS=all`, else a few of each family; more of them in the long run. */
+const PER_FAMILY = process.env.OOMLINT_CORPUS === 'all' ? 10_000 : runs(2, 4);
 
 interface Count {
   files: number;

@@ -7,6 +7,7 @@ import { traceRun } from '../../../server/src/memory/traced-run';
 import { sumWeights } from '../../../server/src/memory/weights';
 import type { ComputeEstimate, Spread, TimeEstimate } from '../../../server/src/results/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
+import { runs } from '../long';
 import { aModel, aRun, SMALL_LLAMA } from '../memory/a-run';
 
 const llama = aModel(SMALL_LLAMA);
@@ -63,7 +64,7 @@ describe('compute of any run', () => {
         inOrder('energy', time.energyKwh);
         inOrder('cost', time.costUsd);
       }),
-      { numRuns: 150 },
+      { numRuns: runs(75, 300) },
     );
   });
 
@@ -81,7 +82,7 @@ describe('compute of any run', () => {
         for (const share of [time?.mfu, time?.hfu])
           assert.ok(share === undefined || share.high <= 1 + 1e-9, `${share?.high}`);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(150, 600) },
     );
   });
 
@@ -100,7 +101,7 @@ describe('compute of any run', () => {
           assert.ok(Math.abs(more[key] / (factor * one[key]) - 1) < 1e-12, key);
         }
       }),
-      { numRuns: 40 },
+      { numRuns: runs(20, 80) },
     );
   });
 
@@ -117,7 +118,7 @@ describe('compute of any run', () => {
         }
         assert.ok(compute.profiledFlopsPerStep >= compute.flopsPerStep);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(30, 120) },
     );
   });
 
@@ -131,7 +132,7 @@ describe('compute of any run', () => {
         assert.ok(one && many);
         assert.ok(many.stepSeconds.low <= one.stepSeconds.low * (1 + 1e-9));
       }),
-      { numRuns: 60 },
+      { numRuns: runs(30, 120) },
     );
   });
 });

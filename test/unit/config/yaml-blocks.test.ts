@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { Lines } from '../../../server/src/config/lines';
 import { readWholeYaml, readYaml } from '../../../server/src/config/yaml';
 import { readBlocks } from '../../../server/src/config/yaml-blocks';
+import { runs } from '../long';
 
 const CONFIGS = 'test/fixtures/configs';
 
@@ -119,7 +120,7 @@ describe('YAML read in blocks', function () {
       fc.property(document, edits, (text, steps) => {
         inBlocks += edited(text, steps);
       }),
-      { numRuns: 80 },
+      { numRuns: runs(40, 160) },
     );
     // The test would prove nothing if every text were read whole.
     assert.ok(inBlocks > 20, `${inBlocks}`);
@@ -135,7 +136,7 @@ describe('YAML read in blocks', function () {
     assert.ok(inBlocks > texts.length / 2, `${inBlocks} of ${texts.length}`);
     fc.assert(
       fc.property(fc.constantFrom(...texts), edits, (text, steps) => void edited(text, steps)),
-      { numRuns: 40 },
+      { numRuns: runs(20, 80) },
     );
   });
 

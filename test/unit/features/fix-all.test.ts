@@ -5,8 +5,7 @@ import { textEdits, withEdits } from '../../../server/src/advice/write/text-edit
 import { fixAll, mechanicallyFixed } from '../../../server/src/features/fix-all';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
-import { corpusIsThere } from '../../corpus/corpus-files';
-import { sampled } from '../advice/corpus-runs';
+import { corpusIsThere, sampled } from '../../corpus/corpus-files';
 
 async function read(name: string, text: string) {
   const uri = `file:///w/${name}`;

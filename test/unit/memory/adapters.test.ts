@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { estimate, tracedEstimate } from '../../../server/src/estimate';
 import { findModel } from '../../../server/src/model/catalog';
 import { FIELDS, type RunValues } from '../../../server/src/run/fields';
+import { runs } from '../long';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
 
 const model = aModel({ ...SMALL_LLAMA, num_key_value_heads: 8 });
@@ -168,7 +169,7 @@ describe('adapters', () => {
         assert.ok(Number.isFinite(e.peak.processBytes) && e.peak.processBytes > 0);
         assert.ok(Number.isFinite(e.model.trainableParameters) && e.model.trainableParameters >= 0);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(120, 600) },
     );
   });
 

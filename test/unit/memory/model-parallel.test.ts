@@ -11,6 +11,7 @@ import { walkStep } from '../../../server/src/memory/step';
 import { type TracedStage, traceRun } from '../../../server/src/memory/traced-run';
 import { sumWeights } from '../../../server/src/memory/weights';
 import type { RunValues } from '../../../server/src/run/fields';
+import { runs } from '../long';
 import { aModel, aRun, CARD } from './a-run';
 
 /** GPT of Korthikanti et al. 2022 in small: h 1024, a 16, s 2048, b 2, tanh GELU, dropout everywhere. */
@@ -482,7 +483,7 @@ describe('more ranks', () => {
         const of = (tensor: number) => peak(r, { 'parallel.tensor': tensor });
         assert.ok(of(2) <= of(1) && of(4) <= of(2) && of(8) <= of(4));
       }),
-      { numRuns: 60 },
+      { numRuns: runs(30, 120) },
     );
   });
 
@@ -492,7 +493,7 @@ describe('more ranks', () => {
         const of = (sp: boolean) => peak({ ...r, sp }, { 'parallel.tensor': tensor });
         assert.ok(of(true) <= of(false) + 3 * r.micro * r.sequence * 2048 * 2);
       }),
-      { numRuns: 40 },
+      { numRuns: runs(20, 80) },
     );
   });
 
@@ -505,7 +506,7 @@ describe('more ranks', () => {
         const buffers = tokens * 128 * (r.heads * 24 + r.keyHeads * 48);
         assert.ok(of(2) <= of(1) + buffers && of(4) <= of(2) + buffers);
       }),
-      { numRuns: 40 },
+      { numRuns: runs(20, 80) },
     );
   });
 });

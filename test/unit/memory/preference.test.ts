@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert';
 import * as fc from 'fast-check';
 import { estimate } from '../../../server/src/estimate';
 import { FIELDS, type RunValues } from '../../../server/src/run/fields';
+import { runs } from '../long';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
 
 const model = aModel(SMALL_LLAMA);
@@ -315,7 +316,7 @@ describe('any combination of methods', () => {
         const more = at({ 'method.frozenModels': chosen['method.frozenModels'] + 1 });
         assert.ok(more.peak.allocatedBytes >= e.peak.allocatedBytes);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(120, 600) },
     );
   });
 });

@@ -24,22 +24,22 @@ describe('memory is given back', function () {
   this.timeout(120_000);
 
   it('by edits of a large file: no version of it is kept', async () => {
-    const rest = Array.from({ length: 6000 }, (_, i) => `key_${i}: some value of some length ${i}\n`).join(
+    const rest = Array.from({ length: 4000 }, (_, i) => `key_${i}: some value of some length ${i}\n`).join(
       '',
     );
     const edit = (i: number) => readYaml(new Lines(`edited: ${i}\n${rest}`), 'a.yaml');
     for (let i = 0; i < 20; i++) edit(i);
     const grown = await growth(() => {
-      for (let i = 0; i < 200; i++) edit(1000 + i);
+      for (let i = 0; i < 120; i++) edit(1000 + i);
     });
-    // 200 versions of 270 KB would be 54 MB.
-    assert.ok(grown < 15, `${grown} MB`);
+    // 120 versions of 180 KB would be 21 MB.
+    assert.ok(grown < 6, `${grown} MB`);
   });
 
   it('by files that are closed', async () => {
     const files: Record<string, string> = {};
     const uri = (i: number) => `file:///w/d${i}/run.yaml`;
-    for (let i = 0; i < 400; i++)
+    for (let i = 0; i < 180; i++)
       files[uri(i)] =
         `base_model: meta-llama/Llama-3.1-8B\nsequence_len: ${512 + i}\nmicro_batch_size: 1\ndatasets: []\n# oomlint: gpu=H100 gpus=8\n${'# a comment\n'.repeat(2000)}`;
     const open = new Set<string>();
@@ -54,9 +54,9 @@ describe('memory is given back', function () {
         workspace.invalidate(uri(i));
       }
     };
-    await visit(0, 100);
-    const grown = await growth(() => visit(100, 400));
-    assert.ok(grown < 40, `${grown} MB`);
+    await visit(0, 60);
+    const grown = await growth(() => visit(60, 180));
+    assert.ok(grown < 16, `${grown} MB`);
   });
 
   it('but what an editor shows is kept', async () => {
