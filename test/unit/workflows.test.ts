@@ -12,6 +12,8 @@ interface Step {
 interface Job {
   readonly 'runs-on': string;
   readonly needs?: string | readonly string[];
+  readonly container?: string;
+  readonly env?: Readonly<Record<string, unknown>>;
   readonly strategy?: { readonly matrix: Readonly<Record<string, unknown>> };
   readonly steps: readonly Step[];
 }
@@ -88,6 +90,20 @@ describe('workflows', () => {
       }
     });
   }
+
+  it('try every case of the long tests, and a machine with Node and nothing else, at every push', () => {
+    const { on, jobs } = yamlFile<Workflow>('.github/workflows/test.yml');
+    assert.ok('push' in on);
+    const runsIn = (job: Job, command: string) => job.steps.some(({ run }) => run === command);
+    assert.ok(
+      Object.values(jobs).some((job) => job.env?.OOMLINT_LONG === '1' && runsIn(job, 'npm run test:unit')),
+    );
+    const bare = Object.values(jobs).find((job) => runsIn(job, '.ci/run')) ?? assert.fail('nobody runs it');
+    assert.match(bare.container ?? '', /^node:\d+-\w+-slim$/);
+    const commands = readFileSync('.ci/run', 'utf8').match(/^npm .*$/gm);
+    assert.deepEqual(commands, ['npm ci', 'npm test']);
+    assert.ok(readFileSync('README.md', 'utf8').includes('npm ci && npm test '));
+  });
 
   it('test the oldest VS Code that the manifest allows', () => {
     const { engines } = JSON.parse(readFileSync('package.json', 'utf8'));
