@@ -9,7 +9,20 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   attributes: Attributes = {},
   ...children: Child[]
 ): HTMLElementTagNameMap[K] {
-  return fill(document.createElement(tag), attributes, children);
+  return fill(document.createElement(tag), attributes, PROSE.has(tag) ? children.flatMap(kept) : children);
+}
+
+/** Elements whose text runs over lines. */
+const PROSE: ReadonlySet<string> = new Set(['h1', 'h2', 'h3', 'p']);
+/** `385.1 GiB`, `34 %`, `1.5 мин`: a figure, and the sign or short word behind it. */
+const FIGURE_UNIT = /(\d[\d.,\u00a0\u202f]*[ \u00a0\u202f](?:%|\p{L}{1,5}(?![\p{L}])))/u;
+
+/** Text in which no line ends between a figure and its unit. The text itself stays as it was said. */
+function kept(child: Child): Child[] {
+  if (typeof child !== 'string') return [child];
+  return child
+    .split(FIGURE_UNIT)
+    .map((part, at) => (at % 2 === 1 ? h('span', { class: 'figure-unit' }, part) : part));
 }
 
 /** The same for SVG. */

@@ -490,6 +490,48 @@ describe('breakdown panel page', () => {
     });
   }
 
+  for (const width of [220, 333, 400]) {
+    it(`tears no word, no figure and no unit apart at ${width} pixels, in Russian`, async () => {
+      panel = await openPanel(browser(), { width });
+      const bundle = JSON.parse(readFileSync(path.join(ROOT, 'l10n', 'bundle.l10n.ru.json'), 'utf8'));
+      await panel.show({ kind: 'breakdown', file: 'ds.json', breakdown: EXCEEDS }, { language: 'ru', bundle });
+      const torn = await panel.page.evaluate(() => {
+        const lines = (range: Range): number =>
+          new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+        const found: string[] = [];
+        for (const element of document.querySelectorAll(
+          '.figure-name, .legend-name, .legend-size, .figures .number, h1, h2',
+        )) {
+          const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+          for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+            const whole = /name/.test(element.className) || element.tagName.startsWith('H') ? /[\p{L}\d.,]+/gu : /.+/gu;
+            for (const { 0: word, index } of (node.textContent ?? '').matchAll(whole)) {
+              const range = document.createRange();
+              range.setStart(node, index);
+              range.setEnd(node, index + word.length);
+              if (lines(range) > 1) found.push(word);
+            }
+          }
+        }
+        for (const unit of document.querySelectorAll('.figure-unit'))
+          if (unit.getClientRects().length > 1) found.push(unit.textContent ?? '');
+        for (const item of document.querySelectorAll('.sized-legend li')) {
+          const [name, size] = ['.legend-name', '.legend-size'].map((one) =>
+            item.querySelector(one)?.getBoundingClientRect(),
+          );
+          if (name && size && name.right > size.left - 4) found.push(`beside: ${item.textContent}`);
+        }
+        return found;
+      });
+      assert.deepEqual(torn, []);
+      assert.ok((await panel.page.locator('h1 .figure-unit').count()) > 0);
+      const overflow = await panel.page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      assert.equal(overflow, 0);
+    });
+  }
+
   it('draws the charts anew when the column is resized', async () => {
     const page = await shown(FITS, { width: 900 });
     await page.setViewportSize({ width: 450, height: 900 });
