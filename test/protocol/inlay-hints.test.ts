@@ -42,6 +42,24 @@ describe('inlay hints', function () {
     return server.open('ds.json', DEEPSPEED);
   };
 
+  it('bring the status with them: it waits for a pause in typing only where nothing was worked out yet', async () => {
+    const asked = await start();
+    const left = await server.open('left.json', DEEPSPEED);
+    await server.settled();
+    // The one that is left alone changes first, so its pause ends first. Ten times, as a machine may do other things meanwhile.
+    const first: string[] = [];
+    for (let micro = 2; micro < 12; micro++) {
+      const known = server.statuses.length;
+      const text = DEEPSPEED.replace('_gpu": 1', `_gpu": ${micro}`);
+      await server.change(left, text);
+      await server.change(asked, text);
+      await hintsOf(asked);
+      await server.until(() => server.statuses.length > known + 1, 'both statuses');
+      first.push(server.statuses[known]?.uri ?? '');
+    }
+    assert.ok(first.includes(asked), first.join('\n'));
+  });
+
   it('stand behind values, open the panel at their part, and are resolved when asked', async () => {
     const uri = await start();
     const stage = at(await hintsOf(uri), 5);

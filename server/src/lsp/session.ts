@@ -114,7 +114,11 @@ export class Session implements Disposable {
   async analysisToDraw(uri: string, drawing: Drawing): Promise<Analysis | undefined> {
     const version = this.#parts.documents.get(uri)?.version;
     const analysis = await this.analysis(uri);
-    if (version !== undefined) this.#open.get(uri)?.announced.drawn.set(drawing, { version, analysis });
+    const open = this.#open.get(uri);
+    if (open && version !== undefined) {
+      open.announced.drawn.set(drawing, { version, analysis });
+      this.#passNow(uri, open, version);
+    }
     return analysis;
   }
 
@@ -343,7 +347,15 @@ export class Session implements Disposable {
     open.timer = setTimeout(pass, delay);
   }
 
+  /** What the editor had worked out for a hint already needs no pause: status and hint are seen together. */
+  #passNow(uri: string, open: Open, version: number): void {
+    const isTold = open.announced.status?.version === version;
+    if (open.timer !== undefined && !isTold && this.#parts.documents.get(uri)?.version === version)
+      this.#schedule(uri, 0);
+  }
+
   async #pass(uri: string, open: Open): Promise<void> {
+    open.timer = undefined;
     const { documents, settings } = this.#parts;
     const { publishing, announced } = open;
     const version = documents.get(uri)?.version;
