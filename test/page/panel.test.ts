@@ -494,7 +494,10 @@ describe('breakdown panel page', () => {
     it(`tears no word, no figure and no unit apart at ${width} pixels, in Russian`, async () => {
       panel = await openPanel(browser(), { width });
       const bundle = JSON.parse(readFileSync(path.join(ROOT, 'l10n', 'bundle.l10n.ru.json'), 'utf8'));
-      await panel.show({ kind: 'breakdown', file: 'ds.json', breakdown: EXCEEDS }, { language: 'ru', bundle });
+      await panel.show(
+        { kind: 'breakdown', file: 'ds.json', breakdown: EXCEEDS },
+        { language: 'ru', bundle },
+      );
       const torn = await panel.page.evaluate(() => {
         const lines = (range: Range): number =>
           new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
@@ -504,7 +507,8 @@ describe('breakdown panel page', () => {
         )) {
           const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
           for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-            const whole = /name/.test(element.className) || element.tagName.startsWith('H') ? /[\p{L}\d.,]+/gu : /.+/gu;
+            const whole =
+              /name/.test(element.className) || element.tagName.startsWith('H') ? /[\p{L}\d.,]+/gu : /.+/gu;
             for (const { 0: word, index } of (node.textContent ?? '').matchAll(whole)) {
               const range = document.createRange();
               range.setStart(node, index);

@@ -306,7 +306,7 @@ describe('what makes a run fit', () => {
     assert.equal(await cards.nth(0).locator('h3').textContent(), 'Micro batch 1, 8 accumulation steps');
     assert.equal(
       await cards.nth(0).locator('.fix-figures').textContent(),
-      '44.2 GiB → 21.4 GiB · about 13 % slower',
+      '44.2 GiB → 21.4 GiB · 1.13× slower',
     );
     assert.equal(await cards.nth(0).locator('summary').textContent(), 'Writes ds_config.json');
     assert.match((await cards.nth(1).textContent()) ?? '', /By hand: --gradient_checkpointing TrueNote It/);

@@ -1,4 +1,4 @@
-import { decimal } from '../wording/figures';
+import { decimal, significant } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Trial } from './changed-run';
 
@@ -41,21 +41,17 @@ export function relativeTime(
 /** Where the ends of the ranges differ by this factor more than the likely times do, the worst is reported. */
 const WORTH_TELLING = 1.15;
 
-/** From here on people count in times, not in percent. */
-const TIMES = 1.95;
+/** Less is no difference that an estimate of the time could tell. */
+const SAME = 0.02;
 
-/** `about 30 % slower`, `same`, `about 12 % faster`, `up to 2.1× slower`. */
+/** `1.3× slower`, `same`, `1.12× faster`, `up to 2.1× slower`: one unit, so that rows of a table compare. */
 export function speedWords(relative: RelativeTime | undefined): string | undefined {
   if (!relative || !Number.isFinite(relative.worst)) return undefined;
   const { likely, worst } = relative;
-  if (worst > likely * WORTH_TELLING && worst > 1)
-    return worst >= TIMES
-      ? say('up to {0}× slower', decimal(worst, 1))
-      : say('up to {0} % slower', Math.round((worst - 1) * 100));
-  const percent = Math.round((likely - 1) * 100);
-  if (Math.abs(percent) < 2) return say('same');
-  // The same unit on both sides of the table: `2× slower`, `2× faster`.
-  if (likely >= TIMES) return say('{0}× slower', decimal(likely, 1));
-  if (likely <= 1 / TIMES) return say('{0}× faster', decimal(1 / likely, 1));
-  return percent > 0 ? say('about {0} % slower', percent) : say('about {0} % faster', -percent);
+  if (worst > likely * WORTH_TELLING && worst > 1) return say('up to {0}× slower', times(worst));
+  if (Math.abs(likely - 1) < SAME) return say('same');
+  return likely > 1 ? say('{0}× slower', times(likely)) : say('{0}× faster', times(1 / likely));
 }
+
+/** Two digits behind the point below 2: there they decide. */
+const times = (factor: number): string => (factor < 2 ? significant(factor, 3) : decimal(factor, 1));
