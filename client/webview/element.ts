@@ -17,7 +17,7 @@ const PROSE: ReadonlySet<string> = new Set(['h1', 'h2', 'h3', 'p']);
 /** `385.1 GiB`, `34 %`, `1.5 мин`: a figure, and the sign or short word behind it. */
 const FIGURE_UNIT = /(\d[\d.,\u00a0\u202f]*[ \u00a0\u202f](?:%|\p{L}{1,5}(?![\p{L}])))/u;
 
-/** Text in which no line ends between a figure and its unit. The text itself stays as it was said. */
+/** Text in which no line ends between a figure and its unit: the same characters, some in elements of their own. */
 function kept(child: Child): Child[] {
   if (typeof child !== 'string') return [child];
   return child

@@ -349,8 +349,8 @@ export class Session implements Disposable {
 
   /** What the editor had worked out for a hint already needs no pause: status and hint are seen together. */
   #passNow(uri: string, open: Open, version: number): void {
-    const isTold = open.announced.status?.version === version;
-    if (open.timer !== undefined && !isTold && this.#parts.documents.get(uri)?.version === version)
+    const isAnnounced = open.announced.status?.version === version;
+    if (open.timer !== undefined && !isAnnounced && this.#parts.documents.get(uri)?.version === version)
       this.#schedule(uri, 0);
   }
 
