@@ -222,7 +222,7 @@ function sharding(run: TrainingRun): Move[] {
  * Accelerate, which the Trainer runs on, computes in the type that FSDP gathers in where it would cast by autocast, and splits what is
  * trained in fp32 (https://github.com/huggingface/accelerate/blob/v1.15.0/src/accelerate/accelerator.py, `prepare_model`).
  */
-function precisionUnderFsdp(run: TrainingRun): RunValues {
+export function precisionUnderFsdp(run: RunValues): RunValues {
   const isCast = run['precision.scheme'] === 'autocast' && run['model.code'] === 'transformers';
   return isCast ? { 'precision.scheme': 'fsdp', 'precision.masterWeights': 'fp32' } : {};
 }

@@ -1,4 +1,4 @@
-import { isRefused } from '../advice/moves';
+import { isRefused, precisionUnderFsdp } from '../advice/moves';
 import { acceleratorNames, findAccelerator } from '../hardware/catalog';
 import { onDemand } from '../memo/on-demand';
 import { evenDataParallelSize, modelParallelSize } from '../run/derive';
@@ -148,14 +148,18 @@ const STAGES = [0, 1, 2, 3] as const;
 
 function shardings(values: RunValues): Option[] {
   const data = values['parallel.data'];
+  // A run that is split already has its precision; one that is to be split gets what its framework makes of it.
+  const along = isFsdp(data) ? {} : precisionUnderFsdp(values);
   const fsdp = (kind: 'fsdp1' | 'fsdp2') => [
     option(`${kind}-full`, say('{0} full shard', kind === 'fsdp1' ? 'FSDP' : 'FSDP2'), {
       'parallel.data': kind,
       'fsdp.strategy': 'full',
+      ...along,
     }),
     option(`${kind}-grad-op`, say('{0} gradients and states', kind === 'fsdp1' ? 'FSDP' : 'FSDP2'), {
       'parallel.data': kind,
       'fsdp.strategy': 'grad-op',
+      ...along,
     }),
   ];
   if (isFsdp(data)) return fsdp(data);

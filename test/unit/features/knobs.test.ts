@@ -161,6 +161,34 @@ describe('knobs', () => {
     assert.deepEqual(tried?.breakdown?.compute, written.estimate?.compute);
   });
 
+  it('turned to FSDP, give what the framework makes of the precision there, whatever precision is turned to with it', async () => {
+    const uri = 'file:///project/sft.yaml';
+    const trainer = async (lines: string) => {
+      const text = `model_name_or_path: meta-llama/Llama-3.1-8B\nper_device_train_batch_size: 1\nmax_length: 2048\ndataset_name: x/y\ngradient_checkpointing: true\nlearning_rate: 1e-5\n${lines}`;
+      const project = 'targets:\n  gpu: H100-SXM5-80GB\n  gpus: 8\n';
+      const files = { [uri]: text, 'file:///project/oomlint.yaml': project };
+      const workspace = new Workspace(new MemoryHost(files, { folders: ['file:///project'] }));
+      return (await workspace.analyze(uri)) ?? assert.fail();
+    };
+    const fsdp = 'fsdp: full_shard auto_wrap\nfsdp_config:\n  version: 2\n';
+    for (const [from, to] of [
+      ['bf16', 'bf16'],
+      ['fp16', 'fp16'],
+      ['bf16', 'fp16'],
+    ] as const) {
+      const type = (name: string) => `${name}: true\n${name === 'fp16' ? 'bf16: false\n' : ''}`;
+      const replicas = await trainer(type(from));
+      const tried = tryKnobs(replicas, { sharding: 'fsdp2-full', precision: to });
+      const written = await trainer(type(to) + fsdp);
+      assert.equal(written.resolved.values['parallel.data'], 'fsdp2');
+      for (const field of ['precision.scheme', 'precision.compute', 'precision.masterWeights'] as const) {
+        const turned = tried?.values[field] ?? replicas.resolved.values[field];
+        assert.equal(turned, written.resolved.values[field], field);
+      }
+      assert.deepEqual(tried?.breakdown?.parts, written.estimate?.parts, `${from} to ${to}`);
+    }
+  });
+
   it('say why values make no run', async () => {
     const analysis = await analysed();
     assert.equal(tryKnobs(analysis, { 'micro-batch': 0 })?.problem, 'micro-batch: 0 is below 1.');
