@@ -94,6 +94,7 @@ export class BreakdownPanel implements Disposable {
   set locked(locked: boolean) {
     this.#locked = locked;
     this.#tellLocked();
+    this.#name();
   }
 
   /** Locks it, or lets it follow again; the page shows it. */
@@ -144,8 +145,15 @@ export class BreakdownPanel implements Disposable {
       this.#uri = uri;
       this.#set({ kind: 'loading', file: this.#fileName() });
     }
-    this.#panel.title = l10n.t('Memory: {0}', this.#fileName());
+    this.#name();
     void this.#refresh();
+  }
+
+  /** In brackets where it stays with its file, as previews of Markdown are named. */
+  #name(): void {
+    if (!this.#uri) return;
+    const name = this.#fileName();
+    this.#panel.title = this.#locked ? l10n.t('[Memory] {0}', name) : l10n.t('Memory: {0}', name);
   }
 
   /** What is shown, for a page that has just come up. */

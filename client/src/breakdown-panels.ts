@@ -54,10 +54,12 @@ export class BreakdownPanels implements Disposable {
       if (compared) panel.compareWith(compared);
       return;
     }
+    // Its group is locked (`configurationDefaults` of the manifest), so what is opened beside it would make a third.
+    const [other] = this.#open.keys();
     const shown = window.createWebviewPanel(
       VIEW_TYPE,
       'Memory',
-      { viewColumn: ViewColumn.Beside, preserveFocus: true },
+      { viewColumn: other?.viewColumn ?? ViewColumn.Beside, preserveFocus: true },
       this.#options(),
     );
     const opened = this.#attach(shown);

@@ -44,6 +44,21 @@ describe('the panel in the workbench', function () {
     assert.ok(!colors.includes('rgb(0, 0, 0)'));
   });
 
+  it('has a group of its own: what is opened from within it opens beside, and the status stays', async () => {
+    const frame = await panel();
+    await frame.locator('h1').click();
+    await page.locator('.statusbar-item', { hasText: /[\d.]+ of [\d.]+ GiB · 8×H100/ }).waitFor();
+    await workbench.openFile('accelerate.yaml');
+    const groups = page.locator('.editor-group-container');
+    assert.equal(await groups.count(), 2);
+    await groups.nth(0).locator('.tab.active[data-resource-name="accelerate.yaml"]').waitFor();
+    await groups.nth(1).locator('.tab.active', { hasText: 'Memory: accelerate.yaml' }).waitFor();
+    assert.equal(await groups.nth(1).locator('.tab').count(), 1);
+    await workbench.openFile('ds_config.json');
+    await groups.nth(1).locator('.tab.active', { hasText: 'Memory: ds_config.json' }).waitFor();
+    await untilHeadline(/^Fits/);
+  });
+
   it('follows what is typed, before it is saved', async () => {
     await page.locator('.view-line', { hasText: 'micro_batch' }).first().click();
     await page.keyboard.press('End');
@@ -72,6 +87,7 @@ describe('the panel in the workbench', function () {
       page.locator(`.editor-actions .action-label[aria-label*="${name}"]`).first();
     await action('Lock Breakdown to Its File').click();
     await frame.locator('[data-key=locked]').waitFor();
+    await page.locator('.tab', { hasText: '[Memory] ds_config.json' }).waitFor();
     await workbench.pictures('panel-title-bar');
     await action('Unlock Breakdown').click();
     await frame.locator('[data-key=locked]').waitFor({ state: 'detached' });

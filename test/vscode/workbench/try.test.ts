@@ -116,10 +116,10 @@ describe('trying in the workbench', function () {
     await page.locator('.codelens-decoration', { hasText: 'GiB' }).first().waitFor();
     await workbench.command('Oomlint: Estimate Memory');
     await workbench.panel('accelerate.yaml');
-    const titles = await page.locator('.tab', { hasText: 'Memory: ' }).allInnerTexts();
+    const titles = await page.locator('.tab', { hasText: 'Memory' }).allInnerTexts();
     assert.deepEqual(titles.map((title) => title.trim()).sort(), [
       'Memory: accelerate.yaml',
-      'Memory: ds_config.json',
+      '[Memory] ds_config.json',
     ]);
     await workbench.pictures('panel-two-panels');
   });

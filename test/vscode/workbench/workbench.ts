@@ -158,7 +158,11 @@ export async function openWorkbench(
     },
     openFile: async (name) => {
       await asked('Control+P', name);
-      await page.locator('.tab.active', { hasText: name }).waitFor();
+      // Not the tab of a panel about the file, which names it too.
+      await page
+        .locator(`.tab.active[data-resource-name="${path.posix.basename(name)}"]`)
+        .first()
+        .waitFor();
     },
     fixesOf: async (problem, entry) => {
       const entries = page.locator('.action-widget .monaco-list-row', { hasText: entry });
