@@ -8,7 +8,7 @@ import {
   workspace,
 } from 'vscode';
 import { ESTIMATE_COMMAND, SUPPLY_COMMAND } from '../../server/src/shared/protocol';
-import { verdictLabel } from '../../server/src/shared/words';
+import { shortCardName, verdictLabel } from '../../server/src/shared/words';
 import type { StatusView } from './status-view';
 
 export const VERDICT_ICONS = {
@@ -51,7 +51,7 @@ export class StatusBar implements Disposable {
       const { status, busy, file } = view;
       const { verdict, gpu, text, detail } = status;
       // `8×H100`: form and memory stand in the tooltip.
-      const card = gpu?.split('-')[0];
+      const card = gpu && shortCardName(gpu);
       item.text = `${busy ? '$(sync~spin)' : VERDICT_ICONS[verdict]} ${card ? `${text} · ${card}` : text}`;
       item.accessibilityInformation = { label: `Oomlint: ${verdictLabel(verdict)}. ${detail}` };
       // Quiet when nothing is wrong.

@@ -126,7 +126,7 @@ describe('features', function () {
     const [lens] = await lenses(uri);
     assert.match(
       lens?.command?.title ?? '',
-      /^(Fits|Tight|Does not fit): [\d.]+ of [\d.]+ GiB · Llama-3\.1-8B · 8×H100-SXM5-80GB · ≈ [\d.]+ m?s\/step$/,
+      /^(Fits|Tight|Does not fit): [\d.]+ of [\d.]+ GiB · Llama-3\.1-8B · 8×H100 · ≈ [\d.]+ m?s\/step$/,
     );
     assert.match(lens?.command?.tooltip ?? '', /\nBetween [\d.]+ GiB and [\d.]+ GiB\.\n/);
     assert.equal(lens?.command?.command, 'oomlint.estimateMemory');
@@ -158,7 +158,7 @@ describe('features', function () {
       settings: { gpu: 'H100-SXM5-80GB', gpus: 8, model: 'meta-llama/Llama-3.1-8B', sequence: 4096 },
     });
     const uri = await server.open('ds.json', DEEPSPEED);
-    assert.match((await lenses(uri))[0]?.command?.title ?? '', / GiB · Llama-3\.1-8B · 8×H100-SXM5-80GB · /);
+    assert.match((await lenses(uri))[0]?.command?.title ?? '', / GiB · Llama-3\.1-8B · 8×H100 · /);
   });
 
   it('the project file has hovers and completion of its own, but not beside its schema', async () => {

@@ -1,5 +1,5 @@
 import type { Estimate } from '../results/estimate';
-import { isLikelyTooLarge, joinWords, shortModelName } from '../results/labels';
+import { isLikelyTooLarge, joinWords, shortCardName, shortModelName } from '../results/labels';
 import { stepLabel } from '../results/time-labels';
 import { fieldLabel } from '../run/field-labels';
 import { unreadSentence } from '../run/unread';
@@ -56,14 +56,14 @@ export function codeLens(analysis: Analysis): Lens | undefined {
   };
 }
 
-/** The verdict first: beside a panel an editor shows no more of the line. */
+/** The verdict first, in few words: beside a panel an editor shows 60 characters of the line, and what others say follows it. */
 function answer({ resolved, model, accelerator, unread = [] }: Analysis, present: Estimate): string {
   const id = model?.id ?? resolved.values['model.id'];
   const gpu = accelerator?.name ?? resolved.values['hardware.gpu'];
   const phrases = [
     outcomeWords(present),
     id && shortModelName(id),
-    gpu && `${resolved.values['hardware.gpus'] ?? 1}×${gpu}`,
+    gpu && `${resolved.values['hardware.gpus'] ?? 1}×${shortCardName(gpu)}`,
     stepLabel(present.compute),
     unread.length > 0 ? say('{0} {0|thing|things} not understood', unread.length) : undefined,
   ];

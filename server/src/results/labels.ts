@@ -87,6 +87,11 @@ export function shortModelName(id: string): string {
   return segments.filter((segment) => segment !== '').at(-1) ?? id;
 }
 
+/** `H100` of `H100-SXM5-80GB`, where the memory stands beside it: form and memory are left out. */
+export function shortCardName(name: string): string {
+  return name.replace(/-(?:SXM|PCIe|NVL|\d+GB).*$/i, '');
+}
+
 /** How much of a model is trained: `all trained`, `41.9M trained`; undefined where nobody knows. */
 export function trainedLabel({
   trainableParameters,

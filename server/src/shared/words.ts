@@ -7,6 +7,7 @@ export {
   isLikelyTooLarge,
   joinWords,
   MOMENT_LABELS,
+  shortCardName,
   shortModelName,
   trainedLabel,
   VERDICT_LABELS,

@@ -16,10 +16,27 @@ const unknown = [
 describe('code lens', () => {
   it('gives the answer and opens the panel', () => {
     const lens = codeLens(sample('a: 1', { resolved: RUN, model: MODEL, estimate: ESTIMATE }));
-    assert.equal(lens?.title, 'Fits: 61.3 of 79.2 GiB · Llama-3.1-8B · 8×H100-SXM5-80GB · 412 TFLOP/step');
+    assert.equal(lens?.title, 'Fits: 61.3 of 79.2 GiB · Llama-3.1-8B · 8×H100 · 412 TFLOP/step');
+    assert.match(lens?.tooltip ?? '', /on 8 × H100-SXM5-80GB: fits/, 'the whole name where there is room');
     assert.equal(lens?.command, 'oomlint.estimateMemory');
     assert.deepEqual(lens?.argument, { uri: 'file:///project/config.yaml' });
     assert.deepEqual(lens?.range.start, { line: 0, character: 0 });
+  });
+
+  it('names a card without form and memory, whatever it is called', () => {
+    const named = (gpu: string) =>
+      codeLens(
+        sample('a: 1', { resolved: { values: { ...RUN.values, 'hardware.gpu': gpu } }, estimate: ESTIMATE }),
+      )?.title.match(/8×([^·]*) ·/)?.[1];
+    for (const [gpu, short] of [
+      ['A100-PCIE-40GB', 'A100'],
+      ['H200-NVL-141GB', 'H200'],
+      ['GH200-96GB', 'GH200'],
+      ['B200-SXM', 'B200'],
+      ['RTX 4060 Ti 8GB', 'RTX 4060 Ti 8GB'],
+      ['RTX PRO 6000 Blackwell Max-Q', 'RTX PRO 6000 Blackwell Max-Q'],
+    ] as const)
+      assert.equal(named(gpu), short);
   });
 
   it('begins with the verdict, whatever it is', () => {
