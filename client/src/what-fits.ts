@@ -116,6 +116,14 @@ async function agrees(server: LanguageServer, uri: Uri, { changes, label }: Opti
   return picked?.write === true;
 }
 
+/** How full the GPU is, as a bar: grey stands out from light and dark lists alike. */
+function levelIcon(share: number): Uri {
+  const height = Math.max(1, Math.round(12 * Math.min(1, share)));
+  const bar = `<rect x="4.5" y="1.5" width="7" height="13" rx="1" fill="none" stroke="#808080"/><rect x="6" y="${14 - height}" width="4" height="${height}" fill="#808080"/>`;
+  const drawing = `<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16">${bar}</svg>`;
+  return Uri.parse(`data:image/svg+xml;base64,${btoa(drawing)}`);
+}
+
 /** `− "stage": 2, + "stage": 3,`. */
 function linesOf({ removed, added }: FileChange): string {
   const marked = (mark: string, lines: readonly string[]) => lines.map((line) => `${mark} ${line.trim()}`);
@@ -133,6 +141,7 @@ function itemOf(option: Option): OptionItem {
   ];
   return {
     label: current ? `$(check) ${label}` : label,
+    iconPath: levelIcon(peakBytes / capacityBytes),
     description: `${gpus}×${gpu}`,
     detail: figures.filter((figure) => figure !== undefined).join(' · '),
     option,

@@ -18,6 +18,7 @@ export interface ChartRow {
 
 const BAR = 14;
 const HEADING = 24;
+const HEADING_LINE = 16;
 const CHARACTER = 7.2;
 
 /** Bars below each other on one scale, each against its limit where it has one. */
@@ -40,8 +41,11 @@ export function drawRows(rows: readonly ChartRow[], width: number) {
     .range([labels, Math.max(width - figures, labels + 20)]);
   const tops: number[] = [];
   let height = 0;
-  for (const { heading } of rows) {
-    if (heading !== undefined) height += HEADING;
+  const told = rows.map(({ heading }) =>
+    heading === undefined ? [] : wrapped(heading, Math.floor(width / CHARACTER)),
+  );
+  for (const lines of told) {
+    if (lines.length > 0) height += HEADING + (lines.length - 1) * HEADING_LINE;
     tops.push(height);
     height += rowHeight;
   }
@@ -73,8 +77,11 @@ export function drawRows(rows: readonly ChartRow[], width: number) {
       svg('text', { class: 'row-figure', x: x(start) + 6, y: y + BAR - 3 }, row.figure),
     );
   });
-  const headings = rows.map(({ heading }, index) =>
-    heading === undefined ? null : label('row-heading', heading, width, (tops[index] ?? 0) - BAR - 2),
+  const headings = told.flatMap((lines, index) =>
+    lines.map((line, at) => {
+      const y = (tops[index] ?? 0) - BAR - 2 - (lines.length - 1 - at) * HEADING_LINE;
+      return label('row-heading', line, width, y);
+    }),
   );
   const element = svg(
     'svg',
@@ -99,6 +106,18 @@ export function drawRows(rows: readonly ChartRow[], width: number) {
       return at < 0 ? undefined : at;
     },
   };
+}
+
+/** A text in lines of so many characters, parted between words. */
+function wrapped(text: string, characters: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= characters)
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
 }
 
 /** A text cut to the room that it has; whole where somebody points at it. */

@@ -128,6 +128,22 @@ describe('breakdown panel page', () => {
         await section.screenshot({ path: path.join(ROOT, 'out', 'pictures', `measured-${theme}.png`) });
       }
     }
+    // Beside an editor: what is too long for one line is told in two, and nothing of it is left out.
+    const narrow = await shown({ ...FITS, measured }, { width: 330 });
+    const headings = await narrow.locator('svg.rows .row-heading').evaluateAll((texts) =>
+      texts.map((text) => ({
+        words: text.firstChild?.textContent ?? '',
+        ends: (text as SVGGraphicsElement).getBBox().width,
+      })),
+    );
+    assert.ok(headings.length > 2, JSON.stringify(headings));
+    const words = headings.map((heading) => heading.words).join(' ');
+    assert.doesNotMatch(words, /…/);
+    assert.match(words, /: −2\.0 %, within what the estimate is uncertain by /);
+    assert.ok(
+      headings.every(({ ends }) => ends <= 330),
+      JSON.stringify(headings),
+    );
     const before = await shown({ ...FITS, measured: { ...measured, changedSince: true } });
     assert.match((await before.textContent('body')) ?? '', /The config was changed after that run/);
     assert.equal(await (await shown(FITS)).locator('.fill.undivided').count(), 0);

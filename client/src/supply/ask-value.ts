@@ -2,6 +2,7 @@ import { l10n, QuickPickItemKind, window } from 'vscode';
 import { FIELDS, type FieldSpec, isFieldPath } from '../../../server/src/shared/fields';
 import { say } from '../../../server/src/shared/words';
 import type { Choice, Choices } from './choices';
+import { asked, type BACK } from './question';
 import { rankChoices } from './rank-choices';
 import { readTypedValue } from './read-value';
 
@@ -25,12 +26,15 @@ export function fieldTitle(field: string): string {
   return TITLES[field] ?? field;
 }
 
+/** What a question is answered with: its value, the wish for the question before, or nothing. */
+type Reply = string | typeof BACK | undefined;
+
 /** Asks for one value: a list where there are good candidates, else a box that checks what is typed. */
 export async function askForValue(
   field: string,
   progress: { readonly step: number; readonly of: number },
   choices: Choices,
-): Promise<string | undefined> {
+): Promise<Reply> {
   if (!isFieldPath(field)) {
     return undefined;
   }
@@ -38,85 +42,83 @@ export async function askForValue(
   const { step, of } = progress;
   const title = of > 1 ? l10n.t('{0} ({1} of {2})', fieldTitle(field), step, of) : fieldTitle(field);
   if (spec.type === 'choice' || spec.type === 'flag') {
-    return window.showQuickPick(spec.type === 'flag' ? ['true', 'false'] : [...spec.values], {
-      title,
-      placeHolder: plain(say(spec.doc)),
-    });
+    const pick = window.createQuickPick();
+    pick.title = title;
+    pick.placeholder = plain(say(spec.doc));
+    pick.items = (spec.type === 'flag' ? ['true', 'false'] : spec.values).map((label) => ({ label }));
+    return asked(pick, step > 1, () => pick.selectedItems[0]?.label);
   }
   const offered = choices.atOnce(field);
-  return offered ? pickOrType(field, title, spec, { offered, choices }) : typeValue(field, title, spec);
+  const asks = { field, title, spec, hasBefore: step > 1 };
+  return offered ? pickOrType(asks, offered, choices) : typeValue(asks);
 }
 
-function typeValue(field: string, title: string, spec: FieldSpec): Promise<string | undefined> {
-  return Promise.resolve(
-    window.showInputBox({
-      title,
-      prompt: plain(say(spec.doc)),
-      ignoreFocusOut: true,
-      validateInput: (text) => readTypedValue(field, text).problem,
-    }),
-  ).then((text) => text?.trim());
+interface Asks {
+  readonly field: string;
+  readonly title: string;
+  readonly spec: FieldSpec;
+  readonly hasBefore: boolean;
+}
+
+function typeValue({ field, title, spec, hasBefore }: Asks): Promise<Reply> {
+  const box = window.createInputBox();
+  box.title = title;
+  box.prompt = plain(say(spec.doc));
+  const check = () => {
+    box.validationMessage = readTypedValue(field, box.value).problem;
+    return box.validationMessage === undefined;
+  };
+  box.onDidChangeValue(check);
+  return asked(box, hasBefore, () => (check() ? box.value.trim() : undefined));
 }
 
 /** A quick pick that also takes what is typed: catalogs are never complete. */
-function pickOrType(
-  field: string,
-  title: string,
-  spec: FieldSpec,
-  { offered, choices }: { readonly offered: readonly Choice[]; readonly choices: Choices },
-): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const pick = window.createQuickPick<Answer>();
-    let items = offered;
-    const bestOf = (text: string): Answer | undefined =>
-      rankChoices(
-        items.filter(({ kind }) => kind !== QuickPickItemKind.Separator),
-        text,
-      )[0];
-    const show = () => {
-      const text = pick.value.trim();
-      const groups = items.filter(({ kind }) => kind === QuickPickItemKind.Separator);
-      const answers = items.filter(({ kind }) => kind !== QuickPickItemKind.Separator);
-      const ranked = rankChoices(answers, text);
-      const isNew = text !== '' && !answers.some(({ label }) => label.toLowerCase() === text.toLowerCase());
-      const typed: Answer[] =
-        isNew && readTypedValue(field, text).problem === undefined
-          ? [asTyped(text, spec, ranked.length > 0)]
-          : [];
-      pick.items = text === '' ? items : [...ranked.map(always), ...typed];
-      // The editor sorts what matches by itself; what Enter takes is the best answer wherever it stands.
-      const [best = typed[0]] = pick.items.filter(({ label }) => label === ranked[0]?.label);
-      if (text !== '' && best) pick.activeItems = [best];
-      else if (groups.length === 0) pick.activeItems = pick.items.slice(0, 1);
-    };
-    pick.title = title;
-    pick.placeholder = PROMPTS[field] ?? plain(say(spec.doc));
-    pick.matchOnDescription = true;
-    pick.ignoreFocusOut = true;
-    pick.items = items;
-    pick.busy = true;
-    void choices.all(field).then((all) => {
-      pick.busy = false;
-      items = all ?? items;
-      show();
-    });
-    pick.onDidChangeValue(show);
-    pick.onDidAccept(() => {
-      // Who types and presses Enter at once is faster than the rows: then the best answer to what stands there is taken.
-      const [picked = pick.activeItems[0] ?? bestOf(pick.value)] = pick.selectedItems;
-      const answer = picked?.value ?? picked?.label;
-      if (answer !== undefined) {
-        void choices.remember(field, answer);
-      }
-      resolve(answer);
-      pick.hide();
-    });
-    pick.onDidHide(() => {
-      resolve(undefined);
-      pick.dispose();
-    });
-    pick.show();
+async function pickOrType(
+  { field, title, spec, hasBefore }: Asks,
+  offered: readonly Choice[],
+  choices: Choices,
+): Promise<Reply> {
+  const pick = window.createQuickPick<Answer>();
+  let items = offered;
+  const bestOf = (text: string): Answer | undefined =>
+    rankChoices(
+      items.filter(({ kind }) => kind !== QuickPickItemKind.Separator),
+      text,
+    )[0];
+  const show = () => {
+    const text = pick.value.trim();
+    const groups = items.filter(({ kind }) => kind === QuickPickItemKind.Separator);
+    const answers = items.filter(({ kind }) => kind !== QuickPickItemKind.Separator);
+    const ranked = rankChoices(answers, text);
+    const isNew = text !== '' && !answers.some(({ label }) => label.toLowerCase() === text.toLowerCase());
+    const typed: Answer[] =
+      isNew && readTypedValue(field, text).problem === undefined
+        ? [asTyped(text, spec, ranked.length > 0)]
+        : [];
+    pick.items = text === '' ? items : [...ranked.map(always), ...typed];
+    // The editor sorts what matches by itself; what Enter takes is the best answer wherever it stands.
+    const [best = typed[0]] = pick.items.filter(({ label }) => label === ranked[0]?.label);
+    if (text !== '' && best) pick.activeItems = [best];
+    else if (groups.length === 0) pick.activeItems = pick.items.slice(0, 1);
+  };
+  pick.title = title;
+  pick.placeholder = PROMPTS[field] ?? plain(say(spec.doc));
+  pick.matchOnDescription = true;
+  pick.items = items;
+  pick.busy = true;
+  void choices.all(field).then((all) => {
+    pick.busy = false;
+    items = all ?? items;
+    show();
   });
+  pick.onDidChangeValue(show);
+  const answer = await asked(pick, hasBefore, () => {
+    // Who types and presses Enter at once is faster than the rows: then the best answer to what stands there is taken.
+    const [picked = pick.activeItems[0] ?? bestOf(pick.value)] = pick.selectedItems;
+    return picked?.value ?? picked?.label;
+  });
+  if (typeof answer === 'string') void choices.remember(field, answer);
+  return answer;
 }
 
 /** What a row stands for, where that is not its label. */

@@ -1,6 +1,8 @@
 import { ConfigurationTarget, commands, l10n, type QuickPickItem, type Uri, window, workspace } from 'vscode';
+import { fieldTitle } from './ask-value';
 import { commentOf, textToNote, writeDirective } from './directive';
 import { writeProjectFile } from './project-file';
+import { asked, type BACK } from './question';
 
 /** Where a supplied fact is written. */
 export interface Destination {
@@ -17,11 +19,11 @@ const SETTINGS: Readonly<Record<string, { readonly name: string; readonly numeri
   'batch.micro': { name: 'microBatch', numeric: true },
 };
 
-/** Asks where the facts shall stand: what one file, a project, or a workspace states. */
+/** Asks where the facts shall stand, and says which they are: what one file, a project, or a workspace states. */
 export async function chooseDestination(
   uri: Uri,
-  fields: readonly string[],
-): Promise<Destination | undefined> {
+  facts: ReadonlyMap<string, string>,
+): Promise<Destination | typeof BACK | undefined> {
   const folder = workspace.getWorkspaceFolder(uri);
   const { languageId } = await textToNote(uri);
   const items: (QuickPickItem & { destination: Destination })[] = [];
@@ -46,7 +48,7 @@ export async function chooseDestination(
     detail: l10n.t('Commit it, and the whole team gets the same answer.'),
     destination: { write: (facts) => writeProjectFile(uri, facts) },
   });
-  if (fitsSettings(fields)) {
+  if (fitsSettings([...facts.keys()])) {
     items.push({
       label: `$(settings-gear) ${l10n.t('Settings')}`,
       description: folder ? l10n.t('workspace') : l10n.t('user'),
@@ -54,8 +56,11 @@ export async function chooseDestination(
       destination: { write: (facts) => writeSettings(uri, facts) },
     });
   }
-  const picked = await window.showQuickPick(items, { title: l10n.t('Save Where?') });
-  return picked?.destination;
+  const pick = window.createQuickPick<(typeof items)[number]>();
+  pick.title = l10n.t('Save Where?');
+  pick.placeholder = [...facts].map(([field, value]) => `${fieldTitle(field)}: ${value}`).join(' · ');
+  pick.items = items;
+  return asked(pick, true, () => pick.selectedItems[0]?.destination);
 }
 
 /** Whether the settings can hold all of these facts. */

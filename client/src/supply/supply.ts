@@ -5,6 +5,7 @@ import type { LanguageServer } from '../language-server';
 import { askForValue, fieldTitle } from './ask-value';
 import type { Choices } from './choices';
 import { chooseDestination, fitsSettings, writeSettings } from './destinations';
+import { BACK } from './question';
 
 /** What most configs leave open, in the order that narrows an estimate most. */
 const USUAL_FIELDS = ['model.id', 'hardware.gpu', 'hardware.gpus', 'batch.sequence', 'batch.micro'];
@@ -31,22 +32,25 @@ export async function supplyFacts(
   }
   const asked = (fields ?? fieldsOf(target)).filter(isFieldPath);
   const wanted = asked.length > 0 || uri === undefined ? asked : await chooseFields(server, uri);
+  if (wanted.length === 0) return;
   const facts = new Map<string, string>();
-  for (const [index, field] of wanted.entries()) {
-    const value = await askForValue(field, { step: index + 1, of: wanted.length }, choices);
-    if (value === undefined) {
-      return;
+  for (let at = 0; ; ) {
+    const field = wanted[at];
+    if (field === undefined) {
+      if (uri === undefined) return writeSettings(undefined, facts);
+      const destination = await chooseDestination(uri, facts);
+      if (destination !== BACK) return destination?.write(facts);
+      at--;
+      continue;
     }
-    facts.set(field, value);
-  }
-  if (facts.size === 0) {
-    return;
-  }
-  if (uri === undefined) {
-    await writeSettings(undefined, facts);
-  } else {
-    const destination = await chooseDestination(uri, [...facts.keys()]);
-    await destination?.write(facts);
+    const value = await askForValue(field, { step: at + 1, of: wanted.length }, choices);
+    if (value === undefined) return;
+    if (value === BACK) {
+      at--;
+    } else {
+      facts.set(field, value);
+      at++;
+    }
   }
 }
 

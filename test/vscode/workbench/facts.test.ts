@@ -43,6 +43,22 @@ describe('choosing model and GPU in the workbench', function () {
     await lens(/needs .*model.*GPU|needs .*GPU.*model/i).waitFor();
   });
 
+  it('asks from the lens for one after the other, goes back, and says what was chosen before it is written', async () => {
+    const before = await project();
+    await lens(/needs/).click();
+    await searchAndAccept(/^Model \(1 of 2\)$/, 'llama 3.1 8b', /Llama-3\.1-8B/);
+    await page.locator('.quick-input-title', { hasText: 'GPU (2 of 2)' }).waitFor();
+    await page.locator('.quick-input-titlebar .codicon-quick-input-back').click();
+    await searchAndAccept(/^Model \(1 of 2\)$/, 'qwen2.5 7b', /Qwen2\.5-7B/);
+    await searchAndAccept(/^GPU \(2 of 2\)$/, 'h100', /H100-SXM5-80GB/);
+    await page.locator('.quick-input-title', { hasText: 'Save Where?' }).waitFor();
+    const chosen = await page.locator('.quick-input-box input').getAttribute('placeholder');
+    assert.match(chosen ?? '', /^Model: Qwen\/Qwen2\.5-7B · GPU: H100-SXM5-80GB$/);
+    await workbench.pictures('save-where');
+    await page.keyboard.press('Escape');
+    assert.equal(await project(), before);
+  });
+
   it('finds a model, and writes it', async () => {
     await workbench.command('Oomlint: Choose Model');
     await searchAndAccept(/Model/, 'Qwen3-8B', /Qwen\/Qwen3-8B/, 'choose-model');

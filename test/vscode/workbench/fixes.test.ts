@@ -123,6 +123,18 @@ describe('changes that fit, in the workbench', function () {
     const rows = page.locator('.quick-input-list .monaco-list-row');
     const texts = await rows.allInnerTexts();
     assert.ok(texts.length > 1, texts.join('\n'));
+    // Each row shows as a bar how full the GPU is.
+    const bars = await rows.locator('.quick-input-list-icon').evaluateAll((icons) =>
+      icons.map((icon) => {
+        const [, drawing = ''] = /base64,([^"]+)"/.exec(getComputedStyle(icon).backgroundImage) ?? [];
+        return Number(/height="(\d+)" fill="#808080"/.exec(atob(drawing))?.[1]);
+      }),
+    );
+    const shares = texts.map((text) => {
+      const [, peak, capacity] = /([\d.]+) GiB \/ ([\d.]+) GiB/.exec(text) ?? assert.fail(text);
+      return Math.round((12 * Number(peak)) / Number(capacity));
+    });
+    assert.deepEqual(bars, shares);
     await workbench.pictures('what-fits');
     const other = rows.filter({ hasNot: page.locator('.codicon-check') }).first();
     const shown = await other.innerText();
