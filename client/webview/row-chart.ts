@@ -39,16 +39,7 @@ export function drawRows(rows: readonly ChartRow[], width: number) {
   const x = scaleLinear()
     .domain([0, Math.max(...ends) || 1])
     .range([labels, Math.max(width - figures, labels + 20)]);
-  const tops: number[] = [];
-  let height = 0;
-  const told = rows.map(({ heading }) =>
-    heading === undefined ? [] : wrapped(heading, Math.floor(width / CHARACTER)),
-  );
-  for (const lines of told) {
-    if (lines.length > 0) height += HEADING + (lines.length - 1) * HEADING_LINE;
-    tops.push(height);
-    height += rowHeight;
-  }
+  const { tops, headings, height } = layout(rows, width, rowHeight);
   const marks = rows.map((row, index) => {
     const top = tops[index] ?? 0;
     const y = top + rowHeight - BAR - 5;
@@ -77,12 +68,6 @@ export function drawRows(rows: readonly ChartRow[], width: number) {
       svg('text', { class: 'row-figure', x: x(start) + 6, y: y + BAR - 3 }, row.figure),
     );
   });
-  const headings = told.flatMap((lines, index) =>
-    lines.map((line, at) => {
-      const y = (tops[index] ?? 0) - BAR - 2 - (lines.length - 1 - at) * HEADING_LINE;
-      return label('row-heading', line, width, y);
-    }),
-  );
   const element = svg(
     'svg',
     { class: 'rows', width, height, 'aria-hidden': 'true' },
@@ -106,6 +91,24 @@ export function drawRows(rows: readonly ChartRow[], width: number) {
       return at < 0 ? undefined : at;
     },
   };
+}
+
+/** Where each row begins, in pixels, and the headings above rows, each in as many lines as it needs. */
+function layout(rows: readonly ChartRow[], width: number, rowHeight: number) {
+  const tops: number[] = [];
+  const headings: SVGTextElement[] = [];
+  let height = 0;
+  for (const { heading } of rows) {
+    const lines = heading === undefined ? [] : wrapped(heading, Math.floor(width / CHARACTER));
+    if (lines.length > 0) height += HEADING + (lines.length - 1) * HEADING_LINE;
+    lines.forEach((line, at) => {
+      const y = height - BAR - 2 - (lines.length - 1 - at) * HEADING_LINE;
+      headings.push(label('row-heading', line, width, y));
+    });
+    tops.push(height);
+    height += rowHeight;
+  }
+  return { tops, headings, height };
 }
 
 /** A text in lines of so many characters, parted between words. */

@@ -128,7 +128,7 @@ describe('breakdown panel page', () => {
         await section.screenshot({ path: path.join(ROOT, 'out', 'pictures', `measured-${theme}.png`) });
       }
     }
-    // Beside an editor: what is too long for one line is told in two, and nothing of it is left out.
+    // Beside an editor: what is too long for one line stands in two, and nothing of it is left out.
     const narrow = await shown({ ...FITS, measured }, { width: 330 });
     const headings = await narrow.locator('svg.rows .row-heading').evaluateAll((texts) =>
       texts.map((text) => ({

@@ -19,12 +19,14 @@ const SETTINGS: Readonly<Record<string, { readonly name: string; readonly numeri
   'batch.micro': { name: 'microBatch', numeric: true },
 };
 
-/** Asks where the facts shall stand, and says which they are: what one file, a project, or a workspace states. */
+/** Asks where the facts shall stand, and lists them: what one file, a project, or a workspace states. */
 export async function chooseDestination(
   uri: Uri,
   facts: ReadonlyMap<string, string>,
 ): Promise<Destination | typeof BACK | undefined> {
   const folder = workspace.getWorkspaceFolder(uri);
+  // The only folder needs no name.
+  const whose = (workspace.workspaceFolders?.length ?? 0) > 1 ? folder?.name : undefined;
   const { languageId } = await textToNote(uri);
   const items: (QuickPickItem & { destination: Destination })[] = [];
   // A comment in plain JSON would stop strict readers from reading the file at all.
@@ -38,13 +40,13 @@ export async function chooseDestination(
   }
   items.push({
     label: `$(file) ${l10n.t('In oomlint.yaml, for this config')}`,
-    description: folder?.name,
+    description: whose,
     detail: l10n.t('Other configs of the project stay as they are.'),
     destination: { write: (facts) => writeProjectFile(uri, facts, 'config') },
   });
   items.push({
     label: `$(files) ${l10n.t('In oomlint.yaml, for every config')}`,
-    description: folder?.name,
+    description: whose,
     detail: l10n.t('Commit it, and the whole team gets the same answer.'),
     destination: { write: (facts) => writeProjectFile(uri, facts) },
   });
