@@ -146,6 +146,17 @@ describe('Python texts, followed without running them', () => {
     assert.equal(x('def g(a, b=2, *, c=3):\n    return a * b + c\nf(x=g(5, c=1))'), 11);
     assert.deepEqual(passed('def main(n=4):\n    f(x=n)\nif __name__ == "__main__":\n    main()'), { x: 4 });
     assert.deepEqual(passed('import fire\ndef main(n=4):\n    f(x=n)\nfire.Fire(main)'), { x: 4 });
+    assert.deepEqual(passed('import tyro\ndef main(n=4):\n    f(x=n)\ntyro.cli(main)'), { x: 4 });
+    const config = 'from dataclasses import dataclass\n@dataclass\nclass C:\n    n: int = 4\n';
+    assert.equal(x(`import tyro\n${config}c = tyro.cli(C)\nf(x=c.n)`), 4);
+    assert.equal(x(`import draccus\n${config}f(x=draccus.parse(config_class=C).n)`), 4);
+    assert.equal(x(`import draccus\n${config}@draccus.wrap()\ndef main(c: C):\n    f(x=c.n)\nmain()`), 4);
+    const click = (option: string) =>
+      passed(`import click\n@click.command()\n@click.option(${option})\ndef main(n):\n    f(x=n)\nmain()`);
+    assert.deepEqual(click('"--n", default=4'), { x: 4 });
+    assert.deepEqual(click('"--number", "n", default=4'), { x: 4 });
+    assert.deepEqual(click('"--n", is_flag=True'), { x: false });
+    assert.deepEqual(click('"--n", required=True'), { x: '?' });
     assert.equal(x('def g(n):\n    return g(n)\nf(x=g(1))'), '?');
     assert.equal(x('def g():\n    if ask():\n        return 1\n    return 2\nf(x=g())'), '1 | 2');
   });

@@ -300,6 +300,54 @@ main()
     assert.ok(reading.unread?.some(({ kind }) => kind === 'words'));
   });
 
+  it('is read as flags that tyro, draccus, typer and click take', async () => {
+    const train = (batch: string) =>
+      `    args = SFTConfig(per_device_train_batch_size=${batch}, max_length=512)\n    SFTTrainer("Qwen/Qwen2.5-7B", args=args).train()\n`;
+    const inner = '@dataclass\nclass Data:\n    batch: int = 4\n';
+    const config = `from dataclasses import dataclass, field\n${inner}@dataclass\nclass C:\n    batch_size: int = 4\n    data: Data = field(default_factory=Data)\n`;
+    const cases: readonly [text: string, flags: string, expected: number | undefined][] = [
+      [
+        `import tyro\n${config}def main(c):\n${train('c.batch_size')}main(tyro.cli(C))\n`,
+        '--batch-size 2',
+        2,
+      ],
+      [
+        `import tyro\n${config}def main(c):\n${train('c.data.batch')}main(tyro.cli(C))\n`,
+        '--data.batch 2',
+        2,
+      ],
+      [`import tyro\n${config}def main(c):\n${train('c.batch_size')}main(tyro.cli(C))\n`, '', 4],
+      [
+        `import draccus\n${config}@draccus.wrap()\ndef main(c: C):\n${train('c.batch_size')}main()\n`,
+        '--batch_size 2',
+        2,
+      ],
+      [
+        `import typer\ndef main(batch_size: int = 4):\n${train('batch_size')}typer.run(main)\n`,
+        '--batch-size 2',
+        2,
+      ],
+      [
+        `import click\n@click.command()\n@click.option("--batch-size", type=int, default=4)\ndef main(batch_size):\n${train('batch_size')}main()\n`,
+        '--batch-size 2',
+        2,
+      ],
+      [
+        `import click\n@click.command()\n@click.option("--batch-size", type=int)\ndef main(batch_size):\n${train('batch_size')}main()\n`,
+        '--batch-size $N',
+        undefined,
+      ],
+    ];
+    for (const [text, flags, expected] of cases) {
+      const { analyze } = smallWorkspace({
+        'train.py': `from trl import SFTConfig, SFTTrainer\n${text}`,
+        'run.sh': `python train.py ${flags}\n`,
+      });
+      const { resolved } = await analyze('run.sh');
+      assert.equal(resolved.values['batch.micro'], expected, `${text} ${flags}`);
+    }
+  });
+
   it('is no run where the script trains nothing, or takes all of its arguments from elsewhere', async () => {
     const hf =
       'from transformers import HfArgumentParser, TrainingArguments, Trainer\n(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\nTrainer(args=args).train()\n';

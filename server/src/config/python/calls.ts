@@ -1,4 +1,5 @@
 import { callBuiltin } from './builtins';
+import { parsedClass, STARTS } from './command-libraries';
 import { flagsAsArguments } from './command-line';
 import { callFunction, instance, placesOf } from './functions';
 import { lifted, type Machine } from './machine';
@@ -77,7 +78,9 @@ function recorded(
     ...placesOf(machine, node, callee),
   });
   const [first] = passed.positional;
-  if (/^(?:fire\.)?Fire$/.test(name) && first?.kind === 'function')
+  const parsed = parsedClass(machine, name, passed, node);
+  if (parsed) return parsed;
+  if (STARTS.test(name) && first?.kind === 'function')
     callFunction(machine, first, { positional: [], named: flagsAsArguments(machine) }, node);
   else if (given === passed) followGiven(machine, passed, node);
   return made;

@@ -53,6 +53,25 @@ export function fillArguments(machine: Machine, parser: number, made: number): v
   if (command) for (const [name, value] of commandValues(command, added)) attributes.set(name, value);
 }
 
+/** What a function is called with whose flags are these calls, in the manner of `argparse`: what the command gives, else their defaults. */
+export function commandFlags({ command }: Machine, added: readonly PyCall[]): readonly PyArgument[] {
+  const given = new Map(command ? commandValues(command, added) : []);
+  return added.flatMap((call): PyArgument[] => {
+    const key = destinationOf(call);
+    if (key === undefined) return [];
+    const { calleeRange } = call;
+    return [
+      {
+        key,
+        keyRange: calleeRange,
+        value: given.get(key) ?? defaultValue(call),
+        used: calleeRange,
+        text: key,
+      },
+    ];
+  });
+}
+
 /** What a command gives, by the arguments that take it. */
 function commandValues(command: MapNode, added: readonly PyCall[]): [name: string, value: PyValue][] {
   const given = entryOf(command, COMMAND_WORDS)?.value;

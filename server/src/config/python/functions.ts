@@ -33,7 +33,11 @@ export function callFunction(
     context: machine.context,
   };
   const bare = passed.positional.length === 0 && passed.named.length === 0;
-  const filled = bare && called.filled ? { ...passed, positional: called.filled } : passed;
+  const decorated = called.filled !== undefined || called.filledNamed !== undefined;
+  const filled =
+    bare && decorated
+      ? { ...passed, positional: called.filled ?? [], named: called.filledNamed ?? [] }
+      : passed;
   const given = self ? { ...passed, positional: [self, ...passed.positional] } : filled;
   const values = boundParameters(machine, called, given, node);
   if (called.home.uri !== undefined) machine.uses(called.home.uri);
@@ -161,10 +165,15 @@ export function forgetFields({ fields }: PyClass): void {
   for (const [name, { range }] of fields) fields.set(name, { kind: 'unknown', range });
 }
 
+const NOTHING: Passed = { positional: [], named: [] };
+
 /** Fields of a class of the file, those that it inherits first. */
 export function setFields(machine: Machine, made: PyClass, id: number): void {
   for (const base of made.bases) if (base.kind === 'class') setFields(machine, base, id);
   for (const [name, value] of made.fields) attributesOf(machine, id).set(name, value);
+  for (const [name, { made: inner, node }] of made.factories ?? []) {
+    attributesOf(machine, id).set(name, instance(machine, inner, NOTHING, node));
+  }
 }
 
 /** The class of a library that a class of the file inherits from, however far away. */

@@ -1,4 +1,5 @@
 import { setVariable } from './builtins';
+import { clickArguments, wrappedConfig } from './command-libraries';
 import { configOfHydra } from './data-loaders';
 import { part } from './expressions';
 import { LIBRARY, submodule } from './imports';
@@ -6,7 +7,17 @@ import { arithmetic } from './literals';
 import { type BlockEnd, either, lifted, type Machine, truth } from './machine';
 import { setAttribute } from './set-attribute';
 import { childIn, type SyntaxNode } from './syntax-node';
-import type { Namespace, PyArgument, PyDict, PyFunction, PyObject, PyValue } from './value';
+import type {
+  FieldFactory,
+  Namespace,
+  PyArgument,
+  PyCall,
+  PyClass,
+  PyDict,
+  PyFunction,
+  PyObject,
+  PyValue,
+} from './value';
 
 /** Follows a statement or a block. Names in the machine are bound as it binds them. */
 export function execute(machine: Machine, node: SyntaxNode | undefined): BlockEnd {
@@ -373,16 +384,25 @@ function enter(machine: Machine, item: SyntaxNode): void {
   assign(machine, alias, file === undefined ? machine.unknown(alias) : given);
 }
 
-/** `@hydra.main(...)` passes a config to the function. */
+/** Decorators that pass something to the function below them: a config that Hydra or draccus makes, flags that click takes. */
+const FILLING = /(?:^|\.)(?:main|wrap|option|argument)$/;
+
+/** `@hydra.main(...)`, `@draccus.wrap()` and `@click.option(...)` pass to the function what it is called without. */
 function fillFromDecorator(machine: Machine, node: SyntaxNode, bound: PyFunction): void {
+  const calls: PyCall[] = [];
   for (const decorator of node.children) {
     const [call] = decorator.type === 'decorator' ? decorator.children : [];
     const callee = call?.type === 'call' ? childIn(call, 'function') : undefined;
-    if (!callee || !/(?:^|\.)main$/.test(machine.textOf(callee))) continue;
+    if (!callee || !FILLING.test(machine.textOf(callee))) continue;
     const made = machine.evaluate(machine, call);
-    const config = made.kind === 'object' ? configOfHydra(machine, made as PyObject) : undefined;
+    const recorded = made.kind === 'object' ? machine.calls[made.id] : undefined;
+    if (!recorded) continue;
+    calls.push(recorded);
+    const config = configOfHydra(machine, made as PyObject) ?? wrappedConfig(machine, recorded, bound, node);
     if (config) machine.bind(bound.name, { ...bound, filled: [config] });
   }
+  const flags = clickArguments(machine, calls);
+  if (flags.length > 0) machine.bind(bound.name, { ...bound, filledNamed: flags });
 }
 
 function defined(machine: Machine, node: SyntaxNode): BlockEnd {
@@ -397,11 +417,13 @@ function defined(machine: Machine, node: SyntaxNode): BlockEnd {
   const bases = (childIn(node, 'superclasses')?.children ?? [])
     .filter(({ type }) => type !== 'keyword_argument')
     .map((base) => machine.evaluate(machine, base));
+  const factories = new Map<string, FieldFactory>();
   const made = {
     kind: 'class',
     name,
     bases,
-    fields: fieldsIn(machine, node),
+    fields: fieldsIn(machine, node, factories),
+    factories,
     isDataclass: false,
     methods: methodsIn(machine, node),
     range,
@@ -430,8 +452,19 @@ function methodsIn(machine: Machine, node: SyntaxNode): Map<string, PyFunction> 
   return methods;
 }
 
+/** Objects in objects in objects, and of one: what is made of more than these is not followed. */
+const DEEPEST_NEST = 2;
+const MOST_MADE = 32;
+
+const nesting = ({ factories }: PyClass): number =>
+  Math.max(0, ...[...(factories ?? [])].map(([, { made }]) => 1 + nesting(made)));
+
 /** `x: int = 3` and `x: int = field(default=3)` of a class. Its body sees its own names first. */
-function fieldsIn(machine: Machine, node: SyntaxNode): Map<string, PyValue> {
+function fieldsIn(
+  machine: Machine,
+  node: SyntaxNode,
+  factories: Map<string, FieldFactory>,
+): Map<string, PyValue> {
   const fields = new Map<string, PyValue>();
   const { scope } = machine;
   machine.scope = { values: fields, outer: scope };
@@ -448,6 +481,10 @@ function fieldsIn(machine: Machine, node: SyntaxNode): Map<string, PyValue> {
     const callee = right?.type === 'call' ? childIn(right, 'function') : undefined;
     const isField = callee !== undefined && /(^|\.)field$/.test(machine.textOf(callee));
     const byDefault = isField ? fieldDefault(machine, right) : right;
+    const factory = isField && !byDefault ? fieldDefault(machine, right, 'default_factory') : undefined;
+    const maker = factory && machine.evaluate(machine, factory);
+    if (factory && maker?.kind === 'class' && nesting(maker) < DEEPEST_NEST && factories.size < MOST_MADE)
+      factories.set(machine.textOf(left), { made: maker, node: factory });
     const value = byDefault
       ? machine.evaluate(machine, byDefault)
       : ({ kind: 'unknown', range: machine.rangeOf(left), given: 'launch' } as const);
@@ -463,11 +500,15 @@ function boundIn(node: SyntaxNode): SyntaxNode[] {
   return [...(left?.type === 'identifier' ? [left] : []), ...node.children.flatMap(boundIn)];
 }
 
-function fieldDefault(machine: Machine, call: SyntaxNode | undefined): SyntaxNode | undefined {
+function fieldDefault(
+  machine: Machine,
+  call: SyntaxNode | undefined,
+  key = 'default',
+): SyntaxNode | undefined {
   const args = call && childIn(call, 'arguments');
   const found = args?.children.find((child) => {
     const name = childIn(child, 'name');
-    return child.type === 'keyword_argument' && name !== undefined && /^default$/.test(machine.textOf(name));
+    return child.type === 'keyword_argument' && name !== undefined && machine.textOf(name) === key;
   });
   return found && childIn(found, 'value');
 }

@@ -84,6 +84,13 @@ export interface PyFunction extends Valued {
   readonly home: ModuleContext;
   /** What a decorator passes where a call passes nothing. */
   readonly filled?: readonly PyValue[];
+  /** The same by name. */
+  readonly filledNamed?: readonly PyArgument[];
+}
+/** A class of the file that makes the value of a field anew for each object: `field(default_factory=Data)`. */
+export interface FieldFactory {
+  readonly made: PyClass;
+  readonly node: SyntaxNode;
 }
 export interface PyClass extends Valued {
   readonly kind: 'class';
@@ -91,6 +98,7 @@ export interface PyClass extends Valued {
   readonly bases: readonly PyValue[];
   /** Fields with a value, as dataclasses have them. */
   readonly fields: Map<string, PyValue>;
+  readonly factories?: ReadonlyMap<string, FieldFactory>;
   readonly isDataclass: boolean;
   /** Functions that its body defines. */
   readonly methods: ReadonlyMap<string, PyFunction>;

@@ -361,7 +361,9 @@ function noteDoubts({ program, draft }: Calls, call: PyCall): void {
 /** Whether a call takes what the command line gives: parsers of arguments, and what makes flags of a function's parameters. */
 function takesCommandLine({ callee, of }: PyCall): boolean {
   if (of !== undefined) return /^parse(_known)?_args$/.test(callee);
-  return /(^|\.)(Fire|tyro\.cli|typer\.run|OmegaConf\.from_cli)$|^(hydra\.)?main$/.test(callee);
+  return /(^|\.)(Fire|tyro\.cli|typer\.run|OmegaConf\.from_cli)$|^(hydra\.)?main$|^(draccus|pyrallis|simple_parsing)\.(parse|wrap)$|^click\.(option|argument)$/.test(
+    callee,
+  );
 }
 
 /** Several trainers in a file: the first counts, and each other one states it. */
