@@ -32,8 +32,10 @@ def build_model(case, device="cuda"):
                "deberta-v2": "AutoModelForMaskedLM", "muse_glimmer": "AutoModelForImageTextToText",
                "gemma3n": "AutoModelForImageTextToText"}
     auto = getattr(transformers, classes.get(config.model_type, "AutoModelForCausalLM"))
+    # Mistral 4 stands behind a tower alone, and no auto class makes its text.
+    make = transformers.Mistral4ForCausalLM._from_config if config.model_type == "mistral4" else auto.from_config
     with torch.device(device), no_init_weights():
-        model = auto.from_config(config, dtype=DTYPES[run.get("precision.weights", "fp32")],
+        model = make(config, dtype=DTYPES[run.get("precision.weights", "fp32")],
                                  attn_implementation=run.get("attention.implementation", "sdpa"))
     # Skipping initialization skips tying too; `from_pretrained` does it.
     model.tie_weights()

@@ -35,6 +35,7 @@ NEEDED = {
                             "hidden_size": 1024}},
     "gpt_neo": {"num_layers": 4, "attention_types": [[["global", "local"], 2]]},
     "deepseek_v2": {"num_experts_per_tok": 2},
+    "mistral4": {"num_hidden_layers": 4, "n_routed_experts": 8}, "hy_v3": {"num_hidden_layers": 4, "num_experts": 8},
     "glm_moe_dsa": {"num_hidden_layers": 5, "index_topk_freq": 2},
     "bamba": {"attn_layer_indices": [1, 3]}, "granitemoeshared": {"shared_intermediate_size": 512},
     "nemotron_h": {"layers_block_type": ["mamba", "attention", "mlp", "moe"]},

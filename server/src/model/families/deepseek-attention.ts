@@ -19,6 +19,7 @@ export function deepseekAttention(
     valueDim: config.size('v_head_dim'),
     bias: config.flag(false, 'attention_bias'),
     dropout: sizes.attentionDropout,
+    scaledQueries: config.modelType === 'mistral4',
     indexer,
   });
 }

@@ -21,11 +21,13 @@ interface SigmoidDecoder {
   readonly normsAfter?: readonly [string, string];
   readonly normStyle?: LlamaTraits['normStyle'];
   readonly scaledEmbedding?: boolean;
+  /** Of dense layers. */
+  readonly mlpBias?: boolean;
 }
 
 function assemble(sizes: Sizes, model: SigmoidDecoder): Architecture {
   const experts = mixtureOfExperts(model.moe);
-  const dense = llamaMlp(sizes);
+  const dense = llamaMlp(sizes, model.mlpBias);
   return sparseDecoder<string>(sizes, {
     kinds: Array.from({ length: sizes.layers }, (_, i) => {
       return `${model.windowOf?.(i) ?? 0}/${model.isSparse(i) ? 'sparse' : 'dense'}`;
@@ -111,6 +113,29 @@ function exaoneMoe(config: ConfigReader): Architecture {
     windowOf,
     moe: experts(config, sizes, config.count(1, 'num_shared_experts')),
     isSparse: sparseFrom(config, config.count(1, 'first_k_dense_replace')),
+  });
+}
+
+/** Hunyuan 3: Qwen 3's attention; the sum with the shared expert may be taken in fp32. */
+function hunyuan3(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const bias = config.flag(false, 'attention_bias');
+  const mlpBias = config.flag(false, 'mlp_bias');
+  const attention = llamaAttention(sizes, {
+    bias: { qkv: bias, output: bias },
+    norm: { kind: 'head' },
+  });
+  const moe = experts(config, sizes, config.count(1, 'num_shared_experts'));
+  return assemble(sizes, {
+    attention: () => attention,
+    moe: {
+      ...moe,
+      router: { ...moe.router, correction: 'mlp.e_score_correction_bias' },
+      wideSum: config.flag(true, 'enable_moe_fp32_combine'),
+      shared: moe.shared && { ...moe.shared, bias: mlpBias },
+    },
+    isSparse: sparseFrom(config, 1),
+    mlpBias,
   });
 }
 
@@ -203,6 +228,7 @@ const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>>
   exaone_moe: exaoneMoe,
   glm4_moe_lite: glm4MoeLite,
   afmoe,
+  hy_v3: hunyuan3,
   deepseek_v32: chosenTokens,
   glm_moe_dsa: chosenTokens,
 };

@@ -292,11 +292,13 @@ function ernieMoe(config: ConfigReader): Architecture {
   });
 }
 
-/** DeepSeek: V1 with plain attention, V2, V3 and Kimi K2 with latent attention. */
+/** DeepSeek: V1 with plain attention, V2, V3, Kimi K2 and Mistral 4 with latent attention. */
 function deepseek(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
   const inner = config.size('moe_intermediate_size');
   const third = config.modelType === 'deepseek_v3' || config.modelType === 'kimi_k2';
+  // Mistral 4 scores in the type of its states.
+  const fourth = config.modelType === 'mistral4';
   const bias = config.flag(false, 'attention_bias');
   const attention =
     config.modelType === 'deepseek'
@@ -316,7 +318,7 @@ function deepseek(config: ConfigReader): Architecture {
             correction: 'mlp.gate.e_score_correction_bias',
             fp32Weights: true,
           }
-        : { name: 'mlp.gate', score: 'softmax', wide: true, fp32Weights: true },
+        : { name: 'mlp.gate', score: 'softmax', wide: !fourth, fp32Weights: !fourth },
       experts: expertsOf(config, sizes, inner),
       shared: shared && { ...shared, bias: mlpBias },
     },
@@ -492,6 +494,7 @@ const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>>
   deepseek_v2: deepseek,
   deepseek_v3: deepseek,
   kimi_k2: deepseek,
+  mistral4: deepseek,
   gpt_oss: gptOss,
   granitemoe: graniteMoe,
   granitemoeshared: graniteMoe,

@@ -19,6 +19,8 @@ export interface LatentAttentionSpec {
   readonly valueDim: number;
   readonly bias: boolean;
   readonly dropout: number;
+  /** Queries are scaled by their position, in a tensor of their own (Mistral 4). */
+  readonly scaledQueries?: boolean;
   /** What chooses the tokens that each one sees (DeepSeek V3.2); without `own`, those that a layer before has chosen. */
   readonly indexer?: IndexerSpec & { readonly own: boolean };
 }
@@ -58,7 +60,8 @@ function run(t: Tracer, x: Tensor, spec: LatentAttentionSpec): Tensor {
 
   const turnedQuery = rotary(t, queryTurn, `${module}.rotary_q`);
   const turnedKey = t.hold(rotary(t, t.gatherSequence(keyTurn), `${module}.rotary_k`));
-  const q = t.hold(t.concat([queryPass, turnedQuery], [...lead, heads * headDim], `${module}.query`));
+  const joined = t.concat([queryPass, turnedQuery], [...lead, heads * headDim], `${module}.query`);
+  const q = t.hold(spec.scaledQueries ? t.scale(joined, `${module}.query_scaled`) : joined);
 
   const expanded = t.linear(normed, {
     name: `${module}.kv_b_proj`,

@@ -52,6 +52,8 @@ export interface MoeSpec {
     /** Every expert computes every token (Llama 4 in transformers). */
     readonly dense?: boolean;
   };
+  /** The sum with the shared expert is taken in fp32 (Hunyuan 3). */
+  readonly wideSum?: boolean;
   /** An expert that every token passes. */
   readonly shared?: {
     readonly name: string;
@@ -78,7 +80,10 @@ export function mixtureOfExperts(spec: MoeSpec): Block {
         ? everyExpert(t, input, scores, spec)
         : inLatentWidth(t, input, spec, (narrow) => chosenExperts(t, narrow, scores, spec));
       if (!spec.shared) return routed;
-      return t.add(routed, early ?? sharedExpert(t, x, spec), 'moe_sum');
+      if (!spec.wideSum) return t.add(routed, early ?? sharedExpert(t, x, spec), 'moe_sum');
+      const wide = t.hold(t.cast(t.hold(routed), 'fp32', 'routed.float'));
+      const shared = t.cast(early ?? sharedExpert(t, x, spec), 'fp32', 'shared_expert.float');
+      return t.cast(t.add(wide, shared, 'moe_sum'), t.settings.computeDtype, 'moe_sum.cast');
     });
 }
 
