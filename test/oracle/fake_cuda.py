@@ -53,7 +53,7 @@ def _register_kernels() -> None:
     import torch
 
     library = torch.library.Library("aten", "IMPL", "CUDA")
-    for name in ("silu_backward", "mish_backward"):
+    for name in ("silu_backward", "mish_backward", "_fused_rms_norm", "_fused_rms_norm_backward"):
         library.impl(name, getattr(torch.ops.aten, name).default)
     _register_kernels.library = library  # a library that is collected takes its kernels along
 

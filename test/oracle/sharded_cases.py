@@ -25,6 +25,7 @@ SHARDED_FLAGS = {
     "synceach": {"fsdp.syncEachBatch": True},
     "post": {"fsdp.backwardPrefetch": "post"},
     "noprefetch": {"fsdp.backwardPrefetch": "none"},
+    "always": {"fsdp.reshardsEnds": True},
     "flat": {"fsdp.useOriginalParameters": False},
     "offload": {"offload.parameters": "cpu"},
     "view": {"ddp.gradientAsBucketView": True},
@@ -47,6 +48,16 @@ SHARDED_FLAGS = {
     "hpz": {"zero.hpzPartition": 2},
     "lora16b": FLAGS["lora16"] | {"lora.dtype": "bf16"},
     "loraqvb": FLAGS["loraqv"] | {"lora.dtype": "bf16"},
+}
+
+
+# What torchtune and torchtitan make of a run by themselves: their own modules, FSDP 2, no flash workspace of theirs.
+OWN = {
+    "torchtune": {"model.code": "torchtune", "precision.weights": "bf16", "precision.compute": "bf16", "precision.scheme": "native",
+                  "loss.implementation": "chunked", "fsdp.syncEachBatch": True},
+    "torchtitan": {"model.code": "torchtitan", "precision.weights": "fp32", "precision.compute": "bf16",
+                   "precision.scheme": "fsdp", "precision.reduce": "fp32", "precision.masterWeights": "fp32",
+                   "fsdp.separateEnds": True, "fsdp.syncEachBatch": True},
 }
 
 
@@ -155,4 +166,32 @@ def _wide_cases():
         yield case("fsdp2", "llama-3.1-8b", flags, 64, 1, 1024, 3)
 
 
-CASES = list(_cases())
+def _explicit_cases():
+    """The root told to reshard as layers are, with the loss inside of it."""
+    for flags in ("mixed always nonreentrant sgd", "bf16 always sgd"):
+        yield case("fsdp2", "qwen3-8b", flags, 8, 1, 512)
+
+
+def _own_cases():
+    """Models and loops of torchtune and torchtitan: the loss is taken outside of FSDP's root."""
+    for flags in ("sgd", "nonreentrant sgd", "nonreentrant fused", "keep nonreentrant sgd", "ends nonreentrant sgd", "ends sgd",
+                  "nonreentrant sgd acc2"):
+        yield "torchtune", "llama-3.1-8b", flags, 8, 2, 1024
+    for model in ("qwen2.5-7b", "qwen2.5-0.5b"):
+        yield "torchtune", model, "nonreentrant sgd", 8, 2, 1024
+    yield "torchtune", "llama-3.1-8b", "nonreentrant sgd", 64, 1, 4096
+    yield "torchtune", "llama-3.1-8b", "nonreentrant sgd", 8, 1, 256
+    for flags in ("sgd", "nonreentrant sgd", "nonreentrant fused", "keep nonreentrant sgd", "always nonreentrant sgd", "always sgd",
+                  "nonreentrant sgd acc2"):
+        yield "torchtitan", "llama-3.1-8b", flags, 8, 1, 2048
+    yield "torchtitan", "llama-3.1-70b", "nonreentrant sgd", 64, 1, 4096
+    yield "torchtitan", "llama-3.1-8b", "nonreentrant sgd", 8, 1, 256
+
+
+def _owned():
+    for code, model, flags, gpus, micro, sequence in _own_cases():
+        found = case("fsdp2", model, flags, gpus, micro, sequence)
+        yield {**found, "id": found["id"].replace("fsdp2", code, 1), "run": found["run"] | OWN[code]}
+
+
+CASES = [*_cases(), *_explicit_cases(), *_owned()]

@@ -141,7 +141,9 @@ def fsdp2(model, run):
         if tied:
             tail.insert(1, model.get_input_embeddings())
         fully_shard(tail, **options, reshard_after_forward=False)
-    fully_shard(model, **options, reshard_after_forward=None if reshard else False)
+    # Accelerate states it for the root too, before 1.14.
+    own = True if run.get("fsdp.reshardsEnds") else None
+    fully_shard(model, **options, reshard_after_forward=own if reshard else False)
     return Fsdp2(model, make_optimizer([p for p in model.parameters() if p.requires_grad], run), run)
 
 
@@ -316,6 +318,14 @@ class Zero(Sharded):
         self.model.step()
 
 
+def pretrainer(run):
+    """The framework that brings models of its own, where the case names one."""
+    from pretrainers import PRETRAINERS
+
+    found = PRETRAINERS.get(run.get("model.code"))
+    return found and found()
+
+
 def measure(case, log=None, steps=2):
     """As `measure.measure`, for the first rank of `hardware.gpus`."""
     run, started = case["run"], time.time()
@@ -326,11 +336,15 @@ def measure(case, log=None, steps=2):
     torch.manual_seed(0)
     with fake_cuda.fake_mode():
         expect_plain_batches()
-        config, model = build_model(case)
-        model = apply_method(model, run)
-        checkpointing = run.get("activations.checkpointing", "none") != "none"
-        if checkpointing:
-            model.gradient_checkpointing_enable({"use_reentrant": run.get("activations.reentrant", True)})
+        own = pretrainer(run)
+        if own:
+            config, model = own.build(case)
+        else:
+            config, model = build_model(case)
+            model = apply_method(model, run)
+            if run.get("activations.checkpointing", "none") != "none":
+                model.gradient_checkpointing_enable({"use_reentrant": run.get("activations.reentrant", True)})
+        shard, loss_of = (own.shard, own.loss) if own else (SCHEMES[run["parallel.data"]], compute_loss)
         model.train()
         parameters = list(model.parameters())
         counts = {"total": sum(p.numel() for p in parameters),
@@ -342,7 +356,7 @@ def measure(case, log=None, steps=2):
             tracker.add(tensor)
         del parameters, tensor
         with tracker, resizing(tracker):  # a scheme replaces the weights, and makes buffers that stay
-            sharded = SCHEMES[run["parallel.data"]](model, run)
+            sharded = shard(model, run)
         tracker.watch(sharded.model)
         gc.collect()
         results = {"config": described(config), "parameters": counts, "steps": []}
@@ -358,7 +372,7 @@ def measure(case, log=None, steps=2):
                     batch = make_batch(config, run)
                     with sharded.micro(micro == micros):
                         with tracker.in_phase(f"forward {step}.{micro}"):
-                            loss = compute_loss(sharded.model, batch)
+                            loss = loss_of(sharded.model, batch)
                             forward = phase_report(tracker, final)
                         with tracker.in_phase(f"backward {step}.{micro}"):
                             sharded.backward(loss)

@@ -150,6 +150,8 @@ export interface Behaviours {
    * only after the loss's gradient.
    */
   readonly takesLossOutsideModel: boolean;
+  /** FSDP 2's root, or what of it is wrapped apart, is given back after its forward as layers are. */
+  readonly reshardsEnds: boolean;
   /** FSDP splits a quantized weight with its scales, whatever type it is stored in. */
   readonly splitsQuantizedWeights: boolean;
   /** DeepSpeed without ZeRO accumulates the gradients of bf16 weights in fp32 unless set otherwise. */

@@ -96,9 +96,14 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     code: ['transformers'],
     source: transformers('integrations/sdpa_attention.py'),
   }),
+  // torchtitan up to 0.2.1, which its stable releases pair with nightly builds of torch 2.10; 0.2.2 has grouped heads.
   repeatsKeysAndValues: yes(
     { code: ['torchtune'], source: fileIn(TORCHTUNE, 'torchtune/modules/attention.py') },
-    { code: ['torchtitan'], source: titan('models/llama3/model/model.py') },
+    {
+      code: ['torchtitan'],
+      library: { of: 'torch', before: '2.11' },
+      source: titan('models/llama3/model/model.py'),
+    },
   ),
   fusesScores: yes({ code: ['megatron'], source: megatron('fusions/fused_softmax.py') }),
   castsProbabilitiesBack: yes({
@@ -314,6 +319,14 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
   takesLossOutsideModel: yes(
     { code: ['torchtitan'], source: titan('train.py') },
     { code: ['torchtune'], source: fileIn(TORCHTUNE, 'recipes/full_finetune_distributed.py') },
+  ),
+  reshardsEnds: yes(
+    { code: ['torchtune'], source: fileIn(TORCHTUNE, 'torchtune/training/_distributed.py') },
+    {
+      code: ['transformers'],
+      library: { of: 'accelerate', before: '1.14' },
+      source: accelerate('utils/fsdp_utils.py'),
+    },
   ),
   splitsQuantizedWeights: yes({
     code: ['torchtune'],

@@ -188,6 +188,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'fsdp.strategy': [...SPLIT, ...GATHERED, ...COMMUNICATION],
   'fsdp.wrap': ['gradients', ...GATHERED, ...COMMUNICATION],
   'fsdp.separateEnds': ['gradients', ...GATHERED, ...COMMUNICATION],
+  'fsdp.reshardsEnds': GATHERED,
   'fsdp.minParameters': GATHERED,
   'fsdp.reshardSize': GATHERED,
   'fsdp.backwardPrefetch': GATHERED,

@@ -42,6 +42,7 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
   for (let index = tape.operations.length - 1; index >= 0; index--) {
     const operation = tape.operations[index];
     if (!operation) continue;
+    if (index + 1 === tape.headOperations) meter.divide();
     const incoming = operation.outputs.flatMap((x) => gradients.take(x) ?? []);
     const needed = incoming.length > 0;
     if (needed) playOperation(operation, incoming, meter, gradients, weights);

@@ -24,6 +24,19 @@ export interface AllocatorEvent {
   readonly power: 0 | 1 | 2;
 }
 
+/** A stretch before and after the moment at which the head's result, or its gradient, is there. Bytes per GPU. */
+export interface Halves {
+  readonly first: HighPoint;
+  readonly between: Ledger;
+  readonly second: HighPoint;
+}
+
+/** The highest point of a stretch, and the operator that runs then. */
+export interface HighPoint {
+  readonly peak: Ledger;
+  readonly operator: string;
+}
+
 /** What a stretch of the step does to memory, relative to the moment it begins. Bytes per GPU. */
 export interface Excursion {
   /** At its highest point. */
@@ -33,6 +46,8 @@ export interface Excursion {
   readonly operator: string;
   /** When it is over. */
   readonly exit: Ledger;
+  /** The same in two, where it runs through the end of the head: what comes first, what is there in between, what follows. */
+  readonly halves?: Halves;
   /** Requests and returns in order, for the allocator. */
   readonly events: readonly AllocatorEvent[];
 }
@@ -62,6 +77,9 @@ export class Meter {
   private peakBytes = 0;
   private operator = '';
   private readonly events: AllocatorEvent[] = [];
+  private before:
+    | { readonly high: HighPoint & { readonly bytes: number }; readonly between: Ledger }
+    | undefined;
 
   /** `label` states what the bytes are. */
   add(category: Category, bytes: number, label: Label, quadratic = false): void {
@@ -80,13 +98,25 @@ export class Meter {
     }
   }
 
+  /** What comes now is the second half. */
+  divide(): void {
+    const high = { peak: this.peak, operator: this.operator, bytes: this.peakBytes };
+    this.before = { high, between: copyOf(this.live) };
+    this.peak = emptyLedger();
+    this.operator = '';
+    this.mark(high.operator);
+  }
+
   finish(): Excursion {
+    const { before, peak, peakBytes, operator } = this;
+    const whole = before && before.high.bytes >= peakBytes ? before.high : { peak, operator };
     return {
-      peak: this.peak,
-      peakBytes: this.peakBytes,
-      operator: this.operator,
+      peak: whole.peak,
+      peakBytes: Math.max(before?.high.bytes ?? peakBytes, peakBytes),
+      operator: whole.operator,
       exit: copyOf(this.live),
       events: this.events,
+      halves: before && { first: before.high, between: before.between, second: { peak, operator } },
     };
   }
 }
@@ -128,6 +158,7 @@ export function playForward(tape: Tape, options: ForwardOptions): Excursion {
   };
   meter.mark('start');
   operations.forEach((operation, index) => {
+    if (index === tape.headOperations) meter.divide();
     for (const copy of operation.weightCopies) allocate(copy);
     const stops = options.stopEarly && index === operations.length - 1;
     if (!stops || savesResult(operation)) for (const x of operation.outputs) allocate(x.storage);

@@ -153,6 +153,8 @@ export interface Passage {
   readonly during: Ledger;
   /** When it is over: its gradients are reduced, whole ones are still there. */
   readonly after: readonly Ledger[];
+  /** In place of `before` and `during`, where the stage has a loss beside its head: what there is while that runs. */
+  readonly loss?: { readonly during: Ledger; readonly enters: Ledger };
 }
 
 /** How a scheme treats the copies of a stage. */

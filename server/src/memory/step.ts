@@ -169,7 +169,7 @@ class Walk {
     const copies = around.alike ? [0, repeats - 1] : [0, 1, ...around.watch, repeats - 2, repeats - 1];
     let previous = 0;
     for (const copy of new Set(copies.filter((i) => i >= 0 && i < repeats))) {
-      const { ledgers, words } = highestOf(excursion, around.passage(copy));
+      const { ledgers, words } = highestOf(excursion, around.passage(copy), moment === 'backward');
       const twice = copy > 0 && around.keptGradients ? around.keptGradients : this.handedOn;
       const there = combine(this.level, [around.change, copy], ...ledgers, [twice, -1]);
       this.mark(moment, `${label(copy)}${words}`, there, copy - previous - 1);
@@ -180,13 +180,29 @@ class Walk {
   }
 }
 
+function totalOfAll(ledgers: readonly Ledger[]): number {
+  let bytes = 0;
+  for (const ledger of ledgers) bytes += totalOf(ledger);
+  return bytes;
+}
+
 /** The highest moment of a copy's passage, on top of the level there: which it is does not depend on that. */
 function highestOf(
-  { peak, exit }: Excursion,
-  { before, during, after }: Passage,
+  { peak, exit, halves }: Excursion,
+  { before, during, after, loss }: Passage,
+  isBackward: boolean,
 ): { readonly ledgers: readonly Ledger[]; readonly words: string } {
   let ledgers = [during, peak];
-  let most = totalOf(during) + totalOf(peak);
+  if (halves && loss) {
+    const [head, taken] = isBackward ? [halves.second, halves.first] : [halves.first, halves.second];
+    const moments = [
+      [during, head.peak],
+      [loss.during, taken.peak],
+      [loss.enters, halves.between],
+    ];
+    ledgers = moments.reduce((most, there) => (totalOfAll(there) > totalOfAll(most) ? there : most));
+  }
+  let most = totalOfAll(ledgers);
   let words = '';
   if (totalOf(before) > most) {
     ledgers = [before];

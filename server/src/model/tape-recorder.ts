@@ -46,6 +46,8 @@ export abstract class TapeRecorder {
   private exit: Tensor[] = [];
   private held: Tensor[][] = [];
   private keptBytes = 0;
+  private headOperations: number | undefined;
+  private headCalls: number | undefined;
   private graphHeld = new Set<Storage>();
   private heldByModel = new Set<Storage>();
   private nextTensor = 0;
@@ -228,6 +230,12 @@ export abstract class TapeRecorder {
     return x;
   }
 
+  /** The head's result is there: the operators that follow take the loss of it. */
+  endHead(calls = 1): void {
+    this.headOperations = this.operations.length;
+    this.headCalls = calls;
+  }
+
   /** The training loop keeps a result of this size in a variable of its own. */
   keep(bytes: number): void {
     this.keptBytes += bytes;
@@ -269,6 +277,8 @@ export abstract class TapeRecorder {
       keptBytes: this.keptBytes,
       graphHeld: [...this.graphHeld],
       heldByModel: [...this.heldByModel],
+      headOperations: this.headOperations,
+      headCalls: this.headCalls,
     };
   }
 }

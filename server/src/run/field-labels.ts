@@ -178,6 +178,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'fsdp.checkpoints': 'checkpoints around or within FSDP units',
   'fsdp.wrap': 'FSDP wrapping',
   'fsdp.separateEnds': 'FSDP wrapping of embedding and head',
+  'fsdp.reshardsEnds': 'FSDP resharding of embedding and head',
   'fsdp.reshardSize': 'GPUs that layers are split over after forward',
   'fsdp.minParameters': 'smallest module that FSDP wraps',
   'fsdp.backwardPrefetch': 'FSDP prefetch in backward',

@@ -826,6 +826,9 @@ export const FIELDS = {
   'fsdp.separateEnds': flag({
     doc: 'Embedding and output projection are wrapped on their own beside the layers, instead of staying with the root. Unset: FSDP 2 through Accelerate from 1.14 on does.',
   }),
+  'fsdp.reshardsEnds': flag({
+    doc: 'FSDP 2 gives what ends the model back after its forward, as it does layers, and gathers it again for its backward. Unset: as the framework does.',
+  }),
   'fsdp.minParameters': integer({
     doc: 'Smallest module that size-based wrapping wraps.',
     unit: 'elements',

@@ -131,6 +131,12 @@ describe('torchtitan', () => {
     assert.deepEqual(refused(reading), []);
   });
 
+  it('gives back what ends the model only where it always reshards', () => {
+    const policy = (word: string) => titan(small(`[parallelism]\nfsdp_reshard_after_forward = "${word}"\n`));
+    assertStates(policy('always'), { 'fsdp.strategy': 'full file', 'fsdp.reshardsEnds': 'true file' });
+    for (const word of ['default', 'never']) assertStates(policy(word), { 'fsdp.reshardsEnds': undefined });
+  });
+
   it('accumulates what a global batch has beyond all ranks', () => {
     const text =
       '[job]\n[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 2\nglobal_batch_size = 64\n';

@@ -32,7 +32,11 @@ const PARALLELISM: readonly Row[] = [
     'fsdp_reshard_after_forward',
     'string',
     'Free gathered weights after forward; `default` keeps them under pipelines.',
-    { values: ['default', 'always', 'never'], default: 'default', fields: ['fsdp.strategy'] },
+    {
+      values: ['default', 'always', 'never'],
+      default: 'default',
+      fields: ['fsdp.strategy', 'fsdp.reshardsEnds'],
+    },
   ],
   [
     'tensor_parallel_degree',
@@ -324,7 +328,11 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       'fsdp_reshard_after_forward',
       'string',
       'Where it stood before it moved to `parallelism`.',
-      { values: ['default', 'always', 'never'], default: 'default', fields: ['fsdp.strategy'] },
+      {
+        values: ['default', 'always', 'never'],
+        default: 'default',
+        fields: ['fsdp.strategy', 'fsdp.reshardsEnds'],
+      },
     ],
   ]),
   ...inertKeys(

@@ -13,11 +13,18 @@ export const torchtitanWords: Words = {
   },
   'offload.parameters': (value) => [word('training.enable_cpu_offload', value === 'cpu')],
   'offload.optimizer': (value) => [word('training.enable_cpu_offload', value === 'cpu')],
-  'fsdp.strategy': (value, { text }) => {
+  'fsdp.strategy': (value, { run, text }) => {
     const block =
       text('experimental.fsdp_reshard_after_forward') === undefined ? 'parallelism' : 'experimental';
+    // By default layers are kept under pipelines alone, and what ends the model always is.
+    const pipelined = run['parallel.pipeline'] > 1;
     return value === 'full' || value === 'grad-op'
-      ? [word(`${block}.fsdp_reshard_after_forward`, value === 'full' ? 'always' : 'never')]
+      ? [
+          word(
+            `${block}.fsdp_reshard_after_forward`,
+            value === 'grad-op' ? 'never' : pipelined ? 'always' : 'default',
+          ),
+        ]
       : undefined;
   },
   'parallel.tensor': (value, { text }) => [word(titanDegree('tensor_parallel_degree', text), value)],

@@ -142,6 +142,9 @@ function readParallelism(section: Section, draft: Draft, context: ReadContext): 
       note: say('torchtitan keeps gathered weights under pipelines only'),
     },
   );
+  section.stateMeaning('fsdp.reshardsEnds', parallel('fsdp_reshard_after_forward'), ({ node }) =>
+    textOf(node)?.toLowerCase() === 'always' ? true : undefined,
+  );
   const offload = section.find('training.enable_cpu_offload');
   if (offload && flagOf(offload.node) === true) {
     section.state('offload.parameters', 'cpu', offload);

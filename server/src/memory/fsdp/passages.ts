@@ -16,6 +16,10 @@ export interface Neighbours {
 interface Own {
   readonly isLayer: boolean;
   readonly isTail: boolean;
+  /** The stage takes a loss of what its head makes (`Tape.headOperations`). */
+  readonly hasLoss: boolean;
+  /** `Tape.headCalls`: a unit is gathered for each, and given back after it where its ends are. */
+  readonly calls: number;
   /** `leftByReduction`. */
   readonly left: (weight: Weight) => number;
 }
@@ -45,7 +49,7 @@ export function reductionOf(
       combine(
         ...there,
         input,
-        gradedLedger(-held - left),
+        gradedLedger(Math.min(unit.lastGradient, left) - held - left),
         bufferedLedger(unit.output, say('output of the reduce-scatter'), settings),
         gradedLedger(unit.shard),
       ),
@@ -84,11 +88,11 @@ function changeOf(unit: FsdpUnit, released: Ledger, settings: FsdpSettings): Led
 /** A unit's passages: gathered for its forward and its backward, reduced after it. */
 export function unitPlan(
   unit: FsdpUnit,
-  { before, after, root, isLayer, isTail, left }: Neighbours & Own,
+  { before, after, root, isLayer, isTail, hasLoss, calls, left }: Neighbours & Own,
   settings: FsdpSettings,
 ): StagePlan {
   const { second, shards } = settings;
-  const keeps = !settings.reshards || (second && isTail);
+  const keeps = !settings.reshards || (second && isTail && !settings.reshardsEnds);
   // FSDP2 copies out of the buffer of the all-gather and keeps that until the next one is copied out.
   const buffer = (whole: number) => (second && shards > 1 ? whole : 0);
   const name = say('weights of a layer');
@@ -96,7 +100,8 @@ export function unitPlan(
   const staying = keeps ? 0 : settings.staying * unit.whole;
   const ahead = settings.forwardPrefetch && !second;
   const forward = (copy: number, copies: number): Passage => {
-    const previous = copy > 0 ? unit : before === NO_UNIT ? root : before;
+    const follows = copy > 0 || (calls > 1 && !keeps);
+    const previous = follows ? unit : before === NO_UNIT ? root : before;
     const next = copy < copies - 1 ? unit : after;
     // FSDP2 still names the buffer before while it copies out of its own (`wait_for_unshard`).
     const held =
@@ -106,13 +111,20 @@ export function unitPlan(
       before: gatheredLedger(held, say('all-gather'), settings),
       during: combine(
         weights,
-        gatheredLedger(
-          (second && isTail && settings.lossOutside ? 0 : buffer(unit.whole)) + (ahead ? next.whole : 0),
-          say('all-gather'),
-          settings,
-        ),
+        gatheredLedger(buffer(unit.whole) + (ahead ? next.whole : 0), say('all-gather'), settings),
       ),
       after: [],
+      // The root lets go of the last all-gather when its forward ends (`_fsdp_state.py`, `_post_forward`).
+      ...(hasLoss &&
+        second && {
+          loss: {
+            during: combine(
+              keeps ? weights : NONE,
+              gatheredLedger(settings.lossOutside ? 0 : buffer(unit.whole), say('all-gather'), settings),
+            ),
+            enters: NONE,
+          },
+        }),
     };
   };
   const backward = (copy: number, copies: number): Passage => {
@@ -131,6 +143,18 @@ export function unitPlan(
     const early = !isTail && !settings.adaptersApart;
     const peakOfGather = early ? Math.max(fetch, prefetched + (prefetched > 0 ? next.cast : 0)) : 0;
     const released = gatheredLedger(keeps ? -unit.whole : -staying, name, settings);
+    if (hasLoss && second && isTail) {
+      // The tail is gathered, and the layer before it fetched, when the gradient of its result is there.
+      // What is called more than once is itself the one before it in the order of forward.
+      const fetched = calls > 1 ? NONE : ahead;
+      const gather = gatheredLedger(keeps ? 0 : fetch + Math.max(unit.cast, unit.whole), name, settings);
+      return {
+        before: NONE,
+        during: combine(own, pending, fetched),
+        after: reductionOf(unit, [released, ahead], settings, [own, ahead]),
+        loss: { during: pending, enters: combine(pending, gather) },
+      };
+    }
     const behind =
       settings.prefetch === 'post' && reshardsNext
         ? gatheredLedger(next.whole, say('next layer, gathered ahead'), settings)
@@ -161,33 +185,41 @@ export function unitPlan(
 
 /** A stage of the root: gathered from the beginning on; its gradients are reduced when backward is over. */
 export function rootPlan(
-  { before, after, root, turns }: Neighbours & { turns: boolean },
+  { before, after, root, turns, hasLoss }: Neighbours & { turns: boolean; hasLoss: boolean },
   settings: FsdpSettings,
 ): StagePlan {
   const { second, shards } = settings;
   // The root lets go of the last all-gather when its forward ends (`_fsdp_state.py`, `_post_forward`), before a loss outside
   // of it; and it fetches ahead when the gradient of its result is there, where it has weights of its own.
-  const ended = second && turns && settings.lossOutside;
-  const buffer = second && shards > 1 && !ended ? (before === NO_UNIT ? root.whole : before.whole) : 0;
-  const passage: Passage = {
+  const outside = second && turns && settings.lossOutside;
+  const gives = turns && settings.reshardsEnds && (hasLoss || !outside);
+  const words = say('weights outside the wrapped layers');
+  const whole = gatheredLedger(gives ? root.whole : 0, words, settings);
+  const given = gatheredLedger(gives ? -root.whole : 0, words, settings);
+  const buffer = second && shards > 1 ? (before === NO_UNIT ? root.whole : before.whole) : 0;
+  const gathered = gatheredLedger(buffer, say('all-gather'), settings);
+  const forward: Passage = {
     before: NONE,
-    during: gatheredLedger(buffer, say('all-gather'), settings),
+    during: gathered,
     after: [],
+    ...(outside && hasLoss && { loss: { during: given, enters: NONE } }),
   };
-  const fetches = settings.reshards && settings.prefetch === 'pre' && !ended && !settings.emptyRoot;
-  const prefetched = fetches ? before.whole : 0;
-  const back: Passage = {
-    before: NONE,
-    during: combine(
-      gatheredLedger(prefetched, say('next layer, gathered ahead'), settings),
-      second ? bufferedLedger(after.reduced, say('input of the reduce-scatter'), settings) : NONE,
-    ),
+  const fetches = settings.reshards && settings.prefetch === 'pre' && !settings.emptyRoot;
+  const pending = second ? bufferedLedger(after.reduced, say('input of the reduce-scatter'), settings) : NONE;
+  const ahead = gatheredLedger(fetches ? before.whole : 0, say('next layer, gathered ahead'), settings);
+  const gather = gives
+    ? gatheredLedger(root.whole + Math.max(root.cast, root.whole), say('all-gather'), settings)
+    : NONE;
+  const backward: Passage = {
+    before: outside ? NONE : combine(pending, gather),
+    during: combine(whole, ahead, pending),
     after: [],
+    ...(outside && hasLoss && { loss: { during: pending, enters: combine(pending, gather) } }),
   };
   return {
-    forward: () => passage,
-    backward: () => back,
-    forwardChange: NONE,
-    backwardChange: NONE,
+    forward: () => forward,
+    backward: () => backward,
+    forwardChange: given,
+    backwardChange: whole,
   };
 }

@@ -42,10 +42,15 @@ export function fsdpPlan(stages: readonly TracedStage[], run: TrainingRun, setti
               left: leftByReduction(run, settings),
               isLayer: stage.stage.role === 'layer',
               isTail: stage === last && stage.stage.role !== 'layer',
+              hasLoss: stage === last && stage.tape.headOperations !== undefined,
+              calls: stage.tape.headCalls ?? 1,
             },
             settings,
           )
-        : rootPlan({ before, after, root, turns: stage === last }, settings),
+        : rootPlan(
+            { before, after, root, turns: stage === last, hasLoss: stage.tape.headOperations !== undefined },
+            settings,
+          ),
     );
   }
   return {

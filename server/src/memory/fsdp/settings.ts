@@ -47,6 +47,8 @@ export interface FsdpSettings {
   readonly adaptersApart: boolean;
   /** FSDP's root has returned when the loss is taken. */
   readonly lossOutside: boolean;
+  /** FSDP2 gives what ends the model back after its forward, as it does layers, and gathers it again for its backward. */
+  readonly reshardsEnds: boolean;
   /** Ends that share a weight are a unit beside a root that has none, which fetches nothing ahead. */
   readonly emptyRoot: boolean;
 }
@@ -63,6 +65,7 @@ export function fsdpSettings(
   const compute = bytesPer(own);
   const strategy = run['fsdp.strategy'];
   const shards = strategy === 'none' ? 1 : meanShards(run, stages, true, shardsOf(run, sums));
+  const reshards = strategy !== 'grad-op' && strategy !== 'hybrid-grad-op';
   const accumulates = run['batch.accumulation'] > 1;
   const adaptersApart = !second && run['method.kind'] === 'lora' && behaviours(run).wrapsAdaptersApart;
   return {
@@ -73,7 +76,7 @@ export function fsdpSettings(
     trained: mixed ? bytesPer(run['precision.masterWeights']) : compute,
     frozen: bytesPer(run['precision.weights']),
     reduce: bytesPer(run['precision.reduce'] ?? own),
-    reshards: strategy !== 'grad-op' && strategy !== 'hybrid-grad-op',
+    reshards,
     staying: second && shards > 1 ? stayingShare(run['fsdp.reshardSize'], shards) : 0,
     offloaded: run['offload.parameters'] !== 'none',
     unsynced: accumulates && !reducesEachBatch(run),
@@ -84,7 +87,9 @@ export function fsdpSettings(
     replicates: second && (strategy === 'hybrid' || strategy === 'hybrid-grad-op'),
     mixesFrozen: !second && !adaptersApart,
     adaptersApart,
-    lossOutside: behaviours(run).takesLossOutsideModel,
+    lossOutside: second && behaviours(run).takesLossOutsideModel,
+    reshardsEnds:
+      second && reshards && shards > 1 && (run['fsdp.reshardsEnds'] ?? behaviours(run).reshardsEnds),
     emptyRoot:
       second &&
       wrapsEndsApart(run) &&

@@ -14,6 +14,11 @@ export interface FsdpUnit {
   readonly cast: number;
   /** Its gradients as autograd made them. */
   readonly gradients: number;
+  /**
+   * That of its last weight, where it ends the model: `foreach_reduce` names it until it returns. Of a layer it is that of a
+   * norm or a bias.
+   */
+  readonly lastGradient: number;
   /** Frozen elements that have a gradient all the same. */
   readonly frozenGraded: number;
   /** The same as micro steps without a reduction leave them: in the type of the reduction. */
@@ -29,6 +34,7 @@ export const NO_UNIT: FsdpUnit = {
   whole: 0,
   cast: 0,
   gradients: 0,
+  lastGradient: 0,
   frozenGraded: 0,
   accumulated: 0,
   reduced: 0,
@@ -47,6 +53,7 @@ export function fsdpUnit(
   const frozen = { shard: 0, whole: 0 };
   let quantized = 0;
   let gradients = 0;
+  let lastGradient = 0;
   let elements = 0;
   for (const [stage, copies] of stages) {
     if (packed) quantized += copies * stageElements(stage, run).quantizedBytes;
@@ -58,7 +65,9 @@ export function fsdpUnit(
       sum.whole += copies * whole;
       if (!weight.trainable) continue;
       elements += copies * weight.localElements;
-      gradients += copies * rounded(weight.localElements * bytesPer(weight.dtype));
+      const gradient = rounded(weight.localElements * bytesPer(weight.dtype));
+      gradients += copies * gradient;
+      lastGradient = stage.stage.role === 'layer' ? 0 : gradient;
     }
   }
   const mixes = settings.mixesFrozen && trained.whole > 0;
@@ -73,6 +82,7 @@ export function fsdpUnit(
     whole: gathersWeights(settings) ? whole : 0,
     cast: casts ? (trained.shard + frozen.shard) * compute + quantized / shards : 0,
     gradients,
+    lastGradient,
     frozenGraded,
     accumulated: (elements + frozenGraded) * reduce,
     reduced: graded * reduce,

@@ -41,11 +41,14 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   if (spec.bias) {
     weights.push(t.weight({ name: `${spec.name}.bias`, shape: [spec.vocabulary], local: [rows] }));
   }
-  let saves = wide ? tokens * rows * ELEMENT_BYTES.fp32 : logits;
+  // What the loss keeps: the fp32 log-softmax, or the logits as they are.
+  const lossKeeps = wide ? tokens * rows * ELEMENT_BYTES.fp32 : logits;
+  let saves = litgpt ? lossKeeps : 0;
   // While the head runs: its results, an unpacked weight, an adapter's branch for one chunk.
   let making = narrowLogits;
   // The gradient of the log-probabilities and that of the logits; compiled, one kernel makes the latter at once.
-  let backward = wide ? 2 * chunk : chunk;
+  const losing = wide ? 2 * chunk : chunk;
+  let backward = litgpt ? losing : 0;
   const weightBytes = weight.localElements * bytes;
   const quantized = weight.quantization !== 'none';
   // LLaMA-Adapter 2 shifts and scales every chunk's result, and keeps the shifted one.
@@ -72,23 +75,25 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   }
   // The next chunk's part of the weight's gradient, before it is added.
   if (weight.trainable) backward += weightBytes;
+  // The first two are views, whose sum is a third tensor; two chunks of the logits' gradient are gone by then.
+  if (weight.trainable && !litgpt && chunkTokens < tokens)
+    backward += Math.max(0, weightBytes - 2 * chunkTokens * rows * bytes);
   if (keptLogits !== undefined && keptLogits !== 'none') t.keep(logits);
   // litgpt converts all of them, then takes the loss; logits of the step before, where the loop keeps them, make room
   // in between. torchtune upcasts chunk by chunk.
   const converting = litgpt ? narrowLogits + logits + (shifts ? narrowLogits : 0) : 0;
-  const losing =
-    saves + (litgpt ? (keptLogits === 'next-step' ? 0 : logits) : wide ? narrowLogits + chunk : 0);
-  const forward = Math.max(making, converting, losing) - saves;
+  const taking = saves + (keptLogits === 'next-step' ? 0 : logits);
+  const forward = litgpt ? Math.max(making, converting, taking) - saves : making - narrowLogits;
   const keepsInput =
     weights.some((w) => w.trainable) || (quantized && t.settings.behaviours.quantizedKeepsInput);
   // An adapter of the head multiplies by its two factors.
   const adapted = weights.filter((w) => w.role === 'adapter');
   const branch = shifts ? 0 : 2 * tokens * adapted.reduce((sum, w) => sum + w.localElements, 0);
   const product = 2 * tokens * rows * width;
-  return t.fused({
+  const result = t.fused({
     name: `${spec.name}.chunks`,
     inputs: [input],
-    outputs: [{ shape: [1], dtype: 'fp32' }],
+    outputs: [litgpt ? { shape: [1], dtype: 'fp32' } : { shape: [tokens, rows], dtype }],
     savesInputs: keepsInput ? [input] : [],
     savesBytes: saves,
     forwardScratch: forward,
@@ -98,5 +103,19 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     backwardFlops: (weight.trainable ? 2 : 1) * product + 2 * branch,
     kind: 'logits',
     expensive: true,
+  });
+  if (litgpt) return result;
+  t.endHead(Math.ceil(tokens / chunkTokens));
+  // All chunks of the loss run backward before the head does: as one's log-softmax goes, its gradient comes.
+  return t.fused({
+    name: 'loss.chunks',
+    inputs: [result],
+    outputs: [{ shape: [1], dtype: 'fp32' }],
+    savesInputs: wide ? [] : [result],
+    savesBytes: wide ? lossKeeps : 0,
+    forwardScratch: wide ? chunk : 0,
+    backwardScratch: losing,
+    gradRules: ['reuse'],
+    kind: 'logits',
   });
 }

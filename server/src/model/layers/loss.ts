@@ -63,6 +63,7 @@ function headAndLoss(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
       const capped = t.keepOutput(t.scale(logits, `${spec.name}.cap`), `${spec.name}.tanh`);
       logits = t.scale(capped, `${spec.name}.uncap`);
     }
+    t.endHead();
     // Where the trainer takes the loss, the model has returned and names its logits no more. `logits = logits.float()`
     // gave their name to the copy (transformers before 4.46).
     const returned = takesLogProbabilities(t) || smoothsLabels(t);
