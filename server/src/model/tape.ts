@@ -163,7 +163,7 @@ export interface Tape {
   readonly awayBytes?: number;
   /** Storages that the model's forward names until it returns (`inputs_embeds`), after the stage has no use for them. */
   readonly heldByModel: readonly Storage[];
-  /** How many operators ran when the head had made its result, of which the others take the loss. Undefined: it is not told apart. */
+  /** How many operators ran when the head had made its result, of which the others take the loss. Undefined: they are one. */
   readonly headOperations?: number;
   /** How often the head's module is called, where the loss is taken chunk by chunk. */
   readonly headCalls?: number;

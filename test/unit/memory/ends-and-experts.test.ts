@@ -51,7 +51,16 @@ describe('FSDP 2 around the loss', () => {
     const { unsharded: layer = 0 } =
       plan.stages.get(stages.find(({ stage }) => stage.role === 'layer') ?? head) ?? {};
     const bytes = (ledger: Ledger) => bytesOf(ledger, 'gathered-parameters');
-    return { forward: bytes(own.forward(0, 1).during), backward: bytes(own.backward(0, 1).during), layer };
+    const passes = { forward: own.forward(0, 1), backward: own.backward(0, 1) };
+    const { forward, backward } = passes;
+    return {
+      forward: bytes(forward.during),
+      loss: forward.loss && bytes(forward.loss.during),
+      backward: bytes(backward.during),
+      lossBackward: backward.loss && bytes(backward.loss.during),
+      enters: backward.loss && bytes(backward.loss.enters),
+      layer,
+    };
   };
   const HEAD = 2 * (32000 * 2048 + 2048);
 
@@ -59,22 +68,29 @@ describe('FSDP 2 around the loss', () => {
     const inside = { 'model.code': 'transformers', 'version.accelerate': '1.14' } as const;
     const outside = { 'model.code': 'torchtitan', 'fsdp.separateEnds': true } as const;
     assert.equal(plans(inside).forward, 2 * HEAD);
-    assert.equal(plans(outside).forward, HEAD);
+    assert.deepEqual([plans(outside).forward, plans(outside).loss], [2 * HEAD, HEAD]);
+    // Resharded always, nothing of it is there while the loss is taken.
+    assert.equal(plans({ ...outside, 'fsdp.reshardsEnds': true }).loss, 0);
     // Where the head belongs to the root, the last layer's buffer is what stays.
     const root = { 'model.code': 'transformers', 'version.accelerate': '1.13' } as const;
     const { forward, layer } = plans(root);
     assert.ok(layer > 0);
     assert.equal(forward, layer);
-    assert.equal(plans({ 'model.code': 'torchtune' }).forward, 0);
+    // torchtune's root gives back all that it has: the level holds it, and the loss is without.
+    const tune = plans({ 'model.code': 'torchtune' });
+    assert.deepEqual([tune.forward, tune.loss], [layer, -2 * 2 * 32000 * 2048 - 2 * 2048]);
   });
 
   it('fetches the last layer ahead of the loss only from a root with weights that the loss is in', () => {
-    const root = plans({ 'version.accelerate': '1.13' });
+    const root = plans({ 'version.accelerate': '1.13', 'fsdp.reshardsEnds': false });
     assert.equal(root.backward, root.layer);
-    assert.equal(plans({ 'model.code': 'torchtune' }).backward, 0);
+    // Outside, the root is gathered when the gradient of the logits is there, with a buffer as large; then the layer is fetched.
+    const tune = plans({ 'model.code': 'torchtune' });
+    const whole = 2 * 2 * 32000 * 2048 + 2 * 2048;
+    assert.deepEqual([tune.lossBackward, tune.enters, tune.backward], [0, 2 * whole, whole + tune.layer]);
     const tied = { ...SMALL_LLAMA, tie_word_embeddings: true };
     assert.equal(plans({ 'version.accelerate': '1.14' }, tied).backward, 0);
-    const shared = plans({ 'version.accelerate': '1.13' }, tied);
+    const shared = plans({ 'version.accelerate': '1.13', 'fsdp.reshardsEnds': false }, tied);
     assert.equal(shared.backward, shared.layer);
   });
 });

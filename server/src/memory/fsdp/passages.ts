@@ -85,6 +85,51 @@ function changeOf(unit: FsdpUnit, released: Ledger, settings: FsdpSettings): Led
   );
 }
 
+/** A unit's passage of forward: gathered, and kept where it `keeps`. */
+function forwardOf(
+  unit: FsdpUnit,
+  {
+    before,
+    after,
+    root,
+    isTail,
+    hasLoss,
+    calls,
+    keeps,
+  }: Neighbours & Pick<Own, 'isTail' | 'hasLoss' | 'calls'> & { readonly keeps: boolean },
+  settings: FsdpSettings,
+): StagePlan['forward'] {
+  const { second, shards } = settings;
+  const buffer = (whole: number) => (second && shards > 1 ? whole : 0);
+  const weights = gatheredLedger(unit.whole, say('weights of a layer'), settings);
+  const gathered = (bytes: number) => gatheredLedger(bytes, say('all-gather'), settings);
+  const ahead = settings.forwardPrefetch && !second;
+  const outside = second && isTail && settings.lossOutside;
+  return (copy, copies) => {
+    const follows = copy > 0 || (calls > 1 && !keeps);
+    const previous = follows ? unit : before === NO_UNIT ? root : before;
+    const next = copy < copies - 1 ? unit : after;
+    // FSDP2 still names the buffer before while it copies out of its own (`wait_for_unshard`).
+    const held =
+      buffer(previous.whole) +
+      (second ? buffer(unit.whole) + Math.max(unit.cast, unit.whole) : unit.whole + unit.cast);
+    const copied = outside && !hasLoss ? 0 : buffer(unit.whole);
+    return {
+      before: gathered(held),
+      during: combine(weights, gathered(copied + (ahead ? next.whole : 0))),
+      after: [],
+      // The root lets go of the last all-gather when its forward ends (`_fsdp_state.py`, `_post_forward`).
+      ...(hasLoss &&
+        second && {
+          loss: {
+            during: combine(keeps ? weights : NONE, gathered(outside ? 0 : buffer(unit.whole))),
+            enters: NONE,
+          },
+        }),
+    };
+  };
+}
+
 /** A unit's passages: gathered for its forward and its backward, reduced after it. */
 export function unitPlan(
   unit: FsdpUnit,
@@ -98,35 +143,7 @@ export function unitPlan(
   const name = say('weights of a layer');
   const weights = gatheredLedger(unit.whole, name, settings);
   const staying = keeps ? 0 : settings.staying * unit.whole;
-  const ahead = settings.forwardPrefetch && !second;
-  const forward = (copy: number, copies: number): Passage => {
-    const follows = copy > 0 || (calls > 1 && !keeps);
-    const previous = follows ? unit : before === NO_UNIT ? root : before;
-    const next = copy < copies - 1 ? unit : after;
-    // FSDP2 still names the buffer before while it copies out of its own (`wait_for_unshard`).
-    const held =
-      buffer(previous.whole) +
-      (second ? buffer(unit.whole) + Math.max(unit.cast, unit.whole) : unit.whole + unit.cast);
-    return {
-      before: gatheredLedger(held, say('all-gather'), settings),
-      during: combine(
-        weights,
-        gatheredLedger(buffer(unit.whole) + (ahead ? next.whole : 0), say('all-gather'), settings),
-      ),
-      after: [],
-      // The root lets go of the last all-gather when its forward ends (`_fsdp_state.py`, `_post_forward`).
-      ...(hasLoss &&
-        second && {
-          loss: {
-            during: combine(
-              keeps ? weights : NONE,
-              gatheredLedger(settings.lossOutside ? 0 : buffer(unit.whole), say('all-gather'), settings),
-            ),
-            enters: NONE,
-          },
-        }),
-    };
-  };
+  const forward = forwardOf(unit, { before, after, root, isTail, hasLoss, calls, keeps }, settings);
   const backward = (copy: number, copies: number): Passage => {
     const previous = copy > 0 ? unit : after;
     const next = copy < copies - 1 ? unit : before;

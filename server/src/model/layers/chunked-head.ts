@@ -46,9 +46,8 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   let saves = litgpt ? lossKeeps : 0;
   // While the head runs: its results, an unpacked weight, an adapter's branch for one chunk.
   let making = narrowLogits;
-  // The gradient of the log-probabilities and that of the logits; compiled, one kernel makes the latter at once.
-  const losing = wide ? 2 * chunk : chunk;
-  let backward = litgpt ? losing : 0;
+  // The gradient of the log-probabilities and that of the logits.
+  let backward = litgpt ? 2 * chunk : 0;
   const weightBytes = weight.localElements * bytes;
   const quantized = weight.quantization !== 'none';
   // LLaMA-Adapter 2 shifts and scales every chunk's result, and keeps the shifted one.
@@ -106,15 +105,24 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   });
   if (litgpt) return result;
   t.endHead(Math.ceil(tokens / chunkTokens));
-  // All chunks of the loss run backward before the head does: as one's log-softmax goes, its gradient comes.
+  return chunkedLoss(t, result, lossKeeps, chunk);
+}
+
+/**
+ * torchtune's loss of logits `[tokens, V]`, chunk by chunk of so many bytes. All chunks run backward before the head does: as one's
+ * log-softmax goes, its gradient comes.
+ */
+function chunkedLoss(t: Tracer, logits: Tensor, keeps: number, chunk: number): Tensor {
+  const wide = !t.settings.compiled;
   return t.fused({
     name: 'loss.chunks',
-    inputs: [result],
+    inputs: [logits],
     outputs: [{ shape: [1], dtype: 'fp32' }],
-    savesInputs: wide ? [] : [result],
-    savesBytes: wide ? lossKeeps : 0,
+    savesInputs: wide ? [] : [logits],
+    savesBytes: wide ? keeps : 0,
     forwardScratch: wide ? chunk : 0,
-    backwardScratch: losing,
+    // The gradient of the log-probabilities and that of the logits; compiled, one kernel makes the latter at once.
+    backwardScratch: wide ? 2 * chunk : chunk,
     gradRules: ['reuse'],
     kind: 'logits',
   });
