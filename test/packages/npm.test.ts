@@ -63,7 +63,7 @@ describe('the npm package', function () {
     assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
   });
 
-  it('is run by pre-commit and GitLab as the documentation says', async () => {
+  it('is run by pre-commit and GitLab as the documentation has it', async () => {
     const blocks = [
       ...(await readFile('docs/continuous-integration.md', 'utf8')).matchAll(/```yaml\n([^`]*)```/g),
     ];

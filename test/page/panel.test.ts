@@ -149,13 +149,13 @@ describe('breakdown panel page', () => {
     assert.equal(await (await shown(FITS)).locator('.fill.undivided').count(), 0);
   });
 
-  it('says how much is missing', async () => {
+  it('reports how much is missing', async () => {
     const page = await shown(EXCEEDS);
     assert.equal(await page.textContent('h1'), 'Does not fit: 20.7 GiB missing');
     assert.equal(await page.locator('.component-bar .excess').count(), 1);
   });
 
-  it('says what the run hangs on: the first in the headline, all of it with what was not understood below', async () => {
+  it('reports what the run hangs on: the first in the headline, all of it with what was not understood below', async () => {
     const decision = (field: FieldPath, sentence: string) => ({ field, reason: sentence, sentence });
     const open = [
       decision(
@@ -371,7 +371,7 @@ describe('breakdown panel page', () => {
     );
   });
 
-  it('says why figures cannot be opened', async () => {
+  it('reports why figures cannot be opened', async () => {
     const page = await shown(FITS);
     await figure(page, 'Weights').click();
     await panel.answer({ error: 'The language server did not answer within 15 s.' });
@@ -462,7 +462,7 @@ describe('breakdown panel page', () => {
     });
   });
 
-  it('says what to do while there is nothing to show', async () => {
+  it('reports what to do while there is nothing to show', async () => {
     panel = await openPanel(browser());
     await panel.show({ kind: 'empty' });
     assert.equal(await panel.page.textContent('h1'), 'No training config is open');

@@ -93,7 +93,7 @@ describe('the map of the peak', () => {
     assert.ok(await row.evaluate((element) => element === document.activeElement));
   });
 
-  it('says why there are no figures', async () => {
+  it('reports why there are no figures', async () => {
     const page = await unfolded();
     await panel.answer({ error: 'The language server did not answer within 15 s.' });
     await page.locator('[data-key=peak-map] > p', { hasText: 'did not answer' }).waitFor();

@@ -109,7 +109,7 @@ describe('views of the panel', () => {
     assert.equal(await chosen.locator('table').count(), 0);
   });
 
-  it('lets every stage follow the knobs, and says what each gained', async () => {
+  it('lets every stage follow the knobs, and reports what each gained', async () => {
     const page = await shown({ ...FITS, ranks: RANKS });
     await page.fill('[data-key=knob-micro-batch]', '4');
     await panel.post({ type: 'tried', tried: TRIED_RANKS });
@@ -162,7 +162,7 @@ describe('views of the panel', () => {
     ]);
   });
 
-  it('says that all GPUs hold the same where they do', async () => {
+  it('reports that all GPUs hold the same where they do', async () => {
     const page = await shown();
     assert.match((await page.textContent('#panel-overview')) ?? '', /All 8 GPUs hold the same\./);
   });
@@ -264,7 +264,7 @@ describe('views of the panel', () => {
     assert.ok(await page.isHidden('.at-cursor'));
   });
 
-  it('compares with git or another config, and says what makes the difference', async () => {
+  it('compares with git or another config, and reports what makes the difference', async () => {
     const page = await shown();
     await page.click('[data-key=tab-compare]');
     await page.focus('[data-key=compare-git]');
@@ -346,7 +346,7 @@ describe('views of the panel', () => {
     assert.ok(await page.isHidden('[data-key=timeline-all]'));
   });
 
-  it('says at the timeline what the peak counts beside it', async () => {
+  it('reports at the timeline what the peak counts beside it', async () => {
     const page = await shown();
     await page.click('[data-key=tab-timeline]');
     const { processBytes = 0, allocatedBytes = 0 } = FITS.peak ?? {};
@@ -489,14 +489,14 @@ describe('views of the panel', () => {
     assert.equal(await top(), 0, 'another file');
   });
 
-  it('says why there is nothing to compare with', async () => {
+  it('reports why there is nothing to compare with', async () => {
     const page = await shown();
     await page.click('[data-key=tab-compare]');
     await panel.post({ type: 'compared', error: 'Git has no committed version of this file.' });
     assert.match((await page.textContent('#panel-compare [role=alert]')) ?? '', /no committed version/);
   });
 
-  it('says that it is locked to its file, and leaves what is done with it to the title bar', async () => {
+  it('reports that it is locked to its file, and leaves what is done with it to the title bar', async () => {
     const page = await shown();
     assert.equal(await page.locator('[data-key=locked]').count(), 0);
     await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: FITS }, { locked: true });

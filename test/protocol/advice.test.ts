@@ -99,7 +99,7 @@ describe('advice', function () {
     );
   });
 
-  it('edits come when an action is taken, and its title says where several files change', async () => {
+  it('edits come when an action is taken, and its title states where several files change', async () => {
     server = await TestServer.start({ files: { 'ds.json': OTHER }, capabilities: LAZY });
     const uri = await server.open('sft.yaml', RECIPE);
     await server.published(uri);

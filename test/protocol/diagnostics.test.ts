@@ -155,7 +155,7 @@ describe('diagnostics', function () {
     assert.deepEqual((await server.published(uri)).diagnostics, []);
   });
 
-  it('leave other files alone, in silence', async () => {
+  it('leave other files alone, without a problem', async () => {
     server = await TestServer.start();
     const other = await server.open('package.json', NO_CONFIG);
     await server.open('git:/project/ds.json', WRONG);

@@ -185,7 +185,7 @@ describe('other editors', function () {
       assert.doesNotMatch(await readFile(path.join('docs', 'editors', name), 'utf8'), /not tested/i);
   });
 
-  it('positions in text that is not ASCII are those of the encoding that an editor of UTF-8 is told', async () => {
+  it('positions in text that is not ASCII are those of the encoding that is agreed with an editor of UTF-8', async () => {
     const played = await play(transcript('helix'));
     try {
       assert.equal(played.capabilities.positionEncoding, 'utf-16');
@@ -213,7 +213,7 @@ describe('other editors', function () {
     }
   });
 
-  it('an editor that asks for problems gets them by asking, once the same, and is told when to ask again', async () => {
+  it('an editor that asks for problems gets them by asking, once the same, and is asked to ask again', async () => {
     const { client } = await play(transcript('neovim')).then(async (one) => {
       await one.stop();
       return one;

@@ -136,7 +136,7 @@ describe('features', function () {
     assert.notEqual(later?.command?.title, lens?.command?.title);
   });
 
-  it('lens says what is missing, and can be switched off', async () => {
+  it('lens reports what is missing, and can be switched off', async () => {
     server = await TestServer.start();
     const uri = await server.open('ds.json', DEEPSPEED);
     const [lens] = await lenses(uri);

@@ -11,7 +11,7 @@ describe('server process', function () {
     await server.stop();
   });
 
-  it('says what it can do', async () => {
+  it('reports what it can do', async () => {
     server = await TestServer.start({ inBand: false });
     const { capabilities } = server;
     assert.deepEqual(capabilities.textDocumentSync, { openClose: true, change: 2, save: true });
@@ -34,7 +34,7 @@ describe('server process', function () {
     assert.equal(await server.exited, 0);
   });
 
-  it('ends with 1 when told to exit without shutdown', async () => {
+  it('ends with 1 when asked to exit without shutdown', async () => {
     server = await TestServer.start({ inBand: false });
     await server.notify('exit', undefined);
     assert.equal(await server.exited, 1);

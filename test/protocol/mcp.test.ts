@@ -74,7 +74,7 @@ describe('the server for agents', function () {
     assert.match(agent.client.getInstructions() ?? '', /find_runs/);
   });
 
-  it('finds runs, and says what is missing', async () => {
+  it('finds runs, and reports what is missing', async () => {
     const { data, text } = await agent.call('find_runs');
     const runs = data.runs as readonly { file: string; verdict: string; missing: readonly string[] }[];
     assert.deepEqual(
@@ -165,7 +165,7 @@ describe('the server for agents', function () {
     assert.equal(await readFile(file, 'utf8'), edited);
   });
 
-  it('refuses an option that does not fit any more because another file says so', async () => {
+  it('refuses an option that does not fit any more because another file states it', async () => {
     const file = path.join(folder, 'configs', 'zero3.json');
     const text = ZERO3.replace(/ gpu=RTX-4090 gpus=2/, ' gpu=RTX-4090');
     await writeFile(file, text);
@@ -203,7 +203,7 @@ describe('the server for agents', function () {
     await rm(outside, { recursive: true });
   });
 
-  it('reads nothing that configs name elsewhere, but in folders that it was told', async () => {
+  it('reads nothing that configs name elsewhere, but in folders that it was given', async () => {
     const outside = await realpath(await mkdtemp(path.join(tmpdir(), 'oomlint-outside-')));
     await writeFile(path.join(outside, 'zero3.json'), ZERO3.replace(/\n.*oomlint:.*/, ''));
     const recipe = (deepspeed: string) =>
@@ -300,7 +300,7 @@ describe('the server for agents', function () {
     assert.ok((await agent.call('list_hardware', { query: 'RTX 9999' })).isError);
   });
 
-  it('says what is wrong with an input, and goes on', async () => {
+  it('reports what is wrong with an input, and goes on', async () => {
     for (const [name, input] of [
       ['estimate_run', {}],
       ['estimate_run', { file: 'bare.json', gpus: 'many' }],

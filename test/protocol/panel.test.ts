@@ -25,7 +25,7 @@ describe('requests of the panel', function () {
   });
   afterEach(() => server.stop());
 
-  it('a breakdown says where keys stand and what can be tried', async () => {
+  it('a breakdown reports where keys stand and what can be tried', async () => {
     const breakdown = await server.request<Breakdown>('oomlint/breakdown', { uri });
     assert.ok(breakdown.keys?.some(({ key }) => key === 'zero_optimization.stage'));
     assert.equal(breakdown.knobs?.find(({ id }) => id === 'micro-batch')?.value, 1);
@@ -47,7 +47,7 @@ describe('requests of the panel', function () {
     assert.deepEqual(edit && 'newText' in edit && [edit.range.start.line, edit.newText], [1, '4']);
   });
 
-  it('what would be written is told before, and a fix is written by its id', async () => {
+  it('what would be written is shown before, and a fix is written by its id', async () => {
     const values = { 'batch.micro': 2, 'activations.checkpointing': 'full' } as const;
     const plan = await server.request<Planned>('oomlint/plan', { uri, values });
     assert.deepEqual(
@@ -77,7 +77,7 @@ describe('requests of the panel', function () {
     assert.deepEqual(still.peak, compared.after.peak);
   });
 
-  it('nothing is told of what is no config', async () => {
+  it('nothing is reported of what is no config', async () => {
     const other = await server.open('package.json', '{ "name": "x" }');
     for (const method of ['try', 'plan', 'fixes', 'apply', 'compare']) {
       const params = { uri: other, turned: {}, values: {}, other: { uri } };

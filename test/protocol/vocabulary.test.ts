@@ -24,7 +24,7 @@ describe('flags of a team', function () {
     await server.stop();
   });
 
-  it('are read, explained and checked as the vocabulary says', async () => {
+  it('are read, explained and checked as the vocabulary states', async () => {
     server = await TestServer.start({ files: { 'oomlint-flags.yaml': VOCABULARY } });
     const text = '# ads\nads_samples=65\nads_tokens=512\n';
     const uri = await server.open('run.flags', text, 'oomlint-flags');

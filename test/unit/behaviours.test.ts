@@ -81,7 +81,7 @@ describe('behaviours', () => {
     assert.notEqual(behaviours(aRun({ 'model.code': 'megatron' })), behaviours(run));
   });
 
-  it('change with the product, and with the version where the table says so', () => {
+  it('change with the product, and with the version where the table has it', () => {
     const versions = Object.fromEntries(LIBRARIES.map((of) => [of, '99'])) as Record<
       (typeof LIBRARIES)[number],
       string

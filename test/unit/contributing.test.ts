@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { DIALECTS } from '../../server/src/dialects/registry';
 import { counts } from '../house/counts';
 
 const TEXT = readFileSync('CONTRIBUTING.md', 'utf8');
@@ -35,7 +36,7 @@ const stands = (name: string) => ROOTS.some((root) => existsSync(path.join(root,
 /** Names that stand for whatever is there: `l10n/*.ru.json`, `X.test.ts`. */
 const isPattern = (name: string) => /[*{}<>$ ]|[A-Z]{3,}/.test(name);
 
-describe('what CONTRIBUTING says', () => {
+describe('what CONTRIBUTING states', () => {
   it('of files and folders is so', () => {
     const named = QUOTED.filter(
       (text) => /^[\w.-]+(?:\/[\w.-]*)+$|^[\w-]+\.(?:ts|mjs|cjs|json|py|md)$/.test(text) && !isPattern(text),
@@ -92,6 +93,23 @@ describe('what CONTRIBUTING says', () => {
       if (what.startsWith('lines of `dialects/`')) continue;
       assert.ok((found[what] ?? Number.NaN) <= now, `${what}: ${found[what]}, not ${now}`);
     }
+  });
+
+  it('of kinds of files, and of what depends on nothing, is so', () => {
+    const [, kinds] = /\(26 kinds of files then, (\d+) now\)/.exec(TEXT) ?? [];
+    assert.equal(Number(kinds), DIALECTS.length);
+    assert.match(TEXT, /`wording\/say\.ts` depends on nothing/);
+    assert.doesNotMatch(readFileSync('server/src/wording/say.ts', 'utf8'), /^import |\bfrom '/m);
+  });
+
+  it('of tests that are bundles is what the build makes of them', () => {
+    assert.match(TEXT, /Only the tests inside VS Code and the bench are bundles, in `out\/test`/);
+    const build = readFileSync('scripts/build.mjs', 'utf8');
+    assert.match(
+      build,
+      /const kind of \['vscode', 'bench'\]\) \{\s+const names = await readdir\(path\.join\(root, 'test', kind\)\)/,
+    );
+    assert.match(build, /const OUT_TEST = path\.join\(root, 'out', 'test'\);/);
   });
 
   it('of commands is what package.json has', () => {

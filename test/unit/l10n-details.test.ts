@@ -45,7 +45,7 @@ const OF_FIGURES = [
 ];
 
 describe('the Russian of the figures', () => {
-  it('covers every text that is said of them', () => {
+  it('covers every text about them', () => {
     assert.ok(OF_FIGURES.length > 150, `only ${OF_FIGURES.length} texts were found`);
     mayWait(
       OF_FIGURES.filter((text) => !(DETAILS[text] ?? MESSAGES[text])),

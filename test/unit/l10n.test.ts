@@ -121,7 +121,7 @@ const places = (text: string) => [...new Set(text.match(/\{\d+/g) ?? [])].sort()
 describe('translations', () => {
   const texts = allTexts();
 
-  it('exist for every text that is said', () => {
+  it('exist for every text that goes through `say`', () => {
     assert.ok(texts.size > 100, `only ${texts.size} texts were found`);
     mayWait(
       [...texts].filter((text) => ENGLISH[text] !== text && !DETAILS[text]),
@@ -133,7 +133,7 @@ describe('translations', () => {
     );
   });
 
-  it('exist for nothing that is not said', () => {
+  it('exist for nothing else', () => {
     assert.deepEqual(
       Object.keys(ENGLISH).filter((text) => !texts.has(text)),
       [],
@@ -149,7 +149,7 @@ describe('translations', () => {
     );
   });
 
-  it('reach the editor and its page where they are said there', async () => {
+  it('reach the editor and its page where they are shown there', async () => {
     const { metafile } = await build({
       entryPoints: ['client/src/extension.ts', 'client/webview/panel.ts'],
       bundle: true,
@@ -174,7 +174,7 @@ describe('translations', () => {
     );
   });
 
-  it('are not missed by words that are told without being said', () => {
+  it('are not missed by words that are shown without going through `say`', () => {
     const known = [
       // Labels of moments, which `operatorWords` translates.
       /memory[\\/]play-backward\.ts:\d+ \{\} (?:cast )?backward$/,
@@ -189,7 +189,7 @@ describe('translations', () => {
     );
   });
 
-  it('are asked for when something is said, not while modules are loaded', async () => {
+  it('are asked for when something is shown, not while modules are loaded', async () => {
     const modules = sources('server/src').filter(
       (file) => !/src.(?:main|cli|mcp|worker|start.start)\.ts$|\.d\.ts$/.test(file),
     );

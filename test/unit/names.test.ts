@@ -23,11 +23,16 @@ const PRIVATE =
 const PRIVATE_COMMENT = /\b(?:told|says|said|silent|silence|reckon(?:s|ed|ing)?)\b/i;
 const COMMENT = /^\s*\/?\*.*$|(?<![:'"`])\/\/ .*$/gm;
 
+/** What a test or a group of tests is called. */
+const TITLE = /\b(?:describe|it)(?:\.\w+)?\(\s*(['"`])((?:\\.|(?!\1)[\s\S])*?)\1/g;
+
+const privateTitles = (source: string) =>
+  [...source.matchAll(TITLE)].map(([, , title = '']) => title).filter((title) => PRIVATE_COMMENT.test(title));
 const privateNames = (source: string) => [...new Set(codeOf(source).match(PRIVATE))];
 const privateComments = (source: string) =>
   (source.match(COMMENT) ?? []).filter((line) => PRIVATE_COMMENT.test(line));
 
-describe('names and comments, of tests too', () => {
+describe('names, comments and titles of tests', () => {
   const files = ['server/src', 'client/src', 'client/webview', 'test', 'action'].flatMap((folder) =>
     sourcesOf(folder),
   );
@@ -43,7 +48,9 @@ describe('names and comments, of tests too', () => {
         const comments = file.startsWith(path.join('server', 'src', 'wording'))
           ? []
           : privateComments(source);
-        return [...privateNames(source), ...comments].map((words) => `${file}: ${words}`);
+        return [...privateNames(source), ...comments, ...privateTitles(source)].map(
+          (words) => `${file}: ${words}`,
+        );
       });
     assert.deepEqual(found, []);
   });
@@ -53,6 +60,7 @@ describe('names and comments, of tests too', () => {
       "const toldStages = says(reckonedBytes, SAID_RANK); // what a file says\nsay('it is told');";
     assert.deepEqual(privateNames(source), ['toldStages', 'says', 'SAID_RANK']);
     assert.equal(privateComments(source).length, 1);
+    assert.deepEqual(privateTitles("describe('a', () => { it('says b', f); it('is c', f); });"), ['says b']);
     assert.deepEqual(privateNames('const essays = foretold + unsaid;'), []);
   });
 });

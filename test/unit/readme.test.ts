@@ -21,7 +21,7 @@ const pictures = (text: string) => [...text.matchAll(/^!\[.+\]\((.+)\)$/gm)].map
 
 describe('the README', () => {
   for (const door of DOORS)
-    it(`says in three lines how it is ${door.toLowerCase()}`, () => {
+    it(`reports in three lines how it is ${door.toLowerCase()}`, () => {
       const lines = section(door)
         .replace(/^```.*?^```$/gms, '')
         .replace(/^!\[.*$/gm, '')

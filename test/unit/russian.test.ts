@@ -72,7 +72,7 @@ async function untranslated(
   return [...found].map(([text, uri]) => `${text} (${uri})`);
 }
 
-describe('what configs are told in Russian', function () {
+describe('messages about configs in Russian', function () {
   this.timeout(120_000);
   before(() => speakLanguage('ru-RU'));
   after(() => speakLanguage('en'));

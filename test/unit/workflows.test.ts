@@ -130,7 +130,7 @@ describe('forms of issues', () => {
   }
 });
 
-describe('what people are told to run', () => {
+describe('what people are asked to run', () => {
   const texts = ['README.md', 'CONTRIBUTING.md', '.ci/run', '.github/PULL_REQUEST_TEMPLATE.md'];
   for (const file of [...texts, ...filesOf('docs').filter((name) => name.endsWith('.md'))]) {
     it(`in ${file} is there`, () => {

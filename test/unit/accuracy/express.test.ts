@@ -144,7 +144,7 @@ describe('expressing a published row', () => {
     assert.equal(pro['method.spreadLayers'], true);
   });
 
-  it('errs where the row says too little, and never guesses', () => {
+  it('errs where the row states too little, and never guesses', () => {
     assert.match(errorOf({ ...LITGPT, method: 'prompt_v2' }), /prompt_v2/);
     // The LISA of that ms-swift was another one.
     assert.match(errorOf({ ...LITGPT, method: 'full', notes: 'LISA 2 active layers' }), /LISA/);

@@ -70,7 +70,7 @@ describe('published measurements', () => {
     }
   });
 
-  it('contradict no verdict: what ran is not called a misfit, what ran out of memory is not said to fit', () => {
+  it('contradict no verdict: what ran is not called a misfit, what ran out of memory is not reported to fit', () => {
     assert.ok(estimated().length > 250);
     assert.deepEqual(
       contradicted(estimated()).map(({ measurement }) => measurement.id),

@@ -43,7 +43,7 @@ async function planned(values: RunValues, text = DEEPSPEED) {
 }
 
 describe('a plan of what is written', () => {
-  it('is written in the words of the family, and is what the changed file says', async () => {
+  it('is written in the words of the family, and is what the changed file states', async () => {
     const { files, note, byHand, left, after } = await planned({ 'batch.micro': 8, 'zero.stage': 2 });
     assert.deepEqual([note, byHand, left], [undefined, [], []]);
     assert.equal(files.length, 1);
@@ -62,7 +62,7 @@ describe('a plan of what is written', () => {
     assert.equal(plan.after?.resolved.run?.['batch.micro'], 1);
   });
 
-  it('notes what no file says for this config alone, with the line that changes the training', async () => {
+  it('notes what no file states for this config alone, with the line that changes the training', async () => {
     const plan = await planned({ 'activations.checkpointing': 'full' });
     assert.deepEqual(plan.files, []);
     assert.equal(plan.note?.uri, PROJECT_URI);

@@ -87,7 +87,7 @@ describe('what a run hangs on and nobody states', () => {
     assert.equal(asked, 1, 'another key does not ask');
   });
 
-  it('says what was not understood beside it', async () => {
+  it('reports what was not understood beside it', async () => {
     const script = 'file:///w/run.sh';
     const text =
       'deepspeed --num_gpus 8 train.py --model_name_or_path meta-llama/Llama-3.1-8B --per_device_train_batch_size 1 --max_seq_length 2048 --learning_rate 1e-5 --output_dir o --bf16 --deepspeed ds.json $EXTRA\n';

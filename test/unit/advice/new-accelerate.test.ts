@@ -127,7 +127,7 @@ describe('a fix that makes a config of Accelerate', () => {
       }
     });
 
-  it('says so in its title, and is the preferred one where it takes nothing away', async () => {
+  it('reports it in its title, and is the preferred one where it takes nothing away', async () => {
     const { analysis, workspace } = await fixesOf({
       'train.sh': script('accelerate launch --num_processes 8 train.py'),
       'train.py': LOOP,

@@ -84,7 +84,7 @@ describe('a key of JSON', () => {
     assert.equal(set('json', '{\n  "a": 1,\n  "b": 2 // of b\n}\n', 'b', undefined), '{\n  "a": 1\n}\n');
     assert.equal(set('json', '{"a": 1, "b": 2, "c": 3}', 'b', undefined), '{"a": 1, "c": 3}');
   });
-  it('says nothing in a text that is no object', () => {
+  it('reports nothing in a text that is no object', () => {
     assert.equal(set('json', '[1]', 'a', 2), undefined);
   });
 });

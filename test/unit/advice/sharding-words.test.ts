@@ -105,7 +105,7 @@ describe('words for FSDP', () => {
     assert.match(text, /^ {2}fsdp_offload_params: true$/m);
   });
 
-  it("what Accelerate's config says already is not written again, and what differs is written into its block", async () => {
+  it("what Accelerate's config states already is not written again, and what differs is written into its block", async () => {
     const launched = (accelerate: string) => ({
       'accelerate.yaml': `# oomlint: gpu=A100-SXM4-80GB model=meta-llama/Llama-2-13b-hf sequence=2048 micro=2\n${accelerate}`,
     });

@@ -77,7 +77,7 @@ describe('a what-if table', () => {
     const two = estimate({ ...analysis, run: { ...run, 'batch.micro': 2, 'batch.global': 32 } });
     assert.equal(table?.neighbours[1]?.peakBytes, two.peak.processBytes);
   });
-  it('says what the knob does not do', async () => {
+  it('reports what the knob does not do', async () => {
     const { analysis } = await read();
     assert.match(whatIf(analysis, 'zero.stage')?.doesNot ?? '', /No stage shards activations/);
     const frozen = await read(RUN.replace('kind: full', 'kind: lora'));
@@ -178,7 +178,7 @@ describe('the largest micro batch that fits', () => {
       undefined,
     );
   });
-  it('is said with its doubt where one sample is tight, and where more than anybody asks for fit', async () => {
+  it('is shown with its doubt where one sample is tight, and where more than anybody asks for fit', async () => {
     for (const [model, gpu, sequence, micro, reported] of [
       ['gpt2', 'B200', 8, 3, 'largest micro batch that fits: 4,096 or more'],
       ['gpt2', 'B200', 8, 5000, 'largest micro batch that fits: 5,000 or more'],
@@ -197,7 +197,7 @@ describe('the largest micro batch that fits', () => {
 });
 
 describe('speed', () => {
-  it('is told as people say it', () => {
+  it('is worded as people say it', () => {
     assert.equal(speedWords({ likely: 1.3, worst: 1.3 }), '1.3× slower');
     assert.equal(speedWords({ likely: 1.01, worst: 1.02 }), 'same');
     assert.equal(speedWords({ likely: 0.8, worst: 0.8 }), '1.25× faster');

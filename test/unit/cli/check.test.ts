@@ -32,7 +32,7 @@ describe('oomlint check', function () {
     assert.equal((await check('--allow-none')).code, 0);
   });
 
-  it('says so of a named file that is no config', async () => {
+  it('reports it of a named file that is no config', async () => {
     await put('notes.yaml', 'a: 1\n');
     await put('run.yaml', recipe(''));
     const { code, err } = await check('notes.yaml', 'run.yaml', ...ON_ONE);
@@ -40,7 +40,7 @@ describe('oomlint check', function () {
     assert.match(err, /notes\.yaml is no training config/);
   });
 
-  it('fails on what it is told to fail on', async () => {
+  it('fails on what it is asked to fail on', async () => {
     await put('run.yaml', recipe('gradient_acumulation_steps: 2\n'));
     assert.equal((await check(...ON_ONE)).code, 0);
     assert.equal((await check(...ON_ONE, '--fail-on', 'warning')).code, 1);
@@ -122,7 +122,7 @@ describe('oomlint check', function () {
     assert.deepEqual(await files('--include', 'old/**'), ['old/run.yaml']);
   });
 
-  it('reads standard input as the file that it is said to be', async () => {
+  it('reads standard input as the file that it is named as', async () => {
     await put('deepspeed.json', '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": "auto"}}');
     const { out } = await oomlint(
       ['check', '--stdin', '--stdin-filename', 'new/run.yaml', ...ON_ONE, '--format', 'json'],
@@ -166,7 +166,7 @@ describe('oomlint check', function () {
 describe('oomlint rule', () => {
   const rule = (...args: string[]) => oomlint(['rule', ...args], process.cwd());
 
-  it('says what a rule is about', async () => {
+  it('reports what a rule is about', async () => {
     const { code, out } = await rule('does-not-fit');
     assert.equal(code, 0);
     assert.match(out, /^does-not-fit {2}error\n\nThe run needs more memory than the GPU has\.\n/);

@@ -77,7 +77,7 @@ describe('the command line', function () {
     assert.match(open.out, /With activation checkpointing it would need \d+\.\d GiB\./);
   });
 
-  it('says what is unknown and how to supply it, and ends with 0', async () => {
+  it('reports what is unknown and how to supply it, and ends with 0', async () => {
     const { code, out } = await oomlint(['estimate', 'zero3.json'], folder);
     assert.equal(code, 0);
     assert.match(out, /Unknown, so there is no verdict/);
@@ -158,7 +158,7 @@ describe('the command line', function () {
     assert.equal(sum, peak?.value);
   });
 
-  it('says what an explanation needs, and ends with 2', async () => {
+  it('reports what an explanation needs, and ends with 2', async () => {
     const { code, err } = await oomlint(['explain', 'zero3.json'], folder);
     assert.equal(code, 2);
     assert.match(err, /zero3\.json needs model, .*; there is nothing to explain yet/);
@@ -320,7 +320,7 @@ describe('the command line', function () {
     }
   });
 
-  it('says what is wrong with its arguments in the language of the terminal', async () => {
+  it('reports what is wrong with its arguments in the language of the terminal', async () => {
     const russian = { LC_ALL: 'ru_RU.UTF-8' };
     for (const [args, message] of [
       [['estmate'], 'команды estmate нет. Имелось в виду estimate?'],
@@ -335,7 +335,7 @@ describe('the command line', function () {
     }
   });
 
-  it('says in JSON the same in every terminal', async () => {
+  it('reports in JSON the same in every terminal', async () => {
     const russian = { LC_ALL: 'ru_RU.UTF-8' };
     for (const args of [
       ['estimate', 'zero3.json', 'broken/zero3.json', ...SMALL, '--gpu', 'T4'],

@@ -21,7 +21,7 @@ describe('oomlint compare-run', () => {
     assert.match(out, /All of it lies within/);
   });
 
-  it('says what can explain a difference', async () => {
+  it('reports what can explain a difference', async () => {
     const { code, out } = await run('compare-run', RUN, CONFIG, '--set', 'batch.sequence=1024');
     assert.equal(code, 1);
     assert.match(out, /≠ 31\.1 GiB in tensors measured/);
@@ -37,7 +37,7 @@ describe('oomlint compare-run', () => {
     assert.match(evil.err, /more than plain data/);
   });
 
-  it('says where nothing was measured', async () => {
+  it('reports where nothing was measured', async () => {
     const { code, err } = await run('compare-run', 'examples/README.md', CONFIG);
     assert.equal(code, 2);
     assert.match(err, /Nothing in examples\/README\.md says how much memory/);

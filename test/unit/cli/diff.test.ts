@@ -137,7 +137,7 @@ describe('oomlint diff', function () {
     assert.match(comment.out, /\| ❌ does not fit \| new\.yaml \(new\) \|/);
   });
 
-  it('compares with the files on the disk, from where a branch began, and fails where it is told to', async () => {
+  it('compares with the files on the disk, from where a branch began, and fails where it is asked to', async () => {
     assert.equal((await diff('two')).out, 'No run changes.\n');
     assert.equal((await diff('one...two', '--fail-on-worse')).code, 1);
     assert.equal((await diff('two..one', '--fail-on-worse')).code, 0);
@@ -152,7 +152,7 @@ describe('oomlint diff', function () {
     }
   });
 
-  it('takes no option of git for a commit, and says what git says', async () => {
+  it('takes no option of git for a commit, and reports what git reports', async () => {
     const option = await diff('--', '--output=x..HEAD');
     assert.deepEqual([option.code, option.err], [2, 'oomlint: "--output=x" is no commit.\n']);
     const missing = await diff('nowhere..HEAD');

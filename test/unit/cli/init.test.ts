@@ -20,7 +20,7 @@ describe('oomlint init', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('writes what it is told, and a place for what configs leave open', async () => {
+  it('writes what it is given, and a place for what configs leave open', async () => {
     await mkdir(path.join(folder, 'runs'));
     await writeFile(
       path.join(folder, 'runs', 'whole.yaml'),

@@ -25,7 +25,7 @@ describe('compiled code that is kept', function () {
   });
   afterEach(() => rm(caches, { recursive: true, force: true }));
 
-  it('is written by the first start, taken by the next, and changes nothing that is said', async () => {
+  it('is written by the first start, taken by the next, and changes no answer', async () => {
     const first = check();
     assert.equal(first.status, 0, first.stderr);
     assert.match(first.stdout, /1 config checked/);
@@ -84,7 +84,7 @@ describe('compiled code that is kept', function () {
     assert.ok(!left.some((one) => one.startsWith('0000000000000039')), 'the oldest go');
   });
 
-  it('is not written where Node is told to keep nothing, or where nothing can be', async () => {
+  it('is not written where Node is asked to keep nothing, or where nothing can be', async () => {
     const first = check({ NODE_DISABLE_COMPILE_CACHE: '1' });
     assert.deepEqual(await names(), []);
     await writeFile(path.join(caches, 'file'), '');

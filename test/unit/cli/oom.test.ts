@@ -20,7 +20,7 @@ describe('oomlint oom', () => {
     assert.match(out, /^ {2}1\. .+ by the estimate, /m);
   });
 
-  it('says what the message says where no config is found', async () => {
+  it('reports what the message states where no config is found', async () => {
     const { code, out } = await run('oom', LOG);
     assert.equal(code, 1);
     assert.match(out, /^No config of the run was found/);
@@ -39,7 +39,7 @@ describe('oomlint oom', () => {
     assert.ok(message.relief.length > 0);
   });
 
-  it('finds nothing in a file without a message, and says what it cannot read', async () => {
+  it('finds nothing in a file without a message, and reports what it cannot read', async () => {
     const { code, out } = await run('oom', CONFIG);
     assert.equal(code, 0);
     assert.match(out, /^No message in /);

@@ -44,7 +44,7 @@ describe('oomlint upgrade', function () {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('holds the locked versions of a run to those that are asked for, and says what each change costs', async () => {
+  it('holds the locked versions of a run to those that are asked for, and reports what each change costs', async () => {
     const { code, out } = await upgrade('sft.yaml', '--to', 'trl=1.16', '--to', 'transformers==5.23.0');
     assert.equal(code, 0);
     assert.match(out, /^Under trl 1\.16, transformers 5\.23\.0:\n/);
@@ -78,7 +78,7 @@ describe('oomlint upgrade', function () {
     assert.match(out, /No run changes\./);
   });
 
-  it('says what it does not understand', async () => {
+  it('reports what it does not understand', async () => {
     for (const [word, reason] of [
       ['trl', /--to: "trl" is not PACKAGE=VERSION\./],
       ['foo=1', /--to: foo is not among the packages whose versions count: torch, transformers,/],

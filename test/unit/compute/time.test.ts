@@ -58,7 +58,7 @@ describe('time of a step', () => {
     assert.equal(time.mfu.low, compute.modelFlopsPerStep / (4 * 312e12) / time.stepSeconds.high);
   });
 
-  it('is not given where the rate of the card is not known, and says so', () => {
+  it('is not given where the rate of the card is not known, and reports it', () => {
     const { time, timeUnknown } = computeOf({}, anonymousAccelerator(80 * 2 ** 30));
     assert.equal(time, undefined);
     assert.match(timeUnknown ?? '', /FLOP rate of GPU with 80.0 GiB in bf16 is not known/);
@@ -175,7 +175,7 @@ describe('time of a step', () => {
     assert.ok(Math.abs(p4de / ((3 * (1 / 2) * bytes) / 50e9) - 1) < 1e-9, String(p4de));
   });
 
-  it('says what it leaves out', () => {
+  it('reports what it leaves out', () => {
     const grpo = timeOf({ 'method.objective': 'grpo' });
     assert.match(grpo.leftOut.join(), /generation of completions/);
   });
@@ -212,7 +212,7 @@ describe('a whole run', () => {
     assert.equal(costUsd.high, gpuHours.high * 12.29);
   });
 
-  it('costs what the run says instead', () => {
+  it('costs what the run states instead', () => {
     const { gpuHours, costUsd, price } = timeOf({ 'schedule.steps': 1000, 'hardware.price': 2 });
     assert.equal(costUsd?.likely, 2 * (gpuHours?.likely ?? Number.NaN));
     assert.deepEqual(price?.instances, []);
@@ -267,12 +267,12 @@ describe('tokens per parameter', () => {
   const tokens = 20 * llama.parameters.total;
   const of = (values: RunValues, model = llama) => tokensPerParameter(aRun(values), model, 1000);
 
-  it('are told of pre-training', () => {
+  it('are reported of pre-training', () => {
     assert.equal(of({ 'schedule.tokens': tokens }), 20);
     assert.equal(of({ 'schedule.steps': 1000 }), 1e6 / llama.parameters.total);
   });
 
-  it('are not told of fine-tuning, other objectives or an unknown length', () => {
+  it('are not reported of fine-tuning, other objectives or an unknown length', () => {
     const named = { ...llama, origin: 'catalog' } as const;
     assert.equal(of({ 'schedule.steps': 1000 }, named), undefined);
     assert.equal(of({ 'schedule.tokens': tokens, 'method.kind': 'lora' }), undefined);

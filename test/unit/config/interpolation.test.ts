@@ -27,7 +27,7 @@ copy: "${D}{model.inner}"
     });
   });
 
-  it('reckons with what resolvers are given, and builds texts', () => {
+  it('calculates with what resolvers are given, and builds texts', () => {
     const text = `
 n: 8
 tokens: "${D}{mul:${D}{n}, 4096}"

@@ -48,7 +48,7 @@ describe('parseConfig', () => {
   });
 
   describe('JSON', () => {
-    it('accepts comments and trailing commas, and says so', () => {
+    it('accepts comments and trailing commas, and reports it', () => {
       const text = '{ // why\n "a": 1, # what\n /* x */ "b": [1,2,],\n}';
       assert.deepEqual(plain('a.json', text), { a: 1, b: [1, 2] });
       assert.equal(parseConfig('a.json', text).relaxedJson, true);

@@ -20,7 +20,7 @@ const cell = fc.oneof(
 describe('cells as one text', () => {
   before(loadPython);
 
-  it('keep each line of a cell where it is said to be', () => {
+  it('keep each line of a cell where it stands in the notebook', () => {
     fc.assert(
       fc.property(fc.array(cell), (cells) => {
         const { text, firstLines } = joinCells(cells);

@@ -276,7 +276,7 @@ class Tuner(Base):
       assert.doesNotThrow(() => parseConfig('file:///train.py', text), text.slice(0, 20));
   });
 
-  it('is silent of Python 2, of a megabyte on one line, and of what contains itself', () => {
+  it('reports nothing of Python 2, of a megabyte on one line, and of what contains itself', () => {
     const two = 'from trl import SFTConfig\nprint "two"\nexec "x" in d\nSFTConfig(max_length=4)\n';
     assert.equal(programOf(two).calls.find(({ callee }) => callee === 'trl.SFTConfig')?.named.length, 1);
     const long = `x = [${'1, '.repeat(350_000)}]\nfrom lib import f\nf(x=len(x))`;

@@ -63,7 +63,7 @@ describe('lookup', () => {
     assert.equal(integerOf(nodeAt(root, ['n.o'])), 1);
     assert.equal(entryAt(root, ['a', 'x']), undefined);
   });
-  it('says what lies at a position', () => {
+  it('reports what lies at a position', () => {
     const document = parseConfig('a.json', '{"a": {"b": [1, {"c": 2}]}}');
     const spot = (character: number) => spotAt(document.root, { line: 0, character });
     assert.deepEqual(spot(2)?.path, ['a']);

@@ -126,7 +126,7 @@ EOT
     });
   });
 
-  it('reckons with expr, and keeps what it cannot know', () => {
+  it('calculates with expr, and keeps what it cannot know', () => {
     assert.deepEqual(flags('N=2\nswift sft --a $(expr 16 / $N) --b $(expr 2 + 3 \\* 4) --c $(wc -l x)\n'), {
       a: 8,
       b: 14,

@@ -33,7 +33,7 @@ describe('TOML', () => {
     assert.deepEqual(node?.range, { start: { line: 2, character: 19 }, end: { line: 2, character: 20 } });
   });
 
-  it('reads the rest while one line is broken, and says where', () => {
+  it('reads the rest while one line is broken, and reports where', () => {
     const document = parseConfig(
       URI,
       '[training]\nseq_len = \nlocal_batch_size = 2\n[model]\nname = "llama3"\n',

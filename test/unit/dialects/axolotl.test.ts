@@ -166,7 +166,7 @@ describe('the LoRA kernels of Axolotl', () => {
     return stated(read('axolotl', 'file:///w/a.yaml', text, known), 'kernels.lora');
   };
 
-  it('are on where nothing is said of them, but for what they do not work with', () => {
+  it('are on where nothing is stated of them, but for what they do not work with', () => {
     assert.equal(parts(''), 'mlp,qkv,output default');
     assert.equal(parts('lora_dropout: 0.1\n'), 'mlp,qkv,output default');
     assert.equal(parts('rl: dpo\n'), undefined);

@@ -49,7 +49,7 @@ describe('DeepSpeed', () => {
     assert.match(line.slice(start.character, end.character), /^"?\\u0073tagee"?$/);
   });
 
-  it('states what the file says, at its place', () => {
+  it('states what the file states, at its place', () => {
     const reading = read('deepspeed', 'file:///ds.json', TYPICAL);
     assert.deepEqual(factOf(reading, 'zero.stage'), {
       field: 'zero.stage',
@@ -201,7 +201,7 @@ describe('DeepSpeed', () => {
     assert.equal(stated(json({ fp16: { enabled: 'auto' } }), 'precision.weights'), 'fp16 inferred');
   });
 
-  it('says that the checkpointing block switches nothing on', () => {
+  it('reports that the checkpointing block switches nothing on', () => {
     const reading = json({ activation_checkpointing: { partition_activations: true } });
     assert.equal(factOf(reading, 'activations.checkpointing'), undefined);
     assert.deepEqual(

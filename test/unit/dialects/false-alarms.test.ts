@@ -139,7 +139,7 @@ distributed: {strategy: fsdp2}
 });
 
 describe('a script with places to fill in', () => {
-  it('says so, instead of what the shell makes of them', async () => {
+  it('reports it, instead of what the shell makes of them', async () => {
     const text = `export ROOT=<your_path>\ntorchrun --nproc_per_node 8 mine.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --bf16 True\n`;
     assert.deepEqual(await reported('run.sh', text), ['placeholder warning']);
   });

@@ -109,7 +109,7 @@ describe('GPT-NeoX', () => {
     assert.equal(neoxInner(14336, true, 256), 4864);
   });
 
-  it('has learned positions, tied heads and fp32 where nothing is said', () => {
+  it('has learned positions, tied heads and fp32 where nothing is stated', () => {
     const reading = read(
       'gpt-neox',
       URI,
@@ -206,7 +206,7 @@ describe('GPT-NeoX', () => {
     assert.deepEqual(refused(read('gpt-neox', URI, text, { 'hardware.gpus': 12 })), ['world-size']);
   });
 
-  it('says what a gated width as Hugging Face writes it comes to', () => {
+  it('reports what a gated width as Hugging Face writes it comes to', () => {
     const problems = problemsOf(read('gpt-neox', URI, flow({ ...LLAMA2, intermediate_size: 11008 })));
     assert.deepEqual(
       problems.map(({ code }) => code),

@@ -12,7 +12,7 @@ ${more}
 const yaml = (more: string, known = {}) => trainer(small(more), known, 'args.yaml');
 
 describe('HF TrainingArguments', () => {
-  it('multiplies in TF32 where the file says so', () => {
+  it('multiplies in TF32 where the file states it', () => {
     assertStates(yaml('tf32: true'), { 'kernels.tf32': 'true file' });
     assert.equal(factOf(yaml(''), 'kernels.tf32'), undefined);
   });
@@ -114,7 +114,7 @@ describe('HF TrainingArguments', () => {
     });
   });
 
-  it('takes FSDP 2 for silence from transformers 5.10', () => {
+  it('takes FSDP 2 for the default from transformers 5.10', () => {
     const text = 'fsdp: true\nfsdp_config: {cpu_offload: true}';
     assertStates(yaml(text, { 'version.transformers': '5.10' }), {
       'parallel.data': 'fsdp2 file',

@@ -47,14 +47,14 @@ describe('the GPU that Slurm is asked for', () => {
 });
 
 describe('GPUs that are visible', () => {
-  it('do not count where verl is told how many there are', async () => {
+  it('do not count where the config of verl states how many there are', async () => {
     const values = await valuesOf(
       'export CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7\npython3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo trainer.n_gpus_per_node=1 trainer.nnodes=1 actor_rollout_ref.model.path=Qwen/Qwen2.5-7B\n',
     );
     assert.equal(values?.['hardware.gpus'], 1);
   });
 
-  it('do not count where the config of Accelerate says how many', async () => {
+  it('do not count where the config of Accelerate states how many', async () => {
     const config = 'compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 1\n';
     const text = `CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 accelerate launch --config_file acc.yaml train.py ${FLAGS}\n`;
     const files = (processes: string) => ({ 'file:///w/acc.yaml': `${config}${processes}` });
@@ -96,7 +96,7 @@ describe('scripts that train nothing', () => {
       assert.equal(await valuesOf(`${script}\n`), undefined);
     });
 
-  it('are told from those that train and evaluate', async () => {
+  it('are distinguished from those that train and evaluate', async () => {
     for (const script of ['train_and_eval.py', 'pretrain_gpt.py', 'run_generation_ppo.py'])
       assert.ok(await valuesOf(`torchrun ${script} ${MEGATRON}\n`), script);
     const flags = '--per_device_train_batch_size 1 --learning_rate 1e-5 --output_dir o';

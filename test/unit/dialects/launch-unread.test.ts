@@ -158,7 +158,7 @@ describe("scripts of people's own", () => {
     assert.equal(resolved.values['batch.packed'], true);
   });
 
-  it('LongLoRA trains adapters unless it is told not to', async () => {
+  it('LongLoRA trains adapters unless it is asked not to', async () => {
     const run = (low: string) =>
       analyzed(
         `torchrun --nproc_per_node 8 fine-tune.py --model_name_or_path meta-llama/Llama-2-7b-hf --model_max_length 8192 --low_rank_training ${low} ${FLAGS}\n`,

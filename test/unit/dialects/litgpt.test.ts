@@ -63,7 +63,7 @@ ${more}
 `;
 
 describe('adapters of litgpt', () => {
-  it('go by the name of the file: nothing in it says so', () => {
+  it('go by the name of the file: nothing in it states it', () => {
     for (const [name, kind] of [
       ['adapter.yaml', 'llama-adapter'],
       ['adapter_v2.yaml', 'llama-adapter-v2'],
@@ -141,7 +141,7 @@ describe('litgpt', () => {
     assert.deepEqual(refused(reading), []);
   });
 
-  it('ties head and embedding where pre-training is told to', () => {
+  it('ties head and embedding where pre-training states it', () => {
     const tied = PRETRAIN.replace('tie_embeddings:', 'tie_embeddings: true');
     const reading = read('litgpt', 'file:///config_hub/pretrain/tinyllama.yaml', tied, {
       'hardware.gpus': 8,

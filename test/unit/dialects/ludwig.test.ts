@@ -132,7 +132,7 @@ describe('Ludwig', () => {
     });
   });
 
-  it('says what it does not work out', () => {
+  it('reports what it does not work out', () => {
     for (const [more, field] of [
       ['backend: { type: ray }\n', 'parallel.data'],
       ['adapter: { type: lora, pretrained_adapter_weights: out/a }\n', 'lora.rank'],

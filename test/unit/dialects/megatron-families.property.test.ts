@@ -49,7 +49,7 @@ function put(root: Record<string, unknown>, path: readonly string[], written: un
   put(block, rest, written);
 }
 
-describe('families around Megatron, whatever a file says', () => {
+describe('families around Megatron, whatever a file states', () => {
   for (const dialect of [megatronYaml, gptNeox, nemo, nemoRl, nemoAutomodel, megatronBridge]) {
     it(`${dialect.name} reads without throwing, states what fields can hold, and stays in the file`, () => {
       fc.assert(

@@ -294,7 +294,7 @@ describe('Megatron-LM arguments', () => {
     assert.equal(stated(reading, 'hardware.gpu'), 'A100-SXM4-80GB inferred');
   });
 
-  it('says which vocabulary it does not know', () => {
+  it('reports which vocabulary it does not know', () => {
     const reading = modelArgs(
       GPT3.replace(
         /--vocab-file.*\n--merge-file.*\n/,
@@ -349,7 +349,7 @@ describe('Megatron-LM arguments', () => {
     ]);
   });
 
-  it('says what has no effect', () => {
+  it('reports what has no effect', () => {
     const codes = (text: string) =>
       problemsOf(modelArgs(text)).map(({ code, severity }) => `${code} ${severity}`);
     assert.deepEqual(codes(GPT3.replace('--tensor-model-parallel-size: 8\n', '')), ['no-effect information']);
@@ -623,7 +623,7 @@ describe("features of Megatron's that are not modelled", () => {
     return { estimate, notices: problems.filter(({ code }) => code === 'feature-not-modelled') };
   };
 
-  it('leave no verdict, and are told', async () => {
+  it('leave no verdict, and are reported', async () => {
     const plain = await analyzed('');
     assert.equal(plain.estimate.verdict, 'fits');
     assert.deepEqual(plain.notices, []);

@@ -197,7 +197,7 @@ describe('ms-swift', () => {
     });
   });
 
-  it('says that layers which predict further tokens are left out', () => {
+  it('reports that layers which predict further tokens are left out', () => {
     const of = (layers: number) =>
       script(`NPROC_PER_NODE=2 megatron sft --model m --max_length 512 --mtp_num_layers ${layers}\n`);
     const codes = (layers: number) => of(layers).problems.map(({ code }) => code);
@@ -223,7 +223,7 @@ describe('ms-swift', () => {
       golden(script(`${flags} ${flag}\n`), { 'loss.implementation': implementation });
   });
 
-  it('says when nothing limits the length', () => {
+  it('reports when nothing limits the length', () => {
     const open = swift('model: m\ntuner_type: lora\ndataset: x\ntorch_dtype: bfloat16\n');
     assert.equal(stated(open, 'batch.sequence'), '2048 inferred');
     assert.ok(open.problems.some(({ code }) => code === 'missing-length-cap'));
@@ -243,7 +243,7 @@ describe('ms-swift', () => {
     assert.ok(!matches('visual.merger.mlp.0.weight'));
   });
 
-  it('is told from other families', () => {
+  it('is distinguished from other families', () => {
     const family = (text: string) => detectDialect(parseConfig('file:///w/x.yaml', text))?.id;
     assert.equal(family('base_model: m\nadapter: lora\ndatasets: []\n'), 'axolotl');
     assert.equal(family('sampler_type: distill\nmodel: qwen-max\ndataset: x\n'), undefined);
@@ -303,7 +303,7 @@ describe('ms-swift', () => {
     assert.deepEqual(codes(`${BASE}quant_method: bnb\nquant_bits: 4\n`), []);
   });
 
-  it('says when one process spreads the layers over several GPUs', () => {
+  it('reports when one process spreads the layers over several GPUs', () => {
     const flags = '--model m --train_type lora --max_length 512';
     const codes = (text: string) => script(`${text}\n`).problems.map(({ code }) => code);
     assert.deepEqual(codes(`CUDA_VISIBLE_DEVICES=0,1 swift sft ${flags}`), ['layers-spread']);

@@ -388,7 +388,7 @@ describe('NeMo Automodel', () => {
     assert.deepEqual(problemsOf(reading), []);
   });
 
-  it('says nothing of tensor parallelism without it', () => {
+  it('reports nothing of tensor parallelism without it', () => {
     const reading = read('nemo-automodel', URI, AUTOMODEL.replace('tp_size: 2', 'tp_size: 1'));
     assert.equal(stated(reading, 'parallel.embedding'), undefined);
   });

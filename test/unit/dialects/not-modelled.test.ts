@@ -38,7 +38,7 @@ const FILES: Readonly<Record<string, readonly [path: string, text: string]>> = {
 
 describe('trainers that are not modelled', () => {
   for (const [name, [path, text]] of Object.entries(FILES))
-    it(`${name} is told by its config, once, and not estimated`, async () => {
+    it(`${name} is recognized by its config, once, and not estimated`, async () => {
       const { analyze } = smallWorkspace({
         [path]: text,
         'oomlint.yaml': 'gpu: H100-SXM5-80GB\nmodel: gpt2\n',
@@ -98,7 +98,7 @@ describe('trainers that are not modelled', () => {
   };
   const CONFIGS = Object.fromEntries(Object.values(FILES));
   for (const [what, [name, script]] of Object.entries(LAUNCHES))
-    it(`are told by a launch, once, with no question: ${what}`, async () => {
+    it(`are recognized by a launch, once, with no question: ${what}`, async () => {
       const { analyze } = smallWorkspace({ ...CONFIGS, 'run.sh': `#!/bin/bash\n${script}\n` });
       const analysis = await analyze('run.sh');
       assert.deepEqual(

@@ -123,7 +123,7 @@ describe("open-instruct's GRPO", () => {
     assert.deepEqual(reading.problems, []);
   });
 
-  it('says what the script refuses', () => {
+  it('reports what the script refuses', () => {
     const codes = (flags: string) => script(flags).problems.map(({ code }) => code);
     assert.deepEqual(codes('--pack_length 1024 --response_length 2048'), ['pack-too-short']);
     assert.deepEqual(codes('--sequence_parallel_size 2 --deepspeed_stage 2'), ['sequence-parallel-stage']);

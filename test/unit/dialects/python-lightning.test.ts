@@ -54,7 +54,7 @@ describe('modules that Lightning trains', () => {
     );
   });
 
-  it('are sharded by FSDP as the strategy says', () => {
+  it('are sharded by FSDP as the strategy states', () => {
     const policy =
       'strategy=FSDPStrategy(auto_wrap_policy={Layer}, activation_checkpointing_policy={Layer}, sharding_strategy="SHARD_GRAD_OP", cpu_offload=True), precision="bf16-true"';
     assertStates(python(lightning(policy)), {
@@ -124,7 +124,7 @@ describe('trainings by other libraries', () => {
     return python(text).unread?.map(({ kind, message }) => `${kind} ${message}`);
   };
 
-  it('are told once, in words', () => {
+  it('are reported once, in words', () => {
     assert.deepEqual(
       reported(
         'from tensorflow import keras\nmodel = keras.Sequential([])\nmodel.compile("adam")\nmodel.fit(x, y)\nmodel.fit(x, y)',

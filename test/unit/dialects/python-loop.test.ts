@@ -126,7 +126,7 @@ ${LOOP.replace('loss.backward()', 'accelerator.backward(loss)')}`);
     ]);
   });
 
-  it('take the type of autocast, fp16 where it is told none', () => {
+  it('take the type of autocast, fp16 where none is stated', () => {
     const cast = (call: string) =>
       python(`${HEAD}${OPTIMIZER}for batch in loader:
     with ${call}:

@@ -225,7 +225,7 @@ args = TrainingArguments("o", optim="adamw_torch")\n${trainer}(model, args${more
       assert.ok(made.unread?.some(({ text }) => text === 'create_optimizer'));
     });
 
-    it('another model on the GPU is told, one on the host or given to the trainer is not', () => {
+    it('another model on the GPU is reported, one on the host or given to the trainer is not', () => {
       const beside = (load: string, more = '') =>
         trained(`other = AutoModelForCausalLM.from_pretrained("gpt2"${load}\n`, more).unread?.map(
           ({ text }) => text,
@@ -236,7 +236,7 @@ args = TrainingArguments("o", optim="adamw_torch")\n${trainer}(model, args${more
       assert.equal(beside(', device_map="auto")', ', ref_model=other'), undefined);
     });
 
-    it('a reference that is another model is told', () => {
+    it('a reference that is another model is reported', () => {
       const preferring = (name: string) =>
         python(`${IMPORTS}${MODEL}ref = AutoModelForCausalLM.from_pretrained("${name}", device_map="auto")
 DPOTrainer(model, ref, args=DPOConfig("o")).train()\n`).unread?.map(({ text }) => text);
@@ -253,7 +253,7 @@ Trainer(model_init=make, args=TrainingArguments("o")).train()\n`);
       assert.equal(reading.unread, undefined);
     });
 
-    it('a loss of its own is told', () => {
+    it('a loss of its own is reported', () => {
       assert.deepEqual(
         trained('', ', compute_loss_func=mine').unread?.flatMap(({ fields = [] }) => fields),
         ['loss.implementation'],
@@ -261,7 +261,7 @@ Trainer(model_init=make, args=TrainingArguments("o")).train()\n`);
       assert.equal(trained('', ', compute_loss_func=None').unread, undefined);
     });
 
-    it('layers that the code replaces are told', () => {
+    it('layers that the code replaces are reported', () => {
       assert.deepEqual(
         trained('model.model.layers = model.model.layers[:12]\n', '').unread?.flatMap(
           ({ fields = [] }) => fields,
@@ -454,7 +454,7 @@ Trainer(model, TrainingArguments("out")).train()`;
     assertStates(python(`!pip install "trl>=0.20,<0.22"\n${own}`), { 'version.trl': '0.21.0 file' });
   });
 
-  it('take the optimizer that the release takes where nothing is said', () => {
+  it('take the optimizer that the release takes where nothing is stated', () => {
     const text = `${IMPORTS}${MODEL}Trainer(model, TrainingArguments("out")).train()`;
     const stepped = (transformers?: string) =>
       factOf(
@@ -591,7 +591,7 @@ model, tokenizer = FastLanguageModel.from_pretrained(model_name="unsloth/Meta-Ll
 model = FastLanguageModel.get_peft_model(model, ${adapt})
 SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()`;
 
-    it('take what it does where it is told nothing', () => {
+    it('take what it does where nothing is stated', () => {
       assertStates(python(unsloth('', '', ''), { 'hardware.gpu': 'T4' }), {
         'quantization.kind': 'nf4 default',
         'quantization.double': 'true default',
@@ -610,7 +610,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       });
     });
 
-    it('take what it is told', () => {
+    it('take what is stated', () => {
       const text = unsloth(
         'max_seq_length=4096, load_in_4bit=False, dtype=None',
         'r=8, target_modules=["q_proj", "lm_head"], use_gradient_checkpointing=True',
@@ -905,7 +905,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assert.deepEqual(unread(loaded), ['value qat_scheme', 'value qat_scheme']);
     });
 
-    it('train all weights where it is told so', () => {
+    it('train all weights where that is stated', () => {
       const full = `from unsloth import FastLanguageModel
 from trl import SFTTrainer
 model, _ = FastLanguageModel.from_pretrained("unsloth/Qwen3-4B", full_finetuning=True)

@@ -23,7 +23,7 @@ describe('detection', () => {
     }
   });
 
-  it('knows an Axolotl config before its model is written, where enough else says so', () => {
+  it('knows an Axolotl config before its model is written, where enough else states it', () => {
     const lora = 'adapter: lora\nlora_r: 16\nmicro_batch_size: 2\n';
     assert.equal(detect('a.yaml', `${lora}sequence_len: 4096\n`), 'axolotl');
     assert.equal(mightBeTrainingConfig(`${lora}sequence_len: 4096\n`, 'a.yaml'), true);

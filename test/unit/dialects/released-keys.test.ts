@@ -62,7 +62,7 @@ describe('keys that releases of a framework have', () => {
     );
   });
 
-  it('are those of another release: the message says which, and the refusal hangs on it', () => {
+  it('are those of another release: the message states which, and the refusal hangs on it', () => {
     const unknown = { severity: 'error', message: 'unknown' } as const;
     const judged = (key: string, version?: string) =>
       inRelease(unknown, '', key, TRAINING_ARGUMENTS_TABLE, version);

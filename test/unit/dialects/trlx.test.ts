@@ -64,7 +64,7 @@ describe('trlX', () => {
     assert.ok(!matches('transformer.wte.weight'));
   });
 
-  it('takes the largest value of a sweep, and says so', () => {
+  it('takes the largest value of a sweep, and reports it', () => {
     const sweep = `tune_config:
   mode: max
 train:
@@ -104,7 +104,7 @@ method:
     assert.equal(stated(with_(4), 'batch.accumulation'), '2 file');
   });
 
-  it('says what has no effect and what is left out', () => {
+  it('reports what has no effect and what is left out', () => {
     const codes = (text: string) => problemsOf(trlx(text), 'warning', 'information').map(({ code }) => code);
     assert.deepEqual(codes(PPO), []);
     assert.deepEqual(

@@ -144,7 +144,7 @@ describe('the in-house flags', () => {
     assert.equal(place('parallel.variableGroups'), 'greedy:8');
   });
 
-  it('know what a file is silent about as defaults', () => {
+  it('know what a file does not state as defaults', () => {
     const { reading } = readingOf('a.flags', 'gac=2\nytf_gelu=1');
     const fact = reading.facts.find(({ field }) => field === 'optimizer.name');
     assert.equal(fact?.value, 'adamw');
@@ -282,7 +282,7 @@ rules:
     );
   });
 
-  it('are told of what is wrong, at its place', () => {
+  it('have what is wrong reported, at its place', () => {
     const text = `
 keys:
   bs: { type: integre, sets: batch.micr, dock: x }

@@ -39,7 +39,7 @@ async function read(name: string, files: Readonly<Record<string, string>>) {
 }
 
 describe('a file whose syntax is broken', () => {
-  it('gets no verdict: half of it says something else', async () => {
+  it('gets no verdict: half of it states something else', async () => {
     const whole = await read('ds.json', { 'ds.json': WHOLE });
     assert.ok(whole.estimate && !whole.broken);
     const broken = await read('ds.json', { 'ds.json': BROKEN });
@@ -57,7 +57,7 @@ describe('a file whose syntax is broken', () => {
     assert.match(status(recipe).detail, /^ds\.json cannot be read as it stands/);
   });
 
-  it('keeps what was said before, as no verdict of now', async () => {
+  it('keeps the verdict before, as no verdict of now', async () => {
     const last = status(await read('ds.json', { 'ds.json': WHOLE }));
     const now = statusBefore(last);
     assert.equal(now.text, last.text);

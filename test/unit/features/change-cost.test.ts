@@ -34,7 +34,7 @@ describe('what a change costs', () => {
     assert.match(gone?.label ?? '', /^\+/);
   });
 
-  it('of several changes stands at each, and of all in what each says more', async () => {
+  it('of several changes stands at each, and of all in what each adds', async () => {
     const text = DEEPSPEED.replace('_per_gpu": 2', '_per_gpu": 8').replace('"stage": 3', '"stage": 1');
     const cost = changeCost(await analysed(), await analysed(text));
     assert.deepEqual(

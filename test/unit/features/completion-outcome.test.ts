@@ -33,7 +33,7 @@ output_dir: out
 ${more}`;
 
 describe('what completed values would give', () => {
-  it('says the peak of each and puts those first that fit', async () => {
+  it('reports the peak of each and puts those first that fit', async () => {
     const values = await offered(RECIPE('|'));
     assert.deepEqual(values.map(({ label }) => label).sort(), ['1', '16', '2', '32', '4', '8']);
     for (const { outcome } of values) assert.match(outcome ?? '', /GiB, /);

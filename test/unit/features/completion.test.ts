@@ -135,7 +135,7 @@ num_processes: 8
     assert.equal(taken(text, entry(found, 'ds/zero3.json')), `${RECIPE}deepspeed: ds/zero3.json`);
   });
 
-  it('is silent in comments and in texts', async () => {
+  it('offers nothing in comments and in texts', async () => {
     assert.deepEqual(await at('sft.yaml', `${RECIPE}# grad|`), []);
     assert.deepEqual(await at('sft.yaml', `${RECIPE}bf16: true # |`), []);
   });
@@ -233,7 +233,7 @@ describe('completion in launch scripts and flag files', () => {
     assert.ok(!found.includes('--gradient_checkpointing'));
   });
 
-  it('is silent in the rest of a script', async () => {
+  it('offers nothing in the rest of a script', async () => {
     assert.deepEqual(await at('run.sh', SCRIPT.replace('torchrun', 'ls --|\ntorchrun')), []);
     assert.deepEqual(await at('run.sh', SCRIPT.replace('#!/bin/bash', '#!/bin/bash\n# --gr|')), []);
   });

@@ -17,7 +17,7 @@ const all = { related: true, codeDescription: true, tags: true, markdown: true }
 const none = { related: false, codeDescription: false, tags: false, markdown: false };
 
 describe('protocol types', () => {
-  it('carry all that a problem says', () => {
+  it('carry all that a problem reports', () => {
     assert.deepEqual(toDiagnostic(problem, all), {
       range,
       severity: 4,

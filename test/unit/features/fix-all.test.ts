@@ -62,7 +62,7 @@ describe('what has one right answer', () => {
 });
 
 describe('values that a panel writes', () => {
-  it('are said in the words of the family, and the run has them', async () => {
+  it('are written in the words of the family, and the run has them', async () => {
     const text =
       '# oomlint: gpu=A100-SXM4-80GB gpus=8\nbase_model: meta-llama/Llama-3.1-8B\nmicro_batch_size: 4 # per GPU\ngradient_accumulation_steps: 1\nsequence_len: 2048\noptimizer: adamw_torch\nbf16: true\n';
     const { analysis, workspace } = await read('a.yaml', text);

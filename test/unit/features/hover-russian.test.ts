@@ -89,7 +89,7 @@ describe('in Russian', function () {
     });
   }
 
-  it('a directive says what its fields are', async () => {
+  it('a directive explains its fields', async () => {
     const { text, position } = marked(`// oomlint: gp|us=8\n{ "train_micro_batch_size_per_gpu": 1 }`);
     const uri = 'file:///w/ds.json';
     const analysis = await new Workspace(new MemoryHost({ [uri]: text })).analyze(uri);

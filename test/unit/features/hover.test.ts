@@ -40,7 +40,7 @@ const here = (line: number, from: number, to: number): Origin => ({
 });
 
 describe('hover on a key', () => {
-  it('says what it means, what it is set to, what it costs, the default and where to read on', () => {
+  it('reports what it means, what it is set to, what it costs, the default and where to read on', () => {
     const { text, position } = marked('zero:\n  reduce_buc|ket_size: 200000000\n');
     const found = hover(
       sample(text, {
@@ -64,7 +64,7 @@ describe('hover on a key', () => {
     assert.deepEqual(found?.range, { start: { line: 1, character: 2 }, end: { line: 1, character: 20 } });
   });
 
-  it('says the default of the version that the run uses', () => {
+  it('reports the default of the version that the run uses', () => {
     const { text, position } = marked('pin|ned: null\n');
     const stated = (version: string) =>
       hover(sample(text, { keys: KEYS, resolved: { values: { 'version.deepspeed': version } } }), position)
@@ -82,7 +82,7 @@ describe('hover on a key', () => {
     });
   });
 
-  it('links to the place in another file that says so, and says whom it overrules', () => {
+  it('links to the place in another file that states it, and names whom it overrules', () => {
     const { text, position } = marked('alp|ha: 8\n');
     const origin: Origin = {
       kind: 'command-line',
@@ -110,7 +110,7 @@ describe('hover on a key', () => {
     assert.match(markdown ?? '', /\*\*Deprecated:\*\* use `lora_alpha`/);
   });
 
-  it('links a default to the source that says so, and to nothing that is not https', () => {
+  it('links a default to the source that states it, and to nothing that is not https', () => {
     const { text, position } = marked('alp|ha: auto\n');
     const show = (source: string) =>
       hover(
@@ -192,7 +192,7 @@ describe('hover on a key', () => {
     );
   });
 
-  it('says why a smaller optimizer may need more', async () => {
+  it('reports why a smaller optimizer may need more', async () => {
     const uri = 'file:///p/a.yml';
     const text =
       '# oomlint: gpu=A100-SXM4-80GB gpus=1\nbase_model: meta-llama/Llama-3.1-8B\nsequence_len: 4096\nmicro_batch_size: 2\nadapter: lora\nload_in_8bit: true\nlora_r: 32\nlora_alpha: 16\nlora_target_linear: true\noptimizer: adamw_torch\nbf16: true\ngradient_checkpointing: true\ngradient_accumulation_steps: 4\ndatasets:\n  - path: a\n    type: alpaca\n';
@@ -237,7 +237,7 @@ describe('hover on a model', () => {
     );
   });
 
-  it('says why a model is not known', () => {
+  it('reports why a model is not known', () => {
     const unknown = [{ field: 'model.id' as const, reason: 'Not in the catalog. Point model.path to it.' }];
     const found = hover(sample(text, { keys: KEYS, resolved: { unknown } }), position);
     assert.match(found?.markdown ?? '', /Not in the catalog\. Point model\.path to it\./);
@@ -262,7 +262,7 @@ describe('hover on a directive', () => {
     assert.match(markdown, /- `hardware\.gpu` `H100` — overruled by a stronger statement/);
   });
 
-  it('says so when it supplies nothing', () => {
+  it('reports it when it supplies nothing', () => {
     const markdown = hover(sample(text), { line: 0, character: 14 })?.markdown ?? '';
     assert.match(markdown, /supplies no fact/);
   });

@@ -46,7 +46,7 @@ describe('inlay hints', () => {
     assert.ok(lines.length <= 4, lines.join('\n'));
   });
 
-  it('are silent about keys without weight', async () => {
+  it('leave out keys without weight', async () => {
     const all = await drawn('ds.json', DEEPSPEED, 'all');
     const few = await drawn('ds.json', DEEPSPEED, 'heaviest');
     assert.ok(few.every((line) => all.includes(line)));

@@ -50,7 +50,7 @@ describe('code lens', () => {
     assert.equal(first('unknown'), 'No verdict: 61.3 of 79.2 GiB and what is not modelled');
   });
 
-  it('says when pointed at what the answer hangs on', () => {
+  it('reports when pointed at what the answer hangs on', () => {
     const { estimate, ...rest } = sample('a: 1', { resolved: RUN, model: MODEL, estimate: ESTIMATE });
     const answers = [{ field: 'zero.stage' as const, reason: 'No file shows how the run is launched.' }];
     const lines = codeLens({ ...rest, estimate, answers })?.tooltip?.split('\n') ?? [];
@@ -58,7 +58,7 @@ describe('code lens', () => {
     assert.equal(lines.at(-1), 'No file shows how the run is launched.');
   });
 
-  it('says what is missing and asks for it', () => {
+  it('reports what is missing and asks for it', () => {
     const lens = codeLens(sample('a: 1', { resolved: { unknown } }));
     assert.equal(lens?.title, 'Oomlint: needs model and GPU to estimate');
     assert.equal(lens?.command, 'oomlint.supply');
@@ -68,7 +68,7 @@ describe('code lens', () => {
     });
   });
 
-  it('is silent where there is neither an answer nor a question', () => {
+  it('is absent where there is neither an answer nor a question', () => {
     assert.equal(codeLens(sample('a: 1')), undefined);
   });
 });

@@ -92,7 +92,7 @@ describe('the accelerator catalog', () => {
     }
   });
 
-  it('says so where a name covers cards of several sizes', () => {
+  it('reports it where a name covers cards of several sizes', () => {
     assert.match(matchAccelerator('A100')?.note ?? '', /taken as A100-SXM4-40GB/);
     assert.equal(matchAccelerator('H200 SXM')?.note, undefined);
     assert.match(matchAccelerator('RTX 6000')?.note ?? '', /taken as Quadro RTX 6000/);

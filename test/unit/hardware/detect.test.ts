@@ -21,7 +21,7 @@ describe('reading nvidia-smi', () => {
     assert.equal(parseNvidiaSmi('NVIDIA A100-SXM4-80GB, 40000 MiB')?.gpu, 'NVIDIA A100-SXM4-80GB');
   });
 
-  it('says nothing where there is nothing', () => {
+  it('reports nothing where there is nothing', () => {
     for (const text of ['', 'No devices were found', 'NVIDIA-SMI has failed', 'x, [N/A]', 'x, 0 GiB']) {
       assert.equal(parseNvidiaSmi(text), undefined, text);
     }
@@ -44,7 +44,7 @@ describe('asking the driver', function () {
     return { PATH: `relative${path.delimiter}${folder}${path.delimiter}${process.env.PATH}` };
   }
 
-  it('reads what it says', async () => {
+  it('reads what it states', async () => {
     const found = await detectGpus(driver('echo "NVIDIA L4, 23034 MiB"'));
     assert.equal(found?.gpu, 'L4');
   });

@@ -74,7 +74,7 @@ const MLP = [
 ];
 
 describe('named requests of a run', () => {
-  it('have every tensor by the size that its shape says', async () => {
+  it('have every tensor by the size of its shape', async () => {
     const { resolved, model, accelerator } = await launched();
     assert.ok(resolved.run);
     const { requests, batch, sequence } = namedRequests({ run: resolved.run, model, accelerator });
@@ -93,7 +93,7 @@ describe('named requests of a run', () => {
 });
 
 describe('what was asked for', () => {
-  it('is told apart by the traceback', async () => {
+  it('is distinguished by the traceback', async () => {
     const analysis = await launched();
     const found = diagnose(message(2 * 4096 * 128_256 * 4, { frames: LOSS }), { analysis });
     assert.equal(found.clues.moment, 'loss');
@@ -215,7 +215,7 @@ describe('why memory ran out', () => {
     assert.deepEqual(kinds(diagnose(limited, {})), ['process-limit']);
   });
 
-  it('is more than the config says where so much cannot be', async () => {
+  it('is more than the config states where so much cannot be', async () => {
     const analysis = await launched(1, 1024);
     const found = diagnose(message(GIB, { allocated: 76 * GIB }), { analysis });
     assert.equal(found.causes[0]?.kind, 'more-than-stated');
@@ -223,7 +223,7 @@ describe('why memory ran out', () => {
     assert.deepEqual(kinds(fits), ['other-process']);
   });
 
-  it('is an excess where the estimate says so, on the card of the message', async () => {
+  it('is an excess where the estimate has one, on the card of the message', async () => {
     const analysis = await launched(8, 4096);
     const small = diagnose(message(GIB, { allocated: 21 * GIB, total: 23.6 * GIB, frames: LOSS }), {
       analysis,
@@ -233,7 +233,7 @@ describe('why memory ran out', () => {
     assert.equal(small.expected?.estimate.capacityBytes, Math.round(23.6 * GIB));
   });
 
-  it('is evaluation, saving or generation where the traceback says so', () => {
+  it('is evaluation, saving or generation where the traceback shows it', () => {
     const inside = (name: string) =>
       kinds(
         diagnose(

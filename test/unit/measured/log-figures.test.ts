@@ -290,7 +290,7 @@ describe('figures of logs', () => {
       assert.deepEqual(reported(text), [], text);
   });
 
-  it('are told of each rank', () => {
+  it('are reported of each rank', () => {
     const line = (rank: number, gib: number) => `[rank${rank}]: {'memory(GiB)': ${gib}}`;
     assert.deepEqual(reported([line(0, 10), line(1, 12), line(0, 11)].join('\n')), [
       'ms-swift 0 reserved peak: 11.00',

@@ -78,7 +78,7 @@ describe('requests to the device', () => {
 });
 
 describe("PyTorch's messages", () => {
-  it('up to 1.0 said what lies beside tensors', () => {
+  it('up to 1.0 stated what lies beside tensors', () => {
     const { torch } = only(
       'RuntimeError: CUDA out of memory. Tried to allocate 12.50 MiB (GPU 0; 10.92 GiB total capacity; 8.57 MiB already allocated; 9.28 GiB free; 4.68 MiB cached)',
     );
@@ -91,7 +91,7 @@ describe("PyTorch's messages", () => {
     assert.ok(torch && mayBe(12.4 * MIB, torch.requested, torch.era));
   });
 
-  it('1.2 and 1.3 said what the allocator holds', () => {
+  it('1.2 and 1.3 stated what the allocator holds', () => {
     const { torch } = only(
       'RuntimeError: CUDA out of memory. Tried to allocate 196.00 MiB (GPU 1; 15.75 GiB total capacity; 14.20 GiB already allocated; 72.88 MiB free; 14.63 GiB cached)',
     );
@@ -352,7 +352,7 @@ describe('what surrounds a message', () => {
     );
   });
 
-  it('repeats no message that a launcher says once more', () => {
+  it('repeats no message that a launcher prints once more', () => {
     assert.equal(
       readOutOfMemory([...trace('', 'x.py'), message(''), message('')].join('\n')).found.length,
       1,

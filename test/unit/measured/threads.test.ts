@@ -56,7 +56,7 @@ async function explained({ message, frames = [], run }: Thread): Promise<Diagnos
 }
 
 describe('out-of-memory messages of public threads', () => {
-  it('are told with their run in forty and more, and the page lists each with what came of it', () => {
+  it('are reported with their run in forty and more, and the page lists each with what came of it', () => {
     const page = readFileSync('docs/out-of-memory-threads.md', 'utf8');
     const [withRun = ''] = page.split('## By the message alone');
     const rows = [...withRun.matchAll(/^\| \[.*\]\((\S+)\) \|.*\| ([^|]+) \|$/gm)].map(

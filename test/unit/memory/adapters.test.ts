@@ -485,7 +485,7 @@ describe('LLaMA-Adapter as litgpt has it', () => {
       assert.equal(counted({ 'lora.kind': 'llama-adapter-v2', 'loss.implementation': loss }), 4_279_744);
     });
 
-  it('has a prompt and a gate of every head in the layers that it is told', () => {
+  it('has a prompt and a gate of every head in the layers that are stated', () => {
     const two = { 'lora.kind': 'llama-adapter', 'lora.layers': ['0', '31'] } as const;
     assert.equal(counted(two), 2 * (10 * 4096 + 32));
   });

@@ -584,7 +584,7 @@ describe('what shapes which part, held to the estimate', () => {
     assert.deepEqual(unnamed, []);
   });
 
-  it('says of no field that it has no effect on the peak while a part moves with it', () => {
+  it('reports of no field that it has no effect on the peak while a part moves with it', () => {
     const unstated = FIELD_PATHS.filter(
       (field) => hasNoEffect(field) && (effects.get(field)?.moved.size ?? 0) > 0,
     );

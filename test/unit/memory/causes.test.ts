@@ -15,7 +15,7 @@ describe('what shapes which part of the peak', () => {
     assert.deepEqual(strangers, []);
   });
 
-  it('says nothing of fields that matter only through others', () => {
+  it('reports nothing of fields that matter only through others', () => {
     assert.equal(causation(['batch.global'], ESTIMATE), undefined);
     assert.equal(causation([], ESTIMATE), undefined);
   });

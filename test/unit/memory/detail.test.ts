@@ -175,7 +175,7 @@ describe('the opened memory', function () {
     });
   });
 
-  it('adds up whatever a field of the vocabulary says', () => {
+  it('adds up whatever a field of the vocabulary states', () => {
     const base = { 'batch.micro': 2, 'batch.accumulation': 2, ...SHARDING[5] } as const;
     // Each value in the long run, else every second, and each way of a flag.
     for (const [path, spec] of Object.entries(FIELDS)) {
@@ -284,7 +284,7 @@ describe('the opened memory', function () {
     assert.equal(down?.formula, '4 B x 2048 x 5632');
   });
 
-  it('counts checkpoints of layers, and says why they are there', () => {
+  it('counts checkpoints of layers, and reports why they are there', () => {
     const { memory } = open({
       'activations.checkpointing': 'full',
       'batch.micro': 16,

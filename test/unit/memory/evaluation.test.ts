@@ -137,7 +137,7 @@ describe('what a GPU holds while the run evaluates', () => {
     });
   }
 
-  it('keeps no cache of encoders, nor where the run says so', () => {
+  it('keeps no cache of encoders, nor where the run states it', () => {
     const bert = {
       model_type: 'bert',
       hidden_size: 768,
@@ -172,7 +172,7 @@ describe('what a GPU holds while the run evaluates', () => {
     assert.ok(Math.abs(at('5.14') - plain) <= token * 1024 * 8, `${at('5.14')} ${plain}`);
   });
 
-  it('is not looked at unless the run says that it evaluates, and then changes nothing else', () => {
+  it('is not looked at unless the run states that it evaluates, and then changes nothing else', () => {
     const off = { ...NATIVE, 'evaluation.enabled': false } as const;
     const without = of(llama(32000), off);
     assert.equal(evaluation(without).length, 0);
@@ -224,7 +224,7 @@ describe('what a GPU holds while the run evaluates', () => {
     assert.equal(rest(one) - OWN + 100 * 4 * 512 * 8, rest(tokens));
   });
 
-  it('says so where nobody states how many batches there are', () => {
+  it('reports it where nobody states how many batches there are', () => {
     const values = { ...NATIVE, 'evaluation.predictions': 'logits' } as const;
     assert.ok(of(llama(32000), values).notes.some((note) => /evaluation keeps/.test(note)));
     assert.ok(!of(llama(32000), logits(NATIVE, 2)).notes.some((note) => /evaluation keeps/.test(note)));

@@ -155,7 +155,7 @@ describe('host memory of a node', () => {
     assert.equal(saved(of({ 'parallel.data': 'ddp', ...none })), 4 * P);
   });
 
-  it('says whether the node has it', () => {
+  it('reports whether the node has it', () => {
     const offload = { 'offload.optimizer': 'cpu', 'offload.pinMemory': false } as const;
     assert.equal(zero(2, offload).host.verdict, 'unknown');
     assert.equal(zero(2, { ...offload, 'hardware.hostMemory': 8 * GIB }).host.verdict, 'exceeds');

@@ -75,7 +75,7 @@ describe('inputs of checkpointed layers under FSDP 1', () => {
     assert.equal(lastLayer(around) - lastLayer(within), (LAYERS - 1 + LAYERS - 2) * STATE);
   });
 
-  it('go with the layer where a run says otherwise or nothing is frozen', () => {
+  it('go with the layer where a run states otherwise or nothing is frozen', () => {
     const old: RunValues = { 'version.transformers': '4.48' };
     const usual = backwardOf({ 'version.transformers': '4.57' });
     assert.equal(backwardOf({ ...old, 'fsdp.checkpoints': 'within' }), usual);

@@ -42,7 +42,7 @@ describe('frozen models beside the trained one', () => {
     assert.equal(frozen(values), 4 * N + 2_000_000);
   });
 
-  it('are split by ZeRO 3 and FSDP as the trained one is, unless they are told not to be', () => {
+  it('are split by ZeRO 3 and FSDP as the trained one is, unless they are stated not to be', () => {
     const zero3: RunValues = {
       'parallel.data': 'zero',
       'zero.stage': 3,

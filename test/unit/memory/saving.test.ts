@@ -30,7 +30,7 @@ const fsdp = (data: 'fsdp1' | 'fsdp2', more: RunValues): Estimate =>
 const SHARDS = (12 * P) / N + WORKSPACE;
 
 describe('what a GPU holds while a checkpoint is saved', () => {
-  it('is looked at only where the run says how it saves', () => {
+  it('is looked at only where the run states how it saves', () => {
     assert.equal(saving(fsdp('fsdp1', {})), undefined);
     assert.equal(saving(of({ 'parallel.data': 'ddp', 'saving.weights': 'full' }))?.bytes, 16 * P + WORKSPACE);
   });

@@ -177,7 +177,7 @@ describe('what sharding schemes hold', () => {
       near(wide.gradients, (4 + 2) * elementsOf(wide.e), 'gradients accumulate in fp32');
     });
 
-    it('and before 0.18 without one, in fp32 unless told otherwise', () => {
+    it('and before 0.18 without one, in fp32 unless stated otherwise', () => {
       const before = held({ 'version.deepspeed': '0.17.5' });
       near(before.states, (8 * P) / N, 'states');
       near(before.gradients, (4 + 2) * P, 'gradients');

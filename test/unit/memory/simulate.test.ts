@@ -39,7 +39,7 @@ describe('steps played on the allocator', () => {
     ['with ZeRO 2', { ...BF16, 'parallel.data': 'zero', 'zero.stage': 2, 'precision.scheme': 'deepspeed' }],
   ];
   for (const [name, values] of plain) {
-    it(`hand out at most what the walk says, ${name}`, () => {
+    it(`hand out at most what the walk has, ${name}`, () => {
       const { simulated, walk } = played({ ...values, 'batch.sequence': 2048 });
       // Requests of 1 MiB and less are not played.
       assert.ok(

@@ -57,7 +57,7 @@ describe('model catalog', () => {
     assert.equal(variant?.parameters.total, (base?.parameters.total ?? 0) + 2 * 3 * 4096);
   });
 
-  it('says where an entry is not confirmed', () => {
+  it('reports where an entry is not confirmed', () => {
     const unconfirmed = catalogEntries().filter((e) => e.verified === false);
     assert.equal(unconfirmed.length, 30);
     for (const entry of unconfirmed) {

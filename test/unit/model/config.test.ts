@@ -91,7 +91,7 @@ describe('config.json', () => {
     assert.equal(nested.layers, 80);
   });
 
-  it('ties the head where the outer config says so', () => {
+  it('ties the head where the outer config states it', () => {
     const text = { model_type: 'llama', ...LLAMA };
     const tied = built({
       model_type: 'llava',
@@ -103,7 +103,7 @@ describe('config.json', () => {
     assert.equal(untied.parameters.total - tied.parameters.total, 32000 * 2048);
   });
 
-  it('takes an unknown type with the fields of a Llama for one, and says so', () => {
+  it('takes an unknown type with the fields of a Llama for one, and reports it', () => {
     const model = built({ model_type: 'brand_new', ...LLAMA });
     assert.equal(model.parameters.total, built({ model_type: 'llama', ...LLAMA }).parameters.total);
     assert.match(model.notes.join(), /"brand_new" is not known: treated as Llama-like/);

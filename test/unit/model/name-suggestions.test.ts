@@ -66,7 +66,7 @@ describe('names of models that the catalog lacks', () => {
     }
   });
 
-  it('are told from places that hold no name', () => {
+  it('are distinguished from places that hold no name', () => {
     const variables = [
       '$2',
       '$LLM',

@@ -24,7 +24,7 @@ describe('a head that a model ties to its embedding', () => {
     }
   });
 
-  it('is one where a run says so, and stays one where the model has it', () => {
+  it('is one where a run states it, and stays one where the model has it', () => {
     assert.equal(elements(TIED, { 'model.tied': false }), elements(SMALL_LLAMA));
     assert.equal(elements(SMALL_LLAMA, { 'model.tied': true }), elements(SMALL_LLAMA));
   });

@@ -25,7 +25,7 @@ describe('the table of rules', () => {
     assert.equal(new Set(names).size, names.length);
   });
 
-  it('says what is wrong and what to do in whole sentences', () => {
+  it('reports what is wrong and what to do in whole sentences', () => {
     for (const [name, { summary, remedy }] of Object.entries(RULES)) {
       assert.match(name, /^[a-z0-9]+(-[a-z0-9]+)*$/);
       assert.match(summary, /^[A-Z`0-9a-z].*\.$/s, name);

@@ -85,7 +85,7 @@ describe('field values', () => {
     }
   });
 
-  it('says what is accepted in every message', () => {
+  it('reports what is accepted in every message', () => {
     for (const field of FIELD_PATHS) {
       const parsed = parseField(field, null);
       assert.ok('error' in parsed && parsed.error.length > 10, field);

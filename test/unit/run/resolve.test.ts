@@ -163,7 +163,7 @@ describe('resolving a run', () => {
     assert.equal(values['hardware.gpu'], 'GPU with 48.0 GiB');
   });
 
-  it('says which GPU may be meant by an unknown one', () => {
+  it('reports which GPU may be meant by an unknown one', () => {
     const { unknown } = resolveRun([...COMPLETE, say('command-line', 'hardware.gpu', 'H1000')]);
     assert.match(unknown[0]?.reason ?? '', /H100/);
   });

@@ -36,7 +36,7 @@ describe('verdicts on documented runs', function () {
 });
 
 describe('the score of a verdict', () => {
-  it('says what was promised and what happened', () => {
+  it('reports what was promised and what happened', () => {
     assert.equal(scoreOf('fits', false, 'ran'), 'right');
     assert.equal(scoreOf('fits', false, 'out-of-memory'), 'wrong');
     assert.equal(scoreOf('fits', false, 'out-of-memory', true), 'withheld');

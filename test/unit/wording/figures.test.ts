@@ -40,7 +40,7 @@ describe('numbers for people', () => {
     assert.equal(formatFlops(1e33), '1,000 QFLOP');
   });
 
-  it('writes parameter counts as they are said', () => {
+  it('writes parameter counts as people say them', () => {
     assert.equal(formatCount(8_030_261_248), '8.03B');
     assert.equal(formatCount(70_553_706_496), '70.6B');
     assert.equal(formatCount(671e9), '671B');

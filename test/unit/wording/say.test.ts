@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { fill, say, speak } from '../../../server/src/wording/say';
 
-describe('what is said', () => {
+describe('what `say` makes', () => {
   afterEach(() => speak('en', undefined));
 
   it('is English without a bundle, with its places filled', () => {

@@ -85,7 +85,7 @@ describe('analysing a config', () => {
     assert.equal(await world({ 'a.yaml': `# oomlint: off\n${ACCELERATE}` }).analyze('a.yaml'), undefined);
   });
 
-  it('says once what is missing, at the first key, with examples', async () => {
+  it('reports once what is missing, at the first key, with examples', async () => {
     const analysis = await must(world({ 'a.json': ZERO }).analyze('a.json'));
     const found = problem(analysis, 'unknown-fields');
     assert.equal(found?.severity, 'information');
@@ -101,7 +101,7 @@ describe('analysing a config', () => {
     assert.equal(breakdownOf(analysis).verdict, 'unknown');
   });
 
-  it('says once that a run is of no kind that is estimated, and asks for nothing', async () => {
+  it('reports once that a run is of no kind that is estimated, and asks for nothing', async () => {
     const script = `from transformers import AutoModelForImageClassification, Trainer, TrainingArguments
 model = AutoModelForImageClassification.from_pretrained("google/vit-base-patch16-224")
 Trainer(model, TrainingArguments("out")).train()
@@ -115,7 +115,7 @@ Trainer(model, TrainingArguments("out")).train()
     assert.equal(analysis.estimate, undefined);
   });
 
-  it('says which model is not known', async () => {
+  it('reports which model is not known', async () => {
     const project = PROJECT.replace('meta-llama/Llama-3.1-8B', 'meta-llama/Lama-3.1-8B');
     const analysis = await must(world({ 'a.json': ZERO, 'oomlint.yaml': project }).analyze('a.json'));
     assert.match(problem(analysis, 'unknown-fields')?.message ?? '', /Lama-3\.1-8B.*Did you mean/);
@@ -133,7 +133,7 @@ Trainer(model, TrainingArguments("out")).train()
     assert.equal(problem(analysis, 'unknown-fields'), undefined);
   });
 
-  it('estimates a model whose tower it cannot play where samples hold no images, and says so elsewhere', async () => {
+  it('estimates a model whose tower it cannot play where samples hold no images, and reports it elsewhere', async () => {
     const recipe = (images: string) =>
       `# oomlint: gpu=H100 gpus=1${images}\nmodel_name_or_path: google/gemma-3n-E2B-it\nlearning_rate: 1.0e-4\nmax_length: 2048\nuse_peft: true\nlora_r: 16\nlora_target_modules: all-linear\nper_device_train_batch_size: 1\n`;
     const shown = await must(world({ 'sft.yaml': recipe('') }).analyze('sft.yaml'));
@@ -508,7 +508,7 @@ describe('keeping analyses fresh', () => {
 });
 
 describe('the breakdown', () => {
-  it('lists who says what the file does not', async () => {
+  it('lists who states what the file does not', async () => {
     const analysis = await must(world({ 'a.json': ZERO, 'oomlint.yaml': PROJECT }).analyze('a.json'));
     const { assumptions, parts, peak, hardware } = breakdownOf(analysis, 7);
     assert.deepEqual(

@@ -128,7 +128,7 @@ describe('an analysis is made anew', () => {
     assert.equal(await analyze('a.json'), first);
   });
 
-  it('where a neighbour comes to use it, says something else to it, and uses it no more', async () => {
+  it('where a neighbour comes to use it, states something else to it, and uses it no more', async () => {
     const { analyze, change } = world({ 'a.json': zero(3), 'c.yaml': recipe('other.json') });
     const first = await analyze('a.json');
     assert.equal(first?.usedBy, undefined);

@@ -66,7 +66,7 @@ model: {hidden: 64, layers: "???"}
     });
   });
 
-  it('lets the config itself come last unless `_self_` says otherwise', async () => {
+  it('lets the config itself come last unless `_self_` states otherwise', async () => {
     const with_ = (list: string) => ({
       'config.yaml': `defaults: [${list}]\nx: {a: 1, b: 1}\n`,
       'x/one.yaml': 'b: 2\nc: 2\n',

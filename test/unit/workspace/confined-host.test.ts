@@ -46,7 +46,7 @@ describe('what lies in a folder, links followed', () => {
     ['the disk', () => new DiskHost([folder])],
     ['the editor', editor],
   ] as const)
-    it(`is told by ${name}, for files that are there and that are not yet`, async () => {
+    it(`is recognized by ${name}, for files that are there and that are not yet`, async () => {
       const inside = (...names: string[]) => liesInside(uri(...names), [folder], host());
       for (const names of [['in'], ['in', 'a.json'], ['in', 'new', 'b.json'], ['in', 'near', 'b.json']])
         assert.equal(await inside(...names), true, names.join('/'));

@@ -68,7 +68,7 @@ torch_compile: true
     assert.ok(Math.abs(peak / 64.5 - 1) < 0.05, `${peak} GiB`);
   });
 
-  it('are multiplied in TF32 where the GPU has it and nothing is said', async () => {
+  it('are multiplied in TF32 where the GPU has it and nothing is stated', async () => {
     const tf32 = async (line: string) =>
       (await analyze('a.yaml', qlora('Qwen/Qwen2.5-7B', `sequence_len: 512\nmicro_batch_size: 1\n${line}`)))
         .resolved.values['kernels.tf32'];

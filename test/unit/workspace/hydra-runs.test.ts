@@ -59,7 +59,7 @@ describe('a run composed from groups', () => {
     assert.equal(run.estimate.peak.processBytes, alone.estimate?.peak.processBytes);
   });
 
-  it('says where its own values stand in the spelling that the editor has of its address', async () => {
+  it('reports where its own values stand in the spelling that the editor has of its address', async () => {
     const uri = `${ROOT}/a%20%28b%29/config.yaml`;
     const host = new MemoryHost(
       {

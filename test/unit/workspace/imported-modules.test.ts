@@ -152,7 +152,7 @@ describe('values that a script imports from modules of the workspace', () => {
     assert.equal(await batch(), 4);
   });
 
-  it('are not known, and said to be, where the module is missing, computes them or ends in a circle', async () => {
+  it('are not known, and reported as such, where the module is missing, computes them or ends in a circle', async () => {
     const cases: [imports: string, batch: string, files: Readonly<Record<string, string>>][] = [
       ['from config import BATCH', 'BATCH', {}],
       ['from config import BATCH', 'BATCH', { 'site-packages/config.py': CONFIG }],

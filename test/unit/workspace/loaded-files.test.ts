@@ -54,7 +54,7 @@ describe('settings that a script loads from a file', () => {
       assert.equal(await batchOf(lines, 'cfg["train"]["batch"]', files), 8, lines);
   });
 
-  it('are found where their path says, from the script or from where it is started', async () => {
+  it('are found where their path leads, from the script or from where it is started', async () => {
     const load = (path: string) => `import os, yaml\ncfg = yaml.safe_load(open(${path}))`;
     const places: readonly [path: string, file: string][] = [
       ['Path(__file__).resolve().parent.parent / "config" / "c.yaml"', 'config/c.yaml'],

@@ -55,7 +55,7 @@ describe('what a run measured', () => {
     assert.equal(processBytes - reservedBytes, 5 * 2 ** 30);
   });
 
-  it('is dropped, and that is said, when the run has moved away', async () => {
+  it('is dropped, and that is reported, when the run has moved away', async () => {
     const length = await analyzed(ALPACA.replace('4096', '2048'), TARGETS + DATA);
     assert.equal(length.resolved.values['batch.sequence'], 2048);
     assert.deepEqual(stated(length.problems), [
@@ -91,7 +91,7 @@ describe('what a run measured', () => {
     assert.equal(packed.resolved.values['batch.sequence'], 4096);
   });
 
-  it('gives versions, until the environment says others', async () => {
+  it('gives versions, until the environment states others', async () => {
     const versions = 'measured:\n  - source: a.log\n    match: "*.yaml"\n    version.torch: "2.6.0"\n';
     const files = { 'train.yaml': ALPACA, 'oomlint.yaml': TARGETS + versions };
     const alone = await smallWorkspace(files).analyze('train.yaml');
@@ -102,7 +102,7 @@ describe('what a run measured', () => {
     assert.match(stated(other.problems).join(), /version\.torch was 2\.6\.0 and is 2\.8\.0/);
   });
 
-  it('is told at its place where it cannot be read', () => {
+  it('is reported at its place where it cannot be read', () => {
     const text =
       'measured:\n  - match: a.yaml\n    batch.meanSequence: 3\n  - 4\n  - source: x.log\n    what: 1\n';
     const { problems, measured } = parseProjectFile('file:///repo/oomlint.yaml', text);

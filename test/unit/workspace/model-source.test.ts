@@ -70,7 +70,7 @@ describe('finding the model of a run', () => {
     assert.ok(reason);
   });
 
-  it('takes a path that is not here by the name of its folder, and says so', async () => {
+  it('takes a path that is not here by the name of its folder, and reports it', async () => {
     const { model, note } = await find({}, { 'model.path': '/cluster/models/Llama-3.1-8B' });
     assert.equal(model?.parameters.total, 8_030_261_248);
     assert.match(note ?? '', /not on this machine/);
@@ -92,7 +92,7 @@ describe('finding the model of a run', () => {
     assert.equal(model?.hiddenSize, 64);
   });
 
-  it('says why there is no model', async () => {
+  it('reports why there is no model', async () => {
     const cases: [RunValues, Record<string, string>, RegExp][] = [
       [{ 'model.id': 'no/such-model-anywhere' }, {}, /neither in the catalog/],
       [{ 'model.id': '$2' }, {}, /a variable that is not set here/],

@@ -102,7 +102,7 @@ describe('a config under the overrides of its launch', () => {
     }
   });
 
-  it('counts by what the launch says where the config is not here', async () => {
+  it('counts by what the launch states where the config is not here', async () => {
     const run = await world({
       'train.sh': `python /opt/NeMo/examples/nlp/language_modeling/megatron_gpt_pretraining.py \\
   trainer.devices=8 trainer.num_nodes=2 trainer.precision=bf16 \\

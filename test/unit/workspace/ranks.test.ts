@@ -16,7 +16,7 @@ const onPipeline = (stages: number): Promise<Analysis> =>
   );
 
 describe('ranks', () => {
-  it('are not told apart where all GPUs hold the same', async () => {
+  it('are not distinguished where all GPUs hold the same', async () => {
     assert.equal(ranksOf(await analysed()), undefined);
   });
 
@@ -60,7 +60,7 @@ describe('ranks', () => {
       assert.ok((tried?.ranks?.[i]?.processBytes ?? 0) > rank.processBytes, rank.label);
   });
 
-  it('are told of both runs that are compared', async () => {
+  it('are shown of both runs that are compared', async () => {
     const compared = compareRuns(await onPipeline(4), await onPipeline(2));
     assert.deepEqual([compared?.before.ranks?.length, compared?.after.ranks?.length], [4, 2]);
   });

@@ -25,7 +25,7 @@ const codes = (found: readonly string[]) => found.map((line) => line.split(':')[
 const CONFIG = 'file:///w/ds.json';
 
 describe('what a framework refuses', () => {
-  it('is a warning that names the version, where nobody says which one runs', async () => {
+  it('is a warning that names the version, where nobody states which one runs', async () => {
     const found = await problems({ [CONFIG]: ZERO }, CONFIG);
     assert.deepEqual(codes(found), ['warning unknown-key', 'warning unknown-key', 'warning out-of-range']);
     for (const line of found) assert.match(line, /DeepSpeed 0\.\d+ is assumed: no file names the version\.$/);
@@ -79,7 +79,7 @@ describe('what a framework refuses', () => {
     assert.match((await problems({ [of]: recipe, ...locked }, of))[0] ?? '', /^error removed-key: [^.]*\.$/);
   });
 
-  it('is told by the releases that have the rule', () => {
+  it('is that of the releases that have the rule', () => {
     const source = fileIn(DEEPSPEED, 'deepspeed/runtime/config.py');
     const at = (version: string, oldest?: string) => ({
       deepspeed: { version, oldest, source: oldest === undefined ? ('locked' as const) : ('range' as const) },

@@ -50,7 +50,7 @@ describe('problems that are reported', () => {
     assert.deepEqual(await found(text), ['1 unknown-rule warning']);
   });
 
-  it('are as bad as the project says, for all files or for some', async () => {
+  it('are as bad as the project states, for all files or for some', async () => {
     const project =
       'rules:\n  qlora-without-4bit: warning\nfiles:\n  - match: legacy/**\n    rules:\n      qlora-without-4bit: off\n';
     const files = { 'oomlint.yaml': project };

@@ -88,7 +88,7 @@ describe('a recipe and the script that starts it', () => {
     assert.equal(script.resolved.origins['batch.accumulation']?.location?.uri, `${ROOT}/recipes/sft.yaml`);
   });
 
-  it('lets flags of the script override the recipe, and says so at the value with a link to the flag', async () => {
+  it('lets flags of the script override the recipe, and reports it at the value with a link to the flag', async () => {
     const script = launch('--per_device_train_batch_size 4');
     const { analyze } = world({ ...files, 'scripts/run.sh': script });
     for (const path of ['scripts/run.sh', 'recipes/sft.yaml']) {

@@ -39,7 +39,7 @@ describe('Keys of a recipe that nobody knows', () => {
     );
   });
 
-  it('are told of DeepSpeed files, too', async () => {
+  it('are reported of DeepSpeed files, too', async () => {
     const files = {
       'ds.json':
         '{"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": 1, "sparse_offload": {"a": 1}}',

@@ -44,7 +44,7 @@ describe('vocabularies of a workspace', () => {
     assert.equal((await workspace.analyze(`${ROOT}/b.yaml`))?.dialect.id, 'ranking');
   });
 
-  it('may be named by the project file, which says where there is none', async () => {
+  it('may be named by the project file, which reports where there is none', async () => {
     const { workspace } = world({
       'oomlint.yaml': 'vocabularies:\n  - teams/ads.yaml\n  - teams/none.yaml\n',
       'teams/ads.yaml': `${ADS}odd: 1\n`,
@@ -109,7 +109,7 @@ describe('in-house flags in a workspace', () => {
     assert.ok(full?.problems.some(({ code }) => code === 'does-not-fit'));
   });
 
-  it('of included files hold unless the file says otherwise', async () => {
+  it('of included files hold unless the file states otherwise', async () => {
     const { workspace } = world({
       'base.flags': `${BASE}bs=8 seq_len=512\n`,
       'run.flags': '# large\ninclude base.flags\nl=24,h=1024\nbs=32\ngac=2\nhvd_fp16_compression=1\n',

@@ -39,7 +39,7 @@ describe('choosing model and GPU in the workbench', function () {
     await page.keyboard.press('Enter');
   }
 
-  it('says above the config what is missing', async () => {
+  it('reports above the config what is missing', async () => {
     await lens(/needs .*model.*GPU|needs .*GPU.*model/i).waitFor();
   });
 

@@ -90,7 +90,7 @@ describe('changes that fit, in the workbench', function () {
     await untilMarks(({ length }) => length === found.length);
   });
 
-  it('does what the title of a fix says, and the problem is gone', async () => {
+  it('does what the title of a fix promises, and the problem is gone', async () => {
     const entries = await workbench.fixesOf(problem(), 'GiB');
     const titles = await entries.allInnerTexts();
     const wanted = /^Micro batch (\d+), (\d+) accumulation steps: [\d.]+ → ([\d.]+) GiB, fits/;

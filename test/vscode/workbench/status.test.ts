@@ -81,7 +81,7 @@ describe('the verdict at a glance', function () {
     await page.locator('.tab', { hasText: 'Memory' }).first().waitFor();
   });
 
-  it('is silent beside files that are no configs', async () => {
+  it('is absent beside files that are no configs', async () => {
     await open('tasks.json');
     await page.locator(STATUS).waitFor({ state: 'hidden' });
   });

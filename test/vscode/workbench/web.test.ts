@@ -74,7 +74,7 @@ describe('VS Code for the Web', function () {
     await workbench.picture('web-lens');
   });
 
-  it('says what is wrong, and how to mend it in both files, of which one was only named', async () => {
+  it('reports what is wrong, and how to mend it in both files, of which one was only named', async () => {
     await workbench.command('Problems: Focus on Problems View');
     const problem = page.locator('.markers-panel .monaco-list-row', { hasText: 'Does not fit' });
     await problem.first().waitFor();
