@@ -29,7 +29,7 @@ describe('every feature on texts that are not as they should be', function () {
         fc.asyncProperty(changes, fc.nat(), async (made, at) => {
           await examine(file, mutated(text, made), at);
         }),
-        { numRuns: runs(3, 12), seed: 7 },
+        { numRuns: runs(2, 12), seed: 7 },
       ));
   }
 });

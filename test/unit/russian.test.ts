@@ -87,7 +87,11 @@ describe('messages about configs in Russian', function () {
       settings: () => SUPPLIED,
     });
     const uris = files.map((file) => pathToFileURL(file).href);
-    mayWait(await untranslated(uris, () => workspace, decisionsOf), 'messages about fixtures and examples');
+    // What a run hangs on is asked of every third.
+    const asked = new Set(uris.filter((_, place) => LONG || place % 3 === 0));
+    const openOf = (analysis: Analysis) =>
+      asked.has(analysis.uri) ? decisionsOf(analysis) : (analysis.answers ?? []);
+    mayWait(await untranslated(uris, () => workspace, openOf), 'messages about fixtures and examples');
     const hovers = new Set<string>();
     let reported = 0;
     for (const file of files) {
@@ -107,7 +111,7 @@ describe('messages about configs in Russian', function () {
     }
     const workspaces = workspacesOf(corpusFiles());
     // A text without Russian may wait for the release, which looks at every file; until then, at some of each family.
-    const files = LONG ? corpusFiles() : sampled(10);
+    const files = LONG ? corpusFiles() : sampled(5);
     const byUri = new Map(files.map((file) => [file.uri, workspaces(file.repository)]));
     const workspaceOf = (uri: string) => byUri.get(uri) ?? assert.fail(uri);
     mayWait(
