@@ -43,7 +43,7 @@ describe('choosing model and GPU in the workbench', function () {
     await lens(/needs .*model.*GPU|needs .*GPU.*model/i).waitFor();
   });
 
-  it('asks from the lens for one after the other, goes back, and says what was chosen before it is written', async () => {
+  it('asks from the lens for one after the other, goes back, and reports what was chosen before it is written', async () => {
     const before = await project();
     await lens(/needs/).click();
     await searchAndAccept(/^Model \(1 of 2\)$/, 'llama 3.1 8b', /Llama-3\.1-8B/);
