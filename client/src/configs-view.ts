@@ -118,10 +118,12 @@ class ConfigRows implements TreeDataProvider<Row>, Disposable {
     const { config } = row;
     const state =
       config.files.length > 0 ? TreeItemCollapsibleState.Collapsed : TreeItemCollapsibleState.None;
-    const item = new TreeItem(config.name, state);
+    // In a narrow side bar the end is cut off: what a config is called and what it needs stand before where it lies.
+    const end = config.name.lastIndexOf('/');
+    const item = new TreeItem(config.name.slice(end + 1), state);
     const text = knownConfigText(config);
     item.id = config.uri;
-    item.description = text;
+    item.description = end < 0 ? text : `${text} · ${config.name.slice(0, end)}`;
     item.tooltip = `${config.name} · ${config.family}\n${text}`;
     item.iconPath = ICONS[config.verdict];
     item.command = open;

@@ -58,14 +58,13 @@ export async function whatFits(server: LanguageServer, target: unknown): Promise
     );
     return;
   }
-  const picked = await window.showQuickPick(found.front.map(itemOf), {
+  const picked = await window.showQuickPick(itemsOf(found.front), {
     title: l10n.t(
       'What fits: {0} of {1} runs; best trade-offs of memory, time and cost',
       found.fitting,
       found.tried,
     ),
     placeHolder: present && nowText(present),
-    matchOnDescription: true,
     matchOnDetail: true,
   });
   if (picked && (await agrees(server, uri, picked.option))) await write(server, uri, picked.option);
@@ -130,9 +129,18 @@ function linesOf({ removed, added }: FileChange): string {
   return [...marked('−', removed), ...marked('+', added)].join('  ');
 }
 
-function itemOf(option: Option): OptionItem {
-  const { peakBytes, capacityBytes, stepSeconds, usdPerBillionTokens, gpus, gpu, label, current } = option;
+const hardwareOf = ({ gpus, gpu }: Option): string => `${gpus}×${gpu}`;
+
+function itemsOf(options: readonly Option[]): OptionItem[] {
+  // Where there is little room, the same GPUs are not repeated in each row.
+  const differ = new Set(options.map(hardwareOf)).size > 1;
+  return options.map((option) => itemOf(option, differ));
+}
+
+function itemOf(option: Option, withHardware: boolean): OptionItem {
+  const { peakBytes, capacityBytes, stepSeconds, usdPerBillionTokens, label, current } = option;
   const figures = [
+    withHardware ? hardwareOf(option) : undefined,
     `${formatBytes(peakBytes)} / ${formatBytes(capacityBytes)}`,
     stepSeconds === undefined ? undefined : l10n.t('{0} per step', formatDuration(stepSeconds)),
     usdPerBillionTokens === undefined
@@ -142,7 +150,6 @@ function itemOf(option: Option): OptionItem {
   return {
     label: current ? `$(check) ${label}` : label,
     iconPath: levelIcon(peakBytes / capacityBytes),
-    description: `${gpus}×${gpu}`,
     detail: figures.filter((figure) => figure !== undefined).join(' · '),
     option,
   };

@@ -94,6 +94,8 @@ function sameFor({ name, neighbours }: WhatIf): string {
 /** Cells of a hover stand close side by side, and blanks at their ends are cut off. */
 const GAP = '&nbsp;&nbsp;';
 const apart = (text: string) => (text === '' ? '' : `${GAP}${text}`);
+/** A figure with its unit, or a verdict, stays on one line beside an editor that is narrow. */
+const unbroken = (text: string) => text.replaceAll(' ', '&nbsp;');
 
 function markdownTable({ name, neighbours }: WhatIf): string {
   const head = `| ${say(name)} | ${say('Peak')} | | ${apart(say('Speed'))} |\n| :--- | ---: | :--- | :--- |`;
@@ -105,5 +107,5 @@ function row({ label, current, peakBytes, verdict, relativeTime, hostExceeds }: 
   const speed = current ? say('now') : (speedWords(relativeTime) ?? '');
   const answer = hostExceeds ? say('host memory too small') : verdictLabel(verdict);
   const name = current ? `▸ ${label}` : label;
-  return `| ${mark(name)} | ${mark(formatBytes(peakBytes))} | ${apart(mark(answer))} | ${apart(mark(speed))} |`;
+  return `| ${mark(name)} | ${mark(unbroken(formatBytes(peakBytes)))} | ${apart(mark(unbroken(answer)))} | ${apart(mark(speed))} |`;
 }

@@ -81,9 +81,13 @@ export function toHover(hover: HoverText, support: ClientSupport): Hover {
 
 export function toMarkup(markdown: string, support: ClientSupport): MarkupContent {
   return support.markdown
-    ? { kind: MarkupKind.Markdown, value: support.pages ? markdown : markdown.replaceAll('&nbsp;', '') }
+    ? { kind: MarkupKind.Markdown, value: support.pages ? markdown : withoutPageSpaces(markdown) }
     : { kind: MarkupKind.PlainText, value: plain(markdown) };
 }
+
+/** Gaps before cells go, a blank within one is a blank. */
+const withoutPageSpaces = (markdown: string): string =>
+  markdown.replaceAll('&nbsp;&nbsp;', '').replaceAll('&nbsp;', ' ');
 
 export function toCodeLens(lens: Lens | RunLens): CodeLens {
   const { title, command, argument } = lens;

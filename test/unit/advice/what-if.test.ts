@@ -95,7 +95,7 @@ describe('a what-if table', () => {
     const { analysis } = await read();
     const lines = whatIfSection(analysis, ['zero.stage'])?.split('\n') ?? [];
     assert.match(lines[0] ?? '', /^\| ZeRO stage \| Peak \| \| &nbsp;&nbsp;Speed \|$/);
-    assert.match(lines[4] ?? '', /^\| \*\*▸ 2\*\* \|/);
+    assert.match(lines[4] ?? '', /^\| \*\*▸ 2\*\* \| \*\*[\d.]+&nbsp;GiB\*\* \|/);
     assert.equal(lines.filter((line) => line.startsWith('|')).length, 6);
   });
   it('is three rows at a glance: now, and the values between which it begins to fit', async () => {

@@ -299,7 +299,7 @@ describe('the command line', function () {
     const russian = { LC_ALL: '', LC_MESSAGES: 'ru_RU.UTF-8', LANG: 'C' };
     const checked = await oomlint(['check', 'examples'], ROOT, russian);
     assert.match(checked.out, /Не помещается: нужно/);
-    assert.match(checked.out, /Проверено: 7 конфигураций; 1 ошибка, 0 предупреждений/);
+    assert.match(checked.out, /Проверено: 7 конфигов; 1 ошибка, 0 предупреждений/);
     const help = await oomlint(['check', '--help'], ROOT, russian);
     assert.match(help.out, /^Использование: oomlint check/);
     assert.match(help.out, /сообщать только об ошибках/);

@@ -56,9 +56,9 @@ describe('protocol types', () => {
   });
 
   it('leave spaces of a page to editors that draw one', () => {
-    const hover = { markdown: '| Peak | &nbsp;&nbsp;fits |', range };
+    const hover = { markdown: '| 464.2&nbsp;GiB | &nbsp;&nbsp;fits |', range };
     const shown = (pages: boolean) => JSON.stringify(toHover(hover, { ...all, pages }).contents);
     assert.match(shown(true), /&nbsp;&nbsp;fits/);
-    assert.match(shown(false), /\| fits \|/);
+    assert.match(shown(false), /\| 464\.2 GiB \| fits \|/);
   });
 });

@@ -33,6 +33,11 @@ describe('the configs of the workspace', function () {
       /does not fit/.test(text) ? 0 : /tight/.test(text) ? 1 : /, fits/.test(text) ? 3 : 2,
     );
     assert.deepEqual(rank, [...rank].sort(), texts.join('\n'));
+    // What a narrow side bar cuts off is the folder, not the name and the figure.
+    assert.ok(
+      texts.some((text) => /^run\.sh\s*[\d.,]+ of [\d.,]+ GiB, .* · runs$/.test(text)),
+      texts.join('\n'),
+    );
     await workbench.pictures('configs-view');
   });
 

@@ -135,6 +135,7 @@ describe('changes that fit, in the workbench', function () {
       return Math.round((12 * Number(peak)) / Number(capacity));
     });
     assert.deepEqual(bars, shares);
+    assert.doesNotMatch(texts.join('\n'), /×H100/, 'the same GPUs are not said of each run');
     await workbench.pictures('what-fits');
     const other = rows.filter({ hasNot: page.locator('.codicon-check') }).first();
     const shown = await other.innerText();
