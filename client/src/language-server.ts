@@ -85,6 +85,7 @@ import type { AppliedMessage } from '../webview/messages';
 import { followsCleanTexts } from './clean-texts';
 import { DOCUMENT_SELECTOR } from './config-documents';
 import { answerFileRequests } from './remote-files';
+import { SYNTAX_ONCE } from './syntax-problems';
 
 export type ServerState = 'starting' | 'running' | 'stopped' | 'failed';
 
@@ -345,6 +346,7 @@ export class LanguageServer implements Disposable {
       },
       connectionOptions: { maxRestartCount: 3 },
       middleware: {
+        ...SYNTAX_ONCE,
         provideInlayHints: async (document, range, token, next) => {
           const hints = await next(document, range, token);
           if (hints && !token.isCancellationRequested)

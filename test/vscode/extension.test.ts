@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { commands, DiagnosticSeverity, TabInputWebview, type TextDocument, window, workspace } from 'vscode';
+import {
+  type CompletionList,
+  commands,
+  DiagnosticSeverity,
+  languages,
+  TabInputWebview,
+  type TextDocument,
+  window,
+  workspace,
+} from 'vscode';
 import {
   codes,
   eventually,
@@ -50,6 +59,48 @@ describe('a DeepSpeed config in VS Code', () => {
     );
     assert.match(text, /stage/i);
     assert.match(text, /\b3\b/);
+  });
+
+  it('offers each value once, and explains a key once', async () => {
+    await replace(document, '"stage": 3', '"stage": ');
+    const at = document.positionAt(document.getText().indexOf('"stage": ') + '"stage": '.length);
+    const offered = async () => {
+      const { items } = await commands.executeCommand<CompletionList>(
+        'vscode.executeCompletionItemProvider',
+        document.uri,
+        at,
+      );
+      return items.map(({ label }) => (typeof label === 'string' ? label : label.label).trim());
+    };
+    const found = await eventually(offered, (labels) => labels.includes('2'));
+    await replace(document, '"stage": ', '"stage": 3');
+    assert.deepEqual(found.toSorted(), [...new Set(found)].toSorted());
+    assert.ok(!found.includes('"auto"'), found.join(', '));
+    const sentences = (await hoverText(document, '"stage"')).split(/\n+/).filter((line) => line.length > 40);
+    assert.equal(new Set(sentences).size, sentences.length, sentences.join('\n'));
+  });
+
+  it('leaves broken syntax to the editor, which reports it of JSON itself', async () => {
+    await replace(document, '_per_gpu": 1,', '_per_gpu": 1');
+    await document.save();
+    const errors = () => languages.getDiagnostics(document.uri);
+    const found = await eventually(
+      async () => errors(),
+      ({ length }) => length > 0,
+    );
+    // What Oomlint finds comes with the save, too.
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    assert.deepEqual(
+      errors().map(({ source }) => source),
+      ['json'],
+      JSON.stringify(found),
+    );
+    await replace(document, '_per_gpu": 1', '_per_gpu": 1,');
+    await document.save();
+    await eventually(
+      async () => errors(),
+      ({ length }) => length === 0,
+    );
   });
 
   it('marks a run that does not fit when it is saved, and clears the mark when it fits again', async () => {
