@@ -2,9 +2,20 @@ import { runCli } from './cli/program';
 import { terminalLanguage } from './cli/terminal-language';
 import { speakLanguage } from './wording/language';
 
-// Writing ends after the process states it: an exit code set here lets pipes drain.
+const args = process.argv.slice(2);
+/** Goes on until its last answer is given. */
+const SERVES = 'mcp';
+
+/** Whether all that was written to a stream has arrived where it leads. */
+const drained = (stream: NodeJS.WriteStream) =>
+  new Promise<boolean>((resolve) => stream.write('', (error) => resolve(!error)));
+
 speakLanguage(terminalLanguage(process.env))
-  .then(() => runCli(process.argv.slice(2)))
-  .then((code) => {
+  .then(() => runCli(args))
+  .then(async (code) => {
     process.exitCode = code;
+    if (args[0] === SERVES) return;
+    // Left to itself, Node ends when V8 has collected its garbage and optimized what nothing runs any more: an eighth of a check.
+    const written = await Promise.all([process.stdout, process.stderr].map(drained));
+    if (written.every(Boolean)) process.exit();
   });

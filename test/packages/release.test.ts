@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { access, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { version } from '../../package.json';
 import { gitIn } from '../unit/cli/oomlint';
+import { LONG } from '../unit/long';
+import { noted } from './noted';
 import { type PackedNpm, packedNpm } from './packed-npm';
 
 const run = promisify(execFile);
@@ -187,6 +189,56 @@ function instructions(text: string): Instruction[] {
   return [...lines.matchAll(/^([A-Z]+) (.*)$/gm)].map(([, name = '', rest = '']) => ({ name, rest }));
 }
 
+/** What builds an image of this folder and runs it, without asking a registry. */
+interface Builder {
+  /** What the image's own command prints, run on a folder. */
+  checked(tag: string, folder: string): Promise<string>;
+}
+
+/** The first program here that builds images and has this one to begin with. */
+async function builderWith(base: string): Promise<Builder | undefined> {
+  const told = async (program: string, ...args: readonly string[]) =>
+    (await run(program, args, { maxBuffer: 2 ** 26 })).stdout;
+  const has = (program: string, ...args: readonly string[]) =>
+    told(program, ...args).then(
+      () => true,
+      () => false,
+    );
+  for (const program of ['docker', 'podman'])
+    if (await has(program, 'image', 'inspect', base))
+      return {
+        checked: async (tag, folder) => {
+          await told(program, 'build', '--tag', tag, '.');
+          return told(program, 'run', '--rm', '--volume', `${folder}:/work`, tag);
+        },
+      };
+  if (!(await has('buildah', 'inspect', '--type', 'image', base))) return undefined;
+  return {
+    checked: async (tag, folder) => {
+      await told('buildah', 'build', '--pull-never', '--tag', tag, '.');
+      const container = (await told('buildah', 'from', '--pull-never', `localhost/${tag}`)).trim();
+      try {
+        const format = '{{json .OCIv1.Config}}';
+        const { Entrypoint, Cmd } = JSON.parse(
+          await told('buildah', 'inspect', '--format', format, container),
+        );
+        return await told(
+          'buildah',
+          'run',
+          '--volume',
+          `${folder}:/work`,
+          container,
+          '--',
+          ...Entrypoint,
+          ...Cmd,
+        );
+      } finally {
+        await told('buildah', 'rm', container);
+      }
+    },
+  };
+}
+
 /** What needs no container of the image: its stages, and its steps in clean folders. */
 describe('the image', function () {
   this.timeout(120_000);
@@ -225,7 +277,7 @@ describe('the image', function () {
       await mkdir(work);
       await cp('examples/zero3-llama-8b.json', path.join(work, 'ds.json'));
       const { stdout } = await run(program, rest, { cwd: work, env });
-      assert.match(stdout, /1 config checked/);
+      assert.match(stdout, /1 config checked/s);
     } finally {
       await packed.remove();
       await rm(root, { recursive: true, force: true });
@@ -239,5 +291,24 @@ describe('the image', function () {
     assert.ok((await readFile('README.md', 'utf8')).includes(`-v "$PWD:${last('WORKDIR')}"`));
     for (const { name } of steps)
       assert.ok(['FROM', 'WORKDIR', 'COPY', 'ENV', 'RUN', 'USER', 'ENTRYPOINT', 'CMD'].includes(name), name);
+  });
+
+  it('is built as it stands and checks the folder that is mounted, where a builder has its base', async function () {
+    if (!LONG) this.skip();
+    this.timeout(1_800_000);
+    const base = instructions(await readFile('Dockerfile', 'utf8'))[0]?.rest.split(' ')[0] ?? '';
+    const builder = await builderWith(`docker.io/library/${base}`);
+    if (!builder) {
+      noted(`The image was not built: no docker, podman or buildah here has ${base}.`);
+      this.skip();
+    }
+    const folder = await mkdtemp(path.join(tmpdir(), 'oomlint-image-'));
+    try {
+      await cp('examples/zero3-llama-8b.json', path.join(folder, 'ds.json'));
+      await chmod(folder, 0o755);
+      assert.match(await builder.checked('oomlint-test', folder), /ds\.json.*1 config checked/s);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 });
