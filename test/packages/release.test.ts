@@ -197,10 +197,10 @@ interface Builder {
 
 /** The first program here that builds images and has this one to begin with. */
 async function builderWith(base: string): Promise<Builder | undefined> {
-  const told = async (program: string, ...args: readonly string[]) =>
+  const output = async (program: string, ...args: readonly string[]) =>
     (await run(program, args, { maxBuffer: 2 ** 26 })).stdout;
   const has = (program: string, ...args: readonly string[]) =>
-    told(program, ...args).then(
+    output(program, ...args).then(
       () => true,
       () => false,
     );
@@ -208,21 +208,19 @@ async function builderWith(base: string): Promise<Builder | undefined> {
     if (await has(program, 'image', 'inspect', base))
       return {
         checked: async (tag, folder) => {
-          await told(program, 'build', '--tag', tag, '.');
-          return told(program, 'run', '--rm', '--volume', `${folder}:/work`, tag);
+          await output(program, 'build', '--tag', tag, '.');
+          return output(program, 'run', '--rm', '--volume', `${folder}:/work`, tag);
         },
       };
   if (!(await has('buildah', 'inspect', '--type', 'image', base))) return undefined;
   return {
     checked: async (tag, folder) => {
-      await told('buildah', 'build', '--pull-never', '--tag', tag, '.');
-      const container = (await told('buildah', 'from', '--pull-never', `localhost/${tag}`)).trim();
+      await output('buildah', 'build', '--pull-never', '--tag', tag, '.');
+      const container = (await output('buildah', 'from', '--pull-never', `localhost/${tag}`)).trim();
       try {
-        const format = '{{json .OCIv1.Config}}';
-        const { Entrypoint, Cmd } = JSON.parse(
-          await told('buildah', 'inspect', '--format', format, container),
-        );
-        return await told(
+        const { OCIv1 } = JSON.parse(await output('buildah', 'inspect', container));
+        const { Entrypoint, Cmd } = OCIv1.config;
+        return await output(
           'buildah',
           'run',
           '--volume',
@@ -233,7 +231,7 @@ async function builderWith(base: string): Promise<Builder | undefined> {
           ...Cmd,
         );
       } finally {
-        await told('buildah', 'rm', container);
+        await output('buildah', 'rm', container);
       }
     },
   };

@@ -41,12 +41,12 @@ describe('the end of a command', function () {
   it('is the same for whoever stops reading', async () => {
     const child = spawn(process.execPath, [CLI, 'rule', '--json'], { stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.once('data', () => child.stdout.destroy());
-    let told = '';
+    let complaint = '';
     child.stderr.on('data', (part) => {
-      told += part;
+      complaint += part;
     });
     assert.equal(await new Promise((resolve) => child.once('close', resolve)), 0);
-    assert.equal(told, '');
+    assert.equal(complaint, '');
   });
 
   it('is a failure where nothing can be written', function () {
