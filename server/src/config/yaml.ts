@@ -51,6 +51,12 @@ export function readYaml(lines: Lines, uri: string): SyntaxReading {
   return root ? { root, problems: [], relaxedJson: false } : readWholeYaml(lines, uri);
 }
 
+/** `{{ name }}` where a value should stand, which YAML takes for a mapping whose key is a mapping: nobody means that. */
+function isTemplate({ flow, items: [pair, ...others] }: YAMLMap): boolean {
+  if (!flow || others.length > 0 || !isPair(pair) || !isMap(pair.key) || !pair.key.flow) return false;
+  return !isNode(pair.value) || (isScalar(pair.value) && pair.value.value === null);
+}
+
 /** As `readYaml`, from the first line to the last. */
 export function readWholeYaml(lines: Lines, uri: string): SyntaxReading {
   const problems = new SyntaxProblems();
@@ -182,6 +188,10 @@ class Converter {
         this.node(isNode(item) ? item : null, node.range?.[0] ?? 0, depth + 1),
       );
       return { kind: 'list', range: this.rangeOver(node, items), items };
+    }
+    if (isMap(node) && isTemplate(node)) {
+      const text = this.lines.text.slice(...ends(node));
+      return { kind: 'scalar', range: this.rangeOf(node), text, quoted: false, value: text };
     }
     if (isMap(node)) {
       const stated = node.items.flatMap((pair) => (isPair(pair) ? (this.entry(pair, depth) ?? []) : []));

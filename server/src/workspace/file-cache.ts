@@ -5,6 +5,7 @@ import type { ConfigDocument, MapNode } from '../config/node';
 import { parseConfig, prepareFormat } from '../config/parse';
 import type { Dialect, KeySpec, Reading } from '../dialects/dialect';
 import { DIALECTS, detectDialect, mightBeTrainingConfig } from '../dialects/registry';
+import { readDocument } from '../dialects/templated-values';
 import { readVocabulary, type VocabularyReading } from '../dialects/vocabulary/read-vocabulary';
 import { vocabularyDialect } from '../dialects/vocabulary/vocabulary-dialect';
 import type { EnvironmentFormat } from '../environment/environment-files';
@@ -111,7 +112,7 @@ export function readPart(uri: string, text: string, start: FullReading): FullRea
   const whole = { document: { ...document, root }, block, parts: [] };
   const prefix = part.package.slice(block.length);
   const inside = start.dialect.keys.flatMap((row) => rowBelow(row, prefix));
-  const reading = start.dialect.read(whole.document, { known: {} });
+  const reading = readDocument(start.dialect, whole.document, { known: {} });
   return {
     ...partly(start, uri, text, document),
     whole,

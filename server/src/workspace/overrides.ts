@@ -1,6 +1,7 @@
 import { inFile, merged } from '../config/deep-merge';
 import { entryOf, mapAt } from '../config/lookup';
 import type { ConfigDocument, MapNode } from '../config/node';
+import { readDocument } from '../dialects/templated-values';
 import { withChanges } from '../memo/on-demand';
 import { canonicalUri } from '../text/uri';
 import type { ConfigReading, LaidOver } from './config-reading';
@@ -30,7 +31,7 @@ function valuesOf(over: MapNode, under: ConfigDocument['root']): MapNode {
 /** A config under what a launch gives. */
 export function overlaid<C extends ConfigReading>(config: C, laidOver: LaidOver): C {
   const next = { ...config, laidOver };
-  const read = config.dialect.read(documentRead(next), { known: {} });
+  const read = readDocument(config.dialect, documentRead(next), { known: {} });
   const { facts, autos } = read;
   const over = {
     facts,

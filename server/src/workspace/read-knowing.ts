@@ -1,5 +1,6 @@
 import type { ConfigDocument } from '../config/node';
 import type { Dialect, ReadContext, Reading } from '../dialects/dialect';
+import { readDocument } from '../dialects/templated-values';
 import { withChanges } from '../memo/on-demand';
 import type { FieldPath } from '../run/fields';
 
@@ -28,7 +29,7 @@ export function readKnowing(dialect: Dialect, document: ConfigDocument, context:
   if (same)
     return withChanges(same.reading, {
       get problems() {
-        return dialect.read(document, context).problems;
+        return readDocument(dialect, document, context).problems;
       },
     });
   const fresh = noted(dialect, document, context);
@@ -62,7 +63,7 @@ function noted(dialect: Dialect, document: ConfigDocument, { known, versions, mo
       return model;
     },
   };
-  const reading = dialect.read(document, context);
+  const reading = readDocument(dialect, document, context);
   isReading = false;
   return { dialect, asked, model: modelAsked, reading };
 }

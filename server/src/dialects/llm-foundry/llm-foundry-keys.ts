@@ -91,6 +91,8 @@ const TRAINING: readonly KeySpec[] = [
     ['n_layers', 'integer', 'Layers.', { default: 24, fields: ['model.config'] }],
     ['expansion_ratio', 'any', 'MLP width over hidden size.', { default: 4, fields: ['model.config'] }],
     ['vocab_size', 'integer', 'Vocabulary.', { default: 50368, fields: ['model.config'] }],
+    ['resid_pdrop', 'number', 'Dropout of what layers add.', { default: 0, fields: ['model.config'] }],
+    ['emb_pdrop', 'number', 'Dropout of embeddings.', { default: 0, fields: ['model.config'] }],
     [
       'attn_impl',
       'string',
@@ -202,7 +204,15 @@ const TRAINING: readonly KeySpec[] = [
       { fields: ['optimizer.name', 'optimizer.implementation'] },
     ],
   ]),
-  ...block('train_loader', SOURCE, [['dataset', 'object', 'Data set.']]),
+  ...block('train_loader', SOURCE, [
+    [
+      'name',
+      'string',
+      'Kind of loader: `text` cuts streams of tokens to length.',
+      { fields: ['batch.packed'] },
+    ],
+    ['dataset', 'object', 'Data set.'],
+  ]),
   ...block('train_loader.dataset', SOURCE, [
     [
       'packing_ratio',

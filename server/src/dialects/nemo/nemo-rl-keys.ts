@@ -229,6 +229,21 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
       { fields: ['kernels.groupedExperts'] },
     ],
   ]),
+  ...block('policy.sequence_packing', SOURCE, [
+    ['enabled', 'boolean', 'Rows hold as many samples as fit.', { fields: ['batch.packed'] }],
+  ]),
+  ...block('policy.generation.colocated', SOURCE, [
+    [
+      'enabled',
+      'boolean',
+      'Generation shares the GPUs of training.',
+      { fields: ['rollout.engine', 'hardware.gpus', 'hardware.nodes'] },
+    ],
+  ]),
+  ...block('policy.generation.colocated.resources', SOURCE, [
+    ['num_nodes', 'integer', 'Nodes that only generate.', { fields: ['hardware.gpus', 'hardware.nodes'] }],
+    ['gpus_per_node', 'integer', 'GPUs of each of them.', { fields: ['hardware.gpus'] }],
+  ]),
   ...block('policy.generation', SOURCE, [
     ['backend', 'string', 'What generates.', { fields: ['rollout.engine', 'rollout.sleep'] }],
     ['max_new_tokens', 'integer', 'Longest answer.', { sets: 'rollout.completion' }],

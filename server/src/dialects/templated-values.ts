@@ -1,0 +1,127 @@
+import { interpolated } from '../config/interpolation';
+import type { ConfigDocument, ConfigNode, MapEntry, ScalarNode } from '../config/node';
+import { withChanges } from '../memo/on-demand';
+import type { FieldPath } from '../run/fields';
+import { mayShapeMemory, type Unread } from '../run/unread';
+import { locationOf } from '../text/place';
+import type { Problem } from '../text/problem';
+import { say } from '../wording/say';
+import type { Dialect, KeySpec, ReadContext, Reading } from './dialect';
+import { KeyTable } from './key-table';
+
+/**
+ * What somebody fills in before the framework reads the file, or the framework from its surroundings: `${MICRO_BATCH}`,
+ * `${oc.env:LENGTH}`, `{{ length }}`, `{% if %}`, `$LENGTH`, `<LENGTH>`.
+ */
+const TEMPLATED = /\$\{[^{}]*\}|\{\{.*\}\}|\{%.*%\}|^\$[A-Za-z_]\w*$|^<[A-Za-z][\w .:-]*>$/s;
+
+/** A value of a template, the path of the key that holds it, and what it decides. */
+interface Templated {
+  readonly entry: MapEntry;
+  readonly node: ScalarNode;
+  readonly path: readonly string[];
+}
+
+/** Models are looked for by what stands there, and whoever looks says what he found. */
+const NAMES: readonly FieldPath[] = ['model.id'];
+
+/**
+ * Reads a document as its family does. Values that a template leaves open are no values: each that may shape memory is reported, nothing
+ * that its key decides is stated or assumed, and no problem rests on it.
+ */
+export function readDocument(dialect: Dialect, document: ConfigDocument, context: ReadContext): Reading {
+  const reading = dialect.read(document, context);
+  const { format, root } = document;
+  if (!root || (format !== 'yaml' && format !== 'json' && format !== 'toml')) return reading;
+  const written = templatedIn(root, []);
+  if (written.length === 0) return reading;
+  // What the file itself gives, as OmegaConf fills it in, is a value.
+  const filled = interpolated(root);
+  const open = written.filter(({ path, node }) => isOpen(filled && nodeAt(filled, path), node));
+  if (open.length === 0) return reading;
+  const rowOf = rowsOf(dialect, reading);
+  const decided = new Set<FieldPath>();
+  const unread: Unread[] = [];
+  for (const { entry, node, path } of open) {
+    const row = rowOf(path);
+    const fields = (row?.fields ?? []).filter((field) => !NAMES.includes(field));
+    if (row ? fields.length === 0 : !mayShapeMemory(entry.key)) continue;
+    for (const field of fields) decided.add(field);
+    unread.push({
+      kind: 'value',
+      location: locationOf(node.range, document.uri),
+      text: `${entry.key}: ${node.text}`,
+      message: say('`{0}` takes `{1}`, which the file leaves open.', entry.key, node.text),
+      ...(fields.length > 0 ? { fields } : {}),
+    });
+  }
+  return withChanges(reading, {
+    facts: reading.facts.filter(({ field }) => !decided.has(field)),
+    autos: reading.autos.filter(({ range }) => !open.some(({ node }) => isSame(range, node.range))),
+    unread: [...(reading.unread ?? []), ...unread],
+    get problems() {
+      return reading.problems.flatMap((problem) => tempered(problem, open, unread.length > 0));
+    },
+  });
+}
+
+/** Problems but those of values that are open; what the others say may hang on them, so that none is certain. */
+function tempered(problem: Problem, open: readonly Templated[], matters: boolean): Problem[] {
+  const { severity, range } = problem;
+  // Words of choices are compared, and shown, in small letters.
+  const message = problem.message.toLowerCase();
+  if (open.some(({ node }) => isSame(range, node.range) || message.includes(node.text.toLowerCase())))
+    return [];
+  return severity === 'error' && matters ? [{ ...problem, severity: 'warning' }] : [problem];
+}
+
+/** Whether a place still holds what a template left there. */
+function isOpen(filled: ConfigNode | null | undefined, written: ScalarNode): boolean {
+  return !filled || (filled.kind === 'scalar' && filled.text === written.text);
+}
+
+function templatedIn(node: ConfigNode, path: readonly string[]): Templated[] {
+  if (node.kind !== 'map') return [];
+  return node.entries.flatMap((entry): Templated[] => {
+    const inner = [...path, entry.key];
+    if (entry.value.kind === 'map') return templatedIn(entry.value, inner);
+    const scalars = entry.value.kind === 'list' ? entry.value.items : [entry.value];
+    return scalars.flatMap((scalar, i): Templated[] =>
+      scalar.kind === 'scalar' && TEMPLATED.test(scalar.text)
+        ? [{ entry, node: scalar, path: entry.value.kind === 'list' ? [...inner, String(i)] : inner }]
+        : [],
+    );
+  });
+}
+
+function nodeAt(root: ConfigNode, path: readonly string[]): ConfigNode | undefined {
+  const [first, ...rest] = path;
+  if (first === undefined) return root;
+  const next =
+    root.kind === 'map'
+      ? root.entries.find(({ key }) => key === first)?.value
+      : root.kind === 'list'
+        ? root.items[Number(first)]
+        : undefined;
+  return next && nodeAt(next, rest);
+}
+
+/** The row of the key at a path, or of the list that an item is in. */
+function rowsOf(dialect: Dialect, { keys = [] }: Reading): (path: readonly string[]) => KeySpec | undefined {
+  const tables = [...keys, { below: [], rows: dialect.keys }].map(({ below, rows }) => ({
+    below,
+    table: new KeyTable(rows),
+  }));
+  const find = (path: readonly string[]): KeySpec | undefined => {
+    for (const { below, table } of tables) {
+      const inside = below.every((key, i) => path[i] === key);
+      const row = inside ? table.find(path.slice(below.length).join('.')) : undefined;
+      if (row) return row;
+    }
+    return dialect.rowAt?.(path);
+  };
+  return (path) => find(path) ?? (/^\d+$/.test(path.at(-1) ?? '') ? find(path.slice(0, -1)) : undefined);
+}
+
+const isSame = (a: ScalarNode['range'], b: ScalarNode['range']): boolean =>
+  a.uri === b.uri && a.start.line === b.start.line && a.start.character === b.start.character;
