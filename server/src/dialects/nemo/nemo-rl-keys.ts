@@ -239,6 +239,7 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
       'Generation shares the GPUs of training.',
       { fields: ['rollout.engine', 'hardware.gpus', 'hardware.nodes'] },
     ],
+    ['resources', 'object', 'What generates alone.', { fields: ['hardware.gpus', 'hardware.nodes'] }],
   ]),
   ...block('policy.generation.colocated.resources', SOURCE, [
     ['num_nodes', 'integer', 'Nodes that only generate.', { fields: ['hardware.gpus', 'hardware.nodes'] }],
