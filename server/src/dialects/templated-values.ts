@@ -22,7 +22,7 @@ interface Templated {
   readonly path: readonly string[];
 }
 
-/** Models are looked for by what stands there, and whoever looks says what he found. */
+/** Models are looked for by what stands there, and reported by who looks. */
 const NAMES: readonly FieldPath[] = ['model.id'];
 
 /**
