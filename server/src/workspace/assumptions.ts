@@ -143,13 +143,20 @@ export interface Assumption {
   readonly kind: OriginKind;
 }
 
-/** Values of a run that the file itself does not state, with who states it, strongest originName first. */
+/**
+ * Values of a run that the file itself does not state, with who states it, strongest originName first. What is asked for is not assumed,
+ * nor what hangs on it.
+ */
 export function assumptionsOf({ resolved }: Analysis): Assumption[] {
-  const { values, origins } = resolved;
+  const { origins } = resolved;
+  const asked = new Set<FieldPath>(resolved.unknown.map(({ field }) => field));
+  const values = Object.fromEntries(
+    Object.entries(resolved.values).filter(([field]) => !asked.has(field as FieldPath)),
+  ) as RunValues;
   const does = behavioursOfValues(values);
   return FIELD_PATHS.flatMap((field) => {
     const origin = origins[field];
-    if (!origin || origin.kind === 'file' || !matters(field, values, does, origin)) {
+    if (asked.has(field) || !origin || origin.kind === 'file' || !matters(field, values, does, origin)) {
       return [];
     }
     return {

@@ -52,4 +52,18 @@ describe('assumptions', () => {
       !(await assumed('  activations: { checkpointing: full }\n')).has('activations.checkpointEvery'),
     );
   });
+
+  it('leave out what is asked for, and what hangs on it', async () => {
+    const uri = 'file:///project/axolotl.yml';
+    const text = (adapter: string) =>
+      `base_model: Qwen/Qwen2.5-7B\ndatasets:\n  - path: x\nmicro_batch_size: 1\nsequence_len: 512\nadapter: ${adapter}\n`;
+    const of = async (adapter: string) => {
+      const analysis = await new Workspace(new MemoryHost({ [uri]: text(adapter) })).analyze(uri);
+      assert.ok(analysis);
+      return new Set(assumptionsOf(analysis).map(({ field }) => field));
+    };
+    assert.ok((await of('lora')).has('lora.rank'), 'a rank is assumed for LoRA');
+    const asked = await of('"{{ adapter }}"');
+    assert.deepEqual([asked.has('method.kind'), asked.has('lora.rank')], [false, false]);
+  });
 });
