@@ -78,8 +78,8 @@ describe('inlay hints', function () {
     assert.match(tooltip.value, /^\*\*`zero_optimization\.stage`\*\* · at the peak of [\d.]+ GiB, in the /);
     assert.match(tooltip.value, /- \*\*optimizer states\*\* [\d.]+ GiB = `[^`]*8[^`]*`/);
     // What other stages would give, the present one marked.
-    assert.match(tooltip.value, /\| \*\*▸ .*3.*\*\* \| \*\*[\d.]+ GiB\*\*/);
-    assert.match(tooltip.value, /\| .*2.* \| [\d.]+ GiB \|/);
+    assert.match(tooltip.value, /\| \*\*▸ .*3.*\*\* \| \*\*[\d.]+&nbsp;GiB\*\*/);
+    assert.match(tooltip.value, /\| .*2.* \| [\d.]+&nbsp;GiB \|/);
   });
 
   it('follow the text: no hint of an older text gets words of the newer one', async () => {
