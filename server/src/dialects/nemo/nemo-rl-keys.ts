@@ -229,6 +229,15 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
       { fields: ['kernels.groupedExperts'] },
     ],
   ]),
+  ...block('env', SOURCE, [['nemo_gym', 'object', 'An environment of NeMo Gym.']]),
+  ...block('env.nemo_gym', SOURCE, [
+    [
+      'num_gpu_nodes',
+      'integer',
+      'Nodes that the environment takes.',
+      { fields: ['hardware.gpus', 'hardware.nodes'] },
+    ],
+  ]),
   ...block('policy.sequence_packing', SOURCE, [
     ['enabled', 'boolean', 'Rows hold as many samples as fit.', { fields: ['batch.packed'] }],
   ]),
