@@ -5,7 +5,7 @@ import { type Fact, fact } from '../run/origin';
 import { fieldError } from '../run/parse-field';
 import type { Unread, UnreadKind } from '../run/unread';
 import type { Versions } from '../run/versions';
-import { locationOf, type Range } from '../text/place';
+import { beginTogether, locationOf, type Range } from '../text/place';
 import type { Problem, ProblemCode, Severity } from '../text/problem';
 import { closest, MOST_LOOKED_FOR } from '../wording/closest';
 import type { AutoValue, FileLink, KeyGroup, ReadContext, Reading, TrainerNotModelled } from './dialect';
@@ -192,12 +192,7 @@ export class Draft {
   /** Whether something is left at a place. */
   hasLeft(range: Range): boolean {
     const { uri, range: at } = locationOf(range, this.uri);
-    return this.unread.some(
-      ({ location }) =>
-        location.uri === uri &&
-        location.range.start.line === at.start.line &&
-        location.range.start.character === at.start.character,
-    );
+    return this.unread.some(({ location }) => location.uri === uri && beginTogether(location.range, at));
   }
 
   /** Takes back what was assumed of fields that the file states with a value that is not known. */

@@ -1,9 +1,10 @@
 import { interpolated } from '../config/interpolation';
+import { nodeAt } from '../config/lookup';
 import type { ConfigDocument, ConfigNode, MapEntry, ScalarNode } from '../config/node';
 import { withChanges } from '../memo/on-demand';
 import type { FieldPath } from '../run/fields';
 import { mayShapeMemory, type Unread } from '../run/unread';
-import { locationOf } from '../text/place';
+import { beginTogether, locationOf } from '../text/place';
 import type { Problem } from '../text/problem';
 import { say } from '../wording/say';
 import type { Dialect, KeySpec, ReadContext, Reading } from './dialect';
@@ -20,6 +21,8 @@ interface Templated {
   readonly entry: MapEntry;
   readonly node: ScalarNode;
   readonly path: readonly string[];
+  /** Its place in the list that the key holds. */
+  readonly item?: number;
 }
 
 /** Models are looked for by what stands there, and reported by who looks. */
@@ -37,7 +40,7 @@ export function readDocument(dialect: Dialect, document: ConfigDocument, context
   if (written.length === 0) return reading;
   // What the file itself gives, as OmegaConf fills it in, is a value.
   const filled = interpolated(root);
-  const open = written.filter(({ path, node }) => isOpen(filled && nodeAt(filled, path), node));
+  const open = written.filter(({ path, item, node }) => isOpen(itemOf(nodeAt(filled, path), item), node));
   if (open.length === 0) return reading;
   const rowOf = rowsOf(dialect, reading);
   const decided = new Set<FieldPath>();
@@ -57,7 +60,7 @@ export function readDocument(dialect: Dialect, document: ConfigDocument, context
   }
   return withChanges(reading, {
     facts: reading.facts.filter(({ field }) => !decided.has(field)),
-    autos: reading.autos.filter(({ range }) => !open.some(({ node }) => isSame(range, node.range))),
+    autos: reading.autos.filter(({ range }) => !open.some(({ node }) => beginTogether(range, node.range))),
     unread: [...(reading.unread ?? []), ...unread],
     get problems() {
       return reading.problems.flatMap((problem) => tempered(problem, open, unread.length > 0));
@@ -70,13 +73,13 @@ function tempered(problem: Problem, open: readonly Templated[], matters: boolean
   const { severity, range } = problem;
   // Words of choices are compared, and shown, in small letters.
   const message = problem.message.toLowerCase();
-  if (open.some(({ node }) => isSame(range, node.range) || message.includes(node.text.toLowerCase())))
+  if (open.some(({ node }) => beginTogether(range, node.range) || message.includes(node.text.toLowerCase())))
     return [];
   return severity === 'error' && matters ? [{ ...problem, severity: 'warning' }] : [problem];
 }
 
 /** Whether a place still holds what a template left there. */
-function isOpen(filled: ConfigNode | null | undefined, written: ScalarNode): boolean {
+function isOpen(filled: ConfigNode | undefined, written: ScalarNode): boolean {
   return !filled || (filled.kind === 'scalar' && filled.text === written.text);
 }
 
@@ -85,34 +88,26 @@ function templatedIn(node: ConfigNode, path: readonly string[]): Templated[] {
   return node.entries.flatMap((entry): Templated[] => {
     const inner = [...path, entry.key];
     if (entry.value.kind === 'map') return templatedIn(entry.value, inner);
-    const scalars = entry.value.kind === 'list' ? entry.value.items : [entry.value];
-    return scalars.flatMap((scalar, i): Templated[] =>
-      scalar.kind === 'scalar' && TEMPLATED.test(scalar.text)
-        ? [{ entry, node: scalar, path: entry.value.kind === 'list' ? [...inner, String(i)] : inner }]
-        : [],
+    const { value } = entry;
+    if (value.kind === 'scalar')
+      return TEMPLATED.test(value.text) ? [{ entry, node: value, path: inner }] : [];
+    return value.items.flatMap((node, item): Templated[] =>
+      node.kind === 'scalar' && TEMPLATED.test(node.text) ? [{ entry, node, path: inner, item }] : [],
     );
   });
 }
 
-function nodeAt(root: ConfigNode, path: readonly string[]): ConfigNode | undefined {
-  const [first, ...rest] = path;
-  if (first === undefined) return root;
-  const next =
-    root.kind === 'map'
-      ? root.entries.find(({ key }) => key === first)?.value
-      : root.kind === 'list'
-        ? root.items[Number(first)]
-        : undefined;
-  return next && nodeAt(next, rest);
-}
+/** A value, or the item of the list that it is. */
+const itemOf = (node: ConfigNode | undefined, item: number | undefined): ConfigNode | undefined =>
+  item === undefined || node?.kind !== 'list' ? node : node.items[item];
 
-/** The row of the key at a path, or of the list that an item is in. */
+/** The row of the key at a path. */
 function rowsOf(dialect: Dialect, { keys = [] }: Reading): (path: readonly string[]) => KeySpec | undefined {
   const tables = [...keys, { below: [], rows: dialect.keys }].map(({ below, rows }) => ({
     below,
     table: new KeyTable(rows),
   }));
-  const find = (path: readonly string[]): KeySpec | undefined => {
+  return (path) => {
     for (const { below, table } of tables) {
       const inside = below.every((key, i) => path[i] === key);
       const row = inside ? table.find(path.slice(below.length).join('.')) : undefined;
@@ -120,8 +115,4 @@ function rowsOf(dialect: Dialect, { keys = [] }: Reading): (path: readonly strin
     }
     return dialect.rowAt?.(path);
   };
-  return (path) => find(path) ?? (/^\d+$/.test(path.at(-1) ?? '') ? find(path.slice(0, -1)) : undefined);
 }
-
-const isSame = (a: ScalarNode['range'], b: ScalarNode['range']): boolean =>
-  a.uri === b.uri && a.start.line === b.start.line && a.start.character === b.start.character;

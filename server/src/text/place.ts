@@ -28,6 +28,11 @@ function isSamePosition(one: Position, other: Position): boolean {
   return one.line === other.line && one.character === other.character;
 }
 
+/** Whether two ranges begin at one place of one file. */
+export function beginTogether(one: Range, other: Range): boolean {
+  return one.uri === other.uri && isSamePosition(one.start, other.start);
+}
+
 export function isSameLocation(one: Location | undefined, other: Location | undefined): boolean {
   if (!one || !other) return one === other;
   const [mine, its] = [one.range, other.range];

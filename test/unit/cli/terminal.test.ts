@@ -50,6 +50,7 @@ describe('the end of a command', function () {
   });
 
   it('is a failure where nothing can be written', function () {
+    // Linux alone has a device on which every write fails.
     if (!existsSync('/dev/full')) this.skip();
     const full = openSync('/dev/full', 'w');
     const { status, stderr } = spawnSync(process.execPath, [CLI, 'rule'], {

@@ -314,6 +314,9 @@ function readLlamaPro(section: Section, type: FoundKey): void {
   section.state('method.spreadLayers', true, type);
 }
 
+const freezesParts = () =>
+  say('ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)');
+
 /** What is trained: adapters, or all but what multimodal models freeze. */
 function readKind(
   section: Section,
@@ -324,13 +327,12 @@ function readKind(
 ): void {
   const type = section.find(TUNER_TYPE);
   const trained = kind === 'full' ? frozenParts(section, context) : undefined;
+  const note = freezesParts();
   if (trained && !type) {
     const { source } = swift(true, 'arguments/tuner_args.py');
-    const note = say('ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)');
     draft.assume('method.kind', 'freeze', note, source, 'tuner_type');
     draft.assume('method.trainable', trained, note, source, 'tuner_type');
   } else if (type && trained) {
-    const note = say('ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)');
     section.state('method.kind', 'freeze', type, note);
     section.state('method.trainable', trained, type, note);
   } else if (kind === 'full' && (section.integer('lisa_activated_layers') ?? 0) > 0) readLisa(section);
@@ -355,7 +357,7 @@ function keepOffTowers(section: Section, draft: Draft, context: ReadContext): vo
     draft.assume(
       'lora.exclude',
       TOWER_MODULES,
-      say('ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)'),
+      freezesParts(),
       swift([], 'arguments/tuner_args.py').source,
       'target_modules',
     );

@@ -133,5 +133,6 @@ function spared(load: PyCall, { model }: ReadContext): number {
   const keys = Math.floor(hidden / heads) * (size('num_key_value_heads') ?? 1);
   const inner = size('intermediate_size') ?? size('moe_intermediate_size') ?? hidden;
   const elements = tokens * (hidden + 2 * keys) + 2 * tokens + 2 * tokens * inner + inner * hidden;
+  // As there: 16-bit elements, and a quarter more.
   return elements * 1.25 * 2;
 }

@@ -10,7 +10,7 @@ import { selfAttention } from '../layers/self-attention';
 import type { Tensor } from '../tape';
 import { inputDtype } from '../trace-settings';
 import type { Tracer } from '../tracer';
-import { patchesOf, poolingHeadWeights, readTower, type VisionTower } from './vision-tower';
+import { patchesOf, poolingHeadWeights, readTower, siglipPatches, type VisionTower } from './vision-tower';
 
 /** Features of `factor x factor` patches side by side, `[images, patches / factor^2, hidden x factor^2]`. */
 function joined(t: Tracer, x: Tensor, factor: number): Tensor {
@@ -35,17 +35,7 @@ export function ideficsTower(config: ConfigReader, outer: ConfigReader, width: n
   const prefix = 'vision_model.';
   return {
     name: 'vision_model',
-    embed: (t, images) =>
-      patchEmbedding(t, {
-        name: `${prefix}embeddings.patch_embedding`,
-        hidden: sizes.hidden,
-        images,
-        patches,
-        patchSize: sizes.patchSize,
-        channels: sizes.channels,
-        bias: true,
-        positions: `${prefix}embeddings.position_embedding.weight`,
-      }),
+    embed: siglipPatches(prefix, sizes),
     layers: new Array<Block>(sizes.layers).fill(encoderLayer({ prefix, ...sizes, names: CLIP_NAMES })),
     after: layerNormed(`${prefix}post_layernorm`),
     project: (t, x) => linear('connector.modality_projection.proj', width, false)(t, joined(t, x, factor)),

@@ -12,6 +12,7 @@ import {
   patchesOf,
   poolingHeadWeights,
   readTower,
+  siglipPatches,
   type VisionTower,
 } from './vision-tower';
 
@@ -23,17 +24,7 @@ export function paliTower(config: ConfigReader, outer: ConfigReader, width: numb
   mustFit(outer, 'projection_dim', width, outer.size('projection_dim'));
   return {
     name: 'vision_tower',
-    embed: (t, images) =>
-      patchEmbedding(t, {
-        name: `${prefix}embeddings.patch_embedding`,
-        hidden: sizes.hidden,
-        images,
-        patches,
-        patchSize: sizes.patchSize,
-        channels: sizes.channels,
-        bias: true,
-        positions: `${prefix}embeddings.position_embedding.weight`,
-      }),
+    embed: siglipPatches(prefix, sizes),
     layers: new Array<Block>(sizes.layers).fill(encoderLayer({ prefix, ...sizes, names: CLIP_NAMES })),
     after: layerNormed(`${prefix}post_layernorm`),
     project: (t, x) => {

@@ -111,29 +111,30 @@ export function omniMoeSound(config: ConfigReader, width: number): Stage[] {
   ];
 }
 
-/** Sound in Qwen2-Audio: Whisper's encoder and one linear layer (`modeling_qwen2_audio.py`). */
-export function audioSound(config: ConfigReader, width: number): Stage[] {
+/** Whisper's encoder with its positions and last norm, and what leads from it to the text. */
+function whisperSound(config: ConfigReader, project: (t: Tracer, sizes: SoundSizes) => void): Stage[] {
   const sizes = soundSizes(config);
   return [
     whisperFront(config, sizes, true),
     layers(sizes, false),
     sound('audio_tower.proj', 1, (t) => {
       normed(t, `${PREFIX}layer_norm`, sizes.hidden);
-      linear(t, 'multi_modal_projector.linear', sizes.hidden, width, true);
+      project(t, sizes);
     }),
   ];
 }
 
+/** Sound in Qwen2-Audio: Whisper's encoder and one linear layer (`modeling_qwen2_audio.py`). */
+export function audioSound(config: ConfigReader, width: number): Stage[] {
+  return whisperSound(config, (t, { hidden }) =>
+    linear(t, 'multi_modal_projector.linear', hidden, width, true),
+  );
+}
+
 /** Sound in Voxtral: Whisper's encoder, four frames joined, two linear layers (`modeling_voxtral.py`). */
 export function voxtralSound(config: ConfigReader, width: number): Stage[] {
-  const sizes = soundSizes(config);
-  return [
-    whisperFront(config, sizes, true),
-    layers(sizes, false),
-    sound('audio_tower.proj', 1, (t) => {
-      normed(t, `${PREFIX}layer_norm`, sizes.hidden);
-      linear(t, 'multi_modal_projector.linear_1', sizes.inner, width, false);
-      linear(t, 'multi_modal_projector.linear_2', width, width, false);
-    }),
-  ];
+  return whisperSound(config, (t, { inner }) => {
+    linear(t, 'multi_modal_projector.linear_1', inner, width, false);
+    linear(t, 'multi_modal_projector.linear_2', width, width, false);
+  });
 }

@@ -2,7 +2,6 @@ import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { applyActivation } from '../layers/activation';
 import { CLIP_NAMES, encoderLayer } from '../layers/encoder-layer';
-import { patchEmbedding } from '../layers/patch-embedding';
 import type { Tracer } from '../tracer';
 import {
   ASSUMED_SIDE,
@@ -10,6 +9,7 @@ import {
   patchesOf,
   poolingHeadWeights,
   readTower,
+  siglipPatches,
   type VisionTower,
 } from './vision-tower';
 
@@ -101,17 +101,7 @@ export function oneVisionTower(config: ConfigReader, outer: ConfigReader, width:
   const layer = encoderLayer({ prefix, ...sizes, names: CLIP_NAMES });
   const tower: VisionTower = {
     name: 'vision_tower',
-    embed: (t, images) =>
-      patchEmbedding(t, {
-        name: `${prefix}embeddings.patch_embedding`,
-        hidden: sizes.hidden,
-        images,
-        patches,
-        patchSize: sizes.patchSize,
-        channels: sizes.channels,
-        bias: true,
-        positions: `${prefix}embeddings.position_embedding.weight`,
-      }),
+    embed: siglipPatches(prefix, sizes),
     layers: new Array(sizes.layers).fill(layer),
     project: (t, x) => {
       for (const part of ['weight', 'bias'])

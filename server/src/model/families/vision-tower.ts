@@ -157,6 +157,21 @@ export function patchesOf(sizes: Pick<TowerSizes, 'imageSize' | 'patchSize'>): n
   return Math.floor(sizes.imageSize / sizes.patchSize) ** 2;
 }
 
+/** SigLIP's first part: patches of an image by a convolution with bias, and learned positions. */
+export function siglipPatches(prefix: string, sizes: TowerSizes): VisionTower['embed'] {
+  return (t, images) =>
+    patchEmbedding(t, {
+      name: `${prefix}embeddings.patch_embedding`,
+      hidden: sizes.hidden,
+      images,
+      patches: patchesOf(sizes),
+      patchSize: sizes.patchSize,
+      channels: sizes.channels,
+      bias: true,
+      positions: `${prefix}embeddings.position_embedding.weight`,
+    });
+}
+
 function repeat(layer: Block, count: number): Block[] {
   return new Array<Block>(count).fill(layer);
 }
@@ -227,22 +242,11 @@ export function poolingHeadWeights(
 /** Gemma 3: SigLIP at 896 pixels, pooled to 256 tokens. */
 export function siglipTower(config: ConfigReader, outer: ConfigReader, width: number): VisionTower {
   const sizes = readTower(config);
-  const patches = patchesOf(sizes);
   const tokens = outer.sizeOr(256, 'mm_tokens_per_image');
   const prefix = 'vision_tower.';
   return {
     name: 'vision_tower',
-    embed: (t, images) =>
-      patchEmbedding(t, {
-        name: `${prefix}embeddings.patch_embedding`,
-        hidden: sizes.hidden,
-        images,
-        patches,
-        patchSize: sizes.patchSize,
-        channels: sizes.channels,
-        bias: true,
-        positions: `${prefix}embeddings.position_embedding.weight`,
-      }),
+    embed: siglipPatches(prefix, sizes),
     layers: repeat(encoderLayer({ prefix, ...sizes, names: CLIP_NAMES }), sizes.layers),
     after: layerNormed(`${prefix}post_layernorm`),
     project: (t, x) => {
