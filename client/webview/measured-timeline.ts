@@ -1,12 +1,13 @@
 import { scaleLinear } from 'd3-scale';
 import { area } from 'd3-shape';
 import type { Category, MeasuredTimeline } from '../../server/src/shared/protocol';
-import { formatBytes, numeral, say } from '../../server/src/shared/words';
+import { formatBytes } from '../../server/src/shared/words';
 import type { Announcer } from './announcer';
 import { ChartFrame } from './chart-frame';
 import { paint } from './components';
 import { dataTable } from './data-table';
 import { h, svg } from './element';
+import { GIB, gibAxis, limitLine, placeMark, stretchMark } from './gib-axis';
 import { swatch } from './legend';
 import type { TimelineDrawing } from './step-timeline';
 import { type StringId, t } from './strings';
@@ -27,10 +28,8 @@ const PHASES: readonly (readonly [phase: Phase, label: StringId, colour: Categor
   ['other', 'phaseOther', 'communication-buffers'],
 ];
 
-const GIB = 2 ** 30;
 const HEIGHT = 190;
 const PLOT = { top: 20, bottom: HEIGHT - 8 } as const;
-const CHARACTER = 7.2;
 
 function phaseLabel(phase: Phase): string {
   const known = PHASES.find(([one]) => one === phase);
@@ -98,22 +97,12 @@ export function measuredTimelineView(
 }
 
 function draw(points: readonly Point[], capacity: number, width: number): TimelineDrawing {
-  const right = width - 1;
-  const tallest = Math.max(capacity, ...points.map(({ bytes }) => bytes), 1);
-  const y = scaleLinear()
-    .domain([0, (tallest * 1.08) / GIB])
-    .range([PLOT.bottom, PLOT.top]);
-  const ticks = y.ticks(4).map((tick) => ({ at: y(tick), text: numeral(String(tick)) }));
-  const left = Math.max(34, Math.max(...ticks.map(({ text }) => text.length)) * CHARACTER + 8);
+  const axis = gibAxis(Math.max(capacity, ...points.map(({ bytes }) => bytes), 1), width, PLOT);
+  const { y, left, right } = axis;
   const x = scaleLinear()
     .domain([0, Math.max(1, points.length)])
     .range([left, right]);
-  const cursor = svg('rect', {
-    class: 'cursor',
-    y: PLOT.top,
-    height: PLOT.bottom - PLOT.top,
-    visibility: 'hidden',
-  });
+  const cursor = stretchMark('cursor', PLOT);
   const floors = points.map(() => 0);
   const layers = PHASES.map(([phase, , colour]) => {
     const edges = points.flatMap(({ phases }, index) => {
@@ -139,41 +128,19 @@ function draw(points: readonly Point[], capacity: number, width: number): Timeli
       colour,
     );
   });
-  const limit =
-    capacity > 0
-      ? [
-          svg('line', {
-            class: 'limit',
-            x1: left,
-            x2: right,
-            y1: y(capacity / GIB),
-            y2: y(capacity / GIB),
-          }),
-        ]
-      : [];
   const element = svg(
     'svg',
     { class: 'timeline', width, height: HEIGHT, 'aria-hidden': 'true' },
-    ...ticks.map(({ at, text }) =>
-      svg(
-        'g',
-        { class: 'tick' },
-        svg('line', { class: 'grid', x1: left, x2: right, y1: at, y2: at }),
-        svg('text', { x: left - 6, y: at + 4, 'text-anchor': 'end' }, text),
-      ),
-    ),
-    svg('text', { class: 'unit', x: left - 6, y: 12, 'text-anchor': 'end' }, say('GiB')),
+    ...axis.marks,
     ...layers,
     cursor,
-    ...limit,
+    ...(capacity > 0 ? [limitLine(axis, capacity)] : []),
   );
   return {
     element,
     mark(index) {
       cursor.setAttribute('visibility', index === undefined ? 'hidden' : 'visible');
-      if (index === undefined) return;
-      cursor.setAttribute('x', String(x(index)));
-      cursor.setAttribute('width', String(Math.max(x(index + 1) - x(index), 1.5)));
+      if (index !== undefined) placeMark(cursor, x(index), x(index + 1), 1.5);
     },
     itemAt(event) {
       const index = Math.floor(x.invert(event.clientX - element.getBoundingClientRect().left));

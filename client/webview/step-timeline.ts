@@ -1,17 +1,16 @@
 import { scaleLinear } from 'd3-scale';
 import { area } from 'd3-shape';
 import type { Category, Moment, Sample } from '../../server/src/shared/protocol';
-import { formatBytes, numeral, say } from '../../server/src/shared/words';
+import { formatBytes } from '../../server/src/shared/words';
 import { componentLabel, heldCategories, paint } from './components';
 import { svg } from './element';
+import { CHARACTER, GIB, type GibAxis, gibAxis, limitLine, placeMark, stretchMark } from './gib-axis';
 import { t } from './strings';
 import { textureUrl } from './textures';
 import type { AxisRange } from './zoom';
 
-const GIB = 2 ** 30;
 const HEIGHT = 224;
 const PLOT = { top: 20, bottom: HEIGHT - 42 } as const;
-const CHARACTER = 7.2;
 
 export interface TimelineDrawing {
   readonly element: SVGSVGElement;
@@ -97,13 +96,8 @@ export function drawTimeline(
   width: number,
   view?: AxisRange,
 ): StepDrawing {
-  const right = width - 1;
-  const tallest = Math.max(capacity, ...samples.map(({ bytes }) => bytes));
-  const y = scaleLinear()
-    .domain([0, (tallest * 1.08) / GIB])
-    .range([PLOT.bottom, PLOT.top]);
-  const ticks = y.ticks(4).map((tick) => ({ at: y(tick), text: numeral(String(tick)) }));
-  const left = Math.max(34, Math.max(...ticks.map(({ text }) => text.length)) * CHARACTER + 8);
+  const axis = gibAxis(Math.max(capacity, ...samples.map(({ bytes }) => bytes)), width, PLOT);
+  const { y, left, right } = axis;
   const spans = spansOf(samples);
   const x = scaleLinear()
     .domain(view ? [view.from, view.to] : [0, spans.at(-1)?.to ?? 1])
@@ -112,35 +106,15 @@ export function drawTimeline(
   const starts = (index: number) => seen(spans[index]?.from ?? 0);
   const ends = (index: number) => seen(spans[index]?.to ?? 0);
   const peak = highest(samples);
-  const cursor = svg('rect', {
-    class: 'cursor',
-    y: PLOT.top,
-    height: PLOT.bottom - PLOT.top,
-    visibility: 'hidden',
-  });
+  const cursor = stretchMark('cursor', PLOT);
   const level = svg('line', { class: 'level', x1: left, x2: right, visibility: 'hidden' });
-  const picked = svg('rect', {
-    class: 'picked',
-    y: PLOT.top,
-    height: PLOT.bottom - PLOT.top,
-    visibility: 'hidden',
-  });
+  const picked = stretchMark('picked', PLOT);
   const isPeakSeen = ends(peak) > left && starts(peak) < right;
-  const peakX = (starts(peak) + ends(peak)) / 2;
-  const peakY = y((samples[peak]?.bytes ?? 0) / GIB);
 
   const element = svg(
     'svg',
     { class: 'timeline', width, height: HEIGHT, 'aria-hidden': 'true' },
-    ...ticks.map(({ at, text }) =>
-      svg(
-        'g',
-        { class: 'tick' },
-        svg('line', { class: 'grid', x1: left, x2: right, y1: at, y2: at }),
-        svg('text', { x: left - 6, y: at + 4, 'text-anchor': 'end' }, text),
-      ),
-    ),
-    svg('text', { class: 'unit', x: left - 6, y: 12, 'text-anchor': 'end' }, say('GiB')),
+    ...axis.marks,
     // What is not in view ends at the edges of the plot.
     svg(
       'svg',
@@ -151,40 +125,8 @@ export function drawTimeline(
     cursor,
     picked,
     level,
-    ...(capacity > 0
-      ? [
-          svg('line', {
-            class: 'limit',
-            x1: left,
-            x2: right,
-            y1: y(capacity / GIB),
-            y2: y(capacity / GIB),
-          }),
-          svg(
-            'text',
-            { class: 'limit-label haloed', x: left + 4, y: y(capacity / GIB) - 5 },
-            t('usable', formatBytes(capacity)),
-          ),
-        ]
-      : []),
-    ...(isPeakSeen
-      ? [
-          svg('path', {
-            class: 'peak',
-            d: `M${peakX} ${peakY - 3}l-4.5 -7h9z`,
-          }),
-          svg(
-            'text',
-            {
-              class: 'peak-label',
-              x: peakX > width / 2 ? peakX - 9 : peakX + 9,
-              y: Math.max(peakY - 3, 10),
-              'text-anchor': peakX > width / 2 ? 'end' : 'start',
-            },
-            `${t('peakMark')} ${formatBytes(samples[peak]?.bytes ?? 0)}`,
-          ),
-        ]
-      : []),
+    ...(capacity > 0 ? limitMarks(axis, capacity) : []),
+    ...(isPeakSeen ? peakMarks((starts(peak) + ends(peak)) / 2, y, samples[peak]?.bytes ?? 0, width) : []),
   );
   const placeAt = (event: MouseEvent) => x.invert(event.clientX - element.getBoundingClientRect().left);
   return {
@@ -193,8 +135,7 @@ export function drawTimeline(
       for (const mark of [cursor, level])
         mark.setAttribute('visibility', index === undefined ? 'hidden' : 'visible');
       if (index !== undefined) {
-        cursor.setAttribute('x', String(starts(index)));
-        cursor.setAttribute('width', String(Math.max(ends(index) - starts(index), 1.5)));
+        placeMark(cursor, starts(index), ends(index), 1.5);
         const height = String(y((samples[index]?.bytes ?? 0) / GIB));
         level.setAttribute('y1', height);
         level.setAttribute('y2', height);
@@ -207,11 +148,37 @@ export function drawTimeline(
     placeAt,
     pick(stretch) {
       picked.setAttribute('visibility', stretch ? 'visible' : 'hidden');
-      if (!stretch) return;
-      picked.setAttribute('x', String(seen(stretch.from)));
-      picked.setAttribute('width', String(Math.max(seen(stretch.to) - seen(stretch.from), 1)));
+      if (stretch) placeMark(picked, seen(stretch.from), seen(stretch.to), 1);
     },
   };
+}
+
+/** The line of what the card has, and its name. */
+function limitMarks(axis: GibAxis, capacity: number): SVGElement[] {
+  const at = { x: axis.left + 4, y: axis.y(capacity / GIB) - 5 };
+  return [
+    limitLine(axis, capacity),
+    svg('text', { class: 'limit-label haloed', ...at }, t('usable', formatBytes(capacity))),
+  ];
+}
+
+/** A triangle over the peak, `x` pixels from the left, and its bytes beside it, on the side with room. */
+function peakMarks(x: number, scale: Scale, bytes: number, width: number): SVGElement[] {
+  const y = scale(bytes / GIB);
+  const isRight = x > width / 2;
+  return [
+    svg('path', { class: 'peak', d: `M${x} ${y - 3}l-4.5 -7h9z` }),
+    svg(
+      'text',
+      {
+        class: 'peak-label',
+        x: isRight ? x - 9 : x + 9,
+        y: Math.max(y - 3, 10),
+        'text-anchor': isRight ? 'end' : 'start',
+      },
+      `${t('peakMark')} ${formatBytes(bytes)}`,
+    ),
+  ];
 }
 
 /** The sample at a place, or the nearer one where alike layers are skipped; undefined behind the last. */

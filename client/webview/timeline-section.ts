@@ -3,14 +3,14 @@ import { formatBytes, say } from '../../server/src/shared/words';
 import { aliveTexts } from './alive-tensors';
 import type { Announcer } from './announcer';
 import { ChartFrame } from './chart-frame';
-import { ComponentTable, gib } from './component-table';
-import { heldCategories, stackOrder } from './components';
+import { gib } from './component-table';
+import { heldCategories } from './components';
 import { dataTable } from './data-table';
 import { button, h } from './element';
 import { legend } from './legend';
 import type { OpenedFigures } from './opened-figures';
+import { OpenedSample } from './opened-sample';
 import type { PanelState } from './panel-state';
-import { sentence } from './sentence';
 import {
   drawTimeline,
   highest,
@@ -21,7 +21,7 @@ import {
   spansOf,
 } from './step-timeline';
 import { t } from './strings';
-import { Zoom } from './zoom';
+import { type AxisRange, Zoom } from './zoom';
 
 /** A pointer that only passes by asks for nothing. */
 const REST_MS = 120;
@@ -44,39 +44,17 @@ export function timelineSection(
   const peak = samples[highest(samples)];
   // The heading counts these; moments do not have their own.
   const above = breakdown.peak ? breakdown.peak.processBytes - breakdown.peak.allocatedBytes : 0;
-  const chosen = h('div', { class: 'chosen-sample' });
-  let table: ComponentTable | undefined;
-  let pointed: number | undefined;
-  let resting: number | undefined;
-  const open = (index: number | undefined): void => {
-    const sample = index === undefined ? undefined : samples[index];
-    opened.sample = sample && index;
-    table = undefined;
-    chosen.replaceChildren();
-    if (!sample || index === undefined) return;
-    table = new ComponentTable(stackOrder(sample.parts), index, opened, {
-      label: t('sampleTable', sample.label),
-    });
-    chosen.append(
-      h(
-        'h3',
-        {},
-        sentence(sample.label),
-        button(t('close'), { class: 'link', 'data-key': 'close-sample' }, () => open(undefined)),
-      ),
-      h('div', { class: 'wide' }, table.tree.element),
-    );
+  const chosen = new OpenedSample(samples, opened);
+  const tell = (index: number) => {
+    const text = aliveText(samples, index, opened);
+    if (text === undefined) return;
+    chart.tell(text.shown);
+    if (document.activeElement?.getAttribute('data-key') === 'timeline') announcer.say(text.spoken);
   };
-  const tellAlive = (): void => {
-    const sample = pointed === undefined ? undefined : samples[pointed];
-    const answer = pointed === undefined ? undefined : opened.answer(pointed);
-    if (!sample || !answer || answer.memory.value !== sample.bytes) return;
-    const { lines, spoken } = aliveTexts(answer.memory);
-    chart.tell([sampleText(sample), ...lines].join('\n'));
-    if (document.activeElement?.getAttribute('data-key') === 'timeline') {
-      announcer.say(`${sampleText(sample)}. ${spoken}`);
-    }
-  };
+  const pointed = new PointedSample((index) => {
+    opened.ask(index);
+    tell(index);
+  });
   let drawing: StepDrawing | undefined;
   const chart: ChartFrame = new ChartFrame(
     {
@@ -85,17 +63,11 @@ export function timelineSection(
       hint: peak ? t('stepHint', sampleText(peak)) : t('stepHintPlain'),
       items: samples.map((sample) => ({ text: sampleText(sample) })),
       landmarks: phases(samples).map(({ start }) => start),
-      onOpen: (index) => open(index),
+      onOpen: (index) => chosen.open(index),
       onChoose: (index) => {
-        pointed = index;
-        window.clearTimeout(resting);
-        if (index === undefined) return;
-        const span = spans[index];
+        pointed.moveTo(index);
+        const span = index === undefined ? undefined : spans[index];
         if (span) zoom.reveal(span);
-        resting = window.setTimeout(() => {
-          opened.ask(index);
-          tellAlive();
-        }, REST_MS);
       },
       draw: (width) => {
         drawing = drawTimeline(samples, breakdown.hardware?.capacityBytes ?? 0, width, zoom.view);
@@ -105,6 +77,44 @@ export function timelineSection(
     announcer,
   );
   const spans = spansOf(samples);
+  const { zoom, hint } = timelineZoom(chart, spans, state, {
+    drawing: () => drawing,
+    at: () => pointed.index ?? highest(samples),
+    say: (text) => announcer.say(text),
+  });
+  const details = samplesTable(samples, (index) => {
+    chosen.open(index);
+    chosen.element.scrollIntoView({ block: 'nearest' });
+  });
+  chosen.open(opened.sample);
+  return {
+    element: h(
+      'section',
+      {},
+      h('h2', {}, t('overStep')),
+      ...(above > 0 ? [h('p', { class: 'quiet' }, t('aboveTensors', formatBytes(above)))] : []),
+      legend(heldCategories(samples)),
+      chart.element,
+      hint,
+      chosen.element,
+      details,
+    ),
+    chart,
+    update() {
+      chosen.update();
+      if (pointed.index !== undefined) tell(pointed.index);
+    },
+    dispose: () => pointed.dispose(),
+  };
+}
+
+/** What is in view of a chart whose samples span so much of its axis, and the line under it that shows all again. */
+function timelineZoom(
+  chart: ChartFrame,
+  spans: readonly AxisRange[],
+  state: Pick<PanelState, 'zoom'>,
+  now: { drawing(): StepDrawing | undefined; at(): number; say(text: string): void },
+): { readonly zoom: Zoom; readonly hint: HTMLElement } {
   const whole = { from: 0, to: spans.at(-1)?.to ?? 1 };
   const all = button(t('showAll'), { class: 'link', 'data-key': 'timeline-all' }, () => {
     zoom.reset();
@@ -115,48 +125,66 @@ export function timelineSection(
     view: state.zoom,
     // Two layers side by side are as near as it gets.
     least: Math.min(2, whole.to),
-    placeOf: (event) => drawing?.placeAt(event),
+    placeOf: (event) => now.drawing()?.placeAt(event),
     middle: () => {
-      const { from, to } = spans[pointed ?? highest(samples)] ?? whole;
+      const { from, to } = spans[now.at()] ?? whole;
       return (from + to) / 2;
     },
-    dragged: (stretch) => drawing?.pick(stretch),
+    dragged: (stretch) => now.drawing()?.pick(stretch),
     changed: () => {
       state.zoom = zoom.view;
       all.hidden = zoom.view === undefined;
       chart.redraw();
-      announcer.say(
-        zoom.view
-          ? t('zoomedIn', Math.round((100 * (zoom.view.to - zoom.view.from)) / whole.to))
-          : t('zoomedOut'),
-      );
+      now.say(zoomText(zoom.view, whole));
     },
   });
   all.hidden = zoom.view === undefined;
-  const details = samplesTable(samples, (index) => {
-    open(index);
-    chosen.scrollIntoView({ block: 'nearest' });
-  });
-  open(opened.sample);
-  return {
-    element: h(
-      'section',
-      {},
-      h('h2', {}, t('overStep')),
-      ...(above > 0 ? [h('p', { class: 'quiet' }, t('aboveTensors', formatBytes(above)))] : []),
-      legend(heldCategories(samples)),
-      chart.element,
-      h('p', { class: 'quiet zoom-hint' }, `${t('zoomHint')} `, all),
-      chosen,
-      details,
-    ),
-    chart,
-    update() {
-      table?.update();
-      tellAlive();
-    },
-    dispose: () => window.clearTimeout(resting),
-  };
+  return { zoom, hint: h('p', { class: 'quiet zoom-hint' }, `${t('zoomHint')} `, all) };
+}
+
+/** The sample that the pointer or the keys are at. */
+class PointedSample {
+  readonly #rested: (index: number) => void;
+  #index: number | undefined;
+  #timer: number | undefined;
+
+  /** `rested`: they stayed there for a moment. */
+  constructor(rested: (index: number) => void) {
+    this.#rested = rested;
+  }
+
+  get index(): number | undefined {
+    return this.#index;
+  }
+
+  moveTo(index: number | undefined): void {
+    this.#index = index;
+    this.dispose();
+    if (index !== undefined) this.#timer = window.setTimeout(() => this.#rested(index), REST_MS);
+  }
+
+  dispose(): void {
+    window.clearTimeout(this.#timer);
+  }
+}
+
+/** The tensors that are alive at a sample, once they are known: as a tip shows them and as they are read out. */
+function aliveText(
+  samples: readonly Sample[],
+  index: number,
+  opened: OpenedFigures,
+): { readonly shown: string; readonly spoken: string } | undefined {
+  const sample = samples[index];
+  const answer = opened.answer(index);
+  if (!sample || !answer || answer.memory.value !== sample.bytes) return undefined;
+  const { lines, spoken } = aliveTexts(answer.memory);
+  const text = sampleText(sample);
+  return { shown: [text, ...lines].join('\n'), spoken: `${text}. ${spoken}` };
+}
+
+/** What is in view after a zoom. */
+function zoomText(view: AxisRange | undefined, whole: AxisRange): string {
+  return view ? t('zoomedIn', Math.round((100 * (view.to - view.from)) / whole.to)) : t('zoomedOut');
 }
 
 /** The figures of the chart as a folded table; each row opens its sample. */
