@@ -38,16 +38,102 @@ export function looksLikeFlags(text: string): boolean {
  */
 export function readFlags(lines: Lines): SyntaxReading {
   const problems = new SyntaxProblems();
-  const entries = new Map<string, MapEntry>();
-  const includes: ScalarNode[] = [];
-  const isFlag = (word: Word) => !word.quoted && FLAG.test(word.text);
-  const isAssignment = (word: Word) => word.equals > 0 && NAME.test(word.text.slice(0, word.equals));
-  const range = lines.range(0, lines.text.length);
-  const put = (key: string, keyStart: number, keyEnd: number, value: ConfigNode) => {
-    const known = entries.get(key);
-    const keyRange = lines.range(keyStart, keyEnd);
+  const file = new FlagFile(lines, problems);
+  for (const words of statements(lines, problems)) file.take(words);
+  return {
+    root: { kind: 'map', range: lines.range(0, lines.text.length), entries: file.entries() },
+    problems: problems.list,
+    relaxedJson: false,
+  };
+}
+
+const isFlag = (word: Word) => !word.quoted && FLAG.test(word.text);
+const isAssignment = (word: Word) => word.equals > 0 && NAME.test(word.text.slice(0, word.equals));
+
+/** What the statements of a flag file have set so far. */
+class FlagFile {
+  readonly #lines: Lines;
+  readonly #problems: SyntaxProblems;
+  readonly #entries = new Map<string, MapEntry>();
+  readonly #includes: ScalarNode[] = [];
+
+  constructor(lines: Lines, problems: SyntaxProblems) {
+    this.#lines = lines;
+    this.#problems = problems;
+  }
+
+  /** Reads the words of a statement. */
+  take(words: readonly Word[]): void {
+    const [first, second] = words;
+    if (first?.text === 'include' && second && second.text !== '=') {
+      for (const word of words.slice(1)) this.#includes.push(textNode(this.#lines, word));
+      return;
+    }
+    for (let at = 0; at < words.length; ) {
+      const taken = this.#takeAt(words, at);
+      if (taken === 0) return;
+      at += taken;
+    }
+  }
+
+  /** In file order, and behind them the files that are included. */
+  entries(): MapEntry[] {
+    const [include] = this.#includes;
+    if (include) {
+      const { range } = include;
+      const value: ConfigNode = { kind: 'list', range, items: this.#includes };
+      this.#entries.set('include', { key: 'include', keyRange: range, value });
+    }
+    return [...this.#entries.values()];
+  }
+
+  /** Reads what begins at a word: how many words it has, 0 where it is no flag. */
+  #takeAt(words: readonly Word[], at: number): number {
+    const word = words[at];
+    if (!word) return 0;
+    const { start, end, text } = word;
+    if (text.startsWith('@') && text.length > 1) {
+      this.#includes.push(textNode(this.#lines, { ...word, text: text.slice(1), start: start + 1 }));
+      return 1;
+    }
+    if (isAssignment(word)) {
+      const name = text.slice(0, word.equals).replace(/^-+/, '');
+      this.#put(name, start, start + word.equals, this.#scalar(unquoted(word), word.equals + 1));
+      return 1;
+    }
+    const next = words[at + 1];
+    const after = words[at + 2];
+    const name = text.replace(/^-+/, '').replace(/:$/, '');
+    // `key = value` and `key: value`.
+    if (NAME.test(text) && next?.text === '=' && after) {
+      this.#put(name, start, end, this.#scalar(after));
+      return 3;
+    }
+    if (at === 0 && /^[A-Za-z_][\w.-]*:$/.test(text) && next) {
+      this.#put(name, start, end - 1, this.#scalar(next));
+      return 2;
+    }
+    if (!isFlag(word)) {
+      this.#problems.syntax(
+        say('"{0}" is no flag: `key=value` or `--key value` is expected.', text.slice(0, 40)),
+        this.#lines.range(start, end),
+      );
+      return 0;
+    }
+    if (next && isValue(next)) {
+      this.#put(name, start, end, this.#scalar(next));
+      return 2;
+    }
+    const range = this.#lines.range(start, end);
+    this.#put(name, start, end, { kind: 'scalar', range, value: true, text: 'true', quoted: false });
+    return 1;
+  }
+
+  #put(key: string, keyStart: number, keyEnd: number, value: ConfigNode): void {
+    const known = this.#entries.get(key);
+    const keyRange = this.#lines.range(keyStart, keyEnd);
     if (known) {
-      problems.add({
+      this.#problems.add({
         code: 'duplicate-key',
         severity: 'warning',
         message: say('"{0}" is a duplicate: the last one wins.', key),
@@ -55,83 +141,21 @@ export function readFlags(lines: Lines): SyntaxReading {
         data: { key },
       });
     }
-    entries.delete(key);
-    entries.set(key, { key, keyRange, value });
-  };
-  const scalar = (word: Word, from = 0): ScalarNode => {
-    const text = word.text.slice(from);
-    const start = word.start + from;
-    return { kind: 'scalar', range: lines.range(start, word.end), ...typed(text, word.quoted) };
-  };
+    this.#entries.delete(key);
+    this.#entries.set(key, { key, keyRange, value });
+  }
 
-  for (const words of statements(lines, problems)) {
-    const [first, second] = words;
-    if (!first) continue;
-    if (first.text === 'include' && second && second.text !== '=') {
-      for (const word of words.slice(1)) includes.push(textNode(lines, word));
-      continue;
-    }
-    for (let i = 0; i < words.length; i++) {
-      const word = words[i];
-      if (!word) continue;
-      if (word.text.startsWith('@') && word.text.length > 1) {
-        includes.push(textNode(lines, { ...word, text: word.text.slice(1), start: word.start + 1 }));
-        continue;
-      }
-      if (isAssignment(word)) {
-        const name = word.text.slice(0, word.equals).replace(/^-+/, '');
-        put(name, word.start, word.start + word.equals, scalar(unquoted(word), word.equals + 1));
-        continue;
-      }
-      const next = words[i + 1];
-      const after = words[i + 2];
-      const name = word.text.replace(/^-+/, '').replace(/:$/, '');
-      // `key = value` and `key: value`.
-      if (NAME.test(word.text) && next?.text === '=' && after) {
-        put(name, word.start, word.end, scalar(after));
-        i += 2;
-      } else if (i === 0 && /^[A-Za-z_][\w.-]*:$/.test(word.text) && next) {
-        put(name, word.start, word.end - 1, scalar(next));
-        i += 1;
-      } else if (isFlag(word)) {
-        const isValue = next && !isFlag(next) && !isAssignment(next);
-        // A shorthand such as `l=48,h=3072` is a value, though it has a `=`.
-        const short =
-          next !== undefined && next.equals > 0 && next.text.includes(',') && !next.text.startsWith('-');
-        if (next && (isValue || short) && !next.text.startsWith('@')) {
-          put(name, word.start, word.end, scalar(next));
-          i += 1;
-        } else {
-          put(name, word.start, word.end, {
-            kind: 'scalar',
-            range: lines.range(word.start, word.end),
-            value: true,
-            text: 'true',
-            quoted: false,
-          });
-        }
-      } else {
-        problems.syntax(
-          say('"{0}" is no flag: `key=value` or `--key value` is expected.', word.text.slice(0, 40)),
-          lines.range(word.start, word.end),
-        );
-        break;
-      }
-    }
+  #scalar(word: Word, from = 0): ScalarNode {
+    const range = this.#lines.range(word.start + from, word.end);
+    return { kind: 'scalar', range, ...typed(word.text.slice(from), word.quoted) };
   }
-  if (includes.length > 0) {
-    const keyRange = includes[0]?.range ?? range;
-    entries.set('include', {
-      key: 'include',
-      keyRange,
-      value: { kind: 'list', range: keyRange, items: includes },
-    });
-  }
-  return {
-    root: { kind: 'map', range, entries: [...entries.values()] },
-    problems: problems.list,
-    relaxedJson: false,
-  };
+}
+
+/** Whether a word behind a flag is its value. A shorthand such as `l=48,h=3072` is one, though it has a `=`. */
+function isValue(word: Word): boolean {
+  if (word.text.startsWith('@')) return false;
+  const short = word.equals > 0 && word.text.includes(',') && !word.text.startsWith('-');
+  return short || (!isFlag(word) && !isAssignment(word));
 }
 
 function textNode(lines: Lines, word: Word): ScalarNode {

@@ -78,27 +78,34 @@ function autocastsFsdp(run: TrainingRun): boolean {
   return run['precision.autocast'] && behaviours(run).castsWhenGathered && run['parallel.data'] === 'fsdp1';
 }
 
+/** Type of the weights that forward computes with, where nothing casts them per operator. */
+function tracedWeightDtype(run: TrainingRun): TrainingRun['precision.weights'] {
+  if (behaviours(run).lowersWeights) return run['precision.compute'];
+  // `prepare_model_for_kbit_training` casts what is not quantized to fp32.
+  return upcastsRest(run) ? 'fp32' : run['precision.weights'];
+}
+
+/** The loss as stated, or the one that takes the place of the plain one. */
+function tracedLoss(run: TrainingRun): TrainingRun['loss.implementation'] {
+  const stated = run['loss.implementation'];
+  // Distillation states itself whether Liger compares the logits.
+  if (stated !== 'full' || run['loss.divergence'] !== undefined) return stated;
+  if (behaviours(run).takesLossOfSplitLogits) return 'vocab-parallel';
+  if (run['kernels.liger']) return 'liger';
+  return run['kernels.unsloth'] ? 'in-place' : stated;
+}
+
 /** Settings of the trace that a run implies. Sizes are per GPU. */
 export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const does = behaviours(run);
   const compute = run['precision.compute'];
   const quantized = run['quantization.kind'] !== 'none';
-  let weightDtype = run['precision.weights'];
-  if (does.lowersWeights) weightDtype = compute;
-  // `prepare_model_for_kbit_training` casts what is not quantized to fp32.
-  else if (upcastsRest(run)) weightDtype = 'fp32';
+  const weightDtype = tracedWeightDtype(run);
   const autocast = compute !== 'fp32' && (does.castsPerOperator || autocastsFsdp(run));
   const sequenceRanks = run['parallel.context'] * run['parallel.ulysses'];
   const sequence = Math.ceil((run['batch.sequence'] + virtualTokens(run)) / sequenceRanks);
   const method = run['method.kind'];
   const adapter = method === 'lora' ? new AdapterSelection(run, model, adapterDtype(run)).at({}) : undefined;
-  let loss = run['loss.implementation'];
-  // Distillation states itself whether Liger compares the logits.
-  if (loss === 'full' && run['loss.divergence'] === undefined) {
-    if (does.takesLossOfSplitLogits) loss = 'vocab-parallel';
-    else if (run['kernels.liger']) loss = 'liger';
-    else if (run['kernels.unsloth']) loss = 'in-place';
-  }
   return {
     batch: run['batch.micro'] * samplesPerExample(run),
     sequence,
@@ -119,7 +126,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     unsloth: run['kernels.unsloth'],
     fusedLora: run['kernels.lora'],
     fp8: run['precision.fp8'],
-    loss,
+    loss: tracedLoss(run),
     divergence: run['loss.divergence'],
     behaviours: does,
     lowEnds: upcastsRest(run) && run['quantization.recast'],

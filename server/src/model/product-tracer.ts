@@ -237,6 +237,49 @@ export abstract class ProductTracer extends OperatorTracer {
     return bits && weight.expert && weight.role !== 'adapter' && this.settings.linearExperts !== true;
   }
 
+  /**
+   * What a product in `dtype` makes of its weight: storages that autograd keeps, copies of a weight that is trained, bytes while
+   * forward and backward run.
+   */
+  private weightRead(
+    weight: Weight,
+    dtype: TensorDType,
+    keeps: boolean,
+  ): {
+    readonly saves: Storage[];
+    readonly copies: Storage[];
+    readonly forward: number;
+    readonly backward: number;
+  } {
+    const nothing = { saves: [], copies: [], forward: 0, backward: 0 };
+    // Experts are unpacked one after the other.
+    const apart = weight.expert ? (weight.shape[0] ?? 1) : 1;
+    const bytes = (weight.localElements * ELEMENT_BYTES[dtype]) / apart;
+    if (this.unpacksStack(weight)) {
+      // The product is made with the unpacked stack, which autograd keeps.
+      return keeps
+        ? { ...nothing, saves: [this.storage(bytes * apart, weight.name, 'weight-copy')] }
+        : { ...nothing, forward: bytes * apart };
+    }
+    if (weight.quantization !== 'none') {
+      // Only the packed weight is kept, and unpacked again in backward (`MatMul4Bit`).
+      const unpacked = bytes * this.unpackedCopies;
+      return { ...nothing, forward: unpacked, backward: keeps ? unpacked : 0 };
+    }
+    if (weight.dtype !== dtype && weight.scaled !== true) {
+      const copy = this.weightCopy(weight);
+      return {
+        ...nothing,
+        saves: keeps ? [copy] : [],
+        copies: weight.trainable ? [copy] : [],
+        forward: weight.trainable || keeps ? 0 : copy.bytes,
+      };
+    }
+    return this.settings.copiedReads === true && weight.role === 'matrix' && keeps
+      ? { ...nothing, saves: [this.storage(bytes, weight.name, 'weight-copy')] }
+      : nothing;
+  }
+
   /** Product with a registered weight, of which `inFeatures x outFeatures` take part on this rank. */
   private multiply(
     x: Tensor,
@@ -248,8 +291,7 @@ export abstract class ProductTracer extends OperatorTracer {
     ownType = false,
     gathers = 1,
   ): Tensor {
-    const unpacked = this.unpacksStack(weight);
-    if (weight.quantization === 'int8' && !unpacked)
+    if (weight.quantization === 'int8' && !this.unpacksStack(weight))
       return this.multiplyInt8(x, weight, bias, outFeatures, name, kind);
     // bitsandbytes multiplies in its compute type and returns the input's (`Linear4bit.forward`).
     const quantized = weight.quantization !== 'none';
@@ -278,7 +320,6 @@ export abstract class ProductTracer extends OperatorTracer {
     const out = this.tensor(shape, dtype, grad, name, kind);
     const flops = 2 * out.elements * (x.shape.at(-1) ?? 0);
     const saves: Storage[] = [];
-    const weightCopies: Storage[] = [];
     // The gathered input; in backward once more, beside the whole sequence's gradient before it is reduced to a part.
     const whole = gathers > 1 ? gathers * input.elements * ELEMENT_BYTES[dtype] : 0;
     let forwardScratch = whole;
@@ -290,25 +331,10 @@ export abstract class ProductTracer extends OperatorTracer {
     forwardScratch += lowered?.forward ?? 0;
     backwardScratch += lowered?.backward ?? 0;
     if (keepsInput && isPacked(weight)) this.holdInGraph(input.storage);
-    // Experts are unpacked one after the other.
-    const apart = weight.expert ? (weight.shape[0] ?? 1) : 1;
-    const computeBytes = (weight.localElements * ELEMENT_BYTES[dtype]) / apart;
-    if (unpacked && x.requiresGrad) {
-      // The product is made with the unpacked stack, which autograd keeps.
-      saves.push(this.storage(computeBytes * apart, weight.name, 'weight-copy'));
-    } else if (unpacked) forwardScratch += computeBytes * apart;
-    else if (quantized) {
-      // Only the packed weight is kept, and unpacked again in backward (`MatMul4Bit`).
-      forwardScratch += computeBytes * this.unpackedCopies;
-      if (x.requiresGrad) backwardScratch += computeBytes * this.unpackedCopies;
-    } else if (weight.dtype !== dtype && weight.scaled !== true) {
-      const copy = this.weightCopy(weight);
-      if (weight.trainable) weightCopies.push(copy);
-      else if (!x.requiresGrad) forwardScratch += copy.bytes;
-      if (x.requiresGrad) saves.push(copy);
-    } else if (this.settings.copiedReads === true && weight.role === 'matrix' && x.requiresGrad) {
-      saves.push(this.storage(computeBytes, weight.name, 'weight-copy'));
-    }
+    const read = this.weightRead(weight, dtype, x.requiresGrad);
+    saves.push(...read.saves);
+    forwardScratch += read.forward;
+    backwardScratch += read.backward;
     const weightGrads = [weight, ...(bias ? [bias] : [])]
       .filter((w) => w.trainable)
       .map((w) => gradOf(w, dtype));
@@ -321,7 +347,7 @@ export abstract class ProductTracer extends OperatorTracer {
       backwardScratch,
       weights: bias ? [weight, bias] : [weight],
       weightGrads,
-      weightCopies,
+      weightCopies: read.copies,
       flops,
       backwardFlops: (x.requiresGrad ? flops : 0) + (weight.trainable ? flops : 0),
       expensive: true,

@@ -162,8 +162,37 @@ class Reader {
     );
   }
 
-  /** An entry of `measured`; undefined where nothing states what run it is of. */
-  measured(map: MapNode): MeasuredEntry | undefined {
+  /** An entry of `files`; none where it is no mapping. */
+  files(item: ConfigNode): ProjectFile['files'] {
+    if (item.kind !== 'map') {
+      this.report('project-file', say('files is a list of mappings, each with a match.'), item.range);
+      return [];
+    }
+    const own = (name: string) => item.entries.find(({ key }) => key === name);
+    return [
+      {
+        match: this.patterns(own('match'), item),
+        facts: this.facts(item, ['files'], ['match', 'rules']),
+        rules: this.levels(own('rules')),
+      },
+    ];
+  }
+
+  /** An entry of `vocabularies`; none where it is no text. */
+  vocabulary(item: ConfigNode): ProjectFile['vocabularies'] {
+    if (item.kind === 'scalar' && typeof item.value === 'string')
+      return [{ path: item.value, range: item.range }];
+    this.report('project-file', say('vocabularies is a list of files that teach flags.'), item.range);
+    return [];
+  }
+
+  /** An entry of `measured`; none where it is no mapping, or states no source. */
+  measured(map: ConfigNode): MeasuredEntry[] {
+    if (map.kind !== 'map') {
+      const message = say('measured is a list of mappings, each with a source and a match.');
+      this.report('project-file', message, map.range);
+      return [];
+    }
     const own = (name: string) => map.entries.find(({ key }) => key === name)?.value;
     const source = own('source');
     const when = own('when');
@@ -179,25 +208,27 @@ class Reader {
         say('source: the log or the folder is needed that this was measured in.'),
         source?.range ?? map.entries[0]?.keyRange ?? map.range,
       );
-      return undefined;
+      return [];
     }
     const conditions = when?.kind === 'map' ? this.facts(when, ['measured', 'when']) : [];
     const values = Object.fromEntries(conditions.map(({ field, value }) => [field, value])) as RunValues;
     const note = say('measured in {0}', name);
-    return {
-      source: name,
-      match,
-      when: values,
-      keys: new Map(
-        keys?.kind === 'map'
-          ? keys.entries.map(({ key, value }): [string, string] => [key, JSON.stringify(plainValue(value))])
-          : [],
-      ),
-      facts: this.facts(map, ['measured'], ['source', 'match', 'when', 'keys']).map(
-        (stated): Fact => ({ ...stated, origin: { ...stated.origin, note, while: values } }),
-      ),
-      range: map.entries[0]?.keyRange ?? map.range,
-    };
+    return [
+      {
+        source: name,
+        match,
+        when: values,
+        keys: new Map(
+          keys?.kind === 'map'
+            ? keys.entries.map(({ key, value }): [string, string] => [key, JSON.stringify(plainValue(value))])
+            : [],
+        ),
+        facts: this.facts(map, ['measured'], ['source', 'match', 'when', 'keys']).map(
+          (stated): Fact => ({ ...stated, origin: { ...stated.origin, note, while: values } }),
+        ),
+        range: map.entries[0]?.keyRange ?? map.range,
+      },
+    ];
   }
 
   /** Patterns of a `files` entry, as in .gitignore. */
@@ -227,10 +258,10 @@ const SECTIONS: readonly string[] = ['targets', 'defaults', 'files', 'measured',
 function readProjectFile(document: ConfigDocument): ProjectFile {
   const reader = new Reader(document.uri);
   const facts: Fact[] = [];
-  const files: { match: string[]; facts: Fact[]; rules: RuleLevels }[] = [];
+  const files: ProjectFile['files'][number][] = [];
   const measured: MeasuredEntry[] = [];
   let rules: RuleLevels = new Map();
-  const vocabularies: { path: string; range: Range }[] = [];
+  const vocabularies: ProjectFile['vocabularies'][number][] = [];
   const { root } = document;
   if (root !== null && root.kind !== 'map' && !(root.kind === 'scalar' && root.value === null)) {
     reader.report(
@@ -244,6 +275,7 @@ function readProjectFile(document: ConfigDocument): ProjectFile {
     if (value.kind === 'scalar' && value.value === null) {
       continue;
     }
+    const items = value.kind === 'list' ? value.items : [value];
     if (key === 'targets' || key === 'defaults') {
       if (value.kind === 'map') {
         facts.push(...reader.facts(value, [key]));
@@ -251,39 +283,13 @@ function readProjectFile(document: ConfigDocument): ProjectFile {
         reader.report('project-file', say('{0} is a mapping of fields to values.', key), entry.keyRange);
       }
     } else if (key === 'files') {
-      for (const item of value.kind === 'list' ? value.items : [value]) {
-        if (item.kind === 'map') {
-          const match = item.entries.find((inner) => inner.key === 'match');
-          files.push({
-            match: reader.patterns(match, item),
-            facts: reader.facts(item, ['files'], ['match', 'rules']),
-            rules: reader.levels(item.entries.find((inner) => inner.key === 'rules')),
-          });
-        } else {
-          reader.report('project-file', say('files is a list of mappings, each with a match.'), item.range);
-        }
-      }
+      files.push(...items.flatMap((item) => reader.files(item)));
     } else if (key === 'measured') {
-      for (const item of value.kind === 'list' ? value.items : [value]) {
-        const found = item.kind === 'map' ? reader.measured(item) : undefined;
-        if (found) measured.push(found);
-        else if (item.kind !== 'map')
-          reader.report(
-            'project-file',
-            say('measured is a list of mappings, each with a source and a match.'),
-            item.range,
-          );
-      }
+      measured.push(...items.flatMap((item) => reader.measured(item)));
     } else if (key === 'rules') {
       rules = reader.levels(entry);
     } else if (key === 'vocabularies') {
-      for (const item of value.kind === 'list' ? value.items : [value]) {
-        if (item.kind === 'scalar' && typeof item.value === 'string') {
-          vocabularies.push({ path: item.value, range: item.range });
-        } else {
-          reader.report('project-file', say('vocabularies is a list of files that teach flags.'), item.range);
-        }
-      }
+      vocabularies.push(...items.flatMap((item) => reader.vocabulary(item)));
     } else if (findField(key) || value.kind === 'map') {
       // Short project files need no `defaults:` around their facts.
       facts.push(...reader.facts({ kind: 'map', range: value.range, entries: [entry] }, []));

@@ -82,6 +82,45 @@ const SHARED = Object.values(BLOCKS).flat() as readonly string[];
 /** Megatron's arguments that a `model` block has. */
 const MODEL_KEYS = MEGATRON_KEYS.filter(({ path }) => !SHARED.includes(path));
 
+/** Rows of types, data and adapters, which have keys of their own. */
+function blockRows(): KeySpec[] {
+  return [
+    ...block('mixed_precision', SOURCE, [
+      [
+        'grad_reduce_in_fp32',
+        'boolean',
+        'Main gradients in fp32.',
+        { fields: ['precision.gradientAccumulation'] },
+      ],
+      ['fp8', 'any', 'fp8 products.', { fields: ['precision.fp8'] }],
+    ]),
+    ...block('dataset', SOURCE, [
+      ['micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
+      ['global_batch_size', 'integer', 'Samples per step over all GPUs.', { sets: 'batch.global' }],
+      ['seq_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
+      ['sequence_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
+      ['packed_sequence_specs', 'any', 'Packing.'],
+      [
+        'packed_sequence_specs.packed_sequence_size',
+        'integer',
+        'Tokens of a packed row.',
+        { sets: 'batch.sequence' },
+      ],
+    ]),
+    ...block('peft', SOURCE, [
+      ['dim', 'integer', 'Rank.', { default: 32, sets: 'lora.rank', assumes: LORA }],
+      ['alpha', 'number', 'Scaling.', { default: 32, sets: 'lora.alpha', assumes: LORA }],
+      [
+        'dropout',
+        'number',
+        'Dropout on the input of adapters.',
+        { default: 0, sets: 'lora.dropout', assumes: LORA },
+      ],
+      ['target_modules', 'array', 'Modules that get adapters.', { fields: ['lora.targets'] }],
+    ]),
+  ];
+}
+
 /** Made for the first file that has them: every start loads this family. */
 const rows = onDemand((): readonly KeySpec[] => [
   ...block('', SOURCE, [
@@ -136,40 +175,9 @@ const rows = onDemand((): readonly KeySpec[] => [
       { fields: ['parallel.distributedOptimizer'] },
     ],
   ]),
-  ...block('mixed_precision', SOURCE, [
-    [
-      'grad_reduce_in_fp32',
-      'boolean',
-      'Main gradients in fp32.',
-      { fields: ['precision.gradientAccumulation'] },
-    ],
-    ['fp8', 'any', 'fp8 products.', { fields: ['precision.fp8'] }],
-  ]),
-  ...block('dataset', SOURCE, [
-    ['micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
-    ['global_batch_size', 'integer', 'Samples per step over all GPUs.', { sets: 'batch.global' }],
-    ['seq_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
-    ['sequence_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
-    ['packed_sequence_specs', 'any', 'Packing.'],
-    [
-      'packed_sequence_specs.packed_sequence_size',
-      'integer',
-      'Tokens of a packed row.',
-      { sets: 'batch.sequence' },
-    ],
-  ]),
-  ...block('peft', SOURCE, [
-    ['dim', 'integer', 'Rank.', { default: 32, sets: 'lora.rank', assumes: LORA }],
-    ['alpha', 'number', 'Scaling.', { default: 32, sets: 'lora.alpha', assumes: LORA }],
-    [
-      'dropout',
-      'number',
-      'Dropout on the input of adapters.',
-      { default: 0, sets: 'lora.dropout', assumes: LORA },
-    ],
-    ['target_modules', 'array', 'Modules that get adapters.', { fields: ['lora.targets'] }],
-  ]),
+  ...blockRows(),
 ]);
+
 const table = onDemand(() => new KeyTable(rows(), 'Megatron-Bridge'));
 /** OmegaConf takes null for any value: it is what is not given. */
 const policy: KeyPolicy = { ...scriptPolicy('Megatron-Bridge'), accepts: isBlank };

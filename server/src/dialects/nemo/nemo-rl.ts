@@ -434,6 +434,12 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
       source: `${SOURCE}models/automodel/setup.py`,
     },
   );
+  const plain = context.known['batch.packed'] !== true && !on('policy.dynamic_batching.enabled');
+  if (plain) checkGlobalBatch(section, context, draft, source);
+}
+
+/** The global batch is whole micro batches of every replica. */
+function checkGlobalBatch(section: Section, context: ReadContext, draft: Draft, source: string): void {
   const gpus = context.known['hardware.gpus'];
   const global = section.integer('policy.train_global_batch_size');
   const micro = section.integer('policy.train_micro_batch_size');
@@ -443,14 +449,12 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
     Number(context.known['parallel.pipeline'] ?? 1) *
     Number(context.known['parallel.context'] ?? 1);
   const copies = typeof gpus === 'number' ? gpus / split : Number.NaN;
-  const plain = context.known['batch.packed'] !== true && !on('policy.dynamic_batching.enabled');
   forbid(
-    plain &&
-      global !== undefined &&
+    global !== undefined &&
       micro !== undefined &&
       Number.isInteger(copies) &&
       global % (micro * copies) !== 0,
-    node('policy.train_global_batch_size'),
+    section.find('policy.train_global_batch_size')?.node,
     draft,
     {
       code: 'batch-not-divisible',

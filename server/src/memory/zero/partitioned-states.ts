@@ -171,6 +171,9 @@ function stepBytes(run: TrainingRun, sums: WeightSums, held: Held): number {
   return Math.max(norm, flat, stepped + step);
 }
 
+/** Nothing is buffered in it. */
+const IDLE: Passage = { before: NONE, during: NONE, after: [] };
+
 /**
  * What is buffered when. The buckets are made with the first gradient of a backward pass (`setup_buckets`); gradients are
  * copied there one by one, and joined once more where parts of them go to several ranks. One that is larger than the bucket
@@ -201,17 +204,13 @@ function planOf(
    * (`copy_grads_in_partition` returns before `clear_grad_attribute`). Those in a bucket are views of it; larger ones stay whole.
    */
   let stayedBefore = 0;
-  const idle: Passage = { before: NONE, during: NONE, after: [] };
   const plans = new Map<TracedStage, StagePlan>();
   for (const [traced, { own, began, passed, sends, sent, copyAt }] of fillings(stages, run)) {
     // Parts of what is joined belong to several ranks once the last rank's partition is passed.
     const split = (copy: number) => shards > 1 && passed(copy + 1) > partition;
     const pending = along ? waitingBytes(own.oversized, width, SOURCES.zero12) : NONE;
-    const content = joinedOnce(
-      Math.max(joinedParts(run, sums, own.oversized), Math.min(bucket, sums.trained)),
-      width,
-      SOURCES.zero12,
-    );
+    const joined = Math.max(joinedParts(run, sums, own.oversized), Math.min(bucket, sums.trained));
+    const content = joinedOnce(joined, width, SOURCES.zero12);
     const touched = compact && along ? Math.min(traced.copies, Math.max(0, copyAt(partition) + 1)) : 0;
     const earlier = stayedBefore;
     stayedBefore += touched * own.oversizedSum;
@@ -239,7 +238,7 @@ function planOf(
       return { before: NONE, during, after };
     };
     plans.set(traced, {
-      forward: () => idle,
+      forward: () => IDLE,
       backward,
       forwardChange: NONE,
       // Accumulated gradients of stage 1 move into the buckets as backward reaches them.
@@ -247,8 +246,6 @@ function planOf(
       watch: [copyAt(partition), copyAt(bucket)].filter((copy) => copy > 0 && copy < traced.copies),
     });
   }
-  const step = totalOf(duringStep);
-  const flat = (step * width) / (width + 4);
   return {
     start: NONE,
     backward: NONE,
@@ -258,10 +255,17 @@ function planOf(
       buffers: piecesOf(buffers, held, run),
       beforeLoss: first || behaviours(run).makesBucketsBeforeLoss,
       keptAlong: !first,
-      // The flattened gradients, then their fp32 copy (`step`).
-      step: width < 4 && !gradients.compact ? [flat, step - flat] : [step],
+      step: stepRequests(run, gradients, totalOf(duringStep)),
     },
   };
+}
+
+/** What the step asks the allocator for: the flattened gradients, then their fp32 copy (`step`), or one piece. */
+function stepRequests(run: TrainingRun, gradients: Held, bytes: number): number[] {
+  const width = engineWidth(run);
+  if (width >= 4 || gradients.compact) return [bytes];
+  const flat = (bytes * width) / (width + 4);
+  return [flat, bytes - flat];
 }
 
 /**

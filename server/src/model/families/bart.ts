@@ -276,21 +276,16 @@ function bart(config: ConfigReader): Architecture {
 /** Types that have a head for sequence classification. */
 const CLASSIFIERS = new Set(['bart', 'mbart', 'plbart']);
 
-/** Whisper: two convolutions over 30 seconds of mel frames, then an encoder and a decoder with norms before. */
-function whisper(config: ConfigReader): Architecture {
-  const model = read(config);
-  const bins = config.size('num_mel_bins');
-  const source = config.size('max_source_positions');
-  const target = config.size('max_target_positions');
-  const tied = config.flag(true, 'tie_word_embeddings');
-  const frames: Stage = {
+/** Two convolutions over mel frames `[batch, bins, 2 x length]`, the second of which takes every other one: `[batch, length, hidden]`. */
+function framesStage(model: Seq2Seq, bins: number, length: number): Stage {
+  return {
     name: 'encoder.conv',
     role: 'embedding',
     count: 1,
     trace: (t, flow) => {
       const { batch, weightDtype } = t.settings;
       const { hidden } = model;
-      const features = t.input([batch, bins, 2 * source], weightDtype, false, 'input_features');
+      const features = t.input([batch, bins, 2 * length], weightDtype, false, 'input_features');
       const conv = (x: Tensor, name: string, channels: number, length: number) => {
         const kernel = [hidden, channels, 3];
         return applyActivation(
@@ -299,18 +294,27 @@ function whisper(config: ConfigReader): Architecture {
           'gelu',
         );
       };
-      const first = conv(features, 'encoder.conv1', bins, 2 * source);
-      const second = conv(first, 'encoder.conv2', hidden, source);
+      const first = conv(features, 'encoder.conv1', bins, 2 * length);
+      const second = conv(first, 'encoder.conv2', hidden, length);
       const positions = t.weight({
         name: 'encoder.embed_positions.weight',
-        shape: [source, hidden],
+        shape: [length, hidden],
         role: 'embedding',
         trainable: false,
       });
-      const sum = t.addWeight(t.view(second, [batch, source, hidden]), positions, 'encoder.positions');
+      const sum = t.addWeight(t.view(second, [batch, length, hidden]), positions, 'encoder.positions');
       flow.set('hidden', t.dropout(sum, model.dropout, 'embedding_dropout'));
     },
   };
+}
+
+/** Whisper: two convolutions over 30 seconds of mel frames, then an encoder and a decoder with norms before. */
+function whisper(config: ConfigReader): Architecture {
+  const model = read(config);
+  const bins = config.size('num_mel_bins');
+  const source = config.size('max_source_positions');
+  const target = config.size('max_target_positions');
+  const tied = config.flag(true, 'tie_word_embeddings');
   const encoderNorm: Stage = {
     name: 'encoder.layer_norm',
     role: 'norm',
@@ -348,7 +352,7 @@ function whisper(config: ConfigReader): Architecture {
       },
     },
     stages: [
-      frames,
+      framesStage(model, bins, source),
       layers(model, 'encoder'),
       encoderNorm,
       tokens,

@@ -102,16 +102,11 @@ function side(config: ConfigReader, name: string): number {
   return typeof pair?.[0] === 'number' ? pair[0] : config.size(name);
 }
 
-/** InternVL: a ViT with layer scales, patches joined, a norm and two linear layers. */
-export function internTower(config: ConfigReader, outer: ConfigReader, width: number): VisionTower {
+/** A layer of InternVL's ViT, whose branches are scaled by a learned vector. */
+function internLayer(config: ConfigReader, prefix: string): Block {
   const hidden = config.size('hidden_size');
   const heads = config.size('num_attention_heads');
   const inner = config.size('intermediate_size');
-  const patchSize = side(config, 'patch_size');
-  const patches = patchesOf({ imageSize: side(config, 'image_size'), patchSize });
-  const factor = Math.floor(1 / outer.number(0.5, 'downsample_ratio'));
-  const tokens = Math.floor(patches / factor ** 2);
-  const prefix = 'vision_tower.';
   const dropout = config.dropout('hidden_dropout_prob');
   const activation = config.text('gelu', 'hidden_act');
   const normOf = (name: string) =>
@@ -138,7 +133,7 @@ export function internTower(config: ConfigReader, outer: ConfigReader, width: nu
     outputDropout: config.dropout('projection_dropout'),
   });
   const projections = { up: 'fc1', down: 'fc2' };
-  const layer: Block = (t, x) =>
+  return (t, x) =>
     residualLayer(t, x, {
       beforeMixer: normOf('layernorm_before'),
       mixer,
@@ -152,6 +147,18 @@ export function internTower(config: ConfigReader, outer: ConfigReader, width: nu
         ),
       afterFeedForward: scaled('lambda_2'),
     });
+}
+
+/** InternVL: a ViT with layer scales, patches joined, a norm and two linear layers. */
+export function internTower(config: ConfigReader, outer: ConfigReader, width: number): VisionTower {
+  const hidden = config.size('hidden_size');
+  const prefix = 'vision_tower.';
+  const layer = internLayer(config, prefix);
+  const patchSize = side(config, 'patch_size');
+  const patches = patchesOf({ imageSize: side(config, 'image_size'), patchSize });
+  const factor = Math.floor(1 / outer.number(0.5, 'downsample_ratio'));
+  const tokens = Math.floor(patches / factor ** 2);
+  const dropout = config.dropout('hidden_dropout_prob');
   return {
     name: 'vision_tower',
     embed: (t, images) => {

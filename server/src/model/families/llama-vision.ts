@@ -20,6 +20,9 @@ const SPECIAL_ROWS = 8;
 /** Where the config names no layers that look at images (`MllamaTextConfig`). */
 const CROSS_LAYERS: readonly number[] = [3, 8, 13, 18, 23, 28, 33, 38];
 
+/** Names of what looks at images begin with it. */
+const PREFIX = 'vision_model.';
+
 /** Branches times the hyperbolic tangent of a learned number. */
 function gated(name: string): Block {
   return (t, x) => t.mulWeight(x, t.weight({ name, shape: [1] }), name);
@@ -30,13 +33,41 @@ function padded(tokens: number): number {
   return Math.ceil(tokens / 8) * 8;
 }
 
-/** Llama 3.2's ViT: every tile of an image at once, a second encoder with gates, and layers of the first beside its result. */
-function visionTower(config: ConfigReader, width: number): VisionTower {
-  const prefix = 'vision_model.';
+/** A layer of one of its two encoders: the second has gates. */
+function towerLayer(config: ConfigReader, isGated: boolean): Block {
   const hidden = config.size('hidden_size');
   const heads = config.size('attention_heads', 'num_attention_heads');
   const inner = config.size('intermediate_size');
   const activation = config.text('gelu', 'hidden_act');
+  const at = `${PREFIX}${isGated ? 'global_transformer' : 'transformer'}.`;
+  const mixer = selfAttention({
+    ...LLAMA_ATTENTION,
+    module: `${at}self_attn`,
+    hidden,
+    heads,
+    keyValueHeads: heads,
+    headDim: hidden / heads,
+    rotary: 0,
+    causal: false,
+  });
+  const projections = { up: 'fc1', down: 'fc2' };
+  return (t, x) =>
+    residualLayer(t, x, {
+      beforeMixer: layerNormed(`${at}input_layernorm`),
+      mixer,
+      afterMixer: isGated ? gated(`${at}gate_attn`) : undefined,
+      beforeFeedForward: layerNormed(`${at}post_attention_layernorm`),
+      feedForward: (tracer, y) =>
+        plainMlp(tracer, y, { name: `${at}mlp`, inner, activation, bias: true, projections }),
+      afterFeedForward: isGated ? gated(`${at}gate_ffn`) : undefined,
+    });
+}
+
+/** Llama 3.2's ViT: every tile of an image at once, a second encoder with gates, and layers of the first beside its result. */
+function visionTower(config: ConfigReader, width: number): VisionTower {
+  const hidden = config.size('hidden_size');
+  const plain = towerLayer(config, false);
+  const global = towerLayer(config, true);
   const patchSize = config.size('patch_size');
   const tiles = config.size('max_num_tiles');
   const patches = patchesOf({ imageSize: config.size('image_size'), patchSize });
@@ -54,55 +85,29 @@ function visionTower(config: ConfigReader, width: number): VisionTower {
       ),
     );
   }
-  const layer = (isGated: boolean): Block => {
-    const at = `${prefix}${isGated ? 'global_transformer' : 'transformer'}.`;
-    const mixer = selfAttention({
-      ...LLAMA_ATTENTION,
-      module: `${at}self_attn`,
-      hidden,
-      heads,
-      keyValueHeads: heads,
-      headDim: hidden / heads,
-      rotary: 0,
-      causal: false,
-    });
-    const projections = { up: 'fc1', down: 'fc2' };
-    return (t, x) =>
-      residualLayer(t, x, {
-        beforeMixer: layerNormed(`${at}input_layernorm`),
-        mixer,
-        afterMixer: isGated ? gated(`${at}gate_attn`) : undefined,
-        beforeFeedForward: layerNormed(`${at}post_attention_layernorm`),
-        feedForward: (tracer, y) =>
-          plainMlp(tracer, y, { name: `${at}mlp`, inner, activation, bias: true, projections }),
-        afterFeedForward: isGated ? gated(`${at}gate_ffn`) : undefined,
-      });
-  };
   const embeddings = (t: Tracer, name: string, count: number) => {
-    t.weight({ name: `${prefix}${name}.gate`, shape: [1] });
-    t.weight({ name: `${prefix}${name}.weight`, shape: [ratios, tiles * count * hidden], role: 'embedding' });
+    t.weight({ name: `${PREFIX}${name}.gate`, shape: [1] });
+    t.weight({ name: `${PREFIX}${name}.weight`, shape: [ratios, tiles * count * hidden], role: 'embedding' });
   };
-  const plain = layer(false);
-  const global = layer(true);
   const depth = config.size('num_hidden_layers');
   return {
     name: 'vision_model',
     embed: (t, images) => {
       const x = patchEmbedding(t, {
-        name: `${prefix}patch_embedding`,
+        name: `${PREFIX}patch_embedding`,
         hidden,
         images: images * tiles,
         patches,
         patchSize,
         channels: config.sizeOr(3, 'num_channels'),
-        classToken: `${prefix}class_embedding`,
-        positions: `${prefix}gated_positional_embedding.embedding`,
+        classToken: `${PREFIX}class_embedding`,
+        positions: `${PREFIX}gated_positional_embedding.embedding`,
       });
       embeddings(t, 'gated_positional_embedding.tile_embedding', own);
       embeddings(t, 'pre_tile_positional_embedding.embedding', 1);
       embeddings(t, 'post_tile_positional_embedding.embedding', 1);
-      const normed = layerNormed(`${prefix}layernorm_pre`)(t, x);
-      layerNormed(`${prefix}layernorm_post`)(t, normed);
+      const normed = layerNormed(`${PREFIX}layernorm_pre`)(t, x);
+      layerNormed(`${PREFIX}layernorm_post`)(t, normed);
       return t.copy(normed, [images, tiles * padded(own), hidden], 'pad');
     },
     layers: [

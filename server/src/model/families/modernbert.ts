@@ -13,6 +13,35 @@ import { layerStages, take, tokenEmbeddingStage } from './decoder-model';
 import type { Architecture, ModelFamily } from './family';
 import { figuresOf, layersOfKinds, readSizes, type Sizes } from './sizes';
 
+/** A dense layer and a norm, then the masked words of all positions or the class of the first. */
+function taskHead(config: ConfigReader, sizes: Sizes, norm: Block): Stage {
+  return {
+    name: 'head',
+    role: 'head',
+    count: 1,
+    trace: (t, flow) => {
+      let hidden = t.enter(take(flow, 'hidden'), 'hidden');
+      const masked = t.settings.objective === 'lm';
+      if (!masked) hidden = firstToken(t, hidden);
+      const dense = t.linear(hidden, {
+        name: 'head.dense',
+        out: sizes.hidden,
+        bias: config.flag(false, 'classifier_bias'),
+      });
+      const normed = norm(t, applyActivation(t, dense, config.text('gelu', 'classifier_activation')));
+      const loss = masked
+        ? languageModelHead(t, normed, {
+            name: 'decoder',
+            vocabulary: sizes.vocabulary,
+            bias: config.flag(true, 'decoder_bias'),
+            tiedTo: sizes.tied ? 'embeddings.tok_embeddings.weight' : undefined,
+          })
+        : classificationHead(t, normed, { name: 'classifier', bias: true });
+      flow.set('loss', loss);
+    },
+  };
+}
+
 /** ModernBERT: rotary positions, gated MLP, windows on two of three layers, no norm before the first attention. */
 function build(config: ConfigReader): Architecture {
   const sizes: Sizes = { ...readSizes(config), tied: config.flag(true, 'tie_word_embeddings') };
@@ -66,34 +95,6 @@ function build(config: ConfigReader): Architecture {
       flow.set('hidden', norm('final_norm')(t, t.enter(take(flow, 'hidden'), 'hidden')));
     },
   };
-  const head: Stage = {
-    name: 'head',
-    role: 'head',
-    count: 1,
-    trace: (t, flow) => {
-      let hidden = t.enter(take(flow, 'hidden'), 'hidden');
-      const masked = t.settings.objective === 'lm';
-      if (!masked) hidden = firstToken(t, hidden);
-      const dense = t.linear(hidden, {
-        name: 'head.dense',
-        out: sizes.hidden,
-        bias: config.flag(false, 'classifier_bias'),
-      });
-      const normed = norm('head.norm')(
-        t,
-        applyActivation(t, dense, config.text('gelu', 'classifier_activation')),
-      );
-      const loss = masked
-        ? languageModelHead(t, normed, {
-            name: 'decoder',
-            vocabulary: sizes.vocabulary,
-            bias: config.flag(true, 'decoder_bias'),
-            tiedTo: sizes.tied ? 'embeddings.tok_embeddings.weight' : undefined,
-          })
-        : classificationHead(t, normed, { name: 'classifier', bias: true });
-      flow.set('loss', loss);
-    },
-  };
   const embedding = tokenEmbeddingStage({
     name: 'embeddings.tok_embeddings',
     rows: sizes.vocabulary,
@@ -103,7 +104,7 @@ function build(config: ConfigReader): Architecture {
   const body = [embedding, ...layerStages('layers', layers), finalNorm];
   return {
     figures: figuresOf(sizes),
-    stages: [...body, head],
+    stages: [...body, taskHead(config, sizes, norm('head.norm'))],
     counted: body,
     notes: [say('the parameter count is that of the encoder without its task head')],
   };

@@ -416,20 +416,16 @@ export const ASSUMED_SIDE = 672;
 const projectionsOf = (type: string) =>
   type.startsWith('qwen2_5_omni') ? { q: 'q', k: 'k', v: 'v' } : 'qkv';
 
-/** Qwen2-VL and Qwen2.5-VL: patches of two frames, rotary positions, four patches merged into a token. */
-export function qwenTower(config: ConfigReader, width: number): VisionTower {
-  const newer = config.modelType.startsWith('qwen2_5_');
-  const hidden = newer ? config.size('hidden_size') : config.size('embed_dim');
-  const heads = config.size('num_heads');
-  const depth = config.size('depth');
-  const patchSize = config.size('patch_size');
-  const merge = config.size('spatial_merge_size');
-  mustFit(config, newer ? 'out_hidden_size' : 'hidden_size', width);
-  const { tokens } = mergedPatches(patchSize, merge);
-  const prefix = 'visual.';
-  const full = new Set(config.list('fullatt_block_indexes') ?? []);
-  const windowPatches = newer ? (config.count(112, 'window_size') / patchSize) ** 2 : 0;
-  const older = encoderLayer({
+/** Sizes of a layer of Qwen's towers: features, heads, patches of a window where it has one. */
+interface QwenLayerSizes {
+  readonly hidden: number;
+  readonly heads: number;
+  readonly window?: number | undefined;
+}
+
+/** Qwen2-VL: layer norms around attention and two linear layers. */
+function plainQwenLayer(config: ConfigReader, prefix: string, { hidden, heads }: QwenLayerSizes): Block {
+  return encoderLayer({
     prefix,
     hidden,
     heads,
@@ -446,35 +442,60 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
       down: 'fc2',
     },
   });
-  const gated = (window: number | undefined): Block => {
-    const mixer = selfAttention({
-      module: `${prefix}attn`,
-      hidden,
-      heads,
-      keyValueHeads: heads,
-      headDim: hidden / heads,
-      projections: projectionsOf(config.modelType),
-      output: 'proj',
-      bias: { qkv: true, output: true },
-      causal: false,
-      window,
+}
+
+/** Qwen2.5-VL: RMS norms, a gated MLP. */
+function gatedQwenLayer(
+  config: ConfigReader,
+  prefix: string,
+  { hidden, heads, window }: QwenLayerSizes,
+): Block {
+  const mixer = selfAttention({
+    module: `${prefix}attn`,
+    hidden,
+    heads,
+    keyValueHeads: heads,
+    headDim: hidden / heads,
+    projections: projectionsOf(config.modelType),
+    output: 'proj',
+    bias: { qkv: true, output: true },
+    causal: false,
+    window,
+  });
+  return (t, x) =>
+    residualLayer(t, x, {
+      beforeMixer: rms(`${prefix}norm1`),
+      mixer,
+      beforeFeedForward: rms(`${prefix}norm2`),
+      feedForward: (tracer, y) =>
+        gatedMlp(tracer, y, {
+          name: `${prefix}mlp`,
+          inner: config.size('intermediate_size'),
+          activation: config.text('silu', 'hidden_act'),
+          bias: true,
+        }),
     });
-    return (t, x) =>
-      residualLayer(t, x, {
-        beforeMixer: rms(`${prefix}norm1`),
-        mixer,
-        beforeFeedForward: rms(`${prefix}norm2`),
-        feedForward: (tracer, y) =>
-          gatedMlp(tracer, y, {
-            name: `${prefix}mlp`,
-            inner: config.size('intermediate_size'),
-            activation: config.text('silu', 'hidden_act'),
-            bias: true,
-          }),
-      });
-  };
-  const windowed = gated(windowPatches);
-  const global = gated(undefined);
+}
+
+/** Qwen2-VL and Qwen2.5-VL: patches of two frames, rotary positions, four patches merged into a token. */
+export function qwenTower(config: ConfigReader, width: number): VisionTower {
+  const newer = config.modelType.startsWith('qwen2_5_');
+  const hidden = newer ? config.size('hidden_size') : config.size('embed_dim');
+  const heads = config.size('num_heads');
+  const depth = config.size('depth');
+  const patchSize = config.size('patch_size');
+  const merge = config.size('spatial_merge_size');
+  mustFit(config, newer ? 'out_hidden_size' : 'hidden_size', width);
+  const { tokens } = mergedPatches(patchSize, merge);
+  const prefix = 'visual.';
+  const full = new Set((newer && config.list('fullatt_block_indexes')) || []);
+  const windowPatches = newer ? (config.count(112, 'window_size') / patchSize) ** 2 : 0;
+  const layer = (window: number | undefined) =>
+    newer
+      ? gatedQwenLayer(config, prefix, { hidden, heads, window })
+      : plainQwenLayer(config, prefix, { hidden, heads });
+  const windowed = layer(windowPatches);
+  const global = layer(undefined);
   const normed = newer ? rms(`${prefix}merger.ln_q`) : layerNormed(`${prefix}merger.ln_q`);
   return {
     name: 'visual.blocks',
@@ -488,7 +509,7 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
         channels: config.sizeOr(3, 'in_channels', 'in_chans'),
         frames: config.size('temporal_patch_size'),
       }),
-    layers: Array.from({ length: depth }, (_, i) => (newer ? (full.has(i) ? global : windowed) : older)),
+    layers: Array.from({ length: depth }, (_, i) => (full.has(i) ? global : windowed)),
     project: (t, x) => {
       const joined = t.view(normed(t, x), mergedRows(x, merge));
       const up = linear(`${prefix}merger.mlp.0`, hidden * merge * merge, true)(t, joined);

@@ -14,7 +14,7 @@ import type { HeadSpec } from './head-spec';
  * and computes their gradient from them, else the fp32 log-softmax.
  */
 export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
-  const { loss, batch, autocast, computeDtype, compiled, keptLogits, adapter } = t.settings;
+  const { loss, batch, autocast, computeDtype, compiled, keptLogits } = t.settings;
   const width = hidden.shape.at(-1) ?? 0;
   const whole = t.gatherSequence(hidden);
   const tokens = whole.elements / width;
@@ -43,31 +43,15 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   }
   // What the loss keeps: the fp32 log-softmax, or the logits as they are.
   const lossKeeps = wide ? tokens * rows * ELEMENT_BYTES.fp32 : logits;
-  let saves = litgpt ? lossKeeps : 0;
+  const branch = adapterBranch(t, spec, { input, width, rows, chunkTokens, bytes, chunk });
+  weights.push(...branch.weights);
+  const saves = (litgpt ? lossKeeps : 0) + branch.saves;
   // While the head runs: its results, an unpacked weight, an adapter's branch for one chunk.
-  let making = narrowLogits;
+  let making = narrowLogits + branch.making;
   // The gradient of the log-probabilities and that of the logits.
-  let backward = litgpt ? 2 * chunk : 0;
+  let backward = (litgpt ? 2 * chunk : 0) + branch.backward;
   const weightBytes = weight.localElements * bytes;
   const quantized = weight.quantization !== 'none';
-  // LLaMA-Adapter 2 shifts and scales every chunk's result, and keeps the shifted one.
-  const shifts = adapter?.kind === 'llama-adapter-v2';
-  if (shifts) {
-    for (const name of ['adapter_bias', 'adapter_scale'])
-      weights.push(t.adapterWeight(`${spec.name}.${name}`, [spec.vocabulary], [rows]));
-    saves += narrowLogits;
-    making += narrowLogits + chunkTokens * rows * bytes;
-    backward += 2 * chunkTokens * rows * bytes;
-  } else if (adapter?.targets(spec.name, 'head')) {
-    weights.push(
-      t.adapterWeight(`${spec.name}.lora_A.weight`, [adapter.rank, width]),
-      t.adapterWeight(`${spec.name}.lora_B.weight`, [spec.vocabulary, adapter.rank], [rows, adapter.rank]),
-    );
-    // The dropped input and its mask, the low-rank products; per chunk the branch's result and its scaled copy.
-    saves += input.elements * (adapter.dropout > 0 ? bytes + 1 : 0) + tokens * adapter.rank * bytes;
-    making += 2 * chunkTokens * rows * bytes;
-    backward += chunk;
-  }
   if (quantized) {
     making += weightBytes * t.unpackedCopies;
     backward += weightBytes * t.unpackedCopies;
@@ -80,14 +64,11 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   if (keptLogits !== undefined && keptLogits !== 'none') t.keep(logits);
   // litgpt converts all of them, then takes the loss; logits of the step before, where the loop keeps them, make room
   // in between. torchtune upcasts chunk by chunk.
-  const converting = litgpt ? narrowLogits + logits + (shifts ? narrowLogits : 0) : 0;
+  const converting = litgpt ? narrowLogits + logits + (branch.shifts ? narrowLogits : 0) : 0;
   const taking = saves + (keptLogits === 'next-step' ? 0 : logits);
   const forward = litgpt ? Math.max(making, converting, taking) - saves : making - narrowLogits;
   const keepsInput =
     weights.some((w) => w.trainable) || (quantized && t.settings.behaviours.quantizedKeepsInput);
-  // An adapter of the head multiplies by its two factors.
-  const adapted = weights.filter((w) => w.role === 'adapter');
-  const branch = shifts ? 0 : 2 * tokens * adapted.reduce((sum, w) => sum + w.localElements, 0);
   const product = 2 * tokens * rows * width;
   const result = t.fused({
     name: `${spec.name}.chunks`,
@@ -98,14 +79,75 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     forwardScratch: forward,
     backwardScratch: backward,
     weights,
-    flops: product + branch,
-    backwardFlops: (weight.trainable ? 2 : 1) * product + 2 * branch,
+    flops: product + branch.flops,
+    backwardFlops: (weight.trainable ? 2 : 1) * product + 2 * branch.flops,
     kind: 'logits',
     expensive: true,
   });
   if (litgpt) return result;
   t.endHead(Math.ceil(tokens / chunkTokens));
   return chunkedLoss(t, result, lossKeeps, chunk);
+}
+
+/** What an adapter of the head adds to its passage, in bytes. */
+interface AdapterBranch {
+  readonly weights: readonly Weight[];
+  readonly saves: number;
+  readonly making: number;
+  readonly backward: number;
+  /** Products with its two factors. */
+  readonly flops: number;
+  /** LLaMA-Adapter 2 shifts and scales every chunk's result, and keeps the shifted one. */
+  readonly shifts: boolean;
+}
+
+/** Of a head `[rows, width]` that is given `[tokens, width]`, `chunkTokens` at a time, in elements of so many bytes. */
+function adapterBranch(
+  t: Tracer,
+  spec: HeadSpec,
+  head: {
+    readonly input: Tensor;
+    readonly width: number;
+    readonly rows: number;
+    readonly chunkTokens: number;
+    readonly bytes: number;
+    /** Bytes of a chunk as the loss takes it. */
+    readonly chunk: number;
+  },
+): AdapterBranch {
+  const { adapter } = t.settings;
+  const { input, width, rows, bytes } = head;
+  const tokens = input.elements / width;
+  const chunkLogits = head.chunkTokens * rows * bytes;
+  if (adapter?.kind === 'llama-adapter-v2') {
+    const narrowLogits = tokens * rows * bytes;
+    return {
+      weights: ['adapter_bias', 'adapter_scale'].map((name) =>
+        t.adapterWeight(`${spec.name}.${name}`, [spec.vocabulary], [rows]),
+      ),
+      saves: narrowLogits,
+      making: narrowLogits + chunkLogits,
+      backward: 2 * chunkLogits,
+      flops: 0,
+      shifts: true,
+    };
+  }
+  if (!adapter?.targets(spec.name, 'head'))
+    return { weights: [], saves: 0, making: 0, backward: 0, flops: 0, shifts: false };
+  const { rank, dropout } = adapter;
+  const weights = [
+    t.adapterWeight(`${spec.name}.lora_A.weight`, [rank, width]),
+    t.adapterWeight(`${spec.name}.lora_B.weight`, [spec.vocabulary, rank], [rows, rank]),
+  ];
+  return {
+    weights,
+    // The dropped input and its mask, the low-rank products; per chunk the branch's result and its scaled copy.
+    saves: input.elements * (dropout > 0 ? bytes + 1 : 0) + tokens * rank * bytes,
+    making: 2 * chunkLogits,
+    backward: head.chunk,
+    flops: 2 * tokens * weights.reduce((sum, weight) => sum + weight.localElements, 0),
+    shifts: false,
+  };
 }
 
 /**

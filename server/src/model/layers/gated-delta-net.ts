@@ -28,42 +28,12 @@ export function gatedDeltaNet(spec: GatedDeltaNetSpec): Block {
 function run(t: Tracer, x: Tensor, spec: GatedDeltaNetSpec): Tensor {
   const { module } = spec;
   const ranks = t.settings.tensorParallel;
-  const keys = (spec.keyHeads * spec.keyDim) / ranks;
-  const values = (spec.valueHeads * spec.valueDim) / ranks;
+  const keys = projected(spec).keys / ranks;
+  const values = projected(spec).values / ranks;
   const heads = spec.valueHeads / ranks;
   const rows = x.elements / (x.shape.at(-1) ?? 1);
   const lead = x.shape.slice(0, -1);
-  const column = (name: string, out: number) =>
-    t.linear(x, { name: `${module}.${name}`, out, split: 'column' });
-
-  const { mixed, gate, b, a } = spec.separate ? separateInputs() : jointInputs();
-  function separateInputs() {
-    const joint = t.hold(
-      column('in_proj_qkv', 2 * spec.keyHeads * spec.keyDim + spec.valueHeads * spec.valueDim),
-    );
-    return {
-      mixed: t.copy(joint, joint.shape, `${module}.transpose`),
-      gate: t.hold(column('in_proj_z', spec.valueHeads * spec.valueDim)),
-      b: t.hold(column('in_proj_b', spec.valueHeads)),
-      a: t.hold(column('in_proj_a', spec.valueHeads)),
-    };
-  }
-  function jointInputs() {
-    const joint = t.hold(
-      column('in_proj_qkvz', 2 * spec.keyHeads * spec.keyDim + 2 * spec.valueHeads * spec.valueDim),
-    );
-    const small = t.hold(column('in_proj_ba', 2 * spec.valueHeads));
-    const [query = joint, key = joint, value = joint, gateView = joint] = t.split(joint, [
-      keys,
-      keys,
-      values,
-      values,
-    ]);
-    const [b = small, a = small] = t.split(small, [heads, heads]);
-    const gate = t.hold(t.copy(gateView, gateView.shape, `${module}.z`));
-    const parts = [t.copy(query), t.copy(key), t.copy(value)];
-    return { mixed: t.concat(parts, [...lead, 2 * keys + values], `${module}.mixed_qkv`), gate, b, a };
-  }
+  const { mixed, gate, b, a } = spec.separate ? separateInputs(t, x, spec) : jointInputs(t, x, spec);
   const width = 2 * spec.keyHeads * spec.keyDim + spec.valueHeads * spec.valueDim;
   const conv = t.weight({
     name: `${module}.conv1d.weight`,
@@ -124,6 +94,53 @@ function run(t: Tracer, x: Tensor, spec: GatedDeltaNetSpec): Tensor {
     weights: [gain],
   });
   return t.linear(normed, { name: `${module}.out_proj`, out: spec.hidden, split: 'row' });
+}
+
+/** Sizes of the projections, over all ranks. */
+function projected(spec: GatedDeltaNetSpec): { readonly keys: number; readonly values: number } {
+  return { keys: spec.keyHeads * spec.keyDim, values: spec.valueHeads * spec.valueDim };
+}
+
+/** What the delta rule is given, each `[..., features]`: queries, keys and values joined, the gate, and its two rates per head. */
+interface Inputs {
+  readonly mixed: Tensor;
+  readonly gate: Tensor;
+  readonly b: Tensor;
+  readonly a: Tensor;
+}
+
+/** Of four projections (Qwen3.5). */
+function separateInputs(t: Tracer, x: Tensor, spec: GatedDeltaNetSpec): Inputs {
+  const { keys, values } = projected(spec);
+  const column = (name: string, out: number) =>
+    t.hold(t.linear(x, { name: `${spec.module}.${name}`, out, split: 'column' }));
+  const joint = column('in_proj_qkv', 2 * keys + values);
+  return {
+    mixed: t.copy(joint, joint.shape, `${spec.module}.transpose`),
+    gate: column('in_proj_z', values),
+    b: column('in_proj_b', spec.valueHeads),
+    a: column('in_proj_a', spec.valueHeads),
+  };
+}
+
+/** Of two joint projections, whose results are split and copied. */
+function jointInputs(t: Tracer, x: Tensor, spec: GatedDeltaNetSpec): Inputs {
+  const { module } = spec;
+  const ranks = t.settings.tensorParallel;
+  const keys = projected(spec).keys / ranks;
+  const values = projected(spec).values / ranks;
+  const heads = spec.valueHeads / ranks;
+  const column = (name: string, out: number) =>
+    t.hold(t.linear(x, { name: `${module}.${name}`, out, split: 'column' }));
+  const joint = column('in_proj_qkvz', 2 * projected(spec).keys + 2 * projected(spec).values);
+  const small = column('in_proj_ba', 2 * spec.valueHeads);
+  const sizes = [keys, keys, values, values];
+  const [query = joint, key = joint, value = joint, gateView = joint] = t.split(joint, sizes);
+  const [b = small, a = small] = t.split(small, [heads, heads]);
+  const gate = t.hold(t.copy(gateView, gateView.shape, `${module}.z`));
+  const parts = [t.copy(query), t.copy(key), t.copy(value)];
+  const shape = [...x.shape.slice(0, -1), 2 * keys + values];
+  return { mixed: t.concat(parts, shape, `${module}.mixed_qkv`), gate, b, a };
 }
 
 function statesBytes(rows: number, heads: number, spec: GatedDeltaNetSpec): number {
