@@ -1,11 +1,14 @@
 import type { Range } from '../text/place';
 import type { Lines } from './lines';
-import type { ConfigNode, MapEntry, MapNode } from './node';
+import type { ConfigNode, ListNode, MapEntry, MapNode } from './node';
 
 /** A block of fewer lines is read as one. */
 const LARGE = 16;
-/** Nodes and levels up to which the limits of a whole document are far away. */
-const MOST_NODES = 50_000;
+/** Items of a long list that are read together: reading each alone costs a parser each time. */
+const ITEMS = 16;
+/** Nodes and levels up to which the limits of a whole document are not reached. Blocks count each node at least once, a whole document an alias twice. */
+const MOST_NODES = 100_000;
+const MOST_NODES_WITH_ALIASES = 50_000;
 const MOST_LEVELS = 100;
 /** Blocks and characters of a generation; longer blocks are not remembered. */
 const MOST_REMEMBERED = 8192;
@@ -14,6 +17,7 @@ const MOST_CHARACTERS = 4_000_000;
 
 /** A key at the beginning of a line, of the plain kind that cannot be anything else. */
 const KEY = /[A-Za-z0-9_][^\s:#'"{}[\],&*!|>%@`]*:(?=[ \r\n]|$)/y;
+const ITEM = /-(?=[ \r\n]|$)/y;
 const BARE_KEY = /^[^\s:]+:[ ]*(#.*)?$/;
 /** Marks of documents, and directives. */
 const DOCUMENT = /(?:---|\.\.\.|%)/y;
@@ -23,13 +27,16 @@ const COMPLEX_KEY = /^[ -]*\?(?=\s|$)/m;
 const DOCUMENT_START = /^---[ ]*(#.*)?$/;
 
 /** What the lines of a block say when it is read alone; positions count from line `at` of the document. */
-interface Block {
+interface Block<N extends ConfigNode = ConfigNode> {
   at: number;
   readonly text: string;
-  root: MapNode;
+  root: N;
   readonly nodes: number;
   readonly levels: number;
 }
+
+const isMapping = (block: Block): block is Block<MapNode> => block.root.kind === 'map';
+const isList = (block: Block): block is Block<ListNode> => block.root.kind === 'list';
 
 /** Reads a whole text; undefined where it has problems or is no mapping. */
 type ReadWhole = (text: string) => ConfigNode | undefined;
@@ -57,12 +64,14 @@ class BlockReader {
   readonly #readWhole: ReadWhole;
   /** Spaces before what a line states; -1 for a line that states nothing, the complement of the spaces (-2 - n) for a comment. */
   readonly #margins: Int32Array;
+  readonly #mostNodes: number;
   #nodes = 0;
 
   constructor(lines: Lines, readWhole: ReadWhole) {
     this.#lines = lines;
     this.#readWhole = readWhole;
     this.#margins = marginsOf(lines);
+    this.#mostNodes = lines.text.includes('*') ? MOST_NODES_WITH_ALIASES : MOST_NODES;
   }
 
   /** Line of the document's first key; undefined where anything but comments and one `---` stands above it. */
@@ -79,7 +88,7 @@ class BlockReader {
   }
 
   /** The mapping whose keys stand at this indentation in these lines, the first of them in the first. */
-  mapping(from: number, to: number, indent: number, level: number): Block | undefined {
+  mapping(from: number, to: number, indent: number, level: number): Block<MapNode> | undefined {
     const starts: number[] = [];
     for (let line = from; line < to; line++) {
       const margin = this.#margin(line);
@@ -94,7 +103,7 @@ class BlockReader {
     for (const [i, start] of starts.entries()) {
       const block = this.#block(start, this.#endOf(start, starts[i + 1] ?? to, indent), indent, level);
       this.#nodes += block?.nodes ?? 0;
-      if (!block || this.#nodes > MOST_NODES || level + block.levels > MOST_LEVELS) return undefined;
+      if (!block || this.#nodes > this.#mostNodes || level + block.levels > MOST_LEVELS) return undefined;
       for (const entry of block.root.entries) {
         if (keys.has(entry.key)) return undefined;
         keys.add(entry.key);
@@ -108,14 +117,14 @@ class BlockReader {
   }
 
   /** An entry with what belongs to it; the entries of a large one are read one by one, too. */
-  #block(start: number, end: number, indent: number, level: number): Block | undefined {
+  #block(start: number, end: number, indent: number, level: number): Block<MapNode> | undefined {
     const inner = end - start > LARGE ? this.#inner(start, end, indent, level) : undefined;
-    const header = inner && this.#read(start, start + 1);
+    const header = inner && this.#entries(start, start + 1);
     const [entry] = header?.root.entries ?? [];
-    if (!inner || !header || !entry) return this.#read(start, end);
+    if (!inner || !header || !entry) return this.#entries(start, end);
     const range = { start: header.root.range.start, end: inner.root.range.end };
     const root: MapNode = { kind: 'map', range, entries: [{ ...entry, value: inner.root }] };
-    return { at: 0, text: '', root, nodes: header.nodes, levels: inner.levels + 1 };
+    return { at: 0, text: '', root, nodes: header.nodes + inner.nodes, levels: inner.levels + 1 };
   }
 
   #inner(start: number, end: number, indent: number, level: number): Block | undefined {
@@ -123,8 +132,41 @@ class BlockReader {
     let first = start + 1;
     while (first < end && this.#margin(first) < 0) first++;
     const margin = first < end ? this.#margin(first) : -1;
+    if (margin >= indent && this.#matches(ITEM, first, margin)) return this.#list(first, end, margin);
     if (margin <= indent || !this.#beginsEntry(first, margin)) return undefined;
     return this.mapping(first, end, margin, level + 1);
+  }
+
+  /** The list whose items stand at this indentation in these lines, the first of them in the first: some items at a time. */
+  #list(from: number, to: number, indent: number): Block<ListNode> | undefined {
+    const starts: number[] = [];
+    for (let line = from; line < to; line++) {
+      const margin = this.#margin(line);
+      if (margin < 0 || margin > indent) continue;
+      if (margin < indent || !this.#matches(ITEM, line, indent)) return undefined;
+      starts.push(line);
+    }
+    const items: ConfigNode[] = [];
+    let range: Range | undefined;
+    let nodes = 0;
+    let levels = 0;
+    for (let i = 0; i < starts.length; i += ITEMS) {
+      const start = starts[i] ?? to;
+      const block = this.#read(start, this.#endOf(start, starts[i + ITEMS] ?? to, indent));
+      // An item that says nothing is placed where the list begins.
+      if (!block || !isList(block) || block.root.items.some(isNothing)) return undefined;
+      for (const item of block.root.items) items.push(item);
+      range = { start: range?.start ?? block.root.range.start, end: block.root.range.end };
+      nodes += block.nodes;
+      levels = Math.max(levels, block.levels);
+    }
+    return range && { at: 0, text: '', root: { kind: 'list', range, items }, nodes, levels };
+  }
+
+  /** Entries of a mapping as if these lines were all. */
+  #entries(start: number, end: number): Block<MapNode> | undefined {
+    const block = this.#read(start, end);
+    return block && isMapping(block) ? block : undefined;
   }
 
   /** These lines as if they were all. */
@@ -134,7 +176,7 @@ class BlockReader {
     if (!block) {
       const text = apart(slice);
       const root = this.#readWhole(text);
-      if (root?.kind !== 'map') return undefined;
+      if (!root) return undefined;
       block = { at: 0, text, root, ...sizeOf(root) };
       if (text.length <= LONGEST_REMEMBERED) remember(block);
     }
@@ -177,6 +219,10 @@ class BlockReader {
   #line(line: number): string {
     return this.#lines.text.slice(this.#offset(line), this.#offset(line + 1)).trimEnd();
   }
+}
+
+function isNothing({ kind, range: { start, end } }: ConfigNode): boolean {
+  return kind === 'scalar' && start.line === end.line && start.character === end.character;
 }
 
 function marginsOf(lines: Lines): Int32Array {

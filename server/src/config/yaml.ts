@@ -21,7 +21,7 @@ import { say } from '../wording/say';
 import { libraryMessage } from './library-messages';
 import { Lines } from './lines';
 import type { ConfigNode, MapEntry } from './node';
-import { plainEntry } from './plain-entry';
+import { plainEntry, plainItems } from './plain-entry';
 import { SyntaxProblems } from './problems';
 import { resolvePlain, resolveTagged, type ScalarValue } from './pyyaml';
 import type { SyntaxReading } from './syntax-reading';
@@ -43,7 +43,7 @@ const MAX_DEPTH = 200;
 export function readYaml(lines: Lines, uri: string): SyntaxReading {
   const root = readBlocks(lines, (text) => {
     const inner = new Lines(text);
-    const plain = plainEntry(inner);
+    const plain = plainEntry(inner) ?? plainItems(inner);
     if (plain) return plain;
     const reading = readWholeYaml(inner, uri);
     return reading.problems.length === 0 ? (reading.root ?? undefined) : undefined;

@@ -46,6 +46,23 @@ const VALUES = [
   ' [1,',
   '\n---',
 ];
+/** Lists of so many lines that they are read some items at a time; the last five are not. */
+const ITEMS = [
+  ['- a', '- -b', '- 1', '- c.d/e'],
+  ['- path: x/y\n@  type: alpaca\n@  n: 1', '- path: z', '-  path: w\n@   type: t'],
+  ['- a', '- k: 1', '- {k: 1, l: x}', '- [1, 2]', '- "q"', '- x: 1 # note'],
+  ['- a', '@# between', '@  # deep', '-\n@    k: 1', '- - 1\n@  - 2', '- |\n@  text\n\n', ''],
+  ['- a', '- k: 1\n@  k: 2'],
+  ['- a', '- b\n@  continued', '-', '- b'],
+  ['- a', '- k:\n@    l: 1', '- &x 1', '- *x'],
+  ['- a', '- "open\n@- b"', '- c:', 'd'],
+  ['- a', '- k: 1\n@   l: 2', '- b'],
+].map((kinds) =>
+  Array.from(
+    { length: 40 },
+    (_, i) => `\n${(kinds[(i * 7 + (i >> 3)) % kinds.length] ?? '').replace(/^-/, '@-')}`,
+  ).join(''),
+);
 const NOISE = ['# c', '', '@# c', '@    # deep', '@  # mid', '   ', '\n\n'];
 const INSERTED = ['\n', ' ', '  ', '#', ':', '"', '- ', '[', '\n\n', 'x: 1\n', 'k1: 2\n', '|', '7', '\t'];
 
@@ -58,7 +75,12 @@ interface Entry {
 const value = fc.oneof(
   { weight: 30, arbitrary: fc.constantFrom('', ' 1', ' foo', ' "x"', ' 0.5 # n', ' [a, b]') },
   { weight: 5, arbitrary: fc.constantFrom(...VALUES.slice(0, 16)) },
-  { weight: 1, arbitrary: fc.constantFrom(...VALUES) },
+  { weight: 1, arbitrary: fc.constantFrom(...VALUES, ...ITEMS.slice(-5)) },
+  { weight: 2, arbitrary: fc.constantFrom(...ITEMS.slice(0, -5)) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(...ITEMS.slice(0, -5).map((items) => items.replaceAll('@', '@  '))),
+  },
 );
 const { entry } = fc.letrec<{ entry: Entry }>((tie) => ({
   entry: fc.record({
@@ -159,6 +181,25 @@ describe('YAML read in blocks', function () {
     // Lines that come or go move what stands below, unread.
     assert.deepEqual(read(`\n\n${text('2e-3', '0.25')}`), []);
     assert.deepEqual(read(text('2e-3', '0.25')), []);
+  });
+
+  it('reads of a long list the items that the edit is among, and nothing else', () => {
+    const text = (share: string) =>
+      `datasets:\n${Array.from({ length: 400 }, (_, i) => `  - path: "team/set-${i}"\n    share: ${i === 200 ? share : i}\n`).join('')}end: 1\n`;
+    const read = (content: string) => {
+      const parsed: string[] = [];
+      const root = readBlocks(new Lines(content), (block) => {
+        parsed.push(block);
+        return whole(block);
+      });
+      assert.deepEqual(root, whole(content));
+      return parsed;
+    };
+    assert.ok(read(text('0.1')).length > 20);
+    const again = read(text('0.2'));
+    assert.equal(again.length, 1);
+    assert.match(again[0] ?? '', /share: 0\.2\n/);
+    assert.ok((again[0]?.length ?? 0) < 1000);
   });
 
   it('leaves to the whole what entries say to each other', () => {
