@@ -4,6 +4,8 @@ import {
   ESTIMATE_COMMAND,
   SUPPLY_COMMAND,
   WHAT_FITS_COMMAND,
+  WRITE_RUN_COMMAND,
+  type WriteRunArguments,
 } from '../../server/src/shared/protocol';
 import { speak } from '../../server/src/shared/words';
 import { BreakdownPanels } from './breakdown-panels';
@@ -26,6 +28,7 @@ import { Choices } from './supply/choices';
 import { supplyFacts } from './supply/supply';
 import { teachFlags } from './teach-flags';
 import { whatFits } from './what-fits';
+import { writeRun } from './write-run';
 import { contributeSchemas } from './yaml-schemas';
 
 /** What a desktop and a browser do each in its own way. */
@@ -80,6 +83,7 @@ export function activateOn(context: ExtensionContext, platform: Platform): void 
     }),
     commands.registerCommand(SUPPLY_COMMAND, (target?: unknown) => supplyFacts(supplier, target)),
     commands.registerCommand(WHAT_FITS_COMMAND, (target?: unknown) => whatFits(running, target)),
+    commands.registerCommand(WRITE_RUN_COMMAND, (change: WriteRunArguments) => writeRun(running, change)),
     commands.registerCommand('oomlint.chooseGpu', (target?: unknown) =>
       supplyFacts(supplier, target, ['hardware.gpu']),
     ),

@@ -1,17 +1,14 @@
+import { commands, l10n, ProgressLocation, type QuickPickItem, Uri, window } from 'vscode';
 import {
-  CancellationTokenSource,
-  commands,
-  l10n,
-  ProgressLocation,
-  type QuickPickItem,
-  QuickPickItemKind,
-  Uri,
-  window,
-} from 'vscode';
-import type { Breakdown, FileChange, Option } from '../../server/src/shared/protocol';
+  type Breakdown,
+  type Option,
+  SUPPLY_COMMAND,
+  type SupplyArguments,
+} from '../../server/src/shared/protocol';
 import { formatBytes, formatBytesOf, formatDuration, formatUsd } from '../../server/src/shared/words';
 import { targetUri } from './config-documents';
 import type { LanguageServer } from './language-server';
+import { writeRun } from './write-run';
 
 interface Scope extends QuickPickItem {
   readonly maxGpus?: number;
@@ -30,6 +27,10 @@ export async function whatFits(server: LanguageServer, target: unknown): Promise
     return;
   }
   const present = (await server.breakdown(uri.toString()).catch(() => null)) ?? undefined;
+  if (present && !present.peak && present.unknown.length > 0) {
+    await offerToSupply(uri, present);
+    return;
+  }
   const scope = await chooseScope(present?.hardware?.gpus ?? 1);
   if (!scope) return;
   let isCancelled = false;
@@ -67,7 +68,23 @@ export async function whatFits(server: LanguageServer, target: unknown): Promise
     placeHolder: present && nowText(present),
     matchOnDetail: true,
   });
-  if (picked && (await agrees(server, uri, picked.option))) await write(server, uri, picked.option);
+  if (picked) {
+    const { changes, label } = picked.option;
+    await writeRun(server, { uri: uri.toString(), values: changes, label }, l10n.t('Write the chosen run?'));
+  }
+}
+
+/** Without an estimate there is nothing to search from: what is missing is asked for. */
+async function offerToSupply(uri: Uri, { unknown }: Breakdown): Promise<void> {
+  const supply = l10n.t('Set Missing Values');
+  const picked = await window.showInformationMessage(
+    l10n.t('The search starts from an estimate, and there is none of this config yet.'),
+    supply,
+  );
+  if (picked !== supply) return;
+  const fields = [...new Set(unknown.map(({ field }) => field))];
+  const missing: SupplyArguments = { uri: uri.toString(), fields };
+  await commands.executeCommand(SUPPLY_COMMAND, missing);
 }
 
 /** As many GPUs as the run has are no choice of their own. */
@@ -93,40 +110,12 @@ function nowText({ peak, hardware, compute }: Breakdown): string | undefined {
   return l10n.t('Now: {0}', figures.join(' · '));
 }
 
-interface Decision extends QuickPickItem {
-  readonly write?: boolean;
-  readonly uri?: string;
-}
-
-/** Shows every line that would change, and in which file, before anything is written. */
-async function agrees(server: LanguageServer, uri: Uri, { changes, label }: Option): Promise<boolean> {
-  const source = new CancellationTokenSource();
-  const plan = await server.plan({ uri: uri.toString(), values: changes }, source.token);
-  if (!plan || plan.files.length === 0) return true;
-  const picked = await window.showQuickPick<Decision>(
-    [
-      { label: `$(check) ${l10n.t('Write')}`, description: label, write: true },
-      { label: l10n.t('What is written'), kind: QuickPickItemKind.Separator },
-      ...plan.files.map((file) => ({ label: `$(file) ${file.name}`, detail: linesOf(file), uri: file.uri })),
-    ],
-    { title: l10n.t('Write the chosen run?') },
-  );
-  if (picked?.uri !== undefined) await commands.executeCommand('vscode.open', Uri.parse(picked.uri));
-  return picked?.write === true;
-}
-
 /** How full the GPU is, as a bar: grey stands out from light and dark lists alike. */
 function levelIcon(share: number): Uri {
   const height = Math.max(1, Math.round(12 * Math.min(1, share)));
   const bar = `<rect x="4.5" y="1.5" width="7" height="13" rx="1" fill="none" stroke="#808080"/><rect x="6" y="${14 - height}" width="4" height="${height}" fill="#808080"/>`;
   const drawing = `<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16">${bar}</svg>`;
   return Uri.parse(`data:image/svg+xml;base64,${btoa(drawing)}`);
-}
-
-/** `− "stage": 2, + "stage": 3,`. */
-function linesOf({ removed, added }: FileChange): string {
-  const marked = (mark: string, lines: readonly string[]) => lines.map((line) => `${mark} ${line.trim()}`);
-  return [...marked('−', removed), ...marked('+', added)].join('  ');
 }
 
 const hardwareOf = ({ gpus, gpu }: Option): string => `${gpus}×${gpu}`;
@@ -153,15 +142,4 @@ function itemOf(option: Option, withHardware: boolean): OptionItem {
     detail: figures.filter((figure) => figure !== undefined).join(' · '),
     option,
   };
-}
-
-/** Through the same edits as fixes; what no file could state is reported. */
-async function write(server: LanguageServer, uri: Uri, { changes }: Option): Promise<void> {
-  const { left = [], byHand = [] } = await server.apply(uri.toString(), changes);
-  if (left.length > 0)
-    await window.showWarningMessage(l10n.t('Written, but for this: {0}.', left.join('; ')));
-  if (byHand.length > 0) {
-    const lines = byHand.join(' ').replaceAll('`', '');
-    await window.showWarningMessage(l10n.t('Noted. To change the training: {0}', lines));
-  }
 }

@@ -163,7 +163,27 @@ describe('advice', function () {
     await server.change(uri, '{ "name": "no config" }\n');
     const late = await server.request<CodeLens>('codeLens/resolve', later);
     assert.equal(late.command?.title, 'Open the memory breakdown');
-    assert.equal(late.command?.command, lens.command?.command);
+    assert.equal(late.command?.command, 'oomlint.estimateMemory');
+  });
+
+  it('a click on the largest micro batch writes it; where the run has it already, it leads to the panel', async () => {
+    server = await TestServer.start({ files: { 'oomlint.yaml': PROJECT } });
+    const uri = await server.open('ds.json', DEEPSPEED);
+    const lens = await server.request<CodeLens>('codeLens/resolve', {
+      range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } },
+      data: uri,
+    });
+    const micro = Number(/fits: (\d+)$/.exec(lens.command?.title ?? '')?.[1]);
+    assert.equal(lens.command?.command, 'oomlint.writeRun');
+    assert.deepEqual(lens.command?.arguments, [
+      { uri, values: { 'batch.micro': micro }, label: `Micro batch ${micro}` },
+    ]);
+    const text = DEEPSPEED.replace(/("train_micro_batch_size_per_gpu": )\d+/, `$1${micro}`);
+    assert.notEqual(text, DEEPSPEED);
+    await server.change(uri, text);
+    const same = await server.request<CodeLens>('codeLens/resolve', lens);
+    assert.equal(same.command?.title, lens.command?.title);
+    assert.equal(same.command?.command, 'oomlint.estimateMemory');
   });
 
   it('a search gives runs that fit, and one of them can be written', async () => {

@@ -39,6 +39,15 @@ export interface Planned {
   readonly verdict?: Verdict;
 }
 
+/** Command of the editor's side: shows what a change of the run would write, and writes it where the person agrees. */
+export const WRITE_RUN_COMMAND = 'oomlint.writeRun';
+/** Only argument of `WRITE_RUN_COMMAND`. `label`: the change, for people. */
+export interface WriteRunArguments {
+  readonly uri: string;
+  readonly values: RunValues;
+  readonly label: string;
+}
+
 /**
  * Request, client to server: `ApplyParams` -> `Applied | null`. Edits that make a file's run have these values, in the
  * words of its family, as `PLAN_REQUEST` tells them; the client carries them out.

@@ -12,6 +12,8 @@ import {
   type MarkupContent,
   MarkupKind,
 } from 'vscode-languageserver';
+import { WRITE_RUN_COMMAND, type WriteRunArguments } from '../features/advice-protocol';
+import type { BatchLens } from '../features/batch-lens';
 import type { Lens } from '../features/code-lens';
 import type { Completion } from '../features/completion/completion';
 import type { FileReference } from '../features/document-links';
@@ -98,10 +100,12 @@ export function toCodeLens(lens: Lens | RunLens): CodeLens {
   };
 }
 
-/** The lens of the largest micro batch, which carries its file: what is clicked leads to the panel. */
-export function toBatchLens(lens: CodeLens, title: string): CodeLens {
+/** The lens of the largest micro batch, which carries its file: a click writes it, or leads to the panel where nothing is to be written. */
+export function toBatchLens(lens: CodeLens, { title, writes }: BatchLens): CodeLens {
   const uri = String(lens.data);
-  return { ...lens, command: { title, command: ESTIMATE_COMMAND, arguments: [{ uri }] } };
+  if (!writes) return { ...lens, command: { title, command: ESTIMATE_COMMAND, arguments: [{ uri }] } };
+  const argument: WriteRunArguments = { uri, ...writes };
+  return { ...lens, command: { title, command: WRITE_RUN_COMMAND, arguments: [argument] } };
 }
 
 /** What a hint carries until somebody asks for more: whose it is, of which text, and what its key states. */

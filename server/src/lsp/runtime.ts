@@ -3,6 +3,7 @@ import type { Fix } from '../advice/fixes';
 import type { World } from '../advice/world';
 import type { Desk } from '../agents/desk';
 import type { ToolAnswer, ToolParams } from '../features/agent-protocol';
+import type { BatchLens } from '../features/batch-lens';
 import type { Completion } from '../features/completion/completion';
 import type { HoverText } from '../features/hover-text';
 import type { WhatIfTexts } from '../features/hover-what-if';
@@ -80,9 +81,9 @@ export interface Engine extends World {
   /** What the run hangs on and nobody states, as Markdown. Some twenty estimates, remembered. */
   decisions(analysis: Analysis): string | undefined;
   /** The largest micro batch that fits, for people. Up to two dozen estimates, remembered. */
-  batchLens(analysis: Analysis): string | undefined;
+  batchLens(analysis: Analysis): BatchLens | undefined;
   /** The same as far as it is ready at once; undefined where more is to be estimated, and the next call goes on from there. */
-  promptBatchLens(analysis: Analysis): string | undefined;
+  promptBatchLens(analysis: Analysis): BatchLens | undefined;
   breakdown(analysis: Analysis, version?: number): Breakdown;
   /** The figures of a breakdown, opened; null where there is no estimate. Some tens of milliseconds. */
   opened(

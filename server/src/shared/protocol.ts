@@ -13,6 +13,8 @@ export {
   PLAN_REQUEST,
   type Planned,
   type PlanParams,
+  WRITE_RUN_COMMAND,
+  type WriteRunArguments,
 } from '../features/advice-protocol';
 export { TOOL_REQUEST, type ToolAnswer, type ToolParams } from '../features/agent-protocol';
 export { CATALOG_REQUEST, type Catalog, type CatalogParams } from '../features/catalog-protocol';

@@ -34,18 +34,19 @@ export function onCodeLens(server: Connected): void {
       const [drawn] = found;
       if (!drawn || !analysis.estimate) return found;
       // What is ready now is drawn at once; what takes longer is worked out when it is about to be shown.
-      const title = (await server.engine()).promptBatchLens(analysis);
+      const batch = (await server.engine()).promptBatchLens(analysis);
       const later: CodeLens = { range: drawn.range, data: uri };
-      return [...found, title === undefined ? later : toBatchLens(later, title)];
+      return [...found, batch ? toBatchLens(later, batch) : later];
     }),
   );
   connection.onCodeLensResolve((lens, token) => {
     const uri = String(lens.data);
     // The text may have become one without an estimate since: what is clicked leads to the panel all the same.
-    const titled = (title = say('Open the memory breakdown')) => toBatchLens(lens, title);
-    return runner.request<CodeLens>('Code lens', titled(), token, async () => {
+    const without = toBatchLens(lens, { title: say('Open the memory breakdown') });
+    return runner.request<CodeLens>('Code lens', without, token, async () => {
       const analysis = await session.analysis(uri);
-      return titled(analysis && (await server.engine()).batchLens(analysis));
+      const batch = analysis && (await server.engine()).batchLens(analysis);
+      return batch ? toBatchLens(lens, batch) : without;
     });
   });
 }
