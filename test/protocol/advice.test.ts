@@ -143,6 +143,9 @@ describe('advice', function () {
     const line = DEEPSPEED.split('\n').findIndex((row) => row.includes('"stage"'));
     const text = (await server.hover(uri, line, 6)) ?? '';
     assert.match(text, /\| ZeRO stage \| Peak \| \| &nbsp;&nbsp;Speed \|/);
+    // All stages, in their order, each with its outcome.
+    const rows = [...text.matchAll(/^\| (?:\*\*▸ )?(\d)(?:\*\*)? \| .*GiB.*(?:fit|tight)/gm)].map(([, stage]) => stage);
+    assert.deepEqual(rows, ['0', '1', '2', '3']);
     assert.match(text, /\*\*▸ 1\*\*/);
     assert.match(text, /No stage shards activations/);
     const lenses = await server.request<CodeLens[]>('textDocument/codeLens', { textDocument: { uri } });
@@ -167,8 +170,9 @@ describe('advice', function () {
   });
 
   it('a click on the largest micro batch writes it; where the run has it already, it leads to the panel', async () => {
-    server = await TestServer.start({ files: { 'oomlint.yaml': PROJECT } });
-    const uri = await server.open('ds.json', DEEPSPEED);
+    server = await TestServer.start({ files: { 'oomlint.yaml': PROJECT.replace('40GB', '80GB') } });
+    const small = DEEPSPEED.replace('"stage": 1', '"stage": 3');
+    const uri = await server.open('ds.json', small);
     const lens = await server.request<CodeLens>('codeLens/resolve', {
       range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } },
       data: uri,
@@ -178,8 +182,8 @@ describe('advice', function () {
     assert.deepEqual(lens.command?.arguments, [
       { uri, values: { 'batch.micro': micro }, label: `Micro batch ${micro}` },
     ]);
-    const text = DEEPSPEED.replace(/("train_micro_batch_size_per_gpu": )\d+/, `$1${micro}`);
-    assert.notEqual(text, DEEPSPEED);
+    const text = small.replace(/("train_micro_batch_size_per_gpu": )\d+/, `$1${micro}`);
+    assert.notEqual(text, small);
     await server.change(uri, text);
     const same = await server.request<CodeLens>('codeLens/resolve', lens);
     assert.equal(same.command?.title, lens.command?.title);
