@@ -144,7 +144,9 @@ describe('advice', function () {
     const text = (await server.hover(uri, line, 6)) ?? '';
     assert.match(text, /\| ZeRO stage \| Peak \| \| &nbsp;&nbsp;Speed \|/);
     // All stages, in their order, each with its outcome.
-    const rows = [...text.matchAll(/^\| (?:\*\*▸ )?(\d)(?:\*\*)? \| .*GiB.*(?:fit|tight)/gm)].map(([, stage]) => stage);
+    const rows = [...text.matchAll(/^\| (?:\*\*▸ )?(\d)(?:\*\*)? \| .*GiB.*(?:fit|tight)/gm)].map(
+      ([, stage]) => stage,
+    );
     assert.deepEqual(rows, ['0', '1', '2', '3']);
     assert.match(text, /\*\*▸ 1\*\*/);
     assert.match(text, /No stage shards activations/);

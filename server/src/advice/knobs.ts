@@ -20,6 +20,8 @@ export interface Lever {
   /** Neighbouring values in order of what they take, the present one among them. */
   readonly settings: (analysis: Estimated) => readonly Setting[];
   /** What a wrong expectation would be, as a sentence. */
+  /** The values are all that there are: a table that leaves one out would be asked for that one. */
+  readonly isClosed?: boolean;
   readonly doesNot?: (run: TrainingRun) => string | undefined;
   /** What a change costs besides memory and time: nothing where left out. */
   readonly costs?: string;
@@ -167,6 +169,7 @@ export const LEVERS: readonly Lever[] = [
   {
     field: 'zero.stage',
     name: 'ZeRO stage',
+    isClosed: true,
     settings: ({ resolved }) =>
       resolved.run && isZero(resolved.run) ? [0, 1, 2, 3].map((stage) => set('zero.stage', stage)) : [],
     doesNot: (run) =>

@@ -30,6 +30,8 @@ export interface WhatIf {
   readonly field: FieldPath;
   readonly name: string;
   readonly neighbours: readonly Neighbour[];
+  /** There are no other values. */
+  readonly isClosed?: boolean;
   readonly doesNot?: string;
   readonly costs?: string;
 }
@@ -78,7 +80,8 @@ function tableOf(analysis: Estimated, knob: Lever): WhatIf | undefined {
       ];
     });
   if (neighbours.length < 2) return undefined;
-  return { field: knob.field, name: knob.name, neighbours, doesNot: knob.doesNot?.(run), costs: knob.costs };
+  const { field, name, isClosed, costs } = knob;
+  return { field, name, neighbours, isClosed, doesNot: knob.doesNot?.(run), costs };
 }
 
 /** The values of a knob; of the micro batch, the largest that fits is always among them. */

@@ -25,9 +25,9 @@ export function whatIfSection(analysis: Analysis, fields: readonly FieldPath[]):
 export function whatIfTexts(analysis: Analysis, fields: readonly FieldPath[]): WhatIfTexts | undefined {
   const table = isEstimated(analysis) ? whatIfOfFields(analysis, fields) : undefined;
   if (!table) return undefined;
-  const { neighbours } = table;
+  const { neighbours, isClosed } = table;
   const isFlat = new Set(neighbours.map(answerOf)).size === 1;
-  const shown = isFlat ? [] : glanced(neighbours);
+  const shown = isFlat ? [] : isClosed ? neighbours : glanced(neighbours);
   const glance = isFlat ? sameFor(table) : markdownTable({ ...table, neighbours: shown });
   const others = isFlat ? [] : neighbours.filter((one) => !shown.includes(one));
   const rest = [...(others.length > 0 ? [otherValues(others)] : []), ...remarks(table)].join('\n\n');
@@ -36,12 +36,9 @@ export function whatIfTexts(analysis: Analysis, fields: readonly FieldPath[]): W
 
 /** Title, head, these rows and a sentence are six lines: what VS Code shows of a hover before it scrolls, with room for a long one. */
 const ROWS = 3;
-/** The stages of ZeRO: so few values are all in the table, for the one that is left out is the one that is looked for. */
-const MOST_WITHOUT_REST = 4;
 
 /** Where the run stands and the values between which it begins to fit, or its neighbours; in the order of the table. */
 function glanced(neighbours: readonly Neighbour[]): readonly Neighbour[] {
-  if (neighbours.length <= MOST_WITHOUT_REST) return neighbours;
   const present = neighbours.findIndex(({ current }) => current);
   const fits = neighbours.map(({ verdict, hostExceeds }) => verdict === 'fits' && !hostExceeds);
   const peakAt = (index: number) => neighbours[index]?.peakBytes ?? 0;
