@@ -153,7 +153,7 @@ class BlockReader {
     for (let i = 0; i < starts.length; i += ITEMS) {
       const start = starts[i] ?? to;
       const block = this.#read(start, this.#endOf(start, starts[i + ITEMS] ?? to, indent));
-      // An item that says nothing is placed where the list begins.
+      // An empty item is placed where the list begins.
       if (!block || !isList(block) || block.root.items.some(isNothing)) return undefined;
       for (const item of block.root.items) items.push(item);
       range = { start: range?.start ?? block.root.range.start, end: block.root.range.end };
