@@ -39,6 +39,11 @@ def flash_workspace(args) -> int:
     return size
 
 
+def grouped_flops(a, b) -> int:
+    """FLOPs of `_grouped_mm`: each row of `a` meets the matrix of one group, and each row of two flat ones adds to one."""
+    return 2 * a.shape[-2] * a.shape[-1] * b.shape[-1] if a.dim() == 2 or b.dim() == 2 else 2 * a.numel() * b.shape[-1]
+
+
 class Tracker(TorchDispatchMode):
     """Current and peak bytes, an event log, FLOPs, and the module and phase in which each event happened."""
 
@@ -52,6 +57,7 @@ class Tracker(TorchDispatchMode):
         self.phase = "setup"
         self.operator = ""
         self.flops = Counter()  # by phase
+        self.grouped_flops = Counter()  # of grouped products, which PyTorch's registry does not know
         self.kernels = Counter()  # attention kernels called
         self.serial = 0
         self.reset_peak()
@@ -168,6 +174,8 @@ class Tracker(TorchDispatchMode):
         packet = func._overloadpacket
         if packet in flop_registry:
             self.flops[self.phase] += flop_registry[packet](*args, **kwargs, out_val=out)
+        elif packet is aten._grouped_mm:
+            self.grouped_flops[self.phase] += grouped_flops(args[0], args[1])
         workspace = 0
         if "scaled_dot_product" in func._schema.name:
             self.kernels[self.operator] += 1

@@ -175,6 +175,12 @@ def total(tensors) -> int:
     return sum({storage._cdata: rounded(storage.nbytes()) for storage in storages}.values())
 
 
+def flops_of(phases) -> dict:
+    """FLOPs by phase as those of one forward pass and of the first step."""
+    return {"forward": phases["forward 1.1"],
+            "step": sum(n for phase, n in phases.items() if phase.split()[1].split(".")[0] == "1")}
+
+
 def measure(case, log=None, steps=2):
     """Runs `steps` optimizer steps and returns the results in bytes and FLOPs. `log`: receives the tracker."""
     run, started = case["run"], time.time()
@@ -245,9 +251,9 @@ def measure(case, log=None, steps=2):
         results["peak"] = max(peaks)
         results["peakWithFlashWorkspace"] = max(
             [part["peakWithFlashWorkspace"] for m in steady["micro"] for part in m.values()] + [steady["optimizer"]["peak"]])
-        results["flops"] = {"forward": tracker.flops["forward 1.1"],
-                            "step": sum(n for phase, n in tracker.flops.items()
-                                        if phase.split()[1].split(".")[0] == "1")}
+        results["flops"] = flops_of(tracker.flops)
+        if tracker.grouped_flops:
+            results["flops"]["grouped"] = flops_of(tracker.grouped_flops)
         results["attentionKernels"] = dict(tracker.kernels) or {"none (matmul and softmax)": 0}
         results["seconds"] = round(time.time() - started, 1)
         del model, optimizer

@@ -230,6 +230,7 @@ const ON_HOST: ReadonlySet<FieldPath> = new Set<FieldPath>([
   'offload.parametersInHost',
   'activations.offload',
   'loading.placement',
+  'loading.newWeights',
   'loading.hostCopies',
   'evaluation.predictions',
   'evaluation.samples',

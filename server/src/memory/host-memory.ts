@@ -61,13 +61,14 @@ function processes(run: TrainingRun): number {
 // --- loading ------------------------------------------------------------------------------------------------------
 
 /**
- * Full copies of the checkpoint on a node while it is read. Weights that keep their published type are views of the mapped
+ * Full copies of the weights on a node while they are read or made. Weights that keep their published type are views of the mapped
  * file, which processes share and the system may drop (`safetensors`; seen as no anonymous memory with transformers 5.23);
  * of another type they are filled in every process. With ZeRO-3 and `zero.Init` only rank 0 reads them (`modeling_utils.py`, `map_location`), with FSDP only the
  * first process of a node (`cpu_ram_efficient_loading`, on by default in Accelerate); quantized and tensor-parallel
- * models are put on the GPU weight by weight.
+ * models are put on the GPU weight by weight. A model that is made from a config is made in every process: nothing is read
+ * that one could read for all, and only `zero.Init` splits what is made (`modeling_utils.py`, `_from_config`).
  */
-function checkpointCopies({ run, published, sharding }: HostRun): number {
+function wholeCopies({ run, published, sharding }: HostRun): number {
   switch (run['loading.hostCopies']) {
     case 'none':
       return 0;
@@ -80,6 +81,7 @@ function checkpointCopies({ run, published, sharding }: HostRun): number {
   const onGpu =
     run['loading.placement'] === 'gpu' || run['parallel.tensor'] > 1 || run['parallel.pipeline'] > 1;
   if (!behaviours(run).fillsWeightsOnHost || run['quantization.kind'] !== 'none' || onGpu) return 0;
+  if (run['loading.newWeights']) return sharding.loading?.makesParts ? 0 : processes(run);
   if (published === run['precision.weights']) return 0;
   return sharding.loading?.readsOnce ? 1 : processes(run);
 }
@@ -88,9 +90,9 @@ function checkpointCopies({ run, published, sharding }: HostRun): number {
 function loadingParts(host: HostRun): HostPart[] {
   const { run, sums, sharding } = host;
   const elements = sums.trained - sums.adapters + sums.frozen + sums.quantized;
-  const checkpoint = elements * bytesPer(run['precision.weights']) * checkpointCopies(host);
+  const label = run['loading.newWeights'] ? 'new weights of every process' : 'copies of the checkpoint';
   const parts: readonly HostPart[] = [
-    { label: 'copies of the checkpoint', bytes: checkpoint },
+    { label, bytes: elements * bytesPer(run['precision.weights']) * wholeCopies(host) },
     ...(sharding.loading?.host ?? []).map(({ label, bytes }) => ({ label, bytes: bytes * processes(run) })),
   ];
   const most = Math.max(...parts.map(({ bytes }) => bytes));

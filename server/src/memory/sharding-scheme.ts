@@ -93,6 +93,8 @@ export interface Loading {
   readonly moments: (before: BeforeSteps) => readonly LoadingMoment[];
   /** One process of a node reads the checkpoint for all of them. */
   readonly readsOnce: boolean;
+  /** A model that is made is split module by module while it is made: no process holds it whole. */
+  readonly makesParts?: boolean;
   /** What each process holds on the host beside the checkpoint. Bytes of one process. */
   readonly host: readonly { readonly label: string; readonly bytes: number }[];
   /** Units are wrapped on the stream of the activations, where they leave blocks cached (`wrapFsdp1`). */

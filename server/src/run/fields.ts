@@ -911,6 +911,10 @@ export const FIELDS = {
   'loading.placement': choice(['partitioned', 'host', 'gpu'], {
     doc: 'Where the weights are before they are sharded: never whole (`zero.Init`, meta device), whole in host memory and moved unit by unit, or whole on each GPU. DeepSpeed without `zero.Init` moves the whole model to each GPU. Unset: as the integrations of the scheme do it.',
   }),
+  'loading.newWeights': flag({
+    doc: 'The weights are made new from the model config: no checkpoint is read, and every process makes its own.',
+    default: false,
+  }),
   'loading.hostCopies': choice(['none', 'one', 'every-process'], {
     doc: 'Processes of a node that hold a full copy of the checkpoint in host memory while they load it: `one` with `cpu_ram_efficient_loading`. Unset: as transformers and Accelerate do it for the scheme.',
   }),

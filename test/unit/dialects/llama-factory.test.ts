@@ -227,6 +227,10 @@ describe('LLaMA-Factory', () => {
     assertStates(factory(small('optim: adamw_8bit', 'full')), { 'optimizer.name': 'adamw-8bit file' });
   });
 
+  it('reads no checkpoint where it trains from scratch', () => {
+    assertStates(factory(small('train_from_scratch: true', 'full')), { 'loading.newWeights': 'true file' });
+  });
+
   it('takes blanks as absent', () => {
     const reading = factory(small('lora_rank:\ncutoff_len: null\ndeepspeed:\nquantization_bit:\nbf16:'));
     assertStates(reading, {

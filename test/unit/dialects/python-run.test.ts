@@ -159,6 +159,7 @@ Trainer(model, TrainingArguments("o", bf16=True)).train()\n`);
         num_key_value_heads: 4,
       });
       assert.equal(factOf(reading, 'precision.weights')?.value, 'fp32');
+      assert.equal(factOf(reading, 'loading.newWeights')?.value, true);
       assert.equal(reading.unread, undefined);
     });
 

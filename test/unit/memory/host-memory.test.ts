@@ -55,6 +55,22 @@ describe('host memory of a node', () => {
     assert.equal(of({ 'parallel.data': 'ddp', ...quantized }).host.bytesPerNode, 0);
   });
 
+  it('a model made from a config is made in every process, whoever would have read a checkpoint', () => {
+    const made = { ...mixed, 'loading.newWeights': true } as const;
+    for (const data of ['ddp', 'fsdp1', 'fsdp2'] as const) {
+      const { host } = of({ ...made, 'parallel.data': data });
+      assert.equal(host.bytesPerNode, N * 4 * P, data);
+    }
+    assert.equal(part(of({ ...made, 'parallel.data': 'ddp' }), /new weights/), N * 4 * P);
+    // `zero.Init` splits each module as it is made.
+    assert.equal(part(zero(3, { 'loading.newWeights': true }), /weights|checkpoint/), 0);
+    const whole = zero(3, { 'loading.newWeights': true, 'loading.placement': 'host' });
+    assert.equal(whole.host.bytesPerNode, N * 2 * P);
+    const published = { ...model, publishedDtype: 'fp32' as const };
+    const run = aRun({ 'parallel.data': 'ddp', 'loading.newWeights': true });
+    assert.equal(estimate({ run, model: published, accelerator: CARD }).host.bytesPerNode, 4 * P);
+  });
+
   it('weights that keep their published type are mapped from the file, others are copied', () => {
     const published = { ...model, publishedDtype: 'bf16' as const };
     const at = (values: RunValues) =>

@@ -99,7 +99,7 @@ const model = releasedBlock('', `${HPARAMS}model_args.py`, RELEASED, [
   ['video_maxlen', 'Most frames of a video.'],
   ['mixture_of_depths', 'Convert the model to mixture of depths.'],
   ['use_kt', 'KTransformers: experts on the CPU.'],
-  ['train_from_scratch', 'Random weights instead of the checkpoint.'],
+  ['train_from_scratch', 'Random weights instead of the checkpoint.', { sets: 'loading.newWeights' }],
 ]);
 
 const method = releasedBlock('', `${HPARAMS}finetuning_args.py`, RELEASED, [

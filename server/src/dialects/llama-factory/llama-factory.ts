@@ -55,7 +55,7 @@ export const llamaFactory: Dialect = {
 /** States what the arguments say, from a file or from a command line. */
 export function readLlamaFactory(section: Section, draft: Draft, context: ReadContext): void {
   draft.assume('framework', 'llama-factory', say('the file is a {0} config', 'LLaMA-Factory'));
-  section.take('model_name_or_path');
+  section.take('model_name_or_path', 'train_from_scratch');
   readMethod(section, draft, context);
   readObjective(section, draft);
   readChosenOptimizer(section);

@@ -95,6 +95,7 @@ export function readModel(
  */
 function readMadeModel(calls: Calls, load: PyCall, made: MadeOf, context: ReadContext): LoadedModel {
   const byConfig = /\.from_config$/.test(load.callee);
+  calls.draft.infer('loading.newWeights', true, `\`${load.callee}\``, { range: load.calleeRange });
   if (made.isNamed) stateModel(calls, made.call);
   else stateArchitecture(calls, made.call);
   const stated = ['dtype', 'torch_dtype'].some((key) => argumentOf(load, key) !== undefined);

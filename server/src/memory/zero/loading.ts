@@ -58,6 +58,7 @@ export function partitioning(run: TrainingRun, sums: WeightSums): Loading {
   return {
     moments: (before) => (partitioned ? filled(run, sums, before) : split(run, sums, before)),
     readsOnce: partitioned,
+    makesParts: partitioned,
     host: [],
   };
 }
