@@ -96,7 +96,8 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     code: ['transformers'],
     source: transformers('integrations/sdpa_attention.py'),
   }),
-  // torchtitan up to 0.2.1, which its stable releases pair with nightly builds of torch 2.10; 0.2.2 has grouped heads.
+  // torchtitan up to 0.2.1 (`repeat_kv`); 0.2.2 has grouped heads (ff0829c10, 2026-01-27: after torch 2.10 was out). Runs state
+  // torch and not torchtitan, which recommends the nightly builds of its day: those of 2.11 and later have what groups.
   repeatsKeysAndValues: yes(
     { code: ['torchtune'], source: fileIn(TORCHTUNE, 'torchtune/modules/attention.py') },
     {
