@@ -18,7 +18,14 @@ const OFFLOAD: readonly FieldPath[] = [
 
 /** Keys that decide how much host memory is needed at a moment, the one to change first. */
 const MOMENT_FIELDS: Readonly<Record<HostMoment, readonly FieldPath[]>> = {
-  loading: ['loading.hostCopies', 'loading.newWeights', 'loading.placement', 'parallel.data', 'precision.weights', 'model.id'],
+  loading: [
+    'loading.hostCopies',
+    'loading.newWeights',
+    'loading.placement',
+    'parallel.data',
+    'precision.weights',
+    'model.id',
+  ],
   training: OFFLOAD,
   evaluation: ['evaluation.predictions', 'evaluation.samples', ...OFFLOAD],
   saving: ['saving.weights', ...OFFLOAD],
