@@ -1,4 +1,4 @@
-import { fileIn, MS_SWIFT } from '../sources/repositories';
+import { fileIn, MS_SWIFT, TRANSFORMERS } from '../sources/repositories';
 import { doubtful, memory, refused } from './rule';
 
 // Where the frameworks have it, at the release that is described.
@@ -12,9 +12,9 @@ export const MS_SWIFT_RULES = {
     msSwift('arguments/sft_args.py'),
   ),
   'device-map-deepspeed': refused(
-    'DeepSpeed does not work with `device_map`.',
+    'transformers loads no model by `device_map` under ZeRO-3.',
     'Remove one of them.',
-    msSwift('arguments/sft_args.py'),
+    fileIn(TRANSFORMERS, 'src/transformers/integrations/accelerate.py'),
   ),
   'packing-lazy': refused(
     '`packing` and `lazy_tokenize` exclude each other.',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { parseConfig } from '../../../server/src/config/parse';
 import { detectDialect } from '../../../server/src/dialects/registry';
 import { findModel } from '../../../server/src/model/catalog';
+import type { Versions } from '../../../server/src/run/versions';
 import { assertStates, complaints, problemsOf, read, refused, stated } from './reading';
 
 const factory = (text: string, known = {}) => read('llama-factory', 'file:///run/sft.yaml', text, known);
@@ -247,6 +248,28 @@ describe('LLaMA-Factory', () => {
       const text = small(more, type, stage);
       assert.deepEqual(complaints(factory(text), text, 'error'), [`${code}: ${at}`]);
     });
+
+  it('refuses what a release refuses, and warns where nobody names the release', () => {
+    const third = { 'parallel.data': 'zero', 'zero.stage': 3 } as const;
+    const severities = (more: string, versions: Versions, type?: string) =>
+      read('llama-factory', 'file:///run/sft.yaml', small(more, type), third, versions)
+        .problems.filter(({ severity }) => severity !== 'information' && severity !== 'hint')
+        .map(({ code, severity }) => `${code} ${severity}`);
+    // First releases that refuse (messages searched for in the repository at each tag), and the last before them.
+    for (const [code, more, from, before, type] of [
+      ['unsloth-zero3', 'use_unsloth: true', '0.8.0', '0.7.1'],
+      ['pure-bf16-zero3', 'pure_bf16: true', '0.8.0', '0.7.1'],
+      ['pissa-zero3', 'pissa_init: true', '0.8.3', '0.8.2'],
+      ['generate-zero3', 'predict_with_generate: true', '0.9.0', '0.8.3'],
+      ['llama-pro-full', 'use_llama_pro: true', '0.8.0', '0.7.1', 'full'],
+      ['low-rank-optimizer-deepspeed', 'use_galore: true\ndeepspeed: z.json', '0.7.1', '0.7.0', 'full'],
+    ] as const) {
+      const release = (version: string) => ({ llamafactory: { version, source: 'stated' as const } });
+      assert.ok(severities(more, release(from), type).includes(`${code} error`), code);
+      assert.ok(!severities(more, release(before), type).some((found) => found.startsWith(code)), code);
+      assert.ok(severities(more, {}, type).includes(`${code} warning`), code);
+    }
+  });
 
   it('stops at what ZeRO-3 and several GPUs exclude', () => {
     const third = { 'parallel.data': 'zero', 'zero.stage': 3 };

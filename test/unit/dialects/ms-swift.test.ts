@@ -3,6 +3,7 @@ import { parseConfig } from '../../../server/src/config/parse';
 import { detectDialect } from '../../../server/src/dialects/registry';
 import { findModel } from '../../../server/src/model/catalog';
 import type { FieldPath } from '../../../server/src/run/fields';
+import type { Versions } from '../../../server/src/run/versions';
 import { problemsOf, read, refused, stated } from './reading';
 
 const swift = (text: string, known = {}) => read('ms-swift', 'file:///w/sft.yaml', text, known);
@@ -252,7 +253,7 @@ describe('ms-swift', () => {
 
   const rules: readonly (readonly [code: string, broken: string, sound: string])[] = [
     ['packing-without-flash', 'packing: true\nattn_impl: sdpa', 'packing: true\nattn_impl: flash_attn'],
-    ['device-map-deepspeed', 'device_map: auto\ndeepspeed: zero2', 'deepspeed: zero2'],
+    ['device-map-deepspeed', 'device_map: auto\ndeepspeed: zero3', 'device_map: auto\ndeepspeed: zero2'],
     ['packing-lazy', 'packing: true\nattn_impl: flash_attn\nlazy_tokenize: true', 'lazy_tokenize: true'],
     ['streaming-lazy', 'streaming: true\nlazy_tokenize: true', 'streaming: true'],
     ['bad-quantization-bits', 'quant_method: bnb\nquant_bits: 3', 'quant_method: hqq\nquant_bits: 3'],
@@ -295,6 +296,39 @@ describe('ms-swift', () => {
     it(`refuses ${code}`, () => {
       assert.deepEqual(refused(swift(`${BASE}${broken}\n`)), [code]);
       assert.deepEqual(refused(swift(`${BASE}${sound}\n`)), []);
+    });
+
+  /** First releases that refuse (messages searched for in the repository at each tag), and the last before them. */
+  const since: readonly (readonly [code: string, broken: string, from: string, before: string])[] = [
+    ['packing-lazy', 'packing: true\nattn_impl: flash_attn\nlazy_tokenize: true', '3.7.0', '3.6.4'],
+    ['vllm-mode-without-vllm', 'rlhf_type: grpo\nvllm_mode: colocate', '3.11.1', '3.11.0'],
+    ['missing-vllm-mode', 'rlhf_type: grpo\nuse_vllm: true', '3.11.1', '3.10.3'],
+    ['too-few-generations', 'rlhf_type: grpo\nnum_generations: 1', '4.4.0', '4.3.2'],
+    [
+      'uneven-without-pipeline',
+      'micro_batch_size: 1\ndecoder_first_pipeline_num_layers: 5',
+      '3.11.0',
+      '3.10.3',
+    ],
+    ['overlap-without-sequence-parallel', 'micro_batch_size: 1\ntp_comm_overlap: true', '4.0.0', '3.12.6'],
+    ['grouped-padding-free', 'micro_batch_size: 1\ngroup_by_length: true', '4.0.1', '4.0.0'],
+    ['too-few-checkpoints', 'micro_batch_size: 1\nsave_total_limit: 1', '4.0.0', '3.12.6'],
+  ];
+  for (const [code, broken, from, before] of since)
+    it(`refuses ${code} from ${from} on, and warns where nobody names the release`, () => {
+      const at = (versions: Versions) =>
+        read('ms-swift', 'file:///w/sft.yaml', `${BASE}${broken}\n`, {}, versions).problems.filter(
+          (problem) => problem.code === code,
+        );
+      const release = (version: string) => ({ 'ms-swift': { version, source: 'stated' as const } });
+      assert.deepEqual(
+        at(release(from)).map(({ severity }) => severity),
+        ['error'],
+      );
+      assert.deepEqual(at(release(before)), []);
+      const [unsure] = at({});
+      assert.equal(unsure?.severity, 'warning');
+      assert.match(unsure.message, /ms-swift [\d.]+ is assumed: no file names the version\.$/);
     });
 
   it('warns of bits without a method', () => {

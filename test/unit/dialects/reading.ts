@@ -18,6 +18,8 @@ export function statedVersions(known: ReadContext['known'] = {}): Versions {
     trl: '1.9.0',
     axolotl: '0.19.0',
     'llm-foundry': '0.21.0',
+    llamafactory: '0.9.5',
+    'ms-swift': '4.6.0',
     'megatron-core': '0.19.0',
     ...Object.fromEntries(
       Object.entries(known).flatMap(([field, version]) =>

@@ -24,8 +24,15 @@ interface Checked {
   readonly third: boolean;
   readonly on: (key: string) => boolean;
   readonly at: (key: string) => ConfigNode | undefined;
-  /** Reports a key whose combination LLaMA-Factory refuses. */
-  readonly refuse: (broken: boolean, key: string, code: RuleId, message: string, source?: string) => void;
+  /** Reports a key whose combination LLaMA-Factory refuses; `from` is the first release that does, where older ones take it. */
+  readonly refuse: (
+    broken: boolean,
+    key: string,
+    code: RuleId,
+    message: string,
+    source?: string,
+    from?: string,
+  ) => void;
 }
 
 /** What LLaMA-Factory refuses (`hparams/parser.py`, `get_train_args`; `finetuning_args.py`, `__post_init__`). */
@@ -41,8 +48,8 @@ export function checkLlamaFactory(root: MapNode, section: Section, context: Read
     third: context.known['parallel.data'] === 'zero' && context.known['zero.stage'] === 3,
     on: (key) => flagOf(at(key)) === true,
     at,
-    refuse: (broken, key, code, message, source = PARSER) =>
-      forbid(broken, at(key), draft, { code, message, source }),
+    refuse: (broken, key, code, message, source = PARSER, from) =>
+      forbid(broken, at(key), draft, { code, message, source, ...(from ? { releases: { from } } : {}) }),
   };
   checkWeights(checked);
   checkAdapter(checked);
@@ -68,12 +75,16 @@ function checkWeights({ section, type, third, on, refuse }: Checked): void {
     'pure_bf16',
     'pure-bf16-zero3',
     say('`pure_bf16` does not work with ZeRO-3.'),
+    PARSER,
+    '0.8.0',
   );
   refuse(
     on('use_unsloth') && third,
     'use_unsloth',
     'unsloth-zero3',
     say('Unsloth does not work with ZeRO-3.'),
+    PARSER,
+    '0.8.0',
   );
   refuse(
     on('fp8') && section.has('quantization_bit'),
@@ -104,6 +115,8 @@ function checkAdapter({ section, stage, type, third, on, at, refuse }: Checked):
     'pissa_init',
     'pissa-zero3',
     say('PiSSA cannot be initialised under ZeRO-3.'),
+    PARSER,
+    '0.8.3',
   );
   refuse(
     section.has('adapter_name_or_path') && type !== 'lora',
@@ -132,6 +145,7 @@ function checkAdapter({ section, stage, type, third, on, at, refuse }: Checked):
     'llama-pro-full',
     say('`use_llama_pro` trains some layers only: use `finetuning_type: freeze` or `lora`.'),
     FINETUNING,
+    '0.8.0',
   );
 }
 
@@ -144,6 +158,8 @@ function checkOptimizer({ section, context, type, on, refuse }: Checked): void {
     'deepspeed',
     'low-rank-optimizer-deepspeed',
     say('GaLore and APOLLO do not work with DeepSpeed.'),
+    PARSER,
+    '0.7.1',
   );
   refuse(
     lowRank.length > 0 && type === 'lora',
@@ -176,6 +192,8 @@ function checkStage({ section, stage, third, on, at, refuse }: Checked): void {
     'predict_with_generate',
     'generate-zero3',
     say('`predict_with_generate` does not work with ZeRO-3.'),
+    PARSER,
+    '0.9.0',
   );
   refuse(
     on('neat_packing') && stage !== undefined && stage !== 'sft',

@@ -1,14 +1,16 @@
 import type { MapNode } from '../../config/node';
 import { flagOf, integerOf, numberOf, textOf } from '../../config/scalar';
 import type { RuleId } from '../../rules/rules';
-import { fileIn, MS_SWIFT } from '../../sources/repositories';
+import { fileIn, MS_SWIFT, TRANSFORMERS } from '../../sources/repositories';
 import { say } from '../../wording/say';
+import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { checkKeys } from '../key-check';
 import { forbid } from '../refusal';
 import type { Section } from '../section';
 import { MS_SWIFT_TABLE } from './ms-swift-keys';
+import { packagedZero } from './packaged-configs';
 import type { SwiftCommand } from './swift-command';
 
 const SOURCE = fileIn(MS_SWIFT, 'swift/arguments/');
@@ -16,14 +18,20 @@ const MEGATRON = fileIn(MS_SWIFT, 'swift/megatron/arguments/megatron_args.py');
 const policy = scriptPolicy('ms-swift');
 
 /** What ms-swift refuses or ignores (`sft_args.py`, `rlhf_args.py`, `quant_args.py`, `megatron_args.py`). */
-export function checkSwift(root: MapNode, section: Section, command: SwiftCommand, draft: Draft): void {
+export function checkSwift(
+  root: MapNode,
+  section: Section,
+  command: SwiftCommand,
+  { known }: ReadContext,
+  draft: Draft,
+): void {
   // Plugins register tuners, losses and optimizers under names of their own.
   const plugins = section.has(['external_plugins', 'custom_register_path']);
   checkKeys(root, MS_SWIFT_TABLE, plugins ? { ...policy, wrongType: () => undefined } : policy, draft);
   const on = (key: string) => flagOf(section.find(key)?.node) === true;
   const at = (key: string) => section.find(key)?.node;
-  const refuse = (broken: boolean, key: string, code: RuleId, message: string, source: string) =>
-    forbid(broken, at(key), draft, { code, message, source });
+  const refuse: Refuse = (broken, key, code, message, source, from) =>
+    forbid(broken, at(key), draft, { code, message, source, ...(from ? { releases: { from } } : {}) });
   if (command.megatron) checkMegatron(section, refuse);
   else {
     const kernel = textOf(at('attn_impl'));
@@ -36,13 +44,14 @@ export function checkSwift(root: MapNode, section: Section, command: SwiftComman
         say('`{0}` needs flash attention: set `attn_impl` to `flash_attn`.', key),
         `${SOURCE}sft_args.py`,
       );
-    const map = section.has('device_map') && section.has('deepspeed');
+    // ms-swift itself stops where a process has several cards, whatever the map: `sharding-without-processes`.
+    const third = packagedZero(textOf(at('deepspeed')) ?? '')?.stage === 3 || known['zero.stage'] === 3;
     refuse(
-      map,
+      section.has('device_map') && section.has('deepspeed') && third,
       'device_map',
       'device-map-deepspeed',
-      say('DeepSpeed does not work with `device_map`.'),
-      `${SOURCE}sft_args.py`,
+      say('transformers loads no model by `device_map` under ZeRO-3.'),
+      fileIn(TRANSFORMERS, 'src/transformers/integrations/accelerate.py'),
     );
   }
   refuse(
@@ -51,6 +60,7 @@ export function checkSwift(root: MapNode, section: Section, command: SwiftComman
     'packing-lazy',
     say('`packing` and `lazy_tokenize` exclude each other.'),
     `${SOURCE}base_args/base_args.py`,
+    '3.7.0',
   );
   refuse(
     on('streaming') && on('lazy_tokenize'),
@@ -63,7 +73,15 @@ export function checkSwift(root: MapNode, section: Section, command: SwiftComman
   checkRlhf(section, command, refuse);
 }
 
-type Refuse = (broken: boolean, key: string, code: RuleId, message: string, source: string) => void;
+/** `from` is the first release of ms-swift that refuses, where those before it take the same key. */
+type Refuse = (
+  broken: boolean,
+  key: string,
+  code: RuleId,
+  message: string,
+  source: string,
+  from?: string,
+) => void;
 
 /** ms-swift 2 had other names and other rules. */
 function isOld(section: Section): boolean {
@@ -126,6 +144,7 @@ function checkRlhf(section: Section, { name }: SwiftCommand, refuse: Refuse): vo
     'vllm-mode-without-vllm',
     say('`vllm_mode` needs `use_vllm`.'),
     source,
+    '3.11.1',
   );
   const grouped = section.has('colocate_groups') || section.has('rollout') || section.has('train');
   refuse(
@@ -134,6 +153,7 @@ function checkRlhf(section: Section, { name }: SwiftCommand, refuse: Refuse): vo
     'missing-vllm-mode',
     say('`use_vllm` needs `vllm_mode`: `colocate` or `server`.'),
     source,
+    '3.11.1',
   );
   refuse(
     type === 'grpo' &&
@@ -143,6 +163,7 @@ function checkRlhf(section: Section, { name }: SwiftCommand, refuse: Refuse): vo
     'too-few-generations',
     say('GRPO compares completions of a prompt: it needs at least two.'),
     source,
+    '4.4.0',
   );
 }
 
@@ -153,6 +174,7 @@ function checkMegatron(section: Section, refuse: Refuse): void {
     'selective-with-method',
     say('Selective recomputation takes no `recompute_method`.'),
     MEGATRON,
+    '4.0.0',
   );
   const stages = section.integer('pipeline_model_parallel_size') ?? 1;
   for (const key of ['decoder_first_pipeline_num_layers', 'decoder_last_pipeline_num_layers'])
@@ -162,6 +184,7 @@ function checkMegatron(section: Section, refuse: Refuse): void {
       'uneven-without-pipeline',
       say('`{0}` needs more than one pipeline stage.', key),
       MEGATRON,
+      '3.11.0',
     );
   refuse(
     section.flag('tp_comm_overlap') === true && section.flag('sequence_parallel') !== true,
@@ -169,6 +192,7 @@ function checkMegatron(section: Section, refuse: Refuse): void {
     'overlap-without-sequence-parallel',
     say('`tp_comm_overlap` needs `sequence_parallel`.'),
     MEGATRON,
+    '4.0.0',
   );
   const free = section.flag('padding_free') !== false;
   refuse(
@@ -177,6 +201,7 @@ function checkMegatron(section: Section, refuse: Refuse): void {
     'grouped-padding-free',
     say('`group_by_length` excludes `padding_free`, which is on by default.'),
     MEGATRON,
+    '4.0.1',
   );
   const kept = section.integer('save_total_limit');
   refuse(
@@ -185,5 +210,6 @@ function checkMegatron(section: Section, refuse: Refuse): void {
     'too-few-checkpoints',
     say('Megatron in ms-swift keeps at least two checkpoints.'),
     MEGATRON,
+    '4.0.0',
   );
 }

@@ -89,7 +89,7 @@ export const msSwift: Dialect = {
     rejectMisfits(flat, MS_SWIFT_TABLE, draft);
     // What a run that started wrote down is no text of a person's: nothing in it is to be mended.
     if (entryOf(root, 'swift_version')) readRecord(section);
-    else draft.rules(() => checkSwift(flat, section, command, draft));
+    else draft.rules(() => checkSwift(flat, section, command, context, draft));
     return draft.reading();
   },
 };

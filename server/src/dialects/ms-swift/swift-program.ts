@@ -53,7 +53,7 @@ export const swiftProgram: Program = {
     new Section(launch.environment, draft).stateInteger('batch.imagePixels', 'MAX_PIXELS');
     if (!linked) {
       rejectMisfits(launch.arguments, MS_SWIFT_TABLE, draft);
-      checkSwift(launch.arguments, section, command, draft);
+      checkSwift(launch.arguments, section, command, context, draft);
     }
     if (!command.megatron && launcherOf(launch) === 'swift') checkSpread(launch, section, draft);
   },
