@@ -3,6 +3,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { McpAgent } from './mcp-client';
 
 const MODEL = 'meta-llama/Llama-3.1-8B';
@@ -17,6 +18,28 @@ const ZERO3 = `{
 `;
 const BARE =
   '{ "train_micro_batch_size_per_gpu": 1, "bf16": { "enabled": true }, "zero_optimization": { "stage": 2 } }\n';
+
+const HANDSHAKE = { protocolVersion: '2025-06-18', clientInfo: { name: 'test', version: '1' } };
+
+interface Answer {
+  readonly id: number | string;
+  readonly result?: { readonly structuredContent?: { readonly runs?: readonly unknown[] } };
+}
+
+const lines = (stream: NodeJS.ReadableStream) => createInterface(stream)[Symbol.asyncIterator]();
+
+/** A program whose input ends with its last question, as from `printf` in a pipe. */
+async function piped(
+  command: readonly string[],
+  messages: readonly object[],
+): Promise<{ readonly code: unknown; readonly answers: readonly Answer[] }> {
+  const child = spawn(process.execPath, command, { stdio: 'pipe' });
+  const ended = new Promise((resolve) => child.on('exit', resolve));
+  child.stdin.end(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''));
+  const answers: Answer[] = [];
+  for await (const line of createInterface(child.stdout)) answers.push(JSON.parse(line) as Answer);
+  return { code: await ended, answers };
+}
 
 interface Option {
   readonly id: string;
@@ -346,6 +369,46 @@ describe('the server for agents', function () {
     assert.ok((await reading.call('apply_change', { id: first?.id })).isError);
     assert.equal(await readFile(path.join(folder, 'configs', 'zero3.json'), 'utf8'), ZERO3);
     await reading.close();
+  });
+
+  for (const [program, args] of [
+    ['server/dist/cli.js', ['mcp']],
+    ['server/dist/mcp.js', []],
+  ] as const)
+    it(`${program} answers what it was asked before its input ended`, async () => {
+      const asked = [
+        { id: 1, method: 'initialize', params: { ...HANDSHAKE, capabilities: {} } },
+        { method: 'notifications/initialized' },
+        { id: 2, method: 'tools/list' },
+        { id: 'three', method: 'tools/call', params: { name: 'find_runs', arguments: {} } },
+        { id: 4, method: 'tools/call', params: { name: 'find_runs', arguments: {} } },
+        { method: 'notifications/cancelled', params: { requestId: 4 } },
+      ];
+      const { code, answers } = await piped([program, ...args, folder], asked);
+      assert.deepEqual(
+        answers.map(({ id }) => id),
+        [1, 2, 'three'],
+      );
+      assert.equal(answers[2]?.result?.structuredContent?.runs?.length, 2);
+      assert.equal(code, 0);
+    });
+
+  it('does not wait for a person that nobody can ask any more', async () => {
+    const child = spawn(process.execPath, ['server/dist/cli.js', 'mcp', folder], { stdio: 'pipe' });
+    const said = lines(child.stdout);
+    const ask = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    ask({ id: 1, method: 'initialize', params: { ...HANDSHAKE, capabilities: { elicitation: {} } } });
+    ask({ method: 'notifications/initialized' });
+    await said.next();
+    const call = (id: number, name: string, input: object) =>
+      ask({ id, method: 'tools/call', params: { name, arguments: input } });
+    call(2, 'make_run_fit', { file: 'configs/zero3.json' });
+    const offered = JSON.parse((await said.next()).value ?? '');
+    call(3, 'apply_change', { id: offered.result.structuredContent.options[0].id });
+    assert.equal(JSON.parse((await said.next()).value ?? '').method, 'elicitation/create');
+    child.stdin.end();
+    assert.equal(await new Promise((resolve) => child.on('exit', resolve)), 0);
+    assert.equal(await readFile(path.join(folder, 'configs', 'zero3.json'), 'utf8'), ZERO3);
   });
 
   it('ends with its client', async () => {

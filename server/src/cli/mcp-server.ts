@@ -12,8 +12,10 @@ import {
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { version } from '../../package.json';
 import type { Desk } from '../agents/desk';
+import { onDemand } from '../memo/on-demand';
 import { say } from '../wording/say';
 import { VIEW, VIEWED, VIEWS } from './agent-view-name';
+import { AnsweringStdio } from './answering-stdio';
 import { EXIT } from './exit-codes';
 import { kindOf } from './kind-of-path';
 import type { Output } from './output';
@@ -27,7 +29,7 @@ export interface McpOptions {
   readonly alsoRead?: readonly string[];
 }
 
-/** Serves agents until standard input ends. The engine is read while the client states who it is. */
+/** Serves agents until standard input ends, and what it asked is answered. */
 export async function serveMcp(
   folder: string,
   { readOnly = false, alsoRead = [] }: McpOptions,
@@ -38,31 +40,31 @@ export async function serveMcp(
       output.writeError(`oomlint: ${say('{0} is no folder.', place)}\n`);
       return EXIT.couldNotRun;
     }
-  const engine = loaded(path.resolve(folder), alsoRead);
-  await new Promise<void>((resolve) => {
-    serveStdio(() => serverOf(engine, readOnly), {
-      onerror: (error) => output.writeError(`oomlint: ${error.message}\n`),
-    });
-    process.stdin.once('close', resolve).once('end', resolve);
+  const engine = onDemand(() => loaded(path.resolve(folder), alsoRead));
+  const transport = new AnsweringStdio(process.stdin, process.stdout);
+  serveStdio(() => serverOf(engine, readOnly), {
+    transport,
+    onerror: (error) => output.writeError(`oomlint: ${error.message}\n`),
   });
+  await transport.closed;
   return EXIT.fine;
 }
 
 type Engine = Promise<typeof import('../agents/tools') & { readonly desk: Desk }>;
 
 async function loaded(root: string, also: readonly string[]): Engine {
-  // The answer to the client's first message goes out before the engine is read.
-  await new Promise((resolve) => setImmediate(resolve));
   const [tools, { diskDesk }] = await Promise.all([import('../agents/tools'), import('./disk-desk')]);
   return { ...tools, desk: await diskDesk(root, also) };
 }
 
-function serverOf(engine: Engine, readOnly: boolean): Server {
+function serverOf(engine: () => Engine, readOnly: boolean): Server {
   const server = new Server(
     { name: 'oomlint', title: 'Oomlint', version },
     { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
   );
-  const offered = async () => (await engine).TOOLS.filter(({ writes }) => !(writes && readOnly));
+  // Once the client has its first answer: it asks for tools next.
+  server.oninitialized = () => void engine();
+  const offered = async () => (await engine()).TOOLS.filter(({ writes }) => !(writes && readOnly));
   const showsViews = () => server.getClientCapabilities()?.extensions?.[VIEWS] !== undefined;
   server.setRequestHandler('resources/list', () => ({ resources: [VIEW] }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
@@ -92,7 +94,7 @@ function serverOf(engine: Engine, readOnly: boolean): Server {
     };
   });
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, context) => {
-    const { callTool, desk } = await engine;
+    const { callTool, desk } = await engine();
     const tool = (await offered()).find((one) => one.name === name);
     if (!tool) return { isError: true, content: [{ type: 'text', text: `There is no tool "${name}".` }] };
     const question = tool.writes
