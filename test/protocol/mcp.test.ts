@@ -395,17 +395,17 @@ describe('the server for agents', function () {
 
   it('does not wait for a person that nobody can ask any more', async () => {
     const child = spawn(process.execPath, ['server/dist/cli.js', 'mcp', folder], { stdio: 'pipe' });
-    const said = lines(child.stdout);
+    const received = lines(child.stdout);
     const ask = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
     ask({ id: 1, method: 'initialize', params: { ...HANDSHAKE, capabilities: { elicitation: {} } } });
     ask({ method: 'notifications/initialized' });
-    await said.next();
+    await received.next();
     const call = (id: number, name: string, input: object) =>
       ask({ id, method: 'tools/call', params: { name, arguments: input } });
     call(2, 'make_run_fit', { file: 'configs/zero3.json' });
-    const offered = JSON.parse((await said.next()).value ?? '');
+    const offered = JSON.parse((await received.next()).value ?? '');
     call(3, 'apply_change', { id: offered.result.structuredContent.options[0].id });
-    assert.equal(JSON.parse((await said.next()).value ?? '').method, 'elicitation/create');
+    assert.equal(JSON.parse((await received.next()).value ?? '').method, 'elicitation/create');
     child.stdin.end();
     assert.equal(await new Promise((resolve) => child.on('exit', resolve)), 0);
     assert.equal(await readFile(path.join(folder, 'configs', 'zero3.json'), 'utf8'), ZERO3);
