@@ -12,7 +12,6 @@ import {
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { version } from '../../package.json';
 import type { Desk } from '../agents/desk';
-import { onDemand } from '../memo/on-demand';
 import { say } from '../wording/say';
 import { VIEW, VIEWED, VIEWS } from './agent-view-name';
 import { AnsweringStdio } from './answering-stdio';
@@ -40,7 +39,11 @@ export async function serveMcp(
       output.writeError(`oomlint: ${say('{0} is no folder.', place)}\n`);
       return EXIT.couldNotRun;
     }
-  const engine = onDemand(() => loaded(path.resolve(folder), alsoRead));
+  let loading: Engine | undefined;
+  const engine = () => {
+    loading ??= loaded(path.resolve(folder), alsoRead);
+    return loading;
+  };
   const transport = new AnsweringStdio(process.stdin, process.stdout);
   serveStdio(() => serverOf(engine, readOnly), {
     transport,
