@@ -261,6 +261,35 @@ class Tuner(Base):
     );
   });
 
+  it('reads what is installed by a name in braces and from a repository, whose version nobody knows', () => {
+    const names = (text: string) =>
+      installsIn(text, new Lines(text)).map(
+        ({ name, specifier, open }) => name + specifier + (open ? ' open' : ''),
+      );
+    const bound = 'a, _conv = "torch==2.7.1", "causal_conv1d==1.5.2"\n';
+    assert.deepEqual(names(`${bound}!pip install {_conv} x==1`), ['x==1', 'causal_conv1d open']);
+    // Two packages by one name, and a name that nothing binds.
+    assert.deepEqual(names(`${bound}_conv = "other"\n!pip install {_conv} {who}`), []);
+    assert.deepEqual(names('!pip install git+https://github.com/state-spaces/mamba.git@main'), [
+      'mamba-ssm open',
+    ]);
+  });
+
+  it('repeats a list, as long as it can be followed', () => {
+    assert.deepEqual(passed('f(a=[1, 2] * 2, b=[] * 10 ** 9, c=[1] * 5000, d=[1] * -1, e=[1] * n)'), {
+      a: [1, 2, 1, 2],
+      b: '?',
+      c: '?',
+      d: [],
+      e: '?',
+    });
+  });
+
+  it('knows the words of a text, followed or not', () => {
+    const words = programOf('def f(x):\n    return {"type": "image", \'image\': x["two words"]}').words();
+    assert.deepEqual([...words].sort(), ['image', 'type']);
+  });
+
   it('reads on behind what is broken, and never throws', () => {
     assert.deepEqual(passed('f(a=1, b=, c=3)\nprint "two"'), { a: 1, c: 3 });
     for (const text of [

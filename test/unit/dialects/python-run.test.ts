@@ -841,7 +841,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       const other = reading('FastLanguageModel', { model_type: 'lfm2' });
       assertStates(other, { [compiled]: 'true default' });
       assert.equal(other.unread, undefined);
-      // Layers that keep a state are left to parts of them.
+      // Layers that keep a state compute by kernels that nothing installs here.
       assert.equal(reading('FastLanguageModel', { model_type: 'falcon_h1' }).unread?.length, 1);
       const parts = 'kernels.compileParts';
       const gemma = { model_type: 'gemma3', vision_config: {} };
@@ -859,6 +859,71 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assertStates(reading('FastModel', gemma, 'dataset_text_field=""'), { 'batch.images': undefined });
       assertStates(reading('FastModel', gemma, '', 'T4'), { 'attention.implementation': 'eager default' });
       assertStates(reading('FastVisionModel', gemma, 'dataset_text_field=""'), { [parts]: 'true default' });
+    });
+
+    it('count layers that keep a state by the kernels that cells install', () => {
+      const unread = (before: string, more = '', version = '2026.10.9') =>
+        pythonRun
+          .read(
+            parseConfig(
+              'file:///train.py',
+              `${before}\nfrom unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/some-model"${more})\nmodel = FastLanguageModel.get_peft_model(model, r=8)\nSFTTrainer(model=model, args=SFTConfig()).train()`,
+            ),
+            {
+              known: {},
+              model: { config: { model_type: 'granitemoehybrid' } },
+              versions: { unsloth: { version, source: 'stated' } },
+            },
+          )
+          .unread?.map(({ message }) => message) ?? [];
+      const both = '!pip install mamba_ssm==2.2.5 causal_conv1d==1.5.2';
+      assert.deepEqual(unread(both), []);
+      assert.match(unread('!pip install mamba_ssm==2.2.5').join(), /nothing here installs `causal-conv1d`/);
+      assert.match(unread('').join(), /nothing here installs `mamba-ssm`/);
+      // What these releases make of the model's own loss is not counted.
+      assert.match(unread(both, '', '2026.9.9').join(), /leaves the loss/);
+      assert.deepEqual(unread(both, '', '2026.10.3'), []);
+      assert.match(unread(both, ', trust_remote_code=True').join(), /comes with the model/);
+    });
+
+    it('tell samples of images, and of texts that are written here, from those that may hold sound', () => {
+      const heard = { model_type: 'gemma4', vision_config: {}, audio_config: {} };
+      const reading = (before: string, trainer: string) =>
+        pythonRun.read(
+          parseConfig(
+            'file:///train.py',
+            `from unsloth import FastVisionModel\nfrom unsloth.trainer import UnslothVisionDataCollator\nfrom datasets import Dataset, load_dataset\nfrom trl import GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer\nmodel, t = FastVisionModel.from_pretrained("unsloth/some-model", max_seq_length=2048)\nmodel = FastVisionModel.get_peft_model(model, r=8)\n${before}\n${trainer}`,
+          ),
+          { known: {}, model: { config: heard } },
+        );
+      const unread = (before: string, rows = 'rows') =>
+        reading(
+          before,
+          `SFTTrainer(model=model, train_dataset=${rows}, data_collator=UnslothVisionDataCollator(model, t), args=SFTConfig()).train()`,
+        ).unread?.length ?? 0;
+      const loaded = 'data = load_dataset("some/data")\n';
+      const image = '{"role": "user", "content": [{"type": "image", "image": x["image"]}]}';
+      const made = (part: string) => `${loaded}rows = [{"messages": [${part}]} for x in data]`;
+      assert.equal(unread(made(image)), 0);
+      assert.equal(unread(made(image.replaceAll('image', 'audio'))), 1);
+      assert.equal(unread(`${made(image)}\nshow(data[0]["audio"])`), 1);
+      // Rows that nothing here builds.
+      assert.equal(unread(`${loaded}${image.replace('x[', 'data[')}`, 'data'), 1);
+      const grpo = (row: string) =>
+        reading(
+          `rows = Dataset.from_list([${row}] * 100)`,
+          'GRPOTrainer(model=model, train_dataset=rows, args=GRPOConfig(max_completion_length=2048 - len(t(text)))).train()',
+        );
+      const texts = grpo('{"prompt": [{"role": "user", "content": "add"}], "answer": 0}');
+      assertStates(texts, { 'batch.images': '0 inferred', 'rollout.completion': '2048 inferred' });
+      assert.equal(texts.unread, undefined);
+      for (const row of [
+        '{"prompt": [{"role": "user", "content": "add"}], "image": picture}',
+        '{"prompt": [{"role": "user", "content": [{"type": "image"}]}]}',
+        '{"prompt": [{"role": "user", "content": written()}]}',
+        '{**more, "prompt": "add"}',
+      ])
+        assertStates(grpo(row), { 'batch.images': undefined });
     });
 
     it('scale images down to the size of the model, or to a width of their own', () => {

@@ -264,6 +264,7 @@ function binary(machine: Machine, node: SyntaxNode): PyValue {
   return lifted([left, right], ([a, b]) => {
     if (a?.kind === 'list' && b?.kind === 'list' && operator === '+')
       return { kind: 'list', items: [...a.items, ...b.items].slice(0, 1000), range: machine.rangeOf(node) };
+    if (a?.kind === 'list' && operator === '*') return repeated(machine, a, b, node);
     if (a && b && operator === '/') {
       const path = dividedPath(machine, a, b, node);
       if (path) return path;
@@ -283,6 +284,27 @@ function binary(machine: Machine, node: SyntaxNode): PyValue {
     const value = arithmetic(operator, Number(x), Number(y));
     return value === undefined ? machine.unknown(node) : machine.scalar(value, node);
   });
+}
+
+/** Items that a repeated list may have to be followed. */
+const MOST_REPEATED = 1000;
+
+/** `[row] * 1000`. */
+function repeated(
+  machine: Machine,
+  { items }: PyList,
+  times: PyValue | undefined,
+  node: SyntaxNode,
+): PyValue {
+  const count =
+    times?.kind === 'scalar' && typeof times.value === 'number' ? Math.max(0, times.value) : undefined;
+  if (count === undefined || !Number.isInteger(count) || Math.max(1, items.length) * count > MOST_REPEATED)
+    return machine.unknown(node);
+  return {
+    kind: 'list',
+    items: Array.from({ length: count }, () => items).flat(),
+    range: machine.rangeOf(node),
+  };
 }
 
 function boolean(machine: Machine, node: SyntaxNode): PyValue {

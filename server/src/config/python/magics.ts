@@ -7,6 +7,8 @@ export interface Install {
   readonly name: string;
   /** As pip is asked for it: `==4.56.2`, empty where any will do. */
   readonly specifier: string;
+  /** Which version is known only when it is installed. */
+  readonly open?: true;
   readonly range: Range;
 }
 
@@ -61,6 +63,27 @@ const REQUIREMENT =
 const WITH_VALUE =
   /(?:^|\s)(?:-r|-c|-f|-i|-t|-e|--(?:index-url|extra-index-url|find-links|target|requirement|constraint|python))[ =]\S+/g;
 
+/** A package by the address of its repository: `git+https://github.com/state-spaces/mamba.git@main`. */
+const REPOSITORY = /git\+https:\/\/github\.com\/[\w.-]+\/([\w-]+?)(?:\.git)?(?:@[\w./-]+)?(?=$|[\s"'])/g;
+/** What repositories install where it is not called as they are. */
+const REPOSITORY_NAMES: Readonly<Record<string, string>> = { mamba: 'mamba-ssm' };
+/** A name in braces, whose value IPython puts in. */
+const BRACED = /(?:^|\s)\{(\w+)\}(?=$|\s)/g;
+/** `name, other = "torch==2.7.1", "mamba_ssm==2.2.5"`. */
+const BOUND = /^[ \t]*(\w+(?:[ \t]*,[ \t]*\w+)*)[ \t]*=[ \t]*("[^"\n]*"(?:[ \t]*,[ \t]*"[^"\n]*")*)[ \t]*$/gm;
+
+/** The package that a name stands for in commands of a text, whatever its version; undefined where it is not one alone. */
+function boundPackage(text: string, name: string): string | undefined {
+  const packages = new Set<string>();
+  for (const [, names = '', values = ''] of text.matchAll(BOUND)) {
+    const at = names.split(',').findIndex((one) => one.trim() === name);
+    const value = /^"([A-Za-z][\w.-]*)(?:[=<>~!].*)?"$/.exec(values.split(',')[at]?.trim() ?? '')?.[1];
+    if (at >= 0) packages.add(value?.toLowerCase() ?? '');
+  }
+  const [one] = packages;
+  return packages.size === 1 && one !== '' ? one : undefined;
+}
+
 /** Packages that `!pip install` names in a text, with the place of each. */
 export function installsIn(text: string, lines: Pick<Lines, 'range'>): Install[] {
   const found: Install[] = [];
@@ -76,6 +99,16 @@ export function installsIn(text: string, lines: Pick<Lines, 'range'>): Install[]
         specifier,
         range: lines.range(at, at + name.length + specifier.length),
       });
+    }
+    const opened = (name: string, at: number, length: number) =>
+      found.push({ name, specifier: '', open: true, range: lines.range(start + at, start + at + length) });
+    for (const { 0: whole, 1: name = '', index } of words.matchAll(REPOSITORY)) {
+      const repository = name.toLowerCase();
+      opened(REPOSITORY_NAMES[repository] ?? repository, index, whole.length);
+    }
+    for (const { 0: whole, 1: name = '', index } of bare.matchAll(BRACED)) {
+      const bound = boundPackage(text, name);
+      if (bound !== undefined) opened(bound, index, whole.length);
     }
   }
   return found;

@@ -3,7 +3,7 @@ import type { Lines } from '../lines';
 import type { ConfigDocument, ConfigNode, MapNode } from '../node';
 import { DataFiles } from './data-files';
 import { evaluate } from './expressions';
-import { importsIn } from './imports';
+import { importsIn, wordsIn } from './imports';
 import { Machine } from './machine';
 import { LoadedModules } from './modules';
 import { execute } from './statements';
@@ -50,6 +50,7 @@ export function followProgram(
     environment,
     truncated,
     imports: importsIn(root, lines),
+    words: () => wordsIn(root, lines),
     taken: [...loaded.used, ...data.used],
     wanted: [...data.wanted.values()],
     written: data.written,

@@ -210,6 +210,8 @@ export interface PyProgram {
   readonly truncated: boolean;
   /** Every import of the text, followed or not. */
   readonly imports: readonly PyImport[];
+  /** Words that stand in it as strings of their own, followed or not. */
+  readonly words: () => ReadonlySet<string>;
   /** Addresses of the modules and the files of data of the workspace that values were taken from. */
   readonly taken: readonly string[];
   /** The command that starts it is known. */

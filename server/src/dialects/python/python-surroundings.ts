@@ -12,7 +12,8 @@ import type { Calls } from './call-block';
 
 /** Versions that cells install, of a range the newest that it allows; the last statement about a package counts. */
 export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): void {
-  for (const { name, specifier, range } of [...installs].reverse()) {
+  for (const { name, specifier, open, range } of [...installs].reverse()) {
+    if (open) continue;
     const versioned = VERSIONED_PACKAGES.find((known) => known === name);
     if (versioned === undefined || draft.knows(VERSION_FIELDS[versioned])) continue;
     const field = VERSION_FIELDS[versioned];

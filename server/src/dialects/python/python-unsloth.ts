@@ -14,6 +14,7 @@ import type { Section } from '../section';
 import { argumentOf, type Calls, leaveArgument } from './call-block';
 import { callsOnModel, type ModelChain } from './model-chain';
 import { type LoadedModel, stateModel } from './python-model';
+import { buildsImages, writesTextRows } from './sample-kinds';
 import { readFastInference } from './unsloth-engine';
 
 const LOADER = fileIn(UNSLOTH, 'unsloth/models/loader.py');
@@ -59,6 +60,12 @@ export function hasKernels(load: PyCall, config: ModelConfig | undefined): boole
 
 /** Types with layers that keep a state, which are left as they are (`_block_compile.py`, `_is_ssm_layer`). */
 const STATEFUL = /mamba|^(falcon_h1|nemotron_h|bamba|zamba2?|jamba|granitemoehybrid)$/;
+/**
+ * Types whose loss the patterns of `apply_fused_lm_head` did not find before this release (`unsloth_zoo/compiler.py`, tried on
+ * transformers 4.56.2: 2025.3.17 to 2026.9.9 do not, 2026.10.3 does).
+ */
+const OWN_LOSS = /^(granitemoe\w*|falcon_h1)$/;
+const FUSED = '2026.10.3';
 /** Its layers are left to their parts (`_block_compile.py`, `_SKIP`). */
 const SKIPPED = 'gpt_oss';
 const IMAGES = /(^|\.)(UnslothVisionDataCollator|DataCollatorForVision\w*)$/;
@@ -69,7 +76,13 @@ const IMAGES = /(^|\.)(UnslothVisionDataCollator|DataCollatorForVision\w*)$/;
  * forced to fp32 (`_forced_float32`) are compiled in parts whose cuts are not known; texts alone reach no tower. What such parts keep
  * lies between operators one by one and whole layers, but for kernels of layers with a state, and samples of sound.
  */
-function readCompiled(calls: Calls, load: PyCall, config: ModelConfig | undefined, trainer: PyCall): void {
+function readCompiled(
+  calls: Calls,
+  load: PyCall,
+  config: ModelConfig | undefined,
+  trainer: PyCall,
+  release: string | undefined,
+): void {
   const { draft, program, bf16 } = calls;
   const type = String(config?.model_type ?? '');
   // Neither reaches SDPA: flexible attention from Ampere on, else the scores lie in memory (`_utils.py`).
@@ -81,14 +94,24 @@ function readCompiled(calls: Calls, load: PyCall, config: ModelConfig | undefine
       fileIn(UNSLOTH, 'unsloth/models/_utils.py'),
     );
   const hasTowers = config?.vision_config !== undefined || config?.audio_config !== undefined;
-  const texts =
+  const named =
     !/FastVisionModel\./.test(load.callee) &&
     !program.calls.some(({ callee }) => IMAGES.test(callee)) &&
     [trainer, ...program.calls.filter(({ callee }) => /SFTConfig$/.test(callee))].some(
       (call) => (textOf(knownNode(argumentOf(call, 'dataset_text_field'))) ?? '') !== '',
     );
+  const written =
+    !named && /(GRPO|DPO|KTO|ORPO|CPO)Trainer$/.test(trainer.callee) && writesTextRows(program, trainer);
+  const texts = named || written;
   if (hasTowers && texts)
-    draft.infer('batch.images', 0, say('`{0}` names texts', 'dataset_text_field'), undefined);
+    draft.infer(
+      'batch.images',
+      0,
+      named
+        ? say('`{0}` names texts', 'dataset_text_field')
+        : say('the samples are written here, and hold texts alone'),
+      undefined,
+    );
   if (hasTowers && !texts) readImageSize(calls, config);
   const inOne =
     config !== undefined &&
@@ -107,8 +130,23 @@ function readCompiled(calls: Calls, load: PyCall, config: ModelConfig | undefine
     say('Unsloth compiles parts of the layers of this model'),
     BLOCKS,
   );
+  if (OWN_LOSS.test(type) && isAtLeast(release, FUSED) === false) {
+    draft.leave(
+      'script',
+      { range: load.calleeRange },
+      type,
+      say('This release of Unsloth leaves the loss of `{0}` as it is: that is not counted.', type),
+      ['loss.implementation'],
+    );
+    return;
+  }
+  const unknownState = STATEFUL.test(type) ? unknownStates(calls, load) : undefined;
+  if (unknownState !== undefined) {
+    draft.leave('script', { range: load.calleeRange }, type, unknownState);
+    return;
+  }
   const bounded =
-    config !== undefined && !STATEFUL.test(type) && (texts || config.audio_config === undefined);
+    config !== undefined && (texts || config.audio_config === undefined || buildsImages(program, trainer));
   if (!bounded)
     draft.leave(
       'script',
@@ -116,6 +154,21 @@ function readCompiled(calls: Calls, load: PyCall, config: ModelConfig | undefine
       load.callee.split('.').at(-2) ?? '',
       say('Unsloth compiles models of this kind itself: what that saves is not counted.'),
     );
+}
+
+/**
+ * Why it is not known how layers that keep a state compute; undefined where cells install the kernels that they take (`transformers`,
+ * `is_fast_path_available`). Unsloth leaves those out of what it compiles (`compiler.py`, `compile_mamba_ssm`), as it leaves the layers
+ * themselves (`_block_compile.py`, `_is_ssm_layer`), and changes nothing of code that comes with a model.
+ */
+function unknownStates({ installs = [] }: Calls, load: PyCall): string | undefined {
+  if (flagOf(knownNode(argumentOf(load, 'trust_remote_code'))) === true)
+    return say('The code that comes with the model may compute otherwise: it is not read.');
+  const names = new Set(installs.map(({ name }) => name.replace(/_/g, '-')));
+  const missing = ['mamba-ssm', 'causal-conv1d'].find((name) => !names.has(name));
+  return missing === undefined
+    ? undefined
+    : say('How layers that keep a state compute is not known: nothing here installs `{0}`.', missing);
 }
 
 /** Where a model's config names no size of images (`UnslothVisionDataCollator.__init__`). Pixels of a side. */
@@ -160,7 +213,8 @@ export function readUnsloth(
   if (!full) readUnslothAdapters(calls, chain);
   else draft.assume('method.kind', 'full', say('`full_finetuning` is on'), LOADER);
   readUnslothCheckpointing(calls, load, chain, trainer);
-  if (!hasKernels(load, config)) readCompiled(calls, load, config, trainer);
+  if (!hasKernels(load, config))
+    readCompiled(calls, load, config, trainer, context.versions?.unsloth?.version);
   return { known: true, ...(quantized ? { quantized } : {}) };
 }
 
@@ -484,10 +538,22 @@ const isSamePlace = (a: Range, b: Range) =>
 export function settleTogether({ draft }: Pick<Calls, 'draft'>, config: PyCall): PyCall {
   const prompt = argumentOf(config, 'max_prompt_length');
   const completion = argumentOf(config, 'max_completion_length');
-  if (prompt?.kind !== 'unknown' || completion?.kind !== 'unknown' || !completion.left) return config;
+  if (completion?.kind !== 'unknown' || !completion.left) return config;
   const { of, without } = completion.left;
   const whole = integerOf(knownNode(of));
-  if (whole === undefined || !isSamePlace(without, prompt.range)) return config;
+  if (whole === undefined) return config;
+  if (!prompt) {
+    // What a prompt takes of the length, its completion lacks: a sample is no longer than both together.
+    draft.infer(
+      'rollout.completion',
+      whole,
+      say('what a prompt leaves of {0} tokens: at most all of them', String(whole)),
+      knownNode(of),
+      'max_completion_length',
+    );
+    return { ...config, named: config.named.filter(({ key }) => key !== 'max_completion_length') };
+  }
+  if (prompt.kind !== 'unknown' || !isSamePlace(without, prompt.range)) return config;
   const note = say('prompt and completion together have {0} tokens', String(whole));
   draft.infer('batch.sequence', whole, note, knownNode(of), 'max_completion_length');
   draft.infer('rollout.completion', whole, note, knownNode(of), 'max_completion_length');
