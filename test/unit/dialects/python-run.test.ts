@@ -235,6 +235,10 @@ args = TrainingArguments("o", optim="adamw_torch")\n${trainer}(model, args${more
       assert.deepEqual(beside(', device_map="auto")'), ['AutoModelForCausalLM.from_pretrained']);
       assert.equal(beside(')'), undefined);
       assert.equal(beside(', device_map="auto")', ', ref_model=other'), undefined);
+      // What came back from the GPU is gone, but for where a condition decides about it.
+      assert.equal(beside(').cuda()\nother.to("cpu")'), undefined);
+      assert.equal(beside(').cuda()\nother.to("cpu")\nother.to("cuda")')?.length, 1);
+      assert.equal(beside(').cuda()\nif who():\n    other.to("cpu")')?.length, 1);
     });
 
     it('a reference that is another model is reported', () => {

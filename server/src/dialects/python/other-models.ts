@@ -88,9 +88,13 @@ function handedOn({ calls }: PyProgram, call: PyCall): PyCall[] {
 
 function isOnGpu(load: PyCall, steps: readonly PyCall[]): boolean {
   const map = argumentOf(load, 'device_map');
-  if (map?.kind === 'scalar' && map.value !== null && map.value !== 'cpu') return true;
-  return steps.some(({ callee, positional: [device] }) => {
-    if (callee === 'cuda') return true;
-    return callee === 'to' && device?.kind === 'scalar' && /^cuda/.test(String(device.value));
+  const mapped = map?.kind === 'scalar' && map.value !== null && map.value !== 'cpu';
+  const moves = steps.flatMap(({ callee, positional: [device], conditions }) => {
+    if (callee === 'cuda') return [true];
+    const to = callee === 'to' && device?.kind === 'scalar' ? String(device.value) : '';
+    if (/^cuda/.test(to)) return [true];
+    // It is gone only where nothing decides whether it moves.
+    return to === 'cpu' && conditions.length === 0 ? [false] : [];
   });
+  return moves.at(-1) ?? mapped;
 }
