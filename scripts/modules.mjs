@@ -59,13 +59,14 @@ const parsedTables = {
 const lateBuiltins = {
   name: 'late-builtins',
   setup(bundle) {
-    const late = /^node:(?:child_process|crypto)$/;
+    const late = /^(?:node:)?(?:child_process|crypto)$/;
     bundle.onResolve({ filter: late }, ({ path: name, namespace }) =>
       namespace === 'late' ? { path: name, external: true } : { path: name, namespace: 'late' },
     );
     bundle.onLoad({ filter: late, namespace: 'late' }, ({ path: name }) => {
       const names = JSON.stringify(Object.keys(createRequire(import.meta.url)(name)));
-      const get = `get: () => require(${JSON.stringify(name)})[name]`;
+      // Modules that a browser reads, too, have no `require` of their own.
+      const get = `get: () => (process.getBuiltinModule ?? require)(${JSON.stringify(name)})[name]`;
       return {
         contents: `for (const name of ${names}) Object.defineProperty(exports, name, { enumerable: true, ${get} });`,
       };
@@ -109,7 +110,7 @@ export const MODULES = {
   target: 'node20',
   mainFields: MAIN_FIELDS,
   alias: BOTH,
-  plugins: [protocolOfBrowsers, parsedTables],
+  plugins: [protocolOfBrowsers, parsedTables, lateBuiltins],
   splitting: true,
   metafile: true,
   // What libraries of the older kind of module expect around them.
@@ -163,7 +164,7 @@ export function doorsBundle(folder, { doors, startFolder = folder, minify, sourc
       ...BOTH,
       'web-tree-sitter': path.join(root, 'node_modules', 'web-tree-sitter', 'web-tree-sitter.cjs'),
     },
-    plugins: [tablesBeside(folder), ...MODULES.plugins, lateBuiltins, starters],
+    plugins: [tablesBeside(folder), ...MODULES.plugins, starters],
     banner: { js: '(function (exports, require, module, __filename, __dirname) {' },
     footer: { js: '})' },
     supported: { 'dynamic-import': false },

@@ -9,7 +9,7 @@ import { shortAlias } from '../run/parse-field';
 import { suggested } from '../wording/closest';
 import { say } from '../wording/say';
 import { findConfigs } from '../workspace/config-files';
-import { PROJECT_FILE_NAMES } from '../workspace/project-file';
+import { PROJECT_FILE_NAMES } from '../workspace/project-file-names';
 import { UsageError } from '../workspace/usage-error';
 import { type CliContext, EXIT } from './context';
 import { displayPath } from './report';

@@ -1,8 +1,8 @@
 import { entryOf } from '../config/lookup';
 import type { ConfigDocument, ConfigNode, MapEntry, MapNode } from '../config/node';
 import { isBlank, plainOf } from '../config/scalar';
-import { modelField } from '../run/directive';
 import { FIELD_PATHS, FIELDS, type FieldPath, type FieldSpec, isFieldPath } from '../run/fields';
+import { modelField } from '../run/model-field';
 import { fieldNames, findField, parseFact } from '../run/parse-field';
 import { locationOf } from '../text/place';
 import { suggested } from '../wording/closest';

@@ -1,6 +1,6 @@
 import type { Connection } from 'vscode-languageserver';
 import { diagnostics } from '../features/diagnostics';
-import { type ClientSupport, toDiagnostic } from './convert';
+import type { ClientSupport } from './convert';
 import type { Engine } from './runtime';
 
 /** Configs that one save brings up to date at most. */
@@ -41,13 +41,14 @@ export class ClosedFiles {
   async refresh(uris: readonly string[]): Promise<void> {
     const { connection, engine, isOpen, isEnabled, support } = this.#parts;
     const closed = [...new Set(uris)].filter((uri) => uri.startsWith('file:') && !isOpen(uri)).slice(0, MOST);
+    const { analyze, drawing } = await engine();
     for (const uri of closed) {
-      const analysis = (await isEnabled(uri)) ? await (await engine()).analyze(uri) : undefined;
+      const analysis = (await isEnabled(uri)) ? await analyze(uri) : undefined;
       if (isOpen(uri)) continue;
       const found = (analysis ? diagnostics(analysis) : []).filter(
         ({ severity }) => severity === 'error' || severity === 'warning',
       );
-      const list = found.map((problem) => toDiagnostic(problem, support()));
+      const list = found.map((problem) => drawing.toDiagnostic(problem, support()));
       const published = list.length > 0 ? JSON.stringify(list) : undefined;
       if (published === this.#marked.get(uri)) continue;
       if (published === undefined) this.#marked.delete(uri);

@@ -2,9 +2,6 @@ import {
   type CodeLens,
   type CompletionItem,
   CompletionItemKind,
-  type Diagnostic,
-  DiagnosticSeverity,
-  DiagnosticTag,
   type DocumentLink,
   type Hover,
   type InlayHint,
@@ -19,23 +16,13 @@ import type { Completion } from '../features/completion/completion';
 import type { FileReference } from '../features/document-links';
 import type { HoverText } from '../features/hover-text';
 import type { KeyHint } from '../features/inlay-hints';
-import { httpsUrl } from '../features/markdown';
 import { ESTIMATE_COMMAND, type EstimateArguments } from '../features/protocol';
 import type { RunLens } from '../features/run-lens';
-import { isRuleId, rulePage } from '../rules/rules';
 import type { Range } from '../text/place';
-import type { Problem, Severity } from '../text/problem';
 import { say } from '../wording/say';
 
 /** The one place where plain results become protocol types. */
 export const SOURCE = 'oomlint';
-
-const SEVERITIES: Readonly<Record<Severity, DiagnosticSeverity>> = {
-  error: DiagnosticSeverity.Error,
-  warning: DiagnosticSeverity.Warning,
-  information: DiagnosticSeverity.Information,
-  hint: DiagnosticSeverity.Hint,
-};
 
 /** What of the protocol the client understands. */
 export interface ClientSupport {
@@ -47,34 +34,6 @@ export interface ClientSupport {
   readonly pages?: boolean;
   /** Completions have room beside their label on every row. */
   readonly labelDetails?: boolean;
-}
-
-export function toDiagnostic(problem: Problem, support: ClientSupport): Diagnostic {
-  const diagnostic: Diagnostic = {
-    range: mutable(problem.range),
-    severity: SEVERITIES[problem.severity],
-    code: problem.code,
-    source: SOURCE,
-    message: problem.message,
-  };
-  // The place in the framework that states it, or our own page.
-  const href = httpsUrl(problem.source) ?? (isRuleId(problem.code) ? rulePage(problem.code) : undefined);
-  if (href && support.codeDescription) {
-    diagnostic.codeDescription = { href };
-  }
-  if (problem.related && problem.related.length > 0 && support.related) {
-    diagnostic.relatedInformation = problem.related.map(({ uri, range, message }) => ({
-      location: { uri, range: mutable(range) },
-      message,
-    }));
-  }
-  if (problem.data) {
-    diagnostic.data = problem.data;
-  }
-  if (support.tags && problem.code.startsWith('deprecated')) {
-    diagnostic.tags = [DiagnosticTag.Deprecated];
-  }
-  return diagnostic;
 }
 
 export function toHover(hover: HoverText, support: ClientSupport): Hover {

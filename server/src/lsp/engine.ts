@@ -16,8 +16,9 @@ import type { DetectedGpus } from '../hardware/detect';
 import { fileName } from '../text/uri';
 import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
 import type { Host } from '../workspace/host';
-import { PROJECT_FILE_NAMES } from '../workspace/project-file';
+import { PROJECT_FILE_NAMES } from '../workspace/project-file-names';
 import { editorDesk } from './agent-desk';
+import * as drawing from './drawing';
 import type { Engine, LocalMachine, Preferences } from './runtime';
 import { workspaceConfigs } from './workspace-configs';
 
@@ -45,6 +46,7 @@ export function createEngine(
   };
   const workspace = new Workspace(host, options);
   return {
+    drawing,
     isCandidate: (uri, text) => workspace.isCandidate(uri, text),
     teaches: (uri) => Workspace.teaches(uri),
     analyze: (uri) => workspace.analyze(uri),

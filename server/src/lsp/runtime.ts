@@ -52,6 +52,8 @@ export interface Preferences {
 
 /** The engine as far as the server knows it. */
 export interface Engine extends World {
+  /** What an editor draws of an analysis. */
+  readonly drawing: typeof import('./drawing');
   /** Whether a text is worth an analysis, the workspace's own flags among what it may hold: false is certain. */
   isCandidate(uri: string, text: string): Promise<boolean>;
   /** Whether a change of the file may turn other files into configs, or make them none. */

@@ -1,18 +1,15 @@
 import type { Connection, Diagnostic, Disposable } from 'vscode-languageserver';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import { diagnostics } from '../features/diagnostics';
-import { drawnAlike } from '../features/drawn';
 import { STATUS_NOTIFICATION, type StatusParams } from '../features/protocol';
 import { Publishing } from '../features/publishing';
-import { status, statusBefore } from '../features/status';
-import { trainingPlace } from '../features/training-place';
 import { FAMILY_NOTIFICATION, type FamilyParams } from '../features/workspace-protocol';
 import type { Problem } from '../text/problem';
 import { canonicalUri, fileName } from '../text/uri';
 import type { Analysis } from '../workspace/analysis';
-import { PROJECT_FILE_NAMES } from '../workspace/project-file';
+import { PROJECT_FILE_NAMES } from '../workspace/project-file-names';
 import { ClosedFiles } from './closed-files';
-import { type ClientSupport, toDiagnostic } from './convert';
+import type { ClientSupport } from './convert';
 import { problemsByCell } from './in-cells';
 import { type EditorHost, isCandidate } from './open-files';
 import type { OpenTexts } from './open-texts';
@@ -158,7 +155,8 @@ export class Session implements Disposable {
     const analysis = await this.analysis(uri);
     const found = analysis ? diagnostics(analysis) : await this.#projectProblems(uri);
     const shown = found && (await this.#parts.settings.of(uri)).diagnosticsRun !== 'off' ? found : [];
-    const items = shown.map((problem) => toDiagnostic(problem, this.support));
+    const { drawing } = await this.#parts.engine();
+    const items = shown.map((problem) => drawing.toDiagnostic(problem, this.support));
     const id = identityOf(items);
     const open = this.#open.get(uri);
     if (open && version !== undefined) open.announced.pulled = { version, id };
@@ -358,6 +356,7 @@ export class Session implements Disposable {
     open.timer = undefined;
     const { documents, settings } = this.#parts;
     const { publishing, announced } = open;
+    const { drawing } = await this.#parts.engine();
     const version = documents.get(uri)?.version;
     const analysis = await this.analysis(uri);
     const found = analysis ? diagnostics(analysis) : await this.#projectProblems(uri);
@@ -369,9 +368,9 @@ export class Session implements Disposable {
       return;
     }
     const state = { version, analysis };
-    this.#drawAgain(announced, state);
+    this.#drawAgain(announced, state, drawing);
     await this.#wakeParts(uri, analysis);
-    await this.#tellStatus(uri, announced, state);
+    await this.#tellStatus(uri, announced, state, drawing);
     if (!isCurrent()) {
       return;
     }
@@ -381,7 +380,7 @@ export class Session implements Disposable {
       // Of a change of the text itself an editor knows: it asks by itself.
       if (
         pulled?.version === version &&
-        pulled.id !== identityOf(list.map((one) => toDiagnostic(one, this.support)))
+        pulled.id !== identityOf(list.map((one) => drawing.toDiagnostic(one, this.support)))
       )
         this.#askAgain();
       return;
@@ -390,7 +389,9 @@ export class Session implements Disposable {
       if (publishing.clear()) await this.#send(uri, version, []);
       return;
     }
-    const list = publishing.due(found, analysis, when)?.map((problem) => toDiagnostic(problem, this.support));
+    const list = publishing
+      .due(found, analysis, when)
+      ?.map((problem) => drawing.toDiagnostic(problem, this.support));
     if (list && publishing.isNew(version, list)) {
       await this.#send(uri, version, list);
     }
@@ -431,7 +432,7 @@ export class Session implements Disposable {
   }
 
   /** Another file changed what an editor drew: of its own changes an editor knows by itself. */
-  #drawAgain({ drawn }: Announced, known: Known): void {
+  #drawAgain({ drawn }: Announced, known: Known, { drawnAlike }: Engine['drawing']): void {
     const before = [...drawn.values()].filter(({ version }) => version === known.version);
     if (before.some(({ analysis }) => !drawnAlike(analysis, known.analysis))) {
       // It draws now, or does not show the document.
@@ -449,7 +450,12 @@ export class Session implements Disposable {
     return problems && (await this.#parts.settings.of(uri)).enable ? problems : undefined;
   }
 
-  async #tellStatus(uri: string, announced: Announced, { version, analysis }: Known): Promise<void> {
+  async #tellStatus(
+    uri: string,
+    announced: Announced,
+    { version, analysis }: Known,
+    { status, statusBefore, trainingPlace }: Engine['drawing'],
+  ): Promise<void> {
     if (announced.status?.version === version && announced.status.analysis === analysis) {
       return;
     }

@@ -1,7 +1,7 @@
 import type { Connection } from 'vscode-languageserver';
 import type { Shown } from '../features/inlay-hints';
-import { modelField } from '../run/directive';
 import type { RunValues } from '../run/fields';
+import { modelField } from '../run/model-field';
 
 /** The section `oomlint` of an editor's settings, as one resource sees it. */
 export interface Settings {

@@ -4,7 +4,8 @@ import type { Location, Range } from '../text/place';
 import type { Problem } from '../text/problem';
 import { closest, didYouMean } from '../wording/closest';
 import { say } from '../wording/say';
-import { FIELDS, type FieldPath, type FieldSpec } from './fields';
+import { FIELDS, type FieldSpec } from './fields';
+import { modelField } from './model-field';
 import type { Fact } from './origin';
 import { fieldNames, findField, parseFact, unknownFieldMessage } from './parse-field';
 
@@ -26,13 +27,6 @@ const SWITCHES: readonly string[] = ['off', 'disable', 'ignore'];
 function slice(range: Range, from: number, length: number): Range {
   const start = { line: range.start.line, character: range.start.character + from };
   return { start, end: { line: start.line, character: start.character + length } };
-}
-
-/** A model named by a path is a path: it starts like one or ends in `.json`. */
-export function modelField(value: unknown): FieldPath {
-  const isPath =
-    typeof value === 'string' && (/^(?:[./~\\]|[a-z]:[\\/])/i.test(value) || value.endsWith('.json'));
-  return isPath ? 'model.path' : 'model.id';
 }
 
 /** Reads the text after `oomlint:`; `location` is the place of that text. */

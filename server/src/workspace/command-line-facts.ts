@@ -1,6 +1,6 @@
 import { matchAccelerator, suggestAccelerators } from '../hardware/catalog';
-import { modelField } from '../run/directive';
 import type { FieldPath } from '../run/fields';
+import { modelField } from '../run/model-field';
 import { type Fact, fact, type Origin } from '../run/origin';
 import { findField, parseFact, unknownFieldMessage } from '../run/parse-field';
 import { suggested } from '../wording/closest';

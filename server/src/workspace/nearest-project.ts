@@ -1,6 +1,7 @@
 import { foldersUpward } from '../text/uri';
 import type { TrackedFiles } from './file-cache';
-import { PROJECT_FILE_NAMES, type ProjectFile } from './project-file';
+import type { ProjectFile } from './project-file';
+import { PROJECT_FILE_NAMES } from './project-file-names';
 
 /** The `oomlint.yaml` beside a file or above it, the nearest. */
 export async function nearestProject(uri: string, files: TrackedFiles): Promise<ProjectFile | undefined> {

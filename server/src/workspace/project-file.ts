@@ -3,8 +3,8 @@ import type { ConfigDocument, ConfigNode, MapEntry, MapNode } from '../config/no
 import { parseConfig } from '../config/parse';
 import type { RuleId } from '../rules/rules';
 import { isRuleId, RULES } from '../rules/rules';
-import { modelField } from '../run/directive';
 import { FIELDS, type FieldPath, type FieldSpec, type RunValues } from '../run/fields';
+import { modelField } from '../run/model-field';
 import type { Fact } from '../run/origin';
 import { fieldNames, findField, parseFact, unknownFieldMessage } from '../run/parse-field';
 import type { Range } from '../text/place';
@@ -13,8 +13,6 @@ import { relativePath } from '../text/uri';
 import { closest, didYouMean, MOST_LOOKED_FOR } from '../wording/closest';
 import { say } from '../wording/say';
 import { unknownRule } from './unknown-rule';
-
-export const PROJECT_FILE_NAMES: readonly string[] = ['oomlint.yaml', 'oomlint.yml'];
 
 /** What becomes of a rule: how bad its problems are, or that they are not reported. */
 export type RuleLevel = Severity | 'off';

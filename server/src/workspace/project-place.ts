@@ -1,7 +1,7 @@
 import { fileName, parentUri, relativePath } from '../text/uri';
 import type { Analysis } from './analysis';
 import type { Host } from './host';
-import { PROJECT_FILE_NAMES } from './project-file';
+import { PROJECT_FILE_NAMES } from './project-file-names';
 
 /** The project file that holds for a config, or that would if it existed: then it has no text. */
 export interface ProjectPlace {

@@ -3,7 +3,8 @@ import type { Problem } from '../text/problem';
 import { canonicalUri, foldersUpward, parentUri, relativePath, resolvePath } from '../text/uri';
 import { say } from '../wording/say';
 import type { TaughtDialect, TrackedFiles } from './file-cache';
-import { PROJECT_FILE_NAMES, type ProjectFile } from './project-file';
+import type { ProjectFile } from './project-file';
+import { PROJECT_FILE_NAMES } from './project-file-names';
 
 /** Folders above a file that are looked into where no workspace folder holds it. */
 const MOST_FOLDERS = 3;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { toDiagnostic, toHover } from '../../../server/src/lsp/convert';
+import { toHover } from '../../../server/src/lsp/convert';
+import { toDiagnostic } from '../../../server/src/lsp/convert-problem';
 import { rulePage } from '../../../server/src/rules/rules';
 import type { Problem } from '../../../server/src/text/problem';
 

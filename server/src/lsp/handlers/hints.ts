@@ -1,6 +1,4 @@
-import { atLineEnds, inlayHints } from '../../features/inlay-hints';
 import { contains } from '../../features/ranges';
-import { isFieldPath } from '../../run/fields';
 import { type HintData, toInlayHint, toMarkup } from '../convert';
 import { about, type Connected } from './connected';
 
@@ -11,6 +9,7 @@ export function onInlayHints(server: Connected): void {
       const version = documents.get(uri)?.version;
       const analysis = await session.analysisToDraw(uri, 'hints');
       if (!analysis || version === undefined) return [];
+      const { atLineEnds, inlayHints } = (await server.engine()).drawing;
       const hints = atLineEnds(
         inlayHints(analysis, (await settings.of(uri)).inlayHints),
         documents.get(uri)?.getText() ?? '',
@@ -32,6 +31,7 @@ export function onInlayHints(server: Connected): void {
       const analysis = documents.get(uri)?.version === version ? await session.analysis(uri) : undefined;
       if (!analysis) return hint;
       const { hintTooltip } = await import('../../features/hint-tooltip');
+      const { isFieldPath } = (await server.engine()).drawing;
       const tooltip = toMarkup(hintTooltip(analysis, fields.filter(isFieldPath)), server.client.support);
       return { ...hint, tooltip };
     }),

@@ -1,5 +1,3 @@
-import { hover } from '../../features/hover';
-import { withBreakdown } from '../../features/hover-breakdown';
 import { mutable, toHover } from '../convert';
 import { namesCells } from '../in-cells';
 import { about, type Connected } from './connected';
@@ -18,6 +16,7 @@ export function onHover(server: Connected): void {
         const text = await engine.projectHover(uri, document.getText(), params.position);
         return text ? toHover(text, client.support) : null;
       }
+      const { hover, withBreakdown } = engine.drawing;
       const text =
         analysis && (await settings.of(uri)).hover && hover(analysis, view.into(params.position), engine);
       if (!analysis || !text) return null;

@@ -1,11 +1,8 @@
 import type { CodeLens } from 'vscode-languageserver';
-import { codeLens } from '../../features/code-lens';
-import { measuredLens } from '../../features/measured-lens';
-import { runLens } from '../../features/run-lens';
-import { trainingPlace } from '../../features/training-place';
 import { say } from '../../wording/say';
 import type { Analysis } from '../../workspace/analysis';
 import { mutable, toBatchLens, toCodeLens } from '../convert';
+import type { Engine } from '../runtime';
 import type { TextView } from '../text-view';
 import { about, type Connected } from './connected';
 
@@ -18,6 +15,8 @@ export function onCodeLens(server: Connected): void {
     about(server, 'Code lens', [], params, token, async (uri, view) => {
       const analysis = await session.analysisToDraw(uri, 'lenses');
       if (!analysis || !(await settings.of(uri)).codeLens) return [];
+      const engine = await server.engine();
+      const { codeLens, measuredLens, runLens } = engine.drawing;
       const first = codeLens(analysis);
       const known = last.get(uri);
       if (analysis.estimate && first) last.set(uri, first.title);
@@ -27,14 +26,15 @@ export function onCodeLens(server: Connected): void {
           [toCodeLens({ ...first, title: say('{0} · before this edit', known) })],
           view,
           analysis,
+          engine,
         );
       const measured = measuredLens(analysis, await (await server.measuredRuns())?.beside(analysis));
       const lenses = [first, runLens(analysis), measured].flatMap((lens) => (lens ? [toCodeLens(lens)] : []));
-      const found = inView(lenses, view, analysis);
+      const found = inView(lenses, view, analysis, engine);
       const [drawn] = found;
       if (!drawn || !analysis.estimate) return found;
       // What is ready now is drawn at once; what takes longer is worked out when it is about to be shown.
-      const batch = (await server.engine()).promptBatchLens(analysis);
+      const batch = engine.promptBatchLens(analysis);
       const later: CodeLens = { range: drawn.range, data: uri };
       return [...found, batch ? toBatchLens(later, batch) : later];
     }),
@@ -52,9 +52,14 @@ export function onCodeLens(server: Connected): void {
 }
 
 /** Of a notebook the lenses stand in the cell that trains. */
-function inView(lenses: readonly CodeLens[], view: TextView, analysis: Analysis): CodeLens[] {
+function inView(
+  lenses: readonly CodeLens[],
+  view: TextView,
+  analysis: Analysis,
+  { drawing }: Engine,
+): CodeLens[] {
   if (view.cell === undefined) return [...lenses];
-  const place = trainingPlace(analysis);
+  const place = drawing.trainingPlace(analysis);
   const range = place && view.out(place);
   return range ? lenses.map((lens) => ({ ...lens, range: mutable(range) })) : [];
 }
