@@ -33,12 +33,12 @@ export interface Judgement {
 }
 
 /**
- * A key that no row has, and that may change what a GPU holds as its name goes: the run was not read whole. Within blocks tables
- * have the keys alone that an estimate asks for.
+ * A key that no row has, and that may change what a GPU holds as its name goes: the run was not read whole. Within blocks one that is
+ * switched off changes nothing, and releases of the framework know some that no row has.
  */
 function leaveUnknown(key: string, range: Range, table: KeyTable, draft: Draft): void {
   // Flags of a command are looked at with the command.
-  if (draft.commandLine || table.family === '' || !mayShapeMemory(key)) return;
+  if (draft.commandLine || table.family === '' || !mayShapeMemory(key.split('.').at(-1) ?? key)) return;
   const message = say(
     '`{0}` is no key that is known of {1}: what it changes is not counted.',
     key,
@@ -46,6 +46,10 @@ function leaveUnknown(key: string, range: Range, table: KeyTable, draft: Draft):
   );
   draft.leave('flag', { range }, key, message);
 }
+
+/** What is switched off: nothing, false, an empty list. */
+const isOff = (node: ConfigNode) =>
+  isBlank(node) || flagOf(node) === false || (node.kind === 'list' && node.items.length === 0);
 
 /**
  * States what the values of a file leave open, along its key table: a number that the estimate rests on and that cannot be read is
@@ -56,7 +60,8 @@ export function rejectMisfits(root: MapNode, table: KeyTable, draft: Draft, pare
     const path = parent === '' ? key : `${parent}.${key}`;
     const spec = table.find(path);
     if (!spec) {
-      if (parent === '') leaveUnknown(key, keyRange, table, draft);
+      const mayCount = parent === '' || (!isOff(value) && table.released?.presence(path) === undefined);
+      if (mayCount) leaveUnknown(path, keyRange, table, draft);
       continue;
     }
     if (value.kind === 'map') {

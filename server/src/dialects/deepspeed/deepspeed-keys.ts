@@ -72,6 +72,8 @@ const optimizer = [
     ['eps', 'number', 'Added to the denominator.', { auto: true }],
     ['weight_decay', 'number', 'Weight decay.', { auto: true }],
     ['momentum', 'number', 'Momentum; above 0, SGD keeps one state per weight.'],
+    ['freeze_step', 'integer', 'Steps before a 1-bit optimizer compresses what it exchanges.'],
+    ['var_freeze_step', 'integer', 'Steps before 0/1 Adam keeps its variance as it is.'],
     [
       'torch_adam',
       'boolean',

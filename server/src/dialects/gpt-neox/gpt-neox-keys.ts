@@ -182,6 +182,9 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
     ['fp32_allreduce', 'Gradients are reduced in fp32.', { fields: ['precision.reduce'] }],
   ]),
   ...DEEPSPEED_KEYS.filter(({ path }) => BLOCKS.test(path)),
+  ...['fp16', 'bf16'].flatMap((name) =>
+    inertKeys(name, SOURCE, 'Key of GPT-NeoX that costs no GPU memory.', { boolean: name }),
+  ),
   ...inertKeys(
     '',
     SOURCE,

@@ -86,6 +86,7 @@ const TRAINING: readonly KeySpec[] = [
         fields: ['loss.implementation'],
       },
     ],
+    ['max_seq_len', 'integer', 'Tokens per sample.', { alias: 'max_seq_len', sets: 'batch.sequence' }],
     ['d_model', 'integer', 'Hidden size.', { default: 2048, fields: ['model.config'] }],
     ['n_heads', 'integer', 'Attention heads.', { default: 16, fields: ['model.config'] }],
     ['n_layers', 'integer', 'Layers.', { default: 24, fields: ['model.config'] }],
@@ -191,6 +192,7 @@ const TRAINING: readonly KeySpec[] = [
     ['kv_n_heads', 'integer', 'Key-value heads.', { default: null, fields: ['model.config'] }],
   ]),
   ...block('model.peft_config', SOURCE, [
+    ['peft_type', 'string', 'Kind of the adapter.'],
     ['r', 'integer', 'Rank of the LoRA matrices.', { default: 8, sets: 'lora.rank' }],
     ['lora_alpha', 'number', 'LoRA scaling numerator. Costs no memory.', { default: 8, sets: 'lora.alpha' }],
     ['lora_dropout', 'number', 'Dropout on the adapter input.', { default: 0, sets: 'lora.dropout' }],

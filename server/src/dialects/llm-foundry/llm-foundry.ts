@@ -100,7 +100,7 @@ function readLlmFoundry(section: Section, root: MapNode, draft: Draft, context: 
   section.take('global_train_batch_size');
   readMicro(section, draft, context);
   section.take('max_seq_len');
-  section.stateInteger('batch.sequence', ['variables.max_seq_len', 'model.max_seq_len']);
+  section.stateInteger('batch.sequence', 'variables.max_seq_len');
   readSteps(section);
   const packing = section.find('train_loader.dataset.packing_ratio');
   const ratio = numberOf(packing?.node);

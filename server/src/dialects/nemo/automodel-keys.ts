@@ -162,6 +162,12 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
       { default: null, fields: ['precision.compute', 'precision.reduce'] },
     ],
   ]),
+  ...inertKeys('distributed.pipeline', SOURCE, 'Setting of Automodel that costs no GPU memory.', {
+    any: 'round_virtual_stages_to_pp_multiple dtype',
+  }),
+  ...inertKeys('ci', SCHEDULER, 'Setting of Automodel that costs no GPU memory.', {
+    any: 'checkpoint_robustness',
+  }),
   ...block('distributed.pipeline', SOURCE, [
     ['pp_microbatch_size', 'integer', 'Samples of a micro batch of the pipeline.', { sets: 'batch.micro' }],
   ]),

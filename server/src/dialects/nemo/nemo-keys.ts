@@ -233,6 +233,10 @@ const KEYS: readonly KeySpec[] = [
   ]),
   ...block('model.data', SOURCE, [
     ['train_ds', 'any', 'Data and their lengths.'],
+    ['seq_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
+    ['max_seq_length', 'integer', 'Tokens of the longest sample.', { fields: ['batch.sequence'] }],
+    ['train_ds.seq_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
+    ['train_ds.max_seq_length', 'integer', 'Tokens of the longest sample.', { fields: ['batch.sequence'] }],
     ['seq_length_dec', 'integer', 'Tokens of the target.', { sets: 'batch.targetSequence' }],
     [
       'train_ds.packed_sequence',
@@ -242,7 +246,17 @@ const KEYS: readonly KeySpec[] = [
     ],
   ]),
   ...inertKeys('model', SOURCE, INERT, {
-    any: 'seed init_method_std nsys_profile resume_from_checkpoint hysteresis apply_rope_fusion bias_activation_fusion masked_softmax_fusion',
+    any: `seed init_method_std nsys_profile resume_from_checkpoint hysteresis apply_rope_fusion bias_activation_fusion
+      masked_softmax_fusion batch_p2p_comm sync_batch_comm fp8_hybrid fp8_margin fp8_amax_history_len fp8_amax_compute_algo
+      normalize_attention_scores attention_type get_attention_mask_from_fusion validation_global_batch_size
+      validation_micro_batch_size`,
+  }),
+  ...inertKeys('model.data', SOURCE, INERT, {
+    any: 'no_seqlen_plus_one_input_tokens pad_samples_to_global_batch_size short_seq_prob min_seq_length get_attention_mask_from_fusion',
+  }),
+  ...inertKeys('data', SOURCE, INERT, { any: 'common.min_seq_length train_ds.min_seq_length' }),
+  ...inertKeys('trainer', SOURCE, INERT, {
+    any: 'limit_train_batches limit_test_batches enable_checkpointing sync_batchnorm',
   }),
 ];
 

@@ -8,6 +8,8 @@ import { megatronCoreKeys, PARALLEL_SIZES } from '../megatron/core-rows';
 const SOURCE = fileIn(NEMO_RL, 'nemo_rl/models/policy/__init__.py');
 const CONFIG = fileIn(NEMO_RL, 'examples/configs/grpo_math_1B.yaml');
 
+const INERT = 'Setting of NeMo-RL that costs no GPU memory of training.';
+
 /** Adapters, in the blocks of both backends. */
 const LORA: readonly Row[] = [
   ['enabled', 'boolean', 'Adapters are trained.', { fields: ['method.kind'] }],
@@ -70,6 +72,18 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
   ...inertKeys('', CONFIG, 'Block of NeMo-RL that costs no GPU memory of training.', {
     any: 'loss_fn checkpointing data env logger reward_penalties data_plane on_policy_distillation',
   }),
+  ...inertKeys('policy', SOURCE, INERT, {
+    any: 'make_sequence_length_divisible_by sequence_packing.sequence_length_round sequence_packing.microbatch_order',
+  }),
+  ...inertKeys('policy.megatron_cfg', SOURCE, INERT, {
+    any: 'pipeline_dtype moe_router_dtype checkpoint peft.lora_A_init_method peft.lora_B_init_method peft.lora_dtype',
+  }),
+  ...inertKeys('policy.dtensor_cfg.lora_cfg', SOURCE, INERT, { any: 'lora_A_init' }),
+  ...['grpo', 'dpo', 'sft'].flatMap((algorithm) =>
+    inertKeys(algorithm, CONFIG, INERT, {
+      any: 'val_batch_size val_batches val_global_batch_size val_micro_batch_size batch_multiplier dynamic_sampling_max_gen_batches',
+    }),
+  ),
   ...block('cluster', CONFIG, [
     ['gpus_per_node', 'integer', 'GPUs per machine.', { fields: ['hardware.gpus'] }],
     ['num_nodes', 'integer', 'Machines.', { fields: ['hardware.nodes', 'hardware.gpus'] }],

@@ -100,6 +100,9 @@ export const TRLX_KEYS: readonly KeySpec[] = [
     ],
     ['num_value_layers_unfrozen', 'Layers of a value branch of its own.'],
   ]),
+  ...inertKeys('method.gen_kwargs', CONFIGS, 'Setting of trlX that costs no GPU memory.', {
+    integer: 'min_length',
+  }),
   ...inertKeys(
     'train',
     CONFIGS,
