@@ -10,7 +10,7 @@ require('./typescript.cjs');
 const { DIALECTS } = require('../server/src/dialects/registry.ts');
 const { schemaOf } = require('../server/src/dialects/json-schema.ts');
 const { vocabularySchema } = require('../server/src/dialects/vocabulary/vocabulary-schema.ts');
-const { projectFileSchema } = require('../server/src/run/json-schema.ts');
+const { projectFileSchema } = require('../server/src/workspace/project-schema.ts');
 
 const schemas = {
   ...Object.fromEntries(DIALECTS.map((dialect) => [dialect.id, schemaOf(dialect)])),

@@ -1,6 +1,6 @@
 import { KIND_REASONS, type Rule, type RuleKind } from '../../server/src/rules/rule';
 import { ruleExample } from '../../server/src/rules/rule-examples';
-import { RULE_PARTS } from '../../server/src/rules/rules';
+import { RULE_PARTS } from '../../server/src/workspace/rules';
 
 const KINDS: Readonly<Record<RuleKind, string>> = {
   memory: 'memory',
@@ -64,8 +64,8 @@ function section(name: string, { kind, severity, summary, reason, remedy, source
 
 /** docs/rules.md. */
 export function rulesPage(): string {
-  const parts = RULE_PARTS.map(([title, rules]) =>
-    [`## ${title}`, ...Object.entries(rules).map(([name, rule]) => section(name, rule))].join('\n\n'),
+  const parts = RULE_PARTS.map(({ title, table }) =>
+    [`## ${title}`, ...Object.entries(table).map(([name, rule]) => section(name, rule))].join('\n\n'),
   );
   return `${[HEAD, 'This page is made by `node scripts/rules-page.mjs`.', ...parts].join('\n\n')}\n`;
 }

@@ -103,7 +103,7 @@ function unsaid(): string[] {
   // scripts of shells.
   const spoken = sources('server/src').filter(
     (file) =>
-      !/^server[\\/]src[\\/](?:rules[\\/]|agents[\\/]|cli[\\/]mcp-server\.ts|cli[\\/]completion[\\/](?:bash|zsh|fish)\.ts|measured[\\/](?:log-line|log-figures|[\w-]+-message)\.ts)/.test(
+      !/^server[\\/]src[\\/](?:rules[\\/]|dialects[\\/][\w-]+[\\/][\w-]+-rule-table\.ts|agents[\\/]|cli[\\/]mcp-server\.ts|cli[\\/]completion[\\/](?:bash|zsh|fish)\.ts|measured[\\/](?:log-line|log-figures|[\w-]+-message)\.ts)/.test(
         file,
       ),
   );

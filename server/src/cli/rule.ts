@@ -1,8 +1,8 @@
-import { KIND_REASONS, type Rule } from '../rules/rule';
+import { KIND_REASONS, type Rule, rulePage } from '../rules/rule';
 import { ruleExample } from '../rules/rule-examples';
-import { isRuleId, RULE_PARTS, RULES, rulePage } from '../rules/rules';
 import { closest, didYouMean } from '../wording/closest';
 import { say } from '../wording/say';
+import { isRuleId, RULE_PARTS, RULES } from '../workspace/rules';
 import { EXIT } from './exit-codes';
 import type { Output } from './output';
 
@@ -62,8 +62,8 @@ function page(name: string, rule: Rule, { paint }: Output): string {
 
 function list({ paint }: Output): string {
   const width = Math.max(...Object.keys(RULES).map((name) => name.length));
-  const parts = RULE_PARTS.map(([title, rules]) => {
-    const rows = Object.entries(rules).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
+  const parts = RULE_PARTS.map(({ title, table }) => {
+    const rows = Object.entries(table).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
     return `${paint('bold', title)}\n${rows.join('\n')}\n`;
   });
   return parts.join('\n');

@@ -1,5 +1,5 @@
 import type { ConfigDocument, ConfigNode, ScalarNode } from '../config/node';
-import type { RuleId } from '../rules/rules';
+import type { RuleId } from '../rules/rule-id';
 import { FIELDS, type FieldPath, type FieldSpec, type FieldValue } from '../run/fields';
 import { type Fact, fact } from '../run/origin';
 import { fieldError } from '../run/parse-field';

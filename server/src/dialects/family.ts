@@ -1,3 +1,4 @@
+import type { RulePart } from '../rules/rule';
 import type { Dialect } from './dialect';
 import type { Program } from './launch/program';
 
@@ -7,4 +8,6 @@ export interface Family {
   readonly programs?: readonly Program[];
   /** What stands in every script that starts one of the programs: scripts without any such word are not parsed. */
   readonly launches?: RegExp;
+  /** Rules that no family before it has. */
+  readonly rules?: RulePart;
 }

@@ -1,5 +1,5 @@
+import { fieldSchema } from '../run/field-schema';
 import { FIELD_PATHS, FIELDS, type FieldSpec } from '../run/fields';
-import { fieldSchema } from '../run/json-schema';
 import type { Dialect, KeySpec } from './dialect';
 
 type Schema = Readonly<Record<string, unknown>>;

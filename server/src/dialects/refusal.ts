@@ -1,5 +1,5 @@
 import type { ConfigNode } from '../config/node';
-import type { RuleId } from '../rules/rules';
+import type { RuleId } from '../rules/rule-id';
 import type { Draft, RefusalDetail } from './draft';
 
 /** Why a framework stops on a file. */

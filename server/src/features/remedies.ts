@@ -1,7 +1,7 @@
 import { entryAt } from '../config/lookup';
 import type { ConfigNode } from '../config/node';
 import type { Written } from '../dialects/words';
-import type { RuleId } from '../rules/rules';
+import type { RuleId } from '../rules/rule-id';
 import type { Problem } from '../text/problem';
 
 /**

@@ -1,7 +1,8 @@
 import { type Diagnostic, DiagnosticSeverity, DiagnosticTag } from 'vscode-languageserver';
 import { httpsUrl } from '../features/markdown';
-import { isRuleId, rulePage } from '../rules/rules';
+import { rulePage } from '../rules/rule';
 import type { Problem, Severity } from '../text/problem';
+import { isRuleId } from '../workspace/rules';
 import { type ClientSupport, mutable, SOURCE } from './convert';
 
 const SEVERITIES: Readonly<Record<Severity, DiagnosticSeverity>> = {

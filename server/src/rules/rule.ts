@@ -31,6 +31,11 @@ export function ourPage(path: string): string {
   return `https://github.com/oomlint/oomlint/blob/main/${path}`;
 }
 
+/** Where a rule is written down for people. */
+export function rulePage(id: string): string {
+  return ourPage(`docs/rules.md#${id}`);
+}
+
 /** What all rules of a kind have in common. */
 export const KIND_REASONS: Readonly<Record<RuleKind, string>> = {
   memory: 'It follows from the estimate of the whole run, with all files that take part in it.',
@@ -55,3 +60,9 @@ export const refused = of('refused', 'error');
 export const ignored = of('ignored', 'warning');
 export const doubtful = of('doubtful', 'warning');
 export const reading = of('reading', 'information');
+
+/** Rules under a title, by their names. */
+export interface RulePart {
+  readonly title: string;
+  readonly table: Readonly<Record<string, Rule>>;
+}

@@ -378,3 +378,7 @@ export const RUN_RULES = {
     { severity: 'information' },
   ),
 };
+
+declare module './rule-id' {
+  interface RuleNames extends Record<keyof typeof RUN_RULES, true> {}
+}

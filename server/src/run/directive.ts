@@ -1,5 +1,5 @@
 import { ignoreComment } from '../rules/ignore-comment';
-import type { RuleId } from '../rules/rules';
+import type { RuleId } from '../rules/rule-id';
 import type { Location, Range } from '../text/place';
 import type { Problem } from '../text/problem';
 import { closest, didYouMean } from '../wording/closest';

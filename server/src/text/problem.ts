@@ -1,5 +1,5 @@
 import type { Severity } from '../rules/rule';
-import type { RuleId, TaughtRuleId } from '../rules/rules';
+import type { RuleId, TaughtRuleId } from '../rules/rule-id';
 import type { Range } from './place';
 
 export type { Severity } from '../rules/rule';

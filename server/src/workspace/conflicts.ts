@@ -1,6 +1,6 @@
 import { suggestAccelerators } from '../hardware/catalog';
 import { isMisspelt, suggestModels } from '../model/name-suggestions';
-import type { RuleId } from '../rules/rules';
+import type { RuleId } from '../rules/rule-id';
 import { evenDataParallelSize, unevenLayout } from '../run/derive';
 import type { FieldPath } from '../run/fields';
 import type { Fact, Origin } from '../run/origin';

@@ -1,8 +1,7 @@
 import ignore from 'ignore';
 import type { ConfigDocument, ConfigNode, MapEntry, MapNode } from '../config/node';
 import { parseConfig } from '../config/parse';
-import type { RuleId } from '../rules/rules';
-import { isRuleId, RULES } from '../rules/rules';
+import type { RuleId } from '../rules/rule-id';
 import { FIELDS, type FieldPath, type FieldSpec, type RunValues } from '../run/fields';
 import { modelField } from '../run/model-field';
 import type { Fact } from '../run/origin';
@@ -12,6 +11,7 @@ import type { Problem, Severity } from '../text/problem';
 import { relativePath } from '../text/uri';
 import { closest, didYouMean, MOST_LOOKED_FOR } from '../wording/closest';
 import { say } from '../wording/say';
+import { isRuleId, RULES } from './rules';
 import { unknownRule } from './unknown-rule';
 
 /** What becomes of a rule: how bad its problems are, or that they are not reported. */

@@ -1,10 +1,10 @@
 import type { KeySpec } from '../dialects/dialect';
 import type { JsonType } from '../dialects/framework-keys';
 import { FIELD_JSON_TYPES } from '../dialects/oomlint-run';
-import { isRuleId, RULES } from '../rules/rules';
 import { FIELD_PATHS, FIELDS, type FieldPath, type FieldSpec } from '../run/fields';
 import { findField, shortAlias } from '../run/parse-field';
 import { say } from '../wording/say';
+import { isRuleId, RULES } from './rules';
 
 /** Levels of a rule, as they are written. */
 const LEVEL_WORDS: readonly string[] = ['off', 'hint', 'information', 'warning', 'error'];

@@ -1,11 +1,11 @@
 import type { ConfigDocument } from '../config/node';
 import { ignoreComment } from '../rules/ignore-comment';
-import { RULES } from '../rules/rules';
 import { linesOf } from '../text/lines';
 import type { Range } from '../text/place';
 import type { Problem, Severity } from '../text/problem';
 import { say } from '../wording/say';
 import type { RuleLevels } from './project-file';
+import { RULES } from './rules';
 import { unknownRule } from './unknown-rule';
 
 /** From mild to bad. */

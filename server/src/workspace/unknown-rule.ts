@@ -1,8 +1,8 @@
-import { RULES } from '../rules/rules';
 import type { Range } from '../text/place';
 import type { Problem } from '../text/problem';
 import { closest, didYouMean } from '../wording/closest';
 import { say } from '../wording/say';
+import { RULES } from './rules';
 
 /** A rule that nobody knows by this name. */
 export function unknownRule(name: string, range: Range): Problem {

@@ -7,10 +7,10 @@ import { type CheckedFile, findingsOf } from '../../../server/src/cli/checked-fi
 import type { Format } from '../../../server/src/cli/formats/format';
 import { FORMAT_NAMES, type FormatName } from '../../../server/src/cli/formats/format-names';
 import { FORMATS } from '../../../server/src/cli/formats/formats';
-import { RULES } from '../../../server/src/rules/rules';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { commandLineFacts } from '../../../server/src/workspace/command-line-facts';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { RULES } from '../../../server/src/workspace/rules';
 
 const FOLDER = '/w';
 const QLORA = `base_model: NousResearch/Llama-3.2-1B

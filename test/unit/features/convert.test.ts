@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { toHover } from '../../../server/src/lsp/convert';
 import { toDiagnostic } from '../../../server/src/lsp/convert-problem';
-import { rulePage } from '../../../server/src/rules/rules';
+import { rulePage } from '../../../server/src/rules/rule';
 import type { Problem } from '../../../server/src/text/problem';
 
 const range = { start: { line: 1, character: 2 }, end: { line: 1, character: 9 } };

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { withEdits as applied } from '../../../server/src/advice/write/text-edits';
 import { codeActions } from '../../../server/src/features/code-actions';
 import { REMEDIES } from '../../../server/src/features/remedies';
-import { RULES } from '../../../server/src/rules/rules';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { RULES } from '../../../server/src/workspace/rules';
 import { WITHOUT_REMEDY } from './rules-without-remedy';
 
 const ROOT = 'file:///repo';

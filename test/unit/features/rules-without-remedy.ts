@@ -1,4 +1,4 @@
-import type { RuleId } from '../../../server/src/rules/rules';
+import type { RuleId } from '../../../server/src/rules/rule-id';
 
 /** Why a rule has no row in `REMEDIES`: each such rule stands below one reason. */
 export const WITHOUT_REMEDY: readonly (readonly [reason: string, rules: readonly RuleId[]])[] = [

@@ -4,11 +4,12 @@ import { withEdits } from '../../../server/src/advice/write/text-edits';
 import { codeActions } from '../../../server/src/features/code-actions';
 import { ourPage } from '../../../server/src/rules/rule';
 import { type RuleExample, ruleExample } from '../../../server/src/rules/rule-examples';
-import { RULES, type RuleId } from '../../../server/src/rules/rules';
+import type { RuleId } from '../../../server/src/rules/rule-id';
 import * as repositories from '../../../server/src/sources/repositories';
 import type { Problem } from '../../../server/src/text/problem';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { RULES } from '../../../server/src/workspace/rules';
 
 const ROOT = 'file:///repo';
 

@@ -44,7 +44,7 @@ async function knownWords(): Promise<KnownWords> {
   const [{ acceleratorNames, cloudInstances }, { FIELD_PATHS }, { RULES }] = await Promise.all([
     import('../../hardware/catalog'),
     import('../../run/fields'),
-    import('../../rules/rules'),
+    import('../../workspace/rules'),
   ]);
   return {
     gpu: [...acceleratorNames(), ...cloudInstances().map(({ instance }) => instance)],

@@ -1,8 +1,9 @@
 import { codeActions } from '../../features/code-actions';
-import { isRuleId, rulePage } from '../../rules/rules';
+import { rulePage } from '../../rules/rule';
 import { linesOf } from '../../text/lines';
 import type { Range } from '../../text/place';
 import type { Severity } from '../../text/problem';
+import { isRuleId } from '../../workspace/rules';
 import type { CheckedFile } from '../checked-file';
 
 const SEVERITIES: Readonly<Record<Severity, string>> = {

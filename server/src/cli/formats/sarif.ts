@@ -1,9 +1,9 @@
 import { SarifBuilder, SarifResultBuilder, SarifRuleBuilder, SarifRunBuilder } from 'node-sarif-builder';
 import type { Location, Result } from 'sarif';
-import { KIND_REASONS, type Rule } from '../../rules/rule';
-import { isRuleId, RULES, rulePage } from '../../rules/rules';
+import { KIND_REASONS, type Rule, rulePage } from '../../rules/rule';
 import type { Range } from '../../text/place';
 import type { Severity } from '../../text/problem';
+import { isRuleId, RULES } from '../../workspace/rules';
 import { type CheckedFile, type Finding, findingsOf } from '../checked-file';
 import { displayPath } from '../report';
 import type { FormatContext } from './format';

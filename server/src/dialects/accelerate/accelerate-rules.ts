@@ -1,7 +1,7 @@
 import { entryOf, mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, isBlank, textOf } from '../../config/scalar';
-import type { RuleId } from '../../rules/rules';
+import type { RuleId } from '../../rules/rule-id';
 import { ACCELERATE, fileIn } from '../../sources/repositories';
 import type { Range } from '../../text/place';
 import type { Severity } from '../../text/problem';

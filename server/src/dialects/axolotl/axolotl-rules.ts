@@ -1,6 +1,6 @@
 import type { MapNode } from '../../config/node';
 import { flagOf, textOf, textsOf } from '../../config/scalar';
-import type { RuleId } from '../../rules/rules';
+import type { RuleId } from '../../rules/rule-id';
 import { AXOLOTL, fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';

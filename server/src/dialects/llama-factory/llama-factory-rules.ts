@@ -1,6 +1,6 @@
 import type { ConfigNode, MapNode } from '../../config/node';
 import { flagOf, textOf } from '../../config/scalar';
-import type { RuleId } from '../../rules/rules';
+import type { RuleId } from '../../rules/rule-id';
 import { fileIn, LLAMA_FACTORY } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';

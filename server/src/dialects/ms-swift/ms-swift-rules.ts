@@ -1,6 +1,6 @@
 import type { MapNode } from '../../config/node';
 import { flagOf, integerOf, numberOf, textOf } from '../../config/scalar';
-import type { RuleId } from '../../rules/rules';
+import type { RuleId } from '../../rules/rule-id';
 import { fileIn, MS_SWIFT, TRANSFORMERS } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';

@@ -7,6 +7,7 @@ import { nemoLauncherProgram } from './nemo-launcher-program';
 import { nemoProgram } from './nemo-program';
 import { nemoRl } from './nemo-rl';
 import { nemoRlProgram } from './nemo-rl-program';
+import { NEMO_RULES } from './nemo-rule-table';
 
 /** NeMo, NeMo-RL, Automodel and Megatron-Bridge. */
 export const nemoFamily: Family = {
@@ -14,4 +15,5 @@ export const nemoFamily: Family = {
   programs: [nemoRlProgram, automodelProgram, nemoLauncherProgram, nemoProgram],
   launches:
     /\bautomodel\b|\brun_(?:grpo|sft|dpo|rm|distillation|ppo)\w*\.py\b|\bmodel\.micro_batch_size=|\b(?:training|fine_tuning|peft)=\w+\/\w/,
+  rules: { title: 'NeMo, NeMo-RL and Automodel', table: NEMO_RULES },
 };

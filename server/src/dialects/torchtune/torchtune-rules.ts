@@ -1,7 +1,7 @@
 import { nodeAt } from '../../config/lookup';
 import type { MapNode } from '../../config/node';
 import { flagOf, integerOf, isBlank, textOf } from '../../config/scalar';
-import type { RuleId } from '../../rules/rules';
+import type { RuleId } from '../../rules/rule-id';
 import { fileIn, TORCHTUNE } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';

@@ -1,7 +1,7 @@
 import { entryOf } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapEntry, MapNode } from '../../config/node';
 import { integerOf, isBlank, plainOf, textOf, textsOf } from '../../config/scalar';
-import type { TaughtRuleId } from '../../rules/rules';
+import type { TaughtRuleId } from '../../rules/rule-id';
 import { FIELD_PATHS, FIELDS, type FieldPath, type FieldSpec } from '../../run/fields';
 import { findField, parseField, unknownFieldMessage } from '../../run/parse-field';
 import type { Range } from '../../text/place';

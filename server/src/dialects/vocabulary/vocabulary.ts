@@ -1,4 +1,4 @@
-import type { TaughtRuleId } from '../../rules/rules';
+import type { TaughtRuleId } from '../../rules/rule-id';
 import type { FieldPath } from '../../run/fields';
 import type { Severity } from '../../text/problem';
 import type { Expression, Value } from './expression';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import Ajv from 'ajv';
 import { parse } from 'yaml';
-import { projectFileSchema } from '../../../server/src/run/json-schema';
+import { projectFileSchema } from '../../../server/src/workspace/project-schema';
 
 const PUBLISHED = path.join(process.cwd(), 'server/schemas/project-file.schema.json');
 

@@ -1,5 +1,5 @@
-import { fileIn, TRANSFORMERS, TRL } from '../sources/repositories';
-import { refused } from './rule';
+import { refused } from '../../rules/rule';
+import { fileIn, TRANSFORMERS, TRL } from '../../sources/repositories';
 
 // Where the frameworks have it, at the release that is described.
 const transformers = (path: string) => fileIn(TRANSFORMERS, `src/transformers/${path}`);
@@ -55,3 +55,7 @@ export const HUGGING_FACE_RULES = {
     trl('sft_trainer.py'),
   ),
 };
+
+declare module '../../rules/rule-id' {
+  interface RuleNames extends Record<keyof typeof HUGGING_FACE_RULES, true> {}
+}

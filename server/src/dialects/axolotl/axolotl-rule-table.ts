@@ -1,5 +1,5 @@
-import { AXOLOTL, fileIn } from '../sources/repositories';
-import { refused } from './rule';
+import { refused } from '../../rules/rule';
+import { AXOLOTL, fileIn } from '../../sources/repositories';
 
 // Where the frameworks have it, at the release that is described.
 const axolotl = (path: string) => fileIn(AXOLOTL, `src/axolotl/utils/schemas/${path}`);
@@ -125,3 +125,7 @@ export const AXOLOTL_RULES = {
   ),
   'two-losses': refused('Several losses are switched on.', 'Keep one.', axolotl('validation.py')),
 };
+
+declare module '../../rules/rule-id' {
+  interface RuleNames extends Record<keyof typeof AXOLOTL_RULES, true> {}
+}

@@ -1,5 +1,5 @@
-import { fileIn, MEGATRON, NANOTRON } from '../sources/repositories';
-import { refused } from './rule';
+import { refused } from '../../rules/rule';
+import { fileIn, MEGATRON, NANOTRON } from '../../sources/repositories';
 
 // Where the frameworks have it, at the release that is described.
 const megatron = (path: string) => fileIn(MEGATRON, `megatron/${path}`);
@@ -113,3 +113,7 @@ export const MEGATRON_RULES = {
     megatron('training/arguments.py'),
   ),
 };
+
+declare module '../../rules/rule-id' {
+  interface RuleNames extends Record<keyof typeof MEGATRON_RULES, true> {}
+}

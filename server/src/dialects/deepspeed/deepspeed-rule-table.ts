@@ -1,5 +1,5 @@
-import { ACCELERATE, DEEPSPEED, fileIn, TRANSFORMERS } from '../sources/repositories';
-import { doubtful, ignored, refused } from './rule';
+import { doubtful, ignored, refused } from '../../rules/rule';
+import { ACCELERATE, DEEPSPEED, fileIn, TRANSFORMERS } from '../../sources/repositories';
 
 // Where the frameworks have it, at the release that is described.
 const accelerate = (path: string) => fileIn(ACCELERATE, `src/accelerate/utils/${path}`);
@@ -133,3 +133,7 @@ export const DEEPSPEED_RULES = {
     { severity: 'information' },
   ),
 };
+
+declare module '../../rules/rule-id' {
+  interface RuleNames extends Record<keyof typeof DEEPSPEED_RULES, true> {}
+}

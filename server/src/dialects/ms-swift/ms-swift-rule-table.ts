@@ -1,5 +1,5 @@
-import { fileIn, MS_SWIFT, TRANSFORMERS } from '../sources/repositories';
-import { doubtful, memory, refused } from './rule';
+import { doubtful, memory, refused } from '../../rules/rule';
+import { fileIn, MS_SWIFT, TRANSFORMERS } from '../../sources/repositories';
 
 // Where the frameworks have it, at the release that is described.
 const msSwift = (path: string) => fileIn(MS_SWIFT, `swift/${path}`);
@@ -89,3 +89,7 @@ export const MS_SWIFT_RULES = {
     { severity: 'information' },
   ),
 };
+
+declare module '../../rules/rule-id' {
+  interface RuleNames extends Record<keyof typeof MS_SWIFT_RULES, true> {}
+}

@@ -1,5 +1,5 @@
-import { fileIn, GPT_NEOX, NANOTRON } from '../sources/repositories';
-import { doubtful, refused } from './rule';
+import { doubtful, refused } from '../../rules/rule';
+import { fileIn, GPT_NEOX, NANOTRON } from '../../sources/repositories';
 
 // Where the frameworks have it, at the release that is described.
 const gptNeox = (path: string) => fileIn(GPT_NEOX, `megatron/${path}`);
@@ -49,3 +49,7 @@ export const GPT_NEOX_RULES = {
     { severity: 'information' },
   ),
 };
+
+declare module '../../rules/rule-id' {
+  interface RuleNames extends Record<keyof typeof GPT_NEOX_RULES, true> {}
+}

@@ -1,5 +1,5 @@
-import { fileIn, LLAMA_FACTORY, LLM_FOUNDRY } from '../sources/repositories';
-import { refused } from './rule';
+import { refused } from '../../rules/rule';
+import { fileIn, LLAMA_FACTORY, LLM_FOUNDRY } from '../../sources/repositories';
 
 // Where the frameworks have it, at the release that is described.
 const llamaFactory = (path: string) => fileIn(LLAMA_FACTORY, `src/llamafactory/hparams/${path}`);
@@ -103,3 +103,7 @@ export const LLAMA_FACTORY_RULES = {
     llmFoundry('config_utils.py'),
   ),
 };
+
+declare module '../../rules/rule-id' {
+  interface RuleNames extends Record<keyof typeof LLAMA_FACTORY_RULES, true> {}
+}

@@ -1,5 +1,5 @@
-import { ACCELERATE, fileIn } from '../sources/repositories';
-import { doubtful, refused } from './rule';
+import { doubtful, refused } from '../../rules/rule';
+import { ACCELERATE, fileIn } from '../../sources/repositories';
 
 // Where the frameworks have it, at the release that is described.
 const accelerate = (path: string) => fileIn(ACCELERATE, `src/accelerate/${path}`);
@@ -83,3 +83,7 @@ export const ACCELERATE_RULES = {
     accelerate('parallelism_config.py'),
   ),
 };
+
+declare module '../../rules/rule-id' {
+  interface RuleNames extends Record<keyof typeof ACCELERATE_RULES, true> {}
+}
