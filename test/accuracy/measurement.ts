@@ -23,6 +23,8 @@ export interface Measurement {
   readonly rank?: 'last';
   /** Bytes of one GPU; absent where the run ended out of memory, or nobody states it. */
   readonly measuredBytes?: number;
+  /** Weights that the run itself printed as trained. */
+  readonly trainedWeights?: number;
   readonly outOfMemory?: boolean;
   /** Why the published figure cannot be that of the stated run; its verdict is then no question. */
   readonly doubtful?: string;

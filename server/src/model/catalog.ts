@@ -68,7 +68,9 @@ function catalog(): Index {
     const short = shortName(key);
     const other = byShortName.get(short);
     if (!byShortName.has(short)) byShortName.set(short, item);
-    else if (other && !sameModel(other, item)) byShortName.set(short, undefined);
+    // A copy in another form does not take the short name from the model that it is of.
+    else if (other && !sameModel(other, item) && other.name !== item.entry.id)
+      byShortName.set(short, undefined);
   }
   index = { entries: file.models, byName, byShortName, names: [...byName.values()].map((n) => n.name) };
   return index;
@@ -95,7 +97,7 @@ export function findModel(id: string): Model | undefined {
 }
 
 function modelOf({ name, entry }: Named, id: string): Model {
-  const config: ModelConfig = { ...entry.config, ...entry.variants?.[name], model_type: entry.model_type };
+  const config: ModelConfig = { model_type: entry.model_type, ...entry.config, ...entry.variants?.[name] };
   const notes: string[] = [];
   if (entry.verified === false) {
     notes.push(say('the config of {0} was transcribed and not confirmed by a second source', entry.id));

@@ -39,10 +39,14 @@ export function findRepackaged(name: string): Repackaged | undefined {
   // A folder of the Hugging Face cache has the name in its path: `models--Qwen--Qwen2.5-1.5B/snapshots/8faed761...`.
   const cached = /(?:^|\/)models--[\w.-]+?--([\w.-]+)\/snapshots\/\w+$/.exec(path)?.[1];
   const own = cached ?? path.split('/').at(-1) ?? '';
+  const owner = path.split('/').at(-2) ?? '';
   for (const [ending, values] of [[/$/, {}] as const, ...PACKAGINGS]) {
     const short = own.replace(ending, '');
     if (short === '' || (short === own && ending.source !== '$')) continue;
-    const model = findModel(short) ?? findModel(`${short}-hf`);
+    const named = findModel(short) ?? findModel(`${short}-hf`);
+    // The same owner may keep the model in another form, such as Unsloth its Phi in layers of Llama.
+    const kept = findModel(`${owner}/${short}`);
+    const model = kept && kept.modelType !== named?.modelType ? kept : named;
     if (model) return { model, values };
   }
   return undefined;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { tracedEstimate } from '../../../server/src/estimate';
 import { onDemand } from '../../../server/src/memo/on-demand';
 import { FIELDS } from '../../../server/src/run/fields';
 import { fieldError } from '../../../server/src/run/parse-field';
@@ -50,6 +51,20 @@ describe('published measurements', () => {
       assert.ok(found.mean < mean, `${(found.mean * 100).toFixed(1)} %`);
       assert.equal(found.tooLow, 0);
     });
+
+  it('train as many weights as the runs printed, each one', () => {
+    const printed = estimated().filter(({ measurement }) => measurement.trainedWeights !== undefined);
+    assert.ok(printed.length >= 40);
+    for (const { measurement, input } of printed) {
+      const trained = tracedEstimate(input).stages.flatMap(({ stage, tape }) =>
+        tape.weights.map(({ trainable, tiedTo, elements }) =>
+          trainable && tiedTo === undefined ? elements * (stage.count ?? 1) : 0,
+        ),
+      );
+      const sum = trained.reduce((a, b) => a + b, 0);
+      assert.equal(sum, measurement.trainedWeights, measurement.id);
+    }
+  });
 
   it('that are not met say why', () => {
     const unmet = MEASUREMENTS.filter((row) => row.unmet !== undefined);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { findModel } from '../../../server/src/model/catalog';
 import { findRepackaged } from '../../../server/src/model/repackaged';
 
 describe('copies of models under other names', () => {
@@ -26,4 +27,13 @@ describe('copies of models under other names', () => {
       assert.equal(found?.values['quantization.kind'], kind);
     });
   }
+
+  it('an owner may keep a model in another form: Unsloth has its Phi in layers of Llama and Mistral', () => {
+    assert.equal(findModel('unsloth/Phi-4')?.modelType, 'llama');
+    assert.equal(findModel('microsoft/phi-4')?.modelType, 'phi3');
+    assert.equal(findModel('phi-4')?.modelType, 'phi3');
+    assert.equal(findRepackaged('unsloth/phi-4-unsloth-bnb-4bit')?.model.modelType, 'llama');
+    assert.equal(findRepackaged('unsloth/Phi-3-mini-4k-instruct-bnb-4bit')?.model.modelType, 'mistral');
+    assert.equal(findRepackaged('somebody/phi-4-awq')?.model.modelType, 'phi3');
+  });
 });

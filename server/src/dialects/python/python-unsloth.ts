@@ -47,15 +47,14 @@ export function unslothDefaults({ bf16 }: Calls, load: PyCall): TrainerDefaults 
 
 type ModelConfig = Readonly<Record<string, unknown>>;
 
-/** Types of models whose layers Unsloth writes itself (`loader.py`, `FastLanguageModel.from_pretrained`); its Phis are stored as such. */
+/** Types of models whose layers Unsloth writes itself (`loader.py`, `FastLanguageModel.from_pretrained`). */
 const WRITTEN = /^(llama|mistral|gemma|gemma2|qwen2|qwen3)$/;
 
 /** Whether Unsloth's kernels take the place of the model's layers. All other models keep their own, and are compiled. */
 export function hasKernels(load: PyCall, config: ModelConfig | undefined): boolean {
   const type = config?.model_type;
-  const name = textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '';
   if (!/FastLanguageModel\./.test(load.callee)) return false;
-  return typeof type !== 'string' || WRITTEN.test(type) || /^unsloth\/phi-?[34]/i.test(name);
+  return typeof type !== 'string' || WRITTEN.test(type);
 }
 
 /** Types with layers that keep a state, which are left as they are (`_block_compile.py`, `_is_ssm_layer`). */
@@ -394,7 +393,7 @@ function readUnslothTargets(draft: Calls['draft'], put: PyCall): void {
   const switches = put.named.filter(({ key }) => /^finetune_/.test(key));
   const off = (key: string) => flagOf(knownNode(argumentOf(put, key))) === false;
   if (targets && names?.length) {
-    // Embedding and head among the targets are trained in full (`llama.py`).
+    // Embedding and head among the targets are trained in full (`llama.py`; `vision.py`, `_redirect_embedding_targets`).
     const whole = names.filter((name) => /^(lm_head|embed_tokens)$/.test(name));
     draft.state(
       'lora.targets',
