@@ -55,6 +55,18 @@ describe('what a browser gets', function () {
     );
   });
 
+  it('is not what a server on a machine starts with: parsers, key tables, rules and formulas come later', () => {
+    const late =
+      /^server\/src\/(?:dialects|rules|memory|compute|model|config\/(?:json|yaml|toml|shell|parse))/;
+    const inputs = (later: boolean) =>
+      loaded(modules, ENTRIES.server, later).flatMap((output) => Object.keys(output.inputs));
+    assert.deepEqual(
+      inputs(false).filter((input) => late.test(input)),
+      [],
+    );
+    assert.ok(inputs(true).filter((input) => late.test(input)).length > 100);
+  });
+
   it('of the client is one file that asks for VS Code alone', async () => {
     const { metafile } = await build({
       entryPoints: ['client/src/web-extension.ts'],

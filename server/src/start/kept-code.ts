@@ -8,6 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { getHeapCodeStatistics } from 'node:v8';
 import { Script } from 'node:vm';
 
 /** A program that is still running after this has shown all that it needs to start. */
@@ -16,6 +17,10 @@ const STARTED_MS = 3000;
 const FORGOTTEN_MS = 30 * 24 * 3600 * 1000;
 /** So many are left, the last written: a version has one for each command, and whoever builds Oomlint has many versions. */
 const MOST_KEPT = 24;
+/** A start that compiles so much beyond what was kept, as a share of that, keeps it all: the first start may have had little to do. */
+const MORE = 0.1;
+/** Bytes behind the code: how much V8 had compiled when it was kept, as a double. */
+const NOTE_BYTES = 8;
 /** Exit code of a program that did not understand what it was asked: it shows little of what a start needs. */
 const COULD_NOT_RUN = 2;
 
@@ -34,14 +39,33 @@ export function keptCodeFolder(
   return caches && path.isAbsolute(caches) ? path.join(caches, 'oomlint', 'code') : undefined;
 }
 
+interface Kept {
+  readonly code: Buffer;
+  /** What V8 had compiled of the program by then. Bytes. */
+  readonly compiled: number;
+}
+
 /** What was kept; undefined where there is nothing, or where it is somebody else's. */
-function kept(file: string): Buffer | undefined {
+function kept(file: string): Kept | undefined {
   try {
     const { uid } = statSync(file);
-    return process.getuid === undefined || uid === process.getuid() ? readFileSync(file) : undefined;
+    if (process.getuid !== undefined && uid !== process.getuid()) return undefined;
+    const whole = readFileSync(file);
+    const end = whole.length - NOTE_BYTES;
+    return { code: whole.subarray(0, end), compiled: whole.readDoubleLE(end) };
   } catch {
     return undefined;
   }
+}
+
+/** What V8 has compiled of the program so far, bytes. */
+const compiledNow = () => getHeapCodeStatistics().bytecode_and_metadata_size;
+
+/** Code as it is kept. */
+function noted(code: Buffer): Buffer {
+  const note = Buffer.alloc(NOTE_BYTES);
+  note.writeDoubleLE(compiledNow());
+  return Buffer.concat([code, note]);
 }
 
 /** Writes the file whole or not at all, and removes what has not been written for long. Where that is not possible, the next start is slower. */
@@ -70,7 +94,7 @@ function keep(file: string, code: Buffer): void {
 
 /**
  * Runs a bundle, a function of what CommonJS modules see, and answers what it exports. V8 compiles what runs; that is kept in `folder`, under `name`, for the next
- * start, which then only runs it: Node itself does so from 22.8 on, for each of the modules. Code of another V8, or of V8 with other
+ * start, which then only runs it: Node itself does so from 22.8 on, for each of the modules. A start that has much more to compile keeps that, too. Code of another V8, or of V8 with other
  * flags, is not taken, and is replaced; `name` has to tell one bundle from another, as V8 compares the length of the source alone.
  */
 export function runKept(
@@ -83,15 +107,17 @@ export function runKept(
   const source = readFileSync(bundle, 'latin1');
   const file =
     folder === undefined ? undefined : path.join(folder, `${name}-${process.version}-${process.arch}`);
-  const cachedData = file === undefined ? undefined : kept(file);
-  const script = new Script(source, { filename: bundle, cachedData });
+  const known = file === undefined ? undefined : kept(file);
+  const script = new Script(source, { filename: bundle, cachedData: known?.code });
   const module = { exports: {} };
   script.runInThisContext().call(module.exports, module.exports, load, module, bundle, path.dirname(bundle));
-  if (file && (cachedData === undefined || script.cachedDataRejected)) {
+  if (file) {
+    const isLittle = () =>
+      known === undefined || script.cachedDataRejected || compiledNow() > known.compiled * (1 + MORE);
     const finish = (exitCode?: number) => {
       process.off('exit', finish);
       clearTimeout(timer);
-      if (exitCode !== COULD_NOT_RUN) keep(file, script.createCachedData());
+      if (exitCode !== COULD_NOT_RUN && isLittle()) keep(file, noted(script.createCachedData()));
     };
     const timer = setTimeout(() => finish(), STARTED_MS).unref();
     process.on('exit', finish);

@@ -38,6 +38,24 @@ describe('compiled code that is kept', function () {
     assert.equal((await stat(path.join(folder(), name))).mtimeMs, mtimeMs, 'and it is not written again');
   });
 
+  it('grows where the first start had little to do', async () => {
+    const plain = path.join(caches, 'plain.json');
+    await writeFile(plain, '{}');
+    started(['check', plain]);
+    const [name = ''] = await names();
+    const { size } = await stat(path.join(folder(), name));
+    check();
+    const grown = await stat(path.join(folder(), name));
+    assert.ok(grown.size > size * 1.2, `${size} bytes became ${grown.size}`);
+    check();
+    started(['check', plain]);
+    assert.equal(
+      (await stat(path.join(folder(), name))).mtimeMs,
+      grown.mtimeMs,
+      'and it is not written again',
+    );
+  });
+
   it('is of each command by itself, and of none that could not run', async () => {
     started(['rule', 'tight']);
     started(['--version']);
