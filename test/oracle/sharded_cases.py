@@ -21,6 +21,9 @@ SHARDED_FLAGS = {
     "hybridkeep": {"fsdp.strategy": "hybrid-grad-op", "parallel.replicate": 2},
     "ends": {"fsdp.separateEnds": True},
     "nowrap": {"fsdp.wrap": "none"},
+    "size20m": {"fsdp.wrap": "size", "fsdp.minParameters": 20_000_000},
+    "size100m": {"fsdp.wrap": "size", "fsdp.minParameters": 100_000_000},
+    "size1m": {"fsdp.wrap": "size", "fsdp.minParameters": 1_000_000},
     "reshard8": {"fsdp.reshardSize": 8},
     "synceach": {"fsdp.syncEachBatch": True},
     "post": {"fsdp.backwardPrefetch": "post"},
@@ -111,6 +114,11 @@ def _cases():
         for model in (large, "gpt2-xl", tied):
             yield case("fsdp1", model, flags, 64, 2, 1024)
     yield case("fsdp1", small, "mixed nonreentrant sgd", 8, 4, 1024, 12)
+    for flags in ("mixed size20m", "bf16 size20m nonreentrant", "mixed size1m"):
+        yield case("fsdp1", small, flags, 8, 1, 512)
+    for flags in ("mixed size100m nonreentrant sgd", "bf16 size20m nonreentrant sgd"):
+        for model in (large, "qwen3-8b"):
+            yield case("fsdp1", model, flags, 64, 2, 1024)
     for flags in ("accelerate", "accelerate nonreentrant", "accelerate reentrant", "accelerate acc2", "accelerate keep",
                   "accelerate noprefetch sgd"):
         yield case("fsdp1", small, flags, 8, 1, 512)

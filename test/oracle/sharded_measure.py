@@ -185,7 +185,7 @@ def fsdp1(model, run):
         return accelerated(model, run)
 
     from torch.distributed.fsdp import BackwardPrefetch, FullyShardedDataParallel, MixedPrecision, ShardingStrategy
-    from torch.distributed.fsdp.wrap import lambda_auto_wrap_policy
+    from torch.distributed.fsdp.wrap import lambda_auto_wrap_policy, size_based_auto_wrap_policy
 
     from torch.distributed.fsdp import _flat_param
 
@@ -223,6 +223,8 @@ def fsdp1(model, run):
             return module in wrapped or (leaf and run["method.kind"] == "lora")
 
         options["auto_wrap_policy"] = functools.partial(lambda_auto_wrap_policy, lambda_fn=chosen)
+    if run.get("fsdp.wrap") == "size":
+        options["auto_wrap_policy"] = functools.partial(size_based_auto_wrap_policy, min_num_params=run["fsdp.minParameters"])
     model = FullyShardedDataParallel(model, **options)
     return Fsdp1(model, make_optimizer([p for p in model.parameters() if p.requires_grad], run), run)
 

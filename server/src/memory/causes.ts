@@ -189,7 +189,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'fsdp.wrap': ['gradients', ...GATHERED, ...COMMUNICATION],
   'fsdp.separateEnds': ['gradients', ...GATHERED, ...COMMUNICATION],
   'fsdp.reshardsEnds': GATHERED,
-  'fsdp.minParameters': GATHERED,
+  'fsdp.minParameters': ['gradients', ...GATHERED, ...COMMUNICATION],
   'fsdp.reshardSize': GATHERED,
   'fsdp.backwardPrefetch': GATHERED,
   'fsdp.forwardPrefetch': GATHERED,

@@ -42,14 +42,14 @@ export function wrapFsdp1(
     if (others > 0) allocator.allocate((others * unit) / shards);
   };
   const { units, root } = wrappedUnits(stages, run);
-  for (const traced of units) {
-    const weights = ownWeights(traced).map((weight) => unitBytes(weight, run));
-    for (const others of groupsOf(traced.copies)) wrap(weights, others);
+  for (const { stage, weights } of units) {
+    const bytes = weights.map((weight) => unitBytes(weight, run));
+    for (const others of groupsOf(stage.copies)) wrap(bytes, others);
   }
   wrap(
-    root.flatMap(([traced, copies]) => {
-      const weights = ownWeights(traced).map((weight) => unitBytes(weight, run));
-      return Array.from({ length: copies }, () => weights).flat();
+    root.flatMap(({ weights, copies }) => {
+      const bytes = weights.map((weight) => unitBytes(weight, run));
+      return Array.from({ length: copies }, () => bytes).flat();
     }),
     0,
   );

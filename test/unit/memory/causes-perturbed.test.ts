@@ -261,6 +261,11 @@ const BASES: readonly Base[] = [
     { ...ONE_GPU, ...SGD, 'batch.micro': 8 },
     EXPERTS,
   ),
+  base('FSDP 1 by size', /^fsdp\.(minP|wrap)/, {
+    ...fsdp('fsdp1'),
+    'fsdp.wrap': 'size',
+    'fsdp.minParameters': 20_000_000,
+  }),
   base('FSDP 1 through Accelerate', /^precision\.autocast/, {
     ...fsdp('fsdp1'),
     framework: 'accelerate',
@@ -528,8 +533,6 @@ const WHAT_THEY_ARE_MADE_OF: readonly Category[] = ['weights', 'adapters', 'grad
 const NAMED_THOUGH_STILL: Partial<Record<FieldPath, string>> = {
   'batch.longestSequence':
     'it shortens `batch.sequence` where statements are joined, before a run is estimated',
-  'fsdp.minParameters':
-    'FSDP wraps modules by size; the estimate takes units of that kind for layers, so it does not read the size',
 };
 
 /** Parts that fields move without naming them, and why. */

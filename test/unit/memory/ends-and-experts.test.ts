@@ -236,8 +236,8 @@ describe('FSDP 2 splits the first dimension of a weight and pads', () => {
       const stages = traceRun(aModel(config), run);
       const { units, root } = wrappedUnits(stages, run);
       return {
-        units: units.map(({ stage }) => stage.role),
-        root: root.map(([{ stage }, copies]) => `${copies} ${stage.role}`),
+        units: units.map(({ stage }) => stage.stage.role),
+        root: root.map(({ stage, copies }) => `${copies} ${stage.stage.role}`),
         largest: largestUnit(run, stages, 1),
       };
     };

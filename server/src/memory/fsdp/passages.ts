@@ -15,6 +15,11 @@ export interface Neighbours {
 
 interface Own {
   readonly isLayer: boolean;
+  /**
+   * Gradients of what the layer leaves to the root, where a part of it alone is a unit: they are made after that part, its last in
+   * forward, is reduced, while activations of the rest are still there. Bytes.
+   */
+  readonly leftGradients?: number;
   readonly isTail: boolean;
   /** The stage takes a loss of what its head makes (`Tape.headOperations`). */
   readonly hasLoss: boolean;
@@ -119,13 +124,13 @@ function forwardOf(
       during: combine(weights, gathered(copied + (ahead ? next.whole : 0))),
       after: [],
       // The root lets go of the last all-gather when its forward ends (`_fsdp_state.py`, `_post_forward`).
-      ...(hasLoss &&
-        second && {
-          loss: {
-            during: combine(keeps ? weights : NONE, gathered(outside ? 0 : buffer(unit.whole))),
-            enters: NONE,
-          },
-        }),
+      // FSDP1 gives a head that is a unit back before the loss, which the root takes.
+      ...(hasLoss && {
+        loss: {
+          during: combine(keeps ? weights : NONE, gathered(outside ? 0 : buffer(unit.whole))),
+          enters: NONE,
+        },
+      }),
     };
   };
 }
@@ -133,7 +138,7 @@ function forwardOf(
 /** A unit's passages: gathered for its forward and its backward, reduced after it. */
 export function unitPlan(
   unit: FsdpUnit,
-  { before, after, root, isLayer, isTail, hasLoss, calls, left }: Neighbours & Own,
+  { before, after, root, isLayer, leftGradients, isTail, hasLoss, calls, left }: Neighbours & Own,
   settings: FsdpSettings,
 ): StagePlan {
   const { second, shards } = settings;
@@ -160,16 +165,21 @@ export function unitPlan(
     const early = !isTail && !settings.adaptersApart;
     const peakOfGather = early ? Math.max(fetch, prefetched + (prefetched > 0 ? next.cast : 0)) : 0;
     const released = gatheredLedger(keeps ? -unit.whole : -staying, name, settings);
-    if (hasLoss && second && isTail) {
+    const amid = Math.max(0, leftGradients === undefined ? 0 : unit.reduced - leftGradients);
+    if (hasLoss && isTail) {
       // The tail is gathered, and the layer before it fetched, when the gradient of its result is there.
       // What is called more than once is itself the one before it in the order of forward.
       const fetched = calls > 1 ? NONE : ahead;
-      const gather = gatheredLedger(keeps ? 0 : fetch + Math.max(unit.cast, unit.whole), name, settings);
+      const first = second ? Math.max(unit.cast, unit.whole) : unit.whole;
+      const gather = gatheredLedger(keeps ? 0 : fetch + first, name, settings);
+      // A root of FSDP1 with weights of its own fetches the head when the gradient of its result is there.
+      const fetchesHead = !second && root.whole > 0 && settings.prefetch === 'pre' && settings.reshards;
+      const atLoss = combine(pending, fetchesHead ? own : NONE);
       return {
         before: NONE,
         during: combine(own, pending, fetched),
         after: reductionOf(unit, [released, ahead], settings, [own, ahead]),
-        loss: { during: pending, enters: combine(pending, gather) },
+        loss: { during: atLoss, enters: combine(pending, gather) },
       };
     }
     const behind =
@@ -182,7 +192,12 @@ export function unitPlan(
         pending,
         gatheredLedger(peakOfGather, say('all-gather'), settings),
       ),
-      during: combine(own, pending, early ? ahead : NONE),
+      during: combine(
+        own,
+        pending,
+        early ? ahead : NONE,
+        bufferedLedger(amid, say('flat gradient'), settings),
+      ),
       after: [
         ...(early ? [] : [combine(own, ahead)]),
         ...reductionOf(unit, [released, behind], settings, [own, ahead]),

@@ -1,19 +1,21 @@
 import type { TrainingRun } from '../../run/fields';
 import { say } from '../../wording/say';
+import { combine } from '../ledger';
 import { NONE, type Plan, type StagePlan } from '../sharding-scheme';
 import type { TracedStage } from '../traced-run';
+import { bytesPer, ownWeights } from '../weights';
 import { gatheredLedger } from './ledgers';
 import { reductionOf, rootPlan, unitPlan } from './passages';
 import { fsdpRequests } from './requests';
 import type { FsdpSettings } from './settings';
-import { type FsdpUnit, fsdpUnit, leftByReduction, NO_UNIT, wrappedUnits } from './units';
+import { type FsdpUnit, fsdpUnit, leftByReduction, NO_UNIT, type Wrapped, wrappedUnits } from './units';
 
 /** The stages in the order of forward with their units: stages outside any unit belong to the root. */
 export function fsdpPlan(stages: readonly TracedStage[], run: TrainingRun, settings: FsdpSettings): Plan {
   const last = stages.at(-1);
   const wrapped = wrappedUnits(stages, run);
   const root = fsdpUnit(wrapped.root, run, settings);
-  const units = new Map(wrapped.units.map((stage) => [stage, fsdpUnit([[stage, 1]], run, settings)]));
+  const units = new Map(wrapped.units.map((part) => [part.stage, fsdpUnit([part], run, settings)]));
   const order = stages.filter((stage) => units.has(stage));
   const neighbour = (stage: TracedStage, step: 1 | -1): FsdpUnit => {
     let index = stages.indexOf(stage) + step;
@@ -30,34 +32,33 @@ export function fsdpPlan(stages: readonly TracedStage[], run: TrainingRun, setti
     const unit = units.get(stage);
     const before = order.length > 0 ? neighbour(stage, -1) : NO_UNIT;
     const after = order.length > 0 ? neighbour(stage, 1) : NO_UNIT;
-    plans.set(
-      stage,
-      unit
-        ? unitPlan(
-            unit,
-            {
-              before,
-              after,
-              root: hasRoot ? root : NO_UNIT,
-              left: leftByReduction(run, settings),
-              isLayer: stage.stage.role === 'layer',
-              isTail: stage === last && stage.stage.role !== 'layer',
-              hasLoss: stage === last && stage.tape.headOperations !== undefined,
-              calls: stage.tape.headCalls ?? 1,
-            },
-            settings,
-          )
-        : rootPlan(
-            { before, after, root, turns: stage === last, hasLoss: stage.tape.headOperations !== undefined },
-            settings,
-          ),
-    );
+    const plan = unit
+      ? unitPlan(
+          unit,
+          {
+            before,
+            after,
+            root: hasRoot && !wrapped.inner ? root : NO_UNIT,
+            left: leftByReduction(run, settings, wrapped),
+            isLayer: stage.stage.role === 'layer',
+            leftGradients: leftGradients(stage, wrapped),
+            isTail: stage === last && stage.stage.role !== 'layer',
+            hasLoss: stage === last && stage.tape.headOperations !== undefined,
+            calls: stage.tape.headCalls ?? 1,
+          },
+          settings,
+        )
+      : rootPlan(
+          { before, after, root, turns: stage === last, hasLoss: stage.tape.headOperations !== undefined },
+          settings,
+        );
+    plans.set(stage, unit && stage === last && wrapped.inner ? behindInner(plan, root, settings) : plan);
   }
   return {
     start: gatheredLedger(root.whole, say('weights outside the wrapped layers'), settings),
     backward: NONE,
     stages: plans,
-    requests: fsdpRequests(stages, run, root, units, settings),
+    requests: fsdpRequests(stages, run, { root, units, left: wrapped.left }, settings),
     end: hasRoot
       ? reductionOf(
           root,
@@ -65,5 +66,47 @@ export function fsdpPlan(stages: readonly TracedStage[], run: TrainingRun, setti
           settings,
         )
       : [],
+  };
+}
+
+/** Bytes of the gradients of what a layer with a unit leaves to the root; undefined where it leaves nothing. */
+function leftGradients(stage: TracedStage, { left }: Wrapped): number | undefined {
+  const weights = stage.stage.role === 'layer' ? ownWeights(stage).filter((weight) => left.has(weight)) : [];
+  if (weights.length === 0) return undefined;
+  return weights.reduce((sum, { localElements, dtype }) => sum + localElements * bytesPer(dtype), 0);
+}
+
+/**
+ * A head that is a unit behind one that holds what the layers leave: that one is given back when its forward is over, and is there
+ * again for backward, fetched ahead of it or not (`_runtime_utils.py`, `_post_forward`).
+ */
+function behindInner(plan: StagePlan, inner: FsdpUnit, settings: FsdpSettings): StagePlan {
+  if (!settings.reshards) return plan;
+  const words = say('weights outside the wrapped layers');
+  const given = gatheredLedger(-inner.whole, words, settings);
+  const whole = gatheredLedger(inner.whole, words, settings);
+  const ahead = settings.prefetch === 'pre' ? whole : NONE;
+  return {
+    ...plan,
+    forward: (copy, copies) => {
+      const { before, during, after, loss } = plan.forward(copy, copies);
+      return {
+        before: combine(before, given),
+        during: combine(during, given),
+        after: after.map((each) => combine(each, given)),
+        ...(loss && { loss: { during: combine(loss.during, given), enters: combine(loss.enters, given) } }),
+      };
+    },
+    backward: (copy, copies) => {
+      const { before, during, after, loss } = plan.backward(copy, copies);
+      return {
+        before: combine(before, ahead),
+        during: combine(during, ahead),
+        after: after.map((each) => combine(each, whole)),
+        ...(loss && { loss }),
+      };
+    },
+    forwardChange: combine(plan.forwardChange, given),
+    backwardChange: combine(plan.backwardChange, whole),
   };
 }

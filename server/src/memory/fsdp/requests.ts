@@ -3,7 +3,7 @@ import type { StepRequests } from '../sharding-scheme';
 import type { TracedStage } from '../traced-run';
 import { ownWeights } from '../weights';
 import { addsInPlace, type FsdpSettings } from './settings';
-import { type FsdpUnit, leftByReduction } from './units';
+import { type FsdpUnit, leftByReduction, type Wrapped } from './units';
 
 /**
  * What lies on streams of FSDP's own (`_fsdp_collectives.py`, `_fsdp_param_group.py`; FSDP 1: `_flat_param.py`,
@@ -14,12 +14,18 @@ import { type FsdpUnit, leftByReduction } from './units';
 export function fsdpRequests(
   stages: readonly TracedStage[],
   run: TrainingRun,
-  root: FsdpUnit,
-  units: ReadonlyMap<TracedStage, FsdpUnit>,
+  {
+    root,
+    units,
+    left: toRoot,
+  }: Pick<Wrapped, 'left'> & {
+    readonly root: FsdpUnit;
+    readonly units: ReadonlyMap<TracedStage, FsdpUnit>;
+  },
   settings: FsdpSettings,
 ): StepRequests {
   const { second, reshards, shards } = settings;
-  const left = addsInPlace(settings) ? () => 0 : leftByReduction(run, settings);
+  const left = addsInPlace(settings) ? () => 0 : leftByReduction(run, settings, { left: toRoot });
   let layer = 0;
   let resident = root.whole;
   let reduced = root.reduced;

@@ -42,12 +42,36 @@ export const NO_UNIT: FsdpUnit = {
   shard: 0,
 };
 
-/** The unit of stages, each with how many copies of it belong there. */
-export function fsdpUnit(
-  stages: readonly (readonly [stage: TracedStage, copies: number])[],
-  run: TrainingRun,
-  settings: FsdpSettings,
-): FsdpUnit {
+/** Weights of a stage that belong to one unit, and how many copies of the stage do. */
+export interface Part {
+  readonly stage: TracedStage;
+  readonly copies: number;
+  readonly weights: readonly Weight[];
+  /** Modules of the stage that are wrapped one by one, where there are several: each is gathered for itself. */
+  readonly modules?: readonly (readonly Weight[])[];
+}
+
+/** The unit of weights of stages. Of several modules of a stage what is gathered and reduced is that of the largest. */
+export function fsdpUnit(parts: readonly Part[], run: TrainingRun, settings: FsdpSettings): FsdpUnit {
+  const all = unitOf(parts, run, settings);
+  const [only] = parts;
+  if (parts.length !== 1 || only?.modules === undefined) return all;
+  const { stage, copies } = only;
+  const each = only.modules.map((weights) => unitOf([{ stage, copies, weights }], run, settings));
+  const most = (key: 'whole' | 'cast' | 'gradients' | 'reduced' | 'output' | 'shard') =>
+    Math.max(...each.map((unit) => unit[key]));
+  return {
+    ...all,
+    whole: most('whole'),
+    cast: most('cast'),
+    gradients: most('gradients'),
+    reduced: most('reduced'),
+    output: most('output'),
+    shard: most('shard'),
+  };
+}
+
+function unitOf(parts: readonly Part[], run: TrainingRun, settings: FsdpSettings): FsdpUnit {
   const { compute, shards, mixed, reduce, trained: width, packed, second } = settings;
   const trained = { shard: 0, whole: 0 };
   const frozen = { shard: 0, whole: 0 };
@@ -55,9 +79,9 @@ export function fsdpUnit(
   let gradients = 0;
   let lastGradient = 0;
   let elements = 0;
-  for (const [stage, copies] of stages) {
+  for (const { stage, copies, weights } of parts) {
     if (packed) quantized += copies * stageElements(stage, run).quantizedBytes;
-    for (const weight of ownWeights(stage)) {
+    for (const weight of weights) {
       if (weight.quantization !== 'none') continue;
       const sum = weight.trainable ? trained : frozen;
       const { shard, whole } = shardedWeight(run, weight);
@@ -91,12 +115,19 @@ export function fsdpUnit(
   };
 }
 
-/** Bytes that the reduction of a weight's gradient leaves on the GPU, beyond what earlier micro steps left. */
+/**
+ * Bytes that the reduction of a weight's gradient leaves on the GPU, beyond what earlier micro steps left. What a layer leaves to the
+ * root stays whole until backward is over.
+ */
 export function leftByReduction(
   run: TrainingRun,
   { offloaded, accumulates, trained }: FsdpSettings,
+  { left }: Pick<Wrapped, 'left'>,
 ): (weight: Weight) => number {
-  return (weight) => (offloaded || accumulates ? 0 : shardedWeight(run, weight).shard * trained);
+  return (weight) => {
+    if (left.has(weight)) return rounded(weight.localElements * bytesPer(weight.dtype));
+    return offloaded || accumulates ? 0 : shardedWeight(run, weight).shard * trained;
+  };
 }
 
 /** Frozen elements of the model that have gradients because they lie in one flat weight with trained ones. */
@@ -108,7 +139,7 @@ export function frozenGraded(
   if (!settings.mixesFrozen) return 0;
   const { units, root } = wrappedUnits(stages, run);
   const elements = units.reduce(
-    (sum, stage) => sum + stage.copies * fsdpUnit([[stage, 1]], run, settings).frozenGraded,
+    (sum, part) => sum + part.stage.copies * fsdpUnit([part], run, settings).frozenGraded,
     0,
   );
   return elements + fsdpUnit(root, run, settings).frozenGraded;
@@ -122,10 +153,14 @@ export function shardOf(unit: FsdpUnit, { second, reduce, trained, shards }: Fsd
 
 /** A model as FSDP wraps it. */
 export interface Wrapped {
-  /** Stages of which each copy is a unit of its own, in the order of forward. */
-  readonly units: readonly TracedStage[];
-  /** What is left to the root, each with how many copies of it belong there. */
-  readonly root: readonly (readonly [stage: TracedStage, copies: number])[];
+  /** Parts of which each copy is a unit of its own, at most one of a stage, in the order of forward. */
+  readonly units: readonly Part[];
+  /** What is left to the root. */
+  readonly root: readonly Part[];
+  /** Weights of stages with a unit that are left to the root all the same. */
+  readonly left: ReadonlySet<Weight>;
+  /** What is left to the root is a unit around the layers, which is over before what ends the model. */
+  readonly inner?: boolean;
 }
 
 /**
@@ -133,6 +168,7 @@ export interface Wrapped {
  * weights of its own. A tied weight makes one unit of both ends, gathered with the first and kept: as the root is.
  */
 export function wrappedUnits(stages: readonly TracedStage[], run: TrainingRun): Wrapped {
+  if (run['fsdp.wrap'] === 'size' && run['parallel.data'] === 'fsdp1') return wrappedBySize(stages, run);
   const wrapsLayers = run['fsdp.wrap'] !== 'none';
   const ends = [stages[0], stages.at(-1)];
   const tied = stages.some(({ tape }) => tape.weights.some((weight) => weight.tiedTo !== undefined));
@@ -142,19 +178,76 @@ export function wrappedUnits(stages: readonly TracedStage[], run: TrainingRun): 
       ? wrapsLayers
       : apart && ends.includes(stage) && ownWeights(stage).length > 0;
   return {
-    units: stages.filter(isUnit),
-    root: stages.filter((stage) => !isUnit(stage)).map((stage) => [stage, stage.copies] as const),
+    units: stages.filter(isUnit).map((stage) => ({ stage, copies: 1, weights: ownWeights(stage) })),
+    root: stages.filter((stage) => !isUnit(stage)).map(wholeStage),
+    left: new Set(),
   };
+}
+
+const wholeStage = (stage: TracedStage): Part => ({
+  stage,
+  copies: stage.copies,
+  weights: ownWeights(stage),
+});
+
+/**
+ * FSDP 1's units by size (`torch/distributed/fsdp/wrap.py`, `_recursive_wrap`, `size_based_auto_wrap_policy`). The wrapped modules of
+ * a layer, which are gathered one after the other, count as one unit; what they leave goes to what wraps the layers, which is there as
+ * the root is.
+ */
+function wrappedBySize(stages: readonly TracedStage[], run: TrainingRun): Wrapped {
+  const units: Part[] = [];
+  const root: Part[] = [];
+  const left = new Set<Weight>();
+  for (const stage of stages) {
+    const all = ownWeights(stage);
+    const modules = bySize(all, run['fsdp.minParameters'], stage.stage.role === 'layer');
+    const wrapped = new Set(modules.flat());
+    const inside = all.filter((weight) => wrapped.has(weight));
+    const outside = all.filter((weight) => !wrapped.has(weight));
+    const several = modules.length > 1 ? { modules } : {};
+    if (inside.length > 0) units.push({ stage, copies: 1, weights: inside, ...several });
+    if (outside.length > 0 || inside.length === 0)
+      root.push({ stage, copies: stage.copies, weights: outside });
+    if (inside.length > 0) for (const weight of outside) left.add(weight);
+  }
+  const rest = root.reduce(
+    (sum, { copies, weights }) =>
+      sum + copies * weights.reduce((all, weight) => all + weight.localElements, 0),
+    0,
+  );
+  return { units, root, left, inner: rest >= run['fsdp.minParameters'] };
+}
+
+/**
+ * Modules that are wrapped, by the weights that each holds itself: one with `least` elements is looked into, and wrapped where what its
+ * children leave has as many. `isModule`: the weights are those of one module, and not of several beside each other.
+ */
+function bySize(weights: readonly Weight[], least: number, isModule: boolean, depth = 0): Weight[][] {
+  const elements = (some: readonly Weight[]) => some.reduce((sum, weight) => sum + weight.localElements, 0);
+  if (isModule && elements(weights) < least) return [];
+  const children = new Map<string, Weight[]>();
+  for (const weight of weights) {
+    const path = weight.name.split('.');
+    // The last word names the parameter of its module.
+    const child = path[depth];
+    if (child === undefined || depth >= path.length - 1) continue;
+    children.set(child, [...(children.get(child) ?? []), weight]);
+  }
+  const below = [...children.values()].flatMap((each) => bySize(each, least, true, depth + 1));
+  const taken = new Set(below.flat());
+  const rest = weights.filter((weight) => !taken.has(weight));
+  return isModule && elements(rest) >= least ? [...below, rest] : below;
 }
 
 /** Bytes of the largest unit that FSDP wraps, root included, in the given width. */
 export function largestUnit(run: TrainingRun, stages: readonly TracedStage[], width: number): number {
   const { units, root } = wrappedUnits(stages, run);
-  const plain = (stage: TracedStage) =>
-    ownWeights(stage).reduce(
+  const plain = ({ weights }: Part) =>
+    weights.reduce(
       (sum, { quantization, localElements }) => sum + (quantization === 'none' ? localElements * width : 0),
       0,
     );
-  const ofRoot = root.reduce((sum, [stage, copies]) => sum + copies * plain(stage), 0);
+  const ofRoot = root.reduce((sum, part) => sum + part.copies * plain(part), 0);
   return Math.max(ofRoot, ...units.map(plain));
 }
