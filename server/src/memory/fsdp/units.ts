@@ -43,7 +43,7 @@ export const NO_UNIT: FsdpUnit = {
 };
 
 /** Weights of a stage that belong to one unit, and how many copies of the stage do. */
-export interface Part {
+export interface WrappedPart {
   readonly stage: TracedStage;
   readonly copies: number;
   readonly weights: readonly Weight[];
@@ -52,7 +52,7 @@ export interface Part {
 }
 
 /** The unit of weights of stages. Of several modules of a stage what is gathered and reduced is that of the largest. */
-export function fsdpUnit(parts: readonly Part[], run: TrainingRun, settings: FsdpSettings): FsdpUnit {
+export function fsdpUnit(parts: readonly WrappedPart[], run: TrainingRun, settings: FsdpSettings): FsdpUnit {
   const all = unitOf(parts, run, settings);
   const [only] = parts;
   if (parts.length !== 1 || only?.modules === undefined) return all;
@@ -71,7 +71,7 @@ export function fsdpUnit(parts: readonly Part[], run: TrainingRun, settings: Fsd
   };
 }
 
-function unitOf(parts: readonly Part[], run: TrainingRun, settings: FsdpSettings): FsdpUnit {
+function unitOf(parts: readonly WrappedPart[], run: TrainingRun, settings: FsdpSettings): FsdpUnit {
   const { compute, shards, mixed, reduce, trained: width, packed, second } = settings;
   const trained = { shard: 0, whole: 0 };
   const frozen = { shard: 0, whole: 0 };
@@ -154,9 +154,9 @@ export function shardOf(unit: FsdpUnit, { second, reduce, trained, shards }: Fsd
 /** A model as FSDP wraps it. */
 export interface Wrapped {
   /** Parts of which each copy is a unit of its own, at most one of a stage, in the order of forward. */
-  readonly units: readonly Part[];
+  readonly units: readonly WrappedPart[];
   /** What is left to the root. */
-  readonly root: readonly Part[];
+  readonly root: readonly WrappedPart[];
   /** Weights of stages with a unit that are left to the root all the same. */
   readonly left: ReadonlySet<Weight>;
   /** What is left to the root is a unit around the layers, which is over before what ends the model. */
@@ -184,7 +184,7 @@ export function wrappedUnits(stages: readonly TracedStage[], run: TrainingRun): 
   };
 }
 
-const wholeStage = (stage: TracedStage): Part => ({
+const wholeStage = (stage: TracedStage): WrappedPart => ({
   stage,
   copies: stage.copies,
   weights: ownWeights(stage),
@@ -196,8 +196,8 @@ const wholeStage = (stage: TracedStage): Part => ({
  * the root is.
  */
 function wrappedBySize(stages: readonly TracedStage[], run: TrainingRun): Wrapped {
-  const units: Part[] = [];
-  const root: Part[] = [];
+  const units: WrappedPart[] = [];
+  const root: WrappedPart[] = [];
   const left = new Set<Weight>();
   for (const stage of stages) {
     const all = ownWeights(stage);
@@ -243,7 +243,7 @@ function bySize(weights: readonly Weight[], least: number, isModule: boolean, de
 /** Bytes of the largest unit that FSDP wraps, root included, in the given width. */
 export function largestUnit(run: TrainingRun, stages: readonly TracedStage[], width: number): number {
   const { units, root } = wrappedUnits(stages, run);
-  const plain = ({ weights }: Part) =>
+  const plain = ({ weights }: WrappedPart) =>
     weights.reduce(
       (sum, { quantization, localElements }) => sum + (quantization === 'none' ? localElements * width : 0),
       0,
