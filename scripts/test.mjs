@@ -20,6 +20,8 @@ const QUICK_KINDS = ['unit', 'protocol'];
 /** Suites whose files share nothing but the engine, so that several processes may take them. */
 const PARALLEL = ['unit'];
 const TIMEOUT_MS = 60_000;
+/** Most of what a test makes is gone with it: with room for more of that, V8 collects a quarter as often (MB). */
+const YOUNG = '--max-semi-space-size=64';
 const SOURCES = ['client', 'server/src', 'server/data', 'test', 'l10n'];
 const WATCHED = ['--watch', '--reporter', 'dot', ...SOURCES.flatMap((folder) => ['--watch-files', folder])];
 /** What people install, each walked through from a clean folder by what is packed: the door, and what its tests are called. */
@@ -166,7 +168,9 @@ async function withMocha(kind, files, grep, quiet, again = false) {
     args.push('--parallel', '--jobs', String(os.availableParallelism()));
   }
   const output = [];
-  await run(process.execPath, args, { output: quiet ? output : undefined, mayFail: true });
+  // Its workers have no options of their own.
+  const more = parallel ? { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${YOUNG}`.trim() } : {};
+  await run(process.execPath, args, { output: quiet ? output : undefined, mayFail: true, more });
   const failed = again ? await failedFiles(report) : [];
   if (parallel && grep === undefined) await keepDurations(report);
   await tell(kind, report, () => output.join(''), alone, failed);
@@ -311,14 +315,14 @@ function npm() {
   return process.platform === 'win32' ? 'npm.cmd' : 'npm';
 }
 
-/** Runs a program in the repository. Its text goes to `output`, or through to ours. */
-function run(command, args, { output, mayFail = false } = {}) {
+/** Runs a program in the repository, with `more` variables. Its text goes to `output`, or through to ours. */
+function run(command, args, { output, mayFail = false, more = {} } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd: root,
       shell: command.endsWith('.cmd'),
       // What is captured is read without a terminal.
-      env: output ? { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined } : process.env,
+      env: { ...process.env, ...(output ? { NO_COLOR: '1', FORCE_COLOR: undefined } : {}), ...more },
       stdio: ['ignore', output ? 'pipe' : 'inherit', output ? 'pipe' : 'inherit'],
     });
     child.stdout?.on('data', (data) => output?.push(String(data)));

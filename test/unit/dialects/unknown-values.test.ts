@@ -43,6 +43,12 @@ function valuesIn(node: ConfigNode | null, prefix = ''): Value[] {
   });
 }
 
+const withoutLine = (text: string, line: number) =>
+  text
+    .split('\n')
+    .filter((_, i) => i !== line)
+    .join('\n');
+
 /** Keys whose unknown value passes for their default, and serious problems that an unknown value draws. */
 function assumedIn(uri: string, text: string, tried: Set<string>): string[] {
   const whole = readingOf(uri, text);
@@ -54,19 +60,16 @@ function assumedIn(uri: string, text: string, tried: Set<string>): string[] {
     if (end <= start || tried.has(name) || SLIGHT.has(name)) return [];
     tried.add(name);
     const unknown = readingOf(uri, text.slice(0, start) + UNKNOWN + text.slice(end));
-    const without = readingOf(
-      uri,
-      text
-        .split('\n')
-        .filter((_, i) => i !== line)
-        .join('\n'),
-    );
-    if (!unknown || !without || unknown.id !== whole.id) return [];
+    if (!unknown || unknown.id !== whole.id) return [];
     const isReported = (unknown.reading.unread ?? []).some(({ text: left }) => left.includes('NOT_KNOWN'));
-    const assumed = [...whole.facts].flatMap(([field, value]) => {
+    const changed = [...whole.facts.keys()].filter((field) => {
       const now = unknown.facts.get(field);
-      const fellBack = now !== undefined && now !== value && now === without.facts.get(field);
-      return fellBack && !isReported ? [`${name}: ${field} is ${now}`] : [];
+      return now !== undefined && now !== whole.facts.get(field) && !isReported;
+    });
+    const without = changed.length > 0 ? readingOf(uri, withoutLine(text, line)) : undefined;
+    const assumed = changed.flatMap((field) => {
+      const now = unknown.facts.get(field);
+      return now === without?.facts.get(field) ? [`${name}: ${field} is ${now}`] : [];
     });
     const drawn = unknown.reading.problems.flatMap(({ severity, message }) =>
       (severity === 'error' || severity === 'warning') && /NOT_KNOWN/i.test(message)

@@ -108,14 +108,15 @@ describe('operators of the catalog', () => {
     classification: { objective: 'classification' },
     'no images': { images: 0 },
   };
-  // Every model of the catalog as it is, and one of each type in all ways; in the long run all of both.
+  // Every model of the catalog as it is, and one of each type in every second way; in the long run all of both.
   const PLAIN = 'flash attention';
   const all = onDemand(() => catalogEntries().map(({ id }) => id));
   const ofEachType = onDemand(() => [...new Map(all().map((id) => [model(id).modelType, id])).values()]);
-  for (const [name, settings] of Object.entries(variants)) {
+  for (const [way, [name, settings]] of Object.entries(variants).entries()) {
     it(`are sound with ${name}`, function () {
       this.timeout(60_000);
-      for (const id of (name === PLAIN || LONG ? all : ofEachType)()) check(id, trace(model(id), settings));
+      const met = LONG || name === PLAIN ? all() : ofEachType().filter((_, type) => (type + way) % 2 === 0);
+      for (const id of met) check(id, trace(model(id), settings));
     });
   }
 
