@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { DIALECTS } from '../../server/src/dialects/registry';
 import { counts } from '../house/counts';
+import { edgesOf, importsOf } from '../house/imports';
 
 const TEXT = readFileSync('CONTRIBUTING.md', 'utf8');
 /** What stands in backticks, blocks of code left out. */
@@ -100,6 +101,30 @@ describe('what CONTRIBUTING states', () => {
     assert.equal(Number(kinds), DIALECTS.length);
     assert.match(TEXT, /`wording\/say\.ts` depends on nothing/);
     assert.doesNotMatch(readFileSync('server/src/wording/say.ts', 'utf8'), /^import |\bfrom '/m);
+  });
+
+  it('of a family is so: of the last that came nothing outside of its folder speaks but the line of the registry', () => {
+    assert.match(TEXT, /nothing outside of it names it but one line of `families\.ts`\.\nLudwig came last/);
+    const speak = ['server/src', 'client']
+      .flatMap(filesBelow)
+      .filter((file) => !file.startsWith(path.join('server', 'src', 'dialects', 'ludwig')))
+      .filter((file) => /\.(?:ts|json)$/.test(file) && /ludwig/i.test(readFileSync(file, 'utf8')));
+    assert.deepEqual(speak, [path.join('server', 'src', 'dialects', 'families.ts')]);
+    const kinds = DIALECTS.map(({ id }) => id);
+    const folders = readdirSync('server/src/dialects').filter((name) =>
+      existsSync(path.join('server/src/dialects', name, 'family.ts')),
+    );
+    assert.ok(folders.length > 20 && kinds.includes('ludwig'), folders.join());
+    // A new file for Accelerate is written in its words; the judge reports a trainer that is not modelled as its family does.
+    const taken = edgesOf(importsOf()).filter(
+      ({ from, to }) =>
+        !from.startsWith(path.join('server', 'src', 'dialects')) &&
+        folders.some((name) => to.startsWith(path.join('server', 'src', 'dialects', name) + path.sep)),
+    );
+    assert.deepEqual(
+      taken.map(({ from }) => path.basename(from)),
+      ['new-accelerate.ts', 'judge.ts'],
+    );
   });
 
   it('of tests that are bundles is what the build makes of them', () => {

@@ -3,6 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import * as repositories from '../../server/src/sources/repositories';
 
+/** Those that one family alone describes stand in its folder. */
+const OF_FAMILIES = files('server/src/dialects')
+  .filter((file) => file.endsWith('-repository.ts'))
+  .flatMap((file): repositories.Repository[] => Object.values(require(path.resolve(file))));
+
 /** Links that may go to a branch: to this project's own pages, which a reader wants as they are now. */
 const OWN = 'oomlint/oomlint';
 
@@ -53,8 +58,10 @@ describe('links to sources', () => {
     assert.deepEqual(moving('https://github.com/a/b/blob/v1.0/main.py'), []);
   });
 
-  it('are made of one list of repositories, each there once at a version', () => {
-    const listed = Object.values(repositories).filter((one) => typeof one === 'object');
+  it('are made of repositories, each of which is listed once, at a version', () => {
+    const shared = Object.values(repositories).filter((one) => typeof one === 'object');
+    assert.ok(OF_FAMILIES.length > 5);
+    const listed = [...shared, ...OF_FAMILIES];
     assert.ok(listed.length > 50);
     for (const { name, at } of listed)
       assert.match(at, /^(?:(?:core_)?v?\d+(?:\.\d+)+(?:\.post\d+)?|[0-9a-f]{40})$/, name);

@@ -572,7 +572,7 @@ export const FIELDS = {
     default: 1,
   }),
   'loss.keptLogits': choice(LOGIT_HOLDS, {
-    doc: 'How long the training loop itself keeps the logits in a variable: not at all, through backward, through backward with their softmax (Ludwig), or until the next batch has its own.',
+    doc: 'How long the training loop itself keeps the logits in a variable: not at all, through backward, through backward with their softmax, or until the next batch has its own.',
     default: 'none',
   }),
   'kernels.liger': flag({

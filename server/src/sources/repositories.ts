@@ -28,7 +28,6 @@ export const APOLLO: Repository = {
 };
 export const AQLM: Repository = { name: 'Vahe1994/AQLM', at: 'e79a896ed6656fe4ed06193d42d004e7d0bbdbb2' };
 export const AUTO_AWQ: Repository = { name: 'casper-hansen/AutoAWQ', at: 'v0.2.9' };
-export const AUTOMODEL: Repository = { name: 'NVIDIA-NeMo/Automodel', at: 'v0.5.0' };
 export const AXOLOTL: Repository = { name: 'axolotl-ai-cloud/axolotl', at: 'v0.19.0' };
 export const BERT: Repository = {
   name: 'google-research/bert',
@@ -38,11 +37,6 @@ export const BITSANDBYTES: Repository = { name: 'bitsandbytes-foundation/bitsand
 export const CAME: Repository = { name: 'yangluo7/CAME', at: 'e77c5c022eaf71f1efb82a1433032cdcd5c52610' };
 export const COMPOSER: Repository = { name: 'mosaicml/composer', at: 'v0.32.1' };
 export const DEEPSPEED: Repository = { name: 'deepspeedai/DeepSpeed', at: 'v0.19.5' };
-export const DEEPSPEED_EXAMPLES: Repository = {
-  name: 'deepspeedai/DeepSpeedExamples',
-  at: '45b4b7156c8794a3452a5a7d03dbd8d797068569',
-};
-export const FASTCHAT: Repository = { name: 'lm-sys/FastChat', at: 'v0.2.36' };
 export const GALORE: Repository = {
   name: 'jiaweizzhao/GaLore',
   at: '2cc66f88cce189e505affbb91042a8e77f5bf4e9',
@@ -58,53 +52,22 @@ export const GROKADAMW: Repository = {
 };
 export const HOROVOD: Repository = { name: 'horovod/horovod', at: 'v0.28.1' };
 export const HQQ: Repository = { name: 'mobiusml/hqq', at: 'v0.2.8.post1' };
-export const INTERN_VL: Repository = {
-  name: 'OpenGVLab/InternVL',
-  at: '2410d1dbf208f0e799459aff9376e5747dbf41a2',
-};
 export const LIGER: Repository = { name: 'linkedin/Liger-Kernel', at: 'v0.8.5' };
 export const LIGHTNING: Repository = { name: 'Lightning-AI/pytorch-lightning', at: '2.5.5' };
 export const LION: Repository = { name: 'lucidrains/lion-pytorch', at: '0.2.3' };
 export const LITGPT: Repository = { name: 'Lightning-AI/litgpt', at: 'v0.5.13' };
 export const LLAMA_FACTORY: Repository = { name: 'hiyouga/LLaMA-Factory', at: 'v0.9.5' };
-export const LLAVA: Repository = { name: 'haotian-liu/LLaVA', at: 'v1.2.2.post1' };
-export const LMFLOW: Repository = {
-  name: 'OptimalScale/LMFlow',
-  at: 'f3597dba134e8bb3d2cfedeaaae6fc7296ace924',
-};
 export const LLM_FOUNDRY: Repository = { name: 'mosaicml/llm-foundry', at: 'v0.21.0' };
-export const LONG_LORA: Repository = {
-  name: 'dvlab-research/LongLoRA',
-  at: 'd4eb344c5ccc9e91c0812a2b2aeea69070df8c33',
-};
-export const LUDWIG: Repository = { name: 'ludwig-ai/ludwig', at: 'v0.11.0' };
 export const MEGATRON: Repository = { name: 'NVIDIA/Megatron-LM', at: 'core_v0.19.0' };
-export const MEGATRON_BRIDGE: Repository = { name: 'NVIDIA-NeMo/Megatron-Bridge', at: 'v0.6.0' };
-export const MEGATRON_DEEPSPEED: Repository = {
-  name: 'bigscience-workshop/Megatron-DeepSpeed',
-  at: '8387ae17c4704f6579f88a84500b535d19d7fbbf',
-};
 export const MS_SWIFT: Repository = { name: 'modelscope/ms-swift', at: 'v4.5.2' };
 export const NANOTRON: Repository = { name: 'huggingface/nanotron', at: 'v0.5' };
-export const NEMO: Repository = { name: 'NVIDIA/NeMo', at: 'v2.4.0' };
 export const NEMO_RL: Repository = { name: 'NVIDIA-NeMo/RL', at: 'v0.7.0' };
-export const OPEN_INSTRUCT: Repository = {
-  name: 'allenai/open-instruct',
-  at: 'e6c3044aa6201c8bfa4573c1b03142af599e730d',
-};
 export const OPEN_NMT: Repository = { name: 'OpenNMT/OpenNMT-tf', at: 'v2.32.0' };
-export const OPENRLHF: Repository = { name: 'OpenRLHF/OpenRLHF', at: 'v0.11.0' };
 export const OPTIMI: Repository = { name: 'warner-benjamin/optimi', at: 'v0.3.3' };
 export const PEFT: Repository = { name: 'huggingface/peft', at: 'v0.21.0' };
 export const PYTORCH: Repository = { name: 'pytorch/pytorch', at: 'v2.8.0' };
 export const PYTORCH_OPTIMIZER: Repository = { name: 'kozistr/pytorch_optimizer', at: 'v3.9.0' };
-export const QLORA: Repository = { name: 'artidoro/qlora', at: '7f4e95a68dc076bea9b3a413d2b512eca6d004e5' };
 export const QUANTO: Repository = { name: 'huggingface/optimum-quanto', at: 'v0.2.7' };
-export const QWEN: Repository = { name: 'QwenLM/Qwen', at: '2df8e8ac450fa185c421a08b0090ef81826caa6e' };
-export const QWEN2_VL_FINETUNE: Repository = {
-  name: '2U1/Qwen2-VL-Finetune',
-  at: '6695161adfbd1da24a2a12fb172f005b59e723e3',
-};
 export const SCHEDULE_FREE: Repository = {
   name: 'facebookresearch/schedule_free',
   at: '70785b53e778d0e872c0bbb75ff4ee54ee10c291',
@@ -135,4 +98,3 @@ export const UNSLOTH_ZOO: Repository = {
   name: 'unslothai/unsloth-zoo',
   at: '6e4d24ffc52d3c649f5e35588a7a00e90c3455ee',
 };
-export const VERL: Repository = { name: 'volcengine/verl', at: 'v0.7.0' };

@@ -1,6 +1,6 @@
 import { entryOf } from '../../config/lookup';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
-import { DEEPSPEED_EXAMPLES, fileIn } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { KeySpec } from '../dialect';
 import type { Draft } from '../draft';
@@ -11,6 +11,7 @@ import { KeyTable } from '../key-table';
 import type { Launch } from '../launch/launch';
 import type { Program } from '../launch/program';
 import { type DefaultValue, Section } from '../section';
+import { DEEPSPEED_EXAMPLES } from './deepspeed-chat-repository';
 
 const SOURCE = fileIn(DEEPSPEED_EXAMPLES, 'applications/DeepSpeed-Chat/');
 

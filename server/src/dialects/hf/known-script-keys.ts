@@ -1,7 +1,8 @@
-import { fileIn, LLAVA } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { block, inertKeys } from '../key-rows';
 import { KeyTable } from '../key-table';
+import { LLAVA } from './hugging-face-repository';
 import { SCRIPT_ARGUMENTS_KEYS } from './script-arguments-keys';
 
 const SOURCE = fileIn(LLAVA, 'llava/train/train.py');

@@ -1,21 +1,19 @@
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
-import {
-  FASTCHAT,
-  fileIn,
-  INTERN_VL,
-  LLAVA,
-  LONG_LORA,
-  PEFT,
-  QLORA,
-  QWEN,
-  QWEN2_VL_FINETUNE,
-  TRANSFORMERS,
-} from '../../sources/repositories';
+import { fileIn, PEFT, TRANSFORMERS } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { assumeLength } from '../length-cap';
 import type { DefaultValue, Section } from '../section';
+import {
+  FASTCHAT,
+  INTERN_VL,
+  LLAVA,
+  LONG_LORA,
+  QLORA,
+  QWEN,
+  QWEN2_VL_FINETUNE,
+} from './hugging-face-repository';
 import type { KnownScript, ScriptAdapter } from './known-script';
 import { lmflow } from './lmflow';
 import { SCRIPT_ARGUMENTS_TABLE } from './script-arguments-keys';

@@ -1,8 +1,9 @@
 import { flagOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
-import { fileIn, LMFLOW } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { DefaultValue, Section } from '../section';
+import { LMFLOW } from './hugging-face-repository';
 import type { KnownScript } from './known-script';
 
 const ARGUMENTS = fileIn(LMFLOW, 'src/lmflow/args.py');

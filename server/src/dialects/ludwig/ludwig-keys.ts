@@ -1,10 +1,11 @@
 import type { ConfigNode } from '../../config/node';
 import { flagOf, integerOf } from '../../config/scalar';
-import { fileIn, LUDWIG } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { block, inertKeys } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { baseModelName } from './ludwig-names';
+import { LUDWIG } from './ludwig-repository';
 import { LUDWIG_TRAINER as TRAINER } from './ludwig-source';
 
 const MODEL = fileIn(LUDWIG, 'ludwig/schema/model_types/llm.py');

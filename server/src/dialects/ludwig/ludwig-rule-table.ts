@@ -1,5 +1,6 @@
 import { refused } from '../../rules/rule';
-import { fileIn, LUDWIG } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
+import { LUDWIG } from './ludwig-repository';
 
 // Where the frameworks have it, at the release that is described.
 const ludwig = (path: string) => fileIn(LUDWIG, `ludwig/${path}`);

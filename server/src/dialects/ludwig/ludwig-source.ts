@@ -1,4 +1,5 @@
-import { fileIn, LUDWIG } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
+import { LUDWIG } from './ludwig-repository';
 
 /** Where Ludwig's own configuration checks stand. */
 export const LUDWIG_CHECKS = fileIn(LUDWIG, 'ludwig/config_validation/checks.py');

@@ -1,7 +1,7 @@
 import { entryOf, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../../config/node';
 import { flagOf, integerOf, isAuto, isBlank, plainOf, textOf } from '../../config/scalar';
-import { fileIn, LUDWIG } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
@@ -12,6 +12,7 @@ import { type OptimizerOptions, optimizerStatements } from '../optimizer-names';
 import { Section } from '../section';
 import { LUDWIG_KEYS, LUDWIG_TABLE } from './ludwig-keys';
 import { LUDWIG_OPTIMIZERS, ludwigOptimizer } from './ludwig-optimizers';
+import { LUDWIG } from './ludwig-repository';
 import { checkLudwig } from './ludwig-rules';
 import { LUDWIG_LOADING, LUDWIG_TRAINER } from './ludwig-source';
 import { ludwigWords } from './ludwig-words';

@@ -1,9 +1,10 @@
-import { fileIn, MEGATRON, MEGATRON_DEEPSPEED } from '../../sources/repositories';
+import { fileIn, MEGATRON } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { block, inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { happens } from '../key-value';
 import { MEGATRON_CORE_KEYS, MEGATRON_RELEASES } from './core-rows';
+import { MEGATRON_DEEPSPEED } from './megatron-repository';
 
 const SOURCE = fileIn(MEGATRON, 'megatron/training/arguments.py');
 const CONFIG = fileIn(MEGATRON, 'megatron/core/transformer/transformer_config.py');

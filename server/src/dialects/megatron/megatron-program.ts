@@ -1,11 +1,12 @@
 import { entryOf } from '../../config/lookup';
 import { flagOf } from '../../config/scalar';
-import { fileIn, MEGATRON_DEEPSPEED } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Program } from '../launch/program';
 import { Section } from '../section';
 import { readMegatronArguments } from './megatron-arguments';
 import { MEGATRON_KEYS, MEGATRON_TABLE } from './megatron-keys';
+import { MEGATRON_DEEPSPEED } from './megatron-repository';
 import { checkMegatron } from './megatron-rules';
 import { megatronWords } from './megatron-words';
 

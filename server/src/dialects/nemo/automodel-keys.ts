@@ -1,9 +1,10 @@
 import { textOf } from '../../config/scalar';
-import { AUTOMODEL, fileIn } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { block, inertKeys, type Row } from '../key-rows';
 import { KeyTable } from '../key-table';
+import { AUTOMODEL } from './nemo-repository';
 
 const SOURCE = fileIn(AUTOMODEL, 'nemo_automodel/components/distributed/config.py');
 const QUANTIZATION = fileIn(AUTOMODEL, 'nemo_automodel/components/quantization/qlora.py');

@@ -3,7 +3,7 @@ import { nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, isBlank, plainOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
-import { AUTOMODEL, fileIn } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
@@ -17,6 +17,7 @@ import { forbid } from '../refusal';
 import { type DefaultValue, Section } from '../section';
 import { AUTOMODEL_KEYS, AUTOMODEL_TABLE, LENGTH_KEYS, MACHINES_KEYS } from './automodel-keys';
 import { automodelWords } from './automodel-words';
+import { AUTOMODEL } from './nemo-repository';
 
 const SOURCE = fileIn(AUTOMODEL, 'nemo_automodel/');
 /** Null is what is not given, whatever the key takes. */

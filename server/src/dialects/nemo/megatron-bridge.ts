@@ -3,7 +3,7 @@ import { mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, isBlank, textOf } from '../../config/scalar';
 import { onDemand } from '../../memo/on-demand';
-import { fileIn, MEGATRON_BRIDGE } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, KeySpec, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
@@ -28,6 +28,7 @@ import {
 import { SpelledSection, type Spelling, writtenKeys } from '../megatron/spelled-section';
 import { readUnmodelled } from '../megatron/unmodelled-arguments';
 import { type DefaultValue, Section } from '../section';
+import { MEGATRON_BRIDGE } from './nemo-repository';
 
 const SOURCE = fileIn(MEGATRON_BRIDGE, 'src/megatron/bridge/training/config.py');
 const LORA = fileIn(MEGATRON_BRIDGE, 'src/megatron/bridge/peft/lora.py');

@@ -1,8 +1,9 @@
-import { fileIn, NEMO } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { block, inertKeys, movedRow, type Row } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { megatronCoreKeys, PARALLEL_SIZES } from '../megatron/core-rows';
+import { NEMO } from './nemo-repository';
 
 const SOURCE = fileIn(NEMO, 'examples/nlp/language_modeling/conf/megatron_gpt_config.yaml');
 const TUNING = fileIn(NEMO, 'examples/nlp/language_modeling/tuning/conf/megatron_gpt_finetuning_config.yaml');

@@ -1,5 +1,6 @@
 import { refused } from '../../rules/rule';
-import { AUTOMODEL, fileIn, NEMO, NEMO_RL } from '../../sources/repositories';
+import { fileIn, NEMO_RL } from '../../sources/repositories';
+import { AUTOMODEL, NEMO } from './nemo-repository';
 
 // Where the frameworks have it, at the release that is described.
 const automodel = (path: string) => fileIn(AUTOMODEL, `nemo_automodel/components/training/${path}`);

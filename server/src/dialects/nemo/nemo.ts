@@ -2,7 +2,7 @@ import { interpolated } from '../../config/interpolation';
 import { entryOf, mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, isBlank, textOf, textsOf } from '../../config/scalar';
-import { fileIn, NEMO } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
@@ -18,6 +18,7 @@ import { forbid } from '../refusal';
 import { type DefaultValue, Section } from '../section';
 import { NEMO_KEYS, NEMO_TABLE } from './nemo-keys';
 import { nemoModel } from './nemo-model';
+import { NEMO } from './nemo-repository';
 
 const SOURCE = fileIn(NEMO, '');
 /** Scripts put blocks of their own at the top. */

@@ -1,8 +1,9 @@
-import { fileIn, OPEN_INSTRUCT } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { KeySpec } from '../dialect';
 import { inertKeys, type Row } from '../key-rows';
 import type { DefaultValue } from '../section';
+import { OPEN_INSTRUCT } from './open-instruct-repository';
 
 /** What the trainers of open-instruct have in common: folder of its code, keys, and how their defaults are noted. */
 export const OPEN_INSTRUCT_SOURCE = fileIn(OPEN_INSTRUCT, 'open_instruct/');

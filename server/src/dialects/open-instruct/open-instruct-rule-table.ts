@@ -1,5 +1,6 @@
 import { refused } from '../../rules/rule';
-import { fileIn, OPEN_INSTRUCT } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
+import { OPEN_INSTRUCT } from './open-instruct-repository';
 
 // Where the frameworks have it, at the release that is described.
 const openInstruct = (path: string) => fileIn(OPEN_INSTRUCT, `open_instruct/${path}`);

@@ -1,12 +1,13 @@
 import RELEASES from '../../../data/framework-keys/openrlhf.jsonl' with { type: 'text' };
 import type { ConfigNode } from '../../config/node';
 import { textOf } from '../../config/scalar';
-import { fileIn, OPENRLHF } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { block, inertKeys, type Row } from '../key-rows';
 import { KeyTable } from '../key-table';
+import { OPENRLHF } from './openrlhf-repository';
 
 /** What the releases have of the keys. */
 const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES)]);

@@ -1,5 +1,6 @@
 import { refused } from '../../rules/rule';
-import { fileIn, OPENRLHF } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
+import { OPENRLHF } from './openrlhf-repository';
 
 // Where the frameworks have it, at the release that is described.
 const openrlhf = (path: string) => fileIn(OPENRLHF, `openrlhf/${path}`);

@@ -1,7 +1,7 @@
 import type { MapNode } from '../../config/node';
 import { flagOf, integerOf, numberOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
-import { fileIn, OPENRLHF } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
@@ -13,6 +13,7 @@ import { checkKeys } from '../key-check';
 import { forbid } from '../refusal';
 import type { DefaultValue, Section } from '../section';
 import { OPENRLHF_TABLE } from './openrlhf-keys';
+import { OPENRLHF } from './openrlhf-repository';
 
 const SOURCE = fileIn(OPENRLHF, 'openrlhf/');
 

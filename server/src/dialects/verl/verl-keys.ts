@@ -1,13 +1,14 @@
 import RELEASES from '../../../data/framework-keys/verl.jsonl' with { type: 'text' };
 import type { ConfigNode } from '../../config/node';
 import { flagOf, textOf } from '../../config/scalar';
-import { fileIn, VERL } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { block, inertKeys, type Row, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { megatronCoreKeys, PARALLEL_SIZES } from '../megatron/core-rows';
+import { VERL } from './verl-repository';
 
 /** What the releases say of the keys: types and defaults of most rows. */
 const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES), 'ppo', 'ppo_megatron', 'sft']);

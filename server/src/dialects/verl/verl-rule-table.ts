@@ -1,5 +1,6 @@
 import { refused } from '../../rules/rule';
-import { fileIn, VERL } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
+import { VERL } from './verl-repository';
 
 // Where the frameworks have it, at the release that is described.
 const verl = (path: string) => fileIn(VERL, `verl/workers/${path}`);

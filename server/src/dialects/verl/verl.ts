@@ -3,7 +3,7 @@ import { mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../../config/node';
 import { flagOf, integerOf, isBlank, numberOf, plainOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
-import { fileIn, VERL } from '../../sources/repositories';
+import { fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
@@ -26,6 +26,7 @@ import { classOptimizer, optimizerStatements } from '../optimizer-names';
 import { forbid } from '../refusal';
 import { type DefaultValue, Section } from '../section';
 import { VERL_KEYS, VERL_TABLE } from './verl-keys';
+import { VERL } from './verl-repository';
 
 const SOURCE = fileIn(VERL, 'verl/');
 const FSDP_ENGINE = 'workers/engine/fsdp/transformer_impl.py';
