@@ -8,8 +8,12 @@ import type { Versions } from '../run/versions';
 import { beginTogether, locationOf, type Range } from '../text/place';
 import type { Problem, ProblemCode, Severity } from '../text/problem';
 import { closest, MOST_LOOKED_FOR } from '../wording/closest';
+import { say } from '../wording/say';
 import type { AutoValue, FileLink, KeyGroup, ReadContext, Reading, TrainerNotModelled } from './dialect';
 import { type Releases, type Standing, standingOf } from './release';
+
+/** What stands for nothing, and what is filled in later or is data. */
+const SAYS_NONE = /^(none|null|nil|no|off|false|auto|)$|\$|\{\{|\{%|\n|^.{80}/i;
 
 /** More about a problem than where and what. */
 export interface ProblemDetail {
@@ -78,7 +82,10 @@ export class Draft {
     note?: string,
     guess?: boolean,
   ): void {
-    if (fieldError(field, value) !== undefined && !isSlip(field, value)) return;
+    if (fieldError(field, value) !== undefined && !isSlip(field, value)) {
+      if (typeof value === 'string') this.leaveWord([field], node as never, key);
+      return;
+    }
     // What comes out of a file that this one starts from counts as that file's.
     const kind = node.range.uri === undefined ? 'file' : 'linked-file';
     const location = locationOf(node.range, this.uri);
@@ -189,6 +196,20 @@ export class Draft {
     this.unread.push({ kind, location, text, message, ...(fields ? { fields } : {}) });
   }
 
+  /** A word that nobody here knows states nothing: what its framework makes of it is not known. */
+  leaveWord(fields: readonly FieldPath[] | undefined, node: ConfigNode, key: string): void {
+    if (node.kind !== 'scalar' || typeof node.value !== 'string' || SAYS_NONE.test(node.value)) return;
+    if (
+      fields?.every((field) => this.isStated(field)) ||
+      this.statesBy(node.range) ||
+      this.hasLeft(node.range)
+    )
+      return;
+    const name = this.commandLine ? `--${key.split('.').at(-1)}` : key;
+    const message = say('`{0}` takes `{1}`, which is not known.', name, node.text);
+    this.leave('value', node, `${name}: ${node.text}`, message, fields);
+  }
+
   /** Whether something is left at a place. */
   hasLeft(range: Range): boolean {
     const { uri, range: at } = locationOf(range, this.uri);
@@ -218,6 +239,19 @@ export class Draft {
   /** Whether something was stated about a field already. */
   knows(field: FieldPath): boolean {
     return this.facts.some((known) => known.field === field);
+  }
+
+  /** Whether a value states something. */
+  private statesBy(range: Range): boolean {
+    const at = locationOf(range, this.uri);
+    return this.facts.some(
+      ({ origin }) => origin.location?.uri === at.uri && beginTogether(origin.location.range, at.range),
+    );
+  }
+
+  /** Whether the file itself states a field. */
+  private isStated(field: FieldPath): boolean {
+    return this.facts.some((known) => known.field === field && known.origin.kind !== 'default');
   }
 
   auto(key: string, node: ConfigNode): void {

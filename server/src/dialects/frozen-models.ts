@@ -15,6 +15,7 @@ export function stateTeacher(section: Section, key: string, resident = true): vo
   const [name] = found ? (textsOf(found.node) ?? []) : [];
   const known = name === undefined ? undefined : (findModel(name) ?? findRepackaged(name)?.model);
   if (found && known) section.state('method.teacher', known.id, found);
+  else if (found) section.leave(found, ['method.teacher']);
 }
 
 /** The divergence that a weight of the mixture stands for: 0 is the forward one, 1 the reverse one (TRL, `gkd_trainer.py`). */
@@ -37,8 +38,9 @@ export function stateFrozenModels(section: Section, keys: readonly string[]): vo
     const sizes = names.map((name) => (findModel(name) ?? findRepackaged(name)?.model)?.parameters.total);
     const known = sizes.filter((size) => size !== undefined);
     const parameters = known.reduce((sum, size) => sum + size, 0);
-    if (parameters > 0) section.state('method.frozenParameters', parameters, found);
     const unknown = sizes.length - known.length;
+    if (unknown > 0) section.leave(found, ['method.frozenModels']);
+    if (parameters > 0) section.state('method.frozenParameters', parameters, found);
     if (unknown > 0)
       section.state('method.frozenModels', unknown, found, say('taken to be as large as the trained model'));
   }

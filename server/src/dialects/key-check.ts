@@ -79,9 +79,11 @@ export function rejectMisfits(root: MapNode, table: KeyTable, draft: Draft, pare
         if (spec.auto) draft.auto(path, value);
         continue;
       }
+      if (isOpen(value, spec, draft) || isBlank(value)) continue;
+      if (mismatch(value, spec, false) === undefined) continue;
       const numbers = numbersOf(spec);
-      if (numbers.length === 0 || isOpen(value, spec, draft) || isBlank(value)) continue;
-      if (mismatch(value, spec, false) !== undefined) draft.reject(numbers, value, path);
+      if (numbers.length > 0) draft.reject(numbers, value, path);
+      else if (spec.fields) draft.leaveWord(spec.fields, value, path);
     }
   }
 }

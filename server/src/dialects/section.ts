@@ -120,13 +120,13 @@ export class Section {
   }
 
   flag(spelling: Spelling): boolean | undefined {
-    return flagOf(this.find(spelling)?.node);
+    return this.readAs(spelling, flagOf);
   }
   integer(spelling: Spelling): number | undefined {
-    return integerOf(this.find(spelling)?.node);
+    return this.readAs(spelling, integerOf);
   }
   number(spelling: Spelling): number | undefined {
-    return numberOf(this.find(spelling)?.node);
+    return this.readAs(spelling, numberOf);
   }
   text(spelling: Spelling): string | undefined {
     return textOf(this.find(spelling)?.node);
@@ -164,7 +164,10 @@ export class Section {
         return false;
       }
       const value = statedBy(spelling, found.node);
-      if (value === undefined) continue;
+      if (value === undefined) {
+        this.draft.leaveWord(row.fields ?? [sets], found.node, found.key);
+        continue;
+      }
       this.state(sets, value as never, found);
       return true;
     }
@@ -244,6 +247,11 @@ export class Section {
     this.draft.state(field, value, because.node, because.key, note);
   }
 
+  /** What a key's word means is not known; `fields` are those that it decides. */
+  leave({ key, node }: FoundKey, fields: readonly FieldPath[]): void {
+    this.draft.leaveWord(fields, node, key);
+  }
+
   assume<P extends FieldPath>(field: P, byDefault: DefaultValue<FieldValue<P>>, key?: string): void {
     if (this.draft.knows(field)) return;
     const full = key === undefined ? undefined : `${this.prefix}${key}`;
@@ -266,6 +274,21 @@ export class Section {
     this.draft.links.push({ path, range: node.range, key: this.path, role });
   }
 
+  /** A value of a type; a word that is none is left. */
+  private readAs<V>(spelling: Spelling, read: (node: ConfigNode) => V | undefined): V | undefined {
+    const found = this.find(spelling);
+    if (!found) return undefined;
+    const value = read(found.node);
+    if (value === undefined) this.draft.leaveWord(this.fieldsOf(found), found.node, found.key);
+    return value;
+  }
+
+  /** Fields that the value of a key decides, as far as its row has them. */
+  private fieldsOf({ key }: FoundKey): readonly FieldPath[] | undefined {
+    const own = key.startsWith(this.prefix) ? key.slice(this.prefix.length) : key;
+    return this.rows?.table.find(`${this.rows.below}${own}`)?.fields;
+  }
+
   private put<P extends FieldPath>(
     field: P,
     spelling: Spelling,
@@ -283,6 +306,7 @@ export class Section {
       this.state(field, value as FieldValue<P>, found, note);
       return true;
     }
+    if (found) this.draft.leaveWord([field], found.node, found.key);
     if (!found && byDefault)
       this.assume(field, byDefault, typeof spelling === 'string' ? spelling : spelling[0]);
     return false;

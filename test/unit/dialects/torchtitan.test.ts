@@ -134,7 +134,8 @@ describe('torchtitan', () => {
   it('gives back what ends the model only where it always reshards', () => {
     const policy = (word: string) => titan(small(`[parallelism]\nfsdp_reshard_after_forward = "${word}"\n`));
     assertStates(policy('always'), { 'fsdp.strategy': 'full file', 'fsdp.reshardsEnds': 'true file' });
-    for (const word of ['default', 'never']) assertStates(policy(word), { 'fsdp.reshardsEnds': undefined });
+    for (const word of ['default', 'never'])
+      assertStates(policy(word), { 'fsdp.reshardsEnds': 'false file' });
   });
 
   it('accumulates what a global batch has beyond all ranks', () => {

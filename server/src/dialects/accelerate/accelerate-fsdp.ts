@@ -61,6 +61,7 @@ function readReshard(section: Section, config: Section): void {
   const kept = flag === false;
   const value = replicas ? (kept ? 'hybrid-grad-op' : 'hybrid') : kept ? 'grad-op' : 'full';
   if (found && flag !== undefined) section.state('fsdp.strategy', value, found);
+  else if (found) section.leave(found, ['fsdp.strategy']);
   else
     config.assume(
       'fsdp.strategy',

@@ -73,8 +73,10 @@ export function readAxolotlFsdp(section: Section, draft: Draft): boolean {
   const reshard = config.find(namedChoice('reshard_after_forward'));
   const option = words.find((word) => Object.hasOwn(STRATEGIES, word));
   const byName = STRATEGIES[textOf(strategy?.node)?.toLowerCase() ?? ''];
+  if (second && reshard && flagOf(reshard.node) === undefined) section.leave(reshard, ['fsdp.strategy']);
   if (second && reshard && flagOf(reshard.node) !== undefined)
     section.state('fsdp.strategy', flagOf(reshard.node) ? 'full' : 'grad-op', reshard);
+  else if (strategy && !byName) section.leave(strategy, ['fsdp.strategy']);
   else if (strategy && byName) section.state('fsdp.strategy', byName, strategy);
   else if (option && list) section.state('fsdp.strategy', STRATEGIES[option] ?? 'full', list);
   const offload = config.find(namedChoice('offload_params'));

@@ -9,11 +9,11 @@ import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { assumePadding } from '../hf/padding';
 import { readTrainerSharding, type ShardingKeys, type TrainerSharding } from '../hf/trainer-sharding';
-import { stateOptimizer } from '../hf/training-arguments';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { rejectMisfits } from '../key-check';
-import { AXOLOTL_OPTIMIZERS, TRANSFORMERS_OPTIMIZERS } from '../optimizer-names';
+import { AXOLOTL_OPTIMIZERS, TRANSFORMERS_OPTIMIZERS, transformersOptimizer } from '../optimizer-names';
 import { type DefaultValue, type FoundKey, Section } from '../section';
+import { stateOptimizer } from '../stated-optimizer';
 import { readAxolotlFsdp, readAxolotlMasters } from './axolotl-fsdp';
 import { AXOLOTL_KEYS, AXOLOTL_TABLE } from './axolotl-keys';
 import { checkAxolotl } from './axolotl-rules';
@@ -169,6 +169,10 @@ function readMethod(section: Section, draft: Draft, compute: DType): void {
     }
     return;
   }
+  if (name !== 'lora' && name !== 'qlora') {
+    section.leave(adapter, ['method.kind']);
+    return;
+  }
   section.state('method.kind', 'lora', adapter);
   section.take('lora_r', 'lora_alpha', 'lora_dropout');
   readTargets(section);
@@ -272,6 +276,7 @@ function readObjective(section: Section, draft: Draft): void {
   const value = OBJECTIVES[textOf(rl?.node)?.toLowerCase() ?? ''];
   const reward = section.find('reward_model');
   if (!rl && reward && flagOf(reward.node) === true) section.state('method.objective', 'reward', reward);
+  if (rl && !value) section.leave(rl, ['method.objective', 'method.referenceModel']);
   if (!rl || !value) return;
   section.state('method.objective', value, rl);
   section.take('precompute_ref_log_probs');
@@ -322,7 +327,7 @@ function readOptimizer(section: Section): void {
   const found = section.find('optimizer');
   const name = textOf(found?.node);
   if (found && name !== undefined) {
-    stateOptimizer(section, name, found);
+    stateOptimizer(section, transformersOptimizer(name, section.text('optim_args')), found);
     return;
   }
   section.assume(

@@ -101,9 +101,11 @@ export function readOptimizer(
       source: fileIn(DEEPSPEED, 'deepspeed/runtime/engine.py'),
       releases: {},
     });
+  }
+  if (!values) {
+    draft.leaveWord(['optimizer.name', 'optimizer.implementation'], node, key);
     return;
   }
-  if (!values) return;
   const torchAdam = flagOf(nodeAt(root, 'optimizer.params.torch_adam')) ?? false;
   for (const { field, value } of optimizerStatements(values)) {
     if (field !== 'optimizer.implementation') draft.state(field, value, node, key);

@@ -208,6 +208,7 @@ function readEngine(
     else if (kind === 'default' && !/^precision\./.test(fact.field))
       draft.assume(fact.field, fact.value as never, note ?? say('{0} default', 'DeepSpeed'), source, key);
   }
+  draft.unread.push(...(reading.unread ?? []).filter(({ kind }) => kind === 'value'));
   // Keys of older versions are common in these files, and GPT-NeoX fills in what DeepSpeed would miss.
   draft.rules(() => {
     const problems = reading.problems.filter(

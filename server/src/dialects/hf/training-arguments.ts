@@ -4,8 +4,9 @@ import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
-import { optimizerStatements, transformersOptimizer } from '../optimizer-names';
-import type { DefaultValue, FoundKey, Section } from '../section';
+import { transformersOptimizer } from '../optimizer-names';
+import type { DefaultValue, Section } from '../section';
+import { stateOptimizer } from '../stated-optimizer';
 import { readFsdpArgument } from './fsdp-argument';
 import { readTrainerSharding, type ShardingKeys, type TrainerSharding } from './trainer-sharding';
 import { TRAINING_ARGUMENTS_TABLE } from './training-arguments-keys';
@@ -150,7 +151,7 @@ function readOptimizer(section: Section, draft: Draft, context: ReadContext): vo
   }
   const name = textOf(found?.node);
   if (found && name !== undefined) {
-    stateOptimizer(section, name, found);
+    stateOptimizer(section, transformersOptimizer(name, section.text('optim_args')), found);
     return;
   }
   if (draft.knows('optimizer.name')) return;
@@ -177,14 +178,6 @@ function defaultOptimizer({ known }: ReadContext): {
         implementation: 'fused',
       }
     : { note: say('adamw_torch, default of the Trainer'), implementation: 'foreach' };
-}
-
-/** States what an optimizer's name states, because of the key that names it. */
-export function stateOptimizer(section: Section, name: string, found: FoundKey): void {
-  for (const { field, value } of optimizerStatements(
-    transformersOptimizer(name, section.text('optim_args')) ?? {},
-  ))
-    section.state(field, value as never, found);
 }
 
 function readReentry(section: Section, context: ReadContext): void {

@@ -186,7 +186,10 @@ function readOptimizer(section: Section): void {
     section.state('optimizer.name', 'muon', { key: 'optim_config.name', node: name.node });
     return;
   }
-  if (name) return;
+  if (name) {
+    section.section('optim_config').leave(name, ['optimizer.name']);
+    return;
+  }
   section.assume('optimizer.name', own('adamw' as const, 'core/base_trainer.py'), 'optim_config');
   section.assume('optimizer.implementation', own('foreach' as const, 'core/base_trainer.py'), 'optim_config');
 }

@@ -151,7 +151,16 @@ function readObjective(section: Section, draft: Draft): void {
   const name = textOf(stage.node)?.toLowerCase();
   const loss = section.find('pref_loss');
   const preference = PAIRWISE[textOf(loss?.node)?.toLowerCase() ?? 'sigmoid'] ?? 'dpo';
-  const objective = { pt: 'lm', sft: 'lm', rm: 'reward', ppo: 'ppo', dpo: preference, kto: 'kto' } as const;
+  // ORPO was a stage of its own until 0.8 (`hparams/finetuning_args.py`).
+  const objective = {
+    pt: 'lm',
+    sft: 'lm',
+    rm: 'reward',
+    ppo: 'ppo',
+    dpo: preference,
+    kto: 'kto',
+    orpo: 'orpo',
+  } as const;
   const value = objective[(name ?? 'sft') as keyof typeof objective];
   if (value === undefined) return;
   section.state('method.objective', value, name === 'dpo' && loss ? loss : stage);

@@ -9,9 +9,10 @@ import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { checkKeys, rejectMisfits } from '../key-check';
-import { COMPOSER_OPTIMIZERS, classOptimizer, optimizerIn, optimizerStatements } from '../optimizer-names';
+import { COMPOSER_OPTIMIZERS, classOptimizer, optimizerIn } from '../optimizer-names';
 import { forbid } from '../refusal';
 import { type DefaultValue, Section } from '../section';
+import { stateOptimizer } from '../stated-optimizer';
 import { LLM_FOUNDRY_KEYS, LLM_FOUNDRY_TABLE } from './llm-foundry-keys';
 import { foundryWords } from './llm-foundry-words';
 
@@ -104,7 +105,11 @@ function readLlmFoundry(section: Section, root: MapNode, draft: Draft, context: 
   readSteps(section);
   const packing = section.find('train_loader.dataset.packing_ratio');
   const ratio = numberOf(packing?.node);
-  const text = /^text|^c4/.test(section.text('train_loader.name') ?? '');
+  const loader = section.find('train_loader.name');
+  const text = /^text|^c4/.test(textOf(loader?.node) ?? '');
+  // Others are of the project's own registry.
+  if (loader && !text && !/^finetuning|^contrastive/.test(textOf(loader.node) ?? ''))
+    section.leave(loader, ['batch.packed']);
   if (packing && (ratio === undefined || ratio > 1)) section.state('batch.packed', true, packing);
   else
     section.assume('batch.packed', {
@@ -311,8 +316,7 @@ function readOptimizer(section: Section, root: MapNode): void {
   const values =
     optimizerIn(COMPOSER_OPTIMIZERS, name) ??
     classOptimizer(`torch.optim.${plain[name.toLowerCase()] ?? name}`);
-  for (const { field, value } of optimizerStatements(values ?? {}))
-    section.state(field, value as never, found);
+  stateOptimizer(section, values, found);
 }
 
 function check(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {

@@ -109,6 +109,7 @@ function readBatch(args: Section): void {
   const sizes = [...(textOf(schedule?.node) ?? '').matchAll(/:(\d+)/g)].map(([, size]) => Number(size));
   if (schedule && sizes.length > 0)
     args.state('batch.global', Math.max(...sizes), schedule, say('the largest of the schedule'));
+  else if (schedule) args.leave(schedule, ['batch.global']);
   args.take('seq_length', 'decoder_seq_length');
   args.assume('batch.packed', {
     ...megatron(true, 'datasets/gpt_dataset.py'),

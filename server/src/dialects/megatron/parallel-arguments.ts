@@ -3,8 +3,9 @@ import { fileIn, MEGATRON } from '../../sources/repositories';
 import type { DType } from '../../terms/dtypes';
 import { say } from '../../wording/say';
 import { weightsDtypeOf } from '../hf/weights-dtype';
-import { MEGATRON_OPTIMIZERS, optimizerIn, optimizerStatements } from '../optimizer-names';
+import { MEGATRON_OPTIMIZERS, optimizerIn } from '../optimizer-names';
 import type { DefaultValue, Section } from '../section';
+import { stateOptimizer } from '../stated-optimizer';
 import { MEGATRON_TABLE } from './megatron-keys';
 
 /*
@@ -166,10 +167,9 @@ export function readOptimizerArguments(section: Section): void {
   const name = textOf(found?.node)?.toLowerCase();
   const values = name === undefined ? undefined : optimizerIn(MEGATRON_OPTIMIZERS, name);
   const source = `${CORE}optimizer/__init__.py`;
-  if (found && values) {
-    for (const { field, value } of optimizerStatements(values)) args.state(field, value as never, found);
-  } else if (found && name === 'soap') args.state('optimizer.name', 'soap', found);
-  else if (!found) {
+  if (found && name === 'soap') args.state('optimizer.name', 'soap', found);
+  else if (found) stateOptimizer(args, values, found);
+  else {
     args.assume(
       'optimizer.name',
       { value: 'adamw', note: say('Megatron default: Adam'), source },

@@ -12,9 +12,10 @@ import { scriptPolicy } from '../hf/training-arguments-rules';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { checkKeys, type KeyPolicy, rejectMisfits } from '../key-check';
 import { assumeLength } from '../length-cap';
-import { classOptimizer, optimizerStatements } from '../optimizer-names';
+import { classOptimizer } from '../optimizer-names';
 import { forbid } from '../refusal';
 import { type DefaultValue, Section } from '../section';
+import { stateOptimizer } from '../stated-optimizer';
 import { AUTOMODEL_KEYS, AUTOMODEL_TABLE, LENGTH_KEYS, MACHINES_KEYS } from './automodel-keys';
 import { automodelWords } from './automodel-words';
 import { AUTOMODEL } from './nemo-repository';
@@ -99,6 +100,7 @@ function readModel(section: Section): void {
   const word = textOf(kernel?.node);
   const attention = word === 'te' ? 'flash2' : attentionOf(word);
   if (kernel && attention) section.state('attention.implementation', attention, kernel);
+  else if (kernel) section.leave(kernel, ['attention.implementation']);
   else
     section.assume(
       'attention.implementation',
@@ -120,6 +122,7 @@ function readModel(section: Section): void {
       section.flag('loss_fn.fp32_upcast') === false ? 'native' : 'full',
       loss,
     );
+  else if (loss) section.leave(loss, ['loss.implementation']);
 }
 
 const SCHEDULES: readonly (readonly [RegExp, FieldValue<'parallel.pipelineSchedule'>])[] = [
@@ -148,6 +151,7 @@ function readDistributed(section: Section): void {
   const found = section.find(['distributed.strategy', 'distributed._target_', 'distributed']);
   const word = section.text(['distributed.strategy', 'distributed._target_']) ?? 'fsdp2';
   const replicas = /ddp/i.test(word) && !/fsdp/i.test(word);
+  if (found && !/ddp|fsdp/i.test(word)) section.leave(found, ['parallel.data']);
   const place = found && (found.node.kind === 'map' ? undefined : found);
   if (place) section.state('parallel.data', replicas ? 'ddp' : 'fsdp2', place);
   else section.assume('parallel.data', own('fsdp2' as const, say('Automodel shards by FSDP 2')));
@@ -178,12 +182,14 @@ function readDistributed(section: Section): void {
     pattern.test((schedule ?? '').toLowerCase().replace(/[^a-z0-9]/g, '')),
   );
   if (plan && named && size('pp_size') > 1) block.state('parallel.pipelineSchedule', named[1], plan);
+  else if (plan && !named) block.leave(plan, ['parallel.pipelineSchedule']);
   const recompute = block.find('activation_checkpointing');
   const mode = textOf(recompute?.node)?.toLowerCase();
   const on = flagOf(recompute?.node);
   if (recompute && mode === 'selective') block.state('activations.checkpointing', 'selective', recompute);
   else if (recompute && (on !== undefined || mode === 'full'))
     block.state('activations.checkpointing', on === false ? 'none' : 'full', recompute);
+  else if (recompute) block.leave(recompute, ['activations.checkpointing']);
   else block.assume('activations.checkpointing', own('none' as const), 'activation_checkpointing');
   section.assume('activations.reentrant', own(false, say('Automodel checkpoints without reentry')));
   const offload = block.find('offload_policy._target_');
@@ -311,8 +317,7 @@ function readOptimizer(section: Section): void {
   if (!found || name === undefined) return;
   const options = block?.node.kind === 'map' ? (plainOf(block.node) as Record<string, unknown>) : {};
   const values = classOptimizer(name, options);
-  for (const { field, value } of optimizerStatements(values ?? {}))
-    section.state(field, value as never, found);
+  stateOptimizer(section, values, found);
 }
 
 function check(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {

@@ -23,9 +23,10 @@ import {
 } from '../megatron/parallel-arguments';
 import { SpelledSection, type Spelling } from '../megatron/spelled-section';
 import { readUnmodelled } from '../megatron/unmodelled-arguments';
-import { classOptimizer, optimizerStatements } from '../optimizer-names';
+import { classOptimizer } from '../optimizer-names';
 import { forbid } from '../refusal';
 import { type DefaultValue, Section } from '../section';
+import { stateOptimizer } from '../stated-optimizer';
 import { assumeTensorPlan } from './automodel';
 import { RL_BASES, RL_BASES_SOURCE, type RlBase } from './nemo-rl-bases';
 import { NEMO_RL_KEYS, NEMO_RL_TABLE } from './nemo-rl-keys';
@@ -302,8 +303,7 @@ function readDtensor(section: Section, assumes: boolean): void {
   const kwargs = section.find('policy.optimizer.kwargs')?.node;
   const options = kwargs?.kind === 'map' ? (plainOf(kwargs) as Readonly<Record<string, unknown>>) : {};
   const values = classOptimizer(textOf(name?.node) ?? '', options);
-  if (name && values)
-    for (const { field, value } of optimizerStatements(values)) section.state(field, value as never, name);
+  if (name) stateOptimizer(section, values, name);
   const parts = (section.integer('policy.dtensor_cfg.tensor_parallel_size') ?? 1) > 1;
   section.assume(
     'loss.implementation',

@@ -13,9 +13,10 @@ import { reportVocabulary } from '../megatron/megatron-arguments';
 import { checkMegatron } from '../megatron/megatron-rules';
 import { megatron, readFp8, readParallelism, readRecomputation } from '../megatron/parallel-arguments';
 import { SpelledSection, type Spelling } from '../megatron/spelled-section';
-import { MEGATRON_OPTIMIZERS, optimizerIn, optimizerStatements, torchOptimizer } from '../optimizer-names';
+import { MEGATRON_OPTIMIZERS, optimizerIn, torchOptimizer } from '../optimizer-names';
 import { forbid } from '../refusal';
 import { type DefaultValue, Section } from '../section';
+import { stateOptimizer } from '../stated-optimizer';
 import { NEMO_KEYS, NEMO_TABLE } from './nemo-keys';
 import { nemoModel } from './nemo-model';
 import { NEMO } from './nemo-repository';
@@ -211,6 +212,7 @@ function readPrecision(section: Section, model: Section): void {
   const wide = model.find('megatron_amp_O2');
   const masters = flagOf(wide?.node) === true;
   readFp8(model);
+  if (found && !type) section.leave(found, ['precision.compute', 'precision.weights']);
   if (!found || !type) return;
   section.state('precision.compute', type, found);
   if (type === 'fp32') {
@@ -250,12 +252,13 @@ function readOptimizer(model: Section, section: Section): void {
     adam: 'Adam',
     sgd: 'SGD',
     adagrad: 'Adagrad',
+    // The widths of mup scale the steps, not what is kept (`megatron/mup/optim.py`).
+    muadam: 'Adam',
+    muadamw: 'AdamW',
   };
   const values = optimizerIn(MEGATRON_OPTIMIZERS, lower) ?? torchOptimizer(classes[lower] ?? name);
-  for (const { field, value } of optimizerStatements(values ?? {})) model.state(field, value as never, found);
-  if (lower === 'adafactor' || lower === 'lion' || lower === 'novograd') {
-    if (lower !== 'novograd') model.state('optimizer.name', lower, found);
-  }
+  if (lower === 'adafactor' || lower === 'lion') model.state('optimizer.name', lower, found);
+  else stateOptimizer(model, values, found);
   model.state('parallel.distributedOptimizer', /distributed/.test(lower), found);
   model.assume('parallel.data', own('ddp' as const, say('replicas, whose states the optimizer may shard')));
 }

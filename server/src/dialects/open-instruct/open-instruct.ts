@@ -192,6 +192,9 @@ function readMethod(section: Section): void {
   const preference = section.find(['dpo_loss_type', 'dpo_beta']);
   if (preference) {
     const simpo = section.text('dpo_loss_type') === 'simpo';
+    const loss = section.find('dpo_loss_type');
+    if (loss && !/^(dpo|dpo_norm|simpo|wpo)$/.test(section.text('dpo_loss_type') ?? ''))
+      section.leave(loss, ['method.objective']);
     section.state('method.objective', simpo ? 'simpo' : 'dpo', preference);
     // Reference log-probabilities are computed before training (`dpo_tune_cache.py`).
     section.state('method.precomputedReference', true, preference);

@@ -142,8 +142,10 @@ function readParallelism(section: Section, draft: Draft, context: ReadContext): 
       note: say('torchtitan keeps gathered weights under pipelines only'),
     },
   );
-  section.stateMeaning('fsdp.reshardsEnds', parallel('fsdp_reshard_after_forward'), ({ node }) =>
-    textOf(node)?.toLowerCase() === 'always' ? true : undefined,
+  section.stateMeaning(
+    'fsdp.reshardsEnds',
+    parallel('fsdp_reshard_after_forward'),
+    ({ node }) => textOf(node)?.toLowerCase() === 'always',
   );
   const offload = section.find('training.enable_cpu_offload');
   if (offload && flagOf(offload.node) === true) {

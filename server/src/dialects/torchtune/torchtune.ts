@@ -12,8 +12,9 @@ import { Draft } from '../draft';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { rejectMisfits } from '../key-check';
 import { assumeLength } from '../length-cap';
-import { classOptimizer, optimizerStatements, TORCH_OPTIMIZERS } from '../optimizer-names';
+import { classOptimizer, TORCH_OPTIMIZERS } from '../optimizer-names';
 import { type FoundKey, Section } from '../section';
+import { stateOptimizer } from '../stated-optimizer';
 import { TORCHTUNE_KEYS, TORCHTUNE_TABLE } from './torchtune-keys';
 import { torchtuneModel } from './torchtune-models';
 import { checkTorchtune } from './torchtune-rules';
@@ -192,8 +193,7 @@ function readOptimizer(section: Section): void {
   const name = textOf(component?.node);
   if (!component || name === undefined || block?.node.kind !== 'map') return;
   const options = plainOf(block.node) as Readonly<Record<string, unknown>>;
-  for (const { field, value } of optimizerStatements(classOptimizer(name, options) ?? {}))
-    section.state(field, value as never, component);
+  stateOptimizer(section, classOptimizer(name, options), component);
   section.take('optimizer_in_bwd');
 }
 
@@ -206,6 +206,7 @@ function readActivations(section: Section): void {
     section.state('activations.checkpointing', count === undefined ? 'selective' : 'full', mode);
     if (every && count !== undefined && count > 0) section.state('activations.checkpointEvery', count, every);
   }
+  if (mode && word !== 'full') section.leave(mode, ['activations.checkpointing']);
   section.take('enable_activation_checkpointing');
   section.assume('activations.reentrant', {
     value: false,
@@ -231,6 +232,7 @@ function readLoss(section: Section, draft: Draft): void {
   if (/^SimPOLoss$/.test(name)) section.state('method.objective', 'simpo', found);
   if (/^GRPO/.test(name)) section.state('method.objective', 'grpo', found);
   if (/^PPO/.test(name)) section.state('method.objective', 'ppo', found);
+  section.leave(found, ['loss.implementation']);
   if (section.has('teacher_model')) {
     const teacher = section.find('teacher_model._component_');
     if (teacher) readTeacher(section, teacher);
@@ -248,13 +250,16 @@ function readLoss(section: Section, draft: Draft): void {
 
 /** The teacher, in the type of the run, and what is taken of its logits (`modules/loss/kd_losses.py`). */
 function readTeacher(section: Section, teacher: FoundKey): void {
-  section.state('method.objective', 'distillation', teacher);
   const built = torchtuneModel(textOf(teacher.node) ?? '');
   const known = built && findModel(built.id);
   if (known) {
     section.state('method.frozenParameters', known.parameters.total, teacher);
     section.state('method.teacher', known.id, teacher);
-  } else section.state('method.frozenModels', 1, teacher, say('taken to be as large as the trained model'));
+  } else {
+    section.leave(teacher, ['method.frozenModels']);
+    section.state('method.frozenModels', 1, teacher, say('taken to be as large as the trained model'));
+  }
+  section.state('method.objective', 'distillation', teacher);
   const loss = section.find('kd_loss._component_');
   const word = /(Forward|Reverse|Symmetric)KL/.exec(textOf(loss?.node) ?? '')?.[1];
   const divergence = word === 'Symmetric' ? 'mixture' : word === 'Reverse' ? 'reverse' : 'forward';

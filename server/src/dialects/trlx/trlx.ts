@@ -197,7 +197,8 @@ function readOptimizer(section: Section): void {
   const name = OPTIMIZERS[textOf(found?.node)?.toLowerCase() ?? ''];
   if (found && name)
     section.state('optimizer.name', name === 'sgd' && momentum > 0 ? 'sgd-momentum' : name, found);
-  else if (!found) section.assume('optimizer.name', trlx('adamw' as const, 'data/default_configs.py'));
+  else if (found) section.leave(found, ['optimizer.name']);
+  else section.assume('optimizer.name', trlx('adamw' as const, 'data/default_configs.py'));
 }
 
 /** ILQL puts heads on the model that the estimate leaves out. */

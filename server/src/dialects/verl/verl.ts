@@ -25,6 +25,7 @@ import { readUnmodelled } from '../megatron/unmodelled-arguments';
 import { classOptimizer, optimizerStatements } from '../optimizer-names';
 import { forbid } from '../refusal';
 import { type DefaultValue, Section } from '../section';
+import { stateOptimizer } from '../stated-optimizer';
 import { VERL_KEYS, VERL_TABLE } from './verl-keys';
 import { VERL } from './verl-repository';
 
@@ -316,11 +317,12 @@ function readClass(section: Section, block: string): void {
   const options = more?.kind === 'map' ? (plainOf(more) as Readonly<Record<string, unknown>>) : {};
   const values = classOptimizer(`${from}.${textOf(name?.node) ?? 'AdamW'}`, options);
   const because = name ?? section.find(`${block}.optimizer_impl`);
-  if (!values) return;
-  for (const { field, value } of optimizerStatements(values)) {
-    if (because) section.state(field, value as never, because);
-    else section.assume(field, own(value as never));
+  if (because) {
+    stateOptimizer(section, values, because);
+    return;
   }
+  for (const { field, value } of optimizerStatements(values ?? {}))
+    section.assume(field, own(value as never));
 }
 
 /**
