@@ -13,7 +13,7 @@ import type { AutoValue, FileLink, KeyGroup, ReadContext, Reading, TrainerNotMod
 import { type Releases, type Standing, standingOf } from './release';
 
 /** What stands for nothing, and what is filled in later or is data. */
-const SAYS_NONE = /^(none|null|nil|no|off|false|auto|)$|\$|\{\{|\{%|\n|^.{80}/i;
+const STATES_NOTHING = /^(none|null|nil|no|off|false|auto|)$|\$|\{\{|\{%|\n|^.{80}/i;
 
 /** More about a problem than where and what. */
 export interface ProblemDetail {
@@ -198,7 +198,7 @@ export class Draft {
 
   /** A word that nobody here knows states nothing: what its framework makes of it is not known. */
   leaveWord(fields: readonly FieldPath[] | undefined, node: ConfigNode, key: string): void {
-    if (node.kind !== 'scalar' || typeof node.value !== 'string' || SAYS_NONE.test(node.value)) return;
+    if (node.kind !== 'scalar' || typeof node.value !== 'string' || STATES_NOTHING.test(node.value)) return;
     if (
       fields?.every((field) => this.isStated(field)) ||
       this.statesBy(node.range) ||

@@ -22,7 +22,7 @@ import {
 } from '../megatron/parallel-arguments';
 import { SpelledSection, type Spelling } from '../megatron/spelled-section';
 import { readUnmodelled } from '../megatron/unmodelled-arguments';
-import { classOptimizer, optimizerStatements } from '../optimizer-names';
+import { classOptimizer, MEGATRON_OPTIMIZERS, optimizerIn, optimizerStatements } from '../optimizer-names';
 import { forbid } from '../refusal';
 import { type DefaultValue, Section } from '../section';
 import { stateOptimizer } from '../stated-optimizer';
@@ -315,7 +315,9 @@ function readClass(section: Section, block: string): void {
   const from = section.text(`${block}.optimizer_impl`) ?? 'torch.optim';
   const more = section.find(`${block}.override_optimizer_config`)?.node;
   const options = more?.kind === 'map' ? (plainOf(more) as Readonly<Record<string, unknown>>) : {};
-  const values = classOptimizer(`${from}.${textOf(name?.node) ?? 'AdamW'}`, options);
+  const word = textOf(name?.node) ?? 'AdamW';
+  // Under Megatron the words are its own: `adam`, `sgd`.
+  const values = classOptimizer(`${from}.${word}`, options) ?? optimizerIn(MEGATRON_OPTIMIZERS, word);
   const because = name ?? section.find(`${block}.optimizer_impl`);
   if (because) {
     stateOptimizer(section, values, because);
