@@ -5,6 +5,7 @@ import type { ScalarNode } from '../../../server/src/config/node';
 import { parseConfig } from '../../../server/src/config/parse';
 import { loadPython } from '../../../server/src/config/python/grammar';
 import { installsIn, withoutMagics } from '../../../server/src/config/python/magics';
+import { onCard } from '../../../server/src/config/python/on-card';
 import type { PyValue } from '../../../server/src/config/python/value';
 
 /** A value in short: what it is, `a | b` where a condition decides, `?` where it is not known. */
@@ -15,7 +16,7 @@ function short(value: PyValue | undefined): unknown {
   if (value.kind === 'dict')
     return Object.fromEntries(value.entries.map((entry) => [entry.key, short(entry.value)]));
   if (value.kind === 'either')
-    return `${value.options.map(short).join(' | ')}${value.probe ? ' by bf16' : ''}`;
+    return `${value.options.map(short).join(' | ')}${value.probe ? (value.probe === 'bf16' ? ' by bf16' : ' by memory') : ''}`;
   if (value.kind === 'name') return value.name;
   return '?';
 }
@@ -140,6 +141,32 @@ describe('Python texts, followed without running them', () => {
     );
     assert.equal(x(`${probe}if not bf16:\n    d = 1\nelse:\n    d = 2\nf(x=d)`), '2 | 1 by bf16');
     assert.equal(x('import torch\nf(x=torch.cuda.get_device_capability()[0] >= 8)'), 'true | false by bf16');
+  });
+
+  it('leaves what asks how much memory the GPU has to the GPU', () => {
+    const asked = `import torch
+from lib import f
+gib = torch.cuda.get_device_properties(0).total_memory / 1024 ** 3
+all = min(torch.cuda.get_device_properties(i).total_memory for i in range(4)) / 2**30
+if gib >= 150:
+    n = 64
+elif gib > 30:
+    n = 8
+else:
+    n = 2
+f(n=n, small=4 if all < 39 else 16, of=[n, 1], other={"n": n})`;
+    const program = programOf(asked);
+    const on = (gib: number) => {
+      const call = onCard(program, gib * 2 ** 30).calls.find(({ callee }) => callee === 'lib.f');
+      return (call?.named ?? []).map(({ value }) => short(value));
+    };
+    assert.deepEqual(on(16), [2, 4, [2, 1], { n: 2 }]);
+    assert.deepEqual(on(80), [8, 16, [8, 1], { n: 8 }]);
+    assert.deepEqual(on(192), [64, 16, [64, 1], { n: 64 }]);
+    // Unsettled, it is one of several, and a program that does not ask stays as it is.
+    assert.equal(short(program.calls.at(-1)?.named[1]?.value), '16 | 4 by memory');
+    const other = programOf('from lib import f\nf(x=1)');
+    assert.equal(onCard(other, 1), other);
   });
 
   it('follows functions of the file with what they are given', () => {

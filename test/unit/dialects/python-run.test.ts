@@ -865,6 +865,24 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assertStates(reading('FastVisionModel', gemma, 'dataset_text_field=""'), { [parts]: 'true default' });
     });
 
+    it('take what a script asks of the memory of the GPU from the GPU', () => {
+      const text = `import torch
+from unsloth import FastLanguageModel
+from trl import SFTConfig, SFTTrainer
+big = torch.cuda.get_device_properties(0).total_memory / 2**30 >= 39
+model, t = FastLanguageModel.from_pretrained("unsloth/Qwen3-4B", max_seq_length=2048 if big else 512)
+model = FastLanguageModel.get_peft_model(model, r=8)
+SFTTrainer(model=model, args=SFTConfig(per_device_train_batch_size=8 if big else 2)).train()`;
+      const on = (known: Record<string, string>) =>
+        pythonRun.read(parseConfig('file:///train.py', text), { known });
+      assertStates(on({ 'hardware.gpu': 'T4' }), { 'batch.micro': '2 file' });
+      assertStates(on({ 'hardware.gpu': 'A100-80GB' }), { 'batch.micro': '8 file' });
+      assert.equal(on({ 'hardware.gpu': 'T4' }).unread, undefined);
+      // Without a GPU it is what a condition decides, and that is reported.
+      assertStates(on({}), { 'batch.micro': '8 file' });
+      assert.ok(on({}).unread?.some(({ kind }) => kind === 'branch'));
+    });
+
     it('count layers that keep a state by the kernels that cells install', () => {
       const unread = (before: string, more = '', version = '2026.10.9') =>
         pythonRun

@@ -51,6 +51,8 @@ export function callBuiltin(
       return first?.kind === 'list' ? machine.scalar(first.items.length, node) : machine.unknown(node);
     case 'min':
     case 'max':
+      // Of several GPUs, which are alike.
+      if (first?.kind === 'unknown' && first.ofMemory !== undefined && !second) return first;
       return lifted(positional, (values) => extreme(machine, name, values, node));
     case 'os.environ.get':
     case 'os.getenv':
@@ -103,7 +105,7 @@ function namedAttribute(
 
 /** A value that hangs on whether the GPU computes in bf16. */
 function probe(machine: Machine, node: SyntaxNode, yes: PyScalar['value'], no: PyScalar['value']): PyValue {
-  return either([machine.scalar(yes, node), machine.scalar(no, node)], machine.rangeOf(node), true);
+  return either([machine.scalar(yes, node), machine.scalar(no, node)], machine.rangeOf(node), 'bf16');
 }
 
 function dictOf(

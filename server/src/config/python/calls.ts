@@ -102,6 +102,8 @@ function passedTo(machine: Machine, args: SyntaxNode): Passed {
   // What could not be read there may be any argument.
   const broken = brokenIn(args);
   let open: PyCall['open'] = broken ? machine.rangeOf(broken) : undefined;
+  // `min(x for x in y)`
+  if (args.type === 'generator_expression') positional.push(machine.evaluate(machine, args));
   for (const child of args.type === 'argument_list' ? args.children : []) {
     if (child.type === 'keyword_argument') {
       const [name, value] = [childIn(child, 'name'), childIn(child, 'value')];

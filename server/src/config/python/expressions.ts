@@ -11,6 +11,7 @@ import type { PyArgument, PyDict, PyList, PyScalar, PyValue } from './value';
 export function evaluate(machine: Machine, node: SyntaxNode | undefined): PyValue {
   if (!node) return { kind: 'unknown', range: machine.lines.range(0, 0) };
   if (!machine.step()) return machine.unknown(node);
+  if (node.type === 'generator_expression') return ofEachGpu(machine, node);
   const evaluated = KINDS[node.type];
   if (evaluated) return evaluated(machine, node);
   for (const child of node.children) if (!SCOPED.has(node.type)) machine.evaluate(machine, child);
@@ -129,6 +130,8 @@ function attributeOf(machine: Machine, owner: PyValue | undefined, name: string,
   if (owner?.kind === 'object') {
     const set = owner.item === undefined ? machine.attributes.get(owner.id)?.get(name) : undefined;
     const call = machine.calls[owner.id];
+    if (name === 'total_memory' && /(^|\.)get_device_properties$/.test(call?.callee ?? ''))
+      return machine.unknown(node, { ofMemory: 1 });
     const passed = owner.item === undefined && /^[A-Z]/.test(call?.callee.split('.').at(-1) ?? '');
     const argument = passed ? call?.named.find(({ key }) => key === name)?.value : undefined;
     return set ?? argument ?? machine.unknown(node, { of: owner.id });
@@ -272,6 +275,8 @@ function binary(machine: Machine, node: SyntaxNode): PyValue {
     if (a?.kind !== 'scalar' || b?.kind !== 'scalar') {
       // A part of an object that is scaled is one still: `outputs.loss / steps`.
       const part = /^[*/]$/.test(operator) && a?.kind === 'unknown' ? a.of : undefined;
+      const memory = scaledMemory(a, operator, b);
+      if (memory !== undefined) return machine.unknown(node, { ofMemory: memory });
       if (operator === '-' && a?.kind === 'scalar' && b?.kind === 'unknown')
         return machine.unknown(node, { left: { of: a, without: b.range } });
       return machine.unknown(node, part === undefined ? {} : { of: part });
@@ -284,6 +289,39 @@ function binary(machine: Machine, node: SyntaxNode): PyValue {
     const value = arithmetic(operator, Number(x), Number(y));
     return value === undefined ? machine.unknown(node) : machine.scalar(value, node);
   });
+}
+
+/** `total_memory of properties(i) for i in range(n)` of GPUs that are alike; nothing is evaluated of other generators. */
+function ofEachGpu(machine: Machine, node: SyntaxNode): PyValue {
+  const [body] = node.children;
+  if (!body || !/\btotal_memory\b/.test(machine.textOf(body))) return machine.unknown(node);
+  const { ofMemory } = { ofMemory: undefined, ...machine.evaluate(machine, body) };
+  return machine.unknown(node, ofMemory === undefined ? {} : { ofMemory });
+}
+
+/** `total_memory / 1024 ** 3`: what the GPU's memory is multiplied with then. */
+function scaledMemory(a: PyValue | undefined, operator: string, b: PyValue | undefined): number | undefined {
+  if (a?.kind !== 'unknown' || a.ofMemory === undefined || b?.kind !== 'scalar') return undefined;
+  const by = Number(b.value);
+  if (typeof b.value !== 'number' || by <= 0) return undefined;
+  return operator === '/' ? a.ofMemory / by : operator === '*' ? a.ofMemory * by : undefined;
+}
+
+/** `memory >= 40`: whether it holds is the GPU's to say. */
+function askedMemory(
+  machine: Machine,
+  operator: string,
+  a: PyValue,
+  b: PyValue,
+  node: SyntaxNode,
+): PyValue | undefined {
+  if (a.kind !== 'unknown' || a.ofMemory === undefined || b.kind !== 'scalar' || typeof b.value !== 'number')
+    return undefined;
+  if (!/^[<>]=?$/.test(operator)) return undefined;
+  const more = operator.startsWith('>');
+  const options = [machine.scalar(more, node), machine.scalar(!more, node)];
+  machine.asksMemory = true;
+  return either(options, machine.rangeOf(node), { bytes: b.value / a.ofMemory });
 }
 
 /** Items that a repeated list may have to be followed. */
@@ -340,6 +378,8 @@ function comparison(machine: Machine, node: SyntaxNode): PyValue {
     const types = a.kind === 'name' && b.kind === 'name' ? [dtypeOf(a.name), dtypeOf(b.name)] : [];
     if (types[0] && types[1] && /^(==|!=|is|is not)$/.test(operator))
       return machine.scalar((types[0] === types[1]) === /^(==|is)$/.test(operator), node);
+    const asked = askedMemory(machine, operator, a, b, node);
+    if (asked) return asked;
     const known =
       a.kind === 'scalar' && b.kind === 'scalar' ? compared(operator, a.value, b.value) : undefined;
     return known === undefined ? machine.unknown(node) : machine.scalar(known, node);
@@ -362,7 +402,7 @@ function conditional(machine: Machine, node: SyntaxNode): PyValue {
   if (asked.kind === 'either' && asked.probe) {
     const first = asked.options[0];
     const holds = first && truth(first);
-    if (holds !== undefined) return either(holds ? [a, b] : [b, a], asked.because, true);
+    if (holds !== undefined) return either(holds ? [a, b] : [b, a], asked.because, asked.probe);
   }
   return either([a, b], because);
 }

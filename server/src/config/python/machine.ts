@@ -6,6 +6,7 @@ import { modulesAround } from './imports';
 import type { LoadedModules } from './modules';
 import type { SyntaxNode } from './syntax-node';
 import type {
+  GpuProbe,
   ModuleContext,
   Namespace,
   PyArgument,
@@ -113,6 +114,9 @@ export class Machine {
     this.steps += 1;
     return this.steps < MOST_STEPS;
   }
+  /** Something was compared with how much memory the GPU has. */
+  asksMemory = false;
+
   get truncated(): boolean {
     return this.steps >= MOST_STEPS;
   }
@@ -202,7 +206,7 @@ function replaced(value: PyValue, before: PyValue, after: PyValue, depth = 0): P
 }
 
 /** One of several values; the value itself where all are the same, unknown where they are too many. */
-export function either(options: readonly PyValue[], because: Range, probe?: true): PyValue {
+export function either(options: readonly PyValue[], because: Range, probe?: GpuProbe): PyValue {
   const [first, second] = options;
   if (probe && first && second && !same(first, second))
     return { kind: 'either', options: [first, second], because, probe, range: first.range };

@@ -19,13 +19,14 @@ export function nodeOf(value: PyValue, taking: Taking = {}): ConfigNode {
   const inner = { ...taking, used: undefined };
   if (value.kind === 'either') {
     const [yes, no] = value.options;
-    const chosen = value.probe
-      ? taking.bf16 === false
-        ? no
-        : yes
-      : (taking.choose?.(value) ?? value.options.at(-1));
+    const chosen =
+      value.probe === 'bf16'
+        ? taking.bf16 === false
+          ? no
+          : yes
+        : (taking.choose?.(value) ?? value.options.at(-1));
     const node = nodeOf(chosen ?? { kind: 'unknown', range: value.range }, taking);
-    return node.kind === 'scalar' && !value.probe ? { ...node, guessed: value.because } : node;
+    return node.kind === 'scalar' && value.probe !== 'bf16' ? { ...node, guessed: value.because } : node;
   }
   if (value.kind === 'list')
     return { kind: 'list', items: value.items.map((item) => nodeOf(item, inner)), range: value.range };

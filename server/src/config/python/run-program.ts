@@ -49,6 +49,7 @@ export function followProgram(
     classes,
     environment,
     truncated,
+    ...(machine.asksMemory ? { asksMemory: true } : {}),
     imports: importsIn(root, lines),
     words: () => wordsIn(root, lines),
     taken: [...loaded.used, ...data.used],

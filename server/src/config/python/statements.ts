@@ -9,6 +9,7 @@ import { setAttribute } from './set-attribute';
 import { childIn, type SyntaxNode } from './syntax-node';
 import type {
   FieldFactory,
+  GpuProbe,
   Namespace,
   PyArgument,
   PyCall,
@@ -283,7 +284,7 @@ function branches(machine: Machine, node: SyntaxNode): BlockEnd {
   const holds = first && truth(first);
   const yes = () => machine.execute(machine, then);
   const ways = holds === false ? [otherwise, yes] : [yes, otherwise];
-  return undecided(machine, ways, condition ?? node, holds === undefined ? undefined : true);
+  return undecided(machine, ways, condition ?? node, holds === undefined ? undefined : probe?.probe);
 }
 
 /** Follows each of several ways, of which one is taken. */
@@ -291,7 +292,7 @@ function undecided(
   machine: Machine,
   ways: readonly (() => BlockEnd)[],
   condition: SyntaxNode,
-  probe?: true,
+  probe?: GpuProbe,
 ): BlockEnd {
   const because = machine.rangeOf(condition);
   const before = machine.scope.values;

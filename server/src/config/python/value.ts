@@ -113,6 +113,8 @@ export interface PyUnknown extends Valued {
   readonly file?: string;
   /** The value that this is the text of, as `json.dumps` makes it. */
   readonly serialized?: PyValue;
+  /** It is the GPU's memory in bytes, times this. */
+  readonly ofMemory?: number;
   /** What is left of a number when another value, which stands at that place, is taken away: `2048 - longest`. */
   readonly left?: { readonly of: PyScalar; readonly without: Range };
 }
@@ -122,9 +124,11 @@ export interface PyEither extends Valued {
   readonly options: readonly PyValue[];
   /** The condition. */
   readonly because: Range;
-  /** It asks whether the GPU computes in bf16: the first option holds where it does, the second where it does not. */
-  readonly probe?: true;
+  /** What it asks of the GPU: the first option holds where that is so, the second where it is not. */
+  readonly probe?: GpuProbe;
 }
+/** Whether a GPU computes in bf16, or has so many bytes of memory and more. */
+export type GpuProbe = 'bf16' | { readonly bytes: number };
 
 /** A value by its name: an argument of a call, or an entry of a dictionary. */
 export interface PyArgument {
@@ -206,6 +210,8 @@ export interface PyProgram {
   readonly classes: readonly PyClass[];
   /** Variables of the environment that the text sets. */
   readonly environment: readonly PyArgument[];
+  /** Some of its values hang on how much memory the GPU has. */
+  readonly asksMemory?: true;
   /** Evaluation was given up: the text does more than can be followed. */
   readonly truncated: boolean;
   /** Every import of the text, followed or not. */

@@ -81,7 +81,7 @@ function shown(value: PyEither): string {
 
 function isKnown(value: PyValue): boolean {
   if (value.kind === 'either')
-    return value.probe ? value.options.every(isKnown) : value.options.some(isKnown);
+    return value.probe === 'bf16' ? value.options.every(isKnown) : value.options.some(isKnown);
   if (value.kind === 'list') return value.items.every(isKnown);
   return value.kind !== 'unknown' && !isForeign(value);
 }
@@ -145,7 +145,7 @@ export function blockOfArguments(
       if (matters) leaveValue(draft, argument, fields);
       return [];
     }
-    if (value.kind === 'either' && !value.probe && matters)
+    if (value.kind === 'either' && value.probe !== 'bf16' && matters)
       draft.leave(
         'branch',
         { range: value.because },
@@ -201,7 +201,7 @@ export function leaveUnknownIn(
 
 /** Whether a value is known, not one of several that a condition chooses from, and not made by a function that is not read. */
 export function isDecided({ calls }: PyProgram, value: PyValue): boolean {
-  if (value.kind === 'either') return value.probe === true && value.options.every(isKnown);
+  if (value.kind === 'either') return value.probe === 'bf16' && value.options.every(isKnown);
   if (value.kind === 'object') return LIBRARY.test(calls[value.id]?.callee ?? '');
   return isKnown(value);
 }

@@ -1,5 +1,6 @@
 import type { ConfigDocument, ConfigNode, MapEntry } from '../../config/node';
 import { isNone, nodeOf } from '../../config/python/node-of-value';
+import { onCard } from '../../config/python/on-card';
 import { callNames, TRAINS } from '../../config/python/python';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf } from '../../config/scalar';
@@ -88,7 +89,9 @@ export const pythonRun: Dialect = {
 
 function read(document: ConfigDocument, context: ReadContext): Reading {
   const draft = new Draft(document);
-  const { program } = document;
+  const gpu = context.known['hardware.gpu'];
+  const card = typeof gpu === 'string' ? findAccelerator(gpu) : undefined;
+  const program = document.program && card ? onCard(document.program, card.usableBytes) : document.program;
   const [first, ...others] = program ? trainings(program) : [];
   const loop = program && !first ? trainingLoop(program) : undefined;
   const other = program && !first && !loop ? otherTraining(program) : undefined;
@@ -105,8 +108,6 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
     draft.joinsOnly = true;
     return draft.reading();
   }
-  const gpu = context.known['hardware.gpu'];
-  const card = typeof gpu === 'string' ? findAccelerator(gpu) : undefined;
   const calls: Calls = {
     program,
     draft,

@@ -343,18 +343,21 @@ function readType(calls: Calls, load: PyCall): void {
 
 /** Arguments of loaders and of `get_peft_model` that change what is held and that nothing here reads. */
 const UNREAD =
-  /^(qat_scheme|float8_training|layers_to_transform|layers_pattern|target_parameters|init_lora_weights|loftq_config|ensure_weight_tying|unsloth_tiled_mlp)$/;
+  /^(qat_scheme|float8_training|layers_to_transform|layers_pattern|target_parameters|init_lora_weights|loftq_config|ensure_weight_tying|unsloth_tiled_mlp|offload_embedding)$/;
 
 function leaveUncounted(draft: Calls['draft'], { named }: PyCall): void {
   for (const { key, value, used } of named) {
     const isOff =
       value.kind === 'scalar' &&
       (value.value === null || typeof value.value === 'boolean' || value.value === '');
-    const isNone = key === 'unsloth_tiled_mlp' ? value.kind === 'scalar' && value.value === false : isOff;
+    const isNone = /^(unsloth_tiled_mlp|offload_embedding)$/.test(key)
+      ? value.kind === 'scalar' && value.value === false
+      : isOff;
     if (!UNREAD.test(key) || isNone || (value.kind === 'dict' && value.entries.length === 0)) continue;
     const note = say('What `{0}` changes is not counted.', key);
     draft.leave('value', { range: used }, key, note);
     if (key === 'unsloth_tiled_mlp') addUnmodelled(draft, 'tiled-mlp', note);
+    if (key === 'offload_embedding') addUnmodelled(draft, 'offloaded-embedding', note);
   }
 }
 
