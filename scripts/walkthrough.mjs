@@ -98,12 +98,35 @@ async function steps(page, shoot) {
   await shoot('take-fix');
   await page.keyboard.press('Escape');
 
+  await runCommand(page, 'Oomlint: What Fits?');
+  await page.locator('.quick-input-list .monaco-list-row', { hasText: 'GPUs of this run' }).click();
+  await page.locator('.quick-input-title', { hasText: 'What fits:' }).waitFor();
+  await shoot('what-fits');
+  await page.keyboard.press('Escape');
+
+  await runCommand(page, 'Oomlint: Estimate Memory');
+  await runCommand(page, 'View: Toggle Maximize Editor Group');
+  const panel = await frameWith(page, '.knobs');
+  await panel.locator('[data-key=knob-micro-batch-slider]').press('ArrowLeft');
+  await panel.locator('.changes tbody tr').first().waitFor();
+  await shoot('try-change');
+
   await runCommand(page, 'View: Close All Editors');
   await openFile(page, 'oomlint-flags.yaml');
   await runCommand(page, 'View: Split Editor Right');
   await openFile(page, 'our-run.yaml');
   await lens(page);
   await shoot('teach-flags');
+}
+
+/** The frame that shows this. */
+async function frameWith(page, selector) {
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await page.waitForTimeout(100)) {
+    for (const frame of page.frames()) {
+      if (await frame.$(selector).catch(() => null)) return frame;
+    }
+  }
+  throw new Error(`No frame shows ${selector}.`);
 }
 
 /** Where nothing lies under it that would light up. */

@@ -23,6 +23,8 @@ import { type Connect, LanguageServer } from './language-server';
 import { measuresRuns } from './measured-run';
 import { showsVerdictInCells } from './notebook-verdict';
 import { panelCommands } from './panel/panel-commands';
+import { SeenConfigs } from './seen-configs';
+import { showFixes } from './show-fixes';
 import { showStatus } from './status';
 import { Choices } from './supply/choices';
 import { supplyFacts } from './supply/supply';
@@ -51,12 +53,17 @@ export function activateOn(context: ExtensionContext, platform: Platform): void 
   server = new LanguageServer(platform.connect, log, () => chosenRuns.all());
   const panel = new BreakdownPanels(context.extensionUri, server, log);
   const running = server;
+  const seen = new SeenConfigs(running);
+  /** What a command is about: its argument, the active editor's file, or the config that was looked at last where no text is active. */
+  const about = (target: unknown) =>
+    targetUri(target) ?? (window.activeTextEditor === undefined ? seen.last : undefined);
   const supplier = { server: running, choices: new Choices(running, context.globalState) };
 
   // Commands come first: they must answer even where the server cannot start.
   context.subscriptions.push(
     log,
     running,
+    seen,
     panel,
     panelCommands(panel),
     showStatus(running),
@@ -70,9 +77,15 @@ export function activateOn(context: ExtensionContext, platform: Platform): void 
     ...(platform.readsRecords ? [measuresRuns(running)] : []),
     languageModelTools(context, running),
     commands.registerCommand(CHOOSE_RUN_COMMAND, (target?: unknown) =>
-      chooseRun(running, chosenRuns, target),
+      chooseRun(running, chosenRuns, about(target)),
     ),
-    commands.registerCommand(ESTIMATE_COMMAND, (target?: unknown) => estimateMemory(panel, target)),
+    commands.registerCommand(ESTIMATE_COMMAND, (target?: unknown) =>
+      estimateMemory(panel, target, about(target)),
+    ),
+    commands.registerCommand('oomlint.estimateFile', (target?: unknown) =>
+      estimateMemory(panel, target, about(target)),
+    ),
+    commands.registerCommand('oomlint.showFixes', () => showFixes(about(undefined))),
     commands.registerCommand(COMPARE_WITH_HEAD_COMMAND, (target?: unknown) => {
       const uri = targetUri(target);
       if (uri) panel.show(uri, { with: 'git' });
@@ -82,7 +95,7 @@ export function activateOn(context: ExtensionContext, platform: Platform): void 
       if (uri) panel.show(uri, { with: 'commit' });
     }),
     commands.registerCommand(SUPPLY_COMMAND, (target?: unknown) => supplyFacts(supplier, target)),
-    commands.registerCommand(WHAT_FITS_COMMAND, (target?: unknown) => whatFits(running, target)),
+    commands.registerCommand(WHAT_FITS_COMMAND, (target?: unknown) => whatFits(running, about(target))),
     commands.registerCommand(WRITE_RUN_COMMAND, (change: WriteRunArguments) => writeRun(running, change)),
     commands.registerCommand('oomlint.chooseGpu', (target?: unknown) =>
       supplyFacts(supplier, target, ['hardware.gpu']),

@@ -27,6 +27,7 @@ import { Latest } from './panel/latest';
 import { pageMessage } from './panel/page-message';
 import { openFile, revealKey } from './panel/reveal-key';
 import { savePanel } from './panel/save-panel';
+import { done } from './seen-configs';
 
 /** Fixes are looked for once edits rest for so long: each search is some hundred estimates. */
 const FIXES_DELAY_MS = 400;
@@ -198,6 +199,7 @@ export class BreakdownPanel implements Disposable {
         }
         break;
       case 'try':
+        done('oomlint.changeTried');
         void this.#try(message);
         break;
       case 'plan':
@@ -241,6 +243,7 @@ export class BreakdownPanel implements Disposable {
       this.#log.error(`No breakdown of ${file}: ${message}`);
       content = { kind: 'error', file, message };
     }
+    if (content.kind === 'breakdown' && content.breakdown.peak) done('oomlint.breakdownShown');
     if (request === this.#request && !this.#isOlderThanShown(content)) {
       this.#set(content);
     }

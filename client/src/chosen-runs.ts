@@ -1,7 +1,6 @@
 import { l10n, type Memento, type QuickPickItem, type Uri, window } from 'vscode';
 import type { RunOption } from '../../server/src/shared/protocol';
 import { formatBytes, verdictLabel } from '../../server/src/shared/words';
-import { targetUri } from './config-documents';
 import { knownConfigLabel } from './known-configs';
 import type { LanguageServer } from './language-server';
 
@@ -34,10 +33,12 @@ export class RememberedRuns {
 export async function chooseRun(
   server: LanguageServer,
   chosen: RememberedRuns,
-  target: unknown,
+  uri: Uri | undefined,
 ): Promise<void> {
-  const uri = targetUri(target);
-  if (uri === undefined) return;
+  if (uri === undefined) {
+    await window.showInformationMessage(l10n.t('Open a training config first.'));
+    return;
+  }
   const found = await server.runs(uri.toString()).catch(() => null);
   if (!found || found.runs.length === 0) {
     await window.showInformationMessage(l10n.t('No other file of this workspace uses this one.'));

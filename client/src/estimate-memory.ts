@@ -1,11 +1,14 @@
 import { l10n, Position, Selection, Uri, window, workspace } from 'vscode';
 import type { EstimateArguments } from '../../server/src/shared/protocol';
 import type { BreakdownPanels } from './breakdown-panels';
-import { targetUri } from './config-documents';
 
-/** `Oomlint: Estimate Memory`: from the palette, a menu with a file, or a code lens. */
-export async function estimateMemory(panels: BreakdownPanels, target: unknown): Promise<void> {
-  const uri = targetUri(target) ?? (await askForConfig());
+/** `Oomlint: Estimate Memory`: from the palette, a menu with a file, or a code lens. `about`: the file, where there is one. */
+export async function estimateMemory(
+  panels: BreakdownPanels,
+  target: unknown,
+  about: Uri | undefined,
+): Promise<void> {
+  const uri = about ?? (await askForConfig());
   if (uri === undefined) {
     return;
   }

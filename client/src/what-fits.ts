@@ -6,8 +6,8 @@ import {
   type SupplyArguments,
 } from '../../server/src/shared/protocol';
 import { formatBytes, formatBytesOf, formatDuration, formatUsd } from '../../server/src/shared/words';
-import { targetUri } from './config-documents';
 import type { LanguageServer } from './language-server';
+import { done } from './seen-configs';
 import { writeRun } from './write-run';
 
 interface Scope extends QuickPickItem {
@@ -20,8 +20,7 @@ interface OptionItem extends QuickPickItem {
 }
 
 /** `Oomlint: What Fits?`: searches runs that fit, shows those that no other beats, and writes the chosen one. */
-export async function whatFits(server: LanguageServer, target: unknown): Promise<void> {
-  const uri = targetUri(target);
+export async function whatFits(server: LanguageServer, uri: Uri | undefined): Promise<void> {
   if (uri === undefined) {
     await window.showInformationMessage(l10n.t('Open a training config first: the search starts from it.'));
     return;
@@ -59,6 +58,7 @@ export async function whatFits(server: LanguageServer, target: unknown): Promise
     );
     return;
   }
+  done('oomlint.fittingFound');
   const picked = await window.showQuickPick(itemsOf(found.front), {
     title: l10n.t(
       'What fits: {0} of {1} runs; best trade-offs of memory, time and cost',

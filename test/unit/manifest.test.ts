@@ -73,7 +73,7 @@ describe('the manifest', () => {
   it('offers an estimate in the Explorer for what may be a config, and not for well-known files of other tools', () => {
     const { when = '' } =
       contributes.menus['explorer/context'].find(
-        ({ command }: { readonly command: string }) => command === 'oomlint.estimateMemory',
+        ({ command }: { readonly command: string }) => command === 'oomlint.estimateFile',
       ) ?? {};
     const [ending, name] = [...when.matchAll(/=~ \/(.*?)\/(?: |$)/g)].map(
       ([, source = '']) => new RegExp(source),

@@ -83,7 +83,7 @@ describe('the first minutes', () => {
     const [walkthrough] = contributes.walkthroughs;
     assert.deepEqual(
       walkthrough.steps.map(({ id }: { id: string }) => id),
-      ['chooseGpu', 'openConfig', 'readHint', 'takeFix', 'teachFlags'],
+      ['chooseGpu', 'openConfig', 'readHint', 'takeFix', 'tryChange', 'whatFits', 'teachFlags'],
     );
     const known = new Set(await commands.getCommands(true));
     for (const { description, media } of walkthrough.steps) {

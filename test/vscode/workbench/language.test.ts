@@ -74,7 +74,7 @@ describe('Russian, in the workbench', function () {
     await page
       .locator('.getting-started-step', { hasText: RUSSIAN['walkthrough.start.chooseGpu.title'] })
       .waitFor();
-    assert.equal(await page.locator('.getting-started-step').count(), 5);
+    assert.equal(await page.locator('.getting-started-step').count(), 7);
     await workbench.pictures('russian-walkthrough');
   });
 

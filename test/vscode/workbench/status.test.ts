@@ -94,6 +94,6 @@ describe('the verdict at a glance', function () {
       .first()
       .click();
     await page.locator('.getting-started-step', { hasText: 'Choose your GPU' }).waitFor();
-    assert.equal(await page.locator('.getting-started-step').count(), 5);
+    assert.equal(await page.locator('.getting-started-step').count(), 7);
   });
 });

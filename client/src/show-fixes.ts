@@ -1,0 +1,29 @@
+import { commands, l10n, languages, Selection, type Uri, window, workspace } from 'vscode';
+import { done } from './seen-configs';
+
+/** Problems of the verdict, whose light bulb has the changes that make a run fit. */
+const VERDICTS = ['does-not-fit', 'tight'];
+
+/** `Oomlint: Show Fixes`: goes to the verdict of a config and opens the light bulb there. */
+export async function showFixes(uri: Uri | undefined): Promise<void> {
+  if (uri === undefined) {
+    const sample = l10n.t('Open Sample Workspace');
+    const picked = await window.showInformationMessage(l10n.t('Open a training config first.'), sample);
+    if (picked === sample) await commands.executeCommand('oomlint.openSample');
+    return;
+  }
+  const problem = languages
+    .getDiagnostics(uri)
+    .find(({ code }) => VERDICTS.includes(String(typeof code === 'object' ? code.value : code)));
+  if (!problem) {
+    await window.showInformationMessage(
+      l10n.t('Nothing marks this config as too large: there is no fix to show.'),
+    );
+    return;
+  }
+  const editor = await window.showTextDocument(await workspace.openTextDocument(uri));
+  editor.selection = new Selection(problem.range.start, problem.range.start);
+  editor.revealRange(problem.range);
+  await commands.executeCommand('editor.action.quickFix');
+  done('oomlint.fixesShown');
+}
