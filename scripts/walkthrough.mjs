@@ -105,7 +105,6 @@ async function steps(page, shoot) {
   await page.keyboard.press('Escape');
 
   await runCommand(page, 'Oomlint: Estimate Memory');
-  await runCommand(page, 'View: Toggle Maximize Editor Group');
   const panel = await frameWith(page, '.knobs');
   await panel.locator('[data-key=knob-micro-batch-slider]').press('ArrowLeft');
   await panel.locator('.changes tbody tr').first().waitFor();

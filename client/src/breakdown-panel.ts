@@ -29,6 +29,8 @@ import { openFile, revealKey } from './panel/reveal-key';
 import { savePanel } from './panel/save-panel';
 import { done } from './seen-configs';
 
+/** How long what was done stands in the status bar. */
+const SAID_MS = 5_000;
 /** Fixes are looked for once edits rest for so long: each search is some hundred estimates. */
 const FIXES_DELAY_MS = 400;
 
@@ -217,7 +219,9 @@ export class BreakdownPanel implements Disposable {
         break;
       }
       case 'copy':
-        void env.clipboard.writeText(message.text);
+        void env.clipboard
+          .writeText(message.text)
+          .then(() => window.setStatusBarMessage(l10n.t('Copied as Markdown.'), SAID_MS));
         break;
       case 'save':
         void savePanel(message.format, message.data, uri).then(undefined, (error) =>

@@ -43,6 +43,17 @@ describe('choosing model and GPU in the workbench', function () {
     await lens(/needs .*model.*GPU|needs .*GPU.*model/i).waitFor();
   });
 
+  it('asks for it from a search of what fits, too', async () => {
+    await workbench.command('Oomlint: What Fits?');
+    const answer = page.locator('.notification-list-item', { hasText: 'The search starts from an estimate' });
+    // The page of a served editor keeps what is said in its bell.
+    await page.locator('[id="status.notifications"]').click();
+    await answer.first().waitFor();
+    await answer.locator('.monaco-button', { hasText: 'Set Missing Values' }).first().click();
+    await page.locator('.quick-input-title', { hasText: 'Model (1 of 2)' }).waitFor();
+    await page.keyboard.press('Escape');
+  });
+
   it('asks from the lens for one after the other, goes back, and reports what was chosen before it is written', async () => {
     const before = await project();
     await lens(/needs/).click();

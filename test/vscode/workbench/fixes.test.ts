@@ -159,4 +159,52 @@ describe('changes that fit, in the workbench', function () {
     assert.equal(offloaded !== undefined, shown.includes('full offload'));
     assert.equal(await problem().count(), 0);
   });
+
+  it('sets the largest micro batch that fits by a click on its lens, shown first', async () => {
+    const before = await readFile(path.join(workbench.folder, CONFIG), 'utf8');
+    const batch = page
+      .locator('.codelens-decoration a', { hasText: 'largest micro batch that fits' })
+      .first();
+    await batch.waitFor();
+    const [, micro = ''] = /fits: (\d+)/.exec(await batch.innerText()) ?? [];
+    const now = String(JSON.parse(before).train_micro_batch_size_per_gpu);
+    // Where the run has it already there is nothing to set: half of it is written first.
+    if (now === micro) await setMicro(now, String(Math.max(1, Math.floor(Number(micro) / 2))));
+    await batch.click();
+    const list = page.locator('.quick-input-list .monaco-list-row');
+    await list.filter({ hasText: new RegExp(`\\+ .*_per_gpu": ${micro},`) }).waitFor();
+    await workbench.picture('lens-writes');
+    await list.filter({ hasText: 'Write' }).first().click();
+    await line(new RegExp(`_per_gpu":\\s${micro},`)).waitFor();
+    const after = JSON.parse(await saved((text) => text.includes(`_per_gpu": ${micro},`)));
+    assert.equal(String(after.train_micro_batch_size_per_gpu), micro);
+    await lens('Fits').waitFor();
+    assert.equal(await page.locator('.tab', { hasText: 'Memory:' }).count(), 0);
+  });
+
+  it('lists cloud machines by what they cost', async () => {
+    await workbench.command('Oomlint: What Fits?');
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: 'cheapest first' }).click();
+    await page.locator('.quick-input-title', { hasText: 'What fits:' }).waitFor();
+    const rows = await page.locator('.quick-input-list .monaco-list-row').allInnerTexts();
+    const prices = rows.flatMap((row) => {
+      const [, price] = /\$([\d,.]+) per billion tokens/.exec(row) ?? [];
+      return price === undefined ? [] : [Number(price.replaceAll(',', ''))];
+    });
+    assert.ok(prices.length >= 2, rows.join('\n'));
+    assert.deepEqual(
+      prices,
+      [...prices].sort((a, b) => a - b),
+    );
+    await page.keyboard.press('Escape');
+  });
+
+  async function setMicro(from: string, to: string): Promise<void> {
+    await line(/_per_gpu/).click();
+    await page.keyboard.press('End');
+    await page.keyboard.press('ArrowLeft');
+    for (const _ of from) await page.keyboard.press('Backspace');
+    await page.keyboard.type(to);
+    await saved((text) => text.includes(`_per_gpu": ${to},`));
+  }
 });

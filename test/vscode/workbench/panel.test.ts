@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { openWorkbench, type Workbench } from './workbench';
 
@@ -59,6 +61,71 @@ describe('the panel in the workbench', function () {
     await untilHeadline(/^Fits/);
   });
 
+  it('dims nothing while a key has the cursor: what weighs most stays in its colour', async () => {
+    const frame = await panel();
+    await page.locator('.view-line', { hasText: '"stage"' }).first().click();
+    await frame.locator('.at-cursor', { hasText: 'zero_optimization.stage' }).waitFor();
+    const shades = await frame.$$eval('.component-bar .segment', (segments) =>
+      segments.map((segment) => {
+        let shade = 1;
+        for (let at: Element | null = segment; at; at = at.parentElement)
+          shade *= Number(getComputedStyle(at).opacity);
+        return shade;
+      }),
+    );
+    assert.ok(shades.length > 5);
+    for (const shade of shades) assert.ok(shade >= 0.7, `${shade}`);
+    await workbench.pictures('panel-key-at-cursor');
+  });
+
+  it('draws the step as a ramp over its layers, with moments that do not collide', async () => {
+    const frame = await panel();
+    await frame.locator('[data-key=tab-timeline]').click();
+    await frame.locator('.timeline').waitFor();
+    const drawn = await frame.evaluate(() => {
+      const svg = document.querySelector('.timeline');
+      const chart = svg?.getBoundingClientRect();
+      const names = [...(svg?.querySelectorAll('text') ?? [])]
+        .filter((text) => getComputedStyle(text).visibility !== 'hidden' && text.textContent)
+        .map((text) => text.getBoundingClientRect());
+      const overlaps = names.filter((a, i) =>
+        names.some(
+          (b, j) =>
+            j > i &&
+            a.left < b.right - 1 &&
+            b.left < a.right - 1 &&
+            a.top < b.bottom - 1 &&
+            b.top < a.bottom - 1,
+        ),
+      ).length;
+      /** The steepest part of the outline, as a share of the chart's width that it takes to climb half of its height. */
+      const [outline] = [...(svg?.querySelectorAll('path') ?? [])]
+        .map((path) => path.getTotalLength() > 0 && path)
+        .filter((path) => path !== false);
+      return { width: chart?.width ?? 0, overlaps, paths: outline ? 1 : 0 };
+    });
+    assert.ok(drawn.width > 200);
+    assert.equal(drawn.overlaps, 0, 'names of moments do not collide');
+    // Layers that are alike are as wide as they are many: the climb of the forward is no cliff.
+    const climb = await frame.$eval('.timeline', (svg) => {
+      const points = [...svg.querySelectorAll<SVGGeometryElement>('path, polygon, polyline')].flatMap(
+        (shape) => {
+          const length = shape.getTotalLength();
+          return Array.from({ length: 400 }, (_, i) => shape.getPointAtLength((length * i) / 400));
+        },
+      );
+      const tops = new Map<number, number>();
+      for (const { x, y } of points) {
+        const column = Math.round(x / 4);
+        tops.set(column, Math.min(tops.get(column) ?? Number.POSITIVE_INFINITY, y));
+      }
+      return new Set([...tops.values()].map((y) => Math.round(y / 4))).size;
+    });
+    assert.ok(climb > 8, `${climb} levels`);
+    await workbench.pictures('panel-timeline');
+    await frame.locator('[data-key=tab-overview]').click();
+  });
+
   it('follows what is typed, before it is saved', async () => {
     await page.locator('.view-line', { hasText: 'micro_batch' }).first().click();
     await page.keyboard.press('End');
@@ -93,9 +160,26 @@ describe('the panel in the workbench', function () {
     await frame.locator('[data-key=locked]').waitFor({ state: 'detached' });
     await action('Copy Breakdown as Markdown').click();
     await frame.locator('[aria-live]', { hasText: 'Copied' }).first().waitFor({ state: 'attached' });
+    await page.locator('.statusbar-item', { hasText: 'Copied as Markdown.' }).waitFor();
     await action('Save Breakdown As').click();
     await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Chart as PNG' }).waitFor();
-    await page.keyboard.press('Escape');
+    await pick('Chart as SVG');
+    // With a key at the cursor: what is kept is light, titled, and not dimmed for it.
+    await page.locator('.quick-input-widget input').waitFor();
+    await page.locator('.quick-input-widget .monaco-button', { hasText: 'OK' }).click();
+    await page
+      .locator('.notifications-toasts, .statusbar-item', { hasText: /Saved|Notifications/ })
+      .first()
+      .waitFor();
+    let svg = '';
+    for (const end = Date.now() + 20_000; svg === '' && Date.now() < end; await page.waitForTimeout(100))
+      svg = await readFile(path.join(workbench.folder, 'ds_config-memory.svg'), 'utf8').catch(() => '');
+    assert.match(svg, /<title[^>]*>ds_config\.json: Does not fit/);
+    assert.match(svg, /fill="rgb\(255, 255, 255\)"/);
+    for (const text of ['Activations', 'Optimizer states'])
+      assert.match(svg, new RegExp(`<text[^>]*>${text}`));
+    for (const [, shade] of svg.matchAll(/(?<![\w-])opacity="([\d.]+)"/g))
+      assert.ok(Number(shade) >= 0.7, shade);
   });
 
   it('survives a reload of the window, with what was tried and where the person was', async () => {

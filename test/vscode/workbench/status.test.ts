@@ -95,5 +95,22 @@ describe('the verdict at a glance', function () {
       .click();
     await page.locator('.getting-started-step', { hasText: 'Choose your GPU' }).waitFor();
     assert.equal(await page.locator('.getting-started-step').count(), 7);
+    // Ticked by what came of it: the GPU is known and a config was opened, a fix was not shown.
+    const ticked = (title: string) =>
+      page
+        .locator('.getting-started-step', { hasText: title })
+        .locator('.codicon-getting-started-step-checked');
+    await ticked('Choose your GPU').waitFor();
+    assert.equal(await ticked('Take a fix').count(), 0);
+    assert.equal(await ticked('Search what fits').count(), 0);
+  });
+
+  it('the walkthrough opens the breakdown of the config that was looked at last', async () => {
+    await page.locator('.getting-started-step', { hasText: 'Try a change' }).click();
+    await page
+      .locator('.getting-started-step.expanded .monaco-button', { hasText: 'Open the Breakdown' })
+      .click();
+    await page.locator('.tab', { hasText: 'Memory: ds_config.json' }).first().waitFor();
+    assert.equal(await page.locator('.quick-input-widget').isVisible(), false);
   });
 });

@@ -34,6 +34,9 @@ describe('trying in the workbench', function () {
   });
   after(() => workbench?.stop());
 
+  /** What the editor shows of the config. */
+  const text = async () => (await page.locator('.view-lines').first().innerText()).replaceAll('\u00a0', ' ');
+
   it('follows a slider, and writes nothing yet', async () => {
     await workbench.pictures('panel-open');
     const width = () =>
@@ -49,6 +52,18 @@ describe('trying in the workbench', function () {
     await workbench.pictures('panel-control-moved');
   });
 
+  it('shows tokens per second beside the time: a larger batch is no slower run', async () => {
+    const rows = await frame.locator('.changes tbody tr').allInnerTexts();
+    assert.ok(
+      rows.some((row) => /^Tokens per second\s+[\d,.]+\s*(?:→|\t)\s*[\d,.]+.*\+/s.test(row)),
+      rows.join('\n'),
+    );
+    assert.ok(
+      rows.some((row) => /^Global batch/.test(row)),
+      rows.join('\n'),
+    );
+  });
+
   it('applies to the file, which can be undone', async () => {
     await frame.locator('[data-key=apply]').click();
     await frame.locator('.trying', { hasText: 'Applied.' }).waitFor();
@@ -59,6 +74,54 @@ describe('trying in the workbench', function () {
     const saved = await readFile(path.join(workbench.folder, 'ds_config.json'), 'utf8');
     assert.match(saved, /_per_gpu": 1,/, 'saving is left to the person');
     await workbench.pictures('panel-applied');
+    // What is done is no news for long.
+    await frame.locator('.trying', { hasText: 'Applied.' }).waitFor({ state: 'detached', timeout: 20_000 });
+  });
+
+  it('does not offer to write an optimizer that the framework refuses', async () => {
+    const before = await text();
+    await frame.locator('[data-key=knob-optimizer]').selectOption('adamw-8bit');
+    await frame.locator('.trying', { hasText: 'What-if only: no file of this run can say it.' }).waitFor();
+    assert.ok(await frame.locator('[data-key=apply]').isDisabled());
+    await frame.locator('[data-key=reset]').click();
+    assert.equal(await text(), before);
+  });
+
+  it('names the file and what is done by hand where only Oomlint reads what is noted, for this config alone', async () => {
+    await frame.locator('[data-key=knob-checkpointing]').selectOption('full');
+    await frame.locator('[data-key=apply]', { hasText: 'Note in oomlint.yaml' }).waitFor();
+    await frame.locator('.trying .by-hand', { hasText: '--gradient_checkpointing True' }).first().waitFor();
+    await workbench.pictures('panel-note');
+    await frame.locator('[data-key=apply]').click();
+    await frame.locator('.trying', { hasText: 'Noted. The training changes when you do this' }).waitFor();
+    await frame.locator('.trying .by-hand', { hasText: '--gradient_checkpointing True' }).first().waitFor();
+    await workbench.openFile('oomlint.yaml');
+    const noted = page.locator('.view-lines', { hasText: 'checkpointing' }).first();
+    await noted.waitFor();
+    const lines = (await noted.locator('.view-line').allInnerTexts()).map((line) =>
+      line.replaceAll('\u00a0', ' '),
+    );
+    const at = lines.findIndex((line) => line.includes('match:'));
+    assert.ok(at >= 0 && lines.findIndex((line) => line.includes('checkpointing')) > at, lines.join('\n'));
+    await page.keyboard.press('Control+Z');
+    await workbench.openFile('ds_config.json');
+    await workbench.panel('ds_config.json');
+    await frame.locator('[data-key=close-outcome]').click();
+  });
+
+  it('lists GPUs by maker and memory, and no rank where there is no adapter', async () => {
+    const list = frame.locator('[data-key=knob-gpu]');
+    const groups = await list
+      .locator('optgroup')
+      .evaluateAll((found) => found.map((group) => (group as HTMLOptGroupElement).label));
+    assert.equal(groups[0], 'NVIDIA');
+    assert.ok(groups.includes('AMD'));
+    const names = await list.locator('optgroup').first().locator('option').allInnerTexts();
+    assert.ok(names.length > 10 && !/V100/.test(names[0] ?? ''), names[0]);
+    assert.equal(await frame.locator('[data-key=knob-rank]').isVisible(), false);
+    await frame.locator('[data-key=knob-method]').selectOption('lora');
+    await frame.locator('[data-key=knob-rank]').waitFor();
+    await frame.locator('[data-key=reset]').click();
   });
 
   it('compares with the version in git, and names what differs', async () => {
