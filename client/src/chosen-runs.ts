@@ -1,6 +1,6 @@
 import { l10n, type Memento, type QuickPickItem, type Uri, window } from 'vscode';
 import type { RunOption } from '../../server/src/shared/protocol';
-import { formatBytes, verdictLabel } from '../../server/src/shared/words';
+import { formatBytes, verdictAt, verdictLabel } from '../../server/src/shared/words';
 import { knownConfigLabel } from './known-configs';
 import type { LanguageServer } from './language-server';
 
@@ -69,11 +69,15 @@ function itemOf(
   { root, name, verdict, peakBytes, capacityBytes }: RunOption,
   shown: string | undefined,
 ): RunItem {
-  const worded = verdictLabel(verdict);
   const known = peakBytes !== undefined && capacityBytes !== undefined;
   const peak = known
-    ? l10n.t('{0} of {1}, {2}', formatBytes(peakBytes), formatBytes(capacityBytes), worded)
-    : worded;
+    ? l10n.t(
+        '{0} of {1}, {2}',
+        formatBytes(peakBytes),
+        formatBytes(capacityBytes),
+        verdictAt(verdict, peakBytes, capacityBytes),
+      )
+    : verdictLabel(verdict);
   return {
     label: knownConfigLabel({ verdict, name }),
     description: root === shown ? l10n.t('{0}, shown', peak) : peak,

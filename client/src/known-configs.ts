@@ -1,6 +1,6 @@
 import { l10n } from 'vscode';
 import type { KnownConfig } from '../../server/src/shared/protocol';
-import { formatBytesOf, joinWords, verdictLabel } from '../../server/src/shared/words';
+import { formatBytesOf, joinWords, verdictAt } from '../../server/src/shared/words';
 
 const ICONS = { fits: 'pass', tight: 'warning', exceeds: 'error', unknown: 'question' } as const;
 
@@ -13,6 +13,6 @@ export function knownConfigLabel({ verdict, name }: Pick<KnownConfig, 'verdict' 
 export function knownConfigText(config: KnownConfig): string {
   const { verdict, peakBytes, capacityBytes, missing } = config;
   if (peakBytes !== undefined && capacityBytes !== undefined)
-    return `${formatBytesOf(peakBytes, capacityBytes)}, ${verdictLabel(verdict)}`;
+    return `${formatBytesOf(peakBytes, capacityBytes)}, ${verdictAt(verdict, peakBytes, capacityBytes)}`;
   return missing.length > 0 ? l10n.t('needs {0}', joinWords(missing)) : l10n.t('not estimated');
 }

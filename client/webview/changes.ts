@@ -4,6 +4,7 @@ import {
   formatDuration,
   formatInteger,
   formatUsd,
+  isLikelyTooLarge,
   VERDICT_LABELS,
 } from '../../server/src/shared/words';
 import { componentLabel, stackOrder } from './components';
@@ -25,6 +26,12 @@ export function signedSeconds(seconds: number): string {
   return `${seconds > 0 ? '+' : '−'}${formatDuration(Math.abs(seconds))}`;
 }
 
+/** As the headline has it: above what there is nothing is tight. */
+function verdictOf({ verdict, peak, hardware }: Breakdown): string {
+  const isTooLarge = peak && hardware && isLikelyTooLarge(verdict, peak.processBytes, hardware.capacityBytes);
+  return translated(isTooLarge ? 'likely too large' : VERDICT_LABELS[verdict]);
+}
+
 /** A figure of both runs, and how it changes; all as people read them. */
 export type ChangeRow = readonly [name: string, before: string, after: string, change: string];
 
@@ -35,12 +42,7 @@ export function changes(before: Breakdown, after: Breakdown): ChangeRow[] {
     if (one === undefined || two === undefined) return;
     rows.push([name, formatBytes(one), formatBytes(two), signedBytes(two - one)]);
   };
-  rows.push([
-    t('verdict'),
-    translated(VERDICT_LABELS[before.verdict]),
-    translated(VERDICT_LABELS[after.verdict]),
-    '',
-  ]);
+  rows.push([t('verdict'), verdictOf(before), verdictOf(after), '']);
   bytes(t('peak'), before.peak?.processBytes, after.peak?.processBytes);
   const [few, many] = [before, after].map(({ compute }) => tokensPerSecond(compute));
   if (few !== undefined && many !== undefined) {

@@ -1,7 +1,7 @@
 import { isEstimated } from '../advice/changed-run';
 import { speedWords } from '../advice/speed';
 import { type Neighbour, type WhatIf, whatIfOfFields } from '../advice/what-if';
-import { verdictLabel } from '../results/labels';
+import { verdictAt } from '../results/labels';
 import type { FieldPath } from '../run/fields';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
@@ -58,8 +58,8 @@ function glanced(neighbours: readonly Neighbour[]): readonly Neighbour[] {
 
 /** Values without a row: one line, for a second table would be read as the first again. */
 function otherValues(others: readonly Neighbour[]): string {
-  const phrases = others.map(({ label, peakBytes, verdict, hostExceeds }) => {
-    const answer = hostExceeds ? say('host memory too small') : verdictLabel(verdict);
+  const phrases = others.map(({ label, peakBytes, capacityBytes, verdict, hostExceeds }) => {
+    const answer = hostExceeds ? say('host memory too small') : verdictAt(verdict, peakBytes, capacityBytes);
     return `**${label}** ${formatBytes(peakBytes)}, ${answer}`;
   });
   return say('Other values: {0}.', phrases.join(' · '));
@@ -102,10 +102,18 @@ function markdownTable({ name, neighbours }: WhatIf): string {
   return [head, ...neighbours.map(row)].join('\n');
 }
 
-function row({ label, current, peakBytes, verdict, relativeTime, hostExceeds }: Neighbour): string {
+function row({
+  label,
+  current,
+  peakBytes,
+  capacityBytes,
+  verdict,
+  relativeTime,
+  hostExceeds,
+}: Neighbour): string {
   const mark = (text: string) => (current && text ? `**${text}**` : text);
   const speed = current ? say('now') : (speedWords(relativeTime) ?? '');
-  const answer = hostExceeds ? say('host memory too small') : verdictLabel(verdict);
+  const answer = hostExceeds ? say('host memory too small') : verdictAt(verdict, peakBytes, capacityBytes);
   const name = current ? `▸ ${label}` : label;
   return `| ${mark(name)} | ${mark(unbroken(formatBytes(peakBytes)))} | ${apart(mark(unbroken(answer)))} | ${apart(mark(speed))} |`;
 }

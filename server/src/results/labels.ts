@@ -64,7 +64,12 @@ export function outcomeLabel({
   peak,
   capacityBytes,
 }: Pick<Estimate, 'verdict' | 'peak' | 'capacityBytes'>) {
-  return isLikelyTooLarge(verdict, peak.processBytes, capacityBytes)
+  return verdictAt(verdict, peak.processBytes, capacityBytes);
+}
+
+/** The same of figures: bytes of the process at the peak, and of the GPU. */
+export function verdictAt(verdict: Verdict, processBytes: number, capacityBytes: number): string {
+  return isLikelyTooLarge(verdict, processBytes, capacityBytes)
     ? say('likely too large')
     : verdictLabel(verdict);
 }

@@ -11,6 +11,7 @@ export {
   shortModelName,
   trainedLabel,
   VERDICT_LABELS,
+  verdictAt,
   verdictLabel,
 } from '../results/labels';
 export { formatDuration, formatUsd, timeFacts } from '../results/time-labels';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Frame, Page } from 'playwright-core';
@@ -8,8 +8,18 @@ import { openWorkbench, type Workbench } from './workbench';
 
 const run = promisify(execFile);
 
+/** DeepSpeed makes the optimizer of its own list. */
+const WITH_OPTIMIZER = `{
+  "train_micro_batch_size_per_gpu": 1,
+  "bf16": { "enabled": true },
+  "zero_optimization": { "stage": 3 },
+  "optimizer": { "type": "AdamW", "params": { "lr": 1e-5 } }
+}
+`;
+
 /** A folder whose files are committed, so that there is a version to compare with. */
 async function commit(folder: string): Promise<void> {
+  await writeFile(path.join(folder, 'ds_optimizer.json'), WITH_OPTIMIZER);
   const git = (...args: string[]) =>
     run('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', ...args], { cwd: folder });
   await git('init', '--quiet');
@@ -58,8 +68,12 @@ describe('trying in the workbench', function () {
       rows.some((row) => /^Tokens per second\s+[\d,.]+\s*(?:→|\t)\s*[\d,.]+.*\+/s.test(row)),
       rows.join('\n'),
     );
+    // More than there is is not tight.
+    const [verdict = '', peak = ''] = rows;
+    const [, tried = 0] = /→ ([\d.]+) GiB/.exec(peak.replaceAll('\t', '→ ')) ?? [];
+    assert.equal(/tight/.test(verdict) && Number(tried) > 79.1, false, `${verdict} ${peak}`);
     assert.ok(
-      rows.some((row) => /^Global batch/.test(row)),
+      rows.some((row) => /^Tokens per step/.test(row)),
       rows.join('\n'),
     );
   });
@@ -79,12 +93,17 @@ describe('trying in the workbench', function () {
   });
 
   it('does not offer to write an optimizer that the framework refuses', async () => {
+    await workbench.openFile('ds_optimizer.json');
+    await workbench.panel('ds_optimizer.json');
+    await page.locator('.view-line', { hasText: 'AdamW' }).first().waitFor();
     const before = await text();
     await frame.locator('[data-key=knob-optimizer]').selectOption('adamw-8bit');
     await frame.locator('.trying', { hasText: 'What-if only: no file of this run can say it.' }).waitFor();
     assert.ok(await frame.locator('[data-key=apply]').isDisabled());
     await frame.locator('[data-key=reset]').click();
     assert.equal(await text(), before);
+    await workbench.openFile('ds_config.json');
+    await workbench.panel('ds_config.json');
   });
 
   it('names the file and what is done by hand where only Oomlint reads what is noted, for this config alone', async () => {
