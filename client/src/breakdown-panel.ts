@@ -1,4 +1,5 @@
 import {
+  CancellationTokenSource,
   commands,
   Disposable,
   env,
@@ -19,6 +20,7 @@ import type {
   PageMessage,
   PanelAction,
   PanelContent,
+  Preset,
 } from '../webview/messages';
 import { chooseOther } from './compare/choose-other';
 import type { LanguageServer } from './language-server';
@@ -204,6 +206,9 @@ export class BreakdownPanel implements Disposable {
         done('oomlint.changeTried');
         void this.#try(message);
         break;
+      case 'preset':
+        void this.#preset(message.which);
+        break;
       case 'plan':
         void this.#plan(message.values);
         break;
@@ -308,6 +313,35 @@ export class BreakdownPanel implements Disposable {
       if (message && !token.isCancellationRequested) this.#send(message);
     };
     setTimeout(() => void look(), FIXES_DELAY_MS);
+  }
+
+  /** The fastest run that fits on the GPUs of this one, or the cheapest on a cloud machine. */
+  async #preset(which: Preset): Promise<void> {
+    const message = await this.#answer<EditorMessage>(
+      async (uri) => {
+        const { token } = new CancellationTokenSource();
+        const found = await this.#server.search({ uri, instances: which === 'cheapest' || undefined }, token);
+        const [best] = found?.front ?? [];
+        if (!best)
+          return {
+            type: 'preset',
+            error: l10n.t(
+              'None of {0} runs fits. More or larger GPUs, or a smaller model, would.',
+              found?.tried ?? 0,
+            ),
+          };
+        const hardware = `${best.gpus}×${best.gpu}`;
+        return {
+          type: 'preset',
+          found: {
+            name: which === 'cheapest' ? `${best.label}, ${best.instance ?? hardware}` : best.label,
+            values: best.changes,
+          },
+        };
+      },
+      (error) => ({ type: 'preset', error }),
+    );
+    if (message) this.#send(message);
   }
 
   async #apply(values: RunValues, fix: string | undefined): Promise<void> {

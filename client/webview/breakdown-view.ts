@@ -1,4 +1,4 @@
-import type { Breakdown, Category, FixCard } from '../../server/src/shared/protocol';
+import type { Breakdown, Category } from '../../server/src/shared/protocol';
 import { joinWords } from '../../server/src/shared/words';
 import { firstKeyOf, keysOfPart } from './causing-keys';
 import { changesTable } from './changes';
@@ -14,8 +14,9 @@ import { hostSection } from './host-bar';
 import { keepPlace } from './keep-place';
 import { sizedLegend } from './legend';
 import { measuredSection } from './measured-section';
-import type { CursorMessage, PanelAction } from './messages';
+import type { CursorMessage, PanelAction, Preset, PresetMessage } from './messages';
 import { OtherFigures } from './other-figures';
+import type { TriedChange } from './panel-state';
 import { peakSection } from './peak-section';
 import { factList, runFacts } from './run-facts';
 import { type RunHeader, runHeader } from './run-header';
@@ -26,6 +27,7 @@ import { t } from './strings';
 import type { Surroundings, View } from './surroundings';
 import { Tabs } from './tabs';
 import { timelineSection } from './timeline-section';
+import type { TriedStep } from './tried-history';
 import { TryControls } from './try-controls';
 import { tryingStrip } from './trying-strip';
 
@@ -49,6 +51,7 @@ export class BreakdownView implements View {
     timeline: h('div'),
     compute: h('div'),
     compare: h('div'),
+    searching: h('p', { class: 'quiet searching' }),
     facts: h('div'),
   };
   /** What the keys at the cursor shape. */
@@ -125,10 +128,34 @@ export class BreakdownView implements View {
     const { state } = this.#around;
     const { knobs = [] } = this.#base;
     if (knobs.length === 0) return undefined;
-    return new TryControls(knobs, state.turned, (turned) => {
-      state.turned = turned;
-      this.#turn();
+    return new TryControls(
+      knobs,
+      state.turned,
+      (turned) => this.#step({ turned, fix: state.fix }),
+      () => state.keepsGlobalBatch,
+    );
+  }
+
+  /** Ready-made changes, found by a search, and whether a step keeps its samples. */
+  #presets(): HTMLElement {
+    const { state, send } = this.#around;
+    const search = (which: Preset) => () => {
+      state.searching = t('searching');
+      this.#drawSearching();
+      send({ type: 'preset', which });
+    };
+    const box = h('input', { type: 'checkbox', id: 'keep-batch', 'data-key': 'keep-batch' });
+    box.checked = state.keepsGlobalBatch;
+    box.addEventListener('change', () => {
+      state.keepsGlobalBatch = box.checked;
     });
+    return h(
+      'div',
+      { class: 'presets' },
+      button(t('fastest'), { class: 'secondary', 'data-key': 'preset-fastest' }, search('fastest')),
+      button(t('cheapest'), { class: 'secondary', 'data-key': 'preset-cheapest' }, search('cheapest')),
+      h('label', { for: 'keep-batch' }, box, ' ', t('keepGlobalBatch')),
+    );
   }
 
   #tabsOf(): Tabs {
@@ -142,7 +169,9 @@ export class BreakdownView implements View {
       h('section', {}, bar),
       h('section', { class: 'parts' }, rest),
     );
-    const trying = this.#controls ? [trySection(this.#controls, changes)] : [];
+    const trying = this.#controls
+      ? [trySection(this.#controls, this.#presets(), this.#regions.searching, changes)]
+      : [];
     const overview = panel(answer, ...trying, h('section', { class: 'behind' }, facts));
     return new Tabs(
       t('views'),
@@ -159,6 +188,21 @@ export class BreakdownView implements View {
         this.#compareAgain();
       },
     );
+  }
+
+  /** Something else is tried, and what was before can be gone back to. */
+  #step(next: TriedStep): void {
+    const { state } = this.#around;
+    state.history.leave({ turned: state.turned, fix: state.fix }, next, performance.now());
+    this.#take(next);
+  }
+
+  #take({ turned, fix }: TriedStep): void {
+    const { state } = this.#around;
+    state.turned = turned;
+    state.fix = fix;
+    this.#controls?.set(turned);
+    this.#turn();
   }
 
   /** Something else is tried than before, or nothing any more. */
@@ -227,16 +271,26 @@ export class BreakdownView implements View {
 
   #drawTrying(): void {
     const { state, send } = this.#around;
+    const { history } = state;
+    const moved = (step: TriedStep | undefined) => step && this.#take(step);
+    const present = { turned: state.turned, fix: state.fix };
     const nodes = tryingStrip({
       trying: triedText(this.#base, state),
       base: this.#base,
+      tried: state.isTurned ? state.tried?.breakdown : undefined,
+      onUndo: history.canUndo ? () => moved(history.undo(present)) : undefined,
+      onRedo: history.canRedo ? () => moved(history.redo(present)) : undefined,
       problem: state.problem,
       plan: state.plan,
       outcome: state.outcome,
       onApply: () => {
         if (!state.tried) return;
         const isFixAlone = state.fix && Object.keys(state.turned).length === 0;
-        send({ type: 'apply', values: state.tried.values, ...(isFixAlone && { fix: state.fix?.id }) });
+        send({
+          type: 'apply',
+          values: state.tried.values,
+          ...(isFixAlone && state.fix?.id && { fix: state.fix.id }),
+        });
       },
       onReset: () => {
         this.#try(undefined);
@@ -251,12 +305,21 @@ export class BreakdownView implements View {
   }
 
   /** A fix in place of all that is tried; undefined: the run as the files state it. */
-  #try(fix: FixCard | undefined): void {
-    const { state } = this.#around;
-    state.fix = fix;
-    state.turned = {};
-    this.#controls?.set({});
-    this.#turn();
+  #try(fix: TriedChange | undefined): void {
+    this.#step({ turned: {}, fix });
+  }
+
+  /** A run that a search found; what it is called and what it changes, or why there is none. */
+  preset({ found, error }: PresetMessage): void {
+    const { announcer, state } = this.#around;
+    state.searching = error;
+    this.#drawSearching();
+    if (error) announcer.say(error);
+    if (found) this.#try(found);
+  }
+
+  #drawSearching(): void {
+    this.#regions.searching.textContent = this.#around.state.searching ?? '';
   }
 
   /** What makes the run of the file fit; nothing where it fits. */
@@ -359,8 +422,15 @@ export class BreakdownView implements View {
   }
 }
 
-function trySection(controls: TryControls, changes: HTMLElement): HTMLElement {
-  const element = section(t('try'), h('p', { class: 'quiet' }, t('tryHint')), controls.element, changes);
+function trySection(controls: TryControls, ...around: HTMLElement[]): HTMLElement {
+  const [presets, searching, ...below] = around;
+  const element = section(
+    t('try'),
+    h('p', { class: 'quiet' }, t('tryHint')),
+    ...[presets, searching].filter((node) => node !== undefined),
+    controls.element,
+    ...below,
+  );
   element.classList.add('try');
   return element;
 }

@@ -26,6 +26,7 @@ export type EditorMessage =
   | AppliedMessage
   | PlannedMessage
   | FixesMessage
+  | PresetMessage
   | CursorMessage
   | AskedMessage;
 
@@ -104,6 +105,17 @@ export interface FixesMessage {
   readonly fixes?: readonly FixCard[];
 }
 
+/** Which of the runs that fit: on the GPUs of the run, or on the cloud machine that is cheapest for it. */
+export type Preset = 'fastest' | 'cheapest';
+
+/** Extension to page: the answer to `preset`. */
+export interface PresetMessage {
+  readonly type: 'preset';
+  readonly found?: { readonly name: string; readonly values: RunValues };
+  /** Why there is none, for people. */
+  readonly error?: string;
+}
+
 /** Extension to page: the cursor of the editor is on a key that shapes these parts; on none without. */
 export interface CursorMessage {
   readonly type: 'cursor';
@@ -134,6 +146,7 @@ export type PageMessage =
   | { readonly type: 'show-output' }
   | { readonly type: 'supply'; readonly fields: readonly string[] }
   | { readonly type: 'try'; readonly turned: Turned; readonly values?: RunValues }
+  | { readonly type: 'preset'; readonly which: Preset }
   | { readonly type: 'plan'; readonly values: RunValues }
   | { readonly type: 'apply'; readonly values: RunValues; readonly fix?: string }
   | ({ readonly type: 'compare' } & ComparedWith)

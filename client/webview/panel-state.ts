@@ -1,8 +1,17 @@
 import type { RunValues } from '../../server/src/shared/fields';
 import type { FixCard, Planned, Tried, Turned } from '../../server/src/shared/protocol';
 import type { ComparedMessage, ComparedWith } from './messages';
+import { TriedHistory } from './tried-history';
 import type { ApplyOutcome } from './trying-strip';
 import type { AxisRange } from './zoom';
+
+/** A change that is tried as a whole: a fix, or what a search found. */
+export interface TriedChange {
+  /** Of a fix: it is written as it was found. */
+  readonly id?: string;
+  readonly name: string;
+  readonly values: RunValues;
+}
 
 /** What the page keeps while edits bring new content: where the person is, and what was asked for. */
 export class PanelState {
@@ -13,7 +22,12 @@ export class PanelState {
   tried: Tried | undefined;
   problem: string | undefined;
   /** The fix that is tried, below the knobs. */
-  fix: FixCard | undefined;
+  fix: TriedChange | undefined;
+  readonly history = new TriedHistory();
+  /** Knobs that change the samples of a step turn others along, so that it stays as large. */
+  keepsGlobalBatch = false;
+  /** What a search for a preset is at, or why it found nothing. */
+  searching: string | undefined;
   /** What would be written of what is tried. */
   plan: Planned | undefined;
   /** What became of the last `apply`. */
@@ -57,6 +71,8 @@ export class PanelState {
     this.turned = {};
     this.fix = undefined;
     this.fixes = undefined;
+    this.history.clear();
+    this.searching = undefined;
     this.problem = undefined;
     this.outcome = undefined;
     this.compared = undefined;

@@ -106,6 +106,7 @@ window.addEventListener('message', ({ data }: MessageEvent<EditorMessage | undef
       if (!data.error) {
         state.turned = {};
         state.fix = undefined;
+        state.history.clear();
         state.tried = undefined;
         state.plan = undefined;
       }
@@ -123,6 +124,9 @@ window.addEventListener('message', ({ data }: MessageEvent<EditorMessage | undef
       if (data.fixes) state.fixes = data.fixes;
       state.fixesAreOld = data.fixes === undefined;
       current?.refresh();
+      break;
+    case 'preset':
+      current?.preset?.(data);
       break;
     case 'cursor':
       current?.point(data);

@@ -1,5 +1,5 @@
 import type { Announcer } from './announcer';
-import type { CursorMessage, PageMessage, PanelAction } from './messages';
+import type { CursorMessage, PageMessage, PanelAction, PresetMessage } from './messages';
 import type { OpenedFigures } from './opened-figures';
 import type { PanelState } from './panel-state';
 
@@ -17,6 +17,8 @@ export interface View {
   act?(action: PanelAction): void;
   /** Turns to a tab, where there are some. */
   showTab?(id: string): void;
+  /** A run that a search found is to be tried. */
+  preset?(message: PresetMessage): void;
   dispose(): void;
 }
 

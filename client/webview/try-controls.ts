@@ -7,6 +7,7 @@ import {
 } from '../../server/src/shared/protocol';
 import { formatInteger } from '../../server/src/shared/words';
 import { h } from './element';
+import { keepGlobalBatch } from './global-batch';
 import { t } from './strings';
 
 type ChoiceKnob = Extract<Knob, { kind: 'choice' }>;
@@ -31,9 +32,16 @@ export class TryControls {
   readonly #knobs: readonly Knob[];
   readonly #turn: (turned: Turned) => void;
   readonly #updates: (() => void)[] = [];
+  readonly #keepsBatch: () => boolean;
   #turned: Turned;
 
-  constructor(knobs: readonly Knob[], turned: Turned, turn: (turned: Turned) => void) {
+  constructor(
+    knobs: readonly Knob[],
+    turned: Turned,
+    turn: (turned: Turned) => void,
+    keepsBatch = () => false,
+  ) {
+    this.#keepsBatch = keepsBatch;
     this.#knobs = [...knobs].sort((a, b) => KNOBS.indexOf(a.id) - KNOBS.indexOf(b.id));
     this.#turn = turn;
     this.#turned = turned;
@@ -60,9 +68,9 @@ export class TryControls {
     const turned = { ...this.#turned };
     if (value === knob.value) delete turned[knob.id];
     else turned[knob.id] = value;
-    this.#turned = turned;
+    this.#turned = this.#keepsBatch() ? keepGlobalBatch(this.#knobs, turned, knob.id) : turned;
     this.#update();
-    this.#turn(turned);
+    this.#turn(this.#turned);
   }
 
   #update(): void {

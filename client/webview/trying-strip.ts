@@ -10,6 +10,11 @@ interface StripOptions {
   readonly trying: string | undefined;
   /** The run as the files say it. */
   readonly base: Breakdown;
+  /** What is tried, once its figures have come. */
+  readonly tried: Breakdown | undefined;
+  /** The way back and forth; undefined where there is none. */
+  readonly onUndo: (() => void) | undefined;
+  readonly onRedo: (() => void) | undefined;
   readonly problem: string | undefined;
   /** What would be written; undefined while that is looked at. */
   readonly plan: Planned | undefined;
@@ -28,8 +33,15 @@ export interface ApplyOutcome {
 
 /** What is tried, whether and where it can be written, and the way back: always in view while the figures are not those of the file. */
 export function tryingStrip(options: StripOptions): Node[] {
-  const { trying, base, problem, plan, outcome } = options;
-  if (trying === undefined) return outcome ? outcomeNodes(outcome, options.onClose) : [];
+  const { trying, base, tried, problem, plan, outcome } = options;
+  const steps = [
+    options.onUndo && button(t('undo'), { class: 'secondary', 'data-key': 'undo' }, options.onUndo),
+    options.onRedo && button(t('redo'), { class: 'secondary', 'data-key': 'redo' }, options.onRedo),
+  ].filter((one) => one !== undefined);
+  if (trying === undefined) {
+    if (outcome) return outcomeNodes(outcome, options.onClose);
+    return steps.length > 0 ? [h('p', { class: 'buttons' }, ...steps)] : [];
+  }
   const files = plan?.files ?? [];
   const writable = files.length > 0;
   const onlyNotes = writable && files.every(({ note }) => note);
@@ -49,6 +61,7 @@ export function tryingStrip(options: StripOptions): Node[] {
       {},
       h('strong', {}, t('trying', trying)),
       ' ',
+      tried ? h('span', { class: 'tried-verdict' }, verdictText(tried), '. ') : null,
       h('span', { class: 'quiet' }, t('inTheFile', verdictText(base))),
     ),
     outcome ? h('p', { class: 'problem' }, outcome.text) : null,
@@ -64,6 +77,7 @@ export function tryingStrip(options: StripOptions): Node[] {
       { class: 'buttons' },
       apply,
       button(t('reset'), { class: 'secondary', 'data-key': 'reset' }, options.onReset),
+      ...steps,
     ),
   ].filter((node) => node !== null);
 }

@@ -256,6 +256,58 @@ describe('knobs of the panel', () => {
     assert.deepEqual(await asked(), {});
   });
 
+  it('go back and forth between what was tried, in the strip that tells how it comes out', async () => {
+    const page = await shown();
+    await page.fill('[data-key=knob-micro-batch]', '4');
+    await panel.post({ type: 'tried', tried: TRIED });
+    assert.match((await page.textContent('.trying .tried-verdict')) ?? '', /^Fits: 59\.9 of 79\.2 GiB\. $/);
+    await page.selectOption('[data-key=knob-optimizer]', 'sgd');
+    assert.deepEqual(await asked(), { 'micro-batch': 4, optimizer: 'sgd' });
+    await page.click('[data-key=undo]');
+    assert.deepEqual(await asked(), { 'micro-batch': 4 });
+    assert.equal(await page.inputValue('[data-key=knob-optimizer]'), 'adamw');
+    await page.click('[data-key=undo]');
+    assert.deepEqual(await asked(), {});
+    await page.click('[data-key=redo]');
+    await page.click('[data-key=redo]');
+    assert.deepEqual(await asked(), { 'micro-batch': 4, optimizer: 'sgd' });
+    assert.equal(await page.locator('[data-key=redo]').count(), 0);
+  });
+
+  it('keep the global batch where a person asks for it', async () => {
+    const page = await shown();
+    await page.check('[data-key=keep-batch]');
+    await page.fill('[data-key=knob-micro-batch]', '1');
+    assert.deepEqual(await asked(), { 'micro-batch': 1, accumulation: 8 });
+    assert.equal(await page.inputValue('[data-key=knob-accumulation]'), '8');
+    await page.uncheck('[data-key=keep-batch]');
+    await page.fill('[data-key=knob-gpus]', '4');
+    assert.deepEqual(await asked(), { 'micro-batch': 1, accumulation: 8, gpus: 4 });
+  });
+
+  it('stand for the fastest and the cheapest run that fits, as a search finds it', async () => {
+    const page = await shown();
+    await page.click('[data-key=preset-fastest]');
+    assert.deepEqual((await panel.messages()).at(-1), { type: 'preset', which: 'fastest' });
+    assert.equal(await page.textContent('.searching'), 'Searching what fits');
+    const found = {
+      name: 'micro batch 4 × 2',
+      values: { 'batch.micro': 4, 'batch.accumulation': 2 },
+    } as const;
+    await panel.post({ type: 'preset', found });
+    assert.equal(await page.textContent('.searching'), '');
+    assert.match((await page.textContent('.trying')) ?? '', /^Trying micro batch 4 × 2/);
+    const last = (await panel.messages()).filter(({ type }) => type === 'try').at(-1);
+    assert.deepEqual(last, { type: 'try', turned: {}, values: found.values });
+    await panel.post({ type: 'tried', tried: { ...TRIED, turned: {}, values: found.values } });
+    await panel.post({ type: 'planned', planned: { ...PLANNED, values: found.values } });
+    await page.click('[data-key=apply]');
+    assert.deepEqual((await panel.messages()).at(-1), { type: 'apply', values: found.values });
+    await page.click('[data-key=preset-cheapest]');
+    await panel.post({ type: 'preset', error: 'None of 12 runs fits.' });
+    assert.equal(await page.textContent('.searching'), 'None of 12 runs fits.');
+  });
+
   it('open the figures of what is tried', async () => {
     const page = await shown();
     await page.fill('[data-key=knob-micro-batch]', '4');

@@ -27,6 +27,7 @@ const FIELDS_OF: { readonly [Type in PageMessage['type']]: Readonly<Record<strin
   'show-output': {},
   supply: { fields: isTexts },
   try: { turned: isTurned, values: orNone(isObject) },
+  preset: { which: oneOf('fastest', 'cheapest') },
   plan: { values: isObject },
   apply: { values: isObject, fix: orNone(isText) },
   compare: { with: oneOf('git', 'commit', 'file'), ref: orNone(isText), uri: orNone(isText) },

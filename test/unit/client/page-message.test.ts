@@ -14,6 +14,7 @@ const SENT: { readonly [Type in PageMessage['type']]: readonly Extract<PageMessa
   'show-output': [{ type: 'show-output' }],
   supply: [{ type: 'supply', fields: ['hardware.gpu'] }],
   try: [{ type: 'try', turned: { 'micro-batch': 2, sharding: 'zero-3' } }],
+  preset: [{ type: 'preset', which: 'fastest' }],
   plan: [{ type: 'plan', values: { 'batch.micro': 2 } }],
   apply: [{ type: 'apply', values: { 'batch.micro': 2 }, fix: 'smaller-batch' }],
   compare: [
@@ -45,6 +46,7 @@ const OTHER: readonly unknown[] = [
   { type: 'try', turned: [] },
   { type: 'try', turned: { 'micro-batch': Number.NaN } },
   { type: 'try', turned: { 'micro-batch': { valueOf: 2 } } },
+  { type: 'preset', which: 'prettiest' },
   { type: 'plan', values: [] },
   { type: 'apply', values: {}, fix: 1 },
   { type: 'compare', with: 'url' },
