@@ -29,6 +29,7 @@ import { showStatus } from './status';
 import { Choices } from './supply/choices';
 import { supplyFacts } from './supply/supply';
 import { teachFlags } from './teach-flags';
+import { openWalkthrough, tickedSteps } from './walkthrough-steps';
 import { whatFits } from './what-fits';
 import { writeRun } from './write-run';
 import { contributeSchemas } from './yaml-schemas';
@@ -64,6 +65,7 @@ export function activateOn(context: ExtensionContext, platform: Platform): void 
     log,
     running,
     seen,
+    tickedSteps(),
     panel,
     panelCommands(panel),
     showStatus(running),
@@ -105,9 +107,7 @@ export function activateOn(context: ExtensionContext, platform: Platform): void 
     ),
     commands.registerCommand('oomlint.openSample', () => platform.openSample(context.extensionUri)),
     commands.registerCommand('oomlint.teachFlags', teachFlags),
-    commands.registerCommand('oomlint.getStarted', () =>
-      commands.executeCommand('workbench.action.openWalkthrough', `${context.extension.id}#start`, false),
-    ),
+    commands.registerCommand('oomlint.getStarted', () => openWalkthrough(context.extension.id)),
     commands.registerCommand('oomlint.restart', () => running.restart()),
     commands.registerCommand('oomlint.showOutput', () => log.show()),
   );

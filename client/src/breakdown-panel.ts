@@ -29,7 +29,7 @@ import { Latest } from './panel/latest';
 import { pageMessage } from './panel/page-message';
 import { openFile, revealKey } from './panel/reveal-key';
 import { savePanel } from './panel/save-panel';
-import { done } from './seen-configs';
+import { done } from './walkthrough-steps';
 
 /** How long what was done stands in the status bar. */
 const SAID_MS = 5_000;
@@ -203,7 +203,7 @@ export class BreakdownPanel implements Disposable {
         }
         break;
       case 'try':
-        done('oomlint.changeTried');
+        done('changeTried');
         void this.#try(message);
         break;
       case 'preset':
@@ -252,7 +252,7 @@ export class BreakdownPanel implements Disposable {
       this.#log.error(`No breakdown of ${file}: ${message}`);
       content = { kind: 'error', file, message };
     }
-    if (content.kind === 'breakdown' && content.breakdown.peak) done('oomlint.breakdownShown');
+    if (content.kind === 'breakdown' && content.breakdown.peak) done('breakdownShown');
     if (request === this.#request && !this.#isOlderThanShown(content)) {
       this.#set(content);
     }

@@ -1,18 +1,7 @@
 import { commands, Disposable, Uri, window } from 'vscode';
 import type { LanguageServer } from './language-server';
 import { activeFile } from './notebook-cells';
-
-/** Context keys by which steps of the walkthrough are ticked: each stands for what a person saw come of it. */
-export type Done =
-  | 'oomlint.gpuKnown'
-  | 'oomlint.breakdownShown'
-  | 'oomlint.fixesShown'
-  | 'oomlint.changeTried'
-  | 'oomlint.fittingFound';
-
-export function done(what: Done): void {
-  void commands.executeCommand('setContext', what, true);
-}
+import { done } from './walkthrough-steps';
 
 /**
  * The training configs that this window has shown: the one that a command is about where no editor is active, as in the walkthrough, and
@@ -26,7 +15,8 @@ export class SeenConfigs implements Disposable {
   constructor(server: LanguageServer) {
     this.#following = Disposable.from(
       server.onStatus(({ uri, status }) => {
-        if (status?.gpu !== undefined) done('oomlint.gpuKnown');
+        if (status) done('configSeen');
+        if (status?.gpu !== undefined) done('gpuKnown');
         this.#tell(uri, status !== undefined);
         this.#look();
       }),

@@ -1,5 +1,5 @@
 import { commands, l10n, languages, Selection, type Uri, window, workspace } from 'vscode';
-import { done } from './seen-configs';
+import { done } from './walkthrough-steps';
 
 /** Problems of the verdict, whose light bulb has the changes that make a run fit. */
 const VERDICTS = ['does-not-fit', 'tight'];
@@ -25,5 +25,5 @@ export async function showFixes(uri: Uri | undefined): Promise<void> {
   editor.selection = new Selection(problem.range.start, problem.range.start);
   editor.revealRange(problem.range);
   await commands.executeCommand('editor.action.quickFix');
-  done('oomlint.fixesShown');
+  done('fixesShown');
 }

@@ -7,7 +7,7 @@ import {
 } from '../../server/src/shared/protocol';
 import { formatBytes, formatBytesOf, formatDuration, formatUsd } from '../../server/src/shared/words';
 import type { LanguageServer } from './language-server';
-import { done } from './seen-configs';
+import { done } from './walkthrough-steps';
 import { writeRun } from './write-run';
 
 interface Scope extends QuickPickItem {
@@ -58,7 +58,7 @@ export async function whatFits(server: LanguageServer, uri: Uri | undefined): Pr
     );
     return;
   }
-  done('oomlint.fittingFound');
+  done('fittingFound');
   const picked = await window.showQuickPick(itemsOf(found.front), {
     title: l10n.t(
       'What fits: {0} of {1} runs; best trade-offs of memory, time and cost',

@@ -68,7 +68,7 @@ export function measuredTimelineView(
     ...alive.map(({ call, phase, bytes, blocks, blockBytes, tensors }) => [
       call || t('noCall'),
       phaseLabel(phase),
-      blocks > 1 ? `${formatBytes(bytes)} (${blocks} x ${formatBytes(blockBytes)})` : formatBytes(bytes),
+      blocks > 1 ? `${formatBytes(bytes)} (${blocks} × ${formatBytes(blockBytes)})` : formatBytes(bytes),
       tensors.join(', ') || t('noTensorJoined'),
     ]),
     ...(olderBytes > 0 ? [[t('phaseOlder'), '', formatBytes(olderBytes), '']] : []),

@@ -204,7 +204,7 @@ describe('breakdown panel page', () => {
       'Optimizer states',
       '7.48',
       '16.9 %',
-      '2 x 4 B x 8.03 G parameters / 8',
+      '2 × 4 B × 8.03 G parameters / 8',
     ]);
   });
 
@@ -320,7 +320,7 @@ describe('breakdown panel page', () => {
     const facts = page.locator('.facts-row').last();
     assert.deepEqual(await facts.locator('p').allTextContents(), [
       'Kept for backward of gated_product',
-      '2 B x 1 sample x 4096 tokens x 14336 = 112 MiB x 32',
+      '2 B × 1 sample × 4096 tokens × 14336 = 112 MiB × 32',
       `32 × bf16 [1, 4096, 14336], ${(4_627_827_261 - 1024).toLocaleString('en-US')} B · derivatives.yaml, mul`,
     ]);
     assert.match((await facts.locator('a').getAttribute('href')) ?? '', /derivatives\.yaml#L1217$/);

@@ -18,14 +18,14 @@ function parts(...entries: (readonly [Category, number, string?])[]): Part[] {
 }
 
 const PARTS = parts(
-  ['weights', 1.87, '2 B x 8.03 G parameters / 8'],
-  ['master-weights', 3.74, '4 B x 8.03 G parameters / 8'],
-  ['gradients', 3.74, '4 B x 8.03 G parameters / 8'],
-  ['optimizer-states', 7.48, '2 x 4 B x 8.03 G parameters / 8'],
-  ['activations', 4.31, '34 B x 4,096 tokens x 4,096 x 2 sequences'],
-  ['checkpoints', 2, '2 B x 4,096 tokens x 4,096 x 2 sequences x 32 layers'],
-  ['logits-and-loss', 15.66, '(4 + 4 + 2) B x 8,192 tokens x 128,256'],
-  ['gathered-parameters', 0.81, '2 B x 218 M parameters x 2 layers'],
+  ['weights', 1.87, '2 B × 8.03 G parameters / 8'],
+  ['master-weights', 3.74, '4 B × 8.03 G parameters / 8'],
+  ['gradients', 3.74, '4 B × 8.03 G parameters / 8'],
+  ['optimizer-states', 7.48, '2 × 4 B × 8.03 G parameters / 8'],
+  ['activations', 4.31, '34 B × 4,096 tokens × 4,096 × 2 sequences'],
+  ['checkpoints', 2, '2 B × 4,096 tokens × 4,096 × 2 sequences × 32 layers'],
+  ['logits-and-loss', 15.66, '(4 + 4 + 2) B × 8,192 tokens × 128,256'],
+  ['gathered-parameters', 0.81, '2 B × 218 M parameters × 2 layers'],
   ['communication-buffers', 1.2],
   ['allocator-overhead', 2.9, '7 % of what is allocated'],
   ['cuda-context', 0.5],
@@ -234,7 +234,7 @@ export const OPENED: Opened = {
                     value: bytes - 1024,
                     unit: 'bytes',
                     why: 'kept for backward of gated_product',
-                    formula: '2 B x 1 sample x 4096 tokens x 14336 = 112 MiB x 32',
+                    formula: '2 B × 1 sample × 4096 tokens × 14336 = 112 MiB × 32',
                     source: {
                       label: 'derivatives.yaml, mul',
                       url: 'https://github.com/pytorch/pytorch/blob/v2.8.0/tools/autograd/derivatives.yaml#L1217',

@@ -30,7 +30,7 @@ describe('out-of-memory messages', function () {
       assert.equal(messages[0]?.title, 'CUDA out of memory: 3.9 GiB asked for (rank 3)');
       assert.match(
         messages[0]?.markdown ?? '',
-        /copy of the logits \\?\(head; the loss; 4 B x 2 samples x 4096 tokens/,
+        /copy of the logits \\?\(head; the loss; 4 B × 2 samples × 4096 tokens/,
       );
       assert.match(messages[0]?.markdown ?? '', /What would make room/);
       const [relief] = messages[0]?.reliefs ?? [];

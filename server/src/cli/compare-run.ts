@@ -195,7 +195,7 @@ function recordTable({ facts, retries, snapshots }: RunRecord, { output }: CliCo
     );
     for (const { call, bytes, blocks } of alive.slice(0, 10))
       output.write(
-        `  ${formatBytes(bytes).padStart(10)}  ${call || say('no call recorded')}${blocks > 1 ? ` x ${blocks}` : ''}\n`,
+        `  ${formatBytes(bytes).padStart(10)}  ${call || say('no call recorded')}${blocks > 1 ? ` × ${blocks}` : ''}\n`,
       );
     if (olderBytes > 0)
       output.write(`  ${formatBytes(olderBytes).padStart(10)}  ${say('from before the record')}\n`);

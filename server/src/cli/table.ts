@@ -71,7 +71,7 @@ function headRows(breakdown: Breakdown): [string, string][] {
     rows.push([
       say('Hardware'),
       say(
-        '{0} x {1} on {2} {2|node|nodes}, {3} usable each',
+        '{0} × {1} on {2} {2|node|nodes}, {3} usable each',
         hardware.gpus,
         hardware.gpu,
         hardware.nodes,

@@ -34,7 +34,7 @@ function group(
       name: operation.name,
       value: flops * often * factor,
       unit: 'FLOP',
-      formula: `${oneFormula(operation, flops, sizes, backward)}${timesWords(often)} x ${short(factor)}`,
+      formula: `${oneFormula(operation, flops, sizes, backward)}${timesWords(often)} × ${short(factor)}`,
       source: backward ? autogradRule(operation.name, operation.weights) : SOURCES.flopCounter,
     };
     places.set(place, [...(places.get(place) ?? []), leaf]);
@@ -66,10 +66,10 @@ function oneFormula(operation: Operation, flops: number, sizes: SampleSizes, bac
   const inner = x?.shape.at(-1);
   if (out && inner !== undefined) {
     const forward = 2 * out.elements * inner;
-    const words = `2 x (${shapeWords(out.shape, sizes)}) x ${inner}`;
+    const words = `2 × (${shapeWords(out.shape, sizes)}) × ${inner}`;
     if (!backward && flops === forward) return words;
     if (backward && flops === forward) return say("{0} for one factor's gradient", words);
-    if (backward && flops === 2 * forward) return say("2 x {0} for both factors' gradients", words);
+    if (backward && flops === 2 * forward) return say("2 × {0} for both factors' gradients", words);
   }
   return formatFlops(flops);
 }
@@ -182,7 +182,7 @@ export function flopFigures(
       value: compute.tokensPerStep,
       unit: 'tokens',
       formula: say(
-        'micro batch {0} x accumulation {1} x {2} data-parallel {2|GPU|GPUs} x {3} {3|token|tokens}',
+        'micro batch {0} × accumulation {1} × {2} data-parallel {2|GPU|GPUs} × {3} {3|token|tokens}',
         run['batch.micro'],
         run['batch.accumulation'],
         short(compute.tokensPerStep / (micro * run['batch.sequence'])),

@@ -24,7 +24,7 @@ export function shapeWords(shape: readonly number[], { batch, sequence }: Sample
     if (shape.length <= 2 && dimension === 0 && size === batch * sequence) return tokens(size);
     return String(size);
   });
-  return words.length > 0 ? words.join(' x ') : '1';
+  return words.length > 0 ? words.join(' × ') : '1';
 }
 
 /** A number without needless zeros, to six digits. */
@@ -34,7 +34,7 @@ export function short(value: number): string {
 
 /** ` x 32`, or nothing for one. */
 export function timesWords(count: number): string {
-  return Math.abs(count - 1) < 1e-6 ? '' : ` x ${short(count)}`;
+  return Math.abs(count - 1) < 1e-6 ? '' : ` × ${short(count)}`;
 }
 
 /** `2 B x 1 sample x 4096 tokens x 14336 = 112 MiB, x 32`. `bytes` are those of one, as allocated. */
@@ -49,7 +49,7 @@ export function tensorFormula(
   const elements = shape.reduce((product, size) => product * size, 1);
   const exact = width * elements;
   const blocks = exact === bytes ? '' : ` ${say('in blocks of 512 B')}`;
-  return `${width} ${say('B')} x ${shapeWords(shape, sizes)} = ${formatBytes(bytes)}${blocks}${timesWords(count)}`;
+  return `${width} ${say('B')} × ${shapeWords(shape, sizes)} = ${formatBytes(bytes)}${blocks}${timesWords(count)}`;
 }
 
 /**
@@ -72,7 +72,7 @@ export function weightFormula(
   if (whole > 0 && Math.abs(perElement - whole / shards - whole) < 1e-9) {
     // Small weights of ZeRO 3: their shard, and the whole beside it.
     const both = say('({0} B / {1} + {0} B kept whole)', whole, gpus);
-    return `${both} x ${weight.shape.join(' x ')}${timesWords(copies)}${split}`;
+    return `${both} × ${weight.shape.join(' × ')}${timesWords(copies)}${split}`;
   }
-  return `${short(perElement * shards)} ${say('B')} x ${weight.shape.join(' x ')}${timesWords(copies)}${split}${over}`;
+  return `${short(perElement * shards)} ${say('B')} × ${weight.shape.join(' × ')}${timesWords(copies)}${split}${over}`;
 }

@@ -201,7 +201,7 @@ class Requests {
 
   #formulaOf(shape: readonly number[] | undefined, dtype: TensorDType | undefined): { formula?: string } {
     if (!shape || !dtype) return {};
-    return { formula: `${ELEMENT_BYTES[dtype]} ${say('B')} x ${shapeWords(shape, this.#sizes)}` };
+    return { formula: `${ELEMENT_BYTES[dtype]} ${say('B')} × ${shapeWords(shape, this.#sizes)}` };
   }
 
   #addScratch(operation: Operation, bytes: number, moment: Moment, place: string): void {

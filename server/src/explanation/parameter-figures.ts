@@ -46,12 +46,12 @@ function byKind(name: string, held: readonly Held[], share: (weight: Weight) => 
   for (const { weight, stage, copies } of held) {
     const counted = share(weight);
     const kind = weightKind(weight, stage.role);
-    const partly = counted === 1 ? '' : ` x ${say('{0} of the experts', short(counted))}`;
+    const partly = counted === 1 ? '' : ` × ${say('{0} of the experts', short(counted))}`;
     const leaf: FigureDraft = {
       name: copies > 1 ? `${stage.name} ${weight.name}` : weight.name,
       value: weight.elements * copies * counted,
       unit: 'parameters',
-      formula: `${weight.shape.join(' x ')}${timesWords(copies)}${partly}`,
+      formula: `${weight.shape.join(' × ')}${timesWords(copies)}${partly}`,
       source: SOURCES.modules,
     };
     kinds.set(kind, [...(kinds.get(kind) ?? []), leaf]);

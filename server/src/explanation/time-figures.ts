@@ -47,7 +47,7 @@ function flopsOfRun({ flopsPerStep }: ComputeEstimate, steps: number | undefined
       value: flopsPerStep * steps,
       unit: 'FLOP',
       formula: say(
-        '{0} x {1} {1|step|steps}; a PFLOP-day is 1e15 x 86,400 FLOP',
+        '{0} × {1} {1|step|steps}; a PFLOP-day is 1e15 × 86,400 FLOP',
         formatFlops(flopsPerStep),
         Math.round(steps),
       ),
@@ -90,7 +90,7 @@ function timed({ time, tokensPerStep }: ComputeEstimate, gpus: number, count: nu
     ),
   ];
   if (time.runSeconds) {
-    const formula = say('{0} {0|step|steps} x {1}', count, step);
+    const formula = say('{0} {0|step|steps} × {1}', count, step);
     figures.push(ranged('time of the run', time.runSeconds, 'seconds', formatDuration, formula));
   }
   return [...figures, ...energyAndCost(time)];
@@ -101,14 +101,14 @@ function energyAndCost({ gpuHours, energyKwh, price, costUsd }: TimeEstimate): D
   const hours = gpuHours && say('{0} GPU-hours', figure(gpuHours.likely));
   if (energyKwh && gpuHours) {
     const kilowatts = energyKwh.likely / gpuHours.likely;
-    const formula = say("{0} x {1} kW, rated power and the building's share", hours ?? '', figure(kilowatts));
+    const formula = say("{0} × {1} kW, rated power and the building's share", hours ?? '', figure(kilowatts));
     const kilowattHours = (value: number) => say('{0} kWh', figure(value));
     figures.push(ranged('energy', energyKwh, 'kWh', kilowattHours, formula));
   }
   if (price) {
     const perHour = say('{0} per GPU-hour, {1}', formatUsd(price.usdPerGpuHour.likely), priceLabel(price));
     const cost = costUsd ?? price.usdPerGpuHour;
-    figures.push(ranged('cost', cost, 'USD', formatUsd, costUsd ? `${hours} x ${perHour}` : perHour));
+    figures.push(ranged('cost', cost, 'USD', formatUsd, costUsd ? `${hours} × ${perHour}` : perHour));
   }
   return figures;
 }

@@ -41,7 +41,7 @@ export function dormantStates(run: TrainingRun, sums: WeightSums, splits: Splits
   post(ledger, 'optimizer-states', (bytes * dormant * elements) / count / splits.states, {
     name: say('states of layers that were trained before'),
     formula: say(
-      '{0} B x {1} elements of {2} layers',
+      '{0} B × {1} elements of {2} layers',
       String(Math.round(100 * bytes) / 100),
       Math.round((dormant * elements) / count),
       dormant,

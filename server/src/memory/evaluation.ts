@@ -319,7 +319,7 @@ function generation(
   post(last, 'logits-and-loss', samples * model.vocabulary * scores, {
     name: say('logits of the last token'),
     formula: say(
-      '{0} {0|sample|samples} x {1} x {2} B',
+      '{0} {0|sample|samples} × {1} × {2} B',
       String(samples),
       String(model.vocabulary),
       String(scores),

@@ -85,7 +85,7 @@ function quantizedSource(run: TrainingRun): Source {
 
 function tokens(run: TrainingRun): string {
   return say(
-    'micro batch {0} x {1} {1|token|tokens}',
+    'micro batch {0} × {1} {1|token|tokens}',
     String(run['batch.micro']),
     String(run['batch.sequence']),
   );
@@ -113,7 +113,7 @@ function over(n: number): string {
 
 /** Elements that are trained, at so many bytes each. */
 function trainable(bytes: number | string, sums: WeightSums): string {
-  return say('{0} B x {1} trainable parameters', bytes, count(sums.trained));
+  return say('{0} B × {1} trainable parameters', bytes, count(sums.trained));
 }
 
 /** Two decimals, without needless zeros. */
@@ -134,13 +134,13 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
       : bytesPer(keepsMastersBeside ? run['precision.compute'] : run['precision.weights']);
     const base = sums.trained + sums.frozen - (explains.flat === 'partitions' ? 0 : sums.adapters);
     return {
-      formula: `${say('{0} B x {1} parameters', bytes, count(base))}${over(splits.weights)}`,
+      formula: `${say('{0} B × {1} parameters', bytes, count(base))}${over(splits.weights)}`,
       source: SOURCES.modules,
     };
   },
   'quantized-weights': ({ sums, run }) => ({
     formula: say(
-      '{0} B x {1} quantized parameters, scales included ({2})',
+      '{0} B × {1} quantized parameters, scales included ({2})',
       factor((sums.quantizedBytes / Math.max(1, sums.quantized)).toFixed(4)),
       count(sums.quantized),
       run['quantization.kind'],
@@ -149,7 +149,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
   }),
   adapters: ({ sums, run }) => ({
     formula: say(
-      '{0} B x {1} adapter parameters (rank {2})',
+      '{0} B × {1} adapter parameters (rank {2})',
       bytesPer(behaviours(run).flattensIntoBuffers ? adapterDtype(run) : run['lora.dtype']),
       count(sums.adapters),
       String(run['lora.rank']),
@@ -195,7 +195,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     source: SOURCES.checkpoint,
   }),
   'logits-and-loss': ({ run }) => ({
-    formula: say('logits, their fp32 copies and gradients: {0} x vocabulary', tokens(run)),
+    formula: say('logits, their fp32 copies and gradients: {0} × vocabulary', tokens(run)),
     source: SOURCES.loss,
   }),
   'gathered-parameters': ({ run, sharding: { explains } }) => ({
@@ -214,7 +214,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
             dataParallelSize(run),
           )
         : say(
-            'reduction buckets of {0} elements x {1} B, allocated whole',
+            'reduction buckets of {0} elements × {1} B, allocated whole',
             count(explains.bucket),
             bytesPer(run['precision.compute']),
           ),
@@ -232,12 +232,12 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     const handle = handleBytes(run, accelerator);
     const own = transformerEngineWorkspaces(run, accelerator);
     const handles = say(
-      "cuBLAS workspaces of {0} handles, the forward thread's and autograd's: {0} x {1} B on {2}",
+      "cuBLAS workspaces of {0} handles, the forward thread's and autograd's: {0} × {1} B on {2}",
       HANDLES,
       handle,
       accelerator.architecture,
     );
-    const engine = say('Transformer Engine {0} x {1} B', own.length, own[0] ?? 0);
+    const engine = say('Transformer Engine {0} × {1} B', own.length, own[0] ?? 0);
     return {
       formula:
         handle === 0

@@ -13,13 +13,13 @@ export function bytesWords(bytes: number): string {
  */
 export function elementsWords(elements: number, width: number): string {
   if (!isJournaled()) return '';
-  return say('{0} B x {1} {1|element|elements}', width, Math.round(elements));
+  return say('{0} B × {1} {1|element|elements}', width, Math.round(elements));
 }
 
 /** `4 samples x 1024 tokens x 2 B`: what there is of each token, of that width in bytes. */
 export function tokensWords(samples: number, tokens: number, width: number): string {
   return say(
-    '{0} {0|sample|samples} x {1} {1|token|tokens} x {2} B',
+    '{0} {0|sample|samples} × {1} {1|token|tokens} × {2} B',
     String(samples),
     String(tokens),
     String(width),

@@ -60,7 +60,7 @@ export function horovod(run: TrainingRun, sums: WeightSums): Sharding {
   if (accumulating) {
     post(atRest, 'gradients', accumulator, {
       name: say('accumulated gradients'),
-      formula: `${accumulatorBytes(run, variableBytes)} B x ${formatInteger(Math.round(summed))}`,
+      formula: `${accumulatorBytes(run, variableBytes)} B × ${formatInteger(Math.round(summed))}`,
       source: SOURCES.accumulatorReset,
     });
   }
@@ -69,7 +69,7 @@ export function horovod(run: TrainingRun, sums: WeightSums): Sharding {
   post(early, 'communication-buffers', (trained - owned) * variableBytes, {
     name: say('variables that other GPUs step'),
     formula: say(
-      "{0} B x {1} {1|parameter|parameters}: the broadcast's outputs are allocated when the step begins",
+      "{0} B × {1} {1|parameter|parameters}: the broadcast's outputs are allocated when the step begins",
       variableBytes,
       Math.round(trained - owned),
     ),

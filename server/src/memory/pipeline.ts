@@ -323,7 +323,7 @@ function releasedInput(chunk: PipelineChunk, run: TrainingRun): readonly Tensor[
 
 /** Label of what stages hand to each other. */
 function passedWords(name: string, count: number, size: number): LabelWords {
-  const formula = say('{0} {0|micro batch|micro batches} x {1} B', count, Math.round(size));
+  const formula = say('{0} {0|micro batch|micro batches} × {1} B', count, Math.round(size));
   return { name, formula, source: SOURCES.pipelining };
 }
 

@@ -128,7 +128,7 @@ function broadcast(): Loading {
       const bytes = Math.min(own, BROADCAST_BYTES);
       return marked(say('first broadcast'), there, 'communication-buffers', bytes, {
         name: say('buckets of the first broadcast'),
-        formula: say('2 x 250 MiB, at most the weights'),
+        formula: say('2 × 250 MiB, at most the weights'),
         source: fileIn(PYTORCH, 'torch/nn/parallel/distributed.py'),
       });
     },

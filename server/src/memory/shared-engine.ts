@@ -49,13 +49,13 @@ export function sharedEngine(
   if (!sharesWeights(run)) return ledger;
   post(ledger, 'reserved-for-others', graphBytes(model), {
     name: say("vLLM's CUDA graphs"),
-    formula: say('172 graphs x hidden size x layers x 4 B, at least 0.15 and at most 1 GiB'),
+    formula: say('172 graphs × hidden size × layers × 4 B, at least 0.15 and at most 1 GiB'),
     source: SOURCE,
   });
   if (run['rollout.sleep'])
     post(ledger, 'reserved-for-others', 2 * sums.adapters, {
       name: say("adapters in vLLM's buffers"),
-      formula: say('elements of the adapters x 2 B'),
+      formula: say('elements of the adapters × 2 B'),
       source: SOURCE,
     });
   else

@@ -285,7 +285,7 @@ function keptResults(stages: readonly TracedStage[]): Ledger {
     if (tape.keptBytes === 0) continue;
     post(kept, 'logits-and-loss', tape.keptBytes * copies, {
       name: say('logits that the training loop keeps in a variable'),
-      formula: `${bytesWords(tape.keptBytes)}${copies > 1 ? ` x ${copies}` : ''}`,
+      formula: `${bytesWords(tape.keptBytes)}${copies > 1 ? ` × ${copies}` : ''}`,
       source: SOURCES.loss,
     });
   }

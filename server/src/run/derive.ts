@@ -48,7 +48,7 @@ export function unevenLayout(
   const gpus = values['hardware.gpus'];
   if (gpus === undefined || evenDataParallelSize(values) !== undefined) return undefined;
   return say(
-    '{0} GPUs cannot be divided into groups of {1} (tensor x pipeline x context x Ulysses).',
+    '{0} GPUs cannot be divided into groups of {1} (tensor × pipeline × context × Ulysses).',
     String(gpus),
     String(modelParallelSize(values)),
   );
@@ -106,7 +106,7 @@ function inferBatch(winners: Winners): void {
         winners,
         'batch.global',
         micro * (accumulation ?? 1) * copies,
-        say('micro batch x accumulation x data-parallel size'),
+        say('micro batch × accumulation × data-parallel size'),
       );
     }
     return;
@@ -121,7 +121,7 @@ function inferBatch(winners: Winners): void {
         winners,
         'batch.accumulation',
         steps,
-        say('global batch {0} over micro batch {1} x {2}', String(global), String(micro), copies),
+        say('global batch {0} over micro batch {1} × {2}', String(global), String(micro), copies),
       );
     }
   } else if (micro === undefined) {
@@ -131,7 +131,7 @@ function inferBatch(winners: Winners): void {
         winners,
         'batch.micro',
         samples,
-        say('global batch {0} over {1} x {2}', String(global), String(accumulation ?? 1), copies),
+        say('global batch {0} over {1} × {2}', String(global), String(accumulation ?? 1), copies),
       );
     }
   }

@@ -477,7 +477,7 @@ export const FIELDS = {
     default: 1,
   }),
   'batch.imagePixels': integer({
-    doc: 'Pixels of an image after the processor has scaled it down. Unset: 672 x 672, for models that keep the size of an image.',
+    doc: 'Pixels of an image after the processor has scaled it down. Unset: 672 × 672, for models that keep the size of an image.',
     aliases: ['image-pixels'],
     minimum: 1,
   }),
@@ -631,7 +631,7 @@ export const FIELDS = {
   }),
 
   'allocator.cublasWorkspace': integer({
-    doc: 'Workspace of one handle of cuBLAS (`CUBLAS_WORKSPACE_CONFIG`: the sum of sizes x counts). Unset: as PyTorch has it for the card.',
+    doc: 'Workspace of one handle of cuBLAS (`CUBLAS_WORKSPACE_CONFIG`: the sum of sizes × counts). Unset: as PyTorch has it for the card.',
     unit: 'bytes',
     minimum: 0,
   }),

@@ -225,11 +225,11 @@ export function arithmeticConflicts(
   ) {
     const product = micro * accumulation * copies;
     if (product !== global && origins['hardware.gpus']?.kind !== 'command-line') {
-      const sum = `${micro} x ${accumulation} x ${copies} = ${product}`;
+      const sum = `${micro} × ${accumulation} × ${copies} = ${product}`;
       add(
         'batch-triangle',
         say(
-          'The global batch is {0}, but micro batch x accumulation x data-parallel GPUs is {1}.',
+          'The global batch is {0}, but micro batch × accumulation × data-parallel GPUs is {1}.',
           String(global),
           sum,
         ),

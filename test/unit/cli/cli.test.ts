@@ -113,7 +113,7 @@ describe('the command line', function () {
     assert.equal(code, 0);
     assert.match(out, /^zero3\.json {2}DeepSpeed\n\n +\d+\.\d GiB {2}peak memory\n/);
     assert.match(out, / mlp\.gate_proj \[1, 2048, 14336\] bf16\n +kept for backward of act_fn\n/);
-    assert.match(out, / 2 B x 1 sample x 2048 tokens x 14336 = 56 MiB x 32\n/);
+    assert.match(out, / 2 B × 1 sample × 2048 tokens × 14336 = 56 MiB × 32\n/);
     assert.match(out, /derivatives\.yaml, silu https:\/\/github\.com\/pytorch\/pytorch\/blob\/v2\.8\.0\//);
     assert.match(out, /\n +8\.03B {2}parameters\n/);
     assert.match(out, /\n +16,384 {2}tokens per step\n/);
@@ -127,7 +127,7 @@ describe('the command line', function () {
     assert.equal(one.code, 0);
     assert.match(
       one.out,
-      /DeepSpeed\n\n +7\.5 GiB {2}optimizer states\n +8 B x 8\.03 G trainable parameters \/ 8 GPUs/,
+      /DeepSpeed\n\n +7\.5 GiB {2}optimizer states\n +8 B × 8\.03 G trainable parameters \/ 8 GPUs/,
     );
     assert.match(one.out, /\n +5\.3 GiB {4}MLP\n/);
     assert.ok(!one.out.includes('gate_proj.weight\n'));

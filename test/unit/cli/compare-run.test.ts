@@ -31,7 +31,7 @@ describe('oomlint compare-run', () => {
   it('reads a snapshot, and refuses one that would run something', async () => {
     const { out } = await run('compare-run', 'test/fixtures/snapshots/step-4.pickle', CONFIG);
     assert.match(out, /Snapshot of GPU 0: 22 events, 1\.8 GiB at the highest point/);
-    assert.match(out, /512 MiB {2}llama\/modeling_llama\.py:312 forward x 8/);
+    assert.match(out, /512 MiB {2}llama\/modeling_llama\.py:312 forward × 8/);
     const evil = await run('compare-run', 'test/fixtures/snapshots/evil.pickle', CONFIG);
     assert.equal(evil.code, 2);
     assert.match(evil.err, /more than plain data/);

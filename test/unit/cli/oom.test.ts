@@ -14,7 +14,7 @@ describe('oomlint oom', () => {
     assert.match(out, /torch-2\.5-loss\.log:8 {2}CUDA out of memory: 3\.9 GiB asked for \(rank 3\)/);
     assert.match(
       out,
-      /^ {2}copy of the logits \(head; the loss; 4 B x 2 samples x 4096 tokens x 128256 = 3\.9 GiB\)$/m,
+      /^ {2}copy of the logits \(head; the loss; 4 B × 2 samples × 4096 tokens × 128256 = 3\.9 GiB\)$/m,
     );
     assert.match(out, /Shaped by: train_micro_batch_size_per_gpu \(zero3-llama-8b\.json:2\)/);
     assert.match(out, /^ {2}1\. .+ by the estimate, /m);

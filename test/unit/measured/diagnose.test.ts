@@ -272,7 +272,7 @@ describe('why memory ran out', () => {
     );
     assert.match(
       sections.get('What was asked for')?.[0] ?? '',
-      /^copy of the logits \(head; the loss; 4 B x 2 samples x 4096 tokens x 128256 = 3\.9 GiB\)$/,
+      /^copy of the logits \(head; the loss; 4 B × 2 samples × 4096 tokens × 128256 = 3\.9 GiB\)$/,
     );
     assert.match(
       sections.get('What was asked for')?.at(-1) ?? '',

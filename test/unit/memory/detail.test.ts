@@ -254,7 +254,7 @@ describe('the opened memory', function () {
     });
     assert.equal(gate.value, 8 * 2 * 1024 * 5632);
     assert.equal(gate.why, 'kept for backward of act_fn');
-    assert.equal(gate.formula, '2 B x 1 sample x 1024 tokens x 5632 = 11 MiB x 8');
+    assert.equal(gate.formula, '2 B × 1 sample × 1024 tokens × 5632 = 11 MiB × 8');
     assert.match(gate.source?.url ?? '', /v2\.8\.0\/tools\/autograd\/derivatives\.yaml#L2100$/);
   });
 
@@ -269,7 +269,7 @@ describe('the opened memory', function () {
       const attention = child(child(memory, part), 'attention');
       assert.equal(attention.value, width * 8 * 4 * 2048 * 2048, part);
       const up = child(mlp, 'layers 0-7 mlp.up_proj.weight');
-      assert.equal(up.formula, `${width} B x 5632 x 2048 x 8`);
+      assert.equal(up.formula, `${width} B × 5632 × 2048 × 8`);
     }
   });
 
@@ -284,7 +284,7 @@ describe('the opened memory', function () {
     assert.equal(head?.value, 4 * 32000 * 2048);
     const down = leaves(child(memory, 'gradients')).find(({ name }) => name.endsWith('mlp.down_proj.weight'));
     assert.equal(down?.tensor?.count, 1);
-    assert.equal(down?.formula, '4 B x 2048 x 5632');
+    assert.equal(down?.formula, '4 B × 2048 × 5632');
   });
 
   it('counts checkpoints of layers, and reports why they are there', () => {
@@ -348,7 +348,7 @@ describe('the opened memory', function () {
     assert.equal(figure(detail, 'time of the run').value, time.runSeconds.likely);
     assert.equal(figure(detail, 'energy').value, time.energyKwh.likely);
     assert.equal(figure(detail, 'cost').value, time.costUsd.likely);
-    assert.match(figure(detail, 'time of the run').formula ?? '', /^5,000 steps x /);
+    assert.match(figure(detail, 'time of the run').formula ?? '', /^5,000 steps × /);
     const flops = figure(detail, 'FLOPs of the run').value;
     assert.ok(Math.abs(flops / (5000 * compute.flopsPerStep) - 1) < 1e-9);
   });

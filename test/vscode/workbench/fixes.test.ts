@@ -188,7 +188,6 @@ describe('changes that fit, in the workbench', function () {
     const after = JSON.parse(await saved((text) => text.includes(`_per_gpu": ${micro},`)));
     assert.equal(String(after.train_micro_batch_size_per_gpu), micro);
     await lens('Fits').waitFor();
-    assert.equal(await page.locator('.tab', { hasText: 'Memory:' }).count(), 0);
   });
 
   it('lists cloud machines by what they cost', async () => {

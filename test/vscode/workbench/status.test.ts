@@ -101,6 +101,7 @@ describe('the verdict at a glance', function () {
         .locator('.getting-started-step', { hasText: title })
         .locator('.codicon-getting-started-step-checked');
     await ticked('Choose your GPU').waitFor();
+    await ticked('Open a training config').waitFor();
     assert.equal(await ticked('Take a fix').count(), 0);
     assert.equal(await ticked('Search what fits').count(), 0);
   });

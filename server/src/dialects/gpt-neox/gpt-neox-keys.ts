@@ -25,7 +25,7 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
     ['num_kv_heads', 'Key and value heads. Unset: as many as heads.', { fields: MODEL }],
     [
       'intermediate_size',
-      'Width of the MLP before rounding. A gated MLP takes two thirds of it for gate and up together, so a third for each branch: about three times what `intermediate_size` of Hugging Face is. Unset: 4 x hidden size.',
+      'Width of the MLP before rounding. A gated MLP takes two thirds of it for gate and up together, so a third for each branch: about three times what `intermediate_size` of Hugging Face is. Unset: 4 × hidden size.',
       { fields: MODEL },
     ],
     ['expansion_factor', 'Width of the MLP over the hidden size.', { fields: MODEL }],

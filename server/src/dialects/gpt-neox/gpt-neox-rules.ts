@@ -151,7 +151,7 @@ function checkGpus(section: Section, context: ReadContext, draft: Draft, ranks: 
   forbid(gpus % (stages * ranks) !== 0, at, draft, {
     code: 'world-size',
     message: say(
-      '{0} GPUs are not a multiple of {1}, the GPUs of one model ({2} stages x {3} model parallel).',
+      '{0} GPUs are not a multiple of {1}, the GPUs of one model ({2} stages × {3} model parallel).',
       String(gpus),
       String(stages * ranks),
       stages,

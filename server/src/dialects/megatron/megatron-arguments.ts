@@ -119,6 +119,6 @@ function readBatch(args: Section): void {
   const samples = args.find('train_samples');
   const [count, length] = [integerOf(samples?.node), args.integer(['seq_length', 'encoder_seq_length'])];
   if (samples && count !== undefined && length !== undefined)
-    args.state('schedule.tokens', count * length, samples, say('samples x tokens'));
+    args.state('schedule.tokens', count * length, samples, say('samples × tokens'));
   args.take('eval_iters');
 }

@@ -22,7 +22,7 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
     ['hidden_size', 'Width of the model.', { fields: MODEL }],
     [
       'ffn_hidden_size',
-      'Width of the MLP. Unset: 4 x hidden size; with `--swiglu` two thirds of it, down to a multiple of 64.',
+      'Width of the MLP. Unset: 4 × hidden size; with `--swiglu` two thirds of it, down to a multiple of 64.',
       { fields: MODEL },
     ],
     ['num_attention_heads', 'Attention heads.', { fields: MODEL }],
@@ -121,7 +121,7 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
     ['batch_size', 'Old name.', { deprecated: 'micro_batch_size', sets: 'batch.micro' }],
     [
       'global_batch_size',
-      'Samples per step over all GPUs. Unset: micro batch x data-parallel size.',
+      'Samples per step over all GPUs. Unset: micro batch × data-parallel size.',
       { sets: 'batch.global' },
     ],
     [

@@ -213,7 +213,7 @@ function checkWorld(args: Section, context: ReadContext, draft: Draft, split: nu
   forbid(world % model !== 0, at, draft, {
     code: 'world-size',
     message: say(
-      '{0} GPUs are not a multiple of {1}, the GPUs of one model (tensor x pipeline x context parallel).',
+      '{0} GPUs are not a multiple of {1}, the GPUs of one model (tensor × pipeline × context parallel).',
       String(world),
       String(model),
     ),
@@ -226,7 +226,7 @@ function checkWorld(args: Section, context: ReadContext, draft: Draft, split: nu
   forbid(global % step !== 0 && !args.has('rampup_batch_size'), node('global_batch_size'), draft, {
     code: 'batch-not-divisible',
     message: say(
-      'A global batch of {0} is not a multiple of {1} (micro batch {2} x {3} replicas).',
+      'A global batch of {0} is not a multiple of {1} (micro batch {2} × {3} replicas).',
       String(global),
       String(step),
       String(micro),

@@ -346,7 +346,7 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
     {
       code: 'world-size',
       message: say(
-        '{0} GPUs are not a multiple of {1} (tensor x pipeline x context parallel).',
+        '{0} GPUs are not a multiple of {1} (tensor × pipeline × context parallel).',
         String(gpus),
         String(split),
       ),
@@ -365,7 +365,7 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
     {
       code: 'batch-not-divisible',
       message: say(
-        'A global batch of {0} is not a multiple of {1} samples x {2} replicas.',
+        'A global batch of {0} is not a multiple of {1} samples × {2} replicas.',
         String(global),
         String(local),
         copies,

@@ -459,7 +459,7 @@ function checkGlobalBatch(section: Section, context: ReadContext, draft: Draft, 
     {
       code: 'batch-not-divisible',
       message: say(
-        'A global batch of {0} is not a multiple of {1} samples x {2} replicas.',
+        'A global batch of {0} is not a multiple of {1} samples × {2} replicas.',
         String(global),
         String(micro),
         copies,

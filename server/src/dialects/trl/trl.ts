@@ -351,7 +351,7 @@ function readPpo(section: Section): void {
   const micro = section.integer('per_device_train_batch_size') ?? DEFAULTS.micro;
   const steps = section.integer('gradient_accumulation_steps') ?? 1;
   const sequences = micro * steps;
-  const note = say('micro batch x accumulation');
+  const note = say('micro batch × accumulation');
   section.assume('rollout.sequences', { ...trl(sequences, file), note });
   const part = section.find('local_rollout_forward_batch_size');
   const size = Math.min(sequences, integerOf(part?.node) ?? 64);

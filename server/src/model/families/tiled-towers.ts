@@ -78,7 +78,7 @@ function tiled(tower: VisionTower, size: number, grids: readonly Resolution[], w
     },
     tokens,
     note: say(
-      'an image of {0} x {0} pixels is cut into {1} tiles, {2} tokens',
+      'an image of {0} × {0} pixels is cut into {1} tiles, {2} tokens',
       String(ASSUMED_SIDE),
       String(tiles),
       String(tokens),

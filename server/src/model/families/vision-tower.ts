@@ -311,7 +311,7 @@ function pixtralEncoder(config: ConfigReader, merge: number) {
       layers: repeat(layer, sizes.layers),
       tokens,
       note: say(
-        'images are taken to be {0} x {0} pixels, {1} tokens each',
+        'images are taken to be {0} × {0} pixels, {1} tokens each',
         String(sizes.imageSize),
         String(tokens),
       ),
@@ -534,7 +534,7 @@ export function mergedRows(x: Tensor, merge: number): number[] {
 
 export const freeSize = (tokens: number) =>
   say(
-    'images are taken to be {0} x {0} pixels, {1} tokens each, where no file limits them',
+    'images are taken to be {0} × {0} pixels, {1} tokens each, where no file limits them',
     String(ASSUMED_SIDE),
     String(tokens),
   );

@@ -1,0 +1,47 @@
+import { commands, Disposable } from 'vscode';
+
+/** What a person saw come of a step of the walkthrough. */
+const STEPS = [
+  'gpuKnown',
+  'configSeen',
+  'breakdownShown',
+  'fixesShown',
+  'changeTried',
+  'fittingFound',
+] as const;
+type Step = (typeof STEPS)[number];
+
+/** Told again no sooner than that: some are come of with each key. Milliseconds. */
+const AGAIN_MS = 10_000;
+
+const told = new Map<Step, number>();
+const commandOf = (step: Step): string => `oomlint.done.${step}`;
+
+/**
+ * Ticks a step. The manifest names a command for each, which does nothing: VS Code ticks a step when a command of its own side ran, while a
+ * context key that is set before somebody opens a walkthrough never ticks anything.
+ */
+export function done(step: Step): void {
+  const now = Date.now();
+  if (now - (told.get(step) ?? 0) < AGAIN_MS) return;
+  told.set(step, now);
+  tick([step]);
+}
+
+/** What was done before the walkthrough was opened counts when it is. */
+export async function openWalkthrough(extension: string): Promise<void> {
+  await commands.executeCommand('workbench.action.openWalkthrough', `${extension}#start`, false);
+  tick([...told.keys()]);
+}
+
+export function tickedSteps(): Disposable {
+  return Disposable.from(...STEPS.map((step) => commands.registerCommand(commandOf(step), () => undefined)));
+}
+
+function tick(steps: readonly Step[]): void {
+  if (steps.length === 0) return;
+  // Run by the extension itself, a command would not be known to have run on VS Code's side.
+  void commands
+    .executeCommand('runCommands', { commands: steps.map(commandOf) })
+    .then(undefined, () => undefined);
+}
