@@ -375,6 +375,6 @@ describe('the opened memory', function () {
     assert.equal(figure(detail, 'parameters').value, 46_702_792_704);
     assert.equal(figure(detail, 'active parameters').value, model.parameters.active);
     const experts = child(figure(detail, 'active parameters'), 'experts');
-    assert.ok(experts.children?.some((one) => one.formula?.includes('x 0.25 of the experts')));
+    assert.ok(experts.children?.some((one) => one.formula?.includes('× 0.25 of the experts')));
   });
 });
