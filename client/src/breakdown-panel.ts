@@ -32,7 +32,7 @@ import { savePanel } from './panel/save-panel';
 import { done } from './walkthrough-steps';
 
 /** How long what was done stands in the status bar. */
-const SAID_MS = 5_000;
+const NEWS_MS = 5_000;
 /** Fixes are looked for once edits rest for so long: each search is some hundred estimates. */
 const FIXES_DELAY_MS = 400;
 
@@ -226,7 +226,7 @@ export class BreakdownPanel implements Disposable {
       case 'copy':
         void env.clipboard
           .writeText(message.text)
-          .then(() => window.setStatusBarMessage(l10n.t('Copied as Markdown.'), SAID_MS));
+          .then(() => window.setStatusBarMessage(l10n.t('Copied as Markdown.'), NEWS_MS));
         break;
       case 'save':
         void savePanel(message.format, message.data, uri).then(undefined, (error) =>

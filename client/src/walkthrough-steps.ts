@@ -11,10 +11,10 @@ const STEPS = [
 ] as const;
 type Step = (typeof STEPS)[number];
 
-/** Told again no sooner than that: some are come of with each key. Milliseconds. */
+/** Ticked again no sooner than that: some are done with each key. Milliseconds. */
 const AGAIN_MS = 10_000;
 
-const told = new Map<Step, number>();
+const doneAt = new Map<Step, number>();
 const commandOf = (step: Step): string => `oomlint.done.${step}`;
 
 /**
@@ -23,15 +23,15 @@ const commandOf = (step: Step): string => `oomlint.done.${step}`;
  */
 export function done(step: Step): void {
   const now = Date.now();
-  if (now - (told.get(step) ?? 0) < AGAIN_MS) return;
-  told.set(step, now);
+  if (now - (doneAt.get(step) ?? 0) < AGAIN_MS) return;
+  doneAt.set(step, now);
   tick([step]);
 }
 
 /** What was done before the walkthrough was opened counts when it is. */
 export async function openWalkthrough(extension: string): Promise<void> {
   await commands.executeCommand('workbench.action.openWalkthrough', `${extension}#start`, false);
-  tick([...told.keys()]);
+  tick([...doneAt.keys()]);
 }
 
 export function tickedSteps(): Disposable {

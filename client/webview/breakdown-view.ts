@@ -16,7 +16,6 @@ import { sizedLegend } from './legend';
 import { measuredSection } from './measured-section';
 import type { CursorMessage, PanelAction, Preset, PresetMessage } from './messages';
 import { OtherFigures } from './other-figures';
-import type { TriedChange } from './panel-state';
 import { peakSection } from './peak-section';
 import { factList, runFacts } from './run-facts';
 import { type RunHeader, runHeader } from './run-header';
@@ -27,7 +26,7 @@ import { t } from './strings';
 import type { Surroundings, View } from './surroundings';
 import { Tabs } from './tabs';
 import { timelineSection } from './timeline-section';
-import type { TriedStep } from './tried-history';
+import type { TriedChange, TriedStep } from './tried-history';
 import { TryControls } from './try-controls';
 import { tryingStrip } from './trying-strip';
 

@@ -1,17 +1,9 @@
 import type { RunValues } from '../../server/src/shared/fields';
 import type { FixCard, Planned, Tried, Turned } from '../../server/src/shared/protocol';
 import type { ComparedMessage, ComparedWith } from './messages';
-import { TriedHistory } from './tried-history';
+import { type TriedChange, TriedHistory } from './tried-history';
 import type { ApplyOutcome } from './trying-strip';
 import type { AxisRange } from './zoom';
-
-/** A change that is tried as a whole: a fix, or what a search found. */
-export interface TriedChange {
-  /** Of a fix: it is written as it was found. */
-  readonly id?: string;
-  readonly name: string;
-  readonly values: RunValues;
-}
 
 /** What the page keeps while edits bring new content: where the person is, and what was asked for. */
 export class PanelState {

@@ -1,5 +1,13 @@
+import type { RunValues } from '../../server/src/shared/fields';
 import type { Turned } from '../../server/src/shared/protocol';
-import type { TriedChange } from './panel-state';
+
+/** A change that is tried as a whole: a fix, or what a search found. */
+export interface TriedChange {
+  /** Of a fix: it is written as it was found. */
+  readonly id?: string;
+  readonly name: string;
+  readonly values: RunValues;
+}
 
 /** What is tried at a time: knobs, above a change as a whole. */
 export interface TriedStep {

@@ -46,7 +46,7 @@ describe('choosing model and GPU in the workbench', function () {
   it('asks for it from a search of what fits, too', async () => {
     await workbench.command('Oomlint: What Fits?');
     const answer = page.locator('.notification-list-item', { hasText: 'The search starts from an estimate' });
-    // The page of a served editor keeps what is said in its bell.
+    // A served editor keeps notifications in its bell.
     await page.locator('[id="status.notifications"]').click();
     await answer.first().waitFor();
     await answer.locator('.monaco-button', { hasText: 'Set Missing Values' }).first().click();
