@@ -865,6 +865,14 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assertStates(reading('FastVisionModel', gemma, 'dataset_text_field=""'), { [parts]: 'true default' });
     });
 
+    it('take every linear layer where switches leave some out, and report that it is not read', () => {
+      const reading = python(
+        'from unsloth import FastVisionModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastVisionModel.from_pretrained("unsloth/Pixtral-12B-2409")\nmodel = FastVisionModel.get_peft_model(model, r=8, finetune_vision_layers=True, finetune_attention_modules=False)\nSFTTrainer(model=model, args=SFTConfig()).train()',
+      );
+      assertStates(reading, { 'lora.targets': 'all-linear inferred' });
+      assert.ok(reading.unread?.some(({ text }) => text === 'finetune_vision_layers'));
+    });
+
     it('take what a script asks of the memory of the GPU from the GPU', () => {
       const text = `import torch
 from unsloth import FastLanguageModel

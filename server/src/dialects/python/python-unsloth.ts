@@ -413,7 +413,7 @@ function readUnslothTargets(draft: Calls['draft'], put: PyCall): void {
     draft.assume('lora.targets', parts, say('{0} default', 'Unsloth'), LLAMA, 'target_modules');
   } else if (!switches.some(({ key }) => off(key)))
     draft.assume('lora.targets', ['all-linear'], say('{0} default', 'Unsloth'), LLAMA, 'target_modules');
-  else
+  else {
     draft.leave(
       'value',
       { range: put.calleeRange },
@@ -421,6 +421,9 @@ function readUnslothTargets(draft: Calls['draft'], put: PyCall): void {
       say('Which modules get adapters here is not read.'),
       ['lora.rank'],
     );
+    const note = say('every linear layer is taken, of which the switches leave some out');
+    draft.infer('lora.targets', ['all-linear'], note, undefined);
+  }
 }
 
 /** `use_gradient_checkpointing`, "unsloth" where nothing is stated: inputs of layers wait in host memory. */
