@@ -179,6 +179,26 @@ describe('what CONTRIBUTING states', () => {
       assert.match(runner, new RegExp(`^ +${option}: \\{ type:`, 'm'), option);
   });
 
+  it('of what looks outside, and of what leaves the machine, is so', () => {
+    assert.match(TEXT, /Only `collect` and `know` look outside and wait for it/);
+    const assembly = 'server/src/workspace/assembly';
+    const waiting = readdirSync(assembly).filter((name) =>
+      /\b(?:async|await)\b/.test(readFileSync(path.join(assembly, name), 'utf8')),
+    );
+    // `assemble.ts` runs them one after the other.
+    assert.deepEqual(waiting, ['assemble.ts', 'collect.ts', 'know.ts']);
+    assert.match(TEXT, /no source asks a network/);
+    const asking = ['server/src', 'client/src', 'client/webview']
+      .flatMap(filesBelow)
+      .filter((file) => file.endsWith('.ts'))
+      .filter((file) =>
+        /\bfetch\(|'(?:node:)?(?:http2?|https|net|tls|dgram)'|\bXMLHttpRequest\b|\bWebSocket\b/.test(
+          readFileSync(file, 'utf8'),
+        ),
+      );
+    assert.deepEqual(asking, []);
+  });
+
   it('of phases is what assembly does', () => {
     const phases = [...TEXT.matchAll(/^\| `(\w+)\.ts` \| .* \| `(\w+)` \|$/gm)].map(
       ([, phase = '', type = '']) => [phase, type] as const,
