@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
+import { parse } from 'yaml';
 import { withEdits } from '../../../server/src/advice/write/text-edits';
 import { codeActions } from '../../../server/src/features/code-actions';
 import { ourPage } from '../../../server/src/rules/rule';
@@ -40,6 +41,18 @@ describe('examples of rules', () => {
   it('are there for every rule but those with a reason', () => {
     const without = Object.keys(RULES).filter((rule) => ruleExample(rule) === undefined);
     assert.deepEqual(without, Object.keys(WITHOUT));
+  });
+
+  it('are what the whole file states, each parsed by itself', () => {
+    const whole = parse(readFileSync('server/src/rules/examples.yaml', 'utf8')) as Record<
+      string,
+      RuleExample
+    >;
+    const names = Object.keys(whole);
+    assert.ok(names.length > 50);
+    assert.deepEqual(Object.fromEntries(names.map((name) => [name, ruleExample(name)])), whole);
+    for (const name of ['', 'ds.json', '  ds.json', 'does-not'])
+      assert.equal(ruleExample(name), undefined, name);
   });
 
   for (const rule of Object.keys(RULES) as RuleId[]) {
