@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { parse } from 'yaml';
 import { withEdits } from '../../../server/src/advice/write/text-edits';
 import { codeActions } from '../../../server/src/features/code-actions';
@@ -104,7 +105,12 @@ describe('sources of rules', () => {
         .replace(/[^\w -]/g, '')
         .replaceAll(' ', '-'),
     );
-  const tags = Object.values(repositories).flatMap((one) =>
+  /** Those that one family alone describes stand in its folder. */
+  const ofFamilies = readdirSync('server/src/dialects', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('-repository.ts'))
+    .flatMap((file): unknown[] => Object.values(require(path.resolve('server/src/dialects', file))));
+  const listed = [...Object.values(repositories), ...(ofFamilies as repositories.Repository[])];
+  const tags = listed.flatMap((one) =>
     typeof one === 'object' ? [`https://github.com/${one.name}/blob/${one.at}/`] : [],
   );
   /** Manuals that have no release in their address. */
