@@ -6,6 +6,7 @@ import {
   isLikelyTooLarge,
   joinWords,
   MOMENT_LABELS,
+  unreadSentence,
 } from '../../server/src/shared/words';
 import { h, svg } from './element';
 import { t, translated } from './strings';
@@ -63,6 +64,8 @@ const MOST_DECIDING = 2;
 /** `more`: what stands behind the figures, for those who ask. */
 export function headline(breakdown: Breakdown, more?: HTMLElement): HTMLElement {
   const detail = peakText(breakdown);
+  // Figures of a run that was not read whole are not taken for those of the run.
+  const unread = breakdown.peak ? unreadSentence(breakdown.notUnderstood ?? []) : '';
   return h(
     'div',
     { class: `headline ${breakdown.verdict}` },
@@ -72,6 +75,7 @@ export function headline(breakdown: Breakdown, more?: HTMLElement): HTMLElement 
       {},
       h('h1', {}, verdictText(breakdown)),
       detail ? h('p', { class: 'quiet' }, detail, more ? ' ' : null, more) : null,
+      unread ? h('p', { class: 'quiet unread' }, unread) : null,
       // What decides most; the rest stands with the assumptions.
       ...(breakdown.open ?? [])
         .slice(0, MOST_DECIDING)

@@ -172,6 +172,7 @@ describe('breakdown panel page', () => {
     const page = await shown({ ...EXCEEDS, open, notUnderstood });
     const sentences = open.map(({ sentence }) => sentence);
     assert.deepEqual(await page.locator('.headline .deciding').allTextContents(), sentences.slice(0, 2));
+    assert.equal(await page.locator('.headline .unread').textContent(), 'Not understood: `--extra`.');
     const listed = (title: string) =>
       page.locator('section', { has: page.getByRole('heading', { name: title, exact: true }) }).last();
     assert.deepEqual(

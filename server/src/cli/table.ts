@@ -10,6 +10,7 @@ import {
 } from '../results/labels';
 import { timeFacts } from '../results/time-labels';
 import { isFieldPath } from '../run/fields';
+import { unreadSentence } from '../run/unread';
 import { formatBytes, formatBytesOf, formatCount, formatFlops, formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import { supplyExamples } from '../workspace/verdict';
@@ -183,6 +184,11 @@ function unknownLines({ unknown }: Breakdown): string[] {
   ];
 }
 
+/** Beside the verdict, as it decides how far that holds; every item with its reason stands further down. */
+function unreadLine({ notUnderstood = [] }: Breakdown, paint: Output['paint']): string[] {
+  return notUnderstood.length > 0 ? [paint('yellow', `  ${unreadSentence(notUnderstood)}`)] : [];
+}
+
 /** A breakdown for people: aligned, GiB, one bar per part. */
 export function breakdownTable(breakdown: Breakdown, folder: string, output: Output): string {
   const { paint } = output;
@@ -200,6 +206,7 @@ export function breakdownTable(breakdown: Breakdown, folder: string, output: Out
       '',
     ),
     paint(VERDICT_STYLES[breakdown.verdict], say('Verdict: {0}', verdictLine(breakdown))),
+    ...unreadLine(breakdown, paint),
     ...(breakdown.open ?? []).map(({ sentence }, index) =>
       paint(index < MOST_DECIDING ? 'yellow' : 'dim', `  ${sentence}`),
     ),

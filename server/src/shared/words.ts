@@ -16,6 +16,7 @@ export {
 } from '../results/labels';
 export { formatDuration, formatUsd, timeFacts } from '../results/time-labels';
 export { fieldLabel } from '../run/field-labels';
+export { unreadSentence } from '../run/unread';
 export {
   decimal,
   formatBytes,

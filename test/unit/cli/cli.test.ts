@@ -65,6 +65,18 @@ describe('the command line', function () {
     assert.ok(!out.includes('\u001b['), 'no colour without a terminal');
   });
 
+  it('reports what was not understood right under the verdict, and its reason further down', async () => {
+    const edited = ZERO.replace('"stage":3', '"stage":3,"overlap_comm":"sometimes"');
+    await writeFile(path.join(folder, 'half-read.json'), edited);
+    const { out } = await oomlint(['estimate', 'half-read.json', ...SMALL], folder);
+    await rm(path.join(folder, 'half-read.json'));
+    assert.match(out, /Verdict: .*\n {2}Not understood: `zero_optimization\.overlap_comm: sometimes`\.\n/);
+    assert.match(
+      out,
+      /\nNot understood\n {2}`zero_optimization\.overlap_comm` takes `sometimes`, which is not known\.\n/,
+    );
+  });
+
   it('ends with 1 where the run does not fit', async () => {
     const small = ['estimate', 'zero3.json', ...SMALL, '--gpu', 'T4'];
     const { code, out } = await oomlint([...small, '--set', 'activations.checkpointing=none'], folder);
