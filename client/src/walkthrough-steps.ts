@@ -14,6 +14,9 @@ type Step = (typeof STEPS)[number];
 /** Ticked again no sooner than that: some are done with each key. Milliseconds. */
 const AGAIN_MS = 10_000;
 
+/** What opening a walkthrough takes on a busy machine. */
+const OPENING_MS = 3_000;
+
 const doneAt = new Map<Step, number>();
 const commandOf = (step: Step): string => `oomlint.done.${step}`;
 
@@ -31,7 +34,8 @@ export function done(step: Step): void {
 /** What was done before the walkthrough was opened counts when it is. */
 export async function openWalkthrough(extension: string): Promise<void> {
   await commands.executeCommand('workbench.action.openWalkthrough', `${extension}#start`, false);
-  tick([...doneAt.keys()]);
+  // VS Code reads the steps after it has opened the page, and hears of a command for a step that it has not read only once.
+  setTimeout(() => tick([...doneAt.keys()]), OPENING_MS);
 }
 
 export function tickedSteps(): Disposable {
