@@ -90,9 +90,11 @@ function wholeCopies({ run, published, sharding }: HostRun): number {
 function loadingParts(host: HostRun): HostPart[] {
   const { run, sums, sharding } = host;
   const elements = sums.trained - sums.adapters + sums.frozen + sums.quantized;
-  const label = run['loading.newWeights'] ? 'new weights of every process' : 'copies of the checkpoint';
+  const bytes = elements * bytesPer(run['precision.weights']) * wholeCopies(host);
   const parts: readonly HostPart[] = [
-    { label, bytes: elements * bytesPer(run['precision.weights']) * wholeCopies(host) },
+    run['loading.newWeights']
+      ? { label: 'new weights of every process', bytes }
+      : { label: 'copies of the checkpoint', bytes },
     ...(sharding.loading?.host ?? []).map(({ label, bytes }) => ({ label, bytes: bytes * processes(run) })),
   ];
   const most = Math.max(...parts.map(({ bytes }) => bytes));
