@@ -8,6 +8,7 @@ import { smallPng } from './small-png.mjs';
 import {
   runCommand as command,
   copyExamples,
+  frameWith,
   lens,
   openFile as open,
   PATIENCE_MS,
@@ -60,7 +61,7 @@ try {
   await open(page, 'zero3-llama-8b.json');
   await lens(page);
   await page.locator('.codelens-decoration a').first().click();
-  const panel = await panelFrame(page);
+  const panel = await frameWith(page, '#panel');
   await panel.waitForSelector('.component-bar');
   await page.keyboard.press('Control+B');
   // Where nothing lies under it that would light up.
@@ -103,21 +104,6 @@ try {
   await server.stop();
   await browser.close();
   await remove();
-}
-
-/** The page inside the webview's two frames. */
-async function panelFrame(page) {
-  const until = Date.now() + PATIENCE_MS;
-  while (Date.now() < until) {
-    for (const frame of page.frames()) {
-      const found = await frame.$('#panel').catch(() => null);
-      if (found) {
-        return frame;
-      }
-    }
-    await page.waitForTimeout(100);
-  }
-  throw new Error('The breakdown panel did not appear.');
 }
 
 async function shoot(page, name) {

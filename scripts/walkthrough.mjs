@@ -5,7 +5,16 @@ import { fileURLToPath } from 'node:url';
 import { launchBrowser } from './browser.mjs';
 import { serveVsCode } from './served-vscode.mjs';
 import { smallPng } from './small-png.mjs';
-import { copyExamples, lens, openFile, PATIENCE_MS, runCommand, setTheme, settle } from './workbench.mjs';
+import {
+  copyExamples,
+  frameWith,
+  lens,
+  openFile,
+  PATIENCE_MS,
+  runCommand,
+  setTheme,
+  settle,
+} from './workbench.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const pictures = path.join(root, 'media', 'walkthrough');
@@ -116,16 +125,6 @@ async function steps(page, shoot) {
   await openFile(page, 'our-run.yaml');
   await lens(page);
   await shoot('teach-flags');
-}
-
-/** The frame that shows this. */
-async function frameWith(page, selector) {
-  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await page.waitForTimeout(100)) {
-    for (const frame of page.frames()) {
-      if (await frame.$(selector).catch(() => null)) return frame;
-    }
-  }
-  throw new Error(`No frame shows ${selector}.`);
 }
 
 /** Where nothing lies under it that would light up. */

@@ -52,3 +52,13 @@ export function lens(page) {
 export async function settle(page) {
   await page.waitForTimeout(800);
 }
+
+/** The frame that shows this: what a webview holds stands two frames deep. */
+export async function frameWith(page, selector) {
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await page.waitForTimeout(100)) {
+    for (const frame of page.frames()) {
+      if (await frame.$(selector).catch(() => null)) return frame;
+    }
+  }
+  throw new Error(`No frame shows ${selector}.`);
+}

@@ -81,11 +81,9 @@ export function activateOn(context: ExtensionContext, platform: Platform): void 
     commands.registerCommand(CHOOSE_RUN_COMMAND, (target?: unknown) =>
       chooseRun(running, chosenRuns, about(target)),
     ),
-    commands.registerCommand(ESTIMATE_COMMAND, (target?: unknown) =>
-      estimateMemory(panel, target, about(target)),
-    ),
-    commands.registerCommand('oomlint.estimateFile', (target?: unknown) =>
-      estimateMemory(panel, target, about(target)),
+    // In the Explorer's menu it has a name of its own, and so an identifier.
+    ...[ESTIMATE_COMMAND, 'oomlint.estimateFile'].map((command) =>
+      commands.registerCommand(command, (target?: unknown) => estimateMemory(panel, target, about(target))),
     ),
     commands.registerCommand('oomlint.showFixes', () => showFixes(about(undefined))),
     commands.registerCommand(COMPARE_WITH_HEAD_COMMAND, (target?: unknown) => {

@@ -421,15 +421,15 @@ export class BreakdownView implements View {
   }
 }
 
-function trySection(controls: TryControls, ...around: HTMLElement[]): HTMLElement {
-  const [presets, searching, ...below] = around;
-  const element = section(
-    t('try'),
-    h('p', { class: 'quiet' }, t('tryHint')),
-    ...[presets, searching].filter((node) => node !== undefined),
-    controls.element,
-    ...below,
-  );
+/** Knobs, ready-made changes and their search above them, and what comes of it below. */
+function trySection(
+  controls: TryControls,
+  presets: HTMLElement,
+  searching: HTMLElement,
+  changes: HTMLElement,
+): HTMLElement {
+  const hint = h('p', { class: 'quiet' }, t('tryHint'));
+  const element = section(t('try'), hint, presets, searching, controls.element, changes);
   element.classList.add('try');
   return element;
 }

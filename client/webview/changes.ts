@@ -4,12 +4,12 @@ import {
   formatDuration,
   formatInteger,
   formatUsd,
-  isLikelyTooLarge,
-  VERDICT_LABELS,
+  verdictAt,
+  verdictLabel,
 } from '../../server/src/shared/words';
 import { componentLabel, stackOrder } from './components';
 import { dataTable, namedRows } from './data-table';
-import { t, translated } from './strings';
+import { t } from './strings';
 
 /** `+1.2 GiB`, `−340 MiB`. */
 export function signedBytes(bytes: number): string {
@@ -28,8 +28,9 @@ export function signedSeconds(seconds: number): string {
 
 /** As the headline has it: above what there is nothing is tight. */
 function verdictOf({ verdict, peak, hardware }: Breakdown): string {
-  const isTooLarge = peak && hardware && isLikelyTooLarge(verdict, peak.processBytes, hardware.capacityBytes);
-  return translated(isTooLarge ? 'likely too large' : VERDICT_LABELS[verdict]);
+  return peak && hardware
+    ? verdictAt(verdict, peak.processBytes, hardware.capacityBytes)
+    : verdictLabel(verdict);
 }
 
 /** A figure of both runs, and how it changes; all as people read them. */

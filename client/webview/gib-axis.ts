@@ -23,11 +23,14 @@ export interface GibAxis {
   readonly marks: readonly SVGElement[];
 }
 
+/** Room above the tallest, so that its line does not lie on the edge: a matter of looks. */
+const HEADROOM = 1.08;
+
 /** An axis from 0 to a little above so many bytes. */
 export function gibAxis(tallestBytes: number, width: number, plot: PlotHeight): GibAxis {
   const right = width - 1;
   const y = scaleLinear()
-    .domain([0, (tallestBytes * 1.08) / GIB])
+    .domain([0, (tallestBytes * HEADROOM) / GIB])
     .range([plot.bottom, plot.top]);
   const ticks = y.ticks(4).map((tick) => ({ at: y(tick), text: numeral(String(tick)) }));
   const left = Math.max(34, Math.max(...ticks.map(({ text }) => text.length)) * CHARACTER + 8);

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import * as repositories from '../../server/src/sources/repositories';
-
-/** Those that one family alone describes stand in its folder. */
-const OF_FAMILIES = files('server/src/dialects')
-  .filter((file) => file.endsWith('-repository.ts'))
-  .flatMap((file): repositories.Repository[] => Object.values(require(path.resolve(file))));
+import { REPOSITORIES, REPOSITORIES_OF_FAMILIES } from '../house/repositories';
 
 /** Links that may go to a branch: to this project's own pages, which a reader wants as they are now. */
 const OWN = 'oomlint/oomlint';
@@ -59,9 +54,8 @@ describe('links to sources', () => {
   });
 
   it('are made of repositories, each of which is listed once, at a version', () => {
-    const shared = Object.values(repositories).filter((one) => typeof one === 'object');
-    assert.ok(OF_FAMILIES.length > 5);
-    const listed = [...shared, ...OF_FAMILIES];
+    assert.ok(REPOSITORIES_OF_FAMILIES.length > 5);
+    const listed = REPOSITORIES;
     assert.ok(listed.length > 50);
     for (const { name, at } of listed)
       assert.match(at, /^(?:(?:core_)?v?\d+(?:\.\d+)+(?:\.post\d+)?|[0-9a-f]{40})$/, name);

@@ -77,13 +77,13 @@ export class Draft {
   state<P extends FieldPath>(
     field: P,
     value: FieldValue<P>,
-    node: { range: Range },
+    node: ConfigNode | { range: Range },
     key: string,
     note?: string,
     guess?: boolean,
   ): void {
     if (fieldError(field, value) !== undefined && !isSlip(field, value)) {
-      if (typeof value === 'string') this.leaveWord([field], node as never, key);
+      if (typeof value === 'string' && 'kind' in node) this.leaveWord([field], node, key);
       return;
     }
     // What comes out of a file that this one starts from counts as that file's.

@@ -38,10 +38,14 @@ export function stateFrozenModels(section: Section, keys: readonly string[]): vo
     const sizes = names.map((name) => (findModel(name) ?? findRepackaged(name)?.model)?.parameters.total);
     const known = sizes.filter((size) => size !== undefined);
     const parameters = known.reduce((sum, size) => sum + size, 0);
-    const unknown = sizes.length - known.length;
-    if (unknown > 0) section.leave(found, ['method.frozenModels']);
+    stateUnknownModels(section, sizes.length - known.length, found);
     if (parameters > 0) section.state('method.frozenParameters', parameters, found);
-    if (unknown > 0)
-      section.state('method.frozenModels', unknown, found, say('taken to be as large as the trained model'));
   }
+}
+
+/** So many frozen models of unknown size: reported, and taken to be as large as the trained one. */
+export function stateUnknownModels(section: Section, count: number, found: FoundKey): void {
+  if (count === 0) return;
+  section.leave(found, ['method.frozenModels']);
+  section.state('method.frozenModels', count, found, say('taken to be as large as the trained model'));
 }

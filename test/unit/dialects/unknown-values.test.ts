@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
-import { Lines } from '../../../server/src/config/lines';
-import type { ConfigNode } from '../../../server/src/config/node';
-import { parseConfig } from '../../../server/src/config/parse';
-import { detectDialect } from '../../../server/src/dialects/registry';
-import { readDocument } from '../../../server/src/dialects/templated-values';
 import { corpusIsThere, sampled } from '../../corpus/corpus-files';
 import { runs } from '../long';
-import { statedVersions } from './reading';
+import { configOf, exampleConfigs, valuesIn, withoutValue, withValue } from './replaced-values';
 
 /** What nobody can know, as people write it. */
 const UNKNOWN = '"${oc.env:NOT_KNOWN_HERE}"';
@@ -19,54 +12,23 @@ const SLIGHT = new Set([
   'nemo-rl policy.optimizer.kwargs.foreach',
 ]);
 
-function readingOf(uri: string, text: string) {
-  const document = parseConfig(uri, text);
-  const dialect = detectDialect(document);
-  if (!dialect || !/^(?:yaml|json|toml)$/.test(document.format)) return undefined;
-  const reading = readDocument(dialect, document, { known: {}, versions: statedVersions() });
-  const facts = new Map(reading.facts.map(({ field, value }) => [field, JSON.stringify(value)]));
-  return { document, id: dialect.id, facts, reading };
-}
-
-interface Value {
-  readonly key: string;
-  readonly node: ConfigNode;
-  readonly line: number;
-}
-
-function valuesIn(node: ConfigNode | null, prefix = ''): Value[] {
-  if (node?.kind !== 'map') return [];
-  return node.entries.flatMap(({ key, keyRange, value }) => {
-    const inner = prefix === '' ? key : `${prefix}.${key}`;
-    if (value.kind === 'map') return valuesIn(value, inner);
-    return value.kind === 'scalar' ? [{ key: inner, node: value, line: keyRange.start.line }] : [];
-  });
-}
-
-const withoutLine = (text: string, line: number) =>
-  text
-    .split('\n')
-    .filter((_, i) => i !== line)
-    .join('\n');
-
 /** Keys whose unknown value passes for their default, and serious problems that an unknown value draws. */
 function assumedIn(uri: string, text: string, tried: Set<string>): string[] {
-  const whole = readingOf(uri, text);
+  const whole = configOf(uri, text);
   if (!whole) return [];
-  const lines = new Lines(text);
-  return valuesIn(whole.document.root).flatMap(({ key, node, line }) => {
-    const name = `${whole.id} ${key}`;
-    const [start, end] = [lines.offset(node.range.start), lines.offset(node.range.end)];
-    if (end <= start || tried.has(name) || SLIGHT.has(name)) return [];
+  return valuesIn(whole.document.root).flatMap((value) => {
+    const name = `${whole.dialect.id} ${value.key}`;
+    const open = withValue(text, value, UNKNOWN);
+    if (open === undefined || tried.has(name) || SLIGHT.has(name)) return [];
     tried.add(name);
-    const unknown = readingOf(uri, text.slice(0, start) + UNKNOWN + text.slice(end));
-    if (!unknown || unknown.id !== whole.id) return [];
+    const unknown = configOf(uri, open);
+    if (!unknown || unknown.dialect.id !== whole.dialect.id) return [];
     const isReported = (unknown.reading.unread ?? []).some(({ text: left }) => left.includes('NOT_KNOWN'));
     const changed = [...whole.facts.keys()].filter((field) => {
       const now = unknown.facts.get(field);
       return now !== undefined && now !== whole.facts.get(field) && !isReported;
     });
-    const without = changed.length > 0 ? readingOf(uri, withoutLine(text, line)) : undefined;
+    const without = changed.length > 0 ? configOf(uri, withoutValue(text, value)) : undefined;
     const assumed = changed.flatMap((field) => {
       const now = unknown.facts.get(field);
       return now === without?.facts.get(field) ? [`${name}: ${field} is ${now}`] : [];
@@ -85,11 +47,7 @@ describe('a value that nobody can know', function () {
 
   it('is never taken for the default of its key, whichever key of the examples it is', () => {
     const tried = new Set<string>();
-    const assumed = readdirSync('examples')
-      .filter((name) => /\.(?:ya?ml|json)$/.test(name))
-      .flatMap((name) =>
-        assumedIn(`file:///examples/${name}`, readFileSync(path.join('examples', name), 'utf8'), tried),
-      );
+    const assumed = exampleConfigs().flatMap(({ uri, text }) => assumedIn(uri, text, tried));
     assert.ok(tried.size > 30, `${tried.size} keys`);
     assert.deepEqual(assumed, []);
   });

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
-import { Lines } from '../../../server/src/config/lines';
-import type { ConfigNode } from '../../../server/src/config/node';
-import { parseConfig } from '../../../server/src/config/parse';
 import type { Dialect } from '../../../server/src/dialects/dialect';
 import { KeyTable } from '../../../server/src/dialects/key-table';
-import { detectDialect } from '../../../server/src/dialects/registry';
-import { readDocument } from '../../../server/src/dialects/templated-values';
 import { corpusFiles, corpusIsThere, sampled } from '../../corpus/corpus-files';
 import { runs } from '../long';
-import { statedVersions } from './reading';
+import {
+  configOf,
+  exampleConfigs,
+  type ReadConfig,
+  valuesIn,
+  type WrittenValue,
+  withoutValue,
+  withValue,
+} from './replaced-values';
 
 /** A word that no framework has. */
 const NONSENSE = 'zzz_other';
@@ -19,33 +20,10 @@ const NONSENSE = 'zzz_other';
 const NAMES =
   /^(ms-swift deepspeed|nemo-rl defaults|torchtitan model\.name|torchtune model\._component_|gpt-neox vocab.file|llm-foundry (parameters\.)?max_duration)$/;
 
-function readingOf(uri: string, text: string) {
-  const document = parseConfig(uri, text);
-  const dialect = detectDialect(document);
-  if (!dialect || !/^(?:yaml|json|toml)$/.test(document.format)) return undefined;
-  const reading = readDocument(dialect, document, { known: {}, versions: statedVersions() });
-  if (reading.notModelled) return undefined;
-  const facts = new Map<string, string>(
-    reading.facts.map(({ field, value }) => [field, JSON.stringify(value)]),
-  );
-  return { document, dialect, facts, reading };
-}
-type Read = NonNullable<ReturnType<typeof readingOf>>;
-
-interface Word {
-  readonly key: string;
-  readonly node: ConfigNode;
-  readonly line: number;
-}
-
-function wordsIn(node: ConfigNode | null, prefix = ''): Word[] {
-  if (node?.kind !== 'map') return [];
-  return node.entries.flatMap(({ key, keyRange, value }) => {
-    const inner = prefix === '' ? key : `${prefix}.${key}`;
-    if (value.kind === 'map') return wordsIn(value, inner);
-    const isWord = value.kind === 'scalar' && typeof value.value === 'string';
-    return isWord ? [{ key: inner, node: value, line: keyRange.start.line }] : [];
-  });
+/** A config of a trainer that is modelled. */
+function modelled(uri: string, text: string): ReadConfig | undefined {
+  const read = configOf(uri, text);
+  return read?.reading.notModelled ? undefined : read;
 }
 
 /** Words that a key takes: those of its row. */
@@ -55,19 +33,19 @@ function wordsOf(dialect: Dialect, key: string): string[] {
 }
 
 /** Fields that are as if the key were not there though a known word of it decides them, and nothing is reported of the word. */
-function fallenBack(whole: Read, uri: string, text: string, word: Word, known: readonly string[]): string[] {
-  const lines = new Lines(text);
-  const [start, end] = [lines.offset(word.node.range.start), lines.offset(word.node.range.end)];
-  const put = (value: string) =>
-    readingOf(uri, text.slice(0, start) + JSON.stringify(value) + text.slice(end));
+function fallenBack(
+  whole: ReadConfig,
+  uri: string,
+  text: string,
+  word: WrittenValue,
+  known: readonly string[],
+): string[] {
+  const put = (value: string) => {
+    const changed = withValue(text, word, JSON.stringify(value));
+    return changed === undefined ? undefined : modelled(uri, changed);
+  };
   const nonsense = put(NONSENSE);
-  const without = readingOf(
-    uri,
-    text
-      .split('\n')
-      .filter((_, i) => i !== word.line)
-      .join('\n'),
-  );
+  const without = modelled(uri, withoutValue(text, word));
   if (!nonsense || !without || nonsense.dialect.id !== whole.dialect.id) return [];
   const { reading } = nonsense;
   const isReported =
@@ -85,9 +63,10 @@ function fallenBack(whole: Read, uri: string, text: string, word: Word, known: r
 }
 
 function unreportedIn(uri: string, text: string, tried: Set<string>): string[] {
-  const whole = readingOf(uri, text);
+  const whole = modelled(uri, text);
   if (!whole) return [];
-  return wordsIn(whole.document.root).flatMap((word) => {
+  const words = valuesIn(whole.document.root).filter(({ node }) => typeof node.value === 'string');
+  return words.flatMap((word) => {
     const name = `${whole.dialect.id} ${word.key}`;
     if (tried.has(name) || NAMES.test(name)) return [];
     tried.add(name);
@@ -101,11 +80,7 @@ describe('a word that no framework has', function () {
 
   it('is reported, and never passes for a default, whichever key of the examples it stands at', () => {
     const tried = new Set<string>();
-    const unreported = readdirSync('examples')
-      .filter((name) => /\.(?:ya?ml|json)$/.test(name))
-      .flatMap((name) =>
-        unreportedIn(`file:///examples/${name}`, readFileSync(path.join('examples', name), 'utf8'), tried),
-      );
+    const unreported = exampleConfigs().flatMap(({ uri, text }) => unreportedIn(uri, text, tried));
     assert.ok(tried.size > 10, `${tried.size} keys`);
     assert.deepEqual(unreported, []);
   });

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { withEdits } from '../../../server/src/advice/write/text-edits';
 import { codeActions } from '../../../server/src/features/code-actions';
 import { ourPage } from '../../../server/src/rules/rule';
 import { type RuleExample, ruleExample } from '../../../server/src/rules/rule-examples';
 import type { RuleId } from '../../../server/src/rules/rule-id';
-import * as repositories from '../../../server/src/sources/repositories';
 import type { Problem } from '../../../server/src/text/problem';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 import { RULES } from '../../../server/src/workspace/rules';
+import { REPOSITORIES } from '../../house/repositories';
 
 const ROOT = 'file:///repo';
 
@@ -105,14 +104,7 @@ describe('sources of rules', () => {
         .replace(/[^\w -]/g, '')
         .replaceAll(' ', '-'),
     );
-  /** Those that one family alone describes stand in its folder. */
-  const ofFamilies = readdirSync('server/src/dialects', { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('-repository.ts'))
-    .flatMap((file): unknown[] => Object.values(require(path.resolve('server/src/dialects', file))));
-  const listed = [...Object.values(repositories), ...(ofFamilies as repositories.Repository[])];
-  const tags = listed.flatMap((one) =>
-    typeof one === 'object' ? [`https://github.com/${one.name}/blob/${one.at}/`] : [],
-  );
+  const tags = REPOSITORIES.map(({ name, at }) => `https://github.com/${name}/blob/${at}/`);
   /** Manuals that have no release in their address. */
   const MANUALS = ['git-scm.com', 'pyyaml.org', 'www.gnu.org', 'www.deepspeed.ai'];
 

@@ -70,12 +70,13 @@ export function readAxolotlFsdp(section: Section, draft: Draft): boolean {
       PREPARATION,
     );
   const strategy = config.find('fsdp_sharding_strategy') ?? config.find('sharding_strategy');
-  const reshard = config.find(namedChoice('reshard_after_forward'));
+  const reshard = second ? config.find(namedChoice('reshard_after_forward')) : undefined;
+  const resharded = flagOf(reshard?.node);
   const option = words.find((word) => Object.hasOwn(STRATEGIES, word));
   const byName = STRATEGIES[textOf(strategy?.node)?.toLowerCase() ?? ''];
-  if (second && reshard && flagOf(reshard.node) === undefined) section.leave(reshard, ['fsdp.strategy']);
-  if (second && reshard && flagOf(reshard.node) !== undefined)
-    section.state('fsdp.strategy', flagOf(reshard.node) ? 'full' : 'grad-op', reshard);
+  if (reshard && resharded === undefined) section.leave(reshard, ['fsdp.strategy']);
+  if (reshard && resharded !== undefined)
+    section.state('fsdp.strategy', resharded ? 'full' : 'grad-op', reshard);
   else if (strategy && !byName) section.leave(strategy, ['fsdp.strategy']);
   else if (strategy && byName) section.state('fsdp.strategy', byName, strategy);
   else if (option && list) section.state('fsdp.strategy', STRATEGIES[option] ?? 'full', list);

@@ -9,6 +9,7 @@ import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
+import { stateUnknownModels } from '../frozen-models';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { rejectMisfits } from '../key-check';
 import { assumeLength } from '../length-cap';
@@ -255,10 +256,7 @@ function readTeacher(section: Section, teacher: FoundKey): void {
   if (known) {
     section.state('method.frozenParameters', known.parameters.total, teacher);
     section.state('method.teacher', known.id, teacher);
-  } else {
-    section.leave(teacher, ['method.frozenModels']);
-    section.state('method.frozenModels', 1, teacher, say('taken to be as large as the trained model'));
-  }
+  } else stateUnknownModels(section, 1, teacher);
   section.state('method.objective', 'distillation', teacher);
   const loss = section.find('kd_loss._component_');
   const word = /(Forward|Reverse|Symmetric)KL/.exec(textOf(loss?.node) ?? '')?.[1];
