@@ -35,7 +35,7 @@ import { writeRun } from './write-run';
 import { contributeSchemas } from './yaml-schemas';
 
 /** What a desktop and a browser do each in its own way. */
-export interface Platform {
+interface Platform {
   /** A client of a language server that is about to start. */
   readonly connect: Connect;
   /** False where there is no disk that holds what runs left behind. */

@@ -87,7 +87,7 @@ import { DOCUMENT_SELECTOR } from './config-documents';
 import { answerFileRequests } from './remote-files';
 import { SYNTAX_ONCE } from './syntax-problems';
 
-export type ServerState = 'starting' | 'running' | 'stopped' | 'failed';
+type ServerState = 'starting' | 'running' | 'stopped' | 'failed';
 
 /** Commands that a hover of the server may link to. */
 const HOVER_COMMANDS = [ESTIMATE_COMMAND, SUPPLY_COMMAND, 'oomlint.chooseGpu', CHOOSE_RUN_COMMAND];

@@ -6,7 +6,7 @@ const KEPT = 2 ** 20;
 const PAINTS_SCREEN = '\u001b[?1049h';
 
 /** A command of the integrated terminal that failed, with what it printed. */
-export interface FailedLaunch {
+interface FailedLaunch {
   /** The command line and its output, as a log would have them. */
   readonly text: string;
   readonly folder: Uri | undefined;

@@ -34,7 +34,7 @@ function verdictOf({ verdict, peak, hardware }: Breakdown): string {
 }
 
 /** A figure of both runs, and how it changes; all as people read them. */
-export type ChangeRow = readonly [name: string, before: string, after: string, change: string];
+type ChangeRow = readonly [name: string, before: string, after: string, change: string];
 
 /** Two breakdowns side by side: the answer, the time, the money, and every component that differs. */
 export function changes(before: Breakdown, after: Breakdown): ChangeRow[] {

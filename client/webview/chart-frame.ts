@@ -2,7 +2,7 @@ import type { Announcer } from './announcer';
 import { h } from './element';
 import { t } from './strings';
 
-export interface ChartItem {
+interface ChartItem {
   /** Shown under the chart while the item is chosen, and spoken. */
   readonly text: string;
 }

@@ -14,7 +14,7 @@ const THIN = { height: 12, gap: 6 } as const;
 /** Of the word beside it. */
 const LABEL_ROOM = 60;
 
-export interface BarDrawing {
+interface BarDrawing {
   readonly element: SVGSVGElement;
   readonly segments: readonly SVGGElement[];
 }

@@ -1,7 +1,7 @@
 import { h } from './element';
 
 /** A cell: text, or an element that holds it. */
-export type Cell = string | Node;
+type Cell = string | Node;
 
 interface Columns {
   /** Those of figures. */

@@ -7,7 +7,7 @@ export const GIB = 2 ** 30;
 export const CHARACTER = 7.2;
 
 /** From the top to the bottom of a plot, pixels from its picture's top. */
-export interface PlotHeight {
+interface PlotHeight {
   readonly top: number;
   readonly bottom: number;
 }

@@ -52,7 +52,7 @@ export interface OpenedMessage {
 }
 
 /** Extension to page: the answer to `try`; those to outdated ones never come. */
-export interface TriedMessage {
+interface TriedMessage {
   readonly type: 'tried';
   readonly tried?: Tried;
   readonly error?: string;
@@ -93,14 +93,14 @@ export interface AppliedMessage {
 }
 
 /** Extension to page: the answer to `plan`. */
-export interface PlannedMessage {
+interface PlannedMessage {
   readonly type: 'planned';
   readonly planned?: Planned;
   readonly error?: string;
 }
 
 /** Extension to page: what makes the run fit; without `fixes`, it is looked for. */
-export interface FixesMessage {
+interface FixesMessage {
   readonly type: 'fixes';
   readonly fixes?: readonly FixCard[];
 }
@@ -124,7 +124,7 @@ export interface CursorMessage {
 }
 
 /** Extension to page: a person asks for what the page makes of itself, from the title bar of the panel or its menu. */
-export interface AskedMessage {
+interface AskedMessage {
   readonly type: 'asked';
   readonly action: PanelAction;
 }

@@ -27,7 +27,7 @@ export interface StepDrawing extends TimelineDrawing {
 }
 
 /** Consecutive samples of one moment. */
-export interface Phase {
+interface Phase {
   readonly moment: Moment;
   readonly start: number;
   readonly end: number;

@@ -1,6 +1,6 @@
 import { h } from './element';
 
-export interface Tab {
+interface Tab {
   readonly id: string;
   readonly label: string;
   readonly panel: HTMLElement;

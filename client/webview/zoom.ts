@@ -10,7 +10,7 @@ const STEP = 0.6;
 const LEAST_DRAG = 6;
 
 /** A stretch of `whole` around a place, `factor` as long, at least `least`; undefined where that is all of it. */
-export function zoomed(
+function zoomed(
   view: AxisRange,
   whole: AxisRange,
   { at, factor, least }: { readonly at: number; readonly factor: number; readonly least: number },
@@ -22,7 +22,7 @@ export function zoomed(
 }
 
 /** The stretch, moved so that it lies within the whole. */
-export function keptWithin({ from, to }: AxisRange, whole: AxisRange): AxisRange {
+function keptWithin({ from, to }: AxisRange, whole: AxisRange): AxisRange {
   const move = Math.max(0, whole.from - from) - Math.max(0, to - whole.to);
   return { from: from + move, to: to + move };
 }

@@ -48,7 +48,7 @@ export function estimate(input: EstimateInput): Estimate {
 }
 
 /** An estimate and what it was read off. */
-export interface TracedEstimate extends Walked {
+interface TracedEstimate extends Walked {
   readonly estimate: Estimate;
   /** Stages of the whole model, of which `stages` are those of the fullest pipeline stage. */
   readonly model: readonly TracedStage[];
@@ -263,7 +263,7 @@ function* walkedStages(
 }
 
 /** What the GPUs of one pipeline stage need, bytes per GPU. */
-export interface RankFigure {
+interface RankFigure {
   /** Global ranks, both included. */
   readonly first: number;
   readonly last: number;

@@ -5,6 +5,7 @@ import { allFunctions } from './functions';
 import { circle, edgesOf, importsOf, mutualFloors, sourcesOf, upwardImports } from './imports';
 import { productComparisons } from './products';
 import { typedReads } from './typed-reads';
+import { unimported } from './unimported';
 
 /** How straight a checkout is, in numbers by what they count: CONTRIBUTING has them for two commits. */
 export function counts(root = '.'): Readonly<Record<string, number>> {
@@ -26,5 +27,6 @@ export function counts(root = '.'): Readonly<Record<string, number>> {
     'functions over 80 lines': functions.filter((one) => one.lines > 80).length,
     'lines of the longest function': Math.max(...functions.map((one) => one.lines)),
     'names exported from two files': [...exportedNames(root)].filter(([, files]) => files.length > 1).length,
+    'exports that nobody imports': unimported(root).length,
   };
 }

@@ -47,10 +47,10 @@ export const FLOORS: Readonly<Record<string, string>> = {
 };
 
 /** Sources of a folder of a checkout, as paths from its root; none where it has no such folder. */
-export function sourcesOf(folder: string, root = '.'): string[] {
+export function sourcesOf(folder: string, root = '.', named = /(?<!\.d)\.ts$/): string[] {
   if (!existsSync(path.join(root, folder))) return [];
   return readdirSync(path.join(root, folder), { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && /(?<!\.d)\.ts$/.test(entry.name))
+    .filter((entry) => entry.isFile() && named.test(entry.name))
     .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))
     .filter((file) => !/[\\/](dist|node_modules)[\\/]/.test(file));
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { exportedNames } from '../house/exported-names';
 import { sourcesOf } from '../house/imports';
+import { unimported } from '../house/unimported';
 import { codeOf } from './literals';
 
 describe('names that files export', () => {
@@ -13,6 +14,10 @@ describe('names that files export', () => {
       [...declared].filter(([, files]) => files.length > 1),
       [],
     );
+  });
+
+  it('are imported somewhere: what only its own file reads is not exported', () => {
+    assert.deepEqual(unimported(), []);
   });
 });
 

@@ -26,7 +26,7 @@ interface GitRef {
 }
 
 /** What a file can be compared with. */
-export interface GitVersions {
+interface GitVersions {
   readonly commits: readonly { readonly hash: string; readonly message: string; readonly date?: Date }[];
   readonly refs: readonly { readonly name: string; readonly kind: 'branch' | 'tag' }[];
 }
@@ -54,7 +54,7 @@ export async function onRepositoryOf(uri: Uri, call: () => void): Promise<Listen
 }
 
 /** A repository that somebody listens to. */
-export interface ListenedRepository {
+interface ListenedRepository {
   readonly root: string;
   readonly listening: Disposable;
 }

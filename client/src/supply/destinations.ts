@@ -5,7 +5,7 @@ import { writeProjectFile } from './project-file';
 import { asked, type BACK } from './question';
 
 /** Where a supplied fact is written. */
-export interface Destination {
+interface Destination {
   write(facts: ReadonlyMap<string, string>): Promise<void>;
 }
 

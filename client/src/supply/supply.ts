@@ -11,7 +11,7 @@ import { BACK } from './question';
 const USUAL_FIELDS = ['model.id', 'hardware.gpu', 'hardware.gpus', 'batch.sequence', 'batch.micro'];
 
 /** What answers need: the server, and what was chosen before. */
-export interface Supplier {
+interface Supplier {
   readonly server: LanguageServer;
   readonly choices: Choices;
 }

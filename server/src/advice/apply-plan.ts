@@ -14,7 +14,7 @@ import { newConfigsOf } from './write/new-config';
 import { fieldsOf, type WrittenFile, writeChanges } from './write/write';
 
 /** Why a value is not written, for people. */
-export interface Unwritten {
+interface Unwritten {
   readonly field: FieldPath;
   readonly reason: string;
 }

@@ -4,7 +4,7 @@ import { type Estimated, tryChanges } from './changed-run';
 /** Nobody asks for more samples per GPU than this: larger ones are not tried. */
 export const MOST_SAMPLES = 4096;
 
-export interface LargestBatch {
+interface LargestBatch {
   /** Largest micro batch whose run fits; 0 where not even one sample does. From `MOST_SAMPLES` on larger ones may fit as well. */
   readonly micro: number;
   /** A run of one sample, where none fits. */

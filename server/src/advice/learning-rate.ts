@@ -14,7 +14,7 @@ function samplesPerStep(run: TrainingRun): number | undefined {
 }
 
 /** How the learning rate follows a larger or smaller batch. */
-export interface LearningRateRule {
+interface LearningRateRule {
   readonly name: 'linear' | 'square root';
   readonly factor: number;
   readonly source: string;

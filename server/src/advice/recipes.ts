@@ -4,7 +4,7 @@ import { isRefused, type Movable, type Move, movesOf, PRICES } from './moves';
 import { relativeTime } from './speed';
 
 /** Changes that are made together, and the run after them. */
-export interface Recipe {
+interface Recipe {
   readonly moves: readonly Move[];
   readonly changes: RunValues;
   readonly fields: readonly FieldPath[];

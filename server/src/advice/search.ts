@@ -10,7 +10,7 @@ import { type RelativeTime, relativeTime } from './speed';
 import type { SourceFile } from './write/source-file';
 
 /** What a search may turn. */
-export interface SearchScope {
+interface SearchScope {
   /** Files of the run: only what they have words for is turned. Left out, everything is. */
   readonly files?: readonly SourceFile[];
   /** GPU counts up to this one are tried, in powers of two from one on; else the run's own alone. */
@@ -41,7 +41,7 @@ export interface Option {
   readonly current: boolean;
 }
 
-export interface SearchProgress {
+interface SearchProgress {
   readonly tried: number;
   readonly total: number;
 }

@@ -55,7 +55,7 @@ export const RUN = z.object({
     z.object({ severity: z.string(), rule: z.string(), message: z.string(), line: z.number() }),
   ),
 });
-export type RunSummary = z.output<typeof RUN>;
+type RunSummary = z.output<typeof RUN>;
 
 /** Listed at most of each; the rest adds nothing to a decision. */
 const MOST_LISTED = 40;

@@ -2,7 +2,7 @@ import type * as z from 'zod/mini';
 import type { Desk } from './desk';
 
 /** What a tool answers: one paragraph, and the same as data. */
-export interface Answer<Data> {
+interface Answer<Data> {
   readonly text: string;
   readonly data: Data;
 }

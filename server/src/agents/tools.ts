@@ -26,7 +26,7 @@ export const TOOLS: readonly AnyTool[] = [
 ];
 
 /** What a tool answered: a paragraph and data, or why it has no answer and what to do instead. */
-export type ToolResult =
+type ToolResult =
   | { readonly isError: false; readonly text: string; readonly data: Readonly<Record<string, unknown>> }
   | { readonly isError: true; readonly text: string };
 

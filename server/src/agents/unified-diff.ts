@@ -4,7 +4,7 @@ import { changedStretches, textLines } from '../advice/write/text-edits';
 const CONTEXT = 3;
 
 /** One file before and after. `name` is its path with forward slashes; a created one has no text before. */
-export interface ChangedText {
+interface ChangedText {
   readonly name: string;
   readonly before: string;
   readonly after: string;

@@ -33,7 +33,7 @@ export interface CheckOptions extends Gates {
 }
 
 /** What was looked at. */
-export interface Checked {
+interface Checked {
   readonly checked: readonly CheckedFile[];
   /** Something that was named, or lies below it, could not be read. */
   readonly failed: boolean;

@@ -15,7 +15,7 @@ export interface Gates {
 }
 
 /** A demand that a config does not meet, for people. */
-export interface Unmet {
+interface Unmet {
   readonly path: string;
   readonly message: string;
 }

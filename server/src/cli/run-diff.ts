@@ -19,12 +19,12 @@ export interface Side {
  * Both sides in one workspace: it has the files of the first until `turn` gives it those of the second. An analysis whose questions have
  * the same answers then is the same on both sides, and nothing of it is worked out again.
  */
-export interface Turn {
+interface Turn {
   turn(): void;
 }
 
 /** A version of a run, with what its time and cost may be: the range is that of the estimate. */
-export interface RunVersion extends CheckedRun {
+interface RunVersion extends CheckedRun {
   readonly stepSeconds?: number;
   readonly stepSpread?: Spread;
   /** US dollars for the whole run. */

@@ -3,7 +3,7 @@ import type { Accelerator } from '../hardware/accelerator';
 import { say } from '../wording/say';
 
 /** Shares of the rated speed that training reaches: the fastest conceivable, the usual, and the slowest published. */
-export interface AchievedShares {
+interface AchievedShares {
   readonly likely: number;
   readonly slowest: number;
   /** Of fused attention alone, beside which the others are counted. */

@@ -7,7 +7,7 @@ import type { Links } from './links';
 export type Beside = 'forward' | 'backward' | 'last-backward' | 'nothing';
 
 /** A collective over data-parallel GPUs. */
-export interface Exchange {
+interface Exchange {
   /** Of the whole tensor: what is gathered, or what is reduced. */
   readonly bytes: number;
   /** A gather, a scattered reduction and a broadcast pass it round once, a sum on all twice. */

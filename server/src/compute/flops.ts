@@ -63,7 +63,7 @@ const baseForwardOf = oncePer((operations: readonly Operation[]) =>
 );
 
 /** FLOPs of one micro batch on one GPU that holds all layers. */
-export interface MicroBatchFlops {
+interface MicroBatchFlops {
   readonly forward: Counted;
   readonly backward: Counted;
   readonly recomputed: Counted;

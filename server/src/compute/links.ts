@@ -11,7 +11,7 @@ export interface Links {
 }
 
 /** Links as rated, as they usually are in use, and at their slowest. */
-export interface LinkSpeeds {
+interface LinkSpeeds {
   readonly rated: Links;
   readonly usual: Links;
   readonly slowest: Links;

@@ -21,7 +21,7 @@ export function inTf32(run: TrainingRun): boolean {
 }
 
 /** Matrix rates of a type on a card, FLOP per second. */
-export interface MatrixRates {
+interface MatrixRates {
   /** The fastest that was measured. */
   readonly best: number;
   /** Rated speed that usual shares refer to. */

@@ -9,7 +9,7 @@ import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 
 /** Operators that a checkpointed stage runs again before backward, each list with the number of copies that do. */
-export type Recomputed = readonly (readonly [operations: readonly Operation[], copies: number])[];
+type Recomputed = readonly (readonly [operations: readonly Operation[], copies: number])[];
 
 /**
  * What activation checkpointing computes again, by the rules of the memory walk:

@@ -7,7 +7,7 @@ import { frozenForwards, otherFrozen, trainedModels } from './flops';
 import { asCheckpointed, recomputed } from './recomputation';
 
 /** What one GPU can do at most. */
-export interface Rates {
+interface Rates {
   /** Matrix products, FLOP per second. */
   readonly flops: number;
   /** Its memory, bytes per second. */
@@ -15,7 +15,7 @@ export interface Rates {
 }
 
 /** Seconds that a GPU at given rates needs for one micro batch of all layers. */
-export interface RooflineSeconds {
+interface RooflineSeconds {
   /** Matrix products: the longer of computing and moving their operands. */
   readonly products: number;
   /** Fused attention, likewise. */
@@ -39,7 +39,7 @@ interface Passes {
 }
 
 /** Works of distinct operators with the number of copies of them, for one micro batch. */
-export type MicroBatchWork = readonly (readonly [works: readonly Work[], copies: number])[];
+type MicroBatchWork = readonly (readonly [works: readonly Work[], copies: number])[];
 
 /** Collects what each operator computes and moves; distinct tapes are read once. */
 export function microBatchWork(stages: readonly TracedStage[], run: TrainingRun): MicroBatchWork {

@@ -30,7 +30,7 @@ const SLOWEST_LAUNCH = 29e-6;
 const SLOWEST_LAUNCH_ZERO3 = 187e-6;
 
 /** What a step takes, and on what that rests. */
-export interface StepTime {
+interface StepTime {
   /** Seconds per optimizer step. */
   readonly seconds: Spread;
   readonly rated: RatedSeconds;

@@ -8,7 +8,7 @@ import { type Beside, exchangeSeconds, exchangesOf } from './exchange';
 import { hostLink, type Links, linkSpeeds } from './links';
 
 /** Seconds that one GPU's links are busy in one optimizer step. */
-export interface TransferSeconds {
+interface TransferSeconds {
   /** Weights gathered and gradients reduced over data-parallel ranks, at the rated speed of the links. */
   readonly data: number;
   /** The same at the speed that collectives usually reach, by what the GPU computes meanwhile. */

@@ -33,7 +33,7 @@ export interface DefaultsOption {
 }
 
 /** A config that another starts from. */
-export interface BaseConfig {
+interface BaseConfig {
   /** As written, with its group before it and `.yaml` where Hydra leaves it out. */
   readonly path: string;
   readonly range: Problem['range'];

@@ -54,7 +54,7 @@ export interface KeySpec {
 }
 
 /** A default that a release of a library changed. */
-export interface ChangedDefault {
+interface ChangedDefault {
   /** The field of the library's version. */
   readonly of: Extract<FieldPath, `version.${string}`>;
   readonly before: Spelled | null;
@@ -134,7 +134,7 @@ export interface FileLink {
 }
 
 /** What a launch gives over the config that it names: `trainer.num_nodes=4 model.micro_batch_size=2`. */
-export interface Overrides {
+interface Overrides {
   /** The values in the blocks that they belong to. */
   readonly tree: MapNode;
   /** Words without a block: values at the top, options of Hydra's groups by the group's path, or all that a script in Python is given. */
@@ -166,7 +166,7 @@ export interface FilledAuto {
  * How another file of the run stands to the one at hand: it is taken in and overridden by it, it takes this one in and
  * overrides it, or both speak side by side and must agree (a DeepSpeed file and the recipe that names it).
  */
-export type Relation = 'overrides' | 'overridden' | 'beside';
+type Relation = 'overrides' | 'overridden' | 'beside';
 
 /** A file of a run as its family reads it, and how it stands to the file at hand. */
 export interface RunMember {
@@ -208,7 +208,7 @@ export interface Joins {
 }
 
 /** What the JSON Schema of a family states beyond its rows. */
-export interface SchemaRules {
+interface SchemaRules {
   /** Its readers check the type of every value; those of others convert, or look at few. */
   readonly strict?: boolean;
   /** Keys without which a file is no config of the family. */

@@ -16,7 +16,7 @@ import { type Releases, type Standing, standingOf } from './release';
 const STATES_NOTHING = /^(none|null|nil|no|off|false|auto|)$|\$|\{\{|\{%|\n|^.{80}/i;
 
 /** More about a problem than where and what. */
-export interface ProblemDetail {
+interface ProblemDetail {
   readonly related?: readonly { readonly range: Range; readonly message: string }[];
   readonly source?: string;
   readonly data?: Readonly<Record<string, unknown>>;

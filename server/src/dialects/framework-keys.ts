@@ -96,7 +96,7 @@ export class FrameworkKeys {
 }
 
 /** How a release of a framework stands to a key that some release knows: it has it, it is too old, or it is too new. */
-export type Presence = 'present' | { readonly since: string } | { readonly until: string };
+type Presence = 'present' | { readonly since: string } | { readonly until: string };
 
 /** A framework and those of its tables that a family's files are made of. */
 export type FrameworkTables = readonly [keys: FrameworkKeys, ...tables: string[]];

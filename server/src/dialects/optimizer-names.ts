@@ -6,7 +6,7 @@ type OptimizerField = Extract<FieldPath, `optimizer.${string}`>;
 export type OptimizerValues = Pick<RunValues, OptimizerField>;
 
 /** One statement that a spelling makes. */
-export type OptimizerStatement = {
+type OptimizerStatement = {
   [P in OptimizerField]: { readonly field: P; readonly value: FieldValue<P> };
 }[OptimizerField];
 

@@ -3,7 +3,7 @@ import type { RuleId } from '../rules/rule-id';
 import type { Draft, RefusalDetail } from './draft';
 
 /** Why a framework stops on a file. */
-export interface Refusal extends RefusalDetail {
+interface Refusal extends RefusalDetail {
   readonly code: RuleId;
   readonly message: string;
 }

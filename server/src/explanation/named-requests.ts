@@ -18,7 +18,7 @@ import { labelledShardingOf } from './labelled-sharding';
 import { indexTapes, joined, type TapeIndex, type TapePlace } from './tape-index';
 
 /** What a request is for. */
-export type RequestKind =
+type RequestKind =
   | 'result'
   | 'kept'
   | 'temporary'

@@ -27,7 +27,7 @@ export interface StorageFacts {
   readonly leaves: boolean;
 }
 
-export interface WeightFacts {
+interface WeightFacts {
   readonly place: TapePlace;
   readonly kind: WeightKind;
 }

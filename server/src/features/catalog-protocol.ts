@@ -5,7 +5,7 @@ export const CATALOG_REQUEST = 'oomlint/catalog';
 /** Nothing is asked for in particular. */
 export type CatalogParams = Readonly<Record<string, never>>;
 
-export interface CatalogModel {
+interface CatalogModel {
   readonly id: string;
   /** Other names under which it is known, and copies of it. */
   readonly aliases: readonly string[];

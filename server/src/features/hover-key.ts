@@ -15,7 +15,7 @@ import { memoryEffect } from './memory-effects';
 import { within } from './ranges';
 
 /** Neighbouring values of the fields that a key sets, as Markdown: by the engine, which is loaded when it is needed. */
-export type WhatIfText = (analysis: Analysis, fields: readonly FieldPath[]) => WhatIfTexts | undefined;
+type WhatIfText = (analysis: Analysis, fields: readonly FieldPath[]) => WhatIfTexts | undefined;
 
 /** What the engine adds to a hover. */
 export interface HoverTexts {

@@ -9,7 +9,7 @@ import { say } from '../wording/say';
 import { plainValue } from '../workspace/project-file';
 
 /** What a measured fact hangs on: the data, the card, the process on it, or what is installed. */
-export type LearnedAbout = 'data' | 'card' | 'process' | 'software';
+type LearnedAbout = 'data' | 'card' | 'process' | 'software';
 
 /** A fact that a run measured and that an estimate takes as it is. */
 export interface LearnedFact {
@@ -21,7 +21,7 @@ export interface LearnedFact {
 }
 
 /** What a run left that facts are learned from. */
-export interface LearnedFrom {
+interface LearnedFrom {
   readonly facts: MeasuredFacts;
   readonly log: Pick<OutOfMemoryLog, 'found' | 'allocatorSettings'>;
 }

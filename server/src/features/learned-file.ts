@@ -6,7 +6,7 @@ import { type LearnedFact, learnedEntries } from './learned-facts';
 import { withMeasured } from './measured-entries';
 
 /** The project file with what was learned, or why there is none. */
-export type LearnedFile =
+type LearnedFile =
   | { readonly uri: string; readonly before?: string; readonly after: string; readonly match: string }
   | { readonly problem: string };
 

@@ -10,7 +10,7 @@ const SECTION = 'measured';
 const SOURCE = 'source';
 
 /** What is written down of a measured run. */
-export interface MeasuredRun {
+interface MeasuredRun {
   /** As the project file names the log or the folder. */
   readonly source: string;
   /** Pattern of the config, relative to the project file. */

@@ -23,14 +23,14 @@ export interface Compared {
 }
 
 /** A part of the estimate that is large enough to explain a difference, with the fields that shape it. */
-export interface Explaining {
+interface Explaining {
   readonly category: Category;
   readonly bytes: number;
   readonly fields: readonly FieldPath[];
 }
 
 /** What nobody states and would move the estimate towards what was measured. */
-export interface OtherAnswer {
+interface OtherAnswer {
   readonly reason: string;
   readonly words?: string;
   readonly estimatedBytes: number;

@@ -15,13 +15,13 @@ export interface MeasuredTimeline {
   readonly olderBytes: number;
 }
 
-export interface MeasuredPoint {
+interface MeasuredPoint {
   readonly bytes: number;
   readonly phases: PhaseBytes;
 }
 
 /** What a call of the person's code asked for, and what of the estimate's walk it may be. */
-export interface JoinedCall {
+interface JoinedCall {
   readonly call: string;
   readonly phase: AllocationPhase;
   readonly bytes: number;

@@ -136,7 +136,7 @@ export interface Breakdown {
 }
 
 /** Something that decides a run and that nobody states. */
-export interface Decision extends OpenAnswer {
+interface Decision extends OpenAnswer {
   /** For people: what is assumed, and what the run would need otherwise. */
   readonly sentence: string;
 }

@@ -2,7 +2,7 @@ import type { Problem } from '../text/problem';
 import type { Analysis } from '../workspace/analysis';
 
 /** When problems of a text that is typed in are shown: with each pause, or as of the last save. */
-export type DiagnosticsRun = 'onType' | 'onSave' | 'off';
+type DiagnosticsRun = 'onType' | 'onSave' | 'off';
 
 /** A run has one verdict, whatever its figures. */
 const isVerdict = ({ code }: Problem) => code === 'does-not-fit' || code === 'tight';

@@ -90,7 +90,7 @@ function unquoted({ code }: Problem, node: ConfigNode): readonly Remedy[] {
 }
 
 /** How often each rule reports something in a text, by code. */
-export type ProblemCounts = ReadonlyMap<string, number>;
+type ProblemCounts = ReadonlyMap<string, number>;
 
 /** Those of a text; undefined where it cannot be read as well as the one that was analysed. */
 export function problemCounts(

@@ -7,7 +7,7 @@ import type { Analysis } from '../workspace/analysis';
 import { rememberedEstimate } from '../workspace/estimate-cache';
 
 /** The analysis of a config as if its run had other values, or why they make no run. */
-export type Variant = { readonly analysis: Analysis } | { readonly refused: string };
+type Variant = { readonly analysis: Analysis } | { readonly refused: string };
 
 /**
  * No text is read and none is written. A few milliseconds. Refused, as sentences for people: a value that cannot be meant,

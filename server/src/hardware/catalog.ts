@@ -24,7 +24,7 @@ export interface CloudInstance {
 }
 
 /** What a hardware name stands for. */
-export interface AcceleratorMatch {
+interface AcceleratorMatch {
   readonly accelerator: Accelerator;
   /** Accelerators per machine, where the name states it (`p4d.24xlarge`, `8x H100`). */
   readonly gpus?: number;

@@ -21,7 +21,7 @@ import type { OpenNotebooks } from './notebooks';
 import { rangeInto, type TextView } from './text-view';
 
 /** What an action is found again by when its edits are asked for. */
-export interface ActionData {
+interface ActionData {
   readonly uri: string;
   readonly version: number;
   readonly title: string;

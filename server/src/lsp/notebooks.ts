@@ -31,7 +31,7 @@ interface OpenNotebook {
 }
 
 /** What is done when a notebook changes; documents are its cells as one text, under the address of the notebook. */
-export interface NotebookEvents {
+interface NotebookEvents {
   opened(document: TextDocument): void;
   changed(document: TextDocument): void;
   saved(uri: string): void;

@@ -1,7 +1,7 @@
 import { addedUp, exactly, FIGURE, figureAt, type Quantity, quantityOf } from './quantity';
 
 /** What PyTorch's allocators say when a request fails. Bytes of one GPU. */
-export interface TorchFigures {
+interface TorchFigures {
   /** What was asked of the device: the tensor's bytes as the allocator rounds them (`allocation.ts`). */
   readonly requested: Quantity;
   readonly gpu?: number;

@@ -39,7 +39,7 @@ export function oncePer<K extends object, T>(find: (about: K) => T): (about: K) 
  * Answers about things, kept as long as the thing is there: the `limit` of each that were asked for last, or all of them where
  * the limit is infinite.
  */
-export interface RememberedOf<K extends object, T> {
+interface RememberedOf<K extends object, T> {
   of(about: K, key: string, make: () => T): T;
 }
 

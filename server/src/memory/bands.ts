@@ -5,7 +5,7 @@ import type { TrainingRun } from '../run/fields';
 export const SURE: Shares = { below: 0, above: 0 };
 
 /** What of a run decides how well it is known. */
-export type BandKind = 'plain' | 'experts' | 'compiled';
+type BandKind = 'plain' | 'experts' | 'compiled';
 
 /**
  * `max_memory_allocated` by kind of run. Published figures and Megatron-LM's functional tests lie within (docs/accuracy.md, "Bands"):

@@ -60,7 +60,7 @@ export function evaluationStages(model: Model, run: TrainingRun, free?: number):
   return traceRun(model, evaluated(run), { evaluating: true, ...sizes, ...logits });
 }
 
-export interface Evaluation {
+interface Evaluation {
   readonly model: Model;
   readonly run: TrainingRun;
   /** `evaluationStages`, of one pipeline stage. */

@@ -9,7 +9,7 @@ import { dataParallelSize, residentBytes, type Sharding } from './sharding-schem
 import type { TracedStage } from './traced-run';
 import { allStepped, bytesPer, type WeightSums } from './weights';
 
-export interface HostRun {
+interface HostRun {
   readonly run: TrainingRun;
   readonly sums: WeightSums;
   /** Stages of one GPU. */

@@ -25,7 +25,7 @@ function perTokenAndLayer(model: Model): number {
 }
 
 /** Tokens of a sample that generation has seen. */
-export interface SeenTokens {
+interface SeenTokens {
   readonly prompt: number;
   /** Generated so far. */
   readonly fresh: number;

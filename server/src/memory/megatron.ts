@@ -29,7 +29,7 @@ import { allStepped, bytesPer, type WeightSums } from './weights';
  * Type of the main gradients: Megatron accumulates in fp32 under bf16 whatever is set but `--grad-reduce-in-bf16`, and
  * in the weights' type else (`training/arguments.py`, `accumulate_allreduce_grads_in_fp32`).
  */
-export function mainGradient(run: TrainingRun): DType {
+function mainGradient(run: TrainingRun): DType {
   const stated = run['precision.gradientAccumulation'] ?? run['precision.reduce'];
   return stated ?? (run['precision.compute'] === 'bf16' ? 'fp32' : run['precision.compute']);
 }
@@ -51,7 +51,7 @@ export function expertCopies(run: TrainingRun): number {
 }
 
 /** GPUs that it shards an expert's weight over. */
-export function expertShards(run: TrainingRun): number {
+function expertShards(run: TrainingRun): number {
   if (!run['parallel.distributedOptimizer']) return 1;
   return Math.max(1, Math.floor(expertCopies(run) / run['parallel.replicate']));
 }

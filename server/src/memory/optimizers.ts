@@ -38,7 +38,7 @@ type Steps = 'torch' | 'loop' | 'lists' | 'kernel';
 /**
  * What an optimizer keeps, and what it needs while it steps. `test/oracle/optimizers.py` records both of the real ones.
  */
-export interface OptimizerCost {
+interface OptimizerCost {
   /** State tensors of the type that the optimizer steps. */
   readonly tensors: number;
   /** State bytes per parameter whatever the type. */

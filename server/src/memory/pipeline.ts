@@ -13,7 +13,7 @@ import { SOURCES } from './sources';
 import type { TracedStage } from './traced-run';
 
 /** Layers that lie together on a pipeline stage, and how many micro batches' activations of them are alive. */
-export interface PipelineChunk {
+interface PipelineChunk {
   readonly stages: readonly TracedStage[];
   /** Micro batches whose activations are alive at the fullest moment, that of the walk included. */
   readonly inFlight: number;
@@ -328,7 +328,7 @@ function passedWords(name: string, count: number, size: number): LabelWords {
 }
 
 /** What pipelining adds to the walk of one micro batch through one chunk. Bytes per GPU. */
-export interface PipelineMemory {
+interface PipelineMemory {
   /** Buffers for the whole run. */
   readonly always: Ledger;
   /** From the first forward to the end of backward. */

@@ -25,14 +25,14 @@ export interface AllocatorEvent {
 }
 
 /** A stretch before and after the moment at which the head's result, or its gradient, is there. Bytes per GPU. */
-export interface Halves {
+interface Halves {
   readonly first: HighPoint;
   readonly between: Ledger;
   readonly second: HighPoint;
 }
 
 /** The highest point of a stretch, and the operator that runs then. */
-export interface HighPoint {
+interface HighPoint {
   readonly peak: Ledger;
   readonly operator: string;
 }
@@ -52,7 +52,7 @@ export interface Excursion {
   readonly events: readonly AllocatorEvent[];
 }
 
-export interface ForwardOptions {
+interface ForwardOptions {
   /** Autograd keeps what backward needs. False inside a checkpointed segment. */
   readonly grad: boolean;
   /** Storages of entry tensors that nobody uses after this stage. */

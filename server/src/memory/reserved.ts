@@ -9,7 +9,7 @@ import type { StepWalk } from './step';
 import type { TracedStage } from './traced-run';
 
 /** What the walk was made of, for playing it on the allocator. */
-export interface Played {
+interface Played {
   readonly walk: StepWalk;
   readonly stages: readonly TracedStage[];
   readonly sharding: Sharding;

@@ -9,7 +9,7 @@ import { keyValueShare } from './shared-engine';
 import type { Point } from './step';
 import { bytesPer, type WeightSums } from './weights';
 
-export interface Rollout {
+interface Rollout {
   readonly model: Model;
   readonly run: TrainingRun;
   readonly sharding: Sharding;

@@ -4,7 +4,7 @@ import { combine, type Ledger, post, totalOf } from './ledger';
 import type { Sharding } from './sharding-scheme';
 import type { Point } from './step';
 
-export interface Saved {
+interface Saved {
   readonly run: TrainingRun;
   readonly sharding: Sharding;
   readonly constant: Ledger;

@@ -281,7 +281,7 @@ function expertShards(run: TrainingRun): number {
 }
 
 /** Elements of a weight under FSDP. */
-export interface Sharded {
+interface Sharded {
   /** Of its largest shard. */
   readonly shard: number;
   /** Of what is gathered of it and scattered into its shards: all of them, padding included. */

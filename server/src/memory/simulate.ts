@@ -13,7 +13,7 @@ import { wrapFsdp1, wrappedBytes } from './wrapping';
 const ALLOCATOR = new CachingAllocator(0);
 
 /** What the allocator holds at most, and what of it was handed out at most. Bytes per GPU. */
-export interface Simulated {
+interface Simulated {
   readonly reserved: number;
   readonly allocated: number;
 }

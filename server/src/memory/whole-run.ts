@@ -12,7 +12,7 @@ export interface RunWalk extends StepWalk {
   readonly neededPeak: Point;
 }
 
-export interface WholeRun extends Loaded {
+interface WholeRun extends Loaded {
   readonly model: Model;
   /** The same GPU's stages as evaluation runs them; undefined where the run does not evaluate. */
   readonly evaluated?: readonly TracedStage[];

@@ -4,7 +4,7 @@ import { ELEMENT_BYTES } from './tape';
 import type { AdapterSettings } from './trace-settings';
 
 /** One linear layer that gets an adapter: its path, features of the whole layer, and what it computes without one. */
-export interface Adapted {
+interface Adapted {
   readonly path: string;
   readonly inFeatures: number;
   readonly outFeatures: number;

@@ -7,7 +7,7 @@ import type { Model, ModelConfig } from './model';
 import { countParameters } from './parameter-count';
 
 /** One row of `data/models.json`. */
-export interface CatalogEntry {
+interface CatalogEntry {
   readonly id: string;
   readonly aliases: readonly string[];
   readonly model_type: string;

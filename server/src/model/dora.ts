@@ -2,7 +2,7 @@ import type { ProductTracer } from './product-tracer';
 import { ELEMENT_BYTES, type Tensor, type Weight } from './tape';
 
 /** A linear layer whose result DoRA adds to. */
-export interface DecomposedLayer {
+interface DecomposedLayer {
   readonly name: string;
   /** What the adapter is given, in its type; dropped already where the run drops. */
   readonly x: Tensor;

@@ -160,7 +160,7 @@ export function isMisspelt(id: string): boolean {
 }
 
 /** What stands where a model's name should: a variable that nothing sets, or words to be replaced. */
-export type Unnamed = 'variable' | 'placeholder';
+type Unnamed = 'variable' | 'placeholder';
 
 const VARIABLE = /\$[\w{(@*#?!]|`|\{\{|^\{\w+\}$|^%\(?\w+\)?[%s]$/;
 const PLACEHOLDER =

@@ -9,7 +9,7 @@ interface Storage {
 }
 
 /** A copy of known weights under another name. */
-export interface Repackaged {
+interface Repackaged {
   readonly model: Model;
   /** How the copy stores its weights, where its name states it. */
   readonly values: Storage;

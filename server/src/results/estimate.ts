@@ -21,7 +21,7 @@ export const CATEGORIES = [
 ] as const;
 export type Category = (typeof CATEGORIES)[number];
 
-export const MOMENTS = [
+const MOMENTS = [
   'initialization',
   'forward',
   'loss',

@@ -66,7 +66,7 @@ export function priceLabel({ instances, date }: Price): string {
 }
 
 /** One thing about time or money, as a name, a value and what it rests on. */
-export interface TimeFact {
+interface TimeFact {
   readonly name: string;
   /** `id` of the figure that explains it. */
   readonly figure?: string;

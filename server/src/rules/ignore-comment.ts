@@ -1,5 +1,5 @@
 /** What a comment `# oomlint: ignore[tight, unknown-key] why` silences. */
-export interface IgnoreComment {
+interface IgnoreComment {
   /** Names of rules as written, each with where it begins in the text. */
   readonly names: readonly { readonly name: string; readonly start: number }[];
   /** Of the whole file, not of a line. */

@@ -10,7 +10,7 @@ import type { Fact } from './origin';
 import { fieldNames, findField, parseFact, unknownFieldMessage } from './parse-field';
 
 /** What a directive comment states: `# oomlint: model=meta-llama/Llama-3.1-8B gpu=H100 gpus=8`, or `# oomlint: off`. */
-export interface DirectiveReading {
+interface DirectiveReading {
   /** True where the comment switches the whole file off. */
   readonly off: boolean;
   readonly facts: readonly Fact[];

@@ -27,7 +27,7 @@ interface FieldBase {
   /** Without it no estimate can be given; its absence is reported as an unknown field. */
   readonly required?: boolean;
 }
-export interface TextField extends FieldBase {
+interface TextField extends FieldBase {
   readonly type: 'text';
   readonly default?: string;
 }
@@ -46,20 +46,20 @@ export interface NumberField extends FieldBase {
   readonly maximum?: number;
   readonly default?: number;
 }
-export interface FlagField extends FieldBase {
+interface FlagField extends FieldBase {
   readonly type: 'flag';
   readonly default?: boolean;
 }
-export interface ChoiceField<V extends string = string> extends FieldBase {
+interface ChoiceField<V extends string = string> extends FieldBase {
   readonly type: 'choice';
   readonly values: readonly V[];
   readonly default?: V;
 }
-export interface ListField extends FieldBase {
+interface ListField extends FieldBase {
   readonly type: 'list';
   readonly default?: readonly string[];
 }
-export interface ObjectField extends FieldBase {
+interface ObjectField extends FieldBase {
   readonly type: 'object';
   readonly default?: Readonly<Record<string, unknown>>;
 }

@@ -12,7 +12,7 @@ import {
 import { type Fact, fact, type Origin } from './origin';
 
 /** A value read, or why it was not accepted, as a sentence without the field's name. */
-export type Parsed<T> = { readonly value: T } | { readonly error: string };
+type Parsed<T> = { readonly value: T } | { readonly error: string };
 
 const byName = new Map<string, FieldPath>();
 const normalize = (name: string) => name.toLowerCase().replace(/[-_\s]/g, '');

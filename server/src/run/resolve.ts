@@ -17,7 +17,7 @@ import { fieldError, shortAlias } from './parse-field';
 import type { ResolvedRun } from './resolved-run';
 
 /** A statement that cannot be meant, such as a micro batch of 0; it does not count. */
-export interface RejectedFact {
+interface RejectedFact {
   readonly fact: Fact;
   /** Why, as a sentence without the field's name. */
   readonly reason: string;

@@ -4,7 +4,7 @@ import type { Origin } from './origin';
  * How surely a version is known: somebody states it; a lock file or an installation holds it; a release that is known asks for
  * exactly it; a requirement allows a range of which it is the newest; or nobody names any, and today's is taken.
  */
-export type VersionSource = 'stated' | 'locked' | 'pinned' | 'range' | 'assumed';
+type VersionSource = 'stated' | 'locked' | 'pinned' | 'range' | 'assumed';
 
 export interface KnownVersion {
   readonly version: string;

@@ -21,7 +21,7 @@ export const KIND_LABELS: Readonly<Record<OriginKind, string>> = {
 };
 
 /** Who states a value, for people: `zero3.json`, `DeepSpeed 0.19 default`. */
-export function originName(origin: Origin): string {
+function originName(origin: Origin): string {
   const { kind, location, note } = origin;
   const named =
     (kind === 'linked-file' || kind === 'overriding-file' || kind === 'project') && location !== undefined;
@@ -135,7 +135,7 @@ function matters(field: FieldPath, values: RunValues, does: Behaviours, origin: 
   return origin.kind !== 'default' || !isIdle(field, values[field]);
 }
 
-export interface Assumption {
+interface Assumption {
   readonly field: FieldPath;
   readonly value: unknown;
   readonly source: string;

@@ -205,7 +205,7 @@ function packageOf(item: DefaultsItem, name: string, header: string | undefined,
 }
 
 /** The family of a composed config, and the block that holds its keys where it is not the top. */
-export interface ComposedFamily {
+interface ComposedFamily {
   readonly dialect: Dialect;
   readonly document: ConfigDocument;
   readonly block: readonly string[];

@@ -23,7 +23,7 @@ const MOST_FOLDERS = 3;
 const ASIDE = /(?:^|[-_.])(?:dev|docs?|lint|tests?|ci|format|build|typing)(?:[-_.]|$)/i;
 
 /** A release that a file of the run holds, with the file that holds it. */
-export interface RecordedRelease extends Requirement {
+interface RecordedRelease extends Requirement {
   readonly uri: string;
 }
 /** Before locks: what ran is no longer open. */
@@ -57,7 +57,7 @@ export async function environmentOf(
 }
 
 /** What lies around a config about the software that runs it. */
-export interface Environment {
+interface Environment {
   readonly facts: readonly Fact[];
   /** Versions of the frameworks themselves, which no field of a run holds. */
   readonly frameworks: Versions;

@@ -15,7 +15,7 @@ import { isRuleId, RULES } from './rules';
 import { unknownRule } from './unknown-rule';
 
 /** What becomes of a rule: how bad its problems are, or that they are not reported. */
-export type RuleLevel = Severity | 'off';
+type RuleLevel = Severity | 'off';
 const LEVELS: Readonly<Record<string, RuleLevel>> = {
   off: 'off',
   false: 'off',

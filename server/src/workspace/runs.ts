@@ -10,7 +10,7 @@ import { overlaid } from './overrides';
 import { findUses, type ParentSearch, type Use } from './parents';
 
 /** Runs that a file is looked at in; a base config of a hundred experiments is not walked through. */
-export const MOST_RUNS = 12;
+const MOST_RUNS = 12;
 /** Files above a file: a script names a recipe, which names a DeepSpeed file. */
 const HIGHEST = 3;
 

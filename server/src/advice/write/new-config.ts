@@ -20,11 +20,11 @@ export interface MadeConfig {
 }
 
 /** Every name that a new config may have. */
-export const DEEPSPEED_NAMES = ['ds_zero1', 'ds_zero2', 'ds_zero3'].flatMap((name) => [
+const DEEPSPEED_NAMES = ['ds_zero1', 'ds_zero2', 'ds_zero3'].flatMap((name) => [
   `${name}.json`,
   `${name}_offload.json`,
 ]);
-export const ACCELERATE_NAMES = ['accelerate_fsdp', 'accelerate_fsdp2'].flatMap((name) => [
+const ACCELERATE_NAMES = ['accelerate_fsdp', 'accelerate_fsdp2'].flatMap((name) => [
   `${name}.yaml`,
   `${name}_offload.yaml`,
 ]);

@@ -55,7 +55,7 @@ export function textLines(text: string): string[] {
   return text.match(/[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+$/g) ?? [];
 }
 
-export interface Hunk {
+interface Hunk {
   readonly from: number;
   readonly to: number;
   readonly lines: readonly string[];

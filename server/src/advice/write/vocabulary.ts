@@ -10,7 +10,7 @@ import { FIELDS, type FieldPath, type RunValues, type TrainingRun } from '../../
 import type { SourceFile } from './source-file';
 
 /** Where a family's keys stand in a file, how they are spelled there, and which words and rows hold for them. */
-export interface FamilyWriter {
+interface FamilyWriter {
   readonly words: Words;
   readonly rows: readonly KeySpec[];
   readonly table: KeyTable;

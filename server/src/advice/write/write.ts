@@ -25,7 +25,7 @@ export interface WrittenFile {
 }
 
 /** What is to be written, and where. */
-export interface Writing {
+interface Writing {
   /** Files of the run, the one at hand first. */
   readonly files: readonly SourceFile[];
   readonly run: TrainingRun;

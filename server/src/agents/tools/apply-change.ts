@@ -47,7 +47,7 @@ export const applyChange = toolOf({
 const AGAIN = 'Call make_run_fit again.';
 
 /** Throws `ToolError` where there is none of that id. */
-export function offeredAs(id: string, desk: Desk): OfferedChange {
+function offeredAs(id: string, desk: Desk): OfferedChange {
   const offered = desk.offered.get(id);
   if (!offered) throw new ToolError(`There is no option with the id "${id}".`, AGAIN);
   return offered;

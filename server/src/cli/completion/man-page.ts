@@ -26,7 +26,7 @@ function described({ description, takes }: OptionRow): string {
 }
 
 /** What the page shows beside the commands. */
-export interface PageText {
+interface PageText {
   readonly version: string;
   readonly description: string;
   /** Paragraphs below the commands, as help has them. */

@@ -31,7 +31,7 @@ const MOST_OPTIONS = 8;
 export type BlockEnd = 'next' | 'ended';
 
 /** What lies around a program that is followed. */
-export interface ProgramModules {
+interface ProgramModules {
   readonly loaded: LoadedModules;
   readonly data: DataFiles;
   /** What the command that starts the program gives; unset: nobody knows. */

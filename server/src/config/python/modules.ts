@@ -13,7 +13,7 @@ import type {
 } from './value';
 
 /** A module after its last statement. */
-export interface FollowedModule {
+interface FollowedModule {
   readonly scope: PyScope;
   readonly context: ModuleContext;
   /** Modules of which it takes everything, and that are not here. */

@@ -4,7 +4,7 @@ import { LIBRARY } from './imports';
 import type { PyEither, PyValue } from './value';
 
 /** How values that are not settled are taken. */
-export interface Taking {
+interface Taking {
   /** The expression that stands where the value is used. */
   readonly used?: Range;
   /** Whether the GPU computes in bf16; unset: it does. */

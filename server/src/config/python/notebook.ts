@@ -5,7 +5,7 @@ import { cardsPrinted, colabGpu } from './cells';
 import { type Install, installsIn, withoutMagics } from './magics';
 
 /** A notebook's code, cell after cell, as one text whose places are those of the file. */
-export interface Notebook {
+interface Notebook {
   readonly lines: Lines;
   /** Packages that its cells install. */
   readonly installs: readonly Install[];

@@ -65,7 +65,7 @@ export interface PyDict extends Valued {
   readonly attributes?: true;
 }
 /** Something that is imported, by its full name: `torch.bfloat16`. */
-export interface PyName extends Valued {
+interface PyName extends Valued {
   readonly kind: 'name';
   readonly name: string;
 }

@@ -1,7 +1,7 @@
 import type { ArithmeticExpression, WordPart } from 'unbash';
 
 /** What an expression finds and leaves behind. */
-export interface ArithmeticScope {
+interface ArithmeticScope {
   /** Text of a variable; undefined where it is not known. */
   get(name: string): string | undefined;
   /** Sets a variable; undefined where the value is not known. */

@@ -157,14 +157,3 @@ export function splitOnce(
   }
   return undefined;
 }
-
-/** Text in which a backslash takes line breaks away, as pieces around them. */
-export function continued(text: string, start: number): PlacedText {
-  const pieces: Piece[] = [];
-  let from = 0;
-  for (let at = text.indexOf('\\\n'); at >= 0; at = text.indexOf('\\\n', from)) {
-    pieces.push({ text: text.slice(from, at), start: start + from, end: start + at, exact: true });
-    from = at + 2;
-  }
-  return [...pieces, { text: text.slice(from), start: start + from, end: start + text.length, exact: true }];
-}

@@ -7,7 +7,7 @@ import type { FoundKey, Section } from '../section';
 
 const DOCS = 'https://huggingface.co/docs/accelerate/usage_guides/fsdp';
 
-export interface FsdpKey {
+interface FsdpKey {
   readonly key: string;
   readonly node: ConfigNode;
 }

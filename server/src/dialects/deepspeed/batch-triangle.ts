@@ -10,7 +10,7 @@ export interface BatchSizes {
   readonly accumulation?: number;
 }
 
-export interface BatchTriangle extends BatchSizes {
+interface BatchTriangle extends BatchSizes {
   /** Data-parallel GPUs: as given, or what follows from three stated sizes. */
   readonly dataParallel?: number;
   /** Where the sizes contradict each other: what DeepSpeed compares, `global` against `product`. */

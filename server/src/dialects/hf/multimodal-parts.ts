@@ -1,7 +1,7 @@
 import type { ReadContext } from '../dialect';
 
 /** Parts of a vision-language model that tools freeze by a switch. */
-export interface FrozenParts {
+interface FrozenParts {
   readonly language: boolean;
   readonly vision: boolean;
   readonly projector: boolean;

@@ -7,7 +7,7 @@ import type { FoundKey, Section } from '../section';
 // Requests are read as Slurm does: https://slurm.schedmd.com/sbatch.html#OPT_gres
 
 /** A number of GPUs that Slurm is asked for, with the place that states it. */
-export interface SlurmCount {
+interface SlurmCount {
   readonly value: number;
   readonly found: FoundKey;
 }

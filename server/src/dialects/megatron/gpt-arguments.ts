@@ -4,7 +4,7 @@ import { defaultInner, type GptShape, layerPattern } from './gpt-shape';
 import { paddedVocabulary, vocabularyOf } from './tokenizer-vocabulary';
 
 /** A shape read, or what keeps it from being one. */
-export type ShapeReading =
+type ShapeReading =
   | { readonly shape: GptShape; readonly note?: string }
   | { readonly missing: 'sizes' | 'vocabulary' | 'architecture' };
 

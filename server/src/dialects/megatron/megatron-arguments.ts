@@ -20,7 +20,7 @@ import {
 import { readUnmodelled } from './unmodelled-arguments';
 
 /** What reads the flags. */
-export interface ArgumentsOf {
+interface ArgumentsOf {
   /** `pretrain_bert.py`: another embedding and two heads. */
   readonly bert?: boolean;
   /** They are flags, of which a switch must be given; else fields of a config. */

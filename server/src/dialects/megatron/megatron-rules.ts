@@ -11,7 +11,7 @@ const SOURCE = fileIn(MEGATRON, 'megatron/training/arguments.py');
 const CONFIG = fileIn(MEGATRON, 'megatron/core/transformer/transformer_config.py');
 
 /** `modern`: Megatron-LM itself; forks of older versions still take what it refuses by now. */
-export interface RuleOptions {
+interface RuleOptions {
   readonly modern: boolean;
   /** All of the arguments are here; what is absent has Megatron's default. */
   readonly complete: boolean;

@@ -211,7 +211,7 @@ export function readSharding(args: Section): void {
 }
 
 /** What holds of the modules where nothing is stated of them. */
-export interface ModulesByDefault {
+interface ModulesByDefault {
   /** Transformer Engine's; forks from before Megatron-Core have their own. */
   readonly transformerEngine: boolean;
   /** The experts of a GPU run as one product: what is built from a published model asks for it. */

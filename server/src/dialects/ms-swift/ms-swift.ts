@@ -27,7 +27,7 @@ import type { SwiftCommand } from './swift-command';
 const SOURCE = fileIn(MS_SWIFT, 'swift/');
 
 /** DefaultValue of a file: ms-swift's own default, and where it stands. */
-export function swift<V>(value: V, file = 'arguments/sft_args.py'): DefaultValue<V> {
+function swift<V>(value: V, file = 'arguments/sft_args.py'): DefaultValue<V> {
   return { value, note: say('{0} default', 'ms-swift'), source: `${SOURCE}${file}` };
 }
 

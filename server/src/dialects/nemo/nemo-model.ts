@@ -15,7 +15,7 @@ const GATED: Readonly<Record<string, string>> = {
 };
 const PLAIN: Readonly<Record<string, string>> = { 'squared-relu': 'relu2', 'openai-gelu': 'gelu' };
 
-export interface NemoModel {
+interface NemoModel {
   readonly config: Readonly<Record<string, unknown>>;
   readonly note: string;
 }

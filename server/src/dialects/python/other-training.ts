@@ -1,7 +1,7 @@
 import type { PyCall, PyProgram } from '../../config/python/value';
 
 /** A training by a library whose calls are not read. */
-export interface OtherTraining {
+interface OtherTraining {
   readonly call: PyCall;
   /** What trains, as people call it. */
   readonly library: string;

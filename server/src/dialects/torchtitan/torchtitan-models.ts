@@ -1,5 +1,5 @@
 /** Architecture of a flavour: its name on the Hugging Face Hub, or its sizes. */
-export type TitanModel = { readonly id: string } | { readonly config: Readonly<Record<string, unknown>> };
+type TitanModel = { readonly id: string } | { readonly config: Readonly<Record<string, unknown>> };
 
 /** Llama that torchtitan's tests run (`models/llama3/__init__.py`, `debugmodel`): 2/3 of 4 x 256, rounded up to 256. */
 const DEBUG: TitanModel = {

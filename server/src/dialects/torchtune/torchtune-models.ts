@@ -1,5 +1,5 @@
 /** What a model builder of torchtune makes: `torchtune.models.llama3_1.qlora_llama3_1_8b`. */
-export interface TorchtuneModel {
+interface TorchtuneModel {
   /** The same architecture by its name on the Hugging Face Hub. */
   readonly id: string;
   readonly adapters: boolean;

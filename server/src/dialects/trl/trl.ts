@@ -102,7 +102,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
 }
 
 /** What the caller knows of a run beside its keys. */
-export interface TrlCaller {
+interface TrlCaller {
   readonly method: TrlMethod;
   /** Who states it, for people. */
   readonly because: string;

@@ -3,7 +3,7 @@ import type { ConfigNode, ScalarNode } from '../../config/node';
 import { numberOf, textOf } from '../../config/scalar';
 
 /** A config whose sweeps stand at the largest value that they try, and those values. */
-export interface Settled {
+interface Settled {
   readonly root: ConfigNode;
   readonly chosen: readonly ScalarNode[];
 }

@@ -34,7 +34,7 @@ export interface Completion {
   readonly documentation?: string;
 }
 
-export interface CompletionRequest {
+interface CompletionRequest {
   readonly text: string;
   readonly position: Position;
   readonly document: ConfigDocument;

@@ -11,7 +11,7 @@ const MOST = 16;
 const ORDER: Readonly<Record<Verdict, number>> = { fits: 0, tight: 1, exceeds: 2, unknown: 3 };
 
 /** The analysis that the file would have with another text; undefined where that is no config. */
-export type Preview = (text: string) => Promise<Analysis | undefined>;
+type Preview = (text: string) => Promise<Analysis | undefined>;
 
 /**
  * States of every offered value what the run would need with it, and puts those first that fit. Each is tried in the text

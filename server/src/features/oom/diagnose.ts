@@ -12,7 +12,7 @@ import { requestsOf } from './requests-of-run';
 import { type Solution, solutionsOf } from './solutions';
 
 /** Why memory ran out. */
-export type CauseKind =
+type CauseKind =
   /** The run needs more than the card has. */
   | 'excess'
   /** Enough was free, in pieces that were too small. */
@@ -45,7 +45,7 @@ export interface Cause {
 }
 
 /** Memory of the card as the message tells of it. Bytes. */
-export interface Occupied {
+interface Occupied {
   readonly totalBytes: number;
   readonly freeBytes?: number;
   readonly allocatedBytes?: number;
@@ -86,7 +86,7 @@ export interface Diagnosis {
 }
 
 /** What is known beside the message. */
-export interface Circumstances {
+interface Circumstances {
   /** The run that was launched; without one, only the message speaks. */
   readonly analysis?: Estimated;
   /** Growth of what was allocated over the steps of the log, bytes. */

@@ -6,7 +6,7 @@ import { bufferedLedger, gatheredLedger, gradedLedger } from './ledgers';
 import { addsInPlace, type FsdpSettings, gathersWeights } from './settings';
 import { type FsdpUnit, NO_UNIT, shardOf } from './units';
 
-export interface Neighbours {
+interface Neighbours {
   /** The units before and after in forward. */
   readonly before: FsdpUnit;
   readonly after: FsdpUnit;

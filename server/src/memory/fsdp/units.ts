@@ -43,7 +43,7 @@ export const NO_UNIT: FsdpUnit = {
 };
 
 /** Weights of a stage that belong to one unit, and how many copies of the stage do. */
-export interface WrappedPart {
+interface WrappedPart {
   readonly stage: TracedStage;
   readonly copies: number;
   readonly weights: readonly Weight[];

@@ -37,7 +37,7 @@ export function trainedOf(stage: TracedStage, bucket: number): Trained {
 }
 
 /** How the gradients of a stage's copies fill the bucket, copies in the order of backward. */
-export interface Filling {
+interface Filling {
   readonly own: Trained;
   /** Gradients have gone to the bucket while or before the copy ran. */
   readonly began: (copy: number) => boolean;

@@ -3,7 +3,7 @@ import type { FieldPath, TrainingRun } from '../../run/fields';
 import type { TracedStage } from '../traced-run';
 
 /** Elements that are gathered at a moment, and those that have been let go of at least once. */
-export interface Gathered {
+interface Gathered {
   readonly whole: number;
   readonly released: number;
 }
@@ -17,7 +17,7 @@ export interface Span {
 }
 
 /** Weights gathered over one micro step, by stage and copy, in the order of each pass. */
-export interface Gathers {
+interface Gathers {
   readonly forward: ReadonlyMap<TracedStage, readonly Span[]>;
   readonly backward: ReadonlyMap<TracedStage, readonly Span[]>;
   /** Elements at most. */

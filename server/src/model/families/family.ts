@@ -13,7 +13,7 @@ export interface Figures {
 }
 
 /** Length of a sample where the model itself fixes or bounds it: patches of an image, positions of a decoder. */
-export interface SampleLength {
+interface SampleLength {
   /** What `batch.sequence` means for the model, in tokens. */
   readonly tokens: number;
   /** For people, in their language. */

@@ -9,7 +9,7 @@ import type { Architecture } from './family';
 import { figuresOf, layersOfKinds, type Sizes } from './sizes';
 
 /** Decoders of the GPT line: layer norms and, mostly, an MLP of two linears. */
-export interface PlainDecoder {
+interface PlainDecoder {
   readonly attention: Omit<SelfAttentionSpec, 'hidden' | 'heads' | 'keyValueHeads' | 'headDim' | 'window'>;
   readonly feedForward: Block;
   /** Order of norms and sums. */

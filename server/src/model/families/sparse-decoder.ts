@@ -5,7 +5,7 @@ import type { Architecture } from './family';
 import { figuresOf, layersOfKinds, type Sizes } from './sizes';
 
 /** Pre-norm decoders whose layers differ in their mixer and in whether their MLP is a mixture of experts. */
-export interface SparseDecoder<K extends string> {
+interface SparseDecoder<K extends string> {
   /** Kind of each layer, first to last. */
   readonly kinds: readonly K[];
   readonly mixer: (kind: K) => Block;

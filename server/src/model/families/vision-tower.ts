@@ -13,7 +13,7 @@ import { Tracer } from '../tracer';
 import { take } from './decoder-model';
 
 /** Layer of a tower, counted from 0, and what makes features of its result. */
-export interface Tap {
+interface Tap {
   readonly layer: number;
   readonly project: Block;
 }

@@ -1,7 +1,7 @@
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 
-export interface ClassificationSpec {
+interface ClassificationSpec {
   /** Module path of the last linear, for example `score` or `classifier`. */
   readonly name: string;
   readonly labels?: number;

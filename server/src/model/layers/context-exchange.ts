@@ -30,7 +30,7 @@ export function exchange(t: Tracer, x: Tensor, ranks: number, name: string): Ten
 }
 
 /** Sizes of one rank's attention, elements. */
-export interface ContextSizes {
+interface ContextSizes {
   readonly queries: number;
   /** Keys and values together. */
   readonly keys: number;

@@ -1,7 +1,7 @@
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 
-export interface ConvolutionSpec {
+interface ConvolutionSpec {
   readonly name: string;
   /** Shape of the kernel: output channels, input channels per group, sizes. */
   readonly kernel: readonly number[];

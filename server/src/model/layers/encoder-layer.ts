@@ -3,7 +3,7 @@ import { type Block, layerNormed } from './block';
 import { residualLayer } from './residual';
 import { LLAMA_PROJECTIONS, selfAttention } from './self-attention';
 
-export interface EncoderLayerSpec {
+interface EncoderLayerSpec {
   /** Path before every module of the tower, with its dot: `vision_tower.`. */
   readonly prefix?: string;
   readonly hidden: number;

@@ -1,7 +1,7 @@
 import type { Block } from './block';
 import { gatedProduct } from './mlp';
 
-export interface FusedMlpSpec {
+interface FusedMlpSpec {
   readonly name: string;
   readonly inner: number;
   readonly activation: string;

@@ -2,7 +2,7 @@ import { ELEMENT_BYTES, type Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import type { Block } from './block';
 
-export interface GatedDeltaNetSpec {
+interface GatedDeltaNetSpec {
   readonly module: string;
   readonly hidden: number;
   readonly keyHeads: number;

@@ -26,7 +26,7 @@ export interface LatentAttentionSpec {
 }
 
 /** Small heads of their own, whose scores are ranked and never trained by the loss. */
-export interface IndexerSpec {
+interface IndexerSpec {
   readonly heads: number;
   readonly dim: number;
   /** Tokens that are chosen. */

@@ -6,7 +6,7 @@ import { rmsNorm } from './norm';
 /** Tokens between the states that the selective scan keeps (`selective_scan_fwd_kernel.cuh`). */
 const SCAN_CHUNK = 2048;
 
-export interface MambaSpec {
+interface MambaSpec {
   /** Module path, for example `mixer`. */
   readonly module: string;
   readonly hidden: number;

@@ -1,7 +1,7 @@
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 
-export interface MathAttentionSpec {
+interface MathAttentionSpec {
   readonly name: string;
   readonly batch: number;
   readonly heads: number;

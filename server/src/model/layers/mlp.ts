@@ -3,7 +3,7 @@ import type { Tracer } from '../tracer';
 import { applyActivation } from './activation';
 import { fusedLoraMlp, fusesLora } from './fused-lora';
 
-export interface GatedMlpSpec {
+interface GatedMlpSpec {
   /** Module path, for example `mlp`. */
   readonly name: string;
   readonly inner: number;
@@ -63,7 +63,7 @@ export function gatedProduct(t: Tracer, gate: Tensor, activation: string, makeUp
   return t.mul(activated, makeUp(), 'gated_product');
 }
 
-export interface PlainMlpSpec {
+interface PlainMlpSpec {
   readonly name: string;
   readonly inner: number;
   readonly activation: string;

@@ -5,7 +5,7 @@ import { applyActivation } from './activation';
 import type { Block } from './block';
 import { gatedMlp, plainMlp } from './mlp';
 
-export interface RouterSpec {
+interface RouterSpec {
   /** Module path, for example `mlp.gate`. */
   readonly name: string;
   readonly bias?: boolean;

@@ -61,7 +61,7 @@ function called(t: Tracer, x: Tensor, body: Block): Tensor {
 }
 
 /** Attention and MLP side by side on the same input: `x + attention(norm(x)) + mlp(norm(x))`. */
-export interface ParallelSpec {
+interface ParallelSpec {
   readonly attention: Block;
   readonly feedForward: Block;
   readonly norm: Block;
@@ -86,7 +86,7 @@ export function parallelLayer(t: Tracer, hidden: Tensor, spec: ParallelSpec): Te
 }
 
 /** `norm(x + branch(x))` twice, as the original transformer has it (BERT, BART, OPT-350M). */
-export interface PostNormSpec {
+interface PostNormSpec {
   readonly mixer: Block;
   readonly mixerNorm: Block;
   readonly feedForward: Block;

@@ -16,7 +16,7 @@ export function selfAttention(spec: SelfAttentionSpec): Block {
 }
 
 /** What attention reads beside its input. */
-export interface AttentionSources {
+interface AttentionSources {
   /** Keys and values come from here: the encoder's result, in cross-attention. */
   readonly source?: Tensor;
   /** Added to the scores, `[1, heads, queries, keys]`. */
@@ -28,7 +28,7 @@ export interface AttentionSources {
 }
 
 /** Keys, rotated, and values as the kernel reads them, `[b, s, heads x headDim]`. */
-export interface KeysAndValues {
+interface KeysAndValues {
   readonly k: Tensor;
   readonly v: Tensor;
 }

@@ -1,6 +1,6 @@
 import type { Block } from './block';
 
-export interface ShortConvolutionSpec {
+interface ShortConvolutionSpec {
   /** Module path inside the layer. */
   readonly module: string;
   readonly hidden: number;

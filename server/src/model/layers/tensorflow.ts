@@ -97,7 +97,7 @@ export function tensorflowGeglu(t: Tracer, x: Tensor, name: string): Tensor {
   return t.mul(tensorflowGelu(t, gate, `${name}.gelu`), value, name);
 }
 
-export interface TensorflowAttention {
+interface TensorflowAttention {
   readonly hidden: number;
   /** Over all ranks. */
   readonly heads: number;
