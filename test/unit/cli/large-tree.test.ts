@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { processorMs } from '../processor-time';
 
 describe('a tree of files that are no configs', function () {
   this.timeout(60_000);
@@ -21,14 +22,15 @@ describe('a tree of files that are no configs', function () {
       list: async () => [],
     };
     const workspace = new Workspace(host);
-    const started = process.cpuUsage();
-    for (const uri of Object.keys(files)) assert.equal(await workspace.isWorthChecking(uri), false);
-    const looked = process.cpuUsage(started).user / 1000;
+    const looked = await processorMs(async () => {
+      for (const uri of Object.keys(files)) assert.equal(await workspace.isWorthChecking(uri), false);
+    });
     assert.equal(reads, 8000);
     // Whoever analyses them all the same pays for each of them once, too.
-    for (const uri of Object.keys(files)) assert.equal(await workspace.analyze(uri), undefined);
-    const { user } = process.cpuUsage(started);
+    const analysed = await processorMs(async () => {
+      for (const uri of Object.keys(files)) assert.equal(await workspace.analyze(uri), undefined);
+    });
     assert.ok(looked < 3000, `${looked} ms`);
-    assert.ok(user / 1000 < 8000, `${user / 1000} ms`);
+    assert.ok(looked + analysed < 8000, `${looked + analysed} ms`);
   });
 });

@@ -4,6 +4,7 @@ import { parseConfig } from '../../../server/src/config/parse';
 import { loadPython } from '../../../server/src/config/python/grammar';
 import { readNotebook } from '../../../server/src/config/python/notebook';
 import { detectDialect } from '../../../server/src/dialects/registry';
+import { processorMs } from '../processor-time';
 
 const cell = (source: string | string[], kind = 'code') => ({
   cell_type: kind,
@@ -110,12 +111,11 @@ describe('notebooks', () => {
     assert.ok(readNotebook(JSON.stringify(old))?.lines.text.includes('from_pretrained'));
   });
 
-  it('cost little for pictures in their outputs', () => {
+  it('cost little for pictures in their outputs', async () => {
     const picture = { output_type: 'display_data', data: { 'image/png': 'A'.repeat(10_000_000) } };
     const big = JSON.stringify({ cells: [{ ...cell(TRAINS), outputs: [picture] }], metadata: {} });
-    const before = performance.now();
-    assert.ok(readNotebook(big));
-    assert.ok(performance.now() - before < 2000);
+    const took = await processorMs(() => assert.ok(readNotebook(big)));
+    assert.ok(took < 2000, `${took} ms`);
   });
 
   it('never throw, whatever was changed in them', () => {

@@ -3,6 +3,7 @@ import { nodeAt } from '../../../server/src/config/lookup';
 import type { ConfigNode } from '../../../server/src/config/node';
 import { formatOf, MAX_LINES, parseConfig } from '../../../server/src/config/parse';
 import { plainOf } from '../../../server/src/config/scalar';
+import { processorMs } from '../processor-time';
 
 const plain = (uri: string, text: string) => {
   const { root } = parseConfig(uri, text);
@@ -192,15 +193,14 @@ u: !!float 3
       assert.deepEqual(codes('a.yaml', '- '.repeat(20_000)), ['syntax']);
     });
 
-    it('bounds what aliases expand to', () => {
+    it('bounds what aliases expand to', async () => {
       let bomb = 'a0: &a0 [x, x]\n';
       for (let i = 1; i < 40; i++)
         bomb += `a${i}: &a${i} [${Array(9)
           .fill(`*a${i - 1}`)
           .join(', ')}]\n`;
-      const started = Date.now();
-      assert.deepEqual(codes('a.yaml', bomb), ['syntax']);
-      assert.ok(Date.now() - started < 3000);
+      const took = await processorMs(() => assert.deepEqual(codes('a.yaml', bomb), ['syntax']));
+      assert.ok(took < 3000, `${took} ms`);
       assert.ok(codes('a.yaml', 'a: &a [*a]\n').includes('syntax'));
     });
 

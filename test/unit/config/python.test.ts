@@ -7,6 +7,7 @@ import { loadPython } from '../../../server/src/config/python/grammar';
 import { installsIn, withoutMagics } from '../../../server/src/config/python/magics';
 import { onCard } from '../../../server/src/config/python/on-card';
 import type { PyValue } from '../../../server/src/config/python/value';
+import { processorMs } from '../processor-time';
 
 /** A value in short: what it is, `a | b` where a condition decides, `?` where it is not known. */
 function short(value: PyValue | undefined): unknown {
@@ -332,14 +333,13 @@ class Tuner(Base):
       assert.doesNotThrow(() => parseConfig('file:///train.py', text), text.slice(0, 20));
   });
 
-  it('reports nothing of Python 2, of a megabyte on one line, and of what contains itself', () => {
+  it('reports nothing of Python 2, of a megabyte on one line, and of what contains itself', async () => {
     const two = 'from trl import SFTConfig\nprint "two"\nexec "x" in d\nSFTConfig(max_length=4)\n';
     assert.equal(programOf(two).calls.find(({ callee }) => callee === 'trl.SFTConfig')?.named.length, 1);
     const long = `x = [${'1, '.repeat(350_000)}]\nfrom lib import f\nf(x=len(x))`;
     assert.ok(long.length > 1_000_000);
-    const before = performance.now();
-    assert.doesNotThrow(() => parseConfig('file:///train.py', long));
-    assert.ok(performance.now() - before < 20_000);
+    const took = await processorMs(() => parseConfig('file:///train.py', long));
+    assert.ok(took < 20_000, `${took} ms`);
     assert.equal(x('a = [1]\na = a + [a]\na.append(a)\nf(x=a[1][1])'), '?');
     assert.equal(x('d = {}\nd["d"] = d\nf(x=d["d"]["d"])'), '?');
   });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type Completion, completions } from '../../../server/src/features/completion/completion';
 import { readConfig } from '../../../server/src/workspace/file-cache';
+import { processorMs } from '../processor-time';
 import { marked } from './sample';
 
 interface Given {
@@ -254,14 +255,12 @@ describe('completion', () => {
     const config = readConfig('file:///repo/sft.yaml', text);
     assert.ok(config);
     const { document, dialect, reading } = config;
-    const times: number[] = [];
-    for (let i = 0; i < 50; i++) {
-      const start = performance.now();
-      await completions({ text, position, document, dialect, reading });
-      times.push(performance.now() - start);
-    }
-    const median = times.sort((a, b) => a - b)[25] ?? 0;
-    assert.ok(median < 5, `${median} ms`);
+    const ask = async (times: number) => {
+      for (let i = 0; i < times; i++) await completions({ text, position, document, dialect, reading });
+    };
+    await ask(25);
+    const each = (await processorMs(() => ask(100))) / 100;
+    assert.ok(each < 5, `${each} ms`);
   });
 
   it('never throws, wherever the caret stands', async () => {

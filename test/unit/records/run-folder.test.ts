@@ -171,13 +171,16 @@ describe('run folders', () => {
       assert.ok(reported.length >= 4, `${reported.length}`);
       assert.ok(ticks > 3, `${ticks} ticks while it was read`);
       const aborted = new AbortController();
-      const started = performance.now();
+      const read: number[] = [];
       const stopped = readRunRecord(file, {
-        progress: (bytes) => bytes > 0 && aborted.abort(),
+        progress: (bytes) => {
+          read.push(bytes);
+          if (bytes > 0) aborted.abort();
+        },
         signal: aborted.signal,
       });
       await assert.rejects(stopped, { name: 'AbortError' });
-      assert.ok(performance.now() - started < 10_000);
+      assert.ok(read.length < reported.length, `${read.length} of ${reported.length} pieces were read`);
     } finally {
       clearInterval(clock);
     }
