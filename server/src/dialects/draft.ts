@@ -1,3 +1,4 @@
+import { isFilledLater } from '../config/filled-later';
 import type { ConfigDocument, ConfigNode, ScalarNode } from '../config/node';
 import type { RuleId } from '../rules/rule-id';
 import { FIELDS, type FieldPath, type FieldSpec, type FieldValue } from '../run/fields';
@@ -12,8 +13,8 @@ import { say } from '../wording/say';
 import type { AutoValue, FileLink, KeyGroup, ReadContext, Reading, TrainerNotModelled } from './dialect';
 import { type Releases, type Standing, standingOf } from './release';
 
-/** What stands for nothing, and what is filled in later or is data. */
-const STATES_NOTHING = /^(none|null|nil|no|off|false|auto|)$|\$|\{\{|\{%|\n|^.{80}/i;
+/** What stands for nothing, or is data. */
+const STATES_NOTHING = /^(none|null|nil|no|off|false|auto|)$|\n|^.{80}/i;
 
 /** More about a problem than where and what. */
 interface ProblemDetail {
@@ -198,7 +199,8 @@ export class Draft {
 
   /** A word that nobody here knows states nothing: what its framework makes of it is not known. */
   leaveWord(fields: readonly FieldPath[] | undefined, node: ConfigNode, key: string): void {
-    if (node.kind !== 'scalar' || typeof node.value !== 'string' || STATES_NOTHING.test(node.value)) return;
+    if (node.kind !== 'scalar' || typeof node.value !== 'string') return;
+    if (STATES_NOTHING.test(node.value) || isFilledLater(node.value)) return;
     if (
       fields?.every((field) => this.isStated(field)) ||
       this.statesBy(node.range) ||

@@ -1,3 +1,4 @@
+import { isFilledLater } from '../config/filled-later';
 import type { ConfigNode } from '../config/node';
 import type { RuleId } from '../rules/rule-id';
 import type { Draft, RefusalDetail } from './draft';
@@ -8,12 +9,9 @@ interface Refusal extends RefusalDetail {
   readonly message: string;
 }
 
-/** Written by whoever fills a template; what stands there in the end nobody knows yet. */
-const PLACEHOLDER = /\$\{|\{\{|^\$\w/;
-
 /** Reports what the framework refuses, at the value that is to blame. */
 export function forbid(broken: boolean, at: ConfigNode | undefined, draft: Draft, refusal: Refusal): void {
-  if (!broken || !at || (at.kind === 'scalar' && PLACEHOLDER.test(at.text))) return;
+  if (!broken || !at || (at.kind === 'scalar' && isFilledLater(at.text))) return;
   const { code, message, ...detail } = refusal;
   draft.refuse(code, message, at.range, detail);
 }

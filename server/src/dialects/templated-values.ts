@@ -12,7 +12,8 @@ import { KeyTable } from './key-table';
 
 /**
  * What somebody fills in before the framework reads the file, or the framework from its surroundings: `${MICRO_BATCH}`,
- * `${oc.env:LENGTH}`, `{{ length }}`, `{% if %}`, `$LENGTH`, `<LENGTH>`.
+ * `${oc.env:LENGTH}`, `{{ length }}`, `{% if %}`, `$LENGTH`, `<LENGTH>`. Stricter than `isFilledLater`: what stands here takes facts
+ * away, and a dollar in a pattern or in a sentence does not. Looser in one: `<LENGTH>` is for a person to replace.
  */
 const TEMPLATED = /\$\{[^{}]*\}|\{\{.*\}\}|\{%.*%\}|^\$[A-Za-z_]\w*$|^<[A-Za-z][\w .:-]*>$/s;
 

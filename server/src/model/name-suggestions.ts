@@ -162,6 +162,7 @@ export function isMisspelt(id: string): boolean {
 /** What stands where a model's name should: a variable that nothing sets, or words to be replaced. */
 type Unnamed = 'variable' | 'placeholder';
 
+/** Names are formatted by Python, too (`{name}`, `%(name)s`), which in other values of a file are texts. */
 const VARIABLE = /\$[\w{(@*#?!]|`|\{\{|^\{\w+\}$|^%\(?\w+\)?[%s]$/;
 const PLACEHOLDER =
   /<[^<>]*>|^\.{3}$|^\?{3}$|(^|[/\\])(?:path|absolute[-_ ]path)[/\\_ -]+(?:to|of)\b|(^|[/\\_ -])path[-_ ]?to[-_ ]?|^\[.*\]$|(^|[/\\])(?:my|your|some)[-_ ]|^(?:model|llm|todo|fixme|changeme|xxx+|base[-_]?model|model[-_](?:name|path|id|dir)|model_name_or_path|none|dummy)$/i;

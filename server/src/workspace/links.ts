@@ -1,3 +1,4 @@
+import { isFilledLater } from '../config/filled-later';
 import type { FileLink } from '../dialects/dialect';
 import { ROLES } from '../dialects/link-roles';
 import type { Fact } from '../run/origin';
@@ -92,8 +93,8 @@ function missing(link: FileLink, away: boolean): Problem | undefined {
     // Names on the Hub look like relative paths; only what must be a path can be missing.
     return undefined;
   }
-  // A name that the environment or a template fills in names no file yet.
-  if (/\$|\{\{/.test(link.path)) return undefined;
+  // Names no file yet.
+  if (isFilledLater(link.path)) return undefined;
   const elsewhere = away || link.elsewhere === true || isAbsolutePath(link.path);
   return {
     code: 'missing-file',

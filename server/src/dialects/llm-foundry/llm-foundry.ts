@@ -1,3 +1,4 @@
+import { isFilledLater } from '../../config/filled-later';
 import { interpolated } from '../../config/interpolation';
 import { entryOf, mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
@@ -74,7 +75,7 @@ const MODELS = /^(?:mpt|hf|mosaic_gpt|openai|fmapi|te_|eleuther|finetune|contras
  */
 function isAnothers(root: MapNode): boolean {
   const name = textOf(nodeAt(root, ['model', 'name']));
-  if (name !== undefined && !MODELS.test(name) && !/\$\{/.test(name)) return true;
+  if (name !== undefined && !MODELS.test(name) && !isFilledLater(name)) return true;
   const olmo = [
     'model.max_sequence_length',
     'model.embedding_size',

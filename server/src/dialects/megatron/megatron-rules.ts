@@ -1,3 +1,4 @@
+import { isFilledLater } from '../../config/filled-later';
 import type { ConfigNode } from '../../config/node';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import { fileIn, MEGATRON } from '../../sources/repositories';
@@ -375,7 +376,7 @@ function checkRecomputation(args: Section, draft: Draft, { shown, complete }: Ru
   const unknown = (args.texts('recompute_modules') ?? [])
     // Lists of YAML files reach the command line with their brackets.
     .flatMap((word) => word.split(/[\s[\]]+/))
-    .filter((word) => word !== '' && !/\$/.test(word) && !MODULES.has(word));
+    .filter((word) => word !== '' && !isFilledLater(word) && !MODULES.has(word));
   forbid(granularity === 'selective' && unknown.length > 0, modules?.node, draft, {
     code: 'unknown-module',
     message: say(

@@ -1,0 +1,8 @@
+/**
+ * Whether a text may be filled in when the tool runs: by OmegaConf (`${x}`), a shell (`$X`, `$(x)`, a backtick), whoever renders a
+ * template (`{{ x }}`, `{% if %}`). Asked before something is held against what stands there, so that anything that looks like it counts;
+ * what is withdrawn from a run because a file leaves it open has to be one for sure (`dialects/templated-values.ts`).
+ */
+export function isFilledLater(text: string): boolean {
+  return /\$[\w{(@*#?!]|\{\{|\{%|^`/.test(text);
+}
