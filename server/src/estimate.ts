@@ -80,7 +80,7 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
   if (run['hardware.otherProcesses'] > 0) post(ledger, 'reserved-for-others', run['hardware.otherProcesses']);
   const processBytes = Math.round(totalOf(ledger));
   const least = Math.round(allocated + slack.lower + outside.lower);
-  const lowerBytes = Math.min(least, leastBytes(input));
+  const lowerBytes = Math.min(least, leastBytes(input, least > capacityBytes));
   // Blocks that the allocator keeps of batches of other lengths are not needed: it returns them before it fails.
   // Nor is what a moment takes only where there is room for it.
   const share = walk.neededPeak.bytes / walk.peak.bytes;
@@ -166,17 +166,20 @@ function verdictOf(lower: number, upper: number, capacity: number, features: rea
  * The least that a run takes of which something is only known between two ends, bytes; infinity where all is known.
  * - Micro batches as long as their samples happen to be, or computed in parts: one sample may be of the full length.
  * - Layers compiled in parts: whole ones keep least.
+ * - An embedding that goes to the host where the GPU has little room (`tight`): it did.
  * - Activations of which some are widened to fp32: none of them.
  * - A vLLM that shares the weights: what its own profile leaves free of its share, training takes, and how much that is only vLLM
  *   measures; it makes as many keys and values as there is room for.
  */
-function leastBytes({ run, ...rest }: EstimateInput): number {
+function leastBytes({ run, ...rest }: EstimateInput, tight: boolean): number {
   const least = { ...run };
   if (run['batch.paddingFree'] || run['batch.adaptive']) least['batch.micro'] = 1;
   if (run['kernels.compileParts']) {
     least['kernels.compileParts'] = false;
     least['kernels.compile'] = true;
   }
+  if (tight && run['loading.embedding'] === 'spare-to-host-if-tight')
+    least['loading.embedding'] = 'spare-to-host';
   least['precision.wideActivations'] = false;
   if (sharesWeights(run)) least['hardware.reservedFraction'] = 0;
   const changed = (Object.keys(run) as (keyof TrainingRun)[]).some((field) => run[field] !== least[field]);

@@ -106,6 +106,7 @@ function loadingParts(host: HostRun): HostPart[] {
 function trainingParts(host: HostRun): HostPart[] {
   return [
     ...host.sharding.host,
+    { label: 'embedding in host memory', bytes: host.sums.hosted * residentBytes(host.run) },
     { label: 'rounding of pinned buffers', bytes: pinnedRounding(host) },
     { label: 'offloaded checkpoints of activations', bytes: activationBytes(host) },
     { label: 'paged optimizer states, at most', bytes: pagedBytes(host) },

@@ -1,10 +1,10 @@
 import { CATEGORIES } from '../results/estimate';
 import type { TrainingRun } from '../run/fields';
-import { fileIn, PEFT, TRANSFORMERS } from '../sources/repositories';
+import { fileIn, PEFT, TRANSFORMERS, UNSLOTH } from '../sources/repositories';
 import { say } from '../wording/say';
 import { elementsWords } from './formula-words';
 import { bytesOf, combine, copyOf, type Ledger, post, retell, totalOf } from './ledger';
-import { type LoadingMoment, marked, type Sharding } from './sharding-scheme';
+import { type LoadingMoment, marked, residentBytes, type Sharding } from './sharding-scheme';
 import type { Point } from './step';
 import type { TracedStage } from './traced-run';
 import { bytesPer, ownWeights, type WeightSums } from './weights';
@@ -35,6 +35,7 @@ export function initializationPoints(loaded: Loaded): Point[] {
   const events: readonly LoadingMoment[] = [
     ...(sharding.loading?.moments({ constant, weights, available }) ?? []),
     ...quantizing(loaded, resting),
+    ...beforeHosting(loaded, resting),
     { label: say('weights in place'), ledger: resting },
   ];
   return events.map(({ label, ledger, yields }) => ({
@@ -94,4 +95,15 @@ function quantizing({ run, sums, stages, sharding }: Loaded, resting: Ledger): L
       source: fileIn(TRANSFORMERS, 'src/transformers/integrations/bitsandbytes.py'),
     }),
   ];
+}
+
+/** An embedding that stays in host memory comes there from the GPU, once the
+ * model is loaded (`vision.py`, `offload_input_embedding`). */
+function beforeHosting({ run, sums }: Loaded, resting: Ledger): LoadingMoment[] {
+  const width = residentBytes(run);
+  return marked(say('the embedding goes to the host'), resting, 'weights', sums.hosted * width, {
+    name: say('the embedding, before it goes to the host'),
+    formula: elementsWords(sums.hosted, width),
+    source: fileIn(UNSLOTH, 'unsloth/models/vision.py'),
+  });
 }

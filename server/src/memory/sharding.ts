@@ -61,7 +61,12 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
   const base = sums.trained - sums.adapters;
   const ranks = dataParallelSize(run);
   const atRest = ledger(
-    ['weights', (base + sums.frozen) * weightBytes - 2 * sums.lowered + ofScaled(sums, weightBytes).weights],
+    [
+      'weights',
+      (base + sums.frozen - sums.hosted) * weightBytes -
+        2 * sums.lowered +
+        ofScaled(sums, weightBytes).weights,
+    ],
     ['quantized-weights', sums.quantizedBytes],
     ['adapters', sums.adapters * adapterBytes],
     ['reference-model', referenceBytes(run, sums, 1)],

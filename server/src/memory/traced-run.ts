@@ -40,6 +40,8 @@ export interface TracedStage {
   readonly releases?: readonly Storage[];
   /** Entry storages that nobody keeps, gone when all its copies have run. */
   readonly drops?: readonly Storage[];
+  /** Weights of it that lie in host memory, by name (`loading.embedding`). */
+  readonly hosted?: ReadonlySet<string>;
 }
 
 /** Objectives whose samples are pairs of a chosen and a rejected completion, run through the model as one batch. */
@@ -306,7 +308,7 @@ export function traceRun(
   uses.push(...usesOf(model.stages, settingsByPlace(model, run, settings), known));
   const checkpointed = run['activations.checkpointing'] === 'full';
   const offloads = run['activations.offload'] && run['activations.checkpointing'] === 'none';
-  const played = withConsumed(uses, checkpointed);
+  const played = withHosted(withConsumed(uses, checkpointed), model, run);
   const traced =
     offloads && overrides.evaluating !== true ? offloaded(played, run['activations.offloadOverlap']) : played;
   const { returnedHidden, autocast, weightDtype } = settings;
@@ -318,6 +320,33 @@ export function traceRun(
   return traced.map((one) => {
     if (isOfValueModel(one)) return beside(one, behind);
     return autocast || checkpointed ? one : keepingEntry(one);
+  });
+}
+
+/** Tables that are no model's input go to the host from this size on (`vision.py`, `_EXTRA_EMBEDDING_MIN_BYTES`). Bytes. */
+const LEAST_EXTRA_TABLE = 256 * 2 ** 20;
+
+/**
+ * The stages with the frozen tables that stay in host memory: the input embedding, which a head that shares it keeps on the GPU, and other
+ * large ones (Unsloth's `vision.py`, `_resolve_offload_embedding`, `offload_spare_embeddings`).
+ */
+function withHosted(stages: TracedStage[], model: Model, run: TrainingRun): TracedStage[] {
+  const place = run['loading.embedding'];
+  if (place !== 'host' && place !== 'spare-to-host') return stages;
+  const shared = new Set(stages.flatMap(({ tape }) => tape.weights.flatMap(({ tiedTo }) => tiedTo ?? [])));
+  const isInput = ({ shape }: Weight) => (shape[0] ?? 0) >= model.vocabulary;
+  const tables = (traced: TracedStage) =>
+    traced.tape.weights.filter(
+      (weight) =>
+        weight.role === 'embedding' &&
+        weight.tiedTo === undefined &&
+        (isInput(weight) || weight.elements * ELEMENT_BYTES[weight.dtype] >= LEAST_EXTRA_TABLE),
+    );
+  const isShared = ({ name }: Weight) => shared.has(name);
+  if (place === 'host' && stages.some((traced) => tables(traced).some(isShared))) return stages;
+  return stages.map((traced) => {
+    const hosted = tables(traced).filter((weight) => !isShared(weight) && !weight.trainable);
+    return hosted.length === 0 ? traced : { ...traced, hosted: new Set(hosted.map(({ name }) => name)) };
   });
 }
 

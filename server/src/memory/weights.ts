@@ -29,6 +29,8 @@ export interface WeightSums {
   readonly expertFrozen: number;
   /** Frozen elements that lie in bf16 where the other unquantized weights were upcast. */
   readonly lowered: number;
+  /** Of the frozen those that stay in host memory (`loading.embedding`). */
+  readonly hosted: number;
   /** Unquantized elements of the model as it was loaded: no adapters, no second copies. */
   readonly loaded: number;
   /** Quantized elements, and their bytes with scales. */
@@ -71,6 +73,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
     frozen: 0,
     expertFrozen: 0,
     lowered: 0,
+    hosted: 0,
     loaded: 0,
     quantized: 0,
     quantizedBytes: 0,
@@ -125,6 +128,8 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
         }
       } else {
         sums.frozen += copies * local;
+        // A launch of several processes leaves it where it is (`_resolve_offload_embedding`).
+        if (run['hardware.gpus'] === 1 && traced.hosted?.has(weight.name)) sums.hosted += copies * local;
         if (upcast && weight.dtype === 'bf16') sums.lowered += copies * local;
         if (weight.expert) sums.expertFrozen += copies * local;
         if (persistent) sums.persistentFrozen += copies * local;

@@ -199,6 +199,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'offload.parameterBufferSize': 'buffer size of weight offload',
   'offload.parametersInHost': 'weights kept in host memory',
   'loading.placement': 'place of weights while loading',
+  'loading.embedding': 'place of a frozen embedding',
   'loading.newWeights': 'new weights',
   'loading.hostCopies': 'host copies while loading',
   'evaluation.enabled': 'evaluation',

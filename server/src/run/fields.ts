@@ -911,6 +911,10 @@ export const FIELDS = {
   'loading.placement': choice(['partitioned', 'host', 'gpu'], {
     doc: 'Where the weights are before they are sharded: never whole (`zero.Init`, meta device), whole in host memory and moved unit by unit, or whole on each GPU. DeepSpeed without `zero.Init` moves the whole model to each GPU. Unset: as the integrations of the scheme do it.',
   }),
+  'loading.embedding': choice(['gpu', 'host', 'spare-to-host', 'spare-to-host-if-tight'], {
+    doc: 'Where a frozen embedding stays while one GPU trains: on it, or in host memory, from where looked-up rows come (Unsloth, `offload_embedding`). `host` leaves a model alone whose head is its embedding, `spare-to-host` moves every other table of it, the last one only where the GPU has little room.',
+    default: 'gpu',
+  }),
   'loading.newWeights': flag({
     doc: 'The weights are made new from the model config: no checkpoint is read, and every process makes its own.',
     default: false,

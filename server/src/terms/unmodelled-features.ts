@@ -15,7 +15,6 @@ const UNMODELLED_FEATURES = {
   'fp8-training': 'saves',
   'adapter-kind': 'saves',
   'tiled-mlp': 'saves',
-  'offloaded-embedding': 'saves',
   'split-scores': 'saves',
   'cuda-graphs': 'either',
 } as const satisfies Readonly<Record<string, 'adds' | 'saves' | 'either'>>;

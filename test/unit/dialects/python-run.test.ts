@@ -673,6 +673,40 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       });
     });
 
+    it('say where the embedding stays while the model is trained', () => {
+      const reading = (more: string, version?: string, after = '') =>
+        pythonRun.read(
+          parseConfig(
+            'file:///train.py',
+            `from unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/Llama-3.1-8B", max_seq_length=1024${more})\nmodel = FastLanguageModel.get_peft_model(model, r=8)\ntrainer = SFTTrainer(model=model, args=SFTConfig())\n${after}trainer.train()`,
+          ),
+          {
+            known: { 'hardware.gpu': 'L4' },
+            ...(version ? { versions: { unsloth: { version, source: 'stated' as const } } } : {}),
+          },
+        );
+      const place = (more: string, version?: string) => factOf(reading(more, version), 'loading.embedding');
+      const asked = ', offload_embedding=True';
+      assertStates(reading(asked), { 'loading.embedding': 'host file' });
+      assert.deepEqual([reading(asked).unread, reading(asked).problems], [undefined, []]);
+      assertStates(reading(''), { 'loading.embedding': 'spare-to-host-if-tight default' });
+      assert.equal(place(', offload_embedding=False')?.value, undefined);
+      assert.equal(place(`${asked}, fast_inference=True`)?.value, undefined);
+      // The trainer of releases before 2026.10.4 moves the whole model to the GPU.
+      assertStates(reading(asked, '2026.10.3'), { 'loading.embedding': 'gpu inferred' });
+      assert.equal(place('', '2026.10.3'), undefined);
+      assert.equal(place(asked, '2026.10.4')?.value, 'host');
+      const kept = reading(asked, '2026.10.3', 'trainer.add_callback(KeepEmbeddingOffloaded())\n');
+      assert.deepEqual(
+        kept.unread?.map(({ text }) => text),
+        ['offload_embedding'],
+      );
+      assert.deepEqual(
+        reading(', offload_embedding=choose()').unread?.flatMap(({ fields = [] }) => fields),
+        ['loading.embedding'],
+      );
+    });
+
     it('tell that batches of GRPO are split by what is free', () => {
       const text = `from unsloth import FastLanguageModel\nfrom trl import GRPOConfig, GRPOTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/Qwen3-4B")\nmodel = FastLanguageModel.get_peft_model(model, r=8)\nGRPOTrainer(model=model, args=GRPOConfig()).train()`;
       assert.deepEqual(unread(text), []);

@@ -110,6 +110,7 @@ const BASES: readonly Base[] = [
     ...ADAPTED,
     'method.objective': 'classification',
   }),
+  base('a frozen embedding', /^loading\.embedding$/, ADAPTED),
   base('kernels of Unsloth', /^kernels\.compileParts$/, { ...ONE_GPU, 'kernels.unsloth': true }),
   base(
     'fp32',

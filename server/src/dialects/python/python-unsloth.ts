@@ -205,6 +205,7 @@ export function readUnsloth(
   draft.assume('kernels.unsloth', true, say('the model is loaded by Unsloth'), LOADER);
   readFastInference(calls, load, context, /GRPOTrainer$/.test(trainer.callee));
   leaveUncounted(draft, load);
+  readEmbeddingPlace(calls, load, trainer, context.versions?.unsloth?.version);
   const full = trainsAll(load);
   const quantized = full ? undefined : readStorage(calls, load);
   if (GPT_OSS.test(name)) readGptOss(calls, load, name, quantized === 4);
@@ -343,21 +344,58 @@ function readType(calls: Calls, load: PyCall): void {
 
 /** Arguments of loaders and of `get_peft_model` that change what is held and that nothing here reads. */
 const UNREAD =
-  /^(qat_scheme|float8_training|layers_to_transform|layers_pattern|target_parameters|init_lora_weights|loftq_config|ensure_weight_tying|unsloth_tiled_mlp|offload_embedding)$/;
+  /^(qat_scheme|float8_training|layers_to_transform|layers_pattern|target_parameters|init_lora_weights|loftq_config|ensure_weight_tying|unsloth_tiled_mlp)$/;
 
 function leaveUncounted(draft: Calls['draft'], { named }: PyCall): void {
   for (const { key, value, used } of named) {
     const isOff =
       value.kind === 'scalar' &&
       (value.value === null || typeof value.value === 'boolean' || value.value === '');
-    const isNone = /^(unsloth_tiled_mlp|offload_embedding)$/.test(key)
-      ? value.kind === 'scalar' && value.value === false
-      : isOff;
+    const isNone = key === 'unsloth_tiled_mlp' ? value.kind === 'scalar' && value.value === false : isOff;
     if (!UNREAD.test(key) || isNone || (value.kind === 'dict' && value.entries.length === 0)) continue;
     const note = say('What `{0}` changes is not counted.', key);
     draft.leave('value', { range: used }, key, note);
     if (key === 'unsloth_tiled_mlp') addUnmodelled(draft, 'tiled-mlp', note);
-    if (key === 'offload_embedding') addUnmodelled(draft, 'offloaded-embedding', note);
+  }
+}
+
+/** Since this release the trainer, which moves the model to the GPU, leaves there what was offloaded (`vision.py`). */
+const EMBEDDING_STAYS = '2026.10.4';
+
+/**
+ * Where the embedding is while the model is trained (`vision.py`, `_resolve_offload_embedding`): on the host where that is asked for, by
+ * default ("auto") where a step has too little room (`_utils.py`, `offload_embedding_if_tight`). Releases before move it, and the trainer
+ * moves it back.
+ */
+function readEmbeddingPlace(calls: Calls, load: PyCall, trainer: PyCall, release: string | undefined): void {
+  const { draft, program } = calls;
+  const key = 'offload_embedding';
+  const value = argumentOf(load, key);
+  const on = value?.kind === 'scalar' ? value.value : undefined;
+  if (on === false || flagOf(knownNode(argumentOf(load, 'fast_inference'))) === true) return;
+  const stays = isAtLeast(release, EMBEDDING_STAYS) !== false;
+  const source = fileIn(UNSLOTH, 'unsloth/models/vision.py');
+  if (value === undefined || on === 'auto') {
+    const note = say('Unsloth moves it to the host where a step has too little room');
+    if (stays) draft.assume('loading.embedding', 'spare-to-host-if-tight', note, source, key);
+  } else if (on !== true) leaveArgument(draft, key, value, ['loading.embedding']);
+  else if (stays) draft.state('loading.embedding', 'host', value, key);
+  else if (
+    argumentOf(trainer, 'callbacks') ||
+    program.calls.some(({ callee, of }) => of?.id === trainer.id && callee === 'add_callback')
+  )
+    draft.leave(
+      'value',
+      value,
+      key,
+      say(
+        'This release moves the embedding back to the GPU, unless a callback keeps it away: that is not read.',
+      ),
+      ['loading.embedding'],
+    );
+  else {
+    const note = say('the trainer of this release moves the embedding back to the GPU');
+    draft.infer('loading.embedding', 'gpu', note, knownNode(value), key);
   }
 }
 
