@@ -65,8 +65,8 @@ export function addCheck(program: Command, output: Output, finish: (code: number
       const as = format === 'table' ? 'text' : format;
       const common = { ...rest, format: FOR_PEOPLE.has(as) ? 'table' : 'json' } as const;
       const [{ check }, { contextOf }] = await Promise.all([import('./check'), import('./open-context')]);
-      const context = await contextOf(common, output, gpu);
       const given = rest.stdin && rest.stdinFilename !== undefined ? [rest.stdinFilename] : paths;
+      const context = await contextOf(common, output, given, gpu);
       const checking: CheckOptions = { ...rest, as, since: changed ? true : since };
       if (!watch) return finish(await check(given, checking, context));
       const { watchConfigs } = await import('./watch');

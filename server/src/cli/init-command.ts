@@ -17,6 +17,6 @@ export function addInit(program: Command, output: Output, finish: (code: number)
       .option('--gpus <count>', say('GPUs over all nodes'), whole('--gpus', 1)),
   ).action(async ({ gpu, gpus }: { readonly gpu?: string; readonly gpus?: number }) => {
     const [{ init }, { contextOf }] = await Promise.all([import('./init'), import('./open-context')]);
-    finish(await init({ gpu, gpus }, await contextOf({ format: 'table' }, output)));
+    finish(await init({ gpu, gpus }, await contextOf({ format: 'table' }, output, [])));
   });
 }

@@ -27,7 +27,7 @@ export function addMeasured(program: Command, output: Output, finish: (code: num
         import('./oom'),
         import('./open-context'),
       ]);
-      finish(await explainOutOfMemory(log, named, await contextOf(asked(options), output)));
+      finish(await explainOutOfMemory(log, named, await contextOf(asked(options), output, [named ?? log])));
     });
   withRunOptions(program.command('compare-run'))
     .description(say('hold what a run measured to its estimate, like with like'))
@@ -39,7 +39,7 @@ export function addMeasured(program: Command, output: Output, finish: (code: num
         import('./compare-run'),
         import('./open-context'),
       ]);
-      finish(await compareMeasured(run, named, await contextOf(asked(options), output)));
+      finish(await compareMeasured(run, named, await contextOf(asked(options), output, [named ?? run])));
     });
   withRunOptions(program.command('measured'))
     .description(say('list what a run measured, or give it as one line without paths, names or data'))
@@ -60,7 +60,7 @@ export function addMeasured(program: Command, output: Output, finish: (code: num
           import('./compare-run'),
           import('./open-context'),
         ]);
-        const context = await contextOf(options, output);
+        const context = await contextOf(options, output, [named ?? run]);
         finish(await exportMeasured(run, named, options.export === true, options.learn, context));
       },
     );

@@ -11,17 +11,23 @@ import { UsageError } from '../workspace/usage-error';
 import type { Target } from './check-file';
 import type { CliContext, CommonOptions } from './context';
 import type { Output } from './output';
+import { projectsOf } from './projects';
 
-/** What a command works with. `gpus`: GPUs of the command line that each run is taken to, one after the other. */
+/**
+ * What a command works with. `named`: the files and folders that it is given. `gpus`: GPUs of the command line that each run is
+ * taken to, one after the other.
+ */
 export async function contextOf(
   options: CommonOptions,
   output: Output,
+  named: readonly string[],
   gpus: readonly (string | undefined)[] = [options.gpu],
 ): Promise<CliContext> {
   // Programs read the same words in every terminal.
   if (options.format === 'json') speak('en', undefined);
   const folder = process.cwd();
-  const disk = new DiskAtHand([pathToFileURL(folder + path.sep).href]);
+  const { folders, apart } = projectsOf(folder, named);
+  const disk = new DiskAtHand(folders, apart);
   const host = options.stdin ? new OverlaidHost(disk, await givenText(options, folder)) : disk;
   const detect = options.detect ? () => detectGpus() : undefined;
   const targets = (gpus.length > 0 ? gpus : [undefined]).map((gpu) => ({

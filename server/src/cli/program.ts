@@ -79,7 +79,7 @@ function addEstimate(program: Command, output: Output, finish: (code: number) =>
         import('./estimate-files'),
         import('./open-context'),
       ]);
-      finish(await estimateFiles(files, await contextOf(options, output)));
+      finish(await estimateFiles(files, await contextOf(options, output, files)));
     });
   withRunOptions(program.command('explain'))
     .description(
@@ -91,7 +91,7 @@ function addEstimate(program: Command, output: Output, finish: (code: number) =>
     .option('--json', say('the same as --format json'))
     .action(async (file: string, options: CommonOptions & ExplainOptions & JsonOption) => {
       const [{ explain }, { contextOf }] = await Promise.all([import('./explain'), import('./open-context')]);
-      finish(await explain(file, options, await contextOf(inFormat(options), output)));
+      finish(await explain(file, options, await contextOf(inFormat(options), output, [file])));
     });
 }
 
@@ -105,7 +105,7 @@ function addChanges(program: Command, output: Output, finish: (code: number) => 
     .option('--json', say('the same as --format json'))
     .action(async (file: string, options: CommonOptions & FixOptions & JsonOption) => {
       const [{ fix }, { contextOf }] = await Promise.all([import('./fix'), import('./open-context')]);
-      finish(await fix(file, options, await contextOf(inFormat(options), output)));
+      finish(await fix(file, options, await contextOf(inFormat(options), output, [file])));
     });
   withRunOptions(program.command('search'))
     .description(
@@ -120,7 +120,7 @@ function addChanges(program: Command, output: Output, finish: (code: number) => 
         import('./search'),
         import('./open-context'),
       ]);
-      finish(await searchFile(file, options, await contextOf(inFormat(options), output)));
+      finish(await searchFile(file, options, await contextOf(inFormat(options), output, [file])));
     });
 }
 
@@ -137,7 +137,7 @@ function addReport(program: Command, output: Output, finish: (code: number) => v
         import('./html-report/html-report'),
         import('./open-context'),
       ]);
-      finish(await htmlReport(file, options.output, await contextOf(options, output)));
+      finish(await htmlReport(file, options.output, await contextOf(options, output, [file])));
     });
 }
 

@@ -21,6 +21,7 @@ import { diffMarkdown } from './diff-markdown';
 import { diffText } from './diff-text';
 import { EXIT } from './exit-codes';
 import type { Output } from './output';
+import { projectsOf } from './projects';
 import { diffRuns, isWorse, type RunDiff, type Side, type TreeDiff } from './run-diff';
 
 export interface UpgradeOptions extends DiffOptions {
@@ -40,8 +41,9 @@ export async function upgrade(
   const stated = Object.entries(versions).map(
     ([name, version]) => `${VERSION_FIELDS[name as VersionedPackage]}=${version}`,
   );
+  const { folders, apart } = projectsOf(folder, paths);
   const side = (set: readonly string[]): Side => ({
-    workspace: new Workspace(new DiskHost([pathToFileURL(folder + path.sep).href]), {
+    workspace: new Workspace(new DiskHost(folders, apart), {
       commandLine: commandLineFacts({ ...options, set: [...(options.set ?? []), ...set] }),
       isOpen: () => true,
     }),

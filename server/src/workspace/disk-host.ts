@@ -27,11 +27,10 @@ export const largest = (path: string) => (path.endsWith('.ipynb') ? LARGEST_NOTE
 export class DiskHost implements Host {
   readonly environment = process.env;
   readonly home = pathToFileURL(homedir()).href;
-  readonly folders: readonly string[];
-
-  constructor(folders: readonly string[]) {
-    this.folders = folders;
-  }
+  constructor(
+    readonly folders: readonly string[],
+    readonly apart?: readonly string[],
+  ) {}
 
   async readText(uri: string): Promise<string | undefined> {
     const path = diskPath(uri);

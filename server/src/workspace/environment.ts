@@ -11,14 +11,13 @@ import {
 } from '../environment/versions';
 import { type Fact, fact } from '../run/origin';
 import type { KnownVersion, Versions } from '../run/versions';
-import { fileName, foldersUpward, relativePath } from '../text/uri';
+import { fileName, relativePath } from '../text/uri';
 import { say } from '../wording/say';
 import type { TrackedFiles } from './file-cache';
+import { foldersAround } from './folders-around';
 
 /** Files of one folder that are looked into, at most. */
 const MOST_FILES = 16;
-/** Folders above a file that lies in no workspace folder. */
-const MOST_FOLDERS = 3;
 /** What only those who work on a repository install. */
 const ASIDE = /(?:^|[-_.])(?:dev|docs?|lint|tests?|ci|format|build|typing)(?:[-_.]|$)/i;
 
@@ -167,7 +166,7 @@ async function statedByScripts(scripts: readonly string[], files: TrackedFiles):
 async function statedAround(uri: string, files: TrackedFiles): Promise<Stated[]> {
   const text = await files.gist(async (asked) => {
     const found: Stated[] = [];
-    for (const folder of foldersOf(uri, files)) found.push(...(await statedIn(folder, asked)));
+    for (const folder of foldersAround(uri, files)) found.push(...(await statedIn(folder, asked)));
     return JSON.stringify(found.filter(({ name }) => isOfInterest(name)));
   });
   return JSON.parse(text) as Stated[];
@@ -175,15 +174,6 @@ async function statedAround(uri: string, files: TrackedFiles): Promise<Stated[]>
 
 const OF_INTEREST: ReadonlySet<string> = new Set([...VERSIONED_PACKAGES, ...FRAMEWORKS]);
 const isOfInterest = (name: string) => OF_INTEREST.has(name);
-
-/** Folders from the file's own up to the workspace folder that holds it. */
-function foldersOf(uri: string, files: TrackedFiles): string[] {
-  const upward = foldersUpward(uri);
-  const root = upward.findIndex((folder) =>
-    files.folders.some((each) => relativePath(folder, `${each}/x`) === 'x'),
-  );
-  return root < 0 ? upward.slice(0, MOST_FOLDERS) : upward.slice(0, root + 1);
-}
 
 async function statedIn(folder: string, files: TrackedFiles): Promise<Stated[]> {
   const base = folder.replace(/\/$/, '');

@@ -372,6 +372,7 @@ function sameItems<T>(a: readonly T[] = [], b: readonly T[] = []): boolean {
 /** The files as one analysis sees them: every question is noted with its answer, there or not. */
 export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
   readonly folders: readonly string[];
+  readonly apart?: readonly string[];
   readonly home?: string;
   readonly confined?: Host['confined'];
   readonly environment: ModelFiles['environment'];
@@ -386,6 +387,7 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
     this.seen = seen;
     this.asked = asked;
     this.folders = cache.host.folders;
+    this.apart = cache.host.apart;
     this.home = cache.host.home;
     this.confined = cache.host.confined;
     this.environment = cache.host.environment;

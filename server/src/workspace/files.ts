@@ -14,6 +14,8 @@ export interface Files {
    */
   read(uri: string, dialect?: string, choices?: MapNode): Promise<ConfigReading | undefined>;
   readonly folders: readonly string[];
+  /** Of `folders` those that hold a project of their own. */
+  readonly apart?: readonly string[];
   /** Why nothing outside `folders` is read. */
   readonly confined?: Confinement;
   readonly home?: string;

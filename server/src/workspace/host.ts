@@ -20,6 +20,8 @@ export interface Host {
   readonly confined?: Confinement;
   /** Workspace folders, outermost first. */
   readonly folders: readonly string[];
+  /** Of `folders` those that hold a project of their own: what a file elsewhere names is not looked for in them. */
+  readonly apart?: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** User's home folder as a URI, for the Hugging Face cache. */
   readonly home?: string;

@@ -3,21 +3,13 @@ import type { FileLink } from '../dialects/dialect';
 import { ROLES } from '../dialects/link-roles';
 import type { Fact } from '../run/origin';
 import type { Problem } from '../text/problem';
-import {
-  canonicalUri,
-  fileName,
-  foldersUpward,
-  isAbsolutePath,
-  isInside,
-  parentUri,
-  relativePath,
-  resolvePath,
-} from '../text/uri';
+import { canonicalUri, fileName, isAbsolutePath, isInside, parentUri, resolvePath } from '../text/uri';
 import { closest } from '../wording/closest';
 import { say } from '../wording/say';
 import type { ResolvedLink } from './analysis';
 import type { ConfigReading } from './config-reading';
 import type { Files } from './files';
+import { foldersAround } from './folders-around';
 import { overlaid } from './overrides';
 
 /** Links followed at most this deep: configs name configs that name configs, and no further. */
@@ -25,18 +17,21 @@ const DEEPEST = 4;
 
 /**
  * Places where a written path may lie, in the order they are tried: beside the file, in the folders above it up to the
- * workspace folder (tools are started from the root of a repository), and in the workspace folders.
+ * workspace folder (tools are started from the root of a repository), and in the workspace folders but for other projects.
  */
-export function candidates(path: string, from: string, files: Pick<Files, 'folders' | 'home'>): string[] {
+export function candidates(
+  path: string,
+  from: string,
+  files: Pick<Files, 'folders' | 'apart' | 'home'>,
+): string[] {
+  const around = foldersAround(from, files);
+  const others = files.folders.filter((folder) => files.apart?.includes(folder) !== true);
   // A document without a place is meant for the workspace that it is written in.
-  const upward = foldersUpward(from);
-  const [beside, ...above] = upward.length > 0 ? upward : files.folders;
+  const [beside, ...above] = around.length > 0 ? around : others;
   if (beside === undefined) {
     return [];
   }
-  const root = files.folders.find((folder) => relativePath(folder, from) !== undefined);
-  const inside = above.filter((folder) => root !== undefined && `${folder}/`.startsWith(canonicalUri(root)));
-  const folders = isAbsolutePath(path) ? [beside] : [beside, ...inside, ...files.folders];
+  const folders = isAbsolutePath(path) ? [beside] : [beside, ...above, ...others];
   const found = folders.flatMap((folder) => resolvePath(folder, path, files.home) ?? []);
   return [...new Set(found.map(canonicalUri))];
 }

@@ -1,9 +1,10 @@
 import type { ConfigDocument } from '../config/node';
 import { requestKey } from '../config/python/data-files';
 import type { DataRequest } from '../config/python/value';
-import { canonicalUri, foldersUpward, isInside, parentUri, resolvePath } from '../text/uri';
+import { canonicalUri, isInside, parentUri, resolvePath } from '../text/uri';
 import { type ComposedFiles, compose } from './composition';
 import type { ConfigPart } from './config-reading';
+import { foldersAround } from './folders-around';
 
 /** Files of data that one program is read with at most. */
 const MOST_FILES = 12;
@@ -24,9 +25,7 @@ export class LoadedFiles {
     script: string,
   ) {
     this.#own = parentUri(script) ?? script;
-    const around = files.folders.map((folder) => canonicalUri(folder).replace(/\/$/, ''));
-    const above = foldersUpward(script).filter((folder) => isInside(folder, around));
-    this.#bases = [...new Set([this.#own, ...above.map(canonicalUri)])];
+    this.#bases = [...new Set([this.#own, ...foldersAround(script, files)])];
   }
 
   /** Looks for files that were not looked for yet; whether one of them is there. */

@@ -4,6 +4,7 @@ import type { Host } from './host';
 /** A host with other texts laid over some of its files. */
 export class OverlaidHost implements Host {
   readonly folders: readonly string[];
+  readonly apart?: readonly string[];
   readonly environment: Host['environment'];
   readonly home?: string;
   readonly confined?: Host['confined'];
@@ -16,6 +17,7 @@ export class OverlaidHost implements Host {
     this.#below = below;
     this.#texts = new Map([...texts].map(([uri, text]) => [canonicalUri(uri), text]));
     this.folders = below.folders;
+    this.apart = below.apart;
     this.environment = below.environment;
     this.home = below.home;
     this.confined = below.confined;

@@ -1,8 +1,9 @@
 import { mayHaveBase } from '../config/defaults-list';
 import type { FileLink } from '../dialects/dialect';
-import { canonicalUri, fileName, foldersUpward, relativePath } from '../text/uri';
+import { canonicalUri, fileName } from '../text/uri';
 import type { ConfigReading } from './config-reading';
 import type { Files } from './files';
+import { foldersAround, workspaceFolderOf } from './folders-around';
 import { candidates, locate } from './links';
 
 /** Folders hold at most this many configs that are looked at; more is a data folder. */
@@ -56,13 +57,12 @@ export interface Use {
  * beside them, then those already seen.
  */
 async function nearbyConfigs(uri: string, files: ParentSearch): Promise<string[]> {
-  const root = files.folders.find((folder) => relativePath(folder, uri) !== undefined);
-  const folders = foldersUpward(uri, MOST_FOLDERS).filter(
-    (folder, index) => index === 0 || root === undefined || `${folder}/`.startsWith(`${canonicalUri(root)}/`),
-  );
+  const folders = foldersAround(uri, files).slice(0, MOST_FOLDERS);
   // Outside of a workspace folder nobody knows where a project ends.
   const beside =
-    root === undefined ? [] : [...(await siblingFolders(folders, files)), ...folders.flatMap(sideFolders)];
+    workspaceFolderOf(uri, files) === undefined
+      ? []
+      : [...(await siblingFolders(folders, files)), ...folders.flatMap(sideFolders)];
   const listed = await Promise.all(
     [...new Set([...folders, ...beside])].map(async (folder) => {
       const names = (await files.list(folder)) ?? [];

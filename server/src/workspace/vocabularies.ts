@@ -1,22 +1,11 @@
 import { isVocabularyFile } from '../dialects/registry';
 import type { Problem } from '../text/problem';
-import { canonicalUri, foldersUpward, parentUri, relativePath, resolvePath } from '../text/uri';
+import { canonicalUri, parentUri, resolvePath } from '../text/uri';
 import { say } from '../wording/say';
 import type { TaughtDialect, TrackedFiles } from './file-cache';
+import { foldersAround } from './folders-around';
 import type { ProjectFile } from './project-file';
 import { PROJECT_FILE_NAMES } from './project-file-names';
-
-/** Folders above a file that are looked into where no workspace folder holds it. */
-const MOST_FOLDERS = 3;
-
-/** Folders from the file's own up to the workspace folder. */
-function foldersOf(uri: string, files: TrackedFiles): string[] {
-  const root = files.folders.find((folder) => relativePath(folder, uri) !== undefined);
-  const folders = foldersUpward(uri);
-  if (root === undefined) return folders.slice(0, MOST_FOLDERS);
-  const top = canonicalUri(root).replace(/\/$/, '');
-  return folders.filter((folder) => folder === top || folder.startsWith(`${top}/`));
-}
 
 /** By the list of a folder's names, which is one object for all files of the folder while it is remembered. */
 const vocabularies = new WeakMap<readonly string[], readonly string[]>();
@@ -35,7 +24,7 @@ function vocabulariesAmong(names: readonly string[]): readonly string[] {
  */
 export async function taughtFor(uri: string, files: TrackedFiles): Promise<TaughtDialect[]> {
   const found = new Set<string>();
-  for (const folder of foldersOf(uri, files)) {
+  for (const folder of foldersAround(uri, files)) {
     const base = folder.replace(/\/$/, '');
     const names = (await files.list(folder)) ?? [];
     for (const name of vocabulariesAmong(names))

@@ -182,4 +182,21 @@ fsdp_config: {sharding_strategy: FULL_SHARD, mixed_precision: PURE}
     assert.equal(foundry.resolved.values['batch.micro'], 4);
     assert.equal(foundry.resolved.values['batch.sequence'], 4096);
   });
+
+  it('is asked for where any script is started under Hydra: most train no language model', async () => {
+    const { workspace } = world({
+      ...NEMO,
+      // A template that projects of Lightning are made from.
+      'lightning.sh': 'python src/train.py trainer.max_epochs=20 trainer.devices=4 model.optimizer.lr=0.01\n',
+      'missing.sh': 'python train.py --config-path conf --config-name asr model.encoder=conformer\n',
+      'vision.sh': 'python train.py --config-path conf --config-name imagenet model.arch=resnet50\n',
+      'conf/imagenet.yaml':
+        'trainer: {max_epochs: 90, devices: 8}\nmodel: {_target_: src.ResNet, arch: resnet18}\n',
+      'own.sh': 'python train.py --config-path conf --config-name megatron_gpt_config\n',
+    });
+    for (const script of ['lightning.sh', 'missing.sh', 'vision.sh'])
+      assert.equal(await workspace.analyze(`${ROOT}/${script}`), undefined, script);
+    const own = await workspace.analyze(`${ROOT}/own.sh`);
+    assert.equal(own?.resolved.values['batch.micro'], 4);
+  });
 });
