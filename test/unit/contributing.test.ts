@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { DIALECTS } from '../../server/src/dialects/registry';
+import { KNOBS } from '../../server/src/features/protocol';
 import { counts } from '../house/counts';
 import { edgesOf, importsOf } from '../house/imports';
+import { ASKED, CLAIMS } from './contributing-claims';
 
 const TEXT = readFileSync('CONTRIBUTING.md', 'utf8');
 /** What stands in backticks, blocks of code left out. */
@@ -34,10 +36,50 @@ function filesBelow(folder: string): string[] {
 }
 
 const stands = (name: string) => ROOTS.some((root) => existsSync(path.join(root, name)));
+/** Sentences of a section, without blocks of code and the marks of lists. */
+function sentencesOf(section: string): string[] {
+  const from = TEXT.indexOf(`\n## ${section}\n`);
+  assert.ok(from > 0, section);
+  const text = TEXT.slice(from + section.length + 5, TEXT.indexOf('\n## ', from + 1));
+  return text
+    .replace(/^```[\s\S]*?^```$/gm, '')
+    .split(/\n\n+|\n(?=- |\d\. )/)
+    .map((block) =>
+      block
+        .replace(/\s+/g, ' ')
+        .trim()
+        .replace(/^(?:- |\d\. )/, ''),
+    )
+    .flatMap((block) => (block === '' ? [] : block.split(/(?<=\.\)?) (?=[A-Z`*[(])/)));
+}
+
 /** Names that stand for whatever is there: `l10n/*.ru.json`, `X.test.ts`. */
 const isPattern = (name: string) => /[*{}<>$ ]|[A-Z]{3,}/.test(name);
 
 describe('what CONTRIBUTING states', () => {
+  it('of how things work has, sentence by sentence, a test that would fail if it were not so', () => {
+    const sentences = ['How a figure comes about', 'Where to add things', 'A config family', 'Rules'].flatMap(
+      sentencesOf,
+    );
+    assert.ok(sentences.length > 90, `${sentences.length} sentences`);
+    const known = [...Object.keys(CLAIMS), ...ASKED];
+    assert.deepEqual(
+      sentences.filter((sentence) => known.filter((start) => sentence.startsWith(start)).length !== 1),
+      [],
+    );
+    assert.deepEqual(
+      known.filter((start) => !sentences.some((sentence) => sentence.startsWith(start))),
+      [],
+    );
+    const missing = Object.values(CLAIMS)
+      .flat()
+      .filter(([file, title]) => {
+        const source = readFileSync(path.join('test/unit', `${file}.test.ts`), 'utf8');
+        return !["'", '"', '`'].some((quote) => source.includes(`it(${quote}${title}`));
+      });
+    assert.deepEqual(missing, []);
+  });
+
   it('of files and folders is so', () => {
     const named = QUOTED.filter(
       (text) => /^[\w.-]+(?:\/[\w.-]*)+$|^[\w-]+\.(?:ts|mjs|cjs|json|py|md)$/.test(text) && !isPattern(text),
@@ -110,6 +152,13 @@ describe('what CONTRIBUTING states', () => {
       .filter((file) => !file.startsWith(path.join('server', 'src', 'dialects', 'ludwig')))
       .filter((file) => /\.(?:ts|json)$/.test(file) && /ludwig/i.test(readFileSync(file, 'utf8')));
     assert.deepEqual(speak, [path.join('server', 'src', 'dialects', 'families.ts')]);
+    const size = (folder: string) =>
+      filesBelow(path.join('server/src/dialects', folder)).reduce(
+        (sum, file) => sum + statSync(file).size,
+        0,
+      );
+    assert.match(TEXT, /`litgpt\/` is a small example, `axolotl\/` a large one/);
+    assert.ok(2 * size('litgpt') < size('axolotl'));
     const kinds = DIALECTS.map(({ id }) => id);
     const folders = readdirSync('server/src/dialects').filter((name) =>
       existsSync(path.join('server/src/dialects', name, 'family.ts')),
@@ -215,5 +264,55 @@ describe('what CONTRIBUTING states', () => {
         type,
       );
     }
+  });
+
+  it('of features and knobs is so: one line each', () => {
+    const server = readFileSync('server/src/server.ts', 'utf8');
+    const handlers = readdirSync('server/src/lsp/handlers').filter((name) => name !== 'connected.ts');
+    assert.ok(handlers.length > 10);
+    for (const name of handlers) {
+      const [, register = ''] =
+        new RegExp(
+          `^import \\{ (on\\w+) \\} from './lsp/handlers/${path.basename(name, '.ts')}';$`,
+          'm',
+        ).exec(server) ?? [];
+      assert.equal(server.split(`\n  ${register}(server`).length, 2, name);
+    }
+    const stands = readFileSync('server/src/features/knobs.ts', 'utf8');
+    const words = readFileSync('client/webview/strings.ts', 'utf8');
+    for (const knob of KNOBS) {
+      assert.ok(stands.includes(`'${knob}'`), knob);
+      assert.ok(words.includes(`  'knob ${knob}': '`), knob);
+    }
+  });
+
+  it('of what needs Python is so: keys are read from packages that are not run, and their test reads data', () => {
+    const scripts = filesBelow('scripts/framework-keys').filter((file) => file.endsWith('.py'));
+    assert.ok(scripts.length > 3);
+    for (const file of scripts)
+      assert.doesNotMatch(
+        readFileSync(file, 'utf8'),
+        /\bimportlib\b|__import__|\bexec\(|(?<!literal_)\beval\(/,
+        file,
+      );
+    const held = readFileSync('test/unit/dialects/framework-keys.test.ts', 'utf8');
+    assert.match(held, /framework-keys/);
+    assert.doesNotMatch(held, /child_process/);
+  });
+
+  it('of who writes files is so: commands that are asked to, and an edit of an agent that is shown first', () => {
+    const writing = filesBelow('server/src')
+      .filter((file) => file.endsWith('.ts'))
+      .filter((file) =>
+        /\b(?:writeFile|writeFileSync|appendFile|createWriteStream|applyEdit)\(/.test(
+          readFileSync(file, 'utf8'),
+        ),
+      )
+      .map((file) => path.relative('server/src', file).replaceAll('\\', '/'));
+    assert.deepEqual(
+      writing.filter((file) => !file.startsWith('cli/')),
+      // What V8 compiled is kept in a folder of its own.
+      ['lsp/handlers/agents.ts', 'start/kept-code.ts'],
+    );
   });
 });

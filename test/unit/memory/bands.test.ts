@@ -36,6 +36,26 @@ describe('bands', () => {
     assert.equal(upperBytes, Math.round(reservedBytes + 0.04 * allocatedBytes + outside.upper));
   });
 
+  it('decide the verdict: a run exceeds where even the lower end does, and fits where the upper does', () => {
+    const { run, found } = estimated({});
+    const verdicts = new Set<string>();
+    const least = found.peak.lowerBytes;
+    for (let share = 0.8; share < 1.6; share += 0.01) {
+      const usableBytes = Math.round(share * least);
+      const { verdict, peak, capacityBytes } = estimate({
+        run,
+        model,
+        accelerator: { ...CARD, usableBytes },
+      });
+      assert.equal(capacityBytes, usableBytes);
+      const expected =
+        peak.lowerBytes > usableBytes ? 'exceeds' : peak.upperBytes <= usableBytes ? 'fits' : 'tight';
+      assert.equal(verdict, expected, `${share}`);
+      verdicts.add(verdict);
+    }
+    assert.deepEqual([...verdicts], ['exceeds', 'tight', 'fits']);
+  });
+
   it('reach down to layers compiled whole where parts of them are', () => {
     const wide = estimated({ 'precision.wideActivations': true, 'precision.scheme': 'native' }).found;
     const narrow = estimated({ 'precision.scheme': 'native' }).found;
