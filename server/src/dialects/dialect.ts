@@ -51,6 +51,8 @@ export interface KeySpec {
   readonly deprecated?: string;
   /** Set on second names that are as good: the path of the first. */
   readonly alias?: string;
+  /** A mapping that names a class is read here, by the name: it leaves nothing open. */
+  readonly byClass?: true;
 }
 
 /** A default that a release of a library changed. */

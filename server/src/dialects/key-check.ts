@@ -209,7 +209,7 @@ const isLeftToCaller = (node: ConfigNode, spec: KeySpec) =>
 /** A value that states nothing yet. */
 function isOpen(node: ConfigNode, spec: KeySpec, { commandLine }: Draft): boolean {
   // Hydra calls what a mapping names: its value is known when the program runs.
-  if (node.kind === 'map') return node.entries.some(({ key }) => key === '_target_');
+  if (node.kind === 'map') return !spec.byClass && node.entries.some(({ key }) => key === '_target_');
   if (node.kind !== 'scalar') return false;
   if (isFilledLater(node.text)) return true;
   // Mappings and lists are given as JSON in a word.

@@ -452,6 +452,50 @@ describe('NeMo Automodel', () => {
     assert.equal(await trained(''), layers);
     assert.equal(await trained('  exclude_modules: ["*lm_head*"]\n'), layers);
     assert.equal(await trained('  exclude_modules: ["*.q_proj", lm_head]\n'), layers - 16 * 8 * 4096);
+    const queries = 16 * 8 * 4096;
+    assert.equal(await trained("  target_modules: '*_proj'\n"), layers);
+    assert.equal(await trained('  target_modules: ["*"]\n'), layers + head);
+    assert.equal(await trained('  target_modules: ["*q_proj", "*.self_attn.o_proj"]\n'), 2 * queries);
+    assert.equal(await trained('  target_modules: ["model.layers.*.self_attn.q_proj"]\n'), queries);
+    assert.equal(await trained('  target_modules: ["*.layers.3.*.q_proj"]\n'), queries / 16);
+    // A dot is any character there.
+    assert.equal(await trained('  target_modules: ["*.attn.q_proj"]\n'), queries);
+  });
+
+  it('knows what it reads by the name of a class', () => {
+    const validation = 'validation_dataset:\n  _target_: nemo_automodel.components.datasets.llm.squad.make\n';
+    const { unread = [] } = read('nemo-automodel', URI, AUTOMODEL + validation);
+    assert.deepEqual(unread, []);
+    const own = read('nemo-automodel', URI, AUTOMODEL.replace('torch.optim.Adam', 'mine.Optimizer'));
+    assert.deepEqual(
+      (own.unread ?? []).map(({ fields }) => fields?.[0]),
+      ['optimizer.name'],
+    );
+  });
+
+  it('trains what it does not freeze of a model that sees', async () => {
+    const parts = async (frozen: string) => {
+      const text = AUTOMODEL.replace('meta-llama/Llama-3.2-1B', 'google/gemma-3-4b-it') + frozen;
+      const { analyze } = smallWorkspace({ 'a.yaml': `# oomlint: gpu=H100-SXM5-80GB gpus=8\n${text}` });
+      const { estimate } = await analyze('a.yaml');
+      return estimate && estimate.model.totalParameters - estimate.model.trainableParameters;
+    };
+    const tower = 416_866_032;
+    assert.equal(await parts(''), 0);
+    assert.equal(await parts('freeze_config:\n  freeze_audio_tower: true\n'), tower);
+    assert.equal(await parts('freeze_config:\n  freeze_vision_tower: false\n'), 0);
+    assert.equal(await parts('freeze_config:\n  freeze_language_model: true\n'), undefined);
+  });
+
+  it('does not pass checkpointing over that the plan of experts asks for', () => {
+    const plan = (on: boolean) =>
+      `parallelizer:\n  _target_: x.parallelize_model\n  activation_checkpointing: ${on}\n`;
+    const text = AUTOMODEL.replace('  activation_checkpointing: true\n', '');
+    const left = (yaml: string) =>
+      (read('nemo-automodel', URI, yaml).unread ?? []).map(({ fields }) => fields?.[0]);
+    assert.deepEqual(left(text + plan(false)), []);
+    assert.deepEqual(left(text + plan(true)), ['activations.checkpointing']);
+    assert.deepEqual(left(AUTOMODEL + plan(true)), []);
   });
 
   it('adapts no vision tower that it is to leave out', async () => {

@@ -45,7 +45,7 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
       'optimizer',
       'object',
       'Optimizer, by class.',
-      { fields: ['optimizer.name', 'optimizer.implementation', 'optimizer.extraStates'] },
+      { fields: ['optimizer.name', 'optimizer.implementation', 'optimizer.extraStates'], byClass: true },
     ],
     ['dataset', 'object', 'Data.', { fields: ['batch.sequence'] }],
     [
@@ -61,10 +61,10 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
       'validation_dataloader',
       'object',
       'How samples of the validation are.',
-      { fields: ['evaluation.enabled'] },
+      { fields: ['evaluation.enabled'], byClass: true },
     ],
     ['packed_sequence', 'object', 'Packing.'],
-    ['loss_fn', 'object', 'Loss.', { fields: ['loss.implementation'] }],
+    ['loss_fn', 'object', 'Loss.', { fields: ['loss.implementation'], byClass: true }],
     [
       'quantization',
       'object',
@@ -73,10 +73,17 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
     ],
     ['compile', 'object', 'torch.compile.', { fields: ['kernels.compile'] }],
     ['fp8', 'object', 'fp8 products.', { fields: ['precision.fp8'] }],
-    ['validation_dataset', 'any', 'Data of the validation.', { fields: ['evaluation.enabled'] }],
+    ['validation_dataset', 'any', 'Data of the validation.', { fields: ['evaluation.enabled'], byClass: true }],
+    [
+      'parallelizer',
+      'object',
+      'Plan for models with experts, by class; recipes of 2026 read `distributed` alone.',
+      { fields: ['activations.checkpointing'], byClass: true },
+    ],
+    ['freeze_config', 'object', 'Parts of a model that sees or hears which are not trained.'],
   ]),
   ...inertKeys('', SCHEDULER, 'Block of Automodel that costs no GPU memory.', {
-    any: 'recipe kd_loss_fn seed dist_env rng checkpoint lr_scheduler wandb mlflow processor parallelizer freeze_config logger tokenizer qat',
+    any: 'recipe kd_loss_fn seed dist_env rng checkpoint lr_scheduler wandb mlflow processor logger tokenizer qat',
   }),
   ...block('step_scheduler', SCHEDULER, [
     ['local_batch_size', 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],

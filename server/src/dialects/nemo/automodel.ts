@@ -8,6 +8,7 @@ import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { attentionOf } from '../hf/attention';
+import { isMultimodal } from '../hf/multimodal-parts';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { checkKeys, type KeyPolicy, rejectMisfits } from '../key-check';
@@ -61,10 +62,10 @@ export const nemoAutomodel: Dialect = {
     const section = new Section(filled, draft, '', AUTOMODEL_TABLE);
     draft.assume('framework', 'nemo-automodel', say('the file is an {0} config', 'Automodel'));
     readModel(section);
-    readDistributed(section);
+    readDistributed(section, draft);
     readPrecision(section, context);
     readBatch(section, draft);
-    readMethod(section);
+    readMethod(section, draft, context);
     readOptimizer(section);
     rejectMisfits(filled, AUTOMODEL_TABLE, draft);
     draft.rules(() => check(filled, section, context, draft));
@@ -146,7 +147,7 @@ export function assumeTensorPlan(section: Section, size: string): void {
   section.assume('parallel.headOutput', own('split' as const, say('its plans leave logits split'), plans));
 }
 
-function readDistributed(section: Section): void {
+function readDistributed(section: Section, draft: Draft): void {
   const block = section.section('distributed');
   const found = section.find(['distributed.strategy', 'distributed._target_', 'distributed']);
   const word = section.text(['distributed.strategy', 'distributed._target_']) ?? 'fsdp2';
@@ -184,12 +185,22 @@ function readDistributed(section: Section): void {
   if (plan && named && size('pp_size') > 1) block.state('parallel.pipelineSchedule', named[1], plan);
   else if (plan && !named) block.leave(plan, ['parallel.pipelineSchedule']);
   const recompute = block.find('activation_checkpointing');
+  // Recipes called that plan with its own switch once; those of today read `distributed` alone.
+  const planned = section.find('parallelizer.activation_checkpointing');
   const mode = textOf(recompute?.node)?.toLowerCase();
   const on = flagOf(recompute?.node);
   if (recompute && mode === 'selective') block.state('activations.checkpointing', 'selective', recompute);
   else if (recompute && (on !== undefined || mode === 'full'))
     block.state('activations.checkpointing', on === false ? 'none' : 'full', recompute);
   else if (recompute) block.leave(recompute, ['activations.checkpointing']);
+  else if (planned && flagOf(planned.node) === true)
+    draft.leave(
+      'value',
+      planned.node,
+      'activation_checkpointing',
+      say('`{0}` counts in some releases of {1} only.', 'parallelizer.activation_checkpointing', 'Automodel'),
+      ['activations.checkpointing'],
+    );
   else block.assume('activations.checkpointing', own('none' as const), 'activation_checkpointing');
   section.assume('activations.reentrant', own(false, say('Automodel checkpoints without reentry')));
   const offload = block.find('offload_policy._target_');
@@ -258,35 +269,71 @@ function readBatch(section: Section, draft: Draft): void {
 /** Every linear layer, the head among them. */
 const EVERY_LINEAR = ['all-linear', 'lm_head'];
 
+/**
+ * The regular expression that a word of `target_modules` is: `*` is any text, and a dot before it is part of that
+ * (`components/_peft/module_matcher.py`, `_compile_wildcard_pattern`). A word without one names a module.
+ */
+function matcherPattern(word: string): string {
+  if (!word.includes('*')) return `(.*\\.)?${word}`;
+  return word.replace(/(?<!\.)\*/g, '.*').replace(/\.\*/g, '(.*)');
+}
+
 /** Asked for all linear layers Automodel adapts the head, too; given what to leave out, all the others; given nothing, `*_proj`. */
 function readTargets(peft: Section): void {
   const all = peft.find('match_all_linear');
-  const targets = (peft.texts('target_modules') ?? []).map((word) =>
-    word.replace(/^\*+\.?/, '').replace(/(?<!\*)\*+$/, ''),
-  );
+  const targets = peft.texts('target_modules') ?? [];
   const place = peft.find('target_modules');
   const without = peft.find('exclude_modules');
   const excluded = textsOf(without?.node) ?? [];
-  if (all && flagOf(all.node) === true) peft.state('lora.targets', EVERY_LINEAR, all);
-  else if (place && targets.length > 0) peft.state('lora.targets', targets, place);
+  const every = all && flagOf(all.node) === true ? all : targets.includes('*') ? place : undefined;
+  if (every) peft.state('lora.targets', EVERY_LINEAR, every);
+  else if (place && targets.length > 0)
+    peft.state('lora.targetPattern', targets.map(matcherPattern).join('|'), place);
   else if (without && excluded.length > 0) {
     peft.state('lora.targets', EVERY_LINEAR, without);
     peft.state('lora.exclude', [...excluded], without);
   } else
     peft.assume(
       'lora.targetPattern',
-      own('(.*\\.)?[^.]*_proj', say('{0} default', 'Automodel'), 'components/_peft/module_matcher.py'),
+      own(matcherPattern('*_proj'), say('{0} default', 'Automodel'), 'components/_peft/module_matcher.py'),
       'target_modules',
     );
 }
 
-function readMethod(section: Section): void {
+/** What a switch of `freeze_config` freezes by parts of names, and its default (`components/utils/model_utils.py`). */
+const FREEZES = [
+  ['freeze_vision_tower', true, ['vision', 'visual', 'image_encoder']],
+  ['freeze_audio_tower', false, ['audio', 'speech', 'sound']],
+] as const;
+
+/** Parts of names that `freeze_config` freezes, of a model that sees or hears; its adapters are frozen with them. */
+function frozenNames(section: Section, context: ReadContext): string[] {
+  const block = section.find('freeze_config');
+  if (block?.node.kind !== 'map' || !isMultimodal(context)) return [];
+  const frozen = section.section('freeze_config');
+  return FREEZES.flatMap(([key, byDefault, names]) => ((frozen.flag(key) ?? byDefault) ? names : []));
+}
+
+function readMethod(section: Section, draft: Draft, context: ReadContext): void {
   const found = section.find(['peft._target_', 'peft.dim', 'peft.match_all_linear', 'peft.target_modules']);
   const peft = section.section('peft');
-  if (!found) {
-    section.assume('method.kind', own('full' as const));
-    return;
-  }
+  const freezes = section.find('freeze_config');
+  const frozen = frozenNames(section, context);
+  const language = section.find('freeze_config.freeze_language_model');
+  if (!found && language && flagOf(language.node) === true && isMultimodal(context)) {
+    const message = say('It is not known which weights `{0}` freezes.', language.key);
+    draft.leave('value', language.node, language.key, message, ['method.kind']);
+  } else if (!found && freezes && frozen.length > 0) {
+    section.state('method.kind', 'freeze', freezes);
+    section.state('method.trainable', [`(?!.*(?:${frozen.join('|')}))`], freezes);
+  } else if (!found) section.assume('method.kind', own('full' as const));
+  if (!found) return;
+  if (freezes && frozen.length > 0 && !peft.has('exclude_modules'))
+    peft.state(
+      'lora.exclude',
+      frozen.map((name) => `*${name}*`),
+      freezes,
+    );
   section.state('method.kind', 'lora', found);
   const lora = 'components/_peft/lora.py';
   peft.take('dim', 'alpha', 'dropout', 'use_dora');
