@@ -73,7 +73,12 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
     ],
     ['compile', 'object', 'torch.compile.', { fields: ['kernels.compile'] }],
     ['fp8', 'object', 'fp8 products.', { fields: ['precision.fp8'] }],
-    ['validation_dataset', 'any', 'Data of the validation.', { fields: ['evaluation.enabled'], byClass: true }],
+    [
+      'validation_dataset',
+      'any',
+      'Data of the validation.',
+      { fields: ['evaluation.enabled'], byClass: true },
+    ],
     [
       'parallelizer',
       'object',
