@@ -22,15 +22,14 @@ export type Row = readonly [name: string, type: KeySpec['type'], doc: string, ex
 
 /** Rows below one parent (empty for the top level), with the documentation that they share. */
 export function block(parent: string, source: string, rows: readonly Row[]): KeySpec[] {
-  const prefix = parent === '' ? '' : `${parent}.`;
-  return rows.map(([name, type, doc, extra]) => ({
-    path: `${prefix}${name}`,
-    type,
-    doc,
-    source,
-    ...extra,
-    ...(extra?.sets === undefined ? {} : { fields: withSet(extra.sets, extra.fields) }),
-  }));
+  return rows.map(([name, type, doc, extra]) => ({ type, ...described(parent, name, source, doc, extra) }));
+}
+
+/** The properties of a row beside its type. */
+function described(parent: string, name: string, source: string, doc: string, extra?: Extra) {
+  const path = parent === '' ? name : `${parent}.${name}`;
+  if (extra?.sets === undefined) return { path, doc, source, ...extra };
+  return { path, doc, source, ...extra, fields: withSet(extra.sets, extra.fields) };
 }
 
 /** The field that a key sets is the first that it shapes, unless the row has them in an order of its own. */
@@ -48,6 +47,43 @@ export type ReleasedRow = readonly [
   extra?: Extra & { readonly type?: KeySpec['type'] },
 ];
 
+/** Where the type and the default of a row are looked up. */
+interface Lookup {
+  readonly released: ReleasedKeys;
+  /** Path of the key in the releases, wherever the row has been moved to. */
+  readonly path: string;
+  /** What the row states itself. */
+  readonly stated: Partial<Pick<KeySpec, 'type' | 'default'>>;
+  /** What the releases have of the key. */
+  known?: FrameworkKey | 'none';
+}
+
+const LOOKUP = Symbol('lookup');
+
+/**
+ * A row of what releases have, looked up when it is asked for. There are thousands, and a start reads a few: so they share
+ * the two lookups.
+ */
+class FromReleases implements Omit<KeySpec, 'path' | 'doc'> {
+  declare readonly [LOOKUP]: Lookup;
+
+  get type(): KeySpec['type'] {
+    return (this[LOOKUP].stated.type ?? inReleases(this[LOOKUP])?.type) as KeySpec['type'];
+  }
+
+  get default(): KeySpec['default'] {
+    const { stated } = this[LOOKUP];
+    return ('default' in stated ? stated.default : inReleases(this[LOOKUP])?.default) as KeySpec['default'];
+  }
+}
+
+function inReleases(lookup: Lookup): FrameworkKey | undefined {
+  lookup.known ??= lookup.released.all(lookup.path)[0] ?? 'none';
+  if (lookup.known !== 'none') return lookup.known;
+  if (!lookup.stated.type) throw new Error(`no release has ${lookup.path}`);
+  return undefined;
+}
+
 /**
  * Rows below one parent whose types and defaults are those of the newest release that has the key, as
  * `server/data/framework-keys` holds them; looked up when they are asked for, so that loading a table reads no data.
@@ -58,22 +94,11 @@ export function releasedBlock(
   released: ReleasedKeys,
   rows: readonly ReleasedRow[],
 ): KeySpec[] {
-  const plain = rows.map(([name, doc, extra]): Row => [name, extra?.type ?? 'any', doc, extra]);
-  return block(parent, source, plain).map((row, index) => {
-    const extra = rows[index]?.[2] ?? {};
-    let known: FrameworkKey | 'none' | undefined;
-    const found = () => {
-      known ??= released.all(row.path)[0] ?? 'none';
-      if (known !== 'none') return known;
-      if (!extra.type) throw new Error(`no release has ${row.path}`);
-      return undefined;
-    };
-    const lookups = {
-      type: { enumerable: true, configurable: true, get: () => found()?.type },
-      default: { enumerable: true, configurable: true, get: () => found()?.default },
-    };
-    for (const own of ['type', 'default'] as const) if (own in extra) Reflect.deleteProperty(lookups, own);
-    return Object.defineProperties(row, lookups);
+  return rows.map(([name, doc, extra = {}]) => {
+    const { type: _stated, default: _own, ...rest } = extra;
+    const row = described(parent, name, source, doc, rest as Extra);
+    const lookup: Lookup = { released, path: row.path, stated: extra };
+    return Object.assign(new FromReleases(), row, { [LOOKUP]: lookup });
   });
 }
 
@@ -86,12 +111,15 @@ export function movedRow(
   row: KeySpec,
   otherwise: Readonly<Partial<Pick<KeySpec, 'source' | 'alias' | 'deprecated'>>> = {},
 ): KeySpec {
-  const at: Record<string, PropertyDescriptor> = Object.getOwnPropertyDescriptors(row);
-  for (const [name, value] of Object.entries({ ...otherwise, path })) {
-    if (value === undefined) delete at[name];
-    else at[name] = { enumerable: true, value };
-  }
-  return Object.create(Object.prototype, at) as KeySpec;
+  const moved: KeySpec = Object.assign(Object.create(Object.getPrototypeOf(row)), row, otherwise, { path });
+  for (const name of ['alias', 'deprecated', 'source'] as const)
+    if (name in otherwise && otherwise[name] === undefined) Reflect.deleteProperty(moved, name);
+  return moved;
+}
+
+/** The same row with another default. */
+export function defaultingRow(row: KeySpec, value: KeySpec['default']): KeySpec {
+  return { ...row, type: row.type, default: value };
 }
 
 /**

@@ -3,6 +3,7 @@ import { flagOf, integerOf, numberOf, plainOf, textOf, textsOf } from '../config
 import { FIELDS, type FieldPath, type FieldSpec } from '../run/fields';
 import { isAtLeast } from '../terms/version';
 import type { KeySpec, Spelled, Spellings } from './dialect';
+import { defaultingRow } from './key-rows';
 
 /** What a value states of the field that its row sets; undefined where it states nothing. */
 export function statedBy({ sets, means, spellings }: KeySpec, node: ConfigNode): unknown {
@@ -28,7 +29,7 @@ export function inVersion(
   if (!defaults) return { row };
   const newer = isAtLeast(known[defaults.of], defaults.since) === true;
   const value = newer ? defaults.after : defaults.before;
-  return { row: { ...row, default: value }, changed: { since: defaults.since, newer } };
+  return { row: defaultingRow(row, value), changed: { since: defaults.since, newer } };
 }
 
 /** The word by which a row states a value of the field that it sets; undefined where it has none. */

@@ -4,6 +4,7 @@ import { eachEntry, mapAt } from '../config/lookup';
 import type { ConfigDocument, MapNode } from '../config/node';
 import { parseConfig, prepareFormat } from '../config/parse';
 import type { Dialect, KeySpec, Reading } from '../dialects/dialect';
+import { movedRow } from '../dialects/key-rows';
 import { DIALECTS, detectDialect, mightBeTrainingConfig } from '../dialects/registry';
 import { readDocument } from '../dialects/templated-values';
 import { readVocabulary, type VocabularyReading } from '../dialects/vocabulary/read-vocabulary';
@@ -158,7 +159,7 @@ const partly = ({ dialect, off }: FullReading, uri: string, text: string, docume
 function rowBelow(row: KeySpec, block: readonly string[]): KeySpec[] {
   const path = row.path.split('.');
   const inside = block.every((key, index) => path[index] === key || path[index] === '*');
-  return inside && path.length > block.length ? [{ ...row, path: path.slice(block.length).join('.') }] : [];
+  return inside && path.length > block.length ? [movedRow(path.slice(block.length).join('.'), row)] : [];
 }
 
 /** Configs that a `defaults:` list names are links of every family, where the family does not read the list itself. */

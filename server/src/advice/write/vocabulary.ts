@@ -2,6 +2,7 @@ import { entryAt, entryOf, nodeAt } from '../../config/lookup';
 import type { ConfigNode } from '../../config/node';
 import { textsOf } from '../../config/scalar';
 import type { KeySpec } from '../../dialects/dialect';
+import { movedRow } from '../../dialects/key-rows';
 import { KeyTable } from '../../dialects/key-table';
 import { wordOf } from '../../dialects/key-value';
 import { type Wish, type Word, type Words, word } from '../../dialects/words';
@@ -83,7 +84,7 @@ function stripped(rows: readonly KeySpec[], prefix: string): readonly KeySpec[] 
   const known = strippedRows.get(rows);
   if (known) return known;
   const fresh = rows.flatMap((row) =>
-    row.path.startsWith(prefix) ? [{ ...row, path: row.path.slice(prefix.length) }] : [],
+    row.path.startsWith(prefix) ? [movedRow(row.path.slice(prefix.length), row)] : [],
   );
   strippedRows.set(rows, fresh);
   return fresh;

@@ -1,7 +1,7 @@
 import RELEASES from '../../../data/framework-keys/transformers.jsonl' with { type: 'text' };
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, type FrameworkTables, ReleasedKeys } from '../framework-keys';
-import { block, inertKeys, releasedBlock } from '../key-rows';
+import { block, inertKeys, movedRow, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { mebibytes, positive } from '../key-value';
 
@@ -338,19 +338,13 @@ const fsdp = block('fsdp_config', FSDP_DOCS, [
 /** Keys of `fsdp_config` as a file of its own has them: at top level, with and without the prefix. */
 export const FSDP_FILE_KEYS: readonly KeySpec[] = fsdp.flatMap((spec) => {
   const path = spec.path.replace('fsdp_config.', '');
-  return [
-    { ...spec, path },
-    { ...spec, path: `fsdp_${path}` },
-  ];
+  return [movedRow(path, spec), movedRow(`fsdp_${path}`, spec)];
 });
 
 /** The same, to read the block by wherever it stands. */
 export const FSDP_TABLE = new KeyTable(FSDP_FILE_KEYS, 'transformers');
 
-const withPrefix = fsdp.map((spec) => ({
-  ...spec,
-  path: spec.path.replace('fsdp_config.', 'fsdp_config.fsdp_'),
-}));
+const withPrefix = fsdp.map((spec) => movedRow(spec.path.replace('fsdp_config.', 'fsdp_config.fsdp_'), spec));
 
 const rest = inertKeys(
   '',
