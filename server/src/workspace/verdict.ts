@@ -156,7 +156,8 @@ export function nothingTrained(
   resolved: ResolvedRun,
   document: ConfigDocument,
 ): Problem | undefined {
-  if (estimate.model.trainableParameters > 0) return undefined;
+  // What is not modelled of a run may be what it trains, such as the projector of a vision tower.
+  if (estimate.model.trainableParameters > 0 || estimate.unmodelled) return undefined;
   const fields = ['method.trainable', 'lora.targets', 'lora.targetPattern', 'method.kind'] as const;
   const own = fields
     .map((field) => resolved.origins[field])

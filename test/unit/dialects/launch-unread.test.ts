@@ -194,19 +194,21 @@ describe("scripts of people's own", () => {
       rank + 1024 * 4096 + 4096 + 4096 * 4096 + 4096,
     );
     const other = await run('', 'Qwen/Qwen2.5-7B');
-    assert.deepEqual(unread(other), ['flag --vision_tower openai/clip-vit-large-patch14-336']);
+    assert.deepEqual(unread(other), []);
   });
 
-  it('say where nothing is trained', async () => {
-    const { problems, estimate } = await analyzed(
-      `torchrun llava/train/train_mem.py --model_name_or_path Qwen/Qwen2.5-0.5B --vision_tower x --tune_mm_mlp_adapter True --model_max_length 512 ${FLAGS}\n`,
-      H100,
-    );
-    assert.equal(estimate?.model.trainableParameters, 0);
-    assert.deepEqual(
-      problems.filter(({ code }) => code === 'nothing-trained').map(({ severity }) => severity),
-      ['warning'],
-    );
+  it('with a tower that is not modelled fits in no case, and nobody calls its projector nothing', async () => {
+    for (const flag of ['vision_tower', 'vision_encoder']) {
+      const { problems, estimate } = await analyzed(
+        `torchrun llava/train/train_mem.py --model_name_or_path Qwen/Qwen2.5-0.5B --${flag} x --mm_projector_type linear --tune_mm_mlp_adapter True --model_max_length 512 ${FLAGS}\n`,
+        H100,
+      );
+      assert.deepEqual(estimate?.unmodelled, ['vision-tower']);
+      assert.equal(estimate?.verdict, 'unknown');
+      const found = problems.map(({ code }) => code);
+      assert.ok(found.includes('feature-not-modelled'), found.join());
+      assert.ok(!found.includes('nothing-trained'), found.join());
+    }
   });
 });
 

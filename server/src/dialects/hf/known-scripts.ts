@@ -40,6 +40,8 @@ function readBits(section: Section, own: <V>(value: V) => DefaultValue<V>, byDef
   if (width === 4) section.takeElse('double_quant', own(true));
 }
 
+/** Flags by which LLaVA and its forks name a tower; a kind of projector alone tells that there is one, too. */
+const TOWERS = ['vision_tower', 'vision_encoder', 'image_tower', 'video_tower', 'mm_projector_type'];
 const PROJECTOR = '(?:model\\.)?(?:mm_projector|multi_modal_projector)';
 const LANGUAGE_MODEL =
   '(?:model\\.)?(?:language_model\\.)?(?:model\\.)?(?:layers|embed_tokens|norm|lm_head)\\b';
@@ -52,8 +54,8 @@ const LANGUAGE_LAYERS =
  * 1.5 the model is that one. The tower stays frozen, and one switch trains the projector alone.
  * `llava/train/train.py`
  */
-function readLlava(section: Section, draft: Draft): void {
-  const tower = section.find('vision_tower');
+function readLlava(section: Section): void {
+  const tower = section.find(TOWERS);
   const base = section.find('model_name_or_path');
   const name = textOf(base?.node) ?? '';
   const size = /(?:vicuna|llama-?2).*?\b(7|13)b/i.exec(name)?.[1];
@@ -71,10 +73,10 @@ function readLlava(section: Section, draft: Draft): void {
       say('{0} with the vision tower and the projector of LLaVA 1.5', name),
     );
   else if (tower && !known)
-    draft.leave(
-      'flag',
-      tower.node,
-      `--vision_tower ${textOf(tower.node) ?? ''}`,
+    section.state(
+      'features.unmodelled',
+      ['vision-tower'],
+      tower,
       say('The vision tower and the projector are not part of the estimate.'),
     );
   const only = section.find(['tune_mm_mlp_adapter', 'tune_mm_mlp_projector']);
@@ -127,9 +129,9 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
       /(^|\/)llava\/train\//.test(path(script)) || has('mm_projector_type') || has('mm_vision_select_layer'),
     adapter: { switches: ['lora_enable'], rank: 64, alpha: 16, dropout: 0.05, targets: ALL },
     length: { key: 'model_max_length', tokens: 512 },
-    read(section, draft, _context, own) {
+    read(section, _draft, _context, own) {
       readBits(section, own);
-      readLlava(section, draft);
+      readLlava(section);
       loadsInBf16(section);
     },
   },
