@@ -2,7 +2,6 @@ import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, PEFT, TRANSFORMERS } from '../../sources/repositories';
 import { say } from '../../wording/say';
-import type { Draft } from '../draft';
 import { assumeLength } from '../length-cap';
 import type { DefaultValue, Section } from '../section';
 import {
