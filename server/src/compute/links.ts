@@ -41,7 +41,7 @@ const BETWEEN_SHARE = 0.73;
 
 const GBIT = 1e9 / 8;
 
-/** Cards without NVLink between all: machines of EC2 with eight of them have 100 Gbit/s. */
+/** Cards without NVLink between all: machines of EC2 with eight of them (`g5.48xlarge`, `g6.48xlarge`) have 100 Gbit/s. */
 const OTHER_NETWORK = 100;
 
 /** Adapters of a machine with such cards, Gbit/s. Infinity where NVLink goes beyond the node. */

@@ -128,6 +128,16 @@ export class Section {
   number(spelling: Spelling): number | undefined {
     return this.readAs(spelling, numberOf);
   }
+  /** A whole number, or the default that the row of the first spelling has where the file states none. */
+  integerOrDefault(spelling: Spelling): number {
+    const stated = integerOf(this.find(spelling)?.node);
+    if (stated !== undefined) return stated;
+    const key = typeof spelling === 'string' ? spelling : spelling[0];
+    const row = this.rows?.table.find(`${this.rows.below}${key}`);
+    const value = row && inVersion(row, this.rows?.known ?? {}).row.default;
+    if (typeof value !== 'number') throw new Error(`no row has a number as the default of ${key}`);
+    return value;
+  }
   text(spelling: Spelling): string | undefined {
     return textOf(this.find(spelling)?.node);
   }

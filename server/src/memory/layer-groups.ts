@@ -1,6 +1,7 @@
 /**
  * Copies of a layer that are played request by request on the allocator. A deeper run is played as this many groups of
- * layers: of each group one layer is played, and what the others keep is added to it, so that depth costs nothing.
+ * layers: of each group one layer is played, and what the others keep is added to it, so that depth costs nothing. So many that what the
+ * allocator reserves comes out as layer by layer, to which a test holds it.
  */
 const GROUPS = 12;
 

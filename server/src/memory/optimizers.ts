@@ -116,20 +116,23 @@ function blocks(elements: number, size: number): number {
   return Math.ceil(elements / size);
 }
 
+/** Elements that share a scale (bitsandbytes, `optim/optimizer.py`, `blocksize`; torchao's stand with each). */
+const SCALED_BLOCK = 256;
+
 function isWide(weight: SteppedTensor, run: TrainingRun): boolean {
   const embedding = run['optimizer.wideEmbeddings'] && weight.role === 'embedding';
   return weight.elements < SMALLEST_QUANTIZED || embedding;
 }
 
-/** bitsandbytes: a byte per state and an fp32 scale per block of 256; tensors below 4096 elements keep fp32 states. */
+/** bitsandbytes: a byte per state and an fp32 scale per block; tensors below 4096 elements keep fp32 states. */
 function quantized(count: number, paged = false): OptimizerCost {
   return {
     ...PLAIN,
-    fixedBytes: count * (1 + 4 / 256),
+    fixedBytes: count * (1 + 4 / SCALED_BLOCK),
     stateOf: (weight, _width, run) =>
       isWide(weight, run)
         ? 4 * count * weight.elements
-        : count * (weight.elements + 4 * blocks(weight.elements, run['optimizer.blockSize'] ?? 256)),
+        : count * (weight.elements + 4 * blocks(weight.elements, run['optimizer.blockSize'] ?? SCALED_BLOCK)),
     paged,
     source: BNB,
   };
@@ -367,9 +370,15 @@ export const OPTIMIZER_COSTS: Readonly<Record<OptimizerName, OptimizerCost>> = {
   'schedule-free-sgd': inKernel(1, SCHEDULE_FREE_STEPS),
   muon: muon(),
   'galore-adamw': galore(looped(2, 2, GALORE_PROJECTOR), (elements, width) => 2 * width * elements),
-  'galore-adamw-8bit': galore(quantized(2), (elements) => 2 * (elements + 4 * blocks(elements, 256))),
+  'galore-adamw-8bit': galore(
+    quantized(2),
+    (elements) => 2 * (elements + 4 * blocks(elements, SCALED_BLOCK)),
+  ),
   'galore-adafactor': galore(ADAFACTOR, () => 0),
-  'q-galore-adamw-8bit': galore(quantized(2), (elements) => 2 * (elements + 4 * blocks(elements, 256))),
+  'q-galore-adamw-8bit': galore(
+    quantized(2),
+    (elements) => 2 * (elements + 4 * blocks(elements, SCALED_BLOCK)),
+  ),
   'apollo-adamw': apollo(),
   lomo: { ...inKernel(0, 'https://arxiv.org/abs/2306.09782'), inBackward: true },
   adalomo: {
@@ -465,7 +474,7 @@ export function deviceStateBytes(
       const bytes = stateOf(cost, weight, width, run);
       if (weight.elements < SMALLEST_PAGED) return bytes;
       if (!cost.stateOf || isWide(weight, run)) return 0;
-      const scales = blocks(weight.elements, run['optimizer.blockSize'] ?? 256);
+      const scales = blocks(weight.elements, run['optimizer.blockSize'] ?? SCALED_BLOCK);
       return 4 * scales * Math.round(cost.fixedBytes);
     },
     0,

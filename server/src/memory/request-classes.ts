@@ -6,6 +6,7 @@ export type RequestProgram = Int32Array;
 
 /** Smaller requests share segments of 2 MiB (`kSmallBuffer`): all of a step fit into a few, so they are not played. */
 const SMALL = 2 ** 20;
+/** Requests are rounded up to blocks (`kMinBlockSize`, `c10/cuda/CUDACachingAllocator.h`). Bytes. */
 const BLOCK = 512;
 
 /** The distinct requests of a step. Equal ones that grow alike with the batch's length are of one class. */

@@ -222,7 +222,7 @@ function ofVectorBank(t: ProductTracer, adapter: AdapterSettings, layer: Adapted
   });
 }
 
-/** The bank of VB-LoRA, one for the model. */
+/** The bank of VB-LoRA, one for the model (`VBLoRAConfig`, `num_vectors` and `vector_length`). */
 export function vectorBank(t: ProductTracer, { vectors = 256, vectorLength = 256 }: AdapterSettings): Weight {
   return t.adapterWeight('vblora_vector_bank', [vectors, vectorLength]);
 }

@@ -43,7 +43,9 @@ function firstOf(source: JsonObject, names: readonly string[]): unknown {
 
 /**
  * Typed reading of a config: the first of the given names that the file has, else the first that the configuration
- * class of its `model_type` has, else the given default, else an error that names the field.
+ * class of its `model_type` has, else the given default, else an error that names the field. A default that is given is what the class
+ * takes from its keyword arguments or fills in (transformers 5.23, `configuration_llama.py` and its like), nothing of what only other types have,
+ * or that of a model's own code, which stands beside it.
  */
 export class ConfigReader {
   readonly modelType: string;

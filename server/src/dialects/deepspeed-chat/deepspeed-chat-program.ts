@@ -200,7 +200,7 @@ function readStep(section: Section, step: Step, draft: Draft): void {
     else
       section.assume('method.referenceModel', own(true, say('a frozen copy of the model is the reference')));
   }
-  assumePadding(section, draft, section.integer(micro) ?? 16);
+  assumePadding(section, draft, section.integerOrDefault(micro));
 }
 
 function readLength(
@@ -213,7 +213,10 @@ function readLength(
     return;
   }
   const [prompt, answer] = [section.find('max_prompt_seq_len'), section.find('max_answer_seq_len')];
-  const [a, b] = [integerOf(prompt?.node) ?? 256, integerOf(answer?.node) ?? 256];
+  const [a, b] = [
+    section.integerOrDefault('max_prompt_seq_len'),
+    section.integerOrDefault('max_answer_seq_len'),
+  ];
   const found = answer ?? prompt;
   const note = say('prompt of {0} and answer of {1} tokens', String(a), String(b));
   if (found) section.state('batch.sequence', a + b, found, note);

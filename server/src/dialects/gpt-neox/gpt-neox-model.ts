@@ -134,7 +134,7 @@ function rowsOf(section: Section): { readonly rows: number; readonly note: strin
   const type = section.text('tokenizer_type') ?? 'GPT2BPETokenizer';
   const known = vocabularyOf(type, section.text('vocab_file')) ?? usual(type.toLowerCase());
   if (!known) return undefined;
-  const multiple = section.integer('make_vocab_size_divisible_by') ?? 128;
+  const multiple = section.integerOrDefault('make_vocab_size_divisible_by');
   const rows = paddedVocabulary(known.size, multiple, section.integer('model_parallel_size') ?? 1);
   const note = section.has('tokenizer_type') ? known.note : say('{0}, the default tokenizer', known.note);
   return { rows, note: say('{0}, padded to {1}', note, String(rows)) };

@@ -256,6 +256,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     matches: (script) => /(^|\/)qlora$/.test(path(script)),
     trainer: { micro: 1, accumulation: 16, checkpointing: true },
     read(section, _draft, _context, own) {
+      // `DataArguments`.
       const [source, target] = [section.find('source_max_len'), section.find('target_max_len')];
       const sum = (integerOf(source?.node) ?? 1024) + (integerOf(target?.node) ?? 256);
       const found = source ?? target;

@@ -65,6 +65,7 @@ function expertsOf(
   };
 }
 
+/** Defaults are those of `MLATransformerConfig`, and of the flag for the rank of keys and values (`megatron/training/arguments.py`). */
 function latentOf(args: Section, flags: boolean): GptShape['latent'] {
   if (!on(args, 'multi_latent_attention')) return undefined;
   return {
@@ -132,6 +133,7 @@ export function shapeOfArguments(args: Section, { bert, flags, tokenizer }: Shap
     normsQueries: on(args, 'qk_layernorm'),
     parallelResidual: on(args, 'parallel_attn'),
     embeddingNorm: on(args, 'embed_layernorm'),
+    // `TransformerConfig` and the flags alike.
     hiddenDropout: args.number('hidden_dropout') ?? 0.1,
     attentionDropout: args.number('attention_dropout') ?? 0.1,
     window: windowOf(args),
@@ -201,6 +203,7 @@ export function hybridConfig(
       intermediate_size: args.integer('ffn_hidden_size') ?? 4 * hidden,
       vocab_size: vocabulary.rows,
       tie_word_embeddings: !on(args, 'untie_embeddings_and_output_weights'),
+      // Defaults of the flags (`megatron/training/arguments.py`).
       mamba_num_heads: args.integer('mamba_num_heads') ?? Math.floor((2 * hidden) / headDim),
       mamba_head_dim: headDim,
       n_groups: args.integer('mamba_num_groups') ?? 8,

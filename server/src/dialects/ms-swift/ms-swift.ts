@@ -597,7 +597,7 @@ function readLength(section: Section, objective: Objective, draft: Draft, contex
   const found = section.find(['packing_length', 'max_length']);
   const length = integerOf(found?.node);
   if (objective === 'grpo') {
-    const answer = section.integer('max_completion_length') ?? 512;
+    const answer = section.integerOrDefault('max_completion_length');
     const stated = found ?? section.find('max_completion_length');
     const prompt = length ?? 512;
     const note = say('prompt of {0} and completion of {1} tokens', String(prompt), String(answer));

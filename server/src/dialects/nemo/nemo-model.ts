@@ -57,6 +57,7 @@ export function nemoModel(model: Section): NemoModel | 'vocabulary' | undefined 
     norm: /rms/i.test(model.text('normalization') ?? '') ? 'rmsnorm' : 'layernorm',
     bias: { qkv: bias || model.flag('qkv_bias') === true, attention: bias, mlp: bias },
     normsQueries: model.flag('qk_layernorm'),
+    // `megatron_gpt_model.py`, `cfg.get`.
     hiddenDropout: model.number('hidden_dropout') ?? 0.1,
     attentionDropout: model.number('attention_dropout') ?? 0.1,
     window: windowOf(model),

@@ -173,15 +173,15 @@ function readBatch(section: Section, { known }: ReadContext, draft: Draft): void
   section.take('per_device_train_batch_size', 'pack_length');
   section.assume('batch.packed', own(true, `${OPEN_INSTRUCT_SOURCE}rl_utils.py`));
   section.take('response_length');
-  const number = (key: string, byDefault: number) => section.integer(key) ?? byDefault;
-  const samples = number('num_unique_prompts_rollout', 16) * number('num_samples_per_prompt_rollout', 4);
-  const longest = number('max_prompt_token_length', 256) + number('response_length', 256);
-  const row = number('pack_length', 512);
-  const replicas = Math.max(1, Number(known['hardware.gpus'] ?? 1) / number('sequence_parallel_size', 1));
+  const number = (key: string) => section.integerOrDefault(key);
+  const samples = number('num_unique_prompts_rollout') * number('num_samples_per_prompt_rollout');
+  const longest = number('max_prompt_token_length') + number('response_length');
+  const row = number('pack_length');
+  const replicas = Math.max(1, Number(known['hardware.gpus'] ?? 1) / number('sequence_parallel_size'));
   const rows = Math.ceil(samples / Math.max(1, Math.floor(row / longest)) / replicas);
   const steps = Math.max(
     1,
-    Math.ceil(rows / number('num_mini_batches', 1) / number('per_device_train_batch_size', 1)),
+    Math.ceil(rows / number('num_mini_batches') / number('per_device_train_batch_size')),
   );
   const because = section.find(['num_unique_prompts_rollout', 'pack_length']);
   draft.infer(
@@ -235,9 +235,9 @@ function readZero(section: Section, { known }: ReadContext): void {
 export function checkOpenInstructGrpo(root: MapNode, section: Section, draft: Draft): void {
   checkKeys(root, OPEN_INSTRUCT_GRPO_TABLE, scriptPolicy('open-instruct'), draft);
   const at = (key: string) => section.find(key)?.node;
-  const row = section.integer('pack_length') ?? 512;
+  const row = section.integerOrDefault('pack_length');
   const longest =
-    (section.integer('max_prompt_token_length') ?? 256) + (section.integer('response_length') ?? 256);
+    section.integerOrDefault('max_prompt_token_length') + section.integerOrDefault('response_length');
   forbid(row < longest, at('pack_length') ?? at('response_length'), draft, {
     code: 'pack-too-short',
     message: say(

@@ -107,6 +107,7 @@ function readBatch(
   const prompt = section.find('prompt_max_len');
   const answer = section.find('generate_max_len');
   if (trainer === 'ppo' && (prompt || answer) && !section.has(NAMES.length)) {
+    // Defaults of both in `cli/train_ppo_ray.py`, as long as it had these names.
     const [a, b] = [integerOf(prompt?.node) ?? 1024, integerOf(answer?.node) ?? 1024];
     const stated = answer ?? prompt;
     if (stated)
@@ -132,7 +133,7 @@ function readAccumulation(
 ): void {
   const gpus = context.known['hardware.gpus'];
   const micro = section.integer(NAMES.micro) ?? MICRO[trainer] ?? 8;
-  const global = section.integer(NAMES.global) ?? 128;
+  const global = section.integerOrDefault(NAMES.global);
   const together = (section.integer(NAMES.ring) ?? 1) * (section.integer(NAMES.tensor) ?? 1);
   if (typeof gpus !== 'number' || gpus < together || micro < 1) return;
   const steps = Math.max(1, Math.floor((global * together) / micro / gpus));

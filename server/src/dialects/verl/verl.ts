@@ -198,11 +198,12 @@ function readRow(
 function readResponses(section: Section, context: ReadContext): void {
   const prompt = section.find('data.max_prompt_length');
   const response = section.find('data.max_response_length');
-  const sum = (integerOf(prompt?.node) ?? 512) + (integerOf(response?.node) ?? 512);
+  const sum =
+    section.integerOrDefault('data.max_prompt_length') + section.integerOrDefault('data.max_response_length');
   const dynamic = section.find(`${ACTOR}.use_dynamic_bsz`);
   if (dynamic && flagOf(dynamic.node) === true) {
     const limit = section.find(`${ACTOR}.ppo_max_token_len_per_gpu`);
-    readRow(section, limit ?? dynamic, integerOf(limit?.node) ?? 16_384, RL);
+    readRow(section, limit ?? dynamic, section.integerOrDefault(`${ACTOR}.ppo_max_token_len_per_gpu`), RL);
   }
   const stated = response ?? prompt;
   const note = say('prompt and response together');
@@ -216,7 +217,8 @@ function readResponses(section: Section, context: ReadContext): void {
     section.state('batch.micro', Math.max(1, Math.floor(all / gpus)), old, say('shared by {0} GPUs', gpus));
   const mini = section.find(`${ACTOR}.ppo_mini_batch_size`);
   const responses = section.find('actor_rollout_ref.rollout.n');
-  const samples = (integerOf(mini?.node) ?? 256) * (integerOf(responses?.node) ?? 1);
+  const samples =
+    section.integerOrDefault(`${ACTOR}.ppo_mini_batch_size`) * (integerOf(responses?.node) ?? 1);
   const because = mini ?? responses;
   const each = say('{0} {0|response|responses} to each prompt', integerOf(responses?.node) ?? 1);
   if (because) section.state('batch.global', samples, because, each);

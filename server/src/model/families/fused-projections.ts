@@ -156,7 +156,7 @@ function baichuan(config: ConfigReader): Architecture {
       module: 'self_attn',
       projections: 'W_pack',
       output: 'o_proj',
-      // The 13B code has ALiBi; what tells the two apart is the depth of 40 layers.
+      // The 13B code has ALiBi (`modeling_baichuan.py` of its repositories); what tells the two apart is the depth of 40 layers.
       rotary: sizes.layers >= 40 ? 0 : 1,
     },
     feedForward: llamaMlp(sizes),

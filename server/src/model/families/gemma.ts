@@ -10,6 +10,7 @@ import { figuresOf, layersOfKinds, readSizes, type Sizes, slidingLayers } from '
 function gemmaDecoder(config: ConfigReader, sizes: Sizes): DecoderModel {
   const third = config.modelType === 'gemma3_text';
   const window = config.count(0, 'sliding_window');
+  // `Gemma3TextConfig` and `Gemma2Config`, `layer_types`.
   const period = third ? config.sizeOr(6, 'sliding_window_pattern') : 2;
   const sliding = slidingLayers(config, sizes.layers, period);
   const cap = config.has('attn_logit_softcapping');

@@ -78,6 +78,7 @@ function visionTower(vision: ConfigReader): Stage {
 function audioTower(audio: ConfigReader): Stage[] {
   const prefix = 'audio_tower.';
   const hidden = audio.size('hidden_size');
+  // `Gemma3nAudioConfig`.
   const [first = 128, second = 32] = (audio.list('sscp_conv_channel_size') ?? []).map(Number);
   const heads = audio.size('conf_num_attention_heads');
   const linear = (t: Tracer, name: string, from: number, out: number) =>

@@ -52,6 +52,7 @@ function withOneWidth(config: ConfigReader): ConfigReader {
 }
 
 function kindsOf(config: ConfigReader, layers: number): Kind[] {
+  // `Gemma3nTextConfig`: every fifth sees everything.
   const types = config.list('layer_types');
   const sights = Array.from({ length: layers }, (_, i): Sight => {
     const full = types ? types[i] === 'full_attention' : (i + 1) % 5 === 0;

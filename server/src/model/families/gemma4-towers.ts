@@ -13,6 +13,9 @@ import { mustFit, type VisionTower } from './vision-tower';
 
 const gemma = (name: string) => rms(name, 'gemma');
 
+/** Tokens of an image where no config states them (`Gemma4Processor`, `image_seq_length`). */
+const IMAGE_TOKENS = 280;
+
 /** Gemma 4's ViT: patches as one linear layer, a table of positions a direction, four norms a layer, patches averaged. */
 export function gemma4Tower(config: ConfigReader, outer: ConfigReader, width: number): VisionTower {
   const prefix = 'vision_tower.';
@@ -20,7 +23,10 @@ export function gemma4Tower(config: ConfigReader, outer: ConfigReader, width: nu
   const heads = config.size('num_attention_heads');
   const patch = config.size('patch_size');
   const rows = config.size('position_embedding_size');
-  const tokens = config.sizeOr(outer.sizeOr(280, 'vision_soft_tokens_per_image'), 'default_output_length');
+  const tokens = config.sizeOr(
+    outer.sizeOr(IMAGE_TOKENS, 'vision_soft_tokens_per_image'),
+    'default_output_length',
+  );
   const patches = tokens * config.size('pooling_kernel_size') ** 2;
   const inner = config.size('intermediate_size');
   const activation = config.text('gelu_pytorch_tanh', 'hidden_activation');
@@ -84,7 +90,7 @@ export function gemma4Patches(config: ConfigReader, outer: ConfigReader, width: 
   const rows = config.size('mm_posemb_size');
   mustFit(config, 'output_proj_dims', hidden);
   const values = 3 * (config.size('patch_size') * config.size('pooling_kernel_size')) ** 2;
-  const tokens = config.sizeOr(outer.sizeOr(280, 'vision_soft_tokens_per_image'), 'num_soft_tokens');
+  const tokens = config.sizeOr(outer.sizeOr(IMAGE_TOKENS, 'vision_soft_tokens_per_image'), 'num_soft_tokens');
   return {
     name: 'embed_vision',
     embed: (t, images) => {
@@ -127,6 +133,7 @@ export function gemma4Frames(config: ConfigReader, width: number): Stage[] {
 export function gemma4Audio(config: ConfigReader, width: number): Stage[] {
   const hidden = config.size('hidden_size');
   const heads = config.size('num_attention_heads');
+  // `Gemma4AudioConfig`.
   const [first = 128, second = 32] = (config.list('subsampling_conv_channels') ?? []).map(Number);
   const kernel = config.size('conv_kernel_size');
   const out = config.size('output_proj_dims');

@@ -56,6 +56,7 @@ export function lfmTower(config: ConfigReader, outer: ConfigReader, width: numbe
     activation: config.text('gelu_pytorch_tanh', 'hidden_act'),
   };
   const factor = outer.sizeOr(2, 'downsample_factor');
+  // `Lfm2VlImageProcessor`.
   const tokens = outer.sizeOr(256, 'max_image_tokens');
   const patches = tokens * factor ** 2;
   const bias = outer.flag(true, 'projector_bias');

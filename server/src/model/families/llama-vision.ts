@@ -71,6 +71,7 @@ function visionTower(config: ConfigReader, width: number): VisionTower {
   const patchSize = config.size('patch_size');
   const tiles = config.size('max_num_tiles');
   const patches = patchesOf({ imageSize: config.size('image_size'), patchSize });
+  // `MllamaVisionConfig`: eight ratios, and the five layers below whose features are joined.
   const ratios = (config.list('supported_aspect_ratios')?.length ?? 8) + 1;
   const own = patches + 1;
   const output = config.size('vision_output_dim');

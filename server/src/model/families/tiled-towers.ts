@@ -16,6 +16,7 @@ import {
 /** Height and width of a grid of tiles, in pixels. */
 type Resolution = readonly [height: number, width: number];
 
+/** `LlavaNextConfig`, `image_grid_pinpoints`. */
 const NEXT_GRIDS: readonly Resolution[] = [
   [336, 672],
   [672, 336],
@@ -24,7 +25,7 @@ const NEXT_GRIDS: readonly Resolution[] = [
   [336, 1008],
 ];
 
-/** Grids of up to six by six tiles of 384 pixels. */
+/** Grids of up to six by six tiles of 384 pixels (`LlavaOnevisionConfig`, `image_grid_pinpoints`). */
 const ONEVISION_GRIDS: readonly Resolution[] = [1, 2, 3, 4, 5, 6].flatMap((rows) =>
   [1, 2, 3, 4, 5, 6].map((columns): Resolution => [384 * rows, 384 * columns]),
 );

@@ -409,7 +409,10 @@ export function llama4Tower(config: ConfigReader, width: number): VisionTower {
   };
 }
 
-/** Side of the square that stands for an image where the processor keeps its own size. */
+/**
+ * Side of the square that stands for an image where the processor keeps its own size: an assumption of Oomlint, which runs report and
+ * `batch.imagePixels` replaces. Two of the 336 pixels that towers see which scale every image.
+ */
 export const ASSUMED_SIDE = 672;
 
 /** Queries, keys and values: of one linear layer, or of three in Qwen2.5-Omni. */
@@ -489,6 +492,7 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
   const { tokens } = mergedPatches(patchSize, merge);
   const prefix = 'visual.';
   const full = new Set((newer && config.list('fullatt_block_indexes')) || []);
+  // `Qwen2_5_VLVisionConfig`, `window_size`.
   const windowPatches = newer ? (config.count(112, 'window_size') / patchSize) ** 2 : 0;
   const layer = (window: number | undefined) =>
     newer

@@ -217,6 +217,8 @@ function fusedDivergence(
 
 /** Rows of the vocabulary and tokens that a tile of logits spans (`trl/kernels/chunked_divergence.py`). */
 const TILE = { rows: 32_768, tokens: 4096 };
+/** fp32 vectors over the tokens that its forward makes: nine running statistics, and the logarithms of both sums. */
+const TILED_STATISTICS = 11;
 
 /**
  * TRL's DistillationTrainer: both heads tile by tile into two fp32 buffers, whatever the vocabulary; backward computes the
@@ -244,7 +246,7 @@ function tiledDivergence(t: Tracer, hidden: Tensor, spec: HeadSpec, teacher: Tea
       outputs: [{ shape: [1], dtype: 'fp32' }],
       savesInputs: [input],
       savesBytes: 3 * tokens * ELEMENT_BYTES.fp32 + teacher.hiddenBytes,
-      forwardScratch: buffers + lowered + 11 * tokens * ELEMENT_BYTES.fp32,
+      forwardScratch: buffers + lowered + TILED_STATISTICS * tokens * ELEMENT_BYTES.fp32,
       backwardScratch: buffers + lowered + last + gradients,
       weights: [weight],
       flops,

@@ -102,6 +102,7 @@ export function withAdapterPrompt(t: Tracer, q: Tensor, context: Tensor, spec: S
     savesBytes:
       batch * heads * sequence * ELEMENT_BYTES.fp32 + sequence * MASK_COLUMNS * ELEMENT_BYTES[q.dtype],
     flops,
+    // The kernel computes the scores again: five matrix products against forward's two.
     backwardFlops: 2.5 * flops,
     expensive: true,
   });

@@ -170,6 +170,8 @@ function answerLogProbabilities(t: Tracer, logits: Tensor): Tensor {
 
 /** Rows of the vocabulary and tokens that a tile of logits spans (`trl/kernels/chunked_logprob.py`). */
 const TILE = { rows: 32_768, tokens: 4096 };
+/** fp32 vectors over the tokens that its forward makes, running statistics all (`running_max` to `target_logit`). */
+const STATISTICS = 7;
 
 /**
  * TRL's fused head: log-probabilities tile by tile in the type of the product; backward computes the tiles again and adds
@@ -203,7 +205,7 @@ export function chunkedLogProbabilities(t: Tracer, hidden: Tensor, spec: HeadSpe
       outputs: [{ shape: [1], dtype: 'fp32' }],
       savesInputs: [input],
       savesBytes: 3 * tokens * ELEMENT_BYTES.fp32,
-      forwardScratch: tile + copies + 7 * tokens * ELEMENT_BYTES.fp32,
+      forwardScratch: tile + copies + STATISTICS * tokens * ELEMENT_BYTES.fp32,
       backwardScratch:
         tile +
         copies +

@@ -38,7 +38,7 @@ export function mathAttention(t: Tracer, q: Tensor, k: Tensor, v: Tensor, spec: 
     const flatQuery = batch > 1 || broadcast ? t.copy(query, query.shape, `${name}.q`) : query;
     if (broadcast) key = t.copy(key, all(spec.headDim), `${name}.k`);
     const scores = t.matmul(flatQuery, key, [batch, heads, queries, keys], spec.headDim, `${name}.scores`);
-    // `_safe_softmax` makes a mask of the rows without keys and selects into a new tensor.
+    // `_safe_softmax` makes a mask of the rows without keys and selects into a new tensor: a byte and an fp32 each.
     const safe = { forwardScratch: 5 * scores.elements };
     const probabilities = t.keepOutput(scores, `${name}.softmax`, scores.shape, safe);
     if (q.dtype !== 'fp32') t.hold(t.cast(probabilities, q.dtype, `${name}.attention_weights`));
