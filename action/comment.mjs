@@ -1,4 +1,4 @@
-// Writes the difference as a comment on a pull request: one for each tag, brought up to date, left alone where it says the same.
+// Writes the difference as a comment on a pull request: one for each tag, brought up to date, left alone where it reads the same.
 // By the environment: GITHUB_TOKEN, GITHUB_API_URL, GITHUB_REPOSITORY, OOMLINT_PULL_REQUEST, OOMLINT_REPORT (a file).
 import { readFile } from 'node:fs/promises';
 

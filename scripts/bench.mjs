@@ -118,7 +118,7 @@ function print(table) {
   }
 }
 
-/** Standard output of a program; rejects with what it said when it fails. */
+/** Standard output of a program; rejects with what it printed when it fails. */
 function run(command, args) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -129,10 +129,10 @@ async function agentView() {
     p { margin: 8px 0; }</style>
     <div class="person">Does ${file} fit?</div>
     <div class="call">estimate_run { "file": "${file}" }</div><p></p>`);
-  const [said] = estimated.content;
+  const [answer] = estimated.content;
   await page.locator('p').evaluate((place, text) => {
     place.textContent = text;
-  }, said.text.split('\n')[0]);
+  }, answer.text.split('\n')[0]);
   await page.addScriptTag({ content: outputFiles[0].text });
   await page.evaluate(
     ([html, result]) => globalThis.showView(html, result, 'dark').then(() => undefined),

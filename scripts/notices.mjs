@@ -1,4 +1,4 @@
-// Licences of what the bundles hold: THIRD-PARTY-NOTICES.txt, made from what esbuild says that it took in.
+// Licences of what the bundles hold: THIRD-PARTY-NOTICES.txt, made from what esbuild reports that it took in.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 

@@ -45,7 +45,7 @@ const packed = execFileSync(npm, ['pack', '--json', '--pack-destination', out], 
   shell: npm.endsWith('.cmd'),
   stdio: ['ignore', 'pipe', 'ignore'],
 });
-const [{ filename, size }] = [JSON.parse(packed)].flatMap((told) =>
-  Array.isArray(told) ? told : Object.values(told),
+const [{ filename, size }] = [JSON.parse(packed)].flatMap((listed) =>
+  Array.isArray(listed) ? listed : Object.values(listed),
 );
 console.log(`${path.join('out', 'npm', filename)}, ${(size / 1e6).toFixed(2)} MB`);

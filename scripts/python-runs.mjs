@@ -36,7 +36,7 @@ function savedPeak(text) {
     : { reserved: Number(reserved), card: card?.[1], memory: card?.[2] };
 }
 
-/** Values that a text file says nothing about come from a machine that has it all. */
+/** Values that a text file states nothing about come from a machine that has it all. */
 function workspaceFor(folder) {
   return new Workspace(new DiskHost([pathToFileURL(folder).href]), {
     settings: () => Object.fromEntries(CARD.map(({ field, value }) => [field, value])),

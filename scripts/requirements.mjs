@@ -73,7 +73,7 @@ export async function provide({ browser = false, vscode = false }, machine = THI
     await timed('Installing a VS Code that can be served, two or three minutes, once', machine.installVsCode);
   }
   if (lacksVsCode()) {
-    throw new Error('There is no VS Code to test in: see above what its installation said.');
+    throw new Error('There is no VS Code to test in: see above what its installation printed.');
   }
 }
 
@@ -126,7 +126,7 @@ function whatToRun(packages, machine) {
   ].join('\n');
 }
 
-/** Says what is done and how long it took. What fails is told in a line; whoever called looks what there is now. */
+/** Prints what is done and how long it took. What fails is reported in a line; whoever called looks what there is now. */
 async function timed(what, act) {
   const start = Date.now();
   console.log(`${what} ...`);

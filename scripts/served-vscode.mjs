@@ -102,7 +102,7 @@ export async function serveVsCode({ env = {}, settings = {}, extensions = [], po
       '--telemetry-level',
       'off',
       '--disable-workspace-trust',
-      // Without it a built workbench ignores what the address says about extensions under development.
+      // Without it a built workbench ignores what the address states about extensions under development.
       '--enable-smoke-test-driver',
     ],
     { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },

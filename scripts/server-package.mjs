@@ -42,18 +42,18 @@ export async function bundleServer(folder, notices, doors = ['cli', 'server']) {
   await writeNotices(packages, notices);
 }
 
-/** The manual page and completions, said by the bundled command line: [where people's systems look below `share`, text]. */
+/** The manual page and completions, printed by the bundled command line: [where people's systems look below `share`, text]. */
 export function shellFiles(cli) {
-  const said = (...args) =>
+  const printed = (...args) =>
     execFileSync(process.execPath, [cli, ...args], {
       encoding: 'utf8',
       env: { ...process.env, LC_ALL: 'C' },
     });
   return [
-    ['man/man1/oomlint.1', said('man')],
-    ['bash-completion/completions/oomlint', said('completion', 'bash')],
-    ['zsh/site-functions/_oomlint', said('completion', 'zsh')],
-    ['fish/vendor_completions.d/oomlint.fish', said('completion', 'fish')],
+    ['man/man1/oomlint.1', printed('man')],
+    ['bash-completion/completions/oomlint', printed('completion', 'bash')],
+    ['zsh/site-functions/_oomlint', printed('completion', 'zsh')],
+    ['fish/vendor_completions.d/oomlint.fish', printed('completion', 'fish')],
   ];
 }
 

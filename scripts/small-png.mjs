@@ -60,7 +60,7 @@ function joined(png, view) {
   return Buffer.concat(pieces);
 }
 
-/** Undoes the filter of each row: a byte is told as its difference to neighbours. */
+/** Undoes the filter of each row: a byte is stored as its difference to neighbours. */
 function unfiltered(data, stride, height, channels) {
   const pixels = new Uint8Array(stride * height);
   for (let y = 0; y < height; y += 1) {

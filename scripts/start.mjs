@@ -1,4 +1,4 @@
-// What Oomlint says about the configs in examples/, and how to see it in an editor.
+// What Oomlint reports about the configs in examples/, and how to see it in an editor.
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -15,7 +15,7 @@ for (const config of configs) {
   if (assumed !== undefined) {
     const count = assumed.split('\n\n')[0].trimEnd().split('\n').length;
     console.log(
-      `\n${count} values are not stated by the file itself; who says them: node server/dist/cli.js estimate ${config}`,
+      `\n${count} values are not stated by the file itself; who states them: node server/dist/cli.js estimate ${config}`,
     );
   }
   console.log(`\n${'─'.repeat(72)}\n`);

@@ -150,7 +150,7 @@ function mochaOn(places, grep) {
 
 /**
  * The suite, or some of its files. What is looked at alone tells its tests one by one. `again`: files with a failure are
- * run a second time, in a browser of their own, and that counts; both is said.
+ * run a second time, in a browser of their own, and that counts; both is printed.
  */
 async function withMocha(kind, files, grep, quiet, again = false) {
   const report = path.join(results, `${kind.replace('/', '-')}.json`);
@@ -250,7 +250,7 @@ async function inOneVsCode(name, extension, files, grep) {
   }
 }
 
-/** The test files, as paths from the root, that a report says have a failure. */
+/** The test files, as paths from the root, that have a failure by a report. */
 async function failedFiles(report) {
   const { failures } = JSON.parse(await readFile(report, 'utf8').catch(() => '{"failures":[]}'));
   const files = failures.map(({ file }) => file).filter((file) => file !== undefined);
@@ -259,7 +259,7 @@ async function failedFiles(report) {
 
 /**
  * Counts what mocha reported, but for the files that are run `again`. Failures that were shown as they happened are not
- * told again.
+ * reported again.
  */
 async function tell(name, file, output, shown = false, again = []) {
   const text = await readFile(file, 'utf8').catch(() => undefined);

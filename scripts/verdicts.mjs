@@ -1,4 +1,4 @@
-// What Oomlint says of documented runs, beside what became of them: node scripts/verdicts.mjs [--all]
+// What Oomlint reports of documented runs, beside what became of them: node scripts/verdicts.mjs [--all]
 import { runBundled } from './run-bundled.mjs';
 
 await runBundled('test/verdicts/index.ts');

@@ -108,14 +108,14 @@ async function inServed({ extension, tests, workspace, env }, result) {
     const server = await serveVsCode({ env, extensions: others });
     try {
       const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-      const said = [];
-      page.on('console', (message) => said.push(message.text()));
+      const printed = [];
+      page.on('console', (message) => printed.push(message.text()));
       await page.goto(server.url(workspace, own, tests));
       const until = Date.now() + SUITE_LIMIT_MS;
       while (!(await isWritten(result))) {
         if (Date.now() > until) {
           throw new Error(
-            `No report after ${SUITE_LIMIT_MS / 1000} s.\n${[...said.slice(-15), server.output().slice(-2000)].join('\n')}`,
+            `No report after ${SUITE_LIMIT_MS / 1000} s.\n${[...printed.slice(-15), server.output().slice(-2000)].join('\n')}`,
           );
         }
         await new Promise((resolve) => setTimeout(resolve, 250));

@@ -21,10 +21,10 @@ class OomlintError(RuntimeError):
 def _version(node: str) -> tuple[int, int] | None:
     """Major and minor version of a Node; None where it does not run."""
     try:
-        said = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=30, check=True)
+        printed = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=30, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.match(r"v(\d+)\.(\d+)", said.stdout)
+    found = re.match(r"v(\d+)\.(\d+)", printed.stdout)
     return (int(found[1]), int(found[2])) if found else None
 
 
@@ -34,9 +34,9 @@ def node() -> str:
 
     Nothing is downloaded. Raises OomlintError where there is none.
     """
-    told = os.environ.get("OOMLINT_NODE")
-    if told:
-        return told
+    stated = os.environ.get("OOMLINT_NODE")
+    if stated:
+        return stated
     found = shutil.which("node")
     if found and (_version(found) or (0, 0)) >= OLDEST:
         return found

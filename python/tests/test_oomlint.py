@@ -113,10 +113,10 @@ def test_console_scripts(config: Path) -> None:
     )
     assert checked.returncode == 0, checked.stderr
     assert subprocess.run([SCRIPTS / "oomlint", "check", "--nonsense"], capture_output=True).returncode == 2
-    said = subprocess.run([SCRIPTS / "oomlint-language-server", "--version"], capture_output=True, text=True)
-    assert said.stdout.strip().count(".") == 2
+    printed = subprocess.run([SCRIPTS / "oomlint-language-server", "--version"], capture_output=True, text=True)
+    assert printed.stdout.strip().count(".") == 2
     module = subprocess.run([sys.executable, "-m", "oomlint", "--version"], capture_output=True, text=True)
-    assert module.stdout == said.stdout
+    assert module.stdout == printed.stdout
 
 
 def test_runs_on_the_node_of_the_wheel(config: Path) -> None:

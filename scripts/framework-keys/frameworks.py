@@ -1,4 +1,4 @@
-"""Where each framework says which keys it takes: files of its releases, and what in them."""
+"""Where each framework states which keys it takes: files of its releases, and what in them."""
 
 from __future__ import annotations
 

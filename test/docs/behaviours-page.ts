@@ -33,7 +33,7 @@ const LIBRARIES: Readonly<Record<Library, string>> = {
 const HEAD = `# What is modelled of whom, since which version
 
 What frameworks do differently from each other, as far as memory or time depend on it. Formulas know these behaviours by
-name and no product: [\`server/src/behaviours/table.ts\`](../server/src/behaviours/table.ts) says who does what. Where a run
+name and no product: [\`server/src/behaviours/table.ts\`](../server/src/behaviours/table.ts) shows who does what. Where a run
 states no version, the default of the field \`version.*\` is taken; a version that is too short to say (\`0.17\` for something
 that began with 0.17.2) is taken for one that does not.
 

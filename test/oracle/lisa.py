@@ -1,7 +1,7 @@
 """LISA under the tracker of `measure.py`: what `lisa.json` holds.
 
 ms-swift's callback (`pip install --no-deps ms-swift==4.6.0`, `callbacks/lisa.py`) freezes layers and draws new ones. Which
-it draws is told here: the last layer first, the first one in the step that is recorded, so that every layer was trained once.
+it draws is given here: the last layer first, the first one in the step that is recorded, so that every layer was trained once.
 """
 
 import importlib.metadata

@@ -1,6 +1,6 @@
 """LLaMA Pro under the tracker of `measure.py`: what `llamapro.json` holds.
 
-ms-swift's tuner (`pip install --no-deps ms-swift==4.6.0`, `tuners/llamapro.py`) copies layers into the model and says which
+ms-swift's tuner (`pip install --no-deps ms-swift==4.6.0`, `tuners/llamapro.py`) copies layers into the model and names which
 are trained; what it imports of the framework stands in for it here.
 """
 

@@ -97,7 +97,7 @@ class HostTracker(Tracker):
 
 
 class Device:
-    """A tensor that says it lies on the GPU."""
+    """A tensor that claims to lie on the GPU."""
 
     device = torch.device("cuda")
 
@@ -216,7 +216,7 @@ def main():
             try:
                 cases.append({"optimizer": name, "weights": dtype, **measure(make, dtype)})
                 print(cases[-1], flush=True)
-            except Exception as error:  # noqa: BLE001: one that does not run says why
+            except Exception as error:  # noqa: BLE001: one that does not run has its reason
                 skipped[name] = f"{type(error).__name__}: {str(error).splitlines()[0][:160] if str(error) else ''}"
                 print(name, skipped[name], traceback.format_exc().splitlines()[-3:-1], flush=True)
     packages = ("torch", "transformers", "bitsandbytes", "torchao", "galore-torch", "apollo-torch", "schedulefree", "grokadamw",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def options_of(description: str | None, out: str) -> argparse.Namespace:
-    """What the command line asks for; recordings go to `out` beside the scripts unless it says otherwise."""
+    """What the command line asks for; recordings go to `out` beside the scripts unless it states another place."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name(out))
     parser.add_argument("--only", default="", help="run cases whose id contains this text")

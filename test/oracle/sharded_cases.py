@@ -175,7 +175,7 @@ def _wide_cases():
 
 
 def _explicit_cases():
-    """The root told to reshard as layers are, with the loss inside of it."""
+    """The root made to reshard as layers are, with the loss inside of it."""
     for flags in ("mixed always nonreentrant sgd", "bf16 always sgd"):
         yield case("fsdp2", "qwen3-8b", flags, 8, 1, 512)
 

@@ -60,6 +60,26 @@ describe('names, comments and titles of tests', () => {
     assert.deepEqual(found, []);
   });
 
+  it('do so in scripts, in Python and on the pages, whose blocks of code and rules are shown to people', () => {
+    const scripts = ['scripts', 'action', 'python', 'test/oracle'].flatMap((folder) =>
+      sourcesOf(folder, '.', /\.(?:mjs|cjs|py)$/),
+    );
+    const pages = ['docs', 'examples', 'test/oracle'].flatMap((folder) => sourcesOf(folder, '.', /\.md$/));
+    assert.ok(scripts.length > 60 && pages.length > 20, `${scripts.length} scripts, ${pages.length} pages`);
+    const all = [...scripts, ...pages, 'README.md', 'CONTRIBUTING.md'];
+    const found = all
+      .filter((file) => file !== path.join('docs', 'rules.md'))
+      .flatMap((file) =>
+        readFileSync(file, 'utf8')
+          .replace(/^```[\s\S]*?^```$/gm, '')
+          .replace(/\*\w+\*|--silent\b/g, '')
+          .split('\n')
+          .filter((line) => PRIVATE_COMMENT.test(line))
+          .map((line) => `${file}: ${line}`),
+      );
+    assert.deepEqual(found, []);
+  });
+
   it('would be found where they have others', () => {
     const source =
       "const toldStages = says(reckonedBytes, SAID_RANK); // what a file says\nsay('it is told');";
