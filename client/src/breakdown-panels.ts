@@ -6,7 +6,9 @@ import {
   type WebviewOptions,
   type WebviewPanel,
   window,
+  workspace,
 } from 'vscode';
+import { type PanelFiles, withoutMap } from '../../server/src/shared/page';
 import type { ComparedWith, PageState } from '../webview/messages';
 import { BreakdownPanel } from './breakdown-panel';
 import type { LanguageServer } from './language-server';
@@ -24,6 +26,7 @@ export class BreakdownPanels implements Disposable {
   /** Files that the server called training configs: panels move to these and to nothing else. */
   readonly #configs = new Set<string>();
   readonly #open = new Map<WebviewPanel, BreakdownPanel>();
+  #files: Promise<PanelFiles> | undefined;
 
   constructor(extension: Uri, server: LanguageServer, log: LogOutputChannel) {
     this.#extension = extension;
@@ -35,7 +38,11 @@ export class BreakdownPanels implements Disposable {
       }),
       server.onStatus(({ uri, status }) => {
         if (status === undefined) this.#configs.delete(uri);
-        else this.#configs.add(uri);
+        else {
+          this.#configs.add(uri);
+          // Where there is a config its panel may be asked for.
+          void this.#read().catch(() => undefined);
+        }
         if (uri === activeFile()?.toString()) this.#follow();
       }),
       window.onDidChangeActiveTextEditor(() => this.#follow()),
@@ -80,7 +87,7 @@ export class BreakdownPanels implements Disposable {
   #options(): WebviewOptions {
     return {
       enableScripts: true,
-      localResourceRoots: [Uri.joinPath(this.#extension, 'client', 'dist')],
+      localResourceRoots: [],
     };
   }
 
@@ -99,8 +106,6 @@ export class BreakdownPanels implements Disposable {
   }
 
   #attach(panel: WebviewPanel): BreakdownPanel {
-    const { webview } = panel;
-    const dist = Uri.joinPath(this.#extension, 'client', 'dist');
     panel.iconPath = {
       dark: Uri.joinPath(this.#extension, 'media', 'panel-dark.svg'),
       light: Uri.joinPath(this.#extension, 'media', 'panel-light.svg'),
@@ -111,12 +116,28 @@ export class BreakdownPanels implements Disposable {
       this.#open.delete(panel);
       breakdown.dispose();
     });
-    webview.html = panelHtml(
-      webview.cspSource,
-      webview.asWebviewUri(Uri.joinPath(dist, 'panel.js')).toString(),
-      webview.asWebviewUri(Uri.joinPath(dist, 'panel.css')).toString(),
+    void this.#read().then(
+      (files) => {
+        if (this.#open.has(panel)) panel.webview.html = panelHtml(files);
+      },
+      (error) => this.#log.error(`The panel's page could not be read: ${error}`),
     );
     return breakdown;
+  }
+
+  /** The page, read once. */
+  #read(): Promise<PanelFiles> {
+    const text = async (name: string) =>
+      withoutMap(
+        new TextDecoder().decode(
+          await workspace.fs.readFile(Uri.joinPath(this.#extension, 'client', 'dist', name)),
+        ),
+      );
+    this.#files ??= Promise.all([text('panel.js'), text('panel.css')]).then(([script, style]) => ({
+      script,
+      style,
+    }));
+    return this.#files;
   }
 
   /** The panel that is not locked goes with the active config; one that another panel shows already stays there. */

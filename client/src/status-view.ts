@@ -16,3 +16,14 @@ export type StatusView =
       /** The answer is that of an older text. */
       readonly busy: boolean;
     };
+
+/** Whether both look alike: after each key there is mostly nothing else to draw. */
+export function looksLike(one: StatusView, other: StatusView): boolean {
+  if (one.kind !== 'config' || other.kind !== 'config') return one.kind === other.kind;
+  return (
+    one.status === other.status &&
+    one.busy === other.busy &&
+    one.document === other.document &&
+    one.file.toString() === other.file.toString()
+  );
+}

@@ -5,7 +5,7 @@ import type { LanguageServer } from './language-server';
 import { LanguageStatus } from './language-status';
 import { activeFile, cellOf } from './notebook-cells';
 import { StatusBar } from './status-bar';
-import type { StatusView } from './status-view';
+import { looksLike, type StatusView } from './status-view';
 
 /** A spinner that nothing ends would lie; analyses take well under this. */
 const BUSY_LIMIT_MS = 10_000;
@@ -17,6 +17,8 @@ export function showStatus(server: LanguageServer): Disposable {
   const shown = [new LanguageStatus(), new StatusBar()];
   const known = new Map<string, StatusParams>();
   let timer: NodeJS.Timeout | undefined;
+  let drawn: StatusView | undefined;
+  const tellActive = contextKey('oomlint.configActive');
 
   function viewOf(file: Uri | undefined, busy: boolean): StatusView {
     const document = window.activeTextEditor?.document;
@@ -34,6 +36,8 @@ export function showStatus(server: LanguageServer): Disposable {
 
   function show(busy: boolean): void {
     const view = viewOf(activeFile(), busy);
+    if (drawn && looksLike(view, drawn)) return;
+    drawn = view;
     for (const item of shown) item.show(view);
   }
 
@@ -41,7 +45,7 @@ export function showStatus(server: LanguageServer): Disposable {
     const document = window.activeTextEditor?.document;
     const file = activeFile();
     const announced = file && known.get(file.toString());
-    void commands.executeCommand('setContext', 'oomlint.configActive', announced?.status !== undefined);
+    tellActive(announced?.status !== undefined);
     clearTimeout(timer);
     show(false);
     // Versions of cells say nothing about their notebook.
@@ -75,6 +79,7 @@ export function showStatus(server: LanguageServer): Disposable {
     }),
     workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration('oomlint.statusBar')) {
+        drawn = undefined;
         update();
       }
     }),
@@ -87,4 +92,13 @@ export function showStatus(server: LanguageServer): Disposable {
       known.delete(document.uri.toString());
     }),
   );
+}
+
+/** Sets a context key of the editor, where it changes. */
+function contextKey(name: string): (value: boolean) => void {
+  let last: boolean | undefined;
+  return (value) => {
+    if (value !== last) void commands.executeCommand('setContext', name, value);
+    last = value;
+  };
 }

@@ -59,10 +59,16 @@ let unfolded: readonly string[] | undefined = kept?.unfolded;
 /** As last written. */
 let written: string | undefined;
 let awaiting = kept?.uri;
+/** What was shown last, as it came. */
+let shown: string | undefined;
 
 window.addEventListener('message', ({ data }: MessageEvent<EditorMessage | undefined>) => {
   switch (data?.type) {
-    case 'show':
+    case 'show': {
+      // What came while the page was loading comes again once it tells that it listens.
+      const given = JSON.stringify(data);
+      if (given === shown) break;
+      shown = given;
       // What was tried belongs to the file that it was tried on.
       if (awaiting !== undefined && data.uri !== undefined && data.uri !== awaiting) forgetKept();
       if (data.uri !== undefined) awaiting = undefined;
@@ -79,6 +85,7 @@ window.addEventListener('message', ({ data }: MessageEvent<EditorMessage | undef
         show(data.content);
       }
       break;
+    }
     case 'opened':
       if (opened.take(data)) current?.update();
       break;

@@ -11,6 +11,7 @@ import type {
   ShowMessage,
 } from '../../client/webview/messages';
 import { launchBrowser } from '../../scripts/browser.mjs';
+import { withoutMap } from '../../server/src/shared/page';
 import { type ThemeKind, theme } from './themes';
 
 /** Tests run from the repository's root. */
@@ -31,6 +32,8 @@ export interface PanelPage {
   messages(): Promise<PageMessage[]>;
   state(): Promise<unknown>;
 }
+
+const built = (name: string) => withoutMap(readFileSync(path.join(ROOT, 'client', 'dist', name), 'utf8'));
 
 interface FakeEditor {
   messages: PageMessage[];
@@ -80,15 +83,12 @@ export async function openPanel(
       faults.push(`request: ${url}`);
       await route.abort();
     } else if (name === 'index.html') {
-      const html = panelHtml(ORIGIN, `${ORIGIN}/panel.js`, `${ORIGIN}/panel.css`);
-      await route.fulfill({ contentType: 'text/html', body: html });
-    } else if (name === 'panel.js' || name === 'panel.css') {
       await route.fulfill({
-        contentType: name.endsWith('js') ? 'text/javascript' : 'text/css',
-        body: readFileSync(path.join(ROOT, 'client', 'dist', name), 'utf8'),
+        contentType: 'text/html',
+        body: panelHtml({ script: built('panel.js'), style: built('panel.css') }),
       });
     } else {
-      // Source maps and icons, which the page does without.
+      // Icons, which the page does without.
       await route.fulfill({ status: 404 });
     }
   });

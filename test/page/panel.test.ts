@@ -30,6 +30,16 @@ describe('breakdown panel page', () => {
     });
   });
 
+  it('comes as one document, and draws once what comes before it listens and again after', async () => {
+    const page = await shown(FITS);
+    assert.deepEqual(await page.evaluate(() => performance.getEntriesByType('resource')), []);
+    const drawn = await page.$('h1');
+    await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: FITS });
+    assert.equal(await drawn?.evaluate((node) => node.isConnected), true);
+    await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: EXCEEDS });
+    assert.equal(await drawn?.evaluate((node) => node.isConnected), false);
+  });
+
   it('opens with the verdict', async () => {
     const page = await shown(FITS);
     assert.equal(await page.textContent('h1'), 'Fits: 44.2 of 79.2 GiB');

@@ -9,6 +9,7 @@ import {
   Uri,
   workspace,
 } from 'vscode';
+import type { StatusParams } from '../../../server/src/shared/protocol';
 import { CONFIG_SELECTOR } from '../config-documents';
 import type { LanguageServer } from '../language-server';
 import { headOf, onRepositoryOf, textInGit } from './git';
@@ -20,7 +21,8 @@ const FIRST_LINE = new Range(0, 0, 0, 0);
 
 /** Above a config that differs from its last commit: what the difference costs, and the way to the comparison. */
 export function showsCostAgainstHead(server: LanguageServer): Disposable {
-  const configs = new Set<string>();
+  /** What was announced last of each config. */
+  const configs = new Map<string, StatusParams>();
   const changed = new EventEmitter<void>();
   const versions = new HeadVersions(() => changed.fire());
   const provideCodeLenses = async (document: TextDocument): Promise<CodeLens[]> => {
@@ -42,10 +44,13 @@ export function showsCostAgainstHead(server: LanguageServer): Disposable {
   return Disposable.from(
     changed,
     versions,
-    server.onStatus(({ uri, status }) => {
-      if (status === undefined) configs.delete(uri);
-      else configs.add(uri);
-      changed.fire();
+    server.onStatus((now) => {
+      const before = configs.get(now.uri);
+      if (now.status === undefined) configs.delete(now.uri);
+      else configs.set(now.uri, now);
+      // After an edit the editor asks by itself once it has waited: an event would have all lenses wait from the start again.
+      const isOfEdit = before && now.status && before.version !== now.version;
+      if (!isOfEdit && JSON.stringify(before?.status) !== JSON.stringify(now.status)) changed.fire();
     }),
     languages.registerCodeLensProvider([...CONFIG_SELECTOR], {
       onDidChangeCodeLenses: changed.event,

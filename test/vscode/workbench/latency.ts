@@ -64,12 +64,20 @@ async function changesAfter(page: Page, key: string): Promise<Readonly<Record<Dr
   return (await seen.jsonValue()) ?? assert.fail('nothing was drawn');
 }
 
-/** Types another micro batch so many times, in turn 1, 12, 1, 13, ...: each is another run. Gives the texts of the lens, too. */
+interface Typed {
+  readonly latencies: Latencies;
+  /** Texts of the lens. */
+  readonly texts: ReadonlySet<string>;
+  /** Calls between window and extensions meanwhile, by the method. */
+  readonly calls: ReadonlyMap<string, number>;
+}
+
+/** Types another micro batch so many times, in turn 1, 12, 1, 13, ...: each is another run. */
 export async function typed(
-  { page, openFile }: Workbench,
+  { page, openFile, calls }: Workbench,
   file: string,
   times: number,
-): Promise<{ readonly latencies: Latencies; readonly texts: ReadonlySet<string> }> {
+): Promise<Typed> {
   await openFile(file);
   await page.locator('.codelens-decoration a', { hasText: 'GiB' }).first().waitFor();
   await page
@@ -83,13 +91,15 @@ export async function typed(
   const lens = page.locator('.codelens-decoration a', { hasText: 'GiB' }).first();
   const found: Record<Drawn, number[]> = { lens: [], hint: [], status: [] };
   const texts = new Set([await lens.innerText()]);
+  const before = new Map(calls);
   for (let i = 0; i < times; i++) {
     const change = await changesAfter(page, i % 2 === 0 ? String(2 + i / 2) : 'Backspace');
     for (const what of DRAWN) found[what].push(change[what]);
     texts.add(await lens.innerText());
     await page.waitForTimeout(300);
   }
-  return { latencies: found, texts };
+  const since = new Map([...calls].map(([method, times]) => [method, times - (before.get(method) ?? 0)]));
+  return { latencies: found, texts, calls: since };
 }
 
 /** Milliseconds from a click on the lens to the page of a panel that shows its headline. */

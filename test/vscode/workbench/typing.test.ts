@@ -33,8 +33,11 @@ describe('typing in the workbench', function () {
   it('changes lens, hint and status with every value, soon, in a short config and in one of 1,000 lines', async () => {
     workbench = await openWorkbench(prepared);
     for (const { file } of FILES) {
-      const { latencies, texts } = await typed(workbench, file, TIMES);
+      const { latencies, texts, calls } = await typed(workbench, file, TIMES);
       assert.equal(texts.size, 1 + TIMES / 2, [...texts].join('\n'));
+      // Each event would have VS Code wait from the start again before it asks for lenses or hints.
+      assert.equal(calls.get('$emitCodeLensEvent') ?? 0, 0);
+      assert.equal(calls.get('$emitInlayHintsEvent') ?? 0, 0);
       own.set(file, latencies);
       await workbench.pictures(`hint-after-typing-${path.parse(file).name}`);
       await workbench.page.keyboard.press('Control+S');

@@ -34,6 +34,8 @@ const PICTURES = process.env.OOMLINT_PICTURES === undefined ? undefined : path.j
 export interface Workbench {
   readonly page: Page;
   readonly folder: string;
+  /** How often window and extensions called each other since the window was opened, by the method (`$provideCodeLenses`). */
+  readonly calls: ReadonlyMap<string, number>;
   /** Picks an entry of the quick input that is open: what is typed, and what the entry reads. */
   pick(text: string, entry?: string): Promise<void>;
   command(title: string): Promise<void>;
@@ -64,6 +66,17 @@ async function onMachine(folder: string): Promise<Served> {
   return { address: server.url(folder, ROOT), stop: () => server.stop() };
 }
 
+/** Counts what window and extensions ask of each other: a call names its method in the frame that carries it. */
+function countedCalls(page: Page): ReadonlyMap<string, number> {
+  const calls = new Map<string, number>();
+  const count = ({ payload }: { readonly payload: string | Buffer }) => {
+    for (const [method] of payload.toString('latin1').matchAll(/\$[a-z][A-Za-z]+/g))
+      calls.set(method, (calls.get(method) ?? 0) + 1);
+  };
+  page.on('websocket', (socket) => socket.on('framesent', count).on('framereceived', count));
+  return calls;
+}
+
 /**
  * `prepare` gets the folder before it is opened. `language` is the editor's display language; its own words stay
  * English, as there is no language pack.
@@ -80,6 +93,7 @@ export async function openWorkbench(
   const browser = await launchBrowser();
   const page = await browser.newPage({ viewport: { width: 1300, height: 850 } });
   page.setDefaultTimeout(PATIENCE_MS);
+  const calls = countedCalls(page);
   if (language !== undefined) {
     // What the texts of an installed language pack set before the workbench starts.
     await page.addInitScript((tag) => Object.assign(globalThis, { _VSCODE_NLS_LANGUAGE: tag }), language);
@@ -138,6 +152,7 @@ export async function openWorkbench(
   return {
     page,
     folder,
+    calls,
     picture,
     pictures: async (name) => {
       if (PICTURES === undefined) return;

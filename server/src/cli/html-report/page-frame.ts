@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { contributes, version } from '../../../../package.json';
+import { inlinedScript, inlinedStyle, type PanelFiles } from '../../features/panel-files';
 import { EDITOR_COLOURS } from './editor-colours';
 import type { PageContent } from './page-content';
-import type { PanelFiles } from './panel-files';
 
 /** Controls that ask or change something outside of the page. */
 const OUTSIDE = `.knobs, .buttons, .try, .fixes, button.reveal, [data-key="supply"], #tab-compare, #panel-compare { display: none !important; }
@@ -84,8 +84,6 @@ function variables(kind: 'dark' | 'light'): string {
 
 const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
-/** A script cannot hold the end of its element. */
-const inlined = (script: string) => script.replace(/<\/(script)/gi, '<\\/$1').replaceAll('<!--', '<\\!--');
 const hashed = (script: string) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`;
 
 /** The panel as a file of its own: nothing is fetched, and nothing but the two scripts in it runs. */
@@ -130,7 +128,7 @@ interface Frame {
 }
 
 function pageOf({ script, style }: PanelFiles, { title, language, host, style: more, body }: Frame): string {
-  const panel = inlined(script);
+  const panel = inlinedScript(script);
   const policy = Object.entries({
     'default-src': "'none'",
     'style-src': "'unsafe-inline'",
@@ -154,7 +152,7 @@ function pageOf({ script, style }: PanelFiles, { title, language, host, style: m
 <style>
 :root{${fonts};${variables('light')}}
 ${more}
-${style.replace(/<\/style/gi, '<\\/style')}
+${inlinedStyle(style)}
 body{background:var(--vscode-editor-background)}
 ${OUTSIDE}
 </style>

@@ -1,11 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-
-/** The panel's page as it is built. */
-export interface PanelFiles {
-  readonly script: string;
-  readonly style: string;
-}
+import { type PanelFiles, withoutMap } from '../../features/panel-files';
 
 /** Beside the bundle of the command line; in the extension, where the client lies; else where the client is built. */
 const PLACES = ['.', '../../../client/dist', '../../../../client/dist'];
@@ -15,7 +10,7 @@ export async function panelFiles(): Promise<PanelFiles> {
   const text = async (name: string) => {
     for (const place of PLACES) {
       const found = await readFile(path.join(__dirname, place, name), 'utf8').catch(() => undefined);
-      if (found !== undefined) return found.replace(/\n\/[/*]# sourceMappingURL=.*\s*$/, '');
+      if (found !== undefined) return withoutMap(found);
     }
     throw new Error(`${name} is not here`);
   };
