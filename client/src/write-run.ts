@@ -31,7 +31,7 @@ export async function writeRun(
   if (plan.files.length > 0 && !(await agrees(plan, label, title))) return;
   const { left = [], byHand = [] } = await server.apply(uri, values);
   if (left.length > 0)
-    await window.showWarningMessage(l10n.t('Written, but for this: {0}.', left.join('; ')));
+    await window.showWarningMessage(l10n.t('Written, except for this: {0}.', left.join('; ')));
   if (byHand.length > 0) {
     const lines = byHand.join(' ').replaceAll('`', '');
     await window.showWarningMessage(l10n.t('Noted. To change the training: {0}', lines));

@@ -53,7 +53,9 @@ export class ChartFrame {
   constructor(options: ChartOptions, announcer: Announcer) {
     this.#options = options;
     this.#announcer = announcer;
-    this.#detail = h('p', { class: 'chart-detail' }, options.hint);
+    this.#detail = h('span', {}, options.hint);
+    // Its room is that of the hint at least: what stands below does not move away from under the pointer.
+    const details = h('p', { class: 'chart-detail', 'data-hint': options.hint }, this.#detail);
     this.#canvas.tabIndex = 0;
     this.#canvas.dataset.key = options.key;
     this.#canvas.setAttribute('role', 'group');
@@ -62,7 +64,7 @@ export class ChartFrame {
       'aria-label',
       t(options.onOpen ? 'arrowKeysEnter' : 'arrowKeys', options.label),
     );
-    this.element = h('div', { class: 'chart' }, this.#canvas, this.#detail);
+    this.element = h('div', { class: 'chart' }, this.#canvas, details);
 
     this.#canvas.addEventListener('keydown', (event) => this.#move(event));
     this.#canvas.addEventListener('blur', () => this.choose(undefined));

@@ -11,8 +11,9 @@ const BAR = { top: 22, height: 40 } as const;
 const HEIGHT = 96;
 /** The bar of the run before a change. */
 const THIN = { height: 12, gap: 6 } as const;
-/** Of the word beside it. */
+/** Of the word behind it, and of a line of its own below where there is no room behind. */
 const LABEL_ROOM = 60;
+const LABEL_LINE = 14;
 
 interface BarDrawing {
   readonly element: SVGSVGElement;
@@ -30,7 +31,6 @@ export function drawComponentBar(
   before?: Breakdown,
 ): BarDrawing {
   const earlier = before ? stackOrder(before.parts) : [];
-  const down = before ? THIN.height + THIN.gap : 0;
   const capacity = breakdown.hardware?.capacityBytes ?? 0;
   const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
   const upper = breakdown.peak?.upperBytes ?? total;
@@ -38,6 +38,8 @@ export function drawComponentBar(
     .domain([0, (Math.max(capacity, total, upper, sumOf(earlier)) * 1.01) / GIB])
     .range([1, width - 1]);
   const at = (bytes: number): number => x(bytes / GIB);
+  const isLabelBelow = at(sumOf(earlier)) + LABEL_ROOM > width;
+  const down = before ? THIN.height + THIN.gap + (isLabelBelow ? LABEL_LINE : 0) : 0;
 
   let start = 0;
   const segments = parts.map((part) => {
@@ -68,7 +70,7 @@ export function drawComponentBar(
       height: BAR.height,
     }),
     ...segments,
-    ...thin(earlier, at, width),
+    ...thin(earlier, at, isLabelBelow),
     ...(total > capacity && capacity > 0 ? excess(at(capacity), at(total)) : []),
     ...(breakdown.peak ? band(at(breakdown.peak.lowerBytes), at(upper)) : []),
     ...(capacity > 0 ? limit(at(capacity), width, capacity, down) : []),
@@ -85,8 +87,8 @@ export function drawComponentBar(
 
 const sumOf = (parts: readonly Part[]): number => parts.reduce((sum, { bytes }) => sum + bytes, 0);
 
-/** What the bar was, and beside it that it is earlier: upon it where there is no room behind. */
-function thin(parts: readonly Part[], at: (bytes: number) => number, width: number): SVGElement[] {
+/** What the bar was, and behind it that it is earlier: below it where there is no room behind. */
+function thin(parts: readonly Part[], at: (bytes: number) => number, isLabelBelow: boolean): SVGElement[] {
   let start = 0;
   const y = BAR.top + BAR.height + THIN.gap;
   const bars: SVGElement[] = parts.map((part) => {
@@ -97,9 +99,10 @@ function thin(parts: readonly Part[], at: (bytes: number) => number, width: numb
   });
   if (parts.length > 0) {
     const end = at(start);
-    const hasRoom = end + LABEL_ROOM <= width;
-    const place = hasRoom ? { x: end + 6 } : { x: end - 6, 'text-anchor': 'end' };
-    bars.push(svg('text', { class: 'earlier-label haloed', ...place, y: y + THIN.height - 2 }, t('before')));
+    const place = isLabelBelow
+      ? { x: end, y: y + THIN.height + LABEL_LINE - 3, 'text-anchor': 'end' }
+      : { x: end + 6, y: y + THIN.height - 2 };
+    bars.push(svg('text', { class: 'earlier-label', ...place }, t('before')));
   }
   return bars;
 }

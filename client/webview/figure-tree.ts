@@ -1,5 +1,6 @@
 import type { DetailNode } from '../../server/src/shared/protocol';
 import { formatInteger, say } from '../../server/src/shared/words';
+import { breakable } from './data-table';
 import { h } from './element';
 import { isHttps } from './links';
 import { sentence } from './sentence';
@@ -163,7 +164,7 @@ export class FigureTree {
           { class: 'component-name' },
           h('span', { class: 'twisty', 'aria-hidden': 'true' }),
           row.mark?.(),
-          h('span', { class: 'figure-name' }, row.name),
+          h('span', { class: 'figure-name' }, breakable(row.name)),
         ),
       ),
       h('td', { class: 'number' }, row.value),

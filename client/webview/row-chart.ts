@@ -30,12 +30,8 @@ export function drawRows(rows: readonly ChartRow[], width: number) {
   const stacked = name + figures > width / 2;
   const labels = stacked ? 0 : name;
   const rowHeight = BAR + (stacked ? 26 : 10);
-  const ends = rows.map(({ segments, limit = 0 }) =>
-    Math.max(
-      limit,
-      segments.reduce((sum, { value }) => sum + value, 0),
-    ),
-  );
+  const sums = rows.map(({ segments }) => segments.reduce((sum, { value }) => sum + value, 0));
+  const ends = rows.map(({ limit = 0 }, index) => Math.max(limit, sums[index] ?? 0));
   const x = scaleLinear()
     .domain([0, Math.max(...ends) || 1])
     .range([labels, Math.max(width - figures, labels + 20)]);
@@ -65,7 +61,6 @@ export function drawRows(rows: readonly ChartRow[], width: number) {
       svg('rect', { class: 'hit', x: 0, y: top, width, height: rowHeight }),
       label('row-label', row.label, stacked ? width : labels, stacked ? y - BAR - 4 : y),
       ...bars,
-      svg('text', { class: 'row-figure', x: x(start) + 6, y: y + BAR - 3 }, row.figure),
     );
   });
   const element = svg(
@@ -75,6 +70,14 @@ export function drawRows(rows: readonly ChartRow[], width: number) {
     ...marks,
     ...limits(rows, tops, rowHeight).map(({ limit, from, to }) =>
       svg('line', { class: 'limit', x1: x(limit), x2: x(limit), y1: from, y2: to }),
+    ),
+    // Over the lines, which a figure may reach.
+    ...rows.map(({ figure }, index) =>
+      svg(
+        'text',
+        { class: 'row-figure haloed', x: x(sums[index] ?? 0) + 6, y: (tops[index] ?? 0) + rowHeight - 8 },
+        figure,
+      ),
     ),
   );
   return {

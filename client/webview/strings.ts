@@ -210,7 +210,7 @@ const STRINGS = {
   cheapest: 'Cheapest that Fits',
   searching: 'Searching what fits',
   keepGlobalBatch: 'Keep the global batch',
-  cannotTry: 'These values make no run: {0}',
+  cannotTry: 'A run cannot have these values: {0}',
   inTheFile: 'In the file: {0}',
   whatIfOnly: 'What-if only: no file of this run can say it.',
   notWritten: 'Not written: {0}.',

@@ -6,7 +6,7 @@ import type { Breakdown } from '../../server/src/features/protocol';
 import type { FieldPath } from '../../server/src/run/fields';
 import { accessibilityViolations } from './accessibility';
 import { openPanel, type PanelPage, ROOT, suiteBrowser } from './panel-page';
-import { EXCEEDS, FITS, OPENED, UNKNOWN } from './sample';
+import { EXCEEDS, FITS, measuredBeside, OPENED, UNKNOWN } from './sample';
 import { contributedColors, THEME_KINDS } from './themes';
 
 describe('breakdown panel page', () => {
@@ -58,56 +58,10 @@ describe('breakdown panel page', () => {
     assert.equal(fill, `rgb(${channels.join(', ')})`);
   });
 
-  /** A step: forward fills, backward turns it into gradients, the optimizer has a temporary. */
-  function snapshotTimeline() {
-    const GIB = 2 ** 30;
-    const none = { older: 10 * GIB, forward: 0, backward: 0, optimizer: 0, other: 0, uncalled: 0 };
-    const points = Array.from({ length: 30 }, (_, i) => {
-      const forward = i < 10 ? i : i < 20 ? 19 - i : 0;
-      const backward = i < 10 ? 0 : i < 20 ? (i - 9) / 2 : 5;
-      const phases = {
-        ...none,
-        forward: forward * GIB,
-        backward: backward * GIB,
-        optimizer: i > 24 ? 2 * GIB : 0,
-      };
-      return { bytes: Object.values(phases).reduce((sum, bytes) => sum + bytes, 0), phases };
-    });
-    const call = { phase: 'forward' as const, blocks: 8, blockBytes: GIB / 2, bytes: 4 * GIB };
-    return {
-      device: 0,
-      points,
-      alive: [
-        {
-          ...call,
-          call: 'llama/modeling_llama.py:155 forward',
-          tensors: ['result of mlp.gate proj', 'result of mlp.up proj'],
-        },
-        { ...call, call: 'repo/train.py:40 collate', phase: 'other' as const, tensors: [] },
-      ],
-      olderBytes: 10 * GIB,
-    };
-  }
-
   it('shows a measured run beside the estimate, bar beside bar, in every kind of theme', async function () {
     this.timeout(180_000);
-    const { peak } = FITS;
-    assert.ok(peak);
-    const one = (kind: 'allocated' | 'reserved', estimatedBytes: number, share: number, within: boolean) => {
-      const measuredBytes = Math.round(estimatedBytes * (1 + share));
-      const [measuredLowerBytes, measuredUpperBytes] = [measuredBytes, measuredBytes];
-      const figures = { measuredBytes, measuredLowerBytes, measuredUpperBytes, estimatedBytes };
-      return { source: 'torchtitan', kind, line: 4, step: 10, ...figures, difference: share, within };
-    };
-    const measured = {
-      run: 'train.log',
-      changedSince: false,
-      compared: [
-        one('allocated', peak.allocatedBytes, -0.02, true),
-        one('reserved', peak.reservedBytes, 0.35, false),
-      ],
-      timeline: snapshotTimeline(),
-    };
+    assert.ok(FITS.peak);
+    const measured = measuredBeside(FITS.peak);
     for (const theme of THEME_KINDS) {
       const page = await shown({ ...FITS, measured }, { theme });
       const section = page
@@ -562,6 +516,19 @@ describe('breakdown panel page', () => {
       assert.equal(overflow, 0);
     });
   }
+
+  it('moves nothing away from under the pointer when it marks what is pointed at', async () => {
+    const page = await shown(FITS, { width: 300, height: 2000 });
+    const rows = page.locator('tr.figure-row');
+    const top = async () => (await rows.first().boundingBox())?.y;
+    const before = await top();
+    const hint = await page.textContent('.chart-detail');
+    for (const index of [0, 1, 2]) {
+      await rows.nth(index).hover();
+      assert.notEqual(await page.textContent('.chart-detail'), hint);
+      assert.equal(await top(), before);
+    }
+  });
 
   it('draws the charts anew when the column is resized', async () => {
     const page = await shown(FITS, { width: 900 });

@@ -1,4 +1,5 @@
 import type { FixCard, Planned } from '../../server/src/features/advice-protocol';
+import type { MeasuredBeside } from '../../server/src/features/measured-protocol';
 import type {
   Breakdown,
   ChoiceKnob,
@@ -371,3 +372,52 @@ export const COMPARED: Comparison = {
 
 /** The same with a pipeline before, and none after. */
 export const COMPARED_RANKS: Comparison = { ...COMPARED, before: { ...COMPARED.before, ranks: RANKS } };
+
+/** A step: forward fills, backward turns it into gradients, the optimizer has a temporary. */
+function snapshotTimeline() {
+  const none = { older: 10 * GIB, forward: 0, backward: 0, optimizer: 0, other: 0, uncalled: 0 };
+  const points = Array.from({ length: 30 }, (_, i) => {
+    const forward = i < 10 ? i : i < 20 ? 19 - i : 0;
+    const backward = i < 10 ? 0 : i < 20 ? (i - 9) / 2 : 5;
+    const phases = {
+      ...none,
+      forward: forward * GIB,
+      backward: backward * GIB,
+      optimizer: i > 24 ? 2 * GIB : 0,
+    };
+    return { bytes: Object.values(phases).reduce((sum, bytes) => sum + bytes, 0), phases };
+  });
+  const call = { phase: 'forward' as const, blocks: 8, blockBytes: GIB / 2, bytes: 4 * GIB };
+  return {
+    device: 0,
+    points,
+    alive: [
+      {
+        ...call,
+        call: 'llama/modeling_llama.py:155 forward',
+        tensors: ['result of mlp.gate proj', 'result of mlp.up proj'],
+      },
+      { ...call, call: 'repo/train.py:40 collate', phase: 'other' as const, tensors: [] },
+    ],
+    olderBytes: 10 * GIB,
+  };
+}
+
+/** A run that was measured: what was allocated is met, what was reserved is not. */
+export function measuredBeside(peak: NonNullable<Breakdown['peak']>): MeasuredBeside {
+  const one = (kind: 'allocated' | 'reserved', estimatedBytes: number, share: number, within: boolean) => {
+    const measuredBytes = Math.round(estimatedBytes * (1 + share));
+    const [measuredLowerBytes, measuredUpperBytes] = [measuredBytes, measuredBytes];
+    const figures = { measuredBytes, measuredLowerBytes, measuredUpperBytes, estimatedBytes };
+    return { source: 'torchtitan', kind, line: 4, step: 10, ...figures, difference: share, within };
+  };
+  return {
+    run: 'train.log',
+    changedSince: false,
+    compared: [
+      one('allocated', peak.allocatedBytes, -0.02, true),
+      one('reserved', peak.reservedBytes, 0.35, false),
+    ],
+    timeline: snapshotTimeline(),
+  };
+}

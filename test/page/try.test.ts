@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
+import { layoutFaults } from './layout';
 import { openPanel, type PanelPage, suiteBrowser } from './panel-page';
 import { EXCEEDS, FITS, FIXES, PLANNED, TRIED } from './sample';
 
@@ -133,6 +134,7 @@ describe('knobs of the panel', () => {
       const [word, bar] = [await label.boundingBox(), await page.locator('.component-bar').boundingBox()];
       assert.ok(word && bar && word.width > 20);
       assert.ok(word.x >= bar.x && word.x + word.width <= bar.x + bar.width, 'inside of the picture');
+      assert.deepEqual(await layoutFaults(page), [], 'on no bar and no other word');
       await page.click('[data-key=reset]');
     }
   });

@@ -99,6 +99,13 @@ const WORDS: readonly (readonly [english: RegExp, other: RegExp])[] = [
   [/\bfused/i, /слит(?:ый|ое|ые|ого)(?!\p{L})/iu],
   [/low.precision/i, /пониженн/i],
   [/\bloss scal/i, /функции потерь/i],
+  [/\breward/i, /наград/i],
+  [/\bpad/i, /заполнени|паддинг/i],
+  [/\bdropout/i, /дропаут/i],
+  [/\bcontext.parallel/i, /параллелизм\p{L}* контекста/iu],
+  [/\bexpert.parallel/i, /параллелизм\p{L}* экспертов/iu],
+  // A GPU is он.
+  [/GPU/, /кажд(?:ая|ую) GPU|GPU[^.;]*, (?:а она|на каждую|на каждой)\b/u],
 ];
 
 describe('Russian texts', () => {

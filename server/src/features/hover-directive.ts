@@ -35,13 +35,13 @@ export function directiveHover(analysis: Analysis, directive: Directive, positio
   for (const lost of overruled) {
     if (isStated(lost.origin)) {
       lines.push(
-        `- ${code(lost.field)} ${formatFieldValue(lost.field, lost.value)} — ${say('overruled by a stronger statement')}`,
+        `- ${code(lost.field)} ${formatFieldValue(lost.field, lost.value)} — ${say('overridden by a stronger statement')}`,
       );
     }
   }
   const body =
     lines.length > 0
       ? lines.join('\n')
-      : say('Read as {0}. It supplies no fact of this run.', code(directive.text));
+      : say('Read as {0}. It says nothing about this run.', code(directive.text));
   return { markdown: [`**${say('Oomlint directive')}**`, body].join('\n\n'), range: directive.range };
 }

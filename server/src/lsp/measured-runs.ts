@@ -86,7 +86,7 @@ export class MeasuredRuns {
     const beside = await this.beside(analysis);
     return beside
       ? { beside }
-      : { problem: say('Nothing in {0} has its like in the estimate.', fileName(place)) };
+      : { problem: say('Nothing in {0} has a counterpart in the estimate.', fileName(place)) };
   }
 
   /** What the run at hand of a config can teach, and the project file with what was chosen of it. */

@@ -132,7 +132,7 @@ export function timeFacts(compute: ComputeEstimate): TimeFact[] {
         name: say('Energy'),
         figure: 'energy',
         value: formatEnergy(time.energyKwh),
-        detail: say('GPUs at rated power, the building 1.1 to 1.58 of it'),
+        detail: say('GPUs at rated power, with the building 1.1 to 1.58 times that'),
       });
     }
     if (time.price) {

@@ -122,11 +122,13 @@ export function answered(
   });
 }
 
-/** Those that change the peak most first. */
+/** Those that change the verdict first, then those that change the peak most. */
 export function byEffect(answers: readonly OpenAnswer[], present: Estimate): OpenAnswer[] {
+  const turns = ({ estimate }: OpenAnswer) =>
+    Number(estimate !== undefined && estimate.verdict !== present.verdict);
   const effect = ({ estimate }: OpenAnswer) =>
     estimate ? Math.abs(estimate.processBytes - present.peak.processBytes) : 0;
-  return [...answers].sort((a, b) => effect(b) - effect(a));
+  return [...answers].sort((a, b) => turns(b) - turns(a) || effect(b) - effect(a));
 }
 
 /** The estimate over all answers that are as likely as its own: the band holds them, and the verdict is of the band. */

@@ -32,7 +32,7 @@ async function analysed(more: RunValues = {}) {
 }
 
 describe('what a run hangs on and nobody states', () => {
-  it('is every assumption that moves the peak, the one that moves it most first', async () => {
+  it('is every assumption that moves the peak: those that turn the verdict first, then by how far they move it', async () => {
     const analysis = await analysed();
     const found = decisionsOf(analysis);
     const fields = found.map(({ field }) => field);
@@ -41,12 +41,18 @@ describe('what a run hangs on and nobody states', () => {
     assert.ok(fields.includes('attention.implementation'), fields.join());
     assert.equal(new Set(fields).size, fields.length);
     const present = analysis.estimate.peak.processBytes;
-    const effects = found.map(({ estimate }) => Math.abs((estimate?.processBytes ?? 0) - present));
+    const effects = found.map(({ estimate }) => ({
+      turns: estimate?.verdict !== analysis.estimate.verdict,
+      moves: Math.abs((estimate?.processBytes ?? 0) - present),
+    }));
     assert.deepEqual(
       effects,
-      effects.toSorted((a, b) => b - a),
+      effects.toSorted((a, b) => Number(b.turns) - Number(a.turns) || b.moves - a.moves),
     );
-    assert.ok(effects.every((effect) => effect >= 0.05 * present));
+    assert.ok(effects.every(({ moves }) => moves >= 0.05 * present));
+    // It does not fit as it is: that eager attention would need most of all is not what a person wants to know first.
+    assert.equal(fields[0], 'activations.checkpointing');
+    assert.equal(fields.at(-1), 'attention.implementation');
   });
 
   it('comes with what the run needs where it is stated otherwise', async () => {

@@ -259,12 +259,12 @@ describe('hover on a directive', () => {
     });
     const markdown = hover(analysis, { line: 0, character: 4 })?.markdown ?? '';
     assert.match(markdown, /- `hardware\.gpus` 8 GPUs — GPUs over all nodes\./);
-    assert.match(markdown, /- `hardware\.gpu` `H100` — overruled by a stronger statement/);
+    assert.match(markdown, /- `hardware\.gpu` `H100` — overridden by a stronger statement/);
   });
 
   it('reports it when it supplies nothing', () => {
     const markdown = hover(sample(text), { line: 0, character: 14 })?.markdown ?? '';
-    assert.match(markdown, /supplies no fact/);
+    assert.match(markdown, /says nothing about this run/);
   });
 });
 

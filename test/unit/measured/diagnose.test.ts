@@ -360,6 +360,9 @@ describe('a config that names no GPU', () => {
     assert.ok(unestimated);
     assert.equal(whyUnestimated(unestimated.analysis), 'an estimate needs number of GPUs');
     const [card] = (await explainOom({ text: MESSAGE, config: CONFIG }, run(''))).messages;
-    assert.match(card?.markdown ?? '', /^Run: train\.yaml\. Only the message speaks: an estimate needs/);
+    assert.match(
+      card?.markdown ?? '',
+      /^Run: train\.yaml\. Only the message itself is explained: an estimate needs/,
+    );
   });
 });

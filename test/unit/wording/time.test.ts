@@ -83,7 +83,7 @@ describe('facts of time', () => {
         name: 'Energy',
         figure: 'energy',
         value: '5,770 kWh (3,070 to 10,700)',
-        detail: 'GPUs at rated power, the building 1.1 to 1.58 of it',
+        detail: 'GPUs at rated power, with the building 1.1 to 1.58 times that',
       },
       {
         name: 'Cost',

@@ -553,7 +553,7 @@ function noteSpeech(section: Section, { model }: ReadContext): void {
     ['speech-generator'],
     named,
     say(
-      'what speaks is loaded beside what is trained, and not counted: `{0}` is not off',
+      'the part that speaks is loaded beside what is trained, and not counted: `{0}` is not off',
       'ENABLE_AUDIO_OUTPUT',
     ),
   );

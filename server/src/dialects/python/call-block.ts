@@ -152,12 +152,12 @@ export function blockOfArguments(
         `${key}=${text}`,
         value.options.every(isKnown)
           ? say(
-              '`{0}` is {1}: a condition decides that the text does not settle. The one that needs more is taken.',
+              '`{0}` is {1}: that depends on a condition which the text does not settle. The one that needs more is taken.',
               key,
               shown(value),
             )
           : say(
-              '`{0}` is {1}: a condition decides that the text does not settle. What is known of it is taken.',
+              '`{0}` is {1}: that depends on a condition which the text does not settle. What is known of it is taken.',
               key,
               shown(value),
             ),

@@ -185,7 +185,10 @@ function readQuantizationConfig(
       'value',
       { range: config.range },
       `quantization_config=${name}`,
-      say('How `{0}` stores the weights is not read.', name === '' ? 'quantization_config' : name),
+      say(
+        'How `{0}` stores the weights is not known: that code is not read.',
+        name === '' ? 'quantization_config' : name,
+      ),
       ['quantization.kind'],
     );
     return undefined;

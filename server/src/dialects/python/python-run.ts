@@ -158,7 +158,7 @@ function configOf({ program, draft }: Calls, { call, kind }: Training): PyCall |
         'branch',
         { range: given.because },
         'args',
-        say('A condition decides which arguments the trainer gets.'),
+        say('Which arguments the trainer gets depends on a condition.'),
       );
     return program.calls[object.id];
   }
@@ -340,7 +340,7 @@ function noteDoubts({ program, draft }: Calls, call: PyCall): void {
       'branch',
       { range: condition },
       'train',
-      say('A condition decides whether this run is started.'),
+      say('Whether this run is started depends on a condition.'),
     );
   const flags = program.isLaunched ? undefined : program.calls.find(takesCommandLine);
   if (flags) {

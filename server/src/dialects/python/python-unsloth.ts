@@ -271,9 +271,13 @@ function readStorage({ draft }: Calls, load: PyCall): 4 | 8 | undefined {
   }
   if (other) return undefined;
   if (four.value && knownNode(four.value) === undefined) {
-    draft.leave('value', four.value, four.name, say('How `{0}` stores the weights is not read.', four.name), [
-      'quantization.kind',
-    ]);
+    draft.leave(
+      'value',
+      four.value,
+      four.name,
+      say('How `{0}` stores the weights is not known: that code is not read.', four.name),
+      ['quantization.kind'],
+    );
     return undefined;
   }
   if (four.value && flagOf(knownNode(four.value)) !== true) return undefined;

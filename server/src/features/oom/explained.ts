@@ -76,13 +76,13 @@ function markdownOf(sections: readonly ExplainedSection[], { launched, unestimat
       : say('Run: {0}', escapeMarkdown(fileName(launched.analysis.uri)))
     : unestimated
       ? say(
-          'Run: {0}. Only the message speaks: {1}.',
+          'Run: {0}. Only the message itself is explained: {1}.',
           escapeMarkdown(
             unestimated.by === 'command' ? (unestimated.command ?? '') : fileName(unestimated.analysis.uri),
           ),
           escapeMarkdown(whyUnestimated(unestimated.analysis)),
         )
-      : say('No config of the run was found: only the message speaks.');
+      : say('No config of the run was found: only the message itself is explained.');
   const texts = sections.map(
     ({ heading, lines }) =>
       `**${escapeMarkdown(heading)}**\n\n${lines.map((line) => `- ${escapeMarkdown(line)}`).join('\n')}`,
