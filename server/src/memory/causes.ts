@@ -1,5 +1,5 @@
 import type { Category, Estimate, Moment, Part } from '../results/estimate';
-import type { FieldPath } from '../run/fields';
+import { FIELD_PATHS, type FieldPath } from '../run/fields';
 
 /** Which statements of a run shape which parts of its peak: hovers, inlay hints and the verdict all ask here. */
 
@@ -22,7 +22,7 @@ const LOSS: readonly Category[] = ['logits-and-loss'];
 
 /**
  * Parts of the peak that a field shapes directly; a test changes every field and holds the table to what moves. A field that
- * is absent here has no part of its own: schedules, LoRA's alpha, versions and the like. Nor have some that sound as if:
+ * is absent here has no part of its own: schedules, LoRA's alpha and the like. Nor have some that sound as if:
  *
  * - `zero.allgatherBucket`: stages 1 and 2 gather in place into the flat weights (`all_gather_into_tensor_dp_groups`,
  *   DeepSpeed's `runtime/utils.py`); only where torch has no such collective is there a bucket.
@@ -251,8 +251,18 @@ const BESIDE_STEP: Readonly<Record<string, Moment>> = {
 /** Fields that decide what there is to fill rather than what fills it. */
 const CAPACITY: ReadonlySet<FieldPath> = new Set<FieldPath>(['hardware.gpu', 'hardware.gpuMemory']);
 
-/** Fields that matter only through others: nothing can be stated about them alone. */
-const INDIRECT: ReadonlySet<FieldPath> = new Set<FieldPath>(['batch.global', 'hardware.nodes', 'framework']);
+/**
+ * Fields that matter only through others, or in what is not estimated: nothing can be stated about them alone. What a release does otherwise
+ * moves most parts of some runs and none of others; steps count where the run switches layers (LISA).
+ */
+const INDIRECT: ReadonlySet<FieldPath> = new Set<FieldPath>([
+  'batch.global',
+  'hardware.nodes',
+  'framework',
+  'features.unmodelled',
+  'schedule.steps',
+  ...FIELD_PATHS.filter((field) => field.startsWith('version.')),
+]);
 
 /** The same from the other end: fields to look at when a part is too large, the one to change first. */
 const LEVERS: Readonly<Record<Category, readonly FieldPath[]>> = {

@@ -35,3 +35,12 @@ describe('what a field of a moment beside the step costs', () => {
     assert.match(memoryEffect(analysis, ['evaluation.batch']) ?? '', /^logits and loss .* GiB.* peak$/);
   });
 });
+
+describe('what a field costs of which nothing is known alone', () => {
+  it('is left open: what is not estimated, what a release does, steps that LISA switches layers after', async () => {
+    const analysis = await analyzed(1);
+    for (const field of ['features.unmodelled', 'version.transformers', 'schedule.steps'] as const)
+      assert.equal(memoryEffect(analysis, [field]), undefined, field);
+    assert.equal(memoryEffect(analysis, ['lora.alpha']), 'no effect on the peak');
+  });
+});
