@@ -300,9 +300,18 @@ export class AdapterSelection {
   ): { as: 'modules' | 'parameter'; rank: number } | undefined {
     const { run } = this;
     const paths = pathsOf(path, place);
+    const parameter = run['lora.targetParameters'].some((target) => paths.some((p) => endsWith(p, target)));
+    const found = this.namedExperts(path, place);
+    if (parameter) return { as: 'parameter', rank: found?.rank ?? this.rankOf(path, place) };
+    return found;
+  }
+
+  private namedExperts(
+    path: string,
+    place: ModulePlace,
+  ): { as: 'modules' | 'parameter'; rank: number } | undefined {
+    const { run } = this;
     const rank = run['lora.rank'];
-    if (run['lora.targetParameters'].some((target) => paths.some((p) => endsWith(p, target))))
-      return { as: 'parameter', rank: this.rankOf(path, place) };
     if (this.layers.size > 0 && (place.index === undefined || !this.layers.has(place.index)))
       return undefined;
     if (/^(gpt_oss|llama4)/.test(this.model.modelType)) return undefined;

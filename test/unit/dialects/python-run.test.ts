@@ -4,6 +4,7 @@ import { loadPython } from '../../../server/src/config/python/grammar';
 import type { ReadContext } from '../../../server/src/dialects/dialect';
 import { pythonRun } from '../../../server/src/dialects/python/python-run';
 import { mightBeTrainingConfig } from '../../../server/src/dialects/registry';
+import { linearPattern } from '../../../server/src/run/linear-pattern';
 import { assertStates, factOf, read, refused } from './reading';
 
 const python = (text: string, known: ReadContext['known'] = {}) =>
@@ -899,12 +900,82 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assertStates(reading('FastVisionModel', gemma, 'dataset_text_field=""'), { [parts]: 'true default' });
     });
 
-    it('take every linear layer where switches leave some out, and report that it is not read', () => {
-      const reading = python(
-        'from unsloth import FastVisionModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastVisionModel.from_pretrained("unsloth/Pixtral-12B-2409")\nmodel = FastVisionModel.get_peft_model(model, r=8, finetune_vision_layers=True, finetune_attention_modules=False)\nSFTTrainer(model=model, args=SFTConfig()).train()',
+    it('adapt linear layers by their paths, as the switches take them', () => {
+      const reading = (
+        load: string,
+        more: string,
+        version?: string,
+        config: object = { model_type: 'gemma3' },
+      ) =>
+        pythonRun.read(
+          parseConfig(
+            'file:///train.py',
+            `from unsloth import FastModel, FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = ${load}.from_pretrained("unsloth/some-model", max_seq_length=1024)\nmodel = ${load}.get_peft_model(model, r=8${more})\nSFTTrainer(model=model, args=SFTConfig(dataset_text_field="text")).train()`,
+          ),
+          {
+            known: { 'hardware.gpu': 'L4' },
+            model: { config: { ...config } },
+            ...(version ? { versions: { unsloth: { version, source: 'stated' as const } } } : {}),
+          },
+        );
+      const pattern = (...of: Parameters<typeof reading>) => {
+        const value = factOf(reading(...of), 'lora.targetPattern')?.value;
+        const found = typeof value === 'string' ? linearPattern(value, true) : undefined;
+        return (path: string) => found?.test(path);
+      };
+      const all = pattern('FastModel', ', finetune_vision_layers=True');
+      const NAMES = [
+        'layers.0.self_attn.q_proj',
+        'layers.0.mlp.down_proj',
+        'vision_tower.encoder.layers.0.self_attn.out_proj',
+        'vision_tower.encoder.layers.0.mlp.fc1',
+        'multi_modal_projector.linear_1',
+        'layers.0.mlp.gate',
+        'lm_head',
+      ];
+      assert.deepEqual(NAMES.map(all), [true, true, true, true, false, false, false]);
+      const text = pattern('FastModel', ', finetune_vision_layers=False');
+      assert.deepEqual(NAMES.map(text), [true, true, false, false, false, false, false]);
+      const mlp = pattern('FastModel', ', finetune_attention_modules=False');
+      assert.deepEqual(NAMES.map(mlp), [false, true, false, true, false, false, false]);
+      // Names that are given are those of the text where `FastLanguageModel` leaves towers out, since 2026.6.8.
+      const named = ', target_modules=["q_proj", "shared_mlp.input_linear", "in_proj"]';
+      const scoped = pattern('FastLanguageModel', named);
+      assert.deepEqual(
+        [
+          'layers.0.self_attn.q_proj',
+          'vision_tower.layers.0.attention.q_proj',
+          'layers.0.shared_mlp.input_linear',
+          'layers.0.conv.in_proj',
+        ].map(scoped),
+        [true, false, false, false],
       );
-      assertStates(reading, { 'lora.targets': 'all-linear inferred' });
-      assert.ok(reading.unread?.some(({ text }) => text === 'finetune_vision_layers'));
+      assertStates(reading('FastLanguageModel', named, '2026.6.7'), { 'lora.targetPattern': undefined });
+      assertStates(reading('FastModel', named), { 'lora.targetPattern': undefined });
+      // Sound has patterns of its own.
+      const heard = reading('FastModel', ', finetune_audio_layers=True');
+      assert.deepEqual(
+        heard.unread?.map(({ text: word }) => word),
+        ['finetune_vision_layers'],
+      );
+      // Of a model that nobody knows, neither switches nor paths are.
+      const unknown = python(
+        'from unsloth import FastVisionModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastVisionModel.from_pretrained("me/mine")\nmodel = FastVisionModel.get_peft_model(model, r=8, finetune_attention_modules=False)\nSFTTrainer(model=model, args=SFTConfig()).train()',
+      );
+      assert.ok(unknown.unread?.some(({ text: word }) => word === 'finetune_vision_layers'));
+      // Stacked experts whose layers are named.
+      const experts = { model_type: 'qwen3_5_moe', text_config: { num_experts: 8 } };
+      const both = { 'lora.targetParameters': 'experts.gate_up_proj,experts.down_proj default' };
+      assertStates(reading('FastModel', '', undefined, experts), both);
+      assertStates(reading('FastLanguageModel', '', undefined, experts), both);
+      const only = reading('FastModel', ', target_modules=["q_proj", "down_proj"]', undefined, experts);
+      assertStates(only, { 'lora.targetParameters': 'experts.down_proj default' });
+      for (const none of [
+        reading('FastModel', ', target_modules=["q_proj"]', undefined, experts),
+        reading('FastModel', ', finetune_mlp_modules=False', undefined, experts),
+        reading('FastModel', ''),
+      ])
+        assertStates(none, { 'lora.targetParameters': undefined });
     });
 
     it('take what a script asks of the memory of the GPU from the GPU', () => {

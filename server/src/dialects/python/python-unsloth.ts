@@ -16,13 +16,12 @@ import { callsOnModel, type ModelChain } from './model-chain';
 import { type LoadedModel, stateModel } from './python-model';
 import { buildsImages, writesTextRows } from './sample-kinds';
 import { readFastInference } from './unsloth-engine';
+import { readUnslothTargets } from './unsloth-targets';
 
 const LOADER = fileIn(UNSLOTH, 'unsloth/models/loader.py');
 const BLOCKS = fileIn(UNSLOTH, 'unsloth/models/_block_compile.py');
 const LLAMA = fileIn(UNSLOTH, 'unsloth/models/llama.py');
 
-/** What `get_peft_model` adapts where it is given nothing (`llama.py`). */
-const TARGETS = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
 /** Shorter sequences are checkpointed on the GPU (`_utils.py`, `apply_unsloth_gradient_checkpointing`). */
 const LEAST_OFFLOADED = 512;
 
@@ -210,7 +209,7 @@ export function readUnsloth(
   const quantized = full ? undefined : readStorage(calls, load);
   if (GPT_OSS.test(name)) readGptOss(calls, load, name, quantized === 4);
   readType(calls, load);
-  if (!full) readUnslothAdapters(calls, chain);
+  if (!full) readUnslothAdapters(calls, load, chain, context);
   else draft.assume('method.kind', 'full', say('`full_finetuning` is on'), LOADER);
   readUnslothCheckpointing(calls, load, chain, trainer);
   if (!hasKernels(load, config))
@@ -403,7 +402,12 @@ function readEmbeddingPlace(calls: Calls, load: PyCall, trainer: PyCall, release
   }
 }
 
-function readUnslothAdapters({ draft }: Calls, { steps }: ModelChain): void {
+function readUnslothAdapters(
+  { draft }: Calls,
+  load: PyCall,
+  { steps }: ModelChain,
+  { model, versions }: ReadContext,
+): void {
   const put = [...steps].reverse().find(({ callee }) => /(^|\.)get_peft_model$/.test(callee));
   if (!put) {
     draft.assume('method.kind', 'full', say('nothing is frozen and no adapters are made'));
@@ -428,44 +432,12 @@ function readUnslothAdapters({ draft }: Calls, { steps }: ModelChain): void {
   const names = textsOf(knownNode(kept));
   if (kept && names?.length) draft.state('lora.modulesToSave', names, kept, 'modules_to_save');
   leaveUncounted(draft, put);
-  readUnslothTargets(draft, put);
-}
-
-/** Modules by name; models with towers have switches for them, and none of the tower's modules where it is left out. */
-function readUnslothTargets(draft: Calls['draft'], put: PyCall): void {
-  const targets = argumentOf(put, 'target_modules', 2);
-  const names = textsOf(knownNode(targets));
-  const switches = put.named.filter(({ key }) => /^finetune_/.test(key));
-  const off = (key: string) => flagOf(knownNode(argumentOf(put, key))) === false;
-  if (targets && names?.length) {
-    // Embedding and head among the targets are trained in full (`llama.py`; `vision.py`, `_redirect_embedding_targets`).
-    const whole = names.filter((name) => /^(lm_head|embed_tokens)$/.test(name));
-    draft.state(
-      'lora.targets',
-      names.filter((name) => !whole.includes(name)),
-      targets,
-      'target_modules',
-    );
-    if (whole.length > 0 && !draft.knows('lora.modulesToSave'))
-      draft.state('lora.modulesToSave', whole, targets, 'target_modules');
-  } else if (switches.length === 0 || (off('finetune_vision_layers') && !off('finetune_language_layers'))) {
-    const parts = TARGETS.filter(
-      (name) => !off(/^[qkvo]_/.test(name) ? 'finetune_attention_modules' : 'finetune_mlp_modules'),
-    );
-    draft.assume('lora.targets', parts, say('{0} default', 'Unsloth'), LLAMA, 'target_modules');
-  } else if (!switches.some(({ key }) => off(key)))
-    draft.assume('lora.targets', ['all-linear'], say('{0} default', 'Unsloth'), LLAMA, 'target_modules');
-  else {
-    draft.leave(
-      'value',
-      { range: put.calleeRange },
-      'finetune_vision_layers',
-      say('Which modules get adapters here is not read.'),
-      ['lora.rank'],
-    );
-    const note = say('every linear layer is taken, of which the switches leave some out');
-    draft.infer('lora.targets', ['all-linear'], note, undefined);
-  }
+  readUnslothTargets(draft, put, {
+    kernels: hasKernels(load, model?.config),
+    config: model?.config,
+    release: versions?.unsloth?.version,
+    transformers: versions?.transformers?.version,
+  });
 }
 
 /** `use_gradient_checkpointing`, "unsloth" where nothing is stated: inputs of layers wait in host memory. */

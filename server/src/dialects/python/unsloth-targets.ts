@@ -1,0 +1,188 @@
+import { knownNode } from '../../config/python/node-of-value';
+import type { PyCall } from '../../config/python/value';
+import { flagOf, textOf, textsOf } from '../../config/scalar';
+import { fileIn, UNSLOTH } from '../../sources/repositories';
+import { isAtLeast } from '../../terms/version';
+import { say } from '../../wording/say';
+import { argumentOf, type Calls } from './call-block';
+
+type ModelConfig = Readonly<Record<string, unknown>>;
+
+const LLAMA = fileIn(UNSLOTH, 'unsloth/models/llama.py');
+const VISION = fileIn(UNSLOTH, 'unsloth/models/vision.py');
+
+/** What `get_peft_model` adapts where it is given nothing (`llama.py`). */
+const TARGETS = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
+
+/** Parts of the path of a module that tell where it is, and what (`get_peft_regex`). */
+const TAGS = {
+  vision: ['vision', 'image', 'visual', 'patch'],
+  attention: ['self_attn', 'attention', 'attn', 'mixer'],
+  mlp: ['mlp', 'feed_forward', 'ffn', 'dense', 'mixer'],
+} as const;
+type Part = keyof typeof TAGS | 'language';
+const PARTS: readonly Part[] = ['vision', 'language', 'attention', 'mlp'];
+
+/** Since this release names that are given are taken only where the switches let them (`vision.py`, `_scoping`). */
+const SCOPED = '2026.6.8';
+/** Since this release experts that are stacked are adapted, too (`_utils.py`, `get_moe_target_parameters`). */
+const ADAPTS_EXPERTS = '2026.4.4';
+/** Names of which one asks for experts (`_MOE_BROAD_MLP_TARGETS`). */
+const OF_EXPERTS = /^(gate_proj|up_proj|gate_up_proj)$/;
+
+/** What is known of the model that gets adapters. */
+interface AdaptedModel {
+  /** Unsloth's own layers, which have no switches. */
+  readonly kernels: boolean;
+  readonly config: ModelConfig | undefined;
+  readonly release: string | undefined;
+  /** Of transformers, where experts are stacked since 5. */
+  readonly transformers: string | undefined;
+}
+
+/**
+ * Modules that get adapters: by name where Unsloth has layers of its own; else by a pattern of switches, names and paths
+ * (`get_peft_regex`). Embedding and head among the names are trained in full (`llama.py`; `vision.py`, `_redirect_embedding_targets`).
+ */
+export function readUnslothTargets(draft: Calls['draft'], put: PyCall, model: AdaptedModel): void {
+  const targets = argumentOf(put, 'target_modules', 2);
+  const names = textsOf(knownNode(targets));
+  const isAuto = !targets || textOf(knownNode(targets)) === 'all-linear' || isNone(targets);
+  if (!isAuto && names?.length) {
+    const whole = names.filter((name) => /^(lm_head|embed_tokens)$/.test(name));
+    const others = names.filter((name) => !whole.includes(name));
+    draft.state('lora.targets', others, targets, 'target_modules');
+    if (whole.length > 0 && !draft.knows('lora.modulesToSave'))
+      draft.state('lora.modulesToSave', whole, targets, 'target_modules');
+    if (!model.kernels && isAtLeast(model.release, SCOPED) !== false) readScoped(draft, put, model, others);
+    if (!model.kernels) readExperts(draft, put, model, others);
+    return;
+  }
+  const isText = /FastLanguageModel\.get_peft_model$/.test(put.callee);
+  if (!targets && (model.kernels || isText)) {
+    draft.assume('lora.targets', TARGETS, say('{0} default', 'Unsloth'), LLAMA, 'target_modules');
+    if (model.kernels) return;
+    if (isAtLeast(model.release, SCOPED) !== false) readScoped(draft, put, model, TARGETS);
+    readExperts(draft, put, model, TARGETS);
+    return;
+  }
+  draft.assume('lora.targets', ['all-linear'], say('{0} default', 'Unsloth'), VISION, 'target_modules');
+  if (!isAuto) {
+    draft.leave('value', targets, 'target_modules', say('Which modules get adapters here is not read.'), [
+      'lora.targets',
+    ]);
+    return;
+  }
+  readScoped(draft, put, model, undefined);
+  readExperts(draft, put, model, TARGETS);
+}
+
+const isNone = (value: NonNullable<ReturnType<typeof argumentOf>>) =>
+  value.kind === 'scalar' && value.value === null;
+
+/** The switches that are on; undefined where one is not known, or sound is asked for, whose modules have patterns of their own. */
+function switchesOf(put: PyCall, all: boolean): readonly Part[] | undefined {
+  if (all) return PARTS;
+  const text = /FastLanguageModel\.get_peft_model$/.test(put.callee);
+  const key = (part: Part) =>
+    part === 'attention' || part === 'mlp' ? `finetune_${part}_modules` : `finetune_${part}_layers`;
+  const parts: Part[] = [];
+  for (const part of PARTS) {
+    const given = argumentOf(put, key(part));
+    const on = given ? flagOf(knownNode(given)) : !(text && part === 'vision');
+    if (on === undefined) return undefined;
+    if (on) parts.push(part);
+  }
+  const sound = argumentOf(put, 'finetune_audio_layers');
+  return sound && flagOf(knownNode(sound)) !== false ? undefined : parts;
+}
+
+/** The pattern that switches make of names, or of all linear layers where `names` is undefined. */
+function readScoped(
+  draft: Calls['draft'],
+  put: PyCall,
+  { config }: AdaptedModel,
+  names: readonly string[] | undefined,
+): void {
+  const targets = argumentOf(put, 'target_modules', 2);
+  const on = switchesOf(put, names === undefined && targets !== undefined && !isNone(targets));
+  // Names are taken as they stand where every switch is on.
+  if (names && on?.length === PARTS.length) return;
+  // Experts of gpt-oss are named otherwise, layers of Nemotron have no tag, and models with two sides lists of their own.
+  const type = String(config?.model_type ?? '');
+  const isTagged =
+    config !== undefined && !/^(gpt_oss|nemotron_h)$/.test(type) && config.is_encoder_decoder !== true;
+  const isSwitched = put.named.some(
+    ({ key, value }) => /^finetune_/.test(key) && flagOf(knownNode(value)) === false,
+  );
+  if (on === undefined || (!isTagged && isSwitched))
+    draft.leave(
+      'value',
+      { range: put.calleeRange },
+      'finetune_vision_layers',
+      say('Which modules get adapters here is not read.'),
+      ['lora.rank'],
+    );
+  if (on === undefined || !isTagged) return;
+  const note = names
+    ? say('names that are given are taken where the switches of Unsloth let them')
+    : say('linear layers whose paths the switches of Unsloth take');
+  draft.infer(
+    'lora.targetPattern',
+    patternOf(on, names, /^gemma(4|3n)/.test(type)),
+    note,
+    knownNode(targets),
+  );
+}
+
+/** `get_peft_regex`, matched to the whole path of a linear layer. Routers are left out. */
+function patternOf(on: readonly Part[], names: readonly string[] | undefined, gemma: boolean): string {
+  const escaped = (names ?? []).map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const leaf = names ? `(?:${escaped.join('|')})` : '(?!(?:gate|router)$)[^.]+';
+  const tags = (parts: readonly Part[]) =>
+    [
+      ...new Set(
+        parts.filter((part) => on.includes(part)).flatMap((part) => (part === 'language' ? [] : TAGS[part])),
+      ),
+    ].join('|');
+  const kinds = tags(['attention', 'mlp']);
+  const branches: string[] = [];
+  if (on.includes('vision')) branches.push(`.*?(?:${tags(['vision'])}).*?(?:${kinds}).*?\\.${leaf}`);
+  // Where the decoder has a name of its own, that has a tag of language.
+  if (on.includes('language'))
+    branches.push(`(?:model\\.)?(?:language_model\\.)?layers\\.[0-9]+\\..*?(?:${kinds}).*?\\.${leaf}`);
+  // Ends of Gemma's towers that no tag names (`_linear_aware_branches`).
+  if (gemma && on.includes('vision') && on.includes('mlp') && !names)
+    branches.push(
+      '.*?(?:embed_vision\\.embedding_projection|vision_embedder\\.patch_dense|vision_tower\\.patch_embedder\\.input_proj)',
+    );
+  return branches.map((branch) => `(?:${branch})`).join('|');
+}
+
+/** Stacked experts get adapters where their layers' names are asked for, and no switch leaves them out. */
+function readExperts(
+  draft: Calls['draft'],
+  put: PyCall,
+  { config, release, transformers }: AdaptedModel,
+  names: readonly string[],
+): void {
+  const targets = argumentOf(put, 'target_modules', 2);
+  const on = switchesOf(put, textOf(knownNode(targets)) === 'all-linear');
+  if (!on?.includes('language') || !on.includes('mlp')) return;
+  const inner = (config?.text_config ?? config) as ModelConfig | undefined;
+  const counts = ['num_experts', 'n_routed_experts', 'num_local_experts'].map((key) => inner?.[key]);
+  if (!counts.some((count) => typeof count === 'number' && count > 0)) return;
+  if (isAtLeast(transformers, '5') === false) return;
+  if (isAtLeast(release, ADAPTS_EXPERTS) === false || inner?.model_type === 'gpt_oss') return;
+  const parameters = [
+    ...(names.some((name) => OF_EXPERTS.test(name)) ? ['experts.gate_up_proj'] : []),
+    ...(names.includes('down_proj') ? ['experts.down_proj'] : []),
+  ];
+  if (parameters.length > 0)
+    draft.assume(
+      'lora.targetParameters',
+      parameters,
+      say('Unsloth adapts the stacked experts whose layers are named'),
+      fileIn(UNSLOTH, 'unsloth/models/_utils.py'),
+    );
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { smallWorkspace } from './small-workspace';
+
+const SWITCHES = ['vision_layers', 'language_layers', 'attention_modules', 'mlp_modules'];
+const switches = (...on: readonly boolean[]) =>
+  SWITCHES.map((name, i) => `finetune_${name}=${on[i] ? 'True' : 'False'}`).join(', ');
+
+const script = (
+  loader: string,
+  model: string,
+  rank: number,
+  more: string,
+) => `# oomlint: gpu=A100-SXM4-80GB gpus=1
+from unsloth import FastModel, FastLanguageModel, FastVisionModel
+from trl import SFTConfig, SFTTrainer
+model, tokenizer = ${loader}.from_pretrained("${model}", max_seq_length=512, load_in_4bit=True)
+model = ${loader}.get_peft_model(model, r=${rank}, ${more})
+SFTTrainer(model=model, args=SFTConfig(dataset_text_field="text", max_length=512)).train()
+`;
+
+/**
+ * What notebooks of unslothai/notebooks (bdda2efc) print as "Trainable parameters": loader, model, rank, arguments, count. Each was printed
+ * by a release whose rules for these arguments are those of today.
+ */
+const PRINTED: readonly (readonly [string, string, number, string, number])[] = [
+  ['FastModel', 'unsloth/gemma-3-4b-it', 8, switches(false, true, true, true), 14_901_248],
+  [
+    'FastVisionModel',
+    'unsloth/gemma-3-4b-pt',
+    16,
+    `${switches(true, true, true, true)}, target_modules="all-linear"`,
+    38_497_792,
+  ],
+  ['FastVisionModel', 'unsloth/Qwen2.5-VL-7B-Instruct', 16, switches(false, true, true, true), 40_370_176],
+  ['FastVisionModel', 'unsloth/Qwen3-VL-8B-Instruct', 16, switches(true, true, true, true), 51_346_944],
+  ['FastVisionModel', 'unsloth/Qwen3-VL-8B-Instruct', 16, switches(false, true, true, true), 43_646_976],
+  ['FastVisionModel', 'unsloth/Qwen3.5-4B', 16, switches(true, true, true, true), 38_756_352],
+  ['FastVisionModel', 'unsloth/Qwen3.5-4B', 16, switches(false, true, true, true), 32_464_896],
+  [
+    'FastVisionModel',
+    'unsloth/Ministral-3-3B-Instruct-2512',
+    32,
+    switches(true, true, true, true),
+    67_502_080,
+  ],
+  ['FastModel', 'unsloth/LFM2-1.2B', 16, switches(false, true, true, true), 9_142_272],
+  ['FastVisionModel', 'LiquidAI/LFM2.5-VL-1.6B', 16, switches(false, true, true, true), 9_142_272],
+];
+
+describe("adapters of Unsloth's models with switches", () => {
+  for (const [loader, model, rank, more, count] of PRINTED)
+    it(`are those that the notebook prints: ${model}, ${more.replace(/finetune_/g, '')}`, async () => {
+      const { analyze } = smallWorkspace({ 'train.py': script(loader, model, rank, more) });
+      const { estimate } = await analyze('train.py');
+      assert.equal(estimate?.model.trainableParameters, count);
+    });
+});
