@@ -14,11 +14,11 @@ import { unpackVsix } from './vsix.mjs';
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 /** Of this run alone: two runs at once do not read each other's reports. */
 const results = path.join(root, 'out', 'results', String(process.pid));
-const KINDS = ['unit', 'protocol', 'packages', 'page', 'vscode'];
+const KINDS = ['unit', 'sweep', 'protocol', 'packages', 'page', 'vscode'];
 /** A name alone is looked for where neither a browser nor a VS Code has to start. */
-const QUICK_KINDS = ['unit', 'protocol'];
+const QUICK_KINDS = ['unit', 'sweep', 'protocol'];
 /** Suites whose files share nothing but the engine, so that several processes may take them. */
-const PARALLEL = ['unit'];
+const PARALLEL = ['unit', 'sweep'];
 const TIMEOUT_MS = 60_000;
 /** Most of what a test makes is gone with it: with room for more of that, V8 collects a quarter as often (MB). */
 const YOUNG = '--max-semi-space-size=64';
@@ -172,7 +172,7 @@ async function withMocha(kind, files, grep, quiet, again = false) {
   const more = parallel ? { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${YOUNG}`.trim() } : {};
   await run(process.execPath, args, { output: quiet ? output : undefined, mayFail: true, more });
   const failed = again ? await failedFiles(report) : [];
-  if (parallel && grep === undefined) await keepDurations(report);
+  if (parallel && grep === undefined) await keepDurations(kind, report);
   await tell(kind, report, () => output.join(''), alone, failed);
   if (failed.length > 0) {
     console.log(`  once more, as a hand may be faster than a busy browser: ${failed.join(', ')}`);
@@ -195,9 +195,12 @@ async function longestFirst(kind) {
 }
 
 /** Milliseconds of each file, for the next run: processes that share a suite end together where the longest begin. */
-async function keepDurations(report) {
+async function keepDurations(kind, report) {
   const { tests } = JSON.parse(await readFile(report, 'utf8').catch(() => '{"tests":[]}'));
-  const took = {};
+  const known = JSON.parse(await readFile(durations, 'utf8').catch(() => '{}'));
+  const took = Object.fromEntries(
+    Object.entries(known).filter(([name]) => !name.startsWith(`test/${kind}/`)),
+  );
   for (const { file, duration = 0 } of tests) {
     if (file === undefined) continue;
     const name = path.relative(root, file).replaceAll('\\', '/');

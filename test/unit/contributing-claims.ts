@@ -1,6 +1,6 @@
 /**
  * What CONTRIBUTING states, by the first words of each sentence of the sections that describe the house, and where a test would
- * fail if it were not so: its file in `test/unit`, and how its title begins.
+ * fail if it were not so: its file in `test/unit` or `test/sweep`, and how its title begins.
  */
 export const CLAIMS: Readonly<Record<string, readonly (readonly [file: string, title: string])[]>> = {
   // How a figure comes about

@@ -74,7 +74,10 @@ describe('what CONTRIBUTING states', () => {
     const missing = Object.values(CLAIMS)
       .flat()
       .filter(([file, title]) => {
-        const source = readFileSync(path.join('test/unit', `${file}.test.ts`), 'utf8');
+        const [place = file] = ['test/unit', 'test/sweep']
+          .map((suite) => `${suite}/${file}.test.ts`)
+          .filter(existsSync);
+        const source = readFileSync(place, 'utf8');
         return !["'", '"', '`'].some((quote) => source.includes(`it(${quote}${title}`));
       });
     assert.deepEqual(missing, []);

@@ -95,9 +95,13 @@ describe('workflows', () => {
     const { on, jobs } = yamlFile<Workflow>('.github/workflows/test.yml');
     assert.ok('push' in on);
     const runsIn = (job: Job, command: string) => job.steps.some(({ run }) => run === command);
-    assert.ok(
-      Object.values(jobs).some((job) => job.env?.OOMLINT_LONG === '1' && runsIn(job, 'npm run test:unit')),
-    );
+    for (const suite of ['unit', 'sweep']) {
+      const command = `npm run test:${suite}`;
+      assert.ok(
+        Object.values(jobs).some((job) => job.env?.OOMLINT_LONG === '1' && runsIn(job, command)),
+        command,
+      );
+    }
     const bare = Object.values(jobs).find((job) => runsIn(job, '.ci/run')) ?? assert.fail('nobody runs it');
     assert.match(bare.container ?? '', /^node:\d+-\w+-slim$/);
     const commands = readFileSync('.ci/run', 'utf8').match(/^npm .*$/gm);

@@ -54,7 +54,7 @@ let before: Promise<unknown> = Promise.resolve();
 
 /**
  * Runs the command line in the process of the test: the same but for the start of a process, which takes longer than most
- * commands. `bundle.test.ts` holds it to `spawned`.
+ * commands. `test/protocol/cli-bundle.test.ts` holds it to `spawned`.
  */
 export function oomlint(
   args: readonly string[],

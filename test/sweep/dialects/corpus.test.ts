@@ -8,7 +8,7 @@ import { KeyTable } from '../../../server/src/dialects/key-table';
 import { DIALECTS, detectDialect, mightBeTrainingConfig } from '../../../server/src/dialects/registry';
 import { oncePer } from '../../../server/src/memo/remembered';
 import { type CorpusFile, corpusFiles, corpusIsThere, DIALECTS_OF } from '../../corpus/corpus-files';
-import { statedVersions } from './reading';
+import { statedVersions } from '../../unit/dialects/reading';
 
 /** Families that are read today; others of the corpus wait for theirs, and their files are nobody's. */
 const OURS: ReadonlySet<string> = new Set(DIALECTS.map(({ id }) => id));

@@ -6,8 +6,8 @@ import { textEdits, withEdits } from '../../../server/src/advice/write/text-edit
 import { writeChanges } from '../../../server/src/advice/write/write';
 import { parseConfig } from '../../../server/src/config/parse';
 import { corpusIsThere, sampled } from '../../corpus/corpus-files';
-import { runs } from '../long';
-import { type CorpusRun, tooLargeRun } from './corpus-runs';
+import { type CorpusRun, tooLargeRun } from '../../unit/advice/corpus-runs';
+import { runs } from '../../unit/long';
 
 /** All files with `OOMLINT_CORPUS=all`, else one of each family; a few in the long run. */
 const PER_FAMILY = process.env.OOMLINT_CORPUS === 'all' ? 10_000 : runs(1, 4);

@@ -6,7 +6,7 @@ import { parseConfig } from '../../../server/src/config/parse';
 import type { Dialect, Reading } from '../../../server/src/dialects/dialect';
 import { detectDialect } from '../../../server/src/dialects/registry';
 import { readDocument } from '../../../server/src/dialects/templated-values';
-import { statedVersions } from './reading';
+import { statedVersions } from '../../unit/dialects/reading';
 
 /** A config as its family reads it, and what it states by field. */
 export interface ReadConfig {

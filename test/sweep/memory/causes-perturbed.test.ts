@@ -4,7 +4,7 @@ import { causation } from '../../../server/src/memory/causes';
 import type { Model } from '../../../server/src/model/model';
 import { CATEGORIES, type Category, type Estimate, type Moment } from '../../../server/src/results/estimate';
 import { FIELD_PATHS, FIELDS, type FieldPath, type RunValues } from '../../../server/src/run/fields';
-import { aModel, aRun, CARD } from './a-run';
+import { aModel, aRun, CARD } from '../../unit/memory/a-run';
 
 const LLAMA = {
   model_type: 'llama',

@@ -10,8 +10,8 @@ import { modelFromConfig } from '../../../server/src/model/catalog';
 import type { Model } from '../../../server/src/model/model';
 import { CATEGORIES, type Category } from '../../../server/src/results/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
-import { LONG } from '../long';
-import { aRun } from './a-run';
+import { LONG } from '../../unit/long';
+import { aRun } from '../../unit/memory/a-run';
 
 /** One model of every family and shape that was recorded. */
 function families(): Map<string, Model> {

@@ -5,7 +5,7 @@ import { detectDialect } from '../../server/src/dialects/registry';
 import { examine } from '../fuzz/examine';
 import { changes, mutated, NONSENSE } from '../fuzz/mutate';
 import { SEEDS } from '../fuzz/seeds';
-import { LONG, runs } from './long';
+import { LONG, runs } from '../unit/long';
 
 /** `npm run fuzz` goes on for as long as it may; here the same few hundred texts each time. */
 describe('every feature on texts that are not as they should be', function () {

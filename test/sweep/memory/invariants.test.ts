@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { estimate } from '../../../server/src/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
-import { aModel, aRun, CARD } from './a-run';
+import { aModel, aRun, CARD } from '../../unit/memory/a-run';
 
 const llama = (layers: number) => ({
   model_type: 'llama',

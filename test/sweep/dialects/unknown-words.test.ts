@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Dialect } from '../../../server/src/dialects/dialect';
 import { KeyTable } from '../../../server/src/dialects/key-table';
 import { corpusFiles, corpusIsThere, sampled } from '../../corpus/corpus-files';
-import { runs } from '../long';
+import { runs } from '../../unit/long';
 import {
   configOf,
   exampleConfigs,

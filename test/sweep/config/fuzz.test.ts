@@ -8,7 +8,7 @@ import { parseConfig } from '../../../server/src/config/parse';
 import { MAX_SYNTAX_PROBLEMS } from '../../../server/src/config/problems';
 import { detectDialect, mightBeTrainingConfig } from '../../../server/src/dialects/registry';
 import type { Range } from '../../../server/src/text/place';
-import { LONG, runs } from '../long';
+import { LONG, runs } from '../../unit/long';
 
 const URIS = ['file:///a.json', 'file:///a.yaml', 'untitled:Untitled-1'];
 const folder = path.join('test', 'fixtures', 'configs');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { corpusIsThere, sampled } from '../../corpus/corpus-files';
-import { runs } from '../long';
+import { runs } from '../../unit/long';
 import { configOf, exampleConfigs, valuesIn, withoutValue, withValue } from './replaced-values';
 
 /** What nobody can know, as people write it. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { oomlint, type Surroundings, spawned } from './oomlint';
+import { oomlint, type Surroundings, spawned } from '../unit/cli/oomlint';
 
 const ROOT = process.cwd();
 const CONFIG = 'examples/zero3-llama-8b.json';

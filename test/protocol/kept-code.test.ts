@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { keptCodeFolder } from '../../../server/src/start/kept-code';
-import { CLI } from './oomlint';
+import { keptCodeFolder } from '../../server/src/start/kept-code';
+import { CLI } from '../unit/cli/oomlint';
 
 const CONFIG = path.resolve('examples/zero3-llama-8b.json');
 

@@ -9,8 +9,8 @@ import { type DetailNode, UNEXPLAINED } from '../../../server/src/results/detail
 import type { Estimate } from '../../../server/src/results/estimate';
 import { CATEGORY_LABELS } from '../../../server/src/results/labels';
 import { FIELDS, type FieldPath, type RunValues } from '../../../server/src/run/fields';
-import { LONG, runs } from '../long';
-import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
+import { LONG, runs } from '../../unit/long';
+import { aModel, aRun, CARD, SMALL_LLAMA } from '../../unit/memory/a-run';
 
 const small = aModel(SMALL_LLAMA);
 

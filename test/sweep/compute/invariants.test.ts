@@ -7,8 +7,8 @@ import { traceRun } from '../../../server/src/memory/traced-run';
 import { sumWeights } from '../../../server/src/memory/weights';
 import type { ComputeEstimate, Spread, TimeEstimate } from '../../../server/src/results/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
-import { runs } from '../long';
-import { aModel, aRun, SMALL_LLAMA } from '../memory/a-run';
+import { runs } from '../../unit/long';
+import { aModel, aRun, SMALL_LLAMA } from '../../unit/memory/a-run';
 
 const llama = aModel(SMALL_LLAMA);
 

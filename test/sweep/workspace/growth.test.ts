@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
-import { LONG } from '../long';
-import { processorMs } from '../processor-time';
+import { LONG } from '../../unit/long';
+import { processorMs } from '../../unit/processor-time';
 
 /**
  * Texts that a pattern, a parser or an expansion could take ages over: each is analysed in a second or two of CPU, also where it is only a

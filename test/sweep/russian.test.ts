@@ -16,9 +16,9 @@ import { DiskHost } from '../../server/src/workspace/disk-host';
 import type { OpenAnswer } from '../../server/src/workspace/open-questions';
 import { corpusFiles, corpusIsThere, sampled } from '../corpus/corpus-files';
 import { SUPPLIED, workspacesOf } from '../corpus/corpus-workspaces';
-import { isProse } from './literals';
-import { LONG } from './long';
-import { mayWait } from './translations';
+import { isProse } from '../unit/literals';
+import { LONG } from '../unit/long';
+import { mayWait } from '../unit/translations';
 
 /** What an analysis tells a person in sentences; `open` of what decides the run and nobody states. */
 function sentences(analysis: Analysis, open: readonly OpenAnswer[]): string[] {

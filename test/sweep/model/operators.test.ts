@@ -5,7 +5,7 @@ import type { Flow, Model } from '../../../server/src/model/model';
 import type { Tape } from '../../../server/src/model/tape';
 import { ONE_TOKEN, type TraceSettings } from '../../../server/src/model/trace-settings';
 import { Tracer } from '../../../server/src/model/tracer';
-import { LONG } from '../long';
+import { LONG } from '../../unit/long';
 
 const BASE: TraceSettings = {
   ...ONE_TOKEN,

@@ -4,8 +4,8 @@ import { fixesFor } from '../../../server/src/advice/fixes';
 import { PRICES } from '../../../server/src/advice/moves';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
-import { LONG } from '../long';
-import { PUBLISHED_RECIPES } from './published-recipes';
+import { PUBLISHED_RECIPES } from '../../unit/advice/published-recipes';
+import { LONG } from '../../unit/long';
 
 /** Every third of them, and in the long run all. */
 const RECIPES = PUBLISHED_RECIPES.filter((_, place) => LONG || place % 3 === 0);
