@@ -71,6 +71,15 @@ function fileNameOf(uri: string): string {
   }
 }
 
+/** A text whose first key is indented, without that indentation: markers look for keys of the top level where lines begin. */
+function unindented(text: string): string {
+  const indentation = /^(?:[ \t]*(?:#.*)?\r?\n)*([ \t]+)[^\s#]/.exec(text)?.[1];
+  if (indentation === undefined) return text;
+  return text.replace(/^[ \t]+/gm, (found) =>
+    found.startsWith(indentation) ? found.slice(indentation.length) : found,
+  );
+}
+
 /**
  * Looks at the raw text only: false is certain, true is worth parsing. Searching for a few words costs next to nothing
  * beside a parse, and most JSON and YAML files of a workspace end here.
@@ -84,9 +93,11 @@ export function mightBeTrainingConfig(
   if (/\.flags$/i.test(fileName)) return true;
   if (/^(_wandb|wandb_version):/m.test(text)) return false;
   // JSON may spell any character by its number.
-  const plain = /\\u00[2-7]/.test(text)
-    ? text.replace(/\\u(00[2-7][\da-f])/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
-    : text;
+  const plain = unindented(
+    /\\u00[2-7]/.test(text)
+      ? text.replace(/\\u(00[2-7][\da-f])/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
+      : text,
+  );
   if (formatOf(fileName, text) === 'python') return pythonRun.markers.test(text);
   let format: ConfigFormat | undefined;
   return [...more, ...DIALECTS].some((dialect) => {

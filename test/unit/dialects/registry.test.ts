@@ -23,6 +23,23 @@ describe('detection', () => {
     }
   });
 
+  it('sees at a glance what the whole look finds, where all of a file or its first key is indented', () => {
+    const files = {
+      'nemo-rl':
+        'policy:\n  model_name: Qwen/Qwen2.5-1.5B\n  train_global_batch_size: 512\n  train_micro_batch_size: 4\n  max_total_sequence_length: 512\ncluster:\n  gpus_per_node: 8\n',
+      nanotron:
+        'parallelism:\n  dp: 2\n  pp: 1\n  tp: 4\nmodel:\n  model_config: {hidden_size: 2048}\ntokens:\n  micro_batch_size: 2\n  sequence_length: 512\n',
+    };
+    for (const [id, text] of Object.entries(files))
+      for (const written of [text, text.replace(/^(?=.)/gm, '  '), `# A comment.\n\n\t${text}`])
+        if (detect('a.yaml', written) !== undefined) {
+          assert.equal(detect('a.yaml', written), id);
+          assert.equal(mightBeTrainingConfig(written, 'a.yaml'), true, written);
+        }
+    assert.equal(detect('a.yaml', files['nemo-rl'].replace(/^(?=.)/gm, '  ')), 'nemo-rl');
+    assert.equal(detect('a.yaml', files.nanotron.replace(/^(?=.)/gm, '  ')), 'nanotron');
+  });
+
   it('knows an Axolotl config before its model is written, where enough else states it', () => {
     const lora = 'adapter: lora\nlora_r: 16\nmicro_batch_size: 2\n';
     assert.equal(detect('a.yaml', `${lora}sequence_len: 4096\n`), 'axolotl');
