@@ -56,12 +56,14 @@ function assumption(analysis: Estimated, lever: Lever): OpenAnswer | undefined {
     Object.entries(changes).every(([field, value]) => sameValue(run[field as FieldPath], value));
   const present = settings.find(isPresent);
   if (!present) return undefined;
-  const others = settings.flatMap((setting): OpenAnswer[] => {
+  const others = settings.flatMap((setting, at): OpenAnswer[] => {
     const trial = setting === present ? undefined : tryChanges(analysis, setting.changes);
     if (!trial || !isSound(trial.estimate)) return [];
     const { verdict, peak } = trial.estimate;
     if (!isDeciding({ verdict, ...peak }, analysis.estimate)) return [];
     const { processBytes, lowerBytes, upperBytes } = peak;
+    // Settings stand in order of what they take: one that is meant to save, and would not, is chosen by nobody.
+    if (at > settings.indexOf(present) && processBytes > analysis.estimate.peak.processBytes) return [];
     return [
       {
         field: lever.field,

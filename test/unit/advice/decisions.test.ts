@@ -31,6 +31,39 @@ async function analysed(more: RunValues = {}) {
   return { ...analysis, estimate: analysis.estimate };
 }
 
+const TUNE = 'file:///w/tune.yaml';
+
+/** torchtune's recipe of a model of pictures, with adapters. */
+async function tuned(facts: RunValues) {
+  const text = `model:
+  _component_: torchtune.models.llama3_2_vision.lora_llama3_2_vision_11b
+  decoder_trainable: frozen
+  encoder_trainable: lora
+  fusion_trainable: lora
+  lora_attn_modules: [q_proj, v_proj, output_proj]
+  apply_lora_to_mlp: true
+  lora_rank: 8
+  image_size: 560
+tokenizer:
+  _component_: torchtune.models.llama3_2_vision.llama3_2_vision_transform
+  max_seq_len: 8192
+checkpointer:
+  _component_: torchtune.training.FullModelHFCheckpointer
+  model_type: LLAMA3_VISION
+batch_size: 2
+optimizer:
+  _component_: torch.optim.AdamW
+loss:
+  _component_: torchtune.modules.loss.LinearCrossEntropyLoss
+enable_activation_checkpointing: true
+dtype: bf16
+`;
+  const settings = () => ({ 'hardware.gpu': 'H100-SXM5-80GB', 'hardware.gpus': 1, ...facts }) as const;
+  const analysis = await new Workspace(new MemoryHost({ [TUNE]: text }), { settings }).analyze(TUNE);
+  assert.ok(analysis?.estimate);
+  return analysis;
+}
+
 describe('what a run hangs on and nobody states', () => {
   it('is every assumption that moves the peak: those that turn the verdict first, then by how far they move it', async () => {
     const analysis = await analysed();
@@ -53,6 +86,16 @@ describe('what a run hangs on and nobody states', () => {
     // It does not fit as it is: that eager attention would need most of all is not what a person wants to know first.
     assert.equal(fields[0], 'activations.checkpointing');
     assert.equal(fields.at(-1), 'attention.implementation');
+  });
+
+  it('is no saving that would take more than it saves', async () => {
+    const none = await tuned({});
+    const peak = none.estimate?.peak.processBytes ?? 0;
+    const int8 = await tuned({ 'quantization.kind': 'int8' });
+    assert.ok((int8.estimate?.peak.processBytes ?? 0) > 2 * peak, 'int8 takes more here');
+    // Liger's kernels save, and eager attention is what the run may have after all.
+    const fields = decisionsOf(none).map(({ field }) => field);
+    assert.deepEqual(fields.toSorted(), ['attention.implementation', 'kernels.liger']);
   });
 
   it('comes with what the run needs where it is stated otherwise', async () => {
