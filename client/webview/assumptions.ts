@@ -5,19 +5,20 @@ import { h } from './element';
 import { isHttps } from './links';
 import { t } from './strings';
 
-/** Values that the file does not state, and who states them; defaults are folded away where somebody states more. */
+/** Values that the file does not state, and who states them; defaults, of which there are many, are folded away. */
 export function assumptionTables(assumptions: Breakdown['assumptions']): HTMLElement[] {
   const stated = assumptions.filter(({ kind }) => kind !== 'default');
   const defaults = assumptions.filter(({ kind }) => kind === 'default');
-  if (stated.length === 0 || defaults.length === 0) return [assumptionTable(assumptions)];
-  return [
-    assumptionTable(stated),
+  const folded = () =>
     h(
       'details',
       { 'data-key': 'defaults' },
       h('summary', {}, t('defaults', defaults.length)),
       assumptionTable(defaults),
-    ),
+    );
+  return [
+    ...(stated.length > 0 ? [assumptionTable(stated)] : []),
+    ...(defaults.length > 0 ? [folded()] : []),
   ];
 }
 

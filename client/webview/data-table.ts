@@ -46,7 +46,7 @@ export function namedRows(name: Cell, ...below: Cell[]): HTMLElement {
   return h('span', {}, name, h('span', { class: 'narrow-only' }, ...below));
 }
 
-/** A path that may break after its dots. */
+/** A path that may break after its dots and underscores. */
 export function breakable(path: string): HTMLElement {
-  return h('span', {}, ...path.split(/(?<=\.)/).flatMap((part, i) => (i > 0 ? [h('wbr'), part] : [part])));
+  return h('span', {}, ...path.split(/(?<=[._])/).flatMap((part, i) => (i > 0 ? [h('wbr'), part] : [part])));
 }

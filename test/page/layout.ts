@@ -41,6 +41,22 @@ export function layoutFaults(page: Page): Promise<string[]> {
         found.push(`"${element.textContent?.slice(0, 60)}" is cut off.`);
       if (element.matches('button, .number, .figure-unit') && element.scrollWidth > element.clientWidth + 1)
         if (element.clientWidth > 0) found.push(`"${element.textContent}" leaves its box.`);
+      // A name is parted where its parts meet, not inside of one.
+      if (element.matches('.figure-name span, h1'))
+        for (const node of element.childNodes)
+          for (const { 0: word, index } of (node.nodeType === Node.TEXT_NODE
+            ? (node.textContent ?? '')
+            : ''
+          ).matchAll(/[\p{L}\d]+/gu)) {
+            const range = document.createRange();
+            range.setStart(node, index);
+            range.setEnd(node, index + word.length);
+            const boxes = [...range.getClientRects()];
+            if (new Set(boxes.map(({ top }) => Math.round(top))).size > 1) found.push(`"${word}" is parted.`);
+            const { paddingRight } = getComputedStyle(document.getElementById('panel') ?? document.body);
+            if (boxes.some(({ right }) => right > clientWidth - Number.parseFloat(paddingRight) + 1))
+              found.push(`"${word}" reaches into the margin.`);
+          }
       // What stays in view lies over what is scrolled.
       if (element.closest('.trying, .notice')) continue;
       for (const node of element.childNodes) {

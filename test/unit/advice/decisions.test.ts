@@ -4,6 +4,8 @@ import { breakdownOf } from '../../../server/src/features/breakdown';
 import { hover } from '../../../server/src/features/hover';
 import { decisionsSection } from '../../../server/src/features/hover-decisions';
 import type { RunValues } from '../../../server/src/run/fields';
+import { RUSSIAN } from '../../../server/src/wording/russian';
+import { say, speak } from '../../../server/src/wording/say';
 import type { Analysis } from '../../../server/src/workspace/analysis';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
@@ -65,6 +67,8 @@ dtype: bf16
 }
 
 describe('what a run hangs on and nobody states', () => {
+  afterEach(() => speak('en', undefined));
+
   it('is every assumption that moves the peak: those that turn the verdict first, then by how far they move it', async () => {
     const analysis = await analysed();
     const found = decisionsOf(analysis);
@@ -103,6 +107,18 @@ describe('what a run hangs on and nobody states', () => {
       const stated = await analysed(otherwise?.changes);
       assert.equal(estimate?.processBytes, stated.estimate.peak.processBytes, field);
       assert.equal(estimate?.verdict, stated.estimate.verdict);
+    }
+  });
+
+  it('is whole sentences, in Russian, too', async () => {
+    for (const [language, bundle] of [
+      ['en', undefined],
+      ['ru', RUSSIAN],
+    ] as const) {
+      speak(language, bundle);
+      const sentences = decisionsOf(await analysed()).map(answerSentence);
+      assert.ok(sentences.some((sentence) => sentence.includes(say('off'))));
+      for (const sentence of sentences) assert.doesNotMatch(sentence, /\.\.|\s[.,]/);
     }
   });
 
