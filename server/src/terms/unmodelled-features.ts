@@ -8,6 +8,7 @@ const UNMODELLED_FEATURES = {
   'distillation-teacher': 'adds',
   'value-heads': 'adds',
   'rollout-buffers': 'adds',
+  'fake-quantization': 'adds',
   'vision-tower': 'adds',
   'sound-tower': 'adds',
   'speech-generator': 'adds',

@@ -31,6 +31,7 @@ const PRINTED: readonly (readonly [string, string, number, string, number])[] = 
     `${switches(true, true, true, true)}, target_modules="all-linear"`,
     38_497_792,
   ],
+  ['FastVisionModel', 'unsloth/Qwen2.5-VL-7B-Instruct', 16, switches(true, true, true, true), 51_521_536],
   ['FastVisionModel', 'unsloth/Qwen2.5-VL-7B-Instruct', 16, switches(false, true, true, true), 40_370_176],
   ['FastVisionModel', 'unsloth/Qwen3-VL-8B-Instruct', 16, switches(true, true, true, true), 51_346_944],
   ['FastVisionModel', 'unsloth/Qwen3-VL-8B-Instruct', 16, switches(false, true, true, true), 43_646_976],
@@ -46,6 +47,25 @@ const PRINTED: readonly (readonly [string, string, number, string, number])[] = 
   ['FastModel', 'unsloth/LFM2-1.2B', 16, switches(false, true, true, true), 9_142_272],
   ['FastVisionModel', 'LiquidAI/LFM2.5-VL-1.6B', 16, switches(false, true, true, true), 9_142_272],
 ];
+
+describe('quantization-aware training', () => {
+  it('unties the head that goes to a phone, as the notebook prints it', async () => {
+    const text = (scheme: string) => `# oomlint: gpu=A100-SXM4-80GB gpus=1
+from unsloth import FastLanguageModel
+from trl import SFTConfig, SFTTrainer
+model, tokenizer = FastLanguageModel.from_pretrained("unsloth/Qwen3-0.6B", max_seq_length=512, full_finetuning=True${scheme})
+SFTTrainer(model=model, args=SFTConfig(dataset_text_field="text", max_length=512)).train()
+`;
+    const estimated = async (scheme: string) => {
+      const { estimate } = await smallWorkspace({ 'train.py': text(scheme) }).analyze('train.py');
+      return [estimate?.model.trainableParameters, estimate?.verdict];
+    };
+    assert.deepEqual(await estimated(''), [596_049_920, 'fits']);
+    // What quantizing the weights in every forward adds is not counted: no run with it is sure to fit.
+    assert.deepEqual(await estimated(', qat_scheme="phone-deployment"'), [751_632_384, 'unknown']);
+    assert.deepEqual(await estimated(', qat_scheme="int4"'), [596_049_920, 'unknown']);
+  });
+});
 
 describe("adapters of Unsloth's models with switches", () => {
   for (const [loader, model, rank, more, count] of PRINTED)

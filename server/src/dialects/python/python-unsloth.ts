@@ -359,6 +359,17 @@ function leaveUncounted(draft: Calls['draft'], { named }: PyCall): void {
     const note = say('What `{0}` changes is not counted.', key);
     draft.leave('value', { range: used }, key, note);
     if (key === 'unsloth_tiled_mlp') addUnmodelled(draft, 'tiled-mlp', note);
+    if (key !== 'qat_scheme') continue;
+    addUnmodelled(draft, 'fake-quantization', note);
+    // A head that is the embedding gets weights of its own (`_untie_input_output_embeddings`).
+    if (value.kind === 'scalar' && /^(phone-deployment|int8-int4)$/.test(String(value.value)))
+      draft.infer(
+        'model.tied',
+        false,
+        say('this scheme gives the head weights of its own'),
+        knownNode(value),
+        key,
+      );
   }
 }
 

@@ -135,10 +135,13 @@ function readScoped(
   );
 }
 
-/** `get_peft_regex`, matched to the whole path of a linear layer. Routers are left out. */
+/**
+ * `get_peft_regex`, matched to the whole path of a linear layer. Routers are left out, and what there is one of, as the numbered layers of
+ * Qwen-VL's merger.
+ */
 function patternOf(on: readonly Part[], names: readonly string[] | undefined, gemma: boolean): string {
   const escaped = (names ?? []).map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  const leaf = names ? `(?:${escaped.join('|')})` : '(?!(?:gate|router)$)[^.]+';
+  const leaf = names ? `(?:${escaped.join('|')})` : '(?!(?:gate|router|[0-9]+)$)[^.]+';
   const tags = (parts: readonly Part[]) =>
     [
       ...new Set(
