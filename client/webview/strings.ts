@@ -4,7 +4,7 @@ import { say } from '../../server/src/shared/words';
  * Every text of the page, in one table. The extension sends the display language's bundle with the content: English text
  * to translated text, as `vscode.l10n` has it.
  */
-const STRINGS = {
+export const STRINGS = {
   // Page
   estimating: 'Estimating',
   estimatingFile: 'Estimating {0}',
@@ -279,9 +279,6 @@ const STRINGS = {
   reasons: 'Why',
 } as const;
 export type StringId = keyof typeof STRINGS;
-
-/** English texts of the page, for the bundles. */
-export const TEXTS: readonly string[] = Object.values(STRINGS);
 
 /** A text of the page in the language that is spoken (`wording/say.ts`). */
 export function t(id: StringId, ...args: readonly (string | number)[]): string {

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import vm from 'node:vm';
 import { build } from 'esbuild';
-import { TEXTS } from '../../client/webview/strings';
+import { STRINGS } from '../../client/webview/strings';
 import { SEVERITY_WORDS } from '../../server/src/cli/problem-lines';
 import { HELP_TITLES } from '../../server/src/cli/program';
 import { SYNTAX_MESSAGES } from '../../server/src/config/json';
@@ -62,7 +62,7 @@ function allTexts(): Set<string> {
   )) {
     texts.add(literal);
   }
-  for (const text of TEXTS) texts.add(text);
+  for (const text of Object.values(STRINGS)) texts.add(text);
   for (const [, unit] of TIME_UNITS) texts.add(unit);
   for (const labels of [
     CATEGORY_LABELS,
@@ -167,7 +167,7 @@ describe('translations', () => {
     assert.ok(texts.length > 100, `only ${texts.length} texts were found`);
     const tables = [CATEGORY_LABELS, FIELD_LABELS, HOST_MOMENT_LABELS, MOMENT_LABELS, VERDICT_LABELS];
     mayWait(
-      [...TEXTS, ...tables.flatMap((table) => Object.values(table)), ...texts].filter(
+      [...Object.values(STRINGS), ...tables.flatMap((table) => Object.values(table)), ...texts].filter(
         (text) => !RUSSIAN[text],
       ),
       'not in l10n/bundle.l10n.ru.json',

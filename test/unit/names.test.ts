@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { exportedNames } from '../house/exported-names';
 import { sourcesOf } from '../house/imports';
-import { unimported } from '../house/unimported';
+import { neededByTestsAlone, unimported } from '../house/unimported';
 import { codeOf } from './literals';
 
 describe('names that files export', () => {
@@ -18,6 +18,10 @@ describe('names that files export', () => {
 
   it('are imported somewhere: what only its own file reads is not exported', () => {
     assert.deepEqual(unimported(), []);
+  });
+
+  it('are needed by what ships: no code is there for tests alone', () => {
+    assert.deepEqual(neededByTestsAlone(), []);
   });
 });
 

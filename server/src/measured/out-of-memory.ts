@@ -1,4 +1,4 @@
-import { type LogLine, logLinesOf } from './log-line';
+import type { LogLine } from './log-line';
 import { type OtherKind, type OtherMessage, readOtherMessage } from './other-message';
 import { isWhole, readTorchMessage, TORCH_MESSAGE, type TorchMessage } from './torch-message';
 import { type Frame, TracebackReader } from './traceback';
@@ -149,11 +149,4 @@ export class OutOfMemoryReader {
     const command = this.#commands.length < MOST_COMMANDS && STARTS.test(text) ? COMMAND.exec(text) : null;
     if (command) this.#commands.push({ line: line.number, text: (command[1] ?? '').trim() });
   }
-}
-
-/** What a text that is in memory states of memory that ran out. Throws nothing on any text. */
-export function readOutOfMemory(text: string): OutOfMemoryLog {
-  const reader = new OutOfMemoryReader();
-  for (const line of logLinesOf(text)) reader.add(line);
-  return reader.finish();
 }

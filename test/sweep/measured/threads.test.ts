@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { type Estimated, isEstimated } from '../../../server/src/advice/changed-run';
 import { type Diagnosis, diagnose } from '../../../server/src/features/oom/diagnose';
-import { readOutOfMemory } from '../../../server/src/measured/out-of-memory';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { readOutOfMemory } from '../../unit/measured/read-out-of-memory';
 
 /** A public thread: the figures of its message, and the run as its author describes it. */
 interface Thread {

@@ -7,9 +7,10 @@ import { launchedConfig } from '../../../server/src/features/oom/launched';
 import { whyUnestimated } from '../../../server/src/features/oom/why-unestimated';
 import { sectionsOf, titleOf } from '../../../server/src/features/oom/words';
 import { requestedFor } from '../../../server/src/measured/allocation';
-import { type OutOfMemory, readOutOfMemory } from '../../../server/src/measured/out-of-memory';
+import type { OutOfMemory } from '../../../server/src/measured/out-of-memory';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { readOutOfMemory } from './read-out-of-memory';
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;

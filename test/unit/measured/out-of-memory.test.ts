@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { mayBe, requestedFor, tensorBytesOf } from '../../../server/src/measured/allocation';
-import { type OutOfMemory, readOutOfMemory } from '../../../server/src/measured/out-of-memory';
+import type { OutOfMemory } from '../../../server/src/measured/out-of-memory';
 import { quantityOf } from '../../../server/src/measured/quantity';
 import { processorMs } from '../processor-time';
+import { readOutOfMemory } from './read-out-of-memory';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
