@@ -194,6 +194,7 @@ export const CLAIMS: Readonly<Record<string, readonly (readonly [file: string, t
   'A function of `model/`, `memory/`': [
     ['docstrings', 'stand at every function that another file may call'],
     ['docstrings', 'give the unit of what is a number'],
+    ['docstrings', 'give the shapes of the tensors'],
   ],
   "Names and comments have the field's terms": [['names', 'have the terms of the field']],
 };

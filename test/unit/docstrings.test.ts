@@ -11,6 +11,9 @@ const FUNCTION =
 const UNIT =
   /\b(?:bytes?|bits?|elements?|shares?|tokens?|FLOPs?|seconds?|Gi?B|MiB|watts?|GPUs?|ranks?|layers?|shards?|parameters?|models?|copies|batch(?:es)?|steps?|communicators|parallelism|samples?|images?|chunks|heads|stages?|processes|handles|groups?|costs?|dollars?|hours?|pixels|patches|columns|rows|events?|size)\b/i;
 
+/** Sizes of a tensor's dimensions: `[b, s, h]`. */
+const SHAPE = /`\[[^\]`]+\]`/;
+
 interface Documented {
   readonly name: string;
   readonly doc?: string;
@@ -45,6 +48,19 @@ describe('docstrings of formulas', () => {
     assert.ok(numbers.length > 60, `only ${numbers.length} functions of numbers were found`);
     assert.deepEqual(
       numbers.filter(({ doc = '' }) => !UNIT.test(doc)).map(({ name, doc }) => `${name}: ${doc?.trim()}`),
+      [],
+    );
+  });
+
+  it('give the shapes of the tensors that a function of a model takes or makes', () => {
+    const ofTensors = sourcesOf('server/src/model').flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(FUNCTION)]
+        .map(({ 0: text, groups }) => ({ text, name: `${file} ${groups?.name}`, doc: groups?.doc ?? '' }))
+        .filter(({ text, doc }) => /:\s*Tensor\b/.test(text.slice(doc.length))),
+    );
+    assert.ok(ofTensors.length > 45, `only ${ofTensors.length} functions of tensors were found`);
+    assert.deepEqual(
+      ofTensors.filter(({ doc }) => !SHAPE.test(doc)).map(({ name }) => name),
       [],
     );
   });

@@ -4,7 +4,7 @@ import type { Tensor } from './tape';
 import { ELEMENT_BYTES } from './tape';
 import type { AdapterSettings } from './trace-settings';
 
-/** Adapters that change the input of the layer instead: OFT, BOFT, and IA3 of feed-forward modules. */
+/** Adapters that change the input of the layer instead: OFT, BOFT, and IA3 of feed-forward modules. `[..., in]` in and out. */
 export function rotatedInput(t: ProductTracer, adapter: AdapterSettings, x: Tensor, path: string): Tensor {
   const width = x.shape.at(-1) ?? 0;
   if (adapter.kind === 'ia3') {
@@ -101,7 +101,7 @@ function butterflied(t: ProductTracer, adapter: AdapterSettings, x: Tensor, path
   });
 }
 
-/** The scale of BOFT after the layer: `result * boft_s`. */
+/** The scale of BOFT after the layer: `result * boft_s`. `[..., out]` in and out. */
 export function scaledRows(t: ProductTracer, base: Tensor, path: string, out: number): Tensor {
   return multiplied(t, base, t.adapterWeight(`${path}.boft_s`, [out, 1]), base, `${path}.boft_s`);
 }

@@ -14,7 +14,8 @@ interface Adapted {
 
 /**
  * PEFT's adapters beside LoRA (peft 0.21, `tuners/`), as the branch that each adds to a linear layer. Weights are exact;
- * small tensors that do not grow with the tokens are left out of the activations.
+ * small tensors that do not grow with the tokens are left out of the activations. From the layer's input `[..., in]` and
+ * result `[..., out]` to `[..., out]`.
  */
 export function branch(t: ProductTracer, adapter: AdapterSettings, layer: Adapted): Tensor {
   switch (adapter.kind) {
@@ -41,7 +42,10 @@ export function branch(t: ProductTracer, adapter: AdapterSettings, layer: Adapte
   }
 }
 
-/** `x * vector`: the product keeps `x` for the vector's gradient. */
+/**
+ * `x * vector`: the product keeps `x` for the vector's gradient. `[..., n]` times `[n]`, or a row or column of as many, is
+ * `[..., n]`.
+ */
 export function multiplied(t: ProductTracer, x: Tensor, vector: Weight, like: Tensor, name: string): Tensor {
   const product = t.fused({
     name,
@@ -79,7 +83,10 @@ function ofShards(t: ProductTracer, adapter: AdapterSettings, layer: Adapted): T
   });
 }
 
-/** LLaMA-Adapter 2: `scale * (linear(x) + bias)` (litgpt `adapter_v2.py`, `AdapterV2Linear`). The sum is kept for the scale's gradient. */
+/**
+ * LLaMA-Adapter 2: `scale * (linear(x) + bias)` (litgpt `adapter_v2.py`, `AdapterV2Linear`). The sum is kept for the scale's
+ * gradient. `[..., out]` in and out.
+ */
 export function scaledAndShifted(t: ProductTracer, base: Tensor, path: string, out: number): Tensor {
   const bias = t.adapterWeight(`${path}.adapter_bias`, [out]);
   const scale = t.adapterWeight(`${path}.adapter_scale`, [out]);

@@ -22,7 +22,8 @@ interface DecomposedLayer {
  * `DoraLinearLayer.forward`; `lora/variants.py`, `DoraLinearVariant.forward`). The change `B A` is made of an identity matrix
  * of the input's width, and both it and the weight are copied to the type of the input, under names that stay until the
  * function returns; the graph of the change keeps what the identity was multiplied as. With dropout `W x` is computed a
- * second time, of the dropped input, and backward needs that copy of the weight.
+ * second time, of the dropped input, and backward needs that copy of the weight. From the layer's input `[..., in]` to
+ * `[..., out]`.
  */
 export function decomposed(t: ProductTracer, layer: DecomposedLayer): Tensor {
   const { name, x, out } = layer;

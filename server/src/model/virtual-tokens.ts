@@ -11,9 +11,8 @@ export function addsTokens(kind: AdapterSettings['kind']): boolean {
 
 /**
  * Prompt tuning, p-tuning and prefix tuning at the token embedding (peft 0.21, `peft_model.py`, `get_prompt`): the first two
- * encode one sample's virtual tokens, repeat them for the batch and join them to the embedded ones, whose settings count
- * them already. Prefixes go to the keys and values of every layer
- * instead (`withPrefix`).
+ * encode one sample's virtual tokens, repeat them for the batch and join them to the embedded ones, whose settings count them
+ * already. Prefixes go to the keys and values of every layer instead (`withPrefix`). `[b, s, width]` in and out.
  */
 export function withVirtualTokens(
   t: ProductTracer,

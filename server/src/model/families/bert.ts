@@ -62,7 +62,7 @@ interface ClassifierHead {
   readonly classifier: string;
 }
 
-/** Token, type and position tables added, a norm, dropout. */
+/** Token, type and position tables added, a norm, dropout. The result is `[b, s, width]`. */
 export function encoderEmbedding(t: Tracer, tables: EmbeddingTables, sizes: Sizes, dropout: number): Tensor {
   const { batch, sequence } = t.settings;
   const ids = t.input([batch, sequence], 'int64', false, 'input_ids');
@@ -84,7 +84,7 @@ export function encoderEmbedding(t: Tracer, tables: EmbeddingTables, sizes: Size
   return tables.project ? t.linear(hidden, { name: tables.project, out: sizes.hidden, bias: true }) : hidden;
 }
 
-/** First token of every sequence. */
+/** First token of every sequence. From `[b, s, h]` to `[b, h]`. */
 export function firstToken(t: Tracer, hidden: Tensor): Tensor {
   return t.slice(hidden, [hidden.shape[0] ?? 1, hidden.shape.at(-1) ?? 1]);
 }

@@ -36,7 +36,10 @@ export interface EmbeddingSpec {
   readonly after?: Block;
 }
 
-/** What an earlier stage left under a name. Throws where none did: a mistake of the family's file, never of a config. */
+/**
+ * What an earlier stage left under a name. Throws where none did: a mistake of the family's file, never of a config. Of the
+ * shape that it was left in, as `[b, s, h]`.
+ */
 export function take(flow: Flow, name: string): Tensor {
   const x = flow.get(name);
   if (!x) throw new Error(`a stage before must provide ${name}`);
@@ -74,7 +77,7 @@ export function layerStages(name: string, layers: readonly Block[]): Stage[] {
   });
 }
 
-/** [batch, sequence] of token ids to [batch, sequence, hidden]; `tiedTo` names the weight that it shares. */
+/** `[b, s]` of token ids to `[b, s, h]`; `tiedTo` names the weight that it shares. */
 export function embed(t: Tracer, ids: Tensor, spec: EmbeddingSpec, tiedTo?: string, named = false): Tensor {
   let hidden = t.embedding(ids, {
     name: spec.name,

@@ -35,7 +35,7 @@ export function sharingKinds(config: ConfigReader, seen: readonly Sight[]): Shar
   });
 }
 
-/** Attention of a layer, which reads or leaves keys and values in the flow. */
+/** Attention of a layer, which reads or leaves keys and values in the flow. `[b, s, h]` in and out. */
 export function attendSharing(
   t: Tracer,
   x: Tensor,

@@ -13,9 +13,9 @@ const FUSED = new Set([
 ]);
 
 /**
- * Activation function by its `ACT2FN` name. `silu` and the built-in `gelu` keep their input, `relu` its result;
- * `gelu_new` and its relatives are written in Python and keep four tensors of the input's size
- * (`NewGELUActivation`: measured 8 bytes per bf16 element).
+ * Activation function by its `ACT2FN` name. `silu` and the built-in `gelu` keep their input, `relu` its result; `gelu_new`
+ * and its relatives are written in Python and keep four tensors of the input's size (`NewGELUActivation`: measured 8 bytes
+ * per bf16 element). Of any shape, `[..., n]` in and out.
  */
 export function applyActivation(t: Tracer, x: Tensor, kind: string, name = 'act_fn'): Tensor {
   // litgpt calls `F.gelu(x, approximate='tanh')` where transformers writes the function out (`model.py`, `GptNeoxMLP`).

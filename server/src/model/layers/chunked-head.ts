@@ -4,14 +4,14 @@ import type { Tracer } from '../tracer';
 import type { HeadSpec } from './head-spec';
 
 /**
- * Head and cross-entropy chunk by chunk with autograd's own operators: every chunk of logits is a tensor of its own, so
- * that only one chunk's gradient exists at a time.
+ * Head and cross-entropy chunk by chunk with autograd's own operators: every chunk of logits is a tensor of its own, so that
+ * only one chunk's gradient exists at a time.
  *
- * `head-chunks`: litgpt's fine-tuning (`lora.py`, `lm_head_chunk_size=128`, and `utils.py`, `chunked_cross_entropy`):
- * 128 positions each. Lightning gives the model's result back in fp32 (`plugins/precision/half.py`, `bitsandbytes.py`,
- * `convert_output`), so logits and log-softmax are fp32, and all of the latter is kept.
- * `chunked`: torchtune's `CEWithChunkedOutputLoss`, 8 chunks, upcast one after the other; compiled, it keeps the logits
- * and computes their gradient from them, else the fp32 log-softmax.
+ * `head-chunks`: litgpt's fine-tuning (`lora.py`, `lm_head_chunk_size=128`, and `utils.py`, `chunked_cross_entropy`): 128
+ * positions each. Lightning gives the model's result back in fp32 (`plugins/precision/half.py`, `bitsandbytes.py`,
+ * `convert_output`), so logits and log-softmax are fp32, and all of the latter is kept. `chunked`: torchtune's
+ * `CEWithChunkedOutputLoss`, 8 chunks, upcast one after the other; compiled, it keeps the logits and computes their gradient
+ * from them, else the fp32 log-softmax. From `[b, s, h]` to the loss, `[1]`.
  */
 export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   const { loss, batch, autocast, computeDtype, compiled, keptLogits } = t.settings;

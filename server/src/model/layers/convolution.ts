@@ -12,7 +12,10 @@ interface ConvolutionSpec {
   readonly split?: boolean;
 }
 
-/** Convolution: keeps its input for the kernel's gradient; neither quantized nor adapted. */
+/**
+ * Convolution: keeps its input for the kernel's gradient; neither quantized nor adapted. From any shape to the one that the
+ * spec gives, with the channels of the kernel `[out, in, ...]`.
+ */
 export function convolution(t: Tracer, x: Tensor, spec: ConvolutionSpec): Tensor {
   const { computeDtype, autocast, tensorParallel } = t.settings;
   const input = autocast ? t.cast(x, computeDtype, `${spec.name}.cast`) : x;

@@ -54,7 +54,10 @@ const IN_FP32: Readonly<Record<Kind, Divergence>> = {
   mixture: { kept: 5, forward: 8, backward: 4 },
 };
 
-/** Head of a student and its divergence from a teacher. Undefined where the loss is none that compares logits with a teacher's. */
+/**
+ * Head of a student and its divergence from a teacher. Undefined where the loss is none that compares logits with a
+ * teacher's. From `[b, s, h]` to the loss, `[1]`.
+ */
 export function distillationHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor | undefined {
   const { loss, teacher, divergence } = t.settings;
   if (!teacher || !divergence) return undefined;

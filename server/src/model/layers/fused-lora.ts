@@ -64,7 +64,7 @@ function dropped(t: Tracer, x: Tensor, name: string): readonly Tensor[] {
   return other === x ? [x] : [x, other];
 }
 
-/** `LoRA_QKV` and `LoRA_O`: all of the layers take `x`; one result for each. */
+/** `LoRA_QKV` and `LoRA_O`: all of the layers take `x`; one result for each. From `[b, s, h]` to `[b, s, out]` of each. */
 export function fusedLoraLinears(t: Tracer, x: Tensor, specs: readonly LinearSpec[], name: string): Tensor[] {
   const width = x.shape.at(-1) ?? 0;
   const inputs = dropped(t, x, name);
@@ -88,7 +88,7 @@ export function fusedLoraLinears(t: Tracer, x: Tensor, specs: readonly LinearSpe
   });
 }
 
-/** `LoRA_MLP`: gate, up, their product and the way down. */
+/** `LoRA_MLP`: gate, up, their product and the way down. `[b, s, h]` in and out. */
 export function fusedLoraMlp(
   t: Tracer,
   x: Tensor,

@@ -8,9 +8,10 @@ import type { Heads, SelfAttentionSpec } from './self-attention-spec';
 const PARTS = ['q_proj', 'k_proj', 'v_proj'] as const;
 
 /**
- * litgpt's attention up to the kernel (`model.py`, `CausalSelfAttention`): one projection for queries, keys and values.
- * With as many key heads as query heads the values stay a view of it, so that the kernel keeps all of it; with fewer,
- * each of the three is copied out, keys and values repeated for every query head. The rotation makes new tensors.
+ * litgpt's attention up to the kernel (`model.py`, `CausalSelfAttention`): one projection for queries, keys and values. With
+ * as many key heads as query heads the values stay a view of it, so that the kernel keeps all of it; with fewer, each of the
+ * three is copied out, keys and values repeated for every query head. The rotation makes new tensors. From `[b, s, h]` to
+ * `[b, s, heads x headDim]` for each of the three.
  */
 export function litgptHeads(t: Tracer, x: Tensor, spec: SelfAttentionSpec): Heads {
   const ranks = t.settings.tensorParallel;
@@ -73,7 +74,8 @@ function zeroPad(t: Tracer, source: Tensor, shape: readonly number[], name: stri
 /**
  * LLaMA-Adapter (`adapter.py`, `CausalSelfAttention`): the layer's prompt runs through its own projection, and every query
  * attends to its keys and values too; what comes out is multiplied by a gate per head and added. The mask, which lets every
- * query see all of the prompt, makes SDPA take its memory-efficient kernel.
+ * query see all of the prompt, makes SDPA take its memory-efficient kernel. `q`, `context` and the result are
+ * `[b, s, heads x headDim]`.
  */
 export function withAdapterPrompt(t: Tracer, q: Tensor, context: Tensor, spec: SelfAttentionSpec): Tensor {
   const { adapter, batch, sequence, tensorParallel } = t.settings;

@@ -37,7 +37,10 @@ export function smoothsLabels(t: Tracer): boolean {
   return t.settings.labelSmoothing === true && t.settings.loss.startsWith('full');
 }
 
-/** Online methods score completions alone: the head sees the last positions only (`logits_to_keep`). */
+/**
+ * Online methods score completions alone: the head sees the last positions only (`logits_to_keep`). From `[b, s, h]` to
+ * `[b, scored, h]`.
+ */
 export function scoredPositions(t: Tracer, hidden: Tensor): Tensor {
   const { completion, objective, loss } = t.settings;
   const [batch = 1, length = 1, width = 1] = hidden.shape;
@@ -56,7 +59,8 @@ function returnedLogits(t: Tracer, logits: Tensor): Tensor {
 
 /**
  * transformers' label smoother (`trainer_pt_utils.py`, `LabelSmoother`): the model takes no loss itself; of the returned
- * logits a shifted copy, its log-softmax and the negative of that are made, and two sums of it.
+ * logits a shifted copy, its log-softmax and the negative of that are made, and two sums of it. From logits `[b, s, V]` to
+ * the loss, `[1]`.
  */
 export function smoothedLoss(t: Tracer, logits: Tensor): Tensor {
   const returned = t.hold(returnedLogits(t, logits));
@@ -72,7 +76,10 @@ export function smoothedLoss(t: Tracer, logits: Tensor): Tensor {
   });
 }
 
-/** Squared log-sum-exp of the logits beside their loss: the logits are kept, and the gradient of the sum is made of them. */
+/**
+ * Squared log-sum-exp of the logits beside their loss: the logits are kept, and the gradient of the sum is made of them.
+ * Logits are `[b, s, V]`, losses `[1]`.
+ */
 export function withZLoss(t: Tracer, logits: Tensor, loss: Tensor): Tensor {
   if (!t.settings.zLoss) return loss;
   const z = t.fused({
@@ -87,9 +94,9 @@ export function withZLoss(t: Tracer, logits: Tensor, loss: Tensor): Tensor {
 }
 
 /**
- * Balance of the experts from the router logits of all layers (`load_balancing_loss_func`): they are concatenated and
- * their softmax is kept; the mask of the chosen experts is an int64 and then an fp32 for every layer, token, choice and
- * expert.
+ * Balance of the experts from the router logits of all layers (`load_balancing_loss_func`): they are concatenated and their
+ * softmax is kept; the mask of the chosen experts is an int64 and then an fp32 for every layer, token, choice and expert.
+ * Losses are `[1]`.
  */
 export function withRouterLoss(t: Tracer, loss: Tensor): Tensor {
   const { routerLoss, batch, sequence } = t.settings;
@@ -107,9 +114,10 @@ export function withRouterLoss(t: Tracer, loss: Tensor): Tensor {
 }
 
 /**
- * Log-probability of each token out of all logits, sample by sample (TRL, `selective_log_softmax`). Of fp32 logits it
- * takes the log-sum-exp, whose gradient is made per sample, stacked, and added to that of the picked logits. Of others it
- * keeps a log-softmax per sample. The trainer names the logits until the step's metrics are taken.
+ * Log-probability of each token out of all logits, sample by sample (TRL, `selective_log_softmax`). Of fp32 logits it takes
+ * the log-sum-exp, whose gradient is made per sample, stacked, and added to that of the picked logits. Of others it keeps a
+ * log-softmax per sample. The trainer names the logits until the step's metrics are taken. From logits `[b, s, V]` to the
+ * loss, `[1]`.
  */
 export function tokenLogProbabilities(t: Tracer, logits: Tensor): Tensor {
   const { objective, returnedHidden } = t.settings;
@@ -174,9 +182,10 @@ const TILE = { rows: 32_768, tokens: 4096 };
 const STATISTICS = 7;
 
 /**
- * TRL's fused head: log-probabilities tile by tile in the type of the product; backward computes the tiles again and adds
- * up both gradients in fp32, which are cast to the types of what they belong to. Under autocast the tokens of a tile and
- * its rows of the weight are copied to the lower type. The backbone's result is named until the loss is there.
+ * TRL's fused head: log-probabilities tile by tile in the type of the product; backward computes the tiles again and adds up
+ * both gradients in fp32, which are cast to the types of what they belong to. Under autocast the tokens of a tile and its
+ * rows of the weight are copied to the lower type. The backbone's result is named until the loss is there. From `[b, s, h]`
+ * to the loss, `[1]`.
  */
 export function chunkedLogProbabilities(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   const width = hidden.shape.at(-1) ?? 0;
@@ -238,8 +247,9 @@ const CHECKPOINTED_TOKENS = 256;
 /**
  * TRL's `chunked_nll` from 1.4 to 1.14 (`trl/trainer/sft_trainer.py`, `_chunked_cross_entropy_loss`): the scored tokens are
  * gathered, and every 256 of them are a checkpoint of their own without reentry, so that one chunk's logits exist at a time.
- * Until 1.12 the product is asked for in fp32, for which the weight is copied whole with every chunk; since 1.13 it is
- * taken in the tokens' own type. The transposed weight is no leaf, so that autocast makes its copy anew each time too.
+ * Until 1.12 the product is asked for in fp32, for which the weight is copied whole with every chunk; since 1.13 it is taken
+ * in the tokens' own type. The transposed weight is no leaf, so that autocast makes its copy anew each time too. From
+ * `[b, s, h]` to the loss, `[1]`.
  */
 export function checkpointedChunks(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   const width = hidden.shape.at(-1) ?? 0;
@@ -307,7 +317,7 @@ function ofChunk(
   return { forward: Math.max(multiplying, scoring), backward };
 }
 
-/** `hidden_states[mask]` of tokens that all count: a copy, which keeps where its elements were. */
+/** `hidden_states[mask]` of tokens that all count: a copy, which keeps where its elements were. `[b, s, h]` in and out. */
 export function scoredTokens(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   const tokens = hidden.elements / (hidden.shape.at(-1) ?? 1);
   return t.fused({

@@ -13,8 +13,9 @@ interface MathAttentionSpec {
 }
 
 /**
- * SDPA's math kernel (`native/transformers/attention.cpp`, `_scaled_dot_product_attention_math`), where no fused kernel
- * takes the inputs: everything in fp32, all scores kept. Its C++ variables live until it returns.
+ * SDPA's math kernel (`native/transformers/attention.cpp`, `_scaled_dot_product_attention_math`), where no fused kernel takes
+ * the inputs: everything in fp32, all scores kept. Its C++ variables live until it returns. Queries, keys and values
+ * `[b, s, heads x headDim]`, the result `[b, s, heads x valueHeadDim]`.
  */
 export function mathAttention(t: Tracer, q: Tensor, k: Tensor, v: Tensor, spec: MathAttentionSpec): Tensor {
   const { name, batch, heads } = spec;

@@ -13,7 +13,7 @@ interface GatedMlpSpec {
   readonly projections?: { readonly gate: string; readonly up: string; readonly down: string };
 }
 
-/** `down(act(gate(x)) * up(x))`, width of `x` in and out. */
+/** `down(act(gate(x)) * up(x))`, width of `x` in and out. `[..., h]` in and out. */
 export function gatedMlp(t: Tracer, x: Tensor, spec: GatedMlpSpec): Tensor {
   const width = x.shape.at(-1) ?? 0;
   const names = spec.projections ?? { gate: 'gate_proj', up: 'up_proj', down: 'down_proj' };
@@ -35,7 +35,7 @@ function isFusable(activation: string): boolean {
 
 /**
  * `act(gate) * up`. Liger fuses it for silu and gelu, keeps gate and up only, and writes their gradients over them
- * (`ops/swiglu.py`, `ops/geglu.py`).
+ * (`ops/swiglu.py`, `ops/geglu.py`). `[..., inner]` of both, and of the result.
  */
 export function gatedProduct(t: Tracer, gate: Tensor, activation: string, makeUp: () => Tensor): Tensor {
   const fusable = isFusable(activation);
@@ -71,7 +71,7 @@ interface PlainMlpSpec {
   readonly projections: { readonly up: string; readonly down: string };
 }
 
-/** `down(act(up(x)))`, width of `x` in and out. */
+/** `down(act(up(x)))`, width of `x` in and out. `[..., h]` in and out. */
 export function plainMlp(t: Tracer, x: Tensor, spec: PlainMlpSpec): Tensor {
   const width = x.shape.at(-1) ?? 0;
   const up = t.linear(x, {

@@ -14,8 +14,9 @@ export interface RmsNormSpec {
 }
 
 /**
- * Root-mean-square norm over the last dimension, as transformers computes it: the composite keeps an fp32 copy of its
- * input, the normalized values and the reciprocal root (one per row). Liger's kernel keeps input and reciprocal root.
+ * Root-mean-square norm over the last dimension, as transformers computes it: the composite keeps an fp32 copy of its input,
+ * the normalized values and the reciprocal root (one per row). Liger's kernel keeps input and reciprocal root. `[..., h]` in
+ * and out.
  */
 export function rmsNorm(t: Tracer, x: Tensor, spec: RmsNormSpec): Tensor {
   const { fusesRmsNorm, scalesNormsInFp32 } = t.settings.behaviours;
@@ -61,8 +62,8 @@ export function rmsNorm(t: Tracer, x: Tensor, spec: RmsNormSpec): Tensor {
 }
 
 /**
- * `nn.LayerNorm`: keeps its input, mean and reciprocal deviation (fp32, one each per row). Under autocast it runs in
- * fp32 (`autocast_mode.h`, fp32 list), so a low-precision input is copied first.
+ * `nn.LayerNorm`: keeps its input, mean and reciprocal deviation (fp32, one each per row). Under autocast it runs in fp32
+ * (`autocast_mode.h`, fp32 list), so a low-precision input is copied first. `[..., h]` in and out.
  */
 export function layerNorm(
   t: Tracer,

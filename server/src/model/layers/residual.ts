@@ -25,8 +25,7 @@ export interface ResidualSpec {
 }
 
 /**
- * Mixer and feed-forward, one after the other, each around a residual sum. `hidden`: [batch, sequence, hidden], as what comes
- * out.
+ * Mixer and feed-forward, one after the other, each around a residual sum. `hidden`: `[b, s, h]`, as what comes out.
  */
 export function residualLayer(t: Tracer, hidden: Tensor, spec: ResidualSpec): Tensor {
   return t.scope(() => {
@@ -70,7 +69,7 @@ interface ParallelSpec {
   readonly dropout?: number;
 }
 
-/** Attention and feed-forward of the same input, added to it at once. `hidden`: [batch, sequence, hidden], as what comes out. */
+/** Attention and feed-forward of the same input, added to it at once. `hidden`: `[b, s, h]`, as what comes out. */
 export function parallelLayer(t: Tracer, hidden: Tensor, spec: ParallelSpec): Tensor {
   return t.scope(() => {
     t.hold(hidden);
@@ -94,7 +93,7 @@ interface PostNormSpec {
   readonly dropout?: number;
 }
 
-/** Norms behind the residual sums. `hidden`: [batch, sequence, hidden], as what comes out. */
+/** Norms behind the residual sums. `hidden`: `[b, s, h]`, as what comes out. */
 export function postNormLayer(t: Tracer, hidden: Tensor, spec: PostNormSpec): Tensor {
   return t.scope(() => {
     const first = normedSum(t, hidden, spec.mixer, spec.mixerNorm, spec.dropout);

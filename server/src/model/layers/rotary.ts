@@ -2,8 +2,8 @@ import { ELEMENT_BYTES, type Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 
 /**
- * Rotary position embedding of a query or key, `x * cos + rotate_half(x) * sin`. Cosine and sine need no gradient, so
- * nothing of `x` is kept; the result is a new tensor. Liger's kernel writes in place.
+ * Rotary position embedding of a query or key, `x * cos + rotate_half(x) * sin`. Cosine and sine need no gradient, so nothing
+ * of `x` is kept; the result is a new tensor. Liger's kernel writes in place. `[b, s, heads x headDim]` in and out.
  */
 export function rotary(t: Tracer, x: Tensor, name: string, rotatedShare = 1): Tensor {
   // Cosine and sine have the type of the hidden states, which autocast of fp32 weights leaves in fp32.

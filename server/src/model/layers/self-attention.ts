@@ -33,7 +33,7 @@ interface KeysAndValues {
   readonly v: Tensor;
 }
 
-/** `selfAttention` with keys and values from another sequence, or with a position bias. */
+/** `selfAttention` with keys and values from another sequence, or with a position bias. `[b, s, h]` in and out. */
 export function attentionOver(
   t: Tracer,
   x: Tensor,

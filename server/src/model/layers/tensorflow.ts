@@ -16,7 +16,8 @@ export function flowType(t: Tracer): TensorDType {
 /**
  * `tf.nn.dropout` of TensorFlow 1.15: `x * scale * cast(random_uniform >= rate, x.dtype)`. The product reads the cast mask;
  * the other factor's gradient is all that is asked for. XLA does not compile random numbers together with other operators
- * (`cluster_stateful_rng_ops` is unset), so they come to it from outside, in the type of `x`.
+ * (`cluster_stateful_rng_ops` is unset), so they come to it from outside, in the type of `x`. Of any shape, `[..., n]` in and
+ * out.
  */
 export function tensorflowDropout(t: Tracer, x: Tensor, rate: number, name: string): Tensor {
   if (!(rate > 0)) return x;
@@ -34,7 +35,8 @@ export function tensorflowDropout(t: Tracer, x: Tensor, rate: number, name: stri
  * `FusedBatchNorm` with a channel per row, which reads its input and two numbers per row, times `gamma`, which reads the
  * normalized rows (`fused_layer_norm.py` of NVIDIA's BERT); else `tf.contrib.layers.layer_norm`: `nn.moments` takes mean and
  * variance of an fp32 copy (its `SquaredDifference` reads that copy), and `batch_normalization` multiplies by
- * `rsqrt(variance) * gamma`, a tensor of full size. XLA expands the former into the operators of the latter.
+ * `rsqrt(variance) * gamma`, a tensor of full size. XLA expands the former into the operators of the latter. `[..., h]` in
+ * and out.
  */
 export function tensorflowLayerNorm(t: Tracer, x: Tensor, name: string): Tensor {
   const width = x.shape.at(-1) ?? 1;
@@ -75,7 +77,8 @@ export function tensorflowLayerNorm(t: Tracer, x: Tensor, name: string): Tensor 
 
 /**
  * `x * (0.5 * (1 + erf(x / sqrt(2))))` as google-research/bert had it first, operator by operator: `Erf` reads its input, the
- * last product both factors. By `tanh`, as it has it now, as much is kept. Fused: the kernel reads its input again.
+ * last product both factors. By `tanh`, as it has it now, as much is kept. Fused: the kernel reads its input again. Of any
+ * shape, `[..., n]` in and out.
  */
 export function tensorflowGelu(t: Tracer, x: Tensor, name: string): Tensor {
   if (t.settings.fusedGelu) return t.keepInput(x, name);
@@ -108,8 +111,8 @@ interface TensorflowAttention {
 }
 
 /**
- * `attention_layer` of `modeling.py` with its output projection: heads are transposed into copies, which both products
- * read again. The softmax runs in fp32 and is cast; fused it is one result in the type of the scores.
+ * `attention_layer` of `modeling.py` with its output projection: heads are transposed into copies, which both products read
+ * again. The softmax runs in fp32 and is cast; fused it is one result in the type of the scores. `[b, s, h]` in and out.
  */
 export function tensorflowAttention(t: Tracer, x: Tensor, spec: TensorflowAttention): Tensor {
   const { names } = spec;
@@ -141,7 +144,7 @@ export function tensorflowAttention(t: Tracer, x: Tensor, spec: TensorflowAttent
 
 /**
  * Loss of the masked words (`run_pretraining.py`): fp32 logits, `LogSoftmax`, which reads its result, times a one-hot tensor
- * of the same size, which the product reads.
+ * of the same size, which the product reads. From logits `[b, masked, V]` to the loss, `[1]`.
  */
 export function tensorflowTokenLoss(t: Tracer, logits: Tensor): Tensor {
   const wide = t.cast(logits, 'fp32', 'loss.float');
