@@ -132,9 +132,10 @@ const always = (choice: Choice): Answer => ({ ...choice, alwaysShow: true });
 /** What is typed, below all that is known: a name that nobody knows gives no estimate. A number is as good as any. */
 function asTyped(text: string, spec: FieldSpec, hasBetter: boolean): Answer {
   if (spec.type !== 'text') return { label: text, alwaysShow: true };
+  // Of rows whose label holds what is typed the editor puts the shortest first: here the description holds it.
   return {
-    label: `$(warning) ${l10n.t('Use "{0}" as typed', text)}`,
-    description: hasBetter ? undefined : l10n.t('not in the catalog'),
+    label: `$(warning) ${l10n.t('As typed')}`,
+    description: hasBetter ? text : `${text} · ${l10n.t('not in the catalog')}`,
     alwaysShow: true,
     value: text,
   };

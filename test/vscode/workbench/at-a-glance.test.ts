@@ -13,6 +13,15 @@ const BROKEN = `{
   "bf16": { "enabled": true }
 }
 `;
+/** A tab indents, which no YAML may. */
+const BROKEN_YAML = `# oomlint: gpu=H100-SXM5-80GB gpus=8
+base_model: meta-llama/Llama-3.1-8B
+sequence_len: 4096
+micro_batch_size: 16
+datasets:
+\t- path: alpaca
+bf16: true
+`;
 const TOML = '# seen\n[model]\nname = "llama3"\n';
 /** 700 KB of data sets, as a person lists them. */
 const LARGE = [
@@ -40,6 +49,7 @@ describe('files at a glance, in the workbench', function () {
   before(async () => {
     workbench = await openWorkbench(async (folder) => {
       await writeFile(path.join(folder, 'ds_broken.json'), BROKEN);
+      await writeFile(path.join(folder, 'broken.yaml'), BROKEN_YAML);
       await writeFile(path.join(folder, 'titan.toml'), TOML);
       await writeFile(path.join(folder, 'large.yaml'), LARGE);
       await writeFile(path.join(folder, 'package.json'), '{ "name": "tools" }\n');
@@ -53,23 +63,37 @@ describe('files at a glance, in the workbench', function () {
   const lens = (text: string | RegExp) => page.locator('.codelens-decoration', { hasText: text }).first();
   const line = (pattern: RegExp) => page.locator('.view-line', { hasText: pattern }).first();
 
-  it('a file that is broken gets no verdict', async () => {
-    await workbench.openFile('ds_broken.json');
-    await lens('fix the syntax first').waitFor();
-    assert.equal(await page.locator('.codelens-decoration', { hasText: 'GiB' }).count(), 0);
-    assert.equal(await page.locator('.statusbar-item', { hasText: 'GiB' }).count(), 0);
-    await workbench.pictures('broken-file');
-  });
+  for (const [file, language] of [
+    ['ds_broken.json', 'JSON'],
+    ['broken.yaml', 'YAML'],
+  ] as const)
+    it(`a file of ${language} that is broken gets no verdict`, async () => {
+      await workbench.openFile(file);
+      await lens('fix the syntax first').waitFor();
+      assert.equal(await page.locator('.codelens-decoration', { hasText: 'GiB' }).count(), 0);
+      assert.equal(await page.locator('.statusbar-item', { hasText: 'GiB' }).count(), 0);
+      assert.equal(await page.locator('.view-line span', { hasText: /\d GiB/ }).count(), 0);
+      await workbench.pictures(`broken-file-${language.toLowerCase()}`);
+    });
 
   it('a file that breaks under an edit keeps its last verdict, marked as that', async () => {
     await workbench.openFile('ds_config.json');
     await lens(/^Fits: .*GiB/).waitFor();
     const before = (await lens('Fits').innerText()).split('|')[0]?.trim() ?? '';
+    const status = page.locator('.statusbar-item', { hasText: 'GiB' }).first();
+    const figures = (await status.innerText()).trim();
     await line(/"bf16"/).click();
     await page.keyboard.press('End');
     await page.keyboard.press('Backspace');
     await lens('before this edit').waitFor();
     assert.ok((await lens('before this edit').innerText()).startsWith(before));
+    // The last figures stay, without the sign of a verdict: they are of another text.
+    assert.equal((await status.innerText()).trim(), figures);
+    await status.locator('.codicon-question').waitFor();
+    assert.match(
+      (await status.locator('a').first().getAttribute('aria-label')) ?? '',
+      /Fix the syntax first\. As of the last text that could be read/,
+    );
     await page.keyboard.type(',');
     await lens('before this edit').waitFor({ state: 'detached' });
     await page.keyboard.press('Control+S');

@@ -70,6 +70,47 @@ describe('choosing model and GPU in the workbench', function () {
     assert.equal(await project(), before);
   });
 
+  for (const { what, title, spellings } of [
+    {
+      what: 'model',
+      title: 'Oomlint: Choose Model',
+      spellings: [
+        ['llama 3.1 8b', 'meta-llama/Llama-3.1-8B'],
+        ['qwen2.5 7b', 'Qwen/Qwen2.5-7B'],
+        ['deepseek v3', 'deepseek-ai/DeepSeek-V3'],
+        ['gemma 2 9b', 'google/gemma-2-9b'],
+      ],
+    },
+    {
+      what: 'GPU',
+      title: 'Oomlint: Choose GPU',
+      spellings: [
+        ['h100', 'H100-SXM5-80GB'],
+        ['a100', 'A100-SXM4-40GB'],
+      ],
+    },
+  ] as const)
+    it(`has under Enter the ${what} that a person means, and what is typed itself below, marked`, async () => {
+      await workbench.command(title);
+      const input = page.locator('.quick-input-widget input');
+      const rows = page.locator('.quick-input-list .monaco-list-row');
+      for (const [typed, meant] of spellings) {
+        await input.fill(typed);
+        // The name alone, and no longer one that begins with it.
+        await rows.locator('.label-name', { hasText: new RegExp(`^${meant}$`) }).waitFor();
+        const focused = page.locator('.quick-input-list .monaco-list-row.focused');
+        await focused.locator('.label-name', { hasText: new RegExp(`^${meant}$`) }).waitFor();
+        const asTyped = rows.filter({ hasText: 'As typed' });
+        for (const row of await asTyped.all()) {
+          assert.equal(await row.locator('.codicon-warning').count(), 1);
+          const at = async (one: typeof row) => Number(await one.getAttribute('data-index'));
+          assert.ok((await at(row)) > (await at(focused)), typed);
+        }
+      }
+      await workbench.picture(`choose-${what.toLowerCase()}-as-typed`);
+      await page.keyboard.press('Escape');
+    });
+
   it('finds a model, and writes it', async () => {
     await workbench.command('Oomlint: Choose Model');
     await searchAndAccept(/Model/, 'Qwen3-8B', /Qwen\/Qwen3-8B/, 'choose-model');

@@ -141,6 +141,23 @@ describe('the panel in the workbench', function () {
     await page.keyboard.press('Control+S');
   });
 
+  it('keeps its figures, greyed, while the syntax is broken, and takes new ones after', async () => {
+    const frame = await panel();
+    const headline = await frame.innerText('h1');
+    await page.locator('.view-line', { hasText: 'bf16' }).first().click();
+    await page.keyboard.press('End');
+    await page.keyboard.press('Backspace');
+    await frame.locator('.notice', { hasText: 'Fix the syntax first.' }).waitFor();
+    assert.equal(await frame.innerText('h1'), headline);
+    const opacity = await frame.locator('.outdated').evaluate((stage) => getComputedStyle(stage).opacity);
+    assert.ok(Number(opacity) < 1, opacity);
+    await workbench.pictures('panel-broken-syntax');
+    await page.keyboard.type(',');
+    await frame.locator('.outdated').waitFor({ state: 'detached' });
+    assert.equal(await frame.innerText('h1'), headline);
+    await page.keyboard.press('Control+S');
+  });
+
   it('changes with a fact that is supplied to the project file', async () => {
     await page.locator('.view-line', { hasText: 'micro_batch' }).first().click();
     await workbench.command('Oomlint: Choose GPU');
