@@ -6,6 +6,7 @@ import type { Fact } from '../run/origin';
 import type { Unread } from '../run/unread';
 import type { Versions } from '../run/versions';
 import type { DType } from '../terms/dtypes';
+import type { UnmodelledFeature } from '../terms/unmodelled-features';
 import type { Location, Range } from '../text/place';
 import type { Problem } from '../text/problem';
 import type { JsonType, ReleasedKeys } from './framework-keys';
@@ -53,6 +54,8 @@ export interface KeySpec {
   readonly alias?: string;
   /** A mapping that names a class is read here, by the name: it leaves nothing open. */
   readonly byClass?: true;
+  /** Where the key is on the run has this feature, which no formula holds: there is no verdict. */
+  readonly brings?: UnmodelledFeature;
 }
 
 /** A default that a release of a library changed. */

@@ -6,6 +6,7 @@ import { type Fact, fact } from '../run/origin';
 import { fieldError } from '../run/parse-field';
 import type { Unread, UnreadKind } from '../run/unread';
 import type { Versions } from '../run/versions';
+import type { UnmodelledFeature } from '../terms/unmodelled-features';
 import { beginTogether, locationOf, type Range } from '../text/place';
 import type { Problem, ProblemCode, Severity } from '../text/problem';
 import { closest, MOST_LOOKED_FOR } from '../wording/closest';
@@ -91,6 +92,15 @@ export class Draft {
     const kind = node.range.uri === undefined ? 'file' : 'linked-file';
     const location = locationOf(node.range, this.uri);
     this.facts.push(fact(field, value, { kind, location, key, note, ...(guess ? { guess } : {}) }));
+  }
+
+  /** A feature of the run that is not modelled, beside those that are known of it. */
+  bring(feature: UnmodelledFeature, node: ConfigNode, key: string): void {
+    const before = this.valueOf('features.unmodelled');
+    const others = Array.isArray(before) ? before.map(String) : [];
+    if (others.includes(feature)) return;
+    this.forget('features.unmodelled');
+    this.state('features.unmodelled', [...others, feature], node, key);
   }
 
   /** What stands there cannot be read as these fields: nothing else is taken for them without a word. */
@@ -199,8 +209,8 @@ export class Draft {
 
   /** A word that nobody here knows states nothing: what its framework makes of it is not known. */
   leaveWord(fields: readonly FieldPath[] | undefined, node: ConfigNode, key: string): void {
-    if (node.kind !== 'scalar' || typeof node.value !== 'string') return;
-    if (STATES_NOTHING.test(node.value) || isFilledLater(node.value)) return;
+    if (node.kind !== 'scalar' || (typeof node.value !== 'string' && typeof node.value !== 'number')) return;
+    if (STATES_NOTHING.test(String(node.value)) || isFilledLater(String(node.value))) return;
     if (
       fields?.every((field) => this.isStated(field)) ||
       this.statesBy(node.range) ||

@@ -52,6 +52,21 @@ function leaveUnknown(key: string, range: Range, table: KeyTable, draft: Draft):
 const isOff = (node: ConfigNode) =>
   isBlank(node) || flagOf(node) === false || (node.kind === 'list' && node.items.length === 0);
 
+/** What is switched on: true, more than one, a word, a block of which something is on, or that has no switch. */
+function isOn(node: ConfigNode): boolean {
+  if (node.kind === 'scalar') {
+    const number = numberOf(node);
+    return number === undefined ? !isOff(node) && !/^(none|auto)$/i.test(node.text) : number > 1;
+  }
+  if (node.kind === 'list') return node.items.length > 0;
+  const switches = (map: MapNode): ConfigNode[] =>
+    map.entries.flatMap(({ key, value }) =>
+      value.kind === 'map' ? switches(value) : /^enabled?$/.test(key) ? [value] : [],
+    );
+  const found = switches(node);
+  return found.length > 0 ? found.some((value) => flagOf(value) === true) : node.entries.length > 0;
+}
+
 /**
  * States what the values of a file leave open, along its key table: a number that the estimate rests on and that cannot be read is
  * not known, and `auto` is for the caller to fill.
@@ -65,6 +80,7 @@ export function rejectMisfits(root: MapNode, table: KeyTable, draft: Draft, pare
       if (mayCount) leaveUnknown(path, keyRange, table, draft);
       continue;
     }
+    if (spec.brings !== undefined && isOn(value)) draft.bring(spec.brings, value, path);
     if (value.kind === 'map') {
       if (table.names(path).length > 0) rejectMisfits(value, table, draft, path);
       else if (isOpen(value, spec, draft) && (spec.fields ?? []).length > 0)

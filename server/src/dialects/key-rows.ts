@@ -28,11 +28,12 @@ export function block(parent: string, source: string, rows: readonly Row[]): Key
 /** The properties of a row beside its type. */
 function described(parent: string, name: string, source: string, doc: string, extra?: Extra) {
   const path = parent === '' ? name : `${parent}.${name}`;
-  if (extra?.sets === undefined) return { path, doc, source, ...extra };
-  return { path, doc, source, ...extra, fields: withSet(extra.sets, extra.fields) };
+  const shaped = extra?.sets ?? (extra?.brings === undefined ? undefined : ('features.unmodelled' as const));
+  if (shaped === undefined) return { path, doc, source, ...extra };
+  return { path, doc, source, ...extra, fields: withSet(shaped, extra?.fields) };
 }
 
-/** The field that a key sets is the first that it shapes, unless the row has them in an order of its own. */
+/** The field that a key sets, or that a feature belongs to, is the first that it shapes, unless the row has them in an order of its own. */
 function withSet(sets: FieldPath, fields: readonly FieldPath[] = []): readonly FieldPath[] {
   return fields.includes(sets) ? fields : [sets, ...fields];
 }

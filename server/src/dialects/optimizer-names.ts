@@ -248,7 +248,12 @@ function numberIn(options: OptimizerOptions, key: string): number | undefined {
 
 function isOn(options: OptimizerOptions, key: string): boolean {
   const value = options[key];
-  return value === true || (typeof value === 'string' && /^(true|1|yes)$/i.test(value));
+  return value === true || value === 1 || (typeof value === 'string' && /^(true|1|yes)$/i.test(value));
+}
+
+function isOff(options: OptimizerOptions, key: string): boolean {
+  const value = options[key];
+  return value === false || value === 0 || (typeof value === 'string' && /^(false|0|no)$/i.test(value));
 }
 
 /** Options that change what an optimizer keeps or how it steps, on top of what its name states. */
@@ -269,8 +274,7 @@ function withOptions(values: OptimizerValues, options: OptimizerOptions): Optimi
     changed['optimizer.compensation'] = true;
   if (isOn(options, 'fused')) changed['optimizer.implementation'] = 'fused';
   else if (isOn(options, 'foreach')) changed['optimizer.implementation'] = 'foreach';
-  else if (options.foreach === false && options.fused !== true)
-    changed['optimizer.implementation'] = 'for-loop';
+  else if (isOff(options, 'foreach')) changed['optimizer.implementation'] = 'for-loop';
   return changed;
 }
 

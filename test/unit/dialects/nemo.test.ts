@@ -203,6 +203,17 @@ cluster:
   num_nodes: 4
 `;
 
+describe('NeMo 1, precisions', () => {
+  it('reports a number that is none', () => {
+    const text = (precision: string) =>
+      `trainer: {devices: 8, num_nodes: 1, precision: ${precision}}\nmodel: {micro_batch_size: 1, global_batch_size: 8, encoder_seq_length: 2048, num_layers: 12, hidden_size: 768}\n`;
+    const left = (precision: string) =>
+      (read('nemo', URI, text(precision)).unread ?? []).map(({ text }) => text);
+    assert.deepEqual(left('32'), []);
+    assert.deepEqual(left('24'), ['trainer.precision: 24']);
+  });
+});
+
 describe('NeMo-RL', () => {
   it('leaves out machines of generation, judges and teachers, whose numbers launchers give anew', () => {
     const text = `policy:

@@ -223,4 +223,13 @@ describe("Hydra's search path", () => {
     } = plainOf(found?.document.root ?? assert.fail()) as Record<string, unknown>;
     assert.deepEqual(values, { a: { micro: 4 }, x: 2, y: 1 });
   });
+
+  it('finds packages of the repository', async () => {
+    const inPackage = files[uri].replace('file://verl/conf', 'pkg://verl.conf');
+    const all = { ...files, [uri]: inPackage };
+    const tracked = new TrackedFiles(new FileCache(new MemoryHost(all, { folders: ['file:///repo'] })), []);
+    const found = await compose(parseConfig(uri, inPackage), tracked);
+    const values = plainOf(found?.document.root ?? assert.fail()) as Record<string, unknown>;
+    assert.deepEqual([values.a, values.y], [{ micro: 4 }, 1]);
+  });
 });

@@ -14,7 +14,8 @@ export interface RunKind {
 
 export function runKindOf(root: MapNode): RunKind {
   const node = nodeAt(root, 'distributed_type');
-  const type = textOf(node)?.toUpperCase() ?? 'NO';
+  // YAML takes `no` for false, however it is spelled.
+  const type = (node && flagOf(node) === false ? undefined : textOf(node)?.toUpperCase()) ?? 'NO';
   const other = /^(XLA|TPU|MULTI_(?!GPU$).*)$/.test(type);
   const cpu = flagOf(nodeAt(root, 'use_cpu')) === true;
   const sagemaker = textOf(nodeAt(root, 'compute_environment')) === 'AMAZON_SAGEMAKER';

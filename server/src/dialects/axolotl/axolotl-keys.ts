@@ -98,7 +98,7 @@ const precision = releasedBlock('', DOCS, RELEASED, [
     'Multiply fp32 matrices in TF32: faster, the same memory.',
     { values: ['auto', true, false], fields: ['kernels.tf32'] },
   ],
-  ['fp8', 'fp8 training (torchao).'],
+  ['fp8', 'fp8 training (torchao).', { sets: 'precision.fp8', spellings: { torchao: true, none: false } }],
   ['fp32_norms', 'Norms in fp32.'],
   ['embeddings_skip_upcast', 'Leave embeddings in the low precision.'],
   ['load_in_8bit', 'Load the frozen base weights in int8.', { fields: ['quantization.kind'] }],
@@ -227,7 +227,12 @@ const activations = block('', DOCS, [
       fields: ['activations.offloadOverlap', 'activations.checkpointing', 'activations.reentrant'],
     },
   ],
-  ['layer_offloading', 'boolean', 'Move frozen layers to host memory.', { default: false }],
+  [
+    'layer_offloading',
+    'boolean',
+    'Move frozen layers to host memory.',
+    { default: false, brings: 'layer-offload' },
+  ],
   ['attn_implementation', 'string', 'Attention kernel.', { default: null, ...ATTENTION }],
   [
     'flash_attention',
@@ -351,7 +356,19 @@ const parallel = block('', DOCS, [
   ],
   ['fsdp_version', 'integer', 'FSDP 1 or 2.', { default: null, fields: ['parallel.data'] }],
   ['fsdp_config', 'object', 'FSDP settings.', { default: null, fields: ['parallel.data'] }],
-  ['dp_shard_size', 'integer', 'GPUs that a shard group spans.', { default: null }],
+  ['use_ray', 'boolean', 'Ray starts the processes.', { default: false }],
+  [
+    'ray_num_workers',
+    'integer',
+    'Processes that Ray starts, each with a GPU.',
+    { default: 1, fields: ['hardware.gpus'] },
+  ],
+  [
+    'dp_shard_size',
+    'integer',
+    'GPUs that a shard group spans; those that are left are replicas.',
+    { default: null, fields: ['parallel.replicate'] },
+  ],
   [
     'dp_replicate_size',
     'integer',
@@ -429,7 +446,7 @@ const rest = inertKeys(
     peft lora_alpha_pattern peft_layers_pattern lr_scheduler_kwargs torch_compile_options
     flex_attn_compile_kwargs fp32_norm_classes model_quantization_config_kwargs eval_causal_lm_metrics
     base_model_ignore_patterns pose_split_on_token_ids nemo_gym_datasets nemo_gym_config_paths warmup_steps
-    bench_dataset wandb_watch peft_layer_replication`,
+    bench_dataset wandb_watch`,
     string: `swanlab_project swanlab_mode nemo_gym_dir`,
     integer: `gptq_groupsize`,
     number: `adam_eps eta_min`,

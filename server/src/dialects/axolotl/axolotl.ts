@@ -82,12 +82,31 @@ export function readAxolotl(section: Section, draft: Draft, context: ReadContext
   readKernels(section);
   readLoraKernels(section, context);
   section.take('tensor_parallel_size', 'context_parallel_size', 'dp_replicate_size', 'expert_parallel_size');
+  readShardGroups(section, context);
+  section.take('fp8');
+  const workers = section.find('ray_num_workers');
+  const each = integerOf(workers?.node);
+  if (workers && each !== undefined && section.flag('use_ray') === true)
+    section.state('hardware.gpus', each, workers);
   section.take('ddp_bucket_cap_mb');
   section.take('max_steps', 'auto_find_batch_size');
   const held = section.number('val_set_size') ?? 0;
   const set = section.find(['val_set_size', 'test_datasets']);
   if (set && (held > 0 || section.has('test_datasets'))) section.state('evaluation.enabled', true, set);
   section.take('eval_batch_size', 'eval_sequence_len', 'neftune_noise_alpha');
+}
+
+/** Ranks that groups of `dp_shard_size` and the other ways to split leave are replicas (`utils/distributed.py`, `_get_parallel_config_kwargs`). */
+function readShardGroups(section: Section, { known }: ReadContext): void {
+  const found = section.find('dp_shard_size');
+  const shards = integerOf(found?.node) ?? 1;
+  const gpus = known['hardware.gpus'];
+  if (!found || shards <= 1 || typeof gpus !== 'number' || (section.integer('dp_replicate_size') ?? 1) > 1)
+    return;
+  const size = (key: string) => section.integer(key) ?? 1;
+  const split = size('tensor_parallel_size') * size('context_parallel_size') * size('expert_parallel_size');
+  const replicas = gpus / (shards * split);
+  if (Number.isInteger(replicas) && replicas > 1) section.state('parallel.replicate', replicas, found);
 }
 
 function readBatch(section: Section): void {

@@ -440,7 +440,7 @@ const zero = [
       'Keep optimizer states in host memory or on NVMe and step there.',
       { fields: ['offload.optimizer'] },
     ],
-    ['zenflow', 'ZenFlow: overlap the offloaded step with training.'],
+    ['zenflow', 'ZenFlow: overlap the offloaded step with training.', { brings: 'partial-offload' }],
     [
       'sub_group_size',
       'Elements that the stage-3 optimizer steps at a time.',
@@ -488,9 +488,17 @@ const zero = [
       'ZeRO++: GPUs that hold a second copy of the weights among them, so that backward gathers within a node.',
       { sets: 'zero.hpzPartition', assumes: ZERO_DOCS },
     ],
-    ['zero_quantized_weights', 'ZeRO++: gather quantized weights.'],
-    ['zero_quantized_nontrainable_weights', 'ZeRO++: store frozen weights quantized.'],
-    ['zero_quantized_gradients', 'ZeRO++: exchange quantized gradients.'],
+    ['zero_quantized_weights', 'ZeRO++: gather quantized weights.', { brings: 'quantized-communication' }],
+    [
+      'zero_quantized_nontrainable_weights',
+      'ZeRO++: store frozen weights quantized.',
+      { brings: 'quantized-communication' },
+    ],
+    [
+      'zero_quantized_gradients',
+      'ZeRO++: exchange quantized gradients.',
+      { brings: 'quantized-communication' },
+    ],
     ['zeropp_loco_param', 'LoCo error feedback of ZeRO++, removed from newer versions.'],
     [
       'mics_shard_size',
@@ -582,7 +590,7 @@ const offload = [
       'Share of the optimizer states that is offloaded; below 1 only at stage 3.',
       { sets: 'offload.optimizerRatio' },
     ],
-    ['super_offload', 'Offload tuned for Grace superchips (stage 3).'],
+    ['super_offload', 'Offload tuned for Grace superchips (stage 3).', { brings: 'partial-offload' }],
     ['cpuadam_cores_perc', 'Share of CPU cores for the step of `super_offload`.'],
   ]),
 ];
@@ -757,7 +765,7 @@ const misc = [
     ['autoep_non_moe', 'With AutoEP, compile the rest.'],
     ['free_activation', 'Free activations early.'],
     ['free_activation_threshold', 'Bytes above which they are freed early.'],
-    ['offload_activation', 'Move activations to host memory.'],
+    ['offload_activation', 'Move activations to host memory.', { brings: 'activation-offload' }],
     ['offload_activation_pin_memory', 'Page-lock that memory.'],
     ['offload_opt_states', 'Move optimizer states to host memory.'],
     ['offload_parameters', 'Move weights to host memory.'],
@@ -773,10 +781,16 @@ const misc = [
     ['passes', 'Compiler passes.'],
   ]),
   ...block('', `${SOURCE}runtime/config.py`, [
-    ['hybrid_engine', 'object', 'Inference engine inside RLHF training.'],
+    ['hybrid_engine', 'object', 'Inference engine inside RLHF training.', { brings: 'rollout-buffers' }],
     ['weight_quantization', 'object', 'Quantized weights for inference.'],
     ['timers', 'object', 'Throughput timers.'],
-    ['msamp', 'object', 'fp8 optimizer of MS-AMP, read by its patched DeepSpeed.'],
+    [
+      'msamp',
+      'object',
+      'fp8 optimizer of MS-AMP, read by its patched DeepSpeed.',
+      { brings: 'fp8-training' },
+    ],
+    ['ms_amp', 'object', 'fp8 optimizer of MS-AMP, under another name.', { brings: 'fp8-training' }],
     ['datastates_ckpt', 'any', 'Asynchronous checkpoints.', { default: null }],
   ]),
   ...block('hybrid_engine', `${SOURCE}runtime/config.py`, [
@@ -789,10 +803,20 @@ const misc = [
     ['enable_cuda_graph', 'boolean', 'CUDA graphs for generation.', { default: false }],
   ]),
   ...block('', `${DOCS}#compression`, [
-    ['compression_training', 'object', 'Compression, removed from newer versions.'],
+    [
+      'compression_training',
+      'object',
+      'Compression, removed from newer versions.',
+      { brings: 'compression' },
+    ],
   ]),
   ...block('', `${DOCS}#sparse-attention`, [
-    ['sparse_attention', 'object', 'Sparse attention, removed from newer versions.'],
+    [
+      'sparse_attention',
+      'object',
+      'Sparse attention, removed from newer versions.',
+      { brings: 'sparse-attention' },
+    ],
   ]),
   ...block('', `${DOCS}#elastic-training-config-v01-and-v02`, [
     ['elasticity', 'object', 'Elastic batch sizes, removed from newer versions.'],

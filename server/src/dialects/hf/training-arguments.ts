@@ -208,7 +208,8 @@ function readParallelism(section: Section): void {
 /** The Trainer moves nothing but the loss out of an evaluation step unless the script computes metrics. */
 function readEvaluation(section: Section, byDefault: DefaultValue<boolean>): void {
   const strategy = section.find(['eval_strategy', 'evaluation_strategy']);
-  const asked = strategy ? !/^(no|false)$/i.test(textOf(strategy.node) ?? 'no') : undefined;
+  // YAML takes `no` for false, however it is spelled.
+  const asked = strategy && flagOf(strategy.node) !== false && textOf(strategy.node) !== undefined;
   const plain = section.find('do_eval');
   if (strategy && asked !== undefined) section.state('evaluation.enabled', asked, strategy);
   else if (plain && flagOf(plain.node) === true) section.state('evaluation.enabled', true, plain);

@@ -71,10 +71,21 @@ export function readLitgpt(
   });
   draft.assume('framework', 'litgpt', say('the file is a {0} config', 'litgpt'));
   draft.assume('model.code', 'litgpt', say("litgpt's own modules run the model"), `${SOURCE}model.py`);
-  section.take('checkpoint_dir', 'model_name');
+  const pretrain = command === 'pretrain';
+  section.take('checkpoint_dir');
+  const spelled = section.find('model_config');
+  // What is spelled out is built, whatever the name (`pretrain.py`, `setup`).
+  if (pretrain && spelled?.node.kind === 'map' && spelled.node.entries.length > 0)
+    draft.leave(
+      'value',
+      spelled.node,
+      'model_config',
+      say('`{0}` spells a model out, which is not read.', 'model_config'),
+      ['model.id'],
+    );
+  else section.take('model_name');
   const train = section.section('train');
   train.take('tie_embeddings');
-  const pretrain = command === 'pretrain';
   train.takeElse('micro_batch_size', own(pretrain ? 4 : 1));
   train.takeElse('global_batch_size', own(pretrain ? 512 : 16));
   readDevices(section, command, draft);

@@ -5,7 +5,7 @@ import { fileIn, LLAMA_FACTORY } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
 import { TRAINER_RELEASES, TRAINING_ARGUMENTS_KEYS } from '../hf/training-arguments-keys';
-import { inertKeys, releasedBlock } from '../key-rows';
+import { block, inertKeys, type Row, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 
 /** What the releases say of the keys: types and defaults of most rows. */
@@ -97,9 +97,35 @@ const model = releasedBlock('', `${HPARAMS}model_args.py`, RELEASED, [
   ],
   ['video_max_pixels', 'Pixels that a video frame is scaled down to.'],
   ['video_maxlen', 'Most frames of a video.'],
-  ['mixture_of_depths', 'Convert the model to mixture of depths.'],
-  ['use_kt', 'KTransformers: experts on the CPU.'],
+  ['mixture_of_depths', 'Convert the model to mixture of depths.', { brings: 'mixture-of-depths' }],
+  ['use_kt', 'KTransformers: experts on the CPU.', { brings: 'experts-on-host' }],
+  [
+    'fp8',
+    'fp8 training: by torchao, or Transformer Engine (`fp8_backend: te`).',
+    { fields: ['precision.fp8'] },
+  ],
   ['train_from_scratch', 'Random weights instead of the checkpoint.', { sets: 'loading.newWeights' }],
+]);
+
+/** Arguments of Megatron-Core that LLaMA-Factory takes where it trains (`USE_MCA=1`, `mcore_adapter`), and refuses elsewhere. */
+const megatron = block('', `${HPARAMS}training_args.py`, [
+  ...(
+    [
+      ['tensor_model_parallel_size', 'Tensor-parallel size of Megatron-Core.'],
+      ['pipeline_model_parallel_size', 'Pipeline-parallel size of Megatron-Core.'],
+      ['expert_model_parallel_size', 'Expert-parallel size of Megatron-Core.'],
+      ['context_parallel_size', 'Context-parallel size of Megatron-Core.'],
+      ['virtual_pipeline_model_parallel_size', 'Stages of a pipeline on each rank of Megatron-Core.'],
+    ] as const
+  ).map(([name, doc]): Row => [name, 'integer', doc, { default: null, brings: 'megatron-backend' }]),
+  ...(
+    [
+      ['sequence_parallel', 'Sequence parallelism of Megatron-Core.'],
+      ['use_distributed_optimizer', 'States are sharded, by Megatron-Core.'],
+      ['moe_grouped_gemm', 'Grouped products of experts of Megatron-Core.'],
+      ['use_megatron_bridge', 'Megatron-Bridge trains.'],
+    ] as const
+  ).map(([name, doc]): Row => [name, 'boolean', doc, { default: false, brings: 'megatron-backend' }]),
 ]);
 
 const method = releasedBlock('', `${HPARAMS}finetuning_args.py`, RELEASED, [
@@ -183,7 +209,10 @@ const method = releasedBlock('', `${HPARAMS}finetuning_args.py`, RELEASED, [
     'Step each layer as soon as its gradient is there.',
     { sets: 'optimizer.inBackward', assumes: `${HPARAMS}finetuning_args.py` },
   ],
-  ['use_badam', 'BAdam: one block of layers is trained at a time.'],
+  ['use_badam', 'BAdam: one block of layers is trained at a time.', { brings: 'block-training' }],
+  ['use_asft_loss', 'ASFT: the loss holds the model to a frozen copy.', { brings: 'reference-model' }],
+  ['use_mca', 'Megatron-Core trains, by mcore_adapter.', { brings: 'megatron-backend' }],
+  ['use_hyper_parallel', 'HyperParallel trains.', { brings: 'hyper-parallel' }],
   ['badam_mode', 'Blocks of layers, or a share of the weights.', { values: ['layer', 'ratio'] }],
   ['use_adam_mini', 'Adam-mini: one second moment per block.', { fields: ['optimizer.name'] }],
   ['use_muon', 'Muon for matrices, AdamW for the rest.', { fields: ['optimizer.name'] }],
@@ -222,15 +251,14 @@ const rest = inertKeys(
     low_cpu_mem_usage use_kv_cache use_v1_kernels print_param_status trust_remote_code train_on_prompt
     mask_history streaming overwrite_cache ignore_pad_token_for_loss eval_on_each_dataset enable_thinking
     preserve_thinking data_shared_file_system pissa_convert create_new_adapter ppo_score_norm ppo_whiten_rewards
-    use_dft_loss use_asft_loss use_eaft_loss compute_accuracy disable_shuffling plot_loss
-    include_effective_tokens_per_second apollo_scale_front use_swanlab use_mca use_hyper_parallel
-    image_do_pan_and_scan crop_to_patches use_audio_in_video visual_inputs fp8 fp8_enable_fsdp_float8_all_gather
+    use_dft_loss use_eaft_loss compute_accuracy disable_shuffling plot_loss
+    include_effective_tokens_per_second apollo_scale_front use_swanlab
+    image_do_pan_and_scan crop_to_patches use_audio_in_video visual_inputs fp8_enable_fsdp_float8_all_gather
     export_legacy_format do_sample ray_init_kwargs vllm_config sglang_config`,
     string: `infer_backend ray_run_name ray_storage_path placement_strategy kt_optimize_rule kt_config kt_cpu_activation
     kt_mode rope_scaling resource`,
     integer: `cpu_infer chunk_size hyper_parallel_cp_size kt_num_gpu_experts`,
-    boolean: `use_megatron_bridge use_kt_cpu tune_mm_proj sequence_parallel bias_activation_fusion apply_rope_fusion
-    use_distributed_optimizer overlap_param_gather overlap_grad_reduce moe_grouped_gemm`,
+    boolean: `use_kt_cpu tune_mm_proj bias_activation_fusion apply_rope_fusion overlap_param_gather overlap_grad_reduce`,
     any: `adapter_name_or_path dataset eval_dataset add_tokens add_special_tokens new_special_tokens_config
     ref_model_adapters reward_model_adapters megatron_bridge_args resources_per_worker`,
   },
@@ -241,6 +269,7 @@ const rest = inertKeys(
 export const LLAMA_FACTORY_KEYS: readonly KeySpec[] = [
   ...model,
   ...method,
+  ...megatron,
   ...data,
   ...TRAINING_ARGUMENTS_KEYS,
   ...rest,

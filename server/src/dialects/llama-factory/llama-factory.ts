@@ -1,6 +1,6 @@
 import { entryOf } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../../config/node';
-import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { flagOf, integerOf, isBlank, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, LLAMA_FACTORY } from '../../sources/repositories';
 import { say } from '../../wording/say';
@@ -64,6 +64,13 @@ export function readLlamaFactory(section: Section, draft: Draft, context: ReadCo
   const reading = readTrainingArguments(section, draft, context, TRAINER_DEFAULTS);
   readWeights(section, draft, reading);
   readQuantization(section);
+  const fp8 = section.find('fp8');
+  if (fp8 && flagOf(fp8.node) === true)
+    section.state(
+      'precision.fp8',
+      section.text('fp8_backend')?.toLowerCase() === 'te' ? 'transformer-engine' : 'torchao',
+      fp8,
+    );
   section.take('flash_attn');
   section.take('cutoff_len');
   if (isMultimodal(context) || section.has('image_max_pixels')) section.take('image_max_pixels');
@@ -90,6 +97,15 @@ function readMethod(section: Section, draft: Draft, context: ReadContext): void 
   }
   if (kind === 'freeze') {
     section.take('freeze_trainable_layers');
+    const other = section.find(['freeze_extra_modules', 'freeze_trainable_modules']);
+    if (other && !isBlank(other.node) && textOf(other.node) !== 'all')
+      draft.leave(
+        'value',
+        other.node,
+        other.key,
+        say('It is not known which weights `{0}` trains.', other.key),
+        ['method.kind', 'method.trainableLayers'],
+      );
     return;
   }
   if (kind === 'full') return;

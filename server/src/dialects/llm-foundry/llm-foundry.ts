@@ -101,6 +101,11 @@ function readLlmFoundry(section: Section, root: MapNode, draft: Draft, context: 
   readModel(section);
   section.take('global_train_batch_size');
   readMicro(section, draft, context);
+  // Samples are as long as the loader makes them; what the model could take is beside it.
+  const length = section.find('train_loader.dataset.max_seq_len');
+  const tokens = integerOf(length?.node);
+  if (length && tokens !== undefined && tokens !== section.integer('max_seq_len'))
+    section.state('batch.sequence', tokens, length);
   section.take('max_seq_len');
   section.stateInteger('batch.sequence', 'variables.max_seq_len');
   readSteps(section);

@@ -120,7 +120,7 @@ export function readPrecisionArguments(args: Section): void {
 export function readFp8(args: Section): void {
   const fp8 = args.find(['fp8', 'fp8_format', 'fp8_hybrid', 'fp8_e4m3']);
   const word = textOf(fp8?.node)?.toLowerCase();
-  if (fp8 && word !== undefined && !/^(none|null|false)$/.test(word))
+  if (fp8 && word !== undefined && flagOf(fp8.node) !== false && !/^(none|null)$/.test(word))
     args.state(
       'precision.fp8',
       args.text('fp8_recipe') === 'blockwise' ? 'blockwise' : 'transformer-engine',

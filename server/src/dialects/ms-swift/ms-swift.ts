@@ -636,7 +636,7 @@ function readEvaluation(section: Section): void {
   const held = section.find(['val_dataset', 'cached_val_dataset']);
   const share = numberOf(ratio?.node) ?? 0;
   const strategy = section.find(['eval_strategy', 'evaluation_strategy']);
-  if (strategy && /^(no|false)$/i.test(textOf(strategy.node) ?? 'no'))
+  if (strategy && (flagOf(strategy.node) ?? textOf(strategy.node) ?? false) === false)
     section.state('evaluation.enabled', false, strategy);
   else if (held) section.state('evaluation.enabled', true, held);
   else if (ratio) section.state('evaluation.enabled', share > 0, ratio);

@@ -101,7 +101,12 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
       { default: null },
     ],
     ['tp_recompute_allgather', 'boolean', 'Gather the sequence again in backward.', { default: true }],
-    ['moe_layer_recompute', 'boolean', 'Compute expert layers again.', { default: false }],
+    [
+      'moe_layer_recompute',
+      'boolean',
+      'Compute expert layers again.',
+      { default: false, brings: 'expert-recomputation' },
+    ],
   ]),
   ...releasedBlock('tokens', `${SOURCE}config.py`, RELEASED, [
     ['sequence_length', 'Tokens per sample.', { sets: 'batch.sequence' }],

@@ -85,10 +85,11 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
       'Plan for models with experts, by class; recipes of 2026 read `distributed` alone.',
       { fields: ['activations.checkpointing'], byClass: true },
     ],
+    ['qat', 'object', 'Quantization-aware training.', { brings: 'fake-quantization' }],
     ['freeze_config', 'object', 'Parts of a model that sees or hears which are not trained.'],
   ]),
   ...inertKeys('', SCHEDULER, 'Block of Automodel that costs no GPU memory.', {
-    any: 'recipe kd_loss_fn seed dist_env rng checkpoint lr_scheduler wandb mlflow processor logger tokenizer qat',
+    any: 'recipe kd_loss_fn seed dist_env rng checkpoint lr_scheduler wandb mlflow processor logger tokenizer',
   }),
   ...block('step_scheduler', SCHEDULER, [
     ['local_batch_size', 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
@@ -234,7 +235,12 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
       'Every linear layer gets an adapter.',
       { default: false, fields: ['lora.targets'] },
     ],
-    ['target_modules', 'any', 'Modules that get adapters.', { fields: ['lora.targets'] }],
+    [
+      'target_modules',
+      'any',
+      'Modules that get adapters.',
+      { fields: ['lora.targets', 'lora.targetPattern'] },
+    ],
     ['exclude_modules', 'any', 'Modules that get none.', { fields: ['lora.targets', 'lora.exclude'] }],
     ['use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: false, sets: 'lora.dora' }],
   ]),

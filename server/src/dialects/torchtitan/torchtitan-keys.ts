@@ -13,6 +13,13 @@ const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES), 'JobConfig
 
 const SOURCE = fileIn(TORCHTITAN, 'torchtitan/config/job_config.py');
 const INERT = 'Setting of torchtitan that costs no GPU memory.';
+/** Switches of fp8 before `model.converters` had it, each in its time. */
+export const FP8_SWITCHES: readonly string[] = [
+  'training.enable_fp8_linear',
+  'training.fp8_linear',
+  'training.enable_float8_linear',
+  'float8.enable_float8_linear',
+];
 
 /** Sizes of parallelism; they stood in `experimental` in 2024. */
 const PARALLELISM: readonly Row[] = [
@@ -335,6 +342,18 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       },
     ],
   ]),
+  ...block(
+    '',
+    SOURCE,
+    FP8_SWITCHES.map(
+      (path): Row => [
+        path,
+        'boolean',
+        'fp8 products; `model.converters` has replaced it.',
+        { default: false, sets: 'precision.fp8', spellings: { torchao: true, none: false } },
+      ],
+    ),
+  ),
   ...inertKeys(
     'training',
     SOURCE,
@@ -344,7 +363,7 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       string: `data_parallel_type`,
       integer: `warmup_steps data_parallel_replicate sequence_parallel_degree world_size`,
       number: `warmup_pct checkpoint_interval classifier_free_guidance_prob`,
-      boolean: `enable_fp8_linear fp8_linear enable_float8_linear debug_moe_force_load_balance`,
+      boolean: `debug_moe_force_load_balance`,
       any: `checkpoint_folder checkpoint_interval_type dump_folder rank0_filter`,
     },
     RELEASED,

@@ -9,7 +9,7 @@ import { weightsDtypeOf } from '../hf/weights-dtype';
 import { rejectMisfits } from '../key-check';
 import { TORCH_OPTIMIZERS } from '../optimizer-names';
 import { type DefaultValue, Section } from '../section';
-import { TORCHTITAN_KEYS, TORCHTITAN_TABLE } from './torchtitan-keys';
+import { FP8_SWITCHES, TORCHTITAN_KEYS, TORCHTITAN_TABLE } from './torchtitan-keys';
 import { titanModel } from './torchtitan-models';
 import { checkTorchtitan } from './torchtitan-rules';
 import { torchtitanWords } from './torchtitan-words';
@@ -326,4 +326,5 @@ function readCompile(section: Section, draft: Draft): void {
   const float8 = (textsOf(section.find('model.converters')?.node) ?? []).some((name) => /float8/.test(name));
   const converters = section.find('model.converters');
   if (float8 && converters) section.state('precision.fp8', 'torchao', converters);
+  section.take(...FP8_SWITCHES);
 }

@@ -37,7 +37,12 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
       'Compile model, loss or optimizer step.',
       { default: false, fields: ['kernels.compile'] },
     ],
-    ['enable_fp8_training', 'boolean', 'fp8 training (torchao).', { default: false }],
+    [
+      'enable_fp8_training',
+      'boolean',
+      'fp8 training (torchao).',
+      { default: false, sets: 'precision.fp8', spellings: { torchao: true, none: false } },
+    ],
     [
       'max_steps_per_epoch',
       'integer',

@@ -178,6 +178,7 @@ function readAdapter(block: Section, draft: Draft): void {
 
 /** One type for weights, gradients and states (`dtype`). */
 function readPrecision(section: Section): void {
+  section.take('enable_fp8_training');
   const found = section.find('dtype');
   const dtype = weightsDtypeOf(textOf(found?.node));
   if (!found || !dtype) return;
