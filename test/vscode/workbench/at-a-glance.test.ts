@@ -40,6 +40,17 @@ const LARGE = [
   '',
 ].join('\n');
 
+/** Two cells, of which the second trains. */
+const NOTEBOOK = JSON.stringify({
+  cells: [
+    'from trl import SFTConfig, SFTTrainer',
+    'args = SFTConfig(per_device_train_batch_size=64, max_length=4096)\nSFTTrainer("meta-llama/Llama-3.1-8B", args=args).train()',
+  ].map((source) => ({ cell_type: 'code', source, metadata: {}, outputs: [], execution_count: null })),
+  metadata: { language_info: { name: 'python' } },
+  nbformat: 4,
+  nbformat_minor: 5,
+});
+
 /** What a person sees of files that they only open, point at or click on, in one window. */
 describe('files at a glance, in the workbench', function () {
   this.timeout(300_000);
@@ -51,6 +62,7 @@ describe('files at a glance, in the workbench', function () {
       await writeFile(path.join(folder, 'ds_broken.json'), BROKEN);
       await writeFile(path.join(folder, 'broken.yaml'), BROKEN_YAML);
       await writeFile(path.join(folder, 'titan.toml'), TOML);
+      await writeFile(path.join(folder, 'tune.ipynb'), NOTEBOOK);
       await writeFile(path.join(folder, 'large.yaml'), LARGE);
       await writeFile(path.join(folder, 'package.json'), '{ "name": "tools" }\n');
       await writeFile(path.join(folder, 'docker-compose.yml'), 'services: {}\n');
@@ -119,6 +131,36 @@ describe('files at a glance, in the workbench', function () {
     await workbench.pictures('hover-stages');
     await page.mouse.move(900, 700);
     await page.keyboard.press('Escape');
+  });
+
+  it('a completion has on every row how the run comes out', async () => {
+    await workbench.openFile('ds_config.json');
+    await line(/"stage"/).click();
+    await page.keyboard.press('End');
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('Backspace');
+    await page.keyboard.press('Control+Space');
+    const rows = page.locator('.suggest-widget.visible .monaco-list-row');
+    await rows.filter({ hasText: 'GiB' }).first().waitFor();
+    const shown = await rows.allInnerTexts();
+    for (const stage of [0, 1, 2, 3]) {
+      const row = shown.find((text) => text.trim().startsWith(String(stage)));
+      assert.match(row ?? '', /GiB[\s\S]*(fits|fit|tight)/, `${stage}: ${shown.join(' | ')}`);
+    }
+    await workbench.pictures('completion-outcomes');
+    await page.keyboard.press('Escape');
+    await page.keyboard.type('3');
+    await page.keyboard.press('Control+S');
+  });
+
+  it('a notebook has its verdict below the cell that trains', async () => {
+    await workbench.openFile('tune.ipynb');
+    const item = page.locator('.cell-status-item', { hasText: 'GiB' });
+    await item.first().waitFor();
+    assert.equal(await item.count(), 1);
+    assert.match(await item.innerText(), /\d of 79\.1 GiB/);
+    assert.match((await item.getAttribute('aria-label')) ?? '', /^Oomlint: /);
+    await workbench.pictures('notebook-verdict');
   });
 
   it('the Explorer offers an estimate by the name of Oomlint for configs, and for nothing else', async () => {
