@@ -8,7 +8,7 @@ import {
   workspace,
 } from 'vscode';
 import { ESTIMATE_COMMAND, type StatusParams } from '../../server/src/shared/protocol';
-import { verdictLabel } from '../../server/src/shared/words';
+import { shortCardName, verdictLabel } from '../../server/src/shared/words';
 import type { LanguageServer } from './language-server';
 import { NOTEBOOK_TYPE } from './notebook-cells';
 import { VERDICT_ICONS } from './status-bar';
@@ -47,7 +47,7 @@ function itemOf(
   { uri }: StatusParams,
   { verdict, text, gpu, detail }: NonNullable<StatusParams['status']>,
 ): NotebookCellStatusBarItem {
-  const withGpu = gpu ? `${text} · ${gpu}` : text;
+  const withGpu = gpu ? `${text} · ${shortCardName(gpu)}` : text;
   const item = new NotebookCellStatusBarItem(
     `${VERDICT_ICONS[verdict]} ${withGpu}`,
     NotebookCellStatusBarAlignment.Left,

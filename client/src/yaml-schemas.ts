@@ -74,12 +74,9 @@ export function contributeSchemas(extension: Uri, server: LanguageServer, log: L
 
 const isProjectFile = ({ path }: Uri) => /(?:^|\/)oomlint\.ya?ml$/.test(path);
 
-/** Filled in when the tool runs: `${model.hidden_size}`, `{{ ... }}`. */
-const TEMPLATE = { type: 'string', pattern: '\\$\\{|\\{\\{|^\\$' };
-
 /**
- * A schema that completes and explains as before and complains about less: values may be templates, and what is wrong with a
- * value is stated by the server, which knows what each tool coerces.
+ * A schema that completes and explains as before and complains about nothing: what is wrong with a value is reported by the
+ * server, once, which knows what each tool coerces and fills in when it runs.
  */
 export function lenient(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(lenient);
@@ -105,7 +102,7 @@ export function lenient(schema: unknown): unknown {
     : values !== undefined || type !== undefined
       ? [{ ...(type === undefined ? {} : { type }), ...(values === undefined ? {} : { enum: values }) }]
       : [];
-  return accepted.length === 0 ? inner : { ...inner, anyOf: [...accepted, TEMPLATE] };
+  return accepted.length === 0 ? inner : { ...inner, anyOf: [...accepted, {}] };
 }
 
 function each(properties: unknown): Record<string, unknown> {

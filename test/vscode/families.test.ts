@@ -2,8 +2,6 @@ import assert from 'node:assert/strict';
 import { type CompletionList, commands, extensions, Position, type TextDocument } from 'vscode';
 import { eventually, file, hoverText, lensTitles, open } from './editor';
 
-const TEMPLATE = '{{ batch }}';
-
 /** What the stand-in for the YAML extension shows of those that contribute schemas. */
 interface YamlStandIn {
   readonly contributors: ReadonlyMap<
@@ -84,10 +82,8 @@ describe('a YAML config beside the YAML extension', () => {
     const schema = JSON.parse((await contributor?.requestSchemaContent(address ?? '')) ?? '{}');
     const { description, anyOf } = schema.properties.per_device_train_batch_size;
     assert.ok(description.length > 10);
-    // A template is no mistake, whatever the type.
-    assert.ok(
-      anyOf.some(({ pattern }: { pattern?: string }) => pattern && new RegExp(pattern).test(TEMPLATE)),
-    );
+    // What is wrong with a value is reported by the server alone.
+    assert.ok(anyOf.some((accepted: object) => Object.keys(accepted).length === 0));
   });
 
   it('is completed with what a schema does not know', async () => {

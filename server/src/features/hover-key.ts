@@ -4,7 +4,7 @@ import { FIELDS, type FieldPath, type FieldSpec } from '../run/fields';
 import type { Origin } from '../run/origin';
 import type { Location } from '../text/place';
 import { formatBytes, formatInteger } from '../wording/figures';
-import { say } from '../wording/say';
+import { say, spokenTag } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { HoverText } from './hover-text';
 import type { WhatIfTexts } from './hover-what-if';
@@ -22,6 +22,8 @@ export interface HoverTexts {
   readonly whatIf?: WhatIfText;
   /** What the whole run hangs on: at the first key of a file, which speaks for it. */
   readonly decisions?: (analysis: Analysis) => string | undefined;
+  /** Another extension shows beside it what the schema of a YAML file states of a key. */
+  readonly schemaShown?: boolean;
 }
 
 function isFirst({ document: { root } }: Analysis, place: KeyPlace): boolean {
@@ -34,7 +36,7 @@ export function keyHover(
   analysis: Analysis,
   place: KeyPlace,
   spec: KeySpec,
-  { whatIf, decisions }: HoverTexts = {},
+  { whatIf, decisions, schemaShown }: HoverTexts = {},
 ): HoverText {
   const fields = spec.fields ?? [];
   const { default: value } = inVersion(spec, analysis.resolved.values).row;
@@ -55,7 +57,9 @@ export function keyHover(
   ].filter((line) => line !== undefined);
   const name = escapeMarkdown(analysis.dialect.name);
   const inCode = spec.source?.startsWith('https://github.com/');
-  const doc = keyDocumentation(spec);
+  // Schemas are English: in another language the sentence is ours alone.
+  const isShown = schemaShown === true && analysis.document.format === 'yaml' && spokenTag() === 'en';
+  const doc = isShown ? undefined : keyDocumentation(spec);
   const sections = [
     `**${code(place.path)}** ${titled ? `${alone} ` : ''}· ${name}`,
     // The answer first: an editor shows some ten lines and hides the rest below a scroll bar.

@@ -5,6 +5,7 @@ import { withBreakdown } from '../../../server/src/features/hover-breakdown';
 import { whatIfTexts } from '../../../server/src/features/hover-what-if';
 import type { FieldPath } from '../../../server/src/run/fields';
 import type { Origin } from '../../../server/src/run/origin';
+import { speak } from '../../../server/src/wording/say';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 import { ESTIMATE, MODEL, marked, sample } from './sample';
@@ -62,6 +63,19 @@ describe('hover on a key', () => {
       '[Sample documentation](https://www.deepspeed.ai/docs/config-json/)',
     ]);
     assert.deepEqual(found?.range, { start: { line: 1, character: 2 }, end: { line: 1, character: 20 } });
+  });
+
+  it('leaves out of a YAML file what another extension shows of its schema, in the language of the schema', () => {
+    const { text, position } = marked('zero:\n  reduce_buc|ket_size: 200000000\n');
+    const shown = () => hover(sample(text, { keys: KEYS }), position, { schemaShown: true })?.markdown ?? '';
+    assert.match(shown(), /zero\.reduce_bucket_size/);
+    assert.doesNotMatch(shown(), /Gradient reduction bucket/);
+    try {
+      speak('ru', { 'Gradient reduction bucket.': 'Буфер сведения градиентов.' });
+      assert.match(shown(), /Буфер сведения градиентов/);
+    } finally {
+      speak('en', undefined);
+    }
   });
 
   it('reports the default of the version that the run uses', () => {

@@ -158,7 +158,8 @@ describe('files at a glance, in the workbench', function () {
     const item = page.locator('.cell-status-item', { hasText: 'GiB' });
     await item.first().waitFor();
     assert.equal(await item.count(), 1);
-    assert.match(await item.innerText(), /\d of 79\.1 GiB/);
+    // The card as the status bar has it.
+    assert.match(await item.innerText(), /\d of 79\.1 GiB · 8×H100\s*$/);
     assert.match((await item.getAttribute('aria-label')) ?? '', /^Oomlint: /);
     await workbench.pictures('notebook-verdict');
   });

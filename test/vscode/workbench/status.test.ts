@@ -104,7 +104,6 @@ describe('the verdict at a glance', function () {
     await ticked('Open a training config').waitFor();
     assert.equal(await ticked('Take a fix').count(), 0);
     assert.equal(await ticked('Search what fits').count(), 0);
-    await workbench.pictures('walkthrough');
   });
 
   it('the walkthrough opens the breakdown of the config that was looked at last', async () => {

@@ -17,8 +17,10 @@ export function onHover(server: Connected): void {
         return text ? toHover(text, client.support) : null;
       }
       const { hover, withBreakdown } = engine.drawing;
+      const { whatIf, decisions } = engine;
+      const texts = { whatIf, decisions, schemaShown: server.schemasServed };
       const text =
-        analysis && (await settings.of(uri)).hover && hover(analysis, view.into(params.position), engine);
+        analysis && (await settings.of(uri)).hover && hover(analysis, view.into(params.position), texts);
       if (!analysis || !text) return null;
       const whole = client.hasCommands ? withBreakdown(text, analysis) : text;
       if (view.cell === undefined) return toHover(whole, client.support);
