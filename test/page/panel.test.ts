@@ -169,7 +169,7 @@ describe('breakdown panel page', () => {
       'Optimizer states',
       '7.48',
       '16.9 %',
-      '2 × 4 B × 8.03 G parameters / 8',
+      '2 × 4 B × 8.03B parameters / 8',
     ]);
   });
 

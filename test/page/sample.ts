@@ -19,14 +19,14 @@ function parts(...entries: (readonly [Category, number, string?])[]): Part[] {
 }
 
 const PARTS = parts(
-  ['weights', 1.87, '2 B × 8.03 G parameters / 8'],
-  ['master-weights', 3.74, '4 B × 8.03 G parameters / 8'],
-  ['gradients', 3.74, '4 B × 8.03 G parameters / 8'],
-  ['optimizer-states', 7.48, '2 × 4 B × 8.03 G parameters / 8'],
+  ['weights', 1.87, '2 B × 8.03B parameters / 8'],
+  ['master-weights', 3.74, '4 B × 8.03B parameters / 8'],
+  ['gradients', 3.74, '4 B × 8.03B parameters / 8'],
+  ['optimizer-states', 7.48, '2 × 4 B × 8.03B parameters / 8'],
   ['activations', 4.31, '34 B × 4,096 tokens × 4,096 × 2 sequences'],
   ['checkpoints', 2, '2 B × 4,096 tokens × 4,096 × 2 sequences × 32 layers'],
   ['logits-and-loss', 15.66, '(4 + 4 + 2) B × 8,192 tokens × 128,256'],
-  ['gathered-parameters', 0.81, '2 B × 218 M parameters × 2 layers'],
+  ['gathered-parameters', 0.81, '2 B × 218M parameters × 2 layers'],
   ['communication-buffers', 1.2],
   ['allocator-overhead', 2.9, '7 % of what is allocated'],
   ['cuda-context', 0.5],

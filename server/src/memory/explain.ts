@@ -4,7 +4,7 @@ import { joinWords } from '../results/labels';
 import type { Source } from '../results/source';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
-import { formatBytes } from '../wording/figures';
+import { formatBytes, formatCount } from '../wording/figures';
 import { factor, say } from '../wording/say';
 import { communicators } from './communicators';
 import { HANDLES, handleBytes, outsideAllocator, transformerEngineWorkspaces } from './device';
@@ -55,13 +55,6 @@ export function explanationOf(category: Category, context: Context): Explanation
   return EXPLANATIONS[category](context);
 }
 
-/** Elements for people: `8.03 G`. */
-function count(elements: number): string {
-  if (elements >= 1e9) return `${factor((elements / 1e9).toFixed(2))} G`;
-  if (elements >= 1e6) return `${factor((elements / 1e6).toFixed(1))} M`;
-  return `${Math.round(elements)}`;
-}
-
 /** Frozen models beside the trained one, in words: copies of it, and parameters of others. */
 function frozenModels(run: TrainingRun, sums: WeightSums): string {
   const dtype = frozenDtype(run);
@@ -69,9 +62,9 @@ function frozenModels(run: TrainingRun, sums: WeightSums): string {
   const own = say(
     '{0} frozen {0|copy|copies} of {1} parameters',
     copies,
-    count(sums.loaded + sums.quantized),
+    formatCount(sums.loaded + sums.quantized),
   );
-  const others = say('{0} parameters of other frozen models', count(run['method.frozenParameters']));
+  const others = say('{0} parameters of other frozen models', formatCount(run['method.frozenParameters']));
   const parts = [...(copies > 0 ? [own] : []), ...(run['method.frozenParameters'] > 0 ? [others] : [])];
   return say('{0} in {1}', joinWords(parts), dtype);
 }
@@ -113,7 +106,7 @@ function over(n: number): string {
 
 /** Elements that are trained, at so many bytes each. */
 function trainable(bytes: number | string, sums: WeightSums): string {
-  return say('{0} B × {1} trainable parameters', bytes, count(sums.trained));
+  return say('{0} B × {1} trainable parameters', bytes, formatCount(sums.trained));
 }
 
 /** Two decimals, without needless zeros. */
@@ -134,7 +127,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
       : bytesPer(keepsMastersBeside ? run['precision.compute'] : run['precision.weights']);
     const base = sums.trained + sums.frozen - (explains.flat === 'partitions' ? 0 : sums.adapters);
     return {
-      formula: `${say('{0} B × {1} parameters', bytes, count(base))}${over(splits.weights)}`,
+      formula: `${say('{0} B × {1} parameters', bytes, formatCount(base))}${over(splits.weights)}`,
       source: SOURCES.modules,
     };
   },
@@ -142,7 +135,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     formula: say(
       '{0} B × {1} quantized parameters, scales included ({2})',
       factor((sums.quantizedBytes / Math.max(1, sums.quantized)).toFixed(4)),
-      count(sums.quantized),
+      formatCount(sums.quantized),
       run['quantization.kind'],
     ),
     source: quantizedSource(run),
@@ -151,7 +144,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     formula: say(
       '{0} B × {1} adapter parameters (rank {2})',
       bytesPer(behaviours(run).flattensIntoBuffers ? adapterDtype(run) : run['lora.dtype']),
-      count(sums.adapters),
+      formatCount(sums.adapters),
       String(run['lora.rank']),
     ),
     source: SOURCES.lora,
@@ -163,7 +156,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
   gradients: ({ sums, sharding: { splits } }) => ({
     formula: say(
       'gradients of {0} trainable parameters{1}, as far as they exist at that moment',
-      count(sums.trained),
+      formatCount(sums.trained),
       over(splits.gradients),
     ),
     source: SOURCES.autograd,
@@ -178,7 +171,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
   'optimizer-transients': ({ sums, sharding: { splits } }) => ({
     formula: say(
       'temporary copies during the optimizer step of {0} trainable parameters{1}',
-      count(sums.trained),
+      formatCount(sums.trained),
       over(splits.states),
     ),
     source: SOURCES.adamw,
@@ -210,12 +203,12 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
       explains.bucket === undefined
         ? say(
             'reduction buffers of {0} trainable parameters over {1} {1|GPU|GPUs}',
-            count(sums.trained),
+            formatCount(sums.trained),
             dataParallelSize(run),
           )
         : say(
             'reduction buckets of {0} elements × {1} B, allocated whole',
-            count(explains.bucket),
+            formatCount(explains.bucket),
             bytesPer(run['precision.compute']),
           ),
     source: explains.reduces,

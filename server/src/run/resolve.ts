@@ -62,7 +62,7 @@ const DEFAULTS: readonly (readonly [FieldPath, unknown])[] = FIELD_PATHS.map((fi
 const OWN_DEFAULT: Origin = {
   kind: 'default',
   get note() {
-    return say('default of {0}', 'Oomlint');
+    return say('{0} default', 'Oomlint');
   },
 };
 

@@ -95,7 +95,7 @@ function readShare({ draft }: Calls, load: PyCall, context: ReadContext, standby
     draft.infer(
       'hardware.reservedFraction',
       Math.max(0, most),
-      say('Unsloth spares what it reckons activations of `{0}` tokens take', 'max_seq_length'),
+      say('Unsloth spares what it estimates that activations of `{0}` tokens take', 'max_seq_length'),
       knownNode(given),
       'gpu_memory_utilization',
     );
