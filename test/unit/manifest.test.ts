@@ -15,7 +15,31 @@ interface Group {
   readonly properties: Readonly<Record<string, Setting>>;
 }
 
-const { contributes } = JSON.parse(readFileSync('package.json', 'utf8'));
+const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
+const { contributes } = manifest;
+/** All that an extension may be in (https://code.visualstudio.com/api/references/extension-manifest). */
+const CATEGORIES = [
+  'AI',
+  'Azure',
+  'Chat',
+  'Data Science',
+  'Debuggers',
+  'Education',
+  'Extension Packs',
+  'Formatters',
+  'Keymaps',
+  'Language Packs',
+  'Linters',
+  'Machine Learning',
+  'Notebooks',
+  'Other',
+  'Programming Languages',
+  'SCM Providers',
+  'Snippets',
+  'Testing',
+  'Themes',
+  'Visualization',
+];
 const groups: readonly Group[] = contributes.configuration;
 
 describe('the manifest', () => {
@@ -63,6 +87,30 @@ describe('the manifest', () => {
         for (const picture of Object.values<string>(media.image)) assert.ok(existsSync(picture), picture);
       }
     }
+  });
+
+  it('has what the pages of the Marketplace and of Open VSX show', () => {
+    // https://code.visualstudio.com/api/references/extension-manifest
+    for (const field of ['displayName', 'description', 'publisher', 'license', 'homepage', 'qna', 'pricing'])
+      assert.equal(typeof manifest[field], 'string', field);
+    for (const address of [manifest.repository.url, manifest.bugs.url, manifest.homepage, manifest.qna])
+      assert.match(address, /^https:\/\//);
+    assert.deepEqual(Object.keys(manifest.galleryBanner).sort(), ['color', 'theme']);
+    assert.ok(existsSync('LICENSE'));
+    // Versions of pre-releases are told by odd minors: what follows a hyphen is refused.
+    assert.match(manifest.version, /^\d+\.\d+\.\d+$/);
+    assert.ok(manifest.keywords.length >= 1 && manifest.keywords.length <= 30);
+    assert.deepEqual(
+      manifest.categories.filter((category: string) => !CATEGORIES.includes(category)),
+      [],
+    );
+    const icon = readFileSync(manifest.icon);
+    assert.equal(icon.toString('latin1', 1, 4), 'PNG');
+    const [width, height] = [16, 20].map((at) => icon.readUInt32BE(at));
+    assert.ok(width !== undefined && width >= 128 && width === height, `${width} x ${height}`);
+    // Vector graphics of pages may hold scripts, so they are refused.
+    for (const page of ['README.md', 'CHANGELOG.md'])
+      assert.doesNotMatch(readFileSync(page, 'utf8'), /!\[[^\]]*\]\([^)]*\.svg/, page);
   });
 
   it('offers the tools of agents to the chat, as the engine has them', () => {
