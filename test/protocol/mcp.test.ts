@@ -152,6 +152,38 @@ describe('the server for agents', function () {
     }
   });
 
+  it('makes a run of several files fit: one diff and one id for all that change', async () => {
+    const recipe = `# oomlint: gpu=A100-80GB gpus=8\nmodel_name_or_path: Qwen/Qwen2.5-14B\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 4\nmax_length: 4096\nbf16: true\ngradient_checkpointing: true\ndataset_name: x/y\noutput_dir: out\ndeepspeed: ds.json\n`;
+    const shared =
+      '{\n  "train_micro_batch_size_per_gpu": 4,\n  "bf16": { "enabled": true },\n  "zero_optimization": { "stage": 2 }\n}\n';
+    const names = ['sft.yaml', 'ds.json'];
+    const texts = () => Promise.all(names.map((name) => readFile(path.join(folder, name), 'utf8')));
+    await writeFile(path.join(folder, 'sft.yaml'), recipe);
+    await writeFile(path.join(folder, 'ds.json'), shared);
+    execFileSync('git', ['init', '-q'], { cwd: folder });
+    const found = (await options({ file: 'sft.yaml' })).filter(({ files }) =>
+      names.every((name) => files.some(({ file }) => file === name)),
+    );
+    const [first] = found;
+    assert.ok(first, 'an option changes both files');
+    for (const { diff, title } of found) {
+      execFileSync('git', ['apply', '-'], { cwd: folder, input: diff });
+      assert.equal((await agent.call('estimate_run', { file: 'sft.yaml' })).data.verdict, 'fits', title);
+      execFileSync('git', ['apply', '-R', '-'], { cwd: folder, input: diff });
+    }
+    // One of two files has changed meanwhile: neither is written.
+    await writeFile(path.join(folder, 'ds.json'), shared.replace('2 }', '1 }'));
+    assert.ok((await agent.call('apply_change', { id: first.id })).isError);
+    assert.deepEqual(await texts(), [recipe, shared.replace('2 }', '1 }')]);
+    await writeFile(path.join(folder, 'ds.json'), shared);
+    await options({ file: 'sft.yaml' });
+    const { data, isError, text } = await agent.call('apply_change', { id: first.id });
+    assert.equal(isError, false, text);
+    assert.equal((data.run as { verdict: string }).verdict, 'fits');
+    const [changedRecipe, changedShared] = await texts();
+    assert.ok(changedRecipe !== recipe && changedShared !== shared);
+  });
+
   it('leaves alone what is to be kept', async () => {
     const all = await options();
     const kept = await options({ keep: ['micro_batch', 'optimizer', 'hardware'] });

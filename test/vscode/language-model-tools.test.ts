@@ -11,6 +11,10 @@ const TIGHT = `{
 }
 `;
 
+/** Of no batch size, which its project states neither. */
+const BARE =
+  '{ "bf16": { "enabled": true }, "zero_optimization": { "stage": 2 }, "optimizer": { "type": "AdamW", "params": { "lr": 2e-5 } } }\n';
+
 interface Reported {
   readonly text: string;
   readonly data: Readonly<Record<string, unknown>>;
@@ -67,6 +71,19 @@ describe('tools for the chat of the editor', function () {
   it('ask for what nobody states, and refuse what lies elsewhere', async () => {
     const { text } = await invoked('find_runs', { folder: 'scratch/chat' });
     assert.match(text, /zero3\.json/);
+    const bare = Uri.joinPath(file('scratch'), 'chat', 'bare', 'zero2.json');
+    await workspace.fs.writeFile(bare, new TextEncoder().encode(BARE));
+    const path = workspace.asRelativePath(bare, false);
+    const { data } = await invoked('estimate_run', { file: path });
+    assert.equal(data.verdict, 'unknown');
+    const [unknown, ...others] = data.unknown as readonly {
+      readonly field: string;
+      readonly question: string;
+    }[];
+    assert.deepEqual([unknown?.field, others.length], ['batch.micro', 0]);
+    assert.match(unknown?.question ?? '', /\?$/);
+    const answered = await invoked('estimate_run', { file: path, gpu: 'H200', set: { 'batch.micro': 1 } });
+    assert.equal(answered.data.verdict, 'fits');
     await assert.rejects(invoked('estimate_run', { file: '../../etc/passwd' }), /outside of the folder/);
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
@@ -28,6 +28,10 @@ args = TrainingArguments(output_dir="out", per_device_train_batch_size=2, bf16=T
 Trainer(model=model, args=args, train_dataset=data).train()
 `;
 
+const PACKAGE = path.join(ROOT, 'out/oomlint.vsix');
+/** What an installation may download, with the web's build in it. Bytes. */
+const MOST = 3e6;
+
 /** A person with nothing but a browser: no machine runs anything, and the files lie in a file system of the page. */
 describe('VS Code for the Web', function () {
   this.timeout(600_000);
@@ -38,7 +42,7 @@ describe('VS Code for the Web', function () {
   before(async () => {
     // What is installed, not the folder that it is made from.
     await promisify(execFile)(process.execPath, ['scripts/package.mjs'], { cwd: ROOT });
-    const extension = await unpackVsix(path.join(ROOT, 'out/oomlint.vsix'), path.join(ROOT, 'out/web-vsix'));
+    const extension = await unpackVsix(PACKAGE, path.join(ROOT, 'out/web-vsix'));
     workbench = await openWorkbench(
       async (folder) => {
         await mkdir(path.join(folder, 'tune'));
@@ -67,6 +71,11 @@ describe('VS Code for the Web', function () {
     }
     await page.locator('.tab.active', { hasText: names.at(-1) }).waitFor();
   };
+
+  it('comes in a package that is quickly installed', async () => {
+    const { size } = await stat(PACKAGE);
+    assert.ok(size > MOST / 10 && size < MOST, `${size} bytes`);
+  });
 
   it('estimates a config on the file system of the page', async () => {
     await open('tune', 'recipe.yaml');
