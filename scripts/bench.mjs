@@ -31,7 +31,7 @@ const BUDGETS = {
   'processor time in 30 s, configs open and left alone': 5,
 };
 /**
- * What an empty program takes on a person's machine under Node 20: 30 ms and less are reported (https://github.com/nodejs/node/issues/52804).
+ * What an empty program takes on no fast machine under Node 20: a maintainer of Node reports 30 ms (https://github.com/nodejs/node/issues/52804).
  */
 const ORDINARY_MS = 40;
 const EMPTY_ROUNDS = 9;
