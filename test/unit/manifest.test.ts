@@ -97,7 +97,7 @@ describe('the manifest', () => {
       assert.match(address, /^https:\/\//);
     assert.deepEqual(Object.keys(manifest.galleryBanner).sort(), ['color', 'theme']);
     assert.ok(existsSync('LICENSE'));
-    // Versions of pre-releases are told by odd minors: what follows a hyphen is refused.
+    // A pre-release has an odd minor: what follows a hyphen is refused.
     assert.match(manifest.version, /^\d+\.\d+\.\d+$/);
     assert.ok(manifest.keywords.length >= 1 && manifest.keywords.length <= 30);
     assert.deepEqual(
