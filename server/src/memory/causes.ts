@@ -88,6 +88,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'model.linearExperts': ['quantized-weights', 'weights', 'activations'],
   'quantization.experts': ['quantized-weights', 'weights'],
   'quantization.storage': ['quantized-weights'],
+  'quantization.skippedParts': ['quantized-weights', 'weights'],
   'quantization.head': ['quantized-weights', 'weights'],
   'quantization.prepared': ['weights', 'activations'],
   'quantization.recast': ['weights', 'activations'],

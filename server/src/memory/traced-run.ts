@@ -301,11 +301,12 @@ export function traceRun(
   const uses: Use[] = [];
   // Both models play the same layers; their heads differ, in role too.
   const known: PlayedStages = new Map();
+  const skipped = run['quantization.skippedParts'].map(String);
   if (run['method.valueTogether'] && overrides.evaluating !== true) {
     const score = { ...settings, objective: 'reward' as const, returnedHidden: undefined };
-    uses.push(...usesOf(valueStages(model), settingsByPlace(model, run, score), known));
+    uses.push(...usesOf(valueStages(model), settingsByPlace(model, run, score), known, skipped));
   }
-  uses.push(...usesOf(model.stages, settingsByPlace(model, run, settings), known));
+  uses.push(...usesOf(model.stages, settingsByPlace(model, run, settings), known, skipped));
   const checkpointed = run['activations.checkpointing'] === 'full';
   const offloads = run['activations.offload'] && run['activations.checkpointing'] === 'none';
   const played = withHosted(withConsumed(uses, checkpointed), model, run);
@@ -401,7 +402,12 @@ function keepingEntry(traced: TracedStage): TracedStage {
 type PlayedStages = Map<Stage['trace'], Map<string, Played>>;
 
 /** The stages in order, each played where it differs from those before. */
-function usesOf(stages: readonly Stage[], choose: SettingsByPlace, known: PlayedStages): Use[] {
+function usesOf(
+  stages: readonly Stage[],
+  choose: SettingsByPlace,
+  known: PlayedStages,
+  skipped: readonly string[],
+): Use[] {
   const uses: Use[] = [];
   const flow: Flow = new Map();
   const indices = new Map<string, number>();
@@ -418,7 +424,9 @@ function usesOf(stages: readonly Stage[], choose: SettingsByPlace, known: Played
       let played = variants.get(`${stage.role}:${choose.key(place)}:${entering}`);
       if (played) replay(played, flow);
       else {
-        played = play(stage, choose.at(place), flow);
+        const settings = choose.at(place);
+        const isPlain = skipped.includes(stage.name.split('.')[0] ?? '');
+        played = play(stage, isPlain ? { ...settings, quantization: 'none' } : settings, flow);
         // Which modules the stage has is known only now.
         variants.set(`${stage.role}:${choose.key(place)}:${entering}`, played);
       }

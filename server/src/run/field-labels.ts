@@ -74,6 +74,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'quantization.storage': 'storage type of quantized weights',
   'quantization.prepared': 'prepare_model_for_kbit_training',
   'quantization.experts': 'quantized experts',
+  'quantization.skippedParts': 'parts that are not quantized',
   'quantization.head': 'quantized head',
   'precision.weights': 'type of the weights',
   'precision.compute': 'compute type',

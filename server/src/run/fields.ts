@@ -350,6 +350,10 @@ export const FIELDS = {
   'quantization.experts': flag({
     doc: 'Weights of experts are quantized too. Unset: where they are linear layers (transformers 4), and in fp8 and MXFP4.',
   }),
+  'quantization.skippedParts': list({
+    doc: 'Towers and projectors beside the layers, by the start of their names, whose linear layers are not quantized (`llm_int8_skip_modules`).',
+    default: [],
+  }),
   'quantization.head': flag({
     doc: 'The output projection is quantized too, as Lightning does; transformers leaves it as it is.',
     default: false,

@@ -110,6 +110,13 @@ const BASES: readonly Base[] = [
     ...ADAPTED,
     'method.objective': 'classification',
   }),
+  base(
+    'a quantized tower',
+    /^quantization\.skippedParts$/,
+    { ...ADAPTED, 'quantization.kind': 'nf4' },
+    SEEING,
+  ),
+  base('parameters', /^lora\.targetParameters$/, { ...ADAPTED, 'lora.targets': ['q_proj'] }, EXPERTS),
   base('a frozen embedding', /^loading\.embedding$/, ADAPTED),
   base('kernels of Unsloth', /^kernels\.compileParts$/, { ...ONE_GPU, 'kernels.unsloth': true }),
   base(
@@ -382,6 +389,7 @@ const VALUES: Partial<Record<FieldPath, readonly unknown[]>> = {
   'method.trainableLayers': [1, 4],
   'lora.kind': ['lora', 'oft', 'ia3', 'prompt-tuning'],
   'lora.targets': [['q_proj'], ['gate_proj', 'down_proj']],
+  'quantization.skippedParts': [['visual']],
   'lora.modulesToSave': [['lm_head'], ['embed_tokens']],
   'lora.targetPattern': ['.*\\.q_proj'],
   'lora.targetParameters': [['mlp.experts.gate_up_proj']],

@@ -48,6 +48,29 @@ const PRINTED: readonly (readonly [string, string, number, string, number])[] = 
   ['FastVisionModel', 'LiquidAI/LFM2.5-VL-1.6B', 16, switches(false, true, true, true), 9_142_272],
 ];
 
+describe('towers beside quantized layers', () => {
+  it('are in 16 bits since 2026.2.1', async () => {
+    const weights = async (release: string) => {
+      const text = script(
+        'FastVisionModel',
+        'unsloth/Qwen3-VL-8B-Instruct',
+        16,
+        switches(true, true, true, true),
+      );
+      const files = { 'train.py': text, 'requirements.txt': release };
+      const { estimate } = await smallWorkspace(files).analyze('train.py');
+      return ['quantized-weights', 'weights'].map(
+        (category) => estimate?.parts.find((part) => part.category === category)?.bytes ?? 0,
+      );
+    };
+    const [packedBefore = 0, plainBefore = 0] = await weights('unsloth==2025.12.8\n');
+    const [packed = 0, plain = 0] = await weights('');
+    assert.ok(packed < packedBefore);
+    // 2 bytes an element in place of 4 bits and scales.
+    assert.ok(plain - plainBefore > 3 * (packedBefore - packed));
+  });
+});
+
 describe('quantization-aware training', () => {
   it('unties the head that goes to a phone, as the notebook prints it', async () => {
     const text = (scheme: string) => `# oomlint: gpu=A100-SXM4-80GB gpus=1

@@ -207,6 +207,7 @@ export function readUnsloth(
   readEmbeddingPlace(calls, load, trainer, context.versions?.unsloth?.version);
   const full = trainsAll(load);
   const quantized = full ? undefined : readStorage(calls, load);
+  if (quantized && !hasKernels(load, config)) readPlainParts(draft, context.versions?.unsloth?.version);
   if (GPT_OSS.test(name)) readGptOss(calls, load, name, quantized === 4);
   readType(calls, load);
   if (!full) readUnslothAdapters(calls, load, chain, context);
@@ -250,6 +251,19 @@ function addUnmodelled(draft: Calls['draft'], feature: UnmodelledFeature, note: 
   draft.forget('features.unmodelled');
   const all = [...(Array.isArray(others) ? others.map(String) : []), feature];
   draft.assume('features.unmodelled', all, note, LOADER);
+}
+
+/** Towers are left in 16 bits since this release; projectors were before (`unsloth_zoo/peft_utils.py`, `SKIP_QUANTIZATION_MODULES`). */
+const PLAIN_TOWERS = '2026.2.1';
+
+function readPlainParts(draft: Calls['draft'], release: string | undefined): void {
+  const towers = ['audio_tower', 'vision_tower', 'visual', 'vision_embedder'];
+  draft.assume(
+    'quantization.skippedParts',
+    ['multi_modal_projector', ...(isAtLeast(release, PLAIN_TOWERS) === false ? [] : towers)],
+    say('Unsloth quantizes layers of the language model alone'),
+    fileIn(UNSLOTH_ZOO, 'unsloth_zoo/peft_utils.py'),
+  );
 }
 
 /** 4 bits with double quantization unless set otherwise; nothing is upcast before training but what is trained. */
