@@ -66,13 +66,13 @@ export function readUnslothTargets(draft: Calls['draft'], put: PyCall, model: Ad
     readExperts(draft, put, model, TARGETS);
     return;
   }
-  draft.assume('lora.targets', ['all-linear'], say('{0} default', 'Unsloth'), VISION, 'target_modules');
   if (!isAuto) {
     draft.leave('value', targets, 'target_modules', say('Which modules get adapters here is not read.'), [
       'lora.targets',
     ]);
     return;
   }
+  draft.assume('lora.targets', ['all-linear'], say('{0} default', 'Unsloth'), VISION, 'target_modules');
   readScoped(draft, put, model, undefined);
   readExperts(draft, put, model, TARGETS);
 }

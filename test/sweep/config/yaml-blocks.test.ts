@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { Lines } from '../../../server/src/config/lines';
 import { readWholeYaml, readYaml } from '../../../server/src/config/yaml';
 import { readBlocks } from '../../../server/src/config/yaml-blocks';
-import { runs } from '../long';
+import { runs } from '../../unit/long';
 
 const CONFIGS = 'test/fixtures/configs';
 
