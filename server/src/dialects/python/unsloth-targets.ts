@@ -58,8 +58,7 @@ export function readUnslothTargets(draft: Calls['draft'], put: PyCall, model: Ad
     if (!model.kernels) readExperts(draft, put, model, others);
     return;
   }
-  const isText = /FastLanguageModel\.get_peft_model$/.test(put.callee);
-  if (!targets && (model.kernels || isText)) {
+  if (!targets && (model.kernels || isOfText(put))) {
     draft.assume('lora.targets', TARGETS, say('{0} default', 'Unsloth'), LLAMA, 'target_modules');
     if (model.kernels) return;
     if (isAtLeast(model.release, SCOPED) !== false) readScoped(draft, put, model, TARGETS);
@@ -77,19 +76,20 @@ export function readUnslothTargets(draft: Calls['draft'], put: PyCall, model: Ad
   readExperts(draft, put, model, TARGETS);
 }
 
+const isOfText = ({ callee }: PyCall) => /FastLanguageModel\.get_peft_model$/.test(callee);
+
 const isNone = (value: NonNullable<ReturnType<typeof argumentOf>>) =>
   value.kind === 'scalar' && value.value === null;
 
 /** The switches that are on; undefined where one is not known, or sound is asked for, whose modules have patterns of their own. */
 function switchesOf(put: PyCall, all: boolean): readonly Part[] | undefined {
   if (all) return PARTS;
-  const text = /FastLanguageModel\.get_peft_model$/.test(put.callee);
   const key = (part: Part) =>
     part === 'attention' || part === 'mlp' ? `finetune_${part}_modules` : `finetune_${part}_layers`;
   const parts: Part[] = [];
   for (const part of PARTS) {
     const given = argumentOf(put, key(part));
-    const on = given ? flagOf(knownNode(given)) : !(text && part === 'vision');
+    const on = given ? flagOf(knownNode(given)) : !(isOfText(put) && part === 'vision');
     if (on === undefined) return undefined;
     if (on) parts.push(part);
   }
