@@ -161,6 +161,11 @@ const method = releasedBlock('', DOCS, RELEASED, [
     'Regular expressions of the only weights that are trained.',
     { type: 'any', fields: ['method.trainable'] },
   ],
+  [
+    'freeze_mm_modules',
+    'Towers and projectors of a model that sees or hears are not trained.',
+    { fields: ['method.kind', 'method.trainable', 'lora.exclude'] },
+  ],
   ['relora', 'ReLoRA: merge the adapters and start anew.'],
   ['rl', 'Preference or reinforcement training.', { fields: ['method.objective', 'method.referenceModel'] }],
   ['trl', 'Settings of online training.', { default: null, fields: ['rollout.engine'] }],
@@ -434,7 +439,7 @@ const rest = inertKeys(
     dataloader_drop_last hf_use_auth_token ddp ddp_broadcast_buffers ddp_find_unused_parameters
     do_causal_lm_eval do_bench_eval load_best_model_at_end save_only_model save_safetensors save_first_step
     use_tensorboard use_wandb use_mlflow low_cpu_mem_usage lora_fan_in_fan_out lora_on_cpu lr_quadratic_warmup
-    flash_attn_fuse_mlp flash_attn_fuse_qkv flash_attn_rms_norm flash_optimum freeze_mm_modules streaming
+    flash_attn_fuse_mlp flash_attn_fuse_qkv flash_attn_rms_norm flash_optimum streaming
     use_kernels include_tokens_per_second include_tkps process_reward_model qlora_sharded_model_loading
     fused_attn_kernel gemma4_hybrid_attn_impl liger_rms_norm_gated experimental_skip_move_to_device
     sage_attention scaling_softmax curriculum_sampling multipack_real_batches use_pose

@@ -7,6 +7,7 @@ import type { DType } from '../../terms/dtypes';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
+import { isMultimodal } from '../hf/multimodal-parts';
 import { assumePadding } from '../hf/padding';
 import { readTrainerSharding, type ShardingKeys, type TrainerSharding } from '../hf/trainer-sharding';
 import { weightsDtypeOf } from '../hf/weights-dtype';
@@ -75,7 +76,7 @@ export function readAxolotl(section: Section, draft: Draft, context: ReadContext
   readBatch(section);
   const sharding = readTrainerSharding(section, draft, context, SHARDING);
   const compute = readPrecision(section, draft, sharding);
-  readMethod(section, draft, compute);
+  readMethod(section, draft, compute, context);
   readObjective(section, draft);
   readOptimizer(section);
   readActivations(section, draft);
@@ -168,7 +169,7 @@ function readPrecision(section: Section, draft: Draft, sharding: TrainerSharding
   return compute;
 }
 
-function readMethod(section: Section, draft: Draft, compute: DType): void {
+function readMethod(section: Section, draft: Draft, compute: DType, context: ReadContext): void {
   const adapter = section.find('adapter');
   const name = textOf(adapter?.node)?.toLowerCase();
   if (!adapter || name === undefined) {
@@ -179,13 +180,13 @@ function readMethod(section: Section, draft: Draft, compute: DType): void {
       section.take('lisa_n_layers', 'lisa_step_interval');
       return;
     }
-    section.assume('method.kind', axolotlDefault('full' as const, 'utils/schemas/peft.py'), 'adapter');
     const only = section.find('unfrozen_parameters');
     const patterns = only && textsOf(only.node);
     if (only && patterns && patterns.length > 0) {
       section.state('method.kind', 'freeze', only);
       section.state('method.trainable', patterns, only);
-    }
+    } else freezeTowers(section, context);
+    section.assume('method.kind', axolotlDefault('full' as const, 'utils/schemas/peft.py'), 'adapter');
     return;
   }
   if (name !== 'lora' && name !== 'qlora') {
@@ -195,6 +196,7 @@ function readMethod(section: Section, draft: Draft, compute: DType): void {
   section.state('method.kind', 'lora', adapter);
   section.take('lora_r', 'lora_alpha', 'lora_dropout');
   readTargets(section);
+  freezeTowers(section, context);
   section.take('lora_modules_to_save', 'lora_target_parameters', 'peft_layers_to_transform');
   section.take('lora_rank_pattern', 'peft_use_dora');
   section.stateMeaning('lora.dtype', 'peft_autocast_adapter_dtype', ({ node }) =>
@@ -202,6 +204,27 @@ function readMethod(section: Section, draft: Draft, compute: DType): void {
   );
   section.take('llama4_linearized_experts');
   readQuantization(section, draft, name);
+}
+
+/** Parts of names by which `freeze_mm_modules` finds what it freezes, adapters included (`utils/freeze.py`, `_MM_MODULE_PREFIXES`). */
+const TOWERS = [
+  ...['vision_tower', 'vision_model', 'vision_encoder', 'embed_vision', 'multi_modal_projector', 'visual'],
+  ...['audio_tower', 'audio_model', 'embed_audio'],
+];
+
+function freezeTowers(section: Section, context: ReadContext): void {
+  const found = section.find('freeze_mm_modules');
+  if (!found || flagOf(found.node) !== true || !isMultimodal(context)) return;
+  if (section.has('adapter')) {
+    section.state(
+      'lora.exclude',
+      TOWERS.map((name) => `*${name}*`),
+      found,
+    );
+    return;
+  }
+  section.state('method.kind', 'freeze', found);
+  section.state('method.trainable', [`(?!(?:.*\\.)?(?:${TOWERS.join('|')})\\.)`], found);
 }
 
 /** Named modules and, with `lora_target_linear`, every linear layer beside them. */

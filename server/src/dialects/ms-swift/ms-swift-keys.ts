@@ -126,15 +126,23 @@ const tuner = releasedBlock('', `${ARGUMENTS}tuner_args.py`, RELEASED, [
   ['freeze_llm', 'The language model of a multimodal one is not trained.', { fields: ['method.trainable'] }],
   ['freeze_vit', 'The vision tower of a multimodal model is not trained.', { fields: ['method.trainable'] }],
   ['freeze_aligner', 'The projector of a multimodal model is not trained.', { fields: ['method.trainable'] }],
-  ['freeze_parameters', 'Prefixes of weights that are not trained.', { type: 'any', default: null }],
-  ['freeze_parameters_regex', 'Weights that are not trained.'],
-  ['freeze_parameters_ratio', 'Share of the weights, from below, that is not trained.'],
+  [
+    'freeze_parameters',
+    'Prefixes of weights that are not trained.',
+    { type: 'any', default: null, fields: ['method.kind', 'method.trainable'] },
+  ],
+  ['freeze_parameters_regex', 'Weights that are not trained.', { fields: ['method.kind'] }],
+  [
+    'freeze_parameters_ratio',
+    'Share of the weights, from below, that is not trained.',
+    { fields: ['method.kind'] },
+  ],
   [
     'trainable_parameters',
     'Prefixes of weights that are trained all the same.',
-    { type: 'any', default: null },
+    { type: 'any', default: null, fields: ['method.kind', 'method.trainable'] },
   ],
-  ['trainable_parameters_regex', 'Weights that are trained all the same.'],
+  ['trainable_parameters_regex', 'Weights that are trained all the same.', { fields: ['method.kind'] }],
   [
     'target_modules',
     'Modules that get an adapter; `all-linear` for every linear layer but the head.',

@@ -18,6 +18,7 @@ import { rejectMisfits } from '../key-check';
 import { readAllocatorEnvironment } from '../launch/allocator-environment';
 import { assumeLength } from '../length-cap';
 import { type DefaultValue, type FoundKey, Section } from '../section';
+import { trainedWeights } from './frozen-weights';
 import { MS_SWIFT_KEYS, MS_SWIFT_TABLE, TUNERS } from './ms-swift-keys';
 import { MEGATRON_LINEARS, readSwiftMegatron } from './ms-swift-megatron';
 import { checkSwift } from './ms-swift-rules';
@@ -326,8 +327,11 @@ function readKind(
   context: ReadContext,
 ): void {
   const type = section.find(TUNER_TYPE);
-  const trained = kind === 'full' ? frozenParts(section, context) : undefined;
-  const note = freezesParts();
+  const parts = kind === 'full' ? frozenParts(section, context) : undefined;
+  const named = kind === 'full' ? trainedWeights(section, draft, parts, { command, context }) : undefined;
+  if (named === 'unknown') return;
+  const trained = named ?? parts;
+  const note = named ? say('weights are frozen by name') : freezesParts();
   if (trained && !type) {
     const { source } = swift(true, 'arguments/tuner_args.py');
     draft.assume('method.kind', 'freeze', note, source, 'tuner_type');
