@@ -7,6 +7,9 @@ import { dtypeOf } from './deepspeed-dtype';
 
 const DOCS = 'https://www.deepspeed.ai/docs/config-json/';
 
+/** What the settings decide of the types that a run computes in, where nobody else does. */
+export const OF_PRECISION = ['precision.scheme', 'precision.weights', 'precision.compute'] as const;
+
 export function readPrecision(section: Section, draft: Draft): void {
   // The old name counts only where the new one is absent.
   const bf16 = section.find(['bf16', 'bfloat16']);

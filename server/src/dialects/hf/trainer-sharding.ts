@@ -1,7 +1,9 @@
+import type { MapNode } from '../../config/node';
 import { flagOf, textOf } from '../../config/scalar';
 import { isFsdp } from '../../terms/data-parallel';
 import { isAtLeast } from '../../terms/version';
 import { readDeepspeedSettings } from '../deepspeed/deepspeed';
+import { OF_PRECISION } from '../deepspeed/deepspeed-precision';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import type { Section } from '../section';
@@ -28,7 +30,7 @@ export function readTrainerSharding(
   const named = deepspeed && flagOf(deepspeed.node) !== false && textOf(deepspeed.node) !== '';
   if (deepspeed && (deepspeed.node.kind === 'map' || named)) {
     // The settings themselves may stand there: `TrainingArguments.deepspeed` is a path or a dictionary.
-    if (deepspeed.node.kind === 'map') readDeepspeedSettings(deepspeed.node, draft, context);
+    if (deepspeed.node.kind === 'map') readOwnSettings(deepspeed.node, section, draft, context);
     else section.link('deepspeed', 'deepspeed');
     section.state('parallel.data', 'zero', deepspeed);
     return 'zero';
@@ -40,6 +42,15 @@ export function readTrainerSharding(
   if (isFsdp(launched)) return 'fsdp';
   draft.assume('parallel.data', 'ddp', keys.note, keys.source);
   return 'ddp';
+}
+
+/**
+ * DeepSpeed's settings within the Trainer's own. Where they leave the precision open its switch decides: Accelerate adds the block
+ * that they lack (accelerate 1.15, `utils/dataclasses.py`, `DeepSpeedPlugin.set_mixed_precision`).
+ */
+function readOwnSettings(settings: MapNode, section: Section, draft: Draft, context: ReadContext): void {
+  readDeepspeedSettings(settings, draft, context);
+  if (section.flag('bf16') === true || section.flag('fp16') === true) draft.withdraw(OF_PRECISION);
 }
 
 /** `sync_each_batch` of the Trainer, which asks for it since transformers 5 (`trainer.py`, `_inner_training_loop`). */

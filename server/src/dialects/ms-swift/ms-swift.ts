@@ -264,7 +264,16 @@ function readSharding(section: Section, draft: Draft, context: ReadContext): voi
     section.state('parallel.data', 'zero', deepspeed);
     const packaged = name === undefined ? undefined : packagedZero(name);
     if (packaged) statePackagedZero(section, deepspeed, packaged, context, draft);
-    else if (name?.trim().startsWith('{') !== true) section.link('deepspeed', 'deepspeed');
+    else if (name !== undefined && !name.trim().startsWith('{')) section.link('deepspeed', 'deepspeed');
+    // Settings that stand there themselves.
+    else
+      draft.leave(
+        'value',
+        deepspeed.node,
+        'deepspeed',
+        say('What `{0}` changes is not counted.', 'deepspeed'),
+        ['zero.stage'],
+      );
     return;
   }
   const fsdp = section.find('fsdp');

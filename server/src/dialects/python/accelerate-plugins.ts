@@ -4,6 +4,7 @@ import type { PyArgument, PyCall } from '../../config/python/value';
 import { say } from '../../wording/say';
 import { readAccelerateSettings } from '../accelerate/accelerate';
 import { ACCELERATE_TABLE } from '../accelerate/accelerate-keys';
+import { OF_PRECISION } from '../deepspeed/deepspeed-precision';
 import type { ReadContext } from '../dialect';
 import { type Calls, leaveValue, withhold } from './call-block';
 import { readDeepspeedArgument } from './deepspeed-settings';
@@ -56,7 +57,13 @@ export function readPlugin(
   const kind = Object.hasOwn(PLUGINS, name) ? PLUGINS[name] : undefined;
   if (!plugin || !kind || plugin.open || plugin.positional.length > 0) return false;
   const own = kind === 'DEEPSPEED' && plugin.named.find((argument) => argument.key === 'hf_ds_config');
-  if (own) return readDeepspeedArgument(calls, plugin, own, context);
+  if (own) {
+    const isRead = readDeepspeedArgument(calls, plugin, own, context);
+    // Accelerate adds the block of its own precision where the settings have none.
+    if (isRead && accelerator.named.some((argument) => argument.key === 'mixed_precision'))
+      draft.withdraw(OF_PRECISION);
+    return isRead;
+  }
   const block = `${kind.toLowerCase()}_config`;
   const entries = plugin.named.flatMap((argument): MapEntry[] => {
     const known = Object.hasOwn(KEYS[kind], argument.key) ? KEYS[kind][argument.key] : undefined;
