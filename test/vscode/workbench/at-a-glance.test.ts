@@ -135,7 +135,11 @@ describe('files at a glance, in the workbench', function () {
 
   it('a completion has on every row how the run comes out', async () => {
     await workbench.openFile('ds_config.json');
-    await line(/"stage"/).click();
+    await page
+      .locator('.view-line span', { hasText: /^"stage"$/ })
+      .last()
+      .click();
+    await page.locator('.statusbar-item', { hasText: 'Ln 6' }).waitFor();
     await page.keyboard.press('End');
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.press('Backspace');
