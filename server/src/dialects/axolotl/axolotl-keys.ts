@@ -159,7 +159,7 @@ const method = releasedBlock('', DOCS, RELEASED, [
   [
     'unfrozen_parameters',
     'Regular expressions of the only weights that are trained.',
-    { type: 'any', fields: ['method.trainable'] },
+    { type: 'any', fields: ['method.kind', 'method.trainable'] },
   ],
   [
     'freeze_mm_modules',

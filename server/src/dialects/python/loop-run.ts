@@ -112,7 +112,7 @@ function readPrecision(calls: Calls, { accelerator, backward }: TrainingLoop, { 
     if (text === 'bf16' || text === 'fp16') {
       draft.state('precision.compute', text, mixed, 'mixed_precision');
       // The config of the launch states who shards the model, and with it who applies the precision.
-      const data = draft.valueOf('parallel.data') ?? known['parallel.data'];
+      const data = known['parallel.data'] ?? draft.valueOf('parallel.data');
       const scheme =
         data === 'zero' ? 'deepspeed' : data === 'fsdp1' || data === 'fsdp2' ? 'fsdp' : 'autocast';
       draft.state('precision.scheme', scheme, mixed, 'mixed_precision');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { gitIn, oomlint } from './oomlint';
+import { gitIn, oomlint } from '../../unit/cli/oomlint';
 
 const zero = (micro: number) =>
   `{\n  // oomlint: gpu=H100 gpus=8 sequence=1024\n  "bf16": { "enabled": true },\n  "train_micro_batch_size_per_gpu": ${micro},\n  "zero_optimization": { "stage": 3 }\n}\n`;
