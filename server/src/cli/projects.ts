@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isInside } from '../text/uri';
 
 /** Folders in which what a config names is looked for, as URIs. */
 interface Projects {
@@ -15,20 +16,17 @@ interface Projects {
  * that is named is one.
  */
 export function projectsOf(started: string, named: readonly string[]): Projects {
-  const own = new Set([repositoryAround(started) ?? started, started]);
-  const others = new Set<string>();
+  const own = [...new Set([repositoryAround(started) ?? started, started])].map(asUri);
+  const apart = new Set<string>();
   for (const place of named.map((given) => path.resolve(started, given))) {
     const folder = statSync(place, { throwIfNoEntry: false })?.isDirectory() ? place : path.dirname(place);
     const project = repositoryAround(folder) ?? (folder === place ? place : undefined);
-    if (project !== undefined && !own.has(project) && !liesIn(folder, own)) others.add(project);
+    if (project !== undefined && !isInside(asUri(folder), own)) apart.add(asUri(project));
   }
-  return { folders: [...own, ...others].map(asUri), apart: [...others].map(asUri) };
+  return { folders: [...own, ...apart], apart: [...apart] };
 }
 
 const asUri = (folder: string) => pathToFileURL(folder + path.sep).href;
-
-const liesIn = (folder: string, projects: ReadonlySet<string>) =>
-  [...projects].some((project) => `${folder}${path.sep}`.startsWith(`${project}${path.sep}`));
 
 /** Root of the repository that a folder lies in; undefined outside of one. */
 function repositoryAround(folder: string): string | undefined {

@@ -96,11 +96,25 @@ export class Draft {
 
   /** A feature of the run that is not modelled, beside those that are known of it. */
   bring(feature: UnmodelledFeature, node: ConfigNode, key: string): void {
-    const before = this.valueOf('features.unmodelled');
-    const others = Array.isArray(before) ? before.map(String) : [];
-    if (others.includes(feature)) return;
+    if (!this.features().includes(feature))
+      this.state('features.unmodelled', this.takeFeatures(feature), node, key);
+  }
+
+  /** The same, where no file states it. */
+  bringByDefault(feature: UnmodelledFeature, note: string, source: string): void {
+    this.assume('features.unmodelled', this.takeFeatures(feature), note, source);
+  }
+
+  private features(): string[] {
+    const known = this.valueOf('features.unmodelled');
+    return Array.isArray(known) ? known.map(String) : [];
+  }
+
+  /** What is not modelled so far and one feature more, to be stated anew. */
+  private takeFeatures(more: UnmodelledFeature): string[] {
+    const all = [...this.features(), more];
     this.forget('features.unmodelled');
-    this.state('features.unmodelled', [...others, feature], node, key);
+    return all;
   }
 
   /** What stands there cannot be read as these fields: nothing else is taken for them without a word. */

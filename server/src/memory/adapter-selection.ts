@@ -4,19 +4,9 @@ import type { AdapterSettings, LinearRole } from '../model/trace-settings';
 import { behaviours } from '../run/behaviours';
 import type { RunValues, TrainingRun } from '../run/fields';
 import { linearPattern, type TextPattern } from '../run/linear-pattern';
+import { literalPattern } from '../run/literal-pattern';
 import type { DType } from '../terms/dtypes';
-
-/** Where a stage's modules may lie in a model of transformers. */
-const PREFIXES = [
-  '',
-  'model.',
-  'model.language_model.',
-  'language_model.model.',
-  'model.decoder.',
-  'transformer.',
-  'gpt_neox.',
-  'base_model.',
-];
+import { WEIGHT_PREFIXES } from '../terms/weight-prefixes';
 
 /** Feed-forward modules of IA3, whose input is scaled (peft 0.21, `TRANSFORMERS_MODELS_TO_IA3_FEEDFORWARD_MODULES_MAPPING`). */
 const FEED_FORWARD =
@@ -145,14 +135,13 @@ function innerPath(path: string, { list, index }: ModulePlace): string {
 
 function pathsOf(path: string, place: ModulePlace): string[] {
   const inner = innerPath(path, place);
-  return PREFIXES.map((prefix) => prefix + inner);
+  return WEIGHT_PREFIXES.map((prefix) => prefix + inner);
 }
 
 /** A name in which `*` stands for anything, as a pattern; none where it has no such place. */
 function wildcard(name: string): TextPattern | undefined {
   if (!name.includes('*')) return undefined;
-  const escaped = name.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
-  return linearPattern(escaped.join('.*'), true);
+  return linearPattern(name.split('*').map(literalPattern).join('.*'), true);
 }
 
 function endsWith(path: string, module: string): boolean {
@@ -280,7 +269,7 @@ export class AdapterSelection {
 
   private matches(pattern: TextPattern, inner: string): boolean {
     if (this.prefix !== undefined) return pattern.test(this.prefix + inner);
-    this.prefix = PREFIXES.find((prefix) => pattern.test(prefix + inner));
+    this.prefix = WEIGHT_PREFIXES.find((prefix) => pattern.test(prefix + inner));
     return this.prefix !== undefined;
   }
 

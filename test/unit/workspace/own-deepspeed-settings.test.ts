@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { smallWorkspace } from './small-workspace';
 
 const PROJECT = { 'oomlint.yaml': 'gpu: H100-SXM5-80GB\ngpus: 4\n' };
-const zero = (more: string) => `{zero_optimization: {stage: 2}, train_micro_batch_size_per_gpu: auto${more}}`;
+/** JSON, which a block of YAML may be, too. */
+const zero = (more: object) =>
+  JSON.stringify({ zero_optimization: { stage: 2 }, train_micro_batch_size_per_gpu: 'auto', ...more });
 const recipe = (more: string) => `model_name_or_path: Qwen/Qwen2.5-0.5B
 dataset_name: x
 max_length: 512
@@ -23,14 +25,14 @@ async function precision(files: Readonly<Record<string, string>>, name: string) 
 
 describe('DeepSpeed settings within a config of the Trainer', () => {
   for (const [what, more, switches] of [
-    ['leave the precision to its switch', '', 'bf16: true\n'],
+    ['leave the precision to its switch', {}, 'bf16: true\n'],
     [
       'leave it where they say auto, whichever block comes first',
-      ', bf16: {enabled: auto}, fp16: {enabled: auto}',
+      { bf16: { enabled: 'auto' }, fp16: { enabled: 'auto' } },
       'bf16: false\nfp16: true\n',
     ],
-    ['state it', ', bf16: {enabled: true}', 'bf16: true\n'],
-    ['have none where it has none', '', 'bf16: false\n'],
+    ['state it', { bf16: { enabled: true } }, 'bf16: true\n'],
+    ['have none where it has none', {}, 'bf16: false\n'],
   ] as const)
     it(`${what}, as those of a file do`, async () => {
       const within = await precision(
@@ -39,8 +41,8 @@ describe('DeepSpeed settings within a config of the Trainer', () => {
       );
       const apart = await precision(
         {
-          'sft.yaml': recipe(`${switches}deepspeed: ds.yaml.json\n`),
-          'ds.yaml.json': JSON.stringify(settings(more)),
+          'sft.yaml': recipe(`${switches}deepspeed: ds.json\n`),
+          'ds.json': zero(more),
         },
         'sft.yaml',
       );
@@ -80,7 +82,7 @@ for batch in loader:
   it('of ms-swift are asked for as a file, and no stage is assumed', async () => {
     const { analyze } = smallWorkspace({
       ...PROJECT,
-      'sw.yaml': `model: Qwen/Qwen2.5-0.5B\ntuner_type: full\ndataset: x\ntorch_dtype: bfloat16\nmax_length: 512\ndeepspeed: ${zero('')}\n`,
+      'sw.yaml': `model: Qwen/Qwen2.5-0.5B\ntuner_type: full\ndataset: x\ntorch_dtype: bfloat16\nmax_length: 512\ndeepspeed: ${zero({})}\n`,
     });
     const { estimate, unread } = await analyze('sw.yaml');
     assert.equal(estimate, undefined);
@@ -90,17 +92,3 @@ for batch in loader:
     );
   });
 });
-
-/** The same settings as JSON has them. */
-function settings(more: string): object {
-  const block = (name: string) => {
-    const value = new RegExp(`${name}: {enabled: (\\w+)}`).exec(more)?.[1];
-    return value === undefined ? {} : { [name]: { enabled: value === 'true' ? true : value } };
-  };
-  return {
-    zero_optimization: { stage: 2 },
-    train_micro_batch_size_per_gpu: 'auto',
-    ...block('bf16'),
-    ...block('fp16'),
-  };
-}

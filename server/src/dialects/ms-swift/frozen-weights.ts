@@ -1,4 +1,6 @@
 import { numberOf, textsOf } from '../../config/scalar';
+import { literalPattern } from '../../run/literal-pattern';
+import { WEIGHT_PREFIXES } from '../../terms/weight-prefixes';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
@@ -54,13 +56,14 @@ const isBeginning = (text: string) =>
 const isEmpty = (node: Parameters<typeof textsOf>[0]) =>
   (node?.kind === 'scalar' && (node.value === null || node.text === '')) || textsOf(node)?.length === 0;
 
-/** What releases of transformers put before all names of weights, or do not; those of a whole model of several parts. */
-const AROUND =
-  '(?:model\\.language_model\\.|language_model\\.model\\.|model\\.decoder\\.|model\\.|transformer\\.|gpt_neox\\.|base_model\\.)';
+/** What may stand around a name, the longest first: the beginning that a person writes is stripped of it whole. */
+const AROUND = `(?:${WEIGHT_PREFIXES.filter((prefix) => prefix !== '')
+  .sort((a, b) => b.length - a.length)
+  .map(literalPattern)
+  .join('|')})`;
 
 /** Names that begin with one of the texts, whatever stands around them. */
 function beginnings(texts: readonly string[]): string {
   const around = new RegExp(`^${AROUND}`);
-  const escaped = texts.map((text) => text.replace(around, '').replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return `${AROUND}?(?:${escaped.join('|')})`;
+  return `${AROUND}?(?:${texts.map((text) => literalPattern(text.replace(around, ''))).join('|')})`;
 }

@@ -3,7 +3,6 @@ import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, UNSLOTH, UNSLOTH_ZOO } from '../../sources/repositories';
-import type { UnmodelledFeature } from '../../terms/unmodelled-features';
 import { isAtLeast } from '../../terms/version';
 import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
@@ -245,14 +244,6 @@ function readGptOss({ draft }: Calls, load: PyCall, name: string, quantized: boo
   );
 }
 
-/** Adds something that saves memory, or takes some, and is not estimated. */
-function addUnmodelled(draft: Calls['draft'], feature: UnmodelledFeature, note: string): void {
-  const others = draft.valueOf('features.unmodelled');
-  draft.forget('features.unmodelled');
-  const all = [...(Array.isArray(others) ? others.map(String) : []), feature];
-  draft.assume('features.unmodelled', all, note, LOADER);
-}
-
 /** Towers are left in 16 bits since this release; projectors were before (`unsloth_zoo/peft_utils.py`, `SKIP_QUANTIZATION_MODULES`). */
 const PLAIN_TOWERS = '2026.2.1';
 
@@ -372,9 +363,9 @@ function leaveUncounted(draft: Calls['draft'], { named }: PyCall): void {
     if (!UNREAD.test(key) || isNone || (value.kind === 'dict' && value.entries.length === 0)) continue;
     const note = say('What `{0}` changes is not counted.', key);
     draft.leave('value', { range: used }, key, note);
-    if (key === 'unsloth_tiled_mlp') addUnmodelled(draft, 'tiled-mlp', note);
+    if (key === 'unsloth_tiled_mlp') draft.bringByDefault('tiled-mlp', note, LOADER);
     if (key !== 'qat_scheme') continue;
-    addUnmodelled(draft, 'fake-quantization', note);
+    draft.bringByDefault('fake-quantization', note, LOADER);
     // A head that is the embedding gets weights of its own (`_untie_input_output_embeddings`).
     if (value.kind === 'scalar' && /^(phone-deployment|int8-int4)$/.test(String(value.value)))
       draft.infer(
@@ -639,7 +630,7 @@ export function readScoredParts(
     'Unsloth splits the batches of GRPO by what is free on the card: what that saves is not counted.',
   );
   draft.leave('script', { range: load.calleeRange }, 'GRPO', note);
-  addUnmodelled(draft, 'split-scores', note);
+  draft.bringByDefault('split-scores', note, LOADER);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { knownNode } from '../../config/python/node-of-value';
 import type { PyCall } from '../../config/python/value';
 import { flagOf, textOf, textsOf } from '../../config/scalar';
+import { literalPattern } from '../../run/literal-pattern';
 import { fileIn, UNSLOTH } from '../../sources/repositories';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
@@ -140,8 +141,7 @@ function readScoped(
  * Qwen-VL's merger.
  */
 function patternOf(on: readonly Part[], names: readonly string[] | undefined, gemma: boolean): string {
-  const escaped = (names ?? []).map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  const leaf = names ? `(?:${escaped.join('|')})` : '(?!(?:gate|router|[0-9]+)$)[^.]+';
+  const leaf = names ? `(?:${names.map(literalPattern).join('|')})` : '(?!(?:gate|router|[0-9]+)$)[^.]+';
   const tags = (parts: readonly Part[]) =>
     [
       ...new Set(

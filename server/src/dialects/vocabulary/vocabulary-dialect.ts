@@ -1,5 +1,6 @@
 import type { ConfigDocument, ConfigNode } from '../../config/node';
 import type { FieldPath } from '../../run/fields';
+import { literalPattern } from '../../run/literal-pattern';
 import { parseField } from '../../run/parse-field';
 import { suggested } from '../../wording/closest';
 import { say } from '../../wording/say';
@@ -46,11 +47,7 @@ export function vocabularyDialect(vocabulary: Vocabulary, builtIn = false): Dial
 
 /** Finds any of some names in a text, dashes and underscores alike. */
 export function markersOf(names: readonly string[]): RegExp {
-  const spellings = names.map((name) =>
-    plainName(name)
-      .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-      .replaceAll('_', '[-_]'),
-  );
+  const spellings = names.map((name) => literalPattern(plainName(name)).replaceAll('_', '[-_]'));
   return new RegExp(`(?<![\\w-])-{0,2}(?:${spellings.join('|')})(?![\\w-])`);
 }
 
