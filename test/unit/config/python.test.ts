@@ -289,6 +289,23 @@ class Tuner(Base):
     );
   });
 
+  it('reads what a converted notebook installs, also where the conversion comments it out', () => {
+    const text = String.raw`x = 1
+# get_ipython().run_cell_magic('capture', '', 'import os\n_conv = "causal_conv1d==1.5.2"\n!pip install a==1 {_conv}\n# don\'t\n')
+    get_ipython().system('uv pip install -qqq "b>=2"')
+get_ipython().run_line_magic('pip', 'install c==3')
+get_ipython().run_cell_magic('bash', '', 'echo d')
+get_ipython().system('ls -la'); # pip install e
+`;
+    assert.deepEqual(
+      installsIn(text, new Lines(text)).map(
+        ({ name, specifier, open, commented, range }) =>
+          `${name}${specifier}${open ? ' open' : ''}${commented ? ' commented' : ''} ${range.start.line}`,
+      ),
+      ['a==1 commented 1', 'causal_conv1d open commented 1', 'b>=2 2', 'c==3 3'],
+    );
+  });
+
   it('reads what is installed by a name in braces and from a repository, whose version nobody knows', () => {
     const names = (text: string) =>
       installsIn(text, new Lines(text)).map(

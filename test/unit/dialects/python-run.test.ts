@@ -836,9 +836,28 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assertStates(on(text(', load_in_4bit=False, load_in_fp8=True')), { 'quantization.kind': 'fp8 file' });
     });
 
-    it('do not estimate gpt-oss in 16 bits', () => {
-      const gpt = unsloth('load_in_4bit=False', '').replace('Meta-Llama-3.1-8B', 'gpt-oss-20b');
-      assert.deepEqual(unread(gpt), ['value unsloth/gpt-oss-20b']);
+    it('run the experts of gpt-oss as transformers before 5 does in 16 bits, by kernels of their own otherwise', () => {
+      const reading = (name: string, version: string) =>
+        pythonRun.read(
+          parseConfig(
+            'file:///train.py',
+            `from unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/${name}", load_in_4bit=False)\nmodel = FastLanguageModel.get_peft_model(model, r=4, target_modules=["q_proj", "gate_proj", "down_proj"])\nSFTTrainer(model=model, args=SFTConfig()).train()`,
+          ),
+          {
+            known: { 'hardware.gpu': 'A100-80GB', 'version.transformers': version },
+            model: { config: { model_type: 'gpt_oss', num_local_experts: 32 } },
+            versions: { transformers: { version, source: 'stated' } },
+          },
+        );
+      const stacked = reading('gpt-oss-20b-BF16', '4.56.2');
+      assert.equal(stacked.unread, undefined);
+      assertStates(stacked, {
+        'attention.implementation': 'flex default',
+        'model.linearExperts': undefined,
+        'lora.targetParameters': 'experts.gate_up_proj,experts.down_proj default',
+      });
+      for (const own of [reading('gpt-oss-20b-BF16', '5.2.0'), reading('gpt-oss-20b', '4.56.2')])
+        assert.match(own.unread?.[0]?.message ?? '', /kernels of its own/);
     });
 
     it('train without autocast what fp16 cannot hold, and all weights in bf16', () => {
@@ -1015,6 +1034,8 @@ SFTTrainer(model=model, args=SFTConfig(per_device_train_batch_size=8 if big else
       assert.deepEqual(unread(both), []);
       assert.match(unread('!pip install mamba_ssm==2.2.5').join(), /nothing here installs `causal-conv1d`/);
       assert.match(unread('').join(), /nothing here installs `mamba-ssm`/);
+      // A script that was a notebook has them in comments.
+      assert.deepEqual(unread(`# get_ipython().run_cell_magic('capture', '', '${both}\\n')`), []);
       // What these releases make of the model's own loss is not counted.
       assert.match(unread(both, '', '2026.9.9').join(), /leaves the loss/);
       assert.deepEqual(unread(both, '', '2026.10.3'), []);

@@ -9,6 +9,8 @@ export interface Install {
   readonly specifier: string;
   /** Which version is known only when it is installed. */
   readonly open?: true;
+  /** It stands in a comment, as where a notebook was made a script: the script itself installs nothing. */
+  readonly commented?: true;
   readonly range: Range;
 }
 
@@ -86,6 +88,43 @@ function boundPackage(text: string, name: string): string | undefined {
 
 /** Packages that `!pip install` names in a text, with the place of each. */
 export function installsIn(text: string, lines: Pick<Lines, 'range'>): Install[] {
+  return [...convertedInstalls(text, lines), ...writtenInstalls(text, lines)];
+}
+
+/** What nbconvert makes of a line or a cell for IPython: a call with its text, which some comment out. */
+const CONVERTED =
+  /^([ \t]*#)?[ \t]*get_ipython\(\)\.(?:system|run_line_magic|run_cell_magic)\(((?:[^'"\n]|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")*)\)[ \t]*\r?$/gm;
+const LITERAL = /'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"/g;
+
+/** The text that a Python literal of one line stands for, as far as nbconvert writes escapes. */
+function unescaped(literal: string): string {
+  return literal.replace(/\\(.)/g, (_, one: string) => (one === 'n' ? '\n' : one === 't' ? '\t' : one));
+}
+
+/** Packages that the calls of a converted notebook install; each has the place of its call. */
+function convertedInstalls(text: string, lines: Pick<Lines, 'range'>): Install[] {
+  const found: Install[] = [];
+  for (const { 0: whole, 1: mark, 2: given = '', index } of text.matchAll(CONVERTED)) {
+    const words = [...given.matchAll(LITERAL)].map(([, one, other]) => unescaped(one ?? other ?? ''));
+    const [first = '', ...rest] = words;
+    // A line for the shell, `%pip` and its words, or the text of a cell that is Python all the same.
+    const command = rest.length === 0 ? `!${first}` : rest.length === 1 ? `%${first} ${rest[0]}` : rest[1];
+    if (rest.length > 1 && !STILL_PYTHON.test(`%%${first}`)) continue;
+    const start = index + whole.length - whole.trimStart().length;
+    const range = lines.range(start, index + whole.trimEnd().length);
+    for (const { name, specifier, open } of writtenInstalls(command ?? '', lines))
+      found.push({
+        name,
+        specifier,
+        ...(open ? { open } : {}),
+        ...(mark === undefined ? {} : { commented: true as const }),
+        range,
+      });
+  }
+  return found;
+}
+
+function writtenInstalls(text: string, lines: Pick<Lines, 'range'>): Install[] {
   const found: Install[] = [];
   for (const command of text.matchAll(COMMAND)) {
     const words = command[1] ?? '';

@@ -12,7 +12,12 @@ import type { Calls } from './call-block';
 
 /** Versions that cells install, of a range the newest that it allows; the last statement about a package counts. */
 export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): void {
-  for (const { name, specifier, open, range } of [...installs].reverse()) {
+  const stated = [...installs].reverse();
+  // What a comment names comes last: the script may be started in another environment.
+  for (const { name, specifier, open, range, commented } of [
+    ...stated.filter((install) => !install.commented),
+    ...stated.filter((install) => install.commented),
+  ]) {
     if (open) continue;
     const versioned = VERSIONED_PACKAGES.find((known) => known === name);
     if (versioned === undefined || draft.knows(VERSION_FIELDS[versioned])) continue;
@@ -20,12 +25,17 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): v
     const exact = /^==(\d+(?:\.\d+)*)$/.exec(specifier)?.[1];
     const allowed = allowedVersions(versioned, { specifier, ...(exact === undefined ? {} : { exact }) });
     if (!allowed) continue;
+    const { newest, oldest } = allowed;
+    const location = locationOf(range, draft.uri);
+    if (commented) {
+      const note = say('a commented-out cell installs {0}', `${name} ${specifier}`);
+      draft.facts.push(fact(field, newest, { kind: 'default', location, note, orElse: oldest }));
+      continue;
+    }
     const note =
       exact === undefined
         ? say('{0} is installed: the newest that it allows', `${name} ${specifier}`)
         : undefined;
-    const { newest, oldest } = allowed;
-    const location = locationOf(range, draft.uri);
     draft.facts.push(
       fact(field, newest, { kind: 'file', location, key: 'pip_install', note, orElse: oldest }),
     );
@@ -36,7 +46,7 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): v
 export function unslothInstalled({ installs = [] }: ConfigDocument): readonly Requirement[] {
   const last = [...installs]
     .reverse()
-    .find(({ name, specifier }) => name === 'unsloth' && /^==\d/.test(specifier));
+    .find(({ name, specifier, commented }) => name === 'unsloth' && /^==\d/.test(specifier) && !commented);
   const release = last && parseRequirement(`${last.name}${last.specifier}`, last.range);
   return release?.exact === undefined ? [] : [release];
 }

@@ -207,7 +207,11 @@ export function readUnsloth(
   const full = trainsAll(load);
   const quantized = full ? undefined : readStorage(calls, load);
   if (quantized && !hasKernels(load, config)) readPlainParts(draft, context.versions?.unsloth?.version);
-  if (GPT_OSS.test(name)) readGptOss(calls, load, name, quantized === 4);
+  if (GPT_OSS.test(name)) {
+    const transformers = context.known['version.transformers'];
+    const own = !/bf16/i.test(name) || isAtLeast(transformers, '5') !== false;
+    readGptOss(calls, load, name, quantized === 4 ? 'linear' : own ? 'own' : 'stacked');
+  }
   readType(calls, load);
   if (!full) readUnslothAdapters(calls, load, chain, context);
   else draft.assume('method.kind', 'full', say('`full_finetuning` is on'), LOADER);
@@ -220,11 +224,18 @@ export function readUnsloth(
 const GPT_OSS = /gpt[-_]?oss/i;
 
 /**
- * In 4 bits each expert of gpt-oss is made of linear layers of its own (`GptOssExpertsBnb4bit`), and flexible attention takes its sinks
- * (`patch_GptOssAttention`). Otherwise its experts have kernels of their own.
+ * In 4 bits each expert of gpt-oss is made of linear layers of its own (`GptOssExpertsBnb4bit`). A checkpoint in 16 bits keeps the experts
+ * of transformers before 5, which run one after the other and are compiled nowhere (`patch_gpt_oss_moe_for_lora` does nothing there;
+ * `compiler.py`, `DISABLE_COMPILE_MODULES`); since 5, and in MXFP4, they have kernels of their own. Flexible attention takes the sinks
+ * (`patch_GptOssAttention`).
  */
-function readGptOss({ draft }: Calls, load: PyCall, name: string, quantized: boolean): void {
-  if (!quantized) {
+function readGptOss(
+  { draft }: Calls,
+  load: PyCall,
+  name: string,
+  experts: 'linear' | 'stacked' | 'own',
+): void {
+  if (experts === 'own') {
     draft.leave(
       'value',
       { range: load.calleeRange },
@@ -236,12 +247,13 @@ function readGptOss({ draft }: Calls, load: PyCall, name: string, quantized: boo
   }
   const source = fileIn(UNSLOTH_ZOO, 'unsloth_zoo/temporary_patches/gpt_oss.py');
   draft.assume('attention.implementation', 'flex', say('{0} default', 'Unsloth'), source);
-  draft.assume(
-    'model.linearExperts',
-    true,
-    say('Unsloth makes each expert of linear layers, which are quantized'),
-    source,
-  );
+  if (experts === 'linear')
+    draft.assume(
+      'model.linearExperts',
+      true,
+      say('Unsloth makes each expert of linear layers, which are quantized'),
+      source,
+    );
 }
 
 /** Towers are left in 16 bits since this release; projectors were before (`unsloth_zoo/peft_utils.py`, `SKIP_QUANTIZATION_MODULES`). */

@@ -175,8 +175,10 @@ function readExperts(
   const inner = (config?.text_config ?? config) as ModelConfig | undefined;
   const counts = ['num_experts', 'n_routed_experts', 'num_local_experts'].map((key) => inner?.[key]);
   if (!counts.some((count) => typeof count === 'number' && count > 0)) return;
-  if (isAtLeast(transformers, '5') === false) return;
-  if (isAtLeast(release, ADAPTS_EXPERTS) === false || inner?.model_type === 'gpt_oss') return;
+  // gpt-oss has stacked experts in any release, and linear layers where it is quantized.
+  const isGptOss = inner?.model_type === 'gpt_oss';
+  if (isGptOss ? draft.knows('model.linearExperts') : isAtLeast(transformers, '5') === false) return;
+  if (isAtLeast(release, ADAPTS_EXPERTS) === false) return;
   const parameters = [
     ...(names.some((name) => OF_EXPERTS.test(name)) ? ['experts.gate_up_proj'] : []),
     ...(names.includes('down_proj') ? ['experts.down_proj'] : []),
