@@ -134,7 +134,7 @@ FLAGS = {
 }
 FLAGS["lora4"] = {**FLAGS["lora16"], "lora.targets": ["q_proj", "k_proj", "v_proj", "o_proj"]}
 # transformers has no SDPA for attention sinks, disentangled attention, and old decoders.
-EAGER = {"gpt-oss-20b", "deberta-v3-base", "gpt-j-6b", "gpt-neo-1.3b"}
+EAGER = {"mimo-v2-flash", "gpt-oss-20b", "deberta-v3-base", "gpt-j-6b", "gpt-neo-1.3b"}
 
 
 def case(model: str, flags: str, micro: int, sequence: int, layers: int | None = None,

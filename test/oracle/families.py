@@ -65,6 +65,8 @@ SPARSE = {
     "mistral-4": sparse("mistral4", 4096, 32, 32, 12288, 131072, inner=2048,
                         **{**LATENT, "q_lora_rank": 1024, "kv_lora_rank": 256, "qk_nope_head_dim": 64}),
     "hunyuan-3": sparse("hy_v3", 4096, 64, 8, 13312, 120832, inner=1536, head_dim=128, num_experts=16, num_shared_experts=1),
+    "mimo-v2-flash": sparse("mimo_v2_flash", 4096, 64, 4, 16384, 152576, inner=2048, head_dim=192, v_head_dim=128, n_routed_experts=16,
+                            layer_types=["full_attention", "sliding_attention"], mlp_layer_types=["dense", "sparse"]),
     "glm-4.5-air": sparse("glm4_moe", 4096, 96, 8, 10944, 151552, inner=1408, head_dim=128, n_routed_experts=16,
                           n_shared_experts=1, first_k_dense_replace=1, attention_bias=True, n_group=1, topk_group=1),
     "dots1": sparse("dots1", 4096, 32, 32, 10944, 152064, inner=1408, head_dim=128, n_routed_experts=16,

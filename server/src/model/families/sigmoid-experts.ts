@@ -139,6 +139,48 @@ function hunyuan3(config: ConfigReader): Architecture {
   });
 }
 
+/** A list with one entry per layer that is either of words or, as its first releases have it, of 0 and 1. */
+function eachLayer(config: ConfigReader, names: readonly [string, string], word: string) {
+  const listed = config.list(names[0]);
+  const switches = config.list(names[1]);
+  return (i: number, otherwise: boolean) => {
+    if (listed) return listed[i] === word;
+    return switches ? switches[i] === 1 : otherwise;
+  };
+}
+
+/**
+ * MiMo V2 Flash: most layers see a window, with twice the key heads and a sink for each head; values are narrower than keys and
+ * scaled. No shared expert. transformers has eager attention alone for it (`MiMoV2FlashPreTrainedModel`).
+ */
+function mimoFlash(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const bias = config.flag(false, 'attention_bias');
+  const inside = config.count(0, 'sliding_window_size');
+  const window = inside > 0 ? inside + 1 : config.size('sliding_window');
+  const slides = eachLayer(config, ['layer_types', 'hybrid_layer_pattern'], 'sliding_attention');
+  const isSparse = eachLayer(config, ['mlp_layer_types', 'moe_layer_freq'], 'sparse');
+  const rotated = Math.floor(sizes.headDim * config.rotaryShare(0.334));
+  return assemble(sizes, {
+    attention: (w) =>
+      llamaAttention(sizes, {
+        keyValueHeads: w === undefined ? sizes.keyValueHeads : 2 * sizes.keyValueHeads,
+        valueDim: config.size('v_head_dim'),
+        scaledValues: true,
+        bias: { qkv: bias, output: false },
+        rotary: sizes.headDim === 0 ? 1 : rotated / sizes.headDim,
+        window: w,
+        sinks: w !== undefined,
+        shiftsScores: true,
+        fp32Softmax: false,
+        kernels: 'no-sdpa',
+      }),
+    windowOf: (i) => (slides(i, i > 0 && (i + 1) % 6 !== 0) ? window : undefined),
+    moe: experts(config, sizes, 0),
+    isSparse: (i) => isSparse(i, i > 0),
+  });
+}
+
 /** GLM-4.7-Flash: DeepSeek's latent attention. */
 function glm4MoeLite(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
@@ -229,6 +271,7 @@ const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>>
   glm4_moe_lite: glm4MoeLite,
   afmoe,
   hy_v3: hunyuan3,
+  mimo_v2_flash: mimoFlash,
   deepseek_v32: chosenTokens,
   glm_moe_dsa: chosenTokens,
 };

@@ -27,6 +27,8 @@ export interface AttentionSpec {
   readonly bias?: Tensor;
   /** A learned logit per head joins each row of the softmax (gpt-oss); SDPA cannot do it. */
   readonly sinks?: Weight;
+  /** Eager attention subtracts the largest score of each row before the softmax, also without sinks. */
+  readonly shiftsScores?: boolean;
   /**
    * Kernels that the architecture has: all, all but SDPA, none but the eager one; or it calls SDPA by itself, also in releases
    * whose models have no choice of kernels.
@@ -313,22 +315,21 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
         wider,
         `${spec.name}.sinks`,
       );
-      // The row maximum is subtracted before the softmax.
-      scores = t.hold(
-        t.add(joined, t.reduce(joined, [b, heads, queries, 1], `${spec.name}.max`), `${spec.name}.shift`),
-      );
+      scores = joined;
     }
+    if (spec.sinks || spec.shiftsScores) scores = t.hold(shifted(t, scores, spec.name));
     // The scores keep their name until the probabilities take it.
     const probabilities = t.scope(() => {
       t.hold(spec.scaledInPlace ? named : scores);
-      if (spec.sinks) t.hold(masked);
+      // MiMo gives their name to the shifted ones.
+      if (spec.sinks && !spec.shiftsScores) t.hold(masked);
       if (spec.fp32Softmax === false && !t.settings.autocast) {
         return t.softmax(scores, `${spec.name}.softmax`);
       }
       const wide = t.softmax(t.cast(scores, 'fp32', `${spec.name}.float`), `${spec.name}.softmax`);
       // `.to(query.dtype)`, which autocast has not cast yet.
       // gpt-oss takes the type of the values, which nothing has rotated.
-      const own = spec.sinks ? spec.v.dtype : spec.q.dtype;
+      const own = spec.sinks || spec.shiftsScores ? spec.v.dtype : spec.q.dtype;
       return t.cast(wide, t.settings.behaviours.castsProbabilitiesBack ? own : q.dtype, `${spec.name}.to`);
     });
     const dropped = t.hold(t.dropout(probabilities, spec.dropout ?? 0, `${spec.name}.dropout`));
@@ -343,6 +344,12 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
     );
     return t.copy(context, [b, queries, heads * valueDim], `${spec.name}.contiguous`);
   });
+}
+
+/** Scores less the largest of each row. `[b, heads, queries, keys]` in and out. */
+function shifted(t: Tracer, scores: Tensor, name: string): Tensor {
+  const largest = t.reduce(scores, [...scores.shape.slice(0, -1), 1], `${name}.max`);
+  return t.add(scores, largest, `${name}.shift`);
 }
 
 /**

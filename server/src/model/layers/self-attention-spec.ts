@@ -27,6 +27,10 @@ export interface SelfAttentionSpec {
   readonly heads: number;
   readonly keyValueHeads: number;
   readonly headDim: number;
+  /** Width of a head of values, where it is another than that of queries and keys (MiMo V2). */
+  readonly valueDim?: number;
+  /** Values are multiplied by a constant (MiMo V2). */
+  readonly scaledValues?: boolean;
   /** One linear each, or one for all three (its name). */
   readonly projections: { readonly q: string; readonly k: string; readonly v: string } | string;
   readonly output: string;
@@ -42,8 +46,12 @@ export interface SelfAttentionSpec {
   readonly outputDropout?: number;
   /** A learned logit per head joins the softmax (gpt-oss). */
   readonly sinks?: boolean;
+  /** Eager attention subtracts the largest score of each row before the softmax, also without sinks (MiMo V2). */
+  readonly shiftsScores?: boolean;
   /** A sigmoid gate on the result: from the query projection (Qwen3-Next), or from the linear of that name (AFMoE). */
   readonly gate?: true | string;
+  /** The gate is one value per head, in place of one per channel (Step 3.5). */
+  readonly gatesHeads?: boolean;
   /** Queries, keys and values are clamped (DBRX, OLMo). */
   readonly clip?: boolean;
   readonly fp32Softmax?: boolean;

@@ -55,7 +55,8 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSo
   const keyValueHeads = joined ? heads : localHeads(spec.keyValueHeads, ranks);
   const { shared } = sources;
   const projected = joined ? litgptHeads(t, x, spec) : project(t, x, spec, sources);
-  const v = t.hold(projected.v);
+  const own = spec.scaledValues ? t.scale(projected.v, `${spec.module}.value_scale`) : projected.v;
+  const v = t.hold(own);
   if (projected.gate) t.hold(projected.gate);
   const late = spec.norm?.afterRotary === true;
   const q = t.hold(finish(t, projected.q, spec, 0, late));
@@ -71,6 +72,7 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSo
     heads,
     keyValueHeads,
     headDim: spec.headDim,
+    valueHeadDim: spec.valueDim,
     causal: spec.causal !== false,
     window: spec.window,
     softcap: spec.softcap,
@@ -80,6 +82,7 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSo
     sinks: spec.sinks
       ? t.weight({ name: `${spec.module}.sinks`, shape: [spec.heads], local: [heads] })
       : undefined,
+    shiftsScores: spec.shiftsScores,
     kernels: spec.kernels,
     grouping: spec.grouping,
     fusedScores: spec.fusedScores,
@@ -135,13 +138,19 @@ function separateProjections(
 ): Heads {
   const ranks = t.settings.tensorParallel;
   const early = spec.norm && !spec.norm.afterRotary;
-  const project = (from: Tensor, name: string, count: number, bias: boolean | undefined) => {
+  const project = (
+    from: Tensor,
+    name: string,
+    count: number,
+    bias: boolean | undefined,
+    width = spec.headDim,
+  ) => {
     const out = t.linear(from, {
       name: `${spec.module}.${name}`,
-      out: count * spec.headDim,
+      out: count * width,
       bias,
       split: 'column',
-      local: localHeads(count, ranks) * spec.headDim,
+      local: localHeads(count, ranks) * width,
     });
     return spec.clip ? t.keepInput(out, `${spec.module}.clamp`) : out;
   };
@@ -152,7 +161,7 @@ function separateProjections(
     { name: `${spec.module}.${names.k}`, out: keyValueHeads * spec.headDim, bias: spec.bias?.key ?? qkv },
     { name: `${spec.module}.${names.v}`, out: keyValueHeads * spec.headDim, bias: qkv },
   ];
-  const plain = !spec.keysAsValues && !spec.normsValues && !shared;
+  const plain = !spec.keysAsValues && !spec.normsValues && !shared && !spec.valueDim;
   if (plain && source === x && !spec.gate && !spec.clip && fusesLora(t, 'qkv', together)) {
     const [q = x, k = x, v = x] = fusedLoraLinears(t, x, together, `${spec.module}.lora_qkv`);
     return early ? { q: normed(t, q, spec, 0), k: normed(t, k, spec, 1), v } : { q, k, v };
@@ -171,9 +180,11 @@ function separateProjections(
   let k = project(source, names.k, keyValueHeads, spec.bias?.key ?? qkv);
   const keys = k;
   if (early) k = normed(t, k, spec, 1);
-  const values = spec.keysAsValues ? keys : project(source, names.v, keyValueHeads, qkv);
+  const values = spec.keysAsValues ? keys : project(source, names.v, keyValueHeads, qkv, spec.valueDim);
   const v = spec.normsValues ? plainlyNormed(t, values, spec) : values;
-  if (typeof spec.gate === 'string') gate = project(x, spec.gate, spec.heads, false);
+  if (typeof spec.gate === 'string') {
+    gate = project(x, spec.gate, spec.heads, false, spec.gatesHeads ? 1 : spec.headDim);
+  }
   return { q, k, v, gate };
 }
 
