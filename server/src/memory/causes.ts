@@ -90,6 +90,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'quantization.storage': ['quantized-weights'],
   'quantization.skippedParts': ['quantized-weights', 'weights'],
   'quantization.head': ['quantized-weights', 'weights'],
+  'quantization.fake': ['activations', 'logits-and-loss', 'gradients'],
   'quantization.prepared': ['weights', 'activations'],
   'quantization.recast': ['weights', 'activations'],
   'precision.weights': [...STATES, 'reference-model', ...PER_TOKEN],

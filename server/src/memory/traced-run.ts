@@ -167,6 +167,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     documentTokens: documentTokens(run),
     expertParallel: run['parallel.expert'],
     quantization: run['quantization.kind'],
+    fakeQuantization: run['quantization.fake'],
     quantizedExperts: run['quantization.experts'] ?? quantizesExperts(run, model),
     linearExperts: hasLinearExperts(run, model),
     quantizedHead: run['quantization.head'],

@@ -1,3 +1,4 @@
+import { type FakeQuantization, isRounded, keptOfRounding } from './fake-quantization';
 import { OperatorTracer } from './operator-tracer';
 import {
   ELEMENT_BYTES,
@@ -255,6 +256,7 @@ export abstract class ProductTracer extends OperatorTracer {
     // Experts are unpacked one after the other.
     const apart = weight.expert ? (weight.shape[0] ?? 1) : 1;
     const bytes = (weight.localElements * ELEMENT_BYTES[dtype]) / apart;
+    if (isRounded(weight, this.rounding)) return this.roundedRead(weight, dtype, keeps);
     if (this.unpacksStack(weight)) {
       // The product is made with the unpacked stack, which autograd keeps.
       return keeps
@@ -278,6 +280,47 @@ export abstract class ProductTracer extends OperatorTracer {
     return this.settings.copiedReads === true && weight.role === 'matrix' && keeps
       ? { ...nothing, saves: [this.storage(bytes, weight.name, 'weight-copy')] }
       : nothing;
+  }
+
+  private get rounding(): FakeQuantization {
+    return this.settings.fakeQuantization ?? 'none';
+  }
+
+  /**
+   * The rounded weight, which the product keeps, and what its own backward keeps (`FakeQuantizedLinear.forward`). It has the weight's type,
+   * and is cast where the product's is another.
+   */
+  private roundedRead(
+    weight: Weight,
+    dtype: TensorDType,
+    keeps: boolean,
+  ): { readonly saves: Storage[]; readonly copies: Storage[]; forward: number; backward: number } {
+    const own = weight.localElements * ELEMENT_BYTES[weight.dtype];
+    const rounded = weight.localElements * ELEMENT_BYTES[dtype];
+    const cast = weight.dtype === dtype ? 0 : own;
+    const saves = keeps ? [this.storage(rounded, `${weight.name}.rounded`, 'weight-copy')] : [];
+    if (weight.trainable)
+      saves.push(
+        this.storage(keptOfRounding(weight, this.rounding), `${weight.name}.rounding`, 'weight-copy'),
+      );
+    // The gradient of the rounded weight lies beside the weight's own.
+    return {
+      saves,
+      copies: [],
+      forward: cast + (keeps ? 0 : rounded),
+      backward: weight.trainable ? own : 0,
+    };
+  }
+
+  /** The input of a linear layer as its activation's quantizer rounds it: a tensor of its own, and a mask (`_per_token_forward`). */
+  private roundedInput(x: Tensor, weight: Weight): Tensor {
+    if (this.rounding !== 'int8-int4' || !isRounded(weight, this.rounding)) return x;
+    return this.fused({
+      name: `${weight.name}.rounded_input`,
+      inputs: [x],
+      outputs: [{ shape: x.shape, dtype: x.dtype }],
+      savesBytes: x.elements * ELEMENT_BYTES.bool,
+    });
   }
 
   /** Product with a registered weight, of which `inFeatures x outFeatures` take part on this rank. */
@@ -313,7 +356,7 @@ export abstract class ProductTracer extends OperatorTracer {
       );
       return this.settings.wideActivations === true ? this.cast(product, x.dtype, `${name}.result`) : product;
     }
-    const input = this.cast(x, dtype, `${name}.cast`);
+    const input = this.roundedInput(this.cast(x, dtype, `${name}.cast`), weight);
     const shape = [...this.withSequence(x.shape, gathers).slice(0, -1), outFeatures];
     const trainable = weight.trainable || (bias?.trainable ?? false);
     const grad = x.requiresGrad || trainable;
@@ -443,16 +486,22 @@ export abstract class ProductTracer extends OperatorTracer {
     // A leaf that requires a gradient is held by the graph.
     const leaf = spec.tokens === true && !weight.trainable && this.settings.inputRequiresGrad === true;
     const out = this.tensor([...ids.shape, spec.columns], weight.dtype, weight.trainable || leaf, spec.name);
+    // The whole table is rounded, of which the lookup keeps nothing (`FakeQuantizedEmbedding`).
+    const rounds = this.rounding === 'int8-int4';
+    const table = rounds ? weight.localElements * ELEMENT_BYTES[weight.dtype] : 0;
+    const rounding =
+      rounds && weight.trainable
+        ? [this.storage(keptOfRounding(weight, 'int8-int4'), `${spec.name}.rounding`, 'weight-copy')]
+        : [];
+    const whole = rows && this.settings.behaviours.makesWholeEmbeddingGradients && weight.trainable;
     this.record({
       name: spec.name,
       inputs: [ids],
       gradRules: ['none'],
       outputs: [out],
-      saves: weight.trainable ? [ids.storage] : leaf ? [out.storage] : [],
-      backwardScratch:
-        rows && this.settings.behaviours.makesWholeEmbeddingGradients && weight.trainable
-          ? wholeGradient(weight)
-          : 0,
+      saves: [...(weight.trainable ? [ids.storage] : leaf ? [out.storage] : []), ...rounding],
+      forwardScratch: table,
+      backwardScratch: (whole ? wholeGradient(weight) : 0) + (weight.trainable ? table : 0),
       weights: [weight],
       weightGrads: weight.trainable ? [gradOf(weight, weight.dtype)] : [],
     });

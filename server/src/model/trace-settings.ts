@@ -10,6 +10,7 @@ import type { HeadOutput } from '../terms/head-outputs';
 import type { Divergence, LogitHold, LossKind } from '../terms/losses';
 import type { Objective } from '../terms/objectives';
 import type { QuantizationKind } from '../terms/quantizations';
+import type { FakeQuantization } from './fake-quantization';
 
 /** Heads and routers are neither quantized nor adapted by `all-linear`. */
 export type LinearRole = 'matrix' | 'head' | 'router';
@@ -158,6 +159,8 @@ export interface TraceSettings {
   /** Rows of the vocabulary are padded to a multiple of this on every tensor-parallel rank; unset: not at all. */
   readonly vocabularyMultiple?: number;
   readonly quantization: QuantizationKind;
+  /** Weights are rounded anew in each forward pass (quantization-aware training). */
+  readonly fakeQuantization?: FakeQuantization;
   /** Weights of experts are quantized too. */
   readonly quantizedExperts?: boolean;
   /** Experts have linear layers each, which the tape records as one stack. */

@@ -72,6 +72,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'quantization.double': 'double quantization',
   'quantization.recast': 'ends cast back to bf16',
   'quantization.storage': 'storage type of quantized weights',
+  'quantization.fake': 'quantization-aware training',
   'quantization.prepared': 'prepare_model_for_kbit_training',
   'quantization.experts': 'quantized experts',
   'quantization.skippedParts': 'parts that are not quantized',

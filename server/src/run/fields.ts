@@ -347,6 +347,10 @@ export const FIELDS = {
     doc: 'Of what preparation upcast to fp32, embedding and head were cast back to bf16 (`peft_module_casting_to_bf16` of TRL before 0.26); norms stay.',
     default: false,
   }),
+  'quantization.fake': choice(['none', 'int4', 'int8', 'int8-int4'], {
+    doc: 'Quantization-aware training: linear layers multiply with weights that are rounded to so many bits anew in each forward pass. `int4` has groups of 128, `int8` whole rows; `int8-int4` groups of 32, embeddings and inputs rounded to int8.',
+    default: 'none',
+  }),
   'quantization.experts': flag({
     doc: 'Weights of experts are quantized too. Unset: where they are linear layers (transformers 4), and in fp8 and MXFP4.',
   }),

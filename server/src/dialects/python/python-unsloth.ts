@@ -52,6 +52,11 @@ const WRITTEN = /^(llama|mistral|gemma|gemma2|qwen2|qwen3)$/;
 export function hasKernels(load: PyCall, config: ModelConfig | undefined): boolean {
   const type = config?.model_type;
   if (!/FastLanguageModel\./.test(load.callee)) return false;
+  // These it hands to `FastModel`.
+  const handed = ['full_finetuning', 'load_in_8bit'].some(
+    (key) => flagOf(knownNode(argumentOf(load, key))) === true,
+  );
+  if (handed) return false;
   return typeof type !== 'string' || WRITTEN.test(type);
 }
 
@@ -202,10 +207,10 @@ export function readUnsloth(
   const name = textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '';
   draft.assume('kernels.unsloth', true, say('the model is loaded by Unsloth'), LOADER);
   readFastInference(calls, load, context, /GRPOTrainer$/.test(trainer.callee));
-  leaveUncounted(draft, load);
   readEmbeddingPlace(calls, load, trainer, context.versions?.unsloth?.version);
   const full = trainsAll(load);
   const quantized = full ? undefined : readStorage(calls, load);
+  leaveUncounted(draft, load);
   if (quantized && !hasKernels(load, config)) readPlainParts(draft, context.versions?.unsloth?.version);
   if (GPT_OSS.test(name)) {
     const transformers = context.known['version.transformers'];
@@ -373,21 +378,38 @@ function leaveUncounted(draft: Calls['draft'], { named }: PyCall): void {
       (value.value === null || typeof value.value === 'boolean' || value.value === '');
     const isNone = key === 'unsloth_tiled_mlp' ? value.kind === 'scalar' && value.value === false : isOff;
     if (!UNREAD.test(key) || isNone || (value.kind === 'dict' && value.entries.length === 0)) continue;
+    if (key === 'qat_scheme' && readRounding(draft, value)) continue;
     const note = say('What `{0}` changes is not counted.', key);
     draft.leave('value', { range: used }, key, note);
     if (key === 'unsloth_tiled_mlp') draft.bringByDefault('tiled-mlp', note, LOADER);
-    if (key !== 'qat_scheme') continue;
-    draft.bringByDefault('fake-quantization', note, LOADER);
-    // A head that is the embedding gets weights of its own (`_untie_input_output_embeddings`).
-    if (value.kind === 'scalar' && /^(phone-deployment|int8-int4)$/.test(String(value.value)))
-      draft.infer(
-        'model.tied',
-        false,
-        say('this scheme gives the head weights of its own'),
-        knownNode(value),
-        key,
-      );
+    if (key === 'qat_scheme') draft.bringByDefault('fake-quantization', note, LOADER);
   }
+}
+
+/** Schemes whose quantizers are those of torchao for integers (`_utils.py`, `_prepare_model_for_qat`). */
+const ROUNDINGS: Readonly<Record<string, FieldValue<'quantization.fake'>>> = {
+  int4: 'int4',
+  int8: 'int8',
+  'int8-int4': 'int8-int4',
+  'phone-deployment': 'int8-int4',
+};
+
+/** Takes a scheme of quantization-aware training; false where it is another than is known, or the weights are packed. */
+function readRounding(draft: Calls['draft'], value: PyValue): boolean {
+  const rounding = ROUNDINGS[textOf(knownNode(value)) ?? ''];
+  // A head that is the embedding gets weights of its own (`_untie_input_output_embeddings`).
+  if (rounding === 'int8-int4')
+    draft.infer(
+      'model.tied',
+      false,
+      say('this scheme gives the head weights of its own'),
+      knownNode(value),
+      'qat_scheme',
+    );
+  const packed = draft.valueOf('quantization.kind') ?? 'none';
+  if (rounding === undefined || packed !== 'none') return false;
+  draft.state('quantization.fake', rounding, value, 'qat_scheme');
+  return true;
 }
 
 /** Since this release the trainer, which moves the model to the GPU, leaves there what was offloaded (`vision.py`). */

@@ -1,3 +1,4 @@
+import { isRounded } from '../fake-quantization';
 import type { LinearSpec } from '../product-tracer';
 import { ELEMENT_BYTES, type Tensor, type Weight } from '../tape';
 import type { FusedLora } from '../trace-settings';
@@ -10,7 +11,9 @@ import type { Tracer } from '../tracer';
  * gate and up alone, over which backward writes their gradients. Factors of another type are kept as copies.
  */
 export function fusesLora(t: Tracer, part: FusedLora, specs: readonly LinearSpec[]): boolean {
-  const { adapter, fusedLora, quantization, tensorParallel } = t.settings;
+  const { adapter, fusedLora, quantization, tensorParallel, fakeQuantization } = t.settings;
+  // Layers whose inputs are rounded run one by one (`fast_lora.py`, `_has_activation_fake_quantizer`).
+  if (fakeQuantization === 'int8-int4') return false;
   // 8-bit weights are refused (`schemas/validation.py`, `check_lora_kernels_8bit`).
   if (!adapter || tensorParallel > 1 || quantization === 'int8' || fusedLora?.includes(part) !== true)
     return false;
@@ -50,6 +53,9 @@ function branchesOf(t: Tracer, x: Tensor, layers: readonly { spec: LinearSpec; w
     if (adapter?.ownBias) weights.push(t.adapterWeight(`${name}.lora_B.bias`, [out]));
     const factors = rank * (width + out);
     if (adapter?.dtype !== x.dtype) copies += factors * ELEMENT_BYTES[x.dtype];
+    // Rounded weights stay with the function until backward (`ctx.custom_saved_tensors`).
+    if (isRounded(weight, t.settings.fakeQuantization ?? 'none'))
+      copies += out * width * ELEMENT_BYTES[x.dtype];
     if (weight.quantization !== 'none') unpacked = Math.max(unpacked, out * width * ELEMENT_BYTES[x.dtype]);
     base += 2 * rows * width * out;
     branch += 2 * rows * factors;

@@ -1,3 +1,4 @@
+import { isRounded } from '../fake-quantization';
 import { ELEMENT_BYTES, type Tensor } from '../tape';
 import { localRows, logitsOf } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
@@ -352,6 +353,9 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   } else {
     backward = gradWeight;
   }
+  // Unsloth's own layers round the head's weight for the loss (`llama.py`, `fake_quantize_lm_head_inputs`); its compiled models pass it as it is.
+  if (t.settings.unsloth === true && isRounded(weight, t.settings.fakeQuantization ?? 'none'))
+    forward += weightBytes;
   return t.fused({
     name: `${spec.name}.fused_loss`,
     inputs: [input],
