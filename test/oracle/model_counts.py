@@ -7,6 +7,7 @@ tied weights once. Buffers that balance experts count too, as they do in a check
 
 import argparse
 import copy
+import importlib
 import json
 import os
 import warnings
@@ -35,6 +36,10 @@ NEEDED = {
                             "hidden_size": 1024}},
     "gpt_neo": {"num_layers": 4, "attention_types": [[["global", "local"], 2]]},
     "deepseek_v2": {"num_experts_per_tok": 2},
+    "step3p5": {"num_hidden_layers": 4, "n_routed_experts": 8, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"], "sliding_window": 512,
+                "layer_types": ["full_attention", "sliding_attention", "sliding_attention", "full_attention"], "num_sliding_attention_heads": 96},
+    "minimax_m3_vl_text": {"layer_types": ["full_attention", "minimax_m3_sparse", "minimax_m3_sparse", "full_attention"], "num_hidden_layers": 4, "num_local_experts": 8,
+                           "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"]},
     "mistral4": {"num_hidden_layers": 4, "n_routed_experts": 8}, "hy_v3": {"num_hidden_layers": 4, "num_experts": 8},
     "glm_moe_dsa": {"num_hidden_layers": 5, "index_topk_freq": 2},
     "bamba": {"attn_layer_indices": [1, 3]}, "granitemoeshared": {"shared_intermediate_size": 512},
@@ -43,6 +48,11 @@ NEEDED = {
                                "num_hidden_layers": 4, "cross_attention_layers": [1, 3]},
                "vision_config": {"num_hidden_layers": 4, "num_global_layers": 2, "hidden_size": 320, "attention_heads": 4, "intermediate_size": 640,
                                  "intermediate_layers_indices": [1, 3], "vision_output_dim": 960}},
+    "minimax_m3_vl": {"text_config": {"hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 256, "vocab_size": 4096,
+                                      "num_local_experts": 8, "num_hidden_layers": 4, "dense_intermediate_size": 512, "shared_intermediate_size": 256, "rotary_dim": 64,
+                                      "layer_types": ["full_attention", "minimax_m3_sparse", "minimax_m3_sparse", "full_attention"],
+                                      "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"]},
+                      "vision_config": {"hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 512}, "projector_hidden_size": 512},
     "kimi_k25": {"text_config": {"model_type": "deepseek_v3", "hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 4096,
                                  "num_hidden_layers": 4, "n_routed_experts": 8, "moe_intermediate_size": 256}},
     "smolvlm": {"text_config": {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 4096}},
@@ -114,6 +124,8 @@ NEEDED = {
     "llama4": {"vision_config": {"hidden_size": 1408, "vision_output_dim": 4096}, "text_config": {"num_local_experts": 4}},
     "llama4_text": {"num_local_experts": 4}, "deberta-v2": {"relative_attention": True, "position_buckets": 32},
 }
+# Types that transformers has as a part of another model only: its decoder, to which the head of the published class is added.
+HEADLESS = {"step3p5": ("transformers.models.step3p7.modeling_step3p7", "Step3p7TextModel", "Step3p5ForCausalLM")}
 # Types whose class also speaks: what is trained is the part that their config nests.
 NESTED = {"qwen2_5_omni": "qwen2_5_omni_thinker", "qwen3_omni_moe": "qwen3_omni_moe_thinker"}
 EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
@@ -122,7 +134,7 @@ IRRELEVANT = ("token", "seed", "_id", "dropout", "pdrop", "layerdrop", "return_d
 
 def classes(model_type: str) -> dict:
     """Task to class name, the first of each."""
-    found = {}
+    found = {"lm": HEADLESS[model_type][2]} if model_type in HEADLESS else {}
     for task, names in TASKS.items():
         for name in names:
             mapping = getattr(modeling_auto, f"MODEL_FOR_{name}_MAPPING_NAMES")
@@ -133,8 +145,12 @@ def classes(model_type: str) -> dict:
 
 
 def count(config, name: str) -> int:
+    decoder = HEADLESS.get(config.model_type)
+    cls = getattr(importlib.import_module(decoder[0]), decoder[1]) if decoder else getattr(transformers, name)
     with torch.device("meta"), transformers.initialization.no_init_weights():
-        model = getattr(transformers, name)._from_config(config)
+        model = cls._from_config(config)
+        if decoder:
+            model.lm_head = torch.nn.Linear(config.hidden_size, config.vocab_size, bias=False)
     model.tie_weights()
     balancing = sum(b.numel() for n, b in model.named_buffers() if n.endswith(("correction_bias", "expert_bias")))
     return sum(p.numel() for p in model.parameters()) + balancing

@@ -16,6 +16,7 @@ import { buildUnknown } from './llama-like';
 import { llamaVision } from './llama-vision';
 import { megatronGptFamily } from './megatron-gpt';
 import { megatronT5Family } from './megatron-t5';
+import { minimaxM3Family } from './minimax-m3';
 import { modernbert } from './modernbert';
 import { parallel } from './parallel';
 import { shortConvolutions } from './short-convolution';
@@ -38,6 +39,7 @@ const FAMILIES: readonly ModelFamily[] = [
   parallel,
   sparse,
   sigmoidExperts,
+  minimaxM3Family,
   bertLike,
   deberta,
   modernbert,

@@ -1,6 +1,7 @@
 import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { type Block, rms } from '../layers/block';
+import { gatedMlp } from '../layers/mlp';
 import { type MoeSpec, mixtureOfExperts } from '../layers/moe';
 import { deepseekAttention } from './deepseek-attention';
 import type { Architecture, ModelFamily } from './family';
@@ -13,9 +14,11 @@ const NORMS = ['input_layernorm', 'post_attention_layernorm'] as const;
 
 /** A decoder whose experts are chosen by sigmoid scores and a balancing bias, as DeepSeek V3 does it. */
 interface SigmoidDecoder {
-  readonly attention: (window: number | undefined) => Block;
+  readonly attention: (window: number | undefined, sparse: boolean) => Block;
   readonly windowOf?: LlamaTraits['windowOf'];
   readonly moe: MoeSpec;
+  /** Of layers without experts, where it is another than Llama's. */
+  readonly dense?: Block;
   readonly isSparse: (layer: number) => boolean;
   readonly norms?: readonly [string, string];
   readonly normsAfter?: readonly [string, string];
@@ -25,14 +28,14 @@ interface SigmoidDecoder {
   readonly mlpBias?: boolean;
 }
 
-function assemble(sizes: Sizes, model: SigmoidDecoder): Architecture {
+function sigmoidDecoder(sizes: Sizes, model: SigmoidDecoder): Architecture {
   const experts = mixtureOfExperts(model.moe);
-  const dense = llamaMlp(sizes, model.mlpBias);
+  const dense = model.dense ?? llamaMlp(sizes, model.mlpBias);
   return sparseDecoder<string>(sizes, {
     kinds: Array.from({ length: sizes.layers }, (_, i) => {
       return `${model.windowOf?.(i) ?? 0}/${model.isSparse(i) ? 'sparse' : 'dense'}`;
     }),
-    mixer: (kind) => model.attention(Number(kind.split('/')[0]) || undefined),
+    mixer: (kind) => model.attention(Number(kind.split('/')[0]) || undefined, kind.endsWith('sparse')),
     feedForward: (kind) => (kind.endsWith('sparse') ? experts : dense),
     norms: model.norms ?? NORMS,
     normsAfter: model.normsAfter,
@@ -49,7 +52,8 @@ function sparseFrom(config: ConfigReader, first: number): (layer: number) => boo
   return (i) => (types ? types[i] === 'sparse' : i >= first);
 }
 
-function experts(config: ConfigReader, sizes: Sizes, shared: number, wide = true): MoeSpec {
+/** Experts as DeepSeek V3 chooses them, with so many shared ones beside them. */
+export function sigmoidMoe(config: ConfigReader, sizes: Sizes, shared: number, wide = true): MoeSpec {
   const inner = config.size('moe_intermediate_size');
   return {
     router: {
@@ -78,11 +82,11 @@ function dots1(config: ConfigReader): Architecture {
   const types = config.list('layer_types');
   const slides = (i: number) =>
     types ? types[i] === 'sliding_attention' : i >= config.count(0, 'max_window_layers');
-  return assemble(sizes, {
+  return sigmoidDecoder(sizes, {
     attention: (w) =>
       llamaAttention(sizes, { bias: { qkv: bias, output: bias }, norm: { kind: 'head' }, window: w }),
     windowOf: window > 0 ? (i) => (slides(i) ? window : undefined) : undefined,
-    moe: experts(config, sizes, config.size('n_shared_experts')),
+    moe: sigmoidMoe(config, sizes, config.size('n_shared_experts')),
     isSparse: sparseFrom(config, config.count(0, 'first_k_dense_replace')),
   });
 }
@@ -92,9 +96,9 @@ function solarOpen(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
   const bias = config.flag(false, 'attention_bias');
   const attention = llamaAttention(sizes, { bias: { qkv: bias, output: false } });
-  return assemble(sizes, {
+  return sigmoidDecoder(sizes, {
     attention: () => attention,
-    moe: experts(config, sizes, config.count(1, 'n_shared_experts')),
+    moe: sigmoidMoe(config, sizes, config.count(1, 'n_shared_experts')),
     isSparse: () => true,
   });
 }
@@ -103,7 +107,7 @@ function solarOpen(config: ConfigReader): Architecture {
 function exaoneMoe(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
   const windowOf = alternatingWindow(config, sizes.layers, config.sizeOr(4, 'sliding_window_pattern'));
-  return assemble(sizes, {
+  return sigmoidDecoder(sizes, {
     attention: (window) =>
       llamaAttention(sizes, {
         norm: { kind: 'head' },
@@ -111,7 +115,7 @@ function exaoneMoe(config: ConfigReader): Architecture {
         window,
       }),
     windowOf,
-    moe: experts(config, sizes, config.count(1, 'num_shared_experts')),
+    moe: sigmoidMoe(config, sizes, config.count(1, 'num_shared_experts')),
     isSparse: sparseFrom(config, config.count(1, 'first_k_dense_replace')),
   });
 }
@@ -125,8 +129,8 @@ function hunyuan3(config: ConfigReader): Architecture {
     bias: { qkv: bias, output: bias },
     norm: { kind: 'head' },
   });
-  const moe = experts(config, sizes, config.count(1, 'num_shared_experts'));
-  return assemble(sizes, {
+  const moe = sigmoidMoe(config, sizes, config.count(1, 'num_shared_experts'));
+  return sigmoidDecoder(sizes, {
     attention: () => attention,
     moe: {
       ...moe,
@@ -140,7 +144,7 @@ function hunyuan3(config: ConfigReader): Architecture {
 }
 
 /** A list with one entry per layer that is either of words or, as its first releases have it, of 0 and 1. */
-function eachLayer(config: ConfigReader, names: readonly [string, string], word: string) {
+export function eachLayer(config: ConfigReader, names: readonly [string, string], word: string) {
   const listed = config.list(names[0]);
   const switches = config.list(names[1]);
   return (i: number, otherwise: boolean) => {
@@ -161,7 +165,7 @@ function mimoFlash(config: ConfigReader): Architecture {
   const slides = eachLayer(config, ['layer_types', 'hybrid_layer_pattern'], 'sliding_attention');
   const isSparse = eachLayer(config, ['mlp_layer_types', 'moe_layer_freq'], 'sparse');
   const rotated = Math.floor(sizes.headDim * config.rotaryShare(0.334));
-  return assemble(sizes, {
+  return sigmoidDecoder(sizes, {
     attention: (w) =>
       llamaAttention(sizes, {
         keyValueHeads: w === undefined ? sizes.keyValueHeads : 2 * sizes.keyValueHeads,
@@ -176,8 +180,70 @@ function mimoFlash(config: ConfigReader): Architecture {
         kernels: 'no-sdpa',
       }),
     windowOf: (i) => (slides(i, i > 0 && (i + 1) % 6 !== 0) ? window : undefined),
-    moe: experts(config, sizes, 0),
+    moe: sigmoidMoe(config, sizes, 0),
     isSparse: (i) => isSparse(i, i > 0),
+  });
+}
+
+/** Layers with experts as Step 3.5 names them: by type, or in a list or a text of their places. */
+function stepExperts(config: ConfigReader, layers: number): (layer: number) => boolean {
+  const types = config.list('mlp_layer_types');
+  const listed = config.isText('moe_layers_enum')
+    ? config.text('', 'moe_layers_enum').split(',')
+    : config.list('moe_layers_enum');
+  const places = listed && new Set(listed.map(Number));
+  return (i) => (types ? types[i] === 'sparse' : places ? places.has(i) : i >= 3 && i < layers);
+}
+
+/** Step 3.5: a gate for each head on attention's result, more heads inside windows, gate and up clamped behind the activation. */
+function step(config: ConfigReader): Architecture {
+  const read = readSizes(config);
+  // `num_attention_groups` is the checkpoint's name for key heads.
+  const keyHeads = config.size(
+    config.has('num_attention_groups') ? 'num_attention_groups' : 'num_key_value_heads',
+  );
+  const sizes: Sizes = { ...read, keyValueHeads: keyHeads, activation: 'silu' };
+  const bias = config.flag(false, 'attention_bias');
+  const other = config.nested('', 'attention_other_setting').sizeOr(sizes.heads, 'num_attention_heads');
+  const inWindows = config.sizeOr(other, 'num_sliding_attention_heads');
+  const types = config.list('layer_types');
+  const window = config.count(0, 'sliding_window');
+  const mlpBias = config.flag(false, 'mlp_bias');
+  const counted = config.fixed({
+    n_routed_experts: config.size(config.has('moe_num_experts') ? 'moe_num_experts' : 'n_routed_experts'),
+    num_experts_per_tok: config.size(config.has('moe_top_k') ? 'moe_top_k' : 'num_experts_per_tok'),
+  });
+  const moe = sigmoidMoe(counted, sizes, 0, false);
+  const mlp = (name: string, inner: number): Block => {
+    return (t, x) =>
+      gatedMlp(t, x, { name, inner, activation: sizes.activation, bias: mlpBias, clamps: 'behind' });
+  };
+  return sigmoidDecoder(sizes, {
+    attention: (w) =>
+      llamaAttention(sizes, {
+        heads: w === undefined ? sizes.heads : inWindows,
+        bias: { qkv: bias, output: bias },
+        norm: { kind: 'head', style: 'gemma' },
+        window: w,
+        gate: 'g_proj',
+        gatesHeads: true,
+        joinsRotated: true,
+      }),
+    windowOf: (i) => (types?.[i] === 'sliding_attention' && window > 0 ? window : undefined),
+    moe: {
+      ...moe,
+      experts: { ...moe.experts, clamps: 'behind' },
+      shared: {
+        name: 'mlp.shared_experts',
+        inner: 0,
+        first: true,
+        block: mlp('mlp.shared_experts', config.size('share_expert_dim')),
+      },
+      scaledSum: true,
+    },
+    dense: mlp('mlp', sizes.inner),
+    isSparse: stepExperts(config, sizes.layers),
+    normStyle: 'gemma',
   });
 }
 
@@ -185,9 +251,9 @@ function mimoFlash(config: ConfigReader): Architecture {
 function glm4MoeLite(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
   const attention = deepseekAttention(config, sizes);
-  return assemble(sizes, {
+  return sigmoidDecoder(sizes, {
     attention: () => attention,
-    moe: experts(config, sizes, config.count(1, 'n_shared_experts')),
+    moe: sigmoidMoe(config, sizes, config.count(1, 'n_shared_experts')),
     isSparse: sparseFrom(config, 1),
   });
 }
@@ -218,7 +284,7 @@ function chosenTokens(config: ConfigReader): Architecture {
   };
   const ranks = ranksTokens(config);
   const isSparse = sparseFrom(config, config.count(3, 'first_k_dense_replace'));
-  const routed = mixtureOfExperts(experts(config, sizes, config.count(1, 'n_shared_experts')));
+  const routed = mixtureOfExperts(sigmoidMoe(config, sizes, config.count(1, 'n_shared_experts')));
   const dense = llamaMlp(sizes);
   return sparseDecoder<string>(sizes, {
     kinds: Array.from({ length: sizes.layers }, (_, i) => {
@@ -240,8 +306,8 @@ function afmoe(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
   const bias = config.flag(false, 'attention_bias');
   const period = config.sizeOr(4, 'global_attn_every_n_layers');
-  const moe = experts(config, sizes, config.count(2, 'num_shared_experts'), false);
-  return assemble(sizes, {
+  const moe = sigmoidMoe(config, sizes, config.count(2, 'num_shared_experts'), false);
+  return sigmoidDecoder(sizes, {
     attention: (window) =>
       llamaAttention(sizes, {
         bias: { qkv: bias, output: bias },
@@ -272,6 +338,7 @@ const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>>
   afmoe,
   hy_v3: hunyuan3,
   mimo_v2_flash: mimoFlash,
+  step3p5: step,
   deepseek_v32: chosenTokens,
   glm_moe_dsa: chosenTokens,
 };

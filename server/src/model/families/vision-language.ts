@@ -10,6 +10,8 @@ import { gemma4Audio, gemma4Frames, gemma4Patches, gemma4Tower } from './gemma4-
 import { glmTower } from './glm-tower';
 import { ideficsTower, internTower, lfmTower } from './joining-towers';
 import { llama } from './llama';
+import { minimaxM3Family } from './minimax-m3';
+import { minimaxTower } from './minimax-tower';
 import { moonTower } from './moon-tower';
 import { museGlimmer, museTower } from './muse-glimmer';
 import { shortConvolutions } from './short-convolution';
@@ -79,6 +81,7 @@ const PAIRINGS: Readonly<Record<string, Pairing>> = {
   lfm2_vl: { text: 'lfm2', vision: 'siglip2_vision_model', tower: lfmTower },
   internvl: { text: 'qwen2', vision: 'internvl_vision', tower: internTower },
   kimi_k25: { text: 'deepseek_v3', vision: 'kimi_k25_vision', tower: moonTower },
+  minimax_m3_vl: { text: 'minimax_m3_vl_text', vision: 'minimax_m3_vl_vision', tower: minimaxTower },
   mistral3: { text: 'mistral', vision: 'pixtral', tower: pixtralTower },
   llama4: {
     text: 'llama4_text',
@@ -149,6 +152,7 @@ export function textArchitecture(config: ConfigReader): Architecture {
     gemma4,
     sparse,
     sigmoidExperts,
+    minimaxM3Family,
     stateSpace,
     shortConvolutions,
     fusedProjections,

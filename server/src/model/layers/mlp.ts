@@ -11,6 +11,24 @@ interface GatedMlpSpec {
   readonly bias?: boolean;
   /** Names of the three projections; default those of Llama. */
   readonly projections?: { readonly gate: string; readonly up: string; readonly down: string };
+  readonly clamps?: Clamps;
+}
+
+/** Gate and up are clamped, the gate before its activation (DeepSeek V4) or behind it (Step 3.5): `clamp` keeps what it was given. */
+export type Clamps = 'before' | 'behind';
+
+/** `act(gate) * up` of clamped factors. `[..., inner]` of both, and of the result. */
+export function clampedProduct(
+  t: Tracer,
+  gate: Tensor,
+  up: Tensor,
+  activation: string,
+  { name, clamps }: { readonly name: string; readonly clamps: Clamps },
+): Tensor {
+  const limited = clamps === 'before' ? t.keepInput(gate, `${name}.clamp_gate`) : gate;
+  const activated = applyActivation(t, limited, activation, 'act_fn');
+  const left = clamps === 'before' ? activated : t.keepInput(activated, `${name}.clamp_gate`);
+  return t.mul(left, t.keepInput(up, `${name}.clamp_up`), 'gated_product');
 }
 
 /** `down(act(gate(x)) * up(x))`, width of `x` in and out. `[..., h]` in and out. */
@@ -21,10 +39,14 @@ export function gatedMlp(t: Tracer, x: Tensor, spec: GatedMlpSpec): Tensor {
   const gateSpec = { name: `${spec.name}.${names.gate}`, ...column };
   const upSpec = { name: `${spec.name}.${names.up}`, ...column };
   const downSpec = { name: `${spec.name}.${names.down}`, out: width, bias: spec.bias, split: 'row' as const };
-  if (isFusable(spec.activation) && fusesLora(t, 'mlp', [gateSpec, upSpec, downSpec]))
+  const { clamps } = spec;
+  if (!clamps && isFusable(spec.activation) && fusesLora(t, 'mlp', [gateSpec, upSpec, downSpec]))
     return fusedLoraMlp(t, x, { gate: gateSpec, up: upSpec, down: downSpec }, `${spec.name}.lora_mlp`);
   const gate = t.linear(x, gateSpec);
-  const product = gatedProduct(t, gate, spec.activation, () => t.linear(x, upSpec));
+  const makeUp = () => t.linear(x, upSpec);
+  const product = clamps
+    ? clampedProduct(t, gate, makeUp(), spec.activation, { name: spec.name, clamps })
+    : gatedProduct(t, gate, spec.activation, makeUp);
   return t.linear(product, downSpec);
 }
 

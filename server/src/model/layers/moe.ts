@@ -3,7 +3,7 @@ import { sequenceRanks } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
 import { applyActivation } from './activation';
 import type { Block } from './block';
-import { gatedMlp, plainMlp } from './mlp';
+import { type Clamps, clampedProduct, gatedMlp, plainMlp } from './mlp';
 
 interface RouterSpec {
   /** Module path, for example `mlp.gate`. */
@@ -46,6 +46,8 @@ export interface MoeSpec {
     };
     /** Clamped gate of gpt-oss, `(up + 1) * gate * sigmoid(1.702 gate)`. */
     readonly clamped?: boolean;
+    /** Clamped gate of other activations, shared experts too. */
+    readonly clamps?: Clamps;
     /** Three weights instead of a joint gate and up projection (DBRX): their names. */
     readonly split?: { readonly gate: string; readonly up: string; readonly down: string };
     readonly names?: { readonly gateUp: string; readonly down: string };
@@ -65,7 +67,11 @@ export interface MoeSpec {
     readonly bias?: boolean;
     /** Names of its two linear layers, where experts have no gate. */
     readonly projections?: { readonly up: string; readonly down: string };
+    /** It is another network than a gated MLP (MiniMax M3). */
+    readonly block?: Block;
   };
+  /** The routed experts' sum is multiplied by a constant before the shared one is added (MiniMax M3, Step 3.5). */
+  readonly scaledSum?: boolean;
 }
 
 /** Mixture of experts in place of an MLP: router, routed experts, shared expert. */
@@ -76,9 +82,10 @@ export function mixtureOfExperts(spec: MoeSpec): Block {
       const early = spec.shared?.first ? t.hold(sharedExpert(t, x, spec)) : undefined;
       const scores = route(t, spec.router.before ? spec.router.before(t, x) : x, spec);
       const input = spec.experts.before ? spec.experts.before(t, x) : x;
-      const routed = spec.experts.dense
+      const chosen = spec.experts.dense
         ? everyExpert(t, input, scores, spec)
         : inLatentWidth(t, input, spec, (narrow) => chosenExperts(t, narrow, scores, spec));
+      const routed = spec.scaledSum ? t.scale(chosen, 'routed_scale') : chosen;
       if (!spec.shared) return routed;
       if (!spec.wideSum) return t.add(routed, early ?? sharedExpert(t, x, spec), 'moe_sum');
       const wide = t.hold(t.cast(t.hold(routed), 'fp32', 'routed.float'));
@@ -107,12 +114,13 @@ function tokensOf(x: Tensor): number {
 function sharedExpert(t: Tracer, x: Tensor, spec: MoeSpec): Tensor {
   const { shared, experts } = spec;
   if (!shared) return x;
+  if (shared.block) return shared.block(t, x);
   const { name, inner } = shared;
   const { activation } = experts;
   const projections = shared.projections ?? { up: 'linear_fc1', down: 'linear_fc2' };
   const out = experts.plain
     ? plainMlp(t, x, { name, inner, activation, bias: shared.bias, projections })
-    : gatedMlp(t, x, { name, inner, activation, bias: shared.bias });
+    : gatedMlp(t, x, { name, inner, activation, bias: shared.bias, clamps: experts.clamps });
   if (!shared.gate) return out;
   const gate = t.keepOutput(t.linear(x, { name: shared.gate, out: 1 }), `${shared.gate}.sigmoid`);
   return t.mul(gate, out, 'shared_expert_gated');
@@ -346,8 +354,9 @@ function gatedExpert(
   spec: MoeSpec,
 ): Tensor {
   if (!gate || !up) throw new Error('a gate needs two halves');
-  const { name, clamped } = spec.experts;
+  const { name, clamped, clamps, activation } = spec.experts;
   if (weights) return weightedGate(t, gate, up, weights, name);
+  if (clamps) return clampedProduct(t, gate, up, activation, { name, clamps });
   return clamped ? clampedGate(t, gate, up, name) : gateOf(t, gate, up, spec);
 }
 
@@ -364,8 +373,8 @@ function gateOf(t: Tracer, gate: Tensor, up: Tensor, spec: MoeSpec): Tensor {
   return t.mul(applyActivation(t, gate, spec.experts.activation), up, `${spec.experts.name}.product`);
 }
 
-/** `GptOssExperts._apply_gate`. */
-function clampedGate(t: Tracer, gate: Tensor, up: Tensor, name: string): Tensor {
+/** `GptOssExperts._apply_gate`. `[..., inner]` of gate and up, and of the result. */
+export function clampedGate(t: Tracer, gate: Tensor, up: Tensor, name: string): Tensor {
   const low = t.keepInput(gate, `${name}.clamp_gate`);
   const high = t.keepInput(up, `${name}.clamp_up`);
   const sigmoid = t.keepOutput(t.scale(low, `${name}.alpha`), `${name}.sigmoid`);

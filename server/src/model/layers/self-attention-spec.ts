@@ -1,5 +1,6 @@
 import type { Tensor } from '../tape';
 import type { AttentionSpec } from './attention';
+import type { Block } from './block';
 import type { RmsNormSpec } from './norm';
 
 /** Norm of queries and keys before the scores. */
@@ -46,6 +47,8 @@ export interface SelfAttentionSpec {
   readonly outputDropout?: number;
   /** A learned logit per head joins the softmax (gpt-oss). */
   readonly sinks?: boolean;
+  /** What is added to the scores, made of the layer's input: a choice of blocks (MiniMax M3). `[batch, heads, queries, keys]`. */
+  readonly mask?: Block;
   /** Eager attention subtracts the largest score of each row before the softmax, also without sinks (MiMo V2). */
   readonly shiftsScores?: boolean;
   /** A sigmoid gate on the result: from the query projection (Qwen3-Next), or from the linear of that name (AFMoE). */

@@ -62,10 +62,11 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSo
   const q = t.hold(finish(t, projected.q, spec, 0, late));
   const k = t.hold(shared ? shared.k : finish(t, projected.k, spec, 1, late));
   sources.keep?.({ k, v });
+  const mask = spec.mask && t.hold(spec.mask(t, x));
   let context = attend(t, {
     name: `${spec.module}.attention`,
     batch: x.shape[0],
-    bias: sources.positionBias,
+    bias: mask ?? sources.positionBias,
     q,
     k,
     v,
