@@ -73,6 +73,8 @@ import {
   STATUS_NOTIFICATION,
   type StatusParams,
   SUPPLY_COMMAND,
+  TEXTS_REQUEST,
+  type TextsParams,
   TOOL_REQUEST,
   type ToolAnswer,
   type ToolParams,
@@ -213,6 +215,12 @@ export class LanguageServer implements Disposable {
     this.#schemasServed = served;
     const params: SchemasParams = { served };
     await this.#client?.sendNotification(SCHEMAS_NOTIFICATION, params);
+  }
+
+  /** Documentation of keys, in the language of the person. Rejects when the server cannot answer. */
+  async texts(texts: readonly string[]): Promise<readonly string[]> {
+    const params: TextsParams = { texts };
+    return this.#request<readonly string[]>(TEXTS_REQUEST, params);
   }
 
   /** What there is to choose from. Rejects when the server cannot answer. */

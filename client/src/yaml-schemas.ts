@@ -1,4 +1,4 @@
-import { Disposable, extensions, type LogOutputChannel, Uri, workspace } from 'vscode';
+import { Disposable, extensions, type LogOutputChannel, l10n, Uri, workspace } from 'vscode';
 import type { FamilyParams } from '../../server/src/shared/protocol';
 import type { LanguageServer } from './language-server';
 
@@ -32,7 +32,7 @@ export function contributeSchemas(extension: Uri, server: LanguageServer, log: L
     if (name === undefined) return '{}';
     const file = Uri.joinPath(folder, `${name}.schema.json`);
     const schema: unknown = JSON.parse(new TextDecoder().decode(await workspace.fs.readFile(file)));
-    return JSON.stringify(lenient(schema));
+    return JSON.stringify(lenient(await inLanguageOf(server, schema, log)));
   };
   const register = async (): Promise<void> => {
     const yaml = registered ? undefined : extensions.getExtension<Partial<YamlExtension>>(YAML_EXTENSION);
@@ -73,6 +73,43 @@ export function contributeSchemas(extension: Uri, server: LanguageServer, log: L
 }
 
 const isProjectFile = ({ path }: Uri) => /(?:^|\/)oomlint\.ya?ml$/.test(path);
+
+/** A schema that explains in the language of the person, where that is not the English of the file. */
+async function inLanguageOf(
+  server: LanguageServer,
+  schema: unknown,
+  log: LogOutputChannel,
+): Promise<unknown> {
+  if (l10n.bundle === undefined) return schema;
+  const english = new Set<string>();
+  withExplanations(schema, (text) => {
+    english.add(text);
+    return text;
+  });
+  const texts = [...english];
+  try {
+    const answers = await server.texts(texts);
+    const translated = new Map(texts.map((text, at) => [text, answers[at] ?? text]));
+    return withExplanations(schema, (text) => translated.get(text) ?? text);
+  } catch (error) {
+    log.warn(`A schema stays English: ${error}`);
+    return schema;
+  }
+}
+
+/** The same schema with other explanations. A property may be called `description`, too: what it holds is a schema, no text. */
+function withExplanations(schema: unknown, explanation: (text: string) => string): unknown {
+  if (Array.isArray(schema)) return schema.map((one) => withExplanations(one, explanation));
+  if (typeof schema !== 'object' || schema === null) return schema;
+  return Object.fromEntries(
+    Object.entries(schema).map(([name, inner]) => [
+      name,
+      /^(?:markdownD|d)escription$/.test(name) && typeof inner === 'string'
+        ? explanation(inner)
+        : withExplanations(inner, explanation),
+    ]),
+  );
+}
 
 /**
  * A schema that completes and explains as before and complains about nothing: what is wrong with a value is reported by the

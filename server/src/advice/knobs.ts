@@ -1,6 +1,7 @@
 import type { FieldPath, FieldValue, RunValues, TrainingRun } from '../run/fields';
 import { isFsdp } from '../terms/data-parallel';
 import type { OptimizerName } from '../terms/optimizers';
+import type { QuantizationKind } from '../terms/quantizations';
 import { formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Estimated } from './changed-run';
@@ -207,17 +208,21 @@ export const LEVERS: readonly Lever[] = [
     name: 'Method',
     settings: ({ resolved }) => {
       const { values } = resolved;
-      const rank = values['method.kind'] === 'lora' ? (values['lora.rank'] ?? 16) : 16;
+      const isAdapted = values['method.kind'] === 'lora';
+      const rank = isAdapted ? (values['lora.rank'] ?? 16) : 16;
+      // A run that has adapters keeps its own: what they are put on, and their scale.
+      const adapters: RunValues = isAdapted ? { 'method.kind': 'lora' } : { ...LORA, 'lora.rank': rank };
+      const on = (label: string, base: QuantizationKind): Setting => ({
+        label,
+        changes: { ...adapters, 'quantization.kind': base },
+      });
+      const present = values['quantization.kind'] ?? 'none';
+      const isCommon = present === 'none' || present === 'nf4';
       return [
         { label: say('full'), changes: { 'method.kind': 'full', 'quantization.kind': 'none' } },
-        {
-          label: say('LoRA, rank {0}', rank),
-          changes: { ...LORA, 'lora.rank': rank, 'quantization.kind': 'none' },
-        },
-        {
-          label: say('QLoRA, rank {0}', rank),
-          changes: { ...LORA, 'lora.rank': rank, 'quantization.kind': 'nf4' },
-        },
+        on(say('LoRA, rank {0}', rank), 'none'),
+        ...(isAdapted && !isCommon ? [on(say('LoRA, rank {0}, {1}', rank, present), present)] : []),
+        on(say('QLoRA, rank {0}', rank), 'nf4'),
       ];
     },
     doesNot: () => 'Activations of frozen layers are still kept where an adapter below them is trained.',

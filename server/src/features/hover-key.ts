@@ -4,7 +4,7 @@ import { FIELDS, type FieldPath, type FieldSpec } from '../run/fields';
 import type { Origin } from '../run/origin';
 import type { Location } from '../text/place';
 import { formatBytes, formatInteger } from '../wording/figures';
-import { say, spokenTag } from '../wording/say';
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { HoverText } from './hover-text';
 import type { WhatIfTexts } from './hover-what-if';
@@ -57,8 +57,8 @@ export function keyHover(
   ].filter((line) => line !== undefined);
   const name = escapeMarkdown(analysis.dialect.name);
   const inCode = spec.source?.startsWith('https://github.com/');
-  // Schemas are English: in another language the sentence is ours alone.
-  const isShown = schemaShown === true && analysis.document.format === 'yaml' && spokenTag() === 'en';
+  // Who serves the schema has its sentences in the language of the person.
+  const isShown = schemaShown === true && analysis.document.format === 'yaml';
   const doc = isShown ? undefined : keyDocumentation(spec);
   const sections = [
     `**${code(place.path)}** ${titled ? `${alone} ` : ''}· ${name}`,

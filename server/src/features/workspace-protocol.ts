@@ -67,6 +67,12 @@ export interface SchemasParams {
   readonly served: boolean;
 }
 
+/** Request, client to server: documentation of keys, as schemas have it, in the language of the person. `TextsParams` -> texts. */
+export const TEXTS_REQUEST = 'oomlint/texts';
+export interface TextsParams {
+  readonly texts: readonly string[];
+}
+
 /**
  * Request, server to client, for files and folders of other schemes than `file:`, many at once: `FilesParams` ->
  * `FilesAnswer`. The client states by `readsFiles` that it answers.

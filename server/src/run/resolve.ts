@@ -150,11 +150,7 @@ function unknownFields(
     const hint = suggested(suggestAccelerators(gpu));
     unknown.push({
       field: 'hardware.gpu',
-      reason: say(
-        'No GPU called "{0}" is known.{1} hardware.gpuMemory can state its memory instead.',
-        gpu,
-        hint,
-      ),
+      reason: say('Unknown GPU "{0}".{1} Choose one, or state its memory as hardware.gpuMemory.', gpu, hint),
     });
   }
   return unknown;

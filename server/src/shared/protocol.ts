@@ -102,6 +102,8 @@ export {
   type RunsParams,
   SCHEMAS_NOTIFICATION,
   type SchemasParams,
+  TEXTS_REQUEST,
+  type TextsParams,
   type WorkspaceOptionsOfClient,
 } from '../features/workspace-protocol';
 export type { DetailNode } from '../results/detail-node';

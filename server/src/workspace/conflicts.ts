@@ -267,7 +267,7 @@ export function unknownNames(
       severity: severityOf(field, value),
       message: reason,
       range: origin.location.range,
-      data: replacement === undefined ? undefined : { replacement },
+      data: { fields: [field], ...(replacement === undefined ? {} : { replacement }) },
     };
   });
 }

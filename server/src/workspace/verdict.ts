@@ -105,6 +105,17 @@ function withheldSentence(features: readonly string[], figures: string, names: s
   }
 }
 
+function tooLarge(bytes: number, { name }: Accelerator, capacityBytes: number): string {
+  const over = formatBytes(bytes - capacityBytes);
+  return say(
+    'Does not fit: needs {0}, {1} has {2} ({3} over).',
+    formatBytes(bytes),
+    name,
+    formatBytes(capacityBytes),
+    over,
+  );
+}
+
 /** The verdict as a problem: an error where the run does not fit, a warning where it is tight, nothing where it fits. */
 export function verdictProblem(
   estimate: Estimate,
@@ -125,7 +136,7 @@ export function verdictProblem(
     verdict === 'tight'
       ? between(isLikelyTooLarge(verdict, peak.processBytes, capacityBytes), figures, peak)
       : missing > 0
-        ? say('Does not fit: needs {0}, {1} missing.', figures, formatBytes(missing))
+        ? tooLarge(peak.processBytes, accelerator, capacityBytes)
         : say('Does not fit: needs {0}.', figures);
   const message = `${answer}${weighs}`;
   const { range, related } = blame(estimate, resolved, document);

@@ -65,14 +65,14 @@ describe('hover on a key', () => {
     assert.deepEqual(found?.range, { start: { line: 1, character: 2 }, end: { line: 1, character: 20 } });
   });
 
-  it('leaves out of a YAML file what another extension shows of its schema, in the language of the schema', () => {
+  it('leaves out of a YAML file what another extension shows of its schema, in every language', () => {
     const { text, position } = marked('zero:\n  reduce_buc|ket_size: 200000000\n');
     const shown = () => hover(sample(text, { keys: KEYS }), position, { schemaShown: true })?.markdown ?? '';
     assert.match(shown(), /zero\.reduce_bucket_size/);
     assert.doesNotMatch(shown(), /Gradient reduction bucket/);
     try {
       speak('ru', { 'Gradient reduction bucket.': 'Буфер сведения градиентов.' });
-      assert.match(shown(), /Буфер сведения градиентов/);
+      assert.doesNotMatch(shown(), /Буфер сведения градиентов|Gradient reduction/);
     } finally {
       speak('en', undefined);
     }

@@ -221,7 +221,7 @@ Trainer(model, TrainingArguments("out")).train()
       assert.equal(found?.severity, 'error');
       assert.match(
         found?.message ?? '',
-        /^Does not fit: needs \d+\.\d of 39\.5 GiB on A100-SXM4-40GB, \d+\.\d GiB missing\. Largest: .+, 200\.0 GiB\.$/,
+        /^Does not fit: needs \d+\.\d GiB, A100-SXM4-40GB has 39\.5 GiB \(\d+\.\d GiB over\)\. Largest: .+, 200\.0 GiB\.$/,
       );
       assert.equal(found?.range.start.line, line, category);
       assert.ok(found.range.end.character > found.range.start.character);

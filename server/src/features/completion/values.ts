@@ -26,6 +26,31 @@ const SIZES: Partial<Record<FieldPath, readonly number[]>> = {
   'lora.rank': [8, 16, 32, 64, 128],
 };
 
+/** Optimizers that public configs name most often; a framework's own list begins with what it added last, or with its letter. */
+const USUAL_OPTIMIZERS = [
+  'adamw_torch',
+  'adamw_torch_fused',
+  'adamw',
+  'adam',
+  'adamw_bnb_8bit',
+  'adamw_8bit',
+  'paged_adamw_8bit',
+  'paged_adamw_32bit',
+  'adamw_torch_8bit',
+  'adafactor',
+  'muon',
+  'sgd',
+];
+
+/** The usual ones first, the others as their list has them. */
+function usualFirst(values: readonly OfferedValue[]): readonly OfferedValue[] {
+  const rank = ({ text }: OfferedValue) => {
+    const found = USUAL_OPTIMIZERS.indexOf(text.toLowerCase());
+    return found < 0 ? USUAL_OPTIMIZERS.length : found;
+  };
+  return values.toSorted((a, b) => rank(a) - rank(b));
+}
+
 /** Everything that is known to fit a key. */
 export function offeredValues(spec: KeySpec, dialect: Dialect): readonly OfferedValue[] {
   const fields = spec.fields ?? [];
@@ -55,5 +80,6 @@ export function offeredValues(spec: KeySpec, dialect: Dialect): readonly Offered
   const { default: standard } = spec;
   if (standard !== undefined && standard !== null && String(standard) !== '')
     add('default', String(standard), typeof standard === 'string');
+  if (fields.includes('optimizer.name')) return usualFirst(values);
   return values;
 }

@@ -1,4 +1,10 @@
-import { SCHEMAS_NOTIFICATION, type SchemasParams } from '../../features/workspace-protocol';
+import {
+  SCHEMAS_NOTIFICATION,
+  type SchemasParams,
+  TEXTS_REQUEST,
+  type TextsParams,
+} from '../../features/workspace-protocol';
+import { say } from '../../wording/say';
 import { toCompletionItem } from '../convert';
 import { about, type Connected } from './connected';
 
@@ -27,4 +33,5 @@ export function onCompletion(server: Connected): void {
   connection.onNotification(SCHEMAS_NOTIFICATION, ({ served }: SchemasParams) => {
     server.schemasServed = served === true;
   });
+  connection.onRequest(TEXTS_REQUEST, ({ texts }: TextsParams) => texts.map((text) => say(text)));
 }
