@@ -1016,20 +1016,20 @@ SFTTrainer(model=model, args=SFTConfig(per_device_train_batch_size=8 if big else
     });
 
     it('count layers that keep a state by the kernels that cells install', () => {
-      const unread = (before: string, more = '', version = '2026.10.9') =>
-        pythonRun
-          .read(
-            parseConfig(
-              'file:///train.py',
-              `${before}\nfrom unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/some-model"${more})\nmodel = FastLanguageModel.get_peft_model(model, r=8)\nSFTTrainer(model=model, args=SFTConfig()).train()`,
-            ),
-            {
-              known: {},
-              model: { config: { model_type: 'granitemoehybrid' } },
-              versions: { unsloth: { version, source: 'stated' } },
-            },
-          )
-          .unread?.map(({ message }) => message) ?? [];
+      const read = (before: string, more = '', version = '2026.10.9', type = 'granitemoehybrid') =>
+        pythonRun.read(
+          parseConfig(
+            'file:///train.py',
+            `${before}\nfrom unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/some-model"${more})\nmodel = FastLanguageModel.get_peft_model(model, r=8)\nSFTTrainer(model=model, args=SFTConfig()).train()`,
+          ),
+          {
+            known: {},
+            model: { config: { model_type: type } },
+            versions: { unsloth: { version, source: 'stated' } },
+          },
+        );
+      const unread = (...given: Parameters<typeof read>) =>
+        read(...given).unread?.map(({ message }) => message) ?? [];
       const both = '!pip install mamba_ssm==2.2.5 causal_conv1d==1.5.2';
       assert.deepEqual(unread(both), []);
       assert.match(unread('!pip install mamba_ssm==2.2.5').join(), /nothing here installs `causal-conv1d`/);
@@ -1040,6 +1040,10 @@ SFTTrainer(model=model, args=SFTConfig(per_device_train_batch_size=8 if big else
       assert.match(unread(both, '', '2026.9.9').join(), /leaves the loss/);
       assert.deepEqual(unread(both, '', '2026.10.3'), []);
       assert.match(unread(both, ', trust_remote_code=True').join(), /comes with the model/);
+      // That of Nemotron-H runs the same kernels.
+      const own = ', trust_remote_code=True';
+      assert.deepEqual(unread(both, own, undefined, 'nemotron_h'), []);
+      assert.match(unread('', own, undefined, 'nemotron_h').join(), /nothing here installs `mamba-ssm`/);
     });
 
     it('tell samples of images, and of texts that are written here, from those that may hold sound', () => {

@@ -142,7 +142,7 @@ function readCompiled(
     );
     return;
   }
-  const unknownState = STATEFUL.test(type) ? unknownStates(calls, load) : undefined;
+  const unknownState = STATEFUL.test(type) ? unknownStates(calls, load, type) : undefined;
   if (unknownState !== undefined) {
     draft.leave('script', { range: load.calleeRange }, type, unknownState);
     return;
@@ -161,10 +161,12 @@ function readCompiled(
 /**
  * Why it is not known how layers that keep a state compute; undefined where cells install the kernels that they take (`transformers`,
  * `is_fast_path_available`). Unsloth leaves those out of what it compiles (`compiler.py`, `compile_mamba_ssm`), as it leaves the layers
- * themselves (`_block_compile.py`, `_is_ssm_layer`), and changes nothing of code that comes with a model.
+ * themselves (`_block_compile.py`, `_is_ssm_layer`), and changes nothing of code that comes with a model. That of Nemotron-H runs the same
+ * kernel of a mixer, in the same order (`NemotronHMamba2Mixer.cuda_kernels_forward`), and its experts as transformers 4 does
+ * (`NemotronHMOE.moe`).
  */
-function unknownStates({ installs = [] }: Calls, load: PyCall): string | undefined {
-  if (flagOf(knownNode(argumentOf(load, 'trust_remote_code'))) === true)
+function unknownStates({ installs = [] }: Calls, load: PyCall, type: string): string | undefined {
+  if (bringsCode(load) && type !== NEMOTRON)
     return say('The code that comes with the model may compute otherwise: it is not read.');
   const names = new Set(installs.map(({ name }) => name.replace(/_/g, '-')));
   const missing = ['mamba-ssm', 'causal-conv1d'].find((name) => !names.has(name));
@@ -172,6 +174,10 @@ function unknownStates({ installs = [] }: Calls, load: PyCall): string | undefin
     ? undefined
     : say('How layers that keep a state compute is not known: nothing here installs `{0}`.', missing);
 }
+
+const NEMOTRON = 'nemotron_h';
+
+const bringsCode = (load: PyCall) => flagOf(knownNode(argumentOf(load, 'trust_remote_code'))) === true;
 
 /** Where a model's config names no size of images (`UnslothVisionDataCollator.__init__`). Pixels of a side. */
 const SIDE = 512;
