@@ -36,6 +36,8 @@ NEEDED = {
                             "hidden_size": 1024}},
     "gpt_neo": {"num_layers": 4, "attention_types": [[["global", "local"], 2]]},
     "deepseek_v2": {"num_experts_per_tok": 2},
+    "deepseek_v4": {"num_hidden_layers": 4, "n_routed_experts": 8, "num_experts_per_tok": 2, "mlp_layer_types": ["hash_moe", "moe", "moe", "moe"],
+                    "layer_types": ["sliding_attention", "compressed_sparse_attention", "heavily_compressed_attention", "compressed_sparse_attention"]},
     "step3p5": {"num_hidden_layers": 4, "n_routed_experts": 8, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"], "sliding_window": 512,
                 "layer_types": ["full_attention", "sliding_attention", "sliding_attention", "full_attention"], "num_sliding_attention_heads": 96},
     "minimax_m3_vl_text": {"layer_types": ["full_attention", "minimax_m3_sparse", "minimax_m3_sparse", "full_attention"], "num_hidden_layers": 4, "num_local_experts": 8,

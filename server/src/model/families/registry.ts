@@ -4,6 +4,7 @@ import type { ModelConfig } from '../model';
 import { bartLike } from './bart';
 import { bertLike } from './bert';
 import { deberta } from './deberta';
+import { deepseekV4Family } from './deepseek-v4';
 import type { Architecture, ModelFamily } from './family';
 import { fusedProjections } from './fused-projections';
 import { gemma } from './gemma';
@@ -40,6 +41,7 @@ const FAMILIES: readonly ModelFamily[] = [
   sparse,
   sigmoidExperts,
   minimaxM3Family,
+  deepseekV4Family,
   bertLike,
   deberta,
   modernbert,
