@@ -645,6 +645,34 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assertStates(python(unsloth('max_seq_length=256', '')), { 'activations.offload': 'false default' });
     });
 
+    it('have segments that grow, where the release and PyTorch let them', () => {
+      const segments = (before = '', unslothRelease?: string, known: ReadContext['known'] = {}) =>
+        factOf(
+          pythonRun.read(
+            parseConfig('file:///train.py', `import os\n${before}\n${unsloth('max_seq_length=1024', 'r=8')}`),
+            {
+              known: { 'hardware.gpu': 'T4', ...known },
+              ...(unslothRelease
+                ? { versions: { unsloth: { version: unslothRelease, source: 'stated' as const } } }
+                : {}),
+            },
+          ),
+          'allocator.expandableSegments',
+        )?.value;
+      assert.equal(segments(), true);
+      assert.equal(segments('', '2024.4'), true);
+      assert.equal(segments('', '2024.1'), undefined);
+      assert.equal(segments('', undefined, { 'version.torch': '2.1' }), undefined);
+      // Unified settings are read from PyTorch 2.10 on; these releases set them for 2.9 already.
+      assert.equal(segments('', '2026.3.1', { 'version.torch': '2.9' }), undefined);
+      assert.equal(segments('', '2026.3.1', { 'version.torch': '2.10' }), true);
+      assert.equal(segments('', '2026.2.1', { 'version.torch': '2.9' }), true);
+      assert.equal(segments('', '2026.7.6', { 'version.torch': '2.9' }), true);
+      assert.equal(segments('', undefined, { 'hardware.gpu': 'MI300X' }), undefined);
+      assert.equal(segments('os.environ["UNSLOTH_VLLM_STANDBY"] = "1"'), undefined);
+      assert.equal(segments('os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:False"'), false);
+    });
+
     it('make the experts of gpt-oss of linear layers in 4 bits, and attend flexibly', () => {
       const reading = (more: string) =>
         pythonRun.read(

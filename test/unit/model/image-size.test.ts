@@ -30,6 +30,15 @@ describe('pixels of an image', () => {
     }
   });
 
+  it('decide how many patches of Pixtral there are, up to the largest image', () => {
+    const model = 'mistralai/Ministral-3-3B-Instruct-2512';
+    const of = (values: RunValues) => peak(model, { 'method.trainable': ['vision_tower.*'], ...values });
+    const assumed = of({});
+    assert.equal(of({ 'batch.imagePixels': 1540 * 1540 }), assumed);
+    assert.equal(of({ 'batch.imagePixels': 4000 * 4000 }), assumed);
+    assert.ok(of({ 'batch.imagePixels': 512 * 512 }) < assumed);
+  });
+
   it('decide into how many tiles an image is cut', () => {
     const model = 'llava-hf/llava-onevision-qwen2-0.5b-ov-hf';
     const assumed = peak(model, { 'batch.images': 1, 'method.trainable': ['.*'] });

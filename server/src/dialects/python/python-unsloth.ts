@@ -1,6 +1,7 @@
 import { knownNode, nodeOf } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
+import { findAccelerator } from '../../hardware/catalog';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, UNSLOTH, UNSLOTH_ZOO } from '../../sources/repositories';
 import { isAtLeast } from '../../terms/version';
@@ -227,9 +228,37 @@ export function readUnsloth(
   if (!full) readUnslothAdapters(calls, load, chain, context);
   else draft.assume('method.kind', 'full', say('`full_finetuning` is on'), LOADER);
   readUnslothCheckpointing(calls, load, chain, trainer);
+  readAllocator(calls, context);
   if (!hasKernels(load, config))
     readCompiled(calls, load, config, trainer, context.versions?.unsloth?.version);
   return { known: true, ...(quantized ? { quantized } : {}) };
+}
+
+/**
+ * Unsloth sets expandable segments as it is imported, since 2024.4 (`unsloth/__init__.py`; `unsloth_zoo/__init__.py` since 2025.11). Not for
+ * PyTorch before 2.2, not where a script sets the allocator itself or vLLM is to sleep, and not for AMD's cards since 2026.3; releases from there to 2026.7.5 set a variable
+ * that PyTorch reads from 2.10 on.
+ */
+function readAllocator({ draft, program }: Calls, { known, versions }: ReadContext): void {
+  const release = versions?.unsloth?.version;
+  const torch = known['version.torch'];
+  const gpu = known['hardware.gpu'];
+  const settled = program.environment.some(
+    ({ key, value }) =>
+      /^PYTORCH_(CUDA_)?ALLOC_CONF$/.test(key) ||
+      (key === 'UNSLOTH_VLLM_STANDBY' && value.kind === 'scalar' && String(value.value) !== '0'),
+  );
+  const old = isAtLeast(release, '2024.4') === false || isAtLeast(torch, '2.2') === false;
+  const misnamed = isAtLeast(release, '2026.3.1') === true && isAtLeast(release, '2026.7.6') === false;
+  const unread = misnamed && isAtLeast(torch, '2.9') === true && isAtLeast(torch, '2.10') === false;
+  if (settled || old || unread) return;
+  if (typeof gpu === 'string' && findAccelerator(gpu)?.vendor === 'AMD') return;
+  draft.assume(
+    'allocator.expandableSegments',
+    true,
+    say('Unsloth sets expandable segments'),
+    fileIn(UNSLOTH_ZOO, 'unsloth_zoo/__init__.py'),
+  );
 }
 
 const GPT_OSS = /gpt[-_]?oss/i;

@@ -265,10 +265,11 @@ export function siglipTower(config: ConfigReader, outer: ConfigReader, width: nu
   };
 }
 
-/** Pixtral's encoder, in sides of whole squares of `merge` patches. The size of the image is free; its largest is assumed. */
+/** Pixtral's encoder, in sides of whole squares of `merge` patches. The size of the image is free; its largest is assumed unless stated. */
 function pixtralEncoder(config: ConfigReader, merge: number) {
   const sizes = readTower(config);
-  const side = Math.floor(sizes.imageSize / sizes.patchSize / merge) * merge;
+  const largest = sizes.imageSize ** 2;
+  const { tokens } = mergedPatches(sizes.patchSize, merge, largest);
   const prefix = 'vision_tower.';
   const layer: Block = (t, x) =>
     residualLayer(t, x, {
@@ -292,17 +293,17 @@ function pixtralEncoder(config: ConfigReader, merge: number) {
         }),
     });
   const embed: VisionTower['embed'] = (t, images) => {
+    const pixels = Math.min(t.settings.imagePixels ?? largest, largest);
     const x = patchEmbedding(t, {
       name: `${prefix}patch_conv`,
       hidden: sizes.hidden,
       images,
-      patches: side * side,
+      patches: mergedPatches(sizes.patchSize, merge, pixels).patches,
       patchSize: sizes.patchSize,
       channels: sizes.channels,
     });
     return rms(`${prefix}ln_pre`)(t, x);
   };
-  const tokens = (side / merge) ** 2;
   return {
     sizes,
     parts: {
@@ -328,7 +329,7 @@ export function pixtralTower(config: ConfigReader, outer: ConfigReader, width: n
     ...parts,
     project: (t, x) => {
       const normed = rms('multi_modal_projector.norm')(t, x);
-      const joined = t.copy(normed, [x.shape[0] ?? 1, parts.tokens, sizes.hidden * merge * merge], 'unfold');
+      const joined = t.copy(normed, mergedRows(normed, merge), 'unfold');
       const merging = linear('multi_modal_projector.patch_merger.merging_layer', sizes.hidden, false);
       const up = linear('multi_modal_projector.linear_1', width, bias)(t, merging(t, joined));
       const activated = applyActivation(t, up, outer.text('gelu', 'projector_hidden_act'));
