@@ -60,7 +60,8 @@ function headAndLoss(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
       );
       logits = t.add(logits, zeros, 'final_logits_bias');
     }
-    if (spec.softcap) {
+    // Unsloth's kernel caps each logit as it is read (`kernels/cross_entropy_loss.py`, `DO_SOFTCAPPING`).
+    if (spec.softcap && !(t.settings.unsloth && loss === 'in-place')) {
       const capped = t.keepOutput(t.scale(logits, `${spec.name}.cap`), `${spec.name}.tanh`);
       logits = t.scale(capped, `${spec.name}.uncap`);
     }
@@ -173,11 +174,12 @@ function compiledLoss(t: Tracer, logits: Tensor): Tensor {
 
 /**
  * One kernel that keeps the logits and one number per row, and writes the gradient over the logits (Unsloth,
- * `kernels/cross_entropy_loss.py`; Liger, `ops/cross_entropy.py`).
+ * `kernels/cross_entropy_loss.py`; Liger, `ops/cross_entropy.py`). Unsloth's models return their logits beside the loss, of which
+ * Accelerate makes a copy in fp32 under autocast (`convert_outputs_to_fp32`).
  */
 function inPlaceLoss(t: Tracer, logits: Tensor): Tensor {
   const rows = logits.elements / (logits.shape.at(-1) ?? 1);
-  return t.fused({
+  const loss = t.fused({
     name: 'loss.in_place',
     inputs: [logits],
     gradRules: [logits.requiresGrad ? 'reuse' : 'none'],
@@ -186,6 +188,8 @@ function inPlaceLoss(t: Tracer, logits: Tensor): Tensor {
     savesBytes: rows * ELEMENT_BYTES.fp32,
     kind: 'logits',
   });
+  if (t.settings.unsloth && t.settings.autocast) t.cast(logits, 'fp32', 'convert_outputs');
+  return loss;
 }
 
 /**
