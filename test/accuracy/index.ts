@@ -1,12 +1,13 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { RunValues } from '../../server/src/run/fields';
 import type { Expression } from './express';
 import { writeFunctionalTests } from './functional-tests';
 import { throughputsOf } from './measured-throughput';
 import { estimateOf, inputOf, type Measurement, readMeasurements } from './measurement';
 import { ordersReport } from './orders';
 import { measurementOf, writeMeasurements } from './record';
-import { coverage, misses, table } from './report';
+import { coverage, misses, namedTable, table } from './report';
 import type { MeasuredRow } from './row';
 import { type Bounds, type EstimateLine, type Scored, score } from './score';
 import { throughputRows } from './throughput-rows';
@@ -86,6 +87,45 @@ function estimated(measurement: Measurement): RowEstimate {
   }
 }
 
+type Result = RowEstimate & { readonly measurement: Measurement };
+
+function scoreOf({ measurement, line, bounds }: Result): Scored | undefined {
+  const { id, framework, method, what, measuredBytes, outOfMemory } = measurement;
+  return score(
+    { id, framework, method, what, measured_bytes: measuredBytes, oom: outOfMemory },
+    line,
+    bounds,
+  );
+}
+
+/** Peaks that notebooks saved beside their run: not all of their settings are published, so that they stand by themselves. */
+function savedPeaks(results: readonly Result[]): string {
+  const kinds: readonly (readonly [string, (run: RunValues, measurement: Measurement) => boolean])[] = [
+    ['lengths published', (_, { lengths }) => lengths !== undefined],
+    ['lengths as the trainer keeps', (_, { lengths }) => lengths === undefined],
+    ['QLoRA', (_, { method }) => method === 'qlora'],
+    ['LoRA', (_, { method }) => method === 'lora'],
+    ['images', (_, { id }) => id.endsWith('-vision')],
+    ['texts', (_, { id }) => !id.endsWith('-vision')],
+    ['T4', (run) => run['hardware.gpu'] === 'T4'],
+    ['L4, A10G, A100', (run) => run['hardware.gpu'] !== 'T4'],
+    ['all', () => true],
+  ];
+  const saved = results.filter(({ measurement }) => isSaved(measurement));
+  return namedTable(
+    "peaks that Unsloth's notebooks saved",
+    kinds.map(([name, takes]) => [
+      name,
+      saved.flatMap((r) =>
+        r.measurement.run && takes(r.measurement.run, r.measurement) ? (scoreOf(r) ?? []) : [],
+      ),
+    ]),
+  );
+}
+
+const isSaved = ({ source, doubtful }: Measurement) =>
+  source.includes('unslothai/notebooks') && doubtful === undefined;
+
 async function main(args: readonly string[]): Promise<void> {
   const { rows, record, estimates, misses: showMisses, time, orders, megatron, commit } = options(args);
   if (megatron !== undefined && commit !== undefined && record !== undefined) {
@@ -116,16 +156,15 @@ async function main(args: readonly string[]): Promise<void> {
   if (estimates) writeFileSync(estimates, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
   const scored: Scored[] = [];
   const failed: string[] = [];
-  for (const { measurement, line, bounds } of results) {
-    if (!measurement.scored) continue;
-    const { id, framework, method, what, measuredBytes, outOfMemory } = measurement;
-    const row = { id, framework, method, what, measured_bytes: measuredBytes, oom: outOfMemory };
-    const result = score(row, line, bounds);
-    if (result) scored.push(result);
-    else if (line.error) failed.push(`${id}: ${line.error}`);
+  for (const result of results) {
+    if (!result.measurement.scored) continue;
+    const found = scoreOf(result);
+    if (found) scored.push(found);
+    else if (result.line.error) failed.push(`${result.measurement.id}: ${result.line.error}`);
   }
   console.log(`${table(scored)}\n${coverage(scored)}\n`);
   console.log(`${verdictReport(results.flatMap(({ row }) => row ?? []))}\n`);
+  console.log(`${savedPeaks(results)}\n`);
   const expressed = lines.filter((line) => line.error === undefined).length;
   console.log(`${expressed} of ${measurements.length} rows can be expressed; ${scored.length} are scored`);
   if (failed.length > 0) console.log(`for scoring, but not expressed:\n  ${failed.join('\n  ')}`);

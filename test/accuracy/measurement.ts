@@ -30,6 +30,8 @@ export interface Measurement {
   readonly doubtful?: string;
   /** What of the run the estimate is known not to meet, and why; the row is then not scored. */
   readonly unmet?: string;
+  /** Where the lengths of the data come from, where the run's own source does not publish them. */
+  readonly lengths?: string;
   /** Every setting that decides memory is published: the row counts. */
   readonly scored: boolean;
   readonly tokensPerSecondPerGpu?: number;

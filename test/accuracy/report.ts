@@ -21,6 +21,17 @@ export function table(scored: readonly Scored[]): string {
   return aligned(lines);
 }
 
+/** A line per group; how many lie within the band of their run is its last figure, and what is too high in the mean before it. */
+export function namedTable(title: string, groups: readonly (readonly [string, readonly Scored[]])[]): string {
+  const lines: Cells[] = [[title, ...HEADER.slice(1), 'too high', 'within the band']];
+  for (const [name, group] of groups) {
+    const mean = group.reduce((sum, { error }) => sum + error, 0) / group.length;
+    const inside = group.filter(({ within }) => within === 'inside').length;
+    lines.push([...cells(name, summarize(group)), signed(mean), String(inside)]);
+  }
+  return aligned(lines);
+}
+
 /** How many measurements lie within the bands of their kind of run: a line per meter. */
 export function coverage(scored: readonly Scored[]): string {
   const lines: Cells[] = [['measured within the band of its meter', 'below', 'inside', 'above']];

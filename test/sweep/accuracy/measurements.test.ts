@@ -52,6 +52,18 @@ describe('published measurements', () => {
       assert.equal(found.tooLow, 0);
     });
 
+  it("are met within 10 % in the mean where Unsloth's notebooks saved them", () => {
+    const saved = estimated().flatMap(({ measurement: row, estimate: { peak } }) => {
+      if (!row.source.includes('unslothai/notebooks') || row.doubtful !== undefined) return [];
+      const { id, framework, method, what, measuredBytes } = row;
+      const line = { id, reserved_bytes: peak.reservedBytes };
+      return score({ id, framework, method, what, measured_bytes: measuredBytes }, line) ?? [];
+    });
+    const found = summarize(saved);
+    assert.ok(found.count >= 63, `${found.count} rows`);
+    assert.ok(found.mean < 0.1, `${(found.mean * 100).toFixed(1)} %`);
+  });
+
   it('train as many weights as the runs printed, each one', () => {
     const printed = estimated().filter(({ measurement }) => measurement.trainedWeights !== undefined);
     assert.ok(printed.length >= 40);
