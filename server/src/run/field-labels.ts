@@ -108,6 +108,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'batch.meanSequence': 'mean sequence length',
   'batch.longestSequence': 'longest sample',
   'batch.packed': 'sample packing',
+  'batch.padded': 'rows padded to the sequence length',
   'batch.adaptive': 'micro batch lowered until it fits',
   'batch.paddingFree': 'rows without padding',
   'attention.implementation': 'attention kernel',

@@ -512,6 +512,7 @@ export const FIELDS = {
     default: false,
   }),
   'batch.packed': flag({ doc: 'Samples are packed into full sequences without padding.', default: false }),
+  'batch.padded': flag({ doc: 'Every row is padded to the sequence length.', default: false }),
 
   'attention.implementation': choice(ATTENTION_KERNELS, {
     doc: 'Attention kernel: eager keeps the score matrix, the others do not.',

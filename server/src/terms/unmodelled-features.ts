@@ -13,6 +13,7 @@ const UNMODELLED_FEATURES = {
   'vision-tower': 'adds',
   'sound-tower': 'adds',
   'speech-generator': 'adds',
+  'frozen-modules': 'saves',
   'activation-offload': 'saves',
   'fp8-training': 'saves',
   'adapter-kind': 'saves',
@@ -31,6 +32,7 @@ const UNMODELLED_FEATURES = {
   'megatron-backend': 'either',
   'hyper-parallel': 'either',
   'cuda-graphs': 'either',
+  'model-of-the-script': 'either',
 } as const satisfies Readonly<Record<string, 'adds' | 'saves' | 'either'>>;
 export type UnmodelledFeature = keyof typeof UNMODELLED_FEATURES;
 

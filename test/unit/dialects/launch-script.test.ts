@@ -46,6 +46,9 @@ describe('GPUs of a launch', () => {
     [`NPROC_PER_NODE=8 swift sft --model m --max_length 512`, '8 file'],
     [`NPROC_PER_NODE=8 NNODES=2 megatron sft --model m --max_length 512`, '16 file', '2 file'],
     [`swift sft --model m --max_length 512`, '1 inferred'],
+    [`NNODES=1 swift sft --model m --max_length 512`, '1 inferred'],
+    [`NNODES=2 NODE_RANK=0 swift sft --model m --max_length 512`, undefined, '2 file'],
+    [`NNODES=$WORLD_SIZE NODE_RANK=$RANK swift sft --model m --max_length 512`, undefined, '1 default'],
     [`FORCE_TORCHRUN=1 NPROC_PER_NODE=4 NNODES=2 llamafactory-cli train x.yaml`, '8 file', '2 file'],
     [`CUDA_VISIBLE_DEVICES=0,1 llamafactory-cli train x.yaml`, '2 file'],
     [`llamafactory-cli train x.yaml`, undefined],
@@ -64,6 +67,15 @@ describe('GPUs of a launch', () => {
       if (nodes !== undefined) assert.equal(stated(reading, 'hardware.nodes'), nodes);
     });
   }
+
+  it('leave open how many machines the platform gives', () => {
+    const reading = script('NNODES=$WORLD_SIZE NPROC_PER_NODE=8 swift sft --model m --max_length 512\n');
+    golden(reading, { 'hardware.gpus': '8 file', 'hardware.nodes': '1 default' });
+    assert.deepEqual(
+      reading.unread?.map(({ text, fields }) => [text, fields]),
+      [['NNODES=$WORLD_SIZE', ['hardware.nodes']]],
+    );
+  });
 
   it('resolves what Slurm was asked for, and arithmetic with it', () => {
     const text = `#!/bin/bash
@@ -310,6 +322,14 @@ deepspeed --num_gpus 8 --module $training_commands
       'method.referenceModel': 'true file',
       'method.valueModel': 'false file',
     });
+    // Generated while others train: vLLM's share is of another GPU.
+    for (const flag of ['--train.async_enable', '--async_train']) {
+      const beside = script(
+        `python3 -m openrlhf.cli.train_ppo_ray --actor.num_gpus_per_node 4 --train.colocate_all --vllm.num_engines 2 --vllm.gpu_memory_utilization 0.95 ${flag} --actor.model_name_or_path m\n`,
+      );
+      golden(beside, { 'rollout.engine': 'vllm-server file', 'method.referenceModel': 'true file' });
+      assert.ok(beside.facts.every(({ field }) => field !== 'hardware.reservedFraction'));
+    }
     const alone = script(
       'python3 -m openrlhf.cli.train_ppo_ray --actor.model_name_or_path m --data.max_len 2048\n',
     );

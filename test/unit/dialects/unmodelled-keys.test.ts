@@ -83,6 +83,26 @@ describe('keys that decide memory', () => {
   });
 });
 
+describe('flags of Megatron that bring in what is not modelled', () => {
+  const GPT =
+    'torchrun --nproc_per_node 8 train.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 8 --bf16';
+  const CASES: readonly (readonly [flags: string, features: readonly string[] | undefined])[] = [
+    ['--vision-model-type clip --language-model-type llama3_8b', ['vision-tower']],
+    ['--vision-model-type internvit --freeze-LM --freeze-ViT', ['vision-tower', 'frozen-modules']],
+    [
+      '--model-provider llava_avlm --audio-encoder-model openai/whisper-base',
+      ['model-of-the-script', 'sound-tower'],
+    ],
+    ['--model-provider mock', undefined],
+    ['--freeze-all-layers', ['frozen-modules']],
+  ];
+  for (const [flags, features] of CASES)
+    it(flags, () => {
+      const reading = read('launch-script', 'file:///run.sh', `${GPT} ${flags}\n`);
+      assert.deepEqual(factOf(reading, 'features.unmodelled')?.value, features);
+    });
+});
+
 describe('keys that bring in what is not modelled', () => {
   for (const [uri, text, feature] of CASES) {
     const line = text.replace(LLAMA_FACTORY, '').replace(`{${DEEPSPEED}, `, '').trim().split('\n').at(-1);

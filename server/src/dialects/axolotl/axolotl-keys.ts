@@ -57,7 +57,11 @@ const run = releasedBlock('', DOCS, RELEASED, [
     { fields: ['batch.packed'] },
   ],
   ['eval_sample_packing', 'Pack the evaluation too.'],
-  ['pad_to_sequence_len', 'Pad every row to `sequence_len`, so that all steps need the same memory.'],
+  [
+    'pad_to_sequence_len',
+    'Pad every row to `sequence_len`, so that all steps need the same memory.',
+    { sets: 'batch.padded' },
+  ],
   [
     'batch_flattening',
     'Join the samples of a batch into one row, without padding.',

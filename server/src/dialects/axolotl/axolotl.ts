@@ -119,7 +119,7 @@ function readBatch(section: Section): void {
   if (whole && size !== undefined && !section.has('gradient_accumulation_steps'))
     section.state('batch.accumulation', Math.max(1, Math.floor(size / micro)), whole, `${size} / ${micro}`);
   else section.take('gradient_accumulation_steps');
-  section.take('auto_find_batch_size', 'sequence_len');
+  section.take('auto_find_batch_size', 'sequence_len', 'pad_to_sequence_len');
 }
 
 const SHARDING: ShardingKeys = {

@@ -97,9 +97,10 @@ export function readLaunchHardware(launch: Launch, sbatch: Section, draft: Draft
     spreads: launch.program[0] !== 'megatron',
   };
   const launcher = launcherOf(launch);
+  if (READS_ENVIRONMENT.includes(launcher)) noteOpenCounts(places.environment, draft);
   const nodes = machinesOf(launcher, places);
   const machines = nodes?.value ?? 1;
-  const open = places.own.find(MACHINES);
+  const open = places.own.find(MACHINES) ?? exportedMachines(launcher, places.environment);
   if (nodes) places.own.state('hardware.nodes', machines, nodes.found);
   else if (open)
     draft.assume(
@@ -148,13 +149,31 @@ export function readLaunchHardware(launch: Launch, sbatch: Section, draft: Draft
 
 /** Flags of launchers for the number of machines. */
 const MACHINES = ['nnodes', 'num_nodes', 'num_machines'];
+/** Launchers that hand variables of the environment on to `torchrun`. */
+const READS_ENVIRONMENT: readonly Launcher[] = ['swift', 'llama-factory'];
+const COUNTS = { NNODES: 'hardware.nodes', NPROC_PER_NODE: 'hardware.gpus' } as const;
+
+const exportedMachines = (launcher: Launcher, environment: Section) =>
+  READS_ENVIRONMENT.includes(launcher) ? environment.find('NNODES') : undefined;
+
+/** `NNODES=$WORLD_SIZE`: the platform that runs the script sets how many there are. */
+function noteOpenCounts(environment: Section, draft: Draft): void {
+  for (const [name, field] of Object.entries(COUNTS)) {
+    const node = environment.find(name)?.node;
+    if (node?.kind !== 'scalar' || node.open === undefined) continue;
+    const message =
+      node.open === 'unset'
+        ? say('`{0}` takes `{1}`, which this script does not set.', name, node.text)
+        : say('`{0}` takes `{1}`, which is known only when the script runs.', name, node.text);
+    draft.leave('value', node, `${name}=${node.text}`, message, [field]);
+  }
+}
 
 function machinesOf(launcher: Launcher, { own, environment, wrapper, sbatch }: Places): Count | undefined {
   const flag = own.find(MACHINES);
   const stated = count(own, MACHINES);
   if (stated) return stated;
-  const readsEnvironment = launcher === 'swift' || launcher === 'llama-factory';
-  const exported = readsEnvironment ? count(environment, ['NNODES']) : undefined;
+  const exported = READS_ENVIRONMENT.includes(launcher) ? count(environment, ['NNODES']) : undefined;
   if (exported) return exported;
   // Without a flag `torchrun` and DeepSpeed keep to the machine that they are on, whatever Slurm gave.
   const alone = ['torchrun', 'tune', 'deepspeed'].includes(launcher) && !flag;
@@ -210,7 +229,9 @@ function perMachine(
       const each = environment.has('NPROC_PER_NODE');
       const alone = environment.text('SWIFT_SINGLE_DEVICE_MODE') === '1' || environment.has('NNODES');
       const all = spreads && !alone ? visible : undefined;
-      return count(environment, ['NPROC_PER_NODE']) ?? (each ? given() : all);
+      // Several machines are given as many processes each by the platform that starts them.
+      const several = environment.has('NNODES') && count(environment, ['NNODES'])?.value !== 1;
+      return count(environment, ['NPROC_PER_NODE']) ?? (each || several ? given() : all);
     }
     case 'llama-factory':
       return count(environment, ['NPROC_PER_NODE']) ?? given();

@@ -4,6 +4,7 @@ import type { FoundKey, Section } from '../section';
 
 const on = ({ node }: FoundKey) => flagOf(node) === true;
 const some = ({ node }: FoundKey) => (integerOf(node) ?? 0) > 0;
+const provided = ({ node }: FoundKey) => textOf(node) !== 'mock';
 const given = ({ node }: FoundKey) => !/^(none|false|null)?$/i.test(textOf(node)?.trim() ?? '');
 
 /** Arguments that bring in what the estimate does not hold, and when they do. */
@@ -22,6 +23,15 @@ const FEATURES: readonly (readonly [
   ['external_cuda_graph', 'cuda-graphs', on],
   ['perform_rl_step', 'rollout-buffers', on],
   ['export_kd_teacher_load', 'distillation-teacher', given],
+  // `examples/multimodal`: an encoder beside the language model, either of which may be frozen.
+  ['language_model_type', 'vision-tower', given],
+  ['vision_model_type', 'vision-tower', given],
+  ['sound_model_type', 'sound-tower', given],
+  ['freeze_LM', 'frozen-modules', on],
+  // `examples/mimo`: encoders beside a language model that the provider describes, whatever the flags say of it.
+  ['model_provider', 'model-of-the-script', provided],
+  ['audio_encoder_model', 'sound-tower', given],
+  ['freeze_all_layers', 'frozen-modules', on],
 ];
 
 /** What of Megatron-Core the run uses and the estimate does not hold. */

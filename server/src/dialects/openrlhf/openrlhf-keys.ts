@@ -201,6 +201,12 @@ const ppo: readonly Row[] = [
     { default: false, fields: ['method.referenceModel', 'method.valueModel', 'rollout.engine'] },
   ),
   ...flag(
+    ['train.async_enable', 'async_train'],
+    'boolean',
+    'Generate the next completions while this step trains: vLLM has GPUs of its own.',
+    { default: false, fields: ['rollout.engine'] },
+  ),
+  ...flag(
     ['train.colocate_actor_ref', 'colocate_actor_ref'],
     'boolean',
     'The reference shares the GPUs of the trained model.',
@@ -270,7 +276,7 @@ export const OPENRLHF_KEYS: readonly KeySpec[] = [
       algo.kl.init_coef algo.kl.use_loss algo.kl.estimator advantage_estimator init_kl_coef use_kl_loss kl_estimator
       gamma lambd normalize_reward reward.normalize_enable model.beta beta model.aux_loss_coef aux_loss_coef
       ds.ring_attn_head_stride ring_head_stride train.colocate_critic_reward colocate_critic_reward seed local_rank
-      train.async_enable train.agent_func_path load_checkpoint`,
+      train.agent_func_path load_checkpoint`,
       any: `adam.betas actor.adam.lr critic.adam.lr actor.eps_clip_low_high eps_clip_low_high`,
     },
     RELEASED,

@@ -50,6 +50,7 @@ const NAMES = {
   rank: ['ds.lora.rank', 'lora_rank'],
   four: ['ds.load_in_4bit', 'load_in_4bit'],
   together: ['train.colocate_all', 'colocate_all_models'],
+  asynchronous: ['train.async_enable', 'async_train'],
 } as const;
 
 /** States what the flags of a trainer say. */
@@ -258,8 +259,10 @@ function readRollouts(section: Section, own: Own): void {
     section.assume('rollout.engine', own('transformers' as const));
     return;
   }
-  section.state('rollout.engine', all ? 'vllm-colocate' : 'vllm-server', engines);
-  if (!all) return;
+  // What generates while others train has GPUs of its own (`cli/train_ppo_ray.py`: its placement group).
+  const beside = all && section.flag(NAMES.asynchronous) !== true;
+  section.state('rollout.engine', beside ? 'vllm-colocate' : 'vllm-server', engines);
+  if (!beside) return;
   section.take('vllm.gpu_memory_utilization', 'vllm.enable_sleep');
 }
 

@@ -33,6 +33,7 @@ import {
   overEvenAnswers,
   questioned,
 } from '../open-questions';
+import { lengthAnswer } from '../sample-lengths';
 import { noFigure, nothingTrained, unknownProblem, verdictProblem, withoutFiles } from '../verdict';
 import { alternative } from './alternative';
 import type { Assembled } from './assembled';
@@ -71,7 +72,8 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
     const result = overEvenAnswers(alone, even);
     const answers = onDemand(() => {
       const others = answered(openQuestions(members, resolution), alone, otherwise);
-      return byEffect([...others, ...even], alone);
+      const lengths = lengthAnswer(resolution, alone, otherwise);
+      return byEffect([...others, ...even, ...(lengths ? [lengths] : [])], alone);
     });
     return {
       estimate: result,

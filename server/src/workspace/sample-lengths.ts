@@ -1,0 +1,66 @@
+import type { Estimate } from '../results/estimate';
+import type { RunValues } from '../run/fields';
+import type { OriginKind } from '../run/origin';
+import { isAssumed, type Resolution } from '../run/resolve';
+import { say } from '../wording/say';
+import type { OpenAnswer } from './open-questions';
+
+/**
+ * The longest sentence of CoLA, among the shortest data that models are tuned on, in tokens of BERT
+ * (https://mccormickml.com/2019/07/22/BERT-fine-tuning/): no data is taken to be shorter.
+ */
+const SHORTEST = 47;
+
+/** Who states a length as that of the rows themselves: a person who was asked for it. */
+const ASKED: ReadonlySet<OriginKind> = new Set(['command-line', 'directive', 'project', 'setting']);
+
+/**
+ * Whether the sequence length is where samples are cut, and rows are as long as the longest of their samples: what tunes a model
+ * pads so, unless it packs; what trains one anew fills each row.
+ */
+function cutsSamples({ values, origins }: Pick<Resolution, 'values' | 'origins'>): boolean {
+  if ((values['batch.packed'] && !values['batch.paddingFree']) || values['batch.padded']) return false;
+  if (values['batch.longestSequence'] !== undefined) return false;
+  const length = origins['batch.sequence'];
+  // A length that is assumed is a question of its own.
+  if (!length || length.guess || ASKED.has(length.kind)) return false;
+  // Scripts around the Trainer make rows themselves, and nobody states how.
+  return !isAssumed(origins['batch.packed']) || values.framework === 'transformers';
+}
+
+/** The same run over samples that are cut at `length` tokens. */
+function cutAt(length: number, values: RunValues): RunValues {
+  const [sequence = length, completion] = [values['batch.sequence'], values['rollout.completion']];
+  if (completion === undefined) return { 'batch.sequence': length };
+  return {
+    'batch.sequence': length,
+    'rollout.completion': Math.max(1, Math.floor((completion * length) / sequence)),
+  };
+}
+
+/**
+ * What a run that does not fit would need with shorter samples, where only the data tells how long they are: the longest halving of
+ * its length that may fit. Undefined where it fits with none, or where rows are as long as is stated.
+ */
+export function lengthAnswer(
+  resolution: Pick<Resolution, 'values' | 'origins'>,
+  present: Estimate,
+  otherwise: (changes: RunValues) => Estimate | undefined,
+): OpenAnswer | undefined {
+  if (present.verdict !== 'exceeds' || !cutsSamples(resolution)) return undefined;
+  const most = resolution.values['batch.sequence'] ?? 0;
+  for (let length = Math.floor(most / 2); length >= SHORTEST; length = Math.floor(length / 2)) {
+    const changes = cutAt(length, resolution.values);
+    const found = otherwise(changes);
+    if (!found) return undefined;
+    if (found.verdict === 'exceeds') continue;
+    const { processBytes, lowerBytes, upperBytes } = found.peak;
+    return {
+      field: 'batch.longestSequence',
+      reason: say('How long samples are only the data shows: {0} tokens is where they are cut.', most),
+      otherwise: { changes, words: say('samples of up to {0} tokens', length) },
+      estimate: { verdict: found.verdict, processBytes, lowerBytes, upperBytes },
+    };
+  }
+  return undefined;
+}

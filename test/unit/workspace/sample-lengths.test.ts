@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import type { RunValues } from '../../../server/src/run/fields';
+import { Workspace } from '../../../server/src/workspace/analyze';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
+
+const ON: RunValues = { 'hardware.gpu': 'A100-SXM4-80GB', 'hardware.gpus': 1 };
+const LAUNCH = 'torchrun --nproc_per_node 1 sft.py --config sft.yaml\n';
+const AXOLOTL = `base_model: NousResearch/Llama-2-7b-hf
+adapter: lora
+lora_r: 16
+lora_target_linear: true
+sequence_len: 16384
+micro_batch_size: 8
+gradient_accumulation_steps: 1
+optimizer: adamw_torch
+bf16: true
+flash_attention: true
+gradient_checkpointing: true
+datasets:
+  - path: tatsu-lab/alpaca
+    type: alpaca
+`;
+
+async function verdictOf(text: string, settings: RunValues = ON, files: Record<string, string> = {}) {
+  const uri = 'file:///w/run.yaml';
+  const host = new MemoryHost({ [uri]: text, ...files }, { folders: ['file:///w'] });
+  const analysis = await new Workspace(host, { settings: () => settings }).analyze(uri);
+  assert.equal(analysis?.estimate?.verdict, 'exceeds');
+  const problem = analysis.problems.find(({ code }) => code === 'does-not-fit');
+  assert.ok(problem);
+  return { analysis, problem };
+}
+
+describe('a run that is too large where samples are as long as they may be', () => {
+  it('is warned of, with the length that fits: how long they are only the data shows', async () => {
+    const { analysis, problem } = await verdictOf(AXOLOTL);
+    assert.equal(problem.severity, 'warning');
+    assert.match(
+      problem.message,
+      /How long samples are only the data shows: 16,384 tokens is where they are cut\. With samples of up to \d[\d,]* tokens it would need \d+\.\d GiB\.$/,
+    );
+    const answer = analysis.answers?.find(({ field }) => field === 'batch.longestSequence');
+    const length = answer?.otherwise?.changes['batch.sequence'] ?? 0;
+    assert.notEqual(answer?.estimate?.verdict, 'exceeds');
+    // The longest halving: twice as long does not fit.
+    const twice = analysis.alternative?.({ 'batch.sequence': 2 * length });
+    assert.ok(twice);
+    const shorter = await new Workspace(
+      new MemoryHost({ 'file:///w/run.yaml': AXOLOTL.replace('16384', String(2 * length)) }),
+      { settings: () => ON },
+    ).analyze('file:///w/run.yaml');
+    assert.equal(shorter?.estimate?.verdict, 'exceeds');
+  });
+
+  it('is an error where each row is as long: packed, padded, or stated by a person', async () => {
+    for (const more of ['sample_packing: true\n', 'pad_to_sequence_len: true\n'])
+      assert.equal((await verdictOf(`${AXOLOTL}${more}`)).problem.severity, 'error', more);
+    for (const changes of [{ 'batch.longestSequence': 16384 }, { 'batch.sequence': 16384 }] as RunValues[]) {
+      const text = AXOLOTL.replace(
+        'sequence_len: 16384\n',
+        changes['batch.sequence'] ? '' : 'sequence_len: 16384\n',
+      );
+      assert.equal((await verdictOf(text, { ...ON, ...changes })).problem.severity, 'error');
+    }
+  });
+
+  it('is an error where no length fits', async () => {
+    const full = AXOLOTL.replace('Llama-2-7b', 'Llama-2-13b')
+      .replace('adapter: lora\n', '')
+      .replace(/lora_.*\n/g, '');
+    const { problem, analysis } = await verdictOf(full);
+    assert.equal(problem.severity, 'error');
+    assert.ok(analysis.answers?.every(({ field }) => field !== 'batch.longestSequence') ?? true);
+  });
+
+  it('is an error where documents are joined into full rows', async () => {
+    const titan = `[model]
+name = "llama3"
+flavor = "8B"
+
+[training]
+local_batch_size = 8
+seq_len = 65536
+`;
+    const uri = 'file:///w/train.toml';
+    const host = new MemoryHost({ [uri]: titan, 'file:///w/launch.sh': LAUNCH });
+    const settings = { 'hardware.gpu': 'A100-SXM4-80GB', 'hardware.gpus': 64 };
+    const analysis = await new Workspace(host, { settings: () => settings }).analyze(uri);
+    const problem = analysis?.problems.find(({ code }) => code === 'does-not-fit');
+    assert.ok(analysis?.answers?.every(({ field }) => field !== 'batch.longestSequence') ?? true);
+    assert.ok(problem === undefined || !problem.message.includes('How long samples are'));
+  });
+});
