@@ -198,7 +198,7 @@ Trainer(model, TrainingArguments("out")).train()
       const analysis = await must(world({ 'acc.yaml': text, 'ds/zero3.json': AUTO }).analyze('acc.yaml'));
       const found = problem(analysis, 'unknown-model');
       assert.equal(found?.severity, 'information', name);
-      assert.equal(found?.data, undefined, name);
+      assert.deepEqual(found?.data, { fields: ['model.id'] }, name);
     }
   });
 
