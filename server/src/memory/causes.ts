@@ -147,6 +147,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'kernels.fusedSoftmax': KERNELS,
   'kernels.fusedGelu': KERNELS,
   'kernels.lora': ['activations'],
+  'kernels.tiledMlp': ['activations'],
   'kernels.transformerEngine': ['workspaces'],
   'kernels.groupedExperts': ['workspaces'],
   'allocator.expandableSegments': ALLOCATOR,

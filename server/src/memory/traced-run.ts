@@ -18,6 +18,7 @@ import { compiledTape } from './compiled-tape';
 import { type Offloaded, offloadedTape } from './offloaded-tape';
 import { documentTokens } from './packed-documents';
 import { upcastsRest } from './quantization';
+import { withTiles } from './tiled-tape';
 
 /** Identical copies of a stage that follow each other, traced once. */
 export interface TracedStage {
@@ -101,7 +102,6 @@ function tracedLoss(run: TrainingRun): TrainingRun['loss.implementation'] {
 export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const does = behaviours(run);
   const compute = run['precision.compute'];
-  const quantized = run['quantization.kind'] !== 'none';
   const weightDtype = tracedWeightDtype(run);
   const autocast = compute !== 'fp32' && (does.castsPerOperator || autocastsFsdp(run));
   const sequenceRanks = run['parallel.context'] * run['parallel.ulysses'];
@@ -115,7 +115,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     images: run['batch.images'],
     imagePixels: run['batch.imagePixels'],
     weightDtype,
-    computeDtype: autocast || quantized ? compute : weightDtype,
+    computeDtype: autocast || run['quantization.kind'] !== 'none' ? compute : weightDtype,
     autocast,
     wideActivations: run['precision.wideActivations'] && !autocast,
     attention: run['attention.implementation'],
@@ -167,6 +167,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     documentTokens: documentTokens(run),
     expertParallel: run['parallel.expert'],
     quantization: run['quantization.kind'],
+    tiledMlp: run['kernels.tiledMlp'],
     fakeQuantization: run['quantization.fake'],
     quantizedExperts: run['quantization.experts'] ?? quantizesExperts(run, model),
     linearExperts: hasLinearExperts(run, model),
@@ -271,7 +272,7 @@ function play(stage: Stage, settings: TraceSettings, flow: Flow): Played {
     left.set(name, x);
   }
   const played = tracer.finish();
-  const tape = compiledOf(stage, settings, played);
+  const tape = withTiles(compiledOf(stage, settings, played));
   const names = new Map([...before].map(([name, x]) => [x, name]));
   return {
     tape,

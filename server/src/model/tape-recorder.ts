@@ -164,6 +164,11 @@ export abstract class TapeRecorder {
     return weight;
   }
 
+  /** Takes over the weights of a part that another tracer played. */
+  protected adopt(weights: readonly Weight[]): void {
+    this.weights.push(...weights);
+  }
+
   /** Plays modules once more: their weights are those that were registered before. */
   again<T>(body: () => T): T {
     const before = this.playsAgain;

@@ -122,6 +122,8 @@ export interface Operation {
    * rows, whose result is kept. Unset: a kernel of its own, whose operands lie in memory.
    */
   readonly fusible?: 'pointwise' | 'reduction';
+  /** The tape of one part of its rows, where it runs them part by part, and each part again in backward: what of that its scratch is. */
+  readonly part?: Tape;
   /** A function of its own returns gradients of weights as tensors that nobody else names: what comes later is added in place. */
   readonly returnsGradients?: boolean;
   /** Its gradient asks for the shapes of its inputs, where they are not known before the run (`math_grad.py`). */

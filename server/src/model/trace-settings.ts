@@ -159,6 +159,8 @@ export interface TraceSettings {
   /** Rows of the vocabulary are padded to a multiple of this on every tensor-parallel rank; unset: not at all. */
   readonly vocabularyMultiple?: number;
   readonly quantization: QuantizationKind;
+  /** MLPs run on parts of the tokens, one after the other. */
+  readonly tiledMlp?: boolean;
   /** Weights are rounded anew in each forward pass (quantization-aware training). */
   readonly fakeQuantization?: FakeQuantization;
   /** Weights of experts are quantized too. */

@@ -137,6 +137,38 @@ export class Tracer extends ProductTracer {
     ];
   }
 
+  /**
+   * A module that runs on parts of its rows, each as many as `x` has features, without a graph; of all it keeps its input alone, and
+   * plays each part again in backward (Unsloth, `unsloth_zoo/tiled_mlp.py`, `TiledMLP`, `tiled_forward_arctic_size`). Rows and width stay.
+   */
+  tiled(x: Tensor, name: string, body: (t: Tracer, x: Tensor) => Tensor): Tensor {
+    const width = x.shape.at(-1) ?? 1;
+    const rows = x.elements / width;
+    const most = Math.min(rows, width);
+    const inner = new Tracer({ ...this.settings, batch: 1, sequence: most });
+    const given = inner.input([1, most, width], x.dtype, x.requiresGrad, `${name}.part`);
+    const result = body(inner, given);
+    inner.output(result);
+    const part = inner.finish();
+    const sum = (of: 'flops' | 'backwardFlops') =>
+      (part.operations.reduce((all, operation) => all + operation[of], 0) * rows) / most;
+    this.adopt(part.weights);
+    const out = this.tensor(x.shape, result.dtype, x.requiresGrad, name);
+    this.record({
+      name,
+      inputs: [x],
+      outputs: [out],
+      saves: x.requiresGrad ? [x.storage] : [],
+      part,
+      weights: part.weights,
+      weightGrads: part.operations.flatMap(({ weightGrads }) => weightGrads),
+      flops: sum('flops'),
+      backwardFlops: x.requiresGrad ? sum('flops') + sum('backwardFlops') : 0,
+      expensive: true,
+    });
+    return out;
+  }
+
   /** A lookup, with the adapter of its table, virtual tokens before it, or trained rows of it. */
   override embedding(ids: Tensor, spec: Parameters<ProductTracer['embedding']>[1]): Tensor {
     const looked = this.noisy(super.embedding(ids, spec), spec.tokens === true);

@@ -134,6 +134,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'kernels.lora': 'kernels of LoRA',
   'kernels.compile': 'torch.compile',
   'kernels.compileParts': 'parts of layers compiled',
+  'kernels.tiledMlp': 'MLPs on parts of the tokens',
   'kernels.transformerEngine': 'modules of Transformer Engine',
   'kernels.groupedExperts': 'grouped products of experts',
   'kernels.tf32': 'products in TF32',

@@ -603,6 +603,10 @@ export const FIELDS = {
     doc: 'Parts of the layers are compiled by themselves, and what of a layer they keep is not known: between that of the operators one by one, which is told, and that of layers compiled whole, which is the least.',
     default: false,
   }),
+  'kernels.tiledMlp': flag({
+    doc: 'MLPs and experts run on parts of the tokens, as many as the hidden size has features, one after the other, and each part again in backward (Unsloth): of a layer only their input is kept.',
+    default: false,
+  }),
   'kernels.transformerEngine': flag({
     doc: "Linear layers are modules of NVIDIA's Transformer Engine, whose products have a workspace of their own. Unset: where products are in its fp8.",
   }),

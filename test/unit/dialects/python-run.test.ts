@@ -674,11 +674,12 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
     });
 
     it('make the experts of gpt-oss of linear layers in 4 bits, and attend flexibly', () => {
-      const reading = (more: string) =>
+      const TILES = 'import os\nos.environ["UNSLOTH_TILED_MLP"] = "target:1"\n';
+      const reading = (more: string, before = '') =>
         pythonRun.read(
           parseConfig(
             'file:///train.py',
-            `from unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/gpt-oss-120b", ${more})\nmodel = FastLanguageModel.get_peft_model(model, r=8)\nSFTTrainer(model=model, args=SFTConfig()).train()`,
+            `${before}from unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/gpt-oss-120b", ${more})\nmodel = FastLanguageModel.get_peft_model(model, r=8)\nSFTTrainer(model=model, args=SFTConfig()).train()`,
           ),
           { known: { 'hardware.gpu': 'A100-80GB' }, model: { config: { model_type: 'gpt_oss' } } },
         );
@@ -690,13 +691,16 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       });
       assert.equal(four.unread, undefined);
       assert.equal(reading('load_in_4bit=False').unread?.[0]?.text, 'unsloth/gpt-oss-120b');
-      // Tiles of the MLP need less than is estimated: the verdict is never that it does not fit.
       const tiled = reading('load_in_4bit=True, unsloth_tiled_mlp=True');
+      assert.equal(tiled.unread, undefined);
+      assertStates(tiled, { 'kernels.tiledMlp': 'true file' });
+      // Tiles that a variable sets need less than is estimated: the verdict is never that it does not fit.
+      const chosen = reading('load_in_4bit=True, unsloth_tiled_mlp=True', TILES);
       assert.deepEqual(
-        tiled.unread?.map(({ text }) => text),
+        chosen.unread?.map(({ text }) => text),
         ['unsloth_tiled_mlp'],
       );
-      assertStates(tiled, { 'features.unmodelled': 'tiled-mlp default' });
+      assertStates(chosen, { 'features.unmodelled': 'tiled-mlp default' });
       assertStates(reading('load_in_4bit=True, unsloth_tiled_mlp=False'), {
         'features.unmodelled': undefined,
       });

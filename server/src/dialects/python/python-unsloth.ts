@@ -217,7 +217,7 @@ export function readUnsloth(
   readEmbeddingPlace(calls, load, trainer, context.versions?.unsloth?.version);
   const full = trainsAll(load);
   const quantized = full ? undefined : readStorage(calls, load);
-  leaveUncounted(draft, load);
+  leaveUncounted(calls, load);
   if (quantized && !hasKernels(load, config)) readPlainParts(draft, context.versions?.unsloth?.version);
   if (GPT_OSS.test(name)) {
     const transformers = context.known['version.transformers'];
@@ -406,7 +406,7 @@ function readType(calls: Calls, load: PyCall): void {
 const UNREAD =
   /^(qat_scheme|float8_training|layers_to_transform|layers_pattern|target_parameters|init_lora_weights|loftq_config|ensure_weight_tying|unsloth_tiled_mlp)$/;
 
-function leaveUncounted(draft: Calls['draft'], { named }: PyCall): void {
+function leaveUncounted({ draft, program }: Calls, { named }: PyCall): void {
   for (const { key, value, used } of named) {
     const isOff =
       value.kind === 'scalar' &&
@@ -414,6 +414,12 @@ function leaveUncounted(draft: Calls['draft'], { named }: PyCall): void {
     const isNone = key === 'unsloth_tiled_mlp' ? value.kind === 'scalar' && value.value === false : isOff;
     if (!UNREAD.test(key) || isNone || (value.kind === 'dict' && value.entries.length === 0)) continue;
     if (key === 'qat_scheme' && readRounding(draft, value)) continue;
+    // A variable of the environment goes before it.
+    const chosen = program.environment.some(({ key: variable }) => variable === 'UNSLOTH_TILED_MLP');
+    if (key === 'unsloth_tiled_mlp' && value.kind === 'scalar' && value.value === true && !chosen) {
+      draft.state('kernels.tiledMlp', true, value, key);
+      continue;
+    }
     const note = say('What `{0}` changes is not counted.', key);
     draft.leave('value', { range: used }, key, note);
     if (key === 'unsloth_tiled_mlp') draft.bringByDefault('tiled-mlp', note, LOADER);
@@ -488,11 +494,12 @@ function readEmbeddingPlace(calls: Calls, load: PyCall, trainer: PyCall, release
 }
 
 function readUnslothAdapters(
-  { draft }: Calls,
+  calls: Calls,
   load: PyCall,
   { steps }: ModelChain,
   { model, versions }: ReadContext,
 ): void {
+  const { draft } = calls;
   const put = [...steps].reverse().find(({ callee }) => /(^|\.)get_peft_model$/.test(callee));
   if (!put) {
     draft.assume('method.kind', 'full', say('nothing is frozen and no adapters are made'));
@@ -516,7 +523,7 @@ function readUnslothAdapters(
   const kept = argumentOf(put, 'modules_to_save');
   const names = textsOf(knownNode(kept));
   if (kept && names?.length) draft.state('lora.modulesToSave', names, kept, 'modules_to_save');
-  leaveUncounted(draft, put);
+  leaveUncounted(calls, put);
   readUnslothTargets(draft, put, {
     kernels: hasKernels(load, model?.config),
     config: model?.config,

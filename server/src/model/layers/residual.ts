@@ -47,7 +47,9 @@ function branch(
   t.hold(residual);
   const normed = before ? before(t, residual) : residual;
   const inline = body === spec.feedForward && spec.inlineFeedForward;
-  let out = inline ? body(t, normed) : called(t, normed, body);
+  const tiled = body === spec.feedForward && t.settings.tiledMlp === true;
+  const call = (t: Tracer, x: Tensor) => called(t, x, body);
+  let out = inline ? body(t, normed) : tiled ? t.tiled(normed, 'tiled_mlp', call) : call(t, normed);
   if (after) out = after(t, out);
   if (spec.scaled) out = t.scale(out, 'residual_scale');
   const dropped = t.dropout(out, spec.dropout ?? 0, 'residual_dropout');
