@@ -357,6 +357,33 @@ Trainer(model=model, args=TrainingArguments(output_dir="out"), train_dataset=dat
     assertStates(both, { 'batch.sequence': '512 file', 'batch.targetSequence': '30 file' });
   });
 
+  it('take the positions of a model as the length where its tokenizer cuts to its own', () => {
+    const reading = (type: string, positions: number, how: string) =>
+      pythonRun.read(
+        parseConfig(
+          'file:///train.py',
+          `from transformers import AutoModelForSequenceClassification, AutoTokenizer, Trainer, TrainingArguments
+tokenizer = AutoTokenizer.from_pretrained("x")
+data = load().map(lambda batch: tokenizer(batch["text"], ${how}))
+model = AutoModelForSequenceClassification.from_pretrained("x")
+Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()`,
+        ),
+        { known: {}, model: { config: { model_type: type, max_position_embeddings: positions } } },
+      );
+    const length = (type: string, positions: number, how: string) => {
+      const found = factOf(reading(type, positions, how), 'batch.sequence');
+      return [found?.value, found?.origin.guess === true];
+    };
+    const filled = 'padding="max_length", truncation=True';
+    assert.deepEqual(length('bert', 512, filled), [512, false]);
+    assert.deepEqual(length('bert', 512, 'truncation=True'), [512, true]);
+    assert.deepEqual(length('roberta', 514, 'truncation=True'), [512, true]);
+    // Nothing cuts, the length is another's, or the tokenizer has no limit of its own.
+    assert.deepEqual(length('bert', 512, 'padding=True'), [undefined, false]);
+    assert.deepEqual(length('bert', 512, 'truncation=True, max_length=args.length'), [undefined, false]);
+    assert.deepEqual(length('llama', 131_072, 'truncation=True'), [undefined, false]);
+  });
+
   it('follow the defaults of the version that a cell installs', () => {
     const old = python(`${IMPORTS}${MODEL}${SFT}`, { 'version.trl': '0.15.2' });
     assertStates(old, { 'activations.checkpointing': 'none default', 'precision.scheme': 'native default' });

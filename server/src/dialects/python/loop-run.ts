@@ -63,7 +63,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   if (loop.lightning) {
     if (loop.optimizer) readMadeOptimizer(calls, loop.optimizer);
     if (!draft.knows('batch.micro')) readBatch(calls, loop);
-    readTokenizedLength(calls, backward);
+    readTokenizedLength(calls, backward, context);
     return;
   }
   const byDeepspeed = readLoopSharding(calls, loop, chain, context);
@@ -73,7 +73,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
     readPrecision(calls, loop, context);
     readAccumulation(calls, loop);
   }
-  readTokenizedLength(calls, backward);
+  readTokenizedLength(calls, backward, context);
 }
 
 /** The batch of the loader that feeds the loop: the one that shuffles or is given how to sample, else the first. */

@@ -208,7 +208,7 @@ function readTrainer(
   const block = config ? blockOf(calls, config, TRAINING_ARGUMENTS_TABLE) : emptyBlock(call);
   const section = new Section(block, draft, config ? nameOf(calls, config) : '', TRAINING_ARGUMENTS_TABLE);
   readTrainingArguments(section, draft, context, TRAINER_DEFAULTS);
-  readTokenizedLength(calls, call);
+  readTokenizedLength(calls, call, context);
   if (unsloth && hasKernels(unsloth, context.model?.config))
     readUnslothTrainer(calls, unsloth, section, true, context.versions?.unsloth?.version);
   assumePadding(section, draft, section.integer('per_device_train_batch_size') ?? TRAINER_DEFAULTS.micro);

@@ -1,32 +1,60 @@
 import type { PyCall, PyScalar } from '../../config/python/value';
 import { say } from '../../wording/say';
+import type { ReadContext } from '../dialect';
 import { argumentOf, type Calls } from './call-block';
 
 /** A call of a tokenizer that cuts what it is given. */
 interface Cut {
   readonly call: PyCall;
+  /** What states the length, or asks for the model's own. */
   readonly length: PyScalar;
+  readonly key: string;
   readonly tokens: number;
   /** Shorter samples are filled up to the length. */
   readonly filled: boolean;
 }
 
 /**
- * The length that samples are cut to: `tokenizer(text, max_length=512, truncation=True)`. Of several the longest counts; what is
+ * Types whose table of positions is learned, with how many of its rows no token takes (`create_position_ids_from_input_ids` counts from
+ * the padding's on). Their tokenizers are published with the limit of that table (`model_max_length`): without `max_length` they cut to it.
+ */
+const UNUSED_POSITIONS: Readonly<Record<string, number>> = {
+  bert: 0,
+  distilbert: 0,
+  albert: 0,
+  electra: 0,
+  roberta: 2,
+  'xlm-roberta': 2,
+  camembert: 2,
+  mpnet: 2,
+};
+
+/** Tokens that a tokenizer keeps of a sample where nothing states a length. */
+function ownLength({ model }: ReadContext): number | undefined {
+  const { model_type: type, max_position_embeddings: rows } = model?.config ?? {};
+  const unused = typeof type === 'string' ? UNUSED_POSITIONS[type] : undefined;
+  return unused === undefined || typeof rows !== 'number' ? undefined : rows - unused;
+}
+
+/**
+ * The length that samples are cut to: `tokenizer(text, max_length=512, truncation=True)`, or that of the model's positions. Of several the longest counts; what is
  * passed as `text_target` is the target of a model with two sides. Samples that are not filled up may be shorter, so that
  * their length is reported as a guess. Where none is stated, the length is not known.
  */
-export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall): void {
+export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, context: ReadContext): void {
+  const own = ownLength(context);
   const cuts = program.calls.flatMap((call): Cut[] => {
     if (call.id > trainer.id || call.callee !== '()') return [];
     const maker = call.of && program.calls[call.of.id]?.callee;
     if (!maker || !/(Tokenizer|Processor)\w*\.from_pretrained$/.test(maker)) return [];
     const [length, cut, fill] = ['max_length', 'truncation', 'padding'].map((key) => argumentOf(call, key));
     const truncates = cut?.kind === 'scalar' && cut.value !== false && cut.value !== null;
-    if (!truncates || length?.kind !== 'scalar' || typeof length.value !== 'number') return [];
-    return [
-      { call, length, tokens: length.value, filled: fill?.kind === 'scalar' && fill.value === 'max_length' },
-    ];
+    if (!truncates) return [];
+    const filled = fill?.kind === 'scalar' && fill.value === 'max_length';
+    if (length === undefined && own !== undefined)
+      return [{ call, length: cut, key: 'truncation', tokens: own, filled }];
+    if (length?.kind !== 'scalar' || typeof length.value !== 'number') return [];
+    return [{ call, length, key: 'max_length', tokens: length.value, filled }];
   });
   const longest = (some: readonly Cut[]) => [...some].sort((a, b) => b.tokens - a.tokens)[0];
   const isTarget = ({ call }: Cut) => argumentOf(call, 'text_target') !== undefined;
@@ -36,7 +64,7 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall):
   const old = cuts.filter(({ tokens }) => source !== undefined && tokens < source.tokens);
   const target = longest(cuts.filter(isTarget)) ?? longest(old);
   if (!source || draft.knows('batch.sequence')) return;
-  if (source.filled)
+  if (source.filled && source.key === 'max_length')
     draft.state(
       'batch.sequence',
       source.tokens,
@@ -45,17 +73,7 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall):
       say('samples are cut to this length'),
     );
   else
-    draft.infer(
-      'batch.sequence',
-      source.tokens,
-      say(
-        '`{0}` is the longest that a sample may be: where the data is shorter, less is needed',
-        'max_length',
-      ),
-      source.length,
-      'max_length',
-      true,
-    );
+    draft.infer('batch.sequence', source.tokens, noteOf(source), source.length, source.key, !source.filled);
   if (target)
     draft.state(
       'batch.targetSequence',
@@ -64,4 +82,15 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall):
       'max_length',
       say('samples are cut to this length'),
     );
+}
+
+function noteOf({ key, tokens, filled }: Cut): string {
+  if (key === 'max_length')
+    return say('`{0}` is the longest that a sample may be: where the data is shorter, less is needed', key);
+  return filled
+    ? say('samples are filled up to the {0} positions of the model', String(tokens))
+    : say(
+        'samples are cut to the {0} positions of the model: where they are shorter, less is needed',
+        String(tokens),
+      );
 }
