@@ -14,6 +14,8 @@ const UNMODELLED_FEATURES = {
   'sound-tower': 'adds',
   'speech-generator': 'adds',
   'frozen-modules': 'saves',
+  'raised-states': 'adds',
+  'kept-gathers': 'adds',
   'activation-offload': 'saves',
   'fp8-training': 'saves',
   'adapter-kind': 'saves',

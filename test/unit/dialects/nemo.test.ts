@@ -239,6 +239,39 @@ on_policy_distillation:
     );
   });
 
+  it("reads the states and masters of Transformer Engine's Adam, and what is handed on to Automodel", async () => {
+    const adam = (options: string) =>
+      BASE.replace('torch.optim.AdamW', 'transformer_engine.pytorch.optimizers.fused_adam.FusedAdam').replace(
+        /kwargs:\n( {6}.*\n)+/,
+        `kwargs: ${options}\n`,
+      );
+    const facts = (options: string) => {
+      const { facts } = read('nemo-rl', URI, adam(options));
+      const value = (field: string) => facts.find((fact) => fact.field === field)?.value;
+      return [
+        value('precision.optimizerStates'),
+        value('optimizer.extraStates'),
+        value('features.unmodelled'),
+      ];
+    };
+    const bf16 = 'exp_avg_dtype: torch.bfloat16, exp_avg_sq_dtype: torch.bfloat16';
+    assert.deepEqual(facts('{lr: 1.0e-6}'), [undefined, undefined, undefined]);
+    assert.deepEqual(facts('{master_weights: true}'), [undefined, 1, undefined]);
+    assert.deepEqual(facts(`{master_weights: true, ${bf16}}`), ['bf16', 2, ['raised-states']]);
+    assert.deepEqual(facts('{exp_avg_dtype: torch.bfloat16}'), [undefined, undefined, undefined]);
+
+    const frozen = BASE.replace(
+      '  dtensor_cfg:\n',
+      '  dtensor_cfg:\n    automodel_kwargs: {freeze_config: {freeze_audio_tower: false}}\n',
+    ).replace('Qwen/Qwen2.5-1.5B', 'google/gemma-3-4b-it');
+    const { analyze } = smallWorkspace({ 'a.yaml': `# oomlint: gpu=H100-SXM5-80GB gpus=8\n${frozen}` });
+    const { estimate } = await analyze('a.yaml');
+    assert.equal(
+      estimate && estimate.model.totalParameters - estimate.model.trainableParameters,
+      416_866_032,
+    );
+  });
+
   it('reads FSDP 2 over fp32 weights', () => {
     const reading = read('nemo-rl', URI, BASE);
     const expected = {
@@ -484,6 +517,26 @@ describe('NeMo Automodel', () => {
     );
   });
 
+  it('reads a config that stands in the file, and asks where fields stand over those of a named model', () => {
+    const from = (config: string) =>
+      read(
+        'nemo-automodel',
+        URI,
+        AUTOMODEL.replace(/^ {2}pretrained_model_name_or_path: .*\n/m, `  config: ${config}\n`),
+      );
+    const stated = (config: string, field: string) =>
+      from(config).facts.find((fact) => fact.field === field)?.value;
+    const own =
+      '{_target_: transformers.LlamaConfig, model_type: llama, hidden_size: 64, torch_dtype: bfloat16}';
+    assert.deepEqual(stated(own, 'model.config'), { model_type: 'llama', hidden_size: 64 });
+    const named = (more: string) =>
+      `{_target_: transformers.AutoConfig.from_pretrained, pretrained_model_name_or_path: Qwen/Qwen3-8B${more}}`;
+    assert.equal(stated(named(''), 'model.id'), 'Qwen/Qwen3-8B');
+    const unread = (config: string) => (from(config).unread ?? []).map(({ fields }) => fields?.[0]);
+    assert.deepEqual(unread(named('')), []);
+    assert.deepEqual(unread(named(', num_hidden_layers: 4')), ['model.config']);
+  });
+
   it('trains what it does not freeze of a model that sees', async () => {
     const parts = async (frozen: string) => {
       const text = AUTOMODEL.replace('meta-llama/Llama-3.2-1B', 'google/gemma-3-4b-it') + frozen;
@@ -496,6 +549,8 @@ describe('NeMo Automodel', () => {
     assert.equal(await parts('freeze_config:\n  freeze_audio_tower: true\n'), tower);
     assert.equal(await parts('freeze_config:\n  freeze_vision_tower: false\n'), 0);
     assert.equal(await parts('freeze_config:\n  freeze_language_model: true\n'), undefined);
+    // What is named is the framework's own module: which weights it holds is not known, and nothing is frozen by default.
+    assert.equal(await parts('freeze_config:\n  freeze_modules:\n    - path: visual\n'), undefined);
   });
 
   it('does not pass checkpointing over that the plan of experts asks for', () => {

@@ -67,6 +67,19 @@ ${more}
 `;
 
 describe('torchtitan', () => {
+  it('reads the names that degrees had in the first releases', () => {
+    const first = (degrees: string) =>
+      `[model]\nname = "llama2"\nflavor = "13B"\n[training]\nbatch_size = 8\nseq_len = 2048\n${degrees}`;
+    const facts = (degrees: string, field: string) =>
+      titan(first(degrees)).facts.flatMap((fact) => (fact.field === field ? [fact.value] : []));
+    const two = 'data_parallel_degree = -1\nsequence_parallel_degree = 2\n';
+    assert.deepEqual(facts(two, 'parallel.tensor'), [2]);
+    assert.deepEqual(facts(two, 'parallel.data'), ['fsdp2']);
+    assert.deepEqual(facts(two, 'loss.implementation'), ['vocab-parallel']);
+    const alone = 'data_parallel_degree = 1\nsequence_parallel_degree = 2\n';
+    assert.deepEqual(facts(alone, 'parallel.data'), ['none']);
+  });
+
   it('mixes no types where tensor parallelism stands alone', () => {
     const types = (more: string, gpus?: number) => {
       const { facts } = titan(small(more), gpus === undefined ? {} : { 'hardware.gpus': gpus });

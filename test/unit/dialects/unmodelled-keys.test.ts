@@ -9,6 +9,7 @@ const FAMILIES: Readonly<Record<string, string>> = {
   't.toml': 'torchtitan',
   'm.yaml': 'llm-foundry',
   'pretrain.yaml': 'litgpt',
+  'n.yaml': 'nanotron',
 };
 const readingOf = (file: string, text: string) => read(FAMILIES[file] ?? '', `file:///${file}`, text);
 
@@ -21,6 +22,9 @@ const FOUNDRY =
   'global_train_batch_size: 8\nmax_seq_len: 2048\nmodel: {name: mpt_causal_lm}\nmax_duration: 10ba\nfsdp_config: {}\ntrain_loader:\n  name: text\n';
 const DEEPSPEED = '"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": true}';
 const stage3 = (more: string) => `{${DEEPSPEED}, "zero_optimization": {"stage": 3, ${more}}}`;
+
+const nanotron = (more: string) =>
+  `parallelism: {dp: 1, tp: 2, pp: 1, ${more}}\ntokens: {sequence_length: 64, micro_batch_size: 1}\n`;
 
 /** File, its text, and the feature that a key of it brings in; undefined where the key is off. */
 const CASES: readonly (readonly [uri: string, text: string, feature: string | undefined])[] = [
@@ -49,6 +53,9 @@ const CASES: readonly (readonly [uri: string, text: string, feature: string | un
     'partial-offload',
   ],
   ['b.yaml', `${AXOLOTL}layer_offloading: true\n`, 'layer-offload'],
+  ['n.yaml', nanotron('tp_mode: REDUCE_SCATTER, tp_recompute_allgather: false'), 'kept-gathers'],
+  ['n.yaml', nanotron('tp_mode: REDUCE_SCATTER, tp_recompute_allgather: true'), undefined],
+  ['n.yaml', nanotron('tp_mode: ALL_REDUCE, tp_recompute_allgather: false'), undefined],
 ];
 
 const featuresOf = (uri: string, text: string) => factOf(readingOf(uri, text), 'features.unmodelled')?.value;

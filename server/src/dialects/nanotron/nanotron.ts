@@ -130,6 +130,15 @@ function readParallelism(section: Section, draft: Draft): void {
     note: say('nanotron default: all forward passes come first'),
   });
   parallel.take('tp_mode', 'recompute_layer');
+  // Each layer then keeps the gathered sequence, and not its rank's part (`tensor_parallel/functional.py`, `save_for_backward`).
+  const gathers = parallel.find('tp_recompute_allgather');
+  if (
+    gathers &&
+    flagOf(gathers.node) === false &&
+    size('tp') > 1 &&
+    parallel.text('tp_mode') === 'REDUCE_SCATTER'
+  )
+    draft.bring('kept-gathers', gathers.node, gathers.key);
   section.assume('activations.reentrant', { ...own(true), note: say('nanotron checkpoints with reentry') });
   draft.assume(
     'parallel.data',

@@ -61,7 +61,7 @@ export const nemoAutomodel: Dialect = {
     if (filled?.kind !== 'map') return draft.reading();
     const section = new Section(filled, draft, '', AUTOMODEL_TABLE);
     draft.assume('framework', 'nemo-automodel', say('the file is an {0} config', 'Automodel'));
-    readModel(section);
+    readModel(section, draft);
     readDistributed(section, draft);
     readPrecision(section, context);
     readBatch(section, draft);
@@ -83,7 +83,30 @@ function translated(node: ConfigNode): ConfigNode {
   return NOTHING.has(node.value) ? { ...node, value: null } : node;
 }
 
-function readModel(section: Section): void {
+/** Arguments of `model.config` that are no fields of a config. */
+const NO_FIELDS: ReadonlySet<string> = new Set(
+  '_target_ pretrained_model_name_or_path name_or_path trust_remote_code attn_implementation torch_dtype revision use_cache'.split(
+    ' ',
+  ),
+);
+
+/** Fields of a config that stand in `model.config`: a model of their own, or over those of a model that is named. */
+function readConfigFields(section: Section, draft: Draft, named: boolean): void {
+  const found = section.find('model.config');
+  if (found?.node.kind !== 'map') return;
+  const fields = Object.entries(plainOf(found.node) as Readonly<Record<string, unknown>>).filter(
+    ([name]) => !NO_FIELDS.has(name),
+  );
+  const config = Object.fromEntries(fields);
+  if (!named && typeof config.model_type === 'string') section.state('model.config', config as never, found);
+  else if (named && fields.length > 0) {
+    const key = `${found.key}.${fields[0]?.[0] ?? ''}`;
+    const message = say('`{0}` stands over what the model states: it is not read.', key);
+    draft.leave('value', found.node, key, message, ['model.config']);
+  }
+}
+
+function readModel(section: Section, draft: Draft): void {
   const found = section.find([
     'model.pretrained_model_name_or_path',
     'model.config.pretrained_model_name_or_path',
@@ -93,6 +116,7 @@ function readModel(section: Section): void {
   const id = textOf(found?.node) ?? textOf(plain?.node);
   const at = found ?? plain;
   if (at && id !== undefined && id !== '') section.state('model.id', id, at);
+  readConfigFields(section, draft, at !== undefined && id !== undefined);
   const kernel = section.find([
     'model.attn_implementation',
     'model.config.attn_implementation',
@@ -311,29 +335,54 @@ function frozenNames(section: Section, context: ReadContext): string[] {
   const block = section.find('freeze_config');
   if (block?.node.kind !== 'map' || !isMultimodal(context)) return [];
   const frozen = section.section('freeze_config');
-  return FREEZES.flatMap(([key, byDefault, names]) => ((frozen.flag(key) ?? byDefault) ? names : []));
+  // Modules that are named leave nothing to be frozen by default.
+  const named = frozen.has('freeze_modules') || frozen.has('unfreeze_modules');
+  return FREEZES.flatMap(([key, byDefault, names]) =>
+    (frozen.flag(key) ?? (byDefault && !named)) ? names : [],
+  );
+}
+
+/** Parts of `freeze_config` that freeze or train weights by names of the framework's own modules. */
+const BY_MODULE = ['freeze_config.freeze_modules', 'freeze_config.unfreeze_modules'] as const;
+
+/** What `freeze_config` leaves to be trained where there are no adapters; whether it states anything of that. */
+export function readFreezes(section: Section, draft: Draft, context: ReadContext): boolean {
+  const freezes = section.find('freeze_config');
+  const frozen = frozenNames(section, context);
+  const language = section.find('freeze_config.freeze_language_model');
+  const silenced = flagOf(language?.node) === true && isMultimodal(context) ? language : undefined;
+  const unknown = section.find([...BY_MODULE]) ?? silenced;
+  if (unknown) {
+    const message = say('It is not known which weights `{0}` freezes.', unknown.key);
+    draft.leave('value', unknown.node, unknown.key, message, ['method.kind']);
+    return true;
+  }
+  if (!freezes || frozen.length === 0) return false;
+  section.state('method.kind', 'freeze', freezes);
+  section.state('method.trainable', [`(?!.*(?:${frozen.join('|')}))`], freezes);
+  return true;
+}
+
+/** Keeps adapters off what `freeze_config` freezes: they are frozen with it. */
+export function excludeFrozen(section: Section, context: ReadContext): void {
+  const freezes = section.find('freeze_config');
+  const frozen = frozenNames(section, context);
+  if (freezes && frozen.length > 0)
+    section.state(
+      'lora.exclude',
+      frozen.map((name) => `*${name}*`),
+      freezes,
+    );
 }
 
 function readMethod(section: Section, draft: Draft, context: ReadContext): void {
   const found = section.find(['peft._target_', 'peft.dim', 'peft.match_all_linear', 'peft.target_modules']);
   const peft = section.section('peft');
-  const freezes = section.find('freeze_config');
-  const frozen = frozenNames(section, context);
-  const language = section.find('freeze_config.freeze_language_model');
-  if (!found && language && flagOf(language.node) === true && isMultimodal(context)) {
-    const message = say('It is not known which weights `{0}` freezes.', language.key);
-    draft.leave('value', language.node, language.key, message, ['method.kind']);
-  } else if (!found && freezes && frozen.length > 0) {
-    section.state('method.kind', 'freeze', freezes);
-    section.state('method.trainable', [`(?!.*(?:${frozen.join('|')}))`], freezes);
-  } else if (!found) section.assume('method.kind', own('full' as const));
-  if (!found) return;
-  if (freezes && frozen.length > 0 && !peft.has('exclude_modules'))
-    peft.state(
-      'lora.exclude',
-      frozen.map((name) => `*${name}*`),
-      freezes,
-    );
+  if (!found) {
+    if (!readFreezes(section, draft, context)) section.assume('method.kind', own('full' as const));
+    return;
+  }
+  if (!peft.has('exclude_modules')) excludeFrozen(section, context);
   section.state('method.kind', 'lora', found);
   const lora = 'components/_peft/lora.py';
   peft.take('dim', 'alpha', 'dropout', 'use_dora');

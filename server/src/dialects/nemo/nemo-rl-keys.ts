@@ -152,6 +152,34 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
       { fields: ['method.kind', 'lora.rank', 'lora.alpha', 'lora.dropout', 'lora.targets'] },
     ],
   ]),
+  ...block('policy.dtensor_cfg.automodel_kwargs', SOURCE, [
+    [
+      'freeze_config',
+      'object',
+      'Parts of a model that sees or hears which are not trained.',
+      { fields: ['method.kind', 'method.trainable', 'lora.exclude'] },
+    ],
+  ]),
+  ...block('policy.optimizer.kwargs', SOURCE, [
+    [
+      'master_weights',
+      'boolean',
+      "Transformer Engine's Adam keeps a master of each weight.",
+      { default: false, fields: ['optimizer.extraStates'] },
+    ],
+    [
+      'exp_avg_dtype',
+      'string',
+      "Type of the first state in Transformer Engine's Adam.",
+      { default: 'torch.float32', fields: ['precision.optimizerStates'] },
+    ],
+    [
+      'exp_avg_sq_dtype',
+      'string',
+      "Type of the second state in Transformer Engine's Adam.",
+      { default: 'torch.float32', fields: ['precision.optimizerStates'] },
+    ],
+  ]),
   ...block('policy.dtensor_cfg.lora_cfg', SOURCE, LORA),
   ...block('policy.megatron_cfg.peft', SOURCE, LORA),
   ...ALGORITHMS.flatMap((algorithm) =>

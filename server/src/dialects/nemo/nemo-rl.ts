@@ -27,7 +27,7 @@ import { classOptimizer } from '../optimizer-names';
 import { forbid } from '../refusal';
 import { type DefaultValue, Section } from '../section';
 import { stateOptimizer } from '../stated-optimizer';
-import { assumeTensorPlan } from './automodel';
+import { assumeTensorPlan, excludeFrozen, readFreezes } from './automodel';
 import { RL_BASES, RL_BASES_SOURCE, type RlBase } from './nemo-rl-bases';
 import { NEMO_RL_KEYS, NEMO_RL_TABLE } from './nemo-rl-keys';
 
@@ -94,7 +94,7 @@ export const nemoRl: Dialect = {
     readGeneration(section);
     readCluster(section, draft);
     if (usesMegatron(section, context, base)) readMegatronEngine(section, draft);
-    else readDtensor(section, base === undefined);
+    else readDtensor(section, base === undefined, draft, context);
     if (base) assumeBase(section, base, context);
     rejectMisfits(filled, NEMO_RL_TABLE, draft);
     draft.rules(() => check(filled, section, context, draft));
@@ -249,7 +249,7 @@ function teacherNodes(section: Section): number {
 }
 
 /** FSDP 2 over fp32 weights, computed in `precision` and reduced in fp32 (`models/automodel/setup.py`). */
-function readDtensor(section: Section, assumes: boolean): void {
+function readDtensor(section: Section, assumes: boolean, draft: Draft, context: ReadContext): void {
   const dtensor = section.section('policy.dtensor_cfg');
   const engine = section.find([
     'policy.dtensor_cfg.enabled',
@@ -298,12 +298,13 @@ function readDtensor(section: Section, assumes: boolean): void {
     dtensor.state('offload.optimizer', place, offload);
   }
   const lora = dtensor.find('lora_cfg.enabled');
-  readLora(dtensor, 'lora_cfg', lora !== undefined && flagOf(lora.node) === true);
-  const name = section.find('policy.optimizer.name');
-  const kwargs = section.find('policy.optimizer.kwargs')?.node;
-  const options = kwargs?.kind === 'map' ? (plainOf(kwargs) as Readonly<Record<string, unknown>>) : {};
-  const values = classOptimizer(textOf(name?.node) ?? '', options);
-  if (name) stateOptimizer(section, values, name);
+  const adapted = lora !== undefined && flagOf(lora.node) === true;
+  readLora(dtensor, 'lora_cfg', adapted);
+  // Passed on to Automodel, which freezes (`_transformers/auto_model.py`).
+  const passed = dtensor.section('automodel_kwargs');
+  if (adapted) excludeFrozen(passed, context);
+  else readFreezes(passed, draft, context);
+  readClassOptimizer(section, draft);
   const parts = (section.integer('policy.dtensor_cfg.tensor_parallel_size') ?? 1) > 1;
   section.assume(
     'loss.implementation',
@@ -319,6 +320,32 @@ function readDtensor(section: Section, assumes: boolean): void {
           'models/automodel/train.py',
         ),
   );
+}
+
+/**
+ * The optimizer by its class. Transformer Engine's Adam has states of other types, which each step raises to fp32, and a master of
+ * each weight, also of one that is fp32 (`optimizers/fused_adam.py`, `initialize_state`): four bytes more, as states of its own.
+ */
+function readClassOptimizer(section: Section, draft: Draft): void {
+  const name = section.find('policy.optimizer.name');
+  const kwargs = section.find('policy.optimizer.kwargs')?.node;
+  const options = kwargs?.kind === 'map' ? (plainOf(kwargs) as Readonly<Record<string, unknown>>) : {};
+  const values = classOptimizer(textOf(name?.node) ?? '', options);
+  if (name) stateOptimizer(section, values, name);
+  if (!/^transformer_engine\..*FusedAdam$/.test(textOf(name?.node) ?? '')) return;
+  const settings = section.section('policy.optimizer.kwargs');
+  const typeOf = (key: string) => weightsDtypeOf(settings.text(key)?.replace(/^torch\./, ''));
+  const first = settings.find(['exp_avg_dtype', 'exp_avg_sq_dtype']);
+  const type = typeOf('exp_avg_dtype') ?? 'fp32';
+  if (first && type === (typeOf('exp_avg_sq_dtype') ?? 'fp32')) {
+    settings.state('precision.optimizerStates', type, first);
+    if (type !== 'fp32') draft.bring('raised-states', first.node, first.key);
+  } else if (first) settings.leave(first, ['precision.optimizerStates']);
+  const masters = settings.find('master_weights');
+  if (masters && flagOf(masters.node) === true) {
+    const note = say('a master of each weight beside it');
+    settings.state('optimizer.extraStates', type === 'fp32' ? 1 : 2, masters, note);
+  }
 }
 
 function readLora(block: Section, key: string, on: boolean): void {

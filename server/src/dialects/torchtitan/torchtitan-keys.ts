@@ -228,6 +228,12 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       { deprecated: 'parallelism.tensor_parallel_degree', sets: 'parallel.tensor' },
     ],
     [
+      'sequence_parallel_degree',
+      'integer',
+      'Name of `parallelism.tensor_parallel_degree` in the first releases.',
+      { deprecated: 'parallelism.tensor_parallel_degree', sets: 'parallel.tensor' },
+    ],
+    [
       'data_parallel_degree',
       'integer',
       'Name of `data_parallel_shard_degree` in 2024.',
@@ -361,7 +367,7 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     {
       released: `dataset dataset_path gc_freq seed max_norm deterministic gc_debug`,
       string: `data_parallel_type`,
-      integer: `warmup_steps data_parallel_replicate sequence_parallel_degree world_size`,
+      integer: `warmup_steps data_parallel_replicate world_size`,
       number: `warmup_pct checkpoint_interval classifier_free_guidance_prob`,
       boolean: `debug_moe_force_load_balance`,
       any: `checkpoint_folder checkpoint_interval_type dump_folder rank0_filter`,

@@ -86,9 +86,16 @@ function readModel(section: Section): void {
   else section.state('model.config', model.config, found);
 }
 
+/** Names of the first releases: norms along the sequence came with tensor parallelism, and shards were the only data parallelism. */
+const FIRST_NAMES: Readonly<Record<string, string>> = {
+  tensor_parallel_degree: 'training.sequence_parallel_degree',
+  data_parallel_shard_degree: 'training.data_parallel_degree',
+};
+
 /** A setting of parallelism, wherever its time had it. */
 function parallel(key: string): string[] {
-  return [`parallelism.${key}`, `experimental.${key}`, `training.${key}`];
+  const first = FIRST_NAMES[key];
+  return [`parallelism.${key}`, `experimental.${key}`, `training.${key}`, ...(first ? [first] : [])];
 }
 
 function readParallelism(section: Section, draft: Draft, context: ReadContext): void {
