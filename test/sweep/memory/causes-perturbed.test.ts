@@ -118,7 +118,7 @@ const BASES: readonly Base[] = [
   ),
   base('parameters', /^lora\.targetParameters$/, { ...ADAPTED, 'lora.targets': ['q_proj'] }, EXPERTS),
   base('a frozen embedding', /^loading\.embedding$/, ADAPTED),
-  base('kernels of Unsloth', /^kernels\.compileParts$/, { ...ONE_GPU, 'kernels.unsloth': true }),
+  base('kernels of Unsloth', /^kernels\.(compileParts|tiledMlp)$/, { ...ONE_GPU, 'kernels.unsloth': true }),
   base(
     'fp32',
     /^(model|precision\.(weights|compute|scheme|fp8)|optimizer|batch|kernels\.(liger|unsloth|compile|tf32)|method\.(kind|newL)|schedule|features)/,
