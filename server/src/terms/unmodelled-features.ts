@@ -16,6 +16,7 @@ const UNMODELLED_FEATURES = {
   'frozen-modules': 'saves',
   'raised-states': 'adds',
   'kept-gathers': 'adds',
+  'partial-quantization': 'adds',
   'activation-offload': 'saves',
   'fp8-training': 'saves',
   'adapter-kind': 'saves',

@@ -101,6 +101,22 @@ describe('NeMo 1', () => {
     assert.equal(stated(reading, 'precision.compute'), 'bf16 file');
   });
 
+  it('quantizes the layers that adapters are stated for, all where none are', () => {
+    const values = (tuning: string) => {
+      const text = `${NEMO}  peft:\n    peft_scheme: qlora\n    lora_tuning:\n      adapter_dim: 16\n${tuning}`;
+      const { facts } = read('nemo', URI, text);
+      const value = (field: string) => facts.find((fact) => fact.field === field)?.value;
+      return [value('quantization.kind'), value('quantization.double'), value('features.unmodelled')];
+    };
+    assert.deepEqual(values(''), ['nf4', true, undefined]);
+    assert.deepEqual(values('      target_modules: [all]\n'), ['nf4', true, undefined]);
+    assert.deepEqual(values('      target_modules: [attention_qkv]\n'), [
+      'nf4',
+      true,
+      ['partial-quantization'],
+    ]);
+  });
+
   it("reads adapters in NeMo's names", () => {
     const text = `${NEMO}  peft:\n    peft_scheme: lora\n    lora_tuning:\n      target_modules: [attention_qkv, attention_dense]\n      adapter_dim: 16\n      adapter_dropout: 0.1\n`;
     const reading = read('nemo', URI, text);

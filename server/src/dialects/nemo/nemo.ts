@@ -15,7 +15,7 @@ import { megatron, readFp8, readParallelism, readRecomputation } from '../megatr
 import { SpelledSection, type Spelling } from '../megatron/spelled-section';
 import { MEGATRON_OPTIMIZERS, optimizerIn, torchOptimizer } from '../optimizer-names';
 import { forbid } from '../refusal';
-import { type DefaultValue, Section } from '../section';
+import { type DefaultValue, type FoundKey, Section } from '../section';
 import { stateOptimizer } from '../stated-optimizer';
 import { NEMO_KEYS, NEMO_TABLE } from './nemo-keys';
 import { nemoModel } from './nemo-model';
@@ -96,7 +96,7 @@ export const nemo: Dialect = {
     readRecomputation(model);
     readPrecision(section, model);
     readOptimizer(model, section);
-    readPeft(model);
+    readPeft(model, draft);
     readBatch(model, section);
     rejectMisfits(filled, NEMO_TABLE, draft);
     draft.rules(() => check(filled, section, model, context, draft));
@@ -276,20 +276,35 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   all: ['attention_qkv', 'attention_dense', 'mlp_fc1', 'mlp_fc2'],
 };
 
-function readPeft(model: Section): void {
+/**
+ * NeMo's own NF4: blocks of 64 whose scales are quantized once more, 256 at a time. It covers the layers that adapters are
+ * stated for, all four where none are; the others keep 16 bits (`modules/common/megatron/adapters/qlora.py`, `qlora_load_model`).
+ */
+function readQlora(
+  model: Section,
+  draft: Draft,
+  found: FoundKey,
+  stated: readonly string[] | undefined,
+): void {
+  model.state('quantization.kind', 'nf4', found);
+  model.assume('quantization.prepared', own(false, say('`prepare_model_for_kbit_training` is not called')));
+  const source = fileIn(NEMO, 'nemo/collections/nlp/modules/common/megatron/adapters/qlora.py');
+  model.assume('quantization.double', { value: true, note: say('{0} default', 'NeMo'), source });
+  const covered = new Set(stated?.flatMap((word) => GROUPS[word] ?? [word]));
+  const targets = model.find('peft.lora_tuning.target_modules');
+  if (stated && targets && Object.keys(TARGETS).some((name) => !covered.has(name)))
+    draft.bring('partial-quantization', targets.node, targets.key);
+}
+
+function readPeft(model: Section, draft: Draft): void {
   const found = model.find('peft.peft_scheme');
   const scheme = textOf(found?.node)?.toLowerCase();
   if (!found || scheme === undefined || scheme === 'none') return;
   const tuning = 'peft.lora_tuning';
   if (scheme === 'lora' || scheme === 'qlora') {
     model.state('method.kind', 'lora', found);
-    if (scheme === 'qlora') {
-      model.state('quantization.kind', 'nf4', found);
-      model.assume(
-        'quantization.prepared',
-        own(false, say('`prepare_model_for_kbit_training` is not called')),
-      );
-    }
+    const stated = textsOf(model.find(`${tuning}.target_modules`)?.node);
+    if (scheme === 'qlora') readQlora(model, draft, found, stated);
     model.take(`${tuning}.adapter_dim`, `${tuning}.alpha`, `${tuning}.adapter_dropout`);
     const targets = model.find(`${tuning}.target_modules`);
     const words = (textsOf(targets?.node) ?? ['attention_qkv']).flatMap((word) => GROUPS[word] ?? [word]);
