@@ -357,6 +357,20 @@ Trainer(model=model, args=TrainingArguments(output_dir="out"), train_dataset=dat
     assertStates(both, { 'batch.sequence': '512 file', 'batch.targetSequence': '30 file' });
   });
 
+  it('know a model that was tried before as gone once its name is given to the one that is trained', () => {
+    const beside = (after: string) =>
+      python(
+        `${IMPORTS}model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-13b-hf", device_map="auto")\n${after}\n${MODEL}${SFT}`,
+      ).unread?.some(({ text }) => text === 'AutoModelForCausalLM.from_pretrained') ?? false;
+    assert.equal(beside(''), false);
+    assert.equal(beside('model.generate(x)\ndel model'), false);
+    // Something holds it, or a condition decides.
+    assert.equal(beside('teacher = model'), true);
+    assert.equal(beside('kept = [model]'), true);
+    assert.equal(beside('pipe = pipeline("text-generation", model=model)'), true);
+    assert.equal(beside('class Box: pass\nbox = Box()\nbox.model = model'), true);
+  });
+
   it('take the positions of a model as the length where its tokenizer cuts to its own', () => {
     const reading = (type: string, positions: number, how: string) =>
       pythonRun.read(

@@ -3,6 +3,7 @@ import type { Lines } from '../lines';
 import type { MapNode } from '../node';
 import type { DataFiles } from './data-files';
 import { modulesAround } from './imports';
+import { isMadeOf, LOADS } from './made-of';
 import type { LoadedModules } from './modules';
 import type { SyntaxNode } from './syntax-node';
 import type {
@@ -58,6 +59,8 @@ export class Machine {
   /** Scopes of the calls that are waiting for the one that is followed. */
   readonly callers: PyScope[] = [];
   private steps = 0;
+  /** Models that no name holds any more, with how many calls came before. */
+  readonly released = new Map<number, number>();
 
   /** `context`: the module whose statements are followed now; a call of a function changes to that of the function. */
   constructor(
@@ -142,7 +145,23 @@ export class Machine {
     return undefined;
   }
   bind(name: string, value: PyValue): void {
+    const before = this.scope.values.get(name);
     this.scope.values.set(name, value);
+    if (before) this.release(before);
+  }
+  /** A name of the module is deleted. */
+  delete(name: string): void {
+    const before = this.scope.values.get(name);
+    if (before && this.conditions.length === 0) this.bind(name, { kind: 'unknown', range: before.range });
+  }
+
+  /** Notes that nothing of the module holds a loaded model any more, where that is sure. */
+  private release(value: PyValue): void {
+    if (value.kind !== 'object' || this.scope.outer || this.callers.length > 0) return;
+    if (this.conditions.length > 0 || !LOADS.test(this.calls[value.id]?.callee ?? '')) return;
+    const held = [...this.scope.values.values(), ...this.assignments.map((one) => one.value)];
+    if (held.some((one) => isMadeOf(one, value.id, this.calls))) return;
+    this.released.set(value.id, this.calls.length);
   }
 
   /**

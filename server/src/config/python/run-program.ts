@@ -40,11 +40,12 @@ export function followProgram(
   const context = { lines, imports, namespaces: new Map(), file };
   const machine = new Machine(context, evaluate, execute, { loaded, data, command });
   machine.execute(machine, root);
-  const { calls, assignments, attributes, modules, classes, environment, truncated } = machine;
+  const { calls, assignments, attributes, modules, classes, environment, truncated, released } = machine;
   return {
     calls,
     assignments,
     attributes,
+    released,
     modules,
     classes,
     environment,

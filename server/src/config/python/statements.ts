@@ -93,7 +93,13 @@ const STATEMENTS: Readonly<Record<string, Statement>> = {
   raise_statement: leaving,
   break_statement: () => 'ended',
   continue_statement: () => 'ended',
-  delete_statement: nothing,
+  delete_statement: (machine, node) => {
+    const names = node.children.flatMap((child) =>
+      child.type === 'expression_list' ? child.children : [child],
+    );
+    for (const one of names) if (one.type === 'identifier') machine.delete(machine.textOf(one));
+    return 'next';
+  },
   global_statement: nothing,
   nonlocal_statement: nothing,
   match_statement: (machine, node) => {

@@ -204,6 +204,8 @@ export interface PyProgram {
   readonly assignments: readonly PyAssignment[];
   /** Attributes that were set on what calls made, by the call. */
   readonly attributes: ReadonlyMap<number, ReadonlyMap<string, PyValue>>;
+  /** Models that were loaded and that no name holds any more, with how many calls came before. */
+  readonly released: ReadonlyMap<number, number>;
   /** Modules that are imported: `trl`, `torch.nn`. */
   readonly modules: ReadonlySet<string>;
   /** Names of the classes that the file defines, and of what they inherit from. */

@@ -17,6 +17,8 @@ export function noteOtherModels({ program, draft }: Calls, chain: ModelChain, tr
   for (const call of program.calls) {
     if (call.id >= trainer.id || call.of || !HOLDS_WEIGHTS.test(call.callee)) continue;
     if (/Peft\w*\.from_pretrained$/.test(call.callee) || chain.ids.has(call.id)) continue;
+    // Its name was given to another before the trainer was made: it is gone by then.
+    if ((program.released.get(call.id) ?? Number.POSITIVE_INFINITY) <= trainer.id) continue;
     const steps = [call, ...handedOn(program, call)];
     if (steps.some(({ id }) => given.has(id)) || !isOnGpu(call, steps)) continue;
     draft.leave(

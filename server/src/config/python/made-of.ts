@@ -1,0 +1,25 @@
+import type { PyCall, PyValue } from './value';
+
+/** What loads a model from a checkpoint. */
+export const LOADS = /(^|\.)from_pretrained$/;
+
+/** Whether a value is what a call made, holds it, or was made by a call that was given it or is a method of it. */
+export function isMadeOf(
+  value: PyValue,
+  id: number,
+  calls: readonly PyCall[],
+  seen: Set<number> = new Set(),
+): boolean {
+  if (value.kind === 'list') return value.items.some((item) => isMadeOf(item, id, calls, seen));
+  if (value.kind === 'either') return value.options.some((one) => isMadeOf(one, id, calls, seen));
+  if (value.kind === 'dict')
+    return value.open === true || value.entries.some((entry) => isMadeOf(entry.value, id, calls, seen));
+  if (value.kind !== 'object') return false;
+  if (value.id === id) return true;
+  const call = calls[value.id];
+  if (!call || seen.has(value.id)) return false;
+  seen.add(value.id);
+  const given = [...call.positional, ...call.named.map((argument) => argument.value)];
+  if (call.of) given.push(call.of);
+  return given.some((one) => isMadeOf(one, id, calls, seen));
+}
