@@ -371,6 +371,22 @@ Trainer(model=model, args=TrainingArguments(output_dir="out"), train_dataset=dat
     assert.equal(beside('class Box: pass\nbox = Box()\nbox.model = model'), true);
   });
 
+  it('leave the first training as it is where arguments of a later one are set', () => {
+    const micro = (between: string) =>
+      factOf(
+        python(
+          `${IMPORTS}${MODEL}args = TrainingArguments("out", per_device_train_batch_size=16)
+trainer = Trainer(model=model, args=args)
+${between}for name, value in best.hyperparameters.items():
+    setattr(trainer.args, name, value)
+trainer.train()`,
+        ),
+        'batch.micro',
+      )?.value;
+    assert.equal(micro('trainer.train()\n'), 16);
+    assert.equal(micro(''), undefined);
+  });
+
   it('take the positions of a model as the length where its tokenizer cuts to its own', () => {
     const reading = (type: string, positions: number, how: string) =>
       pythonRun.read(

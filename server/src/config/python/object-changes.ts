@@ -1,5 +1,6 @@
 import { attributesOf, forgetFields } from './functions';
 import type { Machine } from './machine';
+import { isMadeOf } from './made-of';
 import { setAttribute } from './set-attribute';
 import type { SyntaxNode } from './syntax-node';
 import type { PyValue } from './value';
@@ -32,10 +33,17 @@ export function updateObject(
   for (const { key, value } of values.entries) setAttribute(machine, owner, key, value, node);
 }
 
+/** A trainer that was given it has trained by now: what is set from here on is of a later training. */
+const hasTrained = ({ calls }: Machine, id: number): boolean =>
+  calls.some(
+    ({ callee, of, conditions }) =>
+      callee === 'train' && of !== undefined && conditions.length === 0 && isMadeOf(of, id, calls),
+  );
+
 /** What an object was made with, and what was set on it, may be anything. */
 function openObject(machine: Machine, id: number, node: SyntaxNode): void {
   const call = machine.calls[id];
-  if (!call) return;
+  if (!call || hasTrained(machine, id)) return;
   const range = machine.rangeOf(node);
   const unknown: PyValue = { kind: 'unknown', range };
   const attributes = attributesOf(machine, id);
