@@ -1,13 +1,9 @@
 import { causation, leversOf } from '../memory/causes';
 import { CATEGORIES, type Category } from '../results/estimate';
 import { FIELD_PATHS, type FieldPath } from '../run/fields';
+import { spelledKey } from '../run/spelled-key';
 import type { Analysis } from '../workspace/analysis';
 import type { CausingKey } from './protocol';
-
-/** A flag of a command is known by its name: which command of the script it belongs to, its place shows. */
-function spelled(key: string): string {
-  return key.replace(/^commands\.\[\d+\]\.(?:arguments|environment)\./, '');
-}
 
 /** Keys of the run's files that shape its memory, those first that are turned first when a part is too large. */
 export function causingKeys({ resolved, estimate }: Analysis): readonly CausingKey[] {
@@ -28,7 +24,7 @@ export function causingKeys({ resolved, estimate }: Analysis): readonly CausingK
         return at < 0 ? [] : [[category, at] as const];
       }),
     );
-    return [{ field, key: spelled(origin.key ?? field), uri, range, categories, places }];
+    return [{ field, key: spelledKey(origin.key ?? field), uri, range, categories, places }];
   }).sort((a, b) => (place.get(a.field) ?? levers.length) - (place.get(b.field) ?? levers.length));
   // One key may state several fields (`bf16.enabled`): it stands there once, for all that it shapes.
   const once = new Map<string, CausingKey>();

@@ -6,6 +6,7 @@ import type { FieldPath } from '../run/fields';
 import type { Fact, Origin } from '../run/origin';
 import { shortAlias } from '../run/parse-field';
 import { type Resolution, sameValue } from '../run/resolve';
+import { spelledKey } from '../run/spelled-key';
 import { fileIn, PEFT } from '../sources/repositories';
 import type { Problem } from '../text/problem';
 import { fileName } from '../text/uri';
@@ -68,7 +69,8 @@ function ownStatements(facts: readonly Fact[], uri: string): ReadonlyMap<FieldPa
 const isGivenAnew = ({ field, origin }: Fact) =>
   field === 'precision.compute' && origin.key === 'mixed_precision';
 
-const saying = ({ field, origin, value }: Fact) => `${origin.key ?? shortAlias(field)} = ${shown(value)}`;
+const saying = ({ field, origin, value }: Fact) =>
+  `${spelledKey(origin.key ?? shortAlias(field))} = ${shown(value)}`;
 
 /**
  * Two files of one run state different values for the same quantity. One problem per key of this file, none where one is
@@ -150,7 +152,7 @@ export function rejectedValues(resolution: Resolution, uri: string, reported: re
       problems.set(place(stated.origin), {
         code: 'bad-value',
         severity: 'error',
-        message: `${key ?? shortAlias(stated.field)}: ${reason}.`,
+        message: `${spelledKey(key ?? shortAlias(stated.field))}: ${reason}.`,
         range: location.range,
       });
     }

@@ -11,6 +11,7 @@ import type { Origin } from '../run/origin';
 import { shortAlias } from '../run/parse-field';
 import { unstated } from '../run/resolve';
 import type { ResolvedRun } from '../run/resolved-run';
+import { spelledKey } from '../run/spelled-key';
 import { effectOf } from '../terms/unmodelled-features';
 import type { Range } from '../text/place';
 import type { Problem } from '../text/problem';
@@ -57,7 +58,10 @@ function blame(estimate: Estimate, resolved: ResolvedRun, document: ConfigDocume
       }
       if (related.length < 3 && origin.location.uri !== document.uri) {
         const weight = `${categoryLabel(part.category)}: ${formatBytes(part.bytes)}`;
-        related.push({ ...origin.location, message: `${origin.key ?? shortAlias(field)} (${weight})` });
+        related.push({
+          ...origin.location,
+          message: `${spelledKey(origin.key ?? shortAlias(field))} (${weight})`,
+        });
       }
     }
   }

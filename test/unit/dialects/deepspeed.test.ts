@@ -156,6 +156,16 @@ describe('DeepSpeed', () => {
     ]);
   });
 
+  it('refuses keys of `compile` since that is DeepCompile: releases before had others there, or read nothing of it', () => {
+    const severities = (version?: string) =>
+      at({ compile: { enabled: true, backend: 'inductor' } }, version).problems.flatMap(
+        ({ code, severity }) => (code === 'unknown-key' ? [severity] : []),
+      );
+    assert.deepEqual(severities('0.19.8'), ['error', 'error']);
+    assert.deepEqual(severities('0.15.4'), ['hint', 'hint']);
+    assert.deepEqual(severities(), ['warning', 'warning']);
+  });
+
   it('maps optimizers', () => {
     const table: readonly (readonly [string, object, string | undefined, string | undefined])[] = [
       ['AdamW', {}, 'adamw', 'fused'],

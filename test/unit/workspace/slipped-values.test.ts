@@ -29,6 +29,17 @@ describe('values that cannot be meant, of fields that every run needs', () => {
     ]);
   });
 
+  it('are named as people write them where they are flags', async () => {
+    const uri = 'file:///project/train.sh';
+    const script =
+      'torchrun --nproc_per_node 8 train.py --model_name_or_path m --gradient_accumulation_steps 0 --output_dir o --bf16 True\n';
+    const analysis = await new Workspace(new MemoryHost({ [uri]: script })).analyze(uri);
+    assert.deepEqual(
+      analysis?.problems.flatMap(({ code, message }) => (code === 'bad-value' ? [message] : [])),
+      ['gradient_accumulation_steps: 0 is below 1.'],
+    );
+  });
+
   it('are none where they are a way to say nothing', async () => {
     for (const none of [0, -1])
       assert.deepEqual(

@@ -34,6 +34,8 @@ const MAPPINGS = new Set(['optimizer', 'scheduler', 'fp16', 'bf16', 'bfloat16', 
 const PRECISION_BLOCKS = new Set(['fp16', 'bf16', 'bfloat16']);
 /** First release with `runtime/precision_config.py`, which refuses unknown keys and values of the wrong type. */
 const STRICT_PRECISION = '0.17.1';
+/** `compile` is DeepCompile's by then; 0.13 and 0.14.0 took `enabled`, `backend` and `kwargs` in it, 0.14.4 to 0.16.4 read nothing of it. */
+const STRICT_COMPILE = '0.16.6';
 
 /** What no release takes: batch sizes that are text, and a stage that none has. */
 const TIMELESS = new Set([...COMPUTED, ...MAPPINGS, 'zero_optimization.stage']);
@@ -43,6 +45,8 @@ function strictSince(path: string): { source: string; releases?: Releases } {
   if (TIMELESS.has(path)) return { source: CONFIG };
   const block = path.slice(0, Math.max(0, path.lastIndexOf('.')));
   if (PRECISION_BLOCKS.has(block)) return { source: PRECISION, releases: { from: STRICT_PRECISION } };
+  if (block === 'compile')
+    return { source: `${SOURCE}compile/config.py`, releases: { from: STRICT_COMPILE } };
   return { source: `${SOURCE}runtime/config_utils.py`, releases: {} };
 }
 
@@ -75,7 +79,7 @@ function judgeUnknown(
   if (STRICT_BLOCKS.has(parent)) {
     const { source, releases = {} } = strictSince(`${parent}.${key}`);
     const standing = draft.standing(source, releases);
-    if (standing && (standing.severity === 'error' || !PRECISION_BLOCKS.has(parent))) {
+    if (standing && (standing.severity === 'error' || releases.from === undefined)) {
       return {
         severity: 'error',
         message: say('DeepSpeed refuses the unknown key `{0}` in `{1}`.{2}', key, parent, hint),
@@ -85,7 +89,7 @@ function judgeUnknown(
       severity: standing ? 'error' : 'hint',
       message: say(
         'DeepSpeed from {0} on refuses the unknown key `{1}` in `{2}`; earlier versions ignore it.{3}',
-        STRICT_PRECISION,
+        releases.from ?? '',
         key,
         parent,
         hint,
