@@ -454,6 +454,16 @@ export abstract class ProductTracer extends OperatorTracer {
     return { base, localOut, rows, columns, weight };
   }
 
+  /**
+   * Bytes of the table's gradient in fp32 where the whole model is compiled: it is summed there and cast at its end
+   * (`torch/_decomp/decompositions.py`, `embedding_dense_backward`).
+   */
+  private raisedGradient(weight: Weight): number {
+    const { compiled, behaviours, unsloth } = this.settings;
+    const raises = compiled && behaviours.compilesWholeModel && !unsloth && weight.dtype !== 'fp32';
+    return raises && weight.trainable ? weight.localElements * ELEMENT_BYTES.fp32 : 0;
+  }
+
   /** Token, position or type embedding. Backward makes a dense gradient of the whole table. */
   embedding(
     ids: Tensor,
@@ -501,7 +511,8 @@ export abstract class ProductTracer extends OperatorTracer {
       outputs: [out],
       saves: [...(weight.trainable ? [ids.storage] : leaf ? [out.storage] : []), ...rounding],
       forwardScratch: table,
-      backwardScratch: (whole ? wholeGradient(weight) : 0) + (weight.trainable ? table : 0),
+      backwardScratch:
+        (whole ? wholeGradient(weight) : 0) + (weight.trainable ? table : 0) + this.raisedGradient(weight),
       weights: [weight],
       weightGrads: weight.trainable ? [gradOf(weight, weight.dtype)] : [],
     });

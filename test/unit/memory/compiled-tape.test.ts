@@ -48,6 +48,33 @@ describe('layers that torch.compile compiles', () => {
     }
   }
 
+  it("sum the table's gradient in fp32 where the model is compiled whole", () => {
+    const model = aModel({ ...(cases.llama?.model ?? {}), max_position_embeddings: 4096 });
+    const scratch = (values: RunValues, code = 'transformers') => {
+      const run = aRun({
+        'batch.sequence': 64,
+        'precision.weights': 'bf16',
+        'model.code': code,
+        ...values,
+      } as RunValues);
+      const table = traceRun(model, run).find(({ stage }) => stage.role === 'embedding')?.tape;
+      const lookup = table?.operations.find(({ weights }) =>
+        weights.some(({ role }) => role === 'embedding'),
+      );
+      return [lookup?.backwardScratch, 4 * (lookup?.weights[0]?.localElements ?? 0)];
+    };
+    const [raised, table] = scratch({ 'kernels.compile': true });
+    assert.ok(table && table > 0);
+    assert.equal(raised, table);
+    assert.equal(scratch({ 'kernels.compile': false })[0], 0);
+    assert.equal(
+      scratch({ 'kernels.compile': true }, 'torchtitan')[0],
+      0,
+      'layers are compiled one by one there',
+    );
+    assert.equal(scratch({ 'kernels.compile': true, 'precision.weights': 'fp32' })[0], 0);
+  });
+
   it('are those with 4-bit weights, too, where Unsloth makes their products operators of the graph', () => {
     const model = { ...(cases.llama?.model ?? {}), num_hidden_layers: 2, max_position_embeddings: 4096 };
     const kept = (values: RunValues) => {
