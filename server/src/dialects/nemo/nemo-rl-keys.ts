@@ -145,6 +145,7 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
       'Weights and states lie in host memory.',
       { fields: ['offload.parameters', 'offload.optimizer'] },
     ],
+    ['automodel_kwargs', 'object', 'Arguments that Automodel makes the model with.'],
     [
       'lora_cfg',
       'object',
@@ -159,6 +160,10 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
       'Parts of a model that sees or hears which are not trained.',
       { fields: ['method.kind', 'method.trainable', 'lora.exclude'] },
     ],
+  ]),
+  ...block('policy.optimizer', SOURCE, [
+    ['name', 'string', 'Class of the optimizer.', { fields: ['optimizer.name', 'optimizer.implementation'] }],
+    ['kwargs', 'object', 'Its arguments.', { fields: ['optimizer.name', 'optimizer.implementation'] }],
   ]),
   ...block('policy.optimizer.kwargs', SOURCE, [
     [
