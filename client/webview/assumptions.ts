@@ -1,8 +1,9 @@
 import type { Breakdown } from '../../server/src/shared/protocol';
 import { formatInteger } from '../../server/src/shared/words';
-import { breakable, dataTable, namedRows } from './data-table';
+import { dataTable, namedRows } from './data-table';
 import { h } from './element';
 import { isHttps } from './links';
+import { breakable } from './sentence';
 import { t } from './strings';
 
 /** Values that the file does not state, and who states them; defaults, of which there are many, are folded away. */

@@ -4,7 +4,7 @@ import type { Announcer } from './announcer';
 import { changesTable, LEAST_SECONDS, signedBytes, signedSeconds } from './changes';
 import { ChartFrame } from './chart-frame';
 import { componentLabel, heldCategories, stackOrder } from './components';
-import { breakable, dataTable, namedRows } from './data-table';
+import { dataTable, namedRows } from './data-table';
 import { button, h } from './element';
 import { ranksSection } from './gpu-ranks';
 import { verdictText } from './headline';
@@ -12,6 +12,7 @@ import { legend } from './legend';
 import type { PageMessage } from './messages';
 import type { PanelState } from './panel-state';
 import { drawRows } from './row-chart';
+import { breakable } from './sentence';
 import { t } from './strings';
 
 interface CompareView {

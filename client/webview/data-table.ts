@@ -45,8 +45,3 @@ export function dataTable(
 export function namedRows(name: Cell, ...below: Cell[]): HTMLElement {
   return h('span', {}, name, h('span', { class: 'narrow-only' }, ...below));
 }
-
-/** A path that may break after its dots and underscores. */
-export function breakable(path: string): HTMLElement {
-  return h('span', {}, ...path.split(/(?<=[._])/).flatMap((part, i) => (i > 0 ? [h('wbr'), part] : [part])));
-}

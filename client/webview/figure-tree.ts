@@ -1,9 +1,8 @@
 import type { DetailNode } from '../../server/src/shared/protocol';
 import { formatInteger, say } from '../../server/src/shared/words';
-import { breakable } from './data-table';
 import { h } from './element';
 import { isHttps } from './links';
-import { sentence } from './sentence';
+import { breakable, sentence } from './sentence';
 import { t } from './strings';
 
 /** One line of the tree. */

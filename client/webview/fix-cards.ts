@@ -1,7 +1,7 @@
 import type { FileChange, FixCard } from '../../server/src/shared/protocol';
 import { formatBytes } from '../../server/src/shared/words';
 import { button, h } from './element';
-import { codeSentence } from './sentence';
+import { codeSentence, inlineCode } from './sentence';
 import { t } from './strings';
 
 /** Seen without unfolding: what a glance takes in. */
@@ -109,7 +109,7 @@ function peakBar(
 /** The argument that a sentence is about, which comes first in it; the sentence where it names none. */
 function shortOf(line: string): Node | string {
   const argument = /`([^`]+)`/.exec(line)?.[1];
-  return argument === undefined ? line : h('code', {}, argument);
+  return argument === undefined ? line : inlineCode(argument);
 }
 
 const joined = (nodes: readonly (Node | string)[]) =>

@@ -40,6 +40,12 @@ describe('the verdict at a glance', function () {
     await page.locator('.tab.active', { hasText: name }).waitFor();
   }
 
+  async function command(title: string): Promise<void> {
+    await page.keyboard.press('F1');
+    await page.locator('.quick-input-widget input').fill(`>${title}`);
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first().click();
+  }
+
   it('stands in the status bar with peak and GPU, and behind the keys', async () => {
     await open('ds_config.json');
     await page.locator(STATUS, { hasText: /[\d.]+ of [\d.]+ GiB · 8×H100/ }).waitFor();
@@ -113,5 +119,21 @@ describe('the verdict at a glance', function () {
       .click();
     await page.locator('.tab', { hasText: 'Memory: ds_config.json' }).first().waitFor();
     assert.equal(await page.locator('.quick-input-widget').isVisible(), false);
+  });
+
+  it('choosing a run is answered where no editor is open, too', async () => {
+    await page.keyboard.press('Control+K');
+    await page.keyboard.press('Control+W');
+    await page.locator('.editor-group-container .tab').first().waitFor({ state: 'detached' });
+    await command('Oomlint: Choose Run');
+    // This host shows messages in their list alone.
+    await command('Notifications: Show Notifications');
+    await page
+      .locator('.notifications-center .notification-list-item', {
+        hasText: /Open a training config first|No other file of this workspace/,
+      })
+      .first()
+      .waitFor();
+    await page.keyboard.press('Escape');
   });
 });
