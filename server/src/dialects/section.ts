@@ -28,6 +28,13 @@ export interface DefaultValue<V> {
 type FieldOf<V> = { [P in FieldPath]: FieldValue<P> extends V ? P : never }[FieldPath];
 type Spelling = string | readonly string[];
 
+/** What the default of a row can be, by its type. */
+interface DefaultTypes {
+  readonly number: number;
+  readonly boolean: boolean;
+  readonly string: string;
+}
+
 /** The rows that a section reads, and where its defaults stand. */
 export interface Rows {
   readonly table: KeyTable;
@@ -128,15 +135,18 @@ export class Section {
   number(spelling: Spelling): number | undefined {
     return this.readAs(spelling, numberOf);
   }
-  /** A whole number, or the default that the row of the first spelling has where the file states none. */
+  /** The same, or the default that the row of the first spelling has where the file states none. */
   integerOrDefault(spelling: Spelling): number {
-    const stated = integerOf(this.find(spelling)?.node);
-    if (stated !== undefined) return stated;
-    const key = typeof spelling === 'string' ? spelling : spelling[0];
-    const row = this.rows?.table.find(`${this.rows.below}${key}`);
-    const value = row && inVersion(row, this.rows?.known ?? {}).row.default;
-    if (typeof value !== 'number') throw new Error(`no row has a number as the default of ${key}`);
-    return value;
+    return this.integer(spelling) ?? this.defaultAs('number', spelling);
+  }
+  numberOrDefault(spelling: Spelling): number {
+    return this.number(spelling) ?? this.defaultAs('number', spelling);
+  }
+  flagOrDefault(spelling: Spelling): boolean {
+    return this.flag(spelling) ?? this.defaultAs('boolean', spelling);
+  }
+  textOrDefault(spelling: Spelling): string {
+    return this.text(spelling) ?? this.defaultAs('string', spelling);
   }
   text(spelling: Spelling): string | undefined {
     return textOf(this.find(spelling)?.node);
@@ -291,6 +301,15 @@ export class Section {
     const value = read(found.node);
     if (value === undefined) this.draft.leaveWord(this.fieldsOf(found), found.node, found.key);
     return value;
+  }
+
+  /** The default of the row of the first spelling, as the versions in use have it. */
+  private defaultAs<T extends keyof DefaultTypes>(type: T, spelling: Spelling): DefaultTypes[T] {
+    const key = typeof spelling === 'string' ? spelling : spelling[0];
+    const row = this.rows?.table.find(`${this.rows.below}${key}`);
+    const value = row && inVersion(row, this.rows?.known ?? {}).row.default;
+    if (typeof value !== type) throw new Error(`no row has a ${type} as the default of ${key}`);
+    return value as DefaultTypes[T];
   }
 
   /** Fields that the value of a key decides, as far as its row has them. */

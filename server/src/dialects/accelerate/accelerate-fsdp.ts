@@ -55,7 +55,7 @@ export function readFsdp(section: Section, type: FoundKey, draft: Draft): void {
 
 /** FSDP 2: whether weights that were gathered for forward are freed until backward, and whether replicas do so. */
 function readReshard(section: Section, config: Section): void {
-  const replicas = (section.integer('parallelism_config.parallelism_config_dp_replicate_size') ?? 1) > 1;
+  const replicas = section.integerOrDefault('parallelism_config.parallelism_config_dp_replicate_size') > 1;
   const found = config.find(['fsdp_reshard_after_forward', 'reshard_after_forward']);
   const flag = flagOf(found?.node);
   const kept = flag === false;

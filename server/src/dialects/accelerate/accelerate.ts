@@ -237,7 +237,7 @@ function readDeepspeedBlock(block: Section, draft: Draft): void {
   if (block.text('deepspeed_config_file') !== 'none' && block.link('deepspeed_config_file', 'deepspeed'))
     return;
   block.take('zero_stage');
-  const stage = block.integer('zero_stage') ?? 2;
+  const stage = block.integerOrDefault('zero_stage');
   // The DeepSpeed config that Accelerate generates leaves these to DeepSpeed.
   readZero(new Section(undefined, draft, '', DEEPSPEED_TABLE).section('zero_optimization'), stage);
   block.take('gradient_accumulation_steps');
@@ -260,6 +260,6 @@ function readParallelism(section: Section): void {
   const block = section.section('parallelism_config');
   block.take('parallelism_config_tp_size', 'parallelism_config_cp_size');
   block.take('parallelism_config_sp_size', 'parallelism_config_dp_replicate_size');
-  if ((block.integer('parallelism_config_sp_size') ?? 1) > 1)
+  if (block.integerOrDefault('parallelism_config_sp_size') > 1)
     block.take('parallelism_config_sp_attn_implementation');
 }

@@ -113,7 +113,7 @@ function checkAdapter({ on, section, adapter, quantized, refuse }: Checked): voi
     { from: '0.15' },
   );
   refuse(
-    section.has('lora_target_parameters') && (section.number('lora_dropout') ?? 0) > 0,
+    section.has('lora_target_parameters') && section.numberOrDefault('lora_dropout') > 0,
     'lora_dropout',
     'parameters-dropout',
     say('Adapters on parameters (`lora_target_parameters`) have no dropout: set `lora_dropout: 0`.'),

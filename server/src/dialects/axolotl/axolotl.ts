@@ -91,7 +91,7 @@ export function readAxolotl(section: Section, draft: Draft, context: ReadContext
     section.state('hardware.gpus', each, workers);
   section.take('ddp_bucket_cap_mb');
   section.take('max_steps', 'auto_find_batch_size');
-  const held = section.number('val_set_size') ?? 0;
+  const held = section.numberOrDefault('val_set_size');
   const set = section.find(['val_set_size', 'test_datasets']);
   if (set && (held > 0 || section.has('test_datasets'))) section.state('evaluation.enabled', true, set);
   section.take('eval_batch_size', 'eval_sequence_len', 'neftune_noise_alpha');
@@ -104,7 +104,7 @@ function readShardGroups(section: Section, { known }: ReadContext): void {
   const gpus = known['hardware.gpus'];
   if (!found || shards <= 1 || typeof gpus !== 'number' || (section.integer('dp_replicate_size') ?? 1) > 1)
     return;
-  const size = (key: string) => section.integer(key) ?? 1;
+  const size = (key: string) => section.integerOrDefault(key);
   const split = size('tensor_parallel_size') * size('context_parallel_size') * size('expert_parallel_size');
   const replicas = gpus / (shards * split);
   if (Number.isInteger(replicas) && replicas > 1) section.state('parallel.replicate', replicas, found);
@@ -113,7 +113,7 @@ function readShardGroups(section: Section, { known }: ReadContext): void {
 function readBatch(section: Section): void {
   section.take('micro_batch_size');
   const whole = section.find('batch_size');
-  const micro = section.integer('micro_batch_size') ?? 1;
+  const micro = section.integerOrDefault('micro_batch_size');
   const size = integerOf(whole?.node);
   // Without accumulation steps they follow from the batch, rounded down (`utils/config/__init__.py`, `normalize_config`).
   if (whole && size !== undefined && !section.has('gradient_accumulation_steps'))
@@ -427,7 +427,7 @@ function readActivations(section: Section, draft: Draft): void {
   if (packed && flagOf(packed.node) === true) section.state('batch.packed', true, packed);
   else if (flat && flagOf(flat.node) === true) section.state('batch.packed', true, flat);
   else section.assume('batch.packed', axolotlDefault(false, 'utils/schemas/config.py'), 'sample_packing');
-  assumePadding(section, draft, section.integer('micro_batch_size') ?? 1);
+  assumePadding(section, draft, section.integerOrDefault('micro_batch_size'));
 }
 
 const LORA_KERNELS = [

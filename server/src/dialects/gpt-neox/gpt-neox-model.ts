@@ -49,14 +49,14 @@ export function neoxModel(
     if (/global|flash|local|sparse/.test(words)) return undefined;
     return { config: mamba(section, { layers, hidden, rows: vocabulary.rows, tied }), note: vocabulary.note };
   }
-  const word = section.text('activation') ?? 'gelu';
+  const word = section.textOrDefault('activation');
   const gated = Object.hasOwn(GATED, word);
   const stated =
     section.integer('intermediate_size') ?? Math.floor((section.number('expansion_factor') ?? 4) * hidden);
-  const inner = neoxInner(stated, gated, section.integer('mlp_multiple_of') ?? 1);
-  const attention = section.flag('use_bias_in_attn_linear') ?? true;
-  const experts = section.integer('moe_num_experts') ?? 1;
-  const positions = section.text('pos_emb') ?? 'learned';
+  const inner = neoxInner(stated, gated, section.integerOrDefault('mlp_multiple_of'));
+  const attention = section.flagOrDefault('use_bias_in_attn_linear');
+  const experts = section.integerOrDefault('moe_num_experts');
+  const positions = section.textOrDefault('pos_emb');
   const shape: GptShape = {
     layers,
     hidden,
@@ -71,12 +71,12 @@ export function neoxModel(
     maxPositions: section.integer('max_position_embeddings') ?? section.integer('seq_length'),
     rotaryShare: section.number('rotary_pct'),
     norm: normOf(section.text('norm')),
-    bias: { qkv: attention, attention, mlp: section.flag('use_bias_in_mlp') ?? true },
+    bias: { qkv: attention, attention, mlp: section.flagOrDefault('use_bias_in_mlp') },
     normsQueries: section.flag('use_qk_layernorm'),
     parallelResidual: section.flag('gpt_j_residual'),
     sharedNorm: section.flag('gpt_j_tied'),
-    hiddenDropout: section.number('hidden_dropout') ?? 0,
-    attentionDropout: section.number('attention_dropout') ?? 0,
+    hiddenDropout: section.numberOrDefault('hidden_dropout'),
+    attentionDropout: section.numberOrDefault('attention_dropout'),
     window: section.integer('sliding_window_width'),
     experts: experts > 1 ? expertsOf(section, experts, layers, hidden) : undefined,
   };
@@ -91,10 +91,10 @@ function normOf(word: string | undefined): GptShape['norm'] {
 
 /** Experts have two matrices without biases or a gate, and a width of their own rounding (`model/moe_mlp.py`). */
 function expertsOf(section: Section, count: number, layers: number, hidden: number): GptShape['experts'] {
-  const every = section.integer('moe_expert_interval') ?? 1;
+  const every = section.integerOrDefault('moe_expert_interval');
   return {
     count,
-    chosen: section.integer('moe_top_k') ?? 1,
+    chosen: section.integerOrDefault('moe_top_k'),
     inner: section.integer('intermediate_size') ?? upTo(4 * hidden, 256),
     layers: every > 1 ? Array.from({ length: layers }, (_, i) => (i % every === 0 ? 1 : 0)) : undefined,
     shared: 0,
@@ -131,11 +131,11 @@ function usual(type: string): TokenizerVocabulary | undefined {
 function rowsOf(section: Section): { readonly rows: number; readonly note: string } | undefined {
   const padded = section.integer('padded_vocab_size');
   if (padded !== undefined) return { rows: padded, note: say('padded vocabulary as stated') };
-  const type = section.text('tokenizer_type') ?? 'GPT2BPETokenizer';
+  const type = section.textOrDefault('tokenizer_type');
   const known = vocabularyOf(type, section.text('vocab_file')) ?? usual(type.toLowerCase());
   if (!known) return undefined;
   const multiple = section.integerOrDefault('make_vocab_size_divisible_by');
-  const rows = paddedVocabulary(known.size, multiple, section.integer('model_parallel_size') ?? 1);
+  const rows = paddedVocabulary(known.size, multiple, section.integerOrDefault('model_parallel_size'));
   const note = section.has('tokenizer_type') ? known.note : say('{0}, the default tokenizer', known.note);
   return { rows, note: say('{0}, padded to {1}', note, String(rows)) };
 }
@@ -156,7 +156,7 @@ function mamba(
     expand,
     vocab_size: sizes.rows,
     tie_word_embeddings: sizes.tied,
-    use_conv_bias: section.flag('mamba_use_bias_in_conv') ?? true,
-    use_bias: section.flag('mamba_use_bias_in_linears') ?? false,
+    use_conv_bias: section.flagOrDefault('mamba_use_bias_in_conv'),
+    use_bias: section.flagOrDefault('mamba_use_bias_in_linears'),
   };
 }

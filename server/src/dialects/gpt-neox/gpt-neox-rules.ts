@@ -17,14 +17,14 @@ function argumentsOf(section: Section) {
 
 /** What GPT-NeoX asserts of its arguments (`calculate_derived`, `validate_values`). */
 export function checkGptNeox(section: Section, context: ReadContext, draft: Draft): void {
-  const { node, size } = argumentsOf(section);
+  const { node } = argumentsOf(section);
   const kernels = section.find('attention_config');
   const words = kernels ? JSON.stringify(plainOf(kernels.node)) : '';
   const stage = section.integer('zero_optimization.stage') ?? section.integer('zero_stage') ?? 0;
   const stageNode = node('zero_optimization.stage') ?? node('zero_stage');
-  const ranks = size('model_parallel_size') ?? 1;
+  const ranks = section.integerOrDefault('model_parallel_size');
 
-  forbid((size('moe_num_experts') ?? 1) > 1 && stage >= 2, stageNode, draft, {
+  forbid(section.integerOrDefault('moe_num_experts') > 1 && stage >= 2, stageNode, draft, {
     code: 'experts-with-zero',
     message: say('Experts do not work with ZeRO stage {0}: stages 0 and 1 do.', stage),
     source: SOURCE,
@@ -145,7 +145,7 @@ function checkPrecision(section: Section, draft: Draft): void {
 
 function checkGpus(section: Section, context: ReadContext, draft: Draft, ranks: number): void {
   const gpus = context.known['hardware.gpus'];
-  const stages = Math.max(1, section.integer('pipe_parallel_size') ?? 0);
+  const stages = Math.max(1, section.integerOrDefault('pipe_parallel_size'));
   const at = section.find(['model_parallel_size', 'pipe_parallel_size'])?.node;
   if (typeof gpus !== 'number') return;
   forbid(gpus % (stages * ranks) !== 0, at, draft, {
@@ -166,8 +166,8 @@ function adviseWidth(section: Section, draft: Draft): void {
   const found = section.find('intermediate_size');
   const stated = integerOf(found?.node);
   const hidden = section.integer('hidden_size');
-  const multiple = section.integer('mlp_multiple_of') ?? 1;
-  const gated = /glu$|^bilinear$/.test(section.text('activation') ?? 'gelu');
+  const multiple = section.integerOrDefault('mlp_multiple_of');
+  const gated = /glu$|^bilinear$/.test(section.textOrDefault('activation'));
   if (!found || stated === undefined || hidden === undefined || !gated || stated >= 4 * hidden) return;
   const inner = Math.ceil(Math.floor((stated * 2) / 3 / 2) / multiple) * multiple;
   if (inner >= 2 * hidden) return;

@@ -157,7 +157,7 @@ function readParallelism(section: Section): void {
     },
     own(1),
   );
-  const experts = (section.integer('moe_num_experts') ?? 1) > 1;
+  const experts = section.integerOrDefault('moe_num_experts') > 1;
   const ranks = section.find('model_parallel_size');
   section.take('model_parallel_size');
   const size = integerOf(ranks?.node);
@@ -226,7 +226,7 @@ function readActivations(section: Section): void {
   if (section.flag('checkpoint_activations') !== true) return;
   section.take('checkpoint_num_layers');
   const split = section.find('partition_activations');
-  if (split && (section.integer('model_parallel_size') ?? 1) > 1) section.take('partition_activations');
+  if (split && section.integerOrDefault('model_parallel_size') > 1) section.take('partition_activations');
   section.take('checkpoint_in_cpu');
   section.assume(
     'activations.reentrant',

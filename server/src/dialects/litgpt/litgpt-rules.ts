@@ -27,7 +27,7 @@ export function checkLitgpt(root: MapNode, section: Section, command: LitgptComm
     source: fileIn(LITGPT, 'litgpt/utils.py'),
   });
   const mixed = textOf(section.find('precision')?.node)?.includes('mixed') ?? true;
-  const devices = (section.integer('devices') ?? 1) * (section.integer('num_nodes') ?? 1);
+  const devices = section.integerOrDefault('devices') * section.integerOrDefault('num_nodes');
   forbid(mixed, quantize.node, draft, {
     code: 'quantized-mixed',
     message: say('Quantization does not work with mixed precision: use `precision: bf16-true`.'),

@@ -129,7 +129,7 @@ export function readLitgpt(
 function readDevices(section: Section, command: LitgptCommand, draft: Draft): void {
   const devices = section.find('devices');
   const count = integerOf(devices?.node);
-  const nodes = section.integer('num_nodes') ?? 1;
+  const nodes = section.integerOrDefault('num_nodes');
   section.take('num_nodes');
   if (devices && count !== undefined)
     section.state(
@@ -155,7 +155,7 @@ function readAccumulation(
   const global = section.integer('train.global_batch_size') ?? (pretrain ? 512 : 16);
   const gpus = section.integer('devices') ?? context.known['hardware.gpus'];
   if (typeof gpus !== 'number' || gpus < 1) return;
-  const nodes = section.integer('num_nodes') ?? 1;
+  const nodes = section.integerOrDefault('num_nodes');
   const steps = Math.max(
     1,
     Math.floor(Math.floor(global / (gpus * (section.has('devices') ? nodes : 1))) / micro),
@@ -204,15 +204,15 @@ function readMethod(
   }
   draft.assume('method.kind', 'lora', say('a config with LoRA keys'), `${SOURCE}finetune/lora.py`);
   section.take('lora_r', 'lora_alpha', 'lora_dropout');
-  const parts: readonly (readonly [key: string, on: boolean, targets: readonly string[]])[] = [
-    ['lora_query', true, ['q_proj']],
-    ['lora_key', false, ['k_proj']],
-    ['lora_value', true, ['v_proj']],
-    ['lora_projection', false, ['o_proj']],
-    ['lora_mlp', false, ['gate_proj', 'up_proj', 'down_proj']],
-    ['lora_head', false, ['lm_head']],
+  const parts: readonly (readonly [key: string, targets: readonly string[]])[] = [
+    ['lora_query', ['q_proj']],
+    ['lora_key', ['k_proj']],
+    ['lora_value', ['v_proj']],
+    ['lora_projection', ['o_proj']],
+    ['lora_mlp', ['gate_proj', 'up_proj', 'down_proj']],
+    ['lora_head', ['lm_head']],
   ];
-  const targets = parts.flatMap(([key, on, names]) => ((section.flag(key) ?? on) ? names : []));
+  const targets = parts.flatMap(([key, names]) => (section.flagOrDefault(key) ? names : []));
   const stated = parts.map(([key]) => section.find(key)).find((found) => found !== undefined);
   if (stated) section.state('lora.targets', targets, stated);
   else section.assume('lora.targets', own(targets), 'lora_query');
@@ -273,7 +273,7 @@ function readOptimizer(section: Section, command: LitgptCommand, draft: Draft): 
 /** One device: nothing is shared. Several: FSDP, with checkpointing of every block in full fine-tuning. */
 function readSharding(section: Section, command: LitgptCommand, draft: Draft, context: ReadContext): void {
   const gpus = section.integer('devices') ?? context.known['hardware.gpus'];
-  const several = typeof gpus === 'number' && gpus * (section.integer('num_nodes') ?? 1) > 1;
+  const several = typeof gpus === 'number' && gpus * section.integerOrDefault('num_nodes') > 1;
   const source = `${SOURCE}${command === 'pretrain' ? 'pretrain.py' : `finetune/${command}.py`}`;
   if (!several) {
     draft.assume('parallel.data', 'none', say('one device'), source);

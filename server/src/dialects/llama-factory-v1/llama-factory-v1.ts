@@ -176,8 +176,8 @@ function readBatch(section: Section, context: ReadContext, draft: Draft): void {
 function groupOf(section: Section, context: ReadContext): number | undefined {
   const gpus = context.known['hardware.gpus'];
   if (typeof gpus !== 'number') return undefined;
-  const data = Math.max(1, Math.floor(gpus / (section.integer('cp_size') ?? 1)));
-  return data * (section.integer('micro_batch_size') ?? 1);
+  const data = Math.max(1, Math.floor(gpus / section.integerOrDefault('cp_size')));
+  return data * section.integerOrDefault('micro_batch_size');
 }
 
 function readOptimizer(section: Section): void {

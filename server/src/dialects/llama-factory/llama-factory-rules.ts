@@ -209,14 +209,14 @@ function checkStage({ section, stage, third, on, at, refuse }: Checked): void {
     FINETUNING,
   );
   refuse(
-    stage === 'dpo' && preference !== 'sigmoid' && (section.number('dpo_label_smoothing') ?? 0) > 1e-6,
+    stage === 'dpo' && preference !== 'sigmoid' && section.numberOrDefault('dpo_label_smoothing') > 1e-6,
     'dpo_label_smoothing',
     'label-smoothing-loss',
     say('`dpo_label_smoothing` works with `pref_loss: sigmoid` only.'),
     FINETUNING,
   );
   refuse(
-    on('streaming') && (section.integer('max_steps') ?? -1) === -1,
+    on('streaming') && section.integerOrDefault('max_steps') === -1,
     'streaming',
     'missing-steps',
     say('A streamed data set has no length: set `max_steps`.'),

@@ -75,7 +75,7 @@ export function readLlamaFactory(section: Section, draft: Draft, context: ReadCo
   section.take('cutoff_len');
   if (isMultimodal(context) || section.has('image_max_pixels')) section.take('image_max_pixels');
   readPacking(section);
-  assumePadding(section, draft, section.integer('per_device_train_batch_size') ?? 8);
+  assumePadding(section, draft, section.integerOrDefault('per_device_train_batch_size'));
 }
 
 function readMethod(section: Section, draft: Draft, context: ReadContext): void {
@@ -115,13 +115,13 @@ function readMethod(section: Section, draft: Draft, context: ReadContext): void 
     section.take('oft_block_size');
   }
   section.take('lora_rank');
-  const alpha = 2 * (section.integer('lora_rank') ?? 8);
+  const alpha = 2 * section.integerOrDefault('lora_rank');
   section.takeElse('lora_alpha', {
     ...factory(alpha, 'hparams/finetuning_args.py'),
     note: say('LLaMA-Factory: twice the rank'),
   });
   section.take('lora_dropout', oft ? 'oft_target' : 'lora_target', 'additional_target', 'use_dora');
-  const frozen = (name: string) => section.flag(name) ?? true;
+  const frozen = (name: string) => section.flagOrDefault(name);
   if (isMultimodal(context) && frozen('freeze_vision_tower') && frozen('freeze_multi_modal_projector'))
     draft.assume(
       'lora.exclude',
@@ -146,9 +146,9 @@ function readMethod(section: Section, draft: Draft, context: ReadContext): void 
 function frozenParts(section: Section, context: ReadContext): string[] | undefined {
   if (!isMultimodal(context)) return undefined;
   return trainedParts({
-    language: section.flag('freeze_language_model') ?? false,
-    vision: section.flag('freeze_vision_tower') ?? true,
-    projector: section.flag('freeze_multi_modal_projector') ?? true,
+    language: section.flagOrDefault('freeze_language_model'),
+    vision: section.flagOrDefault('freeze_vision_tower'),
+    projector: section.flagOrDefault('freeze_multi_modal_projector'),
   });
 }
 
@@ -241,7 +241,7 @@ function readWeights(section: Section, draft: Draft, reading: TrainerReading): v
     return;
   }
   if (reading.sharding === 'zero') return;
-  const adapters = (textOf(section.find('finetuning_type')?.node) ?? 'lora') === 'lora';
+  const adapters = section.textOrDefault('finetuning_type') === 'lora';
   const loaded = reading.compute === 'fp32' ? 'bf16' : reading.compute;
   const note = adapters
     ? say('the base model stays in the type that it is loaded in')

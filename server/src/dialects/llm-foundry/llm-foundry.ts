@@ -161,11 +161,11 @@ function readModel(section: Section): void {
 
 /** MPT spelled out, with the defaults of its config (`models/mpt/configuration_mpt.py`). */
 function readMpt(section: Section): void {
-  const size = (key: string, byDefault: number) => section.integer(`model.${key}`) ?? byDefault;
+  const size = (key: string) => section.integerOrDefault(`model.${key}`);
   const found = section.find(['model.d_model', 'model.name']);
   if (!found) return;
   const attention = section.section('model.attn_config');
-  const alibi = section.flag(['model.attn_config.alibi', 'model.alibi']) ?? false;
+  const alibi = section.flagOrDefault(['model.attn_config.alibi', 'model.alibi']);
   const optional = <V>(name: string, value: V | undefined) => (value === undefined ? {} : { [name]: value });
   section.state(
     'model.config',
@@ -173,12 +173,12 @@ function readMpt(section: Section): void {
       model_type: 'mpt',
       // Its own code runs the model, not that of transformers.
       llm_foundry: true,
-      d_model: size('d_model', 2048),
-      n_heads: size('n_heads', 16),
-      n_layers: size('n_layers', 24),
-      expansion_ratio: section.number(['model.expansion_ratio', 'model.mlp_ratio']) ?? 4,
-      vocab_size: size('vocab_size', 50368),
-      max_seq_len: size('max_seq_len', section.integer('max_seq_len') ?? 2048),
+      d_model: size('d_model'),
+      n_heads: size('n_heads'),
+      n_layers: size('n_layers'),
+      expansion_ratio: section.numberOrDefault(['model.expansion_ratio', 'model.mlp_ratio']),
+      vocab_size: size('vocab_size'),
+      max_seq_len: section.integer(['model.max_seq_len', 'max_seq_len']) ?? 2048,
       no_bias: section.flag('model.no_bias') ?? false,
       ...optional('tie_word_embeddings', section.flag('model.tie_word_embeddings')),
       ...optional('learned_pos_emb', section.flag('model.learned_pos_emb')),

@@ -30,7 +30,7 @@ export function checkLudwig(root: MapNode, section: Section, draft: Draft): void
     source: LUDWIG_CHECKS,
   });
   const merge = section.find('adapter.postprocessor.merge_adapter_into_base_model');
-  const four = quantization !== undefined && (section.integer('quantization.bits') ?? 4) < 8;
+  const four = quantization !== undefined && section.integerOrDefault('quantization.bits') < 8;
   forbid(four && flagOf(merge?.node) === true, merge?.node, draft, {
     code: 'merge-into-4bit',
     message: say('An adapter cannot be merged into a 4-bit model: quantize to 8 bits, or do not merge.'),

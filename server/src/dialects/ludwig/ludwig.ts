@@ -65,7 +65,9 @@ function readLudwig(section: Section, draft: Draft, context: ReadContext): void 
 /** `get_rendered_batch_size_grad_accum` (`utils/trainer_utils.py`): `auto` is what the other two leave. */
 function readBatch(section: Section, draft: Draft, context: ReadContext): void {
   const trainer = section.section('trainer');
-  const micro = trainer.integer('batch_size') ?? (trainer.has('batch_size') ? undefined : 1);
+  const micro = trainer.has('batch_size')
+    ? trainer.integer('batch_size')
+    : trainer.integerOrDefault('batch_size');
   const global = trainer.integer('effective_batch_size');
   const steps = trainer.integer('gradient_accumulation_steps');
   const note = say('what the effective batch leaves');
@@ -175,7 +177,7 @@ function readMethod(section: Section, draft: Draft): void {
   adapter.take('target_modules');
   if (kind === 'ia3') return;
   adapter.take(kind === 'adalora' ? 'init_r' : 'r', 'alpha', 'dropout', 'bias_type', 'use_dora');
-  const rank = adapter.integer('r') ?? 8;
+  const rank = adapter.integerOrDefault('r');
   adapter.assume('lora.alpha', {
     value: 2 * rank,
     note: say('twice the rank'),
@@ -192,7 +194,7 @@ function readPrecision(section: Section, draft: Draft): void {
   const block = section.section('quantization');
   const note = say('{0} default', 'Ludwig');
   if (found) {
-    const bits = block.integer('bits') ?? 4;
+    const bits = block.integerOrDefault('bits');
     const type = block.text('bnb_4bit_quant_type') === 'fp4' ? 'fp4' : 'nf4';
     if (bits === 8 || bits === 4)
       draft.state('quantization.kind', bits === 8 ? 'int8' : type, found.node, 'quantization');
@@ -208,7 +210,7 @@ function readPrecision(section: Section, draft: Draft): void {
     return;
   }
   draft.assume('precision.scheme', 'native', note, LUDWIG_TRAINER);
-  const word = found ? (block.text('bnb_4bit_compute_dtype') ?? 'float16') : 'float32';
+  const word = found ? block.textOrDefault('bnb_4bit_compute_dtype') : 'float32';
   const compute = ({ float32: 'fp32', float16: 'fp16', bfloat16: 'bf16' } as const)[word];
   if (compute) draft.assume('precision.compute', compute, note, LUDWIG_LOADING);
 }

@@ -1,6 +1,7 @@
 import { say } from '../../wording/say';
 import type { Section } from '../section';
 import { defaultInner, type GptShape, layerPattern } from './gpt-shape';
+import { MEGATRON_TABLE } from './megatron-keys';
 import { paddedVocabulary, vocabularyOf } from './tokenizer-vocabulary';
 
 /** A shape read, or what keeps it from being one. */
@@ -14,8 +15,8 @@ const on = (args: Section, name: string): boolean => args.flag(name) === true;
 function rowsOf(args: Section, usual?: string): { readonly rows: number; readonly note: string } | undefined {
   const padded = args.integer(['padded_vocab_size', 'pad_vocab_size_to']);
   if (padded !== undefined) return { rows: padded, note: say('padded vocabulary as stated') };
-  const multiple = args.integer('make_vocab_size_divisible_by') ?? 128;
-  const tensor = args.integer('tensor_model_parallel_size') ?? 1;
+  const multiple = args.integerOrDefault('make_vocab_size_divisible_by');
+  const tensor = args.integerOrDefault('tensor_model_parallel_size');
   const stated = args.integer('vocab_size');
   const type = args.text('tokenizer_type') ?? usual;
   const name = args.text(['tokenizer_model', 'tokenizer_name_or_path', 'tokenizer_name', 'vocab_file']);
@@ -54,7 +55,7 @@ function expertsOf(
   const frequency = args.text('moe_layer_freq') ?? args.text('expert_interval');
   return {
     count,
-    chosen: args.integer(['moe_router_topk', 'topk']) ?? 2,
+    chosen: args.integerOrDefault(['moe_router_topk', 'topk']),
     inner: args.integer('moe_ffn_hidden_size') ?? shape.inner,
     layers: frequency === undefined ? undefined : layerPattern(frequency, shape.layers),
     shared: args.integer('moe_shared_expert_intermediate_size') ?? 0,
@@ -71,9 +72,9 @@ function latentOf(args: Section, flags: boolean): GptShape['latent'] {
   return {
     queryRank: args.integer('q_lora_rank'),
     keyValueRank: args.integer('kv_lora_rank') ?? (flags ? 32 : 512),
-    plainDim: args.integer('qk_head_dim') ?? 128,
-    rotaryDim: args.integer('qk_pos_emb_head_dim') ?? 64,
-    valueDim: args.integer('v_head_dim') ?? 128,
+    plainDim: args.integerOrDefault('qk_head_dim'),
+    rotaryDim: args.integerOrDefault('qk_pos_emb_head_dim'),
+    valueDim: args.integerOrDefault('v_head_dim'),
   };
 }
 
@@ -95,7 +96,8 @@ export interface ShapeOptions {
  * The architecture that Megatron-LM's flags shape, with the defaults of `megatron/training/arguments.py` and
  * `transformer_config.py`. `bert` where `pretrain_bert.py` reads them.
  */
-export function shapeOfArguments(args: Section, { bert, flags, tokenizer }: ShapeOptions): ShapeReading {
+export function shapeOfArguments(section: Section, { bert, flags, tokenizer }: ShapeOptions): ShapeReading {
+  const args = section.by(MEGATRON_TABLE);
   const layers = args.integer(['num_layers', 'encoder_num_layers']);
   const hidden = args.integer('hidden_size');
   const heads = args.integer('num_attention_heads');
@@ -116,7 +118,7 @@ export function shapeOfArguments(args: Section, { bert, flags, tokenizer }: Shap
     layers,
     hidden,
     heads,
-    groups: grouped ? (args.integer('num_query_groups') ?? 1) : undefined,
+    groups: grouped ? args.integerOrDefault('num_query_groups') : undefined,
     headDim: args.integer('kv_channels'),
     inner,
     gated,
@@ -128,14 +130,14 @@ export function shapeOfArguments(args: Section, { bert, flags, tokenizer }: Shap
       args.integer('max_position_embeddings') ?? args.integer(['seq_length', 'encoder_seq_length']),
     rotaryShare: args.number('rotary_percent'),
     ropeLayers: ropeLayers(args, layers),
-    norm: /^rms/i.test(args.text('normalization') ?? '') ? 'rmsnorm' : 'layernorm',
+    norm: /^rms/i.test(args.textOrDefault('normalization')) ? 'rmsnorm' : 'layernorm',
     bias: { qkv: linear || on(args, 'add_qkv_bias'), attention: linear, mlp: linear },
     normsQueries: on(args, 'qk_layernorm'),
     parallelResidual: on(args, 'parallel_attn'),
     embeddingNorm: on(args, 'embed_layernorm'),
     // `TransformerConfig` and the flags alike.
-    hiddenDropout: args.number('hidden_dropout') ?? 0.1,
-    attentionDropout: args.number('attention_dropout') ?? 0.1,
+    hiddenDropout: args.numberOrDefault('hidden_dropout'),
+    attentionDropout: args.numberOrDefault('attention_dropout'),
     window: windowOf(args),
     experts: expertsOf(args, { layers, inner }),
     latent: latentOf(args, flags),
@@ -174,9 +176,10 @@ const HYBRID = /^[M*-]+$/;
  * MLPs have a squared ReLU and no gate: other ones are not known.
  */
 export function hybridConfig(
-  args: Section,
+  section: Section,
   tokenizer?: string,
 ): { readonly config: Readonly<Record<string, unknown>>; readonly note: string } | undefined {
+  const args = section.by(MEGATRON_TABLE);
   const pattern = args
     .text(['hybrid_layer_pattern', 'hybrid_override_pattern'])
     ?.split('/')[0]
@@ -186,7 +189,7 @@ export function hybridConfig(
   if (pattern === undefined || !HYBRID.test(pattern) || hidden === undefined || !vocabulary) return undefined;
   if (pattern.includes('-') && !on(args, 'squared_relu')) return undefined;
   const heads = args.integer('num_attention_heads') ?? 1;
-  const headDim = args.integer('mamba_head_dim') ?? 64;
+  const headDim = args.integerOrDefault('mamba_head_dim');
   const bias = !on(args, 'disable_bias_linear');
   return {
     note: vocabulary.note,
@@ -197,7 +200,7 @@ export function hybridConfig(
       num_hidden_layers: pattern.length,
       num_attention_heads: heads,
       num_key_value_heads: on(args, 'group_query_attention')
-        ? (args.integer('num_query_groups') ?? 1)
+        ? args.integerOrDefault('num_query_groups')
         : heads,
       head_dim: args.integer('kv_channels') ?? Math.floor(hidden / heads),
       intermediate_size: args.integer('ffn_hidden_size') ?? 4 * hidden,
@@ -206,8 +209,8 @@ export function hybridConfig(
       // Defaults of the flags (`megatron/training/arguments.py`).
       mamba_num_heads: args.integer('mamba_num_heads') ?? Math.floor((2 * hidden) / headDim),
       mamba_head_dim: headDim,
-      n_groups: args.integer('mamba_num_groups') ?? 8,
-      ssm_state_size: args.integer('mamba_state_dim') ?? 128,
+      n_groups: args.integerOrDefault('mamba_num_groups'),
+      ssm_state_size: args.integerOrDefault('mamba_state_dim'),
       conv_kernel: 4,
       attention_bias: bias,
       mlp_bias: bias,

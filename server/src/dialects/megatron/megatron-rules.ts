@@ -7,6 +7,7 @@ import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { forbid } from '../refusal';
 import type { Section } from '../section';
+import { MEGATRON_TABLE } from './megatron-keys';
 
 const SOURCE = fileIn(MEGATRON, 'megatron/training/arguments.py');
 const CONFIG = fileIn(MEGATRON, 'megatron/core/transformer/transformer_config.py');
@@ -23,7 +24,13 @@ interface RuleOptions {
 }
 
 /** What Megatron asserts of its arguments (`validate_args`, `TransformerConfig.__post_init__`). */
-export function checkMegatron(args: Section, context: ReadContext, draft: Draft, options: RuleOptions): void {
+export function checkMegatron(
+  section: Section,
+  context: ReadContext,
+  draft: Draft,
+  options: RuleOptions,
+): void {
+  const args = section.by(MEGATRON_TABLE);
   checkSizes(args, context, draft, options);
   // DeepSpeed's pipeline engine balances whatever number of layers there are.
   if (options.modern) checkPipeline(args, draft, options);
@@ -44,12 +51,12 @@ interface Sizes {
 function checkSizes(args: Section, context: ReadContext, draft: Draft, options: RuleOptions): void {
   const node = (name: string) => args.find(name)?.node;
   const size = (name: string) => integerOf(node(name));
-  const tensor = size('tensor_model_parallel_size') ?? 1;
-  const contextSize = size('context_parallel_size') ?? 1;
+  const tensor = args.integerOrDefault('tensor_model_parallel_size');
+  const contextSize = args.integerOrDefault('context_parallel_size');
   const sizes = { node, size, tensor, contextSize };
   checkHeads(args, sizes, draft, options);
   checkSequence(sizes, draft, options);
-  checkExperts(sizes, draft);
+  checkExperts(args, draft);
   if (options.modern && options.complete) checkWorld(args, context, draft, tensor * contextSize);
   checkIdle(args, sizes, draft, options);
 }
@@ -138,9 +145,10 @@ function checkSequence({ node, size, contextSize }: Sizes, draft: Draft, { shown
   );
 }
 
-function checkExperts({ node, size }: Sizes, draft: Draft): void {
-  const experts = size('num_experts');
-  const expertParallel = size('expert_model_parallel_size') ?? 1;
+function checkExperts(args: Section, draft: Draft): void {
+  const node = (name: string) => args.find(name)?.node;
+  const experts = integerOf(node('num_experts'));
+  const expertParallel = args.integerOrDefault('expert_model_parallel_size');
   forbid(experts !== undefined && experts % expertParallel !== 0, node('expert_model_parallel_size'), draft, {
     code: 'experts-not-divisible',
     message: say(
@@ -196,8 +204,8 @@ function encoderGpus(args: Section): number {
   const stages = args.integer('encoder_pipeline_model_parallel_size') ?? 0;
   if (stages <= 0) return 0;
   const own = args.integer('encoder_tensor_model_parallel_size') ?? 0;
-  const tensor = own > 0 ? own : (args.integer('tensor_model_parallel_size') ?? 1);
-  return tensor * stages * (args.integer('context_parallel_size') ?? 1);
+  const tensor = own > 0 ? own : args.integerOrDefault('tensor_model_parallel_size');
+  return tensor * stages * args.integerOrDefault('context_parallel_size');
 }
 
 /** GPUs and samples must divide. */
@@ -205,7 +213,7 @@ function checkWorld(args: Section, context: ReadContext, draft: Draft, split: nu
   const world = context.known['hardware.gpus'];
   if (typeof world !== 'number') return;
   const node = (name: string) => args.find(name)?.node;
-  const pipeline = args.integer('pipeline_model_parallel_size') ?? 1;
+  const pipeline = args.integerOrDefault('pipeline_model_parallel_size');
   const model = split * pipeline + encoderGpus(args);
   const at =
     node('tensor_model_parallel_size') ??
@@ -239,7 +247,7 @@ function checkWorld(args: Section, context: ReadContext, draft: Draft, split: nu
 
 function checkPipeline(args: Section, draft: Draft, { shown }: RuleOptions): void {
   const node = (name: string) => args.find(name)?.node;
-  const stages = args.integer('pipeline_model_parallel_size') ?? 1;
+  const stages = args.integerOrDefault('pipeline_model_parallel_size');
   const layers = args.integer('num_layers');
   const uneven = [
     'decoder_first_pipeline_num_layers',
@@ -352,7 +360,7 @@ function checkRecomputation(args: Section, draft: Draft, { shown, complete }: Ru
     );
   const distributed = args.find('distribute_saved_activations');
   const on = flagOf(distributed?.node) === true;
-  forbid(on && (args.integer('tensor_model_parallel_size') ?? 1) === 1, distributed?.node, draft, {
+  forbid(on && args.integerOrDefault('tensor_model_parallel_size') === 1, distributed?.node, draft, {
     code: 'distributed-activations',
     message: say('Checkpoints can be distributed over tensor-parallel GPUs only, and there is one.'),
     source: SOURCE,
@@ -363,7 +371,7 @@ function checkRecomputation(args: Section, draft: Draft, { shown, complete }: Ru
     source: SOURCE,
   });
   forbid(
-    on && args.flag('sequence_parallel') === true && (args.integer('tensor_model_parallel_size') ?? 1) > 1,
+    on && args.flag('sequence_parallel') === true && args.integerOrDefault('tensor_model_parallel_size') > 1,
     distributed?.node,
     draft,
     {
@@ -430,8 +438,8 @@ function checkPrecision(args: Section, draft: Draft, { shown }: RuleOptions): vo
   if (!on('use_torch_fsdp2')) return;
   const torch = node('use_torch_fsdp2');
   const reasons: readonly (readonly [boolean, string])[] = [
-    [(args.integer('pipeline_model_parallel_size') ?? 1) > 1, say('pipeline parallelism')],
-    [(args.integer('expert_model_parallel_size') ?? 1) > 1, say('expert parallelism')],
+    [args.integerOrDefault('pipeline_model_parallel_size') > 1, say('pipeline parallelism')],
+    [args.integerOrDefault('expert_model_parallel_size') > 1, say('expert parallelism')],
     [on('use_distributed_optimizer'), say("Megatron's distributed optimizer")],
   ];
   // Added later: releases before them run both.

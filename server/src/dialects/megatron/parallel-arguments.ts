@@ -36,7 +36,7 @@ export function readParallelism(section: Section, layers?: number): void {
 
 /** Chunks per stage: stated, or layers of a stage over layers of a chunk. Several chunks are interleaved. */
 function readPipeline(args: Section, layers: number | undefined): void {
-  const stages = args.integer('pipeline_model_parallel_size') ?? 1;
+  const stages = args.integerOrDefault('pipeline_model_parallel_size');
   const direct = args.find(['virtual_pipeline_model_parallel_size', 'num_virtual_stages_per_pipeline_rank']);
   const perChunk = args.find('num_layers_per_virtual_pipeline_stage');
   const size = integerOf(perChunk?.node);

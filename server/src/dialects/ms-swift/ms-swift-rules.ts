@@ -176,7 +176,7 @@ function checkMegatron(section: Section, refuse: Refuse): void {
     MEGATRON,
     '4.0.0',
   );
-  const stages = section.integer('pipeline_model_parallel_size') ?? 1;
+  const stages = section.integerOrDefault('pipeline_model_parallel_size');
   for (const key of ['decoder_first_pipeline_num_layers', 'decoder_last_pipeline_num_layers'])
     refuse(
       stages === 1 && section.has(key) && !section.has('pipeline_model_parallel_layout'),

@@ -190,7 +190,7 @@ function readTrainer(section: Section, objective: Objective, draft: Draft, conte
     section.state('batch.packed', true, packed);
     if (flagOf(section.find('packing')?.node) !== true) section.state('batch.paddingFree', true, packed);
   } else section.assume('batch.packed', swift(false, 'arguments/base_args/base_args.py'), 'packing');
-  if (objective !== 'grpo') assumePadding(section, draft, section.integer(MICRO) ?? 1);
+  if (objective !== 'grpo') assumePadding(section, draft, section.integerOrDefault(MICRO));
 }
 
 /** As many micro batches as make 16 samples over all GPUs (`trainers/arguments.py`); one in GRPO. */
@@ -202,7 +202,7 @@ function readAccumulation(section: Section, objective: Objective, context: ReadC
     return;
   }
   const world = context.known['hardware.gpus'];
-  const micro = section.integer(MICRO) ?? 1;
+  const micro = section.integerOrDefault(MICRO);
   if (typeof world !== 'number' || world < 1 || micro < 1) return;
   section.assume(
     'batch.accumulation',
@@ -241,7 +241,7 @@ function readPrecision(section: Section, draft: Draft, context: ReadContext): DT
         ? 'native'
         : 'autocast';
   const note = asked ? undefined : say('the type of the weights decides');
-  const full = /^full$/.test(section.text(TUNER_TYPE) ?? '');
+  const full = /^full$/.test(section.textOrDefault(TUNER_TYPE));
   const weights = scheme === 'deepspeed' ? compute : full && loaded === 'fp16' ? 'fp32' : loaded;
   if (because && (stated || asked)) {
     section.state('precision.compute', compute, because, note);
@@ -348,7 +348,7 @@ function readKind(
   } else if (type && trained) {
     section.state('method.kind', 'freeze', type, note);
     section.state('method.trainable', trained, type, note);
-  } else if (kind === 'full' && (section.integer('lisa_activated_layers') ?? 0) > 0) readLisa(section);
+  } else if (kind === 'full' && section.integerOrDefault('lisa_activated_layers') > 0) readLisa(section);
   else if (type) section.state('method.kind', kind, type);
   else
     section.assume(
@@ -365,7 +365,7 @@ function keepOffTowers(section: Section, draft: Draft, context: ReadContext): vo
   // `get_multimodal_target_regex`: linear layers of the parts that are not frozen.
   const targets = section.find(['target_modules', 'lora_target_modules']);
   const towers =
-    isMultimodal(context) && (section.flag('freeze_vit') ?? true) && (section.flag('freeze_aligner') ?? true);
+    isMultimodal(context) && section.flagOrDefault('freeze_vit') && section.flagOrDefault('freeze_aligner');
   if (towers && (!targets || /\ball[-_]linear\b/i.test(textsOf(targets.node)?.join(' ') ?? '')))
     draft.assume(
       'lora.exclude',
@@ -576,9 +576,9 @@ function noteSpeech(section: Section, { model }: ReadContext): void {
 function frozenParts(section: Section, context: ReadContext): string[] | undefined {
   if (!isMultimodal(context)) return undefined;
   return trainedParts({
-    language: section.flag('freeze_llm') ?? false,
-    vision: section.flag('freeze_vit') ?? true,
-    projector: section.flag('freeze_aligner') ?? true,
+    language: section.flagOrDefault('freeze_llm'),
+    vision: section.flagOrDefault('freeze_vit'),
+    projector: section.flagOrDefault('freeze_aligner'),
   });
 }
 
@@ -647,7 +647,7 @@ function readLength(section: Section, objective: Objective, draft: Draft, contex
 function readEvaluation(section: Section): void {
   const ratio = section.find(['split_dataset_ratio', 'dataset_test_ratio']);
   const held = section.find(['val_dataset', 'cached_val_dataset']);
-  const share = numberOf(ratio?.node) ?? 0;
+  const share = section.numberOrDefault(['split_dataset_ratio', 'dataset_test_ratio']);
   const strategy = section.find(['eval_strategy', 'evaluation_strategy']);
   if (strategy && (flagOf(strategy.node) ?? textOf(strategy.node) ?? false) === false)
     section.state('evaluation.enabled', false, strategy);

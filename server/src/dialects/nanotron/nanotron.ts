@@ -74,7 +74,7 @@ function readModel(section: Section): void {
   const found = section.find('model.model_config');
   if (found?.node.kind === 'map') {
     const config = plainOf(found.node) as Readonly<Record<string, unknown>>;
-    const multiple = section.integer('model.make_vocab_size_divisible_by') ?? 1;
+    const multiple = section.integerOrDefault('model.make_vocab_size_divisible_by');
     const tensor = section.integer('parallelism.tp') ?? 1;
     const vocabulary = Number(config.vocab_size);
     const padded = Math.ceil(vocabulary / (multiple * tensor)) * multiple * tensor;

@@ -174,7 +174,7 @@ export function assumeTensorPlan(section: Section, size: string): void {
 function readDistributed(section: Section, draft: Draft): void {
   const block = section.section('distributed');
   const found = section.find(['distributed.strategy', 'distributed._target_', 'distributed']);
-  const word = section.text(['distributed.strategy', 'distributed._target_']) ?? 'fsdp2';
+  const word = section.textOrDefault(['distributed.strategy', 'distributed._target_']);
   const replicas = /ddp/i.test(word) && !/fsdp/i.test(word);
   if (found && !/ddp|fsdp/i.test(word)) section.leave(found, ['parallel.data']);
   const place = found && (found.node.kind === 'map' ? undefined : found);
@@ -184,7 +184,7 @@ function readDistributed(section: Section, draft: Draft): void {
   assumeTensorPlan(block, 'tp_size');
   const data = block.find('dp_size');
   const copies = integerOf(data?.node);
-  const size = (key: string) => block.integer(key) ?? 1;
+  const size = (key: string) => block.integerOrDefault(key);
   if (data && copies !== undefined && copies > 0)
     block.state(
       'hardware.gpus',
@@ -272,7 +272,7 @@ function readPrecision(section: Section, context: ReadContext): void {
 }
 
 function readBatch(section: Section, draft: Draft): void {
-  const stages = section.integer('distributed.pp_size') ?? 1;
+  const stages = section.integerOrDefault('distributed.pp_size');
   const piece = 'distributed.pipeline.pp_microbatch_size';
   if (stages > 1 && section.has(piece)) section.take(piece);
   else if (stages > 1) section.assume('batch.micro', own(1, say('one sample per micro batch of a pipeline')));
@@ -430,7 +430,7 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
       source,
     });
   }
-  const size = (key: string) => section.integer(`distributed.${key}`) ?? 1;
+  const size = (key: string) => section.integerOrDefault(`distributed.${key}`);
   const split = size('tp_size') * size('pp_size') * size('cp_size');
   const gpus = context.known['hardware.gpus'];
   const copies =

@@ -362,7 +362,7 @@ function readPrecision(section: Section, args: Section): void {
 
 function readSharding(section: Section): void {
   const fsdp = section.find(['dist.use_megatron_fsdp', 'ddp.use_megatron_fsdp', 'dist.use_torch_fsdp2']);
-  const strategy = section.text('ddp.data_parallel_sharding_strategy') ?? 'no_shard';
+  const strategy = section.textOrDefault('ddp.data_parallel_sharding_strategy');
   if (fsdp && flagOf(fsdp.node) === true && /optim_grads/.test(strategy)) {
     section.state('parallel.data', 'fsdp2', fsdp);
     section.state('fsdp.strategy', strategy === 'optim_grads' ? 'grad-op' : 'full', fsdp);

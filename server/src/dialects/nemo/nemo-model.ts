@@ -34,11 +34,11 @@ export function nemoModel(model: Section): NemoModel | 'vocabulary' | undefined 
   if (model.has('hybrid_override_pattern')) return undefined;
   const vocabulary = rowsOf(model);
   if (!vocabulary) return 'vocabulary';
-  const word = model.text('activation') ?? 'gelu';
+  const word = model.textOrDefault('activation');
   const gated = Object.hasOwn(GATED, word);
-  const bias = model.flag('bias') ?? true;
+  const bias = model.flagOrDefault('bias');
   const inner = model.integer('ffn_hidden_size') ?? defaultInner(hidden, false);
-  const positions = model.text('position_embedding_type') ?? 'learned_absolute';
+  const positions = model.textOrDefault('position_embedding_type');
   const experts = model.integer('num_moe_experts') ?? 1;
   const shape: GptShape = {
     layers,
@@ -50,7 +50,7 @@ export function nemoModel(model: Section): NemoModel | 'vocabulary' | undefined 
     gated,
     activation: GATED[word] ?? PLAIN[word] ?? word,
     vocabulary: vocabulary.rows,
-    tied: model.flag('share_embeddings_and_output_weights') ?? true,
+    tied: model.flagOrDefault('share_embeddings_and_output_weights'),
     positions: positions === 'rope' ? 'rope' : positions === 'learned_absolute' ? 'learned' : 'none',
     maxPositions: model.integer('max_position_embeddings') ?? model.integer('encoder_seq_length'),
     rotaryShare: model.number('rotary_percentage'),
@@ -101,7 +101,7 @@ function rowsOf(model: Section): { readonly rows: number; readonly note: string 
           .find((found) => found !== undefined)
       : { size: stated, note: say('vocabulary as stated') };
   if (!known) return undefined;
-  const multiple = model.integer('make_vocab_size_divisible_by') ?? 128;
-  const rows = paddedVocabulary(known.size, multiple, model.integer('tensor_model_parallel_size') ?? 1);
+  const multiple = model.integerOrDefault('make_vocab_size_divisible_by');
+  const rows = paddedVocabulary(known.size, multiple, model.integerOrDefault('tensor_model_parallel_size'));
   return { rows, note: say('{0}, padded to {1}', known.note, String(rows)) };
 }

@@ -418,7 +418,7 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
     message: say('Dynamic batching and sequence packing exclude each other.'),
     source,
   });
-  const stages = section.integer('policy.megatron_cfg.pipeline_model_parallel_size') ?? 1;
+  const stages = section.integerOrDefault('policy.megatron_cfg.pipeline_model_parallel_size');
   forbid(
     on('policy.megatron_cfg.enabled') && on('policy.dynamic_batching.enabled') && stages > 1,
     node('policy.dynamic_batching.enabled'),

@@ -343,7 +343,7 @@ function check(root: MapNode, section: Section, model: Section, context: ReadCon
     source: `${SOURCE}nemo/collections/nlp/models/language_modeling/megatron_base_model.py`,
   });
   // Inference configs fill sizes in from the checkpoint.
-  if ((model.integer('tensor_model_parallel_size') ?? 1) < 1) return;
+  if (model.integerOrDefault('tensor_model_parallel_size') < 1) return;
   checkMegatron(model, context, draft, {
     modern: false,
     complete: false,

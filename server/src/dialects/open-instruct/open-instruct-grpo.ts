@@ -248,7 +248,7 @@ export function checkOpenInstructGrpo(root: MapNode, section: Section, draft: Dr
     source: `${OPEN_INSTRUCT_SOURCE}data_loader.py`,
   });
   forbid(
-    (section.integer('sequence_parallel_size') ?? 1) > 1 && section.integer('deepspeed_stage') !== 3,
+    section.integerOrDefault('sequence_parallel_size') > 1 && section.integer('deepspeed_stage') !== 3,
     at('sequence_parallel_size'),
     draft,
     {
@@ -258,7 +258,7 @@ export function checkOpenInstructGrpo(root: MapNode, section: Section, draft: Dr
     },
   );
   forbid(
-    section.flag('load_ref_policy') === false && (section.number('beta') ?? 0.05) !== 0,
+    section.flag('load_ref_policy') === false && section.numberOrDefault('beta') !== 0,
     at('load_ref_policy'),
     draft,
     {

@@ -175,7 +175,7 @@ export function readOpenInstruct(section: Section, draft: Draft, context: ReadCo
   section.take('packing', 'use_liger_kernel');
   readMethod(section);
   readPrecision(draft, context);
-  assumePadding(section, draft, section.integer('per_device_train_batch_size') ?? 8);
+  assumePadding(section, draft, section.integerOrDefault('per_device_train_batch_size'));
 }
 
 function readMethod(section: Section): void {
@@ -193,7 +193,7 @@ function readMethod(section: Section): void {
   if (preference) {
     const simpo = section.text('dpo_loss_type') === 'simpo';
     const loss = section.find('dpo_loss_type');
-    if (loss && !/^(dpo|dpo_norm|simpo|wpo)$/.test(section.text('dpo_loss_type') ?? ''))
+    if (loss && !/^(dpo|dpo_norm|simpo|wpo)$/.test(section.textOrDefault('dpo_loss_type')))
       section.leave(loss, ['method.objective']);
     section.state('method.objective', simpo ? 'simpo' : 'dpo', preference);
     // Reference log-probabilities are computed before training (`dpo_tune_cache.py`).

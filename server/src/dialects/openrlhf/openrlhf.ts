@@ -135,7 +135,7 @@ function readAccumulation(
   const gpus = context.known['hardware.gpus'];
   const micro = section.integer(NAMES.micro) ?? MICRO[trainer] ?? 8;
   const global = section.integerOrDefault(NAMES.global);
-  const together = (section.integer(NAMES.ring) ?? 1) * (section.integer(NAMES.tensor) ?? 1);
+  const together = section.integerOrDefault(NAMES.ring) * section.integerOrDefault(NAMES.tensor);
   if (typeof gpus !== 'number' || gpus < together || micro < 1) return;
   const steps = Math.max(1, Math.floor((global * together) / micro / gpus));
   draft.infer(
@@ -240,7 +240,7 @@ function readRollouts(section: Section, own: Own): void {
   const weighed = numberOf(weight?.node) !== 0;
   if (shared) section.state('method.referenceModel', weighed && !away, shared);
   else section.assume('method.referenceModel', own(false, say('the reference has GPUs of its own')));
-  const estimator = section.text(['algo.advantage.estimator', 'advantage_estimator']) ?? 'gae';
+  const estimator = section.textOrDefault(['algo.advantage.estimator', 'advantage_estimator']);
   const sleeps = section.flag(['ds.enable_sleep', 'deepspeed_enable_sleep']) === true;
   if (all) section.state('method.valueModel', estimator === 'gae' && !sleeps, all);
   else section.assume('method.valueModel', own(false, say('the critic has GPUs of its own')));
@@ -270,11 +270,16 @@ function readRollouts(section: Section, own: Own): void {
 export function checkOpenrlhf(root: MapNode, section: Section, draft: Draft): void {
   checkKeys(root, OPENRLHF_TABLE, scriptPolicy('OpenRLHF'), draft);
   const ring = section.find(NAMES.ring);
-  forbid((integerOf(ring?.node) ?? 1) > 1 && section.flag(NAMES.packing) !== true, ring?.node, draft, {
-    code: 'ring-without-packing',
-    message: say('Ring attention needs packed samples: add `--ds.packing_samples`.'),
-    source: `${SOURCE}cli/train_sft.py`,
-  });
+  forbid(
+    section.integerOrDefault(NAMES.ring) > 1 && section.flag(NAMES.packing) !== true,
+    ring?.node,
+    draft,
+    {
+      code: 'ring-without-packing',
+      message: say('Ring attention needs packed samples: add `--ds.packing_samples`.'),
+      source: `${SOURCE}cli/train_sft.py`,
+    },
+  );
   const four = section.find(NAMES.four);
   forbid(flagOf(four?.node) === true && section.text('ds.param_dtype') === 'fp16', four?.node, draft, {
     code: 'four-bit-fp16',

@@ -211,7 +211,7 @@ function readTrainer(
   readTokenizedLength(calls, call, context);
   if (unsloth && hasKernels(unsloth, context.model?.config))
     readUnslothTrainer(calls, unsloth, section, true, context.versions?.unsloth?.version);
-  assumePadding(section, draft, section.integer('per_device_train_batch_size') ?? TRAINER_DEFAULTS.micro);
+  assumePadding(section, draft, section.integerOrDefault('per_device_train_batch_size'));
   checkTrainingArguments(block, section, TRAINING_ARGUMENTS_TABLE, 'Trainer', draft);
 }
 

@@ -27,7 +27,7 @@ export function checkTorchtitan(root: MapNode, section: Section, context: ReadCo
   const found = (key: string) =>
     section.find([`parallelism.${key}`, `experimental.${key}`, `training.${key}`]);
   const degree = (key: string) =>
-    integerOf(found(key)?.node) ?? (key === 'data_parallel_shard_degree' ? -1 : 1);
+    section.integerOrDefault([`parallelism.${key}`, `experimental.${key}`, `training.${key}`]);
   for (const key of DEGREES) {
     const value = degree(key);
     const rest = key === 'data_parallel_shard_degree' && value === -1;

@@ -76,9 +76,9 @@ export function readTorchtitan(config: Section, draft: Draft, context: ReadConte
 }
 
 function readModel(section: Section): void {
-  const name = section.text('model.name') ?? 'llama3';
+  const name = section.textOrDefault('model.name');
   const found = section.find(['model.flavor', 'model.model', 'model.name']);
-  const flavor = section.text(['model.flavor', 'model.model']) ?? 'debugmodel';
+  const flavor = section.textOrDefault(['model.flavor', 'model.model']);
   if (!found) return;
   const model = titanModel(name, flavor);
   if (!model) section.state('model.id', `torchtitan ${name} ${flavor}`, found);
@@ -100,7 +100,7 @@ function parallel(key: string): string[] {
 
 function readParallelism(section: Section, draft: Draft, context: ReadContext): void {
   const alone = splitsAlone(section, context);
-  const copies = (section.integer(parallel('data_parallel_replicate_degree')) ?? 1) > 1;
+  const copies = section.integerOrDefault(parallel('data_parallel_replicate_degree')) > 1;
   draft.assume(
     'parallel.data',
     alone ? (copies ? 'ddp' : 'none') : 'fsdp2',
@@ -115,7 +115,7 @@ function readParallelism(section: Section, draft: Draft, context: ReadContext): 
   );
   section.take('parallelism.data_parallel_replicate_degree');
   section.take('parallelism.tensor_parallel_degree');
-  const tensor = section.integer(parallel('tensor_parallel_degree')) ?? 1;
+  const tensor = section.integerOrDefault(parallel('tensor_parallel_degree'));
   if (tensor > 1) {
     draft.assume(
       'parallel.sequence',
@@ -136,7 +136,7 @@ function readParallelism(section: Section, draft: Draft, context: ReadContext): 
   section.take('parallelism.pipeline_parallel_schedule');
   section.take('parallelism.context_parallel_degree');
   section.take('parallelism.expert_parallel_degree');
-  const pipelined = (section.integer(parallel('pipeline_parallel_degree')) ?? 1) > 1;
+  const pipelined = section.integerOrDefault(parallel('pipeline_parallel_degree')) > 1;
   section.stateMeaning(
     'fsdp.strategy',
     parallel('fsdp_reshard_after_forward'),
@@ -167,10 +167,10 @@ function readParallelism(section: Section, draft: Draft, context: ReadContext): 
  */
 function readBatch(section: Section, context: ReadContext): void {
   const local = section.find(['training.local_batch_size', 'training.batch_size']);
-  const size = integerOf(local?.node) ?? 8;
-  const pipeline = section.integer(parallel('pipeline_parallel_degree')) ?? 1;
+  const size = section.integerOrDefault(['training.local_batch_size', 'training.batch_size']);
+  const pipeline = section.integerOrDefault(parallel('pipeline_parallel_degree'));
   const micro = section.find(parallel('pipeline_parallel_microbatch_size'));
-  const piece = integerOf(micro?.node) ?? 1;
+  const piece = section.integerOrDefault(parallel('pipeline_parallel_microbatch_size'));
   if (pipeline > 1) {
     if (local) {
       section.state(
@@ -195,8 +195,8 @@ function readBatch(section: Section, context: ReadContext): void {
       section.assume('batch.accumulation', titan(1), 'training.global_batch_size');
     else if (typeof gpus === 'number') {
       const split =
-        (section.integer(parallel('tensor_parallel_degree')) ?? 1) *
-        (section.integer(parallel('context_parallel_degree')) ?? 1);
+        section.integerOrDefault(parallel('tensor_parallel_degree')) *
+        section.integerOrDefault(parallel('context_parallel_degree'));
       section.state(
         'batch.accumulation',
         Math.max(1, Math.floor(all / (size * Math.max(1, gpus / split)))),
@@ -214,7 +214,7 @@ function readBatch(section: Section, context: ReadContext): void {
  */
 function splitsAlone(section: Section, context: ReadContext): boolean {
   const { known } = context;
-  const degree = (name: string) => section.integer(parallel(name)) ?? 1;
+  const degree = (name: string) => section.integerOrDefault(parallel(name));
   // As the run has them where it is known: degrees may be tried that the file does not state.
   const ofRun = (field: 'parallel.tensor' | 'parallel.pipeline') => {
     const value = known[field];
@@ -223,7 +223,7 @@ function splitsAlone(section: Section, context: ReadContext): boolean {
   const tensor = ofRun('parallel.tensor') ?? degree('tensor_parallel_degree');
   const pipeline = ofRun('parallel.pipeline') ?? degree('pipeline_parallel_degree');
   if (tensor * pipeline === 1 || degree('context_parallel_degree') > 1) return false;
-  const shards = section.integer(parallel('data_parallel_shard_degree')) ?? -1;
+  const shards = section.integerOrDefault(parallel('data_parallel_shard_degree'));
   const gpus = known['hardware.gpus'];
   if (shards !== -1) return shards === 1;
   return gpus === tensor * pipeline * degree('data_parallel_replicate_degree');

@@ -1,6 +1,6 @@
 import { nodeAt } from '../../config/lookup';
 import type { MapNode } from '../../config/node';
-import { flagOf, integerOf, isBlank, textOf } from '../../config/scalar';
+import { flagOf, isBlank, textOf } from '../../config/scalar';
 import type { RuleId } from '../../rules/rule-id';
 import { fileIn, TORCHTUNE } from '../../sources/repositories';
 import { say } from '../../wording/say';
@@ -43,7 +43,7 @@ export function checkTorchtune(root: MapNode, section: Section, draft: Draft): v
     'offload-without-checkpointing',
     say('`enable_activation_offloading` needs `enable_activation_checkpointing`.'),
   );
-  const accumulation = integerOf(section.find('gradient_accumulation_steps')?.node) ?? 1;
+  const accumulation = section.integerOrDefault('gradient_accumulation_steps');
   refuse(
     on('optimizer_in_bwd') && accumulation > 1,
     'optimizer_in_bwd',
@@ -57,14 +57,14 @@ export function checkTorchtune(root: MapNode, section: Section, draft: Draft): v
     say('`optimizer_in_bwd` steps at once: it excludes `clip_grad_norm`.'),
   );
   refuse(
-    (section.integer('tensor_parallel_dim') ?? 1) > 1 && !section.has('tensor_parallel_plan'),
+    section.integerOrDefault('tensor_parallel_dim') > 1 && !section.has('tensor_parallel_plan'),
     'tensor_parallel_dim',
     'missing-plan',
     say('Tensor parallelism needs a `tensor_parallel_plan`.'),
   );
   const fused = nodeAt(root, 'optimizer.fused');
   // The check stands in `full_finetune_distributed.py` at v0.6.1 and is gone from 0.7 on.
-  if (fused && (section.integer('tensor_parallel_dim') ?? 1) > 1 && flagOf(fused) === true)
+  if (fused && section.integerOrDefault('tensor_parallel_dim') > 1 && flagOf(fused) === true)
     draft.report(
       'fused-tensor-parallel',
       'warning',

@@ -45,7 +45,7 @@ export const torchtune: Dialect = {
     if (root?.kind !== 'map') return draft.reading();
     readTorchtune(root, document.uri, draft, context);
     rejectMisfits(root, TORCHTUNE_TABLE, draft);
-    draft.rules(() => checkTorchtune(root, new Section(root, draft), draft));
+    draft.rules(() => checkTorchtune(root, new Section(root, draft, '', TORCHTUNE_TABLE), draft));
     return draft.reading();
   },
 };

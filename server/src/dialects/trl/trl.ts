@@ -130,7 +130,7 @@ export function readTrl(
   readLength(section, method, draft, context);
   readPacking(section, method);
   if (method !== 'grpo' && method !== 'rloo')
-    assumePadding(section, draft, section.integer('per_device_train_batch_size') ?? DEFAULTS.micro);
+    assumePadding(section, draft, section.integerOrDefault('per_device_train_batch_size'));
   section.take('activation_offloading');
   readReference(section, method);
   stateFrozenModels(section, OTHER_MODELS[method] ?? []);
@@ -348,17 +348,17 @@ function readPpo(section: Section): void {
       note: say('a reward model of the size of the policy'),
     });
   section.assume('rollout.engine', trl('transformers' as const, file));
-  const micro = section.integer('per_device_train_batch_size') ?? DEFAULTS.micro;
-  const steps = section.integer('gradient_accumulation_steps') ?? 1;
+  const micro = section.integerOrDefault('per_device_train_batch_size');
+  const steps = section.integerOrDefault('gradient_accumulation_steps');
   const sequences = micro * steps;
   const note = say('micro batch × accumulation');
   section.assume('rollout.sequences', { ...trl(sequences, file), note });
   const part = section.find('local_rollout_forward_batch_size');
-  const size = Math.min(sequences, integerOf(part?.node) ?? 64);
+  const size = Math.min(sequences, section.integerOrDefault('local_rollout_forward_batch_size'));
   if (part) section.state('rollout.batch', size, part);
   else section.assume('rollout.batch', trl(size, 'utils.py'), 'local_rollout_forward_batch_size');
   // What a micro batch returned is named until the next of its mini batch has its own.
-  const several = sequences / Math.max(1, section.integer('num_mini_batches') ?? 1) > micro;
+  const several = sequences / Math.max(1, section.integerOrDefault('num_mini_batches')) > micro;
   section.assume('loss.keptLogits', trl(several ? ('next-step' as const) : ('backward' as const), file));
 }
 
@@ -387,7 +387,7 @@ function readTeacher(section: Section, method: TrlMethod, context: ReadContext):
     section.state('loss.implementation', 'liger', liger);
   if (!gkd) return;
   const share = section.find('lmbda');
-  const generates = (numberOf(share?.node) ?? 0.5) > 0 || section.flag('seq_kd') === true;
+  const generates = section.numberOrDefault('lmbda') > 0 || section.flag('seq_kd') === true;
   const engine = generates ? ('transformers' as const) : ('none' as const);
   if (share) section.state('rollout.engine', engine, share);
   else section.assume('rollout.engine', trl(engine, file), 'lmbda');

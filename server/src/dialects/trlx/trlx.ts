@@ -122,7 +122,7 @@ function readMethod(section: Section, draft: Draft, context: ReadContext): void 
   const adapters = section.section('model').section('peft_config');
   if (adapters.root) readPeftConfig(adapters, draft);
   const layers = section.find('model.num_layers_unfrozen');
-  const count = integerOf(layers?.node) ?? -1;
+  const count = section.integerOrDefault('model.num_layers_unfrozen');
   const some = !adapters.root && layers !== undefined && count > 0;
   if (some) readUnfrozen(section, layers, count, context);
   else if (!adapters.root) section.assume('method.kind', trlx('full' as const), 'model.num_layers_unfrozen');

@@ -1,7 +1,7 @@
 import { interpolated } from '../../config/interpolation';
 import { mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../../config/node';
-import { flagOf, integerOf, isBlank, numberOf, plainOf, textOf } from '../../config/scalar';
+import { flagOf, integerOf, isBlank, plainOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
@@ -189,7 +189,7 @@ function readRow(
   tokens: number,
   { ulysses }: Names,
 ): void {
-  const together = section.integer([...ulysses]) ?? 1;
+  const together = section.integerOrDefault([...ulysses]);
   section.state('batch.micro', 1, found, say('one row of as many tokens as a GPU may have'));
   section.state('batch.sequence', tokens * together, found, say('tokens of a row'));
 }
@@ -217,10 +217,10 @@ function readResponses(section: Section, context: ReadContext): void {
     section.state('batch.micro', Math.max(1, Math.floor(all / gpus)), old, say('shared by {0} GPUs', gpus));
   const mini = section.find(`${ACTOR}.ppo_mini_batch_size`);
   const responses = section.find('actor_rollout_ref.rollout.n');
-  const samples =
-    section.integerOrDefault(`${ACTOR}.ppo_mini_batch_size`) * (integerOf(responses?.node) ?? 1);
+  const times = section.integerOrDefault('actor_rollout_ref.rollout.n');
+  const samples = section.integerOrDefault(`${ACTOR}.ppo_mini_batch_size`) * times;
   const because = mini ?? responses;
-  const each = say('{0} {0|response|responses} to each prompt', integerOf(responses?.node) ?? 1);
+  const each = say('{0} {0|response|responses} to each prompt', times);
   if (because) section.state('batch.global', samples, because, each);
   else section.assume('batch.global', own(samples, each));
 }
@@ -248,7 +248,7 @@ function readObjective(section: Section): void {
 function readRollouts(section: Section): void {
   const block = 'actor_rollout_ref.rollout';
   const name = section.find(`${block}.name`);
-  const apart = (section.integer(`${block}.nnodes`) ?? 0) > 0;
+  const apart = section.integerOrDefault(`${block}.nnodes`) > 0;
   const engine = textOf(name?.node) === 'hf' ? 'transformers' : apart ? 'vllm-server' : 'vllm-colocate';
   if (name) section.state('rollout.engine', engine, name);
   else section.assume('rollout.engine', own(engine));
@@ -314,7 +314,7 @@ function readFsdp(section: Section, names: Names, key: string): void {
 
 function readClass(section: Section, block: string): void {
   const name = section.find(`${block}.optimizer`);
-  const from = section.text(`${block}.optimizer_impl`) ?? 'torch.optim';
+  const from = section.textOrDefault(`${block}.optimizer_impl`);
   const more = section.find(`${block}.override_optimizer_config`)?.node;
   const options = more?.kind === 'map' ? (plainOf(more) as Readonly<Record<string, unknown>>) : {};
   const word = textOf(name?.node) ?? 'AdamW';
@@ -337,7 +337,11 @@ function readLoss(section: Section): void {
   const weight = section.find(`${ACTOR}.entropy_coeff`);
   const asked = section.find(`${ACTOR}.calculate_entropy`);
   const because =
-    (numberOf(weight?.node) ?? 0) !== 0 ? weight : flagOf(asked?.node) === true ? asked : undefined;
+    section.numberOrDefault(`${ACTOR}.entropy_coeff`) !== 0
+      ? weight
+      : flagOf(asked?.node) === true
+        ? asked
+        : undefined;
   if (because) section.state('loss.implementation', 'native', because, say('the entropy keeps the logits'));
   else assumeLoss(section);
 }
@@ -404,7 +408,7 @@ function check(section: Section, draft: Draft): void {
   for (const { model, ulysses } of [RL, FINE_TUNING]) {
     const split = section.find([...ulysses]);
     forbid(
-      (integerOf(split?.node) ?? 1) > 1 && section.flag(`${model}.use_remove_padding`) === false,
+      section.integerOrDefault(ulysses) > 1 && section.flag(`${model}.use_remove_padding`) === false,
       split?.node,
       draft,
       {
