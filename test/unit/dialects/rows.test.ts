@@ -7,6 +7,7 @@ import { defaultOf, inVersion, wordOf } from '../../../server/src/dialects/key-v
 import { DIALECTS } from '../../../server/src/dialects/registry';
 import { FIELDS } from '../../../server/src/run/fields';
 import { fieldError } from '../../../server/src/run/parse-field';
+import { defaultedReads, rowDefaultedReads, sourcesIn } from '../../house/restated-defaults';
 import { typedReads } from '../../house/typed-reads';
 
 const FOLDER = 'server/src/dialects';
@@ -67,6 +68,20 @@ const BY_HAND: Readonly<Record<string, string>> = {
   'verl/verl.ts: batch.paddingFree': 'one key, two fields: its row sets the other',
 };
 
+/** Reads that fall back to a value that some row has, too, and why it is not taken from there. */
+const OWN_DEFAULT: Readonly<Record<string, string>> = {
+  'nemo/nemo-model.ts: hidden_dropout ?? 0.1':
+    'a row of Megatron-Bridge; NeMo 1 leaves it to the class of the model',
+  'nemo/nemo-model.ts: attention_dropout ?? 0.1':
+    'a row of Megatron-Bridge; NeMo 1 leaves it to the class of the model',
+  'hf/fsdp-argument.ts: min_num_params ?? 0':
+    'none is stated, in blocks of families of which Axolotl has no default',
+  'hf/training-arguments-rules.ts: min_num_params ?? 0':
+    'none is stated, in blocks of families of which Axolotl has no default',
+  'hf/known-scripts.ts: use_llm_lora ?? 0': 'a number that was not understood is none; no default is taken',
+  'hf/script-adapter.ts: use_llm_lora ?? 0': 'a number that was not understood is none; no default is taken',
+};
+
 const folders = readdirSync(FOLDER, { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && !NO_FAMILY.includes(entry.name))
   .map(({ name }) => name);
@@ -81,6 +96,12 @@ const rowsOf = (folder: string) => {
     ...PROGRAMS.filter(({ name }) => name.toLowerCase().replaceAll(' ', '-') === folder),
   ].flatMap(({ keys }) => keys);
 };
+
+/** Folders whose code reads the keys of several families. */
+const SHARED: readonly string[] = ['hf', 'launch', 'python'];
+const EVERY_ROW = [...DIALECTS, ...PROGRAMS].flatMap(({ keys }) => keys);
+const named = (rows: readonly KeySpec[], key: string) =>
+  rows.filter(({ path: at }) => at === key || at.endsWith(`.${key}`));
 
 /** Every file of the engine below a folder. */
 function filesBelow(folder: string): string[] {
@@ -123,6 +144,38 @@ describe('rows of key tables', () => {
   it('read every key of one type but those that are listed, each with its reason', () => {
     assert.deepEqual([...new Set(typedReads())].sort(), Object.keys(BY_HAND).sort());
     assert.equal(typedReads().length, 20);
+  });
+
+  for (const folder of [...folders, ...SHARED]) {
+    const rows = SHARED.includes(folder) ? EVERY_ROW : rowsOf(folder);
+    it(`alone have the defaults that ${folder} falls back to`, () => {
+      const restated = sourcesIn(folder)
+        .flatMap(({ name, source }) => defaultedReads(source, name))
+        .filter(({ keys: [first = ''], value }) => named(rows, first).some((row) => row.default === value))
+        .map(({ file, keys, value }) => `${file}: ${keys[0]} ?? ${value}`);
+      assert.deepEqual(
+        restated.filter((read) => OWN_DEFAULT[read] === undefined),
+        [],
+      );
+    });
+
+    it(`have each default that ${folder} takes from them`, () => {
+      const reads = sourcesIn(folder).flatMap(({ source }) => rowDefaultedReads(source));
+      assert.deepEqual(
+        reads.filter(({ key, type }) => !named(rows, key).some((row) => typeof row.default === type)),
+        [],
+      );
+    });
+  }
+
+  it('are missed where code restates them, by a key or by way of its node', () => {
+    const source =
+      "const found = section.find('steps');\nif ((section.integer(['micro', 'batch']) ?? 8) > 1) run(integerOf(found?.node) ?? 1);";
+    assert.deepEqual(defaultedReads(source, 'a.ts'), [
+      { file: 'a.ts', keys: ['micro', 'batch'], value: 8 },
+      { file: 'a.ts', keys: ['steps'], value: 1 },
+    ]);
+    assert.deepEqual(rowDefaultedReads("section.flagOrDefault('bf16')"), [{ key: 'bf16', type: 'boolean' }]);
   });
 
   for (const { id, keys } of DIALECTS) {

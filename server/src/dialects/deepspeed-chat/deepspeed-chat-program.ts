@@ -1,5 +1,5 @@
 import { entryOf } from '../../config/lookup';
-import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { flagOf, textOf } from '../../config/scalar';
 import { fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { KeySpec } from '../dialect';
@@ -228,15 +228,16 @@ function readLength(
 
 function readAdapter(section: Section, own: <V>(value: V, note?: string) => DefaultValue<V>): void {
   const rank = section.find(['actor_lora_dim', 'lora_dim']);
-  const size = integerOf(rank?.node) ?? 0;
+  const size = section.integerOrDefault(['actor_lora_dim', 'lora_dim']);
   if (!rank || size <= 0) {
     section.assume('method.kind', own('full' as const), 'lora_dim');
     return;
   }
   section.state('method.kind', 'lora', rank);
   section.state('lora.rank', size, rank);
-  const name = section.find(['actor_lora_module_name', 'lora_module_name']);
-  const pattern = `.*${(textOf(name?.node) ?? 'decoder.layers.').replace(/[^\w]/g, '\\$&')}.*`;
+  const names = ['actor_lora_module_name', 'lora_module_name'];
+  const name = section.find(names);
+  const pattern = `.*${section.textOrDefault(names).replace(/[^\w]/g, '\\$&')}.*`;
   if (name) section.state('lora.targetPattern', pattern, name);
   else section.assume('lora.targetPattern', own(pattern), 'lora_module_name');
   // `LinearLayer_LoRA` freezes the weight that it wraps, nothing else does.

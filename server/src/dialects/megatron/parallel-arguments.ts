@@ -195,7 +195,7 @@ export function readOptimizerArguments(section: Section): void {
 export function readSharding(args: Section): void {
   const torch = args.find('use_torch_fsdp2');
   const own = args.find(['use_megatron_fsdp', 'use_custom_fsdp']);
-  const strategy = args.text('data_parallel_sharding_strategy') ?? 'no_shard';
+  const strategy = args.by(MEGATRON_TABLE).textOrDefault('data_parallel_sharding_strategy');
   const found = flagOf(torch?.node) === true ? torch : flagOf(own?.node) === true ? own : undefined;
   const shards = found === torch || strategy === 'optim_grads_params' || strategy === 'optim_grads';
   if (!found || !shards) {

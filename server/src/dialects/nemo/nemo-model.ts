@@ -65,7 +65,7 @@ export function nemoModel(model: Section): NemoModel | 'vocabulary' | undefined 
       experts > 1
         ? {
             count: experts,
-            chosen: model.integer('moe_router_topk') ?? 2,
+            chosen: model.integerOrDefault('moe_router_topk'),
             inner: model.integer('moe_ffn_hidden_size') ?? inner,
             shared: model.integer('moe_shared_expert_intermediate_size') ?? 0,
             sharedGate: false,

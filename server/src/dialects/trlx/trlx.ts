@@ -217,7 +217,11 @@ function check(section: Section, draft: Draft): void {
     source: `${SOURCE}trainer/accelerate_base_trainer.py`,
   });
   const layers = section.find('model.num_layers_unfrozen');
-  if (layers && (integerOf(layers.node) ?? -1) >= 0 && section.has('model.peft_config'))
+  if (
+    layers &&
+    section.integerOrDefault('model.num_layers_unfrozen') >= 0 &&
+    section.has('model.peft_config')
+  )
     draft.report(
       'dead-key',
       'warning',

@@ -150,7 +150,7 @@ function readModel(section: Section, { model, ulysses }: Names): void {
   section.take(`${model}.use_liger`);
   section.takeFirst(...ulysses);
   const rank = section.find(`${model}.lora_rank`);
-  if (rank && (integerOf(rank.node) ?? 0) > 0) {
+  if (rank && section.integerOrDefault(`${model}.lora_rank`) > 0) {
     section.state('method.kind', 'lora', rank);
     section.take(`${model}.lora_rank`, `${model}.lora_alpha`);
     const targets = section.find(`${model}.target_modules`);
@@ -317,7 +317,7 @@ function readClass(section: Section, block: string): void {
   const from = section.textOrDefault(`${block}.optimizer_impl`);
   const more = section.find(`${block}.override_optimizer_config`)?.node;
   const options = more?.kind === 'map' ? (plainOf(more) as Readonly<Record<string, unknown>>) : {};
-  const word = textOf(name?.node) ?? 'AdamW';
+  const word = section.textOrDefault(`${block}.optimizer`);
   // Under Megatron the words are its own: `adam`, `sgd`.
   const values = classOptimizer(`${from}.${word}`, options) ?? optimizerIn(MEGATRON_OPTIMIZERS, word);
   const because = name ?? section.find(`${block}.optimizer_impl`);
