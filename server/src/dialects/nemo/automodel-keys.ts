@@ -37,7 +37,7 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
       'model',
       'object',
       'The model, by a class and its arguments.',
-      { fields: ['model.id', 'attention.implementation', 'precision.weights'] },
+      { fields: ['model.id', 'model.config', 'attention.implementation', 'precision.weights'] },
     ],
     ['distributed', 'object', 'How GPUs share the work.', { fields: ['parallel.data'] }],
     ['peft', 'object', 'Adapters.', { fields: ['method.kind', 'lora.dtype'] }],
