@@ -30,7 +30,9 @@ export function supplyActions(analysis: Analysis, context: ActionContext, proble
   // A value that is stated but not known is put right where it stands; a second statement would not count.
   const unstated = fields.filter((field) => analysis.resolved.values[field] === undefined);
   const entries = unstated.map((field) => ({ field, value: exampleOf(field) }));
-  if (entries.length === 0) {
+  const asked = problem?.data?.fields;
+  const isAnswered = !Array.isArray(asked) || unstated.some((field) => asked.includes(field));
+  if (entries.length === 0 || !isAnswered) {
     return actions;
   }
   if (takesComments(analysis)) {
