@@ -190,6 +190,7 @@ export const CLAIMS: Readonly<Record<string, readonly (readonly [file: string, t
   'Reading never throws on user text.': [['fuzz', '${family}: changed at random']],
   "The user's text changes only": [['contributing', 'of who writes files is so']],
   'Nothing leaves the machine': [['contributing', 'of what looks outside']],
+  'A constant that came from somewhere': [['constants', 'have words beside them']],
   'Functions are read at once': [['function-length', '']],
   'A function of `model/`, `memory/`': [
     ['docstrings', 'stand at every function that another file may call'],
@@ -201,7 +202,6 @@ export const CLAIMS: Readonly<Record<string, readonly (readonly [file: string, t
 
 /** What is asked of whoever writes code, and can be seen in no file. */
 export const ASKED: readonly string[] = [
-  'A constant that came from somewhere',
   'No factor is fitted to a measurement.',
   'A bug gets its test first.',
 ];

@@ -128,6 +128,7 @@ export class CachingAllocator {
   /** Last block of the growing segment. */
   private tail = NONE;
 
+  // Room for the rows of a first few hundred blocks; it doubles.
   private size = new Float64Array(512);
   private before = new Int32Array(512);
   private after = new Int32Array(512);

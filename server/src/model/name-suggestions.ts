@@ -122,9 +122,12 @@ interface Suggestion extends Nearness {
   readonly sameSpelling: boolean;
 }
 
+/** Owner and name have 96 characters each at most (`utils/_validators.py` of huggingface_hub): what is longer is no name. */
+const LONGEST_NAME = 193;
+
 function suggestions(id: string): Suggestion[] {
   const wanted = spell(id);
-  if (wanted.plain === '' || id.length > 200) return [];
+  if (wanted.plain === '' || id.length > LONGEST_NAME) return [];
   const { all, words } = known();
   return all
     .flatMap((other): Suggestion[] => {

@@ -225,6 +225,7 @@ function attentionOf(config: ConfigReader, sizes: Sizes): V4Attention {
     outputRank: config.size('o_lora_rank'),
     window: config.size('sliding_window'),
     dropout: sizes.attentionDropout,
+    // Those of the class (`configuration_deepseek_v4.py`, `default_compress_rates`).
     rates: {
       chosen: rates.sizeOr(config.sizeOr(4, 'compress_rate_csa'), 'compressed_sparse_attention'),
       all: rates.sizeOr(config.sizeOr(128, 'compress_rate_hca'), 'heavily_compressed_attention'),

@@ -17,6 +17,7 @@ interface Hearing {
 
 const HEARING: Readonly<Record<string, Hearing>> = {
   qwen2_audio: { text: 'qwen2', audio: 'qwen2_audio_encoder', stages: audioSound },
+  // The text config of `configuration_voxtral.py`.
   voxtral: { text: 'llama', audio: 'voxtral_encoder', filled: { head_dim: 128 }, stages: voxtralSound },
 };
 

@@ -88,6 +88,7 @@ function buildMamba2(config: ConfigReader): Architecture {
     groups: config.size('n_groups'),
     state: config.size('state_size'),
     kernel: config.size('conv_kernel'),
+    // `configuration_mamba2.py`.
     chunk: config.sizeOr(256, 'chunk_size'),
     convBias: config.flag(true, 'use_conv_bias'),
     bias: config.flag(false, 'use_bias'),
@@ -348,6 +349,7 @@ function mamba2Of(config: ConfigReader, hidden: number, inner: number): Mamba2Sp
     groups: config.size('mamba_n_groups'),
     state: config.size('mamba_d_state'),
     kernel: config.size('mamba_d_conv'),
+    // `configuration_bamba.py`.
     chunk: config.sizeOr(256, 'mamba_chunk_size'),
     convBias: config.flag(true, 'mamba_conv_bias'),
     bias: config.flag(false, 'mamba_proj_bias'),
