@@ -127,7 +127,7 @@ describe('breakdown panel page', () => {
         'Assumed: activation checkpointing none. With full it would need 63.0 GiB.',
       ),
       decision('method.kind', 'Assumed: training method full. With LoRA, rank 16 it would need 23.1 GiB.'),
-      decision('kernels.liger', 'Assumed: kernels of Liger off. With on it would need 90.0 GiB.'),
+      decision('kernels.liger', 'Assumed: kernels of Liger off. Switched on, it would need 90.0 GiB.'),
     ];
     const start = { line: 0, character: 0 };
     const location = { uri: 'file:///project/run.sh', range: { start, end: start } };

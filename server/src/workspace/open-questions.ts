@@ -157,7 +157,13 @@ export function questioned(problem: Problem, answers: () => readonly OpenAnswer[
 
 /** `No file shows how the run is launched: with ZeRO stage 3 it would need 21.3 GiB.` */
 export function answerSentence({ reason, otherwise, estimate }: OpenAnswer): string {
-  return otherwise && estimate
-    ? `${reason} ${say('With {0} it would need {1}.', otherwise.words, formatBytes(estimate.processBytes))}`
-    : reason;
+  if (!otherwise || !estimate) return reason;
+  return `${reason} ${otherwiseSentence(otherwise.words, formatBytes(estimate.processBytes))}`;
+}
+
+/** A switch is turned; everything else is what the run has instead. */
+function otherwiseSentence(words: string, figure: string): string {
+  if (words === say('on')) return say('Switched on, it would need {0}.', figure);
+  if (words === say('off')) return say('Switched off, it would need {0}.', figure);
+  return say('With {0} it would need {1}.', words, figure);
 }
