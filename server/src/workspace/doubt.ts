@@ -96,6 +96,12 @@ export function doubted(problem: Problem, unread: readonly Unread[], cardIsGuess
       ((kind === 'branch' || kind === 'value') &&
         (fields ?? ['batch.global']).some((field) => /^(hardware|parallel|batch)\./.test(field))),
   );
+  // How many GPUs there are is not known: that those which are do not divide proves nothing.
+  const counted = decides.some(({ fields }) =>
+    fields?.some((field) => /^hardware\.(?:nodes|gpus)$/.test(field)),
+  );
+  if (layout && counted)
+    return { ...problem, severity: 'information', message: `${problem.message} ${unreadSentence(decides)}` };
   // A guessed card that is nearly full is no finding, however well the run was read.
   if (decides.length === 0)
     return cardIsGuessed && problem.code === 'tight' ? { ...problem, severity: 'information' } : problem;

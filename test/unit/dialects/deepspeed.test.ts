@@ -166,6 +166,21 @@ describe('DeepSpeed', () => {
     assert.deepEqual(severities(), ['warning', 'warning']);
   });
 
+  it('judges nothing by a stage that is filled in later', () => {
+    for (const stage of ['$ZERO_STAGE', '{{ stage }}']) {
+      const reading = json({ zero_optimization: { stage, offload_optimizer: { device: 'cpu' } } });
+      assert.deepEqual(
+        reading.problems.map(({ code, message }) => `${code}: ${message}`),
+        [],
+      );
+    }
+    const plain = json({ zero_optimization: { stage: 0, offload_optimizer: { device: 'cpu' } } });
+    assert.deepEqual(
+      plain.problems.map(({ code }) => code),
+      ['ignored-key'],
+    );
+  });
+
   it('maps optimizers', () => {
     const table: readonly (readonly [string, object, string | undefined, string | undefined])[] = [
       ['AdamW', {}, 'adamw', 'fused'],

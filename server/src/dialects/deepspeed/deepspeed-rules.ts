@@ -104,11 +104,14 @@ function judgeUnknown(
     : { severity: 'hint', message: say('DeepSpeed does not know `{0}` and ignores it.', key) };
 }
 
-/** Everything that DeepSpeed refuses or ignores in its config, as far as the file and the known GPU count tell. */
+/**
+ * Everything that DeepSpeed refuses or ignores in its config, as far as the file and the known GPU count tell. What hangs on a `stage`
+ * that nobody knows here is left.
+ */
 export function checkDeepspeed(
   document: ConfigDocument,
   root: MapNode,
-  stage: number,
+  stage: number | undefined,
   optimizer: DeepspeedOptimizer | undefined,
   context: ReadContext,
   draft: Draft,
@@ -117,12 +120,13 @@ export function checkDeepspeed(
   checkRelaxed(document, root, draft);
   checkRemoved(root, draft);
   checkBlocks(root, draft);
+  checkActivations(root, draft);
+  checkBatch(root, context, draft);
+  if (stage === undefined) return;
   checkZero(root, stage, draft);
   checkPrecision(root, stage, draft);
   if (optimizer) checkOptimizer(root, stage, optimizer, draft);
   checkCommunication(root, stage, draft);
-  checkActivations(root, draft);
-  checkBatch(root, context, draft);
 }
 
 /** Blocks that DeepSpeed opens without looking: null in their place stops the run (`bf16: null` is read as absent). */

@@ -1,4 +1,5 @@
-import { entryOf } from '../../config/lookup';
+import { isFilledLater } from '../../config/filled-later';
+import { entryOf, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, isAuto, isBlank, textOf } from '../../config/scalar';
 import { say } from '../../wording/say';
@@ -71,7 +72,8 @@ function readDeepspeed(document: ConfigDocument, context: ReadContext): Reading 
   if (root?.kind !== 'map') return draft.reading();
   draft.assume('framework', 'deepspeed', say('the file is a {0} config', 'DeepSpeed'));
   const { stage, optimizer } = readDeepspeedSettings(root, draft, context);
-  draft.rules(() => checkDeepspeed(document, root, stage, optimizer, context, draft));
+  const settled = isStageOpen(root) ? undefined : stage;
+  draft.rules(() => checkDeepspeed(document, root, settled, optimizer, context, draft));
   return draft.reading();
 }
 
@@ -113,6 +115,13 @@ function readStage(section: Section, draft: Draft): number {
   }
   draft.assume('parallel.data', 'zero', say('DeepSpeed shards data-parallel state by ZeRO'), ZERO_DOCS);
   return 0;
+}
+
+/** A stage that whoever writes the file fills in: `"stage": $ZERO_STAGE`. */
+function isStageOpen(root: MapNode): boolean {
+  const node = nodeAt(root, ['zero_optimization', 'stage']);
+  if (node?.kind !== 'scalar') return false;
+  return node.open !== undefined || isFilledLater(node.text);
 }
 
 const PLACES = ['none', 'cpu', 'nvme'] as const;
