@@ -84,16 +84,18 @@ function isOpen(filled: ConfigNode | undefined, written: ScalarNode): boolean {
   return !filled || (filled.kind === 'scalar' && filled.text === written.text);
 }
 
+/** What a template leaves open, or a script that writes the file (`$((GPUS / 2))`). */
+const isTemplated = ({ text, open }: ScalarNode) => open !== undefined || TEMPLATED.test(text);
+
 function templatedIn(node: ConfigNode, path: readonly string[]): Templated[] {
   if (node.kind !== 'map') return [];
   return node.entries.flatMap((entry): Templated[] => {
     const inner = [...path, entry.key];
     if (entry.value.kind === 'map') return templatedIn(entry.value, inner);
     const { value } = entry;
-    if (value.kind === 'scalar')
-      return TEMPLATED.test(value.text) ? [{ entry, node: value, path: inner }] : [];
+    if (value.kind === 'scalar') return isTemplated(value) ? [{ entry, node: value, path: inner }] : [];
     return value.items.flatMap((node, item): Templated[] =>
-      node.kind === 'scalar' && TEMPLATED.test(node.text) ? [{ entry, node, path: inner, item }] : [],
+      node.kind === 'scalar' && isTemplated(node) ? [{ entry, node, path: inner, item }] : [],
     );
   });
 }

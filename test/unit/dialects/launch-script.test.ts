@@ -110,6 +110,27 @@ torchrun --nproc_per_node 8 train.py \\
     assert.equal(placeOf(text, reading, 'batch.accumulation'), '8');
   });
 
+  it('leave open what nobody sets in a file that they write', () => {
+    const text = (stage: string) => `#!/bin/bash
+cat <<EOT > ds.json
+{ "train_micro_batch_size_per_gpu": $((TOTAL / 8)), "zero_optimization": { "stage": ${stage}, "offload_optimizer": { "device": "cpu" } }, "fp16": { "enabled": true } }
+EOT
+deepspeed --num_gpus 8 train.py ${FLAGS} --deepspeed ds.json
+`;
+    const reading = script(text('$ZERO_STAGE'));
+    assert.equal(stated(reading, 'zero.stage'), undefined);
+    assert.deepEqual(
+      reading.problems.filter(({ severity }) => /error|warning/.test(severity)),
+      [],
+    );
+    const left = reading.unread?.map(({ text: words }) => words) ?? [];
+    assert.ok(left.includes('stage: $ZERO_STAGE'), left.join(', '));
+    assert.ok(left.includes('train_micro_batch_size_per_gpu: $((TOTAL / 8))'), left.join(', '));
+    // Within quotes as without them; and what is set is a value.
+    assert.equal(stated(script(text('"$ZERO_STAGE"')), 'zero.stage'), undefined);
+    assert.equal(stated(script(text('${ZERO_STAGE:-2}')), 'zero.stage'), '2 file');
+  });
+
   it('say nothing of values that they cannot know', () => {
     const reading = script(
       'torchrun train.py --model_name_or_path m --per_device_train_batch_size $1 --deepspeed $DS/z.json --bf16 True --output_dir o\n',

@@ -1,7 +1,7 @@
 import type { Position, Range } from '../../text/place';
 import { readJson } from '../json';
 import { Lines } from '../lines';
-import type { ConfigNode } from '../node';
+import type { ConfigNode, ScalarNode } from '../node';
 import { readYaml } from '../yaml';
 import { type PlacedText, textOfPieces } from './placed-text';
 
@@ -12,12 +12,31 @@ import { type PlacedText, textOfPieces } from './placed-text';
 export function readWrittenConfig(path: string, pieces: PlacedText, script: Lines): ConfigNode | undefined {
   const read = /\.json$/i.test(path) ? readJson : /\.ya?ml$/i.test(path) ? readYaml : undefined;
   if (!read) return undefined;
-  const lines = new Lines(textOfPieces(pieces));
+  const parts = read === readJson ? quoted(pieces) : pieces;
+  const lines = new Lines(textOfPieces(parts));
   const { root } = read(lines, path);
   if (root?.kind !== 'map') return undefined;
   const place = (position: Position, last: boolean): Position =>
-    script.position(offsetIn(pieces, lines.offset(position), last));
-  return moved(root, ({ start, end }) => ({ start: place(start, false), end: place(end, true) }));
+    script.position(offsetIn(parts, lines.offset(position), last));
+  const opaque = pieces.filter((piece) => piece.opaque);
+  return moved(root, opaque, ({ start, end }) => ({ start: place(start, false), end: place(end, true) }));
+}
+
+/** What nobody knows stands in JSON as text, `"stage": $STAGE` as `"stage": "$STAGE"`: else it would be no value at all, and taken for the default. */
+function quoted(pieces: PlacedText): PlacedText {
+  let within = false;
+  return pieces.map((piece) => {
+    if (piece.opaque) return within ? piece : { ...piece, text: JSON.stringify(piece.text), exact: false };
+    for (const _ of piece.text.matchAll(/(?<!\\)"/g)) within = !within;
+    return piece;
+  });
+}
+
+/** Why a value is not known, where a stretch that is not known is part of it. */
+function openOf(text: string, opaque: PlacedText): Pick<ScalarNode, 'open'> {
+  const parts = opaque.filter((piece) => text.includes(piece.text));
+  if (parts.length === 0) return {};
+  return { open: parts.every(({ unset }) => unset) ? 'unset' : 'unknown' };
 }
 
 /** Offset in the script of an offset in the text that pieces make up; `last` takes the piece that ends there. */
@@ -34,7 +53,7 @@ function offsetIn(pieces: PlacedText, offset: number, last: boolean): number {
   return pieces.at(-1)?.end ?? 0;
 }
 
-function moved(node: ConfigNode, place: (range: Range) => Range): ConfigNode {
+function moved(node: ConfigNode, opaque: PlacedText, place: (range: Range) => Range): ConfigNode {
   const range = place(node.range);
   switch (node.kind) {
     case 'map':
@@ -44,12 +63,12 @@ function moved(node: ConfigNode, place: (range: Range) => Range): ConfigNode {
         entries: node.entries.map(({ key, keyRange, value }) => ({
           key,
           keyRange: place(keyRange),
-          value: moved(value, place),
+          value: moved(value, opaque, place),
         })),
       };
     case 'list':
-      return { ...node, range, items: node.items.map((item) => moved(item, place)) };
+      return { ...node, range, items: node.items.map((item) => moved(item, opaque, place)) };
     default:
-      return { ...node, range };
+      return { ...node, range, ...openOf(node.text, opaque) };
   }
 }

@@ -4,6 +4,7 @@ import { accelerate } from '../accelerate/accelerate';
 import { deepspeed } from '../deepspeed/deepspeed';
 import type { Dialect, FileLink, ReadContext } from '../dialect';
 import type { Draft } from '../draft';
+import { readDocument } from '../templated-values';
 
 const FAMILIES: Partial<Record<FileLink['role'], Dialect>> = { deepspeed, accelerate };
 
@@ -35,7 +36,7 @@ export function readWrittenConfigs(
       problems: [],
       relaxedJson: false,
     };
-    draft.take(family.read(part, context), family.id);
+    draft.take(readDocument(family, part, context), family.id);
     draft.keys.push({ below: ['files', written.key], rows: family.keys, words: family.words });
   }
 }
