@@ -83,6 +83,8 @@ describe('scripts that train nothing', () => {
     `torchrun --nproc_per_node 8 generate_text_llama.py ${MEGATRON}`,
     `torchrun --nproc_per_node 8 tools/run_text_generation_server.py ${MEGATRON}`,
     `torchrun --nproc_per_node 1 hf2mcore_qwen1.5_dense_gqa_convertor.py ${MEGATRON}`,
+    `torchrun --nproc_per_node 1 hf2mcore_qwen2.5_vl.py ${MEGATRON}`,
+    'torchrun eaglevl/train/data_prepare.py --model_name_or_path m --per_device_train_batch_size 1 --learning_rate 1 --output_dir o',
     `python tools/checkpoint/util.py ${MEGATRON}`,
     `python ./tasks/eval_harness/evaluate.py ${MEGATRON}`,
     `python tasks/main.py --task LAMBADA ${MEGATRON}`,

@@ -13,10 +13,14 @@ const TRAINS =
 const VERBS =
   /^(eval|evaluate|chat|convert|export|merge|split|generate|infer|inference|preprocess|serve|quantize|tokenize|predict|hf2mcore|mcore2hf|hf2megatron)$/;
 
-/** Words of a script's name: `hf2mcore_qwen_convertor.py` is `hf2mcore`, `qwen` and `convertor`. */
+/** Scripts that prepare data and are given all flags of the training that follows. */
+const PREPARES = /^(?:prepare_(?:data|dataset)|(?:data|dataset)_prepar(?:e|ation))$/;
+
+/** Words of a script's name: `hf2mcore_qwen2.5_convertor.py` is `hf2mcore`, `qwen2`, `5` and `convertor`, the module `a.b_c` is `b` and `c`. */
 function wordsOf(script: string): string[] {
-  const name = script.split('/').at(-1)?.replace(/\.py$/, '') ?? '';
-  return (name.split('.').at(-1) ?? name).toLowerCase().split(/[_-]+/);
+  const last = script.split('/').at(-1) ?? '';
+  const name = last.endsWith('.py') ? last.slice(0, -3) : (last.split('.').at(-1) ?? last);
+  return name.toLowerCase().split(/[._-]+/);
 }
 
 /** Whether a script is called after training. */
@@ -30,7 +34,7 @@ export const namesTraining = ({ script = '' }: Launch): boolean =>
 export function trainsNothing(launch: Launch): boolean {
   const script = launch.script ?? '';
   const words = wordsOf(script);
-  if (VERBS.test(words[0] ?? '')) return true;
+  if (VERBS.test(words[0] ?? '') || PREPARES.test(words.join('_'))) return true;
   // Who states how fast to learn, learns.
   const learns = ['per_device_train_batch_size', 'learning_rate'].some((key) =>
     entryOf(launch.arguments, key),
