@@ -57,7 +57,7 @@ export function lengthAnswer(
     const { processBytes, lowerBytes, upperBytes } = found.peak;
     return {
       field: 'batch.longestSequence',
-      reason: say('How long samples are only the data shows: {0} tokens is where they are cut.', most),
+      reason: say('Only the data shows how long samples are: they are cut at {0} tokens.', most),
       otherwise: { changes, words: say('samples of up to {0} tokens', length) },
       estimate: { verdict: found.verdict, processBytes, lowerBytes, upperBytes },
     };

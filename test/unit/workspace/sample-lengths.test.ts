@@ -37,7 +37,7 @@ describe('a run that is too large where samples are as long as they may be', () 
     assert.equal(problem.severity, 'warning');
     assert.match(
       problem.message,
-      /How long samples are only the data shows: 16,384 tokens is where they are cut\. With samples of up to \d[\d,]* tokens it would need \d+\.\d GiB\.$/,
+      /Only the data shows how long samples are: they are cut at 16,384 tokens\. With samples of up to \d[\d,]* tokens it would need \d+\.\d GiB\.$/,
     );
     const answer = analysis.answers?.find(({ field }) => field === 'batch.longestSequence');
     const length = answer?.otherwise?.changes['batch.sequence'] ?? 0;
@@ -88,6 +88,6 @@ seq_len = 65536
     const analysis = await new Workspace(host, { settings: () => settings }).analyze(uri);
     const problem = analysis?.problems.find(({ code }) => code === 'does-not-fit');
     assert.ok(analysis?.answers?.every(({ field }) => field !== 'batch.longestSequence') ?? true);
-    assert.ok(problem === undefined || !problem.message.includes('How long samples are'));
+    assert.ok(problem === undefined || !problem.message.includes('Only the data shows how long'));
   });
 });
