@@ -263,8 +263,8 @@ describe('other editors', function () {
   });
 
   /** Whether a program of this machine answers. */
-  const installed = (program: string, version = '--version') =>
-    process.platform !== 'win32' && spawnSync(program, [version]).status === 0;
+  const installed = (program: string, ...asked: readonly string[]) =>
+    process.platform !== 'win32' && spawnSync(program, asked.length > 0 ? asked : ['--version']).status === 0;
 
   /** A folder with a config, the last piece of configuration of an editor's page in `own`, and the server for the path. */
   async function placed(page: string): Promise<string> {
@@ -282,9 +282,15 @@ describe('other editors', function () {
   }
 
   /** Runs an editor of this machine with the last piece of configuration of its page, and with the server on its path. */
-  const real = (program: string, page: string, args: (own: string) => readonly string[], wanted: RegExp) =>
+  const real = (
+    program: string,
+    page: string,
+    args: (own: string) => readonly string[],
+    wanted: RegExp,
+    asked: readonly string[] = [],
+  ) =>
     async function (this: Mocha.Context) {
-      if (!installed(program)) {
+      if (!installed(program, ...asked)) {
         console.log(`    ${program} is not on this machine: its transcript stands for it`);
         this.skip();
       }
@@ -314,7 +320,14 @@ describe('other editors', function () {
   );
   it(
     'Emacs shows problems, by its page',
-    real('emacs', 'emacs.md', (own) => ['--batch', '-l', own, '-l', script('emacs.el')], /problem oomlint/),
+    real(
+      'emacs',
+      'emacs.md',
+      (own) => ['--batch', '-l', own, '-l', script('emacs.el')],
+      /problem oomlint/,
+      // Emacs has its client since 29; Debian's 28 has it where `elpa-eglot` is installed.
+      ['--batch', '-l', 'eglot'],
+    ),
   );
 
   // Debian has it from trixie on: its transcript, which is what it sends, stands for it elsewhere.
