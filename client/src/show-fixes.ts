@@ -21,9 +21,9 @@ export async function showFixes(uri: Uri | undefined): Promise<void> {
     );
     return;
   }
-  const editor = await window.showTextDocument(await workspace.openTextDocument(uri));
-  editor.selection = new Selection(problem.range.start, problem.range.start);
-  editor.revealRange(problem.range);
+  // Moved and scrolled by the time that it is shown: either would close the list of fixes again.
+  const selection = new Selection(problem.range.start, problem.range.start);
+  await window.showTextDocument(await workspace.openTextDocument(uri), { selection });
   await commands.executeCommand('editor.action.quickFix');
   done('fixesShown');
 }

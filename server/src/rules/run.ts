@@ -30,7 +30,7 @@ export const RUN_RULES = {
     {
       severity: 'error',
       reason:
-        'The peak of one GPU, over all moments of the run, is above its memory beyond the band of the estimate. Where something that decides the run was not understood or is nowhere stated, it is a warning.',
+        'The peak of one GPU, over all moments of the run, is above its memory beyond the band of the estimate. Where something that decides the run was not understood or is nowhere stated, such as how long its samples are, it is a warning.',
     },
   ),
   tight: memory(

@@ -90,6 +90,26 @@ describe('changes that fit, in the workbench', function () {
     await untilMarks(({ length }) => length === found.length);
   });
 
+  it('opens the list of fixes from the walkthrough, each time', async () => {
+    const step = page.locator('.getting-started-step', { hasText: 'Take a fix' });
+    const entry = page.locator('.action-widget .monaco-list-row', { hasText: 'GiB' }).first();
+    for (let round = 0; round < 3; round += 1) {
+      await workbench.command('Oomlint: Get Started');
+      await step.waitFor();
+      if (!(await step.locator('.monaco-button').isVisible())) await step.click();
+      await step.locator('.monaco-button', { hasText: 'Show Fixes' }).click();
+      await entry.waitFor();
+      // Open, and still open: what closes it comes within that time.
+      await page.waitForTimeout(400);
+      assert.ok(await entry.isVisible(), `round ${round}`);
+      await page.keyboard.press('Escape');
+      await entry.waitFor({ state: 'hidden' });
+    }
+    await workbench.command('Oomlint: Get Started');
+    await step.locator('.codicon-getting-started-step-checked').waitFor();
+    await workbench.openFile(CONFIG);
+  });
+
   it('does what the title of a fix promises, and the problem is gone', async () => {
     const entries = await workbench.fixesOf(problem(), 'GiB');
     const titles = await entries.allInnerTexts();
