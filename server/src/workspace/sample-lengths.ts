@@ -49,18 +49,32 @@ export function lengthAnswer(
 ): OpenAnswer | undefined {
   if (present.verdict !== 'exceeds' || !cutsSamples(resolution)) return undefined;
   const most = resolution.values['batch.sequence'] ?? 0;
-  for (let length = Math.floor(most / 2); length >= SHORTEST; length = Math.floor(length / 2)) {
+  const shortened = (length: number) => {
     const changes = cutAt(length, resolution.values);
-    const found = otherwise(changes);
-    if (!found) return undefined;
-    if (found.verdict === 'exceeds') continue;
-    const { processBytes, lowerBytes, upperBytes } = found.peak;
+    const estimate = otherwise(changes);
+    return estimate && estimate.verdict !== 'exceeds' ? { length, changes, estimate } : undefined;
+  };
+  const lengths = halvings(most);
+  // Most runs that are too large are so at any length: one estimate shows it.
+  const shortest = lengths.at(-1);
+  if (shortest === undefined || !shortened(shortest)) return undefined;
+  for (const length of lengths) {
+    const found = shortened(length);
+    if (!found) continue;
+    const { verdict, peak } = found.estimate;
+    const { processBytes, lowerBytes, upperBytes } = peak;
     return {
       field: 'batch.longestSequence',
       reason: say('Only the data shows how long samples are: they are cut at {0} tokens.', most),
-      otherwise: { changes, words: say('samples of up to {0} tokens', length) },
-      estimate: { verdict: found.verdict, processBytes, lowerBytes, upperBytes },
+      otherwise: { changes: found.changes, words: say('samples of up to {0} tokens', length) },
+      estimate: { verdict, processBytes, lowerBytes, upperBytes },
     };
   }
   return undefined;
+}
+
+/** Half of a length, half of that, and so on, down to the shortest that data is taken to be. */
+function halvings(most: number): number[] {
+  const half = Math.floor(most / 2);
+  return half < SHORTEST ? [] : [half, ...halvings(half)];
 }
