@@ -24,7 +24,7 @@ export async function showFixes(uri: Uri | undefined): Promise<void> {
   // Moved and scrolled by the time that it is shown: either closes a list of fixes that is open.
   const selection = new Selection(problem.range.start, problem.range.start);
   await window.showTextDocument(await workspace.openTextDocument(uri), { selection });
-  // The editor asks nobody where it has not the focus, or has not been told yet who answers.
+  // The editor asks nobody where it has not the focus, or does not know yet who answers.
   await commands.executeCommand('workbench.action.focusActiveEditorGroup');
   await commands.executeCommand('vscode.executeCodeActionProvider', uri, selection);
   await commands.executeCommand('editor.action.quickFix');
