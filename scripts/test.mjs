@@ -17,6 +17,8 @@ const results = path.join(root, 'out', 'results', String(process.pid));
 const KINDS = ['unit', 'sweep', 'protocol', 'packages', 'page', 'vscode'];
 /** A name alone is looked for where neither a browser nor a VS Code has to start. */
 const QUICK_KINDS = ['unit', 'sweep', 'protocol'];
+/** How often a file is tried again that failed in a browser: a machine may be slow for minutes. Each failure is printed. */
+const TRIES = 2;
 /** Suites whose files share nothing but the engine, so that several processes may take them. */
 const PARALLEL = ['unit', 'sweep'];
 const TIMEOUT_MS = 60_000;
@@ -59,7 +61,9 @@ try {
   }
   for (const kind of watch ? [] : kinds) {
     const own = files.filter((file) => file.startsWith(`test/${kind}/`));
-    await (kind === 'vscode' ? inVsCode(own, grep) : withMocha(kind, own, grep, everything, kind === 'page'));
+    await (kind === 'vscode'
+      ? inVsCode(own, grep)
+      : withMocha(kind, own, grep, everything, kind === 'page' ? TRIES : 0));
   }
   if (totals.passed + totals.failed === 0 && !watch) {
     throw new Error(`No test has a name like ${grep}.`);
@@ -149,10 +153,10 @@ function mochaOn(places, grep) {
 }
 
 /**
- * The suite, or some of its files. What is looked at alone tells its tests one by one. `again`: files with a failure are
+ * The suite, or some of its files. What is looked at alone tells its tests one by one. `again`: how often files with a failure are
  * run a second time, in a browser of their own, and that counts; both is printed.
  */
-async function withMocha(kind, files, grep, quiet, again = false) {
+async function withMocha(kind, files, grep, quiet, again = 0) {
   const report = path.join(results, `${kind.replace('/', '-')}.json`);
   const alone = files.length > 0 || grep !== undefined;
   const parallel = PARALLEL.includes(kind) && files.length === 0;
@@ -171,12 +175,12 @@ async function withMocha(kind, files, grep, quiet, again = false) {
   // Its workers have no options of their own.
   const more = parallel ? { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} ${YOUNG}`.trim() } : {};
   await run(process.execPath, args, { output: quiet ? output : undefined, mayFail: true, more });
-  const failed = again ? await failedFiles(report) : [];
+  const failed = again > 0 ? await failedFiles(report) : [];
   if (parallel && grep === undefined) await keepDurations(kind, report);
   await tell(kind, report, () => output.join(''), alone, failed);
   if (failed.length > 0) {
     console.log(`  once more, as a hand may be faster than a busy browser: ${failed.join(', ')}`);
-    await withMocha(kind, failed, grep, quiet);
+    await withMocha(kind, failed, grep, quiet, again - 1);
   }
   const noted = await readFile(notes, 'utf8').catch(() => '');
   if (noted !== '') {
@@ -216,7 +220,7 @@ async function inVsCode(files, grep) {
   const host = all || inside.length > 0 ? await inOneVsCode('vscode', root, inside, grep) : SERVED;
   // A desktop's window cannot be driven from outside; the served one can, and is there already.
   if (host === SERVED && (all || workbench.length > 0)) {
-    await withMocha('vscode/workbench', workbench, grep, false, true);
+    await withMocha('vscode/workbench', workbench, grep, false, TRIES);
   }
   if (!all || grep !== undefined) {
     return;
