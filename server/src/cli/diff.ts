@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { canonicalUri, parentUri } from '../text/uri';
@@ -9,29 +8,16 @@ import { findConfigs } from '../workspace/config-files';
 import { DiskHost } from '../workspace/disk-host';
 import type { Host } from '../workspace/host';
 import { UsageError } from '../workspace/usage-error';
-import type { CommonOptions } from './context';
-import { type DiffContext, diffJson } from './diff-json';
-import { diffMarkdown } from './diff-markdown';
-import { diffText } from './diff-text';
-import { EXIT } from './exit-codes';
+import { type DiffReportOptions, reportDiff } from './diff-report';
 import { git, repositoryOf, revision } from './git';
 import { GitObjects } from './git-objects';
 import { GitTreeHost } from './git-tree-host';
 import type { Output } from './output';
-import { diffRuns, isWorse, type Side, type TreeDiff } from './run-diff';
+import { diffRuns, type Side, type TreeDiff } from './run-diff';
 import { TurningHost } from './turning-host';
 
-export interface DiffOptions extends Omit<CommonOptions, 'format'> {
-  readonly format: 'text' | 'json' | 'markdown';
-  readonly output?: string;
-  /** Tells comments of several diffs on one pull request apart. */
-  readonly tag: string;
-  /** A run that comes out worse makes the exit code 1. */
-  readonly failOnWorse?: boolean;
-}
-
 /** `oomlint diff BASE..HEAD`: runs that come out otherwise after a change, in one process for both trees. */
-export async function diff(range: string, options: DiffOptions, output: Output): Promise<number> {
+export async function diff(range: string, options: DiffReportOptions, output: Output): Promise<number> {
   const folder = process.cwd();
   const root = await repositoryOf(folder);
   const { base, head } = await endsOf(root, range);
@@ -45,19 +31,7 @@ export async function diff(range: string, options: DiffOptions, output: Output):
     const found = after
       ? await diffCommits(before, after, changed, renamed, options)
       : await diffRuns(treeSide(before, options), await diskSide(root, options), changed, renamed);
-    const context: DiffContext = {
-      folder,
-      base,
-      head,
-      at: await dateOf(root, head),
-      tag: options.tag,
-      paint: options.output === undefined ? output.paint : (_style, text) => text,
-    };
-    const write = { text: diffText, json: diffJson, markdown: diffMarkdown }[options.format];
-    const report = write(found, context);
-    if (options.output === undefined) output.write(report);
-    else await writeFile(path.resolve(folder, options.output), report);
-    return options.failOnWorse && found.runs.some(isWorse) ? EXIT.foundErrors : EXIT.fine;
+    return await reportDiff(found, { folder, base, head, at: await dateOf(root, head) }, options, output);
   } finally {
     objects.close();
   }
@@ -111,7 +85,7 @@ async function differing(root: string, base: string, head: string | undefined) {
   return { changed, renamed };
 }
 
-function workspaceOn(host: Host, options: DiffOptions): Workspace {
+function workspaceOn(host: Host, options: DiffReportOptions): Workspace {
   const facts: WorkspaceOptions = {
     commandLine: commandLineFacts(options),
     // What files depend on is asked when all of them are read.
@@ -120,7 +94,7 @@ function workspaceOn(host: Host, options: DiffOptions): Workspace {
   return new Workspace(host, facts);
 }
 
-function treeSide(tree: GitTreeHost, options: DiffOptions): Side {
+function treeSide(tree: GitTreeHost, options: DiffReportOptions): Side {
   return { workspace: workspaceOn(tree, options), candidates: tree.candidates };
 }
 
@@ -130,7 +104,7 @@ function diffCommits(
   after: GitTreeHost,
   changed: ReadonlySet<string>,
   renamed: ReadonlyMap<string, string>,
-  options: DiffOptions,
+  options: DiffReportOptions,
 ): Promise<TreeDiff> {
   const host = new TurningHost(before, after);
   const workspace = workspaceOn(host, options);
@@ -155,7 +129,7 @@ function withFolders(files: ReadonlySet<string>, root: string): ReadonlySet<stri
   return found;
 }
 
-async function diskSide(root: string, options: DiffOptions): Promise<Side> {
+async function diskSide(root: string, options: DiffReportOptions): Promise<Side> {
   const files = await findConfigs(root, () => undefined);
   const host = new DiskHost([pathToFileURL(root + path.sep).href]);
   return {

@@ -1,11 +1,11 @@
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { version } from '../../package.json';
 import { say, speak } from '../wording/say';
 import { UsageError } from '../workspace/usage-error';
 import { addCheck } from './check-command';
 import { addCompletion } from './completion/completion-command';
 import type { CommonOptions } from './context';
-import type { DiffOptions } from './diff';
+import type { DiffReportOptions } from './diff-report';
 import { EXIT } from './exit-codes';
 import type { ExplainOptions } from './explain';
 import type { FixOptions } from './fix';
@@ -15,7 +15,7 @@ import { addMcp } from './mcp-command';
 import { addMeasured } from './measured-commands';
 import { whole } from './option-values';
 import { type Output, processOutput } from './output';
-import { helpful, withRunOptions, withTargetOptions } from './run-options';
+import { helpful, withReportOptions, withRunOptions, withTargetOptions } from './run-options';
 import type { SearchOptions } from './search';
 import { addUpgrade } from './upgrade-command';
 import { usageError } from './usage-errors';
@@ -143,20 +143,18 @@ function addReport(program: Command, output: Output, finish: (code: number) => v
 
 function addDiff(program: Command, output: Output, finish: (code: number) => void): void {
   helpful(
-    withTargetOptions(program.command('diff'), false)
-      .description(
-        say('runs that come out otherwise after a change: verdict, peak, time, cost, and what causes it'),
-      )
-      .argument('[range]', say('BASE..HEAD, BASE...HEAD, or BASE alone: up to the files on the disk'), 'HEAD')
-      .addOption(
-        new Option('--format <format>', say('output for people or for programs'))
-          .choices(['text', 'json', 'markdown'])
-          .default('text'),
-      )
-      .option('-o, --output <file>', say('write the report to a file'))
-      .option('--tag <name>', say('tells comments of several diffs on one pull request apart'), 'default')
-      .option('--fail-on-worse', say('a run that comes out worse makes the exit code 1')),
-  ).action(async (range: string, options: DiffOptions) => {
+    withReportOptions(
+      withTargetOptions(program.command('diff'), false)
+        .description(
+          say('runs that come out otherwise after a change: verdict, peak, time, cost, and what causes it'),
+        )
+        .argument(
+          '[range]',
+          say('BASE..HEAD, BASE...HEAD, or BASE alone: up to the files on the disk'),
+          'HEAD',
+        ),
+    ),
+  ).action(async (range: string, options: DiffReportOptions) => {
     if (options.format === 'json') speak('en', undefined);
     const { diff } = await import('./diff');
     finish(await diff(range, options, output));

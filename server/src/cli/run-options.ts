@@ -41,3 +41,16 @@ export function withRunOptions(command: Command): Command {
   );
   return helpful(options);
 }
+
+/** The command with the options of a report on what differs between runs. */
+export function withReportOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--format <format>', say('output for people or for programs'))
+        .choices(['text', 'json', 'markdown'])
+        .default('text'),
+    )
+    .option('-o, --output <file>', say('write the report to a file'))
+    .option('--tag <name>', say('tells comments of several diffs on one pull request apart'), 'default')
+    .option('--fail-on-worse', say('a run that comes out worse makes the exit code 1'));
+}

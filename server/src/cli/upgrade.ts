@@ -1,4 +1,4 @@
-import { stat, writeFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
@@ -15,16 +15,12 @@ import { commandLineFacts } from '../workspace/command-line-facts';
 import { findConfigs } from '../workspace/config-files';
 import { DiskHost } from '../workspace/disk-host';
 import { UsageError } from '../workspace/usage-error';
-import type { DiffOptions } from './diff';
-import { type DiffContext, diffJson } from './diff-json';
-import { diffMarkdown } from './diff-markdown';
-import { diffText } from './diff-text';
-import { EXIT } from './exit-codes';
+import { type DiffReportOptions, reportDiff } from './diff-report';
 import type { Output } from './output';
 import { projectsOf } from './projects';
-import { diffRuns, isWorse, type RunDiff, type Side, type TreeDiff } from './run-diff';
+import { diffRuns, type RunDiff, type Side, type TreeDiff } from './run-diff';
 
-export interface UpgradeOptions extends DiffOptions {
+export interface UpgradeOptions extends DiffReportOptions {
   /** `PACKAGE=VERSION`; the newest releases of all packages where none is asked for. */
   readonly to?: readonly string[];
 }
@@ -50,18 +46,7 @@ export async function upgrade(
     candidates: files,
   });
   const found = withoutSurer(await diffRuns(side([]), side(stated), new Set(files), new Map()));
-  const context: DiffContext = {
-    folder,
-    versions,
-    at: new Date().toISOString(),
-    tag: options.tag,
-    paint: options.output === undefined ? output.paint : (_style, text) => text,
-  };
-  const write = { text: diffText, json: diffJson, markdown: diffMarkdown }[options.format];
-  const report = write(found, context);
-  if (options.output === undefined) output.write(report);
-  else await writeFile(path.resolve(folder, options.output), report);
-  return options.failOnWorse && found.runs.some(isWorse) ? EXIT.foundErrors : EXIT.fine;
+  return reportDiff(found, { folder, versions, at: new Date().toISOString() }, options, output);
 }
 
 /** Versions by package, of what is asked for. */
