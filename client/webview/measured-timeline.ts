@@ -1,17 +1,15 @@
 import { scaleLinear } from 'd3-scale';
-import { area } from 'd3-shape';
 import type { Category, MeasuredTimeline } from '../../server/src/shared/protocol';
 import { formatBytes } from '../../server/src/shared/words';
 import type { Announcer } from './announcer';
 import { ChartFrame } from './chart-frame';
-import { paint } from './components';
 import { dataTable } from './data-table';
 import { h, svg } from './element';
-import { GIB, gibAxis, limitLine, placeMark, stretchMark } from './gib-axis';
+import { gibAxis, limitLine, placeMark, stretchMark } from './gib-axis';
 import { swatch } from './legend';
+import { stackedLayers } from './stacked-layers';
 import type { TimelineDrawing } from './step-timeline';
 import { type StringId, t } from './strings';
-import { textureUrl } from './textures';
 
 type Phase = MeasuredTimeline['alive'][number]['phase'];
 type Point = MeasuredTimeline['points'][number];
@@ -103,31 +101,11 @@ function draw(points: readonly Point[], capacity: number, width: number): Timeli
     .domain([0, Math.max(1, points.length)])
     .range([left, right]);
   const cursor = stretchMark('cursor', PLOT);
-  const floors = points.map(() => 0);
-  const layers = PHASES.map(([phase, , colour]) => {
-    const edges = points.flatMap(({ phases }, index) => {
-      const low = floors[index] ?? 0;
-      const high = low + Math.max(0, phases[phase]);
-      floors[index] = high;
-      return [
-        { at: index, low, high },
-        { at: index + 1, low, high },
-      ];
-    });
-    const outline = area<(typeof edges)[number]>()
-      .x(({ at }) => x(at))
-      .y0(({ low }) => y(low / GIB))
-      .y1(({ high }) => y(high / GIB))(edges);
-    return paint(
-      svg(
-        'g',
-        { class: 'layer' },
-        svg('path', { class: 'fill', d: outline ?? '' }),
-        svg('path', { class: 'texture', d: outline ?? '', fill: textureUrl(colour) }),
-      ),
-      colour,
-    );
-  });
+  const layers = stackedLayers(
+    PHASES.map(([phase, , colour]) => ({ colour, bytes: points.map(({ phases }) => phases[phase]) })),
+    (index) => [x(index), x(index + 1)],
+    y,
+  );
   const element = svg(
     'svg',
     { class: 'timeline', width, height: HEIGHT, 'aria-hidden': 'true' },

@@ -1,12 +1,11 @@
 import { scaleLinear } from 'd3-scale';
-import { area } from 'd3-shape';
 import type { Category, Moment, Sample } from '../../server/src/shared/protocol';
 import { formatBytes } from '../../server/src/shared/words';
-import { componentLabel, heldCategories, paint } from './components';
+import { componentLabel, heldCategories } from './components';
 import { svg } from './element';
 import { CHARACTER, GIB, type GibAxis, gibAxis, limitLine, placeMark, stretchMark } from './gib-axis';
+import { stackedLayers } from './stacked-layers';
 import { t } from './strings';
-import { textureUrl } from './textures';
 import type { AxisRange } from './zoom';
 
 const HEIGHT = 224;
@@ -119,7 +118,18 @@ export function drawTimeline(
     svg(
       'svg',
       { x: left, y: 0, width: right - left, height: HEIGHT, viewBox: `${left} 0 ${right - left} ${HEIGHT}` },
-      ...layers(samples, spans, x, y),
+      ...stackedLayers(
+        heldCategories(samples).map((colour) => ({
+          colour,
+          bytes: samples.map((sample) => bytesOf(sample, colour)),
+        })),
+        // Both ends of a sample are drawn; between them and the next lie layers that are alike, a ramp.
+        (index) => {
+          const { from, to } = spans[index] ?? { from: 0, to: 0 };
+          return [x(from), x(to)];
+        },
+        y,
+      ),
     ),
     ...phaseMarks(phases(samples), starts, (index) => ends(index - 1), right),
     cursor,
@@ -191,36 +201,6 @@ function nearest(spans: readonly AxisRange[], at: number): number | undefined {
 }
 
 type Scale = (value: number) => number;
-
-function layers(samples: readonly Sample[], spans: readonly AxisRange[], x: Scale, y: Scale): SVGElement[] {
-  const floors = samples.map(() => 0);
-  return heldCategories(samples).map((category) => {
-    // Each sample is a step, so its two edges are both drawn; between them lie layers that are alike, a ramp.
-    const edges = samples.flatMap((sample, index) => {
-      const low = floors[index] ?? 0;
-      const high = low + bytesOf(sample, category);
-      floors[index] = high;
-      const { from, to } = spans[index] ?? { from: 0, to: 0 };
-      return [
-        { at: from, low, high },
-        { at: to, low, high },
-      ];
-    });
-    const outline = area<(typeof edges)[number]>()
-      .x(({ at }) => x(at))
-      .y0(({ low }) => y(low / GIB))
-      .y1(({ high }) => y(high / GIB))(edges);
-    return paint(
-      svg(
-        'g',
-        { class: 'layer' },
-        svg('path', { class: 'fill', d: outline ?? '' }),
-        svg('path', { class: 'texture', d: outline ?? '', fill: textureUrl(category) }),
-      ),
-      category,
-    );
-  });
-}
 
 function bytesOf(sample: Sample, category: Category): number {
   return sample.parts.reduce((sum, part) => (part.category === category ? sum + part.bytes : sum), 0);

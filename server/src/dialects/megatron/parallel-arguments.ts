@@ -160,6 +160,19 @@ export function readStates(args: Section): void {
   if (states) args.state('precision.optimizerStates', states.type, states.found);
 }
 
+/** Settings of Megatron-Core's optimizer (`optimizer/optimizer_config.py`), for who spells them otherwise. */
+export const OPTIMIZER_SETTINGS = [
+  'optimizer',
+  'use_distributed_optimizer',
+  'use_precision_aware_optimizer',
+  'main_grads_dtype',
+  'main_params_dtype',
+  'exp_avg_dtype',
+  'exp_avg_sq_dtype',
+  'optimizer_cpu_offload',
+  'optimizer_offload_fraction',
+] as const;
+
 /** Optimizer, what shards its states, and where they lie. */
 export function readOptimizerArguments(section: Section): void {
   const args = section.by(MEGATRON_TABLE);

@@ -17,6 +17,7 @@ import { MEGATRON_KEYS } from '../megatron/megatron-keys';
 import { checkMegatron } from '../megatron/megatron-rules';
 import {
   megatron,
+  OPTIMIZER_SETTINGS,
   readAttention,
   readLoss,
   readModules,
@@ -48,17 +49,7 @@ const BLOCKS = {
     'train_samples',
     'eval_micro_batch_size',
   ],
-  optimizer: [
-    'optimizer',
-    'use_distributed_optimizer',
-    'use_precision_aware_optimizer',
-    'main_grads_dtype',
-    'main_params_dtype',
-    'exp_avg_dtype',
-    'exp_avg_sq_dtype',
-    'optimizer_cpu_offload',
-    'optimizer_offload_fraction',
-  ],
+  optimizer: OPTIMIZER_SETTINGS,
   ddp: [
     'grad_reduce_in_fp32',
     'data_parallel_sharding_strategy',

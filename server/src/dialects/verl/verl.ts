@@ -13,6 +13,7 @@ import { weightsDtypeOf } from '../hf/weights-dtype';
 import { checkKeys, type KeyPolicy, rejectMisfits } from '../key-check';
 import {
   megatron,
+  OPTIMIZER_SETTINGS,
   readAttention,
   readModules,
   readOptimizerArguments,
@@ -358,17 +359,7 @@ const SPELLING: Spelling = Object.fromEntries(
 
 /** What goes to Megatron's optimizer over verl's own arguments (`utils/megatron/optimizer.py`, `init_megatron_optim_config`). */
 const OVERRIDDEN: Spelling = Object.fromEntries(
-  [
-    'optimizer',
-    'use_distributed_optimizer',
-    'use_precision_aware_optimizer',
-    'main_grads_dtype',
-    'main_params_dtype',
-    'exp_avg_dtype',
-    'exp_avg_sq_dtype',
-    'optimizer_cpu_offload',
-    'optimizer_offload_fraction',
-  ].map((name) => [name, [`override_optimizer_config.${name}`, name]]),
+  OPTIMIZER_SETTINGS.map((name) => [name, [`override_optimizer_config.${name}`, name]]),
 );
 
 /** Megatron-Core: low-precision weights, fp32 main gradients, distributed optimizer (`trainer/config/engine/megatron.yaml`). */

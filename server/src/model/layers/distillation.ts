@@ -115,17 +115,32 @@ function wholeDivergence(
   teaching: readonly Tensor[],
   { kept, forward, backward }: Divergence,
 ): Tensor {
-  const bytes = student.elements * ELEMENT_BYTES[student.dtype];
-  const tokens = student.elements / (student.shape.at(-1) ?? 1);
-  const indices = 2 * tokens * ELEMENT_BYTES.int64;
+  const bytes = logitsBytes(student);
+  return divergence(t, student, teaching, {
+    savesBytes: kept * bytes + chosenBytes(student),
+    forwardScratch: (forward - kept) * bytes,
+    backwardScratch: backward * bytes,
+  });
+}
+
+const tokensOf = (student: Tensor) => student.elements / (student.shape.at(-1) ?? 1);
+const logitsBytes = (student: Tensor) => student.elements * ELEMENT_BYTES[student.dtype];
+/** Two int64 indices of each token, in bytes. */
+const chosenBytes = (student: Tensor) => 2 * tokensOf(student) * ELEMENT_BYTES.int64;
+
+/** The divergence of two distributions over `[tokens, vocabulary]`: one value. */
+function divergence(
+  t: Tracer,
+  student: Tensor,
+  teaching: readonly Tensor[],
+  bytes: Readonly<Record<'savesBytes' | 'forwardScratch' | 'backwardScratch', number>>,
+): Tensor {
   return t.fused({
     name: 'loss.divergence',
     inputs: [student, ...teaching],
     gradRules: [student.requiresGrad ? 'reuse' : 'none', 'none', 'none'],
     outputs: [{ shape: [1], dtype: student.dtype }],
-    savesBytes: kept * bytes + indices,
-    forwardScratch: (forward - kept) * bytes,
-    backwardScratch: backward * bytes,
+    ...bytes,
     kind: 'logits',
   });
 }
@@ -140,20 +155,14 @@ function chunkedDivergence(
   teaching: readonly Tensor[],
   { kept, forward, backward }: Divergence,
 ): Tensor {
-  const bytes = student.elements * ELEMENT_BYTES[student.dtype];
-  const tokens = student.elements / (student.shape.at(-1) ?? 1);
-  const chunk = Math.min(1, CHUNK_TOKENS / tokens);
+  const bytes = logitsBytes(student);
+  const chunk = Math.min(1, CHUNK_TOKENS / tokensOf(student));
   // The first chunk, the second beside the gradient that the first left, and where their gradients meet.
   const several = chunk < 1 ? [1 + (backward - kept) * chunk, 2 + (1 - 2 * kept) * chunk] : [];
-  return t.fused({
-    name: 'loss.divergence',
-    inputs: [student, ...teaching],
-    gradRules: [student.requiresGrad ? 'reuse' : 'none', 'none', 'none'],
-    outputs: [{ shape: [1], dtype: student.dtype }],
-    savesBytes: kept * bytes + 2 * tokens * ELEMENT_BYTES.int64,
+  return divergence(t, student, teaching, {
+    savesBytes: kept * bytes + chosenBytes(student),
     forwardScratch: (4 + forward * chunk) * bytes,
     backwardScratch: Math.max(backward * chunk, ...several) * bytes,
-    kind: 'logits',
   });
 }
 
