@@ -6,7 +6,7 @@ import { GIB } from './gib-axis';
 import { textureUrl } from './textures';
 
 /** What lies in one layer of a chart, and the colour of what it mostly is. */
-export interface StackedLayer {
+interface StackedLayer {
   readonly colour: Category;
   /** Bytes of each place in turn; what is below zero counts as nothing. */
   readonly bytes: readonly number[];
