@@ -26,7 +26,7 @@ export async function contextOf(
   // Programs read the same words in every terminal.
   if (options.format === 'json') speak('en', undefined);
   const folder = process.cwd();
-  const { folders, apart } = projectsOf(folder, named);
+  const { folders, apart } = await projectsOf(folder, named);
   const disk = new DiskAtHand(folders, apart);
   const host = options.stdin ? new OverlaidHost(disk, await givenText(options, folder)) : disk;
   const detect = options.detect ? () => detectGpus() : undefined;

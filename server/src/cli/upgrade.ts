@@ -37,7 +37,7 @@ export async function upgrade(
   const stated = Object.entries(versions).map(
     ([name, version]) => `${VERSION_FIELDS[name as VersionedPackage]}=${version}`,
   );
-  const { folders, apart } = projectsOf(folder, paths);
+  const { folders, apart } = await projectsOf(folder, paths);
   const side = (set: readonly string[]): Side => ({
     workspace: new Workspace(new DiskHost(folders, apart), {
       commandLine: commandLineFacts({ ...options, set: [...(options.set ?? []), ...set] }),

@@ -3,8 +3,8 @@ import { KeptWorkspaces } from '../agents/kept-workspaces';
 import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
 import { commandLineFacts, type RunOptions } from '../workspace/command-line-facts';
 import { liesInside } from '../workspace/confined-host';
-import type { Host } from '../workspace/host';
 import { listedConfigs } from '../workspace/listed-configs';
+import type { EditorHost } from './open-files';
 import type { LocalMachine } from './runtime';
 
 /** Workspaces for what an agent stated beside the files; their texts are the editor's. */
@@ -17,11 +17,11 @@ interface Parts {
 }
 
 /** The folders of an editor as tools of agents see them: unsaved texts, settings, and changes that the editor carries out. */
-export function editorDesk(host: Host, own: Workspace, { options, machine, write }: Parts): Desk {
+export function editorDesk(host: EditorHost, own: Workspace, { options, machine, write }: Parts): Desk {
   const kept = new KeptWorkspaces(MOST_KEPT);
   return {
     get folders() {
-      return host.folders;
+      return host.opened;
     },
     offered: new Map(),
     workspace(stated: RunOptions) {
@@ -31,7 +31,7 @@ export function editorDesk(host: Host, own: Workspace, { options, machine, write
     },
     candidates: async (folder) =>
       machine && folder.startsWith('file:') ? machine.configsBelow(folder) : listedConfigs(folder, host),
-    isInside: (uri) => liesInside(uri, host.folders, host),
+    isInside: (uri) => liesInside(uri, host.opened, host),
     write,
   };
 }

@@ -15,10 +15,10 @@ import { editorBreakdown, openTried, tryKnobs } from '../features/try';
 import type { DetectedGpus } from '../hardware/detect';
 import { fileName } from '../text/uri';
 import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
-import type { Host } from '../workspace/host';
 import { PROJECT_FILE_NAMES } from '../workspace/project-file-names';
 import { editorDesk } from './agent-desk';
 import * as drawing from './drawing';
+import type { EditorHost } from './open-files';
 import type { Engine, LocalMachine, Preferences } from './runtime';
 import { workspaceConfigs } from './workspace-configs';
 
@@ -26,7 +26,7 @@ const isProjectFile = (uri: string) => PROJECT_FILE_NAMES.includes(fileName(uri)
 
 /** The engine behind the server, loaded when the first document asks for it. */
 export function createEngine(
-  host: Host,
+  host: EditorHost,
   preferences: Preferences,
   machine: LocalMachine | undefined,
 ): Engine {

@@ -1,7 +1,8 @@
 import type { TextDocument } from 'vscode-languageserver-textdocument';
-import { canonicalUri, fileName, parentUri } from '../text/uri';
+import { canonicalUri, fileName, isInside, parentUri } from '../text/uri';
 import { confinedHost } from '../workspace/confined-host';
 import type { Host } from '../workspace/host';
+import { repositoryAround } from '../workspace/repository-root';
 import type { OpenTexts } from './open-texts';
 import type { RemoteFiles } from './remote-files';
 
@@ -41,7 +42,10 @@ export class EditorHost implements Host {
   readonly home;
   readonly #documents: OpenTexts;
   readonly #disk: Host;
-  #folders: readonly string[] = [];
+  /** Folders that the person has open. */
+  opened: readonly string[] = [];
+  /** Roots of the repositories that they lie in, where these lie above them. */
+  apart: readonly string[] = [];
   #inside: ReturnType<typeof confinedHost>;
 
   constructor(documents: OpenTexts, disk: Host) {
@@ -52,13 +56,21 @@ export class EditorHost implements Host {
     this.home = disk.home;
   }
 
+  /** What a script names is often meant from the root of its repository, of which a part may be open. */
   get folders(): readonly string[] {
-    return this.#folders;
+    return [...this.opened, ...this.apart];
   }
 
-  set folders(folders: readonly string[]) {
-    this.#folders = folders;
+  /** Nothing above the folders is looked at in a workspace that nobody chose to trust. */
+  async open(folders: readonly string[]): Promise<void> {
+    this.opened = folders;
+    this.apart = [];
     this.#inside = confinedHost(this.#disk, folders);
+    if (!this.trusted) return;
+    const onDisk = folders.filter((folder) => folder.startsWith('file:'));
+    const roots = await Promise.all(onDisk.map((folder) => repositoryAround(folder, this.#disk)));
+    const above = roots.filter((root) => root !== undefined && !isInside(root, folders));
+    this.apart = [...new Set(above as string[])];
   }
 
   async readText(uri: string): Promise<string | undefined> {

@@ -17,6 +17,7 @@ import type { Problem } from '../text/problem';
 import type { Analysis } from '../workspace/analysis';
 import type { Host } from '../workspace/host';
 import type { MeasuredRuns } from './measured-runs';
+import type { EditorHost } from './open-files';
 
 /** What a machine of one's own has, and a browser does not. */
 export interface LocalMachine {
@@ -36,7 +37,11 @@ export interface Runtime {
   /** Files on disk, the environment and the home folder; open documents are laid over it. */
   readonly disk: Host;
   /** Loads the engine on first use: the start of the server does not wait for it. */
-  createEngine(host: Host, preferences: Preferences, machine: LocalMachine | undefined): Promise<Engine>;
+  createEngine(
+    host: EditorHost,
+    preferences: Preferences,
+    machine: LocalMachine | undefined,
+  ): Promise<Engine>;
 }
 
 /** What the editor's settings contribute. */

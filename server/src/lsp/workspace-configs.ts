@@ -3,8 +3,8 @@ import { fieldLabel } from '../run/field-labels';
 import { canonicalUri, relativePath } from '../text/uri';
 import type { Analysis } from '../workspace/analysis';
 import type { Workspace } from '../workspace/analyze';
-import type { Host } from '../workspace/host';
 import { listedConfigs } from '../workspace/listed-configs';
+import type { EditorHost } from './open-files';
 import type { LocalMachine } from './runtime';
 
 /** Configs that are listed; a repository of examples has hundreds. */
@@ -16,13 +16,13 @@ const MOST_LISTED = 200;
  */
 export async function workspaceConfigs(
   workspace: Workspace,
-  host: Host,
+  host: EditorHost,
   machine: LocalMachine | undefined,
   isCancelled: () => boolean,
 ): Promise<KnownConfigs> {
   const configs: KnownConfig[] = [];
   let more = 0;
-  for (const folder of host.folders) {
+  for (const folder of host.opened) {
     const onDisk = machine && folder.startsWith('file:');
     for (const uri of await (onDisk ? machine.configsBelow(folder) : listedConfigs(folder, host))) {
       await new Promise<void>((resolve) => setTimeout(resolve));

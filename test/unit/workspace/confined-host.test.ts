@@ -33,21 +33,22 @@ describe('what lies in a folder, links followed', () => {
   });
   after(() => rm(base, { recursive: true, force: true }));
 
-  const editor = () => {
+  const editor = async () => {
     const host = new EditorHost(
       new OpenTexts(new TextDocuments(TextDocument), new OpenNotebooks()),
       new DiskHost([folder]),
     );
-    host.folders = [folder];
+    await host.open([folder]);
     return host;
   };
 
   for (const [name, host] of [
-    ['the disk', () => new DiskHost([folder])],
+    ['the disk', async () => new DiskHost([folder])],
     ['the editor', editor],
   ] as const)
     it(`is recognized by ${name}, for files that are there and that are not yet`, async () => {
-      const inside = (...names: string[]) => liesInside(uri(...names), [folder], host());
+      const looked = await host();
+      const inside = (...names: string[]) => liesInside(uri(...names), [folder], looked);
       for (const names of [['in'], ['in', 'a.json'], ['in', 'new', 'b.json'], ['in', 'near', 'b.json']])
         assert.equal(await inside(...names), true, names.join('/'));
       for (const names of [

@@ -1,7 +1,7 @@
-import { appendFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
-import { openWorkbench, type Workbench } from './workbench';
+import { openedAt, openWorkbench, type Workbench } from './workbench';
 
 /** A person goes from a recipe to the DeepSpeed config that it names, and back. */
 describe('following links in the workbench', function () {
@@ -48,5 +48,39 @@ describe('following links in the workbench', function () {
     await hover.locator('a', { hasText: 'sft.yaml' }).first().click();
     await page.locator('.tab.active', { hasText: 'sft.yaml' }).waitFor();
     await page.locator('.statusbar-item', { hasText: 'Ln 10, ' }).waitFor();
+  });
+});
+
+/** Of a repository a person opens the folder that they work in: its scripts name what lies above as seen from the root. */
+describe('a folder below the root of its repository, in the workbench', function () {
+  this.timeout(300_000);
+  let workbench: Workbench;
+  let page: Page;
+
+  before(async () => {
+    workbench = await openWorkbench(
+      async (folder) => {
+        await mkdir(path.join(folder, '.git'));
+        await mkdir(path.join(folder, 'configs'));
+        const config = { train_micro_batch_size_per_gpu: 'auto', zero_optimization: { stage: 3 } };
+        await writeFile(path.join(folder, 'configs', 'zero3.json'), JSON.stringify(config, null, 2));
+        await appendFile(path.join(folder, 'runs', 'sft.yaml'), 'deepspeed: configs/zero3.json\n');
+      },
+      undefined,
+      openedAt('runs'),
+    );
+    ({ page } = workbench);
+  });
+  after(() => workbench?.stop());
+
+  it('finds what a config names from that root, and has its part in the run', async () => {
+    await workbench.openFile('sft.yaml');
+    await page.locator('.codelens-decoration a', { hasText: 'GiB' }).first().waitFor();
+    const link = page.locator('.view-line .detected-link', { hasText: 'zero3.json' });
+    await link.waitFor();
+    await workbench.picture('folder-below-the-root');
+    await link.click({ modifiers: ['ControlOrMeta'] });
+    await page.locator('.tab.active', { hasText: 'zero3.json' }).waitFor();
+    await page.locator('.codelens-decoration a', { hasText: 'in the run of' }).first().waitFor();
   });
 });

@@ -66,6 +66,9 @@ async function onMachine(folder: string): Promise<Served> {
   return { address: server.url(folder, ROOT), stop: () => server.stop() };
 }
 
+/** The same, of which a folder inside is opened. */
+export const openedAt = (inside: string) => (folder: string) => onMachine(path.join(folder, inside));
+
 /** Counts what window and extensions ask of each other: a call names its method in the frame that carries it. */
 function countedCalls(page: Page): ReadonlyMap<string, number> {
   const calls = new Map<string, number>();

@@ -8,7 +8,7 @@ export function onCatalog(server: Connected): void {
   connection.onRequest(CATALOG_REQUEST, (_: CatalogParams, token: CancellationToken) =>
     runner.request<Catalog | null>('Catalog', null, token, async () => {
       const { readCatalog } = await import('../catalog');
-      const [folder = ''] = host.folders;
+      const [folder = ''] = host.opened;
       const mayDetect = server.client.trusted && (await settings.of(folder)).detectGpu;
       return readCatalog(host, mayDetect, server.machine);
     }),

@@ -61,10 +61,10 @@ export function onLifecycle(server: Connected, version: string): void {
     const client = readClient(params);
     server.client = client;
     await speakLanguage(client.language);
-    host.folders = client.folders;
     // Editors without our own side have no such question.
     host.trusted = client.trusted || !client.hasCommands;
-    host.remote = client.readsFiles ? new RemoteFiles(connection, () => host.folders) : undefined;
+    await host.open(client.folders);
+    host.remote = client.readsFiles ? new RemoteFiles(connection, () => host.opened) : undefined;
     for (const [uri, root] of client.chosenRuns) chosenRuns.choose(uri, root);
     server.schemasServed = client.schemasServed;
     session.support = client.support;
@@ -76,7 +76,7 @@ export function onLifecycle(server: Connected, version: string): void {
   const onFolders = async () => {
     host.remote?.forget();
     const folders = await connection.workspace.getWorkspaceFolders();
-    host.folders = (folders ?? []).map((folder) => folder.uri);
+    await host.open((folders ?? []).map((folder) => folder.uri));
     await session.refreshAll();
   };
   connection.onInitialized(() => {

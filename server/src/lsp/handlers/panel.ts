@@ -80,12 +80,12 @@ export function onPanel(server: Connected): void {
   );
   answer<PlanParams, Planned>(PLAN_REQUEST, 'Planning', async ({ analysis, engine }, { values }) => {
     const { plannedOf } = await import('../../features/advice-cards');
-    return plannedOf(await engine.planned(analysis, values), values, host.folders);
+    return plannedOf(await engine.planned(analysis, values), values, host.opened);
   });
   answer<FixesParams, FixCards>(FIXES_REQUEST, 'Fixes', async ({ analysis, version, engine }) => {
     const { fixCard } = await import('../../features/advice-cards');
     const fixes = await engine.fixes(analysis);
-    return { version, fixes: fixes.map((fix) => fixCard(fix, host.folders)) };
+    return { version, fixes: fixes.map((fix) => fixCard(fix, host.opened)) };
   });
   answer<ApplyParams, Applied>(
     APPLY_REQUEST,
