@@ -6,6 +6,9 @@ const YAML_EXTENSION = 'redhat.vscode-yaml';
 /** Scheme of our schemas: the YAML extension asks the contributor of that name for their content. */
 const SCHEME = 'oomlint';
 
+/** What the schema of an `oomlint.yaml` is called. */
+const PROJECT_FILE = 'project-file';
+
 /** What the YAML extension exports, as far as we use it. https://github.com/redhat-developer/vscode-yaml/wiki/Extension-API */
 interface YamlExtension {
   registerContributor(
@@ -43,7 +46,8 @@ export function contributeSchemas(extension: Uri, server: LanguageServer, log: L
       known = new Set(files.map(([name]) => name.replace(/\.schema\.json$/, '')));
       const api = await yaml.activate();
       const schemaOf = (resource: string) => {
-        const family = families.get(resource);
+        // The manifest has the English schema of a project file: here it is in the language of the person.
+        const family = isProjectFile(Uri.parse(resource)) ? PROJECT_FILE : families.get(resource);
         return family === undefined || !known.has(family) ? undefined : `${SCHEME}://schemas/${family}`;
       };
       const done = api.registerContributor?.(SCHEME, schemaOf, content) === true;

@@ -6,6 +6,7 @@ import { ENVIRONMENT_KEYS, LAUNCHER_KEYS, SBATCH_KEYS } from '../../server/src/d
 import { DIALECTS } from '../../server/src/dialects/registry';
 import { RULE_KEYS, VOCABULARY_KEYS } from '../../server/src/dialects/vocabulary/vocabulary-keys';
 import { FIELDS } from '../../server/src/run/fields';
+import { PROJECT_SECTIONS } from '../../server/src/workspace/project-keys';
 import { mayWait } from './translations';
 
 type Texts = Readonly<Record<string, string>>;
@@ -22,6 +23,7 @@ const TABLES: readonly (readonly KeySpec[])[] = [
   SBATCH_KEYS,
   VOCABULARY_KEYS,
   RULE_KEYS,
+  PROJECT_SECTIONS,
 ];
 const ABOUT_FIELDS = new Set<string>(Object.values(FIELDS).map(({ doc }) => doc));
 const ABOUT_KEYS = new Set(

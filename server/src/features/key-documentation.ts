@@ -10,3 +10,17 @@ export function keyDocumentation({ doc, sentences, foreign }: KeySpec): string {
   const text = sentences ? sentences.map(([part, ...places]) => say(part, ...places)).join(' ') : say(doc);
   return foreign ? escapeMarkdown(text) : text;
 }
+
+/**
+ * A text of a schema in the language of the person: a schema has a key's sentences as one text, of which each may be known by
+ * itself.
+ */
+export function schemaText(text: string): string {
+  const whole = say(text);
+  if (whole !== text) return whole;
+  const sentences = text.split(/(?<=\.) (?=[A-Z])/).map((sentence) => {
+    const unit = /^Counts (\w+)\.$/.exec(sentence)?.[1];
+    return unit === undefined ? say(sentence) : say('Counts {0}.', unit);
+  });
+  return sentences.join(' ');
+}

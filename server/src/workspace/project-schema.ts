@@ -1,5 +1,6 @@
 import { fieldSchema, type Schema } from '../run/field-schema';
 import { FIELD_PATHS, FIELDS, type FieldSpec } from '../run/fields';
+import { sectionText } from './project-keys';
 import { RULES } from './rules';
 
 /** Every field under its path and its aliases. */
@@ -22,7 +23,7 @@ function rulesSchema(): Schema {
     { ...level, description: summary },
   ]);
   return {
-    description: 'How bad the problems of a rule are, or off.',
+    description: sectionText('rules'),
     type: 'object',
     properties: Object.fromEntries(rules),
     additionalProperties: level,
@@ -38,35 +39,33 @@ export function projectFileSchema(): Schema {
     description: 'Facts about training runs that the configs below this folder do not state themselves.',
     type: 'object',
     properties: {
-      targets: { ...facts, description: 'Hardware that the runs go to.' },
-      defaults: { ...facts, description: 'Facts for every config below this folder.' },
+      targets: { ...facts, description: sectionText('targets') },
+      defaults: { ...facts, description: sectionText('defaults') },
       measured: {
-        description:
-          'What runs measured, for runs that are still like them: written by `oomlint measured RUN --learn`.',
+        description: sectionText('measured'),
         type: 'array',
         items: {
           allOf: [facts],
           type: 'object',
           required: ['source', 'match'],
           properties: {
-            source: { description: 'Log or folder of the run.', type: 'string' },
+            source: { description: sectionText('measured.source'), type: 'string' },
             match: { $ref: '#/properties/files/items/properties/match' },
-            when: { ...facts, description: 'What the run was: with other values its facts do not count.' },
+            when: { ...facts, description: sectionText('measured.when') },
             keys: {
-              description:
-                'Keys at the top of the config, such as the data set, with the values that they had.',
+              description: sectionText('measured.keys'),
               type: 'object',
             },
           },
         },
       },
       vocabularies: {
-        description: 'Files that teach Oomlint the flags of a team, relative to this one.',
+        description: sectionText('vocabularies'),
         anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
       },
       rules: rulesSchema(),
       files: {
-        description: 'Facts for some configs; later entries win over earlier ones.',
+        description: sectionText('files'),
         type: 'array',
         items: {
           allOf: [facts],
@@ -74,7 +73,7 @@ export function projectFileSchema(): Schema {
           required: ['match'],
           properties: {
             match: {
-              description: 'Patterns as in .gitignore, relative to this folder.',
+              description: sectionText('files.match'),
               anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, minItems: 1 }],
             },
             rules: { $ref: '#/properties/rules' },

@@ -1,10 +1,10 @@
+import { schemaText } from '../../features/key-documentation';
 import {
   SCHEMAS_NOTIFICATION,
   type SchemasParams,
   TEXTS_REQUEST,
   type TextsParams,
 } from '../../features/workspace-protocol';
-import { say } from '../../wording/say';
 import { toCompletionItem } from '../convert';
 import { about, type Connected } from './connected';
 
@@ -33,5 +33,5 @@ export function onCompletion(server: Connected): void {
   connection.onNotification(SCHEMAS_NOTIFICATION, ({ served }: SchemasParams) => {
     server.schemasServed = served === true;
   });
-  connection.onRequest(TEXTS_REQUEST, ({ texts }: TextsParams) => texts.map((text) => say(text)));
+  connection.onRequest(TEXTS_REQUEST, ({ texts }: TextsParams) => texts.map(schemaText));
 }
