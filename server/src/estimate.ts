@@ -93,7 +93,7 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
     accelerator,
     sharding: worst.sharding,
   });
-  const features = unmodelled(run, stages);
+  const features = unmodelled(run, model, stages);
   const verdict = verdictOf(lowerBytes, needed, capacityBytes, features);
   const timeline: Sample[] = walk.points.map((point) => ({
     moment: point.moment,
@@ -138,15 +138,21 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
 
 /**
  * What of a run is not in its estimate: as its files say, a teacher that nothing is known of, and encoders that are trained
- * on what is not played. One that is frozen keeps nothing, and is done before the model begins.
+ * on what is not played, or hear what is not played. One that is frozen keeps nothing, and is done before the model begins.
  */
-function unmodelled(run: TrainingRun, stages: readonly TracedStage[]): readonly string[] {
+function unmodelled(run: TrainingRun, model: Model, stages: readonly TracedStage[]): readonly string[] {
   const alone = run['method.objective'] === 'distillation' && !hasTeacher(run);
+  const unheard = run['batch.sound'] && model.playsSound === false;
   const trained = stages.flatMap(({ stage, tape }) =>
     stage.unplayed !== undefined && tape.weights.some(({ trainable }) => trainable) ? [stage.unplayed] : [],
   );
   return [
-    ...new Set([...run['features.unmodelled'], ...(alone ? ['distillation-teacher'] : []), ...trained]),
+    ...new Set([
+      ...run['features.unmodelled'],
+      ...(alone ? ['distillation-teacher'] : []),
+      ...(unheard ? ['sound-tower'] : []),
+      ...trained,
+    ]),
   ];
 }
 

@@ -117,6 +117,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'batch.targetSequence': PER_TOKEN,
   'batch.images': PER_TOKEN,
   'batch.imagePixels': PER_TOKEN,
+  'batch.sound': PER_TOKEN,
   'batch.varied': ALLOCATOR,
   'batch.meanSequence': ALLOCATOR,
   'batch.longestSequence': PER_TOKEN,

@@ -112,8 +112,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     batch: run['batch.micro'] * samplesPerExample(run),
     sequence,
     targetSequence: Math.ceil((run['batch.targetSequence'] ?? run['batch.sequence']) / sequenceRanks),
-    images: run['batch.images'],
-    imagePixels: run['batch.imagePixels'],
+    ...shown(run),
     weightDtype,
     computeDtype: autocast || run['quantization.kind'] !== 'none' ? compute : weightDtype,
     autocast,
@@ -177,6 +176,15 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
       method === 'lora' && run['activations.checkpointing'] !== 'none' && does.makesInputsRequireGradients,
     trainable: adapter ? trainedBeside(run, adapter.targets) : () => true,
     copied: adapter ? (name: string) => isSaved(name, savedModules(run)) : undefined,
+  };
+}
+
+/** What samples hold beside text. */
+function shown(run: TrainingRun): Pick<TraceSettings, 'images' | 'imagePixels' | 'sound'> {
+  return {
+    images: run['batch.images'],
+    imagePixels: run['batch.imagePixels'],
+    sound: run['batch.sound'],
   };
 }
 

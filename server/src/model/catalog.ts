@@ -125,6 +125,7 @@ function assemble(
     stages: architecture.stages,
     counted: architecture.counted,
     ...(architecture.playsImages === false ? { playsImages: false as const } : {}),
+    ...(architecture.playsSound === false ? { playsSound: false as const } : {}),
     loraDefaultTargets: defaultLoraTargets(config.model_type),
     notes: [...notes, ...(architecture.notes ?? [])],
     sources,

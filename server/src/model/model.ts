@@ -37,6 +37,8 @@ export interface Model {
   readonly counted?: readonly Stage[];
   /** What the tower computes of images is not known: runs that show it any are not estimated. */
   readonly playsImages?: false;
+  /** What the tower for sound computes is not estimated: no run whose samples hold any is sure to fit. */
+  readonly playsSound?: false;
   /** Module names that PEFT adapts when the run names none. */
   readonly loraDefaultTargets: readonly string[];
   /** For people, where something is assumed: "unknown model_type treated as Llama-like". */

@@ -79,6 +79,8 @@ export interface TraceSettings {
   readonly images: number;
   /** Pixels of an image, for towers that keep its size. */
   readonly imagePixels?: number;
+  /** Samples hold sound. */
+  readonly sound?: boolean;
   /** Type of the weights that operators read. */
   readonly weightDtype: DType;
   /** Type that matrices are multiplied in. Differs from the weights' only under autocast. */

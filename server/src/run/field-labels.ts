@@ -104,6 +104,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'batch.targetSequence': 'target sequence length',
   'batch.images': 'images per sample',
   'batch.imagePixels': 'pixels per image',
+  'batch.sound': 'sound in samples',
   'batch.varied': 'batches of different lengths',
   'batch.meanSequence': 'mean sequence length',
   'batch.longestSequence': 'longest sample',

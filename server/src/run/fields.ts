@@ -489,6 +489,11 @@ export const FIELDS = {
     aliases: ['image-pixels'],
     minimum: 1,
   }),
+  'batch.sound': flag({
+    doc: 'Samples hold sound, which a model with a part for it hears.',
+    aliases: ['sound'],
+    default: false,
+  }),
   'batch.varied': flag({
     doc: 'Batches differ in length: each is padded to its own longest sample. The allocator then keeps blocks of many sizes.',
     default: false,

@@ -1008,6 +1008,42 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assertStates(reading('FastVisionModel', gemma, 'dataset_text_field=""'), { [parts]: 'true default' });
     });
 
+    it('show the sound that a text builds its samples of, which is played where a model has no tower for it', () => {
+      const reading = (type: string, part: string, rows = 'data.map(f)') =>
+        pythonRun.read(
+          parseConfig(
+            'file:///train.py',
+            `from datasets import load_dataset
+from unsloth import FastModel
+from unsloth.trainer import UnslothVisionDataCollator
+from trl import SFTConfig, SFTTrainer
+model, t = FastModel.from_pretrained("unsloth/some-model")
+model = FastModel.get_peft_model(model, r=8, finetune_vision_layers=False)
+data = load_dataset("some/data")
+def f(row):
+    return {"messages": [{"role": "user", "content": [${part}]}]}
+SFTTrainer(model=model, train_dataset=${rows}, data_collator=UnslothVisionDataCollator(model, t), args=SFTConfig(dataset_text_field="", max_length=1024)).train()`,
+          ),
+          {
+            known: { 'hardware.gpu': 'L4' },
+            model: { config: { model_type: type, vision_config: {}, audio_config: {} } },
+          },
+        );
+      const sound = '{"type": "audio", "audio": row["audio"]}';
+      const image = '{"type": "image", "image": row["image"]}';
+      const plain = reading('gemma4_unified', sound);
+      assertStates(plain, { 'batch.sound': 'true inferred', 'batch.images': '0 inferred' });
+      assert.equal(plain.unread, undefined);
+      const both = reading('gemma4_unified', `${sound}, ${image}`);
+      assertStates(both, { 'batch.sound': 'true inferred', 'batch.images': undefined });
+      assertStates(reading('gemma4_unified', image), { 'batch.sound': undefined });
+      // Rows that come as they were loaded may hold anything; towers are not played.
+      assertStates(reading('gemma4_unified', sound, 'data'), { 'batch.images': undefined });
+      const tower = reading('gemma3n', sound);
+      assertStates(tower, { 'batch.sound': 'true inferred', 'batch.images': '0 inferred' });
+      assert.equal(tower.unread?.length, 1);
+    });
+
     it('adapt linear layers by their paths, as the switches take them', () => {
       const reading = (
         load: string,
@@ -1060,12 +1096,34 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       );
       assertStates(reading('FastLanguageModel', named, '2026.6.7'), { 'lora.targetPattern': undefined });
       assertStates(reading('FastModel', named), { 'lora.targetPattern': undefined });
-      // Sound has patterns of its own.
-      const heard = reading('FastModel', ', finetune_audio_layers=True');
-      assert.deepEqual(
-        heard.unread?.map(({ text: word }) => word),
-        ['finetune_vision_layers'],
-      );
+      // Towers for sound have patterns of their own, Gemma's alone.
+      const SOUND = [
+        'audio_tower.layers.0.self_attn.q_proj.linear',
+        'audio_tower.layers.0.feed_forward1.ffw_layer_1.linear',
+        'audio_tower.layers.0.lconv1d.depthwise_conv1d',
+        'embed_audio.embedding_projection',
+        'embed_vision.embedding_projection',
+        'layers.0.mlp.down_proj',
+      ];
+      const gemma4 = { model_type: 'gemma4' };
+      const heard = (more: string, version?: string, config: object = gemma4) =>
+        SOUND.map(pattern('FastModel', `, finetune_vision_layers=False${more}`, version, config));
+      const on = ', finetune_audio_layers=True';
+      assert.deepEqual(heard(on), [true, true, false, true, false, true]);
+      assert.deepEqual(heard(`${on}, finetune_mlp_modules=False`), [true, false, false, false, false, false]);
+      assert.deepEqual(heard(on, '2026.6.8'), [false, false, false, false, false, true]);
+      assert.deepEqual(heard(on, undefined, { model_type: 'gemma3' }), [
+        false,
+        false,
+        false,
+        false,
+        false,
+        true,
+      ]);
+      const linear = pattern('FastModel', ', target_modules="all-linear"', undefined, gemma4);
+      assert.deepEqual(SOUND.map(linear), [true, true, false, true, true, true]);
+      const projections = pattern('FastModel', `${on}, target_modules=["q_proj"]`, undefined, gemma4);
+      assert.deepEqual(SOUND.map(projections), [true, false, false, false, false, false]);
       // Of a model that nobody knows, neither switches nor paths are.
       const unknown = python(
         'from unsloth import FastVisionModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastVisionModel.from_pretrained("me/mine")\nmodel = FastVisionModel.get_peft_model(model, r=8, finetune_attention_modules=False)\nSFTTrainer(model=model, args=SFTConfig()).train()',

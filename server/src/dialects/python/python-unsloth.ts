@@ -14,7 +14,7 @@ import type { Section } from '../section';
 import { argumentOf, type Calls, leaveArgument } from './call-block';
 import { callsOnModel, type ModelChain } from './model-chain';
 import { type LoadedModel, stateModel } from './python-model';
-import { buildsImages, writesTextRows } from './sample-kinds';
+import { buildsImages, builtSound, writesTextRows } from './sample-kinds';
 import { readFastInference } from './unsloth-engine';
 import { readUnslothTargets } from './unsloth-targets';
 
@@ -97,25 +97,10 @@ function readCompiled(
       fileIn(UNSLOTH, 'unsloth/models/_utils.py'),
     );
   const hasTowers = config?.vision_config !== undefined || config?.audio_config !== undefined;
-  const named =
-    !/FastVisionModel\./.test(load.callee) &&
-    !program.calls.some(({ callee }) => IMAGES.test(callee)) &&
-    [trainer, ...program.calls.filter(({ callee }) => /SFTConfig$/.test(callee))].some(
-      (call) => (textOf(knownNode(argumentOf(call, 'dataset_text_field'))) ?? '') !== '',
-    );
-  const written =
-    !named && /(GRPO|DPO|KTO|ORPO|CPO)Trainer$/.test(trainer.callee) && writesTextRows(program, trainer);
-  const texts = named || written;
-  if (hasTowers && texts)
-    draft.infer(
-      'batch.images',
-      0,
-      named
-        ? say('`{0}` names texts', 'dataset_text_field')
-        : say('the samples are written here, and hold texts alone'),
-      undefined,
-    );
-  if (hasTowers && !texts) readImageSize(calls, config);
+  const texts = readsTexts(calls, load, trainer, hasTowers);
+  const sound = config?.audio_config !== undefined && !texts ? builtSound(program, trainer) : undefined;
+  if (sound) readSound(draft, sound);
+  if (hasTowers && !texts && sound?.images !== false) readImageSize(calls, config);
   const inOne =
     config !== undefined &&
     (!hasTowers || texts) &&
@@ -149,7 +134,11 @@ function readCompiled(
     return;
   }
   const bounded =
-    config !== undefined && (texts || config.audio_config === undefined || buildsImages(program, trainer));
+    config !== undefined &&
+    (texts ||
+      config.audio_config === undefined ||
+      (sound !== undefined && type === WITHOUT_ENCODERS) ||
+      buildsImages(program, trainer));
   if (!bounded)
     draft.leave(
       'script',
@@ -157,6 +146,36 @@ function readCompiled(
       load.callee.split('.').at(-2) ?? '',
       say('Unsloth compiles models of this kind itself: what that saves is not counted.'),
     );
+}
+
+/** Whether samples are texts alone, which reach no tower. */
+function readsTexts({ draft, program }: Calls, load: PyCall, trainer: PyCall, hasTowers: boolean): boolean {
+  const named =
+    !/FastVisionModel\./.test(load.callee) &&
+    !program.calls.some(({ callee }) => IMAGES.test(callee)) &&
+    [trainer, ...program.calls.filter(({ callee }) => /SFTConfig$/.test(callee))].some(
+      (call) => (textOf(knownNode(argumentOf(call, 'dataset_text_field'))) ?? '') !== '',
+    );
+  const written =
+    !named && /(GRPO|DPO|KTO|ORPO|CPO)Trainer$/.test(trainer.callee) && writesTextRows(program, trainer);
+  if (hasTowers && (named || written))
+    draft.infer(
+      'batch.images',
+      0,
+      named
+        ? say('`{0}` names texts', 'dataset_text_field')
+        : say('the samples are written here, and hold texts alone'),
+      undefined,
+    );
+  return named || written;
+}
+
+/** Sound goes to the text of it through one linear layer. */
+const WITHOUT_ENCODERS = 'gemma4_unified';
+
+function readSound(draft: Calls['draft'], { images }: { readonly images: boolean }): void {
+  draft.infer('batch.sound', true, say('the samples are built here, and hold sound'), undefined);
+  if (!images) draft.infer('batch.images', 0, say('the samples are built here, without images'), undefined);
 }
 
 /**

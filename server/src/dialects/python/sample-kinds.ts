@@ -32,14 +32,26 @@ export function writesTextRows({ calls }: PyProgram, trainer: PyCall): boolean {
   return rows?.kind === 'list' && rows.items.length > 0 && rows.items.every(isTextRow);
 }
 
+/** Whether the text builds what a collator gets. Rows that come as they were loaded may hold anything. */
+function buildsRows({ calls }: PyProgram, trainer: PyCall): boolean {
+  const given = argumentOf(trainer, 'train_dataset');
+  return !(given?.kind === 'object' && /(^|\.)load_dataset$/.test(calls[given.id]?.callee ?? ''));
+}
+
 /**
  * Whether samples hold images and no sound: the text builds what `UnslothVisionDataCollator` gets of parts that are images, and names
- * sound nowhere. Rows that come as they were loaded may hold anything.
+ * sound nowhere.
  */
-export function buildsImages({ calls, words }: PyProgram, trainer: PyCall): boolean {
-  if (!calls.some(({ callee }) => COLLATOR.test(callee))) return false;
-  const given = argumentOf(trainer, 'train_dataset');
-  if (given?.kind === 'object' && /(^|\.)load_dataset$/.test(calls[given.id]?.callee ?? '')) return false;
-  const named = words();
+export function buildsImages(program: PyProgram, trainer: PyCall): boolean {
+  if (!program.calls.some(({ callee }) => COLLATOR.test(callee)) || !buildsRows(program, trainer))
+    return false;
+  const named = program.words();
   return named.has('image') && ![...named].some((word) => SOUND.test(word));
+}
+
+/** What samples hold that the text builds for a collator, and names sound: sound, and images where it names them, too. */
+export function builtSound(program: PyProgram, trainer: PyCall): { readonly images: boolean } | undefined {
+  if (argumentOf(trainer, 'data_collator') === undefined || !buildsRows(program, trainer)) return undefined;
+  const named = program.words();
+  return [...named].some((word) => SOUND.test(word)) ? { images: named.has('image') } : undefined;
 }

@@ -21,11 +21,17 @@ const TAGS = {
   attention: ['self_attn', 'attention', 'attn', 'mixer'],
   mlp: ['mlp', 'feed_forward', 'ffn', 'dense', 'mixer'],
 } as const;
+const SOUND_LEAVES = {
+  attention: ['q_proj', 'k_proj', 'v_proj', 'relative_k_proj', 'pos_proj', 'post'],
+  mlp: ['ffw_layer_1', 'ffw_layer_2', 'linear_start', 'linear_end', 'input_proj_linear', 'output_proj'],
+} as const;
 type Part = keyof typeof TAGS | 'language';
 const PARTS: readonly Part[] = ['vision', 'language', 'attention', 'mlp'];
 
 /** Since this release names that are given are taken only where the switches let them (`vision.py`, `_scoping`). */
 const SCOPED = '2026.6.8';
+/** Since this release sound has a switch, which `all-linear` turns on, and ends of Gemma's towers get adapters (`get_peft_regex`). */
+const HEARS = '2026.7.1';
 /** Since this release experts that are stacked are adapted, too (`_utils.py`, `get_moe_target_parameters`). */
 const ADAPTS_EXPERTS = '2026.4.4';
 /** Names of which one asks for experts (`_MOE_BROAD_MLP_TARGETS`). */
@@ -82,9 +88,15 @@ const isOfText = ({ callee }: PyCall) => /FastLanguageModel\.get_peft_model$/.te
 const isNone = (value: NonNullable<ReturnType<typeof argumentOf>>) =>
   value.kind === 'scalar' && value.value === null;
 
-/** The switches that are on; undefined where one is not known, or sound is asked for, whose modules have patterns of their own. */
-function switchesOf(put: PyCall, all: boolean): readonly Part[] | undefined {
-  if (all) return PARTS;
+interface Switches {
+  readonly parts: readonly Part[];
+  readonly sound: boolean;
+}
+
+/** The switches that are on; undefined where one is not known. */
+function switchesOf(put: PyCall, all: boolean, release: string | undefined): Switches | undefined {
+  const hears = isAtLeast(release, HEARS) !== false;
+  if (all) return { parts: PARTS, sound: hears };
   const key = (part: Part) =>
     part === 'attention' || part === 'mlp' ? `finetune_${part}_modules` : `finetune_${part}_layers`;
   const parts: Part[] = [];
@@ -95,20 +107,21 @@ function switchesOf(put: PyCall, all: boolean): readonly Part[] | undefined {
     if (on) parts.push(part);
   }
   const sound = argumentOf(put, 'finetune_audio_layers');
-  return sound && flagOf(knownNode(sound)) !== false ? undefined : parts;
+  const heard = sound && hears ? flagOf(knownNode(sound)) : false;
+  return heard === undefined ? undefined : { parts, sound: heard };
 }
 
 /** The pattern that switches make of names, or of all linear layers where `names` is undefined. */
 function readScoped(
   draft: Calls['draft'],
   put: PyCall,
-  { config }: AdaptedModel,
+  { config, release }: AdaptedModel,
   names: readonly string[] | undefined,
 ): void {
   const targets = argumentOf(put, 'target_modules', 2);
-  const on = switchesOf(put, names === undefined && targets !== undefined && !isNone(targets));
-  // Names are taken as they stand where every switch is on.
-  if (names && on?.length === PARTS.length) return;
+  const on = switchesOf(put, names === undefined && targets !== undefined && !isNone(targets), release);
+  // Names are taken as they stand where every switch but that of sound is on, and that is not.
+  if (names && on?.parts.length === PARTS.length && !on.sound) return;
   // Experts of gpt-oss are named otherwise, layers of Nemotron have no tag, and models with two sides lists of their own.
   const type = String(config?.model_type ?? '');
   const isTagged =
@@ -130,7 +143,7 @@ function readScoped(
     : say('linear layers whose paths the switches of Unsloth take');
   draft.infer(
     'lora.targetPattern',
-    patternOf(on, names, /^gemma(4|3n)/.test(type)),
+    patternOf(on, names, /^gemma(4|3n)/.test(type) && isAtLeast(release, HEARS) !== false),
     note,
     knownNode(targets),
   );
@@ -140,7 +153,11 @@ function readScoped(
  * `get_peft_regex`, matched to the whole path of a linear layer. Routers are left out, and what there is one of, as the numbered layers of
  * Qwen-VL's merger.
  */
-function patternOf(on: readonly Part[], names: readonly string[] | undefined, gemma: boolean): string {
+function patternOf(
+  { parts: on, sound }: Switches,
+  names: readonly string[] | undefined,
+  gemma: boolean,
+): string {
   const leaf = names ? `(?:${names.map(literalPattern).join('|')})` : '(?!(?:gate|router|[0-9]+)$)[^.]+';
   const tags = (parts: readonly Part[]) =>
     [
@@ -159,7 +176,22 @@ function patternOf(on: readonly Part[], names: readonly string[] | undefined, ge
     branches.push(
       '.*?(?:embed_vision\\.embedding_projection|vision_embedder\\.patch_dense|vision_tower\\.patch_embedder\\.input_proj)',
     );
+  if (gemma && sound) branches.push(...soundBranches(on, names));
   return branches.map((branch) => `(?:${branch})`).join('|');
+}
+
+/** Linear layers of Gemma's Conformer and of what leads from it to the text (`get_peft_regex`, `audio_leaves`). */
+function soundBranches(on: readonly Part[], names: readonly string[] | undefined): string[] {
+  const taken = (leaves: readonly string[]) => leaves.filter((leaf) => !names || names.includes(leaf));
+  const leaves = [
+    ...(on.includes('attention') ? taken(SOUND_LEAVES.attention) : []),
+    ...(on.includes('mlp') ? taken(SOUND_LEAVES.mlp) : []),
+  ];
+  const end = on.includes('mlp') ? taken(['embedding_projection']) : [];
+  return [
+    ...(leaves.length > 0 ? [`(?:.*\\.)?audio_tower\\.(?:.*\\.)?(?:${leaves.join('|')})(?:\\.linear)?`] : []),
+    ...end.map((leaf) => `(?:.*\\.)?embed_audio\\.${leaf}`),
+  ];
 }
 
 /** Stacked experts get adapters where their layers' names are asked for, and no switch leaves them out. */
@@ -170,7 +202,7 @@ function readExperts(
   names: readonly string[],
 ): void {
   const targets = argumentOf(put, 'target_modules', 2);
-  const on = switchesOf(put, textOf(knownNode(targets)) === 'all-linear');
+  const on = switchesOf(put, textOf(knownNode(targets)) === 'all-linear', release)?.parts;
   if (!on?.includes('language') || !on.includes('mlp')) return;
   const inner = (config?.text_config ?? config) as ModelConfig | undefined;
   const counts = ['num_experts', 'n_routed_experts', 'num_local_experts'].map((key) => inner?.[key]);

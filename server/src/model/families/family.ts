@@ -31,6 +31,8 @@ export interface Architecture {
   readonly notes?: readonly string[];
   /** Its tower is there, and what it computes of images is not known: runs that show it any are not estimated. */
   readonly playsImages?: false;
+  /** What the tower for sound computes is not part of it. */
+  readonly playsSound?: false;
 }
 
 /** How one family of architectures is built from its config. */

@@ -339,7 +339,8 @@ function build(config: ConfigReader): Architecture {
     ...text,
     stages: [...gemma3nTowers(config), ...text.stages],
     playsImages: false,
-    notes: [say('samples are taken to hold no sound; its tower is loaded')],
+    playsSound: false,
+    notes: [say('samples hold sound where the run states it; the tower for it is loaded')],
   };
 }
 

@@ -8,7 +8,7 @@ import { selfAttention } from '../layers/self-attention';
 import type { Stage } from '../model';
 import { inputDtype } from '../trace-settings';
 import type { Tracer } from '../tracer';
-import { unheardStage } from './unheard-tower';
+import { heardStage, unheardStage } from './unheard-tower';
 import { mustFit, type VisionTower } from './vision-tower';
 
 const gemma = (name: string) => rms(name, 'gemma');
@@ -118,13 +118,18 @@ export function gemma4Patches(config: ConfigReader, outer: ConfigReader, width: 
   };
 }
 
-/** What leads frames of sound to the text of Gemma 4 12B, which has no encoder for them either. */
+/**
+ * What leads frames of sound to the text of Gemma 4 12B, which has no encoder for them either: a norm and a linear layer
+ * (`Gemma4UnifiedMultimodalEmbedder`, transformers 5.23). Every token of a sample is taken to be a frame: how many are, the data tells.
+ */
 export function gemma4Frames(config: ConfigReader, width: number): Stage[] {
   const values = config.size('audio_embed_dim');
   return [
-    unheardStage('embed_audio', 1, (t) => {
-      const frames = t.input([1, 1, values], t.settings.weightDtype, false, 'input_features');
-      t.linear(frames, { name: 'embed_audio.embedding_projection', out: width });
+    heardStage('embed_audio', (t) => {
+      const { batch, sequence } = t.settings;
+      const frames = t.input([batch, sequence, values], inputDtype(t.settings), false, 'input_features');
+      const normed = rmsNorm(t, frames, { name: 'embed_audio.norm', style: 'gemma', gain: false });
+      return t.linear(normed, { name: 'embed_audio.embedding_projection', out: width });
     }),
   ];
 }

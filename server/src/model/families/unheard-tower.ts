@@ -1,4 +1,5 @@
 import type { Stage } from '../model';
+import type { Tensor } from '../tape';
 import { Tracer } from '../tracer';
 
 /**
@@ -16,6 +17,18 @@ export function unheardStage(name: string, count: number, body: (t: Tracer) => v
       for (const weight of probe.finish().weights) {
         t.weight({ ...weight, local: [weight.localElements], quantizable: weight.quantization !== 'none' });
       }
+    },
+  };
+}
+
+/** What samples of sound go through, to the embedding of the text; where they hold none, its weights alone are there. */
+export function heardStage(name: string, body: (t: Tracer) => Tensor): Stage {
+  const unheard = unheardStage(name, 1, body);
+  return {
+    ...unheard,
+    trace: (t, flow) => {
+      if (t.settings.sound) flow.set('sound', body(t));
+      else unheard.trace(t, flow);
     },
   };
 }

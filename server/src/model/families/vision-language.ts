@@ -1,7 +1,8 @@
 import { say } from '../../wording/say';
 import type { ConfigReader, JsonObject } from '../config';
 import { ConfigError } from '../config';
-import type { Stage } from '../model';
+import type { Flow, Stage } from '../model';
+import type { Tracer } from '../tracer';
 import type { Architecture, ModelFamily } from './family';
 import { fusedProjections } from './fused-projections';
 import { gemma } from './gemma';
@@ -45,6 +46,8 @@ interface Pairing {
   readonly audio?: {
     readonly type: string;
     readonly stages: (audio: ConfigReader, width: number) => Stage[];
+    /** What they compute of sound is played. */
+    readonly played?: true;
   };
 }
 
@@ -73,7 +76,7 @@ const PAIRINGS: Readonly<Record<string, Pairing>> = {
     text: 'gemma4_unified_text',
     vision: 'gemma4_unified_vision',
     tower: gemma4Patches,
-    audio: { type: 'gemma4_unified_audio', stages: gemma4Frames },
+    audio: { type: 'gemma4_unified_audio', stages: gemma4Frames, played: true },
   },
   muse_glimmer: { text: 'muse_glimmer_text', vision: 'muse_glimmer_vision', tower: museTower },
   smolvlm: { text: 'llama', vision: 'smolvlm_vision', tower: ideficsTower },
@@ -165,26 +168,30 @@ export function textArchitecture(config: ConfigReader): Architecture {
   return family.build(config);
 }
 
-/** The token embedding, with image features written over the places of their tokens (`masked_scatter`). */
+/** The token embedding, with features of images and sound written over the places of their tokens (`masked_scatter`). */
 function mergingStage(embedding: Stage): Stage {
   return {
     ...embedding,
     trace: (t, flow) => {
       embedding.trace(t, flow);
-      const hidden = flow.get('hidden');
-      const outer = flow.get('images');
-      if (!hidden || !outer) return;
-      const images = t.enter(outer, 'images');
-      const merged = t.fused({
-        name: 'masked_scatter',
-        inputs: [hidden, images],
-        outputs: [{ shape: hidden.shape, dtype: hidden.dtype }],
-        savesBytes: hidden.elements,
-      });
-      flow.set('hidden', merged);
-      flow.delete('images');
+      for (const kind of ['images', 'sound']) merge(t, flow, kind);
     },
   };
+}
+
+function merge(t: Tracer, flow: Flow, kind: string): void {
+  const hidden = flow.get('hidden');
+  const outer = flow.get(kind);
+  if (!hidden || !outer) return;
+  const features = t.enter(outer, kind);
+  const merged = t.fused({
+    name: 'masked_scatter',
+    inputs: [hidden, features],
+    outputs: [{ shape: hidden.shape, dtype: hidden.dtype }],
+    savesBytes: hidden.elements,
+  });
+  flow.set('hidden', merged);
+  flow.delete(kind);
 }
 
 /** The language model's stages, with a tower's tapped features added behind the first `taps` layers. */
@@ -239,10 +246,13 @@ function build(whole: ConfigReader): Architecture {
   const width = language.figures.hiddenSize;
   const heard = pairing.audio && config.has('audio_config') ? pairing.audio : undefined;
   const audio = heard?.stages(config.nested(heard.type, 'audio_config').as(heard.type), width) ?? [];
-  const unheard = audio.length > 0 ? [say('samples are taken to hold no sound; its tower is loaded')] : [];
+  const unheard =
+    audio.length > 0 ? [say('samples hold sound where the run states it; the tower for it is loaded')] : [];
+  const playsSound = audio.length > 0 && !heard?.played ? { playsSound: false as const } : {};
   if (!config.has('vision_config')) {
     return {
       ...language,
+      ...playsSound,
       stages: [...audio, ...language.stages],
       notes: [...(language.notes ?? []), ...unheard, say('the config has no vision_config: text model only')],
     };
@@ -253,6 +263,7 @@ function build(whole: ConfigReader): Architecture {
   const [embedding, ...rest] = language.stages;
   return {
     ...language,
+    ...playsSound,
     stages: [
       ...audio,
       ...towerStages(tower),
