@@ -24,6 +24,13 @@ from trl.models import activation_offloading  # noqa: E402
 MODEL = {"vocab_size": 8000, "hidden_size": 1024, "intermediate_size": 2816, "num_hidden_layers": 6, "num_attention_heads": 16,
          "num_key_value_heads": 16, "hidden_act": "silu", "max_position_embeddings": 4096, "tie_word_embeddings": False,
          "model_type": "llama"}
+# Joint projections, whose halves are saved apart.
+JOINT = {"phi3": MODEL | {"model_type": "phi3", "pad_token_id": 0},
+         "gpt-oss": {"model_type": "gpt_oss", "vocab_size": 8000, "hidden_size": 720, "intermediate_size": 720, "num_hidden_layers": 6,
+                     "num_attention_heads": 12, "num_key_value_heads": 4, "head_dim": 64, "num_local_experts": 8, "num_experts_per_tok": 4,
+                     "max_position_embeddings": 4096, "sliding_window": 128, "tie_word_embeddings": False}}
+ATTENTION = {"method.kind": "lora", "lora.rank": 16, "lora.targets": ["q_proj", "k_proj", "v_proj", "o_proj", "qkv_proj"],
+             "lora.dtype": "fp32"}
 RUN = {"version.torch": "2.13", "version.transformers": "5.23", "version.trl": importlib.metadata.version("trl"), "hardware.gpus": 1,
        "batch.accumulation": 1, "attention.implementation": "sdpa", "optimizer.name": "sgd", "optimizer.implementation": "foreach",
        "batch.micro": 4, "batch.sequence": 2048, "activations.offload": True}
@@ -42,6 +49,9 @@ def main():
     plain_method, plain_loss = oracle.apply_method, oracle.compute_loss
     cases = [{"id": f"{method}, {scheme}, {name}", "model": MODEL, "run": RUN | precision | trained | streams}
              for scheme, precision in SCHEMES.items() for method, trained in METHODS.items() for name, streams in STREAMS.items()]
+    cases += [{"id": f"{name}, LoRA, {overlap}", "model": model, "run": RUN | SCHEMES["bf16"] | ATTENTION | streams
+              | ({"attention.implementation": "eager", "batch.sequence": 512} if name == "gpt-oss" else {})}
+              for name, model in JOINT.items() for overlap, streams in STREAMS.items()]
 
     def compute_loss(model, batch):
         if "manager" not in context:

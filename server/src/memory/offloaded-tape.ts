@@ -1,4 +1,4 @@
-import type { Operation, Storage, Tape } from '../model/tape';
+import { ELEMENT_BYTES, type Operation, type Storage, type Tape } from '../model/tape';
 import { rounded } from './play';
 
 /** Saved tensors that TRL leaves where they are (`models/activation_offloading.py`, `min_offload_size`), bytes. */
@@ -7,14 +7,21 @@ const SMALLEST = 1024;
 /** Tensors that stay until their copies have had time to leave (`max_fwd_stash_size`). */
 const STASH = 5;
 
-/** One tensor that autograd saves, and whether it goes to the host. */
-interface Saved {
+/** What an operator saves: a storage, or a part of one. */
+interface View {
   readonly storage: Storage;
+  /** Elements of the storage before it: by this and the storage TRL knows a tensor again (`_get_unique_tensor_key`). */
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+/** One tensor that autograd saves, and whether it goes to the host. */
+interface Saved extends View {
   readonly away: boolean;
 }
 
 /** Tensors that wait for their copies, by their numbers; those of stages before have none above 0. */
-type Stash = readonly { readonly id: number; readonly storage: Storage }[];
+type Stash = readonly (View & { readonly id: number })[];
 
 export interface Offloaded {
   readonly tape: Tape;
@@ -25,7 +32,8 @@ export interface Offloaded {
 /**
  * A stage whose saved tensors go to host memory and come back one operator at a time (`OffloadActivations` of TRL, without
  * checkpointing). With streams the last five stay while they are copied, a tensor that is saved again meanwhile stays for
- * good, and what came back for an operator stays through the next. What the output projection keeps is left alone.
+ * good, and what came back for an operator stays through the next. What the output projection keeps is left alone. Parts of a
+ * joint projection are tensors of their own, which are made contiguous first.
  */
 export function offloadedTape(tape: Tape, overlaps: boolean, before: Stash = []): Offloaded {
   const lastUse = new Map<Storage, number>();
@@ -34,33 +42,33 @@ export function offloadedTape(tape: Tape, overlaps: boolean, before: Stash = [])
   });
   let id = 0;
   let stash = before;
-  const tracked = new Map<Storage, number>();
+  const tracked = new Map<string, number>();
   const settle = () => {
     for (const entry of stash)
-      if (entry.id <= id - STASH && tracked.get(entry.storage) === entry.id) tracked.delete(entry.storage);
+      if (entry.id <= id - STASH && tracked.get(keyOf(entry)) === entry.id) tracked.delete(keyOf(entry));
     stash = stash.filter((entry) => entry.id > id - STASH);
   };
-  const leave = (storage: Storage, operation: Operation): Saved => {
+  const leave = (view: View, operation: Operation): Saved => {
     id++;
     settle();
-    const again = overlaps && tracked.has(storage);
-    if (again) tracked.set(storage, id);
-    const small = storage.bytes < SMALLEST;
-    if (again || small || isOutputProjection(operation)) return { storage, away: false };
+    const again = overlaps && tracked.has(keyOf(view));
+    if (again) tracked.set(keyOf(view), id);
+    const small = view.bytes < SMALLEST;
+    if (again || small || isOutputProjection(operation)) return { ...view, away: false };
     if (overlaps) {
-      stash = [...stash, { id, storage }];
-      tracked.set(storage, id);
+      stash = [...stash, { ...view, id }];
+      tracked.set(keyOf(view), id);
     }
-    return { storage, away: true };
+    return { ...view, away: true };
   };
   const fates = tape.operations.map((operation, index) => {
-    const saved = operation.saves.map((storage) => leave(storage, operation));
+    const saved = savedViews(operation).map((view) => leave(view, operation));
     // Weights are handed to the hooks too, which let them be.
     if (operation.inputs.some((x) => x.requiresGrad))
       id += operation.weights.filter(({ shape }) => shape.length > 1).length;
     settle();
-    const copied = new Set(stash.map(({ storage }) => storage));
-    const waiting = [...copied].filter((storage) => (lastUse.get(storage) ?? -1) < index);
+    // What waits is the storage itself, which may still be in use, or a copy of a part of it.
+    const waiting = stash.filter((view) => isPart(view) || (lastUse.get(view.storage) ?? -1) < index);
     return { saved, waiting: bytesOf(waiting) };
   });
   const kept = new Set(fates.flatMap(({ saved }) => saved.filter(({ away }) => !away).map((s) => s.storage)));
@@ -89,10 +97,25 @@ function isOutputProjection({ weights }: Operation): boolean {
   return weights.some(({ role }) => role === 'head');
 }
 
-function fetchedBy(saved: readonly Saved[]): number {
-  return bytesOf(saved.filter(({ away }) => away).map(({ storage }) => storage));
+/** What an operator saves, in order. */
+function savedViews({ saves, inputs, outputs }: Operation): View[] {
+  const left = [...inputs, ...outputs];
+  return saves.map((storage) => {
+    const at = left.findIndex((x) => x.storage === storage);
+    const [x] = at < 0 ? [] : left.splice(at, 1);
+    const bytes = x ? Math.min(storage.bytes, x.elements * ELEMENT_BYTES[x.dtype]) : storage.bytes;
+    return { storage, offset: x?.offset ?? 0, bytes };
+  });
 }
 
-function bytesOf(storages: readonly Storage[]): number {
-  return storages.reduce((sum, storage) => sum + rounded(storage.bytes), 0);
+const keyOf = ({ storage, offset }: View) => `${storage.id}+${offset}`;
+
+const isPart = ({ storage, bytes }: View) => bytes < storage.bytes;
+
+function fetchedBy(saved: readonly Saved[]): number {
+  return bytesOf(saved.filter(({ away }) => away));
+}
+
+function bytesOf(views: readonly View[]): number {
+  return views.reduce((sum, { bytes }) => sum + rounded(bytes), 0);
 }

@@ -120,7 +120,12 @@ export abstract class OperatorTracer extends TapeRecorder {
 
   /** `split`/`chunk` along the last dimension: views; backward concatenates the gradients into a new tensor. */
   split(x: Tensor, sizes: readonly number[]): Tensor[] {
-    const outputs = sizes.map((size) => this.viewOf(x, [...x.shape.slice(0, -1), size]));
+    let offset = x.offset ?? 0;
+    const outputs = sizes.map((size) => {
+      const part = { ...this.viewOf(x, [...x.shape.slice(0, -1), size]), offset };
+      offset += size;
+      return part;
+    });
     this.record({ name: 'split', inputs: [x], outputs, gradRules: [x.requiresGrad ? 'new' : 'none'] });
     return outputs;
   }

@@ -39,6 +39,8 @@ export interface Tensor {
   readonly elements: number;
   readonly dtype: TensorDType;
   readonly storage: Storage;
+  /** Elements of the storage before its first one, where it is one of several parts side by side. */
+  readonly offset?: number;
   readonly requiresGrad: boolean;
 }
 
