@@ -61,7 +61,7 @@ const OLDER = {
 
 function versionQuestion(origins: Resolution['origins'], values: RunValues): OpenQuestion[] {
   const unnamed = (Object.keys(OLDER) as (keyof typeof OLDER)[]).filter(
-    (field) => origins[field]?.kind === 'default' && origins[field]?.pinned === undefined,
+    (field) => origins[field]?.kind === 'default' && origins[field]?.pinned !== 'by-known-release',
   );
   const [first] = unnamed;
   if (first === undefined || values['model.code'] !== 'transformers') return [];

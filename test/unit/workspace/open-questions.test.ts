@@ -164,4 +164,42 @@ describe('what decides a run and nobody states', () => {
     assert.equal(named.verdict?.severity, 'error');
     assert.deepEqual(named.answers, []);
   });
+
+  it('versions that the newest release of a framework asks for, where nobody names the release', async () => {
+    const axolotl = `base_model: openai/gpt-oss-20b
+model_quantization_config: Mxfp4Config
+model_quantization_config_kwargs:
+  dequantize: true
+plugins:
+  - axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin
+datasets:
+  - path: HuggingFaceH4/Multilingual-Thinking
+    type: chat_template
+sequence_len: 4096
+sample_packing: true
+gradient_accumulation_steps: 2
+micro_batch_size: 1
+optimizer: adamw_torch_fused
+bf16: true
+attn_implementation: flash_attention_2
+gradient_checkpointing: true
+fsdp_version: 2
+fsdp_config:
+  offload_params: true
+  auto_wrap_policy: TRANSFORMER_BASED_WRAP
+  transformer_layer_cls_to_wrap: GptOssDecoderLayer
+  reshard_after_forward: true
+`;
+    const on = { 'hardware.gpu': 'RTX 4090', 'hardware.gpus': 2 } as const;
+    // Accelerate keeps whole gradients between micro batches since 1.11.
+    const open = await analysed({ [uri]: axolotl }, uri, on);
+    assert.match(open.verdict?.message ?? '', /versions of a year ago/);
+    assert.equal(open.verdict?.severity, 'warning');
+    const named = await analysed(
+      { [uri]: axolotl, 'file:///w/requirements.txt': 'axolotl==0.19.0\n' },
+      uri,
+      on,
+    );
+    assert.equal(named.verdict?.severity, 'error');
+  });
 });
