@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { parseConfig } from '../../../server/src/config/parse';
+import { axolotl as dialect } from '../../../server/src/dialects/axolotl/axolotl';
 import type { Versions } from '../../../server/src/run/versions';
 import { assertStates, complaints, factOf, problemsOf, read, refused, stated } from './reading';
 
@@ -157,6 +159,21 @@ describe('activation offloading of Axolotl', () => {
     assert.equal(of('adapter: lora\nactivation_offloading: hidden_states\n'), 'full true -');
     assert.equal(of('activation_offloading: legacy\n'), 'full true -');
     assert.equal(of('adapter: lora\nactivation_offloading: false\n'), 'full false -');
+  });
+});
+
+describe('images of Axolotl', () => {
+  const images = (text: string, config: Record<string, unknown>) =>
+    stated(
+      dialect.read(parseConfig('file:///w/a.yaml', text), { known: {}, model: { config } }),
+      'batch.images',
+    );
+
+  it('are shown where a processor is named; else the tokenizer makes samples of text', () => {
+    const run = 'base_model: a/b\ndatasets: []\n';
+    assert.equal(images(run, { vision_config: {} }), '0 default');
+    assert.equal(images(`${run}processor_type: AutoProcessor\n`, { vision_config: {} }), undefined);
+    assert.equal(images(run, {}), undefined);
   });
 });
 

@@ -74,6 +74,7 @@ export function readAxolotl(section: Section, draft: Draft, context: ReadContext
   draft.assume('framework', 'axolotl', say('the file is an {0} config', 'Axolotl'));
   section.take('base_model');
   readBatch(section);
+  readImages(section, context);
   const sharding = readTrainerSharding(section, draft, context, SHARDING);
   const compute = readPrecision(section, draft, sharding);
   readMethod(section, draft, compute, context);
@@ -120,6 +121,13 @@ function readBatch(section: Section): void {
     section.state('batch.accumulation', Math.max(1, Math.floor(size / micro)), whole, `${size} / ${micro}`);
   else section.take('gradient_accumulation_steps');
   section.take('auto_find_batch_size', 'sequence_len', 'pad_to_sequence_len');
+}
+
+/** Without a processor samples are made by the tokenizer alone, whatever else the model can look at (`common/datasets.py`). */
+function readImages(section: Section, context: ReadContext): void {
+  if (!isMultimodal(context) || section.has('processor_type')) return;
+  const note = say('without `processor_type` samples are text alone');
+  section.assume('batch.images', { value: 0, note, source: `${SOURCE}common/datasets.py` });
 }
 
 const SHARDING: ShardingKeys = {
