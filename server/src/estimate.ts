@@ -26,7 +26,7 @@ import { type RunWalk, walkRun } from './memory/whole-run';
 import { grownModel } from './model/grown-model';
 import type { Model } from './model/model';
 import type { ComputeEstimate, Estimate, Part, Sample, Verdict } from './results/estimate';
-import type { TrainingRun } from './run/fields';
+import type { RunValues, TrainingRun } from './run/fields';
 import { effectOf } from './terms/unmodelled-features';
 import { say } from './wording/say';
 
@@ -178,19 +178,18 @@ function verdictOf(lower: number, upper: number, capacity: number, features: rea
  *   measures; it makes as many keys and values as there is room for.
  */
 function leastBytes({ run, ...rest }: EstimateInput, tight: boolean): number {
-  const least = { ...run };
-  if (run['batch.paddingFree'] || run['batch.adaptive']) least['batch.micro'] = 1;
-  if (run['kernels.compileParts']) {
-    least['kernels.compileParts'] = false;
-    least['kernels.compile'] = true;
-  }
-  if (tight && run['loading.embedding'] === 'spare-to-host-if-tight')
-    least['loading.embedding'] = 'spare-to-host';
-  least['precision.wideActivations'] = false;
-  if (sharesWeights(run)) least['hardware.reservedFraction'] = 0;
-  const changed = (Object.keys(run) as (keyof TrainingRun)[]).some((field) => run[field] !== least[field]);
+  const least: RunValues = {
+    ...(run['batch.paddingFree'] || run['batch.adaptive'] ? { 'batch.micro': 1 } : {}),
+    ...(run['kernels.compileParts'] ? { 'kernels.compileParts': false, 'kernels.compile': true } : {}),
+    ...(tight && run['loading.embedding'] === 'spare-to-host-if-tight'
+      ? { 'loading.embedding': 'spare-to-host' }
+      : {}),
+    ...(run['precision.wideActivations'] ? { 'precision.wideActivations': false } : {}),
+    ...(sharesWeights(run) ? { 'hardware.reservedFraction': 0 } : {}),
+  };
+  const changed = (Object.keys(least) as (keyof TrainingRun)[]).some((field) => run[field] !== least[field]);
   if (!changed) return Number.POSITIVE_INFINITY;
-  return tracedEstimate({ ...rest, run: least }).estimate.peak.lowerBytes;
+  return tracedEstimate({ ...rest, run: { ...run, ...least } }).estimate.peak.lowerBytes;
 }
 
 interface Walked {

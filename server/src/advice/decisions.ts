@@ -1,5 +1,5 @@
 import { rememberedOf } from '../memo/remembered';
-import { isSound } from '../results/soundness';
+import { hasSoundMemory } from '../results/soundness';
 import { fieldLabel } from '../run/field-labels';
 import { FIELDS, type FieldPath, type FieldSpec } from '../run/fields';
 import { isAssumed, sameValue } from '../run/resolve';
@@ -58,7 +58,7 @@ function assumption(analysis: Estimated, lever: Lever): OpenAnswer | undefined {
   if (!present) return undefined;
   const others = settings.flatMap((setting, at): OpenAnswer[] => {
     const trial = setting === present ? undefined : tryChanges(analysis, setting.changes);
-    if (!trial || !isSound(trial.estimate)) return [];
+    if (!trial || !hasSoundMemory(trial.estimate)) return [];
     const { verdict, peak } = trial.estimate;
     if (!isDeciding({ verdict, ...peak }, analysis.estimate)) return [];
     const { processBytes, lowerBytes, upperBytes } = peak;

@@ -2,6 +2,7 @@ import { interpolated } from '../config/interpolation';
 import { nodeAt } from '../config/lookup';
 import type { ConfigDocument, ConfigNode, MapEntry, ScalarNode } from '../config/node';
 import { withChanges } from '../memo/on-demand';
+import { oncePer } from '../memo/remembered';
 import type { FieldPath } from '../run/fields';
 import { mayShapeMemory, type Unread } from '../run/unread';
 import { beginTogether, locationOf } from '../text/place';
@@ -37,7 +38,7 @@ export function readDocument(dialect: Dialect, document: ConfigDocument, context
   const reading = dialect.read(document, context);
   const { format, root } = document;
   if (!root || (format !== 'yaml' && format !== 'json' && format !== 'toml')) return reading;
-  const written = templatedIn(root, []);
+  const written = templatedOf(root);
   if (written.length === 0) return reading;
   // What the file itself gives, as OmegaConf fills it in, is a value.
   const filled = interpolated(root);
@@ -86,6 +87,9 @@ function isOpen(filled: ConfigNode | undefined, written: ScalarNode): boolean {
 
 /** What a template leaves open, or a script that writes the file (`$((GPUS / 2))`). */
 const isTemplated = ({ text, open }: ScalarNode) => open !== undefined || TEMPLATED.test(text);
+
+/** A file is read anew with what is known of its run: what a template leaves open stands as it stood. */
+const templatedOf = oncePer((root: ConfigNode) => templatedIn(root, []));
 
 function templatedIn(node: ConfigNode, path: readonly string[]): Templated[] {
   if (node.kind !== 'map') return [];

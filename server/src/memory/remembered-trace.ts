@@ -1,4 +1,4 @@
-import { rememberedOf } from '../memo/remembered';
+import { oncePer, rememberedOf } from '../memo/remembered';
 import type { Model } from '../model/model';
 import { FIELD_PATHS, type FieldPath, type TrainingRun } from '../run/fields';
 import { teacherForward } from './teacher';
@@ -11,6 +11,8 @@ export const ELSEWHERE = /^(hardware|optimizer|zero|fsdp|ddp|offload|allocator|s
 const KEPT = 32;
 
 const fields: readonly FieldPath[] = FIELD_PATHS.filter((path) => !ELSEWHERE.test(path));
+/** What of a run its trace depends on. An estimate asks for the trace, and who wants to know its FLOPs asks again. */
+const settingsKey = oncePer((run: TrainingRun) => JSON.stringify(fields.map((path) => run[path])));
 const traces = rememberedOf<Model, readonly TracedStage[]>(KEPT);
 
 /**
@@ -18,7 +20,7 @@ const traces = rememberedOf<Model, readonly TracedStage[]>(KEPT);
  * sized by it.
  */
 export function rememberedTrace(model: Model, run: TrainingRun, free?: number): readonly TracedStage[] {
-  const key = JSON.stringify([free, ...fields.map((path) => run[path])]);
+  const key = `${free} ${settingsKey(run)}`;
   const overrides = () => ({
     ...teacherForward(model, run),
     ...(free === undefined ? {} : { freeBytes: free }),

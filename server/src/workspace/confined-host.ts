@@ -38,12 +38,18 @@ export async function liesInside(
   folders: readonly string[],
   host: Pick<Host, 'realUri'>,
 ): Promise<boolean> {
-  if (!isInside(uri, folders)) return false;
+  const named = folders.filter((folder) => isInside(uri, [folder]));
+  if (named.length === 0) return false;
+  const realOf = async (folder: string) => (await host.realUri?.(folder)) ?? folder;
   for (let place: string | undefined = uri; place !== undefined; place = parentUri(place)) {
+    // One of the folders itself, whatever it leads to.
+    if (named.includes(place)) return true;
     const target: string | undefined = await host.realUri?.(place);
     if (target === undefined) continue;
-    const real = await Promise.all(folders.map(async (folder) => (await host.realUri?.(folder)) ?? folder));
-    return isInside(target, real);
+    if (isInside(target, await Promise.all(named.map(realOf)))) return true;
+    // A link may lead from one folder to another.
+    const others = folders.filter((folder) => !named.includes(folder));
+    return isInside(target, await Promise.all(others.map(realOf)));
   }
   return true;
 }

@@ -259,6 +259,15 @@ export class FileCache {
     return this.#ask(this.#lists, `${key}\0folders`, async () => this.host.listFolders?.(key));
   }
 
+  /** As `list`, of a folder that another one may hold: where that one holds none of this name, the host is not asked. */
+  async listWithin(folder: string, name: string): Promise<readonly string[] | undefined> {
+    const [links, folders] = await Promise.all([this.list(folder), this.listFolders(folder)]);
+    // Some disks take a name in capitals for the same.
+    const isNamed = (other: string) => other.toLowerCase() === name.toLowerCase();
+    const there = folders === undefined || folders.some(isNamed) || links?.some(isNamed) === true;
+    return there ? this.list(canonicalUri(`${folder}/${name}`)) : undefined;
+  }
+
   /** Packages that a file of an environment names, read once per text. */
   requirements(key: string, text: string, format: EnvironmentFormat): readonly Requirement[] {
     const known = this.#requirements.get(key);
@@ -407,6 +416,12 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
   list(uri: string): Promise<readonly string[] | undefined> {
     const key = canonicalUri(uri);
     return this.asked.ask(listKey(key), () => this.#cache.list(key), sameItems);
+  }
+
+  listWithin(folder: string, name: string): Promise<readonly string[] | undefined> {
+    const key = canonicalUri(folder);
+    const within = listKey(canonicalUri(`${key}/${name}`));
+    return this.asked.ask(within, () => this.#cache.listWithin(key, name), sameItems);
   }
 
   listFolders(uri: string): Promise<readonly string[] | undefined> {

@@ -40,6 +40,8 @@ const SIDE_FOLDERS = [
 export interface ParentSearch extends Files {
   readText(uri: string): Promise<string | undefined>;
   list(uri: string): Promise<readonly string[] | undefined>;
+  /** As `list`, of a folder that another one may hold: where that one holds none of this name, nothing is asked of it. */
+  listWithin(folder: string, name: string): Promise<readonly string[] | undefined>;
   /** Asks something for which files are read whole, but of which the answer alone counts: they may say anything else. */
   gist(question: (files: ParentSearch) => Promise<boolean>): Promise<boolean>;
   /** Configs seen before, such as open documents. */
@@ -59,13 +61,16 @@ export interface Use {
 async function nearbyConfigs(uri: string, files: ParentSearch): Promise<string[]> {
   const folders = foldersAround(uri, files).slice(0, MOST_FOLDERS);
   // Outside of a workspace folder nobody knows where a project ends.
-  const beside =
-    workspaceFolderOf(uri, files) === undefined
-      ? []
-      : [...(await siblingFolders(folders, files)), ...folders.flatMap(sideFolders)];
+  const inProject = workspaceFolderOf(uri, files) !== undefined;
+  const siblings = inProject ? await siblingFolders(folders, files) : [];
+  const side = inProject ? folders.flatMap(sideFolders) : [];
+  const listings = new Map([
+    ...[...folders, ...siblings].map((folder) => [folder, () => files.list(folder)] as const),
+    ...side.map(({ uri: place, folder, name }) => [place, () => files.listWithin(folder, name)] as const),
+  ]);
   const listed = await Promise.all(
-    [...new Set([...folders, ...beside])].map(async (folder) => {
-      const names = (await files.list(folder)) ?? [];
+    [...listings].map(async ([folder, list]) => {
+      const names = (await list()) ?? [];
       return names
         .filter((name) => NAMING.test(name))
         .slice(0, MOST_FILES)
@@ -98,7 +103,8 @@ async function siblingFolders(
     .filter((folder) => folder !== canonicalUri(own));
 }
 
-const sideFolders = (folder: string) => SIDE_FOLDERS.map((name) => canonicalUri(`${folder}/${name}`));
+const sideFolders = (folder: string) =>
+  SIDE_FOLDERS.map((name) => ({ uri: canonicalUri(`${folder}/${name}`), folder, name }));
 
 /** The config that a file holds and the link by which it names another; only a text that contains its name is parsed. */
 async function useIn(candidate: string, self: string, files: ParentSearch): Promise<Use | undefined> {

@@ -53,6 +53,36 @@ const launch = (flags = '') =>
   `#!/bin/bash\naccelerate launch --num_processes 8 --multi_gpu scripts/sft.py --config recipes/sft.yaml ${flags}\n`;
 const PLAIN = RECIPE.replace(/deepspeed.*\n/, '');
 
+describe('folders beside a config that may hold what starts its run', () => {
+  const recipe = { 'recipes/sft.yaml': PLAIN, 'oomlint.yaml': PROJECT, 'data/rows.json': '[]' };
+
+  it('are asked for what they hold only where they are', async () => {
+    const { host, analyze } = world(recipe);
+    const asked: string[] = [];
+    const list = host.list.bind(host);
+    host.list = (uri) => {
+      asked.push(uri.slice(ROOT.length));
+      return list(uri);
+    };
+    await analyze('recipes/sft.yaml');
+    assert.ok(asked.includes('/recipes'), asked.join());
+    assert.deepEqual(
+      asked.filter((folder) => /^\/(scripts|slurm|jobs|conf)$/.test(folder)),
+      [],
+    );
+  });
+
+  it('are looked into once they come', async () => {
+    const { host, workspace, analyze } = world(recipe);
+    await analyze('recipes/sft.yaml');
+    const script = `${ROOT}/scripts/run.sh`;
+    host.write(script, launch());
+    workspace.invalidate(script);
+    const { files } = await analyze('recipes/sft.yaml');
+    assert.ok(files.includes(script), files.join());
+  });
+});
+
 describe('a config that files of a folder beside its own use', () => {
   it('is in all of their runs, whichever files were looked at before', async () => {
     const files = {

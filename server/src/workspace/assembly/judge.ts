@@ -3,7 +3,7 @@ import { isBroken } from '../../config/problems';
 import type { Joins } from '../../dialects/dialect';
 import { startsWords } from '../../dialects/not-modelled/starts-words';
 import { onDemand } from '../../memo/on-demand';
-import { isSound } from '../../results/soundness';
+import { hasSoundMemory, isSound } from '../../results/soundness';
 import type { FieldPath, RunValues } from '../../run/fields';
 import type { Problem } from '../../text/problem';
 import { canonicalUri } from '../../text/uri';
@@ -63,7 +63,7 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
   const otherwise = (changes: RunValues) => {
     const input = alternative(assembled, changes);
     const found = input && estimate(input);
-    return found && isSound(found) ? found : undefined;
+    return found && hasSoundMemory(found) ? found : undefined;
   };
   try {
     const alone = estimate({ run, model, accelerator });
