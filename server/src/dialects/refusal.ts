@@ -9,9 +9,9 @@ interface Refusal extends RefusalDetail {
   readonly message: string;
 }
 
-/** Reports what the framework refuses, at the value that is to blame. */
+/** Reports what the framework refuses, at the value that is to blame: one that stands there, whichever branches are taken. */
 export function forbid(broken: boolean, at: ConfigNode | undefined, draft: Draft, refusal: Refusal): void {
-  if (!broken || !at || (at.kind === 'scalar' && isFilledLater(at.text))) return;
+  if (!broken || !at || (at.kind === 'scalar' && (at.guessed || isFilledLater(at.text)))) return;
   const { code, message, ...detail } = refusal;
   draft.refuse(code, message, at.range, detail);
 }

@@ -185,7 +185,9 @@ export class Section {
       }
       const value = statedBy(spelling, found.node);
       if (value === undefined) {
-        this.draft.leaveWord(row.fields ?? [sets], found.node, found.key);
+        // What stands there by default states no more than a key that is left out (`max_steps: -1`).
+        const byDefault = found.node.kind === 'scalar' && found.node.value === row.default;
+        if (!byDefault) this.draft.leaveWord(row.fields ?? [sets], found.node, found.key);
         continue;
       }
       this.state(sets, value as never, found);

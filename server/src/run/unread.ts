@@ -44,6 +44,9 @@ const SHAPES_MEMORY =
 const NEVER =
   /dir|path$|name$|file|log|report|wandb|save|seed|worker|eval|data_|dataset|template|interval|steps$|iters$|lr|learning|warmup|decay|dropout|beta|epsilon|token(izer|_id)?$|prompt|column|split|port|addr/;
 
+/** Whether a flag that nobody knows is about data, files, records or learning, as its name goes. */
+export const costsNothing = (flag: string): boolean => NEVER.test(flag.toLowerCase());
+
 /** Whether a flag that nobody knows could change what a GPU holds, as its name goes. */
 export function mayShapeMemory(flag: string): boolean {
   const name = flag.toLowerCase();

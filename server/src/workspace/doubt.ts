@@ -39,11 +39,14 @@ export function withoutUnread(resolution: Resolution, unread: readonly Unread[])
     };
   }
   const missing = unread.flatMap(({ kind, fields = [], message }) =>
-    kind === 'value'
+    kind === 'value' || kind === 'flag'
       ? fields.flatMap((field) => {
           const origin = resolution.origins[field];
           const weak = !origin || origin.kind === 'default' || origin.kind === 'inferred';
-          const needed = isDecisive(field) || resolution.unknown.some((unknown) => unknown.field === field);
+          // A micro batch that is left after dividing is no answer where the file states it by a value that is not known.
+          const divided = field === 'batch.micro' && origin?.kind === 'inferred';
+          const needed =
+            isDecisive(field) || divided || resolution.unknown.some((unknown) => unknown.field === field);
           return weak && needed ? [{ field, reason: message }] : [];
         })
       : [],

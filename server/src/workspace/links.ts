@@ -49,13 +49,24 @@ export async function locate(link: FileLink, from: string, files: Files): Promis
   return undefined;
 }
 
+async function isHere(path: string, from: string, files: Files): Promise<boolean> {
+  for (const candidate of candidates(path, from, files)) if (await files.exists(candidate)) return true;
+  return false;
+}
+
 /**
  * Whether a path leads to a tree that is not here: of its folders none is here, or nearly so, or it is a link to nowhere or made of a template.
- * Recipes are made to be copied into the checkout of a framework, and repositories are cloned without their submodules.
+ * Recipes are made to be copied into the checkout of a framework, and repositories are cloned without their submodules. A folder that is
+ * searched and is not here, such as that of a package, may hold the file.
  */
-async function leadsElsewhere(path: string, from: string, files: Files): Promise<boolean> {
+async function leadsElsewhere(
+  { path, searched = [] }: FileLink,
+  from: string,
+  files: Files,
+): Promise<boolean> {
   const beside = parentUri(from);
   if (beside === undefined || !(await files.exists(beside))) return false;
+  for (const folder of searched) if (!(await isHere(folder, from, files))) return true;
   let here = false;
   for (const candidate of candidates(path, from, files)) {
     let folder = parentUri(candidate);
@@ -163,7 +174,7 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
         const from = elsewhere ?? config.uri;
         const problem = isClosed(link, from, files)
           ? closed(link, files)
-          : missing(link, await leadsElsewhere(link.path, from, files));
+          : missing(link, await leadsElsewhere(link, from, files));
         if (problem && elsewhere === undefined) {
           problems.push(
             own

@@ -166,6 +166,24 @@ describe('DeepSpeed', () => {
     assert.deepEqual(severities(), ['warning', 'warning']);
   });
 
+  it('refuses keys of `tensor_parallel` since that is read, and of the other strict blocks in every release', () => {
+    const severities = (config: object, version?: string) =>
+      at(config, version).problems.flatMap(({ code, severity }) =>
+        code === 'unknown-key' ? [severity] : [],
+      );
+    const parallel = { tensor_parallel: { autotp_sizes: 2 } };
+    assert.deepEqual(severities(parallel, '0.16.4'), ['error']);
+    assert.deepEqual(severities(parallel, '0.16.3'), ['hint']);
+    assert.deepEqual(severities(parallel), ['warning']);
+    for (const block of ['comms_logger', 'hybrid_engine'])
+      assert.deepEqual(severities({ [block]: { enabled: true, quick: true } }, '0.9.5'), ['error'], block);
+    for (const block of ['zenflow', 'leaf_module'])
+      for (const version of ['0.14.0', '0.19.8']) {
+        const found = severities({ zero_optimization: { stage: 2, [block]: { quick: true } } }, version);
+        assert.ok(found.includes('error'), `${block} ${version}`);
+      }
+  });
+
   it('judges nothing by a stage that is filled in later', () => {
     for (const stage of ['$ZERO_STAGE', '{{ stage }}']) {
       const reading = json({ zero_optimization: { stage, offload_optimizer: { device: 'cpu' } } });

@@ -30,12 +30,23 @@ const COMPUTED = new Set([
 ]);
 const MAPPINGS = new Set(['optimizer', 'scheduler', 'fp16', 'bf16', 'bfloat16', 'data_types']);
 
-/** Blocks that are plain dictionaries, of which DeepSpeed ignores what it does not know, before `DeepSpeedConfigModel` took them. */
-const PRECISION_BLOCKS = new Set(['fp16', 'bf16', 'bfloat16']);
-/** First release with `runtime/precision_config.py`, which refuses unknown keys and values of the wrong type. */
-const STRICT_PRECISION = '0.17.1';
-/** `compile` is DeepCompile's by then; 0.13 and 0.14.0 took `enabled`, `backend` and `kwargs` in it, 0.14.4 to 0.16.4 read nothing of it. */
-const STRICT_COMPILE = '0.16.6';
+/** First release with `runtime/precision_config.py`, which refuses unknown keys and values of the wrong type: plain dictionaries before. */
+const STRICT_PRECISION = { source: PRECISION, releases: { from: '0.17.1' } };
+
+/**
+ * Blocks of which earlier releases ignored what they did not know, with the first that refuses it. The others were strict from the
+ * release that brought them: `comms_logger` and `hybrid_engine` by 0.9.0; `zenflow` (0.17) and `leaf_module` (0.18) lie in
+ * `zero_optimization`, where releases before refuse the block itself. Read in the packages 0.9.0 to 0.19.8.
+ */
+const STRICT_SINCE: Readonly<Record<string, { readonly source: string; readonly releases: Releases }>> = {
+  fp16: STRICT_PRECISION,
+  bf16: STRICT_PRECISION,
+  bfloat16: STRICT_PRECISION,
+  // DeepCompile's by then; 0.13 and 0.14.0 took `enabled`, `backend` and `kwargs` in it, 0.14.4 to 0.16.4 read nothing of it.
+  compile: { source: `${SOURCE}compile/config.py`, releases: { from: '0.16.6' } },
+  // 0.16.3 reads nothing of it.
+  tensor_parallel: { source: `${SOURCE}runtime/tensor_parallel/config.py`, releases: { from: '0.16.4' } },
+};
 
 /** What no release takes: batch sizes that are text, and a stage that none has. */
 const TIMELESS = new Set([...COMPUTED, ...MAPPINGS, 'zero_optimization.stage']);
@@ -44,10 +55,7 @@ const TIMELESS = new Set([...COMPUTED, ...MAPPINGS, 'zero_optimization.stage']);
 function strictSince(path: string): { source: string; releases?: Releases } {
   if (TIMELESS.has(path)) return { source: CONFIG };
   const block = path.slice(0, Math.max(0, path.lastIndexOf('.')));
-  if (PRECISION_BLOCKS.has(block)) return { source: PRECISION, releases: { from: STRICT_PRECISION } };
-  if (block === 'compile')
-    return { source: `${SOURCE}compile/config.py`, releases: { from: STRICT_COMPILE } };
-  return { source: `${SOURCE}runtime/config_utils.py`, releases: {} };
+  return STRICT_SINCE[block] ?? { source: `${SOURCE}runtime/config_utils.py`, releases: {} };
 }
 
 const policyOf = (draft: Draft, version: unknown): KeyPolicy => ({

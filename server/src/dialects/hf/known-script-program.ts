@@ -38,6 +38,7 @@ export const knownScriptProgram: Program = {
   words: trainerWords,
   keys: KEYS,
   keysOf: rowsOfScripts(KEYS),
+  maybeCopied: (launch) => scriptOf(launch)?.isCommon?.(launch.script ?? '') ?? false,
   match: (launch) => (scriptOf(launch) ? 0.8 : 0),
   read(launch, draft, context) {
     const script = scriptOf(launch);

@@ -20,6 +20,8 @@ export interface KnownScript {
   readonly source: string;
   /** Whether a launch of `script` with these flags is it. */
   matches(script: string, has: (flag: string) => boolean): boolean;
+  /** Whether the script is found by a name that many others have. */
+  isCommon?(script: string): boolean;
   /** Defaults of `TrainingArguments` that it changes. */
   readonly trainer?: Partial<TrainerDefaults>;
   readonly adapter?: ScriptAdapter;

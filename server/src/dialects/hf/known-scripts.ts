@@ -178,6 +178,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     matches: (script, has) =>
       /(^|\/)fastchat\/train\//.test(path(script)) ||
       (/(^|\/)(train|train_mem|train_xformers|alpaca_train)$/.test(path(script)) && has('data_path')),
+    isCommon: (script) => !/(^|\/)fastchat\/train\//.test(path(script)),
     length: { key: 'model_max_length', tokens: 512 },
   },
   lmflow(/(^|\/)(multistage_)?finetune(_with_custom_optim)?$/, 'lm'),

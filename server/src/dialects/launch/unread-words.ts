@@ -1,6 +1,7 @@
 import type { ConfigNode, MapEntry, MapNode, ScalarNode } from '../../config/node';
+import { flagOf, textOf } from '../../config/scalar';
 import type { FieldPath } from '../../run/fields';
-import { mayShapeMemory } from '../../run/unread';
+import { costsNothing, mayShapeMemory } from '../../run/unread';
 import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { KeySpec } from '../dialect';
@@ -36,13 +37,30 @@ export function noteUnread(launch: Launch, program: Program, written: readonly s
   noteFlags(launch, program, rowOf, draft);
   const script = launch.script?.split('/').at(-1);
   const named = launch.programNodes[0];
-  if (program.ownScript && script !== undefined && named)
+  const own = program.ownScript || (program.maybeCopied?.(launch) && takesMore(launch, rowOf));
+  if (own && script !== undefined && named)
     draft.leave(
       'script',
       named,
       script,
       say('`{0}` is a script of the project: what it does beyond its flags is not read.', script),
     );
+}
+
+/** Whether a script of a known name has flags that the known one lacks, data and records apart: it is somebody's copy, which does more. */
+const takesMore = (launch: Launch, rowOf: (key: string) => KeySpec | undefined): boolean =>
+  launch.arguments.entries.some(
+    ({ key }) => !key.includes('.') && rowOf(key) === undefined && !costsNothing(key),
+  );
+
+/** Flags by which scripts of people's own choose how DeepSpeed or FSDP shards. */
+const SHARDS =
+  /^(?:(?:ds_|deepspeed_)?zero(?:_?stage|_?opt\w*)?|ds_stage|(?:use_|enable_)?(?:fsdp|deepspeed))$/i;
+
+/** What a flag of a script's own decides, as its name goes: how the model is shared, where it is switched on. */
+function decidedBy({ key, value }: MapEntry): readonly FieldPath[] | undefined {
+  const off = flagOf(value) === false || /^(?:0|none|no|)$/i.test(textOf(value) ?? '');
+  return SHARDS.test(key) && !off ? ['parallel.data'] : undefined;
 }
 
 /** Scalars of a value that are not known. */
@@ -117,12 +135,14 @@ function noteFlags(
     );
     // Blocks are those of configs, which are checked by their family.
     if (key.includes('.') || (reported && !program.ownScript)) continue;
-    if (rowOf(key) || !mayShapeMemory(key) || openIn(entry.value).length > 0) continue;
+    const fields = decidedBy(entry);
+    if (rowOf(key) || !(fields || mayShapeMemory(key)) || openIn(entry.value).length > 0) continue;
     draft.leave(
       'flag',
       { range: keyRange },
       `--${key}`,
       say('`{0}` is a flag of the script itself: what it changes is not counted.', `--${key}`),
+      fields,
     );
   }
 }

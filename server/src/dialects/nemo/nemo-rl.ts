@@ -430,11 +430,16 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
     },
   );
   const engines = on('policy.megatron_cfg.enabled') && on('policy.dtensor_cfg.enabled');
-  forbid(engines, node('policy.megatron_cfg.enabled'), draft, {
-    code: 'two-backends',
-    message: say('`megatron_cfg` and `dtensor_cfg` are both on: one backend trains.'),
-    source,
-  });
+  const second = node('policy.megatron_cfg.enabled');
+  // Who starts the file may switch one off: scripts that choose the backend do.
+  if (engines && second)
+    draft.report(
+      'two-backends',
+      'warning',
+      say('`megatron_cfg` and `dtensor_cfg` are both on: one backend trains.'),
+      second.range,
+      { source },
+    );
   const old = section.flag('policy.dtensor_cfg._v2') === false;
   forbid(
     old && on('policy.dtensor_cfg.lora_cfg.enabled'),

@@ -15,9 +15,10 @@ export const NEMO_RULES = {
     nemo('megatron_base_model.py'),
   ),
   'two-backends': refused(
-    'Both backends of NeMo-RL are on.',
+    'Both backends of NeMo-RL are on, and the command line may switch one off.',
     'Switch one off.',
     nemoRl('policy/lm_policy.py'),
+    { severity: 'warning' },
   ),
   'packing-with-dynamic-batches': refused(
     'Dynamic batching and sequence packing exclude each other.',

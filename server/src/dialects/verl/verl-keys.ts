@@ -389,7 +389,8 @@ export const VERL_KEYS: readonly KeySpec[] = [
       'name',
       'string',
       'Engine that generates.',
-      { values: ['vllm', 'sglang', 'hf', 'trtllm'], fields: ['rollout.engine'] },
+      // `sglang_async` until 0.4.1, which takes it for `sglang` and warns.
+      { values: ['vllm', 'sglang', 'hf', 'trtllm', 'sglang_async'], fields: ['rollout.engine'] },
     ],
     ['n', 'integer', 'Responses per prompt.', { default: 1, fields: ['batch.global'] }],
     [

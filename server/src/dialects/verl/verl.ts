@@ -100,7 +100,7 @@ function readReinforcement(section: Section, draft: Draft, context: ReadContext)
   if (core) readMegatron(section, draft);
   readModel(section, RL);
   readMachines(section, RL);
-  readResponses(section, context);
+  readResponses(section, draft, context);
   readObjective(section);
   readRollouts(section);
   if (core) return;
@@ -196,7 +196,7 @@ function readRow(
 }
 
 /** Prompt and response together; micro batches by samples or, with `use_dynamic_bsz`, by tokens. */
-function readResponses(section: Section, context: ReadContext): void {
+function readResponses(section: Section, draft: Draft, context: ReadContext): void {
   const prompt = section.find('data.max_prompt_length');
   const response = section.find('data.max_response_length');
   const sum =
@@ -220,6 +220,18 @@ function readResponses(section: Section, context: ReadContext): void {
   const responses = section.find('actor_rollout_ref.rollout.n');
   const times = section.integerOrDefault('actor_rollout_ref.rollout.n');
   const samples = section.integerOrDefault(`${ACTOR}.ppo_mini_batch_size`) * times;
+  const micro = `${ACTOR}.ppo_micro_batch_size_per_gpu`;
+  const divided = section.has(micro) || all !== undefined || flagOf(dynamic?.node) === true;
+  const shape = mini ?? stated;
+  // `workers/config/actor.py`, `validate`: one of the two sizes has to be there.
+  if (!divided && shape)
+    draft.leave(
+      'value',
+      shape.node,
+      micro,
+      say('`{0}` is not stated: without it, or `use_dynamic_bsz`, verl does not start.', micro),
+      ['batch.micro'],
+    );
   const because = mini ?? responses;
   const each = say('{0} {0|response|responses} to each prompt', times);
   if (because) section.state('batch.global', samples, because, each);

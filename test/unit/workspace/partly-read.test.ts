@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { smallWorkspace } from './small-workspace';
+
+const FLAGS =
+  '--model_name_or_path meta-llama/Llama-2-7b-hf --per_device_train_batch_size 1 --bf16 True --model_max_length 2048 --data_path d.json';
+
+async function read(text: string, name = 'run.sh', files: Record<string, string> = {}) {
+  const analysis = await smallWorkspace({ ...files, [name]: `# oomlint: gpu=H100 gpus=8\n${text}` }).analyze(
+    name,
+  );
+  const { problems, estimate, resolved, unread = [] } = analysis;
+  return {
+    problems,
+    verdict: estimate?.verdict,
+    unknown: resolved.unknown.map(({ field }) => field),
+    unread: unread.map(({ kind, text }) => `${kind} ${text}`),
+    values: resolved.values,
+  };
+}
+
+describe('runs that are read in part', () => {
+  it('have no micro batch where the script states it by a variable that nobody sets', async () => {
+    const megatron =
+      'torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --global-batch-size 512 --bf16 --vocab-size 50000';
+    assert.equal((await read(`${megatron}\n`)).values['batch.micro'], 64);
+    const { unknown, verdict } = await read(`${megatron} --micro-batch-size $MBS\n`);
+    assert.deepEqual(unknown, ['batch.micro']);
+    assert.equal(verdict, undefined);
+  });
+
+  it('have no verdict where a flag of the script itself decides how the model is shared', async () => {
+    const shared = await read(`deepspeed main.py ${FLAGS} --ds_zero_stage 2\n`);
+    assert.deepEqual(shared.unknown, ['parallel.data']);
+    assert.equal((await read(`deepspeed main.py ${FLAGS} --ds_zero_stage 0\n`)).verdict !== undefined, true);
+    assert.equal(
+      (await read(`torchrun --nproc_per_node 8 main.py ${FLAGS} --use_fsdp True\n`)).verdict,
+      undefined,
+    );
+    assert.equal(
+      (await read(`torchrun --nproc_per_node 8 main.py ${FLAGS} --use_fsdp False\n`)).unknown.length,
+      0,
+    );
+  });
+
+  it('count a script of a known name as somebody’s own where it has more flags', async () => {
+    const start = `torchrun --nproc_per_node 8 medusa/train/train.py ${FLAGS}`;
+    assert.deepEqual((await read(`${start} --lazy_preprocess True --cache_dir c\n`)).unread, []);
+    assert.deepEqual((await read(`${start} --medusa_num_heads 3\n`)).unread, ['script train.py']);
+  });
+
+  it('take what stands there by default for no word that is not known', async () => {
+    const { unread } = await read(
+      `torchrun --nproc_per_node 8 fastchat/train/train.py ${FLAGS} --max_steps -1\n`,
+    );
+    assert.deepEqual(unread, []);
+  });
+});
+
+describe('verl without a micro batch', () => {
+  const config = (actor: string) => `actor_rollout_ref:
+  model:
+    path: Qwen/Qwen2.5-7B
+  actor:
+    strategy: fsdp
+    ppo_mini_batch_size: 256
+${actor}
+  rollout:
+    name: vllm
+data:
+  max_prompt_length: 512
+  max_response_length: 512
+trainer:
+  n_gpus_per_node: 8
+  nnodes: 1
+`;
+
+  it('does not start, so that there is nothing to judge', async () => {
+    const open = await read(config('    ppo_micro_batch_size_per_gpu: null'), 'ppo.yaml');
+    assert.deepEqual(open.unknown, ['batch.micro']);
+    for (const stated of [
+      'ppo_micro_batch_size_per_gpu: 4',
+      'use_dynamic_bsz: true',
+      'ppo_micro_batch_size: 64',
+    ])
+      assert.deepEqual((await read(config(`    ${stated}`), 'ppo.yaml')).unknown, [], stated);
+  });
+
+  it('takes the engine by the name that it had until 0.4', async () => {
+    const text = config('    ppo_micro_batch_size_per_gpu: 4').replace('vllm', 'sglang_async');
+    assert.deepEqual(
+      (await read(text, 'ppo.yaml')).problems.filter(({ severity }) => /error|warning/.test(severity)),
+      [],
+    );
+  });
+});
+
+describe('a config of a package that is not here', () => {
+  it('is no missing file', async () => {
+    for (const place of ['pkg://verl/trainer/config', 'file://verl/verl/trainer/config']) {
+      const text = `hydra:\n  searchpath:\n    - ${place}\ndefaults:\n  - ppo_trainer\n  - _self_\nactor_rollout_ref:\n  actor:\n    ppo_micro_batch_size_per_gpu: 1\n`;
+      const missing = (problems: Awaited<ReturnType<typeof read>>['problems']) =>
+        problems.find(({ code }) => code === 'missing-file')?.severity;
+      assert.equal(missing((await read(text, 'config/own.yaml')).problems), 'information', place);
+      const here = {
+        'verl/trainer/config/other.yaml': 'a: 1\n',
+        'verl/verl/trainer/config/other.yaml': 'a: 1\n',
+      };
+      assert.equal(missing((await read(text, 'config/own.yaml', here)).problems), 'warning', place);
+    }
+  });
+});
+
+describe('values that a branch of a program decides', () => {
+  it('are no fault of the program', async () => {
+    const text = `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+import sys
+model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-7b-hf")
+settings = dict(output_dir="out", per_device_train_batch_size=1)
+if sys.argv[1] == "fp16":
+    settings["fp16"] = True
+if sys.argv[1] == "bf16":
+    settings["bf16"] = True
+trainer = Trainer(model=model, args=TrainingArguments(**settings), train_dataset=data)
+trainer.train()
+`;
+    const codes = async (source: string) => (await read(source, 'train.py')).problems.map(({ code }) => code);
+    assert.equal((await codes(text)).includes('two-precisions'), false);
+    assert.equal((await codes(text.replace(/if sys.*\n {4}/g, ''))).includes('two-precisions'), true);
+  });
+});
