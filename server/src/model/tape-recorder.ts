@@ -166,7 +166,9 @@ export abstract class TapeRecorder {
 
   /** Takes over the weights of a part that another tracer played. */
   protected adopt(weights: readonly Weight[]): void {
-    this.weights.push(...weights);
+    const isKnown = ({ name }: Weight) =>
+      this.playsAgain && this.weights.some((weight) => weight.name === name);
+    this.weights.push(...weights.filter((weight) => !isKnown(weight)));
   }
 
   /** Plays modules once more: their weights are those that were registered before. */

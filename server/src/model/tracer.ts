@@ -169,6 +169,13 @@ export class Tracer extends ProductTracer {
     return out;
   }
 
+  /** Registers the weights of modules that leave nothing on this tape, adapters included: `body` plays one pass of them on another. */
+  registerWeightsOf(body: (probe: Tracer) => void): void {
+    const probe = new Tracer(this.settings);
+    body(probe);
+    this.adopt(probe.finish().weights);
+  }
+
   /** A lookup, with the adapter of its table, virtual tokens before it, or trained rows of it. */
   override embedding(ids: Tensor, spec: Parameters<ProductTracer['embedding']>[1]): Tensor {
     const looked = this.noisy(super.embedding(ids, spec), spec.tokens === true);

@@ -6,7 +6,7 @@ import { collapsedStreams, hyperConnection } from '../layers/hyper-connection';
 import { mixtureOfExperts } from '../layers/moe';
 import { rmsNorm } from '../layers/norm';
 import { ELEMENT_BYTES, type Tensor } from '../tape';
-import { Tracer } from '../tracer';
+import type { Tracer } from '../tracer';
 import { decoderStages } from './decoder-model';
 import type { Architecture, ModelFamily } from './family';
 import { sigmoidMoe } from './sigmoid-experts';
@@ -89,17 +89,16 @@ function compressed(t: Tracer, x: Tensor, spec: V4Attention, sight: Exclude<Sigh
 function registerIndexer(t: Tracer, x: Tensor, spec: V4Attention): void {
   const { heads, dim } = spec.indexer;
   const name = `${MODULE}.compressor.indexer`;
-  const probe = new Tracer(t.settings);
-  const token = (width: number) => probe.input([1, 1, width], x.dtype, false, name);
-  const hidden = token(spec.hidden);
-  probe.linear(hidden, { name: `${name}.kv_proj`, out: 2 * dim });
-  probe.linear(hidden, { name: `${name}.gate_proj`, out: 2 * dim });
-  probe.weight({ name: `${name}.position_bias`, shape: [spec.rates.chosen, 2 * dim] });
-  rms(`${name}.kv_norm`)(probe, token(dim));
-  probe.linear(token(spec.queryRank), { name: `${name}.q_b_proj`, out: heads * dim });
-  probe.linear(hidden, { name: `${name}.scorer.weights_proj`, out: heads });
-  for (const weight of probe.finish().weights)
-    t.weight({ ...weight, local: [weight.localElements], quantizable: weight.quantization !== 'none' });
+  t.registerWeightsOf((probe) => {
+    const token = (width: number) => probe.input([1, 1, width], x.dtype, false, name);
+    const hidden = token(spec.hidden);
+    probe.linear(hidden, { name: `${name}.kv_proj`, out: 2 * dim });
+    probe.linear(hidden, { name: `${name}.gate_proj`, out: 2 * dim });
+    probe.weight({ name: `${name}.position_bias`, shape: [spec.rates.chosen, 2 * dim] });
+    rms(`${name}.kv_norm`)(probe, token(dim));
+    probe.linear(token(spec.queryRank), { name: `${name}.q_b_proj`, out: heads * dim });
+    probe.linear(hidden, { name: `${name}.scorer.weights_proj`, out: heads });
+  });
 }
 
 /** The window's mask with columns for the entries. `[b, 1, s, s + entries]`, of which nothing needs a gradient. */

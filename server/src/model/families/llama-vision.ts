@@ -7,7 +7,7 @@ import { residualLayer } from '../layers/residual';
 import { attentionOver, selfAttention } from '../layers/self-attention';
 import type { Stage } from '../model';
 import type { Tensor } from '../tape';
-import { Tracer } from '../tracer';
+import type { Tracer } from '../tracer';
 import { headStage, take, tokenEmbeddingStage } from './decoder-model';
 import type { Architecture, ModelFamily } from './family';
 import { attentionSizes, LLAMA_ATTENTION, llamaAttention, llamaMlp } from './llama-parts';
@@ -172,11 +172,10 @@ function crossStage(sizes: Sizes): Stage {
         return;
       }
       // Without an image the layer is skipped; its weights are there.
-      const probe = new Tracer(t.settings);
-      const one = (name: string) => probe.input([1, 1, sizes.hidden], t.settings.weightDtype, false, name);
-      layer(probe, one('hidden'), one('images'));
-      for (const weight of probe.finish().weights)
-        t.weight({ ...weight, local: [weight.localElements], quantizable: weight.quantization !== 'none' });
+      t.registerWeightsOf((probe) => {
+        const one = (name: string) => probe.input([1, 1, sizes.hidden], t.settings.weightDtype, false, name);
+        layer(probe, one('hidden'), one('images'));
+      });
     },
   };
 }

@@ -3,7 +3,6 @@ import { ConfigError, type ConfigReader } from '../config';
 import { type Block, rms } from '../layers/block';
 import { clampedGate, mixtureOfExperts } from '../layers/moe';
 import { ELEMENT_BYTES } from '../tape';
-import { Tracer } from '../tracer';
 import type { Architecture, ModelFamily } from './family';
 import { llamaAttention } from './llama-parts';
 import { eachLayer, sigmoidMoe } from './sigmoid-experts';
@@ -35,14 +34,13 @@ function blockMask(sizes: Sizes, { heads, dim }: BlockIndexer): Block {
   return (t, x) => {
     const [batch = 1, sequence = 1] = x.shape;
     const name = 'self_attn.indexer';
-    const probe = new Tracer(t.settings);
-    const token = probe.input([1, 1, sizes.hidden], x.dtype, false, name);
-    const q = probe.linear(token, { name: `${name}.q_proj`, out: heads * dim });
-    const k = probe.linear(token, { name: `${name}.k_proj`, out: dim });
-    rms(`${name}.q_norm`, 'gemma')(probe, probe.view(q, [1, 1, heads, dim]));
-    rms(`${name}.k_norm`, 'gemma')(probe, k);
-    for (const weight of probe.finish().weights)
-      t.weight({ ...weight, local: [weight.localElements], quantizable: weight.quantization !== 'none' });
+    t.registerWeightsOf((probe) => {
+      const token = probe.input([1, 1, sizes.hidden], x.dtype, false, name);
+      const q = probe.linear(token, { name: `${name}.q_proj`, out: heads * dim });
+      const k = probe.linear(token, { name: `${name}.k_proj`, out: dim });
+      rms(`${name}.q_norm`, 'gemma')(probe, probe.view(q, [1, 1, heads, dim]));
+      rms(`${name}.k_norm`, 'gemma')(probe, k);
+    });
     const queryHeads = sizes.heads / t.settings.tensorParallel;
     const pairs = batch * sequence * sequence;
     const width = ELEMENT_BYTES[x.dtype];

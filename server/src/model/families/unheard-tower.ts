@@ -1,24 +1,13 @@
 import type { Stage } from '../model';
 import type { Tensor } from '../tape';
-import { Tracer } from '../tracer';
+import type { Tracer } from '../tracer';
 
 /**
  * A tower that no sample of the run feeds: its weights lie on the GPU, and nothing of it is computed. `body` plays one pass,
  * from which the weights are read, adapters of its linear layers included.
  */
 export function unheardStage(name: string, count: number, body: (t: Tracer) => void): Stage {
-  return {
-    name,
-    role: 'norm',
-    count,
-    trace: (t) => {
-      const probe = new Tracer(t.settings);
-      body(probe);
-      for (const weight of probe.finish().weights) {
-        t.weight({ ...weight, local: [weight.localElements], quantizable: weight.quantization !== 'none' });
-      }
-    },
-  };
+  return { name, role: 'norm', count, trace: (t) => t.registerWeightsOf(body) };
 }
 
 /** What samples of sound go through, to the embedding of the text; where they hold none, its weights alone are there. */

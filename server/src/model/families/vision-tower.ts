@@ -49,11 +49,7 @@ function onImages(t: Tracer, body: (tracer: Tracer, images: number) => void): vo
     body(t, images);
     return;
   }
-  const probe = new Tracer(t.settings);
-  body(probe, 1);
-  for (const w of probe.finish().weights) {
-    t.weight({ ...w, local: [w.localElements], quantizable: w.quantization !== 'none' });
-  }
+  t.registerWeightsOf((probe) => body(probe, 1));
 }
 
 /** Stages of the tower; they leave `images` for the embedding stage of the language model. */

@@ -1,5 +1,5 @@
 import { ELEMENT_BYTES, type Tensor } from '../tape';
-import { Tracer } from '../tracer';
+import type { Tracer } from '../tracer';
 import { attend } from './attention';
 import type { Block } from './block';
 import { layerNorm, rmsNorm } from './norm';
@@ -131,13 +131,12 @@ function chosenTokens(
 
 /** Weights of the indexer, with adapters of its linear layers, as one pass of them over a token would find them. */
 function registerIndexer(t: Tracer, x: Tensor, spec: LatentAttentionSpec, { heads, dim }: IndexerSpec): void {
-  const probe = new Tracer(t.settings);
   const name = `${spec.module}.indexer`;
-  const token = (width: number) => probe.input([1, 1, width], x.dtype, false, name);
-  probe.linear(token(spec.queryRank ?? spec.hidden), { name: `${name}.wq_b`, out: heads * dim });
-  const key = probe.linear(token(spec.hidden), { name: `${name}.wk`, out: dim });
-  layerNorm(probe, key, { name: `${name}.k_norm` });
-  probe.linear(token(spec.hidden), { name: `${name}.weights_proj`, out: heads });
-  for (const weight of probe.finish().weights)
-    t.weight({ ...weight, local: [weight.localElements], quantizable: weight.quantization !== 'none' });
+  t.registerWeightsOf((probe) => {
+    const token = (width: number) => probe.input([1, 1, width], x.dtype, false, name);
+    probe.linear(token(spec.queryRank ?? spec.hidden), { name: `${name}.wq_b`, out: heads * dim });
+    const key = probe.linear(token(spec.hidden), { name: `${name}.wk`, out: dim });
+    layerNorm(probe, key, { name: `${name}.k_norm` });
+    probe.linear(token(spec.hidden), { name: `${name}.weights_proj`, out: heads });
+  });
 }
