@@ -1,4 +1,4 @@
-import { type FakeQuantization, isRounded, keptOfRounding } from './fake-quantization';
+import { isRounded, keptOfRounding } from './fake-quantization';
 import { OperatorTracer } from './operator-tracer';
 import {
   ELEMENT_BYTES,
@@ -256,7 +256,7 @@ export abstract class ProductTracer extends OperatorTracer {
     // Experts are unpacked one after the other.
     const apart = weight.expert ? (weight.shape[0] ?? 1) : 1;
     const bytes = (weight.localElements * ELEMENT_BYTES[dtype]) / apart;
-    if (isRounded(weight, this.rounding)) return this.roundedRead(weight, dtype, keeps);
+    if (isRounded(weight, this.settings.fakeQuantization)) return this.roundedRead(weight, dtype, keeps);
     if (this.unpacksStack(weight)) {
       // The product is made with the unpacked stack, which autograd keeps.
       return keeps
@@ -282,10 +282,6 @@ export abstract class ProductTracer extends OperatorTracer {
       : nothing;
   }
 
-  private get rounding(): FakeQuantization {
-    return this.settings.fakeQuantization ?? 'none';
-  }
-
   /**
    * The rounded weight, which the product keeps, and what its own backward keeps (`FakeQuantizedLinear.forward`). It has the weight's type,
    * and is cast where the product's is another.
@@ -301,7 +297,11 @@ export abstract class ProductTracer extends OperatorTracer {
     const saves = keeps ? [this.storage(rounded, `${weight.name}.rounded`, 'weight-copy')] : [];
     if (weight.trainable)
       saves.push(
-        this.storage(keptOfRounding(weight, this.rounding), `${weight.name}.rounding`, 'weight-copy'),
+        this.storage(
+          keptOfRounding(weight, this.settings.fakeQuantization),
+          `${weight.name}.rounding`,
+          'weight-copy',
+        ),
       );
     // The gradient of the rounded weight lies beside the weight's own.
     return {
@@ -314,7 +314,8 @@ export abstract class ProductTracer extends OperatorTracer {
 
   /** The input of a linear layer as its activation's quantizer rounds it: a tensor of its own, and a mask (`_per_token_forward`). */
   private roundedInput(x: Tensor, weight: Weight): Tensor {
-    if (this.rounding !== 'int8-int4' || !isRounded(weight, this.rounding)) return x;
+    if (this.settings.fakeQuantization !== 'int8-int4' || !isRounded(weight, this.settings.fakeQuantization))
+      return x;
     return this.fused({
       name: `${weight.name}.rounded_input`,
       inputs: [x],
@@ -497,7 +498,7 @@ export abstract class ProductTracer extends OperatorTracer {
     const leaf = spec.tokens === true && !weight.trainable && this.settings.inputRequiresGrad === true;
     const out = this.tensor([...ids.shape, spec.columns], weight.dtype, weight.trainable || leaf, spec.name);
     // The whole table is rounded, of which the lookup keeps nothing (`FakeQuantizedEmbedding`).
-    const rounds = this.rounding === 'int8-int4';
+    const rounds = this.settings.fakeQuantization === 'int8-int4';
     const table = rounds ? weight.localElements * ELEMENT_BYTES[weight.dtype] : 0;
     const rounding =
       rounds && weight.trainable

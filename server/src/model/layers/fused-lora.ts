@@ -54,8 +54,7 @@ function branchesOf(t: Tracer, x: Tensor, layers: readonly { spec: LinearSpec; w
     const factors = rank * (width + out);
     if (adapter?.dtype !== x.dtype) copies += factors * ELEMENT_BYTES[x.dtype];
     // Rounded weights stay with the function until backward (`ctx.custom_saved_tensors`).
-    if (isRounded(weight, t.settings.fakeQuantization ?? 'none'))
-      copies += out * width * ELEMENT_BYTES[x.dtype];
+    if (isRounded(weight, t.settings.fakeQuantization)) copies += out * width * ELEMENT_BYTES[x.dtype];
     if (weight.quantization !== 'none') unpacked = Math.max(unpacked, out * width * ELEMENT_BYTES[x.dtype]);
     base += 2 * rows * width * out;
     branch += 2 * rows * factors;

@@ -358,8 +358,7 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     backward = gradWeight;
   }
   // Unsloth's own layers round the head's weight for the loss (`llama.py`, `fake_quantize_lm_head_inputs`); its compiled models pass it as it is.
-  if (t.settings.unsloth === true && isRounded(weight, t.settings.fakeQuantization ?? 'none'))
-    forward += weightBytes;
+  if (t.settings.unsloth === true && isRounded(weight, t.settings.fakeQuantization)) forward += weightBytes;
   return t.fused({
     name: `${spec.name}.fused_loss`,
     inputs: [input],
