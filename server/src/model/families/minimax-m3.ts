@@ -1,7 +1,8 @@
 import { say } from '../../wording/say';
 import { ConfigError, type ConfigReader } from '../config';
 import { type Block, rms } from '../layers/block';
-import { clampedGate, mixtureOfExperts } from '../layers/moe';
+import { fusedGatedMlp } from '../layers/fused-mlp';
+import { mixtureOfExperts } from '../layers/moe';
 import { ELEMENT_BYTES } from '../tape';
 import type { Architecture, ModelFamily } from './family';
 import { llamaAttention } from './llama-parts';
@@ -11,13 +12,13 @@ import { sparseDecoder } from './sparse-decoder';
 
 /** Gate and up in one linear layer, clamped as gpt-oss does it (`MiniMaxM3VLDenseMLP`). */
 function jointMlp(name: string, inner: number): Block {
-  return (t, x) => {
-    const joint = t.linear(x, { name: `${name}.gate_up_proj`, out: 2 * inner, split: 'column' });
-    const half = (joint.shape.at(-1) ?? 0) / 2;
-    const [gate = joint, up = joint] = t.split(joint, [half, half]);
-    const product = clampedGate(t, gate, up, name);
-    return t.linear(product, { name: `${name}.down_proj`, out: x.shape.at(-1) ?? 0, split: 'row' });
-  };
+  return fusedGatedMlp({
+    name,
+    inner,
+    gateUp: 'gate_up_proj',
+    down: 'down_proj',
+    activation: 'clamped',
+  });
 }
 
 /** What ranks blocks of keys for each query: heads of their own, as many as there are key heads. */

@@ -1,9 +1,10 @@
 import type { Block } from './block';
-import { gatedProduct } from './mlp';
+import { clampedGate, gatedProduct } from './mlp';
 
 interface FusedMlpSpec {
   readonly name: string;
   readonly inner: number;
+  /** `clamped`: gpt-oss's gate. */
   readonly activation: string;
   readonly gateUp: string;
   readonly down: string;
@@ -22,7 +23,10 @@ export function fusedGatedMlp(spec: FusedMlpSpec): Block {
     });
     const half = (joint.shape.at(-1) ?? 0) / 2;
     const [gate = joint, up = joint] = t.split(joint, [half, half]);
-    const product = gatedProduct(t, gate, spec.activation, () => up);
+    const product =
+      spec.activation === 'clamped'
+        ? clampedGate(t, gate, up, spec.name)
+        : gatedProduct(t, gate, spec.activation, () => up);
     const out = t.linear(product, {
       name: `${spec.name}.${spec.down}`,
       out: x.shape.at(-1) ?? 0,

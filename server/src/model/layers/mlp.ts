@@ -31,6 +31,15 @@ export function clampedProduct(
   return t.mul(left, t.keepInput(up, `${name}.clamp_up`), 'gated_product');
 }
 
+/** `GptOssExperts._apply_gate`. `[..., inner]` of gate and up, and of the result. */
+export function clampedGate(t: Tracer, gate: Tensor, up: Tensor, name: string): Tensor {
+  const low = t.keepInput(gate, `${name}.clamp_gate`);
+  const high = t.keepInput(up, `${name}.clamp_up`);
+  const sigmoid = t.keepOutput(t.scale(low, `${name}.alpha`), `${name}.sigmoid`);
+  const glu = t.mul(low, sigmoid, `${name}.glu`);
+  return t.mul(t.scale(high, `${name}.plus_one`), glu, `${name}.product`);
+}
+
 /** `down(act(gate(x)) * up(x))`, width of `x` in and out. `[..., h]` in and out. */
 export function gatedMlp(t: Tracer, x: Tensor, spec: GatedMlpSpec): Tensor {
   const width = x.shape.at(-1) ?? 0;

@@ -3,7 +3,7 @@ import { sequenceRanks } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
 import { applyActivation } from './activation';
 import type { Block } from './block';
-import { type Clamps, clampedProduct, gatedMlp, plainMlp } from './mlp';
+import { type Clamps, clampedGate, clampedProduct, gatedMlp, plainMlp } from './mlp';
 
 interface RouterSpec {
   /** Module path, for example `mlp.gate`. */
@@ -371,13 +371,4 @@ function weightedGate(t: Tracer, gate: Tensor, up: Tensor, weights: Tensor, name
 
 function gateOf(t: Tracer, gate: Tensor, up: Tensor, spec: MoeSpec): Tensor {
   return t.mul(applyActivation(t, gate, spec.experts.activation), up, `${spec.experts.name}.product`);
-}
-
-/** `GptOssExperts._apply_gate`. `[..., inner]` of gate and up, and of the result. */
-export function clampedGate(t: Tracer, gate: Tensor, up: Tensor, name: string): Tensor {
-  const low = t.keepInput(gate, `${name}.clamp_gate`);
-  const high = t.keepInput(up, `${name}.clamp_up`);
-  const sigmoid = t.keepOutput(t.scale(low, `${name}.alpha`), `${name}.sigmoid`);
-  const glu = t.mul(low, sigmoid, `${name}.glu`);
-  return t.mul(t.scale(high, `${name}.plus_one`), glu, `${name}.product`);
 }
