@@ -9,7 +9,7 @@ import type { Stage } from '../model';
 import { inputDtype } from '../trace-settings';
 import type { Tracer } from '../tracer';
 import { heardStage, unheardStage } from './unheard-tower';
-import { mustFit, type VisionTower } from './vision-tower';
+import { mustFit, readEncoder, type VisionTower } from './vision-tower';
 
 const gemma = (name: string) => rms(name, 'gemma');
 
@@ -19,16 +19,13 @@ const IMAGE_TOKENS = 280;
 /** Gemma 4's ViT: patches as one linear layer, a table of positions a direction, four norms a layer, patches averaged. */
 export function gemma4Tower(config: ConfigReader, outer: ConfigReader, width: number): VisionTower {
   const prefix = 'vision_tower.';
-  const hidden = config.size('hidden_size');
-  const heads = config.size('num_attention_heads');
-  const patch = config.size('patch_size');
+  const { hidden, layers, heads, inner, patchSize: patch } = readEncoder(config);
   const rows = config.size('position_embedding_size');
   const tokens = config.sizeOr(
     outer.sizeOr(IMAGE_TOKENS, 'vision_soft_tokens_per_image'),
     'default_output_length',
   );
   const patches = tokens * config.size('pooling_kernel_size') ** 2;
-  const inner = config.size('intermediate_size');
   const activation = config.text('gelu_pytorch_tanh', 'hidden_activation');
   const mixer = selfAttention({
     module: `${prefix}self_attn`,
@@ -67,7 +64,7 @@ export function gemma4Tower(config: ConfigReader, outer: ConfigReader, width: nu
       };
       return t.add(x, t.embedding(ids, table), 'positions');
     },
-    layers: new Array<Block>(config.size('num_hidden_layers')).fill(layer),
+    layers: new Array<Block>(layers).fill(layer),
     project: (t, x) => {
       const wide = t.cast(x, 'fp32', 'pooler.float');
       const pooled = t.reduce(wide, [x.shape[0] ?? 1, tokens, hidden], 'pooler');

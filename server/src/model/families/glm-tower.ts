@@ -3,10 +3,9 @@ import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed, rms } from '../layers/block';
 import { convolution } from '../layers/convolution';
 import { gatedMlp } from '../layers/mlp';
-import { patchEmbedding } from '../layers/patch-embedding';
 import { residualLayer } from '../layers/residual';
 import { selfAttention } from '../layers/self-attention';
-import { freeSize, mergedPatches, mustFit, type VisionTower } from './vision-tower';
+import { freeSize, mergedPatchEmbedding, mergedPatches, mustFit, type VisionTower } from './vision-tower';
 
 /**
  * GLM-4.1V to 4.6V (`Glm4vVisionModel`): patches of two frames, a table of positions that is stretched over the image, rotary
@@ -46,11 +45,11 @@ export function glmTower(config: ConfigReader, width: number): VisionTower {
   return {
     name: 'visual.blocks',
     embed: (t, images) => {
-      const x = patchEmbedding(t, {
+      const x = mergedPatchEmbedding(t, {
         name: `${prefix}patch_embed.proj`,
         hidden,
         images,
-        patches: mergedPatches(patchSize, merge, t.settings.imagePixels).patches,
+        merge,
         patchSize,
         channels: config.sizeOr(3, 'in_channels'),
         frames: config.size('temporal_patch_size'),

@@ -2,24 +2,27 @@ import type { ConfigReader } from '../config';
 import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
 import { CLIP_NAMES, encoderLayer } from '../layers/encoder-layer';
-import { patchEmbedding } from '../layers/patch-embedding';
-import { freeSize, mergedPatches, mergedRows, type VisionTower } from './vision-tower';
+import {
+  freeSize,
+  mergedPatchEmbedding,
+  mergedPatches,
+  mergedRows,
+  readEncoder,
+  type VisionTower,
+} from './vision-tower';
 
 /** MiniMax M3: CLIP's layers over patches of two frames, rotated in three axes; each patch is projected, then four are merged. */
 export function minimaxTower(config: ConfigReader, outer: ConfigReader, width: number): VisionTower {
   const prefix = 'vision_tower.';
-  const hidden = config.size('hidden_size');
-  const heads = config.size('num_attention_heads');
-  const patchSize = config.size('patch_size');
+  const { layers, ...sizes } = readEncoder(config);
+  const { hidden, heads, patchSize } = sizes;
   const merge = config.size('spatial_merge_size');
   const headDim = hidden / heads;
   const projected = outer.size('projector_hidden_size');
   const { tokens } = mergedPatches(patchSize, merge);
   const layer = encoderLayer({
     prefix,
-    hidden,
-    heads,
-    inner: config.size('intermediate_size'),
+    ...sizes,
     activation: config.text('gelu', 'hidden_act'),
     attentionDropout: config.dropout('attention_dropout'),
     // A third of each head for each axis, in pairs (`compute_axial_rope_parameters`).
@@ -29,19 +32,18 @@ export function minimaxTower(config: ConfigReader, outer: ConfigReader, width: n
   return {
     name: 'vision_tower',
     embed: (t, images) => {
-      const { patches } = mergedPatches(patchSize, merge, t.settings.imagePixels);
-      const x = patchEmbedding(t, {
+      const x = mergedPatchEmbedding(t, {
         name: `${prefix}embeddings.proj`,
         hidden,
         images,
-        patches,
+        merge,
         patchSize,
         channels: config.size('num_channels'),
         frames: config.size('temporal_patch_size'),
       });
       return layerNormed(`${prefix}pre_layrnorm`)(t, x);
     },
-    layers: new Array<Block>(config.size('num_hidden_layers')).fill(layer),
+    layers: new Array<Block>(layers).fill(layer),
     project: (t, x) => {
       const linear = (from: typeof x, name: string, out: number) =>
         t.linear(from, { name: `multi_modal_projector.${name}`, out, bias: true });

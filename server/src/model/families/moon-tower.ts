@@ -3,8 +3,7 @@ import { ConfigError, type ConfigReader } from '../config';
 import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
 import { encoderLayer } from '../layers/encoder-layer';
-import { patchEmbedding } from '../layers/patch-embedding';
-import { freeSize, mergedPatches, mergedRows, type VisionTower } from './vision-tower';
+import { freeSize, mergedPatchEmbedding, mergedPatches, mergedRows, type VisionTower } from './vision-tower';
 
 /** Names of the config on the hub, beside those of transformers' class. */
 const NAMES = {
@@ -59,12 +58,11 @@ export function moonTower(config: ConfigReader, outer: ConfigReader, width: numb
   return {
     name: 'vision_tower',
     embed: (t, images) => {
-      const { patches } = mergedPatches(patchSize, merge, t.settings.imagePixels);
-      const x = patchEmbedding(t, {
+      const x = mergedPatchEmbedding(t, {
         name: `${prefix}patch_embed.proj`,
         hidden,
         images,
-        patches,
+        merge,
         patchSize,
         bias: true,
       });

@@ -3,9 +3,9 @@ import type { ConfigReader } from '../config';
 import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
 import { CLIP_NAMES, encoderLayer } from '../layers/encoder-layer';
-import { patchEmbedding } from '../layers/patch-embedding';
 import {
   freeSize,
+  mergedPatchEmbedding,
   mergedPatches,
   mergedRows,
   mustFit,
@@ -48,11 +48,11 @@ export function paddleTower(config: ConfigReader, width: number): VisionTower {
   return {
     name: 'visual.vision_model',
     embed: (t, images) => {
-      const x = patchEmbedding(t, {
+      const x = mergedPatchEmbedding(t, {
         name: `${prefix}embeddings.patch_embedding`,
         hidden: sizes.hidden,
         images,
-        patches: mergedPatches(sizes.patchSize, merge, t.settings.imagePixels).patches,
+        merge,
         patchSize: sizes.patchSize,
         channels: sizes.channels,
         bias: true,

@@ -4,7 +4,7 @@ import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed, rms } from '../layers/block';
 import { CLIP_NAMES, encoderLayer } from '../layers/encoder-layer';
 import { gatedMlp } from '../layers/mlp';
-import { patchEmbedding } from '../layers/patch-embedding';
+import { type PatchEmbeddingSpec, patchEmbedding } from '../layers/patch-embedding';
 import { residualLayer } from '../layers/residual';
 import { LLAMA_PROJECTIONS, selfAttention } from '../layers/self-attention';
 import type { Flow, Stage } from '../model';
@@ -123,27 +123,37 @@ export function mustFit(
   );
 }
 
-interface TowerSizes {
+interface EncoderSizes {
   readonly hidden: number;
   readonly layers: number;
   readonly heads: number;
   readonly inner: number;
+  readonly patchSize: number;
+}
+
+interface TowerSizes extends EncoderSizes {
   readonly activation: string;
   readonly imageSize: number;
-  readonly patchSize: number;
   readonly channels: number;
 }
 
-/** The sizes of a tower from `vision_config`: images and patches in pixels of a side. */
-export function readTower(config: ConfigReader): TowerSizes {
+/** The sizes of a tower from `vision_config` that takes images of any size: patches in pixels of a side. */
+export function readEncoder(config: ConfigReader): EncoderSizes {
   return {
     hidden: config.size('hidden_size'),
     layers: config.size('num_hidden_layers'),
     heads: config.size('num_attention_heads'),
     inner: config.size('intermediate_size'),
+    patchSize: config.size('patch_size'),
+  };
+}
+
+/** The sizes of a tower from `vision_config`: images and patches in pixels of a side. */
+export function readTower(config: ConfigReader): TowerSizes {
+  return {
+    ...readEncoder(config),
     activation: config.text('gelu', 'hidden_act'),
     imageSize: config.size('image_size'),
-    patchSize: config.size('patch_size'),
     channels: config.sizeOr(3, 'num_channels'),
   };
 }
@@ -501,11 +511,11 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
   return {
     name: 'visual.blocks',
     embed: (t, images) =>
-      patchEmbedding(t, {
+      mergedPatchEmbedding(t, {
         name: `${prefix}patch_embed.proj`,
         hidden,
         images,
-        patches: mergedPatches(patchSize, merge, t.settings.imagePixels).patches,
+        merge,
         patchSize,
         channels: config.sizeOr(3, 'in_channels', 'in_chans'),
         frames: config.size('temporal_patch_size'),
@@ -525,6 +535,15 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
 export function mergedPatches(patchSize: number, merge: number, pixels = ASSUMED_SIDE ** 2) {
   const tokens = Math.max(1, Math.floor(Math.sqrt(pixels) / patchSize / merge) ** 2);
   return { patches: tokens * merge * merge, tokens };
+}
+
+/** Pixels of images of the run's size to `[images, patches, hidden]`, patches whole in squares of `merge`. */
+export function mergedPatchEmbedding(
+  t: Tracer,
+  { merge, ...spec }: Omit<PatchEmbeddingSpec, 'patches'> & { readonly merge: number },
+): Tensor {
+  const { patches } = mergedPatches(spec.patchSize, merge, t.settings.imagePixels);
+  return patchEmbedding(t, { ...spec, patches });
 }
 
 /** `[images, patches, hidden]` with each square of patches as one row, for the merger. */
@@ -594,22 +613,21 @@ export function qwen3Tower(config: ConfigReader, width: number): VisionTower {
   return {
     name: 'visual.blocks',
     embed: (t, images) => {
-      const { patches } = mergedPatches(patchSize, merge, t.settings.imagePixels);
-      const x = patchEmbedding(t, {
+      const x = mergedPatchEmbedding(t, {
         name: `${prefix}patch_embed.proj`,
         hidden,
         images,
-        patches,
+        merge,
         patchSize,
         channels: config.sizeOr(3, 'in_channels', 'in_chans'),
         frames: config.size('temporal_patch_size'),
         bias: true,
       });
       // Four rows of the table for each patch, weighted and summed.
-      const index = t.input([images, patches, 4], 'int64', false, 'interpolation');
+      const index = t.input([images, x.shape[1] ?? 0, 4], 'int64', false, 'interpolation');
       const corners = t.embedding(index, { name: `${prefix}pos_embed`, rows, columns: hidden });
       const weighted = t.keepInput(corners, 'pos_embed.weighted');
-      return t.add(x, t.reduce(weighted, [images, patches, hidden], 'pos_embed.sum'), 'positions');
+      return t.add(x, t.reduce(weighted, x.shape, 'pos_embed.sum'), 'positions');
     },
     layers: repeat(layer, depth),
     taps: taps

@@ -3,7 +3,7 @@ import { inputDtype } from '../trace-settings';
 import type { Tracer } from '../tracer';
 import { convolution } from './convolution';
 
-interface PatchEmbeddingSpec {
+export interface PatchEmbeddingSpec {
   /** Module path of the convolution. */
   readonly name: string;
   readonly hidden: number;
