@@ -33,6 +33,14 @@ const PEFT: readonly (readonly [string, number, RunValues])[] = [
     491_520,
     { 'lora.targetPattern': '.*\\.layers\\.[0-3]\\.mlp\\.(gate|up)_proj' },
   ],
+  // The same model as the text of another: each class of transformers has a name for it.
+  ...['model.language_model', 'language_model.model', 'model.text_model', 'thinker.model', 'llm.model'].map(
+    (prefix): readonly [string, number, RunValues] => [
+      `a pattern behind ${prefix}`,
+      491_520,
+      { 'lora.targetPattern': `${prefix}.layers.[0-3].mlp.(gate|up)_proj` },
+    ],
+  ),
   [
     'a pattern for all layers',
     1_015_808,
