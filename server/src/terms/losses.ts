@@ -6,6 +6,7 @@ export const LOSSES = [
   'full-autocast',
   'native',
   'compiled',
+  'compiled-chunks',
   'chunked',
   'row-chunks',
   'head-chunks',

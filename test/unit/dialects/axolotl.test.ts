@@ -162,6 +162,14 @@ describe('activation offloading of Axolotl', () => {
   });
 });
 
+describe('the chunked loss of Axolotl', () => {
+  it('compiles each chunk of the logits, which are there as a whole', () => {
+    const text = 'base_model: a/b\ndatasets: []\nchunked_cross_entropy: true\n';
+    const reading = read('axolotl', 'file:///w/a.yaml', text);
+    assert.equal(stated(reading, 'loss.implementation'), 'compiled-chunks file');
+  });
+});
+
 describe('images of Axolotl', () => {
   const images = (text: string, config: Record<string, unknown>) =>
     stated(

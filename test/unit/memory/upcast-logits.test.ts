@@ -54,6 +54,14 @@ describe('logits that transformers made fp32', () => {
     assert.equal(atLoss('full-shifted', SMALL_LLAMA, { 'version.transformers': '4.48' }), 14 * LOGITS + 512);
   });
 
+  // The copies in chunks are never written (inductor fuses them), but Accelerate returns the logits in fp32 under autocast.
+  it('are none where chunks of the loss are compiled, but for what autocast returns', () => {
+    const rows = 2 * 4 * SAMPLES * TOKENS;
+    assert.equal(atLoss('compiled-chunks'), 2 * LOGITS + rows + 512);
+    const scheme = { 'precision.scheme': 'autocast' } as const;
+    assert.equal(atLoss('compiled-chunks', SMALL_LLAMA, scheme), (2 + 4) * LOGITS + rows + 512);
+  });
+
   it('take the place of scaled ones, too', () => {
     const granite = { ...SMALL_LLAMA, model_type: 'granite', logits_scaling: 8 };
     assert.equal(atLoss('full-upcast', granite), (4 + 4 + 4) * LOGITS + 512);

@@ -489,7 +489,7 @@ function readKernels(section: Section): void {
   else if (plugins && has('cut_cross_entropy') && flagOf(cut?.node) !== false)
     section.state('loss.implementation', 'cut', cut ?? plugins);
   else if (chunked && flagOf(chunked.node) === true)
-    section.state('loss.implementation', 'row-chunks', chunked);
+    section.state('loss.implementation', 'compiled-chunks', chunked);
   else if (liger && flagOf(liger.node) === true)
     // Liger's norms without its loss: the whole logits are there.
     section.assume(

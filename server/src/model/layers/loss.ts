@@ -106,6 +106,7 @@ function tokenLoss(
   }
   if (loss === 'vocab-parallel-compiled') return vocabularyParallelLoss(t, logits, true);
   if (loss === 'compiled') return compiledLoss(t, logits);
+  if (loss === 'compiled-chunks') return compiledChunks(t, logits);
   if (loss === 'in-place') return inPlaceLoss(t, logits);
   if (loss === 'row-chunks') return rowChunkedLoss(t, logits);
   let wide = scored;
@@ -160,7 +161,7 @@ function keepLogits(t: Tracer, logits: Tensor, scored = logits): void {
  * torch.compile fuses the upcast, the log-softmax and its gradient: what lives are the logits in their own type, two
  * numbers per row, and the logits' gradient in their own type (torchtitan, `components/loss.py`).
  */
-function compiledLoss(t: Tracer, logits: Tensor): Tensor {
+function compiledLoss(t: Tracer, logits: Tensor, backwardScratch = 0): Tensor {
   const rows = logits.elements / (logits.shape.at(-1) ?? 1);
   return t.fused({
     name: 'loss.compiled',
@@ -168,8 +169,19 @@ function compiledLoss(t: Tracer, logits: Tensor): Tensor {
     outputs: [{ shape: [1], dtype: 'fp32' }],
     savesInputs: [logits],
     savesBytes: 2 * rows * ELEMENT_BYTES.fp32,
+    backwardScratch,
     kind: 'logits',
   });
+}
+
+/**
+ * The same for each of eight chunks of the logits, whose gradients are concatenated when all are there (Axolotl,
+ * `monkeypatch/loss/chunked.py`). The logits are returned beside the loss: Accelerate makes a copy in fp32 of them under autocast.
+ */
+function compiledChunks(t: Tracer, logits: Tensor): Tensor {
+  const loss = compiledLoss(t, logits, logits.elements * ELEMENT_BYTES[logits.dtype]);
+  if (t.settings.autocast) t.cast(logits, 'fp32', 'convert_outputs');
+  return loss;
 }
 
 /**
