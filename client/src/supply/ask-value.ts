@@ -72,6 +72,9 @@ function typeValue({ field, title, spec, hasBefore }: Asks): Promise<Reply> {
   return asked(box, hasBefore, () => (check() ? box.value.trim() : undefined));
 }
 
+/** Rows of a list are drawn by then. */
+const DRAWN_MS = 300;
+
 /** A quick pick that also takes what is typed: catalogs are never complete. */
 async function pickOrType(
   { field, title, spec, hasBefore }: Asks,
@@ -80,6 +83,9 @@ async function pickOrType(
 ): Promise<Reply> {
   const pick = window.createQuickPick<Answer>();
   let items = offered;
+  /** The row that is meant by what is typed, until the editor has it in view or the person goes to another one. */
+  let meant: { readonly row: Answer; readonly since: number; seen: boolean } | undefined;
+  const isFresh = () => meant !== undefined && Date.now() - meant.since < DRAWN_MS;
   const bestOf = (text: string): Answer | undefined =>
     rankChoices(
       items.filter(({ kind }) => kind !== QuickPickItemKind.Separator),
@@ -98,7 +104,8 @@ async function pickOrType(
     pick.items = text === '' ? items : [...ranked.map(always), ...typed];
     // The editor sorts what matches by itself; what Enter takes is the best answer wherever it stands.
     const [best = typed[0]] = pick.items.filter(({ label }) => label === ranked[0]?.label);
-    if (text !== '' && best) pick.activeItems = [best];
+    meant = text !== '' && best ? { row: best, since: Date.now(), seen: false } : undefined;
+    if (meant) pick.activeItems = [meant.row];
     else if (groups.length === 0) pick.activeItems = pick.items.slice(0, 1);
   };
   pick.title = title;
@@ -112,9 +119,16 @@ async function pickOrType(
     show();
   });
   pick.onDidChangeValue(show);
+  pick.onDidChangeActive(([active]) => {
+    if (!isFresh()) meant = undefined;
+    else if (meant && active === meant.row) meant.seen = true;
+  });
   const answer = await asked(pick, hasBefore, () => {
-    // Who types and presses Enter at once is faster than the rows: then the best answer to what stands there is taken.
-    const [picked = pick.activeItems[0] ?? bestOf(pick.value)] = pick.selectedItems;
+    // Who types and presses Enter at once is faster than the rows, of which the editor names one by its number among those before:
+    // then the best answer to what stands there is taken.
+    const isAhead = isFresh() || meant?.seen === false;
+    const chosen = isAhead && meant ? [meant.row] : pick.selectedItems;
+    const [picked = pick.activeItems[0] ?? bestOf(pick.value)] = chosen;
     return picked?.value ?? picked?.label;
   });
   if (typeof answer === 'string') void choices.remember(field, answer);

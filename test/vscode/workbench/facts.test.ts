@@ -111,6 +111,24 @@ describe('choosing model and GPU in the workbench', function () {
       await page.keyboard.press('Escape');
     });
 
+  it('takes what is meant where Enter comes before the rows', async () => {
+    for (const [title, typed, meant] of [
+      ['Oomlint: Choose GPU', 'h100', 'H100-SXM5-80GB'],
+      ['Oomlint: Choose Model', 'Qwen3-8B', 'Qwen/Qwen3-8B'],
+      ['Oomlint: Choose GPU', 'a100', 'A100-SXM4-40GB'],
+      ['Oomlint: Choose Model', 'llama 3.1 8b', 'meta-llama/Llama-3.1-8B'],
+    ] as const) {
+      await workbench.command(title);
+      await page.locator('.quick-input-title', { hasText: /GPU|Model/ }).waitFor();
+      await page.keyboard.type(typed);
+      await page.keyboard.press('Enter');
+      await page.locator('.quick-input-title', { hasText: /Save Where/ }).waitFor();
+      const shown = await page.locator('.quick-input-widget input').first().getAttribute('placeholder');
+      assert.match(shown ?? '', new RegExp(`: ${meant}$`), typed);
+      await page.keyboard.press('Escape');
+    }
+  });
+
   it('finds a model, and writes it', async () => {
     await workbench.command('Oomlint: Choose Model');
     await searchAndAccept(/Model/, 'Qwen3-8B', /Qwen\/Qwen3-8B/, 'choose-model');
