@@ -70,7 +70,7 @@ describe('features', function () {
     const text = (await server.hover(uri, ...place(DEEPSPEED, 'reduce_bucket_size'))) ?? '';
     assert.match(
       text,
-      /^\*\*`zero_optimization\.reduce_bucket_size`\*\* 200,000,000 elements — stated here · DeepSpeed\n/,
+      /^\*\*`zero_optimization\.reduce_bucket_size`\*\* 200,000,000 elements — set here · DeepSpeed\n/,
     );
     // Six lines are seen at once: the title, a head with three values, and what the key weighs.
     assert.deepEqual(
@@ -93,7 +93,7 @@ describe('features', function () {
     server = await TestServer.start({ files: { 'ds.json': DEEPSPEED } });
     const uri = await server.open('accelerate.yaml', ACCELERATE);
     const text = (await server.hover(uri, ...place(ACCELERATE, 'num_processes'))) ?? '';
-    assert.match(text, /^\*\*`num_processes`\*\* 8 GPUs — stated here · Accelerate/);
+    assert.match(text, /^\*\*`num_processes`\*\* 8 GPUs — set here · Accelerate/);
   });
 
   it('hover on a directive shows the model it names', async () => {

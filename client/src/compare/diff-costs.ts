@@ -30,7 +30,7 @@ interface Diff {
 
 /** In diffs of training configs: behind each line that changes the run, what the change costs. */
 export function showsCostInDiffs(server: LanguageServer): Disposable {
-  const cost = window.createTextEditorDecorationType({ after: { margin: '0 0 0 2ch' } });
+  const cost = window.createTextEditorDecorationType({ after: { margin: '0 0 0 1ch' } });
   let timer: NodeJS.Timeout | undefined;
   let drawn = new Set<TextEditor>();
   /** Counts rounds; an answer to any but the latest is stale. */

@@ -5,7 +5,7 @@ import { fieldLabel } from '../run/field-labels';
 import type { FieldPath } from '../run/fields';
 import type { Range } from '../text/place';
 import { canonicalUri } from '../text/uri';
-import { formatBytes, formatBytesOf } from '../wording/figures';
+import { formatBytes, formatBytesOf, formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { type Costly, differencesOf } from './compare';
@@ -30,7 +30,7 @@ export function changeCost(before: Analysis, after: Analysis): ChangeCost | null
   const words = costWords(total);
   if (words === '' && turned === undefined) return null;
   const whole = [words, turned].filter((word) => word).join(', ');
-  const at = found.flatMap((one): CostAtKey[] => {
+  const at = found.flatMap((one): (CostAtKey & { readonly time: string })[] => {
     const cost = costWords(one);
     const place = placeOf(one.fields, after) ?? placeOf(one.fields, before);
     if (cost === '' || !place) return [];
@@ -41,8 +41,10 @@ export function changeCost(before: Analysis, after: Analysis): ChangeCost | null
       ...(found.length > 1 ? [say('All changes: {0}', whole)] : turned ? [turned] : []),
       say('{0} → {1} per GPU', formatBytes(before.estimate?.peak.processBytes ?? 0), peakOf(after)),
     ];
-    const label = shortCost(one);
-    return [{ range: place.range, removed: place.of === before, bytes: one.bytes, label, lines }];
+    // Half of a diff has room for a few letters: the figure comes first, what becomes of the verdict next.
+    const label = roughly(one.bytes);
+    const time = shortTime(one);
+    return [{ range: place.range, removed: place.of === before, bytes: one.bytes, label, time, lines }];
   });
   // The key that costs most tells what becomes of the verdict: in a diff there is no line of its own for it.
   const [heaviest] = [...at].sort((a, b) => Math.abs(b.bytes) - Math.abs(a.bytes));
@@ -51,7 +53,10 @@ export function changeCost(before: Analysis, after: Analysis): ChangeCost | null
     verdict: after.estimate.verdict,
     short: shortCost({ bytes: total.bytes }) || shortCost(total) || (turned ?? ''),
     words: whole,
-    at: at.map((one) => (one === heaviest && turned ? { ...one, label: `${one.label}, ${turned}` } : one)),
+    at: at.map(({ time, ...one }) => ({
+      ...one,
+      label: [one.label, one.range === heaviest?.range ? turned : '', time].filter((word) => word).join(', '),
+    })),
   };
 }
 
@@ -73,14 +78,21 @@ function costWords({ bytes, seconds = 0 }: Costly): string {
     .join(', ');
 }
 
-/** `+27.8 GiB, +4.2 s/step`: the narrow half of a diff has little room, and the figure comes first. */
-function shortCost({ bytes, seconds = 0 }: Costly): string {
-  return [
-    Math.abs(bytes) < LEAST_BYTES ? '' : signed(bytes, formatBytes),
-    Math.abs(seconds) < LEAST_SECONDS ? '' : say('{0}/step', signed(seconds, formatDuration)),
-  ]
-    .filter((word) => word !== '')
-    .join(', ');
+/** `+27.8 GiB, +4.2 s/step`. */
+function shortCost(cost: Costly): string {
+  const bytes = Math.abs(cost.bytes) < LEAST_BYTES ? '' : signed(cost.bytes, formatBytes);
+  return [bytes, shortTime(cost)].filter((word) => word !== '').join(', ');
+}
+
+function shortTime({ seconds = 0 }: Costly): string {
+  return Math.abs(seconds) < LEAST_SECONDS ? '' : say('{0}/step', signed(seconds, formatDuration));
+}
+
+/** `+91 GiB`, `+2.4 GiB`: two figures are enough where there is little room. */
+function roughly(bytes: number): string {
+  if (Math.abs(bytes) < LEAST_BYTES) return '';
+  if (Math.abs(bytes) < 10 * 2 ** 30) return signed(bytes, formatBytes);
+  return signed(bytes, (size) => `${formatInteger(size / 2 ** 30)} ${say('GiB')}`);
 }
 
 const signed = (value: number, format: (value: number) => string) =>

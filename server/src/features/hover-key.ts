@@ -1,5 +1,6 @@
 import type { KeySpec } from '../dialects/dialect';
 import { inVersion } from '../dialects/key-value';
+import { fieldLabel } from '../run/field-labels';
 import { FIELDS, type FieldPath, type FieldSpec } from '../run/fields';
 import type { Origin } from '../run/origin';
 import type { Location } from '../text/place';
@@ -105,7 +106,7 @@ function valuePhrases(
     const origin = origins[field];
     const source = origin ? originPhrase(analysis, origin, place) : '';
     const shown = formatFieldValue(field, value);
-    const named = alone && !isTranslated(field, value, place) ? shown : `${code(field)} ${shown}`;
+    const named = alone && !isTranslated(field, value, place) ? shown : `${fieldLabel(field)} ${shown}`;
     bySource.set(source, [...(bySource.get(source) ?? []), named]);
   }
   return [...bySource].map(([source, shown]) => ({
@@ -153,7 +154,7 @@ function originPhrase(analysis: Analysis, origin: Origin, place?: KeyPlace): str
   const note = origin.note ? escapeMarkdown(origin.note) : undefined;
   const location = origin.location;
   if (location && place && isHere(analysis, location, place)) {
-    return note ?? say('stated here');
+    return note ?? say('set here');
   }
   if (location) {
     const link = location.uri === analysis.uri ? lineLink(location) : placeLink(location);

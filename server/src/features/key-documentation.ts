@@ -11,6 +11,9 @@ export function keyDocumentation({ doc, sentences, foreign }: KeySpec): string {
   return foreign ? escapeMarkdown(text) : text;
 }
 
+/** What the schema of a team's flags states of their unit. */
+const UNIT = 'Counts {0}.';
+
 /**
  * A text of a schema in the language of the person: a schema has a key's sentences as one text, of which each may be known by
  * itself.
@@ -20,7 +23,7 @@ export function schemaText(text: string): string {
   if (whole !== text) return whole;
   const sentences = text.split(/(?<=\.) (?=[A-Z])/).map((sentence) => {
     const unit = /^Counts (\w+)\.$/.exec(sentence)?.[1];
-    return unit === undefined ? say(sentence) : say('Counts {0}.', unit);
+    return unit === undefined ? say(sentence) : say(UNIT, unit);
   });
   return sentences.join(' ');
 }

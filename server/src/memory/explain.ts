@@ -5,7 +5,7 @@ import type { Source } from '../results/source';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { formatBytes, formatCount } from '../wording/figures';
-import { factor, say } from '../wording/say';
+import { say } from '../wording/say';
 import { communicators } from './communicators';
 import { HANDLES, handleBytes, outsideAllocator, transformerEngineWorkspaces } from './device';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
@@ -105,14 +105,12 @@ function over(n: number): string {
 }
 
 /** Elements that are trained, at so many bytes each. */
-function trainable(bytes: number | string, sums: WeightSums): string {
-  return say('{0} B × {1} trainable parameters', bytes, formatCount(sums.trained));
+function trainable(bytes: number, sums: WeightSums): string {
+  return say('{1} trainable parameters × {0} {0|byte|bytes}', bytes, formatCount(sums.trained));
 }
 
 /** Two decimals, without needless zeros. */
-function short(value: number): string {
-  return factor(value.toFixed(2).replace(/\.?0+$/, ''));
-}
+const short = (value: number) => Number(value.toFixed(2));
 
 function masterWidth(run: TrainingRun): number {
   if (behaviours(run).stepsMasters) return bytesPer(run['precision.masterWeights']);
@@ -127,14 +125,14 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
       : bytesPer(keepsMastersBeside ? run['precision.compute'] : run['precision.weights']);
     const base = sums.trained + sums.frozen - (explains.flat === 'partitions' ? 0 : sums.adapters);
     return {
-      formula: `${say('{0} B × {1} parameters', bytes, formatCount(base))}${over(splits.weights)}`,
+      formula: `${say('{1} parameters × {0} {0|byte|bytes}', bytes, formatCount(base))}${over(splits.weights)}`,
       source: SOURCES.modules,
     };
   },
   'quantized-weights': ({ sums, run }) => ({
     formula: say(
-      '{0} B × {1} quantized parameters, scales included ({2})',
-      factor((sums.quantizedBytes / Math.max(1, sums.quantized)).toFixed(4)),
+      '{1} quantized parameters × {0} {0|byte|bytes}, scales included ({2})',
+      Number((sums.quantizedBytes / Math.max(1, sums.quantized)).toFixed(4)),
       formatCount(sums.quantized),
       run['quantization.kind'],
     ),
@@ -142,7 +140,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
   }),
   adapters: ({ sums, run }) => ({
     formula: say(
-      '{0} B × {1} adapter parameters (rank {2})',
+      '{1} adapter parameters × {0} {0|byte|bytes} (rank {2})',
       bytesPer(behaviours(run).flattensIntoBuffers ? adapterDtype(run) : run['lora.dtype']),
       formatCount(sums.adapters),
       String(run['lora.rank']),

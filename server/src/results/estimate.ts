@@ -42,7 +42,7 @@ export interface Part {
   readonly category: Category;
   /** Integer bytes per GPU. */
   readonly bytes: number;
-  /** Where the figure comes from, with this run's numbers, for example `2 B × 8.03B parameters / 8`. */
+  /** Where the figure comes from, with this run's numbers, for example `8.03B parameters × 2 bytes / 8 GPUs`. */
   readonly formula?: string;
   readonly source?: string;
 }

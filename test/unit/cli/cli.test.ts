@@ -139,7 +139,7 @@ describe('the command line', function () {
     assert.equal(one.code, 0);
     assert.match(
       one.out,
-      /DeepSpeed\n\n +7\.5 GiB {2}optimizer states\n +8 B × 8\.03B trainable parameters \/ 8 GPUs/,
+      /DeepSpeed\n\n +7\.5 GiB {2}optimizer states\n +8\.03B trainable parameters × 8 bytes \/ 8 GPUs/,
     );
     assert.match(one.out, /\n +5\.3 GiB {4}MLP\n/);
     assert.ok(!one.out.includes('gate_proj.weight\n'));

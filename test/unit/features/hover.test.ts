@@ -56,7 +56,7 @@ describe('hover on a key', () => {
       '',
       'Gradient reduction bucket.',
       '',
-      '- **Value** 200,000,000 elements — stated here',
+      '- **Value** 200,000,000 elements — set here',
       '- **Memory** communication buffers 1.9 GiB of the 61.3 GiB peak',
       '- **Default** `500000000`',
       '',
@@ -197,9 +197,12 @@ describe('hover on a key', () => {
     };
     assert.match(
       show('mix|ed: bf16\n') ?? '',
-      /- \*\*Values\*\* `precision\.weights` `bf16`, `precision\.compute` `bf16` — stated here\n- \*\*Value\*\* `precision\.scheme` `native` — default/,
+      /- \*\*Values\*\* type of the weights `bf16`, compute type `bf16` — set here\n- \*\*Value\*\* precision scheme `native` — default/,
     );
-    assert.match(show('ki|nd: DEEPSPEED\n') ?? '', /- \*\*Value\*\* `parallel\.data` `zero` — stated here/);
+    assert.match(
+      show('ki|nd: DEEPSPEED\n') ?? '',
+      /- \*\*Value\*\* kind of data parallelism `zero` — set here/,
+    );
     assert.match(
       show('\nki|nd: zero\n') ?? '',
       /- \*\*Value\*\* `zero` — from \[line 1\]\(file:\/\/\/project\/config\.yaml#L1\)/,

@@ -366,7 +366,7 @@ describe('what sharding schemes hold', () => {
     it(`the formula of optimizer states divides by the GPUs that share them: ${what}`, () => {
       const part = of(values).parts.find(({ category }) => category === 'optimizer-states');
       assert.ok(part?.formula);
-      const [, bytes, millions] = /^([\d.]+) B × ([\d.]+)M trainable/.exec(part.formula) ?? [];
+      const [, millions, bytes] = /^([\d.]+)M trainable parameters × ([\d.]+) bytes/.exec(part.formula) ?? [];
       const [, divisor] = / \/ (\d+) GPU/.exec(part.formula) ?? [];
       assert.equal(divisor, sharing === undefined ? undefined : String(sharing), part.formula);
       const stated = (Number(bytes) * Number(millions) * 1e6) / Number(divisor ?? 1);

@@ -314,15 +314,30 @@ function readFsdp(section: Section, names: Names, key: string): void {
   const [group, gpus] = [integerOf(size?.node), machinesOf(section, names)?.gpus];
   if (size && group !== undefined && group > 0 && gpus !== undefined && gpus > group && gpus % group === 0)
     section.state('parallel.replicate', gpus / group, size, say('{0} GPUs share one copy', group));
-  const host = section.find(`${engine}.offload_policy`);
-  if (second && host && flagOf(host.node) === true) {
-    section.state('offload.parameters', 'cpu', host);
-    section.state('offload.optimizer', 'cpu', host);
-  }
+  readHostPlacement(section, engine, second);
   readClass(section, optimizer);
   const fused = section.find(`${model}.use_fused_kernels`);
   if (fused && flagOf(fused.node) === true)
     section.state('loss.implementation', 'cut', fused, say('no whole logits'));
+}
+
+/** What waits in host memory while others use the GPU is on the GPU while the model trains; FSDP 2's policy keeps it away then, too. */
+function readHostPlacement(section: Section, engine: string, second: boolean): void {
+  const policy = section.find(`${engine}.offload_policy`);
+  const isAway = second && policy !== undefined && flagOf(policy.node) === true;
+  for (const [field, key] of [
+    ['offload.parameters', 'param_offload'],
+    ['offload.optimizer', 'optimizer_offload'],
+  ] as const) {
+    const because = isAway ? policy : (section.find(`${engine}.${key}`) ?? policy);
+    if (because)
+      section.state(
+        field,
+        isAway ? 'cpu' : 'none',
+        because,
+        isAway ? undefined : say('on the GPU in training'),
+      );
+  }
 }
 
 function readClass(section: Section, block: string): void {
