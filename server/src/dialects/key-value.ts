@@ -102,6 +102,12 @@ export function above0(node: ConfigNode): number | undefined {
   return value !== undefined && value > 0 ? value : undefined;
 }
 
+/** Whether a number is written for none where only those above 0 are read. */
+export function isNumberForNone(means: unknown, node: ConfigNode): boolean {
+  const value = means === positive || means === above0 ? numberOf(node) : undefined;
+  return value !== undefined && value <= 0;
+}
+
 /** Whether there are any: a number of steps or samples, of which 0 is none. */
 export function happens(node: ConfigNode): boolean | undefined {
   const count = integerOf(node);

@@ -7,7 +7,7 @@ import { say } from '../wording/say';
 import type { FileLink, KeySpec } from './dialect';
 import type { Draft } from './draft';
 import type { KeyTable } from './key-table';
-import { defaultOf, inVersion, statedBy, wholeOf } from './key-value';
+import { defaultOf, inVersion, isNumberForNone, statedBy, wholeOf } from './key-value';
 
 /** A key as it stands in the file, under the first of its spellings that does. */
 export interface FoundKey {
@@ -187,7 +187,8 @@ export class Section {
       if (value === undefined) {
         // What stands there by default states no more than a key that is left out (`max_steps: -1`).
         const byDefault = found.node.kind === 'scalar' && found.node.value === row.default;
-        if (!byDefault) this.draft.leaveWord(row.fields ?? [sets], found.node, found.key);
+        if (!byDefault && !isNumberForNone(row.means, found.node))
+          this.draft.leaveWord(row.fields ?? [sets], found.node, found.key);
         continue;
       }
       this.state(sets, value as never, found);

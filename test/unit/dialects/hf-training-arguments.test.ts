@@ -60,6 +60,16 @@ describe('HF TrainingArguments', () => {
     assert.deepEqual(refused(reading), []);
   });
 
+  it('takes -1 steps for none, as the Trainer does, and understands it', () => {
+    const args = 'per_device_train_batch_size: 2\noutput_dir: out\n';
+    for (const steps of ['-1', '0']) {
+      const reading = trainer(`${args}max_steps: ${steps}\n`, {}, 'steps.yaml');
+      assertStates(reading, { 'schedule.steps': undefined });
+      assert.equal(reading.unread, undefined);
+    }
+    assert.equal(trainer(`${args}max_steps: many\n`, {}, 'steps.yaml').unread?.length, 1);
+  });
+
   it("takes DeepSpeed's settings where the file's name would stand", () => {
     const args = 'per_device_train_batch_size: 2\noutput_dir: out\nbf16: true\n';
     const block =
