@@ -4,7 +4,7 @@ import { oncePer } from '../../memo/remembered';
 import { evenDataParallelSize } from '../../run/derive';
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../../run/fields';
 import { type Fact, fact } from '../../run/origin';
-import { type Resolution, resolveRun, sameValue } from '../../run/resolve';
+import { isAssumed, type Resolution, resolveRun, sameValue } from '../../run/resolve';
 import type { Assembled } from './assembled';
 import { read } from './read';
 import { resolve } from './resolve';
@@ -50,11 +50,19 @@ function isBroken(conditions: RunValues, changes: RunValues): boolean {
   );
 }
 
-/** What a run states and takes for granted, each with whose it is: the same facts for every alternative that is tried. */
+/** Fields that `derive` works out where they have no value at all: one that the vocabulary gave stays. */
+const DERIVED_UNLESS_THERE: readonly FieldPath[] = ['parallel.sequence', 'precision.autocast'];
+
+/**
+ * What a run states and takes for granted, each with whose it is: the same facts for every alternative that is tried. What the
+ * vocabulary gives where nobody states anything is most of it, and is given again.
+ */
 const factsOf = oncePer(({ origins, values }: Resolution): readonly Fact[] =>
   FIELD_PATHS.flatMap((field) => {
     const origin = origins[field];
-    return values[field] === undefined || !origin ? [] : [fact(field, values[field] as never, origin)];
+    const again = isAssumed(origin) && !DERIVED_UNLESS_THERE.includes(field);
+    if (values[field] === undefined || !origin || again) return [];
+    return [fact(field, values[field] as never, origin)];
   }),
 );
 
