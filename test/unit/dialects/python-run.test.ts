@@ -219,6 +219,7 @@ args = TrainingArguments("o", optim="adamw_torch")\n${trainer}(model, args${more
         own.unread?.flatMap(({ fields = [] }) => fields),
         ['optimizer.name'],
       );
+      assertStates(own, { 'optimizer.name': undefined, 'optimizer.implementation': undefined });
       const made = trained(
         'class Mine(Trainer):\n    def create_optimizer(self):\n        self.optimizer = SGD(1)\n',
         '',
@@ -408,6 +409,7 @@ Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()`
     assert.deepEqual(length('bert', 512, filled), [512, false]);
     assert.deepEqual(length('bert', 512, 'truncation=True'), [512, true]);
     assert.deepEqual(length('roberta', 514, 'truncation=True'), [512, true]);
+    assert.deepEqual(length('roberta', 514, 'truncation=True, max_length=None'), [512, true]);
     // Nothing cuts, the length is another's, or the tokenizer has no limit of its own.
     assert.deepEqual(length('bert', 512, 'padding=True'), [undefined, false]);
     assert.deepEqual(length('bert', 512, 'truncation=True, max_length=args.length'), [undefined, false]);

@@ -271,9 +271,17 @@ export function withhold(draft: Draft, fields: readonly FieldPath[]): void {
   unknownFields.get(draft)?.push(...fields) ?? unknownFields.set(draft, [...fields]);
 }
 
-/** Takes back what was assumed of fields whose values are not known. To be called when all is read. */
+const overruledFields = new WeakMap<Draft, readonly FieldPath[]>();
+
+/** What arguments state of these fields does not count either: something that is not known takes their place. */
+export function overrule(draft: Draft, fields: readonly FieldPath[]): void {
+  overruledFields.set(draft, fields);
+}
+
+/** Takes back what was assumed or overruled of fields whose values are not known. To be called when all is read. */
 export function withdrawUnknown(draft: Draft): void {
   draft.withdraw(unknownFields.get(draft) ?? []);
+  draft.forget(...(overruledFields.get(draft) ?? []));
 }
 
 /** The same as a section, whose keys are named with the name of the call. */

@@ -1,9 +1,10 @@
 import { isNone, knownNode } from '../../config/python/node-of-value';
 import type { PyCall } from '../../config/python/value';
 import { flagOf, textOf } from '../../config/scalar';
+import type { FieldPath } from '../../run/fields';
 import type { OptimizerName } from '../../terms/optimizers';
 import { say } from '../../wording/say';
-import { argumentOf, type Calls, leaveArgument, withhold } from './call-block';
+import { argumentOf, type Calls, leaveArgument, overrule } from './call-block';
 import { optimizerClass } from './training-loop';
 
 const OPTIM = 'https://docs.pytorch.org/docs/stable/optim.html';
@@ -65,6 +66,9 @@ const MAKES_OPTIMIZER = [
   'get_optimizer_cls_and_kwargs',
 ];
 
+/** What the Trainer's arguments state of an optimizer that it makes itself. */
+const MADE_FIELDS: readonly FieldPath[] = ['optimizer.name', 'optimizer.implementation'];
+
 /** `Trainer(optimizers=(optimizer, scheduler))`, and subclasses that make their own: it counts, whatever the arguments ask for. */
 export function readGivenOptimizer(calls: Calls, trainer: PyCall): void {
   const { program, draft } = calls;
@@ -78,7 +82,7 @@ export function readGivenOptimizer(calls: Calls, trainer: PyCall): void {
       say('The optimizer is made by `{0}` of the file, which is not read.', method),
       ['optimizer.name'],
     );
-    withhold(draft, ['optimizer.name']);
+    overrule(draft, MADE_FIELDS);
     return;
   }
   const pair = argumentOf(trainer, 'optimizers') ?? argumentOf(trainer, 'optimizer_cls_and_kwargs');
@@ -89,6 +93,6 @@ export function readGivenOptimizer(calls: Calls, trainer: PyCall): void {
   if (made && optimizerClass(made) !== undefined) readMadeOptimizer(calls, made);
   else {
     leaveArgument(draft, 'optimizers', pair, ['optimizer.name']);
-    withhold(draft, ['optimizer.name']);
+    overrule(draft, MADE_FIELDS);
   }
 }

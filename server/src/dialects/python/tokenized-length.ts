@@ -16,7 +16,7 @@ interface Cut {
 
 /**
  * Types whose table of positions is learned, with how many of its rows no token takes (`create_position_ids_from_input_ids` counts from
- * the padding's on). Their tokenizers are published with the limit of that table (`model_max_length`): without `max_length` they cut to it.
+ * the padding's on). Their tokenizers are published with the limit of that table (`model_max_length`): without `max_length`, or with `None`, they cut to it.
  */
 const UNUSED_POSITIONS: Readonly<Record<string, number>> = {
   bert: 0,
@@ -51,8 +51,8 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
     const truncates = cut?.kind === 'scalar' && cut.value !== false && cut.value !== null;
     if (!truncates) return [];
     const filled = fill?.kind === 'scalar' && fill.value === 'max_length';
-    if (length === undefined && own !== undefined)
-      return [{ call, length: cut, key: 'truncation', tokens: own, filled }];
+    const isOwn = length === undefined || (length.kind === 'scalar' && length.value === null);
+    if (isOwn && own !== undefined) return [{ call, length: cut, key: 'truncation', tokens: own, filled }];
     if (length?.kind !== 'scalar' || typeof length.value !== 'number') return [];
     return [{ call, length, key: 'max_length', tokens: length.value, filled }];
   });
