@@ -2,8 +2,14 @@ import { bloomRuns } from './bloom';
 import type { DocumentedRun } from './documented';
 import { issueRuns } from './issues';
 import { msSwiftRuns } from './ms-swift';
+import { verlRuns } from './verl';
 
 /** Runs whose outcome is published, by who published it. */
 export function documentedRuns(): Readonly<Record<string, readonly DocumentedRun[]>> {
-  return { 'BLOOM, Megatron-DeepSpeed': bloomRuns(), 'ms-swift': msSwiftRuns(), issues: issueRuns() };
+  return {
+    'BLOOM, Megatron-DeepSpeed': bloomRuns(),
+    'ms-swift': msSwiftRuns(),
+    verl: verlRuns(),
+    issues: issueRuns(),
+  };
 }

@@ -34,6 +34,17 @@ const ZERO_2 = deepspeed({
   sub_group_size: 1e9,
   reduce_bucket_size: 'auto',
 });
+/** Stage 2 as LLaMA-Factory shipped it in June 2024. */
+const BUCKETS_2 = deepspeed({
+  stage: 2,
+  allgather_partitions: true,
+  allgather_bucket_size: 5e8,
+  overlap_comm: true,
+  reduce_scatter: true,
+  reduce_bucket_size: 5e8,
+  contiguous_gradients: true,
+  round_robin_gradients: true,
+});
 const ZERO_3 = deepspeed({
   stage: 3,
   overlap_comm: true,
@@ -278,6 +289,227 @@ deepspeed llava/train/train_mem.py --deepspeed ./zero3.json --model_name_or_path
   --enable_hybrid_engine --actor_zero_stage 3 --critic_zero_stage 3 --actor_gradient_checkpointing --critic_gradient_checkpointing \\
   --offload_reference_model
 `,
+  },
+  {
+    issue: 'hiyouga/LlamaFactory#4311',
+    gpu: 'A800-PCIE-80GB',
+    gpus: 2,
+    file: 'train.yaml',
+    text: `model_name_or_path: Qwen/Qwen2-72B-Instruct
+stage: sft
+do_train: true
+finetuning_type: lora
+lora_target: q_proj,v_proj
+deepspeed: ds_z3_config.json
+template: qwen
+cutoff_len: 1024
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 1
+bf16: true
+val_size: 0.1
+per_device_eval_batch_size: 1
+eval_strategy: steps
+eval_steps: 500
+`,
+    beside: {
+      'ds_z3_config.json': ZERO_3,
+      'requirements.txt': 'torch==2.3.1\ntransformers==4.41.2\naccelerate==0.31.0\ndeepspeed==0.14.3\n',
+    },
+  },
+  {
+    issue: 'hiyouga/LlamaFactory#4133',
+    gpu: 'A100-SXM4-40GB',
+    gpus: 8,
+    file: 'train.yaml',
+    text: `model_name_or_path: Qwen/Qwen1.5-7B
+stage: sft
+do_train: true
+finetuning_type: full
+deepspeed: ds_z2_config.json
+template: qwen
+cutoff_len: 512
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 1
+fp16: true
+val_size: 0.1
+per_device_eval_batch_size: 1
+evaluation_strategy: steps
+eval_steps: 2
+`,
+    beside: {
+      'ds_z2_config.json': BUCKETS_2,
+      'requirements.txt':
+        'llamafactory==0.7.1\ntorch==2.3.0\ntransformers==4.41.2\naccelerate==0.30.1\ndeepspeed==0.14.0\n',
+    },
+  },
+  {
+    issue: 'hiyouga/LlamaFactory#2379',
+    gpu: 'A800-SXM4-80GB',
+    gpus: 8,
+    file: 'train.sh',
+    text: `accelerate launch --config_file default_config.yaml src/train_bash.py --stage sft --do_train --model_name_or_path mistralai/Mixtral-8x7B-Instruct-v0.1 --template mistral --finetuning_type lora --lora_target q_proj,v_proj --per_device_train_batch_size 2 --gradient_accumulation_steps 8 --fp16
+`,
+    beside: {
+      'default_config.yaml':
+        'compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\ngpu_ids: all\nmachine_rank: 0\nmixed_precision: fp16\nnum_machines: 1\nnum_processes: 8\n',
+    },
+  },
+  {
+    issue: 'hiyouga/LlamaFactory#6999',
+    gpu: 'A800-SXM4-80GB',
+    gpus: 7,
+    file: 'train.yaml',
+    text: `model_name_or_path: deepseek-ai/DeepSeek-R1-Distill-Qwen-32B
+stage: sft
+do_train: true
+finetuning_type: full
+deepspeed: ds_z3_config.json
+template: deepseek3
+cutoff_len: 1024
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 2
+bf16: true
+val_size: 0.1
+per_device_eval_batch_size: 4
+eval_strategy: steps
+eval_steps: 20
+`,
+    beside: {
+      'ds_z3_config.json': ZERO_3,
+    },
+  },
+  {
+    issue: 'hiyouga/LlamaFactory#6270',
+    gpu: 'A800-SXM4-80GB',
+    gpus: 4,
+    file: 'train.yaml',
+    text: `model_name_or_path: Qwen/Qwen2-VL-72B-Instruct
+stage: sft
+do_train: true
+finetuning_type: full
+freeze_vision_tower: false
+train_mm_proj_only: false
+deepspeed: ds_z3_config.json
+template: qwen2_vl
+cutoff_len: 2048
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 2
+bf16: true
+val_size: 0.1
+per_device_eval_batch_size: 1
+eval_strategy: steps
+eval_steps: 500
+`,
+    beside: {
+      'ds_z3_config.json': ZERO_3,
+      'requirements.txt': 'torch==2.5.1\ntransformers==4.46.1\naccelerate==1.0.1\ndeepspeed==0.15.4\n',
+    },
+  },
+  {
+    issue: 'hiyouga/LlamaFactory#5449',
+    gpu: 'A100-SXM4-80GB',
+    gpus: 2,
+    file: 'train.yaml',
+    text: `model_name_or_path: Qwen/Qwen2-VL-7B-Instruct
+stage: sft
+do_train: true
+finetuning_type: full
+deepspeed: ds_z3_config.json
+freeze_vision_tower: false
+template: qwen2_vl
+cutoff_len: 2048
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 1
+bf16: true
+val_size: 0.1
+per_device_eval_batch_size: 16
+eval_strategy: steps
+eval_steps: 2500
+`,
+    beside: {
+      'ds_z3_config.json': ZERO_3,
+      'requirements.txt': 'torch==2.2.0\ntransformers==4.45.0\naccelerate==0.33.0\ndeepspeed==0.13.0\n',
+    },
+  },
+  {
+    issue: 'OpenRLHF/OpenRLHF#858',
+    gpu: 'A40-48GB',
+    gpus: 4,
+    file: 'train_ppo.sh',
+    text: `set -x
+
+read -r -d '' training_commands <<EOF
+openrlhf.cli.train_ppo \\
+   --pretrain OpenRLHF/Llama-3-8b-sft-mixture \\
+   --reward_pretrain OpenRLHF/Llama-3-8b-rm-mixture \\
+   --micro_train_batch_size 1 \\
+   --train_batch_size 4 \\
+   --micro_rollout_batch_size 1 \\
+   --rollout_batch_size 4 \\
+   --max_epochs 2 \\
+   --prompt_max_len 1024 \\
+   --generate_max_len 1024 \\
+   --zero_stage 2 \\
+   --bf16 \\
+   --apply_chat_template \\
+   --max_samples 100000 \\
+   --normalize_reward \\
+   --adam_offload \\
+   --flash_attn \\
+   --load_checkpoint \\
+   --gradient_checkpointing
+EOF
+
+if [[ $1 != "slurm" ]]; then
+    deepspeed --module $training_commands
+fi
+`,
+  },
+  {
+    issue: 'OpenRLHF/OpenRLHF#519',
+    gpu: 'H100-SXM5-80GB',
+    gpus: 8,
+    file: 'train_ppo.sh',
+    text: `set -x
+
+read -r -d '' training_commands <<EOF
+openrlhf.cli.train_ppo \\
+   --pretrain OpenRLHF/Llama-3-8b-sft-mixture \\
+   --reward_pretrain OpenRLHF/Llama-3-8b-rm-mixture \\
+   --micro_train_batch_size 2 \\
+   --train_batch_size 128 \\
+   --micro_rollout_batch_size 4 \\
+   --rollout_batch_size 1024 \\
+   --max_epochs 1 \\
+   --prompt_max_len 1024 \\
+   --generate_max_len 1024 \\
+   --zero_stage 2 \\
+   --bf16 \\
+   --apply_chat_template \\
+   --max_samples 100000 \\
+   --normalize_reward \\
+   --adam_offload \\
+   --flash_attn \\
+   --load_checkpoint \\
+   --gradient_checkpointing
+EOF
+
+if [[ $1 != "slurm" ]]; then
+    deepspeed --module $training_commands
+fi
+`,
+  },
+  {
+    issue: 'hiyouga/LlamaFactory#1409',
+    gpu: 'RTX-3090',
+    gpus: 8,
+    file: 'train.sh',
+    text: `deepspeed -i localhost:0,1,2,3,4,5,6,7 src/train_bash.py --deepspeed ds_config_zero2.json --stage sft \\
+  --model_name_or_path Qwen/Qwen-14B-Chat --do_train True --finetuning_type lora --template chatml --lora_target c_attn \\
+  --cutoff_len 1024 --per_device_train_batch_size 1 --gradient_accumulation_steps 12 --val_size 0.1 --evaluation_strategy no \\
+  --fp16 True
+`,
+    beside: { 'ds_config_zero2.json': ZERO_2 },
   },
 ];
 

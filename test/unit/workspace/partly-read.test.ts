@@ -94,6 +94,60 @@ trainer:
   });
 });
 
+describe('the micro batch of verl over all GPUs', () => {
+  it('is divided among data-parallel ranks', async () => {
+    const micro = async (actor: string) =>
+      (
+        await read(
+          `actor_rollout_ref:
+  model:
+    path: Qwen/Qwen2.5-7B
+  actor:
+    ppo_micro_batch_size: 64
+${actor}
+trainer:
+  n_gpus_per_node: 8
+  nnodes: 1
+`,
+          'ppo.yaml',
+        )
+      ).values['batch.micro'];
+    assert.equal(await micro('    strategy: fsdp'), 8);
+    assert.equal(await micro('    strategy: fsdp\n    ulysses_sequence_parallel_size: 2'), 16);
+    assert.equal(
+      await micro('    strategy: megatron\n    megatron:\n      tensor_model_parallel_size: 4'),
+      32,
+    );
+  });
+});
+
+describe('PPO of OpenRLHF without Ray', () => {
+  const FLAGS_OF_PPO =
+    '--pretrain meta-llama/Meta-Llama-3-8B --reward_pretrain OpenRLHF/Llama-3-8b-rm-mixture --micro_train_batch_size 1 --zero_stage 2 --bf16 --adam_offload';
+
+  it('holds policy, critic, reference and reward model on every GPU of the launcher', async () => {
+    const { values } = await read(`deepspeed --num_gpus 4 --module openrlhf.cli.train_ppo ${FLAGS_OF_PPO}\n`);
+    assert.equal(values['method.referenceModel'], true);
+    assert.equal(values['method.valueModel'], true);
+    assert.equal(values['method.frozenModels'], 1);
+    assert.equal(values['rollout.engine'], 'transformers');
+    assert.deepEqual(values['features.unmodelled'], ['rollout-buffers']);
+    const critic = await read(
+      `deepspeed --module openrlhf.cli.train_ppo ${FLAGS_OF_PPO} --advantage_estimator rloo --remote_rm_url http://rm\n`,
+    );
+    assert.equal(critic.values['method.valueModel'], false);
+    assert.equal(critic.values['method.frozenModels'] ?? 0, 0);
+  });
+
+  it('over Ray gives each model GPUs of its own', async () => {
+    const { values } = await read(
+      `python3 -m openrlhf.cli.train_ppo_ray --actor_num_nodes 1 --actor_num_gpus_per_node 4 ${FLAGS_OF_PPO}\n`,
+    );
+    assert.equal(values['method.referenceModel'], false);
+    assert.equal(values['method.valueModel'], false);
+  });
+});
+
 describe('a config of a package that is not here', () => {
   it('is no missing file', async () => {
     for (const place of ['pkg://verl/trainer/config', 'file://verl/verl/trainer/config']) {

@@ -17,18 +17,22 @@ function trainerOf(launch: Launch): OpenrlhfTrainer | undefined {
   return old && own ? (old[1] as OpenrlhfTrainer) : undefined;
 }
 
+/** PPO without Ray, as there was until 0.6: all its models lie on every GPU that the launcher starts a process for. */
+const isAlone = (launch: Launch): boolean =>
+  trainerOf(launch) === 'ppo' && !/_ray(?:\.py)?$/.test(launch.script ?? '');
+
 /** OpenRLHF's trainers under DeepSpeed's launcher or Ray. */
 export const openrlhfProgram: Program = {
   name: 'OpenRLHF',
   keys: OPENRLHF_KEYS,
   words: trainerWords,
   match: (launch) => (trainerOf(launch) ? 1 : 0),
-  countsGpus: (launch) => trainerOf(launch) === 'ppo',
+  countsGpus: (launch) => trainerOf(launch) === 'ppo' && !isAlone(launch),
   read(launch, draft, context) {
     const trainer = trainerOf(launch);
     if (!trainer) return;
     const section = new Section(launch.arguments, draft, `${launch.path}.arguments`, OPENRLHF_TABLE);
-    readOpenrlhf(section, trainer, draft, context);
+    readOpenrlhf(section, isAlone(launch) ? 'ppo-alone' : trainer, draft, context);
     rejectMisfits(launch.arguments, OPENRLHF_TABLE, draft);
     checkOpenrlhf(launch.arguments, section, draft);
   },

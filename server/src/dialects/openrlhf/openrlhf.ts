@@ -17,8 +17,8 @@ import { OPENRLHF } from './openrlhf-repository';
 
 const SOURCE = fileIn(OPENRLHF, 'openrlhf/');
 
-/** What `openrlhf.cli.train_*` trains for. */
-export type OpenrlhfTrainer = 'sft' | 'dpo' | 'rm' | 'kto' | 'kd' | 'ppo';
+/** What `openrlhf.cli.train_*` trains for; PPO over Ray, or alone as `train_ppo` did until 0.6. */
+export type OpenrlhfTrainer = 'sft' | 'dpo' | 'rm' | 'kto' | 'kd' | 'ppo' | 'ppo-alone';
 
 const OBJECTIVES: Readonly<Record<OpenrlhfTrainer, FieldValue<'method.objective'>>> = {
   sft: 'lm',
@@ -27,6 +27,13 @@ const OBJECTIVES: Readonly<Record<OpenrlhfTrainer, FieldValue<'method.objective'
   kto: 'kto',
   kd: 'distillation',
   ppo: 'ppo',
+  'ppo-alone': 'ppo',
+};
+
+/** Files of the trainers, where they are not called as the trainer is. */
+const FILES: Partial<Record<OpenrlhfTrainer, string>> = {
+  ppo: `${SOURCE}cli/train_ppo_ray.py`,
+  'ppo-alone': 'https://github.com/OpenRLHF/OpenRLHF/blob/v0.5.9/openrlhf/cli/train_ppo.py',
 };
 
 /** Names of a flag: dotted since 2026, flat before. */
@@ -60,13 +67,13 @@ export function readOpenrlhf(
   draft: Draft,
   context: ReadContext,
 ): void {
-  const file = trainer === 'ppo' ? 'cli/train_ppo_ray.py' : `cli/train_${trainer}.py`;
+  const source = FILES[trainer] ?? `${SOURCE}cli/train_${trainer}.py`;
   const own = <V>(value: V, note = say('{0} default', 'OpenRLHF')): DefaultValue<V> => ({
     value,
     note,
-    source: `${SOURCE}${file}`,
+    source,
   });
-  const section = flags.withDefaultsOf(`${SOURCE}${file}`);
+  const section = flags.withDefaultsOf(source);
   const dotted = section.root?.entries.some(({ key }) => key.includes('.')) ?? false;
   draft.assume('framework', 'openrlhf', say('the script starts {0}', 'OpenRLHF'));
   section.take('model.model_name_or_path');
@@ -76,6 +83,7 @@ export function readOpenrlhf(
   readMethod(section, own);
   readObjective(section, trainer, own);
   if (trainer === 'ppo') readRollouts(section, own);
+  if (trainer === 'ppo-alone') readAlone(section, draft, own);
   section.take(NAMES.checkpointing[0]);
   section.take(NAMES.reentrant[0]);
   const old = section.find('flash_attn');
@@ -94,7 +102,7 @@ export function readOpenrlhf(
 type Own = <V>(value: V, note?: string) => DefaultValue<V>;
 
 const LENGTHS: Partial<Record<OpenrlhfTrainer, number>> = { dpo: 512, rm: 512, kto: 512 };
-const MICRO: Partial<Record<OpenrlhfTrainer, number>> = { rm: 1, ppo: 1 };
+const MICRO: Partial<Record<OpenrlhfTrainer, number>> = { rm: 1, ppo: 1, 'ppo-alone': 4 };
 
 function readBatch(
   section: Section,
@@ -107,7 +115,7 @@ function readBatch(
   section.take(NAMES.global[0]);
   const prompt = section.find('prompt_max_len');
   const answer = section.find('generate_max_len');
-  if (trainer === 'ppo' && (prompt || answer) && !section.has(NAMES.length)) {
+  if (trainer.startsWith('ppo') && (prompt || answer) && !section.has(NAMES.length)) {
     // Defaults of both in `cli/train_ppo_ray.py`, as long as it had these names.
     const [a, b] = [integerOf(prompt?.node) ?? 1024, integerOf(answer?.node) ?? 1024];
     const stated = answer ?? prompt;
@@ -228,6 +236,21 @@ function readActors(section: Section, own: Own): void {
   const because = each ?? nodes;
   if (because) section.state('hardware.gpus', machines * gpus, because, say('GPUs of the actor'));
   else section.assume('hardware.gpus', own(8, say('OpenRLHF default: 8 GPUs for the actor')));
+}
+
+/** Policy, reference, reward model and, with `gae`, critic on every GPU; the policy itself generates (`cli/train_ppo.py`, `train`). */
+function readAlone(section: Section, draft: Draft, own: Own): void {
+  section.assume('method.referenceModel', own(true, say('a frozen copy of the model is the reference')));
+  const estimator = section.textOrDefault(['algo.advantage.estimator', 'advantage_estimator']);
+  section.assume('method.valueModel', own(estimator === 'gae', say('the critic lies on the same GPUs')));
+  const judge = section.find(['reward.model_name_or_path', 'reward_pretrain']);
+  if (judge && !section.has(['reward.remote_url', 'remote_rm_url']))
+    section.state('method.frozenModels', 1, judge, say('the reward model'));
+  section.take('rollout.max_new_tokens');
+  section.assume('rollout.engine', own('transformers' as const));
+  // `trainer/ppo_utils/experience_maker.py`: every model sees `micro_rollout_batch_size` whole samples.
+  const { source } = own(true);
+  if (source) draft.bringByDefault('rollout-buffers', say('what all models compute of the rollouts'), source);
 }
 
 function readRollouts(section: Section, own: Own): void {

@@ -195,6 +195,9 @@ function readRow(
   section.state('batch.sequence', tokens * together, found, say('tokens of a row'));
 }
 
+/** Degrees of GPUs that work on the same samples. */
+const TOGETHER = ['parallel.tensor', 'parallel.pipeline', 'parallel.context', 'parallel.ulysses'] as const;
+
 /** Prompt and response together; micro batches by samples or, with `use_dynamic_bsz`, by tokens. */
 function readResponses(section: Section, draft: Draft, context: ReadContext): void {
   const prompt = section.find('data.max_prompt_length');
@@ -214,8 +217,17 @@ function readResponses(section: Section, draft: Draft, context: ReadContext): vo
   const old = section.find(`${ACTOR}.ppo_micro_batch_size`);
   const all = integerOf(old?.node);
   const gpus = context.known['hardware.gpus'];
+  // Divided among data-parallel ranks: GPUs that share a row by Ulysses, or a model by Megatron, are one (`workers/fsdp_workers.py`).
+  const together = TOGETHER.reduce((product, field) => product * Number(draft.valueOf(field) ?? 1), 1);
   if (old && all !== undefined && typeof gpus === 'number' && gpus > 0)
-    section.state('batch.micro', Math.max(1, Math.floor(all / gpus)), old, say('shared by {0} GPUs', gpus));
+    section.state(
+      'batch.micro',
+      Math.max(1, Math.floor(all / Math.max(1, Math.floor(gpus / together)))),
+      old,
+      together > 1
+        ? say('shared by {0} GPUs, {1} of which work on the same samples', gpus, together)
+        : say('shared by {0} GPUs', gpus),
+    );
   const mini = section.find(`${ACTOR}.ppo_mini_batch_size`);
   const responses = section.find('actor_rollout_ref.rollout.n');
   const times = section.integerOrDefault('actor_rollout_ref.rollout.n');
