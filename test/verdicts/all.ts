@@ -1,3 +1,4 @@
+import { axolotlRuns } from './axolotl';
 import { bloomRuns } from './bloom';
 import type { DocumentedRun } from './documented';
 import { issueRuns } from './issues';
@@ -10,6 +11,7 @@ export function documentedRuns(): Readonly<Record<string, readonly DocumentedRun
     'BLOOM, Megatron-DeepSpeed': bloomRuns(),
     'ms-swift': msSwiftRuns(),
     verl: verlRuns(),
+    Axolotl: axolotlRuns(),
     issues: issueRuns(),
   };
 }

@@ -25,9 +25,9 @@ const PACKAGINGS: readonly (readonly [ending: RegExp, values: Storage])[] = [
   [/[-_.]int8$/i, { 'quantization.kind': 'gptq', 'quantization.bits': 8 }],
   [/[-_.]awq(?:[-_]?(?:int)?4(?:[-_]?bits?)?)?$/i, { 'quantization.kind': 'awq' }],
   [/[-_.]aqlm(?:[-_]2bit)?(?:[-_]\d+x\d+)?(?:[-_]hf)?$/i, { 'quantization.kind': 'aqlm' }],
-  [/[-_.](?:unsloth[-_])?bnb[-_](?:4bit|nf4(?:[-_]bf16)?)$/i, { 'quantization.kind': 'nf4' }],
+  [/[-_.](?:(?:unsloth|linearized)[-_])?bnb[-_](?:4bit|nf4(?:[-_]bf16)?)$/i, { 'quantization.kind': 'nf4' }],
   [/[-_.]fp8(?:[-_](?:dynamic|block))?$/i, { 'quantization.kind': 'fp8' }],
-  [/[-_.](?:bf16|fp16|hf|safetensors)$/i, {}],
+  [/[-_.](?:bf16|fp16|hf|safetensors|dequantized)$/i, {}],
 ];
 
 /**

@@ -12,6 +12,8 @@ describe('copies of models under other names', () => {
     ['hugging-quants/Meta-Llama-3.1-405B-BNB-NF4-BF16', 'Meta-Llama-3.1-405B', 'nf4'],
     ['unsloth/Llama-3.2-1B-Instruct-FP8-Block', 'Llama-3.2-1B-Instruct', 'fp8'],
     ['unsloth/gemma-4-E2B-it-unsloth-bnb-4bit', 'gemma-4-E2B-it', 'nf4'],
+    ['axolotl-quants/Llama-4-Scout-17B-16E-Linearized-bnb-nf4-bf16', 'Llama-4-Scout-17B-16E', 'nf4'],
+    ['axolotl-ai-co/gpt-oss-120b-dequantized', 'gpt-oss-120b'],
     ['models/Llama-2-7b', 'Llama-2-7b-hf'],
     ['Qwen/Qwen-7B-Chat-Int8', 'Qwen-7B-Chat', 'gptq'],
     ['somebody/Qwen2.5-7B', 'Qwen2.5-7B'],
