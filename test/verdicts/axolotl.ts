@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { DocumentedRun } from './documented';
 
 /*
- * Examples of Axolotl whose README says how much memory they took, with the settings and the packages that they had at the commit
+ * Examples of Axolotl whose README states how much memory they took, with the settings and the packages that they had at the commit
  * that added the figure (where a package was taken from a commit, the release after it). The card is the one that the README
  * names, or the smallest common one that has as much.
  */
