@@ -162,6 +162,39 @@ describe('activation offloading of Axolotl', () => {
   });
 });
 
+describe('layers that stay in 16 bits beside quantized ones', () => {
+  const unmodelled = (more: string, type: string) => {
+    const text = `base_model: a/b\ndatasets: []\n${more}`;
+    const model = { config: { model_type: type } };
+    const reading = dialect.read(parseConfig('file:///w/a.yaml', text), { known: {}, model });
+    return [stated(reading, 'features.unmodelled'), stated(reading, 'quantization.skippedParts')];
+  };
+  const four = 'adapter: qlora\nload_in_4bit: true\n';
+  const skipping = (names: string) => `${four}bnb_config_kwargs: {llm_int8_skip_modules: ${names}}\n`;
+
+  it('are reported where they are not counted: Falcon-H1, and Jamba in 8 bits', () => {
+    assert.deepEqual(unmodelled(four, 'llama'), [undefined, undefined]);
+    assert.deepEqual(unmodelled(four, 'jamba'), [undefined, undefined]);
+    assert.deepEqual(unmodelled('adapter: lora\nload_in_8bit: true\n', 'jamba'), [
+      'partial-quantization default',
+      undefined,
+    ]);
+    assert.deepEqual(unmodelled(four, 'falcon_h1'), ['partial-quantization default', undefined]);
+  });
+
+  it('are counted where they are towers, reported where a person names others', () => {
+    assert.deepEqual(unmodelled(skipping('[lm_head]'), 'llama'), [undefined, undefined]);
+    assert.deepEqual(unmodelled(skipping('[model.vision_tower, lm_head]'), 'llava'), [
+      undefined,
+      'vision_tower file',
+    ]);
+    assert.deepEqual(unmodelled(skipping('[visual, mlp]'), 'qwen2_vl'), [
+      'partial-quantization file',
+      'visual file',
+    ]);
+  });
+});
+
 describe('the chunked loss of Axolotl', () => {
   it('compiles each chunk of the logits, which are there as a whole', () => {
     const text = 'base_model: a/b\ndatasets: []\nchunked_cross_entropy: true\n';

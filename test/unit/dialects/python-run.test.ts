@@ -578,6 +578,19 @@ SFTTrainer(model, args=SFTConfig(bf16=True, fp16=a.fp16)).train()`;
     );
   });
 
+  it('report modules that stay in 16 bits beside quantized ones, but for towers, which are counted', () => {
+    const skipping = (names: string) =>
+      python(
+        `${IMPORTS}${QUANTIZED.replace(/load_in_4bit=True/, `$&, llm_int8_skip_modules=${names}`)}${LORA}${SFT}`,
+      );
+    assertStates(skipping('["lm_head"]'), {
+      'features.unmodelled': undefined,
+      'quantization.skippedParts': undefined,
+    });
+    assertStates(skipping('["lm_head", "model.visual"]'), { 'quantization.skippedParts': 'visual file' });
+    assertStates(skipping('["mlp"]'), { 'features.unmodelled': 'partial-quantization file' });
+  });
+
   it('read how a trainer of TRL loads a model that it is given by name', () => {
     const text = `${IMPORTS}bnb = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
 args = SFTConfig(model_init_kwargs={"dtype": "float16", "attn_implementation": "eager"})

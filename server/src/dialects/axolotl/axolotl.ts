@@ -9,6 +9,7 @@ import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { isMultimodal } from '../hf/multimodal-parts';
 import { assumePadding } from '../hf/padding';
+import { readSkippedModules } from '../hf/skipped-modules';
 import { readTrainerSharding, type ShardingKeys, type TrainerSharding } from '../hf/trainer-sharding';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { rejectMisfits } from '../key-check';
@@ -211,7 +212,7 @@ function readMethod(section: Section, draft: Draft, compute: DType, context: Rea
     flagOf(node) === false && compute !== 'fp32' ? compute : undefined,
   );
   section.take('llama4_linearized_experts');
-  readQuantization(section, draft, name);
+  readQuantization(section, draft, name, context);
 }
 
 /** Parts of names by which `freeze_mm_modules` finds what it freezes, adapters included (`utils/freeze.py`, `_MM_MODULE_PREFIXES`). */
@@ -253,7 +254,16 @@ function readTargets(section: Section): void {
   }
 }
 
-function readQuantization(section: Section, draft: Draft, adapter: string): void {
+/** Layers that stay in 16 bits for a type of model (`_set_quantization_config`), and those that a person names. */
+function leaveUnquantized(options: Section, draft: Draft, { model }: ReadContext, eight: boolean): void {
+  readSkippedModules(options, draft);
+  const type = model?.config?.model_type;
+  if (type !== 'falcon_h1' && !(type === 'jamba' && eight)) return;
+  const note = say('Axolotl leaves some layers of this model in 16 bits');
+  draft.bringByDefault('partial-quantization', note, `${SOURCE}loaders/model.py`);
+}
+
+function readQuantization(section: Section, draft: Draft, adapter: string, context: ReadContext): void {
   const on = (key: string) => {
     const found = section.find(key);
     return found && flagOf(found.node) === true ? found : undefined;
@@ -281,6 +291,7 @@ function readQuantization(section: Section, draft: Draft, adapter: string): void
   } else if (eight) section.state('quantization.kind', 'int8', eight);
   else if (gptq) section.state('quantization.kind', 'gptq', gptq);
   else return;
+  leaveUnquantized(options, draft, context, eight !== undefined && adapter === 'lora');
   // Stacked experts are quantized as they are loaded (`monkeypatch/moe_quant.py`); linear ones as all linear layers are.
   const experts = on('quantize_moe_experts') ?? on('llama4_linearized_experts');
   if (experts) section.state('quantization.experts', true, experts);

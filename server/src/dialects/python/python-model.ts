@@ -7,6 +7,7 @@ import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { MODEL_ARGUMENTS_TABLE } from '../hf/model-arguments-keys';
+import { readSkippedModules } from '../hf/skipped-modules';
 import { readWeightsDtype, weightsDtypeOf } from '../hf/weights-dtype';
 import { Section } from '../section';
 import { argumentOf, blockOfArguments, type Calls, sectionOf, standIn, withhold } from './call-block';
@@ -193,7 +194,10 @@ function readQuantizationConfig(
     );
     return undefined;
   }
-  return readBits(sectionOf(calls, made, MODEL_ARGUMENTS_TABLE), true);
+  const stated = sectionOf(calls, made, MODEL_ARGUMENTS_TABLE);
+  const bits = readBits(stated, true);
+  if (bits) readSkippedModules(stated, calls.draft);
+  return bits;
 }
 
 /** `load_in_4bit` and `load_in_8bit`; the config's own type of 4 bits is fp4 unless set otherwise (`quantization_config.py`). */
