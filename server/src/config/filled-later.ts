@@ -1,3 +1,5 @@
+import type { ScalarNode } from './node';
+
 /**
  * Whether a text may be filled in when the tool runs: by OmegaConf (`${x}`), a shell (`$X`, `$(x)`, a backtick), whoever renders a
  * template (`{{ x }}`, `{% if %}`). Asked before something is held against what stands there, so that anything that looks like it counts;
@@ -6,3 +8,6 @@
 export function isFilledLater(text: string): boolean {
   return /\$[\w{(@*#?!]|\{\{|\{%|^`/.test(text);
 }
+
+/** Whether a value is not there yet: a script sets it that does not show how, or somebody fills it in. */
+export const isLeftOpen = ({ open, text }: ScalarNode): boolean => open !== undefined || isFilledLater(text);

@@ -1,4 +1,4 @@
-import { isFilledLater } from '../config/filled-later';
+import { isLeftOpen } from '../config/filled-later';
 import type { ConfigNode, MapEntry, MapNode } from '../config/node';
 import { flagOf, integerOf, isAuto, isBlank, numberOf } from '../config/scalar';
 import { FIELDS, type FieldPath } from '../run/fields';
@@ -227,7 +227,7 @@ function isOpen(node: ConfigNode, spec: KeySpec, { commandLine }: Draft): boolea
   // Hydra calls what a mapping names: its value is known when the program runs.
   if (node.kind === 'map') return !spec.byClass && node.entries.some(({ key }) => key === '_target_');
   if (node.kind !== 'scalar') return false;
-  if (isFilledLater(node.text)) return true;
+  if (isLeftOpen(node)) return true;
   // Mappings and lists are given as JSON in a word.
   if (commandLine && (spec.type === 'object' || spec.type === 'array')) return true;
   // A value that is still being typed.

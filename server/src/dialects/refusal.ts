@@ -1,4 +1,4 @@
-import { isFilledLater } from '../config/filled-later';
+import { isLeftOpen } from '../config/filled-later';
 import type { ConfigNode } from '../config/node';
 import type { RuleId } from '../rules/rule-id';
 import type { Draft, RefusalDetail } from './draft';
@@ -11,7 +11,7 @@ interface Refusal extends RefusalDetail {
 
 /** Reports what the framework refuses, at the value that is to blame: one that stands there, whichever branches are taken. */
 export function forbid(broken: boolean, at: ConfigNode | undefined, draft: Draft, refusal: Refusal): void {
-  if (!broken || !at || (at.kind === 'scalar' && (at.guessed || isFilledLater(at.text)))) return;
+  if (!broken || !at || (at.kind === 'scalar' && (at.guessed || isLeftOpen(at)))) return;
   const { code, message, ...detail } = refusal;
   draft.refuse(code, message, at.range, detail);
 }

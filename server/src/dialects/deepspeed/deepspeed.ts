@@ -1,4 +1,4 @@
-import { isFilledLater } from '../../config/filled-later';
+import { isLeftOpen } from '../../config/filled-later';
 import { entryOf, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, isAuto, isBlank, textOf } from '../../config/scalar';
@@ -120,8 +120,7 @@ function readStage(section: Section, draft: Draft): number {
 /** A stage that whoever writes the file fills in: `"stage": $ZERO_STAGE`. */
 function isStageOpen(root: MapNode): boolean {
   const node = nodeAt(root, ['zero_optimization', 'stage']);
-  if (node?.kind !== 'scalar') return false;
-  return node.open !== undefined || isFilledLater(node.text);
+  return node?.kind === 'scalar' && isLeftOpen(node);
 }
 
 const PLACES = ['none', 'cpu', 'nvme'] as const;

@@ -1,4 +1,4 @@
-import { isFilledLater } from '../../config/filled-later';
+import { isLeftOpen } from '../../config/filled-later';
 import { entryOf, nodeAt } from '../../config/lookup';
 import type { ConfigNode, MapNode, ScalarNode } from '../../config/node';
 import { flagOf, isAuto, numberOf } from '../../config/scalar';
@@ -146,7 +146,7 @@ export function mismatchesBelow(
 /** As Python compares: `8 == 8.0`, and text is never a number. */
 function differs(pair: Pair, ours: ConfigNode, theirs: ScalarNode): boolean | undefined {
   if (ours.kind !== 'scalar') return undefined;
-  if (isFilledLater(ours.text) || isFilledLater(theirs.text)) return undefined;
+  if (isLeftOpen(ours) || isLeftOpen(theirs)) return undefined;
   if (pair.type === 'flag') {
     const [a, b] = [flagOf(ours), flagOf(theirs)];
     return a === undefined || b === undefined ? undefined : a !== b;

@@ -16,6 +16,7 @@ import { type FoundKey, Section } from '../section';
 import type { Launch } from './launch';
 import { type Launcher, launcherOf } from './launcher';
 import { slurmGpus } from './slurm-gpus';
+import { openMessage } from './unread-words';
 
 /** GPUs of one machine, or machines, with the place that states it. */
 interface Count {
@@ -161,11 +162,7 @@ function noteOpenCounts(environment: Section, draft: Draft): void {
   for (const [name, field] of Object.entries(COUNTS)) {
     const node = environment.find(name)?.node;
     if (node?.kind !== 'scalar' || node.open === undefined) continue;
-    const message =
-      node.open === 'unset'
-        ? say('`{0}` takes `{1}`, which this script does not set.', name, node.text)
-        : say('`{0}` takes `{1}`, which is known only when the script runs.', name, node.text);
-    draft.leave('value', node, `${name}=${node.text}`, message, [field]);
+    draft.leave('value', node, `${name}=${node.text}`, openMessage(name, node), [field]);
   }
 }
 

@@ -69,6 +69,12 @@ function openIn(node: ConfigNode): ScalarNode[] {
   return node.kind === 'scalar' && node.open !== undefined ? [node] : [];
 }
 
+/** Why the value of a flag or a variable is not known. */
+export const openMessage = (name: string, { open, text }: ScalarNode): string =>
+  open === 'unset'
+    ? say('`{0}` takes `{1}`, which this script does not set.', name, text)
+    : say('`{0}` takes `{1}`, which is known only when the script runs.', name, text);
+
 /** The flag as people write it. */
 function shown({ key }: MapEntry): string {
   return key.includes('.') ? key : `--${key}`;
@@ -85,15 +91,11 @@ function noteValues(
     if (!node || isWritten(node.text)) continue;
     const fields = rowOf(entry.key)?.fields ?? [];
     if (fields.length === 0 && (rowOf(entry.key) || !mayShapeMemory(entry.key))) continue;
-    const message =
-      node.open === 'unset'
-        ? say('`{0}` takes `{1}`, which this script does not set.', shown(entry), node.text)
-        : say('`{0}` takes `{1}`, which is known only when the script runs.', shown(entry), node.text);
     draft.leave(
       'value',
       node,
       `${shown(entry)} ${node.text}`,
-      message,
+      openMessage(shown(entry), node),
       fields.length > 0 ? fields : undefined,
     );
     // The number of machines is at least one; everything else is no default where the script states otherwise.
