@@ -12,9 +12,14 @@ const READ = new RegExp(
   String.raw`\.(?:integer|number|flag|text|find)\(\s*${KEYS}\s*,?\s*\)(?:\?\.node\))?\s*\?\?\s*${LITERAL}`,
   'g',
 );
-/** `integerOf(found?.node) ?? 1` of a key that was found before: `const found = section.find('key')`. */
+/** `integerOf(nodeAt(root, 'block.key')) ?? 1`, of a path as text or as a list. */
+const AT = new RegExp(
+  String.raw`\b(?:integer|number|flag|text)Of\(\s*nodeAt\([\w.]+,\s*${KEYS}\s*,?\s*\),?\s*\)\s*\?\?\s*${LITERAL}`,
+  'g',
+);
+/** `integerOf(found?.node) ?? 1` of a key that was found before: `const found = section.find('key')`, or `nodeAt(root, 'key')`. */
 const NODE = new RegExp(
-  String.raw`\b(?:integer|number|flag|text)Of\((?<name>\w+)\??\.node\)\s*\?\?\s*${LITERAL}`,
+  String.raw`\b(?:integer|number|flag|text)Of\((?<name>\w+)(?:\??\.node)?\)\s*\?\?\s*${LITERAL}`,
   'g',
 );
 const OR_DEFAULT = new RegExp(
@@ -42,15 +47,23 @@ function keysOf(text: string): string[] {
     .filter((key) => /^[\w.-]+$/.test(key));
 }
 
+/** The path of a node as one key: `['optimizer', 'type']` is `'optimizer.type'`. */
+function pathOf(text: string): string {
+  return text.startsWith('[') ? `'${keysOf(text).join('.')}'` : text;
+}
+
 /** Reads of a source that fall back to a value of their own. */
 export function defaultedReads(source: string, file: string): DefaultedRead[] {
-  const found = (name: string, before: number) =>
-    [
-      ...source
-        .slice(0, before)
-        .matchAll(new RegExp(String.raw`\b${name} = \w+\.find\(\s*${KEYS}\s*,?\s*\)`, 'g')),
-    ].at(-1)?.groups?.keys ?? '';
+  const found = (name: string, before: number) => {
+    const given = new RegExp(
+      String.raw`\b${name} = (?:\w+\.find\(|(?<at>nodeAt)\([\w.]+,)\s*${KEYS}\s*,?\s*\)`,
+      'g',
+    );
+    const groups = [...source.slice(0, before).matchAll(given)].at(-1)?.groups;
+    return (groups?.at ? pathOf(groups.keys ?? '') : groups?.keys) ?? '';
+  };
   return [
+    ...[...source.matchAll(AT)].map(({ groups }) => ({ keys: pathOf(groups?.keys ?? ''), groups })),
     ...[...source.matchAll(READ)].map(({ groups }) => ({ keys: groups?.keys ?? '', groups })),
     ...[...source.matchAll(NODE)].map(({ groups, index }) => ({
       keys: found(groups?.name ?? '', index),

@@ -175,6 +175,13 @@ describe('rows of key tables', () => {
       { file: 'a.ts', keys: ['micro', 'batch'], value: 8 },
       { file: 'a.ts', keys: ['steps'], value: 1 },
     ]);
+    const nodes =
+      "const node = nodeAt(root, 'batch');\nif ((numberOf(node) ?? 1) > (flagOf(nodeAt(root, ['zero', 'overlap'])) ?? true)) run(numberOf(nodeAt(root, 'fp16.scale')) ?? 0);";
+    assert.deepEqual(defaultedReads(nodes, 'a.ts'), [
+      { file: 'a.ts', keys: ['zero.overlap'], value: true },
+      { file: 'a.ts', keys: ['fp16.scale'], value: 0 },
+      { file: 'a.ts', keys: ['batch'], value: 1 },
+    ]);
     assert.deepEqual(rowDefaultedReads("section.flagOrDefault('bf16')"), [{ key: 'bf16', type: 'boolean' }]);
   });
 

@@ -171,8 +171,9 @@ function checkProcesses(root: MapNode, kind: RunKind, context: ReadContext, draf
       { source: LAUNCH },
     );
   }
-  const machines = integerOf(nodeAt(root, 'num_machines')) ?? 1;
-  if (node && count !== undefined && count > 0 && machines > 1 && count % machines !== 0) {
+  const machines = integerOf(nodeAt(root, 'num_machines'));
+  const several = machines !== undefined && machines > 1;
+  if (node && count !== undefined && count > 0 && several && count % machines !== 0) {
     const each = Math.floor(count / machines);
     draft.report(
       'processes-per-machine',
@@ -189,7 +190,7 @@ function checkProcesses(root: MapNode, kind: RunKind, context: ReadContext, draf
   }
   const ids = nodeAt(root, 'gpu_ids');
   const text = textOf(ids);
-  if (ids && text && kind.type === 'MULTI_GPU' && text !== 'all' && !text.includes(',') && machines <= 1) {
+  if (ids && text && kind.type === 'MULTI_GPU' && text !== 'all' && !text.includes(',') && !several) {
     draft.refuse(
       'one-gpu-id',
       say('MULTI_GPU with one GPU in `gpu_ids`: Accelerate refuses that.'),

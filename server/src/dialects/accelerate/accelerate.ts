@@ -1,6 +1,6 @@
 import { entryOf, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
-import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { flagOf, textOf } from '../../config/scalar';
 import { matchAccelerator } from '../../hardware/catalog';
 import type { FieldValue } from '../../run/fields';
 import type { DType } from '../../terms/dtypes';
@@ -67,20 +67,20 @@ export function readAccelerateSettings(
     readData(section, kind, draft);
     readParallelism(section);
     section.take('dynamo_config.dynamo_backend');
-    if (kind.sagemaker) readInstance(root, draft, known);
+    if (kind.sagemaker) readInstance(section, root, draft, known);
   }
   return kind;
 }
 
 /** GPUs of the cloud instance that the file names, over all its machines. */
-function readInstance(root: MapNode, draft: Draft, known: ReadContext['known']): void {
+function readInstance(section: Section, root: MapNode, draft: Draft, known: ReadContext['known']): void {
   const key = 'ec2_instance_type';
   const node = nodeAt(root, key);
   const name = textOf(node);
   const match = name === undefined ? undefined : matchAccelerator(name.replace(/^ml\./, ''));
   if (!node || name === undefined || !match?.instance) return;
   const note = say('GPUs of {0}', name);
-  const machines = Number(known['hardware.nodes'] ?? integerOf(nodeAt(root, 'num_machines')) ?? 1);
+  const machines = Number(known['hardware.nodes'] ?? section.integerOrDefault('num_machines'));
   draft.state('hardware.gpu', match.accelerator.name, node, key, note);
   draft.state('hardware.instance', match.instance.instance, node, key, note);
   draft.state('hardware.gpus', (match.gpus ?? 1) * machines, node, key, note);

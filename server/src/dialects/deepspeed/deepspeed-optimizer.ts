@@ -106,7 +106,7 @@ export function readOptimizer(
     draft.leaveWord(['optimizer.name', 'optimizer.implementation'], node, key);
     return;
   }
-  const torchAdam = flagOf(nodeAt(root, 'optimizer.params.torch_adam')) ?? false;
+  const torchAdam = flagOf(nodeAt(root, 'optimizer.params.torch_adam')) === true;
   for (const { field, value } of optimizerStatements(values)) {
     if (field !== 'optimizer.implementation') draft.state(field, value, node, key);
   }

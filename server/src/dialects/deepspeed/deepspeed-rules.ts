@@ -296,8 +296,8 @@ function checkOptimizer(root: MapNode, stage: number, optimizer: DeepspeedOptimi
     const releases = { from: '0.19.7' };
     draft.refuse('removed-optimizer', message, node.range, { source: CONFIG, releases });
   }
-  const scale = numberOf(nodeAt(root, 'fp16.loss_scale')) ?? 0;
-  forbid(/^(onebit)?lamb$/i.test(type) && scale !== 0, nodeAt(root, 'fp16.loss_scale'), draft, {
+  const scale = nodeAt(root, 'fp16.loss_scale');
+  forbid(/^(onebit)?lamb$/i.test(type) && isOther(scale, 0), scale, draft, {
     code: 'lamb-loss-scale',
     message: say('{0} needs dynamic loss scaling: `loss_scale` 0.', type),
     source: ENGINE,
@@ -319,6 +319,12 @@ function checkOptimizer(root: MapNode, stage: number, optimizer: DeepspeedOptimi
   );
 }
 
+/** Whether a file states another number than the one that works. */
+function isOther(node: ConfigNode | undefined, number: number): boolean {
+  const stated = numberOf(node);
+  return stated !== undefined && stated !== number;
+}
+
 function checkCommunication(root: MapNode, stage: number, draft: Draft): void {
   const op = nodeAt(root, 'gradient_allreduce_op');
   const sum = textOf(op)?.toLowerCase() === 'sum';
@@ -336,9 +342,10 @@ function checkCommunication(root: MapNode, stage: number, draft: Draft): void {
     message: say('`gradient_allreduce_op: sum` does not work with {0}.', String(other)),
     source: CONFIG,
   });
-  const scatter = flagOf(nodeAt(zero, 'reduce_scatter')) ?? true;
+  const byDefault = DEEPSPEED_TABLE.find('zero_optimization.reduce_scatter')?.default === true;
+  const scatter = flagOf(nodeAt(zero, 'reduce_scatter')) ?? byDefault;
   const factor = nodeAt(root, 'gradient_predivide_factor');
-  forbid(stage === 3 && scatter && (numberOf(factor) ?? 1) !== 1, factor, draft, {
+  forbid(stage === 3 && scatter && isOther(factor, 1), factor, draft, {
     code: 'predivide-stage3',
     message: say(
       '`gradient_predivide_factor` other than 1 does not work with ZeRO stage 3 and reduce-scatter.',

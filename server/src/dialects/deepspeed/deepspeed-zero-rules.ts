@@ -75,7 +75,8 @@ function checkLimits(root: MapNode, draft: Draft): void {
     });
   }
   const ratio = nodeAt(zero, 'offload_optimizer.ratio');
-  forbid((numberOf(ratio) ?? 1) > 1, ratio, draft, {
+  const share = numberOf(ratio);
+  forbid(share !== undefined && share > 1, ratio, draft, {
     code: 'out-of-range',
     message: say('`ratio` is a share from 0 to 1.'),
     source: ZERO_CONFIG,
@@ -135,7 +136,8 @@ function checkOffload(root: MapNode, stage: number, draft: Draft): void {
     );
   }
   const ratio = nodeAt(zero, 'offload_optimizer.ratio');
-  forbid((numberOf(ratio) ?? 1) < 1 && stage !== 3, ratio, draft, {
+  const share = numberOf(ratio);
+  forbid(share !== undefined && share < 1 && stage !== 3, ratio, draft, {
     code: 'zero-stage-needed',
     message: say('Partial offload (`ratio` below 1) works at ZeRO stage 3 only; this is stage {0}.', stage),
     source: ZERO_CONFIG,

@@ -7,6 +7,7 @@ import type { Draft } from '../draft';
 import { transformersOptimizer } from '../optimizer-names';
 import type { DefaultValue, Section } from '../section';
 import { stateOptimizer } from '../stated-optimizer';
+import { evaluationAsked } from './evaluation-strategy';
 import { readFsdpArgument } from './fsdp-argument';
 import { readTrainerSharding, type ShardingKeys, type TrainerSharding } from './trainer-sharding';
 import { TRAINING_ARGUMENTS_TABLE } from './training-arguments-keys';
@@ -207,11 +208,9 @@ function readParallelism(section: Section): void {
 
 /** The Trainer moves nothing but the loss out of an evaluation step unless the script computes metrics. */
 function readEvaluation(section: Section, byDefault: DefaultValue<boolean>): void {
-  const strategy = section.find(['eval_strategy', 'evaluation_strategy']);
-  // YAML takes `no` for false, however it is spelled.
-  const asked = strategy && flagOf(strategy.node) !== false && textOf(strategy.node) !== undefined;
+  const strategy = evaluationAsked(section);
   const plain = section.find('do_eval');
-  if (strategy && asked !== undefined) section.state('evaluation.enabled', asked, strategy);
+  if (strategy) section.state('evaluation.enabled', strategy.asked, strategy.found);
   else if (plain && flagOf(plain.node) === true) section.state('evaluation.enabled', true, plain);
   else section.assume('evaluation.enabled', byDefault, 'eval_strategy');
   section.withDefaultsOf(DOCS, say('default of the Trainer')).take('per_device_eval_batch_size');

@@ -9,6 +9,7 @@ import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { divergenceOf, stateFrozenModels, stateTeacher } from '../frozen-models';
+import { evaluationAsked } from '../hf/evaluation-strategy';
 import { trainerWords } from '../hf/hf-words';
 import { isMultimodal, TOWER_MODULES, trainedParts } from '../hf/multimodal-parts';
 import { assumePadding } from '../hf/padding';
@@ -648,9 +649,8 @@ function readEvaluation(section: Section): void {
   const ratio = section.find(['split_dataset_ratio', 'dataset_test_ratio']);
   const held = section.find(['val_dataset', 'cached_val_dataset']);
   const share = section.numberOrDefault(['split_dataset_ratio', 'dataset_test_ratio']);
-  const strategy = section.find(['eval_strategy', 'evaluation_strategy']);
-  if (strategy && (flagOf(strategy.node) ?? textOf(strategy.node) ?? false) === false)
-    section.state('evaluation.enabled', false, strategy);
+  const strategy = evaluationAsked(section);
+  if (strategy?.asked === false) section.state('evaluation.enabled', false, strategy.found);
   else if (held) section.state('evaluation.enabled', true, held);
   else if (ratio) section.state('evaluation.enabled', share > 0, ratio);
 }
