@@ -31,6 +31,20 @@ const TWO_SIDED = aModel({
   num_heads: 8,
   vocab_size: 4096,
 });
+const HEARING = aModel({
+  model_type: 'gemma4_unified',
+  text_config: {
+    ...LLAMA,
+    model_type: 'gemma4_unified_text',
+    head_dim: 64,
+    global_head_dim: 128,
+    num_global_key_value_heads: 1,
+    attention_k_eq_v: true,
+    sliding_window: 64,
+    hidden_activation: 'gelu_pytorch_tanh',
+  },
+  audio_config: { model_type: 'gemma4_unified_audio', audio_embed_dim: 640 },
+});
 const SEEING = aModel({
   ...LLAMA,
   model_type: 'qwen2_vl',
@@ -376,6 +390,7 @@ const BASES: readonly Base[] = [
     'batch.varied': true,
   }),
   base('images', /^batch\.im/, { ...ONE_GPU, ...SGD }, SEEING),
+  base('sound', /^batch\.sound$/, { ...ONE_GPU, ...SGD }, HEARING),
 ];
 
 /** Values to try where those of the field's type would not do: names, lists, and sizes that suit the small models. */
