@@ -57,6 +57,9 @@ DENSE = {
 
 # Decoders with experts: LoRA on attention alone.
 SPARSE = {
+    "kimi-linear-48b": sparse("kimi_linear", 2304, 32, 32, 9216, 163840, inner=1024, num_local_experts=16, q_lora_rank=None,
+                              num_hidden_layers=4, mlp_layer_types=["dense", "sparse", "sparse", "sparse"], layer_types=[
+                                  "linear_attention", "linear_attention", "full_attention", "linear_attention"]),
     "deepseek-v3": sparse("deepseek_v3", 7168, 64, 64, 18432, 129280, inner=2048, first_k_dense_replace=1, **LATENT),
     "deepseek-v2-lite": sparse("deepseek_v2", 2048, 16, 16, 10944, 102400, inner=1408, first_k_dense_replace=1,
                                **{**LATENT, "q_lora_rank": None, "n_shared_experts": 2}),

@@ -42,6 +42,7 @@ NEEDED = {
                 "layer_types": ["full_attention", "sliding_attention", "sliding_attention", "full_attention"], "num_sliding_attention_heads": 96},
     "minimax_m3_vl_text": {"layer_types": ["full_attention", "minimax_m3_sparse", "minimax_m3_sparse", "full_attention"], "num_hidden_layers": 4, "num_local_experts": 8,
                            "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"]},
+    "kimi_linear": {"num_hidden_layers": 5, "num_local_experts": 8},
     "mistral4": {"num_hidden_layers": 4, "n_routed_experts": 8}, "hy_v3": {"num_hidden_layers": 4, "num_experts": 8},
     "glm_moe_dsa": {"num_hidden_layers": 5, "index_topk_freq": 2},
     "bamba": {"attn_layer_indices": [1, 3]}, "granitemoeshared": {"shared_intermediate_size": 512},

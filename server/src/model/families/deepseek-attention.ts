@@ -20,6 +20,7 @@ export function deepseekAttention(
     bias: config.flag(false, 'attention_bias'),
     dropout: sizes.attentionDropout,
     scaledQueries: config.modelType === 'mistral4',
+    unrotated: config.modelType === 'kimi_linear',
     indexer,
   });
 }

@@ -1,6 +1,7 @@
 import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { type Block, rms } from '../layers/block';
+import { kimiDeltaAttention } from '../layers/kimi-delta-attention';
 import { gatedMlp } from '../layers/mlp';
 import { type MoeSpec, mixtureOfExperts } from '../layers/moe';
 import { deepseekAttention } from './deepseek-attention';
@@ -66,7 +67,7 @@ export function sigmoidMoe(config: ConfigReader, sizes: Sizes, shared: number, w
     experts: {
       name: 'mlp.experts',
       count: config.size('n_routed_experts', 'num_experts', 'num_local_experts'),
-      chosen: config.size('num_experts_per_tok'),
+      chosen: config.size('num_experts_per_tok', 'num_experts_per_token'),
       inner,
       activation: sizes.activation,
     },
@@ -330,6 +331,46 @@ function afmoe(config: ConfigReader): Architecture {
   });
 }
 
+/** Which layers of Kimi Linear look at all tokens: as listed, or in the checkpoint's section, counted from 1 (`KimiLinearConfig`). */
+function seesAll(config: ConfigReader, section: ConfigReader): (layer: number) => boolean {
+  const types = config.list('layer_types');
+  const listed = section.list('full_attn_layers');
+  return (i) => {
+    if (types) return types[i] === 'full_attention';
+    return listed ? listed.includes(i + 1) : i > 0 && i % 4 === 0;
+  };
+}
+
+/** Kimi Linear: delta attention with a decay for each channel, and between its layers latent attention without positions. */
+function kimiLinear(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const section = config.nested('', 'linear_attn_config');
+  const all = seesAll(config, section);
+  const isSparse = sparseFrom(config, config.count(1, 'first_k_dense_replace'));
+  const shared = config.count(1, 'num_shared_experts', 'n_shared_experts');
+  const routed = mixtureOfExperts(sigmoidMoe(config, sizes, shared));
+  const dense = llamaMlp(sizes);
+  const attention = deepseekAttention(config, sizes);
+  const delta = kimiDeltaAttention({
+    module: 'self_attn',
+    hidden: sizes.hidden,
+    heads: section.sizeOr(config.size('linear_num_heads'), 'num_heads'),
+    headDim: section.sizeOr(config.size('linear_head_dim'), 'head_dim'),
+    kernel: section.sizeOr(config.size('linear_conv_kernel_dim'), 'short_conv_kernel_size'),
+  });
+  return sparseDecoder<string>(sizes, {
+    kinds: Array.from({ length: sizes.layers }, (_, i) => {
+      return `${all(i) ? 'all' : 'delta'}/${isSparse(i) ? 'sparse' : 'dense'}`;
+    }),
+    mixer: (kind) => (kind.startsWith('all') ? attention : delta),
+    feedForward: (kind) => (kind.endsWith('sparse') ? routed : dense),
+    norms: NORMS,
+    finalNorm: 'norm',
+    embedding: 'embed_tokens',
+    notes: [say('the flash-linear-attention and causal-conv1d kernels are assumed to be installed')],
+  });
+}
+
 const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>> = {
   dots1,
   solar_open: solarOpen,
@@ -339,6 +380,7 @@ const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>>
   hy_v3: hunyuan3,
   mimo_v2_flash: mimoFlash,
   step3p5: step,
+  kimi_linear: kimiLinear,
   deepseek_v32: chosenTokens,
   glm_moe_dsa: chosenTokens,
 };

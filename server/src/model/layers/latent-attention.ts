@@ -21,6 +21,8 @@ export interface LatentAttentionSpec {
   readonly dropout: number;
   /** Queries are scaled by their position, in a tensor of their own (Mistral 4). */
   readonly scaledQueries?: boolean;
+  /** Nothing is rotated: the shared part of the keys is copied as it is (Kimi Linear). */
+  readonly unrotated?: boolean;
   /** What chooses the tokens that each one sees (DeepSeek V3.2); without `own`, those that a layer before has chosen. */
   readonly indexer?: IndexerSpec & { readonly own: boolean };
 }
@@ -47,8 +49,6 @@ function run(t: Tracer, x: Tensor, spec: LatentAttentionSpec): Tensor {
   const queries = t.hold(project(t, x, spec, headDim));
   // The whole sequence, also where `x` is this rank's part of it: projections up are split by heads and gather it.
   const lead = queries.shape.slice(0, -1);
-  const [queryPass = queries, queryTurn = queries] = t.split(queries, [heads * plainDim, heads * rotaryDim]);
-
   const compressed = t.linear(x, {
     name: `${module}.kv_a_proj_with_mqa`,
     out: spec.keyValueRank + rotaryDim,
@@ -58,10 +58,9 @@ function run(t: Tracer, x: Tensor, spec: LatentAttentionSpec): Tensor {
   const [latent = compressed, keyTurn = compressed] = t.split(compressed, [spec.keyValueRank, rotaryDim]);
   const normed = rmsNorm(t, latent, { name: `${module}.kv_a_layernorm`, style: 'llama' });
 
-  const turnedQuery = rotary(t, queryTurn, `${module}.rotary_q`);
-  const turnedKey = t.hold(rotary(t, t.gatherSequence(keyTurn), `${module}.rotary_k`));
-  const joined = t.concat([queryPass, turnedQuery], [...lead, heads * headDim], `${module}.query`);
-  const q = t.hold(spec.scaledQueries ? t.scale(joined, `${module}.query_scaled`) : joined);
+  const q = spec.unrotated ? queries : t.hold(rotatedQueries(t, queries, spec));
+  const shared = t.gatherSequence(keyTurn);
+  const turnedKey = spec.unrotated ? shared : t.hold(rotary(t, shared, `${module}.rotary_k`));
 
   const expanded = t.linear(normed, {
     name: `${module}.kv_b_proj`,
@@ -89,6 +88,17 @@ function run(t: Tracer, x: Tensor, spec: LatentAttentionSpec): Tensor {
     bias: mask,
   });
   return t.linear(context, { name: `${module}.o_proj`, out: spec.hidden, bias: spec.bias, split: 'row' });
+}
+
+/** Queries with their second part rotated, in a tensor of their own. */
+function rotatedQueries(t: Tracer, queries: Tensor, spec: LatentAttentionSpec): Tensor {
+  const { module } = spec;
+  const heads = spec.heads / t.settings.tensorParallel;
+  const sizes = [heads * spec.plainDim, heads * spec.rotaryDim];
+  const [pass = queries, turn = queries] = t.split(queries, sizes);
+  const turned = rotary(t, turn, `${module}.rotary_q`);
+  const joined = t.concat([pass, turned], queries.shape, `${module}.query`);
+  return spec.scaledQueries ? t.scale(joined, `${module}.query_scaled`) : joined;
 }
 
 function project(t: Tracer, x: Tensor, spec: LatentAttentionSpec, headDim: number): Tensor {
