@@ -205,6 +205,21 @@ Trainer(model, TrainingArguments("o", bf16=True)).train()\n`);
     });
   });
 
+  it('states no model whose sizes are not those of its name', () => {
+    const trained = (more: string) =>
+      python(
+        `${IMPORTS}model = AutoModelForCausalLM.from_pretrained("gpt2"${more})\nTrainer(model, TrainingArguments("o")).train()\n`,
+      );
+    const other = trained(', num_hidden_layers=6');
+    assert.deepEqual(
+      other.unread?.map(({ text }) => text),
+      ['num_hidden_layers'],
+    );
+    assertStates(other, { 'features.unmodelled': 'model-of-the-script file' });
+    assert.equal(trained(', vocab_size=len(tokenizer)').unread?.length, 1);
+    assert.equal(trained(', num_labels=6, use_cache=False').unread, undefined);
+  });
+
   describe('what a trainer is given beside its arguments', () => {
     const trained = (before: string, more: string, trainer = 'Trainer') =>
       python(`${IMPORTS}import bitsandbytes as bnb\n${MODEL}${before}

@@ -148,6 +148,24 @@ function readNamedModel(
   return { known: true, ...(quantized ? { quantized } : {}) };
 }
 
+/** Fields of configs that sizes hang on: what `from_pretrained` is given of them replaces the checkpoint's (`configuration_utils.py`, `from_dict`). */
+const SIZES =
+  /^(num_(hidden_)?layers|n_layers?|hidden_size|n_embd|d_model|intermediate_size|n_inner|vocab_size|num_attention_heads|n_heads?|num_key_value_heads|head_dim|num_experts|num_local_experts|n_routed_experts|num_experts_per_tok)$/;
+
+/** Sizes that are not those of the named model: such a model is another one, which is not built here. */
+function readOtherSizes(draft: Calls['draft'], load: PyCall): void {
+  const other = load.named.find(({ key, value }) => SIZES.test(key) && !isNone(value));
+  if (!other) return;
+  draft.leave(
+    'value',
+    { range: other.value.range },
+    other.key,
+    say('`{0}` makes another model than the one that is named, which is not counted.', other.key),
+    ['model.config'],
+  );
+  draft.bring('model-of-the-script', nodeOf(other.value), other.key);
+}
+
 /** The name that `from_pretrained` is given. */
 export function stateModel(
   { draft, program }: Calls,
@@ -159,6 +177,7 @@ export function stateModel(
   const node = name && name.kind !== 'name' ? nodeOf(name) : undefined;
   const text = textOf(node);
   const call = callNames(program).get(load.id) ?? '';
+  readOtherSizes(draft, load);
   if (node && text !== undefined && (node.kind !== 'scalar' || node.open === undefined))
     draft.state('model.id', text, node, `${call}.${key}`);
   else
