@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { estimate } from '../../../server/src/estimate';
+import { catalogEntries, findModel } from '../../../server/src/model/catalog';
+import type { Model } from '../../../server/src/model/model';
+import type { RunValues } from '../../../server/src/run/fields';
+import { runs } from '../../unit/long';
+import { aRun, CARD } from '../../unit/memory/a-run';
+
+const TYPES = [...new Set(catalogEntries().map(({ model_type }) => model_type))];
+
+/** A model of the catalog: of any type as likely as of any other. */
+const models = fc.tuple(fc.constantFrom(...TYPES), fc.nat()).map(([type, at]): Model => {
+  const ids = catalogEntries().filter(({ model_type }) => model_type === type);
+  const model = findModel(ids[at % ids.length]?.id ?? '');
+  assert.ok(model);
+  return model;
+});
+
+const values = fc
+  .record({
+    micro: fc.constantFrom(1, 2, 4),
+    sequence: fc.constantFrom(256, 1024, 2048),
+    accumulation: fc.constantFrom(1, 4),
+    gpus: fc.constantFrom(2, 4, 8, 16),
+    data: fc.constantFrom<NonNullable<RunValues['parallel.data']>[]>('none', 'ddp', 'zero', 'fsdp1', 'fsdp2'),
+    stage: fc.constantFrom(1, 2, 3),
+    checkpointing: fc.constantFrom<('none' | 'full')[]>('none', 'full'),
+    reentrant: fc.boolean(),
+    attention: fc.constantFrom<('sdpa' | 'eager' | 'flash2')[]>('sdpa', 'eager', 'flash2'),
+    lora: fc.boolean(),
+    rank: fc.constantFrom(8, 64),
+    liger: fc.boolean(),
+    optimizer: fc.constantFrom<('adamw' | 'sgd' | 'adamw-8bit' | 'lion')[]>(
+      'adamw',
+      'sgd',
+      'adamw-8bit',
+      'lion',
+    ),
+    mixed: fc.boolean(),
+  })
+  .map((r): RunValues => {
+    const sharded = r.data === 'zero' ? 'deepspeed' : r.data.startsWith('fsdp') ? 'fsdp' : 'autocast';
+    return {
+      'batch.micro': r.micro,
+      'batch.sequence': r.sequence,
+      'batch.accumulation': r.accumulation,
+      'hardware.gpus': r.data === 'none' ? 1 : r.gpus,
+      'hardware.nodes': 1,
+      'parallel.data': r.data,
+      'activations.checkpointing': r.checkpointing,
+      'activations.reentrant': r.reentrant,
+      'attention.implementation': r.attention,
+      'method.kind': r.lora ? 'lora' : 'full',
+      'lora.targets': ['all-linear'],
+      'lora.rank': r.rank,
+      'kernels.liger': r.liger,
+      'optimizer.name': r.optimizer,
+      'precision.weights': r.mixed && r.data !== 'zero' ? 'fp32' : 'bf16',
+      'precision.compute': 'bf16',
+      'precision.scheme': r.mixed || r.data === 'zero' ? sharded : 'native',
+      'zero.stage': r.stage,
+      'zero.reduceBucket': 1_000_000,
+      'zero.prefetchBucket': 0,
+      'zero.maxReuseDistance': 0,
+    };
+  });
+
+const peak = (model: Model, run: RunValues) =>
+  estimate({ run: aRun(run), model, accelerator: CARD }).peak.allocatedBytes;
+
+/** `less` needs no more than `more`, but for blocks' rounding and what is named. */
+function noMore(model: Model, less: RunValues, more: RunValues, besides = 0): void {
+  const [below, above] = [peak(model, less), peak(model, more)];
+  assert.ok(below <= above * 1.002 + 2 ** 20 + besides, `${model.id}: ${below} > ${above}`);
+}
+
+function holds(of: (model: Model, run: RunValues) => void): void {
+  fc.assert(fc.property(models, values, of), { numRuns: runs(40, 1500) });
+}
+
+describe('what must hold of runs of every family of models', () => {
+  it('a larger micro batch, a longer sequence of any length and more micro batches never need less', () => {
+    fc.assert(
+      fc.property(models, values, fc.integer({ min: 1, max: 999 }), (model, run, longer) => {
+        noMore(model, run, { ...run, 'batch.micro': 2 * (run['batch.micro'] ?? 1) });
+        noMore(model, run, { ...run, 'batch.sequence': longer + (run['batch.sequence'] ?? 1) });
+        noMore(model, run, { ...run, 'batch.accumulation': 2 * (run['batch.accumulation'] ?? 1) });
+      }),
+      { numRuns: runs(40, 1500) },
+    );
+  });
+
+  it('a larger rank, and DoRA in place of LoRA, never need less', () => {
+    holds((model, run) => {
+      const lora: RunValues = { ...run, 'method.kind': 'lora' };
+      noMore(model, lora, { ...lora, 'lora.rank': 2 * (run['lora.rank'] ?? 8) });
+      noMore(model, lora, { ...lora, 'lora.dora': true });
+    });
+  });
+
+  // Adapters keep fp32 copies of their inputs, which may be more than gradients and states where these are sharded or layers are kept.
+  it('LoRA never needs more than full training with states on one GPU, layers recomputed', () => {
+    holds((model, run) => {
+      const alone: RunValues = {
+        ...run,
+        'hardware.gpus': 1,
+        'parallel.data': 'none',
+        'precision.scheme': run['parallel.data'] === 'none' ? run['precision.scheme'] : 'autocast',
+        'optimizer.name': 'adamw',
+        'activations.checkpointing': 'full',
+      };
+      noMore(model, { ...alone, 'method.kind': 'lora' }, { ...alone, 'method.kind': 'full' });
+    });
+  });
+
+  it('checkpointing never needs more', () => {
+    holds((model, run) => {
+      const full: RunValues = { ...run, 'method.kind': 'full' };
+      noMore(
+        model,
+        { ...full, 'activations.checkpointing': 'full' },
+        { ...full, 'activations.checkpointing': 'none' },
+      );
+    });
+  });
+
+  // FSDP 2 gathers the padding of stacked experts, of which more GPUs than experts have more.
+  it('more GPUs never need more memory each', () => {
+    holds((model, run) => {
+      if (run['parallel.data'] === 'none' || run['parallel.data'] === 'fsdp2') return;
+      noMore(model, { ...run, 'hardware.gpus': 2 * (run['hardware.gpus'] ?? 2) }, run);
+    });
+  });
+
+  // Stage 2 makes its part of all gradients with the first of them; stage 3 holds its part of the weights beside those that are gathered.
+  it('a higher ZeRO stage never needs more, one part of the weights apart', () => {
+    fc.assert(
+      fc.property(models, values, fc.constantFrom(1, 2), (model, run, stage) => {
+        const zero: RunValues = {
+          ...run,
+          'method.kind': 'full',
+          'parallel.data': 'zero',
+          'hardware.gpus': Math.max(2, run['hardware.gpus'] ?? 2),
+          'precision.weights': 'bf16',
+          'precision.scheme': 'deepspeed',
+        };
+        const part = (2 * model.parameters.total) / (zero['hardware.gpus'] ?? 2);
+        noMore(model, { ...zero, 'zero.stage': stage + 1 }, { ...zero, 'zero.stage': stage }, part);
+      }),
+      { numRuns: runs(40, 1500) },
+    );
+  });
+});
