@@ -198,6 +198,14 @@ const rest = inertKeys(
 /** TRL recipes: `TrainingArguments`, `ModelConfig` and the configs of its trainers in one flat file. */
 export const TRL_KEYS: readonly KeySpec[] = [
   ...lengths,
+  ...block('', CLIS, [
+    [
+      'accelerate_config',
+      'string',
+      "How `trl` launches: one of TRL's own configs of Accelerate by its name, such as `zero3`, or a file.",
+      { fields: ['parallel.data', 'zero.stage'] },
+    ],
+  ]),
   ...MODEL_ARGUMENTS_KEYS,
   ...TRAINING_ARGUMENTS_KEYS,
   ...rest,

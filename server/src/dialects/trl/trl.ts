@@ -1,6 +1,7 @@
 import { entryOf } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, numberOf, textOf } from '../../config/scalar';
+import type { FieldValue } from '../../run/fields';
 import { fileIn, TRL } from '../../sources/repositories';
 import { isFsdp } from '../../terms/data-parallel';
 import { isAtLeast } from '../../terms/version';
@@ -120,6 +121,7 @@ export function readTrl(
 ): TrlMethod {
   const { method, because } = caller ?? methodOf(section, place);
   draft.infer('method.objective', objectiveOf(method), `${method.toUpperCase()}: ${because}`);
+  readLaunch(section);
   readCheckpointing(section, context);
   readDtype(section, draft, context);
   readLigerLoss(section, method, context);
@@ -141,6 +143,30 @@ export function readTrl(
 }
 
 /** Since 0.28 TRL asks for checkpointing without reentry where transformers 4 would take the other (`sft_trainer.py`). */
+/** TRL's own configs of Accelerate (`trl/accelerate_configs`), which `trl` takes by their names. */
+const LAUNCHES: Readonly<Record<string, { data: FieldValue<'parallel.data'>; stage?: number }>> = {
+  single_gpu: { data: 'ddp' },
+  multi_gpu: { data: 'ddp' },
+  fsdp1: { data: 'fsdp1' },
+  fsdp2: { data: 'fsdp2' },
+  zero1: { data: 'zero', stage: 1 },
+  zero2: { data: 'zero', stage: 2 },
+  zero3: { data: 'zero', stage: 3 },
+};
+
+function readLaunch(section: Section): void {
+  const found = section.find('accelerate_config');
+  const name = textOf(found?.node);
+  if (!found || name === undefined) return;
+  const own = LAUNCHES[name];
+  if (!own) {
+    section.link('accelerate_config', 'accelerate');
+    return;
+  }
+  section.state('parallel.data', own.data, found);
+  if (own.stage !== undefined) section.state('zero.stage', own.stage, found);
+}
+
 function readCheckpointing(section: Section, context: ReadContext): void {
   const asked = ['gradient_checkpointing_kwargs.use_reentrant'];
   if (!section.has(asked) && isAtLeast(context.known['version.trl'], '0.28') === true)
