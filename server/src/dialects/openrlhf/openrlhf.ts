@@ -33,7 +33,7 @@ const OBJECTIVES: Readonly<Record<OpenrlhfTrainer, FieldValue<'method.objective'
 /** Files of the trainers, where they are not called as the trainer is. */
 const FILES: Partial<Record<OpenrlhfTrainer, string>> = {
   ppo: `${SOURCE}cli/train_ppo_ray.py`,
-  'ppo-alone': 'https://github.com/OpenRLHF/OpenRLHF/blob/v0.5.9/openrlhf/cli/train_ppo.py',
+  'ppo-alone': fileIn({ ...OPENRLHF, at: 'v0.5.9' }, 'openrlhf/cli/train_ppo.py'),
 };
 
 /** Names of a flag: dotted since 2026, flat before. */
