@@ -94,6 +94,10 @@ export function activateOn(context: ExtensionContext, platform: Platform): void 
       const uri = targetUri(target);
       if (uri) panel.show(uri, { with: 'commit' });
     }),
+    commands.registerCommand('oomlint.compareWithReleases', (target?: unknown) => {
+      const uri = targetUri(target);
+      if (uri) panel.show(uri, { with: 'releases' });
+    }),
     commands.registerCommand(SUPPLY_COMMAND, (target?: unknown) => supplyFacts(supplier, target)),
     commands.registerCommand(WHAT_FITS_COMMAND, (target?: unknown) => whatFits(running, about(target))),
     commands.registerCommand(WRITE_RUN_COMMAND, (change: WriteRunArguments) => writeRun(running, change)),

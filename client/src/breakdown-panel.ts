@@ -354,14 +354,15 @@ export class BreakdownPanel implements Disposable {
 
   /** `turns`: the page turns to the comparison. */
   async #compare(choice: ComparedWith, turns = false): Promise<void> {
-    const after = this.#fileName();
+    const file = this.#fileName();
     const message = await this.#answer<ComparedMessage>(
       async (uri) => {
         const other = await chooseOther(Uri.parse(uri), choice, this.#server);
         if (other === undefined) return { type: 'compared' };
         const comparison = await this.#server.compare(uri, other.config);
         if (comparison) {
-          return { type: 'compared', other: other.choice, before: other.name, after, comparison };
+          const [before, after] = other.isAfter ? [file, other.name] : [other.name, file];
+          return { type: 'compared', other: other.choice, before, after, comparison };
         }
         return {
           type: 'compared',

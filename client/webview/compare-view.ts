@@ -39,6 +39,9 @@ export function compareView(
     button(t('compareFile'), { 'data-key': 'compare-file', class: 'secondary' }, () =>
       send({ type: 'compare', with: 'file' }),
     ),
+    button(t('compareReleases'), { 'data-key': 'compare-releases', class: 'secondary' }, () =>
+      send({ type: 'compare', with: 'releases' }),
+    ),
     compared?.comparison
       ? button(t('stopComparing'), { 'data-key': 'compare-stop', class: 'secondary' }, stop)
       : null,
@@ -79,11 +82,7 @@ export function compareView(
         differences.length === 0 ? h('p', {}, t('noDifference')) : null,
         costly.length > 0 ? h('div', { class: 'wide' }, differenceTable(costly, names)) : null,
         idle.length > 0
-          ? h(
-              'p',
-              { class: 'quiet' },
-              t('withoutEffect', idle.flatMap(({ fields }) => fields.map(fieldLabel)).join(', ')),
-            )
+          ? h('p', { class: 'quiet' }, t('withoutEffect', idle.map(idleWords).join(', ')))
           : null,
       ),
       h(
@@ -98,6 +97,12 @@ export function compareView(
     ],
     charts: ranks ? [chart, ranks.chart] : [chart],
   };
+}
+
+/** Of versions a person wants to know which: `PyTorch version 2.3.0 → 2.9.0`. */
+function idleWords({ fields, before, after }: Difference): string {
+  const name = fields.map(fieldLabel).join(', ');
+  return fields.every((field) => field.startsWith('version.')) ? `${name} ${before} → ${after}` : name;
 }
 
 function bars(

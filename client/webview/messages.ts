@@ -64,6 +64,7 @@ interface TriedMessage {
  */
 export type ComparedWith =
   | { readonly with: 'git' }
+  | { readonly with: 'releases' }
   | { readonly with: 'commit'; readonly ref?: string }
   | { readonly with: 'file'; readonly uri?: string };
 

@@ -263,10 +263,12 @@ export const STRINGS = {
   'knob gpus': 'Number of GPUs',
   'knob gpu': 'GPU',
   // Compare
-  compareHint: 'Compare this config with another, or with an earlier version of it.',
+  compareHint:
+    'Compare this config with another, with an earlier version of it, or with itself under the newest releases of its packages.',
   compareGit: 'With Version in Git',
   compareCommit: 'With a Commit or Branch…',
   compareFile: 'With Another Config…',
+  compareReleases: 'With the Newest Releases',
   comparedWith: '{0} compared with {1}',
   noDifference: 'The two runs are the same: whatever differs in the text changes no figure.',
   difference: 'What differs',

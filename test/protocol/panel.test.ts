@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TextDocumentEdit } from 'vscode-languageserver-protocol';
+import { newestReleases } from '../../server/src/environment/versions';
 import type { Applied, FixCards, Planned } from '../../server/src/features/advice-protocol';
 import type { Breakdown, Comparison, Tried } from '../../server/src/features/protocol';
 import { TestServer } from './server-process';
@@ -75,6 +76,19 @@ describe('requests of the panel', function () {
     assert.ok((stage?.bytes ?? 0) < 0);
     const still = await server.request<Breakdown>('oomlint/breakdown', { uri });
     assert.deepEqual(still.peak, compared.after.peak);
+  });
+
+  it('a config is held to itself under the newest releases, each version a difference of its own', async () => {
+    await server.write('requirements.txt', 'torch==2.3.0\ntransformers==4.44.0\n');
+    const pinned = await server.open('pinned.json', DEEPSPEED);
+    const other = { releases: 'newest' };
+    const compared = await server.request<Comparison>('oomlint/compare', { uri: pinned, other });
+    const torch = compared.differences.find(({ fields }) => fields.includes('version.torch'));
+    assert.equal(torch?.before, '2.3.0');
+    assert.equal(torch?.after, newestReleases().torch);
+    const bytes = compared.differences.reduce((sum, one) => sum + one.bytes, 0);
+    const peaks = [compared.before, compared.after].map(({ peak }) => peak?.processBytes ?? 0);
+    assert.equal(Math.round(bytes), Math.round((peaks[1] ?? 0) - (peaks[0] ?? 0)));
   });
 
   it('nothing is reported of what is no config', async () => {

@@ -9,16 +9,22 @@ import { textInGit, versionsInGit } from './git';
 export interface Other {
   readonly name: string;
   readonly config: CompareParams['other'];
+  /** It is what the file would become, not what it is held against. */
+  readonly isAfter?: boolean;
   /** What finds it again. */
   readonly choice: ComparedWith;
 }
 
-/** The other config: a version of the file in git, a known config, or one that the person picks. Undefined where nothing was. */
+/** The other config: the same one under other releases, a version of the file in git, a known config, or one that the person picks. Undefined where nothing was. */
 export async function chooseOther(
   uri: Uri,
   choice: ComparedWith,
   server: Pick<LanguageServer, 'configs'>,
 ): Promise<Other | undefined> {
+  if (choice.with === 'releases') {
+    const name = l10n.t('{0} under the newest releases', uri.path.split('/').pop() ?? uri.path);
+    return { name, config: { releases: 'newest' }, choice, isAfter: true };
+  }
   if (choice.with === 'file') {
     const picked = choice.uri === undefined ? await pickConfig(uri, server) : Uri.parse(choice.uri);
     if (picked === undefined) return undefined;

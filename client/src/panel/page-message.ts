@@ -30,7 +30,7 @@ const FIELDS_OF: { readonly [Type in PageMessage['type']]: Readonly<Record<strin
   preset: { which: oneOf('fastest', 'cheapest') },
   plan: { values: isObject },
   apply: { values: isObject, fix: orNone(isText) },
-  compare: { with: oneOf('git', 'commit', 'file'), ref: orNone(isText), uri: orNone(isText) },
+  compare: { with: oneOf('git', 'commit', 'file', 'releases'), ref: orNone(isText), uri: orNone(isText) },
   reveal: { key: isPosition },
   copy: { text: isText },
   save: { format: oneOf('svg', 'png', 'json', 'html'), data: isText },

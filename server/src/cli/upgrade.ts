@@ -1,12 +1,7 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import {
-  newestRelease,
-  VERSION_FIELDS,
-  VERSIONED_PACKAGES,
-  type VersionedPackage,
-} from '../environment/versions';
+import { newestReleases, VERSIONED_PACKAGES, versionStatements } from '../environment/versions';
 import type { Problem } from '../text/problem';
 import { canonicalUri } from '../text/uri';
 import { say } from '../wording/say';
@@ -34,9 +29,7 @@ export async function upgrade(
   const folder = process.cwd();
   const versions = versionsOf(options.to);
   const files = await filesOf(paths, folder, output);
-  const stated = Object.entries(versions).map(
-    ([name, version]) => `${VERSION_FIELDS[name as VersionedPackage]}=${version}`,
-  );
+  const stated = versionStatements(versions);
   const { folders, apart } = await projectsOf(folder, paths);
   const side = (set: readonly string[]): Side => ({
     workspace: new Workspace(new DiskHost(folders, apart), {
@@ -51,8 +44,7 @@ export async function upgrade(
 
 /** Versions by package, of what is asked for. */
 function versionsOf(asked: readonly string[] | undefined): Readonly<Record<string, string>> {
-  if (asked === undefined)
-    return Object.fromEntries(VERSIONED_PACKAGES.map((name) => [name, newestRelease(name)]));
+  if (asked === undefined) return newestReleases();
   return Object.fromEntries(
     asked.map((word) => {
       const [, name = '', version = ''] = /^\s*([\w.-]+)\s*==?\s*v?(\d[\w.+-]*)\s*$/.exec(word) ?? [];

@@ -24,8 +24,20 @@ function releasesOf(name: VersionedPackage): readonly string[] {
 }
 
 /** The newest release of a package, as of that day. */
-export function newestRelease(name: VersionedPackage): string {
+function newestRelease(name: VersionedPackage): string {
   return releasesOf(name).at(-1) ?? '';
+}
+
+/** The newest release of each package, as of that day. */
+export function newestReleases(): Readonly<Record<string, string>> {
+  return Object.fromEntries(VERSIONED_PACKAGES.map((name) => [name, newestRelease(name)]));
+}
+
+/** Versions by package as statements about a run: `version.torch=2.9.0`. */
+export function versionStatements(versions: Readonly<Record<string, string>>): string[] {
+  return Object.entries(versions).map(
+    ([name, version]) => `${VERSION_FIELDS[name as VersionedPackage]}=${version}`,
+  );
 }
 
 /** The versions that a requirement leaves open. */

@@ -228,13 +228,16 @@ export interface RankFigures {
 export const COMPARE_REQUEST = 'oomlint/compare';
 export interface CompareParams {
   readonly uri: string;
-  /** The other config: a file, or another text of the same file, such as its version in git. */
-  readonly other: { readonly uri: string } | { readonly text: string };
+  /**
+   * The other config: a file, or another text of the same file, such as its version in git. `releases`: the file as it is, under the newest
+   * releases of the packages that count; it comes after, the others before.
+   */
+  readonly other: { readonly uri: string } | { readonly text: string } | { readonly releases: 'newest' };
 }
 export interface Comparison {
-  /** The other config, the starting point. */
+  /** The other config, the starting point; the file itself where it is held to other releases. */
   readonly before: Breakdown;
-  /** The file that was asked about. */
+  /** The file that was asked about, or that under other releases. */
   readonly after: Breakdown;
   /** What differs, in an order in which one is changed after the other; their costs add up to the whole difference. */
   readonly differences: readonly Difference[];

@@ -1,3 +1,4 @@
+import { underNewestReleases } from './upgraded';
 import { planValues } from '../advice/apply-plan';
 import { fixesFor } from '../advice/fixes';
 import type { Desk } from '../agents/desk';
@@ -96,6 +97,7 @@ export function createEngine(
     planned: (analysis, values) => planValues(analysis, values, workspace),
     fixes: (analysis) => fixesFor(analysis, workspace),
     analyzeAs: (uri, text) => workspace.preview(uri, new Map([[uri, text]])),
+    analyzeUpgraded: underNewestReleases(host, options),
     compared: compareRuns,
     configs: (isCancelled) => workspaceConfigs(workspace, host, machine, isCancelled),
     explainedOom: (params) => explainOom(params, workspace),

@@ -108,6 +108,8 @@ export interface Engine extends World {
   fixes(analysis: Analysis): Promise<readonly Fix[]>;
   /** The analysis of a file as if it had another text; everything around it stays. */
   analyzeAs(uri: string, text: string): Promise<Analysis | undefined>;
+  /** The analysis of a file under the newest releases of the packages that count. */
+  analyzeUpgraded(uri: string): Promise<Analysis | undefined>;
   compared(before: Analysis, after: Analysis): Comparison | null;
   /** Training configs in the folders of the editor; ends early where `isCancelled`. */
   configs(isCancelled: () => boolean): Promise<KnownConfigs>;

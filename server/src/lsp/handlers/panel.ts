@@ -113,6 +113,10 @@ export function onPanel(server: Connected): void {
     COMPARE_REQUEST,
     'Comparing',
     async ({ analysis, engine }, { uri, other }) => {
+      if ('releases' in other) {
+        const after = await engine.analyzeUpgraded(uri);
+        return after ? engine.compared(analysis, after) : null;
+      }
       const before =
         'uri' in other ? await session.analysisOfFile(other.uri) : await engine.analyzeAs(uri, other.text);
       return before ? engine.compared(before, analysis) : null;
