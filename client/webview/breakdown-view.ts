@@ -273,8 +273,11 @@ export class BreakdownView implements View {
     const { history } = state;
     const moved = (step: TriedStep | undefined) => step && this.#take(step);
     const present = { turned: state.turned, fix: state.fix };
+    const trying = triedText(this.#base, state);
+    // The way back alone is of use where something is tried, and is in the way elsewhere.
+    const isShown = trying !== undefined || state.outcome !== undefined || state.tab === 'overview';
     const nodes = tryingStrip({
-      trying: triedText(this.#base, state),
+      trying,
       base: this.#base,
       tried: state.isTurned ? state.tried?.breakdown : undefined,
       onUndo: history.canUndo ? () => moved(history.undo(present)) : undefined,
@@ -300,7 +303,7 @@ export class BreakdownView implements View {
         this.#redraw();
       },
     });
-    this.#regions.trying.replaceChildren(...nodes);
+    this.#regions.trying.replaceChildren(...(isShown ? nodes : []));
   }
 
   /** A fix in place of all that is tried; undefined: the run as the files state it. */

@@ -20,7 +20,7 @@ export const STRINGS = {
   supply: 'Set Missing Values',
   notes: 'Notes',
   assumptions: 'Assumptions',
-  decides: 'What decides and nobody states',
+  decides: 'Assumptions that decide',
   notUnderstood: 'Not understood in its files',
   assumptionsCaption: 'Values that the file does not state',
   field: 'Field',
@@ -262,6 +262,7 @@ export const STRINGS = {
   'knob pipeline': 'Pipeline stages',
   'knob gpus': 'Number of GPUs',
   'knob gpu': 'GPU',
+  nothingTried: 'Nothing is tried.',
   // Compare
   compareHint:
     'Compare this config with another, with an earlier version of it, or with itself under the newest releases of its packages.',

@@ -40,7 +40,9 @@ export function tryingStrip(options: StripOptions): Node[] {
   ].filter((one) => one !== undefined);
   if (trying === undefined) {
     if (outcome) return outcomeNodes(outcome, options.onClose);
-    return steps.length > 0 ? [h('p', { class: 'buttons' }, ...steps)] : [];
+    return steps.length > 0
+      ? [h('p', { class: 'buttons' }, h('span', { class: 'quiet' }, t('nothingTried')), ...steps)]
+      : [];
   }
   const files = plan?.files ?? [];
   const writable = files.length > 0;

@@ -139,10 +139,7 @@ describe('breakdown panel page', () => {
     assert.equal(await page.locator('.headline .unread').textContent(), 'Not understood: `--extra`.');
     const listed = (title: string) =>
       page.locator('section', { has: page.getByRole('heading', { name: title, exact: true }) }).last();
-    assert.deepEqual(
-      await listed('What decides and nobody states').locator('li').allTextContents(),
-      sentences,
-    );
+    assert.deepEqual(await listed('Assumptions that decide').locator('li').allTextContents(), sentences);
     assert.deepEqual(await listed('Not understood in its files').locator('li').allTextContents(), [message]);
     assert.deepEqual(await accessibilityViolations(page), []);
     const bundle = JSON.parse(readFileSync(path.join(ROOT, 'l10n/bundle.l10n.ru.json'), 'utf8'));
@@ -152,9 +149,7 @@ describe('breakdown panel page', () => {
     );
     assert.equal(await page.getByRole('heading', { name: 'Не понято в файлах', exact: true }).count(), 1);
     assert.equal(
-      await page
-        .getByRole('heading', { name: 'От чего зависит и чего никто не указал', exact: true })
-        .count(),
+      await page.getByRole('heading', { name: 'Допущения, от которых зависит итог', exact: true }).count(),
       1,
     );
   });

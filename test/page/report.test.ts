@@ -55,6 +55,7 @@ describe('oomlint report', function () {
       const text = await page.locator('main').innerText();
       assert.match(text, /optimizer states/i);
       assert.match(text, /H100-SXM5-80GB/);
+      assert.match(await page.locator('footer').innerText(), /^Estimated by Oomlint \d+\.\d+\.\d+, .*\d{4}$/);
       for (const control of ['.locked', '.knobs', '#tab-compare'])
         assert.equal(await page.locator(control).locator('visible=true').count(), 0, control);
       // A figure opens: to its formula, with what the file carries.
@@ -69,6 +70,18 @@ describe('oomlint report', function () {
       assert.deepEqual(faults, []);
       await context.close();
     });
+
+  it('has on paper neither what is folded nor what leads elsewhere', async () => {
+    const page = await browser.newPage({ viewport: { width: 900, height: 900 } });
+    await page.emulateMedia({ media: 'print' });
+    await page.goto(pathToFileURL(file).href);
+    await page.locator('h1, h2', { hasText: /Fits/ }).first().waitFor();
+    for (const control of ['summary', '.headline a', '[role=tab]'])
+      assert.equal(await page.locator(control).locator('visible=true').count(), 0, control);
+    if (process.env.OOMLINT_PICTURES)
+      await page.screenshot({ path: 'out/pictures/report-print.png', fullPage: true });
+    await page.close();
+  });
 
   it('draws in the frame of a notebook, which lets scripts run and nothing else', async () => {
     const page = await browser.newPage({ viewport: { width: 900, height: 700 } });

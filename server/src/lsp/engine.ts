@@ -1,4 +1,3 @@
-import { underNewestReleases } from './upgraded';
 import { planValues } from '../advice/apply-plan';
 import { fixesFor } from '../advice/fixes';
 import type { Desk } from '../agents/desk';
@@ -21,6 +20,7 @@ import { editorDesk } from './agent-desk';
 import * as drawing from './drawing';
 import type { EditorHost } from './open-files';
 import type { Engine, LocalMachine, Preferences } from './runtime';
+import { underNewestReleases } from './upgraded';
 import { workspaceConfigs } from './workspace-configs';
 
 const isProjectFile = (uri: string) => PROJECT_FILE_NAMES.includes(fileName(uri));

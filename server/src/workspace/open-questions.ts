@@ -122,10 +122,14 @@ export function answered(
   });
 }
 
-/** Those that change the verdict first, then those that change the peak most. */
+const BY_HARM: readonly Verdict[] = ['fits', 'tight', 'exceeds'];
+
+/** Those that change the verdict first, of these those by which the run comes to fit; then those that change the peak most. */
 export function byEffect(answers: readonly OpenAnswer[], present: Estimate): OpenAnswer[] {
-  const turns = ({ estimate }: OpenAnswer) =>
-    Number(estimate !== undefined && estimate.verdict !== present.verdict);
+  const turns = ({ estimate }: OpenAnswer) => {
+    if (estimate === undefined || estimate.verdict === present.verdict) return 0;
+    return BY_HARM.indexOf(estimate.verdict) < BY_HARM.indexOf(present.verdict) ? 2 : 1;
+  };
   const effect = ({ estimate }: OpenAnswer) =>
     estimate ? Math.abs(estimate.processBytes - present.peak.processBytes) : 0;
   return [...answers].sort((a, b) => turns(b) - turns(a) || effect(b) - effect(a));

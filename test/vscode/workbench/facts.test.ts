@@ -148,6 +148,15 @@ describe('choosing model and GPU in the workbench', function () {
     await lens(/^Fits: [\d.]+ of 1\d\d\.\d GiB · Qwen3-8B · 8×H200/).waitFor();
   });
 
+  it('ticks the step of the walkthrough that is about the GPU', async () => {
+    await workbench.command('Oomlint: Get Started');
+    await page
+      .locator('.getting-started-step', { hasText: 'Choose your GPU' })
+      .locator('.codicon-getting-started-step-checked')
+      .waitFor();
+    await workbench.openFile('ds_config.json');
+  });
+
   it('explains and completes the file that it was written to', async () => {
     await workbench.openFile('oomlint.yaml');
     await page.locator('.view-line span', { hasText: 'targets' }).last().hover();

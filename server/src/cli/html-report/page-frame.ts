@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { contributes, version } from '../../../../package.json';
 import { inlinedScript, inlinedStyle, type PanelFiles } from '../../features/panel-files';
+import { say } from '../../wording/say';
 import { EDITOR_COLOURS } from './editor-colours';
 import type { PageContent } from './page-content';
 
@@ -86,6 +87,13 @@ const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 const hashed = (script: string) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`;
 
+const FOOT =
+  'footer{box-sizing:border-box;max-width:920px;margin:0 auto;padding:0 24px 32px;color:var(--vscode-descriptionForeground)}';
+
+/** A report is sent on and read later: who made it, and when. */
+const madeBy = (language: string) =>
+  say('Estimated by Oomlint {0}, {1}', version, new Date().toLocaleDateString(language));
+
 /** The panel as a file of its own: nothing is fetched, and nothing but the two scripts in it runs. */
 export function reportPage(
   files: PanelFiles,
@@ -100,8 +108,9 @@ export function reportPage(
     title,
     language,
     host: REPORT,
-    style: `@media (prefers-color-scheme: dark){:root{${variables('dark')}}}`,
+    style: `@media (prefers-color-scheme: dark){:root{${variables('dark')}}}\n${FOOT}`,
     body: `<script type="application/json" id="content">${data}</script>\n`,
+    foot: `<footer>${escaped(madeBy(language))}</footer>\n`,
   });
 }
 
@@ -125,9 +134,13 @@ interface Frame {
   /** Colours beside the light ones. */
   readonly style: string;
   readonly body: string;
+  readonly foot?: string;
 }
 
-function pageOf({ script, style }: PanelFiles, { title, language, host, style: more, body }: Frame): string {
+function pageOf(
+  { script, style }: PanelFiles,
+  { title, language, host, style: more, body, foot = '' }: Frame,
+): string {
   const panel = inlinedScript(script);
   const policy = Object.entries({
     'default-src': "'none'",
@@ -159,7 +172,7 @@ ${OUTSIDE}
 </head>
 <body>
 <main id="panel"></main>
-${body}<script>${host}</script>
+${foot}${body}<script>${host}</script>
 <script>${panel}</script>
 </body>
 </html>
