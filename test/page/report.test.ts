@@ -76,7 +76,7 @@ describe('oomlint report', function () {
     await page.emulateMedia({ media: 'print' });
     await page.goto(pathToFileURL(file).href);
     await page.locator('h1, h2', { hasText: /Fits/ }).first().waitFor();
-    for (const control of ['summary', '.headline a', '[role=tab]'])
+    for (const control of ['summary', '.headline a', '.headline button', '[role=tab]'])
       assert.equal(await page.locator(control).locator('visible=true').count(), 0, control);
     if (process.env.OOMLINT_PICTURES)
       await page.screenshot({ path: 'out/pictures/report-print.png', fullPage: true });
