@@ -202,4 +202,24 @@ fsdp_config:
     );
     assert.equal(named.verdict?.severity, 'error');
   });
+
+  it('a model that is spread over what the machine has: one GPU is assumed, and that is no error', async () => {
+    const script = (map: string) => `import torch
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-3.1-70B", ${map}torch_dtype=torch.bfloat16)
+args = TrainingArguments(output_dir="o", per_device_train_batch_size=1, bf16=True)
+Trainer(model=model, args=args, train_dataset=data).train()
+`;
+    const python = 'file:///w/train.py';
+    const of = (map: string, run: string) =>
+      analysed({ [python]: script(map), 'file:///w/run.sh': run }, python, {
+        'hardware.gpu': 'H100',
+        'batch.sequence': 1024,
+      });
+    const spread = await of('device_map="auto", ', 'python train.py\n');
+    assert.equal(spread.verdict?.severity, 'warning');
+    assert.match(spread.verdict?.message ?? '', /`device_map` spreads the model over all GPUs/);
+    const own = await of('', 'python train.py\n');
+    assert.equal(own.verdict?.severity, 'error');
+  });
 });

@@ -1,10 +1,12 @@
 import type { ConfigDocument, ConfigNode, MapEntry } from '../../config/node';
+import { LOADS } from '../../config/python/made-of';
 import { isNone, nodeOf } from '../../config/python/node-of-value';
 import { onCard } from '../../config/python/on-card';
 import { callNames, TRAINS } from '../../config/python/python';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf } from '../../config/scalar';
 import { findAccelerator } from '../../hardware/catalog';
+import type { RunValues } from '../../run/fields';
 import type { OpenQuestion } from '../../run/open-question';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading, RunMember } from '../dialect';
@@ -67,6 +69,22 @@ function lengthQuestions(members: readonly RunMember[]): OpenQuestion[] {
   return [{ field: 'batch.sequence', reason }];
 }
 
+/** Placements that spread a model over all GPUs that a process sees (Accelerate, `utils/modeling.py`, `get_balanced_memory`). */
+const SPREADS = /^(?:auto|balanced|balanced_low_0|sequential)$/;
+
+/** One process is one GPU, unless the model is spread: a script that is started by hand takes what the machine has. */
+function spreadQuestions(members: readonly RunMember[], values: RunValues): OpenQuestion[] {
+  if (values['hardware.gpus'] !== 1) return [];
+  const spreads = members.some(({ config: { document } }) =>
+    document.program?.calls.some((call) => {
+      const map = LOADS.test(call.callee) ? argumentOf(call, 'device_map') : undefined;
+      return map?.kind === 'scalar' && SPREADS.test(String(map.value));
+    }),
+  );
+  const reason = say('`device_map` spreads the model over all GPUs of the machine: one is assumed.');
+  return spreads ? [{ field: 'hardware.gpus', reason }] : [];
+}
+
 /** Scripts and notebooks that call a trainer. What they call counts, and what they pass; nothing of them is run. */
 export const pythonRun: Dialect = {
   id: 'python',
@@ -75,7 +93,11 @@ export const pythonRun: Dialect = {
   keys: [],
   markers: { test: (text) => namesTrainer(text) || namesLoop(text) || namesOther(text) },
   joins: {
-    questions: (members, values) => [...launchQuestions(members, values), ...lengthQuestions(members)],
+    questions: (members, values) => [
+      ...launchQuestions(members, values),
+      ...lengthQuestions(members),
+      ...spreadQuestions(members, values),
+    ],
   },
   detect(root: ConfigNode): number {
     if (root.kind !== 'map') return 0;
