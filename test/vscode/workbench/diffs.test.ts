@@ -113,6 +113,8 @@ describe('what a change costs, in the workbench', function () {
   it('is gone once the change is committed', async () => {
     const file = path.join(workbench.folder, FILE);
     assert.match(await readFile(file, 'utf8'), /_per_gpu": 2,/);
+    // The editor looks at the repository again only while its window has the focus.
+    await workbench.openFile(FILE);
     await git(workbench.folder, 'commit', '--quiet', '--all', '--message', 'Two samples');
     await lens().first().waitFor({ state: 'detached' });
   });

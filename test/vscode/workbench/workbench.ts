@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Frame, Locator, Page } from 'playwright-core';
@@ -29,6 +29,38 @@ const SETTING: Readonly<Record<(typeof THEMES)[number]['workbench'], string>> = 
 
 /** Where pictures go, where they are asked for. */
 const PICTURES = process.env.OOMLINT_PICTURES === undefined ? undefined : path.join(ROOT, 'out', 'pictures');
+
+/** The window that is open, for what is printed of a failure. */
+let shown: { readonly page: Page; readonly folder: string } | undefined;
+
+/** What the editor showed when a test failed, which nobody can look at later: behind the message, and as a picture. */
+afterEach('what the editor showed', async function () {
+  const error = this.currentTest?.state === 'failed' ? this.currentTest.err : undefined;
+  if (!error || !shown) return;
+  const { page, folder } = shown;
+  const texts = (selector: string) =>
+    page
+      .locator(selector)
+      .allInnerTexts()
+      .catch(() => []);
+  const project = await readFile(path.join(folder, 'oomlint.yaml'), 'utf8').catch(() => 'none');
+  const seen = {
+    tabs: await texts('.tabs-container .tab'),
+    lenses: await texts('.codelens-decoration a'),
+    notifications: await texts('.notification-list-item-message'),
+    status: await texts('.statusbar-item[id^="oomlint"]'),
+    project,
+  };
+  error.message += `\n  shown: ${JSON.stringify(seen)}`;
+  error.stack = `${error.message}\n${error.stack
+    ?.split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .join('\n')}`;
+  const name = this.currentTest?.fullTitle().replace(/[^\w]+/g, '-') ?? '';
+  await page
+    .screenshot({ path: path.join(ROOT, 'out', `failed-${name.slice(-80)}.png`) })
+    .catch(() => undefined);
+});
 
 /** A served VS Code on a copy of the test workspace, and a person's hands in it. */
 export interface Workbench {
@@ -152,6 +184,7 @@ export async function openWorkbench(
     await page.waitForTimeout(600);
     await page.screenshot({ path: path.join(PICTURES, `${name}.png`) });
   };
+  shown = { page, folder };
   return {
     page,
     folder,
