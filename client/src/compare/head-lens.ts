@@ -67,6 +67,8 @@ class HeadVersions implements Disposable {
     { readonly head: string | undefined; readonly text: string | undefined }
   >();
   readonly #repositories = new Map<string, Disposable>();
+  /** Files whose repository is listened to: that of others may not be open yet. */
+  readonly #heard = new Set<string>();
 
   constructor(changed: () => void) {
     this.#changed = changed;
@@ -75,9 +77,9 @@ class HeadVersions implements Disposable {
   async of({ uri }: TextDocument): Promise<string | undefined> {
     const key = uri.toString();
     const head = await headOf(uri);
+    if (!this.#heard.has(key)) await this.#listen(uri);
     const known = this.#texts.get(key);
     if (known && known.head === head) return known.text;
-    if (!known) await this.#listen(uri);
     const text = head === undefined ? undefined : await textInGit(uri, head);
     this.#texts.set(key, { head, text });
     return text;
@@ -87,6 +89,7 @@ class HeadVersions implements Disposable {
   async #listen(uri: Uri): Promise<void> {
     const repository = await onRepositoryOf(uri, () => this.#headMoved());
     if (!repository) return;
+    this.#heard.add(uri.toString());
     if (this.#repositories.has(repository.root)) repository.listening.dispose();
     else this.#repositories.set(repository.root, repository.listening);
   }
