@@ -13,7 +13,7 @@ import {
   window,
 } from 'vscode';
 import type { KnownConfig, KnownConfigs } from '../../server/src/shared/protocol';
-import { verdictLabel } from '../../server/src/shared/words';
+import { compareVerdicts, verdictLabel } from '../../server/src/shared/words';
 import { knownConfigText } from './known-configs';
 import type { LanguageServer } from './language-server';
 
@@ -27,8 +27,6 @@ const ICONS = {
   exceeds: new ThemeIcon('error', new ThemeColor('oomlint.verdict.exceeds')),
   unknown: new ThemeIcon('question'),
 } as const;
-/** What needs somebody first. */
-const ORDER = { exceeds: 0, tight: 1, unknown: 2, fits: 3 } as const;
 
 /** A config, or another file of its run. */
 type Row =
@@ -103,7 +101,7 @@ class ConfigRows implements TreeDataProvider<Row>, Disposable {
     if (!found || search.token.isCancellationRequested) return [];
     this.#found.fire(found);
     return [...found.configs]
-      .sort((a, b) => ORDER[a.verdict] - ORDER[b.verdict] || a.name.localeCompare(b.name))
+      .sort((a, b) => compareVerdicts(b.verdict, a.verdict) || a.name.localeCompare(b.name))
       .map((config) => ({ config, uri: config.uri }));
   }
 

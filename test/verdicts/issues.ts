@@ -18,6 +18,42 @@ interface Report {
   readonly ran?: true;
 }
 
+/** OpenRLHF's PPO as its example script starts it. */
+const trainPpo = (
+  microTrain: number,
+  train: number,
+  microRollout: number,
+  rollout: number,
+  epochs: number,
+) => `set -x
+
+read -r -d '' training_commands <<EOF
+openrlhf.cli.train_ppo \\
+   --pretrain OpenRLHF/Llama-3-8b-sft-mixture \\
+   --reward_pretrain OpenRLHF/Llama-3-8b-rm-mixture \\
+   --micro_train_batch_size ${microTrain} \\
+   --train_batch_size ${train} \\
+   --micro_rollout_batch_size ${microRollout} \\
+   --rollout_batch_size ${rollout} \\
+   --max_epochs ${epochs} \\
+   --prompt_max_len 1024 \\
+   --generate_max_len 1024 \\
+   --zero_stage 2 \\
+   --bf16 \\
+   --apply_chat_template \\
+   --max_samples 100000 \\
+   --normalize_reward \\
+   --adam_offload \\
+   --flash_attn \\
+   --load_checkpoint \\
+   --gradient_checkpointing
+EOF
+
+if [[ $1 != "slurm" ]]; then
+    deepspeed --module $training_commands
+fi
+`;
+
 const AUTO = '"auto"';
 
 /** As LLaMA-Factory and LLaVA ship them: sizes and precision from the trainer. */
@@ -436,68 +472,14 @@ eval_steps: 2500
     gpu: 'A40-48GB',
     gpus: 4,
     file: 'train_ppo.sh',
-    text: `set -x
-
-read -r -d '' training_commands <<EOF
-openrlhf.cli.train_ppo \\
-   --pretrain OpenRLHF/Llama-3-8b-sft-mixture \\
-   --reward_pretrain OpenRLHF/Llama-3-8b-rm-mixture \\
-   --micro_train_batch_size 1 \\
-   --train_batch_size 4 \\
-   --micro_rollout_batch_size 1 \\
-   --rollout_batch_size 4 \\
-   --max_epochs 2 \\
-   --prompt_max_len 1024 \\
-   --generate_max_len 1024 \\
-   --zero_stage 2 \\
-   --bf16 \\
-   --apply_chat_template \\
-   --max_samples 100000 \\
-   --normalize_reward \\
-   --adam_offload \\
-   --flash_attn \\
-   --load_checkpoint \\
-   --gradient_checkpointing
-EOF
-
-if [[ $1 != "slurm" ]]; then
-    deepspeed --module $training_commands
-fi
-`,
+    text: trainPpo(1, 4, 1, 4, 2),
   },
   {
     issue: 'OpenRLHF/OpenRLHF#519',
     gpu: 'H100-SXM5-80GB',
     gpus: 8,
     file: 'train_ppo.sh',
-    text: `set -x
-
-read -r -d '' training_commands <<EOF
-openrlhf.cli.train_ppo \\
-   --pretrain OpenRLHF/Llama-3-8b-sft-mixture \\
-   --reward_pretrain OpenRLHF/Llama-3-8b-rm-mixture \\
-   --micro_train_batch_size 2 \\
-   --train_batch_size 128 \\
-   --micro_rollout_batch_size 4 \\
-   --rollout_batch_size 1024 \\
-   --max_epochs 1 \\
-   --prompt_max_len 1024 \\
-   --generate_max_len 1024 \\
-   --zero_stage 2 \\
-   --bf16 \\
-   --apply_chat_template \\
-   --max_samples 100000 \\
-   --normalize_reward \\
-   --adam_offload \\
-   --flash_attn \\
-   --load_checkpoint \\
-   --gradient_checkpointing
-EOF
-
-if [[ $1 != "slurm" ]]; then
-    deepspeed --module $training_commands
-fi
-`,
+    text: trainPpo(2, 128, 4, 1024, 1),
   },
   {
     issue: 'hiyouga/LlamaFactory#1409',

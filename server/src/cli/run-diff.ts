@@ -1,6 +1,7 @@
 import { differencesOf } from '../features/compare';
 import type { Difference } from '../features/protocol';
-import type { Category, Spread, Verdict } from '../results/estimate';
+import type { Category, Spread } from '../results/estimate';
+import { compareVerdicts } from '../results/verdict-order';
 import type { Problem } from '../text/problem';
 import { canonicalUri } from '../text/uri';
 import type { Analysis } from '../workspace/analysis';
@@ -215,12 +216,9 @@ function problemsBeyond(analysis: Analysis | undefined, other: Analysis | undefi
   return (analysis?.problems ?? []).filter((problem) => counts(problem) && !known.has(identity(problem)));
 }
 
-/** How bad a verdict is. */
-const RANKS: Readonly<Record<Verdict, number>> = { fits: 0, unknown: 1, tight: 2, exceeds: 3 };
-
 /** Whether a run came out worse than it was; a new run that does not fit is worse than none. */
 export function isWorse({ before, after }: RunDiff): boolean {
-  return after !== undefined && RANKS[after.verdict] > RANKS[before?.verdict ?? 'unknown'];
+  return after !== undefined && compareVerdicts(after.verdict, before?.verdict ?? 'unknown') > 0;
 }
 
 /** Sorts: worse verdicts, then other changed verdicts, then the change of the peak. */

@@ -15,6 +15,7 @@ export {
   verdictLabel,
 } from '../results/labels';
 export { formatDuration, formatUsd, timeFacts } from '../results/time-labels';
+export { compareVerdicts } from '../results/verdict-order';
 export { fieldLabel } from '../run/field-labels';
 export { unreadSentence } from '../run/unread';
 export {

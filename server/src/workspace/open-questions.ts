@@ -1,5 +1,6 @@
 import { withChanges } from '../memo/on-demand';
 import type { Estimate, Verdict } from '../results/estimate';
+import { compareVerdicts } from '../results/verdict-order';
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
 import type { OpenQuestion } from '../run/open-question';
 import type { Origin } from '../run/origin';
@@ -122,13 +123,11 @@ export function answered(
   });
 }
 
-const BY_HARM: readonly Verdict[] = ['fits', 'tight', 'exceeds'];
-
 /** Those that change the verdict first, of these those by which the run comes to fit; then those that change the peak most. */
 export function byEffect(answers: readonly OpenAnswer[], present: Estimate): OpenAnswer[] {
   const turns = ({ estimate }: OpenAnswer) => {
     if (estimate === undefined || estimate.verdict === present.verdict) return 0;
-    return BY_HARM.indexOf(estimate.verdict) < BY_HARM.indexOf(present.verdict) ? 2 : 1;
+    return compareVerdicts(estimate.verdict, present.verdict) < 0 ? 2 : 1;
   };
   const effect = ({ estimate }: OpenAnswer) =>
     estimate ? Math.abs(estimate.processBytes - present.peak.processBytes) : 0;

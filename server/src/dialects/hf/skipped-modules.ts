@@ -1,7 +1,7 @@
 import { isBlank, textsOf } from '../../config/scalar';
-import { WEIGHT_PREFIXES } from '../../terms/weight-prefixes';
 import type { Draft } from '../draft';
 import type { Section } from '../section';
+import { withoutPrefix } from '../weight-names';
 
 /** Towers and projectors, whose linear layers are all beside those of the language model. */
 const PARTS =
@@ -25,12 +25,4 @@ export function readSkippedModules(section: Section, draft: Draft): void {
   const parts = own.filter((name) => PARTS.test(name));
   if (parts.length > 0) section.state('quantization.skippedParts', parts, found);
   if (parts.length < own.length) draft.bring('partial-quantization', found.node, found.key);
-}
-
-/** A part's name as the model has it, whatever class is around it. */
-function withoutPrefix(name: string): string {
-  const prefix = WEIGHT_PREFIXES.find(
-    (one) => one !== '' && name.startsWith(one) && PARTS.test(name.slice(one.length)),
-  );
-  return prefix === undefined ? name : name.slice(prefix.length);
 }

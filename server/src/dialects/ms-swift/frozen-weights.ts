@@ -1,10 +1,10 @@
 import { numberOf, textsOf } from '../../config/scalar';
 import { literalPattern } from '../../run/literal-pattern';
-import { WEIGHT_PREFIXES } from '../../terms/weight-prefixes';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import type { Section } from '../section';
+import { AROUND_WEIGHTS, withoutPrefix } from '../weight-names';
 import type { SwiftCommand } from './swift-command';
 
 /** Keys by which names of weights, or a share of them, are frozen and trained all the same. */
@@ -56,14 +56,7 @@ const isBeginning = (text: string) =>
 const isEmpty = (node: Parameters<typeof textsOf>[0]) =>
   (node?.kind === 'scalar' && (node.value === null || node.text === '')) || textsOf(node)?.length === 0;
 
-/** What may stand around a name, the longest first: the beginning that a person writes is stripped of it whole. */
-const AROUND = `(?:${WEIGHT_PREFIXES.filter((prefix) => prefix !== '')
-  .sort((a, b) => b.length - a.length)
-  .map(literalPattern)
-  .join('|')})`;
-
 /** Names that begin with one of the texts, whatever stands around them. */
 function beginnings(texts: readonly string[]): string {
-  const around = new RegExp(`^${AROUND}`);
-  return `${AROUND}?(?:${texts.map((text) => literalPattern(text.replace(around, ''))).join('|')})`;
+  return `${AROUND_WEIGHTS}?(?:${texts.map((text) => literalPattern(withoutPrefix(text))).join('|')})`;
 }

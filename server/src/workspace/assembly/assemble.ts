@@ -1,4 +1,5 @@
 import { withChanges } from '../../memo/on-demand';
+import { compareVerdicts } from '../../results/verdict-order';
 import type { Location } from '../../text/place';
 import { fileName, relativePath } from '../../text/uri';
 import type { Analysis, RunOption } from '../analysis';
@@ -12,14 +13,12 @@ import { read } from './read';
 import { resolve } from './resolve';
 import { settle } from './settle';
 
-const RANK = { exceeds: 0, tight: 1, unknown: 2, fits: 3 } as const;
-
 /** Worst first: what does not fit, then what is tight, by how full the GPU gets. */
 function worse(a: Analysis, b: Analysis): number {
-  const rank = ({ estimate }: Analysis) => RANK[estimate?.verdict ?? 'unknown'];
+  const verdict = ({ estimate }: Analysis) => estimate?.verdict ?? 'unknown';
   const share = ({ estimate }: Analysis) =>
     estimate ? estimate.peak.processBytes / Math.max(1, estimate.capacityBytes) : 0;
-  return rank(a) - rank(b) || share(b) - share(a);
+  return compareVerdicts(verdict(b), verdict(a)) || share(b) - share(a);
 }
 
 function optionOf(root: string, { estimate }: Analysis, folders: readonly string[]): RunOption {

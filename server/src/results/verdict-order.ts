@@ -1,0 +1,8 @@
+import type { Verdict } from './estimate';
+
+const BY_HARM: Readonly<Record<Verdict, number>> = { fits: 0, unknown: 1, tight: 2, exceeds: 3 };
+
+/** Orders verdicts by harm: above zero where the first is the worse. One that nobody knows is worse than "fits" alone. */
+export function compareVerdicts(a: Verdict, b: Verdict): number {
+  return BY_HARM[a] - BY_HARM[b];
+}
