@@ -11,6 +11,7 @@ import { evaluationNotes, evaluationStages } from './memory/evaluation';
 import { explained } from './memory/explain';
 import { freeAtFirstLoss, isSizedByWhatIsFree } from './memory/free-at-loss';
 import { hostMemory } from './memory/host-memory';
+import { readAheadBytes } from './memory/initialization';
 import { combine, type Ledger, partsOf, post, totalOf } from './memory/ledger';
 import { pipelined, pipelineMemory, pipelineStages } from './memory/pipeline';
 import { rememberedTrace } from './memory/remembered-trace';
@@ -28,6 +29,7 @@ import type { Model } from './model/model';
 import type { ComputeEstimate, Estimate, Part, Sample, Verdict } from './results/estimate';
 import type { RunValues, TrainingRun } from './run/fields';
 import { effectOf } from './terms/unmodelled-features';
+import { formatBytes } from './wording/figures';
 import { say } from './wording/say';
 
 /** All that an estimate needs, nothing else. */
@@ -85,7 +87,9 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
   // Nor is what a moment takes only where there is room for it.
   const share = walk.neededPeak.bytes / walk.peak.bytes;
   const graphs = sharesWeights(run) ? MOST_OF_GRAPHS - graphBytes(model) : 0;
-  const needed = Math.round(share * (allocated + slack.upper) + outside.upper + graphs);
+  const readAhead = readAheadBytes({ run, stages: worst.held, sharding: worst.sharding });
+  const stepping = share * (allocated + slack.upper) + graphs;
+  const needed = Math.round(Math.max(stepping, readAhead) + outside.upper);
   const upperBytes = Math.max(needed, processBytes);
   const parts = explained(exactly(partsOf(ledger), processBytes), {
     run,
@@ -131,7 +135,7 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
     },
     bands,
     ...(features.length > 0 ? { unmodelled: features } : {}),
-    notes: [...model.notes, ...limits(input, whole)],
+    notes: [...model.notes, ...loadingNotes(readAhead, stepping), ...limits(input, whole)],
   };
   return { ...worst, estimate: result, model: stages, atPeak: ledger };
 }
@@ -349,6 +353,17 @@ function computed(
     ...(typeof time === 'string' ? { timeUnknown: time } : { time }),
     tokensPerParameter: tokensPerParameter(run, model, compute.tokensPerStep),
   };
+}
+
+/** What loading may take beyond the steps, for people. Bytes. */
+function loadingNotes(readAhead: number, stepping: number): string[] {
+  if (readAhead <= stepping) return [];
+  return [
+    say(
+      'This release of transformers reads weights onto the GPU ahead of quantizing them: while the model is loaded up to {0} of it lie there in 16 bits, as far as the disk is fast enough. HF_DEACTIVATE_ASYNC_LOAD=1 or transformers 5.4 ends that.',
+      formatBytes(readAhead),
+    ),
+  ];
 }
 
 /** What this estimate leaves out, for people. */

@@ -94,10 +94,11 @@ describe('behaviours', () => {
           scheme: scheme?.[0] ?? plain.scheme,
           versions: library && version !== undefined ? { ...versions, [library.of]: version } : versions,
         })[name as keyof typeof TABLE];
-      const edge = library?.since ?? library?.before;
-      const below = edge?.replace(/\d+$/, (last) => String(Number(last) - 1));
-      assert.equal(does(library?.before === undefined ? edge : below), value, `${name} of ${code ?? scheme}`);
-      if (library) assert.notEqual(does(library.before === undefined ? below : edge), value, name);
+      const below = (edge: string) => edge.replace(/\d+$/, (last) => String(Number(last) - 1));
+      const { since, before } = library ?? {};
+      assert.equal(does(before ? below(before) : since), value, `${name} of ${code ?? scheme}`);
+      for (const version of [...(since ? [below(since)] : []), ...(before ? [before] : [])])
+        assert.notEqual(does(version), value, name);
     }
   });
 
@@ -106,6 +107,8 @@ describe('behaviours', () => {
     const steps: readonly (readonly [keyof typeof TABLE, RunValues, RunValues])[] = [
       ['ligerAddsInPlace', { 'version.liger': '0.8.2' }, { 'version.liger': '0.8.3' }],
       ['flattensOnGpu', { 'version.deepspeed': '0.18.6' }, { 'version.deepspeed': '0.18.7' }],
+      ['readsAheadOfQuantizing', { 'version.transformers': '4.57.1' }, { 'version.transformers': '5.0.0' }],
+      ['readsAheadOfQuantizing', { 'version.transformers': '5.4.0' }, { 'version.transformers': '5.3.0' }],
       ['upcastsBeforeSharding', { 'version.accelerate': '1.13.0' }, { 'version.accelerate': '1.14.0' }],
     ];
     for (const [name, before, since] of steps) {

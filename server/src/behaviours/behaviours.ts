@@ -180,6 +180,8 @@ export interface Behaviours {
   readonly evaluatesWithLogits: boolean;
   /** A language model returns keys and values of all layers in evaluation. */
   readonly evaluatesWithCache: boolean;
+  /** Threads read weights onto the GPU ahead of the one that quantizes them. */
+  readonly readsAheadOfQuantizing: boolean;
   /** Largest file of a saved checkpoint. Bytes. */
   readonly savedFileBytes: number;
   /** cuBLAS has a workspace of 32 MiB on Blackwell, as on Hopper. */

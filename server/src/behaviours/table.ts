@@ -376,6 +376,12 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     library: { of: 'transformers', before: '5' },
     source: transformers4('trainer.py'),
   }),
+  // `convert_and_load_state_dict_in_model`, `thread_pool`; without it where weights are quantized, from 5.4 on.
+  readsAheadOfQuantizing: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', since: '5', before: '5.4' },
+    source: fileIn({ ...TRANSFORMERS, at: 'v5.3.0' }, 'src/transformers/core_model_loading.py'),
+  }),
   // `save_pretrained`, `max_shard_size`.
   savedFileBytes: {
     cases: [

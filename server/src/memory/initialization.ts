@@ -1,4 +1,5 @@
 import { CATEGORIES } from '../results/estimate';
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { fileIn, PEFT, TRANSFORMERS, UNSLOTH } from '../sources/repositories';
 import { say } from '../wording/say';
@@ -11,6 +12,9 @@ import { bytesPer, ownWeights, type WeightSums } from './weights';
 
 /** What of a resting GPU is there before the first step: all that holds weights, nothing of the optimizer. */
 const WEIGHTS = ['weights', 'quantized-weights', 'adapters', 'reference-model'] as const;
+
+/** Of the others the checkpoint is quantized already. */
+const QUANTIZED_WHILE_LOADED: ReadonlySet<TrainingRun['quantization.kind']> = new Set(['nf4', 'fp4', 'int8']);
 
 export interface Loaded {
   readonly run: TrainingRun;
@@ -95,6 +99,27 @@ function quantizing({ run, sums, stages, sharding }: Loaded, resting: Ledger): L
       source: fileIn(TRANSFORMERS, 'src/transformers/integrations/bitsandbytes.py'),
     }),
   ];
+}
+
+/**
+ * The most that a GPU holds where threads read weights ahead of being quantized: all of them as they are published, and none
+ * quantized yet (`core_model_loading.py`, `spawn_materialize`). How far the threads come, the disk decides.
+ */
+export function readAheadBytes({
+  run,
+  stages,
+  sharding,
+}: Pick<Loaded, 'run' | 'stages' | 'sharding'>): number {
+  const ahead = run['loading.readsAhead'] ?? behaviours(run).readsAheadOfQuantizing;
+  if (!ahead || !QUANTIZED_WHILE_LOADED.has(run['quantization.kind'])) return 0;
+  if (sharding.splits.weights > 1) return 0;
+  const published = Math.min(2, bytesPer(run['precision.weights']));
+  let elements = 0;
+  for (const traced of stages) {
+    for (const weight of ownWeights(traced))
+      if (weight.role !== 'adapter') elements += traced.copies * weight.localElements;
+  }
+  return elements * published;
 }
 
 /** An embedding that stays in host memory comes there from the GPU, once the

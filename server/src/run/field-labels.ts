@@ -206,6 +206,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'loading.placement': 'place of weights while loading',
   'loading.embedding': 'place of a frozen embedding',
   'loading.newWeights': 'new weights',
+  'loading.readsAhead': 'reading ahead of quantization',
   'loading.hostCopies': 'host copies while loading',
   'evaluation.enabled': 'evaluation',
   'evaluation.batch': 'evaluation batch',

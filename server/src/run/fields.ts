@@ -937,6 +937,9 @@ export const FIELDS = {
     doc: 'The weights are made new from the model config: no checkpoint is read, and every process makes its own.',
     default: false,
   }),
+  'loading.readsAhead': flag({
+    doc: 'Threads read weights onto the GPU, in the type of the checkpoint, ahead of the one that quantizes them: how many lie there at a time, only the race decides (`HF_DEACTIVATE_ASYNC_LOAD` ends it). Unset: as the release of transformers does it.',
+  }),
   'loading.hostCopies': choice(['none', 'one', 'every-process'], {
     doc: 'Processes of a node that hold a full copy of the checkpoint in host memory while they load it: `one` with `cpu_ram_efficient_loading`. Unset: as transformers and Accelerate do it for the scheme.',
   }),

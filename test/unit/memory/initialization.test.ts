@@ -190,6 +190,40 @@ describe('what a GPU holds before the first step', () => {
     );
   });
 
+  it('transformers 5.0 to 5.3 may read all weights in 16 bits ahead of quantizing them', () => {
+    const quantized: RunValues = {
+      'hardware.gpus': 1,
+      'parallel.data': 'none',
+      'precision.weights': 'bf16',
+      'precision.compute': 'bf16',
+      'quantization.kind': 'nf4',
+      'method.kind': 'lora',
+      'lora.targets': ['q_proj'],
+      'batch.sequence': 1,
+    };
+    const at = (transformers: string, more: RunValues = {}) =>
+      of({ ...quantized, 'version.transformers': transformers, ...more });
+    const ahead = at('5.3');
+    const outside = ahead.peak.upperBytes - 2 * P;
+    const plain = at('5.4');
+    assert.ok(outside > 0 && outside < 2 ** 30, 'all weights, and what the process has beside PyTorch');
+    assert.ok(plain.peak.upperBytes < ahead.peak.upperBytes);
+    assert.equal(ahead.peak.processBytes, plain.peak.processBytes, 'how far the threads come is not known');
+    assert.equal(ahead.peak.lowerBytes, plain.peak.lowerBytes);
+    assert.ok(ahead.notes.some((note) => note.includes('ahead of quantizing')));
+    for (const other of [
+      plain,
+      at('4.57'),
+      at('5.23'),
+      at('5.3', { 'loading.readsAhead': false }),
+      at('5.3', { 'quantization.kind': 'gptq' }),
+    ])
+      assert.ok(!other.notes.some((note) => note.includes('ahead of quantizing')));
+    const room = { 'hardware.gpuMemory': ahead.peak.upperBytes - 2 ** 20 };
+    assert.equal(at('5.3', room).verdict, 'tight');
+    assert.equal(at('5.4', room).verdict, 'fits');
+  });
+
   it('reserved memory covers the loading and what the steps make the allocator keep', () => {
     const e = zero(2, { 'offload.optimizer': 'cpu' });
     assert.ok(e.peak.reservedBytes >= e.peak.allocatedBytes);

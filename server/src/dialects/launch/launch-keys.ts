@@ -85,6 +85,12 @@ export const ENVIRONMENT_KEYS: readonly KeySpec[] = block('', TORCHRUN, [
     { fields: ['allocator.cublasWorkspace'] },
   ],
   [
+    'HF_DEACTIVATE_ASYNC_LOAD',
+    'any',
+    'transformers 5 reads weights one after the other, and not ahead in threads.',
+    { fields: ['loading.readsAhead'] },
+  ],
+  [
     'PYTORCH_ALLOC_CONF',
     'string',
     "Settings of PyTorch's allocator.",
