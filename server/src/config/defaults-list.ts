@@ -119,7 +119,7 @@ export function baseConfigs(document: ConfigDocument): BaseConfig[] {
 }
 
 /**
- * Folders that Hydra looks into beside the config's own: `hydra: {searchpath: [file://conf]}`, counted from where the run is started.
+ * Folders that Hydra looks into beside the config's own: `hydra: {searchpath: [file://conf]}` or `file:conf`, counted from where the run is started.
  * Those of packages (`pkg://verl.conf`) are folders, too, where the package is part of the repository.
  * https://hydra.cc/docs/advanced/search_path/
  */
@@ -128,7 +128,8 @@ export function searchPathOf({ format, root }: ConfigDocument): string[] {
   const listed = hydra?.kind === 'map' ? entryOf(hydra, 'searchpath')?.value : undefined;
   const nodes = listed?.kind === 'list' ? listed.items : listed ? [listed] : [];
   return nodes.flatMap((node) => {
-    const [, scheme, path] = (node.kind === 'scalar' && /^(file|pkg):\/\/([^$]+?)\/*$/.exec(node.text)) || [];
+    const [, scheme, path] =
+      (node.kind === 'scalar' && /^(file|pkg):(?:\/\/)?([^$]+?)\/*$/.exec(node.text)) || [];
     if (path === undefined) return [];
     return [scheme === 'pkg' ? path.replaceAll('.', '/') : path];
   });

@@ -212,11 +212,25 @@ function checkValue(
   const severity = isBlank(node) && judged === 'warning' ? 'information' : judged;
   const expected = mismatch(wordOf(node, spec, draft), spec, policy.exactCase?.(path) ?? false);
   if (expected === undefined) return;
-  const message = say('`{0}` takes {1}, not {2}.', path, expected, shown(node));
+  const message =
+    misread(node, spec, path, expected) ?? say('`{0}` takes {1}, not {2}.', path, expected, shown(node));
   const data = { key: path, expected };
   const refusal = severity === 'error' ? policy.refusal?.(path) : undefined;
   if (refusal) draft.refuse('wrong-type', message, node.range, { ...refusal, data });
   else draft.report('wrong-type', severity, message, node.range, { source: spec.source, data });
+}
+
+/** That YAML takes one of the words of a key for a switch: `no`, `off`. */
+function misread(node: ConfigNode, { values }: KeySpec, path: string, expected: string): string | undefined {
+  if (node.kind !== 'scalar' || node.quoted || typeof node.value !== 'boolean') return undefined;
+  if (!values?.includes(node.text.toLowerCase())) return undefined;
+  return say(
+    '`{0}` takes {1}: without quotes YAML reads `{2}` as {3}.',
+    path,
+    expected,
+    node.text,
+    String(node.value),
+  );
 }
 
 const isLeftToCaller = (node: ConfigNode, spec: KeySpec) =>

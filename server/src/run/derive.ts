@@ -47,11 +47,37 @@ export function unevenLayout(
 ): string | undefined {
   const gpus = values['hardware.gpus'];
   if (gpus === undefined || evenDataParallelSize(values) !== undefined) return undefined;
-  return say(
-    '{0} GPUs cannot be divided into groups of {1} (tensor × pipeline × context × Ulysses).',
-    String(gpus),
-    String(modelParallelSize(values)),
-  );
+  return unevenGroups(gpus, modelParallelSize(values), {
+    tensor: values['parallel.tensor'],
+    pipeline: values['parallel.pipeline'],
+    context: values['parallel.context'],
+    ulysses: values['parallel.ulysses'],
+  });
+}
+
+/** What the data is split over, and the GPUs of an encoder beside it. */
+export interface GroupSizes {
+  readonly tensor?: number | undefined;
+  readonly pipeline?: number | undefined;
+  readonly context?: number | undefined;
+  readonly ulysses?: number | undefined;
+  readonly encoder?: number;
+}
+
+/** That GPUs cannot be divided into groups that hold one copy of the data, with the sizes that make such a `group`. */
+export function unevenGroups(
+  gpus: number,
+  group: number,
+  { tensor = 1, pipeline = 1, context = 1, ulysses = 1, encoder = 0 }: GroupSizes,
+): string {
+  const product = [
+    ...(tensor > 1 ? [say('tensor {0}', tensor)] : []),
+    ...(pipeline > 1 ? [say('pipeline {0}', pipeline)] : []),
+    ...(context > 1 ? [say('context {0}', context)] : []),
+    ...(ulysses > 1 ? [say('Ulysses {0}', ulysses)] : []),
+  ].join(' × ');
+  const sizes = encoder > 0 ? say('{0}, and {1} of the encoder', product || '1', encoder) : product;
+  return say('{0} GPUs cannot be divided into groups of {1} ({2}).', String(gpus), String(group), sizes);
 }
 
 /** Copies of the data by what is settled so far. */

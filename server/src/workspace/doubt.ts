@@ -39,7 +39,7 @@ export function withoutUnread(resolution: Resolution, unread: readonly Unread[])
     };
   }
   const missing = unread.flatMap(({ kind, fields = [], message }) =>
-    kind === 'value' || kind === 'flag'
+    kind === 'value' || kind === 'flag' || kind === 'script'
       ? fields.flatMap((field) => {
           const origin = resolution.origins[field];
           const weak = !origin || origin.kind === 'default' || origin.kind === 'inferred';

@@ -78,7 +78,7 @@ describe('layouts that the GPUs do not divide into', () => {
   it('have no verdict, time or cost, but the reason', async () => {
     const { estimate, problems, resolved } = await analyzed(1);
     assert.equal(estimate, undefined);
-    const sentence = '8 GPUs cannot be divided into groups of 128 (tensor × pipeline × context × Ulysses).';
+    const sentence = '8 GPUs cannot be divided into groups of 128 (tensor 8 × pipeline 16).';
     assert.deepEqual(resolved.unknown, [{ field: 'hardware.gpus', reason: sentence, stated: true }]);
     const unknown = problems.find(({ code }) => code === 'unknown-fields');
     // The file states its GPUs: a comment that states others would not count.

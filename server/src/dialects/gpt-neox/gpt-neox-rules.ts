@@ -1,4 +1,5 @@
 import { integerOf, plainOf, textOf } from '../../config/scalar';
+import { unevenGroups } from '../../run/derive';
 import { fileIn, GPT_NEOX } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
@@ -150,13 +151,7 @@ function checkGpus(section: Section, context: ReadContext, draft: Draft, ranks: 
   if (typeof gpus !== 'number') return;
   forbid(gpus % (stages * ranks) !== 0, at, draft, {
     code: 'world-size',
-    message: say(
-      '{0} GPUs are not a multiple of {1}, the GPUs of one model ({2} stages × {3} model parallel).',
-      String(gpus),
-      String(stages * ranks),
-      stages,
-      ranks,
-    ),
+    message: unevenGroups(gpus, stages * ranks, { tensor: ranks, pipeline: stages }),
     source: SOURCE,
   });
 }

@@ -9,6 +9,7 @@ import type { Draft } from '../draft';
 import { KeyTable } from '../key-table';
 import type { Launch } from './launch';
 import { LAUNCHER_KEYS } from './launch-keys';
+import { launcherOf } from './launcher';
 import type { Program } from './program';
 
 /**
@@ -38,7 +39,16 @@ export function noteUnread(launch: Launch, program: Program, written: readonly s
   const script = launch.script?.split('/').at(-1);
   const named = launch.programNodes[0];
   const own = program.ownScript || (program.maybeCopied?.(launch) && takesMore(launch, rowOf));
-  if (own && script !== undefined && named)
+  if (!own || script === undefined || !named) return;
+  if (program.ownScript && launcherOf(launch) === 'deepspeed' && !namesDeepspeedConfig(launch))
+    draft.leave(
+      'script',
+      named,
+      script,
+      say('No file shows the DeepSpeed config that `{0}` takes, so how it shards is not known.', script),
+      ['parallel.data'],
+    );
+  else
     draft.leave(
       'script',
       named,
@@ -46,6 +56,12 @@ export function noteUnread(launch: Launch, program: Program, written: readonly s
       say('`{0}` is a script of the project: what it does beyond its flags is not read.', script),
     );
 }
+
+/** DeepSpeed's launcher shards nothing: a flag, or the code of the script, hands its settings to `deepspeed.initialize`. */
+const namesDeepspeedConfig = (launch: Launch): boolean =>
+  launch.arguments.entries.some(
+    ({ key, value }) => /deepspeed|ds_?config|zero/i.test(key) && flagOf(value) === undefined,
+  );
 
 /** Whether a script of a known name has flags that the known one lacks, data and records apart: it is somebody's copy, which does more. */
 const takesMore = (launch: Launch, rowOf: (key: string) => KeySpec | undefined): boolean =>

@@ -1,6 +1,7 @@
 import { isFilledLater } from '../../config/filled-later';
 import type { ConfigNode } from '../../config/node';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { unevenGroups } from '../../run/derive';
 import { fileIn, MEGATRON } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
@@ -57,7 +58,7 @@ function checkSizes(args: Section, context: ReadContext, draft: Draft, options: 
   checkHeads(args, sizes, draft, options);
   checkSequence(sizes, draft, options);
   checkExperts(args, draft);
-  if (options.modern && options.complete) checkWorld(args, context, draft, tensor * contextSize);
+  if (options.modern && options.complete) checkWorld(args, context, draft, sizes);
   checkIdle(args, sizes, draft, options);
 }
 
@@ -209,23 +210,25 @@ function encoderGpus(args: Section): number {
 }
 
 /** GPUs and samples must divide. */
-function checkWorld(args: Section, context: ReadContext, draft: Draft, split: number): void {
+function checkWorld(args: Section, context: ReadContext, draft: Draft, sizes: Sizes): void {
   const world = context.known['hardware.gpus'];
   if (typeof world !== 'number') return;
   const node = (name: string) => args.find(name)?.node;
   const pipeline = args.integerOrDefault('pipeline_model_parallel_size');
-  const model = split * pipeline + encoderGpus(args);
+  const encoder = encoderGpus(args);
+  const model = sizes.tensor * sizes.contextSize * pipeline + encoder;
   const at =
     node('tensor_model_parallel_size') ??
     node('pipeline_model_parallel_size') ??
     node('context_parallel_size');
   forbid(world % model !== 0, at, draft, {
     code: 'world-size',
-    message: say(
-      '{0} GPUs are not a multiple of {1}, the GPUs of one model (tensor × pipeline × context parallel).',
-      String(world),
-      String(model),
-    ),
+    message: unevenGroups(world, model, {
+      tensor: sizes.tensor,
+      pipeline,
+      context: sizes.contextSize,
+      encoder,
+    }),
     source: SOURCE,
   });
   const micro = args.integer('micro_batch_size');

@@ -404,6 +404,16 @@ const rlhf = releasedBlock('', `${ARGUMENTS}rlhf_args.py`, RELEASED, [
       means: isAsleep,
     },
   ],
+  [
+    'offload_model',
+    'Weights wait in host memory while vLLM generates on the same GPUs.',
+    { fields: ['rollout.offload'] },
+  ],
+  [
+    'offload_optimizer',
+    'Optimizer states wait in host memory while vLLM generates on the same GPUs.',
+    { fields: ['rollout.offload'] },
+  ],
 ]);
 
 const megatron = [
@@ -521,7 +531,7 @@ const rest = inertKeys(
     use_swift_lora dataset_shuffle val_dataset_shuffle load_from_cache_file streaming strict enable_thinking
     preserve_thinking add_non_thinking_prefix use_chat_template check_model train_dataloader_shuffle
     use_logits_to_keep resume_only_model enable_dft_loss enable_channel_loss log_completions overlong_filter
-    dynamic_sample async_generate offload_optimizer offload_model offload_teacher_model seq_kd finetune
+    dynamic_sample async_generate offload_teacher_model seq_kd finetune
     no_save_optim no_save_rng no_load_optim no_load_rng save_safetensors merge_lora async_save
     overlap_grad_reduce overlap_param_gather gradient_accumulation_fusion apply_rope_fusion
     masked_softmax_fusion bias_dropout_fusion bias_activation_fusion moe_permute_fusion

@@ -19,6 +19,7 @@ import { rejectMisfits } from '../key-check';
 import { readAllocatorEnvironment } from '../launch/allocator-environment';
 import { assumeLength } from '../length-cap';
 import { type DefaultValue, type FoundKey, Section } from '../section';
+import { whatWaits } from '../waiting-models';
 import { trainedWeights } from './frozen-weights';
 import { MS_SWIFT_KEYS, MS_SWIFT_TABLE, TUNERS } from './ms-swift-keys';
 import { MEGATRON_LINEARS, readSwiftMegatron } from './ms-swift-megatron';
@@ -486,7 +487,8 @@ function readObjective(section: Section, { name, megatron }: SwiftCommand): Obje
         : say('no separate reference model is needed'),
     });
   readOtherModels(section, objective, megatron);
-  if (objective === 'grpo' || objective === 'ppo' || objective === 'distillation') readRollouts(section);
+  if (objective === 'grpo' || objective === 'ppo' || objective === 'distillation')
+    readRollouts(section, megatron);
   return objective;
 }
 
@@ -529,7 +531,7 @@ function readTeacher(section: Section, away: boolean): void {
   else section.assume('loss.implementation', swift('divergence-chunks' as const, file));
 }
 
-function readRollouts(section: Section): void {
+function readRollouts(section: Section, megatron: boolean): void {
   if (section.has('max_completion_length') || !section.has('response_length'))
     section.takeElse('max_completion_length', swift(512, 'arguments/rlhf_args.py'));
   else section.take('response_length');
@@ -552,6 +554,22 @@ function readRollouts(section: Section): void {
     section.takeElse('vllm_gpu_memory_utilization', swift(0.9, 'rlhf_trainers/args_mixin.py'));
   else section.stateNumber('hardware.reservedFraction', nested);
   section.take('sleep_level');
+  readOffload(section, megatron);
+}
+
+/**
+ * What leaves the GPU while vLLM generates (`rlhf_trainers/rollout_mixin.py`, `offload_model`, `offload_optimizer`): weights are moved one by
+ * one, so that those which DeepSpeed trains stay, as they are views of its flat buffers (`stage3.py`, `lp_param_buffer`).
+ */
+function readOffload(section: Section, megatron: boolean): void {
+  const model = section.find('offload_model');
+  const optimizer = section.find('offload_optimizer');
+  const found = model ?? optimizer;
+  if (!found) return;
+  const flat = !megatron && section.has('deepspeed') && section.text(TUNER_TYPE) === 'full';
+  const weights = flagOf(model?.node) === true && !flat;
+  const states = flagOf(optimizer?.node) === true;
+  section.state('rollout.offload', whatWaits(weights, states), found);
 }
 
 /**

@@ -2,6 +2,7 @@ import { interpolated } from '../../config/interpolation';
 import { nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, isBlank, plainOf, textOf, textsOf } from '../../config/scalar';
+import { unevenGroups } from '../../run/derive';
 import type { FieldValue } from '../../run/fields';
 import { fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
@@ -441,11 +442,11 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
     draft,
     {
       code: 'world-size',
-      message: say(
-        '{0} GPUs are not a multiple of {1} (tensor × pipeline × context parallel).',
-        String(gpus),
-        String(split),
-      ),
+      message: unevenGroups(Number(gpus), split, {
+        tensor: size('tp_size'),
+        pipeline: size('pp_size'),
+        context: size('cp_size'),
+      }),
       source: `${SOURCE}components/distributed/mesh_utils.py`,
     },
   );

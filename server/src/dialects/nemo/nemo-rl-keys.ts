@@ -302,7 +302,12 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
     ['gpus_per_node', 'integer', 'GPUs of each of them.', { fields: ['hardware.gpus'] }],
   ]),
   ...block('policy.generation', SOURCE, [
-    ['backend', 'string', 'What generates.', { fields: ['rollout.engine', 'rollout.sleep'] }],
+    [
+      'backend',
+      'string',
+      'What generates.',
+      { fields: ['rollout.engine', 'rollout.offload', 'rollout.sleep'] },
+    ],
     ['max_new_tokens', 'integer', 'Longest answer.', { sets: 'rollout.completion' }],
     [
       'colocated',

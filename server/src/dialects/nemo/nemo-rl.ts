@@ -185,13 +185,21 @@ function readGeneration(section: Section): void {
   if (found) {
     const engine = textOf(found.node) === 'hf' ? 'transformers' : apart ? 'vllm-server' : 'vllm-colocate';
     section.state('rollout.engine', engine, found);
-    if (engine === 'vllm-colocate')
+    if (engine === 'vllm-colocate') {
       section.state(
         'rollout.sleep',
         true,
         found,
         say('generation gives its memory back while the policy trains'),
       );
+      // `offload_after_refit` of `models/policy/workers/dtensor_policy_worker.py` and its siblings.
+      section.state(
+        'rollout.offload',
+        'all',
+        found,
+        say('the policy goes to host memory while it generates'),
+      );
+    }
   }
   section.take('policy.generation.max_new_tokens');
 }

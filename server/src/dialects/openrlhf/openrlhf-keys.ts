@@ -241,7 +241,7 @@ const ppo: readonly Row[] = [
     'A trained model that waits goes to host memory.',
     {
       default: false,
-      fields: ['method.valueModel'],
+      fields: ['method.valueModel', 'rollout.offload'],
     },
   ),
   ...flag(['ref.offload', 'ref_reward_offload'], 'boolean', 'The reference lies in host memory.', {

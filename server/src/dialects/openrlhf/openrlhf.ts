@@ -12,6 +12,7 @@ import { weightsDtypeOf } from '../hf/weights-dtype';
 import { checkKeys } from '../key-check';
 import { forbid } from '../refusal';
 import type { DefaultValue, Section } from '../section';
+import { whatWaits } from '../waiting-models';
 import { OPENRLHF_TABLE } from './openrlhf-keys';
 import { OPENRLHF } from './openrlhf-repository';
 
@@ -287,6 +288,9 @@ function readRollouts(section: Section, own: Own): void {
   section.state('rollout.engine', beside ? 'vllm-colocate' : 'vllm-server', engines);
   if (!beside) return;
   section.take('vllm.gpu_memory_utilization', 'vllm.enable_sleep');
+  // Weights stay (`utils/deepspeed/deepspeed_utils.py`, `offload_deepspeed_states`).
+  const sleep = section.find(['ds.enable_sleep', 'deepspeed_enable_sleep']);
+  if (sleep) section.state('rollout.offload', whatWaits(false, sleeps), sleep);
 }
 
 /** What OpenRLHF refuses (`cli/train_*.py`, `models/actor.py`). */

@@ -27,6 +27,7 @@ import { classOptimizer, MEGATRON_OPTIMIZERS, optimizerIn, optimizerStatements }
 import { forbid } from '../refusal';
 import { type DefaultValue, Section } from '../section';
 import { stateOptimizer } from '../stated-optimizer';
+import { whatWaits } from '../waiting-models';
 import { VERL_KEYS, VERL_TABLE } from './verl-keys';
 import { VERL } from './verl-repository';
 
@@ -284,8 +285,7 @@ function readRollouts(section: Section): void {
   const states = section.find(blocks.map((each) => `${each}.optimizer_offload`));
   const [w, s] = [flagOf(weights?.node) === true, flagOf(states?.node) === true];
   const because = w ? weights : states;
-  if (because)
-    section.state('rollout.offload', w && s ? 'all' : w ? 'weights' : s ? 'states' : 'none', because);
+  if (because) section.state('rollout.offload', whatWaits(w, s), because);
 }
 
 /** transformers' checkpoints of whole layers; Megatron has switches of its own. */
