@@ -56,7 +56,7 @@ export function unevenLayout(
 }
 
 /** What the data is split over, and the GPUs of an encoder beside it. */
-export interface GroupSizes {
+interface GroupSizes {
   readonly tensor?: number | undefined;
   readonly pipeline?: number | undefined;
   readonly context?: number | undefined;
