@@ -23,6 +23,7 @@ SHARDED_FLAGS = {
     "nowrap": {"fsdp.wrap": "none"},
     "size20m": {"fsdp.wrap": "size", "fsdp.minParameters": 20_000_000},
     "size100m": {"fsdp.wrap": "size", "fsdp.minParameters": 100_000_000},
+    "size1b": {"fsdp.wrap": "size", "fsdp.minParameters": 1_000_000_000},
     "size1m": {"fsdp.wrap": "size", "fsdp.minParameters": 1_000_000},
     "reshard8": {"fsdp.reshardSize": 8},
     "synceach": {"fsdp.syncEachBatch": True},
@@ -114,7 +115,9 @@ def _cases():
         for model in (large, "gpt2-xl", tied):
             yield case("fsdp1", model, flags, 64, 2, 1024)
     yield case("fsdp1", small, "mixed nonreentrant sgd", 8, 4, 1024, 12)
-    for flags in ("mixed size20m", "bf16 size20m nonreentrant", "mixed size1m"):
+    for flags in ("mixed size20m", "bf16 size20m nonreentrant", "mixed size1m",
+                  # No layer is as large: what is around them is one unit and the head another, or all is the root.
+                  "mixed size100m", "bf16 size100m nonreentrant", "bf16 size100m nonreentrant sgd", "mixed size1b"):
         yield case("fsdp1", small, flags, 8, 1, 512)
     for flags in ("mixed size100m nonreentrant sgd", "bf16 size20m nonreentrant sgd"):
         for model in (large, "qwen3-8b"):

@@ -41,18 +41,20 @@ export function wrapFsdp1(
     // The shards of the layers that are not wrapped one by one.
     if (others > 0) allocator.allocate((others * unit) / shards);
   };
-  const { units, root } = wrappedUnits(stages, run);
+  const { units, root, outer } = wrappedUnits(stages, run);
   for (const { stage, weights } of units) {
     const bytes = weights.map((weight) => unitBytes(weight, run));
     for (const others of groupsOf(stage.copies)) wrap(bytes, others);
   }
-  wrap(
-    root.flatMap(({ weights, copies }) => {
-      const bytes = weights.map((weight) => unitBytes(weight, run));
-      return Array.from({ length: copies }, () => bytes).flat();
-    }),
-    0,
-  );
+  for (const parts of outer.length > 0 ? [root, outer] : [root]) {
+    wrap(
+      parts.flatMap(({ weights, copies }) => {
+        const bytes = weights.map((weight) => unitBytes(weight, run));
+        return Array.from({ length: copies }, () => bytes).flat();
+      }),
+      0,
+    );
+  }
 }
 
 /** Bytes that wrapping leaves on one GPU: the shards of all units. */

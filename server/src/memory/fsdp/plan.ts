@@ -1,20 +1,29 @@
 import type { TrainingRun } from '../../run/fields';
 import { say } from '../../wording/say';
-import { combine } from '../ledger';
+import { combine, type Ledger } from '../ledger';
 import { NONE, type Plan, type StagePlan } from '../sharding-scheme';
 import type { TracedStage } from '../traced-run';
 import { bytesPer, ownWeights } from '../weights';
-import { gatheredLedger } from './ledgers';
+import { gatheredLedger, gradedLedger } from './ledgers';
 import { reductionOf, rootPlan, unitPlan } from './passages';
 import { fsdpRequests } from './requests';
 import type { FsdpSettings } from './settings';
-import { type FsdpUnit, fsdpUnit, leftByReduction, NO_UNIT, type Wrapped, wrappedUnits } from './units';
+import {
+  type FsdpUnit,
+  fsdpUnit,
+  leftByReduction,
+  NO_UNIT,
+  shardOf,
+  type Wrapped,
+  wrappedUnits,
+} from './units';
 
 /** The stages in the order of forward with their units: stages outside any unit belong to the root. */
 export function fsdpPlan(stages: readonly TracedStage[], run: TrainingRun, settings: FsdpSettings): Plan {
   const last = stages.at(-1);
   const wrapped = wrappedUnits(stages, run);
   const root = fsdpUnit(wrapped.root, run, settings);
+  const outer = fsdpUnit(wrapped.outer, run, settings);
   const units = new Map(wrapped.units.map((part) => [part.stage, fsdpUnit([part], run, settings)]));
   const order = stages.filter((stage) => units.has(stage));
   const neighbour = (stage: TracedStage, step: 1 | -1): FsdpUnit => {
@@ -38,7 +47,7 @@ export function fsdpPlan(stages: readonly TracedStage[], run: TrainingRun, setti
           {
             before,
             after,
-            root: hasRoot && !wrapped.inner ? root : NO_UNIT,
+            root: wrapped.inner ? outer : hasRoot ? root : NO_UNIT,
             left: leftByReduction(run, settings, wrapped),
             isLayer: stage.stage.role === 'layer',
             leftGradients: leftGradients(stage, wrapped),
@@ -49,24 +58,38 @@ export function fsdpPlan(stages: readonly TracedStage[], run: TrainingRun, setti
           settings,
         )
       : rootPlan(
-          { before, after, root, turns: stage === last, hasLoss: stage.tape.headOperations !== undefined },
+          {
+            before: wrapped.inner ? NO_UNIT : before,
+            after,
+            root,
+            turns: stage === last,
+            hasLoss: stage.tape.headOperations !== undefined,
+          },
           settings,
         );
-    plans.set(stage, unit && stage === last && wrapped.inner ? behindInner(plan, root, settings) : plan);
+    plans.set(stage, stage === last && wrapped.inner ? behindInner(plan, root, settings) : plan);
   }
   return {
-    start: gatheredLedger(root.whole, say('weights outside the wrapped layers'), settings),
+    start: gatheredLedger(root.whole + outer.whole, say('weights outside the wrapped layers'), settings),
     backward: NONE,
     stages: plans,
-    requests: fsdpRequests(stages, run, { root, units, left: wrapped.left }, settings),
-    end: hasRoot
-      ? reductionOf(
-          root,
-          [gatheredLedger(-root.whole, say('weights outside the wrapped layers'), settings)],
-          settings,
-        )
-      : [],
+    requests: fsdpRequests(stages, run, { root, outer, units, left: wrapped.left }, settings),
+    end: hasRoot ? rootReductions(root, outer, settings) : [],
   };
+}
+
+/** Views of a root's flat weight are made before those of what it wraps, so autograd comes to them last. */
+function rootReductions(root: FsdpUnit, outer: FsdpUnit, settings: FsdpSettings): Ledger[] {
+  const words = say('weights outside the wrapped layers');
+  const given = gatheredLedger(-root.whole, words, settings);
+  const reduced = gradedLedger(shardOf(root, settings) - root.gradients);
+  return [
+    ...reductionOf(root, [given], settings),
+    ...reductionOf(outer, [given, reduced, gatheredLedger(-outer.whole, words, settings)], settings, [
+      given,
+      reduced,
+    ]),
+  ];
 }
 
 /** Bytes of the gradients of what a layer with a unit leaves to the root; undefined where it leaves nothing. */

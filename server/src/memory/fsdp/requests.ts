@@ -16,10 +16,12 @@ export function fsdpRequests(
   run: TrainingRun,
   {
     root,
+    outer,
     units,
     left: toRoot,
   }: Pick<Wrapped, 'left'> & {
     readonly root: FsdpUnit;
+    readonly outer: FsdpUnit;
     readonly units: ReadonlyMap<TracedStage, FsdpUnit>;
   },
   settings: FsdpSettings,
@@ -27,7 +29,7 @@ export function fsdpRequests(
   const { second, reshards, shards } = settings;
   const left = addsInPlace(settings) ? () => 0 : leftByReduction(run, settings, { left: toRoot });
   let layer = 0;
-  let resident = root.whole;
+  let resident = root.whole + outer.whole;
   let reduced = root.reduced;
   let reductions = 0;
   for (const stage of stages) {

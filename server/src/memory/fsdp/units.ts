@@ -137,12 +137,12 @@ export function frozenGraded(
   settings: FsdpSettings,
 ): number {
   if (!settings.mixesFrozen) return 0;
-  const { units, root } = wrappedUnits(stages, run);
+  const { units, root, outer } = wrappedUnits(stages, run);
   const elements = units.reduce(
     (sum, part) => sum + part.stage.copies * fsdpUnit([part], run, settings).frozenGraded,
     0,
   );
-  return elements + fsdpUnit(root, run, settings).frozenGraded;
+  return elements + fsdpUnit(root, run, settings).frozenGraded + fsdpUnit(outer, run, settings).frozenGraded;
 }
 
 /** Bytes of a unit's reduced gradients as they stay on one GPU. */
@@ -161,6 +161,8 @@ export interface Wrapped {
   readonly left: ReadonlySet<Weight>;
   /** What is left to the root is a unit around the layers, which is over before what ends the model. */
   readonly inner?: boolean;
+  /** What the root has around such a unit: a head that is no unit of its own. */
+  readonly outer: readonly WrappedPart[];
 }
 
 /**
@@ -181,6 +183,7 @@ export function wrappedUnits(stages: readonly TracedStage[], run: TrainingRun): 
     units: stages.filter(isUnit).map((stage) => ({ stage, copies: 1, weights: ownWeights(stage) })),
     root: stages.filter((stage) => !isUnit(stage)).map(wholeStage),
     left: new Set(),
+    outer: [],
   };
 }
 
@@ -211,21 +214,23 @@ function wrappedBySize(stages: readonly TracedStage[], run: TrainingRun): Wrappe
       root.push({ stage, copies: stage.copies, weights: outside });
     if (inside.length > 0) for (const weight of outside) left.add(weight);
   }
-  const rest = root.reduce(
-    (sum, { copies, weights }) =>
-      sum + copies * weights.reduce((all, weight) => all + weight.localElements, 0),
-    0,
-  );
-  return { units, root, left, inner: rest >= run['fsdp.minParameters'] };
+  const isHead = ({ role }: Weight) => role === 'head';
+  const around = root.map((part) => ({ ...part, weights: part.weights.filter((one) => !isHead(one)) }));
+  const rest = around.reduce((sum, { copies, weights }) => sum + copies * elementsOf(weights), 0);
+  if (rest < run['fsdp.minParameters']) return { units, root, left, outer: [] };
+  const outer = root.map((part) => ({ ...part, weights: part.weights.filter(isHead) }));
+  return { units, root: around, left, inner: true, outer: outer.filter(({ weights }) => weights.length > 0) };
 }
+
+const elementsOf = (weights: readonly Weight[]) =>
+  weights.reduce((sum, { localElements }) => sum + localElements, 0);
 
 /**
  * Modules that are wrapped, by the weights that each holds itself: one with `least` elements is looked into, and wrapped where what its
  * children leave has as many. `isModule`: the weights are those of one module, and not of several beside each other.
  */
 function bySize(weights: readonly Weight[], least: number, isModule: boolean, depth = 0): Weight[][] {
-  const elements = (some: readonly Weight[]) => some.reduce((sum, weight) => sum + weight.localElements, 0);
-  if (isModule && elements(weights) < least) return [];
+  if (isModule && elementsOf(weights) < least) return [];
   const children = new Map<string, Weight[]>();
   for (const weight of weights) {
     const path = weight.name.split('.');
@@ -237,17 +242,18 @@ function bySize(weights: readonly Weight[], least: number, isModule: boolean, de
   const below = [...children.values()].flatMap((each) => bySize(each, least, true, depth + 1));
   const taken = new Set(below.flat());
   const rest = weights.filter((weight) => !taken.has(weight));
-  return isModule && elements(rest) >= least ? [...below, rest] : below;
+  return isModule && elementsOf(rest) >= least ? [...below, rest] : below;
 }
 
 /** Bytes of the largest unit that FSDP wraps, root included, in the given width. */
 export function largestUnit(run: TrainingRun, stages: readonly TracedStage[], width: number): number {
-  const { units, root } = wrappedUnits(stages, run);
+  const { units, root, outer } = wrappedUnits(stages, run);
   const plain = ({ weights }: WrappedPart) =>
     weights.reduce(
       (sum, { quantization, localElements }) => sum + (quantization === 'none' ? localElements * width : 0),
       0,
     );
-  const ofRoot = root.reduce((sum, part) => sum + part.copies * plain(part), 0);
-  return Math.max(ofRoot, ...units.map(plain));
+  const all = (parts: readonly WrappedPart[]) =>
+    parts.reduce((sum, part) => sum + part.copies * plain(part), 0);
+  return Math.max(all(root), all(outer), ...units.map(plain));
 }
