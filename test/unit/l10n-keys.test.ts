@@ -7,6 +7,7 @@ import { DIALECTS } from '../../server/src/dialects/registry';
 import { RULE_KEYS, VOCABULARY_KEYS } from '../../server/src/dialects/vocabulary/vocabulary-keys';
 import { FIELDS } from '../../server/src/run/fields';
 import { PROJECT_SECTIONS } from '../../server/src/workspace/project-keys';
+import { RULES } from '../../server/src/workspace/rules';
 import { mayWait } from './translations';
 
 type Texts = Readonly<Record<string, string>>;
@@ -14,6 +15,8 @@ type Texts = Readonly<Record<string, string>>;
 const read = (file: string): Texts => JSON.parse(readFileSync(file, 'utf8'));
 const KEYS = read('l10n/keys.ru.json');
 const OF_FIELDS = read('l10n/fields.ru.json');
+const OF_MESSAGES = read('l10n/messages.ru.json');
+const OF_RULES = read('l10n/rules.ru.json');
 
 const TABLES: readonly (readonly KeySpec[])[] = [
   ...DIALECTS.map(({ keys }) => keys),
@@ -31,6 +34,12 @@ const ABOUT_KEYS = new Set(
     .flatMap(({ doc, sentences }) => sentences?.map(([text]) => text) ?? [doc])
     .filter((text) => !ABOUT_FIELDS.has(text)),
 );
+/** Hovers, completions and schemas of an `oomlint.yaml` have them; some are the message of the problem, too. */
+const ABOUT_RULES = new Set<string>(
+  Object.values(RULES)
+    .map(({ summary }) => summary)
+    .filter((text) => !OF_MESSAGES[text]),
+);
 
 /** Code, links and emphasis, which a translation leaves as they are. */
 const marks = (text: string) =>
@@ -42,6 +51,7 @@ const isName = (text: string) => /^[\w./ -]+\.$/.test(text) && !/ [a-z]{3,}/.tes
 for (const [what, texts, russian, file] of [
   ['keys', ABOUT_KEYS, KEYS, 'l10n/keys.ru.json'],
   ['run fields', ABOUT_FIELDS, OF_FIELDS, 'l10n/fields.ru.json'],
+  ['rules', ABOUT_RULES, OF_RULES, 'l10n/rules.ru.json'],
 ] as const) {
   describe(`the Russian documentation of ${what}`, () => {
     it('covers every text of the tables', () => {
@@ -115,6 +125,7 @@ describe('Russian texts', () => {
     const files = [
       'keys.ru.json',
       'fields.ru.json',
+      'rules.ru.json',
       'details.ru.json',
       'messages.ru.json',
       'bundle.l10n.ru.json',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { completions } from '../../../server/src/features/completion/completion';
 import { hover } from '../../../server/src/features/hover';
+import { projectCompletions, projectHover } from '../../../server/src/features/project-file-help';
 import { speakLanguage } from '../../../server/src/wording/language';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { readConfig } from '../../../server/src/workspace/file-cache';
@@ -95,6 +96,19 @@ describe('in Russian', function () {
     const analysis = await new Workspace(new MemoryHost({ [uri]: text })).analyze(uri);
     assert.ok(analysis);
     assert.match(hover(analysis, position)?.markdown ?? '', /GPU на всех узлах/);
+  });
+
+  it('a rule of the project file is explained, and completed with what it is about', async () => {
+    const shown = projectHover(
+      'file:///w/oomlint.yaml',
+      'rules:\n  tight: off\n',
+      { line: 1, character: 4 },
+      [],
+    );
+    assert.match(shown?.markdown ?? '', /Пик так близок к объёму памяти GPU/);
+    const { text, position } = marked('rules:\n  tig|');
+    const offered = await projectCompletions('file:///w/oomlint.yaml', text, position);
+    assert.match(offered.find(({ label }) => label === 'tight')?.documentation ?? '', /может поместиться/);
   });
 
   it('keys and their values are completed with what they mean', async () => {
