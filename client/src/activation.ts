@@ -68,7 +68,7 @@ export function activateOn(context: ExtensionContext, platform: Platform): void 
     tickedSteps(),
     panel,
     panelCommands(panel),
-    showStatus(running),
+    showStatus(running, panel),
     showsVerdictInCells(running),
     showsVerdictAtHints(running),
     showsConfigs(running),

@@ -1,5 +1,6 @@
 import {
   Disposable,
+  EventEmitter,
   type LogOutputChannel,
   Uri,
   ViewColumn,
@@ -27,6 +28,9 @@ export class BreakdownPanels implements Disposable {
   readonly #configs = new Set<string>();
   readonly #open = new Map<WebviewPanel, BreakdownPanel>();
   #files: Promise<PanelFiles> | undefined;
+  readonly #activeChanged = new EventEmitter<void>();
+  /** Another panel has the focus, or none any more. */
+  readonly onDidChangeActive = this.#activeChanged.event;
 
   constructor(extension: Uri, server: LanguageServer, log: LogOutputChannel) {
     this.#extension = extension;
@@ -81,6 +85,7 @@ export class BreakdownPanels implements Disposable {
 
   dispose(): void {
     this.#subscriptions.dispose();
+    this.#activeChanged.dispose();
     for (const panel of this.#open.keys()) panel.dispose();
   }
 
@@ -112,9 +117,11 @@ export class BreakdownPanels implements Disposable {
     };
     const breakdown = new BreakdownPanel({ panel, server: this.#server, log: this.#log });
     this.#open.set(panel, breakdown);
+    panel.onDidChangeViewState(() => this.#activeChanged.fire());
     panel.onDidDispose(() => {
       this.#open.delete(panel);
       breakdown.dispose();
+      this.#activeChanged.fire();
     });
     void this.#read().then(
       (files) => {

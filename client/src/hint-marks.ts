@@ -8,6 +8,7 @@ import {
   workspace,
 } from 'vscode';
 import type { StatusParams } from '../../server/src/shared/protocol';
+import { isInDiffsAlone } from './compare/diffs-in-view';
 import type { DrawnHints, LanguageServer } from './language-server';
 
 /** Verdicts whose hints are marked: where a run fits, hints have the theme's own colour alone. */
@@ -48,7 +49,10 @@ export function showsVerdictAtHints(server: LanguageServer): Disposable {
       for (const [kind, type] of types)
         editor.setDecorations(
           type,
-          kind === verdict && areHintsOn(document) ? rangesOf(document, lines) : [],
+          // A diff has the cost of the change there, in the same colour.
+          kind === verdict && areHintsOn(document) && !isInDiffsAlone(editor)
+            ? rangesOf(document, lines)
+            : [],
         );
     }
   };
@@ -74,6 +78,7 @@ export function showsVerdictAtHints(server: LanguageServer): Disposable {
       drawAll();
     }),
     window.onDidChangeVisibleTextEditors(drawAll),
+    window.tabGroups.onDidChangeTabs(drawAll),
     workspace.onDidChangeConfiguration(
       (change) => change.affectsConfiguration('editor.inlayHints') && drawAll(),
     ),

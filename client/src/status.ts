@@ -1,5 +1,6 @@
 import { commands, Disposable, type Uri, window, workspace } from 'vscode';
 import type { StatusParams } from '../../server/src/shared/protocol';
+import type { BreakdownPanels } from './breakdown-panels';
 import { mayBeConfig } from './config-documents';
 import type { LanguageServer } from './language-server';
 import { LanguageStatus } from './language-status';
@@ -13,12 +14,15 @@ const BUSY_LIMIT_MS = 10_000;
 const BUSY_DELAY_MS = 400;
 
 /** The language status item `{}` and the status bar's item of the active config, and the key that menus ask for. */
-export function showStatus(server: LanguageServer): Disposable {
+export function showStatus(server: LanguageServer, panels: BreakdownPanels): Disposable {
   const shown = [new LanguageStatus(), new StatusBar()];
   const known = new Map<string, StatusParams>();
   let timer: NodeJS.Timeout | undefined;
   let drawn: StatusView | undefined;
   const tellActive = contextKey('oomlint.configActive');
+
+  /** In a panel the person looks at its file. */
+  const present = () => activeFile() ?? panels.active?.uri;
 
   function viewOf(file: Uri | undefined, busy: boolean): StatusView {
     const document = window.activeTextEditor?.document;
@@ -35,7 +39,7 @@ export function showStatus(server: LanguageServer): Disposable {
   }
 
   function show(busy: boolean): void {
-    const view = viewOf(activeFile(), busy);
+    const view = viewOf(present(), busy);
     if (drawn && looksLike(view, drawn)) return;
     drawn = view;
     for (const item of shown) item.show(view);
@@ -72,6 +76,7 @@ export function showStatus(server: LanguageServer): Disposable {
       }
       update();
     }),
+    panels.onDidChangeActive(update),
     window.onDidChangeActiveTextEditor(update),
     window.onDidChangeActiveNotebookEditor(update),
     workspace.onDidCloseNotebookDocument(({ uri }) => {

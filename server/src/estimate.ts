@@ -400,7 +400,7 @@ function limits({ run, accelerator }: EstimateInput, sums: WeightSums): string[]
   if (sharesWeights(run))
     notes.push(
       say(
-        "vLLM's share is taken whole: the least is what the run needs without keys and values, of which vLLM makes as many as there is room for; its CUDA graphs are as Unsloth reckons them, at most 3 GiB.",
+        "vLLM's share is taken whole: the least is what the run needs without keys and values, of which vLLM makes as many as there is room for; its CUDA graphs are as Unsloth estimates them, at most 3 GiB.",
       ),
     );
   if (run['kernels.compileParts'])

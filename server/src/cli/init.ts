@@ -46,9 +46,7 @@ const isTarget = (field: FieldPath) => field === 'hardware.gpu' || field === 'ha
 export async function init(stated: Target, { output, folder, workspace }: CliContext): Promise<number> {
   const { gpu } = stated;
   if (gpu !== undefined && !matchAccelerator(gpu))
-    throw new UsageError(
-      `--gpu: ${say('No GPU called "{0}" is known.{1}', gpu, suggested(suggestAccelerators(gpu)))}`,
-    );
+    throw new UsageError(`--gpu: ${say('Unknown GPU "{0}".{1}', gpu, suggested(suggestAccelerators(gpu)))}`);
   const detected = gpu === undefined ? await detectGpus() : undefined;
   const target: Target = { gpu: gpu ?? detected?.gpu, gpus: stated.gpus ?? detected?.count };
   const configs: OpenConfig[] = [];

@@ -69,9 +69,7 @@ function reservedFigure({ peak, bands }: Estimate): FigureDraft {
     ...named('allocator overhead'),
     value: reservedBytes - allocatedBytes,
     unit: 'bytes',
-    formula: say(
-      'blocks that the caching allocator keeps beyond what is handed out, from playing steps on it',
-    ),
+    formula: say('caching-allocator fragmentation: blocks kept beyond what is handed out (steps simulated)'),
     source: SOURCES.allocator,
   };
   return {
@@ -80,7 +78,7 @@ function reservedFigure({ peak, bands }: Estimate): FigureDraft {
     unit: 'bytes',
     formula: say('allocated + allocator overhead: torch.cuda.max_memory_reserved'),
     why: say(
-      'of runs of this kind it is published from {0} below to {1} above',
+      'published runs of this kind: from {0} below to {1} above',
       percent(bands.reserved.below),
       percent(bands.reserved.above),
     ),
@@ -117,7 +115,7 @@ function boundFigures({ peak, bands }: Estimate, { run, accelerator }: EstimateI
       unit: 'bytes',
       why: say('the run does not fit where even this exceeds the usable memory'),
       formula: say(
-        'allocated {0} less {1}, below which hardly a published run of this kind lies, + {2} outside the allocator',
+        'allocated {0} less {1} (few published runs of this kind lie lower) + {2} outside the allocator',
         formatBytes(peak.allocatedBytes),
         percent(bands.allocated.below),
         formatBytes(outside.lower),
@@ -130,7 +128,7 @@ function boundFigures({ peak, bands }: Estimate, { run, accelerator }: EstimateI
       unit: 'bytes',
       why: say('the run fits where even this is within the usable memory'),
       formula: say(
-        '{0} and {1} of allocated, above which hardly a published run of this kind lies, + {2} outside the allocator',
+        '{0} and {1} of allocated (few published runs of this kind lie higher) + {2} outside the allocator',
         formatBytes(from),
         percent(bands.allocated.above),
         formatBytes(outside.upper),

@@ -1,7 +1,7 @@
 import type { KeySpec } from '../dialects/dialect';
 import { inVersion } from '../dialects/key-value';
 import { fieldLabel } from '../run/field-labels';
-import { FIELDS, type FieldPath, type FieldSpec } from '../run/fields';
+import { FIELDS, type FieldPath, type FieldSpec, type RunValues } from '../run/fields';
 import type { Origin } from '../run/origin';
 import type { Location } from '../text/place';
 import { formatBytes, formatInteger } from '../wording/figures';
@@ -96,7 +96,7 @@ function valuePhrases(
   fields: readonly FieldPath[],
 ): { readonly name: string; readonly words: string }[] {
   const { values, origins } = analysis.resolved;
-  const bySource = new Map<string, string[]>();
+  const bySource = new Map<string, FieldPath[]>();
   const alone = fields.length === 1 && place.node.kind === 'scalar';
   for (const field of fields) {
     const value = values[field];
@@ -105,14 +105,43 @@ function valuePhrases(
     }
     const origin = origins[field];
     const source = origin ? originPhrase(analysis, origin, place) : '';
-    const shown = formatFieldValue(field, value);
-    const named = alone && !isTranslated(field, value, place) ? shown : `${fieldLabel(field)} ${shown}`;
-    bySource.set(source, [...(bySource.get(source) ?? []), named]);
+    bySource.set(source, [...(bySource.get(source) ?? []), field]);
   }
-  return [...bySource].map(([source, shown]) => ({
-    name: shown.length > 1 ? say('Values') : say('Value'),
-    words: `${shown.join(', ')}${source && ` — ${source}`}`,
-  }));
+  const named = (field: FieldPath) => {
+    const shown = formatFieldValue(field, values[field]);
+    return alone && !isTranslated(field, values[field], place) ? shown : `${fieldLabel(field)} ${shown}`;
+  };
+  return [...bySource].map(([source, group]) => {
+    const precision = precisionWords(group, values);
+    const others = group.filter((field) => !precision?.of.includes(field));
+    const shown = [...(precision ? [precision.words] : []), ...others.map(named)];
+    return {
+      name: shown.length > 1 ? say('Values') : say('Value'),
+      words: `${shown.join(', ')}${source && ` — ${source}`}`,
+    };
+  });
+}
+
+/** `bf16 weights and compute, fp32 masters`: what one switch sets together; undefined where types differ. */
+function precisionWords(
+  fields: readonly FieldPath[],
+  values: RunValues,
+): { readonly words: string; readonly of: readonly FieldPath[] } | undefined {
+  const {
+    'precision.weights': weights,
+    'precision.compute': compute,
+    'precision.scheme': scheme,
+    'precision.masterWeights': masters = FIELDS['precision.masterWeights'].default,
+  } = values;
+  const both: readonly FieldPath[] = ['precision.weights', 'precision.compute'];
+  if (weights === undefined || weights !== compute || !both.every((field) => fields.includes(field)))
+    return undefined;
+  return scheme === 'deepspeed' && fields.includes('precision.scheme')
+    ? {
+        words: say('{0} weights and compute, {1} masters', code(weights), code(masters)),
+        of: [...both, 'precision.scheme'],
+      }
+    : { words: say('{0} weights and compute', code(weights)), of: both };
 }
 
 /** `DEEPSPEED` is written, `zero` is meant: then the field has to be named for the value to be understood. */

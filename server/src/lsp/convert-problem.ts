@@ -18,7 +18,7 @@ export function toDiagnostic(problem: Problem, support: ClientSupport): Diagnost
     severity: SEVERITIES[problem.severity],
     code: problem.code,
     source: SOURCE,
-    message: problem.message,
+    message: inQuotes(problem.message),
   };
   // The place in the framework that states it, or our own page.
   const href = httpsUrl(problem.source) ?? (isRuleId(problem.code) ? rulePage(problem.code) : undefined);
@@ -28,7 +28,7 @@ export function toDiagnostic(problem: Problem, support: ClientSupport): Diagnost
   if (problem.related && problem.related.length > 0 && support.related) {
     diagnostic.relatedInformation = problem.related.map(({ uri, range, message }) => ({
       location: { uri, range: mutable(range) },
-      message,
+      message: inQuotes(message),
     }));
   }
   if (problem.data) {
@@ -38,4 +38,9 @@ export function toDiagnostic(problem: Problem, support: ClientSupport): Diagnost
     diagnostic.tags = [DiagnosticTag.Deprecated];
   }
   return diagnostic;
+}
+
+/** A problem is shown as plain text, where backticks stand as they are: names have quotes, as the others have them. */
+function inQuotes(message: string): string {
+  return message.replace(/`([^`]*)`/g, (_, name: string) => (name.includes('"') ? name : `"${name}"`));
 }

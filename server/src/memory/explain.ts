@@ -256,8 +256,8 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
   }),
   'allocator-overhead': ({ run }) => ({
     formula: run['batch.varied']
-      ? say('blocks that the allocator keeps of batches of other lengths, as nine simulated steps leave them')
-      : say('rounded, split and cached blocks of the allocator, as two simulated steps leave them'),
+      ? say('caching-allocator fragmentation: blocks kept of batches of other lengths (nine steps simulated)')
+      : say('caching-allocator fragmentation: rounded, split and cached blocks (two steps simulated)'),
     source: SOURCES.allocator,
   }),
   'cuda-context': ({ run, accelerator }) => ({

@@ -150,7 +150,7 @@ function unknownFields(
     const hint = suggested(suggestAccelerators(gpu));
     unknown.push({
       field: 'hardware.gpu',
-      reason: say('Unknown GPU "{0}".{1} Choose one, or state its memory as hardware.gpuMemory.', gpu, hint),
+      reason: say('Unknown GPU "{0}".{1} Choose one, or set `hardware.gpuMemory`.', gpu, hint),
     });
   }
   return unknown;

@@ -269,8 +269,12 @@ export function unknownProblem(
   }
   const how =
     document.format !== 'json'
-      ? say('Set it in a comment "# oomlint: {0}", or in an oomlint.yaml.', examples.join(' '))
-      : say('Set it in an oomlint.yaml beside it or above.');
+      ? say(
+          'Set {0|it|them} in a comment "# oomlint: {1}", or in an oomlint.yaml.',
+          open.length,
+          examples.join(' '),
+        )
+      : say('Set {0|it|them} in an oomlint.yaml beside this file or above it.', open.length);
   return {
     code: 'unknown-fields',
     severity: 'information',

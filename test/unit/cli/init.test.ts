@@ -70,6 +70,6 @@ describe('oomlint init', () => {
     assert.equal(await written(), 'defaults: {}\n');
     const wrong = await init(['--gpu', 'H10O-SXM']);
     assert.equal(wrong.code, 2);
-    assert.match(wrong.err, /No GPU called "H10O-SXM" is known/);
+    assert.match(wrong.err, /Unknown GPU "H10O-SXM"/);
   });
 });

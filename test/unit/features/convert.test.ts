@@ -18,6 +18,16 @@ const all = { related: true, codeDescription: true, tags: true, markdown: true }
 const none = { related: false, codeDescription: false, tags: false, markdown: false };
 
 describe('protocol types', () => {
+  it('have names in quotes: problems are plain text', () => {
+    const message = 'Pass `--bf16`, or `"stage": 3`; "zero" stays.';
+    const shown = toDiagnostic(
+      { ...problem, message, related: [{ uri: 'file:///a', range, message: '`x` here' }] },
+      all,
+    );
+    assert.equal(shown.message, 'Pass "--bf16", or "stage": 3; "zero" stays.');
+    assert.equal(shown.relatedInformation?.[0]?.message, '"x" here');
+  });
+
   it('carry all that a problem reports', () => {
     assert.deepEqual(toDiagnostic(problem, all), {
       range,

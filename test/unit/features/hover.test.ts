@@ -197,7 +197,7 @@ describe('hover on a key', () => {
     };
     assert.match(
       show('mix|ed: bf16\n') ?? '',
-      /- \*\*Values\*\* type of the weights `bf16`, compute type `bf16` — set here\n- \*\*Value\*\* precision scheme `native` — default/,
+      /- \*\*Value\*\* `bf16` weights and compute — set here\n- \*\*Value\*\* precision scheme `native` — default/,
     );
     assert.match(
       show('ki|nd: DEEPSPEED\n') ?? '',
@@ -206,6 +206,30 @@ describe('hover on a key', () => {
     assert.match(
       show('\nki|nd: zero\n') ?? '',
       /- \*\*Value\*\* `zero` — from \[line 1\]\(file:\/\/\/project\/config\.yaml#L1\)/,
+    );
+  });
+
+  it('has in words what one switch of the precision sets', () => {
+    const { text, position } = marked('mix|ed: bf16\n');
+    const origin = here(0, 0, 5);
+    const fields = ['precision.weights', 'precision.compute', 'precision.scheme'] as const;
+    const found = hover(
+      sample(text, {
+        keys: [{ path: 'mixed', type: 'string', doc: 'Precision.', fields }],
+        resolved: {
+          values: {
+            'precision.weights': 'bf16',
+            'precision.compute': 'bf16',
+            'precision.scheme': 'deepspeed',
+          },
+          origins: Object.fromEntries(fields.map((field) => [field, origin])),
+        },
+      }),
+      position,
+    );
+    assert.match(
+      found?.markdown ?? '',
+      /- \*\*Value\*\* `bf16` weights and compute, `fp32` masters — set here/,
     );
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
@@ -49,7 +49,7 @@ describe('what a change costs, in the workbench', function () {
     await page.keyboard.type(`_per_gpu": ${from}`);
     await page.keyboard.press('Escape');
     await page.keyboard.press('ArrowRight');
-    await page.keyboard.press('Backspace');
+    for (const _ of String(from)) await page.keyboard.press('Backspace');
     await page.keyboard.type(String(to));
   };
 
@@ -59,8 +59,7 @@ describe('what a change costs, in the workbench', function () {
       lines.flatMap((line) =>
         [...line.querySelectorAll('span')].flatMap((span) => {
           const { content } = getComputedStyle(span, '::after');
-          // The sign before a hint tells of the run, not of the change.
-          return /^"(?!●)/.test(content) ? [`${line.textContent} ${content}`.replaceAll('\u00a0', ' ')] : [];
+          return content.startsWith('"') ? [`${line.textContent} ${content}`.replaceAll('\u00a0', ' ')] : [];
         }),
       ),
     );
@@ -72,6 +71,21 @@ describe('what a change costs, in the workbench', function () {
     }
     return assert.fail(`${pattern} stands nowhere: ${JSON.stringify(found)}`);
   };
+
+  /** How far the figure behind a line ends before the edge of its side, in pixels; an editor has its scroll bar and its overview there. */
+  const roomBehindFigure = (figure: string) =>
+    page.locator('.monaco-diff-editor .editor.modified').evaluate((editor, text) => {
+      const edge = editor.querySelector('.monaco-scrollable-element.editor-scrollable') ?? editor;
+      const label = [...editor.querySelectorAll('.view-line span')].find((span) =>
+        getComputedStyle(span, '::after').content.startsWith(`"${text}`),
+      );
+      if (!label) return Number.NaN;
+      const { content, marginLeft } = getComputedStyle(label, '::after');
+      const { left, width } = label.getBoundingClientRect();
+      const gap = Number.parseFloat(marginLeft);
+      const letter = (width - gap) / (content.length - '""'.length);
+      return edge.getBoundingClientRect().right - (left + gap + letter * text.length);
+    }, figure);
 
   it('stands above the config as soon as it differs from its last commit, before it is saved', async () => {
     assert.equal(await lens().count(), 0);
@@ -97,7 +111,12 @@ describe('what a change costs, in the workbench', function () {
     );
     assert.equal(costs.length, 1, 'what did not change costs nothing');
     await workbench.pictures('diff-cost');
-    await changeBatch(4, 2, modified);
+    assert.ok((await roomBehindFigure('+91 GiB')) >= 0, 'the figure is cut');
+    await changeBatch(4, 16, modified);
+    const [long = ''] = await untilBehind('modified', /_gpu": 16,.*"\+\d{3} GiB/);
+    await workbench.picture('diff-cost-long');
+    assert.ok((await roomBehindFigure(/\+\d+ GiB/.exec(long)?.[0] ?? '')) >= 0, `${long} is cut`);
+    await changeBatch(16, 2, modified);
     await untilBehind('modified', /_gpu": 2,.*"\+[\d.]+ GiB, fits → likely too large.*"$/);
   });
 
@@ -111,8 +130,7 @@ describe('what a change costs, in the workbench', function () {
   });
 
   it('is gone once the change is committed', async () => {
-    const file = path.join(workbench.folder, FILE);
-    assert.match(await readFile(file, 'utf8'), /_per_gpu": 2,/);
+    assert.match(await workbench.fileText(FILE), /_per_gpu": 2,/);
     // The editor looks at the repository again only while its window has the focus.
     await workbench.openFile(FILE);
     await git(workbench.folder, 'commit', '--quiet', '--all', '--message', 'Two samples');
@@ -121,7 +139,7 @@ describe('what a change costs, in the workbench', function () {
 
   it('stands where a key was that is gone', async () => {
     const file = path.join(workbench.folder, FILE);
-    const text = await readFile(file, 'utf8');
+    const text = await workbench.fileText(FILE);
     await writeFile(file, text.replace(/\s*"stage": 3,/, ''));
     await lens().first().waitFor();
     await openChanges();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { openWorkbench, type Workbench } from './workbench';
@@ -21,7 +21,7 @@ describe('choosing model and GPU in the workbench', function () {
   after(() => workbench?.stop());
 
   const lens = (pattern: RegExp) => page.locator('.codelens-decoration a', { hasText: pattern }).first();
-  const project = () => readFile(path.join(workbench.folder, 'oomlint.yaml'), 'utf8');
+  const project = () => workbench.fileText('oomlint.yaml');
 
   /** Writing goes on beside the list that closed. */
   async function written(what: RegExp): Promise<void> {
@@ -92,6 +92,8 @@ describe('choosing model and GPU in the workbench', function () {
   ] as const)
     it(`has under Enter the ${what} that a person means, and what is typed itself below, marked`, async () => {
       await workbench.command(title);
+      // The palette that the command was picked from has a field for text, too.
+      await page.locator('.quick-input-title', { hasText: /^(?:GPU|Model)$/ }).waitFor();
       const input = page.locator('.quick-input-widget input');
       const rows = page.locator('.quick-input-list .monaco-list-row');
       for (const [typed, meant] of spellings) {

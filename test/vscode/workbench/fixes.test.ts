@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { ROOT } from '../../page/panel-page';
@@ -37,7 +37,7 @@ describe('changes that fit, in the workbench', function () {
   async function saved(until: (text: string) => boolean): Promise<string> {
     await page.keyboard.press('Control+S');
     for (const end = Date.now() + 10_000; ; ) {
-      const text = await readFile(path.join(workbench.folder, CONFIG), 'utf8');
+      const text = await workbench.fileText(CONFIG);
       if (until(text)) return text;
       assert.ok(Date.now() < end, text);
       await page.waitForTimeout(50);
@@ -131,7 +131,7 @@ describe('changes that fit, in the workbench', function () {
   });
 
   it('searches what fits, lists the runs, and writes the chosen one', async () => {
-    const before = await readFile(path.join(workbench.folder, CONFIG), 'utf8');
+    const before = await workbench.fileText(CONFIG);
     await workbench.command('Oomlint: What Fits?');
     await page
       .locator('.quick-input-list .monaco-list-row', { hasText: 'With the GPUs of this run' })
@@ -164,11 +164,7 @@ describe('changes that fit, in the workbench', function () {
     await other.click();
     const written = page.locator('.quick-input-list .monaco-list-row', { hasText: CONFIG });
     await written.filter({ hasText: /− .*\+ / }).waitFor();
-    assert.equal(
-      await readFile(path.join(workbench.folder, CONFIG), 'utf8'),
-      before,
-      'nothing is written yet',
-    );
+    assert.equal(await workbench.fileText(CONFIG), before, 'nothing is written yet');
     await workbench.picture('what-fits-write');
     await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Write' }).first().click();
     await lens(`: ${peak} of`).waitFor();
@@ -181,7 +177,7 @@ describe('changes that fit, in the workbench', function () {
   });
 
   it('sets the largest micro batch that fits by a click on its lens, shown first', async () => {
-    const before = await readFile(path.join(workbench.folder, CONFIG), 'utf8');
+    const before = await workbench.fileText(CONFIG);
     const batch = page
       .locator('.codelens-decoration a', { hasText: 'largest micro batch that fits' })
       .first();

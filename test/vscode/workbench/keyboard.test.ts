@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Frame, Page } from 'playwright-core';
 import { openWorkbench, type Workbench } from './workbench';
@@ -80,8 +80,7 @@ describe('by keys alone, in the workbench', function () {
   });
 
   it('searches what fits, looks at what would be written, and writes it', async () => {
-    const file = path.join(workbench.folder, FILE);
-    const before = await readFile(file, 'utf8');
+    const before = await workbench.fileText(FILE);
     await page.keyboard.press('F1');
     await page.keyboard.type('Oomlint: What Fits');
     await focusedRow('What Fits').waitFor();
@@ -105,8 +104,8 @@ describe('by keys alone, in the workbench', function () {
       .first()
       .waitFor();
     await page.keyboard.press('Control+S');
-    for (let left = 50; left > 0 && (await readFile(file, 'utf8')) === before; left--)
+    for (let left = 50; left > 0 && (await workbench.fileText(FILE)) === before; left--)
       await page.waitForTimeout(100);
-    assert.match(await readFile(file, 'utf8'), /offload_(?:optimizer|param)/);
+    assert.match(await workbench.fileText(FILE), /offload_(?:optimizer|param)/);
   });
 });

@@ -49,6 +49,9 @@ describe('the panel in the workbench', function () {
   it('has a group of its own: what is opened from within it opens beside, and the status stays', async () => {
     const frame = await panel();
     await frame.locator('h1').click();
+    await page.locator('.editor-group-container.active .tab.active', { hasText: 'Memory: ' }).waitFor();
+    // What goes with the focus of the text goes within that time.
+    await page.waitForTimeout(1_000);
     await page.locator('.statusbar-item', { hasText: /[\d.]+ of [\d.]+ GiB · 8×H100/ }).waitFor();
     await workbench.openFile('accelerate.yaml');
     const groups = page.locator('.editor-group-container');

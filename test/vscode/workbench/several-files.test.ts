@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { openWorkbench, type Workbench } from './workbench';
@@ -42,7 +42,7 @@ describe('a fix of two files, in the workbench', function () {
 
   const problems = () => page.locator('.markers-panel .monaco-list-row', { hasText: 'Does not fit' });
   const preview = () => page.locator('.bulk-edit-panel');
-  const text = (name: string) => readFile(path.join(workbench.folder, 'tune', name), 'utf8');
+  const text = (name: string) => workbench.fileText(path.join('tune', name));
 
   it('is under the lightbulb, with what it comes to and how many files it changes', async () => {
     await workbench.command('Problems: Focus on Problems View');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Frame, Page } from 'playwright-core';
@@ -85,7 +85,7 @@ describe('trying in the workbench', function () {
     await frame.waitForFunction(
       () => document.querySelector<HTMLInputElement>('[data-key=knob-micro-batch]')?.value === '2',
     );
-    const saved = await readFile(path.join(workbench.folder, 'ds_config.json'), 'utf8');
+    const saved = await workbench.fileText('ds_config.json');
     assert.match(saved, /_per_gpu": 1,/, 'saving is left to the person');
     await workbench.pictures('panel-applied');
     // What is done is no news for long.

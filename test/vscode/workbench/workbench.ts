@@ -72,6 +72,8 @@ export interface Workbench {
   pick(text: string, entry?: string): Promise<void>;
   command(title: string): Promise<void>;
   openFile(name: string): Promise<void>;
+  /** A file of the folder on the disk: the editor empties it before it writes it, so never nothing. */
+  fileText(name: string): Promise<string>;
   /** The entries under the lightbulb of the problem of that row in the Problems view, once one of them reads `entry`. */
   fixesOf(problem: Locator, entry: string): Promise<Locator>;
   /** The page of the panel, inside its frames, once it shows a breakdown; of the file where one is named. */
@@ -214,6 +216,13 @@ export async function openWorkbench(
         .locator(`.tab.active[data-resource-name="${path.posix.basename(name)}"]`)
         .first()
         .waitFor();
+    },
+    fileText: async (name) => {
+      for (const end = Date.now() + PATIENCE_MS; ; await page.waitForTimeout(20)) {
+        const text = await readFile(path.join(folder, name), 'utf8');
+        if (text !== '') return text;
+        if (Date.now() > end) throw new Error(`${name} is empty.`);
+      }
     },
     fixesOf: async (problem, entry) => {
       const entries = page.locator('.action-widget .monaco-list-row', { hasText: entry });
