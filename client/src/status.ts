@@ -24,22 +24,9 @@ export function showStatus(server: LanguageServer, panels: BreakdownPanels): Dis
   /** In a panel the person looks at its file. */
   const present = () => activeFile() ?? panels.active?.uri;
 
-  function viewOf(file: Uri | undefined, busy: boolean): StatusView {
-    const document = window.activeTextEditor?.document;
-    if (file === undefined) {
-      return { kind: 'none' };
-    }
-    const announced = known.get(file.toString());
-    if (server.state === 'failed') {
-      return document && mayBeConfig(document) ? { kind: 'failed' } : { kind: 'none' };
-    }
-    return announced?.status
-      ? { kind: 'config', file, document, status: announced.status, busy }
-      : { kind: 'none' };
-  }
-
   function show(busy: boolean): void {
-    const view = viewOf(present(), busy);
+    const file = present();
+    const view = file ? viewOf(file, known.get(file.toString()), server, busy) : NOTHING;
     if (drawn && looksLike(view, drawn)) return;
     drawn = view;
     for (const item of shown) item.show(view);
@@ -97,6 +84,19 @@ export function showStatus(server: LanguageServer, panels: BreakdownPanels): Dis
       known.delete(document.uri.toString());
     }),
   );
+}
+
+const NOTHING: StatusView = { kind: 'none' };
+
+function viewOf(
+  file: Uri,
+  announced: StatusParams | undefined,
+  { state }: LanguageServer,
+  busy: boolean,
+): StatusView {
+  const document = window.activeTextEditor?.document;
+  if (state === 'failed') return document && mayBeConfig(document) ? { kind: 'failed' } : NOTHING;
+  return announced?.status ? { kind: 'config', file, document, status: announced.status, busy } : NOTHING;
 }
 
 /** Sets a context key of the editor, where it changes. */

@@ -20,6 +20,8 @@ const BAR = 14;
 const HEADING = 24;
 const HEADING_LINE = 16;
 const CHARACTER = 7.2;
+/** Headings are bold, and Cyrillic letters are wider. */
+const HEADING_CHARACTER = 8;
 
 /** Bars below each other on one scale, each against its limit where it has one. */
 export function drawRows(rows: readonly ChartRow[], width: number) {
@@ -102,7 +104,7 @@ function layout(rows: readonly ChartRow[], width: number, rowHeight: number) {
   const headings: SVGTextElement[] = [];
   let height = 0;
   for (const { heading } of rows) {
-    const lines = heading === undefined ? [] : wrapped(heading, Math.floor(width / CHARACTER));
+    const lines = heading === undefined ? [] : wrapped(heading, Math.floor(width / HEADING_CHARACTER));
     if (lines.length > 0) height += HEADING + (lines.length - 1) * HEADING_LINE;
     lines.forEach((line, at) => {
       const y = height - BAR - 2 - (lines.length - 1 - at) * HEADING_LINE;

@@ -84,8 +84,8 @@ describe('breakdown panel page', () => {
       assert.ok(calls.includes('result of mlp.gate proj, result of mlp.up proj'), calls.join('|'));
       assert.ok(calls.includes('nothing of that size'), calls.join('|'));
       const cells = await section.locator('td').allTextContents();
-      assert.ok(cells.includes('+35.0 %, outside of what the estimate is uncertain by'), cells.join('|'));
-      assert.ok(cells.includes('−2.0 %, within what the estimate is uncertain by'), cells.join('|'));
+      assert.ok(cells.includes('+35.0 %, outside the margin of the estimate'), cells.join('|'));
+      assert.ok(cells.includes('−2.0 %, within the margin of the estimate'), cells.join('|'));
       assert.deepEqual(await accessibilityViolations(page), [], theme);
       if (process.env.OOMLINT_PICTURES) {
         await section.scrollIntoViewIfNeeded();
@@ -103,7 +103,7 @@ describe('breakdown panel page', () => {
     assert.ok(headings.length > 2, JSON.stringify(headings));
     const words = headings.map((heading) => heading.words).join(' ');
     assert.doesNotMatch(words, /…/);
-    assert.match(words, /: −2\.0 %, within what the estimate is uncertain by /);
+    assert.match(words, /: −2\.0 %, within the margin of the estimate /);
     assert.ok(
       headings.every(({ ends }) => ends <= 330),
       JSON.stringify(headings),

@@ -37,7 +37,7 @@ describe('diagnostics', function () {
     assert.equal(message('two-precisions'), 'Включены и fp16, и bf16: DeepSpeed этого не принимает.');
     assert.equal(
       message('unknown-key'),
-      'DeepSpeed не принимает неизвестный ключ `stagee` в `zero_optimization`. Имелось в виду `stage`? Принят DeepSpeed 0.19: версию не называет ни один файл.',
+      'DeepSpeed не принимает неизвестный ключ "stagee" в "zero_optimization". Имелось в виду "stage"? Принят DeepSpeed 0.19: версию не называет ни один файл.',
     );
     for (const { message: reported } of diagnostics) assert.match(String(reported), /[а-яё]/i);
   });

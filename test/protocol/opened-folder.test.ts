@@ -68,10 +68,39 @@ describe('a folder below the root of its repository', function () {
     assert.match(lenses.map(({ command }) => command?.title).join(' | '), /GiB/);
   });
 
+  it('has the editor watch the folders above in which something was looked for, each by itself', async () => {
+    await mkdir(path.join(root, '.git'));
+    await open();
+    const watchedFolders = () =>
+      server.watchers.flatMap(({ globPattern }) =>
+        typeof globPattern === 'string' ? [] : [{ ...globPattern, baseUri: String(globPattern.baseUri) }],
+      );
+    await server.until(
+      () => watchedFolders().some(({ baseUri }) => baseUri.endsWith('/configs')),
+      'a folder above',
+    );
+    for (const { baseUri, pattern } of watchedFolders()) {
+      assert.doesNotMatch(baseUri, /\/part(?:\/|$)/, 'what is open is watched already');
+      assert.doesNotMatch(pattern, /\*\*|\//, 'one level each');
+    }
+
+    const config = path.join(root, 'configs', 'zero3.json');
+    const peak = () => /([\d.]+) of/.exec(server.statuses.at(-1)?.status?.text ?? '')?.[1];
+    await server.until(peak, 'an estimate');
+    const before = peak();
+    await writeFile(config, ZERO.replace('"stage": 3', '"stage": 0'));
+    await server.notify('workspace/didChangeWatchedFiles', {
+      changes: [{ uri: pathToFileURL(config).href, type: 2 }],
+    });
+    await server.until(() => peak() !== undefined && peak() !== before, 'another estimate');
+    assert.ok(Number(peak()) > Number(before));
+  });
+
   it('looks above it neither outside of a repository nor where the workspace is not trusted', async () => {
     assert.equal(await open(), true);
     await server.stop();
     await mkdir(path.join(root, '.git'));
     assert.equal(await open(false), true);
+    assert.ok(server.watchers.every(({ globPattern }) => typeof globPattern === 'string'));
   });
 });

@@ -13,8 +13,10 @@ import {
 } from 'vscode-jsonrpc/node';
 import { createConnection, ProposedFeatures } from 'vscode-languageserver/node';
 import type {
+  FileSystemWatcher,
   InitializeResult,
   PublishDiagnosticsParams,
+  RegistrationParams,
   ServerCapabilities,
 } from 'vscode-languageserver-protocol';
 import { STATUS_NOTIFICATION, type StatusParams } from '../../server/src/features/protocol';
@@ -49,6 +51,8 @@ export class TestServer {
   /** Files whose settings the server asked for. */
   readonly askedSettings: string[] = [];
   settings: Record<string, unknown>;
+  /** What the server asked to be watched. */
+  readonly watchers: FileSystemWatcher[] = [];
   lensRefreshes = 0;
   hintRefreshes = 0;
   capabilities: ServerCapabilities = {};
@@ -81,7 +85,12 @@ export class TestServer {
       this.askedSettings.push(...items.map(({ scopeUri = '' }) => scopeUri));
       return items.map(() => this.settings);
     });
-    connection.onRequest('client/registerCapability', () => null);
+    connection.onRequest('client/registerCapability', ({ registrations }: RegistrationParams) => {
+      for (const { method, registerOptions } of registrations)
+        if (method === 'workspace/didChangeWatchedFiles') this.watchers.push(...registerOptions.watchers);
+      this.#changed();
+      return null;
+    });
     connection.onRequest('workspace/codeLens/refresh', () => {
       this.lensRefreshes += 1;
       this.#changed();
@@ -131,7 +140,7 @@ export class TestServer {
           configuration: options.configuration ?? true,
           workspaceFolders: true,
           didChangeConfiguration: { dynamicRegistration: true },
-          didChangeWatchedFiles: { dynamicRegistration: true },
+          didChangeWatchedFiles: { dynamicRegistration: true, relativePatternSupport: true },
           codeLens: { refreshSupport: true },
           inlayHint: { refreshSupport: true },
           workspaceEdit: { documentChanges: true, resourceOperations: ['create'] },

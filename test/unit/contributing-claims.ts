@@ -116,6 +116,7 @@ export const CLAIMS: Readonly<Record<string, readonly (readonly [file: string, t
   'Shown by `keyDocumentation`': [
     ['dialects/registry', 'are made once, and are the same whichever language'],
   ],
+  '**Summary of a rule**': [['features/hover-russian', 'a rule of the project file is explained']],
   '**Words of the Russian**': [['l10n-keys', 'use one word for one thing']],
   '**What a field shapes**': [['memory/causes-perturbed', 'names a part that moves with the field']],
   '**An editor feature**': [['contributing', 'of features and knobs is so']],

@@ -13,7 +13,7 @@ import type { ClientSupport } from './convert';
 import { SECTION } from './settings';
 
 /** Files whose change on disk may change an analysis. */
-const WATCHED = '**/*.{json,jsonc,yaml,yml,toml,flags,sh,bash,slurm,sbatch}';
+const WATCHED_FILES = '*.{json,jsonc,yaml,yml,toml,flags,sh,bash,slurm,sbatch}';
 
 /** What the editor can do, read once from `initialize`. */
 export interface Client {
@@ -43,6 +43,8 @@ export interface Client {
   /** Roots of the runs that files are shown in, by file. */
   readonly chosenRuns: readonly (readonly [uri: string, root: string])[];
   register(connection: Connection, onFolders: () => Promise<void>): Promise<void>;
+  /** Has the editor watch the files of folders that lie outside of the workspace; undefined where it cannot. */
+  readonly watch: ((connection: Connection, folders: readonly string[]) => Promise<void>) | undefined;
 }
 
 export function readClient(params: InitializeParams | undefined): Client {
@@ -50,6 +52,7 @@ export function readClient(params: InitializeParams | undefined): Client {
   const options = (params?.initializationOptions ?? {}) as InitializationOptions & WorkspaceOptionsOfClient;
   const edit = workspace?.workspaceEdit;
   const published = textDocument?.publishDiagnostics;
+  const watched = workspace?.didChangeWatchedFiles;
   return {
     folders: foldersOf(params),
     support: {
@@ -88,15 +91,23 @@ export function readClient(params: InitializeParams | undefined): Client {
       if (workspace?.didChangeConfiguration?.dynamicRegistration) {
         await connection.client.register(DidChangeConfigurationNotification.type, { section: SECTION });
       }
-      if (workspace?.didChangeWatchedFiles?.dynamicRegistration) {
+      if (watched?.dynamicRegistration) {
         await connection.client.register(DidChangeWatchedFilesNotification.type, {
-          watchers: [{ globPattern: WATCHED }],
+          watchers: [{ globPattern: `**/${WATCHED_FILES}` }],
         });
       }
       if (workspace?.workspaceFolders) {
         connection.workspace.onDidChangeWorkspaceFolders(() => void onFolders().catch(() => undefined));
       }
     },
+    watch:
+      watched?.dynamicRegistration === true && watched.relativePatternSupport === true
+        ? async (connection, folders) => {
+            // One level each, not what lies below: a root may hold a whole home folder.
+            const watchers = folders.map((baseUri) => ({ globPattern: { baseUri, pattern: WATCHED_FILES } }));
+            await connection.client.register(DidChangeWatchedFilesNotification.type, { watchers });
+          }
+        : undefined,
   };
 }
 

@@ -47,6 +47,8 @@ export class EditorHost implements Host {
   /** Roots of the repositories that they lie in, where these lie above them. */
   apart: readonly string[] = [];
   #inside: ReturnType<typeof confinedHost>;
+  /** Hears of a folder above those that are open when something in it is looked for. */
+  lookedAbove: (folder: string) => void = () => undefined;
 
   constructor(documents: OpenTexts, disk: Host) {
     this.#documents = documents;
@@ -74,7 +76,7 @@ export class EditorHost implements Host {
   }
 
   async readText(uri: string): Promise<string | undefined> {
-    return this.find(uri)?.getText() ?? this.#at(uri)?.readText(uri);
+    return this.find(uri)?.getText() ?? this.#at(uri)?.readText(this.#looked(uri));
   }
 
   /** The file as it is saved, whatever an editor shows of it. */
@@ -83,12 +85,12 @@ export class EditorHost implements Host {
   }
 
   async exists(uri: string): Promise<boolean> {
-    return this.find(uri) !== undefined || ((await this.#at(uri)?.exists(uri)) ?? false);
+    return this.find(uri) !== undefined || ((await this.#at(uri)?.exists(this.#looked(uri))) ?? false);
   }
 
   /** With the documents that are open under a name in the folder and not saved yet. */
   async list(uri: string): Promise<readonly string[] | undefined> {
-    const names = await this.#at(uri)?.list?.(uri);
+    const names = await this.#at(uri)?.list?.(this.#looked(uri, uri));
     const folder = canonicalUri(uri);
     const open = this.#documents.all().filter((document) => parentUri(document.uri) === folder);
     const unsaved = open.map((document) => fileName(document.uri)).filter((name) => !names?.includes(name));
@@ -106,6 +108,13 @@ export class EditorHost implements Host {
   /** Whether a file can be read that no editor shows. */
   reads(uri: string): boolean {
     return this.#at(uri) !== undefined;
+  }
+
+  /** A file that is looked for, and the folder that it lies in. */
+  #looked(uri: string, folder = parentUri(uri)): string {
+    const isAbove = this.apart.length > 0 && isInside(uri, this.apart) && !isInside(uri, this.opened);
+    if (isAbove && folder !== undefined) this.lookedAbove(folder);
+    return uri;
   }
 
   /** Who can read a place: documents without one are open or nowhere. */

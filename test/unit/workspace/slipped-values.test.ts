@@ -23,7 +23,7 @@ describe('values that cannot be meant, of fields that every run needs', () => {
 
   it('are problems at their place', async () => {
     assert.deepEqual(await problems('sequence_len: -5\nmicro_batch_size: 99999999999999999999\n'), [
-      '0 unknown-fields An estimate needs the micro batch and the sequence length. micro-batch: 100000000000000000000 is too large to be meant. sequence: -5 is below 1. Set it in a comment "# oomlint: micro-batch=1 sequence=4096", or in an oomlint.yaml.',
+      '0 unknown-fields An estimate needs the micro batch and the sequence length. micro-batch: 100000000000000000000 is too large to be meant. sequence: -5 is below 1. Set them in a comment "# oomlint: micro-batch=1 sequence=4096", or in an oomlint.yaml.',
       '3 bad-value sequence_len: -5 is below 1.',
       '4 bad-value micro_batch_size: 100000000000000000000 is too large to be meant.',
     ]);
@@ -55,7 +55,7 @@ describe('values that cannot be meant, of fields that every run needs', () => {
     const [unknown] = await problems('sequence_len: -1\nmicro_batch_size: 1\n');
     assert.equal(
       unknown,
-      '0 unknown-fields Для оценки нужно: длина последовательности. Укажите это в комментарии "# oomlint: sequence=4096" или в файле oomlint.yaml.',
+      '0 unknown-fields Для оценки нужно: длина последовательности. Задайте значение в комментарии "# oomlint: sequence=4096" или в файле oomlint.yaml.',
     );
   });
 });

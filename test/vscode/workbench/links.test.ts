@@ -83,4 +83,16 @@ describe('a folder below the root of its repository, in the workbench', function
     await page.locator('.tab.active', { hasText: 'zero3.json' }).waitFor();
     await page.locator('.codelens-decoration a', { hasText: 'in the run of' }).first().waitFor();
   });
+
+  it('follows what changes on the disk above it, as after a checkout', async () => {
+    // What is open in an editor is watched by it.
+    await workbench.command('View: Close All Editors');
+    await workbench.openFile('sft.yaml');
+    const peak = page.locator('.statusbar-item', { hasText: / of [\d.]+ GiB/ });
+    const before = await peak.innerText();
+    const config = path.join(workbench.folder, 'configs', 'zero3.json');
+    const other = { train_micro_batch_size_per_gpu: 'auto', zero_optimization: { stage: 0 } };
+    await writeFile(config, JSON.stringify(other, null, 2));
+    await peak.filter({ hasNotText: before.trim() }).waitFor();
+  });
 });

@@ -7,6 +7,7 @@ import {
 } from 'vscode-languageserver';
 import { speakLanguage } from '../../wording/language';
 import { type Client, readClient } from '../client';
+import { FoldersAbove } from '../folders-above';
 import { RemoteFiles } from '../remote-files';
 import { WatchedFiles } from '../watched-files';
 import { TRIGGERS } from './completion';
@@ -57,6 +58,8 @@ function capabilitiesFor(client: Client): InitializeResult['capabilities'] {
 export function onLifecycle(server: Connected, version: string): void {
   const { connection, host, runner, session, settings, chosenRuns } = server;
   const watched = new WatchedFiles(session, runner);
+  const above = new FoldersAbove(runner, async (folders) => server.client.watch?.(connection, folders));
+  host.lookedAbove = (folder) => above.lookedInto(folder);
   connection.onInitialize(async (params: InitializeParams): Promise<InitializeResult> => {
     const client = readClient(params);
     server.client = client;
@@ -93,6 +96,7 @@ export function onLifecycle(server: Connected, version: string): void {
   connection.onShutdown(() => {
     runner.shutDown();
     watched.dispose();
+    above.dispose();
     session.dispose();
   });
 }
