@@ -121,8 +121,7 @@ function comparisonTable(
   }
   for (const one of others.slice(0, 12)) output.write(`  ${paint('dim', levelWords(one))}\n`);
   if (!farthest) {
-    if (compared.length > 0)
-      output.write(`${say('All of it lies within the margin of the estimate.')}\n`);
+    if (compared.length > 0) output.write(`${say('All of it lies within the margin of the estimate.')}\n`);
   } else {
     const missing = farthest.measuredBytes - farthest.estimatedBytes;
     output.write(

@@ -223,12 +223,12 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     const handle = handleBytes(run, accelerator);
     const own = transformerEngineWorkspaces(run, accelerator);
     const handles = say(
-      "cuBLAS workspaces of {0} handles, the forward thread's and autograd's: {0} × {1} B on {2}",
+      "cuBLAS workspaces of {0} handles, the forward thread's and autograd's: {0} × {1} on {2}",
       HANDLES,
-      handle,
+      formatBytes(handle),
       accelerator.architecture,
     );
-    const engine = say('Transformer Engine {0} × {1} B', own.length, own[0] ?? 0);
+    const engine = say('Transformer Engine {0} × {1}', own.length, formatBytes(own[0] ?? 0));
     return {
       formula:
         handle === 0
