@@ -142,11 +142,14 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
 
 /**
  * What of a run is not in its estimate: as its files say, a teacher that nothing is known of, and encoders that are trained
- * on what is not played, or hear what is not played. One that is frozen keeps nothing, and is done before the model begins.
+ * on what is not played, or hear what is not played, and heads that the model's family does not have. One that is frozen keeps nothing, and is done before the model begins.
  */
 function unmodelled(run: TrainingRun, model: Model, stages: readonly TracedStage[]): readonly string[] {
   const alone = run['method.objective'] === 'distillation' && !hasTeacher(run);
   const unheard = run['batch.sound'] && model.playsSound === false;
+  const objective = run['method.objective'];
+  const unheaded =
+    (objective === 'token-classification' || objective === 'question-answering') && !model.scoresTokens;
   const trained = stages.flatMap(({ stage, tape }) =>
     stage.unplayed !== undefined && tape.weights.some(({ trainable }) => trainable) ? [stage.unplayed] : [],
   );
@@ -155,6 +158,7 @@ function unmodelled(run: TrainingRun, model: Model, stages: readonly TracedStage
       ...run['features.unmodelled'],
       ...(alone ? ['distillation-teacher'] : []),
       ...(unheard ? ['sound-tower'] : []),
+      ...(unheaded ? ['task-head'] : []),
       ...trained,
     ]),
   ];

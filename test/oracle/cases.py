@@ -131,6 +131,8 @@ FLAGS = {
                "lora.dropout": 0.0},
     "adapterbf16": {"lora.dtype": "bf16"},
     "drop5": {"lora.dropout": 0.05},
+    "tokens": {"method.objective": "token-classification"},
+    "answers": {"method.objective": "question-answering"},
 }
 FLAGS["lora4"] = {**FLAGS["lora16"], "lora.targets": ["q_proj", "k_proj", "v_proj", "o_proj"]}
 # transformers has no SDPA for attention sinks, disentangled attention, and old decoders.
@@ -244,6 +246,9 @@ def _cases():
             yield case(model, flags, 2, 1024, None, 512)
     for model in OTHERS:
         for flags in ("bf16", "amp", "bf16 nonreentrant"):
+            yield case(model, flags + (" eager" if model in EAGER else ""), 4, 512)
+    for model in ("bert-base", "roberta-base", "distilbert-base", "deberta-v3-base", "modernbert-base"):
+        for flags in ("fp32 sgd tokens", "fp32 sgd answers"):
             yield case(model, flags + (" eager" if model in EAGER else ""), 4, 512)
 
 

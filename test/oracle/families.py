@@ -124,6 +124,8 @@ def sides(model_type: str, width: int, heads: int, inner: int, vocabulary: int, 
 # Encoders, and encoders with decoders.
 OTHERS = {
     "roberta-base": encoder("roberta", 768, 12, 3072, 50265, max_position_embeddings=514, type_vocab_size=1),
+    "distilbert-base": {"model_type": "distilbert", "dim": 768, "n_layers": 3, "n_heads": 12, "hidden_dim": 3072, "vocab_size": 30522,
+                        "max_position_embeddings": 512, "activation": "gelu"},
     "electra-large": encoder("electra", 1024, 16, 4096, 30522, embedding_size=1024),
     "deberta-v3-base": encoder("deberta-v2", 768, 12, 3072, 128100, relative_attention=True, position_buckets=256,
                                norm_rel_ebd="layer_norm", share_att_key=True, pos_att_type=["p2c", "c2p"],

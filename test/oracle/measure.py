@@ -30,11 +30,15 @@ def build_model(case, device="cuda"):
     config = AutoConfig.for_model(described.pop("model_type"), **described)
     config.use_cache = False
     classes = {"vit": "AutoModelForImageClassification", "t5": "AutoModelForSeq2SeqLM", "mt5": "AutoModelForSeq2SeqLM",
-               "bart": "AutoModelForSeq2SeqLM", "bert": "AutoModelForMaskedLM", "roberta": "AutoModelForMaskedLM",
+               "bart": "AutoModelForSeq2SeqLM", "bert": "AutoModelForMaskedLM", "roberta": "AutoModelForMaskedLM", "distilbert": "AutoModelForMaskedLM",
                "modernbert": "AutoModelForMaskedLM", "electra": "AutoModelForMaskedLM",
                "deberta-v2": "AutoModelForMaskedLM", "muse_glimmer": "AutoModelForImageTextToText",
                "gemma3n": "AutoModelForImageTextToText"}
-    auto = getattr(transformers, classes.get(config.model_type, "AutoModelForCausalLM"))
+    of_tasks = {"classification": "AutoModelForSequenceClassification", "token-classification": "AutoModelForTokenClassification",
+                "question-answering": "AutoModelForQuestionAnswering"}
+    # What answers a question has two scores for each token: the class for images is a classifier whatever is asked.
+    task = None if config.model_type == "vit" else of_tasks.get(run.get("method.objective"))
+    auto = getattr(transformers, task or classes.get(config.model_type, "AutoModelForCausalLM"))
     # Mistral 4 stands behind a tower alone, and no auto class makes its text.
     make = transformers.Mistral4ForCausalLM._from_config if config.model_type == "mistral4" else auto.from_config
     with torch.device(device), no_init_weights():
@@ -123,6 +127,9 @@ def make_batch(config, run):
         return {"pixel_values": torch.zeros(shape, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")]),
                 "labels": torch.zeros(batch, dtype=torch.long, device="cuda")}
     ids = torch.zeros(batch, length, dtype=torch.long, device="cuda")
+    if run.get("method.objective") == "question-answering":
+        places = torch.zeros(batch, dtype=torch.long, device="cuda")
+        return {"input_ids": ids, "start_positions": places, "end_positions": places.clone()}
     labels = torch.zeros(batch, run.get("batch.targetSequence", length), dtype=torch.long, device="cuda")
     batch = {"input_ids": ids, "labels": labels}
     if run.get("attention.mask", False):  # a padding mask that really masks something

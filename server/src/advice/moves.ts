@@ -391,10 +391,17 @@ function hardware({ accelerator, resolved }: Movable, run: TrainingRun): Move[] 
   return found;
 }
 
+/** Tasks with heads of their own, of models that are small: nothing is gained by adapters. */
+const SCORES: ReadonlySet<TrainingRun['method.objective']> = new Set([
+  'classification',
+  'token-classification',
+  'question-answering',
+]);
+
 function adapters(run: TrainingRun): Move[] {
   const found: Move[] = [];
   const sharded = isFsdp(run['parallel.data']) || run['zero.stage'] === 3;
-  if (run['method.kind'] === 'full' && run['method.objective'] !== 'classification') {
+  if (run['method.kind'] === 'full' && !SCORES.has(run['method.objective'])) {
     found.push(move('method', say('LoRA of rank 16'), LORA, PRICES.method));
     if (!sharded)
       found.push(

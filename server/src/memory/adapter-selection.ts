@@ -435,12 +435,20 @@ export function trainedBeside(
 
 /** Heads that PEFT adds to the modules trained in full where its task is to classify (`PeftModelForSequenceClassification`). */
 const HEADS: readonly string[] = ['classifier', 'score'];
+/** The same where its task is to find an answer (`PeftModelForQuestionAnswering`). */
+const ANSWER_HEADS: readonly string[] = ['qa_outputs'];
+const HEADS_OF: Partial<Record<TrainingRun['method.objective'], readonly string[]>> = {
+  classification: HEADS,
+  reward: HEADS,
+  'token-classification': HEADS,
+  'question-answering': ANSWER_HEADS,
+};
 
 /** Modules that a run with adapters trains in full. */
 export function savedModules(run: TrainingRun): readonly string[] {
-  const classifies = run['method.objective'] === 'classification' || run['method.objective'] === 'reward';
+  const heads = HEADS_OF[run['method.objective']];
   const named = run['lora.modulesToSave'];
-  return classifies && run['lora.trainsHead'] !== false ? [...named, ...HEADS] : named;
+  return heads && run['lora.trainsHead'] !== false ? [...named, ...heads] : named;
 }
 
 /** A weight of a module that PEFT trains as a copy beside the frozen original (`ModulesToSaveWrapper`). */

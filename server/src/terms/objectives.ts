@@ -2,6 +2,8 @@
 export const OBJECTIVES = [
   'lm',
   'classification',
+  'token-classification',
+  'question-answering',
   'dpo',
   'ipo',
   'kto',

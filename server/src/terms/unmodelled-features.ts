@@ -35,6 +35,7 @@ const UNMODELLED_FEATURES = {
   'megatron-backend': 'either',
   'hyper-parallel': 'either',
   'cuda-graphs': 'either',
+  'task-head': 'either',
   'model-of-the-script': 'either',
 } as const satisfies Readonly<Record<string, 'adds' | 'saves' | 'either'>>;
 export type UnmodelledFeature = keyof typeof UNMODELLED_FEATURES;

@@ -238,6 +238,11 @@ for batch in loader:
     assertStates(smaller, { 'parallel.data': 'fsdp2 file', 'fsdp.reshardSize': '8 file' });
   });
 
+  it('takes the last training where the one before it is over', () => {
+    const model = 'model = AutoModelForCausalLM.from_pretrained("gpt2")\n';
+    assert.deepEqual(unread(HEAD + OPTIMIZER + LOOP + model + OPTIMIZER + LOOP), []);
+  });
+
   it('withhold what they cannot tell: two models, a loss of their own, a model that is nobody’s', () => {
     const two = `${HEAD}${OPTIMIZER}other = AutoModelForCausalLM.from_pretrained("gpt2")
 second = torch.optim.AdamW(other.parameters())

@@ -63,6 +63,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   tuple: sequence,
   set: sequence,
   dictionary,
+  list_comprehension: comprehension,
+  dictionary_comprehension: comprehension,
   call: evaluateCall,
   subscript,
   binary_operator: binary,
@@ -223,8 +225,24 @@ function dictionary(machine: Machine, node: SyntaxNode): PyDict {
 function subscript(machine: Machine, node: SyntaxNode): PyValue {
   const [owner, index] = node.children.map((child) => machine.evaluate(machine, child));
   if (!owner || !index) return machine.unknown(node);
+  noteCutTokens(machine, node);
   return lifted([owner, index], ([of, at]) => itemOf(machine, of, at, node));
 }
+
+/** `batch["input_ids"][i][:length]`: noted as a call of `CUT_TOKENS` with the length. */
+function noteCutTokens(machine: Machine, node: SyntaxNode): void {
+  const [owner, index] = node.children;
+  if (index?.type !== 'slice' || index.children.length !== 1 || !owner) return;
+  const [end] = index.children;
+  const isEnd = end !== undefined && machine.textOf(index).startsWith(':');
+  if (!isEnd || !/\binput_ids\b/.test(machine.textOf(owner))) return;
+  const range = machine.rangeOf(node);
+  const places = { range, calleeRange: machine.rangeOf(index), argumentsRange: range };
+  machine.record({ positional: [machine.evaluate(machine, end)], named: [], callee: CUT_TOKENS, ...places });
+}
+
+/** What cuts the tokens of a sample is called so among the calls of a program. */
+export const CUT_TOKENS = '[:n]';
 
 function itemOf(
   machine: Machine,
@@ -289,6 +307,45 @@ function binary(machine: Machine, node: SyntaxNode): PyValue {
     const value = arithmetic(operator, Number(x), Number(y));
     return value === undefined ? machine.unknown(node) : machine.scalar(value, node);
   });
+}
+
+/**
+ * Samples that are cut out of one long text, `[t[i : i + size] for i in range(0, total, size)]`, at any depth: noted as a call of
+ * `CHUNKS` with their size. Nothing else is evaluated of comprehensions.
+ */
+function comprehension(machine: Machine, node: SyntaxNode): PyValue {
+  const [body, clause] = node.children;
+  if (node.type === 'dictionary_comprehension') {
+    const value = body && childIn(body, 'value');
+    if (value?.type === 'list_comprehension') machine.evaluate(machine, value);
+    return machine.unknown(node);
+  }
+  const size = body && clause ? chunkSize(machine, body, clause) : undefined;
+  if (size) {
+    const range = machine.rangeOf(node);
+    const places = { range, calleeRange: machine.rangeOf(size), argumentsRange: range };
+    machine.record({ positional: [machine.evaluate(machine, size)], named: [], callee: CHUNKS, ...places });
+  }
+  return machine.unknown(node);
+}
+
+/** What cuts a text into samples of one length is called so among the calls of a program. */
+export const CHUNKS = '[i:i+n]';
+
+/** The expression of the length of such samples. */
+function chunkSize(machine: Machine, body: SyntaxNode, clause: SyntaxNode): SyntaxNode | undefined {
+  const sliced = body.type === 'subscript' ? body.children.at(-1) : undefined;
+  const [name, steps] = [childIn(clause, 'left'), childIn(clause, 'right')];
+  const called = steps && childIn(steps, 'function');
+  const step = steps && childIn(steps, 'arguments')?.children[2];
+  if (sliced?.type !== 'slice' || !name || !called || !step || machine.textOf(called) !== 'range')
+    return undefined;
+  const written = (one: SyntaxNode) => machine.textOf(one).replace(/\s/g, '');
+  const [from, to] = sliced.children;
+  if (!from || !to) return undefined;
+  return written(from) === written(name) && written(to) === `${written(name)}+${written(step)}`
+    ? step
+    : undefined;
 }
 
 /** `total_memory of properties(i) for i in range(n)` of GPUs that are alike; nothing is evaluated of other generators. */

@@ -3,6 +3,9 @@ import type { PyCall, PyValue } from './value';
 /** What loads a model from a checkpoint. */
 export const LOADS = /(^|\.)from_pretrained$/;
 
+/** Methods whose answers hold nothing of the model: tokens and texts. */
+const ANSWERS = /^(?:generate|decode|batch_decode)$/;
+
 /** Whether a value is what a call made, holds it, or was made by a call that was given it or is a method of it. */
 export function isMadeOf(
   value: PyValue,
@@ -17,7 +20,7 @@ export function isMadeOf(
   if (value.kind !== 'object') return false;
   if (value.id === id) return true;
   const call = calls[value.id];
-  if (!call || seen.has(value.id)) return false;
+  if (!call || seen.has(value.id) || (call.of && ANSWERS.test(call.callee))) return false;
   seen.add(value.id);
   const given = [...call.positional, ...call.named.map((argument) => argument.value)];
   if (call.of) given.push(call.of);

@@ -2,7 +2,7 @@ import { isNone, nodeOf } from '../../config/python/node-of-value';
 import { callNames } from '../../config/python/python';
 import type { PyCall, PyScalar, PyValue } from '../../config/python/value';
 import { flagOf, textOf } from '../../config/scalar';
-import type { FieldPath } from '../../run/fields';
+import type { FieldPath, FieldValue } from '../../run/fields';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
@@ -19,7 +19,23 @@ const LOADING =
 
 /** Heads that are estimated, by the end of the class's name; the others have other losses. */
 const HEADS =
-  /(ForCausalLM|ForImageTextToText|ForVision2Seq|ForConditionalGeneration|ForSeq2SeqLM|ForMultimodalLM|LMHeadModel|CausalLMWithValueHead)$/;
+  /(ForCausalLM|ForMaskedLM|ForImageTextToText|ForVision2Seq|ForConditionalGeneration|ForSeq2SeqLM|ForMultimodalLM|LMHeadModel|CausalLMWithValueHead)$/;
+
+/** Models whose heads for single tokens are read; their kin for images and documents have the same names behind others. */
+const ENCODERS = '^(?:AutoModel|Bert|Camembert|DebertaV2|DistilBert|Electra|ModernBert|(?:XLM)?Roberta)';
+/** Heads beside those that guess tokens, by the class's name. */
+const TASKS: readonly (readonly [RegExp, FieldValue<'method.objective'>])[] = [
+  [/ForSequenceClassification$|^ViTForImageClassification$/, 'classification'],
+  [new RegExp(`${ENCODERS}ForTokenClassification$`), 'token-classification'],
+  [new RegExp(`${ENCODERS}ForQuestionAnswering$`), 'question-answering'],
+];
+
+/** What a class trains its model for; of classes for images, where the model is one that is read so. */
+function taskOf(kind: string, { model }: ReadContext): FieldValue<'method.objective'> | undefined {
+  const ofImages = kind === 'AutoModelForImageClassification';
+  if (ofImages && (model === undefined || model.config?.model_type === 'vit')) return 'classification';
+  return TASKS.find(([name]) => name.test(kind))?.[1];
+}
 
 /** What a model that is not known may be, and have been made of. */
 const OF_MODEL: readonly FieldPath[] = [
@@ -65,8 +81,8 @@ export function readModel(
   const made = makesModel(load) ? configOfMade(calls, load) : undefined;
   if (made) return readMadeModel(calls, load, made, context);
   const [, kind = '', method = ''] = /(\w+)\.(\w+)$/.exec(load.callee) ?? [];
-  const classifies = /ForSequenceClassification$/.test(kind);
-  if (method !== 'from_pretrained' || (!HEADS.test(kind) && !classifies)) {
+  const task = taskOf(kind, context);
+  if (method !== 'from_pretrained' || (!HEADS.test(kind) && task === undefined)) {
     draft.leave(
       'refused',
       { range: load.calleeRange },
@@ -78,8 +94,7 @@ export function readModel(
   }
   const section = sectionOf(calls, load, MODEL_ARGUMENTS_TABLE);
   stateModel(calls, load);
-  if (classifies)
-    draft.infer('method.objective', 'classification', `\`${kind}\``, { range: load.calleeRange });
+  if (task) draft.infer('method.objective', task, `\`${kind}\``, { range: load.calleeRange });
   const quantized = readQuantizationConfig(calls, argumentOf(load, 'quantization_config'), section);
   readDtype(calls, section, context, quantized);
   section.take('attn_implementation');

@@ -1,6 +1,8 @@
-import type { PyCall, PyScalar } from '../../config/python/value';
+import { CHUNKS, CUT_TOKENS } from '../../config/python/expressions';
+import type { PyCall, PyProgram, PyScalar } from '../../config/python/value';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
+import type { Draft } from '../draft';
 import { argumentOf, type Calls } from './call-block';
 
 /** A call of a tokenizer that cuts what it is given. */
@@ -15,8 +17,8 @@ interface Cut {
 }
 
 /**
- * Types whose table of positions is learned, with how many of its rows no token takes (`create_position_ids_from_input_ids` counts from
- * the padding's on). Their tokenizers are published with the limit of that table (`model_max_length`): without `max_length`, or with `None`, they cut to it.
+ * Types whose table of positions is learned, or of a fixed size, and those whose tokenizer keeps to one, with how many of its rows no token takes
+ * (`create_position_ids_from_input_ids` counts from the padding's on): no sample can be longer.
  */
 const UNUSED_POSITIONS: Readonly<Record<string, number>> = {
   bert: 0,
@@ -27,13 +29,27 @@ const UNUSED_POSITIONS: Readonly<Record<string, number>> = {
   'xlm-roberta': 2,
   camembert: 2,
   mpnet: 2,
+  gpt2: 0,
+  gpt_neo: 0,
+  gptj: 0,
+  opt: 0,
+  bart: 0,
+  mbart: 0,
+  pegasus: 0,
+  marian: 0,
+  modernbert: 0,
 };
+/** Of these, those whose tokenizers are published with that limit (`model_max_length`): without `max_length`, or with `None`, they cut to it. */
+const CUTS =
+  /^(?:bert|distilbert|albert|electra|(?:xlm-)?roberta|camembert|mpnet|modernbert|gpt2|gpt_neo|gptj|marian|pegasus)$/;
 
-/** Tokens that a tokenizer keeps of a sample where nothing states a length. */
-function ownLength({ model }: ReadContext): number | undefined {
-  const { model_type: type, max_position_embeddings: rows } = model?.config ?? {};
+/** Rows of that table that tokens take. */
+function positionsOf({ model }: ReadContext): { readonly rows: number; readonly cuts: boolean } | undefined {
+  const { model_type: type, max_position_embeddings: rows, n_positions: old } = model?.config ?? {};
   const unused = typeof type === 'string' ? UNUSED_POSITIONS[type] : undefined;
-  return unused === undefined || typeof rows !== 'number' ? undefined : rows - unused;
+  const size = rows ?? old ?? model?.maxPositions;
+  if (typeof type !== 'string' || unused === undefined || typeof size !== 'number') return undefined;
+  return { rows: size - unused, cuts: CUTS.test(type) };
 }
 
 /**
@@ -42,9 +58,14 @@ function ownLength({ model }: ReadContext): number | undefined {
  * their length is reported as a guess. Where none is stated, the length is not known.
  */
 export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, context: ReadContext): void {
-  const own = ownLength(context);
+  const positions = positionsOf(context);
+  const own = positions?.cuts ? positions.rows : undefined;
   const cuts = program.calls.flatMap((call): Cut[] => {
-    if (call.id > trainer.id || call.callee !== '()') return [];
+    if (call.id > trainer.id) return [];
+    const [end] = call.callee === CUT_TOKENS ? call.positional : [];
+    if (end?.kind === 'scalar' && typeof end.value === 'number')
+      return [{ call, length: end, key: CUT_TOKENS, tokens: end.value, filled: false }];
+    if (call.callee !== '()') return [];
     const maker = call.of && program.calls[call.of.id]?.callee;
     if (!maker || !/(Tokenizer|Processor)\w*\.from_pretrained$/.test(maker)) return [];
     const [length, cut, fill] = ['max_length', 'truncation', 'padding'].map((key) => argumentOf(call, key));
@@ -63,7 +84,11 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
   // Under `as_target_tokenizer()` the target's length is the shorter of two.
   const old = cuts.filter(({ tokens }) => source !== undefined && tokens < source.tokens);
   const target = longest(cuts.filter(isTarget)) ?? longest(old);
-  if (!source || draft.knows('batch.sequence')) return;
+  if (draft.knows('batch.sequence') || readChunks(program, draft, trainer, own)) return;
+  if (!source) {
+    if (positions) inferPositions(draft, trainer, positions.rows);
+    return;
+  }
   if (source.filled && source.key === 'max_length')
     draft.state(
       'batch.sequence',
@@ -84,8 +109,31 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
     );
 }
 
+/** Texts that are put together and cut into samples of one length: no sample is longer, or shorter. */
+function readChunks({ calls }: PyProgram, draft: Draft, trainer: PyCall, own: number | undefined): boolean {
+  const [size] = calls.findLast(({ callee, id }) => callee === CHUNKS && id < trainer.id)?.positional ?? [];
+  if (size?.kind === 'scalar' && typeof size.value === 'number') {
+    draft.state('batch.sequence', size.value, size, CHUNKS, say('texts are cut into pieces of this length'));
+    return true;
+  }
+  const of = size?.kind === 'unknown' && size.of !== undefined ? calls[size.of]?.callee : undefined;
+  if (own === undefined || !size || !/Tokenizer\w*\.from_pretrained$/.test(of ?? '')) return false;
+  const note = say('texts are cut into pieces of as many tokens as the model has positions');
+  draft.infer('batch.sequence', own, note, size);
+  return true;
+}
+
+/** Nothing cuts samples: longer ones than the model has positions for it cannot take. */
+function inferPositions(draft: Draft, { calleeRange: range }: PyCall, rows: number): void {
+  const note = say(
+    'no sample can be longer than the {0} positions of the model: where they are shorter, less is needed',
+    String(rows),
+  );
+  draft.infer('batch.sequence', rows, note, { range }, undefined, true);
+}
+
 function noteOf({ key, tokens, filled }: Cut): string {
-  if (key === 'max_length')
+  if (key === 'max_length' || key === CUT_TOKENS)
     return say('`{0}` is the longest that a sample may be: where the data is shorter, less is needed', key);
   return filled
     ? say('samples are filled up to the {0} positions of the model', String(tokens))

@@ -60,7 +60,8 @@ export function trainingLoop(program: PyProgram): TrainingLoop | undefined {
       call.id < backward.id &&
       call.conditions.length === 0 &&
       call.calleeRange.start.line !== optimizer?.calleeRange.start.line &&
-      trainedBy(program, call) !== trainedBy(program, optimizer),
+      trainedBy(program, call) !== trainedBy(program, optimizer) &&
+      !isOver(program, call, optimizer),
   );
   return {
     backward,
@@ -97,6 +98,16 @@ function lightningLoop(program: PyProgram): TrainingLoop | undefined {
 function trainedBy(program: PyProgram, optimizer: PyCall | undefined): number | undefined {
   const parameters = made(program, optimizer && argumentOf(optimizer, 'params', 0));
   return parameters?.of?.id;
+}
+
+/** Whether a training is over when a later optimizer is made: gradients were asked for before that, and its own steps nothing after. */
+function isOver({ calls }: PyProgram, earlier: PyCall, later: PyCall | undefined): boolean {
+  if (!later || later.id < earlier.id) return false;
+  const trained = calls.some(({ callee, id }) => callee === 'backward' && id > earlier.id && id < later.id);
+  return (
+    trained &&
+    !calls.some(({ callee, of, id }) => callee === 'step' && of?.id === earlier.id && id > later.id)
+  );
 }
 
 /** Whether gradients are asked of what a call of a model answers, such as `outputs.loss`. */

@@ -2,7 +2,7 @@ import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
-import { classificationHead } from '../layers/classification';
+import { classificationHead, scoresTokens, tokenHead } from '../layers/classification';
 import type { HeadSpec } from '../layers/head-spec';
 import { languageModelHead } from '../layers/loss';
 import { plainMlp } from '../layers/mlp';
@@ -60,6 +60,8 @@ interface ClassifierHead {
   readonly dense?: string;
   readonly activation: string;
   readonly classifier: string;
+  /** Dropout before the head that looks for an answer. */
+  readonly answerDropout?: number;
 }
 
 /** Token, type and position tables added, a norm, dropout. The result is `[b, s, width]`. */
@@ -140,6 +142,14 @@ function headStage(encoder: Encoder, sizes: Sizes, dropout: number): Stage {
         flow.set('loss', languageModelHead(t, transformed, decoder));
         return;
       }
+      if (scoresTokens(t)) {
+        const names = { classifier: 'classifier', answer: 'qa_outputs' };
+        flow.set(
+          'loss',
+          tokenHead(t, hidden, { ...names, dropout, answerDropout: classifier.answerDropout }),
+        );
+        return;
+      }
       let pooled = firstToken(t, hidden);
       if (classifier.dense) {
         pooled = t.linear(pooled, { name: classifier.dense, out: sizes.hidden, bias: true });
@@ -176,6 +186,7 @@ function encoderArchitecture(encoder: Encoder, sizes: Sizes, dropout: number): A
     figures: figuresOf(sizes),
     stages: [...body, headStage(encoder, sizes, dropout)],
     counted: [...body, ...pooling],
+    scoresTokens: true,
     notes: [say('the parameter count is that of the encoder without its task head')],
   };
 }
@@ -376,7 +387,12 @@ function distilbert(config: ConfigReader): Architecture {
       },
       layer,
       masked: { transform: 'vocab_transform', norm: 'vocab_layer_norm', decoder: 'vocab_projector' },
-      classifier: { dense: 'pre_classifier', activation: 'relu', classifier: 'classifier' },
+      classifier: {
+        dense: 'pre_classifier',
+        activation: 'relu',
+        classifier: 'classifier',
+        answerDropout: config.dropout('qa_dropout'),
+      },
       layersName: 'transformer.layer',
     },
     sizes,

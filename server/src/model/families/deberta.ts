@@ -2,7 +2,7 @@ import { say } from '../../wording/say';
 import { ConfigError, type ConfigReader } from '../config';
 import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
-import { classificationHead } from '../layers/classification';
+import { classificationHead, scoresTokens, tokenHead } from '../layers/classification';
 import { languageModelHead } from '../layers/loss';
 import { postNormLayer } from '../layers/residual';
 import type { Stage } from '../model';
@@ -10,7 +10,7 @@ import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import { encoderEmbedding, firstToken } from './bert';
 import { take } from './decoder-model';
-import type { ModelFamily } from './family';
+import type { Architecture, ModelFamily } from './family';
 import { figuresOf, readSizes, type Sizes } from './sizes';
 
 interface Relative {
@@ -48,20 +48,27 @@ function disentangled(
     if (table) {
       const positions = (name: 'query' | 'key') => positionHeads(t, table, name, sizes, b, relative);
       const wide = [b * heads, s, 2 * relative.span];
-      const gathered = (from: Tensor, heading: Tensor, name: string) => {
-        const product = t.matmul(from, heading, wide, dim, `attention.${name}`);
-        const out = t.fused({
-          name: `attention.${name}.gather`,
-          inputs: [product],
-          outputs: [{ shape: square, dtype: product.dtype }],
-          // `gather` keeps what it reads from beside its indices, though only its shape is needed (`derivatives.yaml`).
-          savesInputs: [product],
-          savesBytes: 8 * s * s,
-        });
-        return t.scale(out, `attention.${name}.scale`);
-      };
-      if (relative.kinds.has('c2p')) scores = t.add(scores, gathered(q, positions('key'), 'c2p'));
-      if (relative.kinds.has('p2c')) scores = t.add(scores, gathered(k, positions('query'), 'p2c'));
+      // What is gathered has a name in the function that adds up the relations.
+      const relations = t.scope(() => {
+        const gathered = (from: Tensor, heading: Tensor, name: string) => {
+          const product = t.matmul(from, heading, wide, dim, `attention.${name}`);
+          const out = t.fused({
+            name: `attention.${name}.gather`,
+            inputs: [product],
+            outputs: [{ shape: square, dtype: product.dtype }],
+            // `gather` keeps what it reads from beside its indices, though only its shape is needed (`derivatives.yaml`).
+            savesInputs: [product],
+            savesBytes: 8 * s * s,
+          });
+          return t.scale(t.hold(out), `attention.${name}.scale`);
+        };
+        const content = relative.kinds.has('c2p') ? gathered(q, positions('key'), 'c2p') : undefined;
+        const sum = content && t.copy(content, square, 'relations');
+        if (!relative.kinds.has('p2c')) return sum;
+        const position = gathered(k, positions('query'), 'p2c');
+        return sum ? t.addInto(sum, position, 'relations') : t.copy(position, square, 'relations');
+      });
+      if (relations) scores = t.add(scores, relations);
     }
     // `masked_fill` keeps its mask, which each layer makes for itself.
     const masked = t.fused({
@@ -114,7 +121,7 @@ function positionHeads(
   return t.copy(out, [batch, rows, local], `positions.${kind}`);
 }
 
-function build(config: ConfigReader) {
+function build(config: ConfigReader): Architecture {
   if (config.count(0, 'conv_kernel_size') > 0) {
     throw new ConfigError(say('DeBERTa with a convolution layer ("conv_kernel_size") is not supported'));
   }
@@ -190,6 +197,7 @@ function build(config: ConfigReader) {
     figures: figuresOf(sizes),
     stages: [embedding, layers, head],
     counted: [embedding, layers],
+    scoresTokens: true,
     notes: [say('the parameter count is that of the encoder without its task head')],
   };
 }
@@ -202,6 +210,10 @@ function headOf(sizes: Sizes, dropout: number): Stage {
     count: 1,
     trace: (t, flow) => {
       const hidden = t.enter(take(flow, 'hidden'), 'hidden');
+      if (scoresTokens(t)) {
+        flow.set('loss', tokenHead(t, hidden, { classifier: 'classifier', answer: 'qa_outputs', dropout }));
+        return;
+      }
       const loss =
         t.settings.objective === 'lm' ? maskedLoss(t, hidden, sizes) : classLoss(t, hidden, sizes, dropout);
       flow.set('loss', loss);

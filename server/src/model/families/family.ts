@@ -33,6 +33,8 @@ export interface Architecture {
   readonly playsImages?: false;
   /** What the tower for sound computes is not part of it. */
   readonly playsSound?: false;
+  /** It has the heads that label tokens and that look for an answer. */
+  readonly scoresTokens?: true;
 }
 
 /** How one family of architectures is built from its config. */

@@ -2,7 +2,7 @@ import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
-import { classificationHead } from '../layers/classification';
+import { classificationHead, scoresTokens, tokenHead } from '../layers/classification';
 import { fusedGatedMlp } from '../layers/fused-mlp';
 import { languageModelHead } from '../layers/loss';
 import { residualLayer } from '../layers/residual';
@@ -22,13 +22,19 @@ function taskHead(config: ConfigReader, sizes: Sizes, norm: Block): Stage {
     trace: (t, flow) => {
       let hidden = t.enter(take(flow, 'hidden'), 'hidden');
       const masked = t.settings.objective === 'lm';
-      if (!masked) hidden = firstToken(t, hidden);
+      if (!masked && !scoresTokens(t)) hidden = firstToken(t, hidden);
       const dense = t.linear(hidden, {
         name: 'head.dense',
         out: sizes.hidden,
         bias: config.flag(false, 'classifier_bias'),
       });
       const normed = norm(t, applyActivation(t, dense, config.text('gelu', 'classifier_activation')));
+      if (scoresTokens(t)) {
+        const rate = config.dropout('classifier_dropout');
+        const spec = { classifier: 'classifier', answer: 'classifier', dropout: rate, answerDropout: rate };
+        flow.set('loss', tokenHead(t, normed, spec));
+        return;
+      }
       const loss = masked
         ? languageModelHead(t, normed, {
             name: 'decoder',
@@ -106,6 +112,7 @@ function build(config: ConfigReader): Architecture {
     figures: figuresOf(sizes),
     stages: [...body, taskHead(config, sizes, norm('head.norm'))],
     counted: body,
+    scoresTokens: true,
     notes: [say('the parameter count is that of the encoder without its task head')],
   };
 }

@@ -105,6 +105,9 @@ export function postNormLayer(t: Tracer, hidden: Tensor, spec: PostNormSpec): Te
 
 function normedSum(t: Tracer, x: Tensor, body: Block, norm: Block, dropout = 0): Tensor {
   t.hold(x);
-  const out = t.dropout(body(t, x), dropout, 'residual_dropout');
-  return norm(t, t.add(out, x, 'residual'));
+  return t.scope(() => {
+    const out = t.hold(t.dropout(body(t, x), dropout, 'residual_dropout'));
+    // The sum has no name: it stays while the norm is called with it.
+    return norm(t, t.hold(t.add(out, x, 'residual')));
+  });
 }
