@@ -21,13 +21,24 @@ export function segmentBytes(bytes: number): number {
 /** What a handed-out block is returned by. */
 export type BlockId = number;
 
-/** Blocks of a pool that are free, smallest first; of equals, the one that was freed last comes first. */
+/**
+ * Blocks of a pool that are free, smallest first; of equals, the one that was freed last comes first. Layers that are alike free
+ * many blocks of few sizes: those of a size form a list, so that the sizes alone are searched and moved.
+ */
 class FreeBlocks {
-  count = 0;
+  /** Sizes of which there are blocks, ascending, and of each the block that was freed last. */
+  private count = 0;
   private sizes = new Float64Array(256);
-  private blocks = new Int32Array(256);
+  private newest = new Int32Array(256);
+  /** The block of the same size that was freed before a block, and the one after it. */
+  private older = new Int32Array(512);
+  private newer = new Int32Array(512);
 
-  /** Position of the first block of at least this size. */
+  clear(): void {
+    this.count = 0;
+  }
+
+  /** Position of the first size that is at least this one. */
   find(size: number): number {
     const { sizes } = this;
     let low = 0;
@@ -40,76 +51,99 @@ class FreeBlocks {
     return low;
   }
 
+  /** The block of the size at a position that was freed last. */
   blockAt(position: number): BlockId {
-    return position < this.count ? (this.blocks[position] ?? NONE) : NONE;
+    return position < this.count ? (this.newest[position] ?? NONE) : NONE;
   }
 
-  /** Position of a block that is there. */
-  positionOf(size: number, block: BlockId): number {
-    let position = this.find(size);
-    while (this.blocks[position] !== block) position++;
-    return position;
+  /** The block that comes next after the first of a position. */
+  secondAt(position: number): BlockId {
+    const older = this.older[this.newest[position] ?? 0] ?? NONE;
+    return older === NONE ? this.blockAt(position + 1) : older;
   }
 
   insert(size: number, block: BlockId): void {
-    if (this.count === this.blocks.length) this.enlarge();
-    this.put(this.find(size), this.count++, size, block);
+    const at = this.find(size);
+    if (block >= this.older.length) this.enlargeLists(block);
+    this.newer[block] = NONE;
+    if (at < this.count && this.sizes[at] === size) {
+      const before = this.newest[at] ?? NONE;
+      this.older[block] = before;
+      this.newer[before] = block;
+    } else {
+      this.older[block] = NONE;
+      this.open(at);
+      this.sizes[at] = size;
+    }
+    this.newest[at] = block;
   }
 
-  removeAt(position: number): void {
-    this.close(position, --this.count);
-  }
-
+  /** Takes out a block that is there. */
   remove(size: number, block: BlockId): void {
-    this.removeAt(this.positionOf(size, block));
-  }
-
-  /** What a removal and an insertion come to, moving only what lies between. */
-  replaceAt(position: number, size: number, block: BlockId): void {
-    const to = this.find(size);
-    if (to <= position) {
-      this.put(to, position, size, block);
+    const above = this.newer[block] ?? NONE;
+    const below = this.older[block] ?? NONE;
+    if (below !== NONE) this.newer[below] = above;
+    if (above !== NONE) {
+      this.older[above] = below;
       return;
     }
-    this.close(position, to - 1);
-    this.sizes[to - 1] = size;
-    this.blocks[to - 1] = block;
+    const at = this.find(size);
+    if (below === NONE) this.close(at);
+    else this.newest[at] = below;
   }
 
-  /** Moves what is from a position to another up by one, and puts a block there. */
-  private put(position: number, end: number, size: number, block: BlockId): void {
-    const { sizes, blocks } = this;
-    if (end - position > FEW) {
-      sizes.copyWithin(position + 1, position, end);
-      blocks.copyWithin(position + 1, position, end);
-    } else {
-      for (let i = end; i > position; i--) {
-        sizes[i] = sizes[i - 1] ?? 0;
-        blocks[i] = blocks[i - 1] ?? NONE;
+  /** All blocks, the largest first; what comes of one may take it out. */
+  forEach(visit: (block: BlockId) => void): void {
+    for (let at = this.count - 1; at >= 0; at--) {
+      let block = this.newest[at] ?? NONE;
+      while (block !== NONE) {
+        const next = this.older[block] ?? NONE;
+        visit(block);
+        block = next;
       }
     }
-    sizes[position] = size;
-    blocks[position] = block;
   }
 
-  /** Moves what is behind a position down by one, up to and with the end. */
-  private close(position: number, end: number): void {
-    const { sizes, blocks } = this;
+  /** Makes room for a size. */
+  private open(position: number): void {
+    if (this.count === this.sizes.length) this.enlargeSizes();
+    const { sizes, newest } = this;
+    const end = this.count++;
+    if (end - position > FEW) {
+      sizes.copyWithin(position + 1, position, end);
+      newest.copyWithin(position + 1, position, end);
+      return;
+    }
+    for (let i = end; i > position; i--) {
+      sizes[i] = sizes[i - 1] ?? 0;
+      newest[i] = newest[i - 1] ?? NONE;
+    }
+  }
+
+  /** Forgets a size of which there are no blocks any more. */
+  private close(position: number): void {
+    const { sizes, newest } = this;
+    const end = --this.count;
     if (end - position > FEW) {
       sizes.copyWithin(position, position + 1, end + 1);
-      blocks.copyWithin(position, position + 1, end + 1);
+      newest.copyWithin(position, position + 1, end + 1);
       return;
     }
     for (let i = position; i < end; i++) {
       sizes[i] = sizes[i + 1] ?? 0;
-      blocks[i] = blocks[i + 1] ?? NONE;
+      newest[i] = newest[i + 1] ?? NONE;
     }
   }
 
-  private enlarge(): void {
-    const { sizes, blocks } = this;
+  private enlargeSizes(): void {
+    const { sizes, newest } = this;
     this.sizes = enlarged(sizes, new Float64Array(2 * sizes.length));
-    this.blocks = enlarged(blocks, new Int32Array(2 * blocks.length));
+    this.newest = enlarged(newest, new Int32Array(2 * newest.length));
+  }
+
+  private enlargeLists(block: BlockId): void {
+    this.older = enlarged(this.older, new Int32Array(2 * block));
+    this.newer = enlarged(this.newer, new Int32Array(2 * block));
   }
 }
 
@@ -154,8 +188,8 @@ export class CachingAllocator {
     this.tail = NONE;
     this.rows = 0;
     this.spare = NONE;
-    this.smallFree.count = 0;
-    this.largeFree.count = 0;
+    this.smallFree.clear();
+    this.largeFree.clear();
   }
 
   /** Hands out a block for a request of this many bytes. */
@@ -163,17 +197,18 @@ export class CachingAllocator {
     const size = Math.max(ROUND, Math.ceil(bytes / ROUND) * ROUND);
     const small = size <= SMALL_LIMIT;
     const list = small ? this.smallFree : this.largeFree;
-    let at = list.find(size);
+    const at = list.find(size);
+    let found = list.blockAt(at);
     // What may grow counts as large as it may become: it is taken last (`get_free_block`).
-    if (this.expandable && list.blockAt(at) === this.tail && at + 1 < list.count) at++;
-    const found = list.blockAt(at);
+    if (this.expandable && found !== NONE && found === this.tail) {
+      const other = list.secondAt(at);
+      if (other !== NONE) found = other;
+    }
+    if (found !== NONE) list.remove(this.size[found] ?? 0, found);
     const block = found === NONE ? this.segment(size, small) : found;
     const rest = (this.size[block] ?? 0) - size;
-    if (small || this.expandable ? rest >= ROUND : rest > SMALL_LIMIT) {
-      const remainder = this.split(block, size, rest, small);
-      if (found === NONE) list.insert(rest, remainder);
-      else list.replaceAt(at, rest, remainder);
-    } else if (found !== NONE) list.removeAt(at);
+    if (small || this.expandable ? rest >= ROUND : rest > SMALL_LIMIT)
+      list.insert(rest, this.split(block, size, rest, small));
     this.free[block] = 0;
     return block;
   }
@@ -185,21 +220,16 @@ export class CachingAllocator {
     this.free[block] = 1;
     const next = this.after[block] ?? NONE;
     const previous = this.before[block] ?? NONE;
-    // Place in the list of a neighbour that is taken in.
-    let place = NONE;
     if (next !== NONE && this.free[next]) {
-      place = list.positionOf(this.size[next] ?? 0, next);
+      list.remove(this.size[next] ?? 0, next);
       this.absorb(block, next);
     }
     if (previous !== NONE && this.free[previous]) {
-      if (place !== NONE) list.removeAt(place);
-      place = list.positionOf(this.size[previous] ?? 0, previous);
+      list.remove(this.size[previous] ?? 0, previous);
       this.absorb(previous, block);
       block = previous;
     }
-    const size = this.size[block] ?? 0;
-    if (place === NONE) list.insert(size, block);
-    else list.replaceAt(place, size, block);
+    list.insert(this.size[block] ?? 0, block);
   }
 
   /** Cuts a block to a size; what is left of it is free, and its number is returned. */
@@ -265,9 +295,8 @@ export class CachingAllocator {
    */
   private emptyCache(): void {
     for (const list of [this.smallFree, this.largeFree]) {
-      for (let at = list.count - 1; at >= 0; at--) {
-        const block = list.blockAt(at);
-        if (block === this.tail) continue;
+      list.forEach((block) => {
+        if (block === this.tail) return;
         const size = this.size[block] ?? 0;
         if (this.before[block] === NONE && this.after[block] === NONE) {
           this.reserved -= size;
@@ -275,9 +304,9 @@ export class CachingAllocator {
         } else if (this.expandable && list === this.largeFree && size >= MEDIUM_SEGMENT) {
           this.reserved -= Math.floor(size / MEDIUM_SEGMENT) * MEDIUM_SEGMENT;
           this.free[block] = 0;
-        } else continue;
-        list.removeAt(at);
-      }
+        } else return;
+        list.remove(size, block);
+      });
     }
   }
 

@@ -1,16 +1,15 @@
+import { oncePer } from '../memo/remembered';
 import type { TrainingRun } from '../run/fields';
 import { type BlockId, CachingAllocator, segmentBytes } from './allocator';
 import { groupsOf } from './layer-groups';
 import { bytesOf, type Ledger, totalOf } from './ledger';
 import { type RequestProgram, Requests } from './request-classes';
+import type { Segment } from './segment';
 import type { Plan, Sharding } from './sharding-scheme';
 import type { StepWalk, Stretch } from './step';
 import type { TracedStage } from './traced-run';
 import { ownWeights } from './weights';
 import { wrapFsdp1, wrappedBytes } from './wrapping';
-
-/** The one that steps are played on, one run after the other: making its tables would cost more than playing on them. */
-const ALLOCATOR = new CachingAllocator(0);
 
 /** What the allocator holds at most, and what of it was handed out at most. Bytes per GPU. */
 interface Simulated {
@@ -18,9 +17,21 @@ interface Simulated {
   readonly allocated: number;
 }
 
+/** What the requests of a stretch follow from. */
+interface Asked {
+  readonly traced: TracedStage;
+  readonly segment: Segment;
+  readonly repeats: number;
+  /** Whole gradients of weights give way to shards of them. */
+  readonly reduces: boolean;
+  /** As in `StagePlan`. */
+  readonly unsharded: number;
+  readonly reduced: number;
+}
+
 /** A segment, ready to be played. */
 interface Play {
-  readonly stretch: Stretch;
+  readonly asked: Asked;
   readonly forward: RequestProgram;
   readonly backward: RequestProgram;
   readonly copyReturns: RequestProgram;
@@ -50,11 +61,10 @@ export function simulateSteps(
   capacity: number,
   lengths: readonly number[],
 ): Simulated {
-  const requests = new Requests();
   const { otherStreams = 0 } = plan.requests;
-  const plays = stretches.map((stretch) => playOf(stretch, requests, plan));
-  ALLOCATOR.reset(capacity - otherStreams, run['allocator.expandableSegments']);
-  const player = new Player(ALLOCATOR, requests);
+  const { plays, requests } = playsOf(stretches.map((stretch) => askedBy(stretch, plan)));
+  const player = PLAYER;
+  player.load(requests, capacity - otherStreams, run['allocator.expandableSegments']);
   const states = sharding.statesFirst ? 0 : bytesOf(sharding.atRest, 'optimizer-states');
   const wraps = sharding.loading?.wrapsUnits === true;
   player.rest(totalOf(sharding.atRest) - states + totalOf(constant), wraps ? wrappedBytes(stages, run) : 0);
@@ -76,16 +86,54 @@ export function simulateSteps(
   };
 }
 
-function playOf(stretch: Stretch, requests: Requests, plan: Plan): Play {
-  const { traced, segment } = stretch;
+function askedBy({ traced, segment, repeats }: Stretch, plan: Plan): Asked {
   const { reducesTo, unsharded = 0, reduced = 0 } = plan.stages.get(traced) ?? {};
+  return { traced, segment, repeats, reduces: reducesTo !== undefined, unsharded, reduced };
+}
+
+/** Steps ready to be played, with the requests that their programs name. */
+interface Plays {
+  readonly plays: readonly Play[];
+  readonly requests: Requests;
+}
+
+/** Enough for the alternatives that are tried for one run. */
+const KEPT = 8;
+const known = new WeakMap<TracedStage, Plays[]>();
+
+/** Remembered by what they follow from: most edits leave the segments of a step as they are. */
+function playsOf(asked: readonly Asked[]): Plays {
+  const [first] = asked;
+  const kept = (first && known.get(first.traced)) ?? [];
+  const same = kept.find(({ plays }) => isSameList(plays, asked));
+  if (same) return same;
+  const requests = new Requests();
+  const made = { plays: asked.map((one) => playOf(one, requests)), requests };
+  if (first) known.set(first.traced, [made, ...kept.slice(0, KEPT - 1)]);
+  return made;
+}
+
+function isSameList(plays: readonly Play[], asked: readonly Asked[]): boolean {
+  if (plays.length !== asked.length) return false;
+  for (let i = 0; i < plays.length; i++) {
+    const [one, other] = [plays[i]?.asked, asked[i]];
+    if (one?.traced !== other?.traced || one?.segment !== other?.segment || one?.repeats !== other?.repeats)
+      return false;
+    if (one?.reduces !== other?.reduces || one?.unsharded !== other?.unsharded) return false;
+    if (one?.reduced !== other?.reduced) return false;
+  }
+  return true;
+}
+
+function playOf(asked: Asked, requests: Requests): Play {
+  const { traced, segment, repeats, reduces, unsharded, reduced } = asked;
   const forward = requests.program(segment.forward.events);
   const backward = requests.program(segment.backward.events);
   const backwardNet = requests.net(backward);
-  const gradients = reducesTo === undefined ? requests.none : requests.fixed(backwardNet);
+  const gradients = reduces ? requests.fixed(backwardNet) : requests.none;
   const layers = traced.stage.role === 'layer';
   return {
-    stretch,
+    asked,
     forward,
     backward,
     copyReturns: requests.program(segment.copyReturns),
@@ -94,7 +142,7 @@ function playOf(stretch: Stretch, requests: Requests, plan: Plan): Play {
     gradients: layers ? gradients : requests.none,
     unit: unsharded > 0 ? requests.pieces(unsharded, ownWeights(traced)) : requests.none,
     reduced: requests.single(reduced),
-    groups: groupsOf(stretch.repeats),
+    groups: groupsOf(repeats),
   };
 }
 
@@ -105,7 +153,7 @@ const PIECE = 2 ** 20;
  * Shares of what is made of one tensor per trained weight: gradients, states, temporaries. Layers are grouped as they are
  * played.
  */
-function weightPieces(stages: readonly TracedStage[]): number[] {
+const weightPieces = oncePer((stages: readonly TracedStage[]): readonly number[] => {
   const sizes: number[] = [];
   let gathered = 0;
   for (const traced of stages) {
@@ -123,40 +171,51 @@ function weightPieces(stages: readonly TracedStage[]): number[] {
   if (gathered > 0) sizes.push(gathered);
   const sum = sizes.reduce((all, size) => all + size, 0);
   return sizes.map((size) => size / sum);
-}
+});
 
 /** End of a list of blocks. */
 const NOBODY = -1;
 
 /** Plays programs on an allocator, and counts what is handed out. */
 class Player {
-  readonly allocator: CachingAllocator;
+  readonly allocator = new CachingAllocator(0);
   peak = 0;
   private live = 0;
   private resting = 0;
-  private readonly requests: Requests;
-  private sizes: Float64Array;
+  private requests = new Requests();
+  private sizes: Float64Array = new Float64Array();
   /** Newest block in use of each class, and of the layers that a group stands for; `older` leads on from them. */
-  private readonly newest: Int32Array;
-  private readonly newestOthers: Int32Array;
+  private newest = new Int32Array(64);
+  private newestOthers = new Int32Array(64);
   private older = new Int32Array(512);
   /** Bytes handed out in a block for the layers of a group. */
   private readonly handedOut = new Map<BlockId, number>();
   /** Blocks that live until the step ends. */
   private readonly loose: BlockId[] = [];
 
-  constructor(allocator: CachingAllocator, requests: Requests) {
-    this.allocator = allocator;
+  /** Forgets all that it played: the programs to come name these requests. */
+  load(requests: Requests, capacity: number, expandable: boolean): void {
+    this.allocator.reset(capacity, expandable);
     this.requests = requests;
     this.sizes = requests.sizes(1);
-    this.newest = new Int32Array(this.sizes.length).fill(NOBODY);
-    this.newestOthers = new Int32Array(this.sizes.length).fill(NOBODY);
+    this.peak = 0;
+    this.live = 0;
+    this.resting = 0;
+    this.handedOut.clear();
+    this.loose.length = 0;
+    const classes = this.sizes.length;
+    if (classes > this.newest.length) {
+      this.newest = new Int32Array(2 * classes);
+      this.newestOthers = new Int32Array(2 * classes);
+    }
+    this.newest.fill(NOBODY, 0, classes);
+    this.newestOthers.fill(NOBODY, 0, classes);
   }
 
   /** A step begins: all that lived in the one before is gone. */
   begin(length: number): void {
     for (const lists of [this.newest, this.newestOthers]) {
-      for (let i = 0; i < lists.length; i++) {
+      for (let i = 0; i < this.sizes.length; i++) {
         for (let block = this.pop(lists, i); block !== NOBODY; block = this.pop(lists, i)) {
           this.allocator.release(block);
         }
@@ -280,6 +339,9 @@ class Player {
   }
 }
 
+/** The one that steps are played on, one run after the other: making its tables would cost more than playing on them. */
+const PLAYER = new Player();
+
 function playStep(
   player: Player,
   plays: readonly Play[],
@@ -304,7 +366,7 @@ function playStep(
     }
   }
   // What the training loop keeps in variables of its own until the step ends.
-  for (const { stretch } of plays) player.take(stretch.traced.tape.keptBytes);
+  for (const { asked } of plays) player.take(asked.traced.tape.keptBytes);
   const kept = Math.max(0, totalOf(sharding.gradientsAtStep) - totalOf(sharding.gradientsBefore));
   const { buffers = [], beforeLoss = true, keptAlong = false } = requests;
   const returns = [player.borrow(totalOf(beside))];
