@@ -64,17 +64,17 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
   const model = grownModel(input.model, run['method.newLayers']);
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const constant = constants(run, accelerator, capacityBytes);
-  const available = capacityBytes - besideAllocator(run, accelerator).likely;
+  const outside = besideAllocator(run, accelerator);
+  const available = capacityBytes - outside.likely;
   const fitted = sized({ ...input, model }, constant, available);
   const stages = rememberedTrace(model, run, fitted.free);
   const worst = worstStage(stages, fitted, constant, available, shard);
   const { walk, sums, pipelineIndex } = worst;
 
   const allocated = Math.round(walk.peak.bytes);
-  const outside = besideAllocator(run, accelerator);
   const experts = sums.expertTrained + sums.expertFrozen > 0;
   const bands = meterBands(run, experts);
-  const slack = reservedSlack(worst, run, capacityBytes - outside.likely, bands.allocated);
+  const slack = reservedSlack(worst, run, available, bands.allocated);
   const reserved = Math.round(allocated + slack.likely);
   const ledger = combine(walk.peak.ledger);
   post(ledger, 'allocator-overhead', reserved - allocated);
@@ -329,15 +329,15 @@ export function rankFigures(asked: EstimateInput): readonly RankFigure[] {
 }
 
 /** Rounding each part may miss the rounded total by a few bytes: the largest part takes them. */
-function exactly(parts: Part[], total: number): Part[] {
-  const sum = parts.reduce((bytes, part) => bytes + part.bytes, 0);
-  let largest = 0;
-  parts.forEach((part, index) => {
-    if (part.bytes > (parts[largest]?.bytes ?? 0)) largest = index;
-  });
-  return parts.map((part, index) =>
-    index === largest ? { ...part, bytes: part.bytes + total - sum } : part,
-  );
+function exactly(parts: readonly Part[], total: number): Part[] {
+  let left = total;
+  let largest: Part | undefined;
+  for (const part of parts) {
+    left -= part.bytes;
+    if (part.bytes > (largest?.bytes ?? 0)) largest = part;
+  }
+  largest ??= parts[0];
+  return parts.map((part) => (part === largest ? { ...part, bytes: part.bytes + left } : part));
 }
 
 /** `computed` when it is asked for: searches try hundreds of runs of which they ask the verdict alone. Holds no trace until then. */

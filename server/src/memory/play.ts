@@ -1,3 +1,4 @@
+import { oncePer } from '../memo/remembered';
 import {
   ELEMENT_BYTES,
   type Operation,
@@ -122,13 +123,15 @@ export class Meter {
 }
 
 /** Bytes that autograd holds of this stage after forward, entry tensors included: unique storages, rounded. */
-export function savedStorages(tape: Tape): Set<Storage> {
+export const savedStorages = oncePer((tape: Tape): ReadonlySet<Storage> => {
   const saved = new Set<Storage>();
   for (const operation of tape.operations) {
     for (const storage of operation.saves) if (storage.bytes > 0) saved.add(storage);
   }
   return saved;
-}
+});
+
+const NOTHING: ReadonlySet<Storage> = new Set();
 
 /**
  * Plays a stage's forward pass: every operator allocates its results; a storage is freed after its last reader unless
@@ -136,7 +139,7 @@ export function savedStorages(tape: Tape): Set<Storage> {
  */
 export function playForward(tape: Tape, options: ForwardOptions): Excursion {
   const meter = new Meter();
-  const saved = options.grad ? savedStorages(tape) : new Set<Storage>();
+  const saved = options.grad ? savedStorages(tape) : NOTHING;
   const entry = new Set(tape.entry.map((x) => x.storage));
   const leaving = new Set(tape.exit.map((x) => x.storage));
   const lastUse = new Map<Storage, number>();

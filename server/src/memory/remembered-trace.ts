@@ -1,6 +1,7 @@
-import { oncePer, rememberedOf } from '../memo/remembered';
+import { rememberedOf } from '../memo/remembered';
 import type { Model } from '../model/model';
-import { FIELD_PATHS, type FieldPath, type TrainingRun } from '../run/fields';
+import { FIELD_PATHS, type TrainingRun } from '../run/fields';
+import { settingsText } from '../run/settings-text';
 import { teacherForward } from './teacher';
 import { type TracedStage, traceRun } from './traced-run';
 
@@ -10,9 +11,10 @@ export const ELSEWHERE = /^(hardware|optimizer|zero|fsdp|ddp|offload|allocator|s
 /** Few enough that they cost little memory, enough for a search, which comes back to a batch under another sharding. */
 const KEPT = 32;
 
-const fields: readonly FieldPath[] = FIELD_PATHS.filter((path) => !ELSEWHERE.test(path));
 /** What of a run its trace depends on. An estimate asks for the trace, and who wants to know its FLOPs asks again. */
-const settingsKey = oncePer((run: TrainingRun) => JSON.stringify(fields.map((path) => run[path])));
+export const traceText = settingsText(FIELD_PATHS.filter((path) => !ELSEWHERE.test(path)));
+/** The rest of it. */
+export const elsewhereText = settingsText(FIELD_PATHS.filter((path) => ELSEWHERE.test(path)));
 const traces = rememberedOf<Model, readonly TracedStage[]>(KEPT);
 
 /**
@@ -20,7 +22,7 @@ const traces = rememberedOf<Model, readonly TracedStage[]>(KEPT);
  * sized by it.
  */
 export function rememberedTrace(model: Model, run: TrainingRun, free?: number): readonly TracedStage[] {
-  const key = `${free} ${settingsKey(run)}`;
+  const key = `${free} ${traceText(run)}`;
   const overrides = () => ({
     ...teacherForward(model, run),
     ...(free === undefined ? {} : { freeBytes: free }),

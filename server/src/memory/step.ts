@@ -1,7 +1,8 @@
+import { oncePer } from '../memo/remembered';
 import type { Weight } from '../model/tape';
 import type { Moment } from '../results/estimate';
 import type { TrainingRun } from '../run/fields';
-import { say } from '../wording/say';
+import { say, spoken } from '../wording/say';
 import { bytesWords } from './formula-words';
 import { keepsEntries, withKeptEntries } from './kept-entries';
 import { combine, copyOf, emptyLedger, type Ledger, post, type Term, totalOf } from './ledger';
@@ -331,11 +332,20 @@ export function layerWords(layer: number): string {
   return say('layer {0}', String(layer));
 }
 
+/** Operators are few, and each is named in every walk: what people say is put together once in each language. */
+const wordsOfOperators = oncePer((_language: ReturnType<typeof spoken>) => new Map<string, string>());
+
 /** An operator of the tape as people say it. */
 export function operatorWords(operator: string): string {
-  let words = operator;
-  for (const [pattern, word] of OPERATOR_WORDS) words = words.replace(pattern, say(word));
-  return say(words);
+  const known = wordsOfOperators(spoken());
+  let words = known.get(operator);
+  if (words === undefined) {
+    words = operator;
+    for (const [pattern, word] of OPERATOR_WORDS) words = words.replace(pattern, say(word));
+    words = say(words);
+    known.set(operator, words);
+  }
+  return words;
 }
 
 function describe(stretch: Stretch, index: number, operator: string): string {

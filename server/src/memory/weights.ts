@@ -1,4 +1,5 @@
-import { ELEMENT_BYTES, type Weight } from '../model/tape';
+import { oncePer } from '../memo/remembered';
+import { ELEMENT_BYTES, type Tape, type Weight } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import type { DType } from '../terms/dtypes';
 import { say } from '../wording/say';
@@ -56,9 +57,11 @@ export interface WeightSums {
 }
 
 /** Weights of one copy of a stage, tied ones left out. */
-export function ownWeights(traced: TracedStage): readonly Weight[] {
-  return traced.tape.weights.filter((weight) => weight.tiedTo === undefined);
+export function ownWeights({ tape }: TracedStage): readonly Weight[] {
+  return ownOf(tape);
 }
+
+const ownOf = oncePer(({ weights }: Tape) => weights.filter((weight) => weight.tiedTo === undefined));
 
 /** Elements and bytes of the weights of the given stages, all copies, on one GPU before data-parallel sharding. */
 export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): WeightSums {

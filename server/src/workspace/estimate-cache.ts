@@ -1,5 +1,6 @@
 import { type EstimateInput, estimate } from '../estimate';
 import { rememberedOf } from '../memo/remembered';
+import { elsewhereText, traceText } from '../memory/remembered-trace';
 import type { Model } from '../model/model';
 import type { Estimate } from '../results/estimate';
 
@@ -20,7 +21,8 @@ export function remembering(compute: Estimating): Estimating {
   return (input) => {
     // An accelerator may be assembled anew for each analysis; what an estimate reads of it is its name and memory.
     const { name, usableBytes } = input.accelerator;
-    return kept.of(input.model, JSON.stringify([name, usableBytes, input.run]), () => compute(input));
+    const key = `${name} ${usableBytes} ${traceText(input.run)} ${elsewhereText(input.run)}`;
+    return kept.of(input.model, key, () => compute(input));
   };
 }
 
