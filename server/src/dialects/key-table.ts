@@ -1,6 +1,8 @@
 import type { KeySpec } from './dialect';
 import type { ReleasedKeys } from './framework-keys';
 
+const NONE: readonly KeySpec[] = [];
+
 /** The key table of a family, looked up by path. Paths of a file are dotted; `*` rows match any one segment. */
 export class KeyTable {
   readonly #keys: readonly KeySpec[];
@@ -25,7 +27,7 @@ export class KeyTable {
     return (
       this.#indexed()
         .others.get(path)
-        ?.filter((row) => row.sets === sets) ?? []
+        ?.filter((row) => row.sets === sets) ?? NONE
     );
   }
 

@@ -28,6 +28,8 @@ export interface DefaultValue<V> {
 type FieldOf<V> = { [P in FieldPath]: FieldValue<P> extends V ? P : never }[FieldPath];
 type Spelling = string | readonly string[];
 
+const NOT_THERE: readonly never[] = [];
+
 /** What the default of a row can be, by its type. */
 interface DefaultTypes {
   readonly number: number;
@@ -93,7 +95,7 @@ export class Section {
 
   /** Path of the block in the document; empty at the top. */
   protected get path(): string {
-    return this.prefix.replace(/\.$/, '');
+    return this.prefix.slice(0, -1);
   }
 
   protected reading(rows?: KeyTable | Rows): Section {
@@ -223,6 +225,7 @@ export class Section {
   private spelled(key: string, row: KeySpec): readonly { found: FoundKey; spelling: KeySpec }[] {
     const own = this.find(key);
     const others = this.rows?.table.otherSpellings(row) ?? [];
+    if (others.length === 0) return own ? [{ found: own, spelling: row }] : NOT_THERE;
     return [
       ...(own ? [{ found: own, spelling: row }] : []),
       ...others.flatMap((spelling) => {

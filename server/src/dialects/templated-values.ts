@@ -89,19 +89,26 @@ function isOpen(filled: ConfigNode | undefined, written: ScalarNode): boolean {
 const isTemplated = ({ text, open }: ScalarNode) => open !== undefined || TEMPLATED.test(text);
 
 /** A file is read anew with what is known of its run: what a template leaves open stands as it stood. */
-const templatedOf = oncePer((root: ConfigNode) => templatedIn(root, []));
+const templatedOf = oncePer((root: ConfigNode): readonly Templated[] => {
+  const found: Templated[] = [];
+  collectTemplated(root, [], found);
+  return found;
+});
 
-function templatedIn(node: ConfigNode, path: readonly string[]): Templated[] {
-  if (node.kind !== 'map') return [];
-  return node.entries.flatMap((entry): Templated[] => {
-    const inner = [...path, entry.key];
-    if (entry.value.kind === 'map') return templatedIn(entry.value, inner);
-    const { value } = entry;
-    if (value.kind === 'scalar') return isTemplated(value) ? [{ entry, node: value, path: inner }] : [];
-    return value.items.flatMap((node, item): Templated[] =>
-      node.kind === 'scalar' && isTemplated(node) ? [{ entry, node, path: inner, item }] : [],
-    );
-  });
+/** Every value of a file is looked at with each key typed: those that a template leaves open alone are noted. */
+function collectTemplated(node: ConfigNode, path: readonly string[], found: Templated[]): void {
+  if (node.kind !== 'map') return;
+  for (const entry of node.entries) {
+    const { key, value } = entry;
+    if (value.kind === 'map') collectTemplated(value, [...path, key], found);
+    else if (value.kind === 'scalar') {
+      if (isTemplated(value)) found.push({ entry, node: value, path: [...path, key] });
+    } else
+      value.items.forEach((one, item) => {
+        if (one.kind === 'scalar' && isTemplated(one))
+          found.push({ entry, node: one, path: [...path, key], item });
+      });
+  }
 }
 
 /** A value, or the item of the list that it is. */

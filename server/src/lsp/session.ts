@@ -19,6 +19,8 @@ import type { SettingsCache } from './settings';
 
 const TYPING_PAUSE_MS = 150;
 const REFRESH_PAUSE_MS = 50;
+/** An editor asks for lenses and hints at once: all are answered before the problems are looked for. Less than a frame. */
+const DRAWING_PAUSE_MS = 10;
 
 /** What an editor draws into a text by asking for it. */
 type Drawing = 'lenses' | 'hints';
@@ -345,11 +347,11 @@ export class Session implements Disposable {
     open.timer = setTimeout(pass, delay);
   }
 
-  /** What the editor had worked out for a hint already needs no pause: status and hint are seen together. */
+  /** What the editor had worked out for a hint already waits for no pause in typing: status and hint are seen together. */
   #passNow(uri: string, open: Open, version: number): void {
     const isAnnounced = open.announced.status?.version === version;
     if (open.timer !== undefined && !isAnnounced && this.#parts.documents.get(uri)?.version === version)
-      this.#schedule(uri, 0);
+      this.#schedule(uri, DRAWING_PAUSE_MS);
   }
 
   async #pass(uri: string, open: Open): Promise<void> {

@@ -4,7 +4,7 @@ import { compareVerdicts } from '../results/verdict-order';
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
 import type { OpenQuestion } from '../run/open-question';
 import type { Origin } from '../run/origin';
-import type { Resolution } from '../run/resolve';
+import { isAssumed, type Resolution } from '../run/resolve';
 import type { Problem } from '../text/problem';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
@@ -29,7 +29,7 @@ const stands = (origin: Origin | undefined) =>
 
 /** Questions of which both answers are as likely as each other: versions that may be older. The estimate is over both. */
 export function evenQuestions({ origins }: Pick<Resolution, 'origins'>): OpenQuestion[] {
-  return FIELD_PATHS.flatMap((field) => ofRange(field, origins[field]));
+  return ofFields(origins, ofRange);
 }
 
 /** What else decides the run and is stated by nobody: the families' own questions, lengths that are assumed, versions. */
@@ -45,7 +45,7 @@ export function openQuestions(
   return [
     ...first.filter(({ field, otherwise }) => stands(origins[field]) && !holds(values, otherwise?.changes)),
     ...versionQuestion(origins, values),
-    ...FIELD_PATHS.flatMap((field) => ofGuess(field, origins[field])),
+    ...ofFields(origins, ofGuess),
   ];
 }
 
@@ -86,15 +86,29 @@ function holds(values: RunValues, changes: RunValues = {}): boolean {
   return stated.length > 0 && stated.every(([field, value]) => run[field] === value);
 }
 
-function ofGuess(field: FieldPath, origin: Origin | undefined): OpenQuestion[] {
-  return origin?.guess === true ? [{ field, reason: capital(`${origin.note ?? field}.`) }] : [];
+/** Questions about single fields, in the order of the vocabulary: few of them are open, and all are looked at. */
+function ofFields(
+  origins: Resolution['origins'],
+  ask: (field: FieldPath, origin: Origin) => OpenQuestion | undefined,
+): OpenQuestion[] {
+  const questions: OpenQuestion[] = [];
+  for (const field of FIELD_PATHS) {
+    const origin = origins[field];
+    const question = origin && !isAssumed(origin) ? ask(field, origin) : undefined;
+    if (question) questions.push(question);
+  }
+  return questions;
 }
 
-function ofRange(field: FieldPath, origin: Origin | undefined): OpenQuestion[] {
-  if (origin?.guess === true || origin?.orElse === undefined) return [];
-  const words = `${field.replace(/^version\./, '')} ${String(origin.orElse)}`;
+function ofGuess(field: FieldPath, { guess, note }: Origin): OpenQuestion | undefined {
+  return guess === true ? { field, reason: capital(`${note ?? field}.`) } : undefined;
+}
+
+function ofRange(field: FieldPath, { guess, orElse }: Origin): OpenQuestion | undefined {
+  if (guess === true || orElse === undefined) return undefined;
+  const words = `${field.replace(/^version\./, '')} ${String(orElse)}`;
   const reason = say('{0} may be older.', String(field.replace(/^version\./, '')));
-  return [{ field, reason, even: true, otherwise: { changes: { [field]: origin.orElse }, words } }];
+  return { field, reason, even: true, otherwise: { changes: { [field]: orElse }, words } };
 }
 
 const capital = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;

@@ -33,7 +33,8 @@ const MOVES_DATA: readonly FieldPath[] = [
 export function alternative(assembled: Assembled, changes: RunValues): EstimateInput | undefined {
   const { collected, known, resolved } = assembled;
   const { model } = known.finding;
-  const values = { ...known.values, ...changes };
+  // Values are asked for by name: those that are not changed need no copy.
+  const values: RunValues = Object.assign(Object.create(known.values) as RunValues, changes);
   const again = read(collected, { ...known, values }, assembled.read);
   const { resolution, accelerator } = again === assembled.read ? resolved : resolve(collected, known, again);
   const { run } = resolveRun(changedFacts(resolution, changes));

@@ -48,6 +48,7 @@ export interface Collected {
 /** Values as facts of the editor's settings. */
 export function factsOfValues(values: RunValues): Fact[] {
   const facts: Fact[] = [];
+  if (Object.keys(values).length === 0) return facts;
   for (const field of FIELD_PATHS) {
     const value = values[field];
     if (value === undefined) continue;

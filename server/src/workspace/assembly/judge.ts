@@ -43,11 +43,8 @@ import type { AssemblyOptions } from './collect';
 interface Verdicts extends Pick<Analysis, 'estimate' | 'alternative'> {
   /** What decides the run and nobody states; asked for when somebody wants to know. */
   readonly answers?: () => readonly OpenAnswer[];
-  readonly problem?: Problem;
-  /** Of the host's memory. */
-  readonly hostProblem?: Problem;
-  /** That no parameter is trained. */
-  readonly nothing?: Problem;
+  /** Of the memory of a GPU, of that of the host, and that no parameter is trained; put into words when problems are asked for. */
+  readonly problems?: () => readonly (Problem | undefined)[];
 }
 
 function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']): Verdicts {
@@ -67,7 +64,7 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
   };
   try {
     const alone = estimate({ run, model, accelerator });
-    if (!isSound(alone)) return { problem: noFigure(document) };
+    if (!isSound(alone)) return { problems: () => [noFigure(document)] };
     const even = answered(evenQuestions(resolution), alone, otherwise);
     const result = overEvenAnswers(alone, even);
     const answers = onDemand(() => {
@@ -79,12 +76,14 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
       estimate: result,
       alternative: (changes) => alternative(assembled, changes),
       answers,
-      problem: verdictProblem(result, accelerator, resolution, document),
-      hostProblem: hostProblem(result, resolution, document),
-      nothing: nothingTrained(result, resolution, document),
+      problems: () => [
+        verdictProblem(result, accelerator, resolution, document),
+        hostProblem(result, resolution, document),
+        nothingTrained(result, resolution, document),
+      ],
     };
   } catch (error) {
-    return { problem: internalError(error, document) };
+    return { problems: () => [internalError(error, document)] };
   }
 }
 
@@ -220,12 +219,12 @@ function problemsOf(assembled: Assembled, verdicts: Verdicts): Problem[] {
       !misnamed.some((found) => found.field === field) &&
       !(field === 'lora.targets' && untargeted.length > 0),
   );
-  const verdict =
-    (verdicts.problem && withoutFiles(verdicts.problem, followed)) ?? unknownProblem(unnamed, document);
+  const [judged, ...others] = verdicts.problems?.() ?? [];
+  const verdict = (judged && withoutFiles(judged, followed)) ?? unknownProblem(unnamed, document);
   const cardIsGuessed = resolution.origins['hardware.gpu']?.guess === true;
   // While the syntax is broken, half a file is read: what follows from it would come and go with each key pressed.
   const broken = isBroken(document);
-  const last = [verdict, verdicts.hostProblem, verdicts.nothing].flatMap((found) =>
+  const last = [verdict, ...others].flatMap((found) =>
     broken || !found
       ? []
       : questioned(doubted(found, read.unread, cardIsGuessed), () => verdicts.answers?.() ?? []),

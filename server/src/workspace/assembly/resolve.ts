@@ -105,7 +105,8 @@ function ownLength({ sampleLength }: Partial<Model>, stated: readonly Fact[]): F
 
 /** What the name of a repackaged model states of its weights. */
 function storedAs({ values, note }: ModelFinding): Fact[] {
-  return factsOfValues(values ?? {}).map((stated) => ({
+  if (!values) return [];
+  return factsOfValues(values).map((stated) => ({
     ...stated,
     origin: { kind: 'default' as const, note },
   }));
