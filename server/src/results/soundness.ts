@@ -1,21 +1,20 @@
-import { oncePer } from '../memo/remembered';
 import type { Estimate } from './estimate';
 
 /**
  * Whether figures are such as a run can have: finite and not negative. Sizes that nobody can mean, of some 10^15 tokens, go
  * beyond the numbers that are exact here; no verdict follows from those.
  */
-export const isSound = oncePer((estimate: Estimate): boolean => {
+export function isSound(estimate: Estimate): boolean {
   const { compute } = estimate;
   return (
     hasSoundMemory(estimate) &&
     Object.values(compute).every((figure) => typeof figure !== 'number' || isAmount(figure)) &&
     isAmount(compute.time?.stepSeconds.likely ?? 0)
   );
-});
+}
 
 /** The same of memory alone, for those who show no other figure: FLOPs and time are worked out for who asks for them. */
-export const hasSoundMemory = oncePer(({ peak, parts, timeline, host, model }: Estimate): boolean => {
+export function hasSoundMemory({ peak, parts, timeline, host, model }: Estimate): boolean {
   const { allocatedBytes, reservedBytes, processBytes, lowerBytes, upperBytes } = peak;
   return (
     [allocatedBytes, reservedBytes, processBytes, lowerBytes, upperBytes].every(isBytes) &&
@@ -24,7 +23,7 @@ export const hasSoundMemory = oncePer(({ peak, parts, timeline, host, model }: E
     isBytes(host.bytesPerNode) &&
     Object.values(model).every((figure) => isAmount(figure))
   );
-});
+}
 
 /** Beyond this sums are rounded by whole tensors. */
 function isBytes(figure: number): boolean {

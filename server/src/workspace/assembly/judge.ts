@@ -3,6 +3,7 @@ import { isBroken } from '../../config/problems';
 import type { Joins } from '../../dialects/dialect';
 import { startsWords } from '../../dialects/not-modelled/starts-words';
 import { onDemand } from '../../memo/on-demand';
+import { oncePer } from '../../memo/remembered';
 import { hasSoundMemory, isSound } from '../../results/soundness';
 import type { FieldPath, RunValues } from '../../run/fields';
 import type { Problem } from '../../text/problem';
@@ -47,6 +48,10 @@ interface Verdicts extends Pick<Analysis, 'estimate' | 'alternative'> {
   readonly problems?: () => readonly (Problem | undefined)[];
 }
 
+/** Most keys that are typed leave a run as it is, and its estimate is the one before. */
+const hasFigures = oncePer(isSound);
+const hasMemory = oncePer(hasSoundMemory);
+
 function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']): Verdicts {
   const {
     known: { finding },
@@ -60,11 +65,11 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
   const otherwise = (changes: RunValues) => {
     const input = alternative(assembled, changes);
     const found = input && estimate(input);
-    return found && hasSoundMemory(found) ? found : undefined;
+    return found && hasMemory(found) ? found : undefined;
   };
   try {
     const alone = estimate({ run, model, accelerator });
-    if (!isSound(alone)) return { problems: () => [noFigure(document)] };
+    if (!hasFigures(alone)) return { problems: () => [noFigure(document)] };
     const even = answered(evenQuestions(resolution), alone, otherwise);
     const result = overEvenAnswers(alone, even);
     const answers = onDemand(() => {
