@@ -72,8 +72,7 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
   const { walk, sums, pipelineIndex } = worst;
 
   const allocated = Math.round(walk.peak.bytes);
-  const experts = sums.expertTrained + sums.expertFrozen > 0;
-  const bands = meterBands(run, experts);
+  const bands = meterBands(run, hasExperts(sums));
   const slack = reservedSlack(worst, run, available, bands.allocated);
   const reserved = Math.round(allocated + slack.likely);
   const ledger = combine(walk.peak.ledger);
@@ -370,6 +369,8 @@ function loadingNotes(readAhead: number, stepping: number): string[] {
   ];
 }
 
+const hasExperts = ({ expertTrained, expertFrozen }: WeightSums) => expertTrained + expertFrozen > 0;
+
 /** What this estimate leaves out, for people. */
 function limits({ run, accelerator }: EstimateInput, sums: WeightSums): string[] {
   const notes: string[] = [];
@@ -396,6 +397,13 @@ function limits({ run, accelerator }: EstimateInput, sums: WeightSums): string[]
     notes.push(
       say(
         'Routing is taken as balanced: a GPU whose experts get more tokens than their share needs more for their activations in proportion, and without a capacity factor nothing bounds that.',
+      ),
+    );
+  }
+  if (run['loss.routerLogits'] && run['activations.checkpointing'] !== 'none' && hasExperts(sums)) {
+    notes.push(
+      say(
+        'The balancing loss is taken to leave nothing behind: a layer that keeps its own as an attribute keeps all that recomputation made of it too, until the next forward.',
       ),
     );
   }

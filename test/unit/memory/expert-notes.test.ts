@@ -21,6 +21,25 @@ function noted(values: RunValues): boolean {
   return notes.some((note) => /stacked/.test(note));
 }
 
+describe('the note on balancing losses that a layer keeps', () => {
+  const notes = (values: RunValues) =>
+    estimate({
+      run: aRun({ 'loss.routerLogits': true, 'activations.checkpointing': 'full', ...values }),
+      model: aModel(MIXTRAL),
+      accelerator: CARD,
+    }).notes.filter((note) => /balancing loss/.test(note)).length;
+
+  it('stands where layers are recomputed and the loss is taken', () => {
+    assert.equal(notes({}), 1);
+    assert.equal(notes({ 'activations.checkpointing': 'selective' }), 1);
+  });
+
+  it('stands nowhere else', () => {
+    assert.equal(notes({ 'loss.routerLogits': false }), 0);
+    assert.equal(notes({ 'activations.checkpointing': 'none' }), 0);
+  });
+});
+
 describe('the note on experts that stay unquantized', () => {
   const qlora: RunValues = {
     'method.kind': 'lora',
