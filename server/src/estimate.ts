@@ -139,6 +139,13 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
   return { ...worst, estimate: result, model: stages, atPeak: ledger };
 }
 
+/** Objectives whose heads encoders alone have here. */
+const OF_ENCODERS: ReadonlySet<TrainingRun['method.objective']> = new Set([
+  'token-classification',
+  'question-answering',
+  'multiple-choice',
+]);
+
 /**
  * What of a run is not in its estimate: as its files say, a teacher that nothing is known of, and encoders that are trained
  * on what is not played, or hear what is not played, and heads that the model's family does not have. One that is frozen keeps nothing, and is done before the model begins.
@@ -146,9 +153,7 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
 function unmodelled(run: TrainingRun, model: Model, stages: readonly TracedStage[]): readonly string[] {
   const alone = run['method.objective'] === 'distillation' && !hasTeacher(run);
   const unheard = run['batch.sound'] && model.playsSound === false;
-  const objective = run['method.objective'];
-  const unheaded =
-    (objective === 'token-classification' || objective === 'question-answering') && !model.scoresTokens;
+  const unheaded = OF_ENCODERS.has(run['method.objective']) && !model.scoresTokens;
   const trained = stages.flatMap(({ stage, tape }) =>
     stage.unplayed !== undefined && tape.weights.some(({ trainable }) => trainable) ? [stage.unplayed] : [],
   );

@@ -25,7 +25,8 @@ from transformers.models.auto import modeling_auto  # noqa: E402
 TASKS = {"lm": ("IMAGE_TEXT_TO_TEXT", "SPEECH_SEQ_2_SEQ", "SEQ_TO_SEQ_CAUSAL_LM", "CAUSAL_LM", "MASKED_LM",
                 "ZERO_SHOT_IMAGE_CLASSIFICATION"),
          "classification": ("SEQUENCE_CLASSIFICATION", "IMAGE_CLASSIFICATION"),
-         "token-classification": ("TOKEN_CLASSIFICATION",), "question-answering": ("QUESTION_ANSWERING",)}
+         "token-classification": ("TOKEN_CLASSIFICATION",), "question-answering": ("QUESTION_ANSWERING",),
+         "multiple-choice": ("MULTIPLE_CHOICE",)}
 # Types whose heads for tokens are read: the others have no rows for those tasks.
 SCORES_TOKENS = ("bert", "roberta", "xlm-roberta", "camembert", "electra", "distilbert", "deberta-v2", "modernbert")
 LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers", "num_decoder_layers", "depth")
@@ -144,7 +145,7 @@ def classes(model_type: str) -> dict:
     for task, names in TASKS.items():
         for name in names:
             mapping = getattr(modeling_auto, f"MODEL_FOR_{name}_MAPPING_NAMES")
-            if task in ("token-classification", "question-answering") and model_type not in SCORES_TOKENS:
+            if task in ("token-classification", "question-answering", "multiple-choice") and model_type not in SCORES_TOKENS:
                 continue
             if model_type in mapping and task not in found:
                 chosen = mapping[model_type]

@@ -396,6 +396,7 @@ const SCORES: ReadonlySet<TrainingRun['method.objective']> = new Set([
   'classification',
   'token-classification',
   'question-answering',
+  'multiple-choice',
 ]);
 
 function adapters(run: TrainingRun): Move[] {

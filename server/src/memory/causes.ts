@@ -115,6 +115,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'batch.accumulation': ['gradients', 'activations'],
   'batch.sequence': PER_TOKEN,
   'batch.targetSequence': PER_TOKEN,
+  'batch.choices': PER_TOKEN,
   'batch.images': PER_TOKEN,
   'batch.imagePixels': PER_TOKEN,
   'batch.sound': PER_TOKEN,

@@ -56,8 +56,9 @@ const PAIRWISE: ReadonlySet<TrainingRun['method.objective']> = new Set([
   'reward',
 ]);
 
-/** Samples that run through the model per sample of the batch: preference losses see a chosen and a rejected one. */
+/** Samples that run through the model per sample of the batch: preference losses see a chosen and a rejected one, questions each answer. */
 function samplesPerExample(run: TrainingRun): number {
+  if (run['method.objective'] === 'multiple-choice') return run['batch.choices'];
   return PAIRWISE.has(run['method.objective']) ? 2 : 1;
 }
 

@@ -102,6 +102,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'batch.global': 'global batch',
   'batch.sequence': 'sequence length',
   'batch.targetSequence': 'target sequence length',
+  'batch.choices': 'answers per question',
   'batch.images': 'images per sample',
   'batch.imagePixels': 'pixels per image',
   'batch.sound': 'sound in samples',

@@ -478,6 +478,12 @@ export const FIELDS = {
     unit: 'tokens',
     minimum: 1,
   }),
+  'batch.choices': integer({
+    doc: 'Answers that a multiple-choice model scores per question: each is a sequence of its own.',
+    aliases: ['choices'],
+    minimum: 1,
+    default: 1,
+  }),
   'batch.images': integer({
     doc: 'Images per sample of a vision-language model.',
     aliases: ['images'],

@@ -4,6 +4,7 @@ export const OBJECTIVES = [
   'classification',
   'token-classification',
   'question-answering',
+  'multiple-choice',
   'dpo',
   'ipo',
   'kto',

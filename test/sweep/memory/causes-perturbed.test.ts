@@ -124,6 +124,11 @@ const BASES: readonly Base[] = [
     ...ADAPTED,
     'method.objective': 'classification',
   }),
+  base('a choice of answers', /^batch\.choices$/, {
+    ...ONE_GPU,
+    ...SGD,
+    'method.objective': 'multiple-choice',
+  }),
   base(
     'a quantized tower',
     /^quantization\.skippedParts$/,

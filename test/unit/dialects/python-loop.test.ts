@@ -238,6 +238,17 @@ for batch in loader:
     assertStates(smaller, { 'parallel.data': 'fsdp2 file', 'fsdp.reshardSize': '8 file' });
   });
 
+  it('takes the batch of a single step from the texts that are tokenized for it', () => {
+    const step = `model = AutoModelForCausalLM.from_pretrained("gpt2")
+batch = tokenizer(["a", "b", "c"], padding=True, return_tensors="pt")
+${OPTIMIZER}loss = model(**batch).loss
+loss.backward()
+optimizer.step()
+`;
+    const imports = HEAD.slice(0, HEAD.indexOf('model ='));
+    assertStates(python(imports + step), { 'batch.micro': '3 file' });
+  });
+
   it('takes the last training where the one before it is over', () => {
     const model = 'model = AutoModelForCausalLM.from_pretrained("gpt2")\n';
     assert.deepEqual(unread(HEAD + OPTIMIZER + LOOP + model + OPTIMIZER + LOOP), []);

@@ -399,6 +399,28 @@ Trainer(model=model, args=TrainingArguments(output_dir="out"), train_dataset=dat
     assert.equal(lengthOf('[t[i : i + n] for i in range(0, total, n)]'), undefined);
   });
 
+  it('count the answers of a question by the pieces that their list is cut into', () => {
+    const reading = (cut: string) =>
+      python(`from transformers import AutoModelForMultipleChoice, AutoTokenizer, Trainer, TrainingArguments
+tokenizer = AutoTokenizer.from_pretrained("x")
+def preprocess(examples):
+    tokenized = tokenizer(examples["first"], examples["second"], truncation=True, max_length=128)
+    return {k: [v[i : i + ${cut}] for i in range(0, len(v), ${cut})] for k, v in tokenized.items()}
+data = load().map(preprocess, batched=True)
+labels = {}
+for name in names():
+    labels[name] = 1
+model = AutoModelForMultipleChoice.from_pretrained("google-bert/bert-base-uncased", label2id=labels)
+Trainer(model, TrainingArguments("out"), train_dataset=data).train()`);
+    assertStates(reading('4'), { 'batch.choices': '4 file', 'batch.sequence': '128 inferred' });
+    assert.equal(reading('4').unread, undefined);
+    assertStates(reading('many()'), { 'batch.choices': undefined });
+    assert.deepEqual(
+      reading('many()').unread?.map(({ text }) => text),
+      ['choices'],
+    );
+  });
+
   it('read what tokens are scored for off the class of the model', () => {
     const objective = (name: string) =>
       factOf(
@@ -411,6 +433,7 @@ Trainer(model=model, args=TrainingArguments("out")).train()`,
       )?.value;
     assert.equal(objective('AutoModelForTokenClassification'), 'token-classification');
     assert.equal(objective('BertForQuestionAnswering'), 'question-answering');
+    assert.equal(objective('AutoModelForMultipleChoice'), 'multiple-choice');
     assert.equal(objective('AutoModelForImageClassification'), 'classification');
     assert.equal(objective('AutoModelForMaskedLM'), undefined);
   });

@@ -125,6 +125,9 @@ export function blockOf(
   return blockOfArguments(calls, given, call.argumentsRange, rows, extra);
 }
 
+/** Names of classes: however many they are, a head for them is small. */
+const LABELS = /^(?:id2label|label2id)$/;
+
 /** The same of arguments that a dictionary holds, such as `model_init_kwargs`. */
 export function blockOfArguments(
   { draft, bf16 }: Calls,
@@ -137,6 +140,7 @@ export function blockOfArguments(
     const { key, keyRange, value, used, text } = argument;
     takePlaces(draft, argument, used.uri === undefined ? used : range);
     const fields = rows.find(key)?.fields ?? [];
+    if (LABELS.test(key)) return [];
     const matters = fields.length > 0 || (!rows.find(key) && mayShapeMemory(key));
     // What a call made is a number or a switch only where the argument takes one.
     const made = isMade(value);

@@ -1,5 +1,5 @@
 import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
-import type { PyCall } from '../../config/python/value';
+import type { PyCall, PyList, PyProgram } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
@@ -87,6 +87,14 @@ function readBatch(calls: Calls, { backward }: TrainingLoop): void {
     return argumentOf(call, 'sampler', 3) !== undefined || (shuffle && flagOf(knownNode(shuffle)) !== false);
   });
   const loader = feeds ?? loaders[0];
+  if (!loader && !backward.repeated) {
+    const texts = tokenizedTexts(program, backward);
+    if (texts) {
+      const note = say('one step is taken, on the texts that the tokenizer is given');
+      draft.state('batch.micro', texts.items.length, { range: texts.range }, 'texts', note);
+      return;
+    }
+  }
   const value = loader && argumentOf(loader, 'batch_size', 1);
   const size = integerOf(knownNode(value));
   if (value && size !== undefined) draft.state('batch.micro', size, value, 'DataLoader.batch_size');
@@ -100,6 +108,18 @@ function readBatch(calls: Calls, { backward }: TrainingLoop): void {
       ['batch.micro'],
     );
   }
+}
+
+/** The list of texts that a tokenizer is given last before a step. */
+function tokenizedTexts({ calls }: PyProgram, backward: PyCall): PyList | undefined {
+  const last = calls.findLast(
+    ({ callee, of, id }) =>
+      callee === '()' &&
+      id < backward.id &&
+      /Tokenizer\w*\.from_pretrained$/.test((of && calls[of.id]?.callee) ?? ''),
+  );
+  const [given] = last?.positional ?? [];
+  return given?.kind === 'list' && given.items.length > 0 ? given : undefined;
 }
 
 /** `mixed_precision` of Accelerate, else autocast around the forward pass. */

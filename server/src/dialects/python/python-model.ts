@@ -28,6 +28,7 @@ const TASKS: readonly (readonly [RegExp, FieldValue<'method.objective'>])[] = [
   [/ForSequenceClassification$|^ViTForImageClassification$/, 'classification'],
   [new RegExp(`${ENCODERS}ForTokenClassification$`), 'token-classification'],
   [new RegExp(`${ENCODERS}ForQuestionAnswering$`), 'question-answering'],
+  [new RegExp(`${ENCODERS}ForMultipleChoice$`), 'multiple-choice'],
 ];
 
 /** What a class trains its model for; of classes for images, where the model is one that is read so. */

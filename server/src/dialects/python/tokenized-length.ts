@@ -1,5 +1,5 @@
 import { CHUNKS, CUT_TOKENS } from '../../config/python/expressions';
-import type { PyCall, PyProgram, PyScalar } from '../../config/python/value';
+import type { PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/value';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
@@ -112,6 +112,11 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
 /** Texts that are put together and cut into samples of one length: no sample is longer, or shorter. */
 function readChunks({ calls }: PyProgram, draft: Draft, trainer: PyCall, own: number | undefined): boolean {
   const [size] = calls.findLast(({ callee, id }) => callee === CHUNKS && id < trainer.id)?.positional ?? [];
+  if (draft.valueOf('method.objective') === 'multiple-choice') {
+    // What is cut there is the list of all answers: a piece is those of one question.
+    stateChoices(draft, trainer, size);
+    return false;
+  }
   if (size?.kind === 'scalar' && typeof size.value === 'number') {
     draft.state('batch.sequence', size.value, size, CHUNKS, say('texts are cut into pieces of this length'));
     return true;
@@ -121,6 +126,15 @@ function readChunks({ calls }: PyProgram, draft: Draft, trainer: PyCall, own: nu
   const note = say('texts are cut into pieces of as many tokens as the model has positions');
   draft.infer('batch.sequence', own, note, size);
   return true;
+}
+
+function stateChoices(draft: Draft, { calleeRange: range }: PyCall, size: PyValue | undefined): void {
+  if (size?.kind === 'scalar' && typeof size.value === 'number') {
+    draft.state('batch.choices', size.value, size, CHUNKS, say('answers of one question stand together'));
+    return;
+  }
+  const words = say('How many answers a question has is known only when the script runs.');
+  draft.leave('value', { range: size?.range ?? range }, 'choices', words, ['batch.choices']);
 }
 
 /** Nothing cuts samples: longer ones than the model has positions for it cannot take. */

@@ -33,7 +33,7 @@ export interface Architecture {
   readonly playsImages?: false;
   /** What the tower for sound computes is not part of it. */
   readonly playsSound?: false;
-  /** It has the heads that label tokens and that look for an answer. */
+  /** It has the heads that label tokens, that look for an answer, and that choose one of several. */
   readonly scoresTokens?: true;
 }
 

@@ -1,5 +1,9 @@
+import type { Objective } from '../../terms/objectives';
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
+
+/** One score per sample: how good it is, or how well an answer fits its question. */
+const SCORES_ONE: ReadonlySet<Objective> = new Set(['reward', 'multiple-choice']);
 
 interface ClassificationSpec {
   /** Module path of the last linear, for example `score` or `classifier`. */
@@ -23,7 +27,7 @@ export function classifies({ settings }: Tracer): boolean {
  * and read the last one, or `[b, h]`. transformers' default is two labels, reward models have one.
  */
 export function classificationHead(t: Tracer, hidden: Tensor, spec: ClassificationSpec): Tensor {
-  const labels = spec.labels ?? (t.settings.objective === 'reward' ? 1 : 2);
+  const labels = spec.labels ?? (SCORES_ONE.has(t.settings.objective) ? 1 : 2);
   const scores = t.linear(hidden, { name: spec.name, out: labels, bias: spec.bias, role: 'head' });
   const chosen = scores.shape.length > 2 ? t.slice(scores, [scores.shape[0] ?? 1, labels]) : scores;
   const logProbabilities = t.softmax(chosen, 'loss.log_softmax');
