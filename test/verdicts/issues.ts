@@ -93,6 +93,10 @@ const ZERO_3 = deepspeed({
   stage3_max_reuse_distance: 1e9,
   stage3_gather_16bit_weights_on_model_save: true,
 });
+const ZERO_3_OFFLOAD = ZERO_3.replace(
+  '"stage":3',
+  '"stage":3,"offload_optimizer":{"device":"cpu"},"offload_param":{"device":"cpu"}',
+);
 const ACCELERATE_ZERO_3 = `deepspeed_config:
   deepspeed_multinode_launcher: standard
   offload_optimizer_device: none
@@ -103,6 +107,31 @@ const ACCELERATE_ZERO_3 = `deepspeed_config:
 distributed_type: DEEPSPEED
 mixed_precision: bf16
 num_machines: 1
+`;
+
+/** torchtune's recipe of April 2024 for LoRA on one GPU, with a longest sample. */
+const tuneLora = (length: number) => `model:
+  _component_: torchtune.models.llama3.lora_llama3_8b
+  lora_attn_modules: [q_proj, v_proj]
+  apply_lora_to_mlp: false
+  apply_lora_to_output: false
+  lora_rank: 8
+  lora_alpha: 16
+tokenizer:
+  _component_: torchtune.models.llama3.llama3_tokenizer
+  max_seq_len: ${length}
+dataset:
+  _component_: torchtune.datasets.slimorca_dataset
+batch_size: 2
+gradient_accumulation_steps: 64
+optimizer:
+  _component_: torch.optim.AdamW
+loss:
+  _component_: torch.nn.CrossEntropyLoss
+compile: false
+device: cuda
+dtype: bf16
+enable_activation_checkpointing: true
 `;
 
 const REPORTS: readonly Report[] = [
@@ -492,6 +521,358 @@ eval_steps: 2500
   --fp16 True
 `,
     beside: { 'ds_config_zero2.json': ZERO_2 },
+  },
+  {
+    issue: 'hiyouga/LlamaFactory#4559',
+    gpu: 'A10G',
+    gpus: 4,
+    file: 'train.yaml',
+    text: `model_name_or_path: TechxGenus/Meta-Llama-3-70B-Instruct-GPTQ
+quantization_bit: 4
+stage: sft
+do_train: true
+finetuning_type: lora
+lora_target: all
+flash_attn: fa2
+low_cpu_mem_usage: true
+template: llama3
+cutoff_len: 1024
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 1
+fp16: false
+val_size: 0.1
+per_device_eval_batch_size: 1
+eval_strategy: steps
+eval_steps: 500
+`,
+  },
+  {
+    issue: 'hiyouga/LlamaFactory#6827',
+    gpu: 'L40S',
+    gpus: 2,
+    file: 'train.yaml',
+    text: `model_name_or_path: casperhansen/llama-3.3-70b-instruct-awq
+stage: sft
+do_train: true
+finetuning_type: lora
+lora_rank: 8
+lora_target: all
+template: llama3
+cutoff_len: 2048
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 8
+bf16: true
+`,
+    beside: {
+      'requirements.txt': 'torch==2.6.0\ntransformers==4.45.2\naccelerate==1.2.1\npeft==0.12.0\n',
+    },
+  },
+  {
+    issue: 'hiyouga/LlamaFactory#5077',
+    gpu: 'T4-16GB',
+    gpus: 2,
+    file: 'config.yaml',
+    text: `model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct
+quantization_bit: 4
+quantization_method: bitsandbytes
+template: llama3
+rope_scaling: dynamic
+flash_attn: fa2
+stage: rm
+do_train: true
+finetuning_type: lora
+lora_target: all
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 8
+optim: adamw_torch
+packing: false
+fp16: true
+lora_rank: 8
+lora_alpha: 16
+use_rslora: true
+deepspeed: ds_z2_config.json
+cutoff_len: 4096
+`,
+    beside: {
+      'ds_z2_config.json': BUCKETS_2,
+      'requirements.txt':
+        'torch==2.1.2\ntransformers==4.42.3\naccelerate==0.32.0\npeft==0.12.0\ndeepspeed==0.14.4\n',
+    },
+  },
+  {
+    issue: 'hiyouga/LlamaFactory#7833',
+    gpu: 'V100-PCIE-16GB',
+    gpus: 8,
+    file: 'train.yaml',
+    text: `model_name_or_path: Qwen/Qwen2.5-0.5B
+stage: dpo
+do_train: true
+finetuning_type: full
+pref_beta: 0.1
+pref_loss: sigmoid
+deepspeed: ds_z3_offload_config.json
+template: qwen
+cutoff_len: 4096
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 1
+fp16: true
+`,
+    beside: {
+      'ds_z3_offload_config.json': ZERO_3_OFFLOAD,
+      'requirements.txt':
+        'torch==2.6.0\ntransformers==4.49.0\naccelerate==1.2.1\ntrl==0.9.6\ndeepspeed==0.16.7\n',
+    },
+  },
+  {
+    issue: 'hiyouga/LlamaFactory#7938',
+    gpu: 'A100-SXM4-80GB',
+    gpus: 64,
+    file: 'train.yaml',
+    text: `model_name_or_path: Qwen/Qwen2.5-7B
+stage: dpo
+do_train: true
+finetuning_type: lora
+lora_rank: 32
+lora_target: all
+pref_beta: 0.1
+pref_loss: sigmoid
+pref_ftx: 0.1
+deepspeed: ds_z3_offload_config.json
+template: qwen
+cutoff_len: 32768
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 1
+bf16: true
+flash_attn: fa2
+enable_liger_kernel: true
+use_unsloth_gc: true
+`,
+    beside: { 'ds_z3_offload_config.json': ZERO_3_OFFLOAD, 'requirements.txt': 'llamafactory==0.9.2\n' },
+  },
+  {
+    issue: 'hiyouga/LlamaFactory#8436',
+    gpu: 'H100-SXM5-80GB',
+    gpus: 4,
+    ran: true,
+    file: 'train.yaml',
+    text: `model_name_or_path: Qwen/Qwen2.5-14B-Instruct
+stage: pt
+do_train: true
+finetuning_type: freeze
+freeze_trainable_layers: 8
+freeze_trainable_modules: all
+flash_attn: fa2
+deepspeed: ds_z3_config.json
+template: qwen
+cutoff_len: 8192
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 2
+bf16: true
+`,
+    beside: { 'ds_z3_config.json': ZERO_3, 'requirements.txt': 'llamafactory==0.9.3\n' },
+  },
+  {
+    issue: 'hiyouga/LlamaFactory#10367',
+    gpu: 'L40S',
+    gpus: 3,
+    file: 'train.yaml',
+    text: `model_name_or_path: Qwen/Qwen3.5-27B
+deepspeed: ds_z3_config.json
+flash_attn: auto
+quantization_method: bnb
+quantization_type: nf4
+double_quantization: true
+upcast_layernorm: true
+freeze_vision_tower: true
+freeze_multi_modal_projector: true
+stage: sft
+do_train: true
+finetuning_type: lora
+lora_rank: 64
+lora_alpha: 64
+lora_target: [q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, out_proj]
+template: qwen3_5
+cutoff_len: 8192
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 4
+bf16: true
+`,
+    beside: { 'ds_z3_config.json': ZERO_3 },
+  },
+  {
+    issue: 'hiyouga/LlamaFactory#4772',
+    gpu: 'A100-SXM4-80GB',
+    gpus: 1,
+    ran: true,
+    file: 'train.yaml',
+    text: `model_name_or_path: THUDM/glm-4-9b-chat
+quantization_bit: 4
+quantization_method: bitsandbytes
+stage: sft
+do_train: true
+finetuning_type: lora
+lora_target: all
+template: glm4
+cutoff_len: 10240
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 16
+bf16: true
+val_size: 0.1
+per_device_eval_batch_size: 1
+eval_strategy: steps
+eval_steps: 500
+`,
+    beside: { 'requirements.txt': 'torch==2.2.0\ntransformers==4.42.3\n' },
+  },
+  {
+    issue: 'deepspeedai/DeepSpeedExamples#387',
+    gpu: 'V100-SXM2-32GB',
+    gpus: 1,
+    ran: true,
+    file: 'run_1.3b.sh',
+    text: `deepspeed --num_gpus 1 main.py --model_name_or_path facebook/opt-1.3b --per_device_train_batch_size 8 \\
+  --per_device_eval_batch_size 8 --gradient_accumulation_steps 2 --lora_dim 128 --zero_stage 2 --only_optimize_lora --deepspeed
+`,
+    beside: { 'requirements.txt': 'transformers==4.28.1\n' },
+  },
+  {
+    issue: 'deepspeedai/DeepSpeed#3208',
+    gpu: 'A100-SXM4-40GB',
+    gpus: 1,
+    file: 'run_1.3b.sh',
+    text: `OUTPUT=$1
+ZERO_STAGE=$2
+if [ "$ZERO_STAGE" == "" ]; then
+    ZERO_STAGE=0
+fi
+deepspeed --num_gpus 1 main.py --model_name_or_path facebook/opt-1.3b --gradient_accumulation_steps 2 --lora_dim 128 \\
+  --zero_stage $ZERO_STAGE --deepspeed --output_dir $OUTPUT
+`,
+    beside: { 'requirements.txt': 'transformers==4.28.1\n' },
+  },
+  {
+    issue: 'meta-pytorch/torchtune#856',
+    gpu: 'RTX-4090',
+    gpus: 1,
+    file: '8B_lora_single_device.yaml',
+    text: tuneLora(8192),
+  },
+  {
+    issue: 'meta-pytorch/torchtune#979',
+    gpu: 'A100-SXM4-80GB',
+    gpus: 1,
+    ran: true,
+    file: '8B_lora_single_device.yaml',
+    text: tuneLora(8192),
+  },
+  {
+    issue: 'pytorch/torchtitan#1789',
+    gpu: 'H100-SXM5-80GB',
+    gpus: 8,
+    file: 'deepseek_v3_16b.toml',
+    text: `[model]
+name = "deepseek_v3"
+flavor = "16B"
+[optimizer]
+name = "AdamW"
+[training]
+local_batch_size = 8
+seq_len = 4096
+[parallelism]
+data_parallel_shard_degree = -1
+fsdp_reshard_after_forward = "default"
+expert_parallel_degree = 8
+[activation_checkpoint]
+mode = "selective"
+selective_ac_option = "op"
+[compile]
+enable = true
+components = ["loss"]
+`,
+  },
+  {
+    issue: 'axolotl-ai-cloud/axolotl#708',
+    gpu: 'RTX-4090',
+    gpus: 1,
+    ran: true,
+    file: 'qlora.yml',
+    text: `base_model: mistralai/Mistral-7B-v0.1
+model_type: MistralForCausalLM
+load_in_4bit: true
+datasets: [{path: data, type: alpaca}]
+val_set_size: 0.01
+adapter: qlora
+sequence_len: 8192
+sample_packing: true
+pad_to_sequence_len: true
+lora_r: 32
+lora_alpha: 16
+lora_dropout: 0.05
+lora_target_linear: true
+gradient_accumulation_steps: 4
+micro_batch_size: 2
+optimizer: adamw_bnb_8bit
+bf16: true
+fp16: false
+gradient_checkpointing: true
+flash_attention: true
+`,
+    beside: { 'requirements.txt': 'torch==2.0.1\ntransformers==4.34.0\naccelerate==0.23.0\npeft==0.5.0\n' },
+  },
+  {
+    issue: 'axolotl-ai-cloud/axolotl#1000',
+    gpu: 'RTX-4090',
+    gpus: 1,
+    ran: true,
+    file: 'qlora.yml',
+    text: `base_model: 01-ai/Yi-34B-Chat
+model_type: LlamaForCausalLM
+load_in_4bit: true
+sequence_len: 1024
+bf16: true
+flash_attention: true
+datasets: [{path: data, type: alpaca}]
+val_set_size: 0.1
+eval_sample_packing: false
+eval_batch_size: 1
+adapter: qlora
+lora_r: 32
+lora_alpha: 16
+lora_dropout: 0.05
+lora_target_linear: true
+sample_packing: false
+pad_to_sequence_len: false
+gradient_accumulation_steps: 4
+micro_batch_size: 1
+gradient_checkpointing: true
+optimizer: paged_adamw_8bit
+`,
+    beside: { 'requirements.txt': 'torch==2.0.1\ntransformers==4.36.2\naccelerate==0.24.1\npeft==0.6.0\n' },
+  },
+  {
+    issue: 'Lightning-AI/litgpt#781',
+    gpu: 'A100-SXM4-40GB',
+    gpus: 1,
+    file: 'lora.yaml',
+    text: `checkpoint_dir: checkpoints/mistralai/Mistral-7B-Instruct-v0.1
+precision: bf16-true
+devices: 1
+lora_r: 8
+lora_alpha: 16
+lora_dropout: 0.05
+lora_query: true
+lora_key: false
+lora_value: true
+lora_projection: false
+lora_mlp: false
+lora_head: false
+data:
+  class_path: litgpt.data.Alpaca
+train:
+  global_batch_size: 128
+  micro_batch_size: 4
+optimizer: AdamW
+`,
   },
 ];
 

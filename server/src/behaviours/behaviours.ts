@@ -67,6 +67,12 @@ export interface Behaviours {
   readonly splitsEmbedding: boolean;
   /** The gradient of an embedding that is split by rows is made whole, and split afterwards. */
   readonly makesWholeEmbeddingGradients: boolean;
+  /** Attention that bounds its masked scores (OPT) has no kernel but the eager one. */
+  readonly writesBoundedAttentionOut: boolean;
+  /** Eager attention that once bounded its masked scores from below (OPT) still does, and keeps them. */
+  readonly boundsMaskedScores: boolean;
+  /** Preference losses write the log-softmax of all logits out to pick the tokens' from it. */
+  readonly keepsLogSoftmax: boolean;
   /** The loss of split logits is the default. */
   readonly takesLossOfSplitLogits: boolean;
   /** The loss of split logits writes its log-softmax out in new tensors; else it overwrites the logits. */

@@ -18,6 +18,7 @@ import {
   TRANSFORMER_ENGINE,
   TRANSFORMERS,
   TRANSFORMERS_4,
+  TRL,
 } from '../sources/repositories';
 import type { ModelCode } from '../terms/model-codes';
 import type { PrecisionScheme } from '../terms/precision-schemes';
@@ -90,6 +91,16 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     code: ['transformers'],
     library: { of: 'transformers', before: '4.36' },
     source: fileIn({ ...TRANSFORMERS_4, at: 'v4.35.2' }, 'src/transformers/models/llama/modeling_llama.py'),
+  }),
+  writesBoundedAttentionOut: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', before: '4.46' },
+    source: fileIn({ ...TRANSFORMERS_4, at: 'v4.45.2' }, 'src/transformers/models/opt/modeling_opt.py'),
+  }),
+  boundsMaskedScores: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', before: '4.49' },
+    source: fileIn({ ...TRANSFORMERS_4, at: 'v4.48.3' }, 'src/transformers/models/opt/modeling_opt.py'),
   }),
   masksWindows: yes({ code: ['transformers'], source: transformers('masking_utils.py') }),
   expandsSingleHead: yes({
@@ -170,6 +181,10 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
   makesWholeEmbeddingGradients: yes({
     code: ['torchtitan', 'torchtune', 'transformers'],
     source: fileIn(PYTORCH, 'torch/distributed/tensor/_ops/_embedding_ops.py'),
+  }),
+  keepsLogSoftmax: yes({
+    library: { of: 'trl', before: '0.15' },
+    source: fileIn({ ...TRL, at: 'v0.14.0' }, 'trl/trainer/dpo_trainer.py'),
   }),
   takesLossOfSplitLogits: yes({
     code: ['megatron'],

@@ -4,6 +4,7 @@ export const LOSSES = [
   'full-shifted',
   'full-upcast',
   'full-autocast',
+  'full-log-softmax',
   'native',
   'compiled',
   'compiled-chunks',

@@ -127,6 +127,21 @@ describe('losses of log-probabilities', () => {
     assert.ok(dpo >= 6 * logits && dpo <= 8 * logits, `${dpo / logits} bytes per logit`);
   });
 
+  it('older trainers keep the log-softmax of all logits, and fill a gradient of its size', () => {
+    const logits = 4 * 1024 * V;
+    const dpo = { 'method.objective': 'dpo' } as const;
+    // fp32: the logits, their shifted slice and its log-softmax; in backward that, what was picked, and its gradient.
+    const wide = highest({ ...dpo, 'loss.implementation': 'full-log-softmax' });
+    assert.ok(wide >= 12 * logits && wide <= 14 * logits, `${wide / logits} bytes per logit`);
+    const old = highest({ ...dpo, 'version.trl': '0.14' });
+    assert.ok(old >= 6 * logits && old <= 8 * logits, `${old / logits} bytes per logit`);
+    const tokens = { 'method.objective': 'grpo' } as const;
+    assert.equal(
+      highest({ ...tokens, 'version.trl': '0.14' }),
+      highest({ ...tokens, 'version.trl': '0.15' }),
+    );
+  });
+
   it('completions alone are scored where the method generates them', () => {
     const whole = highest({ 'method.objective': 'grpo', 'batch.sequence': 2048 });
     const scored = highest({

@@ -160,3 +160,54 @@ describe('folders of Hydra that are not part of the repository', () => {
     );
   });
 });
+
+describe('preferences in LLaMA-Factory', () => {
+  const config = (stage: string) => `# oomlint: gpu=A100-SXM4-80GB gpus=8
+model_name_or_path: Qwen/Qwen2.5-7B
+stage: ${stage}
+do_train: true
+finetuning_type: lora
+lora_target: all
+template: qwen
+cutoff_len: 2048
+per_device_train_batch_size: 1
+bf16: true
+`;
+
+  it('take the log-softmax of all logits', async () => {
+    for (const stage of ['dpo', 'kto'])
+      assert.equal(
+        (await read('train.yaml', config(stage))).values['loss.implementation'],
+        'full-log-softmax',
+        stage,
+      );
+    assert.notEqual(
+      (await read('train.yaml', config('sft'))).values['loss.implementation'],
+      'full-log-softmax',
+    );
+  });
+
+  it('have no “fits” where a reward model computes the logits of the vocabulary as well', async () => {
+    const { values } = await read('train.yaml', config('rm'));
+    assert.deepEqual(values['features.unmodelled'], ['value-heads']);
+  });
+});
+
+describe('OPT', () => {
+  const run = (transformers: string, attention = '') =>
+    read(
+      'run.sh',
+      `# oomlint: gpu=A100-SXM4-80GB gpus=1\npython run_clm.py --model_name_or_path facebook/opt-1.3b --do_train --per_device_train_batch_size 16 --block_size 512 --fp16${attention}\n`,
+      { 'requirements.txt': `transformers==${transformers}\n` },
+    );
+  const GIB = 2 ** 30;
+
+  it('has no SDPA before transformers 4.46, and keeps its masked scores until 4.49', async () => {
+    const peaks = await Promise.all(
+      ['4.28.1', '4.45.2', '4.48.3'].map(async (of) => (await run(of)).peak ?? 0),
+    );
+    const [first = 0, late = 0, sdpa = 0] = peaks;
+    assert.ok(Math.abs(first - late) < 0.5 * GIB, `${first / GIB} and ${late / GIB}`);
+    assert.ok(late > sdpa + 10 * GIB, `${late / GIB} and ${sdpa / GIB}`);
+  });
+});

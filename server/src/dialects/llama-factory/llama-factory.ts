@@ -180,6 +180,16 @@ function readObjective(section: Section, draft: Draft): void {
   const value = objective[(name ?? 'sft') as keyof typeof objective];
   if (value === undefined) return;
   section.state('method.objective', value, name === 'dpo' && loss ? loss : stage);
+  // The value head stands beside the vocabulary's, whose logits are made in fp32 as well (TRL 0.9, `models/modeling_value_head.py`).
+  if (name === 'rm')
+    draft.bringByDefault('value-heads', say('logits of a reward model'), `${SOURCE}train/rm/trainer.py`);
+  if (name === 'dpo' || name === 'kto' || name === 'orpo')
+    draft.assume(
+      'loss.implementation',
+      'full-log-softmax',
+      say('preferences take the log-softmax of all logits in fp32'),
+      `${SOURCE}train/trainer_utils.py`,
+    );
   const compares = value === 'dpo' || value === 'ipo' || value === 'kto' || value === 'ppo';
   // With adapters the base model itself is the reference, adapters off (`train/trainer_utils.py`, `create_ref_model`).
   const full = textOf(section.find('finetuning_type')?.node) === 'full';

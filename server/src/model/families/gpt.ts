@@ -90,6 +90,7 @@ function opt(config: ConfigReader): Architecture {
       output: 'out_proj',
       bias: { qkv: bias, output: bias },
       rotary: 0,
+      boundsScores: true,
     },
     feedForward: (t, x) => {
       const up = t.linear(x, { name: 'fc1', out: sizes.inner, bias, split: 'column' });

@@ -27,6 +27,8 @@ export interface AttentionSpec {
   readonly bias?: Tensor;
   /** A learned logit per head joins each row of the softmax (gpt-oss); SDPA cannot do it. */
   readonly sinks?: Weight;
+  /** Older releases bound masked scores from below, and have no kernel but the eager one (OPT). */
+  readonly boundsScores?: boolean;
   /** Eager attention subtracts the largest score of each row before the softmax, also without sinks. */
   readonly shiftsScores?: boolean;
   /**
@@ -154,6 +156,7 @@ function local(t: Tracer, spec: AttentionSpec): Tensor {
     spec.softcap ||
     spec.sinks ||
     spec.kernels === 'no-sdpa' ||
+    (spec.boundsScores && t.settings.behaviours.writesBoundedAttentionOut) ||
     (spec.kernels !== 'calls-sdpa' && t.settings.behaviours.writesAttentionOut);
   // No fused SDPA kernel takes grouped heads in fp32: it falls back to plain matrix products.
   const grouped = spec.heads !== spec.keyValueHeads;
@@ -305,6 +308,9 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
     if (spec.bias) scores = t.add(scores, spec.bias, `${spec.name}.bias`);
     const named = scores;
     if (spec.causal || t.settings.attentionMask) scores = t.add(scores, mask(t, shape), `${spec.name}.mask`);
+    // `torch.max(attn_weights, torch.tensor(torch.finfo(attn_weights.dtype).min))` keeps what it compares.
+    if (spec.boundsScores && t.settings.behaviours.boundsMaskedScores)
+      scores = t.keepInput(scores, `${spec.name}.maximum`);
     if (spec.fusedScores) t.hold(scores);
     // `attn_weights` goes on naming the masked scores while those with the sinks are computed.
     const masked = scores;

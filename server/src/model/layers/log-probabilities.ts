@@ -122,6 +122,7 @@ export function withRouterLoss(t: Tracer, loss: Tensor): Tensor {
 export function tokenLogProbabilities(t: Tracer, logits: Tensor): Tensor {
   const { objective, returnedHidden } = t.settings;
   if (objective === 'ppo' && returnedHidden !== undefined) return answerLogProbabilities(t, logits);
+  if (keepsLogSoftmax(t)) return pickedLogProbabilities(t, logits);
   let wide = returnedLogits(t, logits);
   // Divided by the temperature, into a new tensor.
   if (objective === 'grpo' || objective === 'rloo') wide = t.scale(wide, 'loss.temperature');
@@ -135,6 +136,34 @@ export function tokenLogProbabilities(t: Tracer, logits: Tensor): Tensor {
     savesInputs: single ? [wide] : [],
     savesBytes: single ? 0 : bytes,
     backwardScratch: single ? 2 * bytes : bytes,
+    kind: 'logits',
+  });
+}
+
+/** Objectives whose completions TRL has always scored row by row. */
+const SCORED_BY_ROW: ReadonlySet<string> = new Set(['grpo', 'rloo', 'ppo', 'online-dpo']);
+
+function keepsLogSoftmax({ settings: { loss, objective, behaviours } }: Tracer): boolean {
+  return loss === 'full-log-softmax' || (behaviours.keepsLogSoftmax && !SCORED_BY_ROW.has(objective));
+}
+
+/**
+ * Log-probabilities picked from the log-softmax of all logits (TRL before 0.15, `get_batch_logps`; LLaMA-Factory, `train/trainer_utils.py`,
+ * which makes the logits fp32 first): the shifted slice is laid out anew, its log-softmax is kept, and backward fills a gradient of its size.
+ * The trainer names the logits until the step's metrics are taken. From logits `[b, s, V]` to the loss, `[1]`.
+ */
+function pickedLogProbabilities(t: Tracer, logits: Tensor): Tensor {
+  const returned = returnedLogits(t, logits);
+  const widens = t.settings.loss === 'full-log-softmax' && returned.dtype !== 'fp32';
+  const wide = t.hold(widens ? t.cast(returned, 'fp32', 'loss.upcast') : returned);
+  const bytes = wide.elements * ELEMENT_BYTES[wide.dtype];
+  return t.fused({
+    name: 'loss.log_softmax',
+    inputs: [wide],
+    outputs: [{ shape: [1], dtype: 'fp32' }],
+    savesBytes: bytes,
+    forwardScratch: bytes,
+    backwardScratch: bytes,
     kind: 'logits',
   });
 }

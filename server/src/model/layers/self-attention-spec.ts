@@ -51,6 +51,7 @@ export interface SelfAttentionSpec {
   readonly mask?: Block;
   /** Eager attention subtracts the largest score of each row before the softmax, also without sinks (MiMo V2). */
   readonly shiftsScores?: boolean;
+  readonly boundsScores?: boolean;
   /** A sigmoid gate on the result: from the query projection (Qwen3-Next), or from the linear of that name (AFMoE). */
   readonly gate?: true | string;
   /** The gate is one value per head, in place of one per channel (Step 3.5). */

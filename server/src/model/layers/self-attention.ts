@@ -88,6 +88,7 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSo
     grouping: spec.grouping,
     fusedScores: spec.fusedScores,
     scaledInPlace: spec.scaledInPlace,
+    boundsScores: spec.boundsScores,
     packedHeads: joins(t, spec),
   });
   if (spec.causal !== false && !sources.source) context = withAdapterPrompt(t, q, context, spec);
