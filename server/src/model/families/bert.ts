@@ -62,6 +62,8 @@ interface ClassifierHead {
   readonly classifier: string;
   /** Dropout before the head that looks for an answer. */
   readonly answerDropout?: number;
+  /** Answers are chosen by the first token as it is (ELECTRA's `summary_use_proj`). */
+  readonly choosesPlain?: boolean;
 }
 
 /** Token, type and position tables added, a norm, dropout. The result is `[b, s, width]`. */
@@ -151,7 +153,8 @@ function headStage(encoder: Encoder, sizes: Sizes, dropout: number): Stage {
         return;
       }
       let pooled = firstToken(t, hidden);
-      if (classifier.dense) {
+      const plain = classifier.choosesPlain && t.settings.objective === 'multiple-choice';
+      if (classifier.dense && !plain) {
         pooled = t.linear(pooled, { name: classifier.dense, out: sizes.hidden, bias: true });
         pooled = applyActivation(t, pooled, classifier.activation);
       }
@@ -346,6 +349,7 @@ function bert(config: ConfigReader): Architecture {
               dense: 'classifier.dense',
               activation: kin === 'electra' ? 'gelu' : 'tanh',
               classifier: 'classifier.out_proj',
+              choosesPlain: kin === 'electra' && !config.flag(true, 'summary_use_proj'),
             },
       layersName: 'encoder.layer',
     },
