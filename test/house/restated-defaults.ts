@@ -6,7 +6,7 @@ const FOLDER = 'server/src/dialects';
 
 /** A value that code falls back to where a key states none: a number, a switch or a word. */
 const LITERAL = String.raw`(?<literal>-?\d[\d_.]*(?:e-?\d+)?|true|false|'[^']*')`;
-const KEYS = String.raw`(?<keys>'[^']+'|\[[^\]]*\]|\`[^\`]+\`)`;
+const KEYS = String.raw`(?<keys>'[^']+'|\[[^\]]*\]|\`[^\`]+\`|[a-z]\w*)`;
 /** `section.integer('key') ?? 1`, and the same by way of a node: `integerOf(section.find('key')?.node) ?? 1`. */
 const READ = new RegExp(
   String.raw`\.(?:integer|number|flag|text|find)\(\s*${KEYS}\s*,?\s*\)(?:\?\.node\))?\s*\?\?\s*${LITERAL}`,
@@ -22,6 +22,8 @@ const NODE = new RegExp(
   String.raw`\b(?:integer|number|flag|text)Of\((?<name>\w+)(?:\??\.node)?\)\s*\?\?\s*${LITERAL}`,
   'g',
 );
+/** `part ?? 1` of what was read before: `const part = section.integer('key')`. */
+const VALUE = new RegExp(String.raw`\b(?<name>[a-z]\w*) \?\? ${LITERAL}`, 'g');
 const OR_DEFAULT = new RegExp(
   String.raw`\.(?<type>integer|number|flag|text)OrDefault\(\s*${KEYS}\s*,?\s*\)`,
   'g',
@@ -33,6 +35,8 @@ export interface DefaultedRead {
   /** As they stand in the source, without what a template puts before them. */
   readonly keys: readonly string[];
   readonly value: unknown;
+  /** Put together of a variable: the keys are all that it can be, by the words of the source. */
+  readonly composed?: true;
 }
 
 function literalValue(literal: string): unknown {
@@ -52,25 +56,67 @@ function pathOf(text: string): string {
   return text.startsWith('[') ? `'${keysOf(text).join('.')}'` : text;
 }
 
+/** Whether keys are put together of a variable: `\`trainer.${key}\``, or the variable alone. */
+const isComposed = (keys: string) => /^[a-z]\w*$/.test(keys) || /\$\{\w+\}`$/.test(keys);
+
+const wordsIn = (text: string) => [...text.matchAll(/'([\w.-]+)'/g)].map(([, word = '']) => word);
+
+/** What a variable can be at a place of a source: what it runs over, what its function is called with, else any word of the source. */
+function wordsOf(variable: string, source: string, at: number): string[] {
+  const before = source.slice(0, at);
+  const loops = new RegExp(
+    String.raw`for \(const ${variable} of (\[[^\]]*\])|(\[[^\]]*\])\.\w+\(\(${variable}\b`,
+    'g',
+  );
+  const helpers = new RegExp(String.raw`(?:const (\w+) = |function (\w+))(?:<[^>]*>)?\(${variable}\b`, 'g');
+  const [loop] = [...before.matchAll(loops)].slice(-1);
+  const [helper] = [...before.matchAll(helpers)].slice(-1);
+  if (helper && helper.index > (loop?.index ?? -1)) {
+    const calls = new RegExp(String.raw`\b${helper[1] ?? helper[2]}\(\s*('[\w.-]+')`, 'g');
+    return [...source.matchAll(calls)].flatMap(([, word = '']) => wordsIn(word));
+  }
+  return wordsIn(loop?.[1] ?? loop?.[2] ?? source);
+}
+
+/** All that such keys can be; of a template with what stands before its last insertion. */
+function composedKeys(keys: string, source: string, at: number): string[] {
+  const before = /^`(?:.*\})?\.?(?<last>[^`}]*)\$\{\w+\}`$/.exec(keys)?.groups?.last ?? '';
+  const variable = /(\w+)(?:\}`)?$/.exec(keys)?.[1] ?? '';
+  return [...new Set(wordsOf(variable, source, at).map((word) => `${before}${word}`))].sort();
+}
+
 /** Reads of a source that fall back to a value of their own. */
 export function defaultedReads(source: string, file: string): DefaultedRead[] {
-  const found = (name: string, before: number) => {
+  const found = (name: string, before: number, how: string) => {
     const given = new RegExp(
-      String.raw`\b${name} = (?:\w+\.find\(|(?<at>nodeAt)\([\w.]+,)\s*${KEYS}\s*,?\s*\)`,
+      String.raw`\b${name} = (?:[\w.]+\.(?:${how})\(|(?<at>nodeAt)\([\w.]+,)\s*${KEYS}\s*,?\s*\)`,
       'g',
     );
     const groups = [...source.slice(0, before).matchAll(given)].at(-1)?.groups;
     return (groups?.at ? pathOf(groups.keys ?? '') : groups?.keys) ?? '';
   };
-  return [
-    ...[...source.matchAll(AT)].map(({ groups }) => ({ keys: pathOf(groups?.keys ?? ''), groups })),
-    ...[...source.matchAll(READ)].map(({ groups }) => ({ keys: groups?.keys ?? '', groups })),
-    ...[...source.matchAll(NODE)].map(({ groups, index }) => ({
-      keys: found(groups?.name ?? '', index),
+  const named = (pattern: RegExp, how: string) =>
+    [...source.matchAll(pattern)].map(({ groups, index }) => ({
+      keys: found(groups?.name ?? '', index, how),
       groups,
+      index,
+    }));
+  return [
+    ...[...source.matchAll(AT)].map(({ groups, index }) => ({
+      keys: pathOf(groups?.keys ?? ''),
+      groups,
+      index,
     })),
+    ...[...source.matchAll(READ)].map(({ groups, index }) => ({ keys: groups?.keys ?? '', groups, index })),
+    ...named(NODE, 'find'),
+    ...named(VALUE, 'integer|number|flag|text'),
   ]
-    .map(({ keys, groups }) => ({ file, keys: keysOf(keys), value: literalValue(groups?.literal ?? '') }))
+    .map(({ keys, groups, index }): DefaultedRead => {
+      const value = literalValue(groups?.literal ?? '');
+      return isComposed(keys)
+        ? { file, keys: composedKeys(keys, source, index), value, composed: true }
+        : { file, keys: keysOf(keys), value };
+    })
     .filter(({ keys }) => keys.length > 0);
 }
 

@@ -151,8 +151,11 @@ describe('rows of key tables', () => {
     it(`alone have the defaults that ${folder} falls back to`, () => {
       const restated = sourcesIn(folder)
         .flatMap(({ name, source }) => defaultedReads(source, name))
-        .filter(({ keys: [first = ''], value }) => named(rows, first).some((row) => row.default === value))
-        .map(({ file, keys, value }) => `${file}: ${keys[0]} ?? ${value}`);
+        .flatMap(({ file, keys, value, composed }) =>
+          (composed ? keys : keys.slice(0, 1))
+            .filter((key) => named(rows, key).some((row) => row.default === value))
+            .map((key) => `${file}: ${key} ?? ${value}`),
+        );
       assert.deepEqual(
         restated.filter((read) => OWN_DEFAULT[read] === undefined),
         [],
@@ -181,6 +184,13 @@ describe('rows of key tables', () => {
       { file: 'a.ts', keys: ['zero.overlap'], value: true },
       { file: 'a.ts', keys: ['fp16.scale'], value: 0 },
       { file: 'a.ts', keys: ['batch'], value: 1 },
+    ]);
+    const composed =
+      "const size = (key: string) => block.integer(`trainer.${key}`) ?? 1;\nsize('tp');\nfor (const name of ['lr', 'eps']) run(section.number(name) ?? 2);\nconst part = section.integer('parts');\nrun(part ?? 3);";
+    assert.deepEqual(defaultedReads(composed, 'a.ts'), [
+      { file: 'a.ts', keys: ['trainer.tp'], value: 1, composed: true },
+      { file: 'a.ts', keys: ['eps', 'lr'], value: 2, composed: true },
+      { file: 'a.ts', keys: ['parts'], value: 3 },
     ]);
     assert.deepEqual(rowDefaultedReads("section.flagOrDefault('bf16')"), [{ key: 'bf16', type: 'boolean' }]);
   });

@@ -173,7 +173,7 @@ function readStep(section: Section, step: Step, draft: Draft): void {
   const away = offload && flagOf(offload.node) === true;
   if (away) {
     section.state('offload.optimizer', 'cpu', offload);
-    if ((section.integer(stage) ?? 0) === 3) section.state('offload.parameters', 'cpu', offload);
+    if (section.integerOrDefault(stage) === 3) section.state('offload.parameters', 'cpu', offload);
   }
   const dtype = section.find('dtype');
   const type = textOf(dtype?.node) === 'bf16' ? 'bf16' : 'fp16';

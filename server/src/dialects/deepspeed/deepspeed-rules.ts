@@ -263,7 +263,8 @@ function checkLossScale(root: MapNode, on: boolean, draft: Draft): void {
   if (!on || (value ?? 0) !== 0) return;
   for (const key of ['loss_scale_window', 'min_loss_scale']) {
     const node = nodeAt(root, `fp16.${key}`);
-    forbid((numberOf(node) ?? 1) <= 0, node, draft, {
+    const stated = numberOf(node);
+    forbid(stated !== undefined && stated <= 0, node, draft, {
       code: 'loss-scale',
       message: say('Dynamic loss scaling needs a positive `{0}`.', key),
       source: `${SOURCE}runtime/precision_config.py`,

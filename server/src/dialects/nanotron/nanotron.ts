@@ -122,7 +122,8 @@ function readParallelism(section: Section, draft: Draft): void {
   const parallel = section.section('parallelism');
   const size = (key: string) => parallel.integer(key) ?? 1;
   const data = parallel.find('dp');
-  const world = size('dp') * size('tp') * size('pp') * size('context_parallel_size');
+  const context = parallel.integerOrDefault('context_parallel_size');
+  const world = size('dp') * size('tp') * size('pp') * context;
   if (data) section.state('hardware.gpus', world, data, say('product of the sizes of parallelism'));
   parallel.take('tp', 'pp', 'context_parallel_size', 'expert_parallel_size');
   parallel.takeElse('pp_engine', {

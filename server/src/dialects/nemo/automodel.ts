@@ -165,8 +165,8 @@ const SCHEDULES: readonly (readonly [RegExp, FieldValue<'parallel.pipelineSchedu
  * Automodel's plans of tensor parallelism for Llama, Qwen, Mistral, Gemma and Phi: rows of the embedding, and logits that stay split
  * until the loss. Models without a plan of their own have that of transformers.
  */
-export function assumeTensorPlan(section: Section, size: string): void {
-  if ((section.integer(size) ?? 1) <= 1) return;
+export function assumeTensorPlan(section: Section, size: number): void {
+  if (size <= 1) return;
   const plans = 'components/distributed/optimized_tp_plans.py';
   section.assume('parallel.embedding', own('split' as const, say('its plans split the embedding'), plans));
   section.assume('parallel.headOutput', own('split' as const, say('its plans leave logits split'), plans));
@@ -182,7 +182,7 @@ function readDistributed(section: Section, draft: Draft): void {
   if (place) section.state('parallel.data', replicas ? 'ddp' : 'fsdp2', place);
   else section.assume('parallel.data', own('fsdp2' as const, say('Automodel shards by FSDP 2')));
   block.take('tp_size', 'cp_size', 'pp_size', 'ep_size', 'sequence_parallel', 'dp_replicate_size');
-  assumeTensorPlan(block, 'tp_size');
+  assumeTensorPlan(block, block.integerOrDefault('tp_size'));
   const data = block.find('dp_size');
   const copies = integerOf(data?.node);
   const size = (key: string) => block.integerOrDefault(key);
@@ -425,7 +425,8 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
   const global = section.integer('step_scheduler.global_batch_size');
   for (const key of ['local_batch_size', 'global_batch_size'] as const) {
     const path = `step_scheduler.${key}`;
-    forbid((section.integer(path) ?? 1) <= 0, node(path), draft, {
+    const stated = section.integer(path);
+    forbid(stated !== undefined && stated <= 0, node(path), draft, {
       code: 'batch-size',
       message: say('`{0}` must be greater than 0.', key),
       source,

@@ -291,7 +291,7 @@ function readDtensor(section: Section, assumes: boolean, draft: Draft, context: 
   section.assume('fsdp.syncEachBatch', own(true, say('every micro batch reduces its gradients'), setup));
   dtensor.take('tensor_parallel_size', 'context_parallel_size', 'expert_parallel_size');
   dtensor.take('dp_replicate_size', 'sequence_parallel');
-  assumeTensorPlan(dtensor, 'tensor_parallel_size');
+  assumeTensorPlan(dtensor, dtensor.integer('tensor_parallel_size') ?? 1);
   const recompute = dtensor.find('activation_checkpointing');
   const on = flagOf(recompute?.node);
   if (recompute && on !== undefined)

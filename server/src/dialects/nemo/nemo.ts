@@ -128,7 +128,7 @@ function readTrainer(section: Section, draft: Draft): void {
   const listed = devices?.node.kind === 'list' ? devices.node.items.length : undefined;
   const each = listed ?? integerOf(devices?.node);
   const stated = section.integer('trainer.num_nodes');
-  const machines = stated ?? 1;
+  const machines = section.integerOrDefault('trainer.num_nodes');
   section.take('trainer.num_nodes');
   // How many machines there are is mostly stated where the run is started: `+trainer.num_nodes=$NNODES`.
   if (devices && each !== undefined && each > 0 && stated === undefined)
