@@ -63,6 +63,23 @@ export function projectHover(
   };
 }
 
+/** Above an `oomlint.yaml`: how many of the analysed configs read it, how many of their runs do not fit, and their names. */
+export function projectLens(
+  users: readonly Analysis[],
+): { readonly title: string; readonly tooltip: string } | undefined {
+  if (users.length === 0) return undefined;
+  const count = say('Used by {0} {0|config|configs}', users.length);
+  const exceeding = users.filter(({ estimate }) => estimate?.verdict === 'exceeds').length;
+  const named = users.map(({ uri, estimate }) => {
+    const name = baseName(uri);
+    return estimate ? `${name}: ${outcomeWords(estimate)}` : name;
+  });
+  return {
+    title: exceeding > 0 ? say('{0}, {1} {1|does|do} not fit', count, exceeding) : count,
+    tooltip: named.sort().join('\n'),
+  };
+}
+
 function shown(node: ConfigNode): string {
   const value = node.kind === 'scalar' ? plainValue(node) : null;
   return value === null || value === undefined ? '' : ` ${code(String(value))}`;

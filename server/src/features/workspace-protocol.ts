@@ -31,6 +31,9 @@ export interface Runs {
   readonly shown?: string;
 }
 
+/** Shows the view of the configs: the editor makes it of the view's name. */
+export const CONFIGS_VIEW_COMMAND = 'oomlint.configs.focus';
+
 /** Request, client to server: `{}` -> `KnownConfigs`. Looks through the folders on disk, and gives way to everything else. */
 export const CONFIGS_REQUEST = 'oomlint/configs';
 export interface KnownConfigs {

@@ -10,10 +10,11 @@ import { withOutcomes } from '../features/completion/outcome';
 import { decisionsSection } from '../features/hover-decisions';
 import { whatIfTexts } from '../features/hover-what-if';
 import { explainOom } from '../features/oom/explained';
-import { projectCompletions, projectHover } from '../features/project-file-help';
+import { projectCompletions, projectHover, projectLens } from '../features/project-file-help';
 import { editorBreakdown, openTried, tryKnobs } from '../features/try';
 import type { DetectedGpus } from '../hardware/detect';
 import { fileName } from '../text/uri';
+import type { Analysis } from '../workspace/analysis';
 import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
 import { PROJECT_FILE_NAMES } from '../workspace/project-file-names';
 import { editorDesk } from './agent-desk';
@@ -21,7 +22,7 @@ import * as drawing from './drawing';
 import type { EditorHost } from './open-files';
 import type { Engine, LocalMachine, Preferences } from './runtime';
 import { underNewestReleases } from './upgraded';
-import { workspaceConfigs } from './workspace-configs';
+import { isPart, workspaceConfigs } from './workspace-configs';
 
 const isProjectFile = (uri: string) => PROJECT_FILE_NAMES.includes(fileName(uri));
 
@@ -76,13 +77,11 @@ export function createEngine(
     projectHover: async (uri, text, position) => {
       if (!isProjectFile(uri)) return undefined;
       const open = workspace.dependents(uri).filter((user) => preferences.isOpen(user));
-      const users = await Promise.all(open.map((user) => workspace.analyze(user)));
-      return projectHover(
-        uri,
-        text,
-        position,
-        users.filter((user) => user !== undefined),
-      );
+      return projectHover(uri, text, position, await analysed(workspace, open));
+    },
+    projectLens: async (uri) => {
+      const users = await analysed(workspace, workspace.dependents(uri));
+      return projectLens(users.filter((user) => !isPart(user)));
     },
     whatIf: whatIfTexts,
     decisions: decisionsSection,
@@ -103,6 +102,11 @@ export function createEngine(
     explainedOom: (params) => explainOom(params, workspace),
     tools: (write) => toolsOn(editorDesk(host, workspace, { options, machine, write })),
   };
+}
+
+async function analysed(workspace: Workspace, uris: readonly string[]): Promise<Analysis[]> {
+  const found = await Promise.all(uris.map((uri) => workspace.analyze(uri)));
+  return found.filter((one) => one !== undefined);
 }
 
 /** Tools of agents on what the editor shows; read when the first one is called. */

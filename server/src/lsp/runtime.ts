@@ -83,6 +83,8 @@ export interface Engine extends World {
   ): Promise<readonly Completion[]>;
   /** What a key of an `oomlint.yaml` means, and which configs read it; undefined for other files and places. */
   projectHover(uri: string, text: string, position: Position): Promise<HoverText | undefined>;
+  /** How many of the analysed configs read an `oomlint.yaml`; undefined where none does. */
+  projectLens(uri: string): Promise<{ readonly title: string; readonly tooltip: string } | undefined>;
   /** Neighbouring values of the fields that a key sets, as Markdown. A few estimates, remembered. */
   whatIf(analysis: Analysis, fields: readonly FieldPath[]): WhatIfTexts | undefined;
   /** What the run hangs on and nobody states, as Markdown. Some twenty estimates, remembered. */

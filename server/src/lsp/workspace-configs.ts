@@ -38,7 +38,8 @@ export async function workspaceConfigs(
 }
 
 /** Whether its run is that of another file, which names it. */
-const isPart = ({ run, uri }: Analysis) => run !== undefined && canonicalUri(run) !== canonicalUri(uri);
+export const isPart = ({ run, uri }: Analysis) =>
+  run !== undefined && canonicalUri(run) !== canonicalUri(uri);
 
 function knownConfig({ uri, dialect, estimate, resolved, files }: Analysis, folder: string): KnownConfig {
   return {

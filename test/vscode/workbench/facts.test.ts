@@ -161,6 +161,7 @@ describe('choosing model and GPU in the workbench', function () {
 
   it('explains and completes the file that it was written to', async () => {
     await workbench.openFile('oomlint.yaml');
+    await lens(/^Used by \d configs?(?:, \d do(?:es)? not fit)?$/).waitFor();
     await page.locator('.view-line span', { hasText: 'targets' }).last().hover();
     const hover = page.locator('.monaco-hover', { hasText: 'ds_config.json' }).first();
     await hover.waitFor();

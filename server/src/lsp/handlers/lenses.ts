@@ -1,4 +1,5 @@
 import type { CodeLens } from 'vscode-languageserver';
+import { CONFIGS_VIEW_COMMAND } from '../../features/workspace-protocol';
 import { say } from '../../wording/say';
 import type { Analysis } from '../../workspace/analysis';
 import { mutable, toBatchLens, toCodeLens } from '../convert';
@@ -14,6 +15,7 @@ export function onCodeLens(server: Connected): void {
   connection.onCodeLens((params, token) =>
     about(server, 'Code lens', [], params, token, async (uri, view) => {
       const analysis = await session.analysisToDraw(uri, 'lenses');
+      if (!analysis && (await session.isProjectFile(uri))) return aboveProjectFile(server, uri);
       if (!analysis || !(await settings.of(uri)).codeLens) return [];
       const engine = await server.engine();
       const { codeLens, measuredLens, runLens } = engine.drawing;
@@ -49,6 +51,15 @@ export function onCodeLens(server: Connected): void {
       return batch ? toBatchLens(lens, batch) : without;
     });
   });
+}
+
+/** Which configs a project file serves, and the way to their view where the editor has it. */
+async function aboveProjectFile({ settings, client, engine }: Connected, uri: string): Promise<CodeLens[]> {
+  const lens = (await settings.of(uri)).codeLens && (await (await engine()).projectLens(uri));
+  if (!lens) return [];
+  const start = { line: 0, character: 0 };
+  const command = client.hasCommands ? CONFIGS_VIEW_COMMAND : '';
+  return [{ range: { start, end: start }, command: { ...lens, command } }];
 }
 
 /** Of a notebook the lenses stand in the cell that trains. */
