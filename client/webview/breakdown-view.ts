@@ -265,7 +265,16 @@ export class BreakdownView implements View {
   #drawHeadline({ breakdown }: ShownRun, reveal: ((figure: string) => void) | undefined): void {
     const bounds =
       reveal && button(t('bounds'), { class: 'link', 'data-key': 'bounds' }, () => reveal('upper bound'));
-    this.#regions.headline.replaceChildren(headline(breakdown, bounds));
+    const onTry = (change: TriedChange) => {
+      this.#try(change);
+      // What was pressed is gone once it is tried.
+      this.#root.querySelector<HTMLElement>('[data-key=reset]')?.focus({ preventScroll: true });
+    };
+    keepPlace(this.#regions.headline, () =>
+      this.#regions.headline.replaceChildren(
+        headline(breakdown, { more: bounds, onTry: this.#controls && onTry }),
+      ),
+    );
   }
 
   #drawTrying(): void {

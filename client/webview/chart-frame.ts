@@ -1,5 +1,5 @@
 import type { Announcer } from './announcer';
-import { h } from './element';
+import { figuresKept, h } from './element';
 import { t } from './strings';
 
 interface ChartItem {
@@ -53,7 +53,7 @@ export class ChartFrame {
   constructor(options: ChartOptions, announcer: Announcer) {
     this.#options = options;
     this.#announcer = announcer;
-    this.#detail = h('span', {}, options.hint);
+    this.#detail = h('span', {}, ...figuresKept(options.hint));
     // Its room is that of the hint at least: what stands below does not move away from under the pointer.
     const details = h('p', { class: 'chart-detail', 'data-hint': options.hint }, this.#detail);
     this.#canvas.tabIndex = 0;
@@ -86,7 +86,7 @@ export class ChartFrame {
 
   /** Another line under the chart than that of the chosen item, as long as the same item is chosen. */
   tell(text: string): void {
-    this.#detail.textContent = text;
+    this.#detail.replaceChildren(...figuresKept(text));
   }
 
   /** Draws at a width, for paper: there the chart is laid out before anybody can be asked. */
@@ -114,7 +114,7 @@ export class ChartFrame {
     this.#chosen = index;
     this.#drawing?.mark(index);
     const item = index === undefined ? undefined : this.#options.items[index];
-    this.#detail.textContent = item?.text ?? this.#options.hint;
+    this.#detail.replaceChildren(...figuresKept(item?.text ?? this.#options.hint));
     this.#options.onChoose?.(index);
   }
 

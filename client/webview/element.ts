@@ -13,17 +13,18 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 }
 
 /** Elements whose text runs over lines. */
-const PROSE: ReadonlySet<string> = new Set(['h1', 'h2', 'h3', 'p']);
+const PROSE: ReadonlySet<string> = new Set(['h1', 'h2', 'h3', 'p', 'li', 'td', 'dd']);
 /** `385.1 GiB`, `34 %`, `1.5 мин`: a figure, and the sign or short word behind it. */
 const FIGURE_UNIT = /(\d[\d.,\u00a0\u202f]*[ \u00a0\u202f](?:%|\p{L}{1,5}(?![\p{L}])))/u;
 
 /** Text in which no line ends between a figure and its unit: the same characters, some in elements of their own. */
-function kept(child: Child): Child[] {
-  if (typeof child !== 'string') return [child];
-  return child
+export function figuresKept(text: string): (Node | string)[] {
+  return text
     .split(FIGURE_UNIT)
     .map((part, at) => (at % 2 === 1 ? h('span', { class: 'figure-unit' }, part) : part));
 }
+
+const kept = (child: Child): Child[] => (typeof child === 'string' ? figuresKept(child) : [child]);
 
 /** The same for SVG. */
 export function svg<K extends keyof SVGElementTagNameMap>(

@@ -8,8 +8,9 @@ import {
   MOMENT_LABELS,
   unreadSentence,
 } from '../../server/src/shared/words';
-import { h, svg } from './element';
+import { button, h, svg } from './element';
 import { t, translated } from './strings';
+import type { TriedChange } from './tried-history';
 
 /** The answer in one line: `Fits: 61.3 of 79.2 GiB`. */
 export function verdictText(breakdown: Breakdown): string {
@@ -61,8 +62,14 @@ export function peakText(breakdown: Breakdown): string | undefined {
 /** More than this is no headline. */
 const MOST_DECIDING = 2;
 
-/** `more`: what stands behind the figures, for those who ask. */
-export function headline(breakdown: Breakdown, more?: HTMLElement): HTMLElement {
+interface HeadlineOptions {
+  /** What stands behind the figures, for those who ask. */
+  readonly more: HTMLElement | undefined;
+  /** The other answer to what nobody states; undefined where nothing can be tried. */
+  readonly onTry: ((change: TriedChange) => void) | undefined;
+}
+
+export function headline(breakdown: Breakdown, { more, onTry }: HeadlineOptions): HTMLElement {
   const detail = peakText(breakdown);
   // Figures of a run that was not read whole are not taken for those of the run.
   const unread = breakdown.peak ? unreadSentence(breakdown.notUnderstood ?? []) : '';
@@ -79,9 +86,24 @@ export function headline(breakdown: Breakdown, more?: HTMLElement): HTMLElement 
       // What decides most; the rest stands with the assumptions.
       ...(breakdown.open ?? [])
         .slice(0, MOST_DECIDING)
-        .map(({ sentence }) => h('p', { class: 'quiet deciding' }, sentence)),
+        .map((decision, index) => deciding(decision, index, onTry)),
     ),
   );
+}
+
+/** What is assumed, with the other answer a click away. */
+function deciding(
+  { sentence, otherwise }: NonNullable<Breakdown['open']>[number],
+  index: number,
+  onTry: HeadlineOptions['onTry'],
+): HTMLElement {
+  if (!otherwise || !onTry) return h('p', { class: 'quiet deciding' }, sentence);
+  const { words: name, changes: values } = otherwise;
+  const tryIt = button(t('tryFix'), { class: 'link', 'data-key': `try-deciding-${index}` }, () =>
+    onTry({ name, values }),
+  );
+  tryIt.setAttribute('aria-label', t('tryFixNamed', name));
+  return h('p', { class: 'quiet deciding' }, sentence, ' ', tryIt);
 }
 
 function icon(verdict: Breakdown['verdict']): SVGSVGElement {

@@ -9,7 +9,7 @@ import {
   timeFacts,
   trainedLabel,
 } from '../../server/src/shared/words';
-import { button, h } from './element';
+import { button, figuresKept, h } from './element';
 import { t, translated } from './strings';
 
 interface RunFact {
@@ -125,7 +125,7 @@ export function factList(facts: readonly RunFact[], opener?: (figure: string) =>
         'div',
         {},
         h('dt', {}, name),
-        h('dd', {}, shown, detail ? h('span', { class: 'fact-detail quiet' }, detail) : null),
+        h('dd', {}, shown, detail ? h('span', { class: 'fact-detail quiet' }, ...figuresKept(detail)) : null),
       );
     }),
   );

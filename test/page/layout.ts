@@ -41,6 +41,19 @@ export function layoutFaults(page: Page): Promise<string[]> {
         found.push(`"${element.textContent?.slice(0, 60)}" is cut off.`);
       if (element.matches('button, .number, .figure-unit') && element.scrollWidth > element.clientWidth + 1)
         if (element.clientWidth > 0) found.push(`"${element.textContent}" leaves its box.`);
+      // A figure and its unit stand on one line.
+      for (const node of element.childNodes) {
+        if (node.nodeType !== Node.TEXT_NODE) continue;
+        for (const { 0: figure, index } of (node.textContent ?? '').matchAll(
+          /\d[\d.,]*[ \u00a0\u202f](?:[GM]iB|[ГМ]иБ|%)/g,
+        )) {
+          const range = document.createRange();
+          range.setStart(node, index);
+          range.setEnd(node, index + figure.length);
+          const tops = [...range.getClientRects()].map(({ top }) => Math.round(top));
+          if (new Set(tops).size > 1) found.push(`"${figure}" is parted.`);
+        }
+      }
       // A name is parted where its parts meet, not inside of one.
       if (element.matches('.figure-name span, h1'))
         for (const node of element.childNodes)

@@ -334,7 +334,7 @@ export const FIXES: readonly FixCard[] = [
     ],
     values: { 'activations.checkpointing': 'full' },
   }),
-  fix('8-bit AdamW', 22.8, { speed: 'same', costs: 'rounded values' }),
+  fix('8-bit AdamW', 22.8, { speed: 'same speed', costs: 'rounded values' }),
   fix('Optimizer offload to the host', 19.1, { speed: 'up to 2.1× slower' }),
 ];
 

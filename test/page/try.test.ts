@@ -57,6 +57,27 @@ describe('knobs of the panel', () => {
     assert.equal(await page.inputValue('[data-key=knob-sequence-slider]'), '2');
   });
 
+  it('are joined by what is assumed: the other answer is tried from the headline', async () => {
+    panel = await openPanel(browser(), {});
+    const { page } = panel;
+    const sentence = 'Assumed: activation checkpointing none. With full it would need 63.0 GiB.';
+    const otherwise = { changes: { 'activations.checkpointing': 'full' as const }, words: 'full' };
+    const open = [{ field: 'activations.checkpointing' as const, reason: sentence, sentence, otherwise }];
+    await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: { ...FITS, open } });
+    const tryIt = page.locator('.headline [data-key=try-deciding-0]');
+    assert.equal(await tryIt.textContent(), 'Try');
+    assert.equal(await tryIt.getAttribute('aria-label'), 'Try: full');
+    await tryIt.focus();
+    await page.keyboard.press('Enter');
+    await page.locator('.trying', { hasText: 'full' }).waitFor();
+    const last = (await panel.messages()).filter(({ type }) => type === 'try').at(-1);
+    assert.deepEqual(last?.type === 'try' && last.values, otherwise.changes);
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('data-key')), 'reset');
+    assert.deepEqual(await layoutFaults(page), []);
+    await page.keyboard.press('Enter');
+    await page.locator('.trying', { hasText: 'full' }).waitFor({ state: 'detached' });
+  });
+
   for (const knob of FITS.knobs ?? []) {
     it(`${knob.id}: pointer and keyboard turn it, and back to where it stood turns nothing`, async () => {
       const page = await shown();

@@ -592,7 +592,7 @@ describe('views of the panel', () => {
       assert.notEqual(await details.getAttribute('open'), null);
     if (process.env.OOMLINT_PICTURES !== undefined)
       await keepPicture('exported-page', await alone.screenshot({ fullPage: true }));
-    for (const text of ['At the peak', 'Over one step', 'FLOPs of a step']) {
+    for (const text of ['At the peak', 'Over one step', 'FLOPs per step']) {
       assert.ok(await alone.isVisible(`text=${text}`), text);
     }
     assert.equal(await alone.locator('.component-bar .segment').count(), FITS.parts.length);

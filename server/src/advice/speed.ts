@@ -44,12 +44,18 @@ const WORTH_TELLING = 1.15;
 /** Less is no difference that an estimate of the time could tell. */
 const SAME = 0.02;
 
-/** `1.3× slower`, `same`, `1.12× faster`, `up to 2.1× slower`: one unit, so that rows of a table compare. */
-export function speedWords(relative: RelativeTime | undefined): string | undefined {
+/**
+ * `1.3× slower`, `same speed`, `1.12× faster`, `up to 2.1× slower`: one unit, so that rows of a table compare. `same`: what stands for no
+ * difference, where a column's title has the word already.
+ */
+export function speedWords(
+  relative: RelativeTime | undefined,
+  same: string = say('same speed'),
+): string | undefined {
   if (!relative || !Number.isFinite(relative.worst)) return undefined;
   const { likely, worst } = relative;
   if (worst > likely * WORTH_TELLING && worst > 1) return say('up to {0}× slower', times(worst));
-  if (Math.abs(likely - 1) < SAME) return say('same');
+  if (Math.abs(likely - 1) < SAME) return same;
   return likely > 1 ? say('{0}× slower', times(likely)) : say('{0}× faster', times(1 / likely));
 }
 

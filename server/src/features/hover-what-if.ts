@@ -112,7 +112,7 @@ function row({
   hostExceeds,
 }: Neighbour): string {
   const mark = (text: string) => (current && text ? `**${text}**` : text);
-  const speed = current ? say('now') : (speedWords(relativeTime) ?? '');
+  const speed = current ? say('now') : (speedWords(relativeTime, say('same')) ?? '');
   const answer = hostExceeds ? say('host memory too small') : verdictAt(verdict, peakBytes, capacityBytes);
   const name = current ? `▸ ${label}` : label;
   return `| ${mark(name)} | ${mark(unbroken(formatBytes(peakBytes)))} | ${apart(mark(unbroken(answer)))} | ${apart(mark(speed))} |`;

@@ -46,7 +46,14 @@ export function formatFlops(flops: number): string {
   return `${flops < 0 ? '-' : ''}${decimal(value, digits)} ${SI[step]}FLOP`;
 }
 
-const COUNT = ['', 'K', 'M', 'B', 'T'] as const;
+/** Russian has words for them. */
+const COUNT = [
+  (value: string) => value,
+  (value: string) => say('{0}K', value),
+  (value: string) => say('{0}M', value),
+  (value: string) => say('{0}B', value),
+  (value: string) => say('{0}T', value),
+] as const;
 
 /** Parameter counts as people say them: `8.03B`, `671B`, `41.9M`. */
 export function formatCount(count: number): string {
@@ -57,7 +64,8 @@ export function formatCount(count: number): string {
     step += 1;
   }
   const digits = step === 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  return `${count < 0 ? '-' : ''}${decimal(value, digits)}${COUNT[step]}`;
+  const shown = `${count < 0 ? '-' : ''}${decimal(value, digits)}`;
+  return COUNT[step]?.(shown) ?? shown;
 }
 
 /** `128,256`: digits grouped as the language of the messages does, whatever the locale of the machine. */

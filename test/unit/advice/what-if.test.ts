@@ -197,7 +197,8 @@ describe('the largest micro batch that fits', () => {
 describe('speed', () => {
   it('is worded as people say it', () => {
     assert.equal(speedWords({ likely: 1.3, worst: 1.3 }), '1.3× slower');
-    assert.equal(speedWords({ likely: 1.01, worst: 1.02 }), 'same');
+    assert.equal(speedWords({ likely: 1.01, worst: 1.02 }), 'same speed');
+    assert.equal(speedWords({ likely: 1.01, worst: 1.02 }, 'same'), 'same');
     assert.equal(speedWords({ likely: 0.8, worst: 0.8 }), '1.25× faster');
     assert.equal(speedWords({ likely: 1, worst: 2.34 }), 'up to 2.3× slower');
     assert.equal(speedWords({ likely: 1, worst: 1.4 }), 'up to 1.4× slower');

@@ -56,11 +56,11 @@ describe('numbers for people', () => {
   });
 
   it('writes numbers as Russian does where Russian is spoken, with its units', () => {
-    speak('ru-RU', { GiB: 'ГиБ', '{0} of {1} GiB': '{0} из {1} ГиБ' });
+    speak('ru-RU', { GiB: 'ГиБ', '{0} of {1} GiB': '{0} из {1} ГиБ', '{0}B': '{0}\u00a0млрд' });
     assert.equal(formatBytes(1.5 * GIB), '1,5 ГиБ');
     assert.equal(formatBytesOf(4001.2 * GIB, 79.2 * GIB), '4\u202f001,2 из 79,2 ГиБ');
     assert.equal(formatInteger(128_256), '128\u202f256');
-    assert.equal(formatCount(8.03e9), '8,03B');
+    assert.equal(formatCount(8.03e9), '8,03\u00a0млрд');
     assert.equal(significant(0.1234, 2), '0,12');
     assert.equal(factor('14336.5'), '14336,5');
     assert.equal(say('{0} of {1} GiB', 1234.5, 3), '1\u202f234,5 из 3 ГиБ');
