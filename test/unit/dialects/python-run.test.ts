@@ -391,7 +391,13 @@ Trainer(model=model, args=TrainingArguments(output_dir="out"), train_dataset=dat
       128,
     );
     assert.equal(lengthOf('[whole["input_ids"][i : i + 64] for i in range(0, total, 64)]'), 64);
-    assert.equal(lengthOf('whole["input_ids"][:size]'), 128);
+    const inPlace = '0\n    whole["input_ids"][i] = ';
+    assert.equal(lengthOf(`${inPlace}torch.tensor(whole["input_ids"][i][:size])`), 128);
+    assert.equal(lengthOf(`${inPlace}whole["input_ids"][i][:64]`), 64);
+    // What is shown of a sample or of a list of them, and lists of anything else, say nothing of lengths.
+    assert.equal(lengthOf('whole["input_ids"][:size]'), undefined);
+    assert.equal(lengthOf('0\n    print(whole["input_ids"][0][:10])'), undefined);
+    assert.equal(lengthOf('[texts[i : i + 64] for i in range(0, total, 64)]'), undefined);
     // Windows that overlap, parts of other lists, and lengths that nobody knows.
     assert.equal(lengthOf('[t[i : i + size] for i in range(0, total, 32)]'), undefined);
     assert.equal(lengthOf('whole["labels"][:size]'), undefined);
@@ -436,6 +442,22 @@ Trainer(model=model, args=TrainingArguments("out")).train()`,
     assert.equal(objective('AutoModelForMultipleChoice'), 'multiple-choice');
     assert.equal(objective('AutoModelForImageClassification'), 'classification');
     assert.equal(objective('AutoModelForMaskedLM'), undefined);
+  });
+
+  it('refuse models of diffusion by their name', () => {
+    const reading = python(`import torch
+from diffusers import UNet2DModel
+model = UNet2DModel(sample_size=128)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+for batch in loader:
+    loss = torch.nn.functional.mse_loss(model(batch), batch)
+    loss.backward()
+    optimizer.step()`);
+    assert.deepEqual(
+      reading.unread?.map(({ kind, text }) => `${kind} ${text}`),
+      ['refused UNet2DModel'],
+    );
+    assert.deepEqual(reading.problems, []);
   });
 
   it('classify images with the models that are read so', () => {

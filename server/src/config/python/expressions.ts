@@ -63,8 +63,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   tuple: sequence,
   set: sequence,
   dictionary,
-  list_comprehension: comprehension,
-  dictionary_comprehension: comprehension,
+  list_comprehension: (machine, node) => comprehension(machine, node),
+  dictionary_comprehension: (machine, node) => comprehension(machine, node),
   call: evaluateCall,
   subscript,
   binary_operator: binary,
@@ -225,18 +225,28 @@ function dictionary(machine: Machine, node: SyntaxNode): PyDict {
 function subscript(machine: Machine, node: SyntaxNode): PyValue {
   const [owner, index] = node.children.map((child) => machine.evaluate(machine, child));
   if (!owner || !index) return machine.unknown(node);
-  noteCutTokens(machine, node);
   return lifted([owner, index], ([of, at]) => itemOf(machine, of, at, node));
 }
 
-/** `batch["input_ids"][i][:length]`: noted as a call of `CUT_TOKENS` with the length. */
-function noteCutTokens(machine: Machine, node: SyntaxNode): void {
-  const [owner, index] = node.children;
-  if (index?.type !== 'slice' || index.children.length !== 1 || !owner) return;
+/** The tokens of one sample: `batch["input_ids"][i]`. */
+const SAMPLE = /\[(["'])input_ids\1\]\[[^\]:]+\]$/;
+
+/**
+ * A sample whose tokens are cut in their place, `batch["input_ids"][i] = batch["input_ids"][i][:length]`, is noted as a call of
+ * `CUT_TOKENS` with the length.
+ */
+export function noteCutTokens(machine: Machine, target: SyntaxNode, value: SyntaxNode): void {
+  if (target.type !== 'subscript' || !SAMPLE.test(machine.textOf(target))) return;
+  const [owner, index] = value.type === 'subscript' ? value.children : [];
+  if (!owner || index?.type !== 'slice') {
+    const inner = childIn(value, 'arguments')?.children ?? [];
+    for (const child of inner) noteCutTokens(machine, target, child);
+    return;
+  }
   const [end] = index.children;
-  const isEnd = end !== undefined && machine.textOf(index).startsWith(':');
-  if (!isEnd || !/\binput_ids\b/.test(machine.textOf(owner))) return;
-  const range = machine.rangeOf(node);
+  const isEnd = end !== undefined && index.children.length === 1 && machine.textOf(index).startsWith(':');
+  if (!isEnd || !SAMPLE.test(machine.textOf(owner))) return;
+  const range = machine.rangeOf(value);
   const places = { range, calleeRange: machine.rangeOf(index), argumentsRange: range };
   machine.record({ positional: [machine.evaluate(machine, end)], named: [], callee: CUT_TOKENS, ...places });
 }
@@ -310,17 +320,17 @@ function binary(machine: Machine, node: SyntaxNode): PyValue {
 }
 
 /**
- * Samples that are cut out of one long text, `[t[i : i + size] for i in range(0, total, size)]`, at any depth: noted as a call of
- * `CHUNKS` with their size. Nothing else is evaluated of comprehensions.
+ * Samples that are cut out of one long text, `[t[i : i + size] for i in range(0, total, size)]`, of each column of a batch or of what
+ * is named after tokens: noted as a call of `CHUNKS` with their size. Nothing else is evaluated of comprehensions.
  */
-function comprehension(machine: Machine, node: SyntaxNode): PyValue {
+function comprehension(machine: Machine, node: SyntaxNode, inEach = false): PyValue {
   const [body, clause] = node.children;
   if (node.type === 'dictionary_comprehension') {
     const value = body && childIn(body, 'value');
-    if (value?.type === 'list_comprehension') machine.evaluate(machine, value);
+    if (value?.type === 'list_comprehension') comprehension(machine, value, true);
     return machine.unknown(node);
   }
-  const size = body && clause ? chunkSize(machine, body, clause) : undefined;
+  const size = body && clause ? chunkSize(machine, body, clause, inEach) : undefined;
   if (size) {
     const range = machine.rangeOf(node);
     const places = { range, calleeRange: machine.rangeOf(size), argumentsRange: range };
@@ -333,7 +343,14 @@ function comprehension(machine: Machine, node: SyntaxNode): PyValue {
 export const CHUNKS = '[i:i+n]';
 
 /** The expression of the length of such samples. */
-function chunkSize(machine: Machine, body: SyntaxNode, clause: SyntaxNode): SyntaxNode | undefined {
+function chunkSize(
+  machine: Machine,
+  body: SyntaxNode,
+  clause: SyntaxNode,
+  inEach: boolean,
+): SyntaxNode | undefined {
+  const [of] = body.children;
+  if (!inEach && !(of && /token|input_ids/i.test(machine.textOf(of)))) return undefined;
   const sliced = body.type === 'subscript' ? body.children.at(-1) : undefined;
   const [name, steps] = [childIn(clause, 'left'), childIn(clause, 'right')];
   const called = steps && childIn(steps, 'function');

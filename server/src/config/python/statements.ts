@@ -1,7 +1,7 @@
 import { setVariable } from './builtins';
 import { clickArguments, wrappedConfig } from './command-libraries';
 import { configOfHydra } from './data-loaders';
-import { part } from './expressions';
+import { noteCutTokens, part } from './expressions';
 import { LIBRARY, submodule } from './imports';
 import { arithmetic } from './literals';
 import { type BlockEnd, either, lifted, type Machine, truth } from './machine';
@@ -128,7 +128,10 @@ function assignment(machine: Machine, node: SyntaxNode): BlockEnd {
     machine.execute(machine, right);
     const first = childIn(right, 'left');
     assign(machine, left, first ? machine.evaluate(machine, first) : machine.unknown(right));
-  } else assign(machine, left, machine.evaluate(machine, right));
+  } else {
+    assign(machine, left, machine.evaluate(machine, right));
+    noteCutTokens(machine, left, right);
+  }
   return 'next';
 }
 

@@ -48,6 +48,9 @@ const OF_MODEL: readonly FieldPath[] = [
   'lora.dtype',
 ];
 
+/** Models of diffusion, which the code makes anew. */
+const DIFFUSERS = /^diffusers\.(?:\w+\.)*[A-Z]\w*$/;
+
 /** What is known of how the model was loaded. */
 export interface LoadedModel {
   /** Bits of the frozen weights, where they are quantized while loading. */
@@ -67,6 +70,16 @@ export function readModel(
   const { draft } = calls;
   if (chain.name) return readNamedModel(calls, chain.name, context, place, config);
   const { load } = chain;
+  const diffuses = [...chain.ids]
+    .flatMap((id) => calls.program.calls[id] ?? [])
+    .find(({ callee }) => DIFFUSERS.test(callee));
+  if (!load && diffuses) {
+    const name = diffuses.callee.split('.').at(-1) ?? '';
+    const words = say('Runs of `{0}` are not estimated.', name);
+    draft.leave('refused', { range: diffuses.calleeRange }, name, words);
+    withhold(draft, OF_MODEL);
+    return { known: false };
+  }
   if (!load) {
     draft.report(
       'python-model-unknown',
