@@ -151,5 +151,13 @@ function readLengths(section: Section): void {
     script.state('batch.sequence', a + b, output, say('input and output follow each other'));
     return;
   }
-  script.take('max_seq_length', 'max_length', 'block_size', 'model_max_length', 'max_seq_len', 'cutoff_len');
+  script.take(
+    'max_seq_length',
+    'max_length',
+    'block_size',
+    'model_max_length',
+    'max_seq_len',
+    'cutoff_len',
+    'max_token_length',
+  );
 }

@@ -63,6 +63,7 @@ export const SCRIPT_ARGUMENTS_KEYS: readonly KeySpec[] = block('', EXAMPLES, [
 /** Names of the length that are read wherever they stand, and offered nowhere. */
 const OTHER_LENGTHS = block('', EXAMPLES, [
   ['max_seq_len', 'integer', 'Tokens per sample; longer ones are cut.', { sets: 'batch.sequence' }],
+  ['max_token_length', 'integer', 'Tokens per sample; longer ones are cut.', { sets: 'batch.sequence' }],
   ['cutoff_len', 'integer', 'Tokens per sample; longer ones are cut.', { sets: 'batch.sequence' }],
   [
     'val_max_target_length',

@@ -31,10 +31,11 @@ function own<V>(value: V, note = say('{0} default', 'NeMo')): DefaultValue<V> {
 
 /** How NeMo spells what Megatron calls so, within `model`. */
 const SPELLING: Spelling = {
+  // The dataset is built with that of the data (`megatron_gpt_model.py`, `build_train_valid_test_datasets`).
   seq_length: [
+    'data.seq_length',
     'encoder_seq_length',
     'seq_length',
-    'data.seq_length',
     'data.train_ds.max_seq_length',
     'data.train_ds.seq_length',
     'data.max_seq_length',
