@@ -29,7 +29,10 @@ export const CLAIMS: Readonly<Record<string, readonly (readonly [file: string, t
   'The peak is the highest of all': [['memory/evaluation', 'can be the peak, whose parts add up']],
   '`host-memory.ts` does the same': [['memory/host-memory', 'parts add up, and the moment that needs most']],
   '**Sharding adds to the plain step.**': [['memory/oracle-sharded', 'peaks of every scheme']],
-  'It states once what lies at rest': [['memory/sharding', 'asks a scheme what it does, never which it is']],
+  'It states once what lies at rest': [
+    ['memory/sharding', 'asks a scheme what it does, never which it is'],
+    ['memory/one-plan', 'comes down to the gradients that the scheme states'],
+  ],
   '**The device turns allocated into occupied.**': [
     ['memory/outside-allocator', 'is a band in order on every card'],
     ['memory/simulate', 'hand out at most what the walk has'],
@@ -51,7 +54,7 @@ export const CLAIMS: Readonly<Record<string, readonly (readonly [file: string, t
   'Differences there are the place to start': [['contributing', 'of variables of the environment']],
   'prints the relative error': [['contributing', 'of variables of the environment']],
   '`npm run accuracy` scores published': [['accuracy/measurements', 'that are not met say why']],
-  '[docs/glossary.md](docs/glossary.md) has': [['contributing', 'of files and folders is so']],
+  '[docs/glossary.md](docs/glossary.md) has': [['glossary', 'names files, types and fields that are there']],
 
   // Where to add things
   '**A config family**': [['contributing', 'of a family is so']],

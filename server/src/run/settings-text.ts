@@ -8,7 +8,7 @@ import { FIELDS, type FieldPath, type FieldSpec, type TrainingRun } from './fiel
 export function settingsText(paths: readonly FieldPath[]): (run: TrainingRun) => string {
   const fields = paths.map((path) => {
     const spec: FieldSpec = FIELDS[path];
-    return { path, ordinary: spec.default };
+    return { path, ordinary: spec.default, written: JSON.stringify(spec.default) };
   });
   return oncePer((run) => {
     let text = '';
@@ -17,8 +17,11 @@ export function settingsText(paths: readonly FieldPath[]): (run: TrainingRun) =>
       if (!field) continue;
       const value: unknown = run[field.path];
       if (value === field.ordinary) continue;
-      const isPlain = typeof value === 'number' || typeof value === 'boolean';
-      text += isPlain ? `${i}=${value};` : `${i}:${JSON.stringify(value)};`;
+      if (typeof value === 'number' || typeof value === 'boolean') text += `${i}=${value};`;
+      else {
+        const written = JSON.stringify(value);
+        if (written !== field.written) text += `${i}:${written};`;
+      }
     }
     return text;
   });
