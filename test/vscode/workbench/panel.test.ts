@@ -170,20 +170,27 @@ describe('the panel in the workbench', function () {
     await untilHeadline(/^Does not fit/);
   });
 
-  it('is locked, copied and saved from its title bar', async () => {
+  /** An action of the panel's title bar, by what it reads. */
+  const action = (name: string) =>
+    page.locator(`.editor-actions .action-label[aria-label*="${name}"]`).first();
+
+  it('answers visibly, and to a screen reader, that it was copied', async () => {
     const frame = await panel();
     await page.locator('.tab', { hasText: 'Memory:' }).first().click();
-    const action = (name: string) =>
-      page.locator(`.editor-actions .action-label[aria-label*="${name}"]`).first();
+    await action('Copy Breakdown as Markdown').click();
+    await frame.locator('[aria-live]', { hasText: 'Copied' }).first().waitFor({ state: 'attached' });
+    await page.locator('.statusbar-item', { hasText: 'Copied as Markdown.' }).waitFor();
+  });
+
+  it('is locked and saved from its title bar', async () => {
+    const frame = await panel();
+    await page.locator('.tab', { hasText: 'Memory:' }).first().click();
     await action('Lock Breakdown to Its File').click();
     await frame.locator('[data-key=locked]').waitFor();
     await page.locator('.tab', { hasText: '[Memory] ds_config.json' }).waitFor();
     await workbench.pictures('panel-title-bar');
     await action('Unlock Breakdown').click();
     await frame.locator('[data-key=locked]').waitFor({ state: 'detached' });
-    await action('Copy Breakdown as Markdown').click();
-    await frame.locator('[aria-live]', { hasText: 'Copied' }).first().waitFor({ state: 'attached' });
-    await page.locator('.statusbar-item', { hasText: 'Copied as Markdown.' }).waitFor();
     await action('Save Breakdown As').click();
     await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Chart as PNG' }).waitFor();
     await pick('Chart as SVG');

@@ -88,7 +88,9 @@ describe('trying in the workbench', function () {
     const saved = await workbench.fileText('ds_config.json');
     assert.match(saved, /_per_gpu": 1,/, 'saving is left to the person');
     await workbench.pictures('panel-applied');
-    // What is done is no news for long.
+  });
+
+  it('states no longer that it applied once that is no news', async () => {
     await frame.locator('.trying', { hasText: 'Applied.' }).waitFor({ state: 'detached', timeout: 20_000 });
   });
 

@@ -9,6 +9,8 @@ import { DRAWN, type Latencies, median, opened, typed } from './latency';
 import { openWorkbench, type Workbench } from './workbench';
 
 const TIMES = 10;
+/** Of the window for JSON: ours are two, of the server and of the cost against the last commit. */
+const LENS_PROVIDERS = 3;
 const FILES = [
   { file: 'ds_config.json', what: 'a short config' },
   { file: 'ds_long.json', what: 'a config of 1,000 lines' },
@@ -30,7 +32,7 @@ describe('typing in the workbench', function () {
     workbench = undefined;
   });
 
-  it('changes lens, hint and status with every value, soon, in a short config and in one of 1,000 lines', async () => {
+  it('changes lens, hint and status with every value, soon, in a short config and in one of 1,000 lines, and is asked for the lens once each', async () => {
     workbench = await openWorkbench(prepared);
     for (const { file } of FILES) {
       const { latencies, texts, calls } = await typed(workbench, file, TIMES);
@@ -38,6 +40,9 @@ describe('typing in the workbench', function () {
       // Each event would have VS Code wait from the start again before it asks for lenses or hints.
       assert.equal(calls.get('$emitCodeLensEvent') ?? 0, 0);
       assert.equal(calls.get('$emitInlayHintsEvent') ?? 0, 0);
+      // The lens has an older verdict than the status for as long as VS Code waits before it asks, and it waits once for each value.
+      const asked = calls.get('$provideCodeLenses') ?? 0;
+      assert.ok(asked >= TIMES && asked <= LENS_PROVIDERS * TIMES, `${asked} times for ${TIMES} values`);
       own.set(file, latencies);
       await workbench.pictures(`hint-after-typing-${path.parse(file).name}`);
       await workbench.page.keyboard.press('Control+S');
