@@ -48,12 +48,14 @@ function bytesOf(storages: Iterable<Storage>): number {
   return bytes;
 }
 
-function returned(storages: Iterable<Storage>): AllocatorEvent[] {
-  return [...storages].map((storage) => ({ bytes: -rounded(storage.bytes), power: powerOf(storage) }));
+function returned(storages: Iterable<Storage>, share = 1): AllocatorEvent[] {
+  return requested(storages, share).map(({ bytes, power }) => ({ bytes: -bytes, power }));
 }
 
-function requested(storages: Iterable<Storage>): AllocatorEvent[] {
-  return [...storages].map((storage) => ({ bytes: rounded(storage.bytes), power: powerOf(storage) }));
+/** Requests of storages, or of a share of each that is above zero or nothing at all. */
+function requested(storages: Iterable<Storage>, share = 1): AllocatorEvent[] {
+  if (share === 0) return [];
+  return [...storages].map((storage) => ({ bytes: rounded(share * storage.bytes), power: powerOf(storage) }));
 }
 
 function powerOf(storage: Storage): AllocatorEvent['power'] {
@@ -212,8 +214,10 @@ function forwardToEntries(
     plain = sequence(plain, repeated(inner, layers - 1));
   }
   const exit = relabel(plain.exit, entries);
-  if (away > 0) postAll(exit, 'checkpoints', entries, -away);
-  return { ...plain, exit };
+  if (away === 0) return { ...plain, exit };
+  postAll(exit, 'checkpoints', entries, -away);
+  const events = [...plain.events, ...requested(entries, 1 - away), ...returned(entries)];
+  return { ...plain, exit, events };
 }
 
 /** Recomputation of checkpointed layers and their backward, at whose end the checkpoint is gone. */
@@ -244,7 +248,9 @@ function recomputedBackward(
     ...returned(outputsLeft),
     ...returned([...entries].filter((s) => !saved.has(s))),
   ];
-  const events = [...played.events, ...repeatedEvents(returns, layers)];
+  // What lies away is brought back whole, and its part that was here goes.
+  const fetches = away > 0 ? [...requested(entries), ...returned(entries, 1 - away)] : [];
+  const events = [...fetches, ...played.events, ...repeatedEvents(returns, layers)];
   postAll(leftover, 'autocast-cache', looseCopies, -layers);
   postAll(leftover, 'activations', outputsLeft, -layers);
   // Backward of the tape frees its saved entry, which the checkpoint still counts: put it back, then free the checkpoint.

@@ -35,12 +35,36 @@ describe('steps played on the allocator', () => {
   const plain: readonly (readonly [string, RunValues])[] = [
     ['keeping all activations', BF16],
     ['with checkpointing', { ...BF16, 'activations.checkpointing': 'full' }],
+    [
+      'with checkpoints in host memory',
+      { ...BF16, 'activations.checkpointing': 'full', 'activations.offload': true },
+    ],
+    [
+      'with reentrant checkpoints of two layers in host memory',
+      {
+        ...BF16,
+        'activations.checkpointing': 'full',
+        'activations.checkpointEvery': 2,
+        'activations.reentrant': true,
+        'activations.offload': true,
+      },
+    ],
+    [
+      'with checkpoints split over tensor-parallel GPUs',
+      {
+        ...BF16,
+        'activations.checkpointing': 'full',
+        'activations.distributed': true,
+        'parallel.tensor': 2,
+        'hardware.gpus': 2,
+      },
+    ],
     ['with autocast', { 'precision.compute': 'bf16', 'precision.scheme': 'autocast' }],
     ['with ZeRO 2', { ...BF16, 'parallel.data': 'zero', 'zero.stage': 2, 'precision.scheme': 'deepspeed' }],
   ];
   for (const [name, values] of plain) {
     it(`hand out at most what the walk has, ${name}`, () => {
-      const { simulated, walk } = played({ ...values, 'batch.sequence': 2048 });
+      const { simulated, walk } = played({ ...values, 'batch.sequence': 2048, 'batch.micro': 16 });
       // Requests of 1 MiB and less are not played.
       assert.ok(
         Math.abs(simulated.allocated / walk.peak.bytes - 1) < 0.01,
