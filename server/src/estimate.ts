@@ -13,6 +13,7 @@ import { freeAtFirstLoss, isSizedByWhatIsFree } from './memory/free-at-loss';
 import { hostMemory } from './memory/host-memory';
 import { readAheadBytes } from './memory/initialization';
 import { combine, type Ledger, partsOf, post, totalOf } from './memory/ledger';
+import { partialNotes, withAllPlain, withPlainShare } from './memory/partial-quantization';
 import { pipelined, pipelineMemory, pipelineStages } from './memory/pipeline';
 import { rememberedTrace } from './memory/remembered-trace';
 import { reservedSlack } from './memory/reserved';
@@ -59,14 +60,14 @@ interface TracedEstimate extends Walked {
 }
 
 /** `estimate` with what stands behind it, for explanations. `shard` is the scheme; explanations put a telling one there. */
-export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardingOf): TracedEstimate {
-  const { run, accelerator } = input;
-  const model = grownModel(input.model, run['method.newLayers']);
+export function tracedEstimate(asked: EstimateInput, shard: ShardingOf = shardingOf): TracedEstimate {
+  const input = settled(asked);
+  const { run, accelerator, model } = input;
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const constant = constants(run, accelerator, capacityBytes);
   const outside = besideAllocator(run, accelerator);
   const available = capacityBytes - outside.likely;
-  const fitted = sized({ ...input, model }, constant, available);
+  const fitted = sized(input, constant, available);
   const stages = rememberedTrace(model, run, fitted.free);
   const worst = worstStage(stages, fitted, constant, available, shard);
   const { walk, sums, pipelineIndex } = worst;
@@ -81,14 +82,15 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
   if (run['hardware.otherProcesses'] > 0) post(ledger, 'reserved-for-others', run['hardware.otherProcesses']);
   const processBytes = Math.round(totalOf(ledger));
   const least = Math.round(allocated + slack.lower + outside.lower);
-  const lowerBytes = Math.min(least, leastBytes(input, least > capacityBytes));
+  const lowerBytes = Math.min(least, leastBytes(asked, least > capacityBytes));
   // Blocks that the allocator keeps of batches of other lengths are not needed: it returns them before it fails.
   // Nor is what a moment takes only where there is room for it.
   const share = walk.neededPeak.bytes / walk.peak.bytes;
   const graphs = sharesWeights(run) ? MOST_OF_GRAPHS - graphBytes(model) : 0;
   const readAhead = readAheadBytes({ run, stages: worst.held, sharding: worst.sharding });
   const stepping = share * (allocated + slack.upper) + graphs;
-  const needed = Math.round(Math.max(stepping, readAhead) + outside.upper);
+  const plain = allPlainBytes(asked);
+  const needed = Math.max(Math.round(Math.max(stepping, readAhead) + outside.upper), plain);
   const upperBytes = Math.max(needed, processBytes);
   const parts = explained(exactly(partsOf(ledger), processBytes), {
     run,
@@ -98,16 +100,9 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
   });
   const features = unmodelled(run, model, stages);
   const verdict = verdictOf(lowerBytes, needed, capacityBytes, features);
-  const timeline: Sample[] = walk.points.map((point) => ({
-    moment: point.moment,
-    label: point.label,
-    ...(point.skipped !== undefined && { skipped: point.skipped }),
-    bytes: Math.round(point.bytes),
-    parts: exactly(partsOf(point.ledger), Math.round(point.bytes)),
-  }));
   const host = hostMemory({ ...worst, run, stages: worst.held, published: model.publishedDtype });
   const whole = run['parallel.pipeline'] > 1 ? sumWeights(stages, run) : sums;
-  const compute = lateCompute({ ...input, model }, whole);
+  const compute = lateCompute(input, whole);
   const result: Estimate = {
     verdict,
     peak: {
@@ -121,7 +116,7 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
       rank: pipelineIndex * Math.floor(run['hardware.gpus'] / run['parallel.pipeline']),
     },
     parts,
-    timeline,
+    timeline: samplesOf(walk),
     capacityBytes,
     host,
     model: {
@@ -134,7 +129,12 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
     },
     bands,
     ...(features.length > 0 ? { unmodelled: features } : {}),
-    notes: [...model.notes, ...loadingNotes(readAhead, stepping), ...limits(input, whole)],
+    notes: [
+      ...model.notes,
+      ...loadingNotes(readAhead, stepping),
+      ...partialNotes(plain),
+      ...limits(input, whole),
+    ],
   };
   return { ...worst, estimate: result, model: stages, atPeak: ledger };
 }
@@ -145,6 +145,29 @@ const OF_ENCODERS: ReadonlySet<TrainingRun['method.objective']> = new Set([
   'question-answering',
   'multiple-choice',
 ]);
+
+/** The moments of a run, for people. */
+function samplesOf({ points }: RunWalk): Sample[] {
+  return points.map((point) => ({
+    moment: point.moment,
+    label: point.label,
+    ...(point.skipped !== undefined && { skipped: point.skipped }),
+    bytes: Math.round(point.bytes),
+    parts: exactly(partsOf(point.ledger), Math.round(point.bytes)),
+  }));
+}
+
+/** What an estimate goes by: the model with the layers that the run adds, and how much of it the checkpoint has quantized. */
+function settled({ run, ...rest }: EstimateInput): EstimateInput {
+  const model = grownModel(rest.model, run['method.newLayers']);
+  return { ...rest, model, run: withPlainShare(run, () => rememberedTrace(model, run)) };
+}
+
+/** The most that is needed where it is not known which layers the checkpoint keeps in 16 bits: all. Bytes; 0 where it is known. */
+function allPlainBytes({ run, ...rest }: EstimateInput): number {
+  const plain = withAllPlain(run);
+  return plain ? tracedEstimate({ ...rest, run: plain }).estimate.peak.upperBytes : 0;
+}
 
 /**
  * What of a run is not in its estimate: as its files say, a teacher that nothing is known of, and encoders that are trained
@@ -299,15 +322,15 @@ interface RankFigure {
  * the process per GPU and its parts. One entry where the run has no pipeline. As dear as `estimate`; for those who ask.
  */
 export function rankFigures(asked: EstimateInput): readonly RankFigure[] {
-  const model = grownModel(asked.model, asked.run['method.newLayers']);
-  const { run, accelerator } = asked;
+  const whole = settled(asked);
+  const { run, accelerator, model } = whole;
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const outside = besideAllocator(run, accelerator);
   const available = capacityBytes - outside.likely;
   const constant = constants(run, accelerator, capacityBytes);
   const perStage = Math.max(1, Math.floor(run['hardware.gpus'] / run['parallel.pipeline']));
   const fullest = new Map<number, Walked>();
-  const input = sized({ ...asked, model }, constant, available);
+  const input = sized(whole, constant, available);
   const stages = rememberedTrace(model, run, input.free);
   for (const walked of walkedStages(stages, input, constant, available, shardingOf, true)) {
     const known = fullest.get(walked.pipelineIndex);

@@ -69,6 +69,20 @@ function frozenModels(run: TrainingRun, sums: WeightSums): string {
   return say('{0} in {1}', joinWords(parts), dtype);
 }
 
+function quantizedWords(bytes: number, count: string, run: TrainingRun): string {
+  const kind = run['quantization.kind'];
+  const plain = run['quantization.plainShare'] ?? 0;
+  if (plain === 0)
+    return say('{1} quantized parameters × {0} {0|byte|bytes}, scales included ({2})', bytes, count, kind);
+  return say(
+    '{1} parameters × {0} {0|byte|bytes} in the mean: {3} % of them in 16 bits, the others quantized, scales included ({2})',
+    bytes,
+    count,
+    kind,
+    Number((100 * plain).toFixed(1)),
+  );
+}
+
 function quantizedSource(run: TrainingRun): Source {
   const kind = run['quantization.kind'];
   return kind === 'none'
@@ -130,11 +144,10 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     };
   },
   'quantized-weights': ({ sums, run }) => ({
-    formula: say(
-      '{1} quantized parameters × {0} {0|byte|bytes}, scales included ({2})',
+    formula: quantizedWords(
       Number((sums.quantizedBytes / Math.max(1, sums.quantized)).toFixed(4)),
       formatCount(sums.quantized),
-      run['quantization.kind'],
+      run,
     ),
     source: quantizedSource(run),
   }),

@@ -97,22 +97,37 @@ export const LAYOUTS: Readonly<Record<Kind, Layout>> = {
 };
 
 /** What of a run the layout of its weights depends on, beside their kind. */
-type Choices = Pick<RunValues, 'quantization.double' | 'quantization.bits' | 'quantization.groupSize'>;
+type Choices = Pick<
+  RunValues,
+  'quantization.double' | 'quantization.bits' | 'quantization.groupSize' | 'quantization.plainShare'
+>;
 
 /** Kinds whose bits people choose. */
 const CHOSEN: ReadonlySet<Kind> = new Set(['gptq', 'hqq', 'quanto', 'aqlm']);
 
 /** Bits of a code of this kind. */
-export function bitsOf(kind: Kind, run: Choices): number {
+function bitsOf(kind: Kind, run: Choices): number {
   const { bits } = LAYOUTS[kind];
   return CHOSEN.has(kind) ? (run['quantization.bits'] ?? bits) : bits;
 }
 
-/** Bytes of a quantized weight's codes on this GPU: the parameter itself, without scales and zero points. */
+/** Bytes of an element that a checkpoint keeps unquantized. */
+const PLAIN = 2;
+
+/**
+ * Bytes of a quantized weight's codes on this GPU: the parameter itself, without scales and zero points. Of layers some of which are kept
+ * in 16 bits each has the share of them all.
+ */
 export function packedBytes(weight: Weight, run: Choices): number {
   const kind = weight.quantization;
   if (kind === 'none') throw new Error(`${weight.name} is not quantized`);
-  return (weight.localElements * bitsOf(kind, run)) / 8;
+  return weight.localElements * elementBytes(kind, run);
+}
+
+/** Bytes of the codes of an element: in the mean, where some of the layers are kept in 16 bits. */
+export function elementBytes(kind: Kind, run: Choices): number {
+  const plain = run['quantization.plainShare'] ?? 0;
+  return plain * PLAIN + ((1 - plain) * bitsOf(kind, run)) / 8;
 }
 
 /**
@@ -120,20 +135,25 @@ export function packedBytes(weight: Weight, run: Choices): number {
  * byte per block of 64, an fp32 scale per 256 of them (`quantize_4bit`, `compress_statistics`).
  */
 export function storedBytes(weight: Weight, run: Choices): number {
+  const plain = run['quantization.plainShare'] ?? 0;
+  return packedBytes(weight, run) + (1 - plain) * scaleBytes(weight, run);
+}
+
+/** Bytes of the scales and zero points of a weight that is quantized. */
+function scaleBytes(weight: Weight, run: Choices): number {
   const kind = weight.quantization;
   if (kind === 'none') throw new Error(`${weight.name} is not quantized`);
   const layout = LAYOUTS[kind];
   const elements = weight.localElements;
   const columns = weight.shape.at(-1) ?? 1;
   const bits = bitsOf(kind, run);
-  let bytes = packedBytes(weight, run);
   if (run['quantization.double'] && (kind === 'nf4' || kind === 'fp4')) {
     const blocks = Math.ceil(elements / 64);
-    return bytes + blocks + 4 * Math.ceil(blocks / 256);
+    return blocks + 4 * Math.ceil(blocks / 256);
   }
   const chosen = run['quantization.groupSize'] ?? defaultGroup(kind, bits, layout);
-  bytes += groupsOf(kind, elements, columns, chosen) * layout.groupBytes(bits);
-  return bytes + columns * (layout.columnBytes ?? 0) + (layout.weightBytes ?? 0);
+  const groups = groupsOf(kind, elements, columns, chosen) * layout.groupBytes(bits);
+  return groups + columns * (layout.columnBytes ?? 0) + (layout.weightBytes ?? 0);
 }
 
 /** Blocks of bitsandbytes run over the whole weight, those of fp8 are square, groups of others run along the inputs. */

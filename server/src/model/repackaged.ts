@@ -1,11 +1,14 @@
 import type { QuantizationKind } from '../terms/quantizations';
 import { findModel } from './catalog';
 import type { Model } from './model';
+import { checkpointSize, isPartlyQuantized } from './quantized-checkpoints';
 
 /** How weights are stored, as run fields. */
 interface Storage {
   readonly 'quantization.kind'?: QuantizationKind;
   readonly 'quantization.bits'?: number;
+  readonly 'quantization.partial'?: boolean;
+  readonly 'quantization.checkpointBytes'?: number;
 }
 
 /** A copy of known weights under another name. */
@@ -47,7 +50,16 @@ export function findRepackaged(name: string): Repackaged | undefined {
     // The same owner may keep the model in another form, such as Unsloth its Phi in layers of Llama.
     const kept = findModel(`${owner}/${short}`);
     const model = kept && kept.modelType !== named?.modelType ? kept : named;
-    if (model) return { model, values };
+    if (model) return { model, values: isPartlyQuantized(own) ? { ...values, ...partOf(own) } : values };
   }
   return undefined;
+}
+
+/** Some layers of such a copy are in 16 bits: how many, its size tells. */
+function partOf(name: string): Storage {
+  const size = checkpointSize(name);
+  return {
+    'quantization.partial': true,
+    ...(size ? { 'quantization.checkpointBytes': size.bytes } : {}),
+  };
 }

@@ -358,6 +358,19 @@ export const FIELDS = {
     doc: 'Towers and projectors beside the layers, by the start of their names, whose linear layers are not quantized (`llm_int8_skip_modules`).',
     default: [],
   }),
+  'quantization.partial': flag({
+    doc: 'The checkpoint is quantized already and keeps some of its linear layers in 16 bits. Which ones follows from its size (`quantization.checkpointBytes`); without it the upper end of the band has all of them so.',
+    default: false,
+  }),
+  'quantization.checkpointBytes': integer({
+    doc: 'Size of the files of a checkpoint that is quantized already. What they hold beyond quantized layers is counted as layers in 16 bits.',
+    minimum: 1,
+  }),
+  'quantization.plainShare': number({
+    doc: 'Share of the quantized weights that the checkpoint keeps in 16 bits. Unset: as `quantization.checkpointBytes` has it, else none.',
+    minimum: 0,
+    maximum: 1,
+  }),
   'quantization.head': flag({
     doc: 'The output projection is quantized too, as Lightning does; transformers leaves it as it is.',
     default: false,

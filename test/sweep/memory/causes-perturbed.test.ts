@@ -424,6 +424,8 @@ const VALUES: Partial<Record<FieldPath, readonly unknown[]>> = {
   'quantization.kind': ['none', 'nf4', 'int8'],
   'quantization.bits': [2, 8],
   'quantization.groupSize': [16, 128],
+  'quantization.checkpointBytes': [20_000_000],
+  'quantization.plainShare': [0.25, 1],
   'precision.weights': ['fp32', 'bf16'],
   'precision.compute': ['fp32', 'bf16'],
   'precision.scheme': ['native', 'autocast', 'deepspeed', 'apex-o2'],
@@ -572,6 +574,7 @@ const WHAT_THEY_ARE_MADE_OF: readonly Category[] = ['weights', 'adapters', 'grad
 
 /** Fields that name a part although no estimate moves with them, and why. */
 const NAMED_THOUGH_STILL: Partial<Record<FieldPath, string>> = {
+  'quantization.partial': 'it moves the upper end of the band alone: which layers are in 16 bits is not known',
   'batch.longestSequence':
     'it shortens `batch.sequence` where statements are joined, before a run is estimated',
 };

@@ -833,6 +833,36 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assertStates(python(unsloth('max_seq_length=256', '')), { 'activations.offload': 'false default' });
     });
 
+    it('load checkpoints of its own, of which some layers are in 16 bits, as the release does', () => {
+      const stored = (name: string, version?: string, more = '') => {
+        const reading = pythonRun.read(
+          parseConfig('file:///train.py', unsloth(more, 'r=8').replace('unsloth/Meta-Llama-3.1-8B', name)),
+          {
+            known: {},
+            ...(version ? { versions: { unsloth: { version, source: 'stated' as const } } } : {}),
+          },
+        );
+        const fields = ['quantization.partial', 'quantization.checkpointBytes'] as const;
+        return fields.map((field) => factOf(reading, field)?.value);
+      };
+      const none = [undefined, undefined];
+      assert.deepEqual(stored('unsloth/Qwen3-14B'), [true, 11_120_000_000]);
+      assert.deepEqual(stored('Qwen/Qwen3-14B', '2025.5.9'), [true, 11_120_000_000]);
+      assert.deepEqual(stored('unsloth/Qwen3-8B'), [true, undefined]);
+      // Before there were any, and before this one.
+      assert.deepEqual(stored('unsloth/Qwen2.5-7B', '2024.9'), none);
+      assert.deepEqual(stored('unsloth/Qwen2.5-7B', '2025.2.5'), [true, 7_540_000_000]);
+      assert.deepEqual(stored('unsloth/Llama-3.2-3B-Instruct', '2024.11.9'), none);
+      // Too large, says Unsloth, and loads the one that is quantized as a whole; the first releases did not.
+      assert.deepEqual(stored('unsloth/Qwen3-32B'), none);
+      assert.deepEqual(stored('unsloth/Qwen3-32B', '2025.4.4'), [true, undefined]);
+      assert.deepEqual(stored('unsloth/Qwen3-32B-unsloth-bnb-4bit'), [false, undefined]);
+      assert.deepEqual(stored('unsloth/phi-4-bnb-4bit'), none);
+      assert.deepEqual(stored('unsloth/phi-4', undefined, 'use_exact_model_name=True'), none);
+      assert.deepEqual(stored('unsloth/phi-4', undefined, 'load_in_4bit=False'), none);
+      assert.deepEqual(stored('me/my-own'), none);
+    });
+
     it('have segments that grow, where the release and PyTorch let them', () => {
       const segments = (before = '', unslothRelease?: string, known: ReadContext['known'] = {}) =>
         factOf(

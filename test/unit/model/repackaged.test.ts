@@ -38,4 +38,18 @@ describe('copies of models under other names', () => {
     assert.equal(findRepackaged('unsloth/Phi-3-mini-4k-instruct-bnb-4bit')?.model.modelType, 'mistral');
     assert.equal(findRepackaged('somebody/phi-4-awq')?.model.modelType, 'phi3');
   });
+
+  it('some layers of a copy may be in 16 bits: how many, its size tells where it is known', () => {
+    const valuesOf = (name: string) => findRepackaged(name)?.values;
+    assert.deepEqual(valuesOf('unsloth/Qwen3-14B-unsloth-bnb-4bit'), {
+      'quantization.kind': 'nf4',
+      'quantization.partial': true,
+      'quantization.checkpointBytes': 11_120_000_000,
+    });
+    assert.deepEqual(valuesOf('models/Qwen3-32B-unsloth-bnb-4bit'), {
+      'quantization.kind': 'nf4',
+      'quantization.partial': true,
+    });
+    assert.deepEqual(valuesOf('unsloth/Qwen3-14B-bnb-4bit'), { 'quantization.kind': 'nf4' });
+  });
 });

@@ -2,6 +2,7 @@ import { knownNode, nodeOf } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import { findAccelerator } from '../../hardware/catalog';
+import { checkpointSize } from '../../model/quantized-checkpoints';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, UNSLOTH, UNSLOTH_ZOO } from '../../sources/repositories';
 import { isAtLeast } from '../../terms/version';
@@ -15,6 +16,7 @@ import { argumentOf, type Calls, leaveArgument } from './call-block';
 import { callsOnModel, type ModelChain } from './model-chain';
 import { type LoadedModel, stateModel } from './python-model';
 import { buildsImages, builtSound, writesTextRows } from './sample-kinds';
+import { isReplaced, mappedCheckpoint } from './unsloth-checkpoints';
 import { readFastInference } from './unsloth-engine';
 import { readUnslothTargets } from './unsloth-targets';
 
@@ -236,6 +238,7 @@ export function readUnsloth(
   readEmbeddingPlace(calls, load, trainer, context.versions?.unsloth?.version);
   const full = trainsAll(load);
   const quantized = full ? undefined : readStorage(calls, load);
+  if (quantized === 4) readCheckpoint(calls, load, name, context.versions?.unsloth?.version);
   leaveUncounted(calls, load);
   if (quantized && !hasKernels(load, config)) readPlainParts(draft, context.versions?.unsloth?.version);
   if (GPT_OSS.test(name)) {
@@ -361,6 +364,36 @@ function readStorage({ draft }: Calls, load: PyCall): 4 | 8 | undefined {
   draft.assume('quantization.double', true, say('{0} default', 'Unsloth'), LLAMA);
   draft.assume('quantization.prepared', false, say('Unsloth upcasts only what is trained'), LLAMA);
   return 4;
+}
+
+/**
+ * In 4 bits Unsloth loads a checkpoint of its own for many names (`loader_utils.py`, `get_model_name`): quantized already, with some of its
+ * layers in 16 bits.
+ */
+function readCheckpoint({ draft }: Calls, load: PyCall, name: string, release: string | undefined): void {
+  if (flagOf(knownNode(argumentOf(load, 'use_exact_model_name'))) === true) return;
+  const source = fileIn(UNSLOTH, 'unsloth/models/loader_utils.py');
+  if (isReplaced(name)) {
+    draft.assume(
+      'quantization.partial',
+      false,
+      say('Unsloth loads a checkpoint of this model that is quantized as a whole'),
+      source,
+    );
+    return;
+  }
+  const checkpoint = mappedCheckpoint(name, release);
+  if (checkpoint === undefined) return;
+  const note = say('Unsloth loads `{0}`, which keeps some of its layers in 16 bits', checkpoint);
+  draft.assume('quantization.partial', true, note, source);
+  const size = checkpointSize(checkpoint);
+  if (size)
+    draft.assume(
+      'quantization.checkpointBytes',
+      size.bytes,
+      say('the files of `{0}`', checkpoint),
+      size.source,
+    );
 }
 
 const trainsAll = (load: PyCall) => flagOf(knownNode(argumentOf(load, 'full_finetuning'))) === true;

@@ -2,7 +2,7 @@ import { behaviours } from '../../run/behaviours';
 import type { TrainingRun } from '../../run/fields';
 import { emptyLedger, post } from '../ledger';
 import { stateBytes, stepTransient } from '../optimizers';
-import { bitsOf } from '../quantization';
+import { elementBytes } from '../quantization';
 import {
   frozenShardsOf,
   ledger,
@@ -50,7 +50,7 @@ export function fsdp(run: TrainingRun, sums: WeightSums, stages: readonly Traced
   const weightsShard = (trained * trainedBytes) / shards + (frozen * settings.frozen) / frozenShards;
   // Scales are attributes of a packed weight and no parameters: every GPU has all of them (`Params4bit.quant_state`).
   const kind = run['quantization.kind'];
-  const codes = kind === 'none' ? 0 : (sums.quantized * bitsOf(kind, run)) / 8;
+  const codes = kind === 'none' ? 0 : sums.quantized * elementBytes(kind, run);
   const scales = sums.quantizedBytes - codes;
   const scalesShards = behaviours(run).splitsQuantizedWeights ? shards : 1;
   const graded = trained + frozenGraded(stages, run, settings);
