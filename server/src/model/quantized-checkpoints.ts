@@ -21,6 +21,7 @@ function ownName(id: string): string {
   return (id.split('/').at(-1) ?? '').toLowerCase();
 }
 
+/** Whether a checkpoint of this name keeps some of its linear layers in 16 bits. */
 export function isPartlyQuantized(name: string): boolean {
   return PARTLY_QUANTIZED.test(name);
 }

@@ -364,6 +364,7 @@ export const FIELDS = {
   }),
   'quantization.checkpointBytes': integer({
     doc: 'Size of the files of a checkpoint that is quantized already. What they hold beyond quantized layers is counted as layers in 16 bits.',
+    unit: 'bytes',
     minimum: 1,
   }),
   'quantization.plainShare': number({

@@ -574,7 +574,8 @@ const WHAT_THEY_ARE_MADE_OF: readonly Category[] = ['weights', 'adapters', 'grad
 
 /** Fields that name a part although no estimate moves with them, and why. */
 const NAMED_THOUGH_STILL: Partial<Record<FieldPath, string>> = {
-  'quantization.partial': 'it moves the upper end of the band alone: which layers are in 16 bits is not known',
+  'quantization.partial':
+    'it moves the upper end of the band alone: which layers are in 16 bits is not known',
   'batch.longestSequence':
     'it shortens `batch.sequence` where statements are joined, before a run is estimated',
 };

@@ -853,7 +853,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assert.deepEqual(stored('unsloth/Qwen2.5-7B', '2024.9'), none);
       assert.deepEqual(stored('unsloth/Qwen2.5-7B', '2025.2.5'), [true, 7_540_000_000]);
       assert.deepEqual(stored('unsloth/Llama-3.2-3B-Instruct', '2024.11.9'), none);
-      // Too large, says Unsloth, and loads the one that is quantized as a whole; the first releases did not.
+      // Too large for Unsloth, which loads the one that is quantized as a whole; its first releases did not.
       assert.deepEqual(stored('unsloth/Qwen3-32B'), none);
       assert.deepEqual(stored('unsloth/Qwen3-32B', '2025.4.4'), [true, undefined]);
       assert.deepEqual(stored('unsloth/Qwen3-32B-unsloth-bnb-4bit'), [false, undefined]);

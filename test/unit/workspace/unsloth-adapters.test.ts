@@ -57,7 +57,9 @@ describe('towers beside quantized layers', () => {
         16,
         switches(true, true, true, true),
       );
-      const files = { 'train.py': text, 'requirements.txt': release };
+      // Not the checkpoint that is quantized already, whose own config has what it leaves.
+      const exact = text.replace('load_in_4bit=True', 'load_in_4bit=True, use_exact_model_name=True');
+      const files = { 'train.py': exact, 'requirements.txt': release };
       const { estimate } = await smallWorkspace(files).analyze('train.py');
       return ['quantized-weights', 'weights'].map(
         (category) => estimate?.parts.find((part) => part.category === category)?.bytes ?? 0,
