@@ -1,6 +1,8 @@
 // How much of Python files is read, folder by folder: whole, partly, or not, with the reasons, and beside peaks that notebooks saved.
 // node scripts/python-runs.mjs FOLDER...  (clones of public repositories, kept outside of this one)
-import { readdir } from 'node:fs/promises';
+// node scripts/python-runs.mjs --table DIR  (clones in DIR/OWNER+NAME, against test/python-runs/repositories.json; --write keeps what is read)
+import { execFileSync } from 'node:child_process';
+import { access, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -10,9 +12,23 @@ require('./typescript.cjs');
 const { Workspace } = require('../server/src/workspace/analyze.ts');
 const { DiskHost } = require('../server/src/workspace/disk-host.ts');
 const { fact } = require('../server/src/run/origin.ts');
+const { changesOf, tableOf, trainsElsewhere } = require('../test/python-runs/reading.ts');
 
 const verbose = process.argv.includes('--list');
-const folders = process.argv.slice(2).filter((word) => !word.startsWith('--'));
+const table = process.argv.includes('--table');
+const given = process.argv.slice(2).filter((word) => !word.startsWith('--'));
+const TABLE = new URL('../test/python-runs/repositories.json', import.meta.url);
+const committed = JSON.parse(await readFile(TABLE, 'utf8'));
+const isThere = (file) =>
+  access(file).then(
+    () => true,
+    () => false,
+  );
+const clones = committed.map(({ name }) => path.join(given[0] ?? '', name.replace('/', '+')));
+const folders = table
+  ? (await Promise.all(clones.map(async (one) => ((await isThere(one)) ? [one] : [])))).flat()
+  : given;
+if (table) console.log(tableOf(committed));
 /** Where a file names no GPU: the run is read whole or not, whatever it runs on. */
 const CARD = [
   fact('hardware.gpu', 'A100-SXM4-80GB', { kind: 'project' }),
@@ -43,10 +59,24 @@ function workspaceFor(folder) {
   });
 }
 
+/** The commit of a clone; that of the table where it is a plain copy. */
+function commitOf(folder, before) {
+  try {
+    return execFileSync('git', ['-C', folder, 'rev-parse', 'HEAD'], {
+      encoding: 'utf8',
+      stdio: 'pipe',
+    }).trim();
+  } catch {
+    return before.commit;
+  }
+}
+
 const errors = [];
+const readAnew = [];
 for (const folder of folders) {
   const counts = { files: 0, whole: 0, partly: 0, withheld: 0, 'no run': 0, thrown: 0 };
   const reasons = new Map();
+  const outcomes = { notebooks: {}, scripts: {} };
   const workspace = workspaceFor(path.resolve(folder));
   let slowest = 0;
   for await (const file of filesBelow(path.resolve(folder))) {
@@ -68,6 +98,10 @@ for (const folder of folders) {
             ? 'partly'
             : 'whole';
     counts[kind] += 1;
+    const files = file.endsWith('.ipynb') ? outcomes.notebooks : outcomes.scripts;
+    const refused = kind === 'withheld' && analysis.problems.some(({ message }) => trainsElsewhere(message));
+    const outcome = refused ? 'elsewhere' : kind;
+    files[outcome] = (files[outcome] ?? 0) + 1;
     const why =
       kind === 'withheld'
         ? analysis.problems.filter(({ severity }) => severity === 'information').map(({ message }) => message)
@@ -85,9 +119,26 @@ for (const folder of folders) {
       errors.push({ file: path.basename(file), ...saved, estimated: reserved, whole: kind === 'whole' });
     }
   }
+  const name = path.basename(path.resolve(folder)).replace('+', '/');
+  const before = committed.find((one) => one.name === name);
+  if (table && before) readAnew.push({ name, commit: commitOf(folder, before), ...outcomes });
   console.log(folder, JSON.stringify(counts), `slowest ${Math.round(slowest)} ms`);
   for (const [reason, count] of [...reasons].sort((a, b) => b[1] - a[1]).slice(0, 25))
     console.log(`  ${count}  ${reason}`);
+}
+if (table) {
+  console.log('\nread now:');
+  console.log(tableOf(readAnew));
+  const changes = readAnew.flatMap((now) =>
+    changesOf(
+      committed.find(({ name }) => name === now.name),
+      now,
+    ),
+  );
+  for (const change of changes) console.log(change);
+  const kept = committed.map((one) => readAnew.find(({ name }) => name === one.name) ?? one);
+  if (process.argv.includes('--write')) await writeFile(TABLE, `${JSON.stringify(kept, null, 2)}\n`);
+  else if (changes.length > 0) process.exitCode = 1;
 }
 for (const { file, card, reserved, estimated, whole } of errors.sort((a, b) => a.file.localeCompare(b.file)))
   console.log(
