@@ -100,6 +100,11 @@ MODELS = {
     "mamba-130m": {"model_type": "mamba", "hidden_size": 768, "num_hidden_layers": 2, "intermediate_size": 1536,
                    "state_size": 16, "conv_kernel": 4, "expand": 2, "time_step_rank": 48, "vocab_size": 50280,
                    "tie_word_embeddings": True},
+    # Two layers call the same transformer, as the classes share it; the scan is a stand-in (`kernels.py`).
+    "zamba2-1.2b": {"model_type": "zamba2", "hidden_size": 2048, "num_hidden_layers": 6, "intermediate_size": 8192, "num_attention_heads": 32,
+                    "num_key_value_heads": 32, "vocab_size": 512, "n_mamba_heads": 64, "mamba_d_state": 128, "mamba_ngroups": 1,
+                    "num_mem_blocks": 1, "use_shared_attention_adapter": True, "use_mem_rope": True, "adapter_rank": 128,
+                    "tie_word_embeddings": True, "layers_block_type": ["mamba", "mamba", "hybrid", "mamba", "hybrid", "mamba"]},
 }
 
 COMMON = {"version.torch": "2.13", "version.transformers": "5.23", "hardware.gpu": "H100-SXM5-80GB",
@@ -231,6 +236,8 @@ def _cases():
             yield case(model, flags + " sgd", 2, 1024, None, 512)
     yield case("mamba-130m", "bf16 eager", 1, 64)
     yield case("mamba-130m", "amp eager", 1, 64)
+    for flags in ("bf16 sgd", "bf16 nonreentrant sgd"):
+        yield case("zamba2-1.2b", flags, 2, 1024)
     # Every other family: at its own vocabulary, and with the peak in a layer.
     for model in (*DENSE, *SPARSE):
         lora = "lora16" if model in DENSE else "" if model in UNNAMED else "lora4"

@@ -66,10 +66,43 @@ def _convolution():
     return causal_conv1d_fn
 
 
+def _scan():
+    import torch
+
+    class SplitConvolutionScan(torch.autograd.Function):
+        """`mamba_ssm` 2.2 (`ops/triton/ssd_combined.py`, `MambaSplitConv1dScanCombinedFn`): what is projected, the scan's result and
+        the reciprocal roots of the norm are kept; the convolution and the chunks are made again."""
+
+        @staticmethod
+        def forward(ctx, projected, convolution, convolution_bias, dt_bias, A, D, norm, out_weight, width):
+            rows = projected.shape[:-1]
+            scanned = projected.new_empty(*rows, width)
+            roots = projected.new_empty(rows.numel(), dtype=torch.float32)
+            normed = torch.empty_like(scanned)
+            out = projected.new_empty(*rows, out_weight.shape[0])
+            ctx.save_for_backward(projected, convolution, convolution_bias, dt_bias, A, D, norm, out_weight, scanned, roots)
+            del normed
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            *inputs, scanned, roots = ctx.saved_tensors
+            projected, *weights = inputs
+            return torch.empty_like(projected), *(torch.empty_like(x) for x in weights), None
+
+    def mamba_split_conv1d_scan_combined(zxbcdt, conv1d_weight, conv1d_bias, dt_bias, A, D, chunk_size, rmsnorm_weight=None,
+                                         outproj_weight=None, outproj_bias=None, **kwargs):
+        return SplitConvolutionScan.apply(zxbcdt, conv1d_weight, conv1d_bias, dt_bias, A, D, rmsnorm_weight, outproj_weight,
+                                          outproj_weight.shape[1])
+
+    return mamba_split_conv1d_scan_combined
+
+
 def stand_in():
     """Has to be called before transformers' code of the model is imported: it looks for kernels then."""
     kda, convolution = _delta_attention(), _convolution()
     for name, functions in {"fla": {"chunk_kda": kda, "fused_recurrent_kda": kda},
+                            "mamba_ssm": {"mamba_split_conv1d_scan_combined": _scan()},
                             "causal_conv1d": {"causal_conv1d_fn": convolution, "causal_conv1d_update": convolution}}.items():
         module = ModuleType(name)
         module.__spec__ = importlib.machinery.ModuleSpec(name, None)

@@ -25,7 +25,7 @@ def build_model(case, device="cuda"):
         from transformers.modeling_utils import no_init_weights
 
     run, described = case["run"], dict(case["model"])
-    if described["model_type"] == "kimi_linear":
+    if described["model_type"] in ("kimi_linear", "zamba2"):
         stand_in()
     config = AutoConfig.for_model(described.pop("model_type"), **described)
     config.use_cache = False

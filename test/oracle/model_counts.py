@@ -49,6 +49,8 @@ NEEDED = {
     "kimi_linear": {"num_hidden_layers": 5, "num_local_experts": 8},
     "mistral4": {"num_hidden_layers": 4, "n_routed_experts": 8}, "hy_v3": {"num_hidden_layers": 4, "num_experts": 8},
     "glm_moe_dsa": {"num_hidden_layers": 5, "index_topk_freq": 2},
+    "zamba2": {"num_hidden_layers": 6, "layers_block_type": ["linear_attention", "hybrid", "linear_attention", "hybrid", "hybrid", "linear_attention"],
+               "hidden_size": 512, "num_attention_heads": 8, "num_mem_blocks": 2, "use_shared_attention_adapter": True, "vocab_size": 4096},
     "bamba": {"attn_layer_indices": [1, 3]}, "granitemoeshared": {"shared_intermediate_size": 512},
     "nemotron_h": {"layers_block_type": ["mamba", "attention", "mlp", "moe"]},
     "mllama": {"text_config": {"pad_token_id": 0, "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 1024, "vocab_size": 4096,

@@ -126,9 +126,9 @@ function repeatedEvents(events: readonly AllocatorEvent[], times: number): Alloc
  * Gradients that are there when the first kept tensor is asked for: without reentrance only that starts the
  * recomputation (`torch/utils/checkpoint.py`, `_checkpoint_hook`), and operators behind it have run backward by then.
  */
-function beforeRecomputation(tape: Tape, gradients: 'keep' | 'pass'): Ledger {
+function beforeRecomputation(tape: Tape, graded: Graded): Ledger {
   const operations = tape.operations.slice(untilLastSave(tape.operations).length);
-  return playBackward({ ...tape, operations }, { gradients, holdGradient: false }).exit;
+  return playBackward({ ...tape, operations }, { ...graded, holdGradient: false }).exit;
 }
 
 /** An excursion on top of what is there already, which stays out of its exit. */
@@ -136,6 +136,9 @@ function onTopOf(level: Ledger, excursion: Excursion): Excursion {
   const peak = combine(level, excursion.peak);
   return { ...excursion, peak, peakBytes: totalOf(peak) };
 }
+
+/** What becomes of gradients of weights. */
+type Graded = Pick<BackwardOptions, 'gradients' | 'shared'>;
 
 /** Plays a stage as the run's checkpointing wraps it. */
 export function segmentOf(
@@ -148,15 +151,16 @@ export function segmentOf(
   const checkpointing = run['activations.checkpointing'];
   if (traced.stage.role !== 'layer' || checkpointing === 'none' || traced.whole)
     return unwrapped(traced, gradients, shared);
+  const graded = { gradients, shared };
   switch (checkpointing) {
     case 'selective': {
       const modules = behaviours(run).recomputesModules;
-      return selective(traced, gradients, modules ? keptOutsideModules(tape, run) : keptResults(tape, run));
+      return selective(traced, graded, modules ? keptOutsideModules(tape, run) : keptResults(tape, run));
     }
     case 'elementwise':
-      return selective(traced, gradients, withoutCheapResults(tape));
+      return selective(traced, graded, withoutCheapResults(tape));
     default:
-      return checkpointed(traced, run, gradients);
+      return checkpointed(traced, run, graded);
   }
 }
 
@@ -182,7 +186,7 @@ function unwrapped(
 }
 
 /** Layers of which only what enters is kept, and which run forward once more before their backward. */
-function checkpointed(traced: TracedStage, run: TrainingRun, gradients: 'keep' | 'pass'): Segment {
+function checkpointed(traced: TracedStage, run: TrainingRun, graded: Graded): Segment {
   const { tape } = traced;
   const layers = Math.min(run['activations.checkpointEvery'], traced.copies);
   const entries = new Set(tape.entry.filter((x) => traced.consumed.has(x.storage)).map((x) => x.storage));
@@ -192,7 +196,7 @@ function checkpointed(traced: TracedStage, run: TrainingRun, gradients: 'keep' |
   const copies = copiesOf(tape);
   return {
     forward: forwardToEntries(traced, layers, entries, away),
-    backward: recomputedBackward(traced, layers, entries, away, run['activations.reentrant'], gradients),
+    backward: recomputedBackward(traced, layers, entries, away, run['activations.reentrant'], graded),
     cachedCopies: ledgerOf('autocast-cache', copies, layers),
     copyReturns: repeatedEvents(returned(copies), layers),
     sharedByMicroBatches: emptyLedger(),
@@ -227,14 +231,14 @@ function recomputedBackward(
   entries: ReadonlySet<Storage>,
   away: number,
   reentrant: boolean,
-  gradients: 'keep' | 'pass',
+  graded: Graded,
 ): Excursion {
   const saved = savedStorages(tape);
   const recompute = onTopOf(
-    reentrant ? emptyLedger() : beforeRecomputation(tape, gradients),
+    reentrant ? emptyLedger() : beforeRecomputation(tape, graded),
     playForward(tape, { grad: true, consumed: new Set(), stopEarly: !reentrant }),
   );
-  const back = playBackward(tape, { gradients, holdGradient: reentrant, added: shared, held });
+  const back = playBackward(tape, { ...graded, holdGradient: reentrant, added: shared, held });
   const played = sequence(repeated(recompute, layers), repeated(back, layers));
   // What recomputation leaves beyond the saved storages: its output (reentrant) and cached weight copies.
   const leftover = emptyLedger();
@@ -308,7 +312,7 @@ function onlyAdded(tape: Tape, x: Tensor): boolean {
 }
 
 /** Selective checkpointing by operator: what is kept stays, the rest is computed again before the layer's backward. */
-function selective(traced: TracedStage, gradients: 'keep' | 'pass', results: ReadonlySet<Storage>): Segment {
+function selective(traced: TracedStage, graded: Graded, results: ReadonlySet<Storage>): Segment {
   const { tape } = traced;
   const saved = savedStorages(tape);
   const kept = new Set(results);
@@ -323,7 +327,7 @@ function selective(traced: TracedStage, gradients: 'keep' | 'pass', results: Rea
   postKept(exit, dropped, -1);
   postKept(exit, droppedCopies, -1);
   const back = playBackward(tape, {
-    gradients,
+    ...graded,
     holdGradient: false,
     added: traced.shared,
     held: traced.held,

@@ -378,10 +378,13 @@ function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sharding:
 /** Trained weights that several stages use (tied heads), by the stages that use them. */
 function sharedGradients(stages: readonly TracedStage[]): Map<TracedStage, Map<string, SharedGradient>> {
   const users = new Map<string, { readonly traced: TracedStage; readonly owned: boolean }[]>();
+  const owners = new Set(stages.flatMap(({ tape }) => tape.weights.flatMap(({ tiedTo }) => tiedTo ?? [])));
   for (const traced of [...stages].reverse()) {
     for (const { weightGrads, returnsGradients = false } of traced.tape.operations) {
       for (const { weight, castFromBytes } of weightGrads) {
-        const tied = weight.tiedTo !== undefined || (weight.role === 'embedding' && traced.copies === 1);
+        const tied =
+          weight.tiedTo !== undefined ||
+          (traced.copies === 1 && (weight.role === 'embedding' || owners.has(weight.name)));
         const name = (isOfValueModel(traced) ? 'value.' : '') + (weight.tiedTo ?? weight.name);
         if (tied)
           users.set(name, [

@@ -54,6 +54,7 @@ export abstract class TapeRecorder {
   private nextStorage = 0;
 
   private playsAgain = false;
+  private sharedModule: { readonly name: string; readonly owned: boolean } | undefined;
 
   constructor(settings: TraceSettings) {
     this.settings = settings;
@@ -129,7 +130,11 @@ export abstract class TapeRecorder {
     readonly trainable?: boolean;
     readonly dtype?: DType;
   }): Weight {
-    const known = this.playsAgain && this.weights.find(({ name }) => name === spec.name);
+    const name = this.sharedModule ? `${this.sharedModule.name}.${spec.name}` : spec.name;
+    // PEFT wraps each layer's module by itself: their weights are shared, adapters are not.
+    const shares = this.sharedModule?.owned === false && spec.role !== 'adapter';
+    const tiedTo = spec.tiedTo ?? (shares ? name : undefined);
+    const known = this.playsAgain && this.weights.find((weight) => weight.name === name);
     if (known) return known;
     const { quantization, weightDtype } = this.settings;
     // MXFP4 packs experts alone.
@@ -137,15 +142,15 @@ export abstract class TapeRecorder {
       spec.expert === true && spec.role !== 'adapter'
         ? this.settings.quantizedExperts === true
         : quantization !== 'mxfp4' && spec.quantizable === true;
-    const untied = spec.tiedTo !== undefined && this.settings.copied?.(spec.name) === true;
+    const untied = tiedTo !== undefined && this.settings.copied?.(spec.name) === true;
     const own = spec.role === 'head' && this.settings.ownHead === true;
     const lowered = this.settings.lowEnds === true && (spec.role === 'head' || spec.role === 'embedding');
     const quantized = quantization !== 'none' && packs && spec.shape.length > 1;
     const linearExpert = spec.expert === true && this.settings.linearExperts === true;
     const scaled =
-      this.settings.fp8?.startsWith('ms-amp') === true && spec.linear === true && spec.tiedTo === undefined;
+      this.settings.fp8?.startsWith('ms-amp') === true && spec.linear === true && tiedTo === undefined;
     const weight: Weight = {
-      name: spec.name,
+      name,
       shape: spec.shape,
       elements: product(spec.shape),
       localElements: product(spec.local ?? spec.shape),
@@ -157,7 +162,7 @@ export abstract class TapeRecorder {
       role: spec.role ?? (spec.shape.length > 1 ? 'matrix' : 'vector'),
       activeShare: spec.activeShare ?? 1,
       expert: spec.expert ?? false,
-      tiedTo: untied || own ? undefined : spec.tiedTo,
+      tiedTo: untied || own ? undefined : tiedTo,
       ...(untied ? { untied } : {}),
     };
     this.weights.push(weight);
@@ -169,6 +174,20 @@ export abstract class TapeRecorder {
     const isKnown = ({ name }: Weight) =>
       this.playsAgain && this.weights.some((weight) => weight.name === name);
     this.weights.push(...weights.filter((weight) => !isKnown(weight)));
+  }
+
+  /**
+   * Plays a module that several layers call, by a name that is its own in the whole model; `owned`: this layer is the first. Undefined:
+   * what is played lies in none.
+   */
+  inModule<T>(module: { readonly name: string; readonly owned: boolean } | undefined, body: () => T): T {
+    const before = this.sharedModule;
+    this.sharedModule = module;
+    try {
+      return body();
+    } finally {
+      this.sharedModule = before;
+    }
   }
 
   /** Plays modules once more: their weights are those that were registered before. */

@@ -45,10 +45,11 @@ const cases: readonly Case[] = existsSync(file) ? JSON.parse(readFileSync(file, 
 
 /** Kernels that a stand-in plays in the recording (`kernels.py`) compute nothing there. */
 function standInFlops(stages: readonly TracedStage[]): number {
-  const plays = stages.filter(({ tape }) => tape.operations.some(({ name }) => name.endsWith('.chunk_kda')));
+  const kernel = /\.(?:chunk_kda|mamba_split_conv1d_scan)$/;
+  const plays = stages.filter(({ tape }) => tape.operations.some(({ name }) => kernel.test(name)));
   const kernels = plays.flatMap(({ tape, copies }) =>
     tape.operations
-      .filter(({ name }) => name.endsWith('.chunk_kda') || name.endsWith('.conv1d'))
+      .filter(({ name }) => kernel.test(name) || name.endsWith('.conv1d'))
       .map(({ flops }) => copies * flops),
   );
   return kernels.reduce((sum, flops) => sum + flops, 0);
@@ -106,9 +107,9 @@ const SLOW_SCAN = /^mamba/;
 
 /**
  * Forward phases, never the peak of a step, where more is known: Falcon multiplies by `weight.T`, which autocast copies
- * each time and does not cache.
+ * each time and does not cache; a hybrid layer of Zamba2 checkpoints its Mamba layer inside of itself, whose second input stays.
  */
-const FORWARD = /^bloom.*-v512|^mamba|^falcon.*-amp-(non)?reentrant/;
+const FORWARD = /^bloom.*-v512|^mamba|^falcon.*-amp-(non)?reentrant|^zamba2.*reentrant/;
 
 /** Types that have their balancing biases among their parameters. */
 const ERNIE_OR_AFMOE = /^(ernie4_5_moe|afmoe)$/;

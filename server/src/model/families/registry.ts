@@ -27,6 +27,7 @@ import { sparse } from './sparse';
 import { stateSpace } from './state-space';
 import { t5 } from './t5';
 import { visionLanguage } from './vision-language';
+import { zamba } from './zamba';
 
 const FAMILIES: readonly ModelFamily[] = [
   llama,
@@ -53,6 +54,7 @@ const FAMILIES: readonly ModelFamily[] = [
   llamaVision,
   stateSpace,
   shortConvolutions,
+  zamba,
 ];
 
 const BY_TYPE = new Map<string, ModelFamily>(

@@ -12,7 +12,8 @@ import { figuresOf, layersOfKinds, readSizes, type Sizes } from './sizes';
 import { besideExperts, graniteExperts, graniteShared } from './sparse';
 import { sparseDecoder } from './sparse-decoder';
 
-const kernels = () => say('the mamba-ssm and causal-conv1d kernels are assumed to be installed');
+export const assumedKernels = () =>
+  say('the mamba-ssm and causal-conv1d kernels are assumed to be installed');
 
 /** `x + mixer(norm(x))`; Mamba keeps the sum in fp32 where `residual_in_fp32` is set. */
 function mixerLayer(norm: Block, mixer: Block, wide: boolean): Block {
@@ -28,7 +29,7 @@ function mixerLayer(norm: Block, mixer: Block, wide: boolean): Block {
 function mixerModel(sizes: Sizes, layers: readonly Block[], embedding: string): Architecture {
   return {
     figures: figuresOf(sizes),
-    notes: [kernels()],
+    notes: [assumedKernels()],
     stages: decoderStages({
       embedding: { name: embedding, rows: sizes.vocabulary, columns: sizes.hidden },
       layers,
@@ -242,7 +243,7 @@ function jamba(config: ConfigReader): Architecture {
     norms: ['input_layernorm', 'pre_ff_layernorm'],
     finalNorm: 'final_layernorm',
     embedding: 'embed_tokens',
-    notes: [kernels()],
+    notes: [assumedKernels()],
   });
 }
 
@@ -274,7 +275,7 @@ function graniteHybrid(config: ConfigReader): Architecture {
     scaledEmbedding: true,
     scaledBranches: true,
     scaledLogits: true,
-    notes: [kernels()],
+    notes: [assumedKernels()],
   });
 }
 
@@ -374,7 +375,7 @@ function bamba(config: ConfigReader): Architecture {
     norms: ['input_layernorm', 'pre_ff_layernorm'],
     finalNorm: 'final_layernorm',
     embedding: 'embed_tokens',
-    notes: [kernels()],
+    notes: [assumedKernels()],
   });
 }
 
@@ -414,7 +415,7 @@ function falconH1(config: ConfigReader): Architecture {
     embedding: 'embed_tokens',
     scaledEmbedding: true,
     scaledLogits: true,
-    notes: [kernels()],
+    notes: [assumedKernels()],
   });
 }
 

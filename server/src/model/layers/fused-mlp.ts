@@ -10,17 +10,20 @@ interface FusedMlpSpec {
   readonly down: string;
   readonly bias?: boolean;
   readonly dropout?: number;
+  /** What is added to gate and up, made of the input (Zamba2's adapters). `[b, s, h]` to both widths. */
+  readonly added?: Block;
 }
 
 /** Gated MLP whose gate and up projections are one linear, split into two views. */
 export function fusedGatedMlp(spec: FusedMlpSpec): Block {
   return (t, x) => {
-    const joint = t.linear(x, {
+    const projected = t.linear(x, {
       name: `${spec.name}.${spec.gateUp}`,
       out: 2 * spec.inner,
       bias: spec.bias,
       split: 'column',
     });
+    const joint = spec.added ? t.add(projected, spec.added(t, x), `${spec.name}.added`) : projected;
     const half = (joint.shape.at(-1) ?? 0) / 2;
     const [gate = joint, up = joint] = t.split(joint, [half, half]);
     const product =

@@ -1,4 +1,5 @@
 import type { Tensor } from '../tape';
+import type { Tracer } from '../tracer';
 import type { AttentionSpec } from './attention';
 import type { Block } from './block';
 import type { RmsNormSpec } from './norm';
@@ -56,6 +57,8 @@ export interface SelfAttentionSpec {
   readonly gate?: true | string;
   /** The gate is one value per head, in place of one per channel (Step 3.5). */
   readonly gatesHeads?: boolean;
+  /** What is added to queries, keys and values, made of the layer's input (Zamba2's adapters). `[b, s, h]` to the width of each. */
+  readonly added?: (t: Tracer, x: Tensor, which: 'q' | 'k' | 'v') => Tensor;
   /** Queries, keys and values are clamped (DBRX, OLMo). */
   readonly clip?: boolean;
   readonly fp32Softmax?: boolean;

@@ -156,6 +156,8 @@ function separateProjections(
     });
     return spec.clip ? t.keepInput(out, `${spec.module}.clamp`) : out;
   };
+  const summed = (out: Tensor, which: 'q' | 'k' | 'v') =>
+    spec.added ? t.add(out, spec.added(t, x, which), `${spec.module}.added_${which}`) : out;
   const { keyValueHeads } = spec;
   const qkv = spec.bias?.qkv;
   const together = [
@@ -163,12 +165,12 @@ function separateProjections(
     { name: `${spec.module}.${names.k}`, out: keyValueHeads * spec.headDim, bias: spec.bias?.key ?? qkv },
     { name: `${spec.module}.${names.v}`, out: keyValueHeads * spec.headDim, bias: qkv },
   ];
-  const plain = !spec.keysAsValues && !spec.normsValues && !shared && !spec.valueDim;
+  const plain = !spec.keysAsValues && !spec.normsValues && !shared && !spec.valueDim && !spec.added;
   if (plain && source === x && !spec.gate && !spec.clip && fusesLora(t, 'qkv', together)) {
     const [q = x, k = x, v = x] = fusedLoraLinears(t, x, together, `${spec.module}.lora_qkv`);
     return early ? { q: normed(t, q, spec, 0), k: normed(t, k, spec, 1), v } : { q, k, v };
   }
-  let q = project(x, names.q, spec.gate === true ? 2 * spec.heads : spec.heads, qkv);
+  let q = summed(project(x, names.q, spec.gate === true ? 2 * spec.heads : spec.heads, qkv), 'q');
   let gate: Tensor | undefined;
   if (spec.gate === true) {
     const width = localHeads(spec.heads, ranks) * spec.headDim;
@@ -179,10 +181,12 @@ function separateProjections(
   }
   if (early) q = normed(t, q, spec, 0);
   if (shared) return { q, ...shared };
-  let k = project(source, names.k, keyValueHeads, spec.bias?.key ?? qkv);
+  let k = summed(project(source, names.k, keyValueHeads, spec.bias?.key ?? qkv), 'k');
   const keys = k;
   if (early) k = normed(t, k, spec, 1);
-  const values = spec.keysAsValues ? keys : project(source, names.v, keyValueHeads, qkv, spec.valueDim);
+  const values = spec.keysAsValues
+    ? keys
+    : summed(project(source, names.v, keyValueHeads, qkv, spec.valueDim), 'v');
   const v = spec.normsValues ? plainlyNormed(t, values, spec) : values;
   if (typeof spec.gate === 'string') {
     gate = project(x, spec.gate, spec.heads, false, spec.gatesHeads ? 1 : spec.headDim);
