@@ -27,6 +27,7 @@ for (const [what, cases] of [
   ["the update of TRL's PPO", casesOf('ppo')],
   ['distillation of TRL, ms-swift, Liger and torchtune', casesOf('distillation')],
   ['activations in host memory', casesOf('offload')],
+  ['Ulysses of DeepSpeed', casesOf('ulysses')],
 ] as const)
   describe(`${what} under PyTorch (${cases.length} recorded cases)`, () => {
     for (const { id, run: values, model, results } of cases) {
@@ -45,7 +46,11 @@ for (const [what, cases] of [
           assert.ok(Math.abs(found - expected) <= 0.01 * expected, `${what}: ${found} for ${expected}`);
         // Autocast's copies go before the results of PPO are converted to fp32: forward is lower than backward there anyway.
         // Of tensors that wait for their copies not all are followed into the loss.
-        const other = values['method.objective'] === 'ppo' || values['activations.offload'] === true;
+        // The embedded tokens, which the model names until it returns, are not counted at its last norm.
+        const other =
+          values['method.objective'] === 'ppo' ||
+          values['activations.offload'] === true ||
+          (values['parallel.ulysses'] !== undefined && values['activations.checkpointing'] === undefined);
         if (!other) within(highest('forward', 'loss'), results.forward.peak, 'forward');
         within(highest('backward'), results.backward.peak, 'backward');
         within(e.peak.allocatedBytes - workspace, results.peak, 'peak');

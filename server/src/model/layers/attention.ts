@@ -140,15 +140,14 @@ function overHeads(t: Tracer, spec: AttentionSpec, ranks: number): Tensor {
     keyHeads === keyValueHeads
       ? x
       : t.copy(x, [...x.shape.slice(0, -1), ((x.shape.at(-1) ?? 1) * keyHeads) / keyValueHeads], part);
-  const context = local(t, {
-    ...spec,
-    q: exchange(t, spec.q, ranks, `${name}.exchange_q`),
-    k: exchange(t, copied(spec.k, `${name}.copy_k`), ranks, `${name}.exchange_k`),
-    v: exchange(t, copied(spec.v, `${name}.copy_v`), ranks, `${name}.exchange_v`),
-    heads: spec.heads / ranks,
-    keyValueHeads: keyHeads / ranks,
+  return t.scope(() => {
+    const q = t.hold(exchange(t, spec.q, ranks, `${name}.exchange_q`));
+    const k = t.hold(exchange(t, copied(spec.k, `${name}.copy_k`), ranks, `${name}.exchange_k`));
+    const v = t.hold(exchange(t, copied(spec.v, `${name}.copy_v`), ranks, `${name}.exchange_v`));
+    const heads = { heads: spec.heads / ranks, keyValueHeads: keyHeads / ranks };
+    const context = t.hold(local(t, { ...spec, q, k, v, ...heads }));
+    return exchange(t, context, 1 / ranks, `${name}.exchange_back`);
   });
-  return exchange(t, context, 1 / ranks, `${name}.exchange_back`);
 }
 
 function local(t: Tracer, spec: AttentionSpec): Tensor {
