@@ -142,6 +142,10 @@ BEHIND_TOWERS = {
                                tie_word_embeddings=True, num_kv_shared_layers=2, activation_sparsity_pattern=[0.95, 0.95, 0.95, 0.0, 0.0, 0.0],
                                vocab_size_per_layer_input=262144, layer_types=[
                                    "sliding_attention", "full_attention", "sliding_attention", "full_attention", "sliding_attention", "full_attention"])},
+    "ernie-4.5-vl-28b": {
+        "model_type": "ernie4_5_vl_moe", "tie_word_embeddings": True, "vision_config": {"hidden_size": 256, "num_heads": 4, "intermediate_size": 512, "depth": 2},
+        "text_config": decoder("ernie4_5_vl_moe_text", 2560, 20, 4, 12288, 103424, moe_num_experts=16, moe_k=4, moe_intermediate_size=[1536, 512],
+                               tie_word_embeddings=True)},
     "muse-glimmer-30b": {
         "model_type": "muse_glimmer", "out_hidden_size": 1024, "projector_hidden_size": 512, "tie_word_embeddings": False,
         "text_config": decoder("muse_glimmer_text", 6656, 32, 2, 19968, 202048, head_dim=128, sliding_window=512, num_hidden_layers=4),

@@ -33,7 +33,7 @@ def build_model(case, device="cuda"):
                "bart": "AutoModelForSeq2SeqLM", "bert": "AutoModelForMaskedLM", "roberta": "AutoModelForMaskedLM", "distilbert": "AutoModelForMaskedLM",
                "modernbert": "AutoModelForMaskedLM", "electra": "AutoModelForMaskedLM",
                "deberta-v2": "AutoModelForMaskedLM", "muse_glimmer": "AutoModelForImageTextToText",
-               "gemma3n": "AutoModelForImageTextToText"}
+               "gemma3n": "AutoModelForImageTextToText", "ernie4_5_vl_moe": "AutoModelForImageTextToText"}
     of_tasks = {"classification": "AutoModelForSequenceClassification", "token-classification": "AutoModelForTokenClassification",
                 "question-answering": "AutoModelForQuestionAnswering"}
     # What answers a question has two scores for each token: the class for images is a classifier whatever is asked.

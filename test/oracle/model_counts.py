@@ -130,11 +130,21 @@ NEEDED = {
     "qwen3_vl_moe": {"vision_config": {"out_hidden_size": 1024, "depth": 4, "deepstack_visual_indexes": [0, 2, 3]}, "text_config": {"hidden_size": 1024, "num_experts": 8, "head_dim": 64}},
     "qwen3_5": {"vision_config": {"out_hidden_size": 1024}, "text_config": {"hidden_size": 1024}},
     "qwen3_5_moe": {"vision_config": {"out_hidden_size": 1024}, "text_config": {"hidden_size": 1024, "num_experts": 8}},
+    "step3p7": {"text_config": {"hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 1024, "vocab_size": 4096, "moe_intermediate_size": 256,
+                                "share_expert_dim": 256, "num_hidden_layers": 4, "n_routed_experts": 8, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"], "sliding_window": 512,
+                                "layer_types": ["full_attention", "sliding_attention", "sliding_attention", "full_attention"], "num_sliding_attention_heads": 12},
+                "vision_config": {"hidden_size": 256, "num_attention_heads": 4}},
+    "ernie4_5_vl_moe": {"text_config": {"hidden_size": 1024, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 1024, "vocab_size": 4096, "moe_num_experts": 8,
+                                        "moe_intermediate_size": [256, 128]},
+                        "vision_config": {"hidden_size": 256, "num_heads": 4, "intermediate_size": 512}},
+    "ernie4_5_vl_moe_text": {"hidden_size": 1024, "num_attention_heads": 8, "num_key_value_heads": 4, "vocab_size": 4096, "moe_num_experts": 8,
+                             "mlp_layer_types": ["dense", "sparse", "sparse", "dense"]},
     "llama4": {"vision_config": {"hidden_size": 1408, "vision_output_dim": 4096}, "text_config": {"num_local_experts": 4}},
     "llama4_text": {"num_local_experts": 4}, "deberta-v2": {"relative_attention": True, "position_buckets": 32},
 }
 # Types that transformers has as a part of another model only: its decoder, to which the head of the published class is added.
-HEADLESS = {"step3p5": ("transformers.models.step3p7.modeling_step3p7", "Step3p7TextModel", "Step3p5ForCausalLM")}
+HEADLESS = {"step3p5": ("transformers.models.step3p7.modeling_step3p7", "Step3p7TextModel", "Step3p5ForCausalLM"),
+            "ernie4_5_vl_moe_text": ("transformers.models.ernie4_5_vl_moe.modeling_ernie4_5_vl_moe", "Ernie4_5_VLMoeTextModel", "Ernie4_5_VLMoeForCausalLM")}
 # Types whose class also speaks: what is trained is the part that their config nests.
 NESTED = {"qwen2_5_omni": "qwen2_5_omni_thinker", "qwen3_omni_moe": "qwen3_omni_moe_thinker"}
 EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
@@ -162,6 +172,8 @@ def count(config, name: str) -> int:
         model = cls._from_config(config)
         if decoder:
             model.lm_head = torch.nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+            if config.tie_word_embeddings:
+                model.lm_head.weight = model.embed_tokens.weight
     model.tie_weights()
     balancing = sum(b.numel() for n, b in model.named_buffers() if n.endswith(("correction_bias", "expert_bias")))
     return sum(p.numel() for p in model.parameters()) + balancing

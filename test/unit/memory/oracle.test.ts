@@ -112,7 +112,7 @@ const SLOW_SCAN = /^mamba/;
 const FORWARD = /^bloom.*-v512|^mamba|^falcon.*-amp-(non)?reentrant|^zamba2.*reentrant/;
 
 /** Types that have their balancing biases among their parameters. */
-const ERNIE_OR_AFMOE = /^(ernie4_5_moe|afmoe)$/;
+const ERNIE_OR_AFMOE = /^(ernie4_5_moe|ernie4_5_vl_moe|afmoe)$/;
 
 function balancingBiases(stages: readonly TracedStage[]): number {
   let elements = 0;

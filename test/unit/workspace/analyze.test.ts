@@ -133,18 +133,20 @@ Trainer(model, TrainingArguments("out")).train()
     assert.equal(problem(analysis, 'unknown-fields'), undefined);
   });
 
-  it('estimates a model whose tower it cannot play where samples hold no images, and reports it elsewhere', async () => {
-    const recipe = (images: string) =>
-      `# oomlint: gpu=H100 gpus=1${images}\nmodel_name_or_path: google/gemma-3n-E2B-it\nlearning_rate: 1.0e-4\nmax_length: 2048\nuse_peft: true\nlora_r: 16\nlora_target_modules: all-linear\nper_device_train_batch_size: 1\n`;
-    const shown = await must(world({ 'sft.yaml': recipe('') }).analyze('sft.yaml'));
-    assert.equal(shown.estimate, undefined);
-    assert.match(
-      problem(shown, 'unknown-fields')?.message ?? '',
-      /What the vision tower of gemma3n computes is not known/,
-    );
-    const texts = await must(world({ 'sft.yaml': recipe(' images=0') }).analyze('sft.yaml'));
-    assert.ok(texts.estimate);
-  });
+  for (const [id, type] of [
+    ['google/gemma-3n-E2B-it', 'gemma3n'],
+    ['baidu/ERNIE-4.5-VL-28B-A3B-PT', 'ernie4_5_vl_moe'],
+  ] as const)
+    it(`estimates ${id}, whose tower it cannot play, where samples hold no images, and reports it elsewhere`, async () => {
+      const recipe = (images: string) =>
+        `# oomlint: gpu=H100 gpus=1${images}\nmodel_name_or_path: ${id}\nlearning_rate: 1.0e-4\nmax_length: 2048\nuse_peft: true\nlora_r: 16\nlora_target_modules: all-linear\nper_device_train_batch_size: 1\n`;
+      const shown = await must(world({ 'sft.yaml': recipe('') }).analyze('sft.yaml'));
+      assert.equal(shown.estimate, undefined);
+      const said = new RegExp(`What the vision tower of ${type} computes is not known`);
+      assert.match(problem(shown, 'unknown-fields')?.message ?? '', said);
+      const texts = await must(world({ 'sft.yaml': recipe(' images=0') }).analyze('sft.yaml'));
+      assert.ok(texts.estimate);
+    });
 
   it('asks for the modules of an adapter where PEFT lists none for the type', async () => {
     const recipe = (model: string, more = '') =>

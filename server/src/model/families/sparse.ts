@@ -292,6 +292,46 @@ function ernieMoe(config: ConfigReader): Architecture {
   });
 }
 
+/**
+ * ERNIE 4.5 VL: experts of text and, half as many in width or less, experts of images, which no token of text goes through; layers with
+ * experts as listed, all but the first by default (transformers 5.23, `Ernie4_5_VLMoeMoeBlock`).
+ */
+function ernieVision(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  // `Ernie4_5_VLMoeTextConfig`.
+  const [ofText = 1536, ofImages = 512] = (config.list('moe_intermediate_size') ?? []).map(Number);
+  const bias = config.flag(false, 'use_bias');
+  const types = config.list('mlp_layer_types');
+  const shared = sharedExperts(config.count(0, 'moe_num_shared_experts'), ofText);
+  const experts = (kind: 'text' | 'vision', inner: number): MoeSpec => ({
+    router: {
+      name: `mlp.${kind}_moe.gate`,
+      score: 'softmax',
+      wide: true,
+      correction: `mlp.${kind}_moe.gate.moe_statics.e_score_correction_bias`,
+    },
+    experts: { ...expertsOf(config, sizes, inner), name: `mlp.${kind}_moe.experts` },
+    shared: kind === 'text' && shared ? { ...shared, first: true, bias } : undefined,
+  });
+  const dense = denseMlp(sizes, sizes.inner, 'mlp', bias);
+  const seeing = mixtureOfExperts(experts('vision', ofImages));
+  const reading = mixtureOfExperts(experts('text', ofText));
+  const sparse: Block = (t, x) => {
+    t.registerWeightsOf((probe) => seeing(probe, probe.input(x.shape, x.dtype, false, 'image_tokens')));
+    return reading(t, x);
+  };
+  return sparseDecoder<Kind>(sizes, {
+    kinds: Array.from({ length: sizes.layers }, (_, i) =>
+      (types ? types[i] === 'sparse' : i > 0) ? 'sparse' : 'dense',
+    ),
+    mixer: () => llamaAttention(sizes, { bias: { qkv: bias, output: bias } }),
+    feedForward: (kind) => (kind === 'sparse' ? sparse : dense),
+    norms: NORMS,
+    finalNorm: 'norm',
+    embedding: 'embed_tokens',
+  });
+}
+
 /** DeepSeek: V1 with plain attention, V2, V3, Kimi K2 and Mistral 4 with latent attention. */
 function deepseek(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
@@ -490,6 +530,7 @@ const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>>
   minimax_m2: minimaxM2,
   glm4_moe: glm4Moe,
   ernie4_5_moe: ernieMoe,
+  ernie4_5_vl_moe_text: ernieVision,
   deepseek,
   deepseek_v2: deepseek,
   deepseek_v3: deepseek,

@@ -3,6 +3,7 @@ import type { ConfigReader, JsonObject } from '../config';
 import { ConfigError } from '../config';
 import type { Flow, Stage } from '../model';
 import type { Tracer } from '../tracer';
+import { ernieTower } from './ernie-tower';
 import type { Architecture, ModelFamily } from './family';
 import { fusedProjections } from './fused-projections';
 import { gemma } from './gemma';
@@ -21,6 +22,7 @@ import { sigmoidExperts } from './sigmoid-experts';
 import { omniMoeSound, omniSound } from './sound-towers';
 import { sparse } from './sparse';
 import { stateSpace } from './state-space';
+import { stepTower } from './step-tower';
 import { nextTower, oneVisionTower } from './tiled-towers';
 import {
   llama4Tower,
@@ -42,6 +44,8 @@ interface Pairing {
   /** The tower is the one that the config names, in place of one whose name differs between the hub and the class. */
   readonly named?: boolean;
   readonly tower: (vision: ConfigReader, outer: ConfigReader, width: number) => VisionTower;
+  /** What the model does with images is not known, and its weights are: runs that show it any are not estimated. */
+  readonly playsImages?: false;
   /** The type of the tower for sound, and its stages, where the config has one. */
   readonly audio?: {
     readonly type: string;
@@ -109,6 +113,13 @@ const PAIRINGS: Readonly<Record<string, Pairing>> = {
   },
   qwen3_vl: qwen3('qwen3_vl_text', 'qwen3_vl_vision'),
   qwen3_vl_moe: qwen3('qwen3_vl_moe_text', 'qwen3_vl_vision'),
+  step3p7: { text: 'step3p5', vision: 'step3p5_vision', tower: stepTower },
+  ernie4_5_vl_moe: {
+    text: 'ernie4_5_vl_moe_text',
+    vision: 'ernie4_5_vl_moe_vision',
+    tower: (v, _, width) => ernieTower(v, width),
+    playsImages: false,
+  },
   qwen3_5: qwen3('qwen3_5_text', 'qwen3_5_vision'),
   qwen3_5_moe: qwen3('qwen3_5_moe_text', 'qwen3_5_vision'),
 };
@@ -264,6 +275,7 @@ function build(whole: ConfigReader): Architecture {
   return {
     ...language,
     ...playsSound,
+    ...(pairing.playsImages === false ? { playsImages: false as const } : {}),
     stages: [
       ...audio,
       ...towerStages(tower),

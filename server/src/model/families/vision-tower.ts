@@ -163,8 +163,11 @@ export function patchesOf(sizes: Pick<TowerSizes, 'imageSize' | 'patchSize'>): n
   return Math.floor(sizes.imageSize / sizes.patchSize) ** 2;
 }
 
-/** SigLIP's first part: patches of an image by a convolution with bias, and learned positions. */
-export function siglipPatches(prefix: string, sizes: TowerSizes): VisionTower['embed'] {
+/** SigLIP's first part: patches of an image by a convolution, with bias unless told otherwise, and learned positions. */
+export function siglipPatches(
+  prefix: string,
+  sizes: Pick<TowerSizes, 'hidden' | 'imageSize' | 'patchSize' | 'channels'> & { readonly bias?: false },
+): VisionTower['embed'] {
   return (t, images) =>
     patchEmbedding(t, {
       name: `${prefix}embeddings.patch_embedding`,
@@ -173,7 +176,7 @@ export function siglipPatches(prefix: string, sizes: TowerSizes): VisionTower['e
       patches: patchesOf(sizes),
       patchSize: sizes.patchSize,
       channels: sizes.channels,
-      bias: true,
+      bias: sizes.bias ?? true,
       positions: `${prefix}embeddings.position_embedding.weight`,
     });
 }
