@@ -112,7 +112,7 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
     [
       'use_liger_kernel',
       'boolean',
-      'Liger kernels where they are installed.',
+      'Liger kernels where they are installed, in classes of transformers, without tensor or context parallelism.',
       { default: true, sets: 'kernels.liger' },
     ],
   ]),

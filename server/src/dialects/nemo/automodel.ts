@@ -4,11 +4,9 @@ import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, isBlank, plainOf, textOf, textsOf } from '../../config/scalar';
 import { unevenGroups } from '../../run/derive';
 import type { FieldValue } from '../../run/fields';
-import { fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
-import { attentionOf } from '../hf/attention';
 import { isMultimodal } from '../hf/multimodal-parts';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { weightsDtypeOf } from '../hf/weights-dtype';
@@ -16,23 +14,16 @@ import { checkKeys, type KeyPolicy, rejectMisfits } from '../key-check';
 import { assumeLength } from '../length-cap';
 import { classOptimizer } from '../optimizer-names';
 import { forbid } from '../refusal';
-import { type DefaultValue, Section } from '../section';
+import { Section } from '../section';
 import { stateOptimizer } from '../stated-optimizer';
+import { AUTOMODEL_SOURCE, own } from './automodel-default';
+import { kernelQuestions, readKernels } from './automodel-kernels';
 import { AUTOMODEL_KEYS, AUTOMODEL_TABLE, LENGTH_KEYS, MACHINES_KEYS } from './automodel-keys';
+import { readRecipe } from './automodel-recipes';
 import { automodelWords } from './automodel-words';
-import { AUTOMODEL } from './nemo-repository';
 
-const SOURCE = fileIn(AUTOMODEL, 'nemo_automodel/');
 /** Null is what is not given, whatever the key takes. */
 const policy: KeyPolicy = { ...scriptPolicy('Automodel'), accepts: isBlank };
-
-function own<V>(
-  value: V,
-  note = say('{0} default', 'Automodel'),
-  file = 'components/distributed/config.py',
-): DefaultValue<V> {
-  return { value, note, source: `${SOURCE}${file}` };
-}
 
 /** NeMo Automodel: transformers' models under FSDP 2, Megatron-FSDP or DDP. */
 export const nemoAutomodel: Dialect = {
@@ -40,6 +31,7 @@ export const nemoAutomodel: Dialect = {
   name: 'NeMo Automodel',
   keys: AUTOMODEL_KEYS,
   words: automodelWords,
+  joins: { questions: kernelQuestions },
   markers: /\bstep_scheduler\s*:|\bnemo_automodel\b/,
   detect(root: ConfigNode): number {
     const has = (path: string) => nodeAt(root, path) !== undefined;
@@ -62,7 +54,8 @@ export const nemoAutomodel: Dialect = {
     if (filled?.kind !== 'map') return draft.reading();
     const section = new Section(filled, draft, '', AUTOMODEL_TABLE);
     draft.assume('framework', 'nemo-automodel', say('the file is an {0} config', 'Automodel'));
-    readModel(section, draft);
+    readRecipe(section, draft);
+    readModel(section, draft, context);
     readDistributed(section, draft);
     readPrecision(section, context);
     readBatch(section, draft);
@@ -107,7 +100,7 @@ function readConfigFields(section: Section, draft: Draft, named: boolean): void 
   }
 }
 
-function readModel(section: Section, draft: Draft): void {
+function readModel(section: Section, draft: Draft, context: ReadContext): void {
   const found = section.find([
     'model.pretrained_model_name_or_path',
     'model.config.pretrained_model_name_or_path',
@@ -118,21 +111,8 @@ function readModel(section: Section, draft: Draft): void {
   const at = found ?? plain;
   if (at && id !== undefined && id !== '') section.state('model.id', id, at);
   readConfigFields(section, draft, at !== undefined && id !== undefined);
-  const kernel = section.find([
-    'model.attn_implementation',
-    'model.config.attn_implementation',
-    'model.backend.attn',
-  ]);
-  const word = textOf(kernel?.node);
-  const attention = word === 'te' ? 'flash2' : attentionOf(word);
-  if (kernel && attention) section.state('attention.implementation', attention, kernel);
-  else if (kernel) section.leave(kernel, ['attention.implementation']);
-  else
-    section.assume(
-      'attention.implementation',
-      own('sdpa' as const, say("Automodel takes torch's attention"), '_transformers/auto_model.py'),
-    );
-  section.take('model.use_liger_kernel', 'compile.enabled');
+  readKernels(section, context);
+  section.take('compile.enabled');
   const loss = section.find('loss_fn._target_');
   const target = textOf(loss?.node) ?? '';
   const losses: readonly (readonly [RegExp, FieldValue<'loss.implementation'>])[] = [
@@ -286,7 +266,7 @@ function readBatch(section: Section, draft: Draft): void {
   const stated = section.take(...LENGTH_KEYS);
   const at = section.find('dataset')?.node ?? section.find('step_scheduler')?.node;
   if (!stated && !draft.knows('batch.sequence'))
-    assumeLength(draft, 'dataset.seq_length', at, `${SOURCE}components/datasets/utils.py`);
+    assumeLength(draft, 'dataset.seq_length', at, `${AUTOMODEL_SOURCE}components/datasets/utils.py`);
   const validation = section.find(['validation_dataset', 'validation_dataloader']);
   if (validation) section.state('evaluation.enabled', true, validation);
 }
@@ -419,7 +399,7 @@ function readOptimizer(section: Section): void {
 
 function check(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {
   checkKeys(root, AUTOMODEL_TABLE, policy, draft);
-  const source = `${SOURCE}components/training/step_scheduler.py`;
+  const source = `${AUTOMODEL_SOURCE}components/training/step_scheduler.py`;
   const node = (key: string) => section.find(key)?.node;
   const local = section.integer('step_scheduler.local_batch_size');
   const global = section.integer('step_scheduler.global_batch_size');
@@ -448,7 +428,7 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
         pipeline: size('pp_size'),
         context: size('cp_size'),
       }),
-      source: `${SOURCE}components/distributed/mesh_utils.py`,
+      source: `${AUTOMODEL_SOURCE}components/distributed/mesh_utils.py`,
     },
   );
   forbid(
@@ -483,7 +463,7 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
         String(local),
         String(piece),
       ),
-      source: `${SOURCE}components/distributed/pipelining/functional.py`,
+      source: `${AUTOMODEL_SOURCE}components/distributed/pipelining/functional.py`,
     },
   );
 }

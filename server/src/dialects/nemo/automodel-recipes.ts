@@ -1,0 +1,29 @@
+import { textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
+import type { Draft } from '../draft';
+import type { Section } from '../section';
+
+/** Recipes that train a language model, as a whole or what it sees with, on its next token: the others train something else. */
+const NEXT_TOKEN =
+  /^(?:TrainFinetuneRecipeForNextTokenPrediction|BenchmarkingRecipeForNextTokenPrediction|FinetuneRecipeForVLM)$/;
+const CLASSIFICATION = /^TrainFinetuneRecipeForSequenceClassification$/;
+
+/**
+ * What the recipe trains (`nemo_automodel/recipes/`). Distillation has a teacher beside the model, retrieval two texts and no logits,
+ * a drafter the model that it drafts for, diffusion a loss of its own: nothing of these is estimated.
+ */
+export function readRecipe(section: Section, draft: Draft): void {
+  const found = section.find(['recipe._target_', 'recipe']);
+  const name = textOf(found?.node)?.split('.').at(-1) ?? '';
+  const teacher = section.find('teacher_model');
+  if (found && CLASSIFICATION.test(name)) section.state('method.objective', 'classification', found);
+  else if (found && name !== '' && !NEXT_TOKEN.test(name))
+    draft.leave('refused', found.node, name, say('What `{0}` trains is not estimated.', name));
+  else if (teacher)
+    draft.leave(
+      'refused',
+      teacher.node,
+      teacher.key,
+      say('What `{0}` trains is not estimated.', teacher.key),
+    );
+}
