@@ -215,9 +215,12 @@ describe('knobs', () => {
         assert.ok(tried);
         assert.notEqual(tried.breakdown === undefined, tried.problem === undefined);
         const parts = tried.breakdown?.parts.reduce((sum, { bytes }) => sum + bytes, 0);
-        assert.equal(parts, tried.breakdown?.peak?.processBytes);
+        const peak = tried.breakdown?.peak?.processBytes;
+        // Beyond 2^53 bytes, 8 PiB, sums of numbers are rounded.
+        if (peak === undefined || Number.isSafeInteger(peak)) assert.equal(parts, peak);
+        else assert.ok(Math.abs((parts ?? 0) / peak - 1) < 1e-12, `${parts} beside ${peak}`);
       }),
-      { numRuns: 40 },
+      { numRuns: 40, examples: [[{ 'micro-batch': 256, sequence: 131072, gpus: 5, precision: 'fp32' }]] },
     );
   });
 });
