@@ -48,7 +48,7 @@ const REFUSED: readonly (readonly [file: RegExp, codes: readonly string[], reaso
 
 /** Files among those of a family that train nothing, or another model: ms-swift's sampler, Composer's BERT and diffusion. */
 const NO_TRAINING =
-  /torchtune\/\S*(?:eval|generation|quantization)|llamafactory\/\S*predict|megatron_yaml\/\S*inference|nemo\/\S*(?:_inference|_eval_config|_generate_config|_ptq|quantization)|swift\/\S*__sampler__|llm-foundry__(?:bert|examples__(?:bert|stable_diffusion))__/;
+  /torchtune\/\S*(?:eval|generation|quantization)|llamafactory\/\S*predict|megatron_yaml\/\S*inference|nemo\/\S*(?:_inference|_eval_config|_generate_config|_zeroshot|_ptq|quantization)|swift\/\S*__sampler__|llm-foundry__(?:bert|examples__(?:bert|stable_diffusion))__/;
 
 describe('corpus of real configs', function () {
   this.timeout(60_000);

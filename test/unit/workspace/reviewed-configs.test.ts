@@ -141,6 +141,18 @@ describe('what trains nothing', () => {
       'model:\n  _component_: torchtune.models.llama2.llama2_7b\ntasks: [truthfulqa_mc2]\nlimit: null\nbatch_size: 8\ndevice: cuda\ndtype: bf16\n',
     'conversion.yaml':
       'run:\n  convert_name: convert_nemo\n  model_train_name: llama\nmodel:\n  tensor_model_parallel_size: 8\n  pipeline_model_parallel_size: 2\ntrainer: {devices: 1, num_nodes: 1}\n',
+    // NeMo-Framework-Launcher, `conversion/llama/convert_llama.yaml` with a name of one's own.
+    'convert.yaml':
+      'run:\n  name: to_nemo\ntrainer: {devices: 16, num_nodes: 1}\nmodel:\n  model_type: gpt\n  checkpoint_folder: c\n  checkpoint_name: latest\n  hparams_file: h.yaml\n  tensor_model_parallel_size: 8\n  pipeline_model_parallel_size: 2\n',
+    // NeMo, `megatron_gpt_export.yaml`, `megatron_gpt_inference_batch_mcore.yaml`, `prompt_learning_ckpt_to_nemo.yaml`.
+    'export.yaml':
+      'trainer: {devices: 1, num_nodes: 1, precision: bf16}\nmodel_type: gpt\ntensor_model_parallel_size: 8\npipeline_model_parallel_size: 2\ngpt_model_file: null\nonnx_model_file: null\nexport_options: {onnx_opset: 17}\n',
+    // `evaluation/t5/squad.yaml`: samples to validate with, and no optimizer.
+    'squad.yaml':
+      'trainer: {devices: 1, num_nodes: 1, precision: bf16}\nexp_manager: {name: squad}\nmodel:\n  restore_from_path: t5.nemo\n  megatron_amp_O2: false\n  tensor_model_parallel_size: 8\n  pipeline_model_parallel_size: 2\n  data:\n    validation_ds: {global_batch_size: 64, micro_batch_size: 64, max_src_seq_length: 512}\n',
+    // What NeMo stores beside weights (`model_config.yaml`), which its converters start from (`hf_t5v1_1_base_config.yaml`).
+    'model_config.yaml':
+      'micro_batch_size: 4\nglobal_batch_size: 8\ntensor_model_parallel_size: 8\npipeline_model_parallel_size: 2\nnum_layers: 32\nhidden_size: 4096\nffn_hidden_size: 11008\nnum_attention_heads: 32\nseq_length: 512\nmax_position_embeddings: 512\noptim: {name: fused_adam}\ntarget: nemo.collections.nlp.models.language_modeling.megatron_gpt_model.MegatronGPTModel\nnemo_version: 1.11.0rc0\n',
     'main_generation.sh':
       'python3 -m verl.trainer.main_generation trainer.n_gpus_per_node=8 model.path=Qwen/Qwen2.5-7B\n',
     'ref.yaml':
@@ -148,9 +160,10 @@ describe('what trains nothing', () => {
   };
   for (const [file, text] of Object.entries(NOTHING))
     it(`has no verdict and no error: ${file}`, async () => {
-      const { errors, verdict } = await look(file, `# oomlint: gpu=H100 gpus=8\n${text}`);
+      const { errors, verdict, recognized } = await look(file, `# oomlint: gpu=H100 gpus=8\n${text}`);
       assert.equal(verdict, undefined);
       assert.deepEqual(errors, []);
+      if (/nemo|^trainer|^run:/m.test(text)) assert.equal(recognized, false, 'nothing is asked of it');
     });
 });
 

@@ -80,6 +80,8 @@ export const megatronYaml: Dialect = {
     if (blocks) return 1;
     const flat = argumentNames(root);
     const has = (name: string) => entryOf(flat, name) !== undefined;
+    // NeMo's `model_config.yaml`, which it stores beside weights and its converters start from, describes a model and no run.
+    if (has('nemo_version') || /^nemo\./.test(textOf(entryOf(flat, 'target')?.value) ?? '')) return 0;
     return has('tensor_model_parallel_size') &&
       has('micro_batch_size') &&
       SIZES.filter(has).length >= 2 &&

@@ -69,10 +69,7 @@ export const nemo: Dialect = {
     if (!has('trainer')) return 0;
     const machines = has('trainer.devices') || has('trainer.num_nodes');
     const megatron =
-      has('model.micro_batch_size') ||
-      has('model.tensor_model_parallel_size') ||
-      has('model.megatron_amp_O2') ||
-      has('tensor_model_parallel_size');
+      has('model.micro_batch_size') || has('model.tensor_model_parallel_size') || has('model.megatron_amp_O2');
     if (megatron && machines) return 1;
     if (has('exp_manager') && has('model') && machines) return 0.9;
     const places = ['strategy', 'trainer.strategy', 'trainer', 'model.llm', 'model'];
@@ -105,19 +102,25 @@ export const nemo: Dialect = {
   },
 };
 
+/** What names a checkpoint that is read (`megatron_gpt_peft_eval_config.yaml`, the launcher's `conversion` and `evaluation`). */
+const CHECKPOINTS = ['restore_from_path', 'pretrained_checkpoint', 'checkpoint_folder', 'hparams_file'];
+
 /**
  * A model that is asked, converted or quantized after training: `inference` of generation and its server, `export` of
- * quantization, and what the launcher calls a conversion or an evaluation.
+ * quantization, what the launcher calls a conversion or an evaluation, and a checkpoint that is read without an optimizer,
+ * which all that train are given (`core/classes/modelPT.py`, `setup_optimization`).
  */
 function asksOnly(has: (path: string) => boolean): boolean {
   const generates = ['greedy', 'tokens_to_generate', 'max_new_tokens', 'add_BOS'].some((key) =>
     has(`inference.${key}`),
   );
   const quantizes = has('export') && (has('quantization.algorithm') || has('quantization.num_calib_size'));
-  return generates || quantizes || has('pred_file_path') || has('run.convert_name') || has('run.eval_name');
+  const loads = CHECKPOINTS.some((key) => has(`model.${key}`)) && !has('model.optim') && !has('defaults');
+  const named = has('pred_file_path') || has('run.convert_name') || has('run.eval_name');
+  return generates || quantizes || loads || named;
 }
 
-/** The block of the model: `model`, the saved hyperparameters' `cfg`, or the top level of inference configs. */
+/** The block of the model: `model`, or the saved hyperparameters' `cfg`. */
 function modelOf(root: MapNode): { readonly node: MapNode | undefined; readonly prefix: string } {
   const cfg = mapAt(root, 'cfg');
   if (cfg && !entryOf(root, 'trainer')) return { node: cfg, prefix: 'cfg' };
