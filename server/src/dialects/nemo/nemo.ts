@@ -69,7 +69,9 @@ export const nemo: Dialect = {
     if (!has('trainer')) return 0;
     const machines = has('trainer.devices') || has('trainer.num_nodes');
     const megatron =
-      has('model.micro_batch_size') || has('model.tensor_model_parallel_size') || has('model.megatron_amp_O2');
+      has('model.micro_batch_size') ||
+      has('model.tensor_model_parallel_size') ||
+      has('model.megatron_amp_O2');
     if (megatron && machines) return 1;
     if (has('exp_manager') && has('model') && machines) return 0.9;
     const places = ['strategy', 'trainer.strategy', 'trainer', 'model.llm', 'model'];
