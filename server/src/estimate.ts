@@ -172,10 +172,13 @@ function allPlainBytes({ run, ...rest }: EstimateInput): number {
 /**
  * What of a run is not in its estimate: as its files say, a teacher that nothing is known of, and encoders that are trained
  * on what is not played, or hear what is not played, and heads that the model's family does not have. One that is frozen keeps nothing, and is done before the model begins.
+ * BOFT's rotations are those of peft since 0.20: older ones rotate weights, not inputs (`boft/layer.py`, `Linear.forward`), and
+ * ms-swift states a third of what its permutations alone take (`examples/train/tuners/boft`).
  */
 function unmodelled(run: TrainingRun, model: Model, stages: readonly TracedStage[]): readonly string[] {
   const alone = run['method.objective'] === 'distillation' && !hasTeacher(run);
   const unheard = run['batch.sound'] && model.playsSound === false;
+  const rotates = run['method.kind'] === 'lora' && run['lora.kind'] === 'boft';
   const unheaded = OF_ENCODERS.has(run['method.objective']) && !model.scoresTokens;
   const trained = stages.flatMap(({ stage, tape }) =>
     stage.unplayed !== undefined && tape.weights.some(({ trainable }) => trainable) ? [stage.unplayed] : [],
@@ -186,6 +189,7 @@ function unmodelled(run: TrainingRun, model: Model, stages: readonly TracedStage
       ...(alone ? ['distillation-teacher'] : []),
       ...(unheard ? ['sound-tower'] : []),
       ...(unheaded ? ['task-head'] : []),
+      ...(rotates ? ['boft-rotation'] : []),
       ...trained,
     ]),
   ];

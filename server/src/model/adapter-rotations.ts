@@ -69,13 +69,17 @@ function rotated(t: ProductTracer, adapter: AdapterSettings, x: Tensor, path: st
  * BOFT (`boft/layer.py`): one butterfly factor of blocks, made a whole matrix of the input's width, permuted by a buffer as
  * large, and multiplied with an identity; a scale per output comes after the layer (`scaledRows`). Backward keeps the identity, the
  * permutation's copy in the input's type and the rotation. More than one factor takes its CUDA kernel.
+ *
+ * The permutation is made in host memory and not moved to its layer (`tuners_utils.py`, `_move_adapter_to_device_of_base_layer`,
+ * moves parameters by name). Accelerate moves it with the model, a `device_map` of one GPU or not (`accelerator.py`,
+ * `prepare_model`), but moves no model that bitsandbytes quantized: there it is copied at each use.
  */
 function butterflied(t: ProductTracer, adapter: AdapterSettings, x: Tensor, path: string): Tensor {
   const width = x.shape.at(-1) ?? 0;
   const block = stated(adapter, 4);
   const count = Math.max(1, Math.ceil(width / block));
   const weight = t.adapterWeight(`${path}.boft_R`, [1, count, block, block]);
-  t.buffer(`${path}.boft_P`, width * width, 'fp32');
+  if (t.settings.quantization === 'none') t.buffer(`${path}.boft_P`, width * width, 'fp32');
   const { autocast, computeDtype } = t.settings;
   const product = autocast ? computeDtype : x.dtype;
   const whole = width * width;

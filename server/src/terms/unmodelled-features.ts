@@ -36,6 +36,7 @@ const UNMODELLED_FEATURES = {
   'hyper-parallel': 'either',
   'cuda-graphs': 'either',
   'task-head': 'either',
+  'boft-rotation': 'either',
   'model-of-the-script': 'either',
 } as const satisfies Readonly<Record<string, 'adds' | 'saves' | 'either'>>;
 export type UnmodelledFeature = keyof typeof UNMODELLED_FEATURES;

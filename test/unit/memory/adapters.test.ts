@@ -219,6 +219,21 @@ describe('adapters', () => {
     assert.ok(loha - lora > 7 * 4 * 2048 * 2048 && loha - lora < 11 * 4 * 2048 * 2048, `${loha - lora}`);
   });
 
+  // `boft_P` is a buffer that PEFT leaves in host memory: Accelerate moves it with the model, but no quantized model (`prepare_model`).
+  it('BOFT holds the permutation of each module where the model is moved, and has no verdict', () => {
+    const boft = { 'lora.kind': 'boft', 'lora.targets': ['q_proj', 'down_proj'] } as const;
+    const adaptersOf = (values: RunValues) =>
+      of(values).parts.find(({ category }) => category === 'adapters')?.bytes ?? 0;
+    const { hidden_size: hidden, intermediate_size: inner, num_hidden_layers: layers } = SMALL_LLAMA;
+    const permutations = 4 * layers * (hidden ** 2 + inner ** 2);
+    assert.ok(adaptersOf(boft) >= permutations, `${adaptersOf(boft)} of ${permutations}`);
+    assert.ok(adaptersOf({ ...boft, 'quantization.kind': 'nf4' }) < permutations / 100);
+    // Before peft 0.20 the weight was rotated, not its input; and a documented run took far less.
+    for (const values of [boft, { ...boft, 'batch.sequence': 1_000_000 }] as const)
+      assert.deepEqual([of(values).verdict, of(values).unmodelled], ['unknown', ['boft-rotation']]);
+    assert.equal(of({ 'lora.kind': 'oft', 'lora.targets': ['q_proj'] }).unmodelled, undefined);
+  });
+
   it('layers without adapters below the first adapted one keep nothing', () => {
     const all = of({ 'lora.targets': ['all-linear'] });
     const last = of({ 'lora.targets': ['all-linear'], 'lora.layers': ['7'] });
