@@ -186,6 +186,7 @@ function unmodelled(run: TrainingRun, model: Model, stages: readonly TracedStage
   return [
     ...new Set([
       ...run['features.unmodelled'],
+      ...(model.unplayed ?? []),
       ...(alone ? ['distillation-teacher'] : []),
       ...(unheard ? ['sound-tower'] : []),
       ...(unheaded ? ['task-head'] : []),

@@ -23,7 +23,7 @@ from transformers import CONFIG_MAPPING  # noqa: E402
 from transformers.models.auto import modeling_auto  # noqa: E402
 
 TASKS = {"lm": ("IMAGE_TEXT_TO_TEXT", "SPEECH_SEQ_2_SEQ", "SEQ_TO_SEQ_CAUSAL_LM", "CAUSAL_LM", "MASKED_LM",
-                "ZERO_SHOT_IMAGE_CLASSIFICATION"),
+                "ZERO_SHOT_IMAGE_CLASSIFICATION", "TEXT_TO_WAVEFORM"),
          "classification": ("SEQUENCE_CLASSIFICATION", "IMAGE_CLASSIFICATION"),
          "token-classification": ("TOKEN_CLASSIFICATION",), "question-answering": ("QUESTION_ANSWERING",),
          "multiple-choice": ("MULTIPLE_CHOICE",)}
@@ -130,6 +130,17 @@ NEEDED = {
     "qwen3_vl_moe": {"vision_config": {"out_hidden_size": 1024, "depth": 4, "deepstack_visual_indexes": [0, 2, 3]}, "text_config": {"hidden_size": 1024, "num_experts": 8, "head_dim": 64}},
     "qwen3_5": {"vision_config": {"out_hidden_size": 1024}, "text_config": {"hidden_size": 1024}},
     "qwen3_5_moe": {"vision_config": {"out_hidden_size": 1024}, "text_config": {"hidden_size": 1024, "num_experts": 8}},
+    "csm": {"hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 1024, "text_vocab_size": 4096, "vocab_size": 67, "num_codebooks": 8,
+            "depth_decoder_config": {"hidden_size": 256, "backbone_hidden_size": 512, "num_attention_heads": 4, "intermediate_size": 512, "vocab_size": 67, "num_codebooks": 8},
+            "codec_config": {"model_type": "mimi", "hidden_size": 128, "num_filters": 8, "intermediate_size": 256, "upsample_groups": 128, "codebook_dim": 64,
+                             "vector_quantization_hidden_dimension": 64, "num_quantizers": 8}},
+    "diffusion_gemma": {"text_config": {"hidden_size": 512, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 4096, "intermediate_size": 256, "num_experts": 8,
+                                        "top_k_experts": 2, "moe_intermediate_size": 128, "num_hidden_layers": 6, "num_global_key_value_heads": 1},
+                        "vision_config": {"model_type": "gemma4_vision", "hidden_size": 256, "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 64, "intermediate_size": 512}},
+    "phi4_multimodal": {"pad_token_id": 0, "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 1024, "vocab_size": 4096,
+                        "vision_config": {"hidden_size": 128, "num_attention_heads": 4, "intermediate_size": 256},
+                        "audio_config": {"hidden_size": 128, "num_attention_heads": 4, "intermediate_size": 256, "num_blocks": 2, "ext_pw_out_channel": 128,
+                                         "depthwise_separable_out_channel": 128, "nemo_conv_channels": 32}},
     "step3p7": {"text_config": {"hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 1024, "vocab_size": 4096, "moe_intermediate_size": 256,
                                 "share_expert_dim": 256, "num_hidden_layers": 4, "n_routed_experts": 8, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"], "sliding_window": 512,
                                 "layer_types": ["full_attention", "sliding_attention", "sliding_attention", "full_attention"], "num_sliding_attention_heads": 12},
@@ -147,6 +158,7 @@ HEADLESS = {"step3p5": ("transformers.models.step3p7.modeling_step3p7", "Step3p7
             "ernie4_5_vl_moe_text": ("transformers.models.ernie4_5_vl_moe.modeling_ernie4_5_vl_moe", "Ernie4_5_VLMoeTextModel", "Ernie4_5_VLMoeForCausalLM")}
 # Types whose class also speaks: what is trained is the part that their config nests.
 NESTED = {"qwen2_5_omni": "qwen2_5_omni_thinker", "qwen3_omni_moe": "qwen3_omni_moe_thinker"}
+NESTS = ("text_config", "vision_config", "audio_config", "depth_decoder_config", "codec_config")
 EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
 IRRELEVANT = ("token", "seed", "_id", "dropout", "pdrop", "layerdrop", "return_dict", "output_", "chunk_size_feed", "index", "frames")
 
@@ -214,7 +226,7 @@ def rows_of(model_type: str) -> list:
     cls, tasks = CONFIG_MAPPING[model_type], classes(model_type)
     base = NEEDED.get(model_type, {})
     described = cls(**copy.deepcopy(base)).to_dict()
-    nested = [name for name in ("text_config", "vision_config", "audio_config") if isinstance(described.get(name), dict)]
+    nested = [name for name in NESTS if isinstance(described.get(name), dict)]
     base = merged(merged(shallow(described), {name: shallow(described[name]) for name in nested}), base)
     described = cls(**copy.deepcopy(base)).to_dict()
     changes = [{}, *variations(described)]

@@ -126,6 +126,7 @@ function assemble(
     counted: architecture.counted,
     ...(architecture.playsImages === false ? { playsImages: false as const } : {}),
     ...(architecture.playsSound === false ? { playsSound: false as const } : {}),
+    ...(architecture.unplayed ? { unplayed: architecture.unplayed } : {}),
     ...(architecture.scoresTokens ? { scoresTokens: true as const } : {}),
     loraDefaultTargets: defaultLoraTargets(config.model_type),
     notes: [...notes, ...(architecture.notes ?? [])],

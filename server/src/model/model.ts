@@ -39,6 +39,8 @@ export interface Model {
   readonly playsImages?: false;
   /** What the tower for sound computes is not estimated: no run whose samples hold any is sure to fit. */
   readonly playsSound?: false;
+  /** What every run of it computes, and no stage plays. */
+  readonly unplayed?: readonly UnmodelledFeature[];
   /** It has the heads that label tokens, that look for an answer, and that choose one of several. */
   readonly scoresTokens?: true;
   /** Module names that PEFT adapts when the run names none. */

@@ -13,6 +13,8 @@ const UNMODELLED_FEATURES = {
   'vision-tower': 'adds',
   'sound-tower': 'adds',
   'speech-generator': 'adds',
+  'own-adapters': 'adds',
+  'canvas-decoder': 'either',
   'frozen-modules': 'saves',
   'raised-states': 'adds',
   'kept-gathers': 'adds',

@@ -36,4 +36,16 @@ describe('sound in samples', () => {
     }
     assert.equal(estimated('google/gemma-4-12B', { 'batch.sound': true }).unmodelled, undefined);
   });
+
+  it('leaves no verdict on models of which something is always computed that is not played', () => {
+    for (const [id, feature] of [
+      ['sesame/csm-1b', 'speech-generator'],
+      ['google/diffusiongemma-26B-A4B-it', 'canvas-decoder'],
+      ['microsoft/Phi-4-multimodal-instruct', 'own-adapters'],
+    ] as const) {
+      const found = estimated(id, { 'batch.sequence': 256 });
+      assert.deepEqual(found.unmodelled, [feature], id);
+      assert.equal(found.verdict, 'unknown', id);
+    }
+  });
 });

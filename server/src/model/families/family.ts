@@ -1,3 +1,4 @@
+import type { UnmodelledFeature } from '../../terms/unmodelled-features';
 import type { ConfigReader } from '../config';
 import type { Stage } from '../model';
 
@@ -33,6 +34,8 @@ export interface Architecture {
   readonly playsImages?: false;
   /** What the tower for sound computes is not part of it. */
   readonly playsSound?: false;
+  /** What every run of it computes, and no stage plays. */
+  readonly unplayed?: readonly UnmodelledFeature[];
   /** It has the heads that label tokens, that look for an answer, and that choose one of several. */
   readonly scoresTokens?: true;
 }

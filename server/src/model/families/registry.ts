@@ -3,6 +3,7 @@ import { ConfigError, ConfigReader } from '../config';
 import type { ModelConfig } from '../model';
 import { bartLike } from './bart';
 import { bertLike } from './bert';
+import { csm } from './csm';
 import { deberta } from './deberta';
 import { deepseekV4Family } from './deepseek-v4';
 import type { Architecture, ModelFamily } from './family';
@@ -20,6 +21,7 @@ import { megatronT5Family } from './megatron-t5';
 import { minimaxM3Family } from './minimax-m3';
 import { modernbert } from './modernbert';
 import { parallel } from './parallel';
+import { phiMultimodal } from './phi-multimodal';
 import { shortConvolutions } from './short-convolution';
 import { sigmoidExperts } from './sigmoid-experts';
 import { soundLanguage } from './sound-language';
@@ -51,6 +53,8 @@ const FAMILIES: readonly ModelFamily[] = [
   imageEncoders,
   visionLanguage,
   soundLanguage,
+  csm,
+  phiMultimodal,
   llamaVision,
   stateSpace,
   shortConvolutions,

@@ -3,6 +3,7 @@ import type { ConfigReader, JsonObject } from '../config';
 import { ConfigError } from '../config';
 import type { Flow, Stage } from '../model';
 import type { Tracer } from '../tracer';
+import { selfConditioning } from './diffusion-gemma';
 import { ernieTower } from './ernie-tower';
 import type { Architecture, ModelFamily } from './family';
 import { fusedProjections } from './fused-projections';
@@ -44,6 +45,9 @@ interface Pairing {
   /** The tower is the one that the config names, in place of one whose name differs between the hub and the class. */
   readonly named?: boolean;
   readonly tower: (vision: ConfigReader, outer: ConfigReader, width: number) => VisionTower;
+  /** Stages of the text model that no text of a batch goes through. */
+  readonly beside?: (text: ConfigReader, outer: ConfigReader) => Stage[];
+  readonly unplayed?: Architecture['unplayed'];
   /** What the model does with images is not known, and its weights are: runs that show it any are not estimated. */
   readonly playsImages?: false;
   /** The type of the tower for sound, and its stages, where the config has one. */
@@ -113,6 +117,13 @@ const PAIRINGS: Readonly<Record<string, Pairing>> = {
   },
   qwen3_vl: qwen3('qwen3_vl_text', 'qwen3_vl_vision'),
   qwen3_vl_moe: qwen3('qwen3_vl_moe_text', 'qwen3_vl_vision'),
+  diffusion_gemma: {
+    text: 'diffusion_gemma_text',
+    vision: 'gemma4_vision',
+    tower: gemma4Tower,
+    beside: selfConditioning,
+    unplayed: ['canvas-decoder'],
+  },
   step3p7: { text: 'step3p5', vision: 'step3p5_vision', tower: stepTower },
   ernie4_5_vl_moe: {
     text: 'ernie4_5_vl_moe_text',
@@ -145,11 +156,14 @@ const TEXT_TYPES: Readonly<Record<string, string>> = {
   glm4v_text: 'glm4',
   glm4v_moe_text: 'glm4_moe',
   paddleocr_vl_text: 'ernie4_5',
+  diffusion_gemma_text: 'gemma4_text',
 };
 
 /** Values that the code of a nested text model fixes, which its config does not state. */
 const FIXED: Readonly<Record<string, JsonObject>> = {
   glm4v_text: { attention_bias: true, head_dim: null },
+  // Keys are values on layers that see everything, and all layers have experts (transformers 5.23, `DiffusionGemmaEncoderTextLayer`).
+  diffusion_gemma_text: { attention_k_eq_v: true, enable_moe_block: true, final_logit_softcapping: 30 },
 };
 
 /** Models whose thinker reads and whose talker speaks: what is trained is the thinker, which ties its own head. */
@@ -253,7 +267,8 @@ function build(whole: ConfigReader): Architecture {
     : {};
   const stated = read.fixed({ ...FIXED[read.modelType], ...tied });
   const text = stated.as(TEXT_TYPES[read.modelType] ?? read.modelType, read.modelType);
-  const language = textArchitecture(text);
+  const language = { ...textArchitecture(text), ...(pairing.unplayed ? { unplayed: pairing.unplayed } : {}) };
+  const beside = pairing.beside?.(stated, config) ?? [];
   const width = language.figures.hiddenSize;
   const heard = pairing.audio && config.has('audio_config') ? pairing.audio : undefined;
   const audio = heard?.stages(config.nested(heard.type, 'audio_config').as(heard.type), width) ?? [];
@@ -264,7 +279,7 @@ function build(whole: ConfigReader): Architecture {
     return {
       ...language,
       ...playsSound,
-      stages: [...audio, ...language.stages],
+      stages: [...audio, ...beside, ...language.stages],
       notes: [...(language.notes ?? []), ...unheard, say('the config has no vision_config: text model only')],
     };
   }
@@ -278,6 +293,7 @@ function build(whole: ConfigReader): Architecture {
     ...(pairing.playsImages === false ? { playsImages: false as const } : {}),
     stages: [
       ...audio,
+      ...beside,
       ...towerStages(tower),
       ...(embedding ? [mergingStage(embedding)] : []),
       ...stackedLayers(rest, tower.taps?.length ?? 0),
