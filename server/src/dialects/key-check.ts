@@ -48,6 +48,15 @@ function leaveUnknown(key: string, range: Range, table: KeyTable, draft: Draft):
   draft.leave('flag', { range }, key, message);
 }
 
+/** The same of a block that no row has, below one that is known: what stands in it is on or off by itself. */
+function leaveUnknownBlock(block: MapNode, table: KeyTable, draft: Draft, parent: string): void {
+  for (const { key, keyRange, value } of block.entries) {
+    const path = `${parent}.${key}`;
+    if (value.kind === 'map') leaveUnknownBlock(value, table, draft, path);
+    else if (!isOff(value)) leaveUnknown(path, keyRange, table, draft);
+  }
+}
+
 /** What is switched off: nothing, false, an empty list. */
 const isOff = (node: ConfigNode) =>
   isBlank(node) || flagOf(node) === false || (node.kind === 'list' && node.items.length === 0);
@@ -78,6 +87,7 @@ export function rejectMisfits(root: MapNode, table: KeyTable, draft: Draft, pare
     if (!spec) {
       const mayCount = parent === '' || (!isOff(value) && table.released?.presence(path) === undefined);
       if (mayCount) leaveUnknown(path, keyRange, table, draft);
+      if (mayCount && parent !== '' && value.kind === 'map') leaveUnknownBlock(value, table, draft, path);
       continue;
     }
     if (spec.brings !== undefined && isOn(value)) draft.bring(spec.brings, value, path);

@@ -117,3 +117,51 @@ describe('recipes of NeMo Automodel', () => {
     assert.equal((await read({ recipe: '', more: teacher })).verdict, undefined);
   });
 });
+
+describe('rows of NeMo Automodel', () => {
+  const rows = async (text: string) => {
+    const { resolved } = await smallWorkspace({ 'train.yaml': text }).analyze('train.yaml');
+    return [resolved.values['batch.sequence'], resolved.values['batch.packed'] ?? false];
+  };
+  const unpacked = config({})
+    .replace('seq_length: 4096', 'split: train')
+    .replace(/packed_sequence:.*/, '');
+
+  it('are padded to a multiple of what divides them, which is no length', async () => {
+    const padded = `${unpacked}dataloader: {collate_fn: {_target_: a.b, pad_seq_len_divisible: 16}}\n`;
+    assert.deepEqual(await rows(padded), await rows(unpacked));
+  });
+
+  it('of text and images are as long as what they are packed to', async () => {
+    const packed =
+      'packed_sequence: {pretokenize: true, max_length: 4096, pack_size: 8192, packing_ratio: 0.9}\n';
+    assert.deepEqual(await rows(unpacked + packed), [8192, true]);
+    assert.deepEqual(await rows(`${unpacked}packed_sequence: {pretokenize: true, max_length: 4096}\n`), [
+      4096,
+      false,
+    ]);
+  });
+});
+
+describe('layers of NeMo Automodel', () => {
+  const strategy = async (sizes: string) => (await read({ sizes })).values['fsdp.strategy'];
+
+  it('stay gathered under a pipeline and where experts are spread, unless it is stated', async () => {
+    assert.equal(await strategy(''), 'full');
+    assert.equal(await strategy('  reshard_after_forward: false'), 'grad-op');
+    assert.equal(await strategy('  pp_size: 2'), 'grad-op');
+    assert.equal(await strategy('  pp_size: 2\n  reshard_after_forward: true'), 'full');
+    assert.equal(await strategy('  ep_size: 8'), 'grad-op');
+    assert.equal(await strategy('  ep_size: 8\n  moe: {reshard_after_forward: true}'), 'full');
+  });
+
+  it('are not read whole where a block below a known one has what nobody knows', async () => {
+    const { unread = [] } = await smallWorkspace({
+      'train.yaml': config({ sizes: '  novel: {shard_depth: 2, name: a, offload_all: false}' }),
+    }).analyze('train.yaml');
+    assert.deepEqual(
+      unread.map(({ text }) => text),
+      ['distributed.novel.shard_depth'],
+    );
+  });
+});

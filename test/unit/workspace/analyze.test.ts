@@ -142,8 +142,8 @@ Trainer(model, TrainingArguments("out")).train()
         `# oomlint: gpu=H100 gpus=1${images}\nmodel_name_or_path: ${id}\nlearning_rate: 1.0e-4\nmax_length: 2048\nuse_peft: true\nlora_r: 16\nlora_target_modules: all-linear\nper_device_train_batch_size: 1\n`;
       const shown = await must(world({ 'sft.yaml': recipe('') }).analyze('sft.yaml'));
       assert.equal(shown.estimate, undefined);
-      const said = new RegExp(`What the vision tower of ${type} computes is not known`);
-      assert.match(problem(shown, 'unknown-fields')?.message ?? '', said);
+      const reason = new RegExp(`What the vision tower of ${type} computes is not known`);
+      assert.match(problem(shown, 'unknown-fields')?.message ?? '', reason);
       const texts = await must(world({ 'sft.yaml': recipe(' images=0') }).analyze('sft.yaml'));
       assert.ok(texts.estimate);
     });

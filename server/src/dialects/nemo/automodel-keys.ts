@@ -21,7 +21,7 @@ export const LENGTH_KEYS: readonly string[] = [
     (name) => `dataset.${name}`,
   ),
   'dataloader.collate_fn.max_length',
-  'dataloader.collate_fn.pad_seq_len_divisible',
+  'packed_sequence.max_length',
   'recipe_args.max_seq_len',
   'recipe_args.seq_length',
 ];
@@ -152,6 +152,13 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
       { default: true, sets: 'fsdp.syncEachBatch', spellings: { true: false, false: true } },
     ],
     [
+      'reshard_after_forward',
+      'boolean',
+      'Weights of a layer are freed after its forward pass; null: but under a pipeline.',
+      { default: null, fields: ['fsdp.strategy'] },
+    ],
+    ['moe', 'object', 'How models with experts are sharded, where experts are spread over GPUs.'],
+    [
       'activation_checkpointing',
       'any',
       'Recompute layers: true, `full` or `selective`.',
@@ -176,6 +183,26 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
       { default: null, fields: ['precision.compute', 'precision.reduce'] },
     ],
   ]),
+  ...block('distributed.moe', SOURCE, [
+    [
+      'reshard_after_forward',
+      'boolean',
+      'Weights of a layer are freed after its forward pass.',
+      { default: false, fields: ['fsdp.strategy'] },
+    ],
+  ]),
+  ...block('parallelizer', SOURCE, [
+    [
+      'reshard_after_forward',
+      'boolean',
+      'Weights of a layer are freed after its forward pass.',
+      { default: false, fields: ['fsdp.strategy'] },
+    ],
+    ['activation_checkpointing', 'boolean', 'Recompute layers in backward.', { default: false }],
+  ]),
+  ...inertKeys('distributed.moe', SOURCE, 'Setting of Automodel that costs no GPU memory.', {
+    any: 'ignore_router_for_ac wrap_outer_model lm_head_precision',
+  }),
   ...inertKeys('distributed.pipeline', SOURCE, 'Setting of Automodel that costs no GPU memory.', {
     any: 'round_virtual_stages_to_pp_multiple dtype',
   }),
@@ -200,7 +227,15 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
     lengths('seq_length', 'seq_len', 'max_length', 'max_seq_length', 'max_seq_len', 'block_size'),
   ),
   ...block('dataloader', SCHEDULER, [['collate_fn', 'any', 'How samples are put together.']]),
-  ...block('dataloader.collate_fn', SCHEDULER, lengths('max_length', 'pad_seq_len_divisible')),
+  ...block('dataloader.collate_fn', SCHEDULER, [
+    ...lengths('max_length'),
+    [
+      'pad_seq_len_divisible',
+      'integer',
+      'Rows are padded to a multiple of so many tokens.',
+      { default: null },
+    ],
+  ]),
   ...block('quantization', SOURCE, [
     [
       'bnb_4bit_use_double_quant',
@@ -251,7 +286,22 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
       'Tokens of a packed row; 0: no packing.',
       { default: 0, fields: ['batch.packed', 'batch.sequence'] },
     ],
+    [
+      'pack_size',
+      'integer',
+      'Tokens of a packed row of text and images; 0: no packing.',
+      { default: 0, fields: ['batch.packed', 'batch.sequence'] },
+    ],
+    ...lengths('max_length'),
+    ['attn_implementation', 'string', 'Kernel that the mask of packed rows is made for.', { default: null }],
+    ['drop_long_samples', 'boolean', 'Samples longer than a row are left out.', { default: false }],
+    ['packing_ratio', 'number', 'Share of a row that is filled.', { default: 1 }],
+    ['pretokenize', 'boolean', 'Samples are tokenized before they are packed.'],
+    ['collate_max_length', 'integer', 'Longest row that is put together.', { default: null }],
   ]),
+  ...inertKeys('packed_sequence', SCHEDULER, 'Setting of Automodel that costs no GPU memory.', {
+    any: 'max_packs balance_media_tokens post_tokenize_hook_fn packing_format packing_strategy split_across_pack num_proc',
+  }),
 ];
 
 export const AUTOMODEL_TABLE = new KeyTable(AUTOMODEL_KEYS, 'Automodel');

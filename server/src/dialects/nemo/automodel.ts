@@ -152,6 +152,25 @@ export function assumeTensorPlan(section: Section, size: number): void {
   section.assume('parallel.headOutput', own('split' as const, say('its plans leave logits split'), plans));
 }
 
+/**
+ * Layers stay gathered until their backward pass under a pipeline (`distributed/parallelizer.py`), and where experts are spread over
+ * GPUs (`MoEParallelizerConfig`), unless the file states otherwise.
+ */
+function readResharding(section: Section): void {
+  const size = (key: string) => section.integerOrDefault(`distributed.${key}`) > 1;
+  const found = size('ep_size')
+    ? section.find(['distributed.moe.reshard_after_forward', 'parallelizer.reshard_after_forward'])
+    : section.find('distributed.reshard_after_forward');
+  const reshards = flagOf(found?.node);
+  if (found && reshards !== undefined)
+    section.state('fsdp.strategy', reshards ? ('full' as const) : ('grad-op' as const), found);
+  else
+    section.assume(
+      'fsdp.strategy',
+      own(size('ep_size') || size('pp_size') ? ('grad-op' as const) : ('full' as const)),
+    );
+}
+
 function readDistributed(section: Section, draft: Draft): void {
   const block = section.section('distributed');
   const found = section.find(['distributed.strategy', 'distributed._target_', 'distributed']);
@@ -174,9 +193,8 @@ function readDistributed(section: Section, draft: Draft): void {
       say('product of the sizes'),
     );
   section.take(...MACHINES_KEYS);
-  // Layers are gathered once under a pipeline (`reshard_after_forward: None`).
   if (!replicas) {
-    section.assume('fsdp.strategy', own(size('pp_size') > 1 ? ('grad-op' as const) : ('full' as const)));
+    readResharding(section);
     block.takeElse(
       'defer_fsdp_grad_sync',
       own(false, say('gradients are reduced with the last micro batch')),
@@ -259,7 +277,7 @@ function readBatch(section: Section, draft: Draft): void {
   else if (stages > 1) section.assume('batch.micro', own(1, say('one sample per micro batch of a pipeline')));
   section.take('step_scheduler.local_batch_size', 'recipe_args.micro_batch_size');
   section.take('step_scheduler.global_batch_size', 'step_scheduler.max_steps');
-  const packing = section.find('packed_sequence.packed_sequence_size');
+  const packing = section.find(['packed_sequence.packed_sequence_size', 'packed_sequence.pack_size']);
   const row = integerOf(packing?.node);
   if (packing && row !== undefined) section.state('batch.packed', row > 0, packing);
   if (packing && row !== undefined && row > 0) section.state('batch.sequence', row, packing);

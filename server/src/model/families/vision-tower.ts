@@ -163,7 +163,7 @@ export function patchesOf(sizes: Pick<TowerSizes, 'imageSize' | 'patchSize'>): n
   return Math.floor(sizes.imageSize / sizes.patchSize) ** 2;
 }
 
-/** SigLIP's first part: patches of an image by a convolution, with bias unless told otherwise, and learned positions. */
+/** SigLIP's first part: patches of an image by a convolution, with bias unless stated otherwise, and learned positions. */
 export function siglipPatches(
   prefix: string,
   sizes: Pick<TowerSizes, 'hidden' | 'imageSize' | 'patchSize' | 'channels'> & { readonly bias?: false },
