@@ -370,6 +370,8 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     library: { of: 'accelerate', since: '1.14' },
     source: accelerate('utils/fsdp_utils.py'),
   }),
+  // `fsdp2_prepare_model`, `original_sd`: Axolotl's own has it, too (`monkeypatch/accelerate/fsdp2.py`).
+  namesWholeWhileSharding: yes({ code: ['transformers'], source: accelerate('utils/fsdp_utils.py') }),
   flattensOnGpu: yes({
     library: { of: 'deepspeed', since: '0.18.7' },
     source: fileIn(DEEPSPEED, 'deepspeed/runtime/zero/stage_1_and_2.py'),

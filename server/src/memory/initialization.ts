@@ -2,8 +2,10 @@ import { CATEGORIES } from '../results/estimate';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { fileIn, PEFT, TRANSFORMERS, UNSLOTH } from '../sources/repositories';
+import { QUANTIZED_WHILE_LOADED } from '../terms/quantizations';
 import { say } from '../wording/say';
 import { elementsWords } from './formula-words';
+import { liesOnGpu } from './fsdp/loading';
 import { bytesOf, combine, copyOf, type Ledger, post, retell, totalOf } from './ledger';
 import { type LoadingMoment, marked, residentBytes, type Sharding } from './sharding-scheme';
 import type { Point } from './step';
@@ -12,9 +14,6 @@ import { bytesPer, ownWeights, type WeightSums } from './weights';
 
 /** What of a resting GPU is there before the first step: all that holds weights, nothing of the optimizer. */
 const WEIGHTS = ['weights', 'quantized-weights', 'adapters', 'reference-model'] as const;
-
-/** Of the others the checkpoint is quantized already. */
-const QUANTIZED_WHILE_LOADED: ReadonlySet<TrainingRun['quantization.kind']> = new Set(['nf4', 'fp4', 'int8']);
 
 export interface Loaded {
   readonly run: TrainingRun;
@@ -112,7 +111,7 @@ export function readAheadBytes({
 }: Pick<Loaded, 'run' | 'stages' | 'sharding'>): number {
   const ahead = run['loading.readsAhead'] ?? behaviours(run).readsAheadOfQuantizing;
   if (!ahead || !QUANTIZED_WHILE_LOADED.has(run['quantization.kind'])) return 0;
-  if (sharding.splits.weights > 1) return 0;
+  if (sharding.splits.weights > 1 && !liesOnGpu(run)) return 0;
   const published = Math.min(2, bytesPer(run['precision.weights']));
   let elements = 0;
   for (const traced of stages) {

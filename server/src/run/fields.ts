@@ -335,8 +335,8 @@ export const FIELDS = {
     minimum: -1,
   }),
   'quantization.double': flag({ doc: 'Block scales are quantized once more.', default: false }),
-  'quantization.storage': choice(['uint8', 'bf16', 'fp16', 'fp32'], {
-    doc: 'Type that the packed 4-bit weights are stored as; FSDP shards them only when it equals the other weights.',
+  'quantization.storage': choice(['uint8', 'bf16', 'fp16', 'fp32', 'int8'], {
+    doc: 'Type that the packed 4-bit weights are stored as; FSDP shards them only when it equals the other weights. `int8`: 8-bit weights where FSDP is made to shard them, as Axolotl does.',
     default: 'uint8',
   }),
   'quantization.prepared': flag({

@@ -16,3 +16,6 @@ export const QUANTIZATIONS = [
   'mxfp4',
 ] as const;
 export type QuantizationKind = (typeof QUANTIZATIONS)[number];
+
+/** Those that bitsandbytes makes on the GPU while a checkpoint is loaded; of others the checkpoint is quantized already. */
+export const QUANTIZED_WHILE_LOADED: ReadonlySet<QuantizationKind> = new Set(['nf4', 'fp4', 'int8']);

@@ -170,6 +170,42 @@ describe('what a GPU holds before the first step', () => {
     assert.equal(bytesAt(whole, /whole model/), 4 * P + 4 * root + WORKSPACE);
   });
 
+  // Axolotl states 29 and 43 GiB of GLM-4.7-Flash on two GPUs, where one takes 24 and 35.
+  it('what bitsandbytes quantizes lies whole on each GPU where every process loads it, and under FSDP 2 its shards beside it', () => {
+    const quantized: RunValues = {
+      'hardware.gpus': 2,
+      'precision.weights': 'bf16',
+      'precision.compute': 'bf16',
+      'precision.scheme': 'fsdp',
+      'quantization.kind': 'nf4',
+      'quantization.storage': 'bf16',
+      'method.kind': 'lora',
+      'lora.targets': ['q_proj'],
+      'loading.hostCopies': 'every-process',
+    };
+    const at = (more: RunValues) => of({ ...quantized, ...more });
+    const second = at({ 'parallel.data': 'fsdp2' });
+    const plain = 2 * VOCABULARY + (2 * 8 + 1) * 2048;
+    const whole = 2 * (plain + second.model.trainableParameters) + (P - plain) * 0.5625;
+    assert.equal(bytesAt(second, /whole model/), Math.round(bytesAt(second, /in place/) + whole));
+    // FSDP 1 gives each unit back as it has its shards: the first is there twice.
+    const root = 2 * (2 * VOCABULARY + 2048);
+    assert.equal(
+      bytesAt(at({ 'parallel.data': 'fsdp1' }), /whole model/),
+      Math.round(whole + root + WORKSPACE),
+    );
+    // Threads that read ahead of quantizing do so in every process (`transformers 5.0 to 5.3`, below).
+    const ahead = at({ 'parallel.data': 'fsdp2', 'version.transformers': '5.3' });
+    assert.ok(ahead.peak.upperBytes > at({ 'parallel.data': 'fsdp2' }).peak.upperBytes);
+    // torchtune and torchtitan shard what lies nowhere yet; one process that loads for all keeps its weights in host memory.
+    for (const other of [
+      at({ 'parallel.data': 'fsdp2', 'loading.hostCopies': 'one' }),
+      at({ 'parallel.data': 'fsdp2', 'quantization.kind': 'none' }),
+      at({ 'parallel.data': 'fsdp2', 'model.code': 'torchtune' }),
+    ])
+      assert.ok(!loading(other).some(({ label }) => /whole model/.test(label)));
+  });
+
   it('a quantized model has one weight in 16 bits beside it, and one while PEFT casts to fp32', () => {
     const e = of({
       'hardware.gpus': 1,

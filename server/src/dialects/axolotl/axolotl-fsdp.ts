@@ -4,7 +4,7 @@ import { AXOLOTL, fileIn } from '../../sources/repositories';
 import type { DType } from '../../terms/dtypes';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
-import { namedChoice } from '../hf/fsdp-argument';
+import { namedChoice, readHostCopies } from '../hf/fsdp-argument';
 import type { Section } from '../section';
 
 const SOURCE = fileIn(AXOLOTL, 'src/axolotl/utils/schemas/');
@@ -25,6 +25,17 @@ function isSecond(section: Section): boolean {
   const config = section.section('fsdp_config');
   const stated = section.find('fsdp_version') ?? config.find(['fsdp_version', 'version']);
   return integerOf(stated?.node) === 2;
+}
+
+/** FSDP 2 shards 8-bit weights, stacked experts too: Axolotl patches `FSDPParam` for them. */
+export function assumeShardedInt8(section: Section, draft: Draft): void {
+  if (isSecond(section))
+    draft.assume(
+      'quantization.storage',
+      'int8',
+      say('Axolotl has FSDP 2 shard 8-bit weights'),
+      fileIn(AXOLOTL, 'src/axolotl/monkeypatch/fsdp2_qlora.py'),
+    );
 }
 
 /**
@@ -103,6 +114,7 @@ export function readAxolotlFsdp(section: Section, draft: Draft): boolean {
       `${SOURCE}fsdp.py`,
     );
   config.take(...namedChoice('use_orig_params'));
+  readHostCopies(config);
   const checkpointing = config.find(namedChoice('activation_checkpointing'));
   if (checkpointing && flagOf(checkpointing.node) === true) {
     section.state('activations.checkpointing', 'full', checkpointing);

@@ -105,7 +105,11 @@ const precision = releasedBlock('', DOCS, RELEASED, [
   ['fp8', 'fp8 training (torchao).', { sets: 'precision.fp8', spellings: { torchao: true, none: false } }],
   ['fp32_norms', 'Norms in fp32.'],
   ['embeddings_skip_upcast', 'Leave embeddings in the low precision.'],
-  ['load_in_8bit', 'Load the frozen base weights in int8.', { fields: ['quantization.kind'] }],
+  [
+    'load_in_8bit',
+    'Load the frozen base weights in int8.',
+    { fields: ['quantization.kind', 'quantization.storage'] },
+  ],
   ['load_in_4bit', 'Load the frozen base weights in 4 bits: QLoRA.', { fields: ['quantization.kind'] }],
   ['gptq', 'The base weights are GPTQ.', { fields: ['quantization.kind'] }],
   [
@@ -509,6 +513,12 @@ const fsdp = ['', 'fsdp_'].flatMap((prefix) =>
       'boolean',
       'FSDP 1 keeps the original parameters visible.',
       { default: null, sets: 'fsdp.useOriginalParameters' },
+    ],
+    [
+      `${prefix}cpu_ram_efficient_loading`,
+      'boolean',
+      'Only the first process of a node reads the checkpoint, into host memory.',
+      { default: null, fields: ['loading.hostCopies'] },
     ],
     [
       `${prefix}activation_checkpointing`,

@@ -16,7 +16,7 @@ import { rejectMisfits } from '../key-check';
 import { AXOLOTL_OPTIMIZERS, TRANSFORMERS_OPTIMIZERS, transformersOptimizer } from '../optimizer-names';
 import { type DefaultValue, type FoundKey, Section } from '../section';
 import { stateOptimizer } from '../stated-optimizer';
-import { readAxolotlFsdp, readAxolotlMasters } from './axolotl-fsdp';
+import { assumeShardedInt8, readAxolotlFsdp, readAxolotlMasters } from './axolotl-fsdp';
 import { AXOLOTL_KEYS, AXOLOTL_TABLE } from './axolotl-keys';
 import { checkAxolotl } from './axolotl-rules';
 import { axolotlWords } from './axolotl-words';
@@ -288,8 +288,10 @@ function readQuantization(section: Section, draft: Draft, adapter: string, conte
       },
       axolotlDefault('bf16' as const, 'loaders/model.py'),
     );
-  } else if (eight) section.state('quantization.kind', 'int8', eight);
-  else if (gptq) section.state('quantization.kind', 'gptq', gptq);
+  } else if (eight) {
+    section.state('quantization.kind', 'int8', eight);
+    assumeShardedInt8(section, draft);
+  } else if (gptq) section.state('quantization.kind', 'gptq', gptq);
   else return;
   leaveUnquantized(options, draft, context, eight !== undefined && adapter === 'lora');
   // Stacked experts are quantized as they are loaded (`monkeypatch/moe_quant.py`); linear ones as all linear layers are.

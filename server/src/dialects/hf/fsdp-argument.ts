@@ -123,6 +123,14 @@ function stateOffload(section: Section, found: FoundKey): void {
 /** The two spellings of an FSDP setting: with and without the prefix. */
 export const namedChoice = (name: string): readonly [string, string] => [name, `fsdp_${name}`];
 
+/** Which processes read the checkpoint: `cpu_ram_efficient_loading`. */
+export function readHostCopies(config: Section): void {
+  config.stateMeaning('loading.hostCopies', namedChoice('cpu_ram_efficient_loading'), ({ node }) => {
+    const one = flagOf(node);
+    return one === undefined ? undefined : one ? 'one' : 'every-process';
+  });
+}
+
 /** Settings of `fsdp_config` that mean the same whatever `fsdp` states. */
 export function readFsdpSettings(config: Section): void {
   config.stateMeaning(
@@ -137,10 +145,7 @@ export function readFsdpSettings(config: Section): void {
   const rows = config.by(FSDP_TABLE).withDefaultsOf(DOCS, say('default of the Trainer'));
   rows.takeFirst(...namedChoice('forward_prefetch'));
   rows.takeFirst(...namedChoice('use_orig_params'));
-  config.stateMeaning('loading.hostCopies', namedChoice('cpu_ram_efficient_loading'), ({ node }) => {
-    const one = flagOf(node);
-    return one === undefined ? undefined : one ? 'one' : 'every-process';
-  });
+  readHostCopies(config);
   config.stateMeaning('saving.weights', namedChoice('state_dict_type'), ({ node }) => {
     const form = textOf(node)?.toUpperCase() ?? '';
     return form === 'FULL_STATE_DICT'

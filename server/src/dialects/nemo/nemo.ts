@@ -104,20 +104,21 @@ export const nemo: Dialect = {
   },
 };
 
-/** What names a checkpoint that is read (`megatron_gpt_peft_eval_config.yaml`, the launcher's `conversion` and `evaluation`). */
-const CHECKPOINTS = ['restore_from_path', 'pretrained_checkpoint', 'checkpoint_folder', 'hparams_file'];
+/** What a run reads that trains nothing: samples to test with, or a checkpoint of another layout (the launcher's `evaluation`, `conversion`). */
+const TESTED = ['data.validation_ds', 'data.test_ds', 'data.imagenet_val', 'checkpoint_folder'];
 
 /**
  * A model that is asked, converted or quantized after training: `inference` of generation and its server, `export` of
- * quantization, what the launcher calls a conversion or an evaluation, and a checkpoint that is read without an optimizer,
- * which all that train are given (`core/classes/modelPT.py`, `setup_optimization`).
+ * quantization, what the launcher calls a conversion or an evaluation, and samples to test with where there are none to train with and no
+ * optimizer, which all that train are given (`core/classes/modelPT.py`, `setup_optimization`).
  */
 function asksOnly(has: (path: string) => boolean): boolean {
   const generates = ['greedy', 'tokens_to_generate', 'max_new_tokens', 'add_BOS'].some((key) =>
     has(`inference.${key}`),
   );
   const quantizes = has('export') && (has('quantization.algorithm') || has('quantization.num_calib_size'));
-  const loads = CHECKPOINTS.some((key) => has(`model.${key}`)) && !has('model.optim') && !has('defaults');
+  const trains = ['model.optim', 'model.data.train_ds', 'defaults'].some(has);
+  const loads = !trains && TESTED.some((key) => has(`model.${key}`));
   const named = has('pred_file_path') || has('run.convert_name') || has('run.eval_name');
   return generates || quantizes || loads || named;
 }

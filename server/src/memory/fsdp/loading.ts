@@ -1,6 +1,7 @@
 import { behaviours } from '../../run/behaviours';
 import type { TrainingRun } from '../../run/fields';
-import { fileIn, PYTORCH } from '../../sources/repositories';
+import { ACCELERATE, fileIn, PYTORCH } from '../../sources/repositories';
+import { QUANTIZED_WHILE_LOADED } from '../../terms/quantizations';
 import { say } from '../../wording/say';
 import { elementsWords } from '../formula-words';
 import { bytesOf, combine, totalOf } from '../ledger';
@@ -24,7 +25,7 @@ export function fsdpLoading(run: TrainingRun, sums: WeightSums, stages: readonly
  * FSDP moves and shards one unit after the other, layers before the root. FSDP1 concatenates the unit's weights, which are
  * on the GPU by then, into a flat one (`_flat_param.py`, `flatten_tensors_into_flat_param`): the unit is there twice.
  * FSDP2 shards weight by weight (`_fsdp_param.py`, `_init_sharded_param`): once. With the whole model on the GPU already,
- * the first unit's copies come on top of it.
+ * the first unit's copies come on top of it; where its state dictionary is named all the while, at last all shards do.
  */
 function sharding(
   run: TrainingRun,
@@ -38,14 +39,17 @@ function sharding(
   const unit = largestUnit(run, stages, width);
   const source = fileIn(PYTORCH, 'torch/distributed/fsdp');
   const resting = combine(constant, weights);
-  if (run['loading.placement'] === 'gpu') {
+  if (liesOnGpu(run)) {
     // What is sharded gives its whole weights back, so the first unit is the worst: no shard is there yet.
-    const shards = totalOf(weights) - bytesOf(weights, 'reference-model');
+    const stays = run['parallel.data'] === 'fsdp2' && behaviours(run).namesWholeWhileSharding;
+    const shards = stays ? 0 : totalOf(weights) - bytesOf(weights, 'reference-model');
     const bytes = whole + sums.quantizedBytes + (copies - 1) * unit - shards;
     return marked(say('whole model before it is sharded'), resting, 'weights', bytes, {
-      name: say('whole model before it is sharded, less its shards'),
+      name: stays
+        ? say('whole model, named until it is sharded')
+        : say('whole model before it is sharded, less its shards'),
       formula: elementsWords(sums.trained + sums.frozen, width),
-      source,
+      source: stays ? fileIn(ACCELERATE, 'src/accelerate/utils/fsdp_utils.py') : source,
     });
   }
   return marked(say('a unit is sharded'), resting, 'gathered-parameters', copies * unit, {
@@ -53,6 +57,19 @@ function sharding(
     formula: `${copies > 1 ? '2 x ' : ''}${elementsWords(unit / width, width)}`,
     source,
   });
+}
+
+/**
+ * Whether each GPU has the whole model before FSDP shards it. bitsandbytes quantizes on the GPU, where weights stay unless only one
+ * process reads for all: then they go back to the host (`modeling_utils.py` of transformers 4.57,
+ * `_load_state_dict_into_meta_model`, `is_fsdp_enabled`).
+ */
+export function liesOnGpu(run: TrainingRun): boolean {
+  if (run['loading.placement'] !== undefined) return run['loading.placement'] === 'gpu';
+  const everyProcess = run['loading.hostCopies'] === 'every-process';
+  return (
+    everyProcess && QUANTIZED_WHILE_LOADED.has(run['quantization.kind']) && behaviours(run).fillsWeightsOnHost
+  );
 }
 
 /**
