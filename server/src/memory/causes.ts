@@ -203,6 +203,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'fsdp.forwardPrefetch': GATHERED,
   'fsdp.checkpoints': ['checkpoints', 'activations'],
   'fsdp.syncEachBatch': ['gradients'],
+  'fsdp.gathersWholeExperts': ['gradients', ...GATHERED, ...COMMUNICATION],
   'ddp.gradientAsBucketView': ['gradients'],
   'offload.optimizer': ['master-weights', 'optimizer-states', 'gradients'],
   'offload.optimizerRatio': ['master-weights', 'optimizer-states'],

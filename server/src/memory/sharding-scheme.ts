@@ -304,6 +304,11 @@ export function shardedWeight(run: TrainingRun, weight: Weight): Sharded {
   return { shard, whole: shards * shard };
 }
 
+/** Whether FSDP leaves a weight alone: one of experts that this GPU holds whole, where they are not wrapped. */
+export function isOutsideFsdp(run: TrainingRun, { expert }: Weight): boolean {
+  return expert && !run['fsdp.gathersWholeExperts'] && run['parallel.expert'] > 1 && expertShards(run) === 1;
+}
+
 /**
  * States of `elements` parameters among `tensors`, stepped in elements of `stepBytes`. Paged ones go to CUDA managed memory:
  * the process holds them, PyTorch's allocator does not.

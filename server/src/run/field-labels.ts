@@ -194,6 +194,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'fsdp.forwardPrefetch': 'FSDP prefetch in forward',
   'fsdp.useOriginalParameters': 'original parameters of FSDP',
   'fsdp.syncEachBatch': 'FSDP reduction of every micro batch',
+  'fsdp.gathersWholeExperts': 'FSDP around experts that are whole',
   'ddp.gradientAsBucketView': 'gradients as views of DDP buckets',
   'parallel.fusionBuffer': 'Horovod fusion buffer',
   'parallel.variableSplit': 'split of variables',

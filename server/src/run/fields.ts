@@ -883,6 +883,10 @@ export const FIELDS = {
   'fsdp.syncEachBatch': flag({
     doc: 'Gradients are reduced every micro batch, so accumulation keeps no unsharded gradients. Unset: they are, but for FSDP 1 through Accelerate, FSDP 2 through Accelerate from 1.11 on, litgpt, and pipeline parallelism.',
   }),
+  'fsdp.gathersWholeExperts': flag({
+    doc: 'FSDP wraps experts too of which a GPU holds whole ones that no other GPU has: it copies what it would gather.',
+    default: true,
+  }),
 
   'ddp.gradientAsBucketView': flag({
     doc: 'Gradients are views of the DDP buckets instead of a second copy.',

@@ -30,7 +30,7 @@ const RUNS: Readonly<Record<string, readonly [path: string, text: string]>> = {
   ],
   NeMo: [
     'sft.yaml',
-    'trainer:\n  devices: 8\n  num_nodes: 1\n  precision: bf16\nmodel:\n  restore_from_path: /x/llama3-8b.nemo\n  megatron_amp_O2: true\n  micro_batch_size: 1\n  global_batch_size: 8\n  peft:\n    peft_scheme: qlora\n    lora_tuning:\n      adapter_dim: 8\n      target_modules: [q_proj]\n',
+    'trainer:\n  devices: 8\n  num_nodes: 1\n  precision: bf16\nmodel:\n  restore_from_path: /x/llama3-8b.nemo\n  megatron_amp_O2: true\n  micro_batch_size: 1\n  global_batch_size: 8\n  optim: {name: fused_adam}\n  peft:\n    peft_scheme: qlora\n    lora_tuning:\n      adapter_dim: 8\n      target_modules: [q_proj]\n',
   ],
 };
 

@@ -258,3 +258,31 @@ describe('FSDP 2 splits the first dimension of a weight and pads', () => {
     assert.ok(whole.root.some((words) => words.endsWith('layer')) && whole.largest > all);
   });
 });
+
+describe('experts that are whole on their GPU', () => {
+  it('are gathered by FSDP 2 all the same, unless they are left out of it', () => {
+    const mixtral = {
+      ...SMALL_LLAMA,
+      model_type: 'mixtral',
+      num_key_value_heads: 8,
+      num_local_experts: 8,
+      num_experts_per_tok: 2,
+    };
+    const gathered = (values: RunValues) => {
+      const run = aRun({ ...FSDP2, 'version.transformers': '5.23', 'parallel.expert': 8, ...values });
+      const stages = traceRun(aModel(mixtral), run);
+      const layer = stages.find(({ stage }) => stage.role === 'layer');
+      assert.ok(layer);
+      const plan = shardingOf(run, sumWeights(stages, run), stages).plan(stages);
+      return plan.stages.get(layer)?.unsharded ?? 0;
+    };
+    // One expert of eight on each GPU, in bf16.
+    const experts = 2 * 3 * 2048 * 5632;
+    const within = gathered({});
+    const apart = gathered({ 'fsdp.gathersWholeExperts': false });
+    assert.equal(within - apart, experts);
+    // With copies to share they are wrapped either way.
+    const shared = { 'parallel.expert': 4 } as const;
+    assert.equal(gathered(shared), gathered({ ...shared, 'fsdp.gathersWholeExperts': false }));
+  });
+});

@@ -169,6 +169,11 @@ function readResharding(section: Section): void {
       'fsdp.strategy',
       own(size('ep_size') || size('pp_size') ? ('grad-op' as const) : ('full' as const)),
     );
+  if (size('ep_size'))
+    section.assume(
+      'fsdp.gathersWholeExperts',
+      own(false, say('whole experts are left out'), 'components/moe/parallelizer.py'),
+    );
 }
 
 function readDistributed(section: Section, draft: Draft): void {

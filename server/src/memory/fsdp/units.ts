@@ -1,7 +1,7 @@
 import type { Weight } from '../../model/tape';
 import type { TrainingRun } from '../../run/fields';
 import { rounded } from '../play';
-import { shardedWeight, wrapsEndsApart } from '../sharding-scheme';
+import { isOutsideFsdp, shardedWeight, wrapsEndsApart } from '../sharding-scheme';
 import type { TracedStage } from '../traced-run';
 import { bytesPer, ownWeights, stageElements } from '../weights';
 import { type FsdpSettings, gathersWeights } from './settings';
@@ -82,7 +82,7 @@ function unitOf(parts: readonly WrappedPart[], run: TrainingRun, settings: FsdpS
   for (const { stage, copies, weights } of parts) {
     if (packed) quantized += copies * stageElements(stage, run).quantizedBytes;
     for (const weight of weights) {
-      if (weight.quantization !== 'none') continue;
+      if (weight.quantization !== 'none' || isOutsideFsdp(run, weight)) continue;
       const sum = weight.trainable ? trained : frozen;
       const { shard, whole } = shardedWeight(run, weight);
       sum.shard += copies * shard;
