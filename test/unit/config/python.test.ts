@@ -210,6 +210,11 @@ class Tuner(Base):
     assert.equal(x('g = lambda a, b=2: a * b\nf(x=g(4))'), 8);
   });
 
+  it('knows that what a class made is something', () => {
+    assert.equal(x('from lib import Thing\nt = Thing()\nf(x=1 if t is None else 2)'), 2);
+    assert.equal(x('from lib import find\nt = find()\nf(x=1 if t is None else 2)'), '1 | 2');
+  });
+
   it('knows what parts text, and types by their names', () => {
     assert.deepEqual(x('f(x="q,v".split(","))'), ['q', 'v']);
     assert.equal(x('f(x="a b".split())'), '?');

@@ -145,6 +145,22 @@ describe('trainings by other libraries', () => {
     );
   });
 
+  it('are those of trainers that are made of that of transformers and train otherwise', () => {
+    for (const [from, trainer] of [
+      ['trl.experimental.gold', 'GOLDTrainer'],
+      ['trl', 'PPOTrainer'],
+      ['sentence_transformers', 'SentenceTransformerTrainer'],
+      ['setfit', 'Trainer'],
+      ['adapters', 'AdapterTrainer'],
+    ])
+      assert.deepEqual(
+        reported(
+          `from ${from} import ${trainer}\ntrainer = ${trainer}(model=model, args=args)\ntrainer.train()`,
+        ),
+        [`refused Runs of \`${trainer}\` are not estimated.`],
+      );
+  });
+
   it('are those of a module of the file, too', () => {
     const own = `import torch
 model = torch.nn.Linear(8, 8)

@@ -96,6 +96,60 @@ ${LOOP.replace('loss.backward()', 'accelerator.backward(loss)')}`);
       });
     });
 
+    it('recompute activations where they are asked to', () => {
+      const plugin = 'FullyShardedDataParallelPlugin(fsdp_version=2, activation_checkpointing=True)';
+      assertStates(planned(plugin, 'fsdp_plugin'), { 'activations.checkpointing': 'full file' });
+    });
+
+    it('split samples and layers by the sizes that they are given', () => {
+      const sized = (sizes: string) => planned(`ParallelismConfig(${sizes})`, 'parallelism_config', IMPORT);
+      const IMPORT = 'from accelerate import ParallelismConfig\n';
+      const stated = sized('tp_size=2, cp_size=4');
+      assertStates(stated, { 'parallel.tensor': '2 file', 'parallel.context': '4 file' });
+      assert.equal(stated.unread, undefined);
+      const fields = (reading: ReturnType<typeof python>) =>
+        reading.unread?.flatMap((one) => one.fields ?? []);
+      assert.deepEqual(fields(sized('tp_size=choose()')), ['parallel.tensor']);
+      // Without sizes they come from the environment.
+      assert.deepEqual(fields(sized('')), ['parallel.data']);
+    });
+
+    it('in fp8 are not estimated, and those that compile are compiled', () => {
+      const IMPORT = 'from accelerate.utils import AORecipeKwargs, TorchDynamoPlugin, ProfileKwargs\n';
+      const handlers = (list: string) =>
+        planned(list, 'kwargs_handlers', IMPORT).unread?.flatMap((one) => one.fields);
+      assert.deepEqual(handlers('[AORecipeKwargs()]'), ['precision.compute']);
+      assert.equal(handlers('[ProfileKwargs()]'), undefined);
+      assertStates(planned('TorchDynamoPlugin(backend="inductor")', 'dynamo_plugin', IMPORT), {
+        'kernels.compile': 'true file',
+      });
+    });
+
+    it('are those of the accelerator that asks for gradients', () => {
+      const text = `${HEAD}from accelerate import Accelerator
+def prepared(accelerator=None):
+    if accelerator is None:
+        accelerator = Accelerator()
+    return accelerator.prepare(model)
+own = Accelerator(mixed_precision="bf16")
+model = prepared(own)
+if elsewhere:
+    other = Accelerator(mixed_precision="fp16")
+${OPTIMIZER}${LOOP.replace('loss.backward()', 'own.backward(loss)')}`;
+      assertStates(python(text), { 'precision.compute': 'bf16 file', 'model.id': 'gpt2 file' });
+    });
+
+    it('are not those of an engine that another loop has', () => {
+      const engine = `import deepspeed
+${HEAD}engine, _, _, _ = deepspeed.initialize(model=model, config={"zero_optimization": {"stage": 3}})
+for batch in loader:
+    engine.backward(engine(**batch).loss)
+from accelerate import Accelerator
+accelerator = Accelerator()
+${OPTIMIZER}${LOOP.replace('loss.backward()', 'accelerator.backward(loss)')}`;
+      assertStates(python(engine), { 'zero.stage': undefined, 'parallel.data': 'ddp default' });
+    });
+
     it('that only the running script knows leave open what they decide', () => {
       const stage = planned('DeepSpeedPlugin(zero_stage=choose())', 'deepspeed_plugin');
       assert.deepEqual(
@@ -235,7 +289,115 @@ for batch in loader:
       'from torch.distributed.fsdp import fully_shard',
       'fully_shard(model, reshard_after_forward=8)',
     );
-    assertStates(smaller, { 'parallel.data': 'fsdp2 file', 'fsdp.reshardSize': '8 file' });
+    assertStates(smaller, {
+      'parallel.data': 'fsdp2 file',
+      'fsdp.reshardSize': '8 file',
+      'fsdp.wrap': 'none default',
+    });
+    const layers = 'for layer in model.model.layers:\n    fully_shard(layer)\nfully_shard(model)';
+    assertStates(wrapped('from torch.distributed.fsdp import fully_shard', layers), {
+      'fsdp.wrap': 'layer inferred',
+    });
+    const late = python(`from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+${HEAD}${OPTIMIZER}sharded = FSDP(model)\n${LOOP}`);
+    assertStates(late, { 'parallel.data': 'fsdp1 file' });
+  });
+
+  it('of PyTorch share a model over a mesh of two dimensions, and tell of splits that are not read', () => {
+    const MESH =
+      'from torch.distributed.device_mesh import init_device_mesh\nfrom torch.distributed.fsdp import fully_shard\n';
+    const meshed = (mesh: string, more = '') =>
+      python(`${MESH}${HEAD}mesh = init_device_mesh("cuda", (2, 4), mesh_dim_names=("a", "b"))
+${more}fully_shard(model, mesh=${mesh})\n${OPTIMIZER}${LOOP}`);
+    assertStates(meshed('mesh'), { 'parallel.replicate': '2 file' });
+    const fields = (reading: ReturnType<typeof python>) => reading.unread?.flatMap((one) => one.fields ?? []);
+    assert.deepEqual(fields(meshed('mesh["b"]')), ['parallel.replicate']);
+    const split = `from torch.distributed.tensor.parallel import parallelize_module
+for layer in model.model.layers:
+    parallelize_module(layer, mesh["a"], {})
+`;
+    assert.deepEqual(fields(meshed('mesh', split)), ['parallel.tensor']);
+    assert.deepEqual(
+      fields(python(`${HEAD.replace('torch_dtype=torch.bfloat16', 'tp_plan="auto"')}${OPTIMIZER}${LOOP}`)),
+      ['parallel.tensor'],
+    );
+  });
+
+  it('recompute what PyTorch’s own functions wrap', () => {
+    const wrapped = (wrap: string) =>
+      python(`from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import apply_activation_checkpointing, checkpoint_wrapper, CheckpointImpl
+${HEAD}${wrap}\n${OPTIMIZER}${LOOP}`);
+    const applied = 'apply_activation_checkpointing(model, check_fn=lambda m: isinstance(m, Block))';
+    assertStates(wrapped(applied), {
+      'activations.checkpointing': 'full inferred',
+      'activations.reentrant': 'false default',
+    });
+    const old =
+      'apply_activation_checkpointing(model, checkpoint_wrapper_fn=partial(checkpoint_wrapper, checkpoint_impl=CheckpointImpl.REENTRANT))';
+    assertStates(wrapped(`from functools import partial\n${old}`), {
+      'activations.reentrant': 'true default',
+    });
+    const some = wrapped(
+      'for i, block in enumerate(model.transformer.h):\n    model.transformer.h[i] = checkpoint_wrapper(block)',
+    );
+    assert.ok(some.unread?.some(({ fields }) => fields?.includes('activations.checkpointing')));
+  });
+
+  it('name what may change the model that is trained', () => {
+    const given = (imports: string, call: string) =>
+      unread(`${imports}\n${HEAD}${call}\n${OPTIMIZER}${LOOP}`);
+    assert.deepEqual(
+      given(
+        'from torchao.float8 import convert_to_float8_training',
+        'convert_to_float8_training(model, config=c)',
+      ),
+      ['script float8.convert_to_float8_training'],
+    );
+    assert.deepEqual(
+      given(
+        'from torchao.quantization.qat import Int8DynActInt4WeightQATQuantizer as Q',
+        'q = Q(groupsize=32)\nq.prepare(model)',
+      ),
+      ['script prepare'],
+    );
+    assert.deepEqual(given('import os', 'print(model)'), []);
+    assert.deepEqual(
+      given(
+        'from transformers import DataCollatorForSeq2Seq',
+        'DataCollatorForSeq2Seq(tokenizer, model=model)',
+      ),
+      [],
+    );
+  });
+
+  it('of Fabric take strategy, GPUs and precision of it', () => {
+    const fabric = (settings: string) =>
+      python(`from lightning.fabric import Fabric
+${HEAD}fabric = Fabric(${settings})
+${OPTIMIZER}model, optimizer = fabric.setup(model, optimizer)
+${LOOP.replace('loss.backward()', 'fabric.backward(loss)')}`);
+    const sharded = fabric('devices=4, num_nodes=2, strategy="fsdp", precision="bf16-true"');
+    assertStates(sharded, {
+      'model.id': 'gpt2 file',
+      'hardware.gpus': '8 file',
+      'parallel.data': 'fsdp1 file',
+      'fsdp.wrap': 'none default',
+      'precision.weights': 'bf16 file',
+    });
+    assert.deepEqual([sharded.unread, sharded.problems], [undefined, []]);
+    assertStates(fabric('strategy="deepspeed_stage_2", precision="16-mixed"'), {
+      'zero.stage': '2 file',
+      'precision.compute': 'fp16 file',
+    });
+    assert.deepEqual(
+      fabric('plugins=[Quantized()]').unread?.flatMap(({ fields = [] }) => fields),
+      ['quantization.kind', 'precision.compute', 'precision.weights'],
+    );
+  });
+
+  it('know the loss of the model behind a scaler', () => {
+    const scaled = LOOP.replace('loss.backward()', 'scaler.scale(loss).backward()');
+    assert.deepEqual(unread(`${HEAD}${OPTIMIZER}scaler = torch.amp.GradScaler()\n${scaled}`), []);
   });
 
   it('takes the batch of a single step from the texts that are tokenized for it', () => {

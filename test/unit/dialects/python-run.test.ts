@@ -141,6 +141,59 @@ Trainer(model, TrainingArguments("o", bf16=True, deepspeed=${deepspeed})).train(
     });
   });
 
+  describe('models that a trainer is given beside the one that it trains', () => {
+    const given = (trainer: string, config: string, more: string, before = '') =>
+      python(`from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, BitsAndBytesConfig
+from trl import ${trainer}, ${config}
+import torch
+${before}${trainer}("Qwen/Qwen2.5-0.5B", args=${config}(per_device_train_batch_size=2), ${more}).train()\n`);
+
+    it('are the teacher of a distillation, by its name or loaded before', () => {
+      const teacher = {
+        'method.objective': 'distillation inferred',
+        'method.teacher': 'Qwen/Qwen2.5-7B file',
+        'method.frozenParameters': '7615616512 file',
+      };
+      const loaded =
+        'big = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B", torch_dtype=torch.bfloat16)\n';
+      for (const [trainer, config] of [
+        ['GKDTrainer', 'GKDConfig'],
+        ['DistillationTrainer', 'DistillationConfig'],
+      ] as const) {
+        assertStates(given(trainer, config, 'teacher_model="Qwen/Qwen2.5-7B"'), teacher);
+        assertStates(given(trainer, config, 'teacher_model=big', loaded), {
+          ...teacher,
+          'method.frozenDtype': 'bf16 file',
+        });
+      }
+    });
+
+    it('are not known where only the running script knows them, or how they are held', () => {
+      const fields = (more: string, before = '') =>
+        given('GKDTrainer', 'GKDConfig', more, before).unread?.flatMap((one) => one.fields ?? []);
+      assert.deepEqual(fields('teacher_model=pick()'), ['method.teacher', 'method.frozenParameters']);
+      const packed =
+        'big = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B", quantization_config=BitsAndBytesConfig(load_in_4bit=True))\n';
+      assert.deepEqual(fields('teacher_model=big', packed), ['method.frozenDtype']);
+    });
+
+    it('are reward models among the functions that score', () => {
+      const scored = (functions: string, before = '') =>
+        given('GRPOTrainer', 'GRPOConfig', `reward_funcs=${functions}`, before);
+      const sized = { 'method.frozenParameters': '7615616512 file' };
+      assertStates(scored('"Qwen/Qwen2.5-7B"'), sized);
+      assertStates(scored('[length, "Qwen/Qwen2.5-7B"]'), sized);
+      assertStates(
+        scored(
+          '[judge]',
+          'judge = AutoModelForSequenceClassification.from_pretrained("Qwen/Qwen2.5-7B", num_labels=1)\n',
+        ),
+        sized,
+      );
+      assertStates(scored('[len, make_reward(2)]'), { 'method.frozenParameters': undefined });
+    });
+  });
+
   describe('models that are made of a config', () => {
     const made = (model: string) =>
       python(`import torch

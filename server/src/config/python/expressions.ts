@@ -443,7 +443,8 @@ function comparison(machine: Machine, node: SyntaxNode): PyValue {
       if (!b.items.every(({ kind }) => kind === 'scalar')) return machine.unknown(node);
       return machine.scalar(b.items.some((item) => same(item, a)) === (operator === 'in'), node);
     }
-    const thing = (value: PyValue) => /^(list|dict|name|function|class)$/.test(value.kind);
+    const thing = (value: PyValue) =>
+      /^(list|dict|name|function|class)$/.test(value.kind) || isConstructed(machine, value);
     if ((isNone(a) && thing(b)) || (isNone(b) && thing(a))) {
       const equal = operator === '==' || operator === 'is';
       const unequal = /^(!=|is not)$/.test(operator);
@@ -458,6 +459,14 @@ function comparison(machine: Machine, node: SyntaxNode): PyValue {
       a.kind === 'scalar' && b.kind === 'scalar' ? compared(operator, a.value, b.value) : undefined;
     return known === undefined ? machine.unknown(node) : machine.scalar(known, node);
   });
+}
+
+/** Whether a value is what a class of a library made, such as `Accelerator()`: that is never None. */
+function isConstructed(machine: Machine, value: PyValue): boolean {
+  const call = value.kind === 'object' && value.item === undefined ? machine.calls[value.id] : undefined;
+  return (
+    call !== undefined && call.of === undefined && /(^|\.)[A-Z]\w*(\.from_pretrained)?$/.test(call.callee)
+  );
 }
 
 /** A type of PyTorch by its first name. */

@@ -184,7 +184,10 @@ const heavy = releasedBlock('', DOCS, RELEASED, [
   [
     'parallelism_config',
     'Sizes of tensor, context and sequence parallelism (Accelerate).',
-    { type: 'object' },
+    {
+      type: 'object',
+      fields: ['parallel.tensor', 'parallel.context', 'parallel.ulysses', 'parallel.replicate'],
+    },
   ],
   ['ddp_bucket_cap_mb', 'DDP bucket size in MB.', { sets: 'ddp.bucketCap', means: mebibytes }],
   [

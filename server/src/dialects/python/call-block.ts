@@ -12,6 +12,7 @@ import type { Draft } from '../draft';
 import { PEFT_TABLE } from '../hf/peft-config-keys';
 import type { KeyTable } from '../key-table';
 import { Section } from '../section';
+import { parallelismOf } from './parallelism-config';
 import { asWritten } from './written-files';
 
 /** What reading the calls of a program needs. */
@@ -119,9 +120,13 @@ export function blockOf(
       say('What `**` passes here is not known: it may be any argument.'),
     );
   }
-  const given = argumentsOf(program, call).map((argument) =>
-    TAKES_FILE.test(argument.key) ? { ...argument, value: asWritten(program, argument.value) } : argument,
-  );
+  const given = argumentsOf(program, call).map((argument) => {
+    if (argument.key === 'parallelism_config')
+      return { ...argument, value: parallelismOf(program, argument.value) };
+    return TAKES_FILE.test(argument.key)
+      ? { ...argument, value: asWritten(program, argument.value) }
+      : argument;
+  });
   return blockOfArguments(calls, given, call.argumentsRange, rows, extra);
 }
 

@@ -43,11 +43,26 @@ export function modelOfModule(program: PyProgram, module: PyValue | undefined): 
   return held.length === 1 ? held[0] : undefined;
 }
 
-/** States what `Trainer(...)` is passed: GPUs, strategy, precision and accumulation. */
-export function readLightning(calls: Calls, { trainer }: LightningTraining, context: ReadContext): void {
+/** States what `Trainer(...)` or `Fabric(...)` is passed for the layout: GPUs, strategy and precision. */
+export function readLayout(calls: Calls, trainer: PyCall, context: ReadContext): void {
   readDevices(calls, trainer);
   const kind = readStrategy(calls, trainer, context);
   if (kind !== 'deepspeed') readPrecision(calls, trainer, kind === 'fsdp');
+  // Plugins quantize, or compute in fp8 (`plugins/precision/bitsandbytes.py`, `transformer_engine.py`).
+  const plugins = argumentOf(trainer, 'plugins');
+  if (!plugins || isNone(plugins)) return;
+  calls.draft.leave(
+    'value',
+    { range: plugins.range },
+    'plugins',
+    say('What `{0}` changes is not counted.', 'plugins'),
+    ['quantization.kind', 'precision.compute', 'precision.weights'],
+  );
+}
+
+/** States what `Trainer(...)` is passed: GPUs, strategy, precision and accumulation. */
+export function readLightning(calls: Calls, { trainer }: LightningTraining, context: ReadContext): void {
+  readLayout(calls, trainer, context);
   const steps = argumentOf(trainer, 'accumulate_grad_batches');
   const count = integerOf(knownNode(steps));
   if (steps && count !== undefined)

@@ -8,6 +8,7 @@ import { argumentOf, type Calls, leaveArgument, leaveValue } from './call-block'
 import { readLightning } from './lightning-run';
 import { readLoopSharding } from './loop-sharding';
 import { chainOf } from './model-chain';
+import { noteChangers } from './other-models';
 import { readAdapters, readCallsOnModel } from './python-adapters';
 import { readModel } from './python-model';
 import { readMadeOptimizer } from './python-optimizer';
@@ -31,9 +32,8 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   if (!loaded.known) return;
   const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain);
   if (!own) readCallsOnModel(calls, backward, chain, loaded, adapted);
+  noteChangers(calls, chain, backward);
   if (lightning) readLightning(calls, lightning, context);
-  if (!draft.knows('activations.checkpointing'))
-    draft.assume('activations.checkpointing', 'none', say('nothing turns it on'));
   draft.assume(
     'framework',
     engine ? 'deepspeed' : accelerator ? 'accelerate' : 'pytorch',
@@ -60,13 +60,16 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
       'params',
       say('The code puts together what the optimizer gets: all weights that are not frozen are taken.'),
     );
-  if (loop.lightning) {
+  const byDeepspeed = lightning ? false : readLoopSharding(calls, loop, chain, context);
+  // Who shards the model may recompute it, too.
+  if (!draft.knows('activations.checkpointing'))
+    draft.assume('activations.checkpointing', 'none', say('nothing turns it on'));
+  if (lightning) {
     if (loop.optimizer) readMadeOptimizer(calls, loop.optimizer);
     if (!draft.knows('batch.micro')) readBatch(calls, loop);
     readTokenizedLength(calls, backward, context);
     return;
   }
-  const byDeepspeed = readLoopSharding(calls, loop, chain, context);
   if (loop.optimizer) readMadeOptimizer(calls, loop.optimizer);
   if (!byDeepspeed) {
     readBatch(calls, loop);
@@ -123,9 +126,13 @@ function tokenizedTexts({ calls }: PyProgram, backward: PyCall): PyList | undefi
 }
 
 /** `mixed_precision` of Accelerate, else autocast around the forward pass. */
-function readPrecision(calls: Calls, { accelerator, backward }: TrainingLoop, { known }: ReadContext): void {
+function readPrecision(
+  calls: Calls,
+  { accelerator, fabric, backward }: TrainingLoop,
+  { known }: ReadContext,
+): void {
   const { program, draft, bf16 } = calls;
-  if (draft.knows('precision.scheme')) return;
+  if (fabric || draft.knows('precision.scheme')) return;
   const mixed = accelerator && argumentOf(accelerator, 'mixed_precision');
   if (mixed && !isNone(mixed)) {
     const text = textOf(nodeOf(mixed, { bf16 }))?.toLowerCase();

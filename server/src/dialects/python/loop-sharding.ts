@@ -1,6 +1,7 @@
 import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
+import type { FieldPath } from '../../run/fields';
 import { say } from '../../wording/say';
 import { strategyOf } from '../accelerate/fsdp-strategy';
 import type { ReadContext } from '../dialect';
@@ -8,7 +9,9 @@ import { weightsDtypeOf } from '../hf/weights-dtype';
 import { readPlugin } from './accelerate-plugins';
 import { argumentOf, type Calls, leaveArgument } from './call-block';
 import { readDeepspeedArgument } from './deepspeed-settings';
+import { readLayout } from './lightning-run';
 import type { ModelChain } from './model-chain';
+import { stateSizes } from './parallelism-config';
 import type { TrainingLoop } from './training-loop';
 
 const FSDP = 'https://docs.pytorch.org/docs/stable/fsdp.html';
@@ -16,14 +19,23 @@ const FSDP = 'https://docs.pytorch.org/docs/stable/fsdp.html';
 /** Who shares the model among GPUs; true where DeepSpeed's config states batch and precision, too. */
 export function readLoopSharding(
   calls: Calls,
-  { engine, accelerator }: TrainingLoop,
+  { engine, accelerator, fabric }: TrainingLoop,
   { steps, ids }: ModelChain,
   context: ReadContext,
 ): boolean {
   const { program, draft } = calls;
   if (engine) return readEngine(calls, engine, context);
-  const plugin = accelerator?.named.find(({ key }) =>
-    /^(deepspeed|fsdp|megatron_lm|parallelism)_?\w*$/.test(key),
+  if (fabric) {
+    readLayout(calls, fabric, context);
+    return false;
+  }
+  if (accelerator) readHandlers(calls, accelerator);
+  const sizes = accelerator && argumentOf(accelerator, 'parallelism_config');
+  const isSized = sizes !== undefined && stateSizes(program, draft, sizes);
+  const plugin = accelerator?.named.find(
+    ({ key }) =>
+      /^(deepspeed|fsdp|megatron_lm|parallelism)_?\w*$/.test(key) &&
+      !(isSized && key === 'parallelism_config'),
   );
   if (plugin && accelerator && readPlugin(calls, accelerator, plugin, context)) return false;
   if (plugin) {
@@ -36,9 +48,12 @@ export function readLoopSharding(
     );
     return false;
   }
-  const wrap = [...steps]
-    .reverse()
-    .find(({ callee }) => /(DataParallel|FullyShardedDataParallel)$/.test(callee));
+  readSplits(calls);
+  const isWrap = ({ callee }: PyCall) => /(DataParallel|FullyShardedDataParallel)$/.test(callee);
+  // The optimizer may have been made of the model before it was wrapped.
+  const wrap =
+    [...steps].reverse().find(isWrap) ??
+    program.calls.findLast((call) => isWrap(call) && onModel(argumentOf(call, 'module', 0), ids));
   const second = program.calls.filter(
     (call) => /(^|\.)fully_shard$/.test(call.callee) && onModel(argumentOf(call, 'module', 0), ids),
   );
@@ -56,6 +71,50 @@ export function readLoopSharding(
     );
   else if (accelerator) draft.assume('parallel.data', 'ddp', say('{0} default', 'Accelerate'));
   return false;
+}
+
+/** What splits layers or samples by PyTorch's own functions (`torch.distributed.tensor.parallel`, `pipelining`, `context_parallel`). */
+const SPLITS: readonly (readonly [RegExp, FieldPath])[] = [
+  [/(^|\.)(parallelize_module|tensor_parallel)$/, 'parallel.tensor'],
+  [/(^|\.)(PipelineStage|pipeline_parallel)$/, 'parallel.pipeline'],
+  [/(^|\.)context_parallel$/, 'parallel.context'],
+];
+
+function readSplits({ program, draft }: Calls): void {
+  for (const [callee, field] of SPLITS) {
+    const call = program.calls.find((one) => callee.test(one.callee));
+    const name = call?.callee.split('.').at(-1) ?? '';
+    if (call)
+      draft.leave(
+        'value',
+        { range: call.calleeRange },
+        name,
+        say('What `{0}` changes is not counted.', name),
+        [field],
+      );
+  }
+}
+
+/** Recipes of fp8 among the handlers of Accelerate, and its own compilation (`accelerator.py`, `utils/dataclasses.py`). */
+function readHandlers({ program, draft }: Calls, accelerator: PyCall): void {
+  const handlers = argumentOf(accelerator, 'kwargs_handlers');
+  const each = handlers?.kind === 'list' ? handlers.items : handlers && !isNone(handlers) ? [handlers] : [];
+  const recipe = each.find((one) => {
+    const made = one.kind === 'object' ? program.calls[one.id]?.callee : undefined;
+    return made === undefined || /Recipe\w*Kwargs$/.test(made);
+  });
+  if (recipe)
+    draft.leave(
+      'value',
+      { range: recipe.range },
+      'kwargs_handlers',
+      say('What `{0}` changes is not counted.', 'kwargs_handlers'),
+      ['precision.compute'],
+    );
+  const compiled = ['dynamo_plugin', 'dynamo_backend'].flatMap((key) => argumentOf(accelerator, key) ?? []);
+  for (const given of compiled)
+    if (!isNone(given) && !(given.kind === 'scalar' && /^no$/i.test(String(given.value))))
+      draft.state('kernels.compile', true, given, 'dynamo_plugin');
 }
 
 const onModel = (value: PyValue | undefined, ids: ReadonlySet<number>) =>
@@ -110,16 +169,19 @@ function readFirst(calls: Calls, wrap: PyCall): void {
 
 /** FSDP 2: each call makes a unit of its own; which modules those are the code states. */
 function readSecond(calls: Calls, call: PyCall): void {
-  const { draft, bf16 } = calls;
+  const { draft, program, bf16 } = calls;
   draft.state('parallel.data', 'fsdp2', { range: call.calleeRange }, 'fully_shard');
-  draft.infer(
-    'fsdp.wrap',
-    'layer',
-    say('layers are wrapped before the whole'),
-    { range: call.calleeRange },
-    undefined,
-    true,
-  );
+  const parts = program.calls.some((one) => /(^|\.)fully_shard$/.test(one.callee) && one.id < call.id);
+  if (parts)
+    draft.infer(
+      'fsdp.wrap',
+      'layer',
+      say('layers are wrapped before the whole'),
+      { range: call.calleeRange },
+      undefined,
+      true,
+    );
+  else draft.assume('fsdp.wrap', 'none', say('without a policy the whole model is gathered at once'), FSDP);
   const reshard = argumentOf(call, 'reshard_after_forward');
   const group = integerOf(reshard && nodeOf(reshard));
   if (reshard && group !== undefined)
@@ -127,6 +189,29 @@ function readSecond(calls: Calls, call: PyCall): void {
   else if (reshard && flagOf(nodeOf(reshard)) === false)
     draft.state('fsdp.strategy', 'grad-op', reshard, 'reshard_after_forward');
   readMixed(calls, argumentOf(call, 'mp_policy'), bf16);
+  readMesh(calls, argumentOf(call, 'mesh'));
+}
+
+/** FSDP 2 replicates over the first of two dimensions of a mesh and shards over the second (`_fully_shard/_fully_shard.py`). */
+function readMesh({ program, draft }: Calls, mesh: PyValue | undefined): void {
+  if (!mesh || isNone(mesh)) return;
+  const made = mesh.kind === 'object' && mesh.item === undefined ? program.calls[mesh.id] : undefined;
+  const shape =
+    made && /(^|\.)init_device_mesh$/.test(made.callee) ? argumentOf(made, 'mesh_shape', 1) : undefined;
+  const dimensions = shape?.kind === 'list' ? shape.items : [];
+  if (dimensions.length === 1) return;
+  const [replicas] = dimensions;
+  const count = integerOf(knownNode(replicas));
+  if (dimensions.length === 2 && replicas && count !== undefined)
+    draft.state('parallel.replicate', count, replicas, 'mesh_shape');
+  else
+    draft.leave(
+      'value',
+      { range: mesh.range },
+      'mesh',
+      say('How many GPUs share the model is known only when the script runs.'),
+      ['parallel.replicate'],
+    );
 }
 
 /** `MixedPrecision(param_dtype=..., reduce_dtype=...)`. */

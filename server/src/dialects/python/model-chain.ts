@@ -57,8 +57,8 @@ export function chainOf(program: PyProgram, model: PyValue | undefined): ModelCh
     } else if (call.of && METHODS.test(call.callee)) {
       steps.push(call);
       value = call.of;
-    } else if (call.callee === 'prepare' && call.of) {
-      // Accelerate gives back what it is given, in the same order.
+    } else if (/^(prepare|setup|setup_module)$/.test(call.callee) && call.of) {
+      // Accelerate and Fabric give back what they are given, in the same order.
       const given = call.positional[item ?? 0];
       if (!given) return done({ lost: call.calleeRange });
       value = given;

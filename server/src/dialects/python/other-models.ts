@@ -44,6 +44,31 @@ export function noteOtherModels({ program, draft }: Calls, chain: ModelChain, tr
     );
 }
 
+/** What is given the model and leaves it as it is: collators, and what only reads it or is read elsewhere. */
+const HARMLESS =
+  /(?:^|\.)(?:\w*DataCollator\w*|for_inference|for_training|pipeline|LightningModule|apply_activation_checkpointing\w*|deepspeed\.initialize|fully_shard|fsdp_auto_wrap_policy|print|len|isinstance|hasattr|id|type|summary|watch|\w*Trainer|\w*(?:Evaluator|Callback|Streamer|Scheduler|Optimizer))$/;
+
+/**
+ * Notes what a library's function may make of the model: tensor parallelism, fp8, fake quantization, another attention. The same object
+ * is trained afterwards, so nothing else shows it.
+ */
+export function noteChangers({ program, draft }: Calls, chain: ModelChain, trainer: PyCall): void {
+  const holds = (value: PyValue): boolean =>
+    value.kind === 'object' && value.item === undefined && chain.ids.has(value.id);
+  for (const call of program.calls) {
+    const { callee, of, positional, named } = call;
+    if (call.id >= trainer.id || chain.ids.has(call.id) || HARMLESS.test(callee)) continue;
+    const owner = of && program.calls[of.id];
+    // Functions of the file are followed; which methods change their argument their names say.
+    const changes = of ? /^(?:prepare|convert|apply|patch|inject)\w*$/.test(callee) : callee.includes('.');
+    if (!changes || (of && chain.ids.has(of.id)) || /(?:^|\.)Accelerator$/.test(owner?.callee ?? ''))
+      continue;
+    if (![...positional, ...named.map(({ value }) => value)].some(holds)) continue;
+    const words = say('What `{0}` makes of the model is not read.', shortName(call));
+    draft.leave('script', { range: call.calleeRange }, shortName(call), words);
+  }
+}
+
 /** The class and its method. */
 const shortName = ({ callee }: PyCall): string => callee.split('.').slice(-2).join('.');
 

@@ -1,22 +1,39 @@
 import type { PyCall, PyProgram } from '../../config/python/value';
+import { say } from '../../wording/say';
 
-/** A training by a library whose calls are not read. */
+/** A training by a library or a class whose calls are not read. */
 interface OtherTraining {
   readonly call: PyCall;
   /** What trains, as people call it. */
   readonly library: string;
+  readonly words: string;
 }
 
 const KERAS = /^(?:(?:tensorflow\.(?:python\.)?|tf_)?keras|keras_(?:hub|nlp|cv))\./;
 const JAX = /^(?:jax\.(?:value_and_)?grad|flax\.nnx\.(?:value_and_)?grad)$/;
+/** Packages of such trainers, as a file names them. */
+const TRAINERS_OF = /\b(?:sentence_transformers|setfit|adapters|span_marker|optimum|gliner|pylate)\b/;
+/**
+ * Trainers that are made of that of transformers and train otherwise: those of TRL that are not read (`experimental/`, and what 1.0 moved
+ * there), and those of libraries beside transformers, whose models or losses are their own.
+ */
+const TRAINER =
+  /^(?:trl|unsloth|unsloth_zoo|sentence_transformers|setfit|adapters|span_marker|optimum|gliner|pylate)\.(?:\w+\.)*([A-Z]\w*)?Trainer$/;
 /** Functions of litgpt that its commands call (`__main__.py`). */
 const LITGPT = /^litgpt\.(?:pretrain|finetune\.\w+|finetune_\w+)\.(?:setup|main)$/;
 
-/** The first training by Keras, JAX, litgpt's own functions or a recipe of torchtune. */
+/** The first training by Keras, JAX, litgpt's own functions, a recipe of torchtune or a trainer that is not read. */
 export function otherTraining({ calls }: PyProgram): OtherTraining | undefined {
   const first = (library: string, is: (call: PyCall) => boolean): OtherTraining[] => {
     const call = calls.find(is);
-    return call ? [{ call, library }] : [];
+    return call ? [{ call, library, words: say('{0} trains here: that is not estimated.', library) }] : [];
+  };
+  const unreadTrainer = (): OtherTraining[] => {
+    const made = calls.filter(({ callee, of }) => of === undefined && TRAINER.test(callee));
+    const call = made.find((one) => calls.some(({ callee, of }) => callee === 'train' && of?.id === one.id));
+    if (!call) return [];
+    const library = call.callee.split('.').at(-1) ?? '';
+    return [{ call, library, words: say('Runs of `{0}` are not estimated.', library) }];
   };
   const hasKeras = calls.some(({ callee }) => KERAS.test(callee));
   const found = [
@@ -27,6 +44,7 @@ export function otherTraining({ calls }: PyProgram): OtherTraining | undefined {
       'torchtune',
       ({ callee, of }) => callee === 'train' && /Recipe\w*$/.test((of && calls[of.id]?.callee) ?? ''),
     ),
+    ...unreadTrainer(),
   ];
   return found[0];
 }
@@ -37,5 +55,6 @@ export function namesOther(text: string): boolean {
   if (text.includes('keras') && /\b(?:tf_)?keras\b/.test(text) && /\.fit[ \t]*\(/.test(text)) return true;
   if (text.includes('grad(') && /\b(?:jax|nnx)\.(?:value_and_)?grad\(/.test(text)) return true;
   if (text.includes('litgpt') && /\blitgpt\b/.test(text)) return /\b(?:setup|main)[ \t]*\(/.test(text);
+  if (/Trainer[ \t]*\(/.test(text) && TRAINERS_OF.test(text)) return true;
   return text.includes('torchtune') && /\btorchtune\b/.test(text) && /\.train[ \t]*\(/.test(text);
 }

@@ -1,5 +1,6 @@
 import { isNone } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
+import { fileIn, PYTORCH } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import { readPeftConfig } from '../hf/peft-config';
 import { PEFT_TABLE } from '../hf/peft-config-keys';
@@ -8,6 +9,8 @@ import { callsOnModel, type ModelChain } from './model-chain';
 import type { LoadedModel } from './python-model';
 
 const PEFT = 'https://huggingface.co/docs/peft/package_reference/';
+
+const CHECKPOINT_WRAPPER = fileIn(PYTORCH, 'torch/distributed/algorithms/_checkpoint/checkpoint_wrapper.py');
 
 /** Classes of PEFT's configs and the kinds that they make (`peft/utils/peft_types.py`). */
 const KINDS: Readonly<Record<string, string>> = {
@@ -150,9 +153,36 @@ export function readCallsOnModel(
     const asked = argumentOf(prepared, 'use_gradient_checkpointing', 1);
     if (asked?.kind !== 'scalar' || asked.value !== false) stateCheckpointing(calls, prepared);
   }
+  readWrappedCheckpoints(calls, on);
   const compiled = on.find(({ callee }) => /^(torch\.)?compile$/.test(callee));
   if (compiled) draft.state('kernels.compile', true, { range: compiled.calleeRange }, 'torch.compile');
   readCasts(calls, chain);
+}
+
+/**
+ * PyTorch's own wrapping of modules (`checkpoint_wrapper.py`): without reentry unless it is asked for. Which modules are wrapped a
+ * function of the code decides: layers are taken.
+ */
+function readWrappedCheckpoints({ program, draft }: Calls, on: readonly PyCall[]): void {
+  const applied = on.find(({ callee }) => /(^|\.)apply_activation_checkpointing(_wrapper)?$/.test(callee));
+  if (applied) {
+    const place = { range: applied.calleeRange };
+    draft.infer('activations.checkpointing', 'full', say('layers are wrapped'), place, undefined, true);
+    const reentrant = program.calls.some(({ named }) =>
+      named.some(
+        ({ key, value }) =>
+          key === 'checkpoint_impl' && value.kind === 'name' && /\.REENTRANT$/.test(value.name),
+      ),
+    );
+    draft.assume('activations.reentrant', reentrant, say('{0} default', 'PyTorch'), CHECKPOINT_WRAPPER);
+    return;
+  }
+  const wrapped = program.calls.find(({ callee }) => /(^|\.)checkpoint_wrapper$/.test(callee));
+  if (!wrapped) return;
+  const words = say('Which layers are recomputed is decided by the code here.');
+  draft.leave('value', { range: wrapped.calleeRange }, 'checkpoint_wrapper', words, [
+    'activations.checkpointing',
+  ]);
 }
 
 function stateCheckpointing({ draft }: Calls, call: PyCall): void {

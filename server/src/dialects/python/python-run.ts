@@ -24,6 +24,7 @@ import { readTrl } from '../trl/trl';
 import { TRL_KEYS, TRL_TABLE } from '../trl/trl-keys';
 import { checkTrl } from '../trl/trl-rules';
 import { trlWords } from '../trl/trl-words';
+import { modelsBeside } from './beside-models';
 import {
   argumentOf,
   blockOf,
@@ -37,7 +38,7 @@ import { leaveDecisive } from './decisive-arguments';
 import { inferFromArguments, inferFromTrainer } from './dropped-arguments';
 import { readLoop } from './loop-run';
 import { chainOf, type ModelChain } from './model-chain';
-import { noteOtherModels, noteOtherReference } from './other-models';
+import { noteChangers, noteOtherModels, noteOtherReference } from './other-models';
 import { namesOther, otherTraining } from './other-training';
 import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapters';
 import { type LoadedModel, readModel } from './python-model';
@@ -118,12 +119,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const loop = program && !first ? trainingLoop(program) : undefined;
   const other = program && !first && !loop ? otherTraining(program) : undefined;
   if (other) {
-    draft.leave(
-      'refused',
-      { range: other.call.calleeRange },
-      other.library,
-      say('{0} trains here: that is not estimated.', other.library),
-    );
+    draft.leave('refused', { range: other.call.calleeRange }, other.library, other.words);
     return draft.reading();
   }
   if (!program || !(first || loop)) {
@@ -211,6 +207,7 @@ function readTraining(
   const adapted = own ? { byTrainer: false } : readAdapters(calls, call, chain);
   readGivenOptimizer(calls, call);
   noteOtherModels(calls, chain, call);
+  noteChangers(calls, chain, call);
   if (!own) readCallsOnModel(calls, call, chain, loaded, adapted);
   if (kind.method === undefined) readTrainer(calls, call, config, context, own);
   else readTrlTrainer(calls, { call, kind }, config, context, { chain, loaded, adapted });
@@ -263,6 +260,7 @@ function readTrlTrainer(
       draft.facts.find(({ field, value }) => field === 'method.kind' && value === 'lora') &&
       unsloth);
   if (adapts) stands.push(standIn('use_peft', true, adapts.calleeRange));
+  stands.push(...modelsBeside(calls, call, kind));
   const own = blockOf(calls, call, TRL_TABLE).entries.filter(({ key }) => TAKEN_BY_TRAINER.has(key));
   const settled = config && unsloth && method === 'grpo' ? settleTogether(calls, config) : config;
   const base = settled ? blockOf(calls, settled, TRL_TABLE) : emptyBlock(call);

@@ -33,6 +33,11 @@ const CLASSES: Readonly<Record<string, TrainerClass>> = {
   GRPOTrainer: { method: 'grpo', order: ['model', 'reward_funcs', 'args'], config: 'GRPOConfig' },
   RLOOTrainer: { method: 'rloo', order: ['model', 'reward_funcs', 'args'], config: 'RLOOConfig' },
   RewardTrainer: { method: 'reward', order: ['model', 'args'], config: 'RewardConfig' },
+  DistillationTrainer: {
+    method: 'distillation',
+    order: ['model', 'teacher_model', 'args'],
+    config: 'DistillationConfig',
+  },
   GKDTrainer: { method: 'gkd', order: ['model', 'teacher_model', 'args'], config: 'GKDConfig' },
 };
 

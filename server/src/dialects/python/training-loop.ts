@@ -14,6 +14,8 @@ export interface TrainingLoop {
   readonly lightning?: LightningTraining;
   /** `Accelerator(...)`. */
   readonly accelerator?: PyCall;
+  /** `Fabric(...)` of Lightning. */
+  readonly fabric?: PyCall;
   /** The model whose weights are stepped. */
   readonly model?: PyValue;
   /** Another optimizer, of other weights: more is trained than one model. */
@@ -26,6 +28,7 @@ export interface TrainingLoop {
 
 const OPTIMIZER =
   /^(?:torch\.optim\.(?:\w+\.)?|bitsandbytes\.optim\.(?:\w+\.)?|transformers\.(?:optimization\.)?)([A-Z]\w*)$/;
+const FABRIC = /^(?:lightning(?:\.fabric)?|lightning_fabric)\.(?:\w+\.)*Fabric$/;
 /** Classes of these modules that are no optimizer. */
 const NO_OPTIMIZER = /(?:LR|Scheduler|Optimizer)$/;
 
@@ -45,10 +48,14 @@ export function trainingLoop(program: PyProgram): TrainingLoop | undefined {
   const { calls } = program;
   const backward = calls.findLast(({ callee }) => callee === 'backward');
   if (!backward) return lightningLoop(program);
-  const engine = calls.findLast(({ callee }) => callee === 'deepspeed.initialize');
+  const accelerators = calls.filter(({ callee }) => /^accelerate\.(?:\w+\.)?Accelerator$/.test(callee));
+  const asks = accelerators.find(({ id }) => id === backward.of?.id);
+  const accelerator = asks ?? accelerators.at(-1);
+  // An engine that was made for another loop does nothing in this one.
+  const engine = asks ? undefined : calls.findLast(({ callee }) => callee === 'deepspeed.initialize');
   const optimizer = calls.findLast((call) => optimizerClass(call) !== undefined && call.id < backward.id);
   if (!engine && !optimizer) return undefined;
-  const accelerator = calls.findLast(({ callee }) => /^accelerate\.(?:\w+\.)?Accelerator$/.test(callee));
+  const fabric = calls.findLast(({ callee }) => FABRIC.test(callee));
   const given = optimizer && argumentOf(optimizer, 'params', 0);
   const parameters = made(program, given);
   const whole = parameters?.callee === 'parameters' && parameters.of !== undefined;
@@ -70,6 +77,7 @@ export function trainingLoop(program: PyProgram): TrainingLoop | undefined {
     ...(optimizer ? { optimizer } : {}),
     ...(engine ? { engine } : {}),
     ...(accelerator ? { accelerator } : {}),
+    ...(fabric ? { fabric } : {}),
     ...(model ? { model } : {}),
     whole: whole || (optimizer === undefined && engine !== undefined),
   };
@@ -114,7 +122,11 @@ function isOver({ calls }: PyProgram, earlier: PyCall, later: PyCall | undefined
 function isOwnLoss({ calls }: PyProgram, { of, positional }: PyCall): boolean {
   const [given] = positional;
   const id = given?.kind === 'unknown' ? given.of : given?.kind === 'object' ? given.id : of?.id;
-  return id !== undefined && calls[id]?.callee === '()';
+  const call = id === undefined ? undefined : calls[id];
+  // `GradScaler.scale(loss)` hands on the loss.
+  const scaled = call?.callee === 'scale' ? call.positional[0] : undefined;
+  const from = scaled?.kind === 'unknown' ? scaled.of : scaled?.kind === 'object' ? scaled.id : call?.id;
+  return from !== undefined && calls[from]?.callee === '()';
 }
 
 /** The model that is called in a loop, where it is one alone. */
