@@ -134,7 +134,7 @@ Trainer(model, TrainingArguments("out")).train()
   });
 
   for (const [id, type] of [
-    ['google/gemma-3n-E2B-it', 'gemma3n'],
+    ['microsoft/Phi-4-multimodal-instruct', 'phi4_multimodal'],
     ['baidu/ERNIE-4.5-VL-28B-A3B-PT', 'ernie4_5_vl_moe'],
   ] as const)
     it(`estimates ${id}, whose tower it cannot play, where samples hold no images, and reports it elsewhere`, async () => {

@@ -5,13 +5,14 @@ import { rms } from '../layers/block';
 import { gatedMlp } from '../layers/mlp';
 import { LLAMA_PROJECTIONS } from '../layers/self-attention';
 import type { SelfAttentionSpec } from '../layers/self-attention-spec';
-import type { Stage } from '../model';
+import type { Flow, Stage } from '../model';
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import { headStage, take, tokenEmbeddingStage } from './decoder-model';
 import type { Architecture, ModelFamily } from './family';
 import { GEMMA3N_EMBEDDERS, gemma3nTowers, type SoftEmbedder, softEmbedderOf } from './gemma3n-towers';
 import { LLAMA_ATTENTION } from './llama-parts';
+import { mobilenetTower } from './mobilenet-tower';
 import { attendSharing, type SharingKind, type Sight, sharingKinds } from './shared-keys';
 import { figuresOf, readSizes, type Sizes } from './sizes';
 
@@ -253,6 +254,20 @@ function widened(t: Tracer, x: Tensor, name: string, states: readonly Tensor[]):
   });
 }
 
+/** Features of images over the places of their tokens (`masked_scatter`); the first embedder is theirs. */
+function withImages(t: Tracer, flow: Flow, hidden: Tensor, [images]: readonly SoftEmbedder[]): Tensor {
+  const given = flow.get('images');
+  if (!given || !images) return hidden;
+  const features = images.project(t, t.enter(given, 'images'));
+  flow.delete('images');
+  return t.fused({
+    name: 'masked_scatter',
+    inputs: [hidden, features],
+    outputs: [{ shape: hidden.shape, dtype: hidden.dtype }],
+    savesBytes: hidden.elements,
+  });
+}
+
 /** Token embedding, inputs of each layer, and the states that go through the layers side by side. */
 function embedding(text: Text, headTied: boolean, embedders: readonly SoftEmbedder[]): Stage {
   const { sizes, perLayer, inputs } = text;
@@ -280,7 +295,8 @@ function embedding(text: Text, headTied: boolean, embedders: readonly SoftEmbedd
       const looked = t.hold(
         t.scale(t.embedding(ids, { ...table, split: 'vocabulary' }), 'embed_tokens_per_layer.scale'),
       );
-      const hidden = embedders.reduce((x, own) => own.merge(t, x), take(flow, 'hidden'));
+      const merged = embedders.reduce((x, own) => own.merge(t, x), take(flow, 'hidden'));
+      const hidden = withImages(t, flow, merged, embedders);
       flow.set(PER_LAYER, ownInputs(t, hidden, looked));
       flow.set('hidden', widened(t, hidden, 'altup_projections', new Array(inputs).fill(hidden)));
     },
@@ -328,7 +344,7 @@ function textOf(config: ConfigReader, embedders: readonly SoftEmbedder[]): Archi
   };
 }
 
-/** The whole model: its towers lie on the GPU, and what they compute of images is not known here. */
+/** The whole model: its tower for sound lies on the GPU, and what it computes is not known here. */
 function build(config: ConfigReader): Architecture {
   if (config.modelType === 'gemma3n_text') return textOf(config, []);
   const read = config.textModel('gemma3n_text');
@@ -338,9 +354,12 @@ function build(config: ConfigReader): Architecture {
   return {
     ...text,
     stages: [...gemma3nTowers(config), ...text.stages],
-    playsImages: false,
     playsSound: false,
-    notes: [say('samples hold sound where the run states it; the tower for it is loaded')],
+    notes: [
+      say('samples hold sound where the run states it; the tower for it is loaded'),
+      mobilenetTower().note,
+      say('the sequence length counts image tokens'),
+    ],
   };
 }
 
