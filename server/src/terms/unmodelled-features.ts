@@ -18,6 +18,7 @@ const UNMODELLED_FEATURES = {
   'frozen-modules': 'saves',
   'raised-states': 'adds',
   'kept-gathers': 'adds',
+  'muon-step': 'adds',
   'partial-quantization': 'adds',
   'activation-offload': 'saves',
   'fp8-training': 'saves',
@@ -39,6 +40,7 @@ const UNMODELLED_FEATURES = {
   'cuda-graphs': 'either',
   'task-head': 'either',
   'boft-rotation': 'either',
+  'megatron-fsdp-experts': 'either',
   'model-of-the-script': 'either',
 } as const satisfies Readonly<Record<string, 'adds' | 'saves' | 'either'>>;
 export type UnmodelledFeature = keyof typeof UNMODELLED_FEATURES;

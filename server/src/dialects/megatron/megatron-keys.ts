@@ -176,7 +176,7 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       'Optimizer.',
       {
         values: ['adam', 'sgd', 'muon', 'dist_muon', 'lion', 'soap', 'adaptive_muon'],
-        fields: ['optimizer.name', 'optimizer.implementation'],
+        fields: ['optimizer.name', 'optimizer.implementation', 'features.unmodelled'],
       },
     ],
     ['use_flash_attn', 'Flash attention.', { fields: ['attention.implementation'] }],
@@ -247,12 +247,15 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
     [
       'use_megatron_fsdp',
       'Megatron-FSDP.',
-      { fields: ['parallel.data', 'fsdp.strategy', 'precision.scheme'] },
+      { fields: ['parallel.data', 'fsdp.strategy', 'precision.scheme', 'features.unmodelled'] },
     ],
     [
       'use_custom_fsdp',
       'Old name.',
-      { deprecated: 'use_megatron_fsdp', fields: ['parallel.data', 'fsdp.strategy', 'precision.scheme'] },
+      {
+        deprecated: 'use_megatron_fsdp',
+        fields: ['parallel.data', 'fsdp.strategy', 'precision.scheme', 'features.unmodelled'],
+      },
     ],
     [
       'data_parallel_sharding_strategy',

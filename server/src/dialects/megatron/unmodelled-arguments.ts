@@ -5,6 +5,7 @@ import type { FoundKey, Section } from '../section';
 const on = ({ node }: FoundKey) => flagOf(node) === true;
 const some = ({ node }: FoundKey) => (integerOf(node) ?? 0) > 0;
 const provided = ({ node }: FoundKey) => textOf(node) !== 'mock';
+const muon = ({ node }: FoundKey) => /muon/i.test(textOf(node) ?? '');
 const given = ({ node }: FoundKey) => !/^(none|false|null)?$/i.test(textOf(node)?.trim() ?? '');
 
 /** Arguments that bring in what the estimate does not hold, and when they do. */
@@ -21,6 +22,8 @@ const FEATURES: readonly (readonly [
   ['cuda_graph_impl', 'cuda-graphs', given],
   ['enable_cuda_graph', 'cuda-graphs', on],
   ['external_cuda_graph', 'cuda-graphs', on],
+  // What orthogonalizing a matrix allocates for a while (`core/optimizer/muon.py`, later `emerging_optimizers.py`).
+  ['optimizer', 'muon-step', muon],
   ['perform_rl_step', 'rollout-buffers', on],
   ['export_kd_teacher_load', 'distillation-teacher', given],
   // `examples/multimodal`: an encoder beside the language model, either of which may be frozen.
@@ -40,7 +43,16 @@ export function readUnmodelled(args: Section, ...others: readonly UnmodelledFeat
     const found = args.find(key);
     return found && does(found) ? [{ feature, found }] : [];
   });
+  const experts = expertsOfMegatronFsdp(args);
+  if (experts) used.push({ feature: 'megatron-fsdp-experts', found: experts });
   const at = used[0]?.found ?? (others.length > 0 ? args.find(['hidden_size', 'num_layers']) : undefined);
   const features = [...new Set([...used.map(({ feature }) => feature), ...others])];
   if (at && features.length > 0) args.state('features.unmodelled', features, at);
+}
+
+/** Megatron-FSDP's switch, where the model has experts, for which it has buffers of its own (`param_and_grad_buffer.py`). */
+function expertsOfMegatronFsdp(args: Section): FoundKey | undefined {
+  const experts = args.find('num_experts');
+  const fsdp = args.find(['use_megatron_fsdp', 'use_custom_fsdp']);
+  return fsdp && on(fsdp) && experts && some(experts) ? fsdp : undefined;
 }

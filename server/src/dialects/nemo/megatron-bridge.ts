@@ -159,7 +159,12 @@ const rows = onDemand((): readonly KeySpec[] => [
       'Main gradients in fp32.',
       { fields: ['precision.gradientAccumulation'] },
     ],
-    ['use_megatron_fsdp', 'boolean', 'Megatron-FSDP.', { fields: ['parallel.data', 'fsdp.strategy'] }],
+    [
+      'use_megatron_fsdp',
+      'boolean',
+      'Megatron-FSDP.',
+      { fields: ['parallel.data', 'fsdp.strategy', 'features.unmodelled'] },
+    ],
     [
       'use_distributed_optimizer',
       'boolean',
