@@ -1,3 +1,4 @@
+import { automodelRuns } from './automodel';
 import { axolotlRuns } from './axolotl';
 import { bloomRuns } from './bloom';
 import type { DocumentedRun } from './documented';
@@ -12,6 +13,7 @@ export function documentedRuns(): Readonly<Record<string, readonly DocumentedRun
     'ms-swift': msSwiftRuns(),
     verl: verlRuns(),
     Axolotl: axolotlRuns(),
+    'NeMo Automodel': automodelRuns(),
     issues: issueRuns(),
   };
 }
