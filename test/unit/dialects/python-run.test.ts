@@ -194,6 +194,23 @@ ${before}${trainer}("Qwen/Qwen2.5-0.5B", args=${config}(per_device_train_batch_s
     });
   });
 
+  it('on TPUs are not estimated', () => {
+    const words = ['PyTorch/XLA trains here: that is not estimated.'];
+    const messages = (text: string) => python(text).unread?.map(({ message }) => message);
+    assert.deepEqual(
+      messages(`import torch_xla.core.xla_model as xm\n${IMPORTS}${MODEL}d = xm.xla_device()\n${SFT}`),
+      words,
+    );
+    assert.deepEqual(
+      messages(
+        `${IMPORTS}${MODEL}Trainer(model, TrainingArguments("o", fsdp="full_shard", fsdp_config={"xla": True})).train()`,
+      ),
+      words,
+    );
+    const asked = `import torch_xla.core.xla_model as xm\n${IMPORTS}${MODEL}if on_tpu():\n    d = xm.xla_device()\n${SFT}`;
+    assert.equal(messages(asked), undefined);
+  });
+
   describe('models that are made of a config', () => {
     const made = (model: string) =>
       python(`import torch

@@ -70,6 +70,23 @@ const ACCEPTED: readonly (readonly [more: string, name?: string])[] = [
 ];
 
 describe('TRL', () => {
+  it('recomputes activations of models that old releases quantized, whatever the arguments ask for', () => {
+    const checkpointing = (version: string, more = '', name?: string) =>
+      stated(
+        trl(`${QLORA}\ngradient_checkpointing: false${more}`, { 'version.trl': version }, name),
+        'activations.checkpointing',
+      );
+    assert.equal(checkpointing('0.4.7'), 'full file');
+    assert.equal(checkpointing('0.7.1'), 'full file');
+    assert.equal(checkpointing('0.7.2'), 'none file');
+    assert.equal(checkpointing('0.7.1', '', 'orpo.yaml'), 'none file');
+    assert.equal(stated(trl(QLORA, { 'version.trl': '0.4.7' }), 'activations.checkpointing'), 'full default');
+    const plain = trl(small('use_peft: true\ngradient_checkpointing: false\nmax_length: 8'), {
+      'version.trl': '0.4.7',
+    });
+    assert.equal(stated(plain, 'activations.checkpointing'), 'none file');
+  });
+
   it('knows what becomes of the weights beside quantized ones', () => {
     const preparation = (known: Parameters<typeof trl>[1], text = QLORA) => {
       const reading = trl(text, known);

@@ -79,6 +79,9 @@ export function readFsdpArgument(section: Section, draft: Draft, context: ReadCo
   else if (strategy) section.state('fsdp.strategy', strategy, found);
   if (words.includes('offload')) stateOffload(section, found);
   else readCpuOffload(config, context);
+  const xla = config.find(namedChoice('xla'));
+  if (xla && flagOf(xla.node) === true)
+    draft.leave('refused', xla.node, 'xla', say('{0} trains here: that is not estimated.', 'PyTorch/XLA'));
   readWrap(config, found, draft, { asked: words.includes('auto_wrap'), unasked: second, linked });
   readFsdpSettings(config);
   return true;

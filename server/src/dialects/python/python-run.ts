@@ -337,6 +337,16 @@ const nameOf = ({ program }: Calls, call: PyCall) => callNames(program).get(call
 
 /** What the trainer does beyond its arguments, and what a run of the file may do otherwise. */
 function noteDoubts({ program, draft }: Calls, call: PyCall): void {
+  const xla = program.calls.find(
+    ({ callee, conditions }) => /^torch_xla\./.test(callee) && conditions.length === 0,
+  );
+  if (xla)
+    draft.leave(
+      'refused',
+      { range: xla.calleeRange },
+      'torch_xla',
+      say('{0} trains here: that is not estimated.', 'PyTorch/XLA'),
+    );
   const { subclass, calleeRange, conditions } = call;
   const loss = argumentOf(call, 'compute_loss_func');
   if (loss && !isNone(loss))

@@ -21,6 +21,7 @@ import { checkTrl } from './trl-rules';
 import { trlWords } from './trl-words';
 
 const SOURCE = fileIn(TRL, 'trl/trainer/');
+const OLD_TRAINER = fileIn({ ...TRL, at: 'v0.7.1' }, 'trl/trainer/sft_trainer.py');
 
 const DEFAULTS: TrainerDefaults = {
   get note() {
@@ -123,6 +124,7 @@ export function readTrl(
   draft.infer('method.objective', objectiveOf(method), `${method.toUpperCase()}: ${because}`);
   readLaunch(section);
   readCheckpointing(section, context);
+  readOldPreparation(section, method, draft, context);
   readDtype(section, draft, context);
   readLigerLoss(section, method, context);
   readTrainingArguments(section, draft, context, caller?.defaults ?? defaultsOf(context));
@@ -174,6 +176,22 @@ function readCheckpointing(section: Section, context: ReadContext): void {
       ...trl(false, 'sft_trainer.py'),
       note: say('TRL default since 0.28'),
     });
+}
+
+/**
+ * Until 0.7.1 SFT, DPO and reward trainers prepare quantized weights by `prepare_model_for_int8_training`, which turns checkpointing on
+ * whatever the arguments ask for (`sft_trainer.py`, `dpo_trainer.py`, `reward_trainer.py` of the wheels; PEFT's `use_gradient_checkpointing=True`).
+ */
+function readOldPreparation(section: Section, method: TrlMethod, draft: Draft, context: ReadContext): void {
+  if (isAtLeast(context.known['version.trl'], '0.7.2') !== false || !/^(sft|dpo|reward)$/.test(method))
+    return;
+  const quantized = section.flag('load_in_4bit') === true || section.flag('load_in_8bit') === true;
+  // Whoever made the adapters before has prepared the weights, or has not.
+  if (!quantized || section.flag('use_peft') !== true || draft.knows('quantization.prepared')) return;
+  const note = say('TRL before 0.7.2 recomputes activations of quantized models');
+  const found = section.find('gradient_checkpointing');
+  if (found) section.state('activations.checkpointing', 'full', found, note);
+  else draft.assume('activations.checkpointing', 'full', note, OLD_TRAINER, 'gradient_checkpointing');
 }
 
 /**
