@@ -15,6 +15,7 @@ const UNMODELLED_FEATURES = {
   'speech-generator': 'adds',
   'own-adapters': 'adds',
   'canvas-decoder': 'either',
+  'attention-residuals': 'either',
   'frozen-modules': 'saves',
   'raised-states': 'adds',
   'kept-gathers': 'adds',

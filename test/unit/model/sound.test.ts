@@ -42,6 +42,7 @@ describe('sound in samples', () => {
       ['sesame/csm-1b', 'speech-generator'],
       ['google/diffusiongemma-26B-A4B-it', 'canvas-decoder'],
       ['microsoft/Phi-4-multimodal-instruct', 'own-adapters'],
+      ['moonshotai/Kimi-K3', 'attention-residuals'],
     ] as const) {
       const found = estimated(id, { 'batch.sequence': 256 });
       assert.deepEqual(found.unmodelled, [feature], id);

@@ -13,6 +13,7 @@ import { gemma3n } from './gemma3n';
 import { gemma4 } from './gemma4';
 import { gpt } from './gpt';
 import { imageEncoders } from './image-encoders';
+import { kimiK3 } from './kimi-k3';
 import { llama } from './llama';
 import { buildUnknown } from './llama-like';
 import { llamaVision } from './llama-vision';
@@ -55,6 +56,7 @@ const FAMILIES: readonly ModelFamily[] = [
   soundLanguage,
   csm,
   phiMultimodal,
+  kimiK3,
   llamaVision,
   stateSpace,
   shortConvolutions,

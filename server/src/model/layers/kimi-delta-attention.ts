@@ -9,6 +9,8 @@ interface KimiDeltaSpec {
   readonly headDim: number;
   /** Width of the short convolution. */
   readonly kernel: number;
+  /** The gate of the result is one linear layer, in place of two through a head's width (Kimi K3). */
+  readonly fullGate?: boolean;
 }
 
 /** Tokens of one chunk (`fla/ops/kda/chunk.py`, `chunk_size`). */
@@ -50,8 +52,11 @@ function run(t: Tracer, x: Tensor, spec: KimiDeltaSpec): Tensor {
   const decay = t.hold(forgetGate(t, x, spec));
   const beta = t.hold(t.keepOutput(column(x, 'b_proj', heads), `${module}.beta`));
   const scanned = t.hold(deltaRule(t, { convolved, decay, beta }, spec));
-  const low = t.linear(x, { name: `${module}.g_a_proj`, out: headDim });
-  const gate = t.hold(column(low, 'g_b_proj', width));
+  const gate = t.hold(
+    spec.fullGate
+      ? column(x, 'g_proj', width)
+      : column(t.linear(x, { name: `${module}.g_a_proj`, out: headDim }), 'g_b_proj', width),
+  );
   const normed = gatedNorm(t, scanned, gate, spec);
   return t.linear(normed, { name: `${module}.o_proj`, out: spec.hidden, split: 'row' });
 }
