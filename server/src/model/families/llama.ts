@@ -305,9 +305,14 @@ export const llama: ModelFamily = {
   ],
   build: (config) => {
     const sizes = readSizes(config);
-    return llamaArchitecture(sizes, traitsOf(config, sizes));
+    const architecture = llamaArchitecture(sizes, traitsOf(config, sizes));
+    return config.modelType === 'apertus' ? { ...architecture, notes: [pythonXielu()] } : architecture;
   },
 };
+
+/** transformers takes the CUDA kernel where it is installed (`activations.py`, `XIELUActivation`), which keeps its input alone. */
+const pythonXielu = () =>
+  say('xIELU is computed in Python: where its CUDA kernel is installed, less is needed');
 
 /** A type that is not known, read as a Llama. */
 export function llamaLike(config: ConfigReader): Architecture {
