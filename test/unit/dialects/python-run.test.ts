@@ -1422,6 +1422,12 @@ SFTTrainer(model=model, args=SFTConfig(per_device_train_batch_size=8 if big else
       const own = ', trust_remote_code=True';
       assert.deepEqual(unread(both, own, undefined, 'nemotron_h'), []);
       assert.match(unread('', own, undefined, 'nemotron_h').join(), /nothing here installs `mamba-ssm`/);
+      // It takes its loss over all logits, whatever the release of Unsloth, which has the loss of transformers' own class.
+      const lossOf = (...given: Parameters<typeof read>) =>
+        read(...given).facts.find(({ field }) => field === 'loss.implementation')?.value;
+      for (const version of ['2025.12.5', '2026.10.9'])
+        assert.equal(lossOf(both, own, version, 'nemotron_h'), 'full-upcast');
+      assert.equal(lossOf(both, '', '2025.12.5', 'nemotron_h'), 'free-chunks');
     });
 
     it('tell samples of images, and of texts that are written here, from those that may hold sound', () => {

@@ -32,10 +32,11 @@ describe('how far Python files of public repositories are read', () => {
     for (const { name, commit } of all) assert.match(commit, /^[0-9a-f]{40}$/, name);
     const { runs, whole } = shareOf(all.map(({ notebooks }) => notebooks));
     assert.ok(runs > 900, String(runs));
-    assert.ok(whole / runs >= 0.77, `${whole} of ${runs}`);
+    // Of runs that are known as such: those of embeddings, none of which is estimated, were taken for none before.
+    assert.ok(whole >= 739 && whole / runs >= 0.75, `${whole} of ${runs}`);
     const unsloth = all.find(({ name }) => name === 'unslothai/notebooks');
     assert.ok(unsloth);
     const own = shareOf([unsloth.notebooks, unsloth.scripts]);
-    assert.ok(own.whole / own.runs >= 0.9, `${own.whole} of ${own.runs}`);
+    assert.ok(own.whole >= 838 && own.whole / own.runs >= 0.88, `${own.whole} of ${own.runs}`);
   });
 });

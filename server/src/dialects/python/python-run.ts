@@ -229,7 +229,7 @@ function readTrainer(
   readTrainingArguments(section, draft, context, TRAINER_DEFAULTS);
   readTokenizedLength(calls, call, context);
   if (unsloth && hasKernels(unsloth, context.model?.config))
-    readUnslothTrainer(calls, unsloth, section, true, context.versions?.unsloth?.version);
+    readUnslothTrainer(calls, unsloth, section, true, context);
   assumePadding(section, draft, section.integerOrDefault('per_device_train_batch_size'));
   checkTrainingArguments(block, section, TRAINING_ARGUMENTS_TABLE, 'Trainer', draft);
 }
@@ -277,8 +277,7 @@ function readTrlTrainer(
   const defaults = plain
     ? { ...TRAINER_DEFAULTS, ...(unslothOwn ? { compute: unslothOwn.compute } : {}) }
     : unslothOwn;
-  if (unsloth)
-    readUnslothTrainer(calls, unsloth, section, method === 'sft', context.versions?.unsloth?.version);
+  if (unsloth) readUnslothTrainer(calls, unsloth, section, method === 'sft', context);
   readTrl(section, '', draft, context, {
     method,
     because: say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``),

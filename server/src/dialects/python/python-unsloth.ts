@@ -198,6 +198,9 @@ function unknownStates({ installs = [] }: Calls, load: PyCall, type: string): st
 }
 
 const NEMOTRON = 'nemotron_h';
+/** `NemotronHForCausalLM.forward` of the checkpoint's own code: `self.lm_head(hidden_states).float()`, shifted into a new tensor. */
+const NEMOTRON_CODE =
+  'https://huggingface.co/nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16/blob/main/modeling_nemotron_h.py';
 
 const bringsCode = (load: PyCall) => flagOf(knownNode(argumentOf(load, 'trust_remote_code'))) === true;
 
@@ -634,8 +637,9 @@ export function readUnslothTrainer(
   load: PyCall,
   section: Pick<Section, 'find' | 'flag' | 'integer'>,
   supervised: boolean,
-  release: string | undefined,
+  { model, versions }: ReadContext,
 ): void {
+  const release = versions?.unsloth?.version;
   const cut = section.find(['max_length', 'max_seq_length']);
   const own = argumentOf(load, 'max_seq_length', 1);
   const node = cut?.node ?? knownNode(own);
@@ -659,6 +663,13 @@ export function readUnslothTrainer(
     draft.infer('batch.sequence', length, note, node, key, true);
   else if (isOpen && !cut && node) draft.state('batch.sequence', length, node, key);
   if (!supervised) return;
+  if (bringsCode(load) && model?.config?.model_type === NEMOTRON) {
+    const because = say(
+      'the code that comes with the model computes the loss itself, over all logits in fp32',
+    );
+    draft.assume('loss.implementation', 'full-upcast', because, NEMOTRON_CODE);
+    return;
+  }
   const loss = lossOf(release, (section.integer('per_device_train_batch_size') ?? 4) * (length ?? 2048));
   draft.assume('loss.implementation', loss, lossNote(loss, release), LLAMA);
 }
