@@ -23,7 +23,7 @@ import { graphBytes, MOST_OF_GRAPHS, sharedEngine, sharesWeights } from './memor
 import { walkStep } from './memory/step';
 import { hasTeacher } from './memory/teacher';
 import type { TracedStage } from './memory/traced-run';
-import { adapterBuffers, sumWeights, type WeightSums } from './memory/weights';
+import { buffersBeside, sumWeights, type WeightSums } from './memory/weights';
 import { type RunWalk, walkRun } from './memory/whole-run';
 import { grownModel } from './model/grown-model';
 import type { Model } from './model/model';
@@ -287,7 +287,7 @@ function* walkedStages(
     const plain = shard(run, sums, stage.stages);
     const sharding = pipelined(plain, pipeline);
     const engine = sharedEngine(run, model, sums, available, plain.atRest);
-    const beside = combine(constant, adapterBuffers(sums), dormantStates(run, sums, plain.splits), engine);
+    const beside = combine(constant, buffersBeside(sums), dormantStates(run, sums, plain.splits), engine);
     const always = combine(beside, pipeline.always);
     const walked = stage.walked.stages;
     const held = stage.stages;

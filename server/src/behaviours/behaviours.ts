@@ -168,6 +168,8 @@ export interface Behaviours {
   readonly defersFsdp2Reduction: boolean;
   /** Trained weights are cast to fp32 on the host, in every process, before FSDP 2 shards them. */
   readonly upcastsBeforeSharding: boolean;
+  /** Each layer of GPT-2 has a mask of all positions. */
+  readonly masksEachGpt2Layer: boolean;
   /** The state dictionary of the whole model is named until FSDP 2 has sharded all of it: what lies on the GPU stays beside its shards. */
   readonly namesWholeWhileSharding: boolean;
   /** ZeRO 1 and 2 flatten the trained weights on the GPU instead of the host. */

@@ -370,6 +370,11 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     library: { of: 'accelerate', since: '1.14' },
     source: accelerate('utils/fsdp_utils.py'),
   }),
+  masksEachGpt2Layer: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', before: '5.2' },
+    source: transformers4('models/gpt2/modeling_gpt2.py'),
+  }),
   // `fsdp2_prepare_model`, `original_sd`: Axolotl's own has it, too (`monkeypatch/accelerate/fsdp2.py`).
   namesWholeWhileSharding: yes({ code: ['transformers'], source: accelerate('utils/fsdp_utils.py') }),
   flattensOnGpu: yes({

@@ -1,5 +1,5 @@
 import { oncePer } from '../memo/remembered';
-import { ELEMENT_BYTES, type Tape, type Weight } from '../model/tape';
+import { type Buffer, ELEMENT_BYTES, type Tape, type Weight } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import type { DType } from '../terms/dtypes';
 import { say } from '../wording/say';
@@ -19,6 +19,8 @@ export function quantizedBytes(weight: Weight, double: boolean): number {
 export interface WeightSums {
   /** Bytes of what adapters keep beside their weights, whole on every GPU (`Buffer`). */
   readonly buffers: number;
+  /** Bytes of the model's own masks of positions, whole on every GPU. */
+  readonly masks: number;
   /** Trained elements, adapters included. */
   readonly trained: number;
   /** Adapters alone (a part of `trained`). */
@@ -87,16 +89,17 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
     active: 0,
     totalTrained: 0,
   };
-  const shared = new Map<string, number>();
-  let buffers = 0;
+  const shared = new Map<string, Buffer>();
+  const beside = { buffers: 0, masks: 0 };
   const scaled = { trained: 0, frozen: 0 };
   const layers = { count: 0, elements: 0 };
   for (const traced of stages) {
     if (traced.stage.role === 'layer') layers.count += traced.copies;
     const copies = traced.copies * timesTrained(run);
     for (const buffer of traced.tape.buffers) {
-      if (buffer.shared) shared.set(buffer.name, Math.max(shared.get(buffer.name) ?? 0, buffer.bytes));
-      else buffers += traced.copies * buffer.bytes;
+      const other = shared.get(buffer.name);
+      if (!buffer.shared) beside[buffer.own ? 'masks' : 'buffers'] += traced.copies * buffer.bytes;
+      else if (!other || other.bytes < buffer.bytes) shared.set(buffer.name, buffer);
     }
     for (const weight of ownWeights(traced)) {
       const local = weight.localElements;
@@ -139,8 +142,8 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
       }
     }
   }
-  for (const bytes of shared.values()) buffers += bytes;
-  return { ...sums, buffers, scaled, layers, stepped, steppedAdapters };
+  for (const { own, bytes } of shared.values()) beside[own ? 'masks' : 'buffers'] += bytes;
+  return { ...sums, ...beside, scaled, layers, stepped, steppedAdapters };
 }
 
 /** Models of these weights that are trained: a value model beside the policy is one more. */
@@ -154,15 +157,23 @@ export function hasFrozenOriginal(weight: Weight, run: TrainingRun): boolean {
   return copied && weight.trainable && weight.untied !== true;
 }
 
-/** What adapters keep beside their weights, for the whole run. */
-export function adapterBuffers({ buffers }: WeightSums): Ledger {
+/** What adapters and the model keep beside their weights, for the whole run. */
+export function buffersBeside({ buffers, masks }: WeightSums): Ledger {
   const ledger = emptyLedger();
-  if (buffers === 0) return ledger;
-  post(ledger, 'adapters', buffers, {
-    name: say('buffers of adapters'),
-    formula: say('{0} B of tensors that are neither trained nor sharded', Math.round(buffers)),
-    source: SOURCES.adapterBuffers,
-  });
+  const formula = (bytes: number) =>
+    say('{0} B of tensors that are neither trained nor sharded', Math.round(bytes));
+  if (buffers > 0)
+    post(ledger, 'adapters', buffers, {
+      name: say('buffers of adapters'),
+      formula: formula(buffers),
+      source: SOURCES.adapterBuffers,
+    });
+  if (masks > 0)
+    post(ledger, 'weights', masks, {
+      name: say('masks of all positions'),
+      formula: formula(masks),
+      source: SOURCES.positionMasks,
+    });
   return ledger;
 }
 

@@ -203,7 +203,12 @@ export abstract class TapeRecorder {
 
   /** A tensor that lies beside the parameters all the time; `shared` names are one for the whole model. */
   buffer(name: string, elements: number, dtype: TensorDType, shared = false): void {
-    this.buffers.push({ name, bytes: elements * ELEMENT_BYTES[dtype], shared });
+    this.buffers.push({ name, bytes: elements * ELEMENT_BYTES[dtype], shared, own: false });
+  }
+
+  /** A buffer of which positions see which, a byte for each pair; `shared` names are one for the whole model. */
+  positionMask(name: string, positions: number, shared: boolean): void {
+    this.buffers.push({ name, bytes: positions ** 2 * ELEMENT_BYTES.bool, shared, own: true });
   }
 
   /** A parameter used as a tensor (norm gains, gates, positions). Costs no activation memory. */

@@ -144,13 +144,15 @@ export interface Buffer {
   readonly name: string;
   readonly bytes: number;
   readonly shared: boolean;
+  /** The model's own, not an adapter's. */
+  readonly own: boolean;
 }
 
 /** The forward pass of one copy of a stage. */
 export interface Tape {
   readonly operations: readonly Operation[];
   readonly weights: readonly Weight[];
-  /** Those of adapters; a model's own are counted with its code (`RoPE`) or are too small to matter. */
+  /** Those of adapters, and masks of all positions; others of a model are counted with its code (`RoPE`) or are too small to matter. */
   readonly buffers: readonly Buffer[];
   readonly entry: readonly Tensor[];
   /** Parallel to `entry`: the tensor of an earlier stage that it stands for, if any. */

@@ -26,7 +26,13 @@ function gpt2(config: ConfigReader): Architecture {
   const read = readSizes(config);
   const multiQuery = config.modelType === 'gpt_bigcode' && config.flag(true, 'multi_query');
   const sizes: Sizes = { ...read, keyValueHeads: multiQuery ? 1 : read.heads };
+  const rows = config.size('n_positions', 'n_ctx', 'max_position_embeddings');
+  const bigCode = config.modelType === 'gpt_bigcode';
   return plainDecoder(sizes, {
+    buffers: (t) => {
+      if (bigCode) t.positionMask('bias', rows, true);
+      else if (t.settings.behaviours.masksEachGpt2Layer) t.positionMask('attn.bias', rows, false);
+    },
     attention: {
       module: 'attn',
       projections: 'c_attn',
@@ -41,7 +47,7 @@ function gpt2(config: ConfigReader): Architecture {
     dropout: config.dropout('resid_pdrop'),
     embedding: {
       name: 'wte',
-      positions: { name: 'wpe', rows: config.size('n_positions', 'n_ctx', 'max_position_embeddings') },
+      positions: { name: 'wpe', rows },
       dropout: config.dropout('embd_pdrop'),
     },
   });
@@ -51,7 +57,9 @@ function gpt2(config: ConfigReader): Architecture {
 function gptNeo(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
   const window = config.count(256, 'window_size');
+  const rows = config.size('max_position_embeddings');
   return plainDecoder(sizes, {
+    buffers: (t) => t.positionMask('attn.attention.bias', rows, false),
     attention: {
       module: 'attn.attention',
       projections: LLAMA_PROJECTIONS,
@@ -67,7 +75,7 @@ function gptNeo(config: ConfigReader): Architecture {
     dropout: config.dropout('resid_dropout'),
     embedding: {
       name: 'wte',
-      positions: { name: 'wpe', rows: config.size('max_position_embeddings') },
+      positions: { name: 'wpe', rows },
       dropout: config.dropout('embed_dropout'),
     },
   });

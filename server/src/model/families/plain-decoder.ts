@@ -4,6 +4,7 @@ import { plainMlp } from '../layers/mlp';
 import { parallelLayer, postNormLayer, residualLayer } from '../layers/residual';
 import { selfAttention } from '../layers/self-attention';
 import type { SelfAttentionSpec } from '../layers/self-attention-spec';
+import type { Tracer } from '../tracer';
 import { decoderStages, type EmbeddingSpec } from './decoder-model';
 import type { Architecture } from './family';
 import { figuresOf, layersOfKinds, type Sizes } from './sizes';
@@ -12,6 +13,8 @@ import { figuresOf, layersOfKinds, type Sizes } from './sizes';
 interface PlainDecoder {
   readonly attention: Omit<SelfAttentionSpec, 'hidden' | 'heads' | 'keyValueHeads' | 'headDim' | 'window'>;
   readonly feedForward: Block;
+  /** Leaves buffers of a layer's attention. */
+  readonly buffers?: (t: Tracer) => void;
   /** Order of norms and sums. */
   readonly order: 'pre' | 'post' | 'parallel';
   /** Norm before (or, with `post`, after) attention, and that of the MLP; parallel layers may share one. */
@@ -84,7 +87,12 @@ export function plainDecoder(sizes: Sizes, model: PlainDecoder): Architecture {
       rotary: rotates === 'true' ? model.attention.rotary : 0,
       dropout: model.attention.dropout ?? sizes.attentionDropout,
     });
-    return layerOf(model, attention);
+    const { buffers } = model;
+    if (!buffers) return layerOf(model, attention);
+    return layerOf(model, (t, x) => {
+      buffers(t);
+      return attention(t, x);
+    });
   });
   return {
     figures: figuresOf(sizes),
