@@ -6,6 +6,7 @@ const UNMODELLED_FEATURES = {
   'multi-token-prediction': 'adds',
   'deferred-embedding-gradient': 'adds',
   'distillation-teacher': 'adds',
+  'model-beside': 'adds',
   'value-heads': 'adds',
   'rollout-buffers': 'adds',
   'fake-quantization': 'adds',

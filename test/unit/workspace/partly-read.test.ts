@@ -56,6 +56,58 @@ describe('runs that are read in part', () => {
   });
 });
 
+describe('what trains otherwise', () => {
+  it('never fits with a teacher, a drafter or a critic that a script of its own loads', async () => {
+    const start = `accelerate launch --num_processes 8 distill.py ${FLAGS} --fsdp full_shard`;
+    const features = async (flag: string) =>
+      (await read(`${start} ${flag}\n`)).values['features.unmodelled'] ?? [];
+    for (const flag of [
+      '--teacher_model_name_or_path Qwen/Qwen2.5-72B',
+      '--ref_model meta-llama/Llama-2-7b-hf',
+      '--critic_model_path c',
+    ]) {
+      assert.deepEqual(await features(flag), ['model-beside'], flag);
+      assert.notEqual((await read(`${start} ${flag}\n`)).verdict, 'fits', flag);
+    }
+    for (const flag of [
+      '--reward_model http://judge:8000',
+      '--ref_model none',
+      '--reward_path reward.py',
+      '--ref 3',
+    ])
+      assert.deepEqual(await features(flag), [], flag);
+  });
+
+  it('is a task of ms-swift whose rows only the data knows', async () => {
+    const start =
+      'NPROC_PER_NODE=8 swift sft --model Qwen/Qwen3-4B --train_type full --max_length 2048 --deepspeed zero3';
+    for (const task of ['embedding', 'reranker', 'generative_reranker']) {
+      const { unknown, verdict } = await read(`${start} --task_type ${task}\n`);
+      assert.deepEqual(unknown, ['method.kind'], task);
+      assert.equal(verdict, undefined, task);
+    }
+    assert.deepEqual((await read(`${start} --task_type seq_cls --num_labels 2\n`)).unknown, []);
+  });
+
+  it('is a head or a loss that Axolotl is given', async () => {
+    const config = (lines: string) =>
+      read(
+        `base_model: meta-llama/Llama-3.1-8B\nsequence_len: 2048\nmicro_batch_size: 1\ndatasets: [{path: d, type: alpaca}]\n${lines}`,
+        'a.yml',
+      );
+    const objective = async (lines: string) => (await config(lines)).values['method.objective'];
+    assert.equal(await objective('process_reward_model: true\n'), 'token-classification');
+    assert.equal(await objective('model_type: AutoModelForSequenceClassification\n'), 'classification');
+    assert.equal(await objective('model_type: AutoModelForCausalLM\n'), 'lm');
+    for (const lines of [
+      'plugins: [axolotl.integrations.kd.KDPlugin]\nkd_trainer: true\n',
+      'plugins: [axolotl.integrations.diffusion.DiffusionPlugin]\n',
+    ])
+      assert.deepEqual((await config(lines)).unknown, ['method.kind'], lines);
+    assert.deepEqual((await config('plugins: [axolotl.integrations.liger.LigerPlugin]\n')).unknown, []);
+  });
+});
+
 describe('verl without a micro batch', () => {
   const config = (actor: string) => `actor_rollout_ref:
   model:

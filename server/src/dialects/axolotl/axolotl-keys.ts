@@ -179,6 +179,11 @@ const method = releasedBlock('', DOCS, RELEASED, [
   ['trl', 'Settings of online training.', { default: null, fields: ['rollout.engine'] }],
   ['reward_model', 'Train a reward model.', { fields: ['method.objective'] }],
   [
+    'process_reward_model',
+    'Train a reward model that judges step by step.',
+    { fields: ['method.objective'] },
+  ],
+  [
     'precompute_ref_log_probs',
     'Run the reference once before training.',
     { sets: 'method.precomputedReference' },
@@ -304,10 +309,22 @@ const activations = block('', DOCS, [
   ],
   ['s2_attention', 'boolean', 'Shifted sparse attention.', { default: null }],
   [
+    'model_type',
+    'string',
+    'Class of transformers that loads the model.',
+    { default: null, fields: ['method.objective'] },
+  ],
+  [
     'plugins',
     'array',
     'Plugins such as Liger and cut cross-entropy.',
     { default: null, fields: ['kernels.liger', 'loss.implementation'] },
+  ],
+  [
+    'kd_trainer',
+    'boolean',
+    'Learn from the most probable tokens of a teacher, by the plugin of distillation.',
+    { default: null, fields: ['method.objective'] },
   ],
   ['liger_rope', 'boolean', 'Liger RoPE.', { default: null }],
   ['liger_rms_norm', 'boolean', 'Liger RMSNorm.', { default: null, fields: ['kernels.liger'] }],
@@ -420,7 +437,7 @@ const rest = inertKeys(
   'Setting of Axolotl that costs no GPU memory.',
   {
     released: `device device_map peft_init_lora_weights peft_trainable_token_indices learning_rate fix_untrained_tokens
-    report_to image_size image_resize_algorithm debug model_type tokenizer_type processor_type revision_of_model
+    report_to image_size image_resize_algorithm debug tokenizer_type processor_type revision_of_model
     cls_model_config chat_template chat_template_jinja output_dir dataset_prepared_path lr_scheduler
     wandb_project wandb_entity wandb_name wandb_run_id wandb_log_model wandb_mode mlflow_tracking_uri
     mlflow_experiment_name hub_model_id hub_strategy hub_revision push_dataset_to_hub resume_from_checkpoint
@@ -448,7 +465,7 @@ const rest = inertKeys(
     do_causal_lm_eval do_bench_eval load_best_model_at_end save_only_model save_safetensors save_first_step
     use_tensorboard use_wandb use_mlflow low_cpu_mem_usage lora_fan_in_fan_out lora_on_cpu lr_quadratic_warmup
     flash_attn_fuse_mlp flash_attn_fuse_qkv flash_attn_rms_norm flash_optimum streaming
-    use_kernels include_tokens_per_second include_tkps process_reward_model qlora_sharded_model_loading
+    use_kernels include_tokens_per_second include_tkps qlora_sharded_model_loading
     fused_attn_kernel gemma4_hybrid_attn_impl liger_rms_norm_gated experimental_skip_move_to_device
     sage_attention scaling_softmax curriculum_sampling multipack_real_batches use_pose
     sample_packing_sequentially deepcompile merge_lora peft_ensure_weight_tying dpo_use_weighting

@@ -334,11 +334,35 @@ const OBJECTIVES: Readonly<Record<string, FieldValue<'method.objective'>>> = {
   gdpo: 'grpo',
 };
 
+/** What has a head of its own in the place of the vocabulary's, and plugins that take another loss (`integrations/kd`, `diffusion`). */
+function readOtherTask(section: Section, draft: Draft): void {
+  const on = (key: string) => {
+    const found = section.find(key);
+    return found && flagOf(found.node) === true ? found : undefined;
+  };
+  const [reward, steps] = [on('reward_model'), on('process_reward_model')];
+  const type = section.find('model_type');
+  const plugins = section.find('plugins');
+  const names = textsOf(plugins?.node) ?? [];
+  const other = names.find((name) => /\bintegrations\.(kd|diffusion)\./i.test(name));
+  if (reward) section.state('method.objective', 'reward', reward);
+  else if (steps) section.state('method.objective', 'token-classification', steps);
+  else if (type && /ForSequenceClassification$/.test(textOf(type.node) ?? ''))
+    section.state('method.objective', 'classification', type);
+  const unknown = on('kd_trainer') ?? (other === undefined ? undefined : plugins);
+  if (unknown)
+    draft.leave(
+      'refused',
+      unknown.node,
+      other ?? unknown.key,
+      say('What `{0}` trains is not estimated.', other ?? unknown.key),
+    );
+}
+
 function readObjective(section: Section, draft: Draft): void {
   const rl = section.find('rl');
   const value = OBJECTIVES[textOf(rl?.node)?.toLowerCase() ?? ''];
-  const reward = section.find('reward_model');
-  if (!rl && reward && flagOf(reward.node) === true) section.state('method.objective', 'reward', reward);
+  if (!rl) readOtherTask(section, draft);
   if (rl && !value) section.leave(rl, ['method.objective', 'method.referenceModel']);
   if (!rl || !value) return;
   section.state('method.objective', value, rl);

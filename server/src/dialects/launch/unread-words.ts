@@ -73,10 +73,31 @@ const takesMore = (launch: Launch, rowOf: (key: string) => KeySpec | undefined):
 const SHARDS =
   /^(?:(?:ds_|deepspeed_)?zero(?:_?stage|_?opt\w*)?|ds_stage|(?:use_|enable_)?(?:fsdp|deepspeed))$/i;
 
+/** Flags by which scripts of people's own name a model that stands beside the trained one. */
+const OTHER_MODELS =
+  /^(?:teacher|draft|critic|judge|reward|rm|ref|reference|value|aux|expert|verifier)(?:_?(?:model|lm))?(?:_?(?:id|name(?:_or_path)?|path|checkpoint))?$/i;
+/** What is asked over a network, or by a function, is no model on this GPU. */
+const NO_MODEL = /^(?:https?:|\d|$)|\.py$/i;
+
 /** What a flag of a script's own decides, as its name goes: how the model is shared, where it is switched on. */
 function decidedBy({ key, value }: MapEntry): readonly FieldPath[] | undefined {
   const off = flagOf(value) === false || /^(?:0|none|no|)$/i.test(textOf(value) ?? '');
   return SHARDS.test(key) && !off ? ['parallel.data'] : undefined;
+}
+
+/** Whether a flag of a script's own loads a model beside the one that is trained. */
+function loadsModel({ key, value }: MapEntry): boolean {
+  if (!OTHER_MODELS.test(key) || !/model|path|checkpoint|_id$|_name$/i.test(key)) return false;
+  const text = textOf(value) ?? '';
+  return flagOf(value) === undefined && !/^none$/i.test(text) && !NO_MODEL.test(text);
+}
+
+/** Whether the model that a flag names was counted beside the trained one. */
+function isCounted({ key }: MapEntry, draft: Draft): boolean {
+  const fields: readonly FieldPath[] = /^ref/i.test(key)
+    ? ['method.referenceModel']
+    : ['method.frozenParameters', 'method.frozenModels', 'method.teacher', 'method.valueModel'];
+  return fields.some((field) => draft.knows(field));
 }
 
 /** Scalars of a value that are not known. */
@@ -153,6 +174,11 @@ function noteFlags(
     );
     // Blocks are those of configs, which are checked by their family.
     if (key.includes('.') || (reported && !program.ownScript)) continue;
+    // A flag of the family's own counts where the run, as it was read, has a use for it: the script may be somebody's own trainer.
+    if (loadsModel(entry) && (program.ownScript || !rowOf(key)) && !isCounted(entry, draft)) {
+      draft.bring('model-beside', entry.value, `--${key}`);
+      continue;
+    }
     const fields = decidedBy(entry);
     if (rowOf(key) || !(fields || mayShapeMemory(key)) || openIn(entry.value).length > 0) continue;
     draft.leave(

@@ -144,7 +144,7 @@ function readRay(section: Section): void {
 export function readSwift(section: Section, command: SwiftCommand, draft: Draft, context: ReadContext): void {
   if (!section.take('model')) section.stateText('model.id', 'model_name_or_path');
   readMethod(section, command, draft, context);
-  const objective = readObjective(section, command);
+  const objective = readObjective(section, command, draft);
   if (command.megatron) readSwiftMegatron(section, draft, context);
   else readTrainer(section, objective, draft, context);
   readQuantization(section);
@@ -464,11 +464,11 @@ const OBJECTIVES: Readonly<Record<string, Objective>> = {
 };
 
 /** A reference stands beside a model that is trained in full, but not where GRPO weighs it with 0 (`rlhf_args.py`). */
-function readObjective(section: Section, { name, megatron }: SwiftCommand): Objective {
+function readObjective(section: Section, { name, megatron }: SwiftCommand, draft: Draft): Objective {
   const type = section.find('rlhf_type');
   const word = textOf(type?.node)?.toLowerCase() ?? (name === 'rlhf' ? 'dpo' : undefined);
   const objective = word === undefined ? undefined : OBJECTIVES[word];
-  if (objective === undefined) return readTask(section);
+  if (objective === undefined) return readTask(section, draft);
   if (type) section.state('method.objective', objective, type);
   else section.assume('method.objective', swift(objective, 'arguments/rlhf_args.py'), 'rlhf_type');
   const beta = section.find('beta');
@@ -493,10 +493,13 @@ function readObjective(section: Section, { name, megatron }: SwiftCommand): Obje
 }
 
 /** What is trained beside the next token has a head of its own in the place of the vocabulary's (`model/register.py`). */
-function readTask(section: Section): Objective {
+function readTask(section: Section, draft: Draft): Objective {
   const task = section.find(['task_type', 'num_labels']);
   const word = section.text('task_type')?.toLowerCase();
   if (!task || word === 'causal_lm') return 'lm';
+  // A sample is an anchor with texts to hold it to, as many as the data has: each is a row (`trainers/embedding_trainer.py`).
+  if (word !== undefined && /embedding|reranker/.test(word))
+    draft.leave('refused', task.node, word, say('What `{0}` trains is not estimated.', word));
   section.state('method.objective', 'classification', task);
   return 'classification';
 }
