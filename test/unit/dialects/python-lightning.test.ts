@@ -146,18 +146,22 @@ describe('trainings by other libraries', () => {
   });
 
   it('are those of trainers that are made of that of transformers and train otherwise', () => {
-    for (const [from, trainer] of [
-      ['trl.experimental.gold', 'GOLDTrainer'],
-      ['trl', 'PPOTrainer'],
-      ['sentence_transformers', 'SentenceTransformerTrainer'],
-      ['setfit', 'Trainer'],
-      ['adapters', 'AdapterTrainer'],
+    for (const [from, trainer, words] of [
+      ['trl.experimental.gold', 'GOLDTrainer', 'Runs of `GOLDTrainer` are not estimated.'],
+      ['trl', 'PPOTrainer', 'Runs of `PPOTrainer` are not estimated.'],
+      [
+        'sentence_transformers',
+        'SentenceTransformerTrainer',
+        'sentence-transformers trains here: that is not estimated.',
+      ],
+      ['setfit', 'Trainer', 'SetFit trains here: that is not estimated.'],
+      ['adapters', 'AdapterTrainer', 'adapters trains here: that is not estimated.'],
     ])
       assert.deepEqual(
         reported(
           `from ${from} import ${trainer}\ntrainer = ${trainer}(model=model, args=args)\ntrainer.train()`,
         ),
-        [`refused Runs of \`${trainer}\` are not estimated.`],
+        [`refused ${words}`],
       );
   });
 

@@ -395,6 +395,17 @@ ${LOOP.replace('loss.backward()', 'fabric.backward(loss)')}`);
     );
   });
 
+  it('train the model whose loss gradients are asked of', () => {
+    const grouped = 'optimizer = torch.optim.AdamW([{"params": some(model), "lr": 1}])\n';
+    const reading = python(`${HEAD}${grouped}${LOOP}for batch in loader:\n    tokenizer(batch)\n`);
+    assertStates(reading, { 'model.id': 'gpt2 file' });
+  });
+
+  it('on other devices than GPUs are not estimated', () => {
+    assert.deepEqual(unread(`${HEAD}model.to("npu:1")\n${OPTIMIZER}${LOOP}`), ['refused npu:1']);
+    assert.deepEqual(unread(`${HEAD}model.to("cuda:1")\n${OPTIMIZER}${LOOP}`), []);
+  });
+
   it('know the loss of the model behind a scaler', () => {
     const scaled = LOOP.replace('loss.backward()', 'scaler.scale(loss).backward()');
     assert.deepEqual(unread(`${HEAD}${OPTIMIZER}scaler = torch.amp.GradScaler()\n${scaled}`), []);

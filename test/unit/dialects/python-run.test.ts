@@ -177,6 +177,17 @@ ${before}${trainer}("Qwen/Qwen2.5-0.5B", args=${config}(per_device_train_batch_s
       assert.deepEqual(fields('teacher_model=big', packed), ['method.frozenDtype']);
     });
 
+    it('are the reference, in the type that it is loaded in', () => {
+      const reference = (load: string) =>
+        python(`${IMPORTS}${MODEL}ref = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-7b-hf"${load})
+DPOTrainer(model, ref, DPOConfig("o")).train()\n`);
+      assertStates(reference(', torch_dtype=torch.float32'), { 'method.frozenDtype': 'fp32 file' });
+      assertStates(reference(''), {
+        'method.frozenDtype': undefined,
+        'method.referenceModel': 'true default',
+      });
+    });
+
     it('are reward models among the functions that score', () => {
       const scored = (functions: string, before = '') =>
         given('GRPOTrainer', 'GRPOConfig', `reward_funcs=${functions}`, before);

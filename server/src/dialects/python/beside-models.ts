@@ -65,7 +65,7 @@ function nameOf({ name, load }: ModelChain): PyScalar | undefined {
 }
 
 /** How such a model is held: its type where the load states it; quantized ones take less than is counted. */
-function readHolding({ draft, bf16 }: Calls, load: PyCall, key: string): void {
+export function readHolding({ draft, bf16 }: Calls, load: PyCall, key: string): void {
   const quantized = load.named.find(
     (argument) => /^(quantization_config|load_in_[48]bit)$/.test(argument.key) && !isNone(argument.value),
   );

@@ -1,5 +1,6 @@
 import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import { say } from '../../wording/say';
+import { readHolding } from './beside-models';
 import { argumentOf, type Calls } from './call-block';
 import { chainOf, type ModelChain } from './model-chain';
 
@@ -73,14 +74,13 @@ export function noteChangers({ program, draft }: Calls, chain: ModelChain, train
 const shortName = ({ callee }: PyCall): string => callee.split('.').slice(-2).join('.');
 
 /** A reference that is loaded from elsewhere than the policy may be of another size: the frozen copy that is counted is not. */
-export function noteOtherReference(
-  { program, draft }: Calls,
-  chain: ModelChain,
-  reference: PyValue | undefined,
-): void {
+export function noteOtherReference(calls: Calls, chain: ModelChain, reference: PyValue | undefined): void {
+  const { program, draft } = calls;
   const nameOf = ({ load, name }: Pick<ModelChain, 'load' | 'name'>) =>
     name ?? (load && argumentOf(load, 'pretrained_model_name_or_path', 0));
-  const other = reference && nameOf(chainOf(program, reference));
+  const loaded = reference && chainOf(program, reference);
+  if (loaded?.load && !chain.ids.has(loaded.load.id)) readHolding(calls, loaded.load, 'ref_model');
+  const other = loaded && nameOf(loaded);
   const policy = nameOf(chain);
   if (other?.kind !== 'scalar' || policy?.kind !== 'scalar' || other.value === policy.value) return;
   draft.leave(

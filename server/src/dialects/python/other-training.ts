@@ -11,14 +11,25 @@ interface OtherTraining {
 
 const KERAS = /^(?:(?:tensorflow\.(?:python\.)?|tf_)?keras|keras_(?:hub|nlp|cv))\./;
 const JAX = /^(?:jax\.(?:value_and_)?grad|flax\.nnx\.(?:value_and_)?grad)$/;
-/** Packages of such trainers, as a file names them. */
-const TRAINERS_OF = /\b(?:sentence_transformers|setfit|adapters|span_marker|optimum|gliner|pylate)\b/;
+/** Libraries beside transformers that have trainers of their own, as people call them. */
+const LIBRARIES: Readonly<Record<string, string>> = {
+  sentence_transformers: 'sentence-transformers',
+  setfit: 'SetFit',
+  adapters: 'adapters',
+  span_marker: 'SpanMarker',
+  optimum: 'optimum',
+  gliner: 'GLiNER',
+  pylate: 'PyLate',
+};
+/** The same as a file names them. */
+const TRAINERS_OF = new RegExp(`\\b(?:${Object.keys(LIBRARIES).join('|')})\\b`);
 /**
  * Trainers that are made of that of transformers and train otherwise: those of TRL that are not read (`experimental/`, and what 1.0 moved
  * there), and those of libraries beside transformers, whose models or losses are their own.
  */
-const TRAINER =
-  /^(?:trl|unsloth|unsloth_zoo|sentence_transformers|setfit|adapters|span_marker|optimum|gliner|pylate)\.(?:\w+\.)*([A-Z]\w*)?Trainer$/;
+const TRAINER = new RegExp(
+  `^(?:trl|unsloth|unsloth_zoo|${Object.keys(LIBRARIES).join('|')})\\.(?:\\w+\\.)*(?:[A-Z]\\w*)?Trainer$`,
+);
 /** Functions of litgpt that its commands call (`__main__.py`). */
 const LITGPT = /^litgpt\.(?:pretrain|finetune\.\w+|finetune_\w+)\.(?:setup|main)$/;
 
@@ -32,8 +43,14 @@ export function otherTraining({ calls }: PyProgram): OtherTraining | undefined {
     const made = calls.filter(({ callee, of }) => of === undefined && TRAINER.test(callee));
     const call = made.find((one) => calls.some(({ callee, of }) => callee === 'train' && of?.id === one.id));
     if (!call) return [];
-    const library = call.callee.split('.').at(-1) ?? '';
-    return [{ call, library, words: say('Runs of `{0}` are not estimated.', library) }];
+    const parts = call.callee.split('.');
+    const other = LIBRARIES[parts[0] ?? ''];
+    const library = other ?? parts.at(-1) ?? '';
+    const words =
+      other === undefined
+        ? say('Runs of `{0}` are not estimated.', library)
+        : say('{0} trains here: that is not estimated.', library);
+    return [{ call, library, words }];
   };
   const hasKeras = calls.some(({ callee }) => KERAS.test(callee));
   const found = [

@@ -154,9 +154,25 @@ export function readCallsOnModel(
     if (asked?.kind !== 'scalar' || asked.value !== false) stateCheckpointing(calls, prepared);
   }
   readWrappedCheckpoints(calls, on);
+  readDevice(calls, on);
   const compiled = on.find(({ callee }) => /^(torch\.)?compile$/.test(callee));
   if (compiled) draft.state('kernels.compile', true, { range: compiled.calleeRange }, 'torch.compile');
   readCasts(calls, chain);
+}
+
+/** A model that is moved to another kind of device is trained there. */
+function readDevice({ draft }: Calls, on: readonly PyCall[]): void {
+  const moved = on.find(
+    ({ callee, positional: [device], conditions }) =>
+      callee === 'to' &&
+      conditions.length === 0 &&
+      device?.kind === 'scalar' &&
+      /^(npu|xpu|hpu|mps|xla|mlu|musa)(:\d+)?$/.test(String(device.value)),
+  );
+  const [device] = moved?.positional ?? [];
+  if (!moved || device?.kind !== 'scalar') return;
+  const name = String(device.value);
+  draft.leave('refused', { range: moved.range }, name, say('Runs of `{0}` are not estimated.', name));
 }
 
 /**

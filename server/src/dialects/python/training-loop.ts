@@ -59,8 +59,12 @@ export function trainingLoop(program: PyProgram): TrainingLoop | undefined {
   const given = optimizer && argumentOf(optimizer, 'params', 0);
   const parameters = made(program, given);
   const whole = parameters?.callee === 'parameters' && parameters.of !== undefined;
+  const answers = lossCall(program, backward);
   const model =
-    (whole ? parameters.of : undefined) ?? (engine && argumentOf(engine, 'model', 1)) ?? called(program);
+    (whole ? parameters.of : undefined) ??
+    (engine && argumentOf(engine, 'model', 1)) ??
+    answers?.of ??
+    called(program);
   const another = calls.find(
     (call) =>
       optimizerClass(call) !== undefined &&
@@ -73,7 +77,7 @@ export function trainingLoop(program: PyProgram): TrainingLoop | undefined {
   return {
     backward,
     ...(another ? { another } : {}),
-    ownLoss: isOwnLoss(program, backward),
+    ownLoss: answers !== undefined,
     ...(optimizer ? { optimizer } : {}),
     ...(engine ? { engine } : {}),
     ...(accelerator ? { accelerator } : {}),
@@ -118,15 +122,16 @@ function isOver({ calls }: PyProgram, earlier: PyCall, later: PyCall | undefined
   );
 }
 
-/** Whether gradients are asked of what a call of a model answers, such as `outputs.loss`. */
-function isOwnLoss({ calls }: PyProgram, { of, positional }: PyCall): boolean {
+/** The call of a model whose answer, such as `outputs.loss`, gradients are asked of. */
+function lossCall({ calls }: PyProgram, { of, positional }: PyCall): PyCall | undefined {
   const [given] = positional;
   const id = given?.kind === 'unknown' ? given.of : given?.kind === 'object' ? given.id : of?.id;
   const call = id === undefined ? undefined : calls[id];
   // `GradScaler.scale(loss)` hands on the loss.
   const scaled = call?.callee === 'scale' ? call.positional[0] : undefined;
   const from = scaled?.kind === 'unknown' ? scaled.of : scaled?.kind === 'object' ? scaled.id : call?.id;
-  return from !== undefined && calls[from]?.callee === '()';
+  const answer = from === undefined ? undefined : calls[from];
+  return answer?.callee === '()' ? answer : undefined;
 }
 
 /** The model that is called in a loop, where it is one alone. */
