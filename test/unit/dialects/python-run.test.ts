@@ -205,6 +205,78 @@ DPOTrainer(model, ref, DPOConfig("o")).train()\n`);
     });
   });
 
+  it('are seen to freeze weights, however the text reaches them', () => {
+    const fields = (text: string) =>
+      python(`${IMPORTS}${MODEL}${text}${SFT}`).unread?.flatMap((one) => one.fields ?? []);
+    for (const text of [
+      'for n, p in model.named_parameters():\n    if "layers.2" not in n:\n        p.requires_grad = False\n',
+      'for layer in model.model.layers[:-4]:\n    for p in layer.parameters():\n        p.requires_grad = False\n',
+      'for i, (n, p) in enumerate(model.named_parameters()):\n    p.requires_grad = i > 20\n',
+      'for p in list(model.parameters())[:10]:\n    p.requires_grad = False\n',
+      'model.model.embed_tokens.requires_grad_(False)\n',
+      'def freeze(m):\n    for p in m.parameters():\n        p.requires_grad = False\nfreeze(model.model.layers[0])\n',
+    ])
+      assert.deepEqual(fields(text), ['method.kind'], text);
+    assert.equal(fields('for p in model.parameters():\n    p.requires_grad = True\n'), undefined);
+    assert.equal(fields('model.requires_grad_(True)\n'), undefined);
+    const other =
+      'ref = AutoModelForCausalLM.from_pretrained("gpt2")\nfor p in ref.parameters():\n    p.requires_grad = False\n';
+    assert.equal(fields(other), undefined);
+  });
+
+  it('take kernels of Liger that the code puts in itself', () => {
+    const patched = (call: string, model = MODEL) =>
+      python(`${IMPORTS}from liger_kernel.transformers import apply_liger_kernel_to_llama, AutoLigerKernelForCausalLM
+${call}${model}${SFT}`);
+    assertStates(patched('apply_liger_kernel_to_llama()\n'), { 'kernels.liger': 'true file' });
+    assertStates(patched('apply_liger_kernel_to_llama(rms_norm=True, cross_entropy=False)\n'), {
+      'kernels.liger': 'true file',
+    });
+    const auto = patched(
+      '',
+      'model = AutoLigerKernelForCausalLM.from_pretrained("meta-llama/Llama-2-7b-hf")\n',
+    );
+    assertStates(auto, { 'kernels.liger': 'true file', 'model.id': 'meta-llama/Llama-2-7b-hf file' });
+    const some = patched('apply_liger_kernel_to_llama(fused_linear_cross_entropy=False)\n');
+    assert.deepEqual(
+      some.unread?.flatMap((one) => one.fields),
+      ['kernels.liger'],
+    );
+    const asked = patched('if fast():\n    apply_liger_kernel_to_llama()\n');
+    assert.deepEqual(
+      asked.unread?.map(({ kind }) => kind),
+      ['branch'],
+    );
+  });
+
+  it('on several GPUs that a process sees spread a model over them, which is not estimated', () => {
+    const spread = `${IMPORTS}model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-7b-hf", device_map="auto")\n${SFT}`;
+    const fields = (known: ReadContext['known']) =>
+      python(spread, known).unread?.flatMap((one) => one.fields);
+    assert.deepEqual(fields({ 'hardware.gpus': 2 }), ['parallel.pipeline']);
+    assert.equal(fields({ 'hardware.gpus': 1 }), undefined);
+    assert.equal(fields({}), undefined);
+    const seen = python(`import os\nos.environ["CUDA_VISIBLE_DEVICES"] = "0,1"\n${spread}`);
+    assert.deepEqual(
+      seen.unread?.flatMap((one) => one.fields),
+      ['parallel.pipeline'],
+    );
+  });
+
+  it('with embeddings of another length are another model', () => {
+    const resized = (size: string) =>
+      python(`${IMPORTS}${MODEL}model.resize_token_embeddings(${size})\n${SFT}`).unread?.flatMap(
+        (one) => one.fields,
+      );
+    assert.deepEqual(resized('64000'), ['model.config']);
+    assert.equal(resized('len(tokenizer)'), undefined);
+  });
+
+  it('by a class of the file without the word in its name are found', () => {
+    const own = `${IMPORTS}class Mine(SFTTrainer):\n    pass\n${MODEL}Mine(model, args=SFTConfig(max_length=8)).train()\n`;
+    assert.ok(mightBeTrainingConfig(own, 'train.py'));
+  });
+
   it('on TPUs are not estimated', () => {
     const words = ['PyTorch/XLA trains here: that is not estimated.'];
     const messages = (text: string) => python(text).unread?.map(({ message }) => message);

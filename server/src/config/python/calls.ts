@@ -29,6 +29,9 @@ export function evaluateCall(machine: Machine, node: SyntaxNode): PyValue {
         callee: 'backward',
         ...placesOf(machine, node, callee),
       });
+    // Nor is what is frozen always seen: layers, or weights that a list holds.
+    if (owner.kind === 'unknown' && machine.textOf(method) === 'requires_grad_')
+      machine.record({ ...passed, callee: 'requires_grad_', ...placesOf(machine, node, callee) });
     return lifted([owner], ([of]) =>
       of ? callMethod(machine, of, machine.textOf(method), passed, node) : machine.unknown(node),
     );

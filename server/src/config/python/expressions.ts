@@ -283,7 +283,9 @@ export function part(machine: Machine, owner: PyValue, index: number, node: Synt
       owner.because,
       owner.probe,
     );
-  return machine.unknown(node, owner.kind === 'unknown' && owner.given ? { given: owner.given } : {});
+  if (owner.kind !== 'unknown') return machine.unknown(node);
+  const { given, of } = owner;
+  return machine.unknown(node, given ? { given } : of === undefined ? {} : { of });
 }
 
 function binary(machine: Machine, node: SyntaxNode): PyValue {

@@ -1,7 +1,7 @@
 import { attributesOf } from './functions';
 import { either, type Machine } from './machine';
 import type { SyntaxNode } from './syntax-node';
-import type { Namespace, PyValue } from './value';
+import { type Namespace, NOBODY, type PyValue } from './value';
 
 /** `owner.attribute = value`, as it is written or by `setattr`. */
 export function setAttribute(
@@ -18,7 +18,9 @@ export function setAttribute(
   }
   const module = owner.kind === 'name' ? machine.namespaces.get(owner.name) : undefined;
   if (module) setInModule(machine, module, attribute, value, target);
-  const id = owner.kind === 'object' ? owner.id : owner.kind === 'unknown' ? owner.of : undefined;
+  const made = owner.kind === 'object' ? owner.id : owner.kind === 'unknown' ? owner.of : undefined;
+  // Whether weights are trained is noted of whatever it is set.
+  const id = made ?? (owner.kind === 'unknown' && attribute === 'requires_grad' ? NOBODY : undefined);
   if (id === undefined) return;
   machine.assignments.push({
     of: id,

@@ -178,7 +178,9 @@ export interface Passed {
 }
 
 /** `object.attribute = value`. */
+export const NOBODY = -1;
 export interface PyAssignment {
+  /** The call that made the owner; `NOBODY` where that is not known. */
   readonly of: number;
   readonly attribute: string;
   readonly value: PyValue;

@@ -5,6 +5,7 @@ import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { argumentOf, type Calls, leaveArgument, leaveValue } from './call-block';
+import { readLigerPatches } from './liger-patches';
 import { readLightning } from './lightning-run';
 import { readLoopSharding } from './loop-sharding';
 import { chainOf } from './model-chain';
@@ -33,6 +34,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain);
   if (!own) readCallsOnModel(calls, backward, chain, loaded, adapted);
   noteChangers(calls, chain, backward);
+  if (!own) readLigerPatches(calls, chain, backward);
   if (lightning) readLightning(calls, lightning, context);
   draft.assume(
     'framework',

@@ -1,5 +1,5 @@
 import { isNone } from '../../config/python/node-of-value';
-import type { PyCall, PyValue } from '../../config/python/value';
+import { NOBODY, type PyCall, type PyValue } from '../../config/python/value';
 import { fileIn, PYTORCH } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import { readPeftConfig } from '../hf/peft-config';
@@ -99,11 +99,19 @@ function leaveKind({ draft }: Calls, range: PyCall['range'], message: string): v
 function readFrozen(calls: Calls, chain: ModelChain): void {
   const { program, draft } = calls;
   const methods = new Set(program.calls.flatMap(({ id, of }) => (of && chain.ids.has(of.id) ? [id] : [])));
+  const isOn = (value: PyValue | undefined) => value?.kind === 'scalar' && value.value === true;
   const frozen = program.assignments.find(
-    ({ of, attribute }) => /\.?requires_grad$/.test(attribute) && (methods.has(of) || chain.ids.has(of)),
+    ({ of, attribute, value }) =>
+      /\.?requires_grad$/.test(attribute) &&
+      !isOn(value) &&
+      (of === NOBODY || methods.has(of) || chain.ids.has(of)),
   );
   const switched = program.calls.find(
-    ({ callee, of }) => callee === 'requires_grad_' && of && chain.ids.has(of.id),
+    (call) =>
+      call.callee === 'requires_grad_' &&
+      call.positional.length + call.named.length > 0 &&
+      !isOn(argumentOf(call, 'requires_grad', 0)) &&
+      (call.of === undefined || chain.ids.has(call.of.id) || methods.has(call.of.id)),
   );
   const place = frozen?.range ?? switched?.range;
   if (!place) {
@@ -153,11 +161,24 @@ export function readCallsOnModel(
     const asked = argumentOf(prepared, 'use_gradient_checkpointing', 1);
     if (asked?.kind !== 'scalar' || asked.value !== false) stateCheckpointing(calls, prepared);
   }
+  readResized(calls, on);
   readWrappedCheckpoints(calls, on);
   readDevice(calls, on);
   const compiled = on.find(({ callee }) => /^(torch\.)?compile$/.test(callee));
   if (compiled) draft.state('kernels.compile', true, { range: compiled.calleeRange }, 'torch.compile');
   readCasts(calls, chain);
+}
+
+/** Embeddings of a stated length; as many as a tokenizer has are about those of its model. */
+function readResized({ draft }: Calls, on: readonly PyCall[]): void {
+  const resized = on.find(({ callee }) => callee === 'resize_token_embeddings');
+  const count = resized && argumentOf(resized, 'new_num_tokens', 0);
+  if (count?.kind !== 'scalar' || typeof count.value !== 'number') return;
+  const words = say(
+    '`{0}` makes another model than the one that is named, which is not counted.',
+    'resize_token_embeddings',
+  );
+  draft.leave('value', { range: count.range }, 'resize_token_embeddings', words, ['model.config']);
 }
 
 /** A model that is moved to another kind of device is trained there. */

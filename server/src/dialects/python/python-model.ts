@@ -108,6 +108,7 @@ export function readModel(
   }
   const section = sectionOf(calls, load, MODEL_ARGUMENTS_TABLE);
   stateModel(calls, load);
+  readPlacement(calls, load, context);
   const plan = argumentOf(load, 'tp_plan');
   if (plan && !isNone(plan))
     draft.leave(
@@ -126,6 +127,22 @@ export function readModel(
     if (found) section.state('attention.implementation', 'flash2', found);
   }
   return { known: true, ...(quantized ? { quantized } : {}) };
+}
+
+/** Placements that spread a model over all GPUs that a process sees (Accelerate, `utils/modeling.py`, `get_balanced_memory`). */
+export const SPREADS = /^(?:auto|balanced|balanced_low_0|sequential)$/;
+
+/** Where a process has several GPUs, such a model lies in parts on them, one after the other: what each holds is not estimated. */
+function readPlacement({ draft }: Calls, load: PyCall, { known }: ReadContext): void {
+  const map = argumentOf(load, 'device_map');
+  const count = draft.valueOf('hardware.gpus') ?? known['hardware.gpus'];
+  if (map?.kind !== 'scalar' || !SPREADS.test(String(map.value)) || typeof count !== 'number' || count < 2)
+    return;
+  const words = say(
+    '`device_map` spreads the model over {0} GPUs: what each holds is not estimated.',
+    String(count),
+  );
+  draft.leave('value', { range: map.range }, 'device_map', words, ['parallel.pipeline']);
 }
 
 /**

@@ -36,12 +36,13 @@ import {
 } from './call-block';
 import { leaveDecisive } from './decisive-arguments';
 import { inferFromArguments, inferFromTrainer } from './dropped-arguments';
+import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
 import { chainOf, type ModelChain } from './model-chain';
 import { noteChangers, noteOtherModels, noteOtherReference } from './other-models';
 import { namesOther, otherTraining } from './other-training';
 import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapters';
-import { type LoadedModel, readModel } from './python-model';
+import { type LoadedModel, readModel, SPREADS } from './python-model';
 import { readGivenOptimizer } from './python-optimizer';
 import { readAskedGpu, readEnvironment, readInstalls, unslothInstalled } from './python-surroundings';
 import {
@@ -69,9 +70,6 @@ function lengthQuestions(members: readonly RunMember[]): OpenQuestion[] {
   const reason = say('Nothing says how long samples are: the longest that the trainer keeps is taken.');
   return [{ field: 'batch.sequence', reason }];
 }
-
-/** Placements that spread a model over all GPUs that a process sees (Accelerate, `utils/modeling.py`, `get_balanced_memory`). */
-const SPREADS = /^(?:auto|balanced|balanced_low_0|sequential)$/;
 
 /** One process is one GPU, unless the model is spread: a script that is started by hand takes what the machine has. */
 function spreadQuestions(members: readonly RunMember[], values: RunValues): OpenQuestion[] {
@@ -208,6 +206,7 @@ function readTraining(
   readGivenOptimizer(calls, call);
   noteOtherModels(calls, chain, call);
   noteChangers(calls, chain, call);
+  if (!own) readLigerPatches(calls, chain, call);
   if (!own) readCallsOnModel(calls, call, chain, loaded, adapted);
   if (kind.method === undefined) readTrainer(calls, call, config, context, own);
   else readTrlTrainer(calls, { call, kind }, config, context, { chain, loaded, adapted });

@@ -54,7 +54,7 @@ export function trainerOf(callee: string): TrainerClass | undefined {
 
 /** Texts that may hold such a trainer, in linear time: the class is called, and a package of it is named. */
 export function namesTrainer(text: string): boolean {
-  return /Trainer[ \t]*\(/.test(text) && /\b(?:transformers|trl|unsloth)\b/.test(text);
+  return /Trainer[ \t]*[(),]/.test(text) && /\b(?:transformers|trl|unsloth)\b/.test(text);
 }
 
 /** Names of those classes, as the blocks of a document are called. */
