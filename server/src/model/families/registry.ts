@@ -1,6 +1,7 @@
 import { say } from '../../wording/say';
 import { ConfigError, ConfigReader } from '../config';
 import type { ModelConfig } from '../model';
+import { bailing } from './bailing';
 import { bartLike } from './bart';
 import { bertLike } from './bert';
 import { csm } from './csm';
@@ -21,6 +22,7 @@ import { megatronGptFamily } from './megatron-gpt';
 import { megatronT5Family } from './megatron-t5';
 import { minimaxM3Family } from './minimax-m3';
 import { modernbert } from './modernbert';
+import { nemotronNas } from './nemotron-nas';
 import { parallel } from './parallel';
 import { phiMultimodal } from './phi-multimodal';
 import { shortConvolutions } from './short-convolution';
@@ -57,6 +59,8 @@ const FAMILIES: readonly ModelFamily[] = [
   csm,
   phiMultimodal,
   kimiK3,
+  nemotronNas,
+  bailing,
   llamaVision,
   stateSpace,
   shortConvolutions,
