@@ -200,7 +200,7 @@ function unknownStates({ installs = [] }: Calls, load: PyCall, type: string): st
 const NEMOTRON = 'nemotron_h';
 /** `NemotronHForCausalLM.forward` of the checkpoint's own code: `self.lm_head(hidden_states).float()`, shifted into a new tensor. */
 const NEMOTRON_CODE =
-  'https://huggingface.co/nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16/blob/main/modeling_nemotron_h.py';
+  'https://huggingface.co/nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16/blob/2d59de1cbd51c0adf384eb906b766d1aee0e0517/modeling_nemotron_h.py';
 
 const bringsCode = (load: PyCall) => flagOf(knownNode(argumentOf(load, 'trust_remote_code'))) === true;
 
