@@ -3,6 +3,7 @@ import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import type { DType } from '../terms/dtypes';
 import { evaluationBatches, predictionBytes } from './evaluation';
+import { liesOnGpu } from './fsdp/loading';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
 import { rounded } from './play';
 import { dataParallelSize, residentBytes, type Sharding } from './sharding-scheme';
@@ -75,7 +76,7 @@ function wholeCopies({ run, published, sharding }: HostRun): number {
     case 'one':
       return 1;
     case 'every-process':
-      return processes(run);
+      return run['quantization.kind'] !== 'none' && liesOnGpu(run) ? 0 : processes(run);
     default:
   }
   const onGpu =

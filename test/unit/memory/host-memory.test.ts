@@ -53,6 +53,10 @@ describe('host memory of a node', () => {
     assert.equal(of({ 'parallel.data': 'ddp', 'model.code': 'torchtitan' }).host.bytesPerNode, 0);
     const quantized = { 'quantization.kind': 'nf4', 'method.kind': 'lora' } as const;
     assert.equal(of({ 'parallel.data': 'ddp', ...quantized }).host.bytesPerNode, 0);
+    // What bitsandbytes quantizes in every process stays on its GPU; read by one, it goes back to the host.
+    const fsdp = { ...mixed, ...quantized, 'precision.weights': 'bf16', 'parallel.data': 'fsdp2' } as const;
+    assert.equal(of({ ...fsdp, 'loading.hostCopies': 'every-process' }).host.bytesPerNode, 0);
+    assert.equal(of({ ...fsdp, 'loading.hostCopies': 'one' }).host.bytesPerNode, 2 * P);
   });
 
   it('a model made from a config is made in every process, whoever would have read a checkpoint', () => {

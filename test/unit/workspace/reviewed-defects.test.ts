@@ -80,3 +80,23 @@ torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --hidden-size 1024 --
     assert.doesNotMatch(JSON.stringify(estimate.notes), /bitsandbytes|LoRA/);
   });
 });
+
+describe('who a default is of', () => {
+  it('is not TRL where the script is another’s', async () => {
+    const rest = '--model_name_or_path Qwen/Qwen2.5-0.5B --output_dir o --per_device_train_batch_size 1';
+    for (const [script, own] of [
+      [
+        `torchrun --nproc_per_node 4 fastchat/train/train_mem.py ${rest} --data_path d --model_max_length 2048`,
+        false,
+      ],
+      [`python run_clm.py ${rest} --block_size 512 --do_train`, false],
+      [`trl sft ${rest} --dataset_name d --max_length 1024`, true],
+    ] as const) {
+      const { origins } = (await read('run.sh', `# oomlint: gpu=H100\n${script}\n`)).resolved;
+      const wrong = Object.entries(origins).filter(
+        ([, origin]) => origin?.kind === 'default' && origin.note === 'TRL default',
+      );
+      assert.equal(wrong.length > 0, own, `${script}: ${wrong.map(([field]) => field)}`);
+    }
+  });
+});

@@ -117,7 +117,8 @@ export function readScriptArguments(
   readTrainingArguments(section, draft, context, defaults);
   readPeftConfig(script.section('peft_config'), draft);
   readScriptAdapter(script);
-  readModelArguments(script, draft, context);
+  const note = say('nothing is frozen and no adapters are made');
+  readModelArguments(script, draft, context, { value: 'full', note });
   readLengths(script);
   assumePadding(script, draft, section.integer('per_device_train_batch_size') ?? defaults.micro);
 }

@@ -3,22 +3,35 @@ import { fileIn, TRL } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
-import type { Section } from '../section';
+import type { DefaultValue, Section } from '../section';
 import { KNOWN_SCRIPT_TABLE } from './known-script-keys';
 import { MODEL_ARGUMENTS_TABLE } from './model-arguments-keys';
 import { readWeightsDtype } from './weights-dtype';
 
 const MODEL_CONFIG = fileIn(TRL, 'trl/trainer/model_config.py');
 
-/** `ModelConfig` of TRL: model, type, attention kernel, quantization, adapters. */
-export function readModelArguments(config: Section, draft: Draft, context: ReadContext): void {
+const TRL_WHOLE: DefaultValue<'full'> = {
+  value: 'full',
+  get note() {
+    return say('{0} default', 'TRL');
+  },
+  source: MODEL_CONFIG,
+};
+
+/** `ModelConfig` of TRL: model, type, attention kernel, quantization, adapters. `whole`: why all weights are trained without them. */
+export function readModelArguments(
+  config: Section,
+  draft: Draft,
+  context: ReadContext,
+  whole: DefaultValue<'full'> = TRL_WHOLE,
+): void {
   const section = config.by(MODEL_ARGUMENTS_TABLE);
   section.take('model_name_or_path');
   // DeepSpeed casts whatever was loaded, and some scripts load as they compute.
   if (!draft.knows('precision.weights')) readWeightsDtype(section, ['dtype', 'torch_dtype'], context, draft);
   section.take('attn_implementation');
   readQuantization(section);
-  readAdapter(section);
+  readAdapter(section, whole);
 }
 
 function readQuantization(section: Section): void {
@@ -32,14 +45,10 @@ function readQuantization(section: Section): void {
   } else if (eight && flagOf(eight.node) === true) section.state('quantization.kind', 'int8', eight);
 }
 
-function readAdapter(section: Section): void {
+function readAdapter(section: Section, whole: DefaultValue<'full'>): void {
   const peft = section.find('use_peft');
   if (!peft || flagOf(peft.node) !== true) {
-    section.assume(
-      'method.kind',
-      { value: 'full', note: say('{0} default', 'TRL'), source: MODEL_CONFIG },
-      'use_peft',
-    );
+    section.assume('method.kind', whole, 'use_peft');
     return;
   }
   section.state('method.kind', 'lora', peft);
