@@ -277,6 +277,12 @@ const BASES: readonly Base[] = [
     'batch.sequence': 1024,
   }),
   base('experts', /^(parallel\.(expert|cap)|loss\.router)/, { ...MEGATRON, 'parallel.expert': 2 }, EXPERTS),
+  base(
+    'whole experts under FSDP 2',
+    /^fsdp\.gathersWhole/,
+    { ...fsdp('fsdp2'), 'parallel.expert': 8, 'fsdp.strategy': 'grad-op' },
+    EXPERTS,
+  ),
   base('grouped experts', /^kernels\.(transformer|grouped)/, {
     ...MEGATRON,
     'kernels.transformerEngine': true,
