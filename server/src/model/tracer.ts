@@ -47,6 +47,18 @@ export class Tracer extends ProductTracer {
     return this.adapt(x, base, spec, spec.out, 1, 1, weight);
   }
 
+  /**
+   * The adapter of a linear layer of so many inputs whose own weight a kernel reads (`outproj_weight=self.out_proj.weight` in Mamba's): it is
+   * there and counts as trained, and nothing goes through it.
+   */
+  idleAdapter(spec: LinearSpec, inFeatures: number): void {
+    const { adapter, computeDtype } = this.settings;
+    if (!adapter?.targets(spec.name, spec.role ?? 'matrix')) return;
+    const probe = new Tracer(this.settings);
+    probe.linear(probe.input([1, 1, inFeatures], computeDtype, false, spec.name), spec);
+    this.adopt(probe.finish().weights.filter(({ role }) => role === 'adapter'));
+  }
+
   /** Product with the stacked weight of experts, `[experts, out, in]` or its transpose, with their adapters. */
   expertLinear(x: Tensor, weight: Weight, spec: Parameters<ProductTracer['linearWith']>[2]): Tensor {
     const { adapter } = this.settings;

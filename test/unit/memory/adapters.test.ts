@@ -543,3 +543,20 @@ describe('LLaMA-Adapter as litgpt has it', () => {
     assert.ok(kept('llama-adapter-v2') >= prompt + sums);
   });
 });
+
+describe('an adapter that nothing goes through', () => {
+  it("is there where a kernel reads the layer's own weight: Nemotron 3 Nano as a notebook of Unsloth prints it", () => {
+    const model = findModel('unsloth/Nemotron-3-Nano-30B-A3B') ?? assert.fail();
+    const targets = 'q_proj k_proj v_proj o_proj gate_proj up_proj down_proj in_proj out_proj'.split(' ');
+    const run = aRun({
+      'method.kind': 'lora',
+      'lora.rank': 8,
+      'lora.targets': targets,
+      'kernels.unsloth': true,
+      framework: 'trl',
+      'version.transformers': '4.56.2',
+    });
+    // nb/Nemotron-3-Nano-30B-A3B_A100.ipynb (unslothai/notebooks, bdda2efc): 23 of them are of `out_proj`, 8 x (4,096 + 2,688) each.
+    assert.equal(estimate({ run, model, accelerator: CARD }).model.trainableParameters, 220_968_448);
+  });
+});

@@ -111,6 +111,7 @@ function inner(t: Tracer, joint: Tensor, spec: MambaSpec): Tensor {
     }),
   ];
   if (spec.bias) weights.push(t.weight({ name: `${module}.out_proj.bias`, shape: [spec.hidden] }));
+  t.idleAdapter({ name: `${module}.out_proj`, out: spec.hidden, split: 'row' }, local);
   const products = 2 * rows * local * (small + spec.rank + spec.hidden);
   const conv = 2 * rows * local * spec.kernel;
   // The convolution and the time steps are computed again.
@@ -231,6 +232,7 @@ export function mamba2(spec: Mamba2Spec): Block {
         ? [t.weight({ name: `${module}.out_proj.bias`, shape: [spec.hidden] })]
         : []),
     ];
+    t.idleAdapter({ name: `${module}.out_proj`, out: spec.hidden, split: 'row' }, width / ranks);
     const bytes = ELEMENT_BYTES[joint.dtype];
     const [batch = 1, length = 1] = joint.shape;
     const chunks = Math.ceil(length / chunk);
