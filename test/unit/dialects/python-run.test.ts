@@ -205,6 +205,26 @@ DPOTrainer(model, ref, DPOConfig("o")).train()\n`);
     });
   });
 
+  it('take the length that a sample is cut to where its tokens are too many', () => {
+    const lengthOf = (cut: string) =>
+      factOf(
+        python(`${IMPORTS}tokenizer = AutoTokenizer.from_pretrained("gpt2")
+def process(row):
+    LENGTH = 384
+    input_ids = tokenizer(row["a"])["input_ids"] + tokenizer(row["b"])["input_ids"]
+${cut}
+    return {"input_ids": input_ids}
+data = load().map(process)
+${MODEL}Trainer(model, TrainingArguments("o"), train_dataset=data).train()\n`),
+        'batch.sequence',
+      )?.value;
+    assert.equal(lengthOf('    if len(input_ids) > LENGTH:\n        input_ids = input_ids[:LENGTH]'), 384);
+    // A batch of two samples, a beginning, and a question about something else.
+    assert.equal(lengthOf('    input_ids = input_ids[:2]'), undefined);
+    assert.equal(lengthOf('    if len(input_ids) > LENGTH:\n        input_ids = input_ids[2:]'), undefined);
+    assert.equal(lengthOf('    if len(row) > 2:\n        input_ids = input_ids[:2]'), undefined);
+  });
+
   it('are seen to freeze weights, however the text reaches them', () => {
     const fields = (text: string) =>
       python(`${IMPORTS}${MODEL}${text}${SFT}`).unread?.flatMap((one) => one.fields ?? []);

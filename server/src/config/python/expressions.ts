@@ -231,12 +231,20 @@ function subscript(machine: Machine, node: SyntaxNode): PyValue {
 /** The tokens of one sample: `batch["input_ids"][i]`. */
 const SAMPLE = /\[(["'])input_ids\1\]\[[^\]:]+\]$/;
 
+/** Whether a place holds the tokens of one sample: `batch["input_ids"][i]`, or a name that was asked how many tokens it has. */
+function isSample(machine: Machine, place: SyntaxNode): boolean {
+  const text = machine.textOf(place);
+  if (place.type === 'subscript') return SAMPLE.test(text);
+  const asked = machine.asked.at(-1) ?? '';
+  return place.type === 'identifier' && text === 'input_ids' && /^len\(input_ids\)\s*>/.test(asked);
+}
+
 /**
- * A sample whose tokens are cut in their place, `batch["input_ids"][i] = batch["input_ids"][i][:length]`, is noted as a call of
- * `CUT_TOKENS` with the length.
+ * A sample whose tokens are cut in their place, `batch["input_ids"][i] = batch["input_ids"][i][:length]`, or where they are too many
+ * (`if len(input_ids) > length: input_ids = input_ids[:length]`), is noted as a call of `CUT_TOKENS` with the length.
  */
 export function noteCutTokens(machine: Machine, target: SyntaxNode, value: SyntaxNode): void {
-  if (target.type !== 'subscript' || !SAMPLE.test(machine.textOf(target))) return;
+  if (!isSample(machine, target)) return;
   const [owner, index] = value.type === 'subscript' ? value.children : [];
   if (!owner || index?.type !== 'slice') {
     const inner = childIn(value, 'arguments')?.children ?? [];
@@ -245,7 +253,7 @@ export function noteCutTokens(machine: Machine, target: SyntaxNode, value: Synta
   }
   const [end] = index.children;
   const isEnd = end !== undefined && index.children.length === 1 && machine.textOf(index).startsWith(':');
-  if (!isEnd || !SAMPLE.test(machine.textOf(owner))) return;
+  if (!isEnd || !isSample(machine, owner)) return;
   const range = machine.rangeOf(value);
   const places = { range, calleeRange: machine.rangeOf(index), argumentsRange: range };
   machine.record({ positional: [machine.evaluate(machine, end)], named: [], callee: CUT_TOKENS, ...places });

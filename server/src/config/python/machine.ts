@@ -52,6 +52,8 @@ export class Machine {
   readonly instances = new Map<number, PyClass>();
   readonly environment: PyArgument[] = [];
   readonly conditions: Range[] = [];
+  /** The same as they are written. */
+  readonly asked: string[] = [];
   readonly running: SyntaxNode[] = [];
   returns: PyValue[] = [];
   loops = 0;

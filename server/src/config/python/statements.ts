@@ -307,12 +307,14 @@ function undecided(
   const before = machine.scope.values;
   const ends: Map<string, PyValue>[] = [];
   machine.conditions.push(because);
+  machine.asked.push(machine.textOf(condition));
   for (const way of ways) {
     machine.scope.values = new Map(before);
     const outcome = way();
     if (outcome === 'next') ends.push(machine.scope.values);
   }
   machine.conditions.pop();
+  machine.asked.pop();
   const names = new Set(ends.flatMap((values) => [...values.keys()]));
   machine.scope.values = new Map(before);
   for (const name of names) {
