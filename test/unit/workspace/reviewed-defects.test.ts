@@ -100,3 +100,45 @@ describe('who a default is of', () => {
     }
   });
 });
+
+describe('weights that bitsandbytes quantizes under FSDP', () => {
+  const TRL = `# oomlint: gpu="RTX 4090" gpus=2
+model_name_or_path: meta-llama/Llama-2-70b-hf
+dataset_name: d
+learning_rate: 1.0e-5
+max_length: 512
+per_device_train_batch_size: 1
+use_peft: true
+lora_target_modules: all-linear
+bnb_4bit_quant_storage: bfloat16
+dtype: bfloat16
+bf16: true
+gradient_checkpointing: true
+fsdp: full_shard auto_wrap
+output_dir: o
+`;
+  const OWN = `${AXOLOTL.replace('fsdp_version: 2', 'fsdp_version: 1')}adapter: qlora
+lora_r: 8
+lora_target_linear: true
+`;
+
+  // `FSDP_CPU_RAM_EFFICIENT_LOADING` is false by default (`training_args.py`): 37 GiB of 70B on each GPU.
+  it('lie whole on each GPU first, unless one process is to read them', async () => {
+    for (const [text, settings] of [
+      [
+        TRL,
+        'fsdp_config: {fsdp_transformer_layer_cls_to_wrap: LlamaDecoderLayer, cpu_ram_efficient_loading: true}\n',
+      ],
+      [OWN, ''],
+    ] as const) {
+      const copies = async (more: string) =>
+        (await read('run.yaml', `${text}${more}`)).resolved.values['loading.hostCopies'];
+      assert.equal(await copies('load_in_4bit: true\n'), 'every-process');
+      assert.equal(await copies(''), undefined);
+      if (settings) assert.equal(await copies(`load_in_4bit: true\n${settings}`), 'one');
+    }
+    const whole = await read('run.yaml', `${TRL}load_in_4bit: true\n`);
+    assert.equal(whole.estimate?.peak.moment, 'initialization');
+    assert.equal(whole.estimate?.verdict, 'exceeds');
+  });
+});

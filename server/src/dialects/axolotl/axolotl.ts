@@ -7,6 +7,7 @@ import type { DType } from '../../terms/dtypes';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
+import { assumeReadByAll } from '../hf/fsdp-argument';
 import { isMultimodal } from '../hf/multimodal-parts';
 import { assumePadding } from '../hf/padding';
 import { readSkippedModules } from '../hf/skipped-modules';
@@ -213,6 +214,7 @@ function readMethod(section: Section, draft: Draft, compute: DType, context: Rea
   );
   section.take('llama4_linearized_experts');
   readQuantization(section, draft, name, context);
+  assumeReadByAll(section, draft);
 }
 
 /** Parts of names by which `freeze_mm_modules` finds what it freezes, adapters included (`utils/freeze.py`, `_MM_MODULE_PREFIXES`). */

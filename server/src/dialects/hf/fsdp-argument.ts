@@ -2,6 +2,7 @@ import type { ConfigNode } from '../../config/node';
 import { parseConfig } from '../../config/parse';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { QUANTIZED_WHILE_LOADED } from '../../terms/quantizations';
 import { isAtLeast } from '../../terms/version';
 import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
@@ -132,6 +133,24 @@ export function readHostCopies(config: Section): void {
     const one = flagOf(node);
     return one === undefined ? undefined : one ? 'one' : 'every-process';
   });
+}
+
+/**
+ * FSDP of the Trainer's own arguments has every process read the checkpoint (`training_args.py`,
+ * `FSDP_CPU_RAM_EFFICIENT_LOADING`), which matters for what is quantized meanwhile: it stays on the GPU.
+ */
+export function assumeReadByAll(section: Section, draft: Draft): void {
+  const sharded = /^fsdp[12]$/.test(String(draft.valueOf('parallel.data')));
+  const kind = draft.valueOf('quantization.kind');
+  const quantized = [...QUANTIZED_WHILE_LOADED].some((own) => own === kind);
+  if (!sharded || !quantized || !section.has(['fsdp', 'fsdp_config']) || draft.knows('loading.hostCopies'))
+    return;
+  draft.assume(
+    'loading.hostCopies',
+    'every-process',
+    say('every process reads the checkpoint unless `cpu_ram_efficient_loading` is set'),
+    DOCS,
+  );
 }
 
 /** Settings of `fsdp_config` that mean the same whatever `fsdp` states. */

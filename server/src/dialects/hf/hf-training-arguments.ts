@@ -9,6 +9,7 @@ import { rejectMisfits } from '../key-check';
 import { block, movedRow } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { Section } from '../section';
+import { assumeReadByAll } from './fsdp-argument';
 import { trainerWords } from './hf-words';
 import { launchQuestions } from './launch-question';
 import { readModelArguments } from './model-arguments';
@@ -119,6 +120,7 @@ export function readScriptArguments(
   readScriptAdapter(script);
   const note = say('nothing is frozen and no adapters are made');
   readModelArguments(script, draft, context, { value: 'full', note });
+  assumeReadByAll(section, draft);
   readLengths(script);
   assumePadding(script, draft, section.integer('per_device_train_batch_size') ?? defaults.micro);
 }

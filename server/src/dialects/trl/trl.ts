@@ -9,6 +9,7 @@ import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { divergenceOf, stateFrozenModels, stateTeacher } from '../frozen-models';
+import { assumeReadByAll } from '../hf/fsdp-argument';
 import { launchQuestions } from '../hf/launch-question';
 import { readModelArguments } from '../hf/model-arguments';
 import { assumePadding } from '../hf/padding';
@@ -130,6 +131,7 @@ export function readTrl(
   readTrainingArguments(section, draft, context, caller?.defaults ?? defaultsOf(context));
   readLoss(section, method, context);
   readModelArguments(section, draft, context);
+  assumeReadByAll(section, draft);
   readPreparation(section, draft, context);
   readLength(section, method, draft, context);
   readPacking(section, method);
