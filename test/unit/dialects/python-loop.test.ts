@@ -205,6 +205,12 @@ ${OPTIMIZER}${LOOP.replace('loss.backward()', 'accelerator.backward(loss)')}`;
 `;
     assertStates(python(text), { 'batch.accumulation': '2 inferred' });
     assert.deepEqual(unread(text), ['words step']);
+    const scaled = text
+      .replace('loss.backward()', 'scaler.scale(loss).backward()')
+      .replace('optimizer.step()', 'scaler.step(optimizer)');
+    assert.deepEqual(unread(`${scaled}`.replace('for i,', 'scaler = torch.amp.GradScaler()\nfor i,')), [
+      'words step',
+    ]);
   });
 
   it('of Accelerate take its precision and its count, through what it prepares', () => {

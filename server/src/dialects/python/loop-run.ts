@@ -193,9 +193,12 @@ function readAccumulation(
     draft.state('batch.accumulation', count, steps, 'gradient_accumulation_steps');
     return;
   }
+  // `optimizer.step()`, or `GradScaler.step(optimizer)`.
+  const isStepped = ({ of, positional: [first] }: PyCall) =>
+    of?.id === optimizer?.id ||
+    (optimizer !== undefined && first?.kind === 'object' && first.id === optimizer.id);
   const step = program.calls.find(
-    (call): call is PyCall =>
-      call.callee === 'step' && call.of?.id === optimizer?.id && call.id > backward.id,
+    (call): call is PyCall => call.callee === 'step' && call.id > backward.id && isStepped(call),
   );
   const condition = steps?.range ?? step?.conditions.at(-1);
   if (!condition) return;
