@@ -184,6 +184,7 @@ export class BreakdownView implements View {
       (id) => {
         state.tab = id;
         keep();
+        this.#drawTrying();
         this.#compareAgain();
       },
     );

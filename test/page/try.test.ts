@@ -297,6 +297,19 @@ describe('knobs of the panel', () => {
     assert.equal(await page.locator('[data-key=redo]').count(), 0);
   });
 
+  it('leave no strip on other views once nothing is tried', async () => {
+    const page = await shown();
+    await page.fill('[data-key=knob-micro-batch]', '4');
+    await panel.post({ type: 'tried', tried: TRIED });
+    await page.click('[data-key=tab-timeline]');
+    assert.equal(await page.locator('.trying [data-key=reset]').count(), 1);
+    await page.click('[data-key=reset]');
+    await page.click('[data-key=tab-overview]');
+    assert.equal(await page.locator('.trying [data-key=undo]').count(), 1);
+    await page.click('[data-key=tab-timeline]');
+    assert.equal(await page.locator('.trying [data-key=undo]').count(), 0);
+  });
+
   it('keep the global batch where a person asks for it', async () => {
     const page = await shown();
     await page.check('[data-key=keep-batch]');
