@@ -49,14 +49,17 @@ export class Tracer extends ProductTracer {
 
   /**
    * The adapter of a linear layer of so many inputs whose own weight a kernel reads (`outproj_weight=self.out_proj.weight` in Mamba's): it is
-   * there and counts as trained, and nothing goes through it.
+   * there and counts as trained, and nothing goes through it. The kernel has to name it among its weights: that it has no gradient, and so no
+   * states of an optimizer, is not followed (some megabytes less, but where gradients lie in one flat buffer).
    */
-  idleAdapter(spec: LinearSpec, inFeatures: number): void {
+  idleAdapter(spec: LinearSpec, inFeatures: number): readonly Weight[] {
     const { adapter, computeDtype } = this.settings;
-    if (!adapter?.targets(spec.name, spec.role ?? 'matrix')) return;
+    if (!adapter?.targets(spec.name, spec.role ?? 'matrix')) return [];
     const probe = new Tracer(this.settings);
     probe.linear(probe.input([1, 1, inFeatures], computeDtype, false, spec.name), spec);
-    this.adopt(probe.finish().weights.filter(({ role }) => role === 'adapter'));
+    const weights = probe.finish().weights.filter(({ role }) => role === 'adapter');
+    this.adopt(weights);
+    return weights;
   }
 
   /** Product with the stacked weight of experts, `[experts, out, in]` or its transpose, with their adapters. */

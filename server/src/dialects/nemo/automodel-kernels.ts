@@ -84,8 +84,7 @@ function readPatchedAttention(section: Section, kernel: FoundKey | undefined, in
 }
 
 /** No file states what is installed: FlashAttention and Liger are in its container, and not in its package's own requirements. */
-export function kernelQuestions(members: readonly RunMember[], values: RunValues): OpenQuestion[] {
-  if (!members.some(({ config: { dialect } }) => dialect.id === 'nemo-automodel')) return [];
+export function kernelQuestions(_members: readonly RunMember[], values: RunValues): OpenQuestion[] {
   const questions: OpenQuestion[] = [];
   if (values['attention.implementation'] === 'flash2' && values['batch.packed'] !== true)
     questions.push({

@@ -111,7 +111,7 @@ function inner(t: Tracer, joint: Tensor, spec: MambaSpec): Tensor {
     }),
   ];
   if (spec.bias) weights.push(t.weight({ name: `${module}.out_proj.bias`, shape: [spec.hidden] }));
-  t.idleAdapter({ name: `${module}.out_proj`, out: spec.hidden, split: 'row' }, local);
+  const idle = t.idleAdapter({ name: `${module}.out_proj`, out: spec.hidden, split: 'row' }, local);
   const products = 2 * rows * local * (small + spec.rank + spec.hidden);
   const conv = 2 * rows * local * spec.kernel;
   // The convolution and the time steps are computed again.
@@ -125,7 +125,7 @@ function inner(t: Tracer, joint: Tensor, spec: MambaSpec): Tensor {
     savesBytes: rows * (small + local) * bytes + states,
     forwardScratch: 2 * rows * local * bytes,
     backwardScratch: 4 * rows * local * bytes,
-    weights,
+    weights: [...weights, ...idle],
     flops: products + conv + scanFlops,
     backwardFlops: backwardOf(joint, weights, products, conv + scanFlops, again),
     expensive: true,
@@ -232,7 +232,7 @@ export function mamba2(spec: Mamba2Spec): Block {
         ? [t.weight({ name: `${module}.out_proj.bias`, shape: [spec.hidden] })]
         : []),
     ];
-    t.idleAdapter({ name: `${module}.out_proj`, out: spec.hidden, split: 'row' }, width / ranks);
+    const idle = t.idleAdapter({ name: `${module}.out_proj`, out: spec.hidden, split: 'row' }, width / ranks);
     const bytes = ELEMENT_BYTES[joint.dtype];
     const [batch = 1, length = 1] = joint.shape;
     const chunks = Math.ceil(length / chunk);
@@ -250,7 +250,7 @@ export function mamba2(spec: Mamba2Spec): Block {
       savesBytes: (rows * width * bytes) / ranks + rows * ELEMENT_BYTES.fp32,
       forwardScratch: scratch + (rows * width * bytes) / ranks,
       backwardScratch: 2 * scratch,
-      weights,
+      weights: [...weights, ...idle],
       flops: product + mixing,
       backwardFlops: backwardOf(joint, weights, product, mixing, mixing),
       expensive: true,
