@@ -221,6 +221,16 @@ export class Draft {
     this.unread.push({ kind, location, text, message, ...(fields ? { fields } : {}) });
   }
 
+  /** What is passed there is known, and what it changes is not part of the estimate. */
+  leaveUncounted(node: { range: Range }, name: string, fields?: readonly FieldPath[]): void {
+    this.leave('value', node, name, say('What `{0}` changes is not counted.', name), fields);
+  }
+
+  /** What is trained is known, and is of no kind that is estimated. */
+  refuseTask(node: { range: Range }, name: string): void {
+    this.leave('refused', node, name, say('What `{0}` trains is not estimated.', name));
+  }
+
   /** A word that nobody here knows states nothing: what its framework makes of it is not known. */
   leaveWord(fields: readonly FieldPath[] | undefined, node: ConfigNode, key: string): void {
     if (node.kind !== 'scalar' || (typeof node.value !== 'string' && typeof node.value !== 'number')) return;

@@ -235,8 +235,9 @@ const SAMPLE = /\[(["'])input_ids\1\]\[[^\]:]+\]$/;
 function isSample(machine: Machine, place: SyntaxNode): boolean {
   const text = machine.textOf(place);
   if (place.type === 'subscript') return SAMPLE.test(text);
-  const asked = machine.asked.at(-1) ?? '';
-  return place.type === 'identifier' && text === 'input_ids' && /^len\(input_ids\)\s*>/.test(asked);
+  if (place.type !== 'identifier' || text !== 'input_ids') return false;
+  const asked = machine.asked.at(-1);
+  return asked !== undefined && /^len\(input_ids\)\s*>/.test(machine.textOf(asked));
 }
 
 /**

@@ -52,8 +52,8 @@ export class Machine {
   readonly instances = new Map<number, PyClass>();
   readonly environment: PyArgument[] = [];
   readonly conditions: Range[] = [];
-  /** The same as they are written. */
-  readonly asked: string[] = [];
+  /** The same as they stand in the text. */
+  readonly asked: SyntaxNode[] = [];
   readonly running: SyntaxNode[] = [];
   returns: PyValue[] = [];
   loops = 0;

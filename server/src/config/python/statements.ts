@@ -307,7 +307,7 @@ function undecided(
   const before = machine.scope.values;
   const ends: Map<string, PyValue>[] = [];
   machine.conditions.push(because);
-  machine.asked.push(machine.textOf(condition));
+  machine.asked.push(condition);
   for (const way of ways) {
     machine.scope.values = new Map(before);
     const outcome = way();

@@ -352,13 +352,7 @@ function readOtherTask(section: Section, draft: Draft): void {
   else if (type && /ForSequenceClassification$/.test(textOf(type.node) ?? ''))
     section.state('method.objective', 'classification', type);
   const unknown = on('kd_trainer') ?? (other === undefined ? undefined : plugins);
-  if (unknown)
-    draft.leave(
-      'refused',
-      unknown.node,
-      other ?? unknown.key,
-      say('What `{0}` trains is not estimated.', other ?? unknown.key),
-    );
+  if (unknown) draft.refuseTask(unknown.node, other ?? unknown.key);
 }
 
 function readObjective(section: Section, draft: Draft): void {

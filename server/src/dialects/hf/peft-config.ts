@@ -112,13 +112,7 @@ function readLora(config: Section, draft: Draft): void {
   if (without?.node.kind === 'list') config.take('exclude_modules');
   else if (without && textOf(without.node))
     // One text is a regular expression to PEFT.
-    draft.leave(
-      'value',
-      without.node,
-      'exclude_modules',
-      say('What `{0}` changes is not counted.', 'exclude_modules'),
-      ['lora.exclude'],
-    );
+    draft.leaveUncounted(without.node, 'exclude_modules', ['lora.exclude']);
   const tokens = config.find('trainable_token_indices');
   const rows = tokens && countRows(tokens.node);
   if (tokens && rows) config.state('lora.tokens', rows, tokens);

@@ -268,14 +268,7 @@ function readSharding(section: Section, draft: Draft, context: ReadContext): voi
     if (packaged) statePackagedZero(section, deepspeed, packaged, context, draft);
     else if (name !== undefined && !name.trim().startsWith('{')) section.link('deepspeed', 'deepspeed');
     // Settings that stand there themselves.
-    else
-      draft.leave(
-        'value',
-        deepspeed.node,
-        'deepspeed',
-        say('What `{0}` changes is not counted.', 'deepspeed'),
-        ['zero.stage'],
-      );
+    else draft.leaveUncounted(deepspeed.node, 'deepspeed', ['zero.stage']);
     return;
   }
   const fsdp = section.find('fsdp');
@@ -498,8 +491,7 @@ function readTask(section: Section, draft: Draft): Objective {
   const word = section.text('task_type')?.toLowerCase();
   if (!task || word === 'causal_lm') return 'lm';
   // A sample is an anchor with texts to hold it to, as many as the data has: each is a row (`trainers/embedding_trainer.py`).
-  if (word !== undefined && /embedding|reranker/.test(word))
-    draft.leave('refused', task.node, word, say('What `{0}` trains is not estimated.', word));
+  if (word !== undefined && /embedding|reranker/.test(word)) draft.refuseTask(task.node, word);
   section.state('method.objective', 'classification', task);
   return 'classification';
 }

@@ -65,21 +65,18 @@ function readPatchedAttention(section: Section, kernel: FoundKey | undefined, in
   const rows = section.integerOrDefault('packed_sequence.packed_sequence_size');
   const asked = attentionOf(textOf(kernel?.node));
   const flashes = asked !== undefined && /^flash/.test(asked);
-  if (inContext)
-    section.assume(
-      'attention.implementation',
-      own('sdpa' as const, say("context parallelism takes torch's attention"), PATCHES),
-    );
-  else if (rows > 0 && !flashes)
-    section.assume(
-      'attention.implementation',
-      own('flash2' as const, say('packed rows take FlashAttention'), PATCHES),
-    );
-  else if (kernel) readAttention(section, kernel);
+  const packs = rows > 0 && !flashes;
+  if (kernel && !inContext && !packs) readAttention(section, kernel);
   else
     section.assume(
       'attention.implementation',
-      own('flash2' as const, say('where FlashAttention is installed'), PATCHES),
+      inContext
+        ? own('sdpa' as const, say("context parallelism takes torch's attention"), PATCHES)
+        : own(
+            'flash2' as const,
+            packs ? say('packed rows take FlashAttention') : say('where FlashAttention is installed'),
+            PATCHES,
+          ),
     );
 }
 

@@ -1,5 +1,4 @@
 import { textOf } from '../../config/scalar';
-import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import type { Section } from '../section';
 
@@ -17,13 +16,6 @@ export function readRecipe(section: Section, draft: Draft): void {
   const name = textOf(found?.node)?.split('.').at(-1) ?? '';
   const teacher = section.find('teacher_model');
   if (found && CLASSIFICATION.test(name)) section.state('method.objective', 'classification', found);
-  else if (found && name !== '' && !NEXT_TOKEN.test(name))
-    draft.leave('refused', found.node, name, say('What `{0}` trains is not estimated.', name));
-  else if (teacher)
-    draft.leave(
-      'refused',
-      teacher.node,
-      teacher.key,
-      say('What `{0}` trains is not estimated.', teacher.key),
-    );
+  else if (found && name !== '' && !NEXT_TOKEN.test(name)) draft.refuseTask(found.node, name);
+  else if (teacher) draft.refuseTask(teacher.node, teacher.key);
 }

@@ -51,13 +51,11 @@ export function readLayout(calls: Calls, trainer: PyCall, context: ReadContext):
   // Plugins quantize, or compute in fp8 (`plugins/precision/bitsandbytes.py`, `transformer_engine.py`).
   const plugins = argumentOf(trainer, 'plugins');
   if (!plugins || isNone(plugins)) return;
-  calls.draft.leave(
-    'value',
-    { range: plugins.range },
-    'plugins',
-    say('What `{0}` changes is not counted.', 'plugins'),
-    ['quantization.kind', 'precision.compute', 'precision.weights'],
-  );
+  calls.draft.leaveUncounted(plugins, 'plugins', [
+    'quantization.kind',
+    'precision.compute',
+    'precision.weights',
+  ]);
 }
 
 /** States what `Trainer(...)` is passed: GPUs, strategy, precision and accumulation. */

@@ -39,13 +39,7 @@ export function readLoopSharding(
   );
   if (plugin && accelerator && readPlugin(calls, accelerator, plugin, context)) return false;
   if (plugin) {
-    draft.leave(
-      'value',
-      { range: plugin.used },
-      plugin.key,
-      say('What `{0}` changes is not counted.', plugin.key),
-      ['parallel.data'],
-    );
+    draft.leaveUncounted({ range: plugin.used }, plugin.key, ['parallel.data']);
     return false;
   }
   readSplits(calls);
@@ -84,14 +78,7 @@ function readSplits({ program, draft }: Calls): void {
   for (const [callee, field] of SPLITS) {
     const call = program.calls.find((one) => callee.test(one.callee));
     const name = call?.callee.split('.').at(-1) ?? '';
-    if (call)
-      draft.leave(
-        'value',
-        { range: call.calleeRange },
-        name,
-        say('What `{0}` changes is not counted.', name),
-        [field],
-      );
+    if (call) draft.leaveUncounted({ range: call.calleeRange }, name, [field]);
   }
 }
 
@@ -103,14 +90,7 @@ function readHandlers({ program, draft }: Calls, accelerator: PyCall): void {
     const made = one.kind === 'object' ? program.calls[one.id]?.callee : undefined;
     return made === undefined || /Recipe\w*Kwargs$/.test(made);
   });
-  if (recipe)
-    draft.leave(
-      'value',
-      { range: recipe.range },
-      'kwargs_handlers',
-      say('What `{0}` changes is not counted.', 'kwargs_handlers'),
-      ['precision.compute'],
-    );
+  if (recipe) draft.leaveUncounted(recipe, 'kwargs_handlers', ['precision.compute']);
   const compiled = ['dynamo_plugin', 'dynamo_backend'].flatMap((key) => argumentOf(accelerator, key) ?? []);
   for (const given of compiled)
     if (!isNone(given) && !(given.kind === 'scalar' && /^no$/i.test(String(given.value))))

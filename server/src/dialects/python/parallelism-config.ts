@@ -2,7 +2,6 @@ import { isNone, knownNode } from '../../config/python/node-of-value';
 import type { PyProgram, PyValue } from '../../config/python/value';
 import { integerOf } from '../../config/scalar';
 import type { FieldPath } from '../../run/fields';
-import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 
 /** Sizes of `ParallelismConfig` (accelerate 1.15, `parallelism_config.py`), and the fields that they are. */
@@ -36,8 +35,7 @@ export function stateSizes(program: PyProgram, draft: Draft, value: PyValue): bo
     const field = Object.hasOwn(SIZES, key) ? SIZES[key] : undefined;
     const count = integerOf(knownNode(size));
     if (field && count !== undefined) draft.state(field, count, size, key);
-    else if (field)
-      draft.leave('value', { range: used }, key, say('What `{0}` changes is not counted.', key), [field]);
+    else if (field) draft.leaveUncounted({ range: used }, key, [field]);
   }
   return true;
 }

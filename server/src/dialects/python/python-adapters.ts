@@ -70,7 +70,7 @@ export function readAdapters(calls: Calls, trainer: PyCall, chain: ModelChain): 
   readPeftConfig(section, calls.draft);
   for (const { key, value, used } of config.named) {
     if (!UNREAD.test(key) || (value.kind === 'scalar' && isWithoutEffect(value.value))) continue;
-    calls.draft.leave('value', { range: used }, key, say('What `{0}` changes is not counted.', key));
+    calls.draft.leaveUncounted({ range: used }, key);
   }
   return { config, byTrainer: !put };
 }

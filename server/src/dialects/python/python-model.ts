@@ -110,14 +110,7 @@ export function readModel(
   stateModel(calls, load);
   readPlacement(calls, load, context);
   const plan = argumentOf(load, 'tp_plan');
-  if (plan && !isNone(plan))
-    draft.leave(
-      'value',
-      { range: plan.range },
-      'tp_plan',
-      say('What `{0}` changes is not counted.', 'tp_plan'),
-      ['parallel.tensor'],
-    );
+  if (plan && !isNone(plan)) draft.leaveUncounted(plan, 'tp_plan', ['parallel.tensor']);
   if (task) draft.infer('method.objective', task, `\`${kind}\``, { range: load.calleeRange });
   const quantized = readQuantizationConfig(calls, argumentOf(load, 'quantization_config'), section);
   readDtype(calls, section, context, quantized);

@@ -1,11 +1,10 @@
 import type { ConfigReader } from '../config';
 import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed, rms } from '../layers/block';
-import { encoderLayer } from '../layers/encoder-layer';
 import type { Tensor } from '../tape';
 import { inputDtype } from '../trace-settings';
 import type { Tracer } from '../tracer';
-import { freeSize, mergedPatches, mergedRows, type VisionTower } from './vision-tower';
+import { freeSize, mergedPatches, mergedRows, plainQwenLayer, type VisionTower } from './vision-tower';
 
 /** Two linear layers and a norm (`Ernie4_5_VLMoeVisionMLP`). */
 function resampled(t: Tracer, x: Tensor, name: string, out: number): Tensor {
@@ -26,22 +25,10 @@ export function ernieTower(config: ConfigReader, width: number): VisionTower {
   const frames = config.size('temporal_merge_size');
   const joined = hidden * merge ** 2;
   const { tokens } = mergedPatches(patchSize, merge);
-  const layer = encoderLayer({
-    prefix,
+  const layer = plainQwenLayer(config, prefix, {
     hidden,
     heads: config.size('num_heads'),
     inner: config.size('intermediate_size'),
-    activation: config.text('quick_gelu', 'hidden_act'),
-    rotary: 1,
-    names: {
-      attention: 'attn',
-      projections: 'qkv',
-      output: 'proj',
-      norms: ['norm1', 'norm2'],
-      mlp: 'mlp',
-      up: 'fc1',
-      down: 'fc2',
-    },
   });
   return {
     name: 'vision_tower',

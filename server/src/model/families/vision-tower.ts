@@ -436,13 +436,17 @@ interface QwenLayerSizes {
   readonly window?: number | undefined;
 }
 
-/** Qwen2-VL: layer norms around attention and two linear layers. */
-function plainQwenLayer(config: ConfigReader, prefix: string, { hidden, heads }: QwenLayerSizes): Block {
+/** Qwen2-VL, and ERNIE 4.5 VL: layer norms around attention and two linear layers of `inner` features. */
+export function plainQwenLayer(
+  config: ConfigReader,
+  prefix: string,
+  { hidden, heads, inner }: QwenLayerSizes & { readonly inner: number },
+): Block {
   return encoderLayer({
     prefix,
     hidden,
     heads,
-    inner: hidden * config.number(4, 'mlp_ratio'),
+    inner,
     activation: config.text('quick_gelu', 'hidden_act'),
     rotary: 1,
     names: {
@@ -507,7 +511,7 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
   const layer = (window: number | undefined) =>
     newer
       ? gatedQwenLayer(config, prefix, { hidden, heads, window })
-      : plainQwenLayer(config, prefix, { hidden, heads });
+      : plainQwenLayer(config, prefix, { hidden, heads, inner: hidden * config.number(4, 'mlp_ratio') });
   const windowed = layer(windowPatches);
   const global = layer(undefined);
   const normed = newer ? rms(`${prefix}merger.ln_q`) : layerNormed(`${prefix}merger.ln_q`);
