@@ -9,6 +9,7 @@ const ROUNDS = 12;
 const FEW = 3;
 const FILES = 10_000;
 const CONFIGS = 50;
+const OTHER_FILES = 50_000;
 const config = (micro: number) => `{
   // oomlint: model=meta-llama/Llama-3.1-8B gpu=H100 gpus=8 sequence=4096
   "train_micro_batch_size_per_gpu": ${micro},
@@ -54,6 +55,26 @@ function mcpStart(cwd: string, livesMs = 0): Promise<void> {
   });
 }
 
+/** What lies beside training configs: workflows of CI, launch scripts of other programs, data and code. None of it is a config. */
+function otherFiles(folder: string): void {
+  const kinds: readonly (readonly [ending: string, text: (i: number) => string])[] = [
+    ['json', (i) => `{ "entry": ${i}, "dependencies": { "a": "1" } }\n`],
+    ['yaml', (i) => `name: ci${i}\non: [push]\njobs:\n  build:\n    steps:\n      - run: echo ${i}\n`],
+    ['py', (i) => `import torch\n\ndef f${i}(x):\n    return torch.tensor(x) + ${i}\n`],
+    ['sh', (i) => `set -e\nfor i in 1 2 3; do echo $i; done\npython tools/t${i}.py --a 1\n`],
+    ['md', (i) => `# ${i}\n`],
+    ['toml', (i) => `[package]\nname = "p${i}"\n`],
+    ['ts', (i) => `export const a${i} = ${i};\n`],
+    ['ipynb', (i) => `{"cells": [], "metadata": {"id": ${i}}, "nbformat": 4, "nbformat_minor": 5}\n`],
+  ];
+  for (let i = 0; i < OTHER_FILES; i += 1) {
+    const place = path.join(folder, `d${i % 100}`);
+    if (i < 100) mkdirSync(place, { recursive: true });
+    const [ending, text] = kinds[i % kinds.length] ?? ['txt', String];
+    writeFileSync(path.join(place, `f${i}.${ending}`), text(i));
+  }
+}
+
 /** A repository of 10,000 files, 50 of them configs, with two commits that set one of them apart. */
 function tree(folder: string): void {
   for (let i = 0; i < FILES - CONFIGS; i += 1) {
@@ -83,8 +104,10 @@ function tree(folder: string): void {
 
 async function main(): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'oomlint-bench-'));
+  const others = mkdtempSync(path.join(tmpdir(), 'oomlint-bench-'));
   try {
     tree(folder);
+    otherFiles(others);
     const one = path.join(folder, 'package-0', 'configs', 'zero-0.json');
     const empty = await times(ROUNDS, () => run(['-e', '0'], folder));
     const checked = await times(ROUNDS, () => run([CLI, 'check', one], folder));
@@ -94,11 +117,12 @@ async function main(): Promise<void> {
     report({
       'command line on one file, over bare Node': checked.map((time) => time - bare),
       'check of 10,000 files with 50 configs': await times(FEW, () => run([CLI, 'check', '.'], folder)),
+      'check of 50,000 files without a config': await times(1, () => run([CLI, 'check', '.'], others)),
       'diff of two commits': await times(FEW, () => run([CLI, 'diff', 'HEAD~1..HEAD'], folder)),
       'oomlint mcp, spawn to initialize': await times(ROUNDS, () => mcpStart(folder)),
     });
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    for (const made of [folder, others]) rmSync(made, { recursive: true, force: true });
   }
 }
 

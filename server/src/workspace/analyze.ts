@@ -24,6 +24,7 @@ import {
 } from './file-cache';
 import type { Host } from './host';
 import { internalError } from './internal-error';
+import { followLinks } from './links';
 import { nearestProject } from './nearest-project';
 import { OverlaidHost } from './overlaid-host';
 import { parseProjectFile, projectLevels } from './project-file';
@@ -325,7 +326,7 @@ export class Workspace {
       const composition = await files.composed(uri, text);
       const config = readConfig(uri, text, undefined, files.dialects, composition);
       if (config) {
-        if (config.off) return undefined;
+        if (config.off || (await leadsNowhere(config, files))) return undefined;
         const analysis = await assemble(config, files, options);
         return joinsNothing(analysis) ? undefined : await asReported(analysis, text, files);
       }
@@ -351,6 +352,18 @@ async function asReported(analysis: Analysis, text: string, files: TrackedFiles)
       return problems();
     },
   });
+}
+
+/**
+ * A launch script that nobody knows and that names no training config, which is what most scripts of a repository are: told before
+ * who starts it is looked for among all files around it.
+ */
+async function leadsNowhere(config: FullReading, files: TrackedFiles): Promise<boolean> {
+  const { document, reading } = config;
+  // What a program of Python joins hangs on the command that starts it.
+  if (!reading.joinsOnly || document.format !== 'shell') return false;
+  const { links, linked } = await followLinks(config, files);
+  return !links.some(({ role, uri }) => role === 'include' && linked.some((other) => other.uri === uri));
 }
 
 /** A script that nobody knows, and none of the files that it names is a training config. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 import { processorMs } from '../processor-time';
+import { smallWorkspace } from '../workspace/small-workspace';
 
 describe('a tree of files that are no configs', function () {
   this.timeout(60_000);
@@ -32,5 +33,38 @@ describe('a tree of files that are no configs', function () {
     });
     assert.ok(looked < 3000, `${looked} ms`);
     assert.ok(looked + analysed < 8000, `${looked + analysed} ms`);
+  });
+
+  it('asks nobody who starts a script that nobody knows and that names no config', async () => {
+    const files: Record<string, string> = {};
+    for (let i = 0; i < 1000; i++)
+      files[`file:///w/d${i % 10}/f${i}.sh`] = `set -e\npython tools/t${i}.py --a 1\n`;
+    const memory = new MemoryHost(files, { folders: ['file:///w'] });
+    const listed: string[] = [];
+    const host = {
+      folders: memory.folders,
+      environment: {},
+      readText: (uri: string) => memory.readText(uri),
+      exists: (uri: string) => memory.exists(uri),
+      list: async (uri: string) => {
+        listed.push(uri);
+        return memory.list(uri);
+      },
+    };
+    const workspace = new Workspace(host);
+    const took = await processorMs(async () => {
+      for (const uri of Object.keys(files)) assert.equal(await workspace.analyze(uri), undefined);
+    });
+    // Vocabularies may lie in the folders themselves.
+    assert.equal(listed.length, 11, listed.join());
+    assert.ok(took < 3000, `${took} ms`);
+  });
+
+  it('but a script that names one is part of its run', async () => {
+    const { analyze } = smallWorkspace({
+      'run.sh': 'python tools/own.py --config a.yaml\n',
+      'a.yaml': 'base_model: gpt2\nsequence_len: 8\nmicro_batch_size: 1\ndatasets: []\n',
+    });
+    assert.equal((await analyze('run.sh')).resolved.values['batch.micro'], 1);
   });
 });
