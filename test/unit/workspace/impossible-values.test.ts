@@ -93,3 +93,41 @@ describe('values that no run can have', () => {
     assert.ok((await analyze('a.yaml')).estimate);
   });
 });
+
+describe('a version of FSDP that there is not', () => {
+  const WRAPS = 'auto_wrap_policy: TRANSFORMER_BASED_WRAP, transformer_layer_cls_to_wrap: LlamaDecoderLayer';
+  const TRL =
+    'model_name_or_path: meta-llama/Llama-3.1-8B\ndataset_name: d\nlearning_rate: 1.0e-5\nper_device_train_batch_size: 1\nmax_length: 512\noutput_dir: o\nbf16: true\nfsdp: full_shard auto_wrap\n';
+  const written = (version: number): Readonly<Record<string, Readonly<Record<string, string>>>> => ({
+    'Axolotl, beside the block': {
+      'a.yaml': `${AXOLOTL}fsdp_version: ${version}\nfsdp_config: {${WRAPS}}\n`,
+    },
+    'Axolotl, in the block': { 'a.yaml': `${AXOLOTL}fsdp_config: {fsdp_version: ${version}, ${WRAPS}}\n` },
+    'TRL, in the block': { 'a.yaml': `${TRL}fsdp_config: {version: ${version}}\n` },
+    'TRL, in a file': {
+      'a.yaml': `${TRL}fsdp_config: fsdp.json\n`,
+      'fsdp.json': `{"version": ${version}, "transformer_layer_cls_to_wrap": ["LlamaDecoderLayer"]}`,
+    },
+    Accelerate: {
+      'a.yaml': TRL.replace(/fsdp:.*\n/, ''),
+      'acc.yaml': `compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\nnum_processes: 8\nfsdp_config: {fsdp_version: ${version}, fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP}\n`,
+      'run.sh': 'accelerate launch --config_file acc.yaml sft.py --config a.yaml\n',
+    },
+  });
+  for (const [name, files] of Object.entries(written(-7)))
+    it(`${name}: no estimate, and why`, async () => {
+      const { estimate, resolved } = await smallWorkspace({ ...TARGETS, ...files }).analyze('a.yaml');
+      assert.equal(estimate?.verdict, undefined);
+      assert.ok(
+        resolved.unknown.some(({ field }) => field === 'parallel.data'),
+        JSON.stringify(resolved.unknown),
+      );
+    });
+  for (const version of [1, 2])
+    for (const [name, files] of Object.entries(written(version)))
+      it(`${name}: ${version} is one`, async () => {
+        const { estimate, resolved } = await smallWorkspace({ ...TARGETS, ...files }).analyze('a.yaml');
+        assert.ok(estimate, JSON.stringify(resolved.unknown));
+        assert.match(String(resolved.values['parallel.data']), /^fsdp/);
+      });
+});

@@ -3,6 +3,7 @@ import type { ConfigNode } from '../../config/node';
 import { flagOf, integerOf, isBlank } from '../../config/scalar';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
+import { isNoFsdp } from '../hf/fsdp-version';
 import type { FoundKey, Section } from '../section';
 
 const DOCS = 'https://huggingface.co/docs/accelerate/usage_guides/fsdp';
@@ -31,7 +32,8 @@ export function readFsdp(section: Section, type: FoundKey, draft: Draft): void {
   const setting = (name: string) => config.find([`fsdp_${name}`, name]);
   const stated = setting('version');
   const second = integerOf(stated?.node) === 2;
-  section.state('parallel.data', second ? 'fsdp2' : 'fsdp1', stated ?? type);
+  if (stated && isNoFsdp(stated.node)) section.leave(stated, ['parallel.data']);
+  else section.state('parallel.data', second ? 'fsdp2' : 'fsdp1', stated ?? type);
   if (second) readReshard(section, config);
   else config.take('fsdp_sharding_strategy');
   readWrap(config);

@@ -5,6 +5,7 @@ import type { DType } from '../../terms/dtypes';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { namedChoice, readHostCopies } from '../hf/fsdp-argument';
+import { isNoFsdp } from '../hf/fsdp-version';
 import type { Section } from '../section';
 
 const SOURCE = fileIn(AXOLOTL, 'src/axolotl/utils/schemas/');
@@ -72,7 +73,8 @@ export function readAxolotlFsdp(section: Section, draft: Draft): boolean {
   if (!because) return false;
   const stated = section.find('fsdp_version') ?? config.find(['fsdp_version', 'version']);
   const second = integerOf(stated?.node) === 2;
-  section.state('parallel.data', second ? 'fsdp2' : 'fsdp1', stated ?? because);
+  if (stated && isNoFsdp(stated.node)) section.leave(stated, ['parallel.data']);
+  else section.state('parallel.data', second ? 'fsdp2' : 'fsdp1', stated ?? because);
   if (second)
     draft.assume(
       'fsdp.separateEnds',

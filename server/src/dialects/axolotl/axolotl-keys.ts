@@ -384,7 +384,7 @@ const parallel = block('', DOCS, [
     'FSDP options of old versions.',
     { default: null, fields: ['parallel.data', 'fsdp.strategy'] },
   ],
-  ['fsdp_version', 'integer', 'FSDP 1 or 2.', { default: null, fields: ['parallel.data'] }],
+  ['fsdp_version', 'integer', 'FSDP 1 or 2.', { values: [1, 2], default: null, fields: ['parallel.data'] }],
   ['fsdp_config', 'object', 'FSDP settings.', { default: null, fields: ['parallel.data'] }],
   ['use_ray', 'boolean', 'Ray starts the processes.', { default: false }],
   [
@@ -544,8 +544,17 @@ const fsdp = ['', 'fsdp_'].flatMap((prefix) =>
       { default: false, fields: ['activations.checkpointing', 'activations.reentrant'] },
     ],
     ...(prefix === ''
-      ? ([['version', 'integer', 'FSDP 1 or 2.', { default: 1, fields: ['parallel.data'] }]] as const)
-      : ([['fsdp_version', 'integer', 'FSDP 1 or 2.', { default: 1, fields: ['parallel.data'] }]] as const)),
+      ? ([
+          ['version', 'integer', 'FSDP 1 or 2.', { values: [1, 2], default: 1, fields: ['parallel.data'] }],
+        ] as const)
+      : ([
+          [
+            'fsdp_version',
+            'integer',
+            'FSDP 1 or 2.',
+            { values: [1, 2], default: 1, fields: ['parallel.data'] },
+          ],
+        ] as const)),
   ]),
 );
 

@@ -9,6 +9,7 @@ import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { type DefaultValue, type FoundKey, Section } from '../section';
+import { isNoFsdp } from './fsdp-version';
 import { FSDP_TABLE } from './training-arguments-keys';
 
 const DOCS = 'https://huggingface.co/docs/transformers/fsdp';
@@ -55,6 +56,7 @@ export function readFsdpArgument(section: Section, draft: Draft, context: ReadCo
   const second = isAtLeast(release, '5.10') === true;
   // Before transformers 5.0 the Trainer hands no version on: it is FSDP 1 whatever stands there (`training_args.py`).
   const stated = isAtLeast(release, '5.0') === false ? undefined : config.integer(namedChoice('version'));
+  const named = config.find(namedChoice('version'));
   const version = (stated ?? (second ? 2 : 1)) === 2 ? 2 : 1;
   // A file of its own may say which version it is.
   if (linked)
@@ -67,12 +69,8 @@ export function readFsdpArgument(section: Section, draft: Draft, context: ReadCo
       DOCS,
       'fsdp',
     );
-  else
-    section.state(
-      'parallel.data',
-      version === 2 ? 'fsdp2' : 'fsdp1',
-      config.find(namedChoice('version')) ?? found,
-    );
+  else if (stated !== undefined && named && isNoFsdp(named.node)) section.leave(named, ['parallel.data']);
+  else section.state('parallel.data', version === 2 ? 'fsdp2' : 'fsdp1', named ?? found);
   const strategy = STRATEGIES.find(([option]) => words.includes(option))?.[1];
   const reshard = config.find(namedChoice('reshard_after_forward'));
   if (version === 2 && reshard && flagOf(reshard.node) === false)

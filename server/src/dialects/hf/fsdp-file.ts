@@ -5,6 +5,7 @@ import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { Section } from '../section';
 import { namedChoice, readCpuOffload, readFsdpSettings } from './fsdp-argument';
+import { isNoFsdp } from './fsdp-version';
 import { FSDP_FILE_KEYS } from './training-arguments-keys';
 
 /** Keys that nothing but FSDP settings have, with or without the prefix. */
@@ -30,9 +31,12 @@ export const fsdpFile: Dialect = {
   read(document: ConfigDocument, context: ReadContext): Reading {
     const draft = new Draft(document, context);
     const section = new Section(document.root, draft);
-    section.stateMeaning('parallel.data', namedChoice('version'), ({ node }) =>
-      integerOf(node) === 2 ? 'fsdp2' : 'fsdp1',
-    );
+    const version = section.find(namedChoice('version'));
+    if (version && isNoFsdp(version.node)) section.leave(version, ['parallel.data']);
+    else
+      section.stateMeaning('parallel.data', namedChoice('version'), ({ node }) =>
+        integerOf(node) === 2 ? 'fsdp2' : 'fsdp1',
+      );
     const reshard = section.find(namedChoice('reshard_after_forward'));
     if (reshard && flagOf(reshard.node) === false) section.state('fsdp.strategy', 'grad-op', reshard);
     const size = section.find(namedChoice('min_num_params'));

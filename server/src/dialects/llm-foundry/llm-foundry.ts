@@ -210,7 +210,8 @@ function readMicro(section: Section, draft: Draft, context: ReadContext): void {
   const found = section.find('device_train_microbatch_size');
   const stated = numberOf(found?.node);
   if (found && stated !== undefined) {
-    section.state('batch.micro', Math.max(1, Math.floor(stated)), found);
+    // A share of a packed sample counts as one; what no batch can be goes on as it is, and is reported.
+    section.state('batch.micro', stated > 0 ? Math.max(1, Math.floor(stated)) : stated, found);
     return;
   }
   const gpus = context.known['hardware.gpus'];

@@ -124,7 +124,10 @@ function readParallelism(section: Section, draft: Draft): void {
   const data = parallel.find('dp');
   const context = parallel.integerOrDefault('context_parallel_size');
   const world = size('dp') * size('tp') * size('pp') * context;
-  if (data) section.state('hardware.gpus', world, data, say('product of the sizes of parallelism'));
+  // A size that none can be is reported where it stands, and not again as the product.
+  const sizes = [size('dp'), size('tp'), size('pp'), context];
+  if (data && (size('dp') < 1 || sizes.every((each) => each > 0)))
+    section.state('hardware.gpus', world, data, say('product of the sizes of parallelism'));
   parallel.take('tp', 'pp', 'context_parallel_size', 'expert_parallel_size');
   parallel.takeElse('pp_engine', {
     ...own('gpipe'),
