@@ -14,8 +14,9 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 
 /** Elements whose text runs over lines. */
 const PROSE: ReadonlySet<string> = new Set(['h1', 'h2', 'h3', 'p', 'li', 'td', 'dd']);
-/** `385.1 GiB`, `34 %`, `1.5 мин`: a figure, and the sign or short word behind it. */
-const FIGURE_UNIT = /(\d[\d.,\u00a0\u202f]*[ \u00a0\u202f](?:%|\p{L}{1,5}(?![\p{L}])))/u;
+/** `385.1 GiB`, `34 %`, `1.5 мин`: a figure, and the sign or short word behind it; `0-31`: a range. */
+const FIGURE_UNIT =
+  /(\d[\d.,\u00a0\u202f]*[ \u00a0\u202f](?:%|\p{L}{1,5}(?![\p{L}]))|(?<![\p{L}\d-])\d+-\d+(?![\p{L}\d-]))/u;
 
 /** Text in which no line ends between a figure and its unit: the same characters, some in elements of their own. */
 export function figuresKept(text: string): (Node | string)[] {

@@ -26,6 +26,12 @@ interface Rank extends RankFigures {
   readonly decides: boolean;
 }
 
+/** What the dashed lines are: what a GPU of each run has. */
+function limitsOf(sides: readonly Side[]): string[] {
+  const bytes = new Set(sides.flatMap(({ breakdown }) => breakdown.hardware?.capacityBytes ?? []));
+  return bytes.size > 0 ? [`${t('usable', [...bytes].map(formatBytes).join(' → '))}.`] : [];
+}
+
 /**
  * Each pipeline stage's GPUs, of one run or of several below each other: the fullest decides, the others show what
  * balancing would give. Undefined where the GPUs of every run hold the same. `opened`: which is open, by `key`; kept by the
@@ -59,7 +65,7 @@ export function ranksSection(
     {
       key,
       label: caption,
-      hint: t('ranksHint'),
+      hint: [t('ranksHint'), ...limitsOf(sides)].join(' '),
       items: ranks.map((rank) => ({ text: textOf(rank) })),
       draw: (width) => drawRows(rowsOf(ranks), width),
       onOpen: open,

@@ -37,7 +37,7 @@ export function sizedLegend(parts: readonly Part[]): HTMLElement {
       mark ?? h('span', { class: 'no-swatch' }),
       h('span', { class: 'legend-name' }, name),
       h('span', { class: 'legend-size' }, formatBytes(bytes)),
-      h('span', { class: 'legend-share quiet' }, `${Math.round((100 * bytes) / Math.max(1, total))} %`),
+      h('span', { class: 'legend-share quiet' }, wholeShare(bytes, total)),
     );
   return h(
     'ul',
@@ -45,6 +45,12 @@ export function sizedLegend(parts: readonly Part[]): HTMLElement {
     ...large.map(({ category, bytes }) => item(componentLabel(category), bytes, swatch(category))),
     small.length > 0 ? item(t('smallParts', small.length), smallBytes) : null,
   );
+}
+
+/** `45 %`; what is there and rounds to nothing is not nothing. */
+function wholeShare(bytes: number, total: number): string {
+  const percent = (100 * bytes) / Math.max(1, total);
+  return percent > 0 && percent < 0.5 ? '< 1 %' : `${Math.round(percent)} %`;
 }
 
 /** Which colour is which, for those who see the chart; its items and its table name them to everybody else. */

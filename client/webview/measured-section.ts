@@ -71,7 +71,9 @@ export function measuredSection(
       ...(limit ? { limit } : {}),
     },
   ]);
-  const hint = measured.changedSince ? t('measuredBefore', measured.run) : t('measuredHint', measured.run);
+  const what = measured.changedSince ? t('measuredBefore', measured.run) : t('measuredHint', measured.run);
+  // What the dashed line is.
+  const hint = limit ? `${what} ${t('usable', formatBytes(limit))}.` : what;
   const texts = measured.compared.flatMap((one) => [
     `${t(KINDS[one.kind])}, ${t('measured')}: ${formatBytes(one.measuredBytes)}, ${sourceText(one)}`,
     `${t(KINDS[one.kind])}, ${t('estimated')}: ${formatBytes(one.estimatedBytes)}, ${differenceText(one)}`,

@@ -149,21 +149,30 @@ interface Place {
   readonly height: number;
 }
 
+/**
+ * What is written into a rectangle: its component, as every component has parts of the same names, the part and the bytes; from
+ * the left of that list as far as there is room. A part without its component, or bytes without their name, would be of nothing.
+ */
+function labelOf({ category, name, bytes }: Area, { width, height }: Place): readonly string[] {
+  const component = componentLabel(category);
+  const names = name === component ? [name] : [component, name];
+  const fits = (lines: readonly string[]) =>
+    lines.every((line) => line.length * TEXT.letter + 2 * TEXT.margin <= width) &&
+    lines.length * TEXT.line + TEXT.margin <= height;
+  return [[...names, formatBytes(bytes)], names].find(fits) ?? [];
+}
+
 function rectangleOf(place: Place, area: Area | undefined): SVGGElement {
-  const { x, y, width, height } = place;
+  const { x, y } = place;
   if (!area) return svg('g', {});
-  const lines = [area.name, formatBytes(area.bytes)].filter(
-    (line, index) =>
-      line.length * TEXT.letter + 2 * TEXT.margin <= width && (index + 1) * TEXT.line + TEXT.margin <= height,
-  );
+  const lines = labelOf(area, place);
   return paint(
     svg(
       'g',
       { class: 'segment' },
       svg('rect', { class: 'fill', ...place }),
       svg('rect', { class: 'texture', fill: textureUrl(area.category), ...place }),
-      // A figure without its name would be of nothing.
-      ...(lines[0] === area.name ? lines : []).map((line, index) =>
+      ...lines.map((line, index) =>
         svg('text', { class: 'area-name', x: x + TEXT.margin, y: y + TEXT.line * (index + 1) }, line),
       ),
       svg('title', {}, `${pathOf(area)}: ${formatBytes(area.bytes)}`),

@@ -26,7 +26,7 @@ const HEADING_CHARACTER = 8;
 /** Bars below each other on one scale, each against its limit where it has one. */
 export function drawRows(rows: readonly ChartRow[], width: number) {
   const longest = (of: (row: ChartRow) => string) => Math.max(...rows.map((row) => of(row).length));
-  const name = longest(({ label }) => label) * CHARACTER + 10;
+  const name = longest(({ label }) => label) * CHARACTER + 16;
   const figures = longest(({ figure }) => figure) * CHARACTER + 10;
   // Where the two leave the bar too little room, the name stands above it.
   const stacked = name + figures > width / 2;

@@ -37,7 +37,7 @@ export function missingFields({ unknown }: Breakdown, send: Surroundings['send']
         h(
           'li',
           {},
-          h('strong', {}, sentence(fieldLabel(field))),
+          h('strong', {}, `${sentence(fieldLabel(field))}:`),
           h('span', { class: 'quiet' }, ` ${reason}`),
         ),
       ),

@@ -181,7 +181,7 @@ function peakMarks(x: number, scale: Scale, bytes: number, width: number): SVGEl
     svg(
       'text',
       {
-        class: 'peak-label',
+        class: 'peak-label haloed',
         x: isRight ? x - 9 : x + 9,
         y: Math.max(y - 3, 10),
         'text-anchor': isRight ? 'end' : 'start',

@@ -1,5 +1,5 @@
 import type { Breakdown, Planned } from '../../server/src/shared/protocol';
-import { button, h } from './element';
+import { button, figuresKept, h } from './element';
 import { changedFiles } from './fix-cards';
 import { verdictText } from './headline';
 import { codeSentence } from './sentence';
@@ -61,10 +61,10 @@ export function tryingStrip(options: StripOptions): Node[] {
     h(
       'p',
       {},
-      h('strong', {}, t('trying', trying)),
+      h('strong', {}, t('trying', trying), '.'),
       ' ',
-      tried ? h('span', { class: 'tried-verdict' }, verdictText(tried), '. ') : null,
-      h('span', { class: 'quiet' }, t('inTheFile', verdictText(base))),
+      tried ? h('span', { class: 'tried-verdict' }, ...figuresKept(verdictText(tried)), '. ') : null,
+      h('span', { class: 'quiet' }, ...figuresKept(t('inTheFile', verdictText(base)))),
     ),
     outcome ? h('p', { class: 'problem' }, outcome.text) : null,
     problem ? h('p', { class: 'problem' }, t('cannotTry', problem)) : null,

@@ -61,12 +61,16 @@ export async function openPanel(
     readonly theme?: ThemeKind;
     readonly width?: number;
     readonly height?: number;
+    /** How far the window is zoomed in: 2 is 200 %. Sides are those of the window on the screen. */
+    readonly zoom?: number;
     /** What the page kept over a reload. */
     readonly state?: unknown;
   } = {},
 ): Promise<PanelPage> {
+  const { width = 800, height = 900, zoom = 1 } = options;
   const context = await browser.newContext({
-    viewport: { width: options.width ?? 800, height: options.height ?? 900 },
+    viewport: { width: width / zoom, height: height / zoom },
+    deviceScaleFactor: zoom,
   });
   const page = await context.newPage();
   const faults: string[] = [];

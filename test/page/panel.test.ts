@@ -115,7 +115,7 @@ describe('breakdown panel page', () => {
 
   it('reports how much is missing', async () => {
     const page = await shown(EXCEEDS);
-    assert.equal(await page.textContent('h1'), 'Does not fit: 20.7 GiB missing');
+    assert.equal(await page.textContent('h1'), 'Does not fit: 20.7 GiB over');
     assert.equal(await page.locator('.component-bar .excess').count(), 1);
   });
 
@@ -124,10 +124,10 @@ describe('breakdown panel page', () => {
     const open = [
       decision(
         'activations.checkpointing',
-        'Assumed: activation checkpointing none. With full it would need 63.0 GiB.',
+        'Assumed activation checkpointing: none. With full it would need 63.0 GiB.',
       ),
-      decision('method.kind', 'Assumed: training method full. With LoRA, rank 16 it would need 23.1 GiB.'),
-      decision('kernels.liger', 'Assumed: kernels of Liger off. Switched on, it would need 90.0 GiB.'),
+      decision('method.kind', 'Assumed training method: full. With LoRA, rank 16 it would need 23.1 GiB.'),
+      decision('kernels.liger', 'Assumed kernels of Liger: off. Switched on, it would need 90.0 GiB.'),
     ];
     const start = { line: 0, character: 0 };
     const location = { uri: 'file:///project/run.sh', range: { start, end: start } };
@@ -410,6 +410,18 @@ describe('breakdown panel page', () => {
       breakdown: { ...empty, file: '/project/other.json', diagnostics: [syntax] },
     });
     assert.equal(await page.textContent('h1'), 'Fix the syntax first');
+  });
+
+  it('writes small parts of the legend in the unit of the large ones, and none as nothing', async () => {
+    panel = await openPanel(browser());
+    const parts = FITS.parts.map((part, at) =>
+      at < 2 ? { ...part, bytes: at === 0 ? 1011 * 2 ** 20 : 2 ** 20 } : part,
+    );
+    await panel.show({ kind: 'breakdown', file: 'ds.json', breakdown: { ...FITS, parts } });
+    const sizes = await panel.page.locator('.sized-legend .legend-size').allTextContents();
+    const shares = await panel.page.locator('.sized-legend .legend-share').allTextContents();
+    assert.ok(sizes.includes('1.0 GiB'), sizes.join());
+    assert.ok(shares.includes('< 1 %') && !shares.includes('0 %'), shares.join());
   });
 
   it('lists what is missing and asks the editor to supply it', async () => {

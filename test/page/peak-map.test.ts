@@ -79,6 +79,12 @@ describe('the map of the peak', () => {
       ['Optimizer states › MLP: 5.0 GiB', 'Optimizer states › attention: 2.5 GiB'],
     );
     assert.equal(after.length, before.length + 1);
+    // Every component has an MLP: its name alone would be of none.
+    const labels = await page
+      .locator('svg.peak-map .segment', { has: page.locator('title', { hasText: 'Optimizer states › MLP' }) })
+      .locator('text')
+      .allTextContents();
+    assert.deepEqual(labels, ['Optimizer states', 'MLP', '5.0 GiB']);
   });
 
   it('is walked by arrow keys, and leads to the component in the table', async () => {

@@ -55,7 +55,10 @@ describe('oomlint report', function () {
       const text = await page.locator('main').innerText();
       assert.match(text, /optimizer states/i);
       assert.match(text, /H100-SXM5-80GB/);
-      assert.match(await page.locator('footer').innerText(), /^Estimated by Oomlint \d+\.\d+\.\d+, .*\d{4}$/);
+      assert.match(
+        await page.locator('footer').innerText(),
+        /^Estimated by Oomlint \d+\.\d+\.\d+, \p{L}+ \d+, \d{4}$/u,
+      );
       for (const control of ['.locked', '.knobs', '#tab-compare'])
         assert.equal(await page.locator(control).locator('visible=true').count(), 0, control);
       // A figure opens: to its formula, with what the file carries.
@@ -78,6 +81,16 @@ describe('oomlint report', function () {
     await page.locator('h1, h2', { hasText: /Fits/ }).first().waitFor();
     for (const control of ['summary', '.headline a', '.headline button', '[role=tab]'])
       assert.equal(await page.locator(control).locator('visible=true').count(), 0, control);
+    const leftOf = (selector: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((element) => {
+          const text = document.createRange();
+          text.selectNodeContents(element);
+          return Math.round(text.getBoundingClientRect().left);
+        });
+    assert.equal(await leftOf('footer'), await leftOf('main h2'), 'who made it stands below the figures');
     if (process.env.OOMLINT_PICTURES)
       await page.screenshot({ path: 'out/pictures/report-print.png', fullPage: true });
     await page.close();

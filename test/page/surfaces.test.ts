@@ -39,14 +39,16 @@ async function openFirst(page: Page): Promise<void> {
 const BESIDE = { width: 800, height: 900 };
 const NARROW = { width: 300, height: 800 };
 const WIDE = { width: 1400, height: 900 };
-type Look = readonly [ThemeKind, language: 'en' | 'ru', size: typeof BESIDE];
+const ZOOMED = { width: 800, height: 900, zoom: 2 };
+type Look = readonly [ThemeKind, language: 'en' | 'ru', size: typeof BESIDE & { readonly zoom?: number }];
 
-/** Each theme, language and width, and each language in each width. Pictures are taken of each theme in the width that is usual, too. */
+/** Each theme, language and width, each language in each width, and 200 %. Pictures are taken of each theme in the width that is usual, too. */
 const LOOKS: readonly Look[] = [
   ['dark', 'en', BESIDE],
   ['light', 'ru', NARROW],
   ['highContrast', 'en', WIDE],
   ['highContrastLight', 'ru', BESIDE],
+  ['dark', 'ru', ZOOMED],
   ...(process.env.OOMLINT_PICTURES === undefined
     ? []
     : (['light', 'highContrast', 'highContrastLight'] as const).map((theme): Look => [theme, 'en', BESIDE])),
@@ -61,7 +63,7 @@ describe('the panel in all its states', function () {
 
   for (const [state, run] of Object.entries(PANEL_RUNS)) {
     for (const [theme, language, size] of LOOKS) {
-      it(`${state}: nothing is cut off, overlaps or is a fault for axe, ${theme}, ${language}, ${size.width} pixels`, async () => {
+      it(`${state}: nothing is cut off, overlaps or is a fault for axe, ${theme}, ${language}, ${size.width} pixels at ${100 * (size.zoom ?? 1)} %`, async () => {
         const bundle = language === 'ru' ? RUSSIAN : undefined;
         speak(language, bundle);
         const { file, breakdown, more, kept } = await run();
@@ -74,7 +76,9 @@ describe('the panel in all its states', function () {
           await page.waitForTimeout(60);
           await picture(
             page,
-            [state, place, size.width, language, theme].filter((word) => word !== '').join('-'),
+            [state, place, size.width, size.zoom === undefined ? '' : `${100 * size.zoom}%`, language, theme]
+              .filter((word) => word !== '')
+              .join('-'),
           );
           assert.deepEqual(await layoutFaults(page), [], place);
           assert.deepEqual(await accessibilityViolations(page), [], place);

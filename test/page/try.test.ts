@@ -60,7 +60,7 @@ describe('knobs of the panel', () => {
   it('are joined by what is assumed: the other answer is tried from the headline', async () => {
     panel = await openPanel(browser(), {});
     const { page } = panel;
-    const sentence = 'Assumed: activation checkpointing none. With full it would need 63.0 GiB.';
+    const sentence = 'Assumed activation checkpointing: none. With full it would need 63.0 GiB.';
     const otherwise = { changes: { 'activations.checkpointing': 'full' as const }, words: 'full' };
     const open = [{ field: 'activations.checkpointing' as const, reason: sentence, sentence, otherwise }];
     await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: { ...FITS, open } });
@@ -167,7 +167,7 @@ describe('knobs of the panel', () => {
     assert.equal(await page.textContent('h1'), 'Fits: 59.9 of 79.2 GiB');
     assert.equal(
       await page.textContent('.trying p'),
-      'Trying Micro batch 2 → 4 Fits: 59.9 of 79.2 GiB. In the file: Fits: 44.2 of 79.2 GiB',
+      'Trying Micro batch 2 → 4. Fits: 59.9 of 79.2 GiB. In the file: Fits: 44.2 of 79.2 GiB',
     );
     assert.equal(await page.locator('.earlier').count(), FITS.parts.length);
     const rows = page.locator('.changes .data tbody tr');

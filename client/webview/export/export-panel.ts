@@ -46,7 +46,11 @@ function onPaper<T>(draw: () => T): T {
 }
 
 /** Where and when: figures change with the versions of the frameworks and of Oomlint. */
-const madeBy = () => t('madeBy', new Date().toLocaleDateString(document.documentElement.lang || undefined));
+const madeBy = () =>
+  t(
+    'madeBy',
+    new Date().toLocaleDateString(document.documentElement.lang || undefined, { dateStyle: 'long' }),
+  );
 
 /** The run, when its peak is, and what the figures hang on. */
 function linesOf(breakdown: Breakdown): string[] {

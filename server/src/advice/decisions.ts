@@ -67,7 +67,7 @@ function assumption(analysis: Estimated, lever: Lever): OpenAnswer | undefined {
     return [
       {
         field: lever.field,
-        reason: say('Assumed: {0} {1}.', fieldLabel(lever.field), words(present)),
+        reason: say('Assumed {0}: {1}.', fieldLabel(lever.field), words(present)),
         otherwise: { changes: setting.changes, words: words(setting) },
         estimate: { verdict, processBytes, lowerBytes, upperBytes },
       },

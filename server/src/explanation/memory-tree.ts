@@ -241,7 +241,7 @@ function gradientLeaf(x: Tensor, place: TapePlace, bytes: number, { sizes }: Tre
   const each = tensorBytes(x);
   const count = bytes / each;
   return {
-    path: [place.name, say('gradients on their way back')],
+    path: [place.name, say('activation gradients')],
     draft: {
       name: say('gradient of {0}', x.storage.name),
       value: bytes,

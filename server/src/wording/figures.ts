@@ -5,12 +5,15 @@ const KIB = 1024;
 const MIB = KIB * 1024;
 const GIB = MIB * 1024;
 
-/** `41.2 GiB`; below 1 GiB whole MiB, below 1 MiB whole KiB. From 10,000 GiB on nobody looks for tenths. */
+/**
+ * `41.2 GiB`; below 1000 MiB whole MiB, below 1 MiB whole KiB: `1,011 MiB` among GiB reads as the largest. From 10,000 GiB on
+ * nobody looks for tenths.
+ */
 export function formatBytes(bytes: number): string {
   const size = Math.abs(bytes);
   const sign = bytes < 0 ? '-' : '';
-  // Thresholds are where rounding would carry into the next unit.
-  if (size >= GIB - MIB / 2) {
+  // Thresholds are where rounding would carry into a fourth digit, or the next unit.
+  if (size >= 999.5 * MIB) {
     return `${sign}${gibibytes(size)} ${say('GiB')}`;
   }
   if (size >= MIB - KIB / 2) {

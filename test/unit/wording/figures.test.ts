@@ -17,7 +17,8 @@ describe('numbers for people', () => {
   it('writes bytes in the unit that fits', () => {
     assert.equal(formatBytes(41.2 * GIB), '41.2 GiB');
     assert.equal(formatBytes(1023.6 * 2 ** 20), '1.0 GiB');
-    assert.equal(formatBytes(1023.4 * 2 ** 20), '1,023 MiB');
+    assert.equal(formatBytes(1011 * 2 ** 20), '1.0 GiB');
+    assert.equal(formatBytes(999.4 * 2 ** 20), '999 MiB');
     assert.equal(formatBytes(2 ** 20), '1 MiB');
     assert.equal(formatBytes(1023.6 * 2 ** 10), '1 MiB');
     assert.equal(formatBytes(12_000), '12 KiB');

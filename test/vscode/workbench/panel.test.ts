@@ -137,7 +137,7 @@ describe('the panel in the workbench', function () {
     await page.keyboard.press('End');
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.type('99');
-    await untilHeadline(/^Does not fit: [\d.,]+ GiB missing$/);
+    await untilHeadline(/^Does not fit: [\d.,]+ GiB over$/);
     await page.keyboard.press('Backspace');
     await page.keyboard.press('Backspace');
     await untilHeadline(/^Fits/);

@@ -88,11 +88,15 @@ const escaped = (text: string) =>
 const hashed = (script: string) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`;
 
 const FOOT =
-  'footer{box-sizing:border-box;max-width:920px;margin:0 auto;padding:0 24px 32px;color:var(--vscode-descriptionForeground)}';
+  'footer{box-sizing:border-box;max-width:920px;margin:0 auto;padding:0 24px 32px;color:var(--vscode-descriptionForeground)}@media print{footer{padding:0}}';
 
 /** A report is sent on and read later: who made it, and when. */
 const madeBy = (language: string) =>
-  say('Estimated by Oomlint {0}, {1}', version, new Date().toLocaleDateString(language));
+  say(
+    'Estimated by Oomlint {0}, {1}',
+    version,
+    new Date().toLocaleDateString(language, { dateStyle: 'long' }),
+  );
 
 /** The panel as a file of its own: nothing is fetched, and nothing but the two scripts in it runs. */
 export function reportPage(

@@ -392,7 +392,7 @@ const zero = [
     [
       'stage',
       'integer',
-      '0: nothing is split. 1: optimizer states. 2: and gradients. 3: and weights.',
+      '0: nothing is partitioned. 1: optimizer states. 2: and gradients. 3: and weights.',
       {
         values: [0, 1, 2, 3],
         auto: true,

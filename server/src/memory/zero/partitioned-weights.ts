@@ -102,7 +102,7 @@ function gatheredWords(run: TrainingRun): LabelWords {
   return {
     name: say('weights gathered for modules that run, that come next and that come again'),
     formula: say(
-      'at least one weight fetched ahead by every module, up to {0} elements at a time and {1} in all; kept where used again within {2}',
+      'at least one weight fetched ahead by every module, up to {0} elements at a time and {1} in all; kept where used again within {2} elements',
       run['zero.prefetchBucket'],
       run['zero.maxLiveParameters'],
       run['zero.maxReuseDistance'],
