@@ -3,6 +3,10 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { reportChecked } from '../../../server/src/cli/check';
+import { paintFor } from '../../../server/src/cli/output';
+import { Workspace } from '../../../server/src/workspace/analyze';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
 import { CLI, oomlint } from './oomlint';
 
 const CONFIG = `base_model: meta-llama/Llama-3.1-8B
@@ -15,7 +19,7 @@ datasets: []
 `;
 
 describe('the command line in a bad place', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'oomlint-faults-'));
@@ -77,5 +81,46 @@ describe('the command line in a bad place', function () {
       assert.equal(code, 2, `${args.join(' ')}: ${err}`);
       assert.match(err, message);
     }
+  });
+
+  it('ends with 2 where a config made Oomlint itself fail, whatever is to fail the check', async () => {
+    const place = { line: 0, character: 0 };
+    const checked = [
+      {
+        uri: 'file:///a.yaml',
+        path: 'a.yaml',
+        text: CONFIG,
+        runs: [],
+        problems: [
+          {
+            code: 'internal-error' as const,
+            severity: 'warning' as const,
+            message: 'boom',
+            range: { start: place, end: place },
+          },
+        ],
+        unread: [],
+        files: [],
+      },
+    ];
+    const context = {
+      workspace: new Workspace(new MemoryHost({})),
+      targets: [],
+      output: { write: () => undefined, writeError: () => undefined, paint: paintFor(false, {}), width: 100 },
+      folder,
+      options: { format: 'table' as const },
+    };
+    assert.equal(
+      await reportChecked({ checked, failed: false }, { as: 'json', failOn: 'error' }, context),
+      2,
+    );
+    assert.equal(
+      await reportChecked(
+        { checked: [], failed: false },
+        { as: 'json', failOn: 'error', allowNone: true },
+        context,
+      ),
+      0,
+    );
   });
 });
