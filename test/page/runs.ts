@@ -74,7 +74,7 @@ export const PANEL_RUNS: Readonly<Record<string, () => Promise<PanelRun>>> = {
     return { file: NAME, breakdown: editorBreakdown(analysis, 1), more: [{ type: 'fixes', fixes }] };
   },
   tight: async () => {
-    const { analysis, workspace } = await onCards(deepspeed(2, 6), `${MODEL}  checkpointing: full\n`);
+    const { analysis, workspace } = await onCards(deepspeed(2, 7), `${MODEL}  checkpointing: full\n`);
     const breakdown = editorBreakdown(analysis, 1);
     assert.equal(breakdown.verdict, 'tight');
     const fixes = (await fixesFor(analysis, workspace)).map((fix) => fixCard(fix, [HOME]));

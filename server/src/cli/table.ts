@@ -50,8 +50,7 @@ function verdictLine({ verdict, peak, hardware }: Breakdown): string {
   // A feature that is not modelled: what is left is not known.
   if (verdict === 'unknown')
     return `${verdictLabel(verdict)}: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}`;
-  const rest =
-    missing > 0 ? say('{0} missing', formatBytes(missing)) : say('{0} left', formatBytes(-missing));
+  const rest = missing > 0 ? say('{0} over', formatBytes(missing)) : say('{0} left', formatBytes(-missing));
   const answer = outcomeLabel({ verdict, peak, capacityBytes: hardware.capacityBytes });
   return `${answer}: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}, ${rest}`;
 }
