@@ -355,7 +355,7 @@ async function asReported(analysis: Analysis, text: string, files: TrackedFiles)
 }
 
 /**
- * A launch script that nobody knows and that names no training config, which is what most scripts of a repository are: told before
+ * A launch script that nobody knows and that names no training config, which is what most scripts of a repository are: recognised before
  * who starts it is looked for among all files around it.
  */
 async function leadsNowhere(config: FullReading, files: TrackedFiles): Promise<boolean> {

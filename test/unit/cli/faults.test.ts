@@ -48,7 +48,7 @@ describe('the command line in a bad place', function () {
     assert.ok(readdirSync(folder).includes('a.yaml'));
   });
 
-  it('says of a named file that it was not checked, and does not end with 0', async () => {
+  it('reports of a named file that it was not checked, and does not end with 0', async () => {
     put('empty.yaml', '');
     put('zero.yaml', 'a: \0b\n');
     put('large.yaml', Buffer.alloc(4 * 2 ** 20 + 1, 'a'));

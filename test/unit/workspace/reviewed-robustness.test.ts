@@ -161,7 +161,7 @@ describe('a run that Oomlint itself fails on', () => {
   };
   const RUN = `base_model: gpt2\nsequence_len: 8\nmicro_batch_size: 1\ndatasets: []\n${CARD}`;
 
-  it('is said to be unread, and is silent where the file is switched off', async () => {
+  it('is reported as unread, and not at all where the file is switched off', async () => {
     const of = async (text: string) =>
       smallWorkspace({ 'a.yaml': text }, { estimate: fails }).workspace.analyze('file:///repo/a.yaml');
     assert.deepEqual(
