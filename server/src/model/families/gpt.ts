@@ -39,7 +39,9 @@ function gpt2(config: ConfigReader): Architecture {
       output: 'c_proj',
       bias: BIASED,
       rotary: 0,
-      fp32Softmax: false,
+      // GPT-BigCode takes the softmax in fp32 whatever its weights are (`modeling_gpt_bigcode.py`: `eager_attention_forward` of
+      // 4.57 and newer, `upcast_masked_softmax` of 4.30 to 4.51, by default).
+      fp32Softmax: bigCode,
     },
     feedForward: twoLinears('mlp', FC, sizes.inner, sizes.activation, true),
     ...GPT2_LAYERS,
