@@ -20,6 +20,7 @@ import { reservedSlack } from './memory/reserved';
 import { shardingOf } from './memory/sharding';
 import type { Sharding, ShardingOf } from './memory/sharding-scheme';
 import { graphBytes, MOST_OF_GRAPHS, sharedEngine, sharesWeights } from './memory/shared-engine';
+import { kernelNotes, unplayedPackages, withoutKernels } from './memory/state-kernels';
 import { walkStep } from './memory/step';
 import { hasTeacher } from './memory/teacher';
 import type { TracedStage } from './memory/traced-run';
@@ -29,6 +30,7 @@ import { grownModel } from './model/grown-model';
 import type { Model } from './model/model';
 import type { ComputeEstimate, Estimate, Part, Sample, Verdict } from './results/estimate';
 import type { RunValues, TrainingRun } from './run/fields';
+import type { StatePackage } from './terms/state-packages';
 import { effectOf } from './terms/unmodelled-features';
 import { formatBytes } from './wording/figures';
 import { say } from './wording/say';
@@ -89,8 +91,8 @@ export function tracedEstimate(asked: EstimateInput, shard: ShardingOf = shardin
   const graphs = sharesWeights(run) ? MOST_OF_GRAPHS - graphBytes(model) : 0;
   const readAhead = readAheadBytes({ run, stages: worst.held, sharding: worst.sharding });
   const stepping = share * (allocated + slack.upper) + graphs;
-  const plain = allPlainBytes(asked);
-  const needed = Math.max(Math.round(Math.max(stepping, readAhead) + outside.upper), plain);
+  const open = openEnds(asked, Math.round(Math.max(stepping, readAhead) + outside.upper));
+  const needed = open.mostBytes;
   const upperBytes = Math.max(needed, processBytes);
   const parts = explained(exactly(partsOf(ledger), processBytes), {
     run,
@@ -129,12 +131,7 @@ export function tracedEstimate(asked: EstimateInput, shard: ShardingOf = shardin
     },
     bands,
     ...(features.length > 0 ? { unmodelled: features } : {}),
-    notes: [
-      ...model.notes,
-      ...loadingNotes(readAhead, stepping),
-      ...partialNotes(plain),
-      ...limits(input, whole),
-    ],
+    notes: [...model.notes, ...loadingNotes(readAhead, stepping), ...open.notes, ...limits(input, whole)],
   };
   return { ...worst, estimate: result, model: stages, atPeak: ledger };
 }
@@ -163,10 +160,30 @@ function settled({ run, ...rest }: EstimateInput): EstimateInput {
   return { ...rest, model, run: withPlainShare(run, () => rememberedTrace(model, run)) };
 }
 
+/** How many times what is likely the other end is before it is worth a line: a hundredth is well within the band. */
+const WORTH_TELLING = 1.01;
+
+/** The most that is needed, bytes, of what is likely (`needed` at most) and what is not known of a run, and what that is, for people. */
+function openEnds(asked: EstimateInput, needed: number) {
+  const wanted = asked.model.statePackages ?? [];
+  const plain = allPlainBytes(asked);
+  const bare = bareBytes(asked, wanted);
+  // A convolution alone keeps a few positions more: nothing to tell.
+  const ofKernels = bare > WORTH_TELLING * needed ? kernelNotes(asked.run, wanted, bare) : [];
+  const notes = [...partialNotes(plain), ...ofKernels];
+  return { mostBytes: Math.max(needed, plain, bare), notes };
+}
+
 /** The most that is needed where it is not known which layers the checkpoint keeps in 16 bits: all. Bytes; 0 where it is known. */
 function allPlainBytes({ run, ...rest }: EstimateInput): number {
   const plain = withAllPlain(run);
   return plain ? tracedEstimate({ ...rest, run: plain }).estimate.peak.upperBytes : 0;
+}
+
+/** The most that is needed where it is not known whether the packages of kernels are installed: without. Bytes; 0 where it is known. */
+function bareBytes({ run, ...rest }: EstimateInput, wanted: readonly StatePackage[]): number {
+  const bare = withoutKernels(run, wanted);
+  return bare ? tracedEstimate({ ...rest, run: bare }).estimate.peak.upperBytes : 0;
 }
 
 /**
@@ -191,6 +208,7 @@ function unmodelled(run: TrainingRun, model: Model, stages: readonly TracedStage
       ...(unheard ? ['sound-tower'] : []),
       ...(unheaded ? ['task-head'] : []),
       ...(rotates ? ['boft-rotation'] : []),
+      ...(unplayedPackages(run, stages).length > 0 ? ['states-without-kernels'] : []),
       ...trained,
     ]),
   ];

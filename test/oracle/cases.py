@@ -1,6 +1,6 @@
 """The cases: real architectures at full width (few layers, to be quick), crossed with what changes memory."""
 
-from families import BEHIND_TOWERS, DENSE, OTHERS, SPARSE
+from families import BEHIND_TOWERS, DENSE, OTHERS, SPARSE, STATES
 
 MODELS = {
     "llama-1b-mha": {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 4, "num_attention_heads": 32,
@@ -96,7 +96,7 @@ MODELS = {
     "vit-base": {"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 4, "num_attention_heads": 12,
                  "intermediate_size": 3072, "image_size": 224, "patch_size": 16, "num_channels": 3,
                  "hidden_act": "gelu"},
-    **DENSE, **SPARSE, **OTHERS, **BEHIND_TOWERS,
+    **DENSE, **SPARSE, **STATES, **OTHERS, **BEHIND_TOWERS,
     "mamba-130m": {"model_type": "mamba", "hidden_size": 768, "num_hidden_layers": 2, "intermediate_size": 1536,
                    "state_size": 16, "conv_kernel": 4, "expand": 2, "time_step_rank": 48, "vocab_size": 50280,
                    "tie_word_embeddings": True},
@@ -136,12 +136,14 @@ FLAGS = {
                "lora.dropout": 0.0},
     "adapterbf16": {"lora.dtype": "bf16"},
     "drop5": {"lora.dropout": 0.05},
+    # Layers that keep a state without the packages of their kernels.
+    "operators": {"kernels.states": ["none"]},
     "tokens": {"method.objective": "token-classification"},
     "answers": {"method.objective": "question-answering"},
 }
 FLAGS["lora4"] = {**FLAGS["lora16"], "lora.targets": ["q_proj", "k_proj", "v_proj", "o_proj"]}
 # transformers has no SDPA for attention sinks, disentangled attention, and old decoders.
-EAGER = {"deepseek-v4", "mimo-v2-flash", "gpt-oss-20b", "deberta-v3-base", "gpt-j-6b", "gpt-neo-1.3b"}
+EAGER = {"mamba2-130m", "deepseek-v4", "mimo-v2-flash", "gpt-oss-20b", "deberta-v3-base", "gpt-j-6b", "gpt-neo-1.3b"}
 
 # Their attention has none of the linear layers that LoRA is put on here.
 UNNAMED = {"deepseek-v4"}
@@ -234,8 +236,15 @@ def _cases():
             if model in ("gemma-2-2b", "bloom-1b1"):
                 flags += " eager"
             yield case(model, flags + " sgd", 2, 1024, None, 512)
-    yield case("mamba-130m", "bf16 eager", 1, 64)
-    yield case("mamba-130m", "amp eager", 1, 64)
+    yield case("mamba-130m", "bf16 operators eager", 1, 64)
+    yield case("mamba-130m", "amp operators eager", 1, 64)
+    yield case("mamba-130m", "bf16 operators sgd eager", 1, 64, None, 512)
+    # Without packages of kernels: transformers' own operators; a last chunk that is not full among them. Before any stand-in of a kernel.
+    for model in STATES:
+        eager = " eager" if model in EAGER else ""
+        for flags in ("bf16 operators sgd", "amp operators sgd", "bf16 operators nonreentrant sgd"):
+            yield case(model, flags + eager, 2, 1024, None, 512)
+        yield case(model, "bf16 operators sgd" + eager, 1, 700, None, 512)
     for flags in ("bf16 sgd", "bf16 nonreentrant sgd"):
         yield case("zamba2-1.2b", flags, 2, 1024)
     # Every other family: at its own vocabulary, and with the peak in a layer.

@@ -121,6 +121,23 @@ def sides(model_type: str, width: int, heads: int, inner: int, vocabulary: int, 
             "decoder_ffn_dim": inner, "vocab_size": vocabulary, "max_position_embeddings": 1024, **more}
 
 
+# Decoders whose layers keep a state: as transformers runs them without packages of kernels.
+DELTA = {"head_dim": 256, "tie_word_embeddings": True, "linear_num_key_heads": 16, "linear_key_head_dim": 128, "linear_value_head_dim": 128,
+         "linear_conv_kernel_dim": 4, "num_hidden_layers": 3, "layer_types": ["linear_attention", "linear_attention", "full_attention"]}
+STATES = {
+    "qwen3.5-0.8b": decoder("qwen3_5_text", 1024, 8, 2, 3584, 248320, linear_num_value_heads=16, **DELTA),
+    "qwen3.5-4b": decoder("qwen3_5_text", 2560, 16, 4, 9216, 248320, linear_num_value_heads=32, **DELTA),
+    "qwen3-next-80b": sparse("qwen3_next", 2048, 16, 2, 5120, 151936, inner=512, num_experts=8, shared_expert_intermediate_size=512,
+                             linear_num_value_heads=32, **DELTA),
+    "falcon-h1-0.5b": decoder("falcon_h1", 1024, 8, 2, 2048, 32784, head_dim=64, mamba_d_ssm=1536, mamba_n_heads=24, mamba_d_head=64,
+                              mamba_n_groups=1, mamba_d_state=128, mamba_chunk_size=128),
+    "granite-4-h-1b": decoder("granitemoehybrid", 1536, 12, 4, 4096, 100352, shared_intermediate_size=4096, num_local_experts=0, mamba_n_heads=48,
+                              mamba_d_head=64, mamba_n_groups=1, mamba_d_state=128, num_hidden_layers=3, layer_types=["mamba", "mamba", "attention"]),
+    "mamba2-130m": {"model_type": "mamba2", "hidden_size": 768, "num_hidden_layers": 2, "num_heads": 24, "head_dim": 64, "n_groups": 1,
+                    "state_size": 128, "chunk_size": 256, "expand": 2, "vocab_size": 50288, "tie_word_embeddings": True},
+    "lfm2-350m": decoder("lfm2", 1024, 16, 8, 6656, 65536, num_hidden_layers=3, tie_word_embeddings=True, layer_types=["conv", "conv", "full_attention"]),
+}
+
 # Encoders, and encoders with decoders.
 OTHERS = {
     "roberta-base": encoder("roberta", 768, 12, 3072, 50265, max_position_embeddings=514, type_vocab_size=1),

@@ -52,6 +52,7 @@ def build_model(case, device="cuda"):
 DROPPED = {"id2label", "label2id", "architectures", "transformers_version", "dtype", "output_attentions", "return_dict",
            "output_hidden_states", "chunk_size_feed_forward", "problem_type", "bos_token_id", "eos_token_id",
            "pad_token_id", "sep_token_id", "initializer_range", "initializer_factor", "_name_or_path", "task_specific_params",
+           "time_step_limit",  # up to infinity, which JSON has no word for
            "is_encoder_decoder", "cross_attention_hidden_size", "use_cache", "name_or_path"}
 
 

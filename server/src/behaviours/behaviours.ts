@@ -46,6 +46,13 @@ export interface Behaviours {
   /** The head has a weight of its own where the model ties it to the embedding. */
   readonly hasOwnHead: boolean;
 
+  /** Layers that keep a state run in PyTorch's own operators where packages of kernels are absent; else they fail without. */
+  readonly runsStatesWithoutKernels: boolean;
+  /** Without kernels, Mamba 2 sums products of all dimensions at once; else it multiplies matrices, chunk by chunk. */
+  readonly sumsWholeProducts: boolean;
+  /** Without kernels, the delta rule inverts the matrix of a chunk row by row; else it solves a triangular system. */
+  readonly invertsChunksRowByRow: boolean;
+
   // --- mixture of experts
 
   /** Weights of a layer's experts are one stacked parameter instead of a linear layer each. */

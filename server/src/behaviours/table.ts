@@ -102,6 +102,25 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     library: { of: 'transformers', before: '4.49' },
     source: fileIn({ ...TRANSFORMERS_4, at: 'v4.48.3' }, 'src/transformers/models/opt/modeling_opt.py'),
   }),
+  runsStatesWithoutKernels: yes({
+    code: ['transformers'],
+    source: transformers('models/mamba2/modeling_mamba2.py'),
+  }),
+  // 5.18 has them as `einsum`.
+  sumsWholeProducts: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', before: '5.18' },
+    source: fileIn({ ...TRANSFORMERS, at: 'v5.17.0' }, 'src/transformers/models/mamba2/modeling_mamba2.py'),
+  }),
+  // 5.17 has `torch.linalg.solve_triangular`.
+  invertsChunksRowByRow: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', before: '5.17' },
+    source: fileIn(
+      { ...TRANSFORMERS, at: 'v5.16.1' },
+      'src/transformers/models/qwen3_next/modeling_qwen3_next.py',
+    ),
+  }),
   masksWindows: yes({ code: ['transformers'], source: transformers('masking_utils.py') }),
   expandsSingleHead: yes({
     code: ['transformers'],

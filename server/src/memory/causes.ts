@@ -147,6 +147,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'kernels.compile': ['activations'],
   'precision.wideActivations': ['activations', 'logits-and-loss'],
   'kernels.compileParts': ['activations', 'logits-and-loss'],
+  'kernels.states': ['activations'],
   'kernels.xla': KERNELS,
   'kernels.fusedLayerNorm': KERNELS,
   'kernels.fusedSoftmax': KERNELS,

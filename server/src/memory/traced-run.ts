@@ -5,6 +5,7 @@ import { ELEMENT_BYTES, type Storage, type Tape, type Tensor, type Weight } from
 import { Tracer, type TraceSettings } from '../model/tracer';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
+import { absentPackages } from './absent-packages';
 import {
   AdapterSelection,
   isSaved,
@@ -127,6 +128,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
       (run['kernels.unsloth'] && !run['kernels.compile'] && !run['kernels.compileParts']),
     unsloth: run['kernels.unsloth'],
     fusedLora: run['kernels.lora'],
+    absentPackages: absentPackages(run),
     fp8: run['precision.fp8'],
     loss: tracedLoss(run),
     divergence: run['loss.divergence'],

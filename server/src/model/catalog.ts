@@ -4,7 +4,7 @@ import { ConfigError, type JsonObject, readModelConfig } from './config';
 import { defaultLoraTargets } from './families/lora-targets';
 import { buildArchitecture } from './families/registry';
 import type { Model, ModelConfig } from './model';
-import { countParameters } from './parameter-count';
+import { countParameters, statePackagesOf } from './parameter-count';
 
 /** One row of `data/models.json`. */
 interface CatalogEntry {
@@ -115,6 +115,7 @@ function assemble(
   sources: readonly string[],
 ): Model {
   const architecture = buildArchitecture(config);
+  const statePackages = statePackagesOf(architecture.stages);
   return {
     id,
     config,
@@ -128,6 +129,7 @@ function assemble(
     ...(architecture.playsSound === false ? { playsSound: false as const } : {}),
     ...(architecture.unplayed ? { unplayed: architecture.unplayed } : {}),
     ...(architecture.scoresTokens ? { scoresTokens: true as const } : {}),
+    ...(statePackages.length > 0 ? { statePackages } : {}),
     loraDefaultTargets: defaultLoraTargets(config.model_type),
     notes: [...notes, ...(architecture.notes ?? [])],
     sources,

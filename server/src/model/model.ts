@@ -1,3 +1,4 @@
+import type { StatePackage } from '../terms/state-packages';
 import type { UnmodelledFeature } from '../terms/unmodelled-features';
 import type { Tensor } from './tape';
 import type { Tracer } from './tracer';
@@ -41,6 +42,8 @@ export interface Model {
   readonly playsSound?: false;
   /** What every run of it computes, and no stage plays. */
   readonly unplayed?: readonly UnmodelledFeature[];
+  /** Packages whose kernels its layers run where they are installed; absent where none do. */
+  readonly statePackages?: readonly StatePackage[];
   /** It has the heads that label tokens, that look for an answer, and that choose one of several. */
   readonly scoresTokens?: true;
   /** Module names that PEFT adapts when the run names none. */

@@ -1,3 +1,4 @@
+import type { StatePackage } from '../terms/state-packages';
 import type { Flow, ParameterCount, Stage } from './model';
 import { ONE_TOKEN } from './trace-settings';
 import { Tracer } from './tracer';
@@ -24,6 +25,21 @@ export function countParameters(stages: readonly Stage[]): ParameterCount {
     sum.embedding += one.embedding * stage.count;
   }
   return { total: sum.total, active: Math.round(sum.active), embedding: sum.embedding };
+}
+
+/** Packages whose kernels the layers of a model run where they are installed. */
+export function statePackagesOf(stages: readonly Stage[]): readonly StatePackage[] {
+  const flow: Flow = new Map();
+  const traced = new Set<Stage['trace']>();
+  const packages = new Set<StatePackage>();
+  for (const { trace } of stages) {
+    if (traced.has(trace)) continue;
+    traced.add(trace);
+    const tracer = new Tracer(ONE_TOKEN);
+    trace(tracer, flow);
+    for (const name of tracer.finish().packages ?? []) packages.add(name);
+  }
+  return [...packages];
 }
 
 function countStage(stage: Stage, flow: Flow): StageCount {

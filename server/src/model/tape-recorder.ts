@@ -1,4 +1,5 @@
 import type { DType } from '../terms/dtypes';
+import type { StatePackage } from '../terms/state-packages';
 import {
   type Buffer,
   ELEMENT_BYTES,
@@ -48,6 +49,8 @@ export abstract class TapeRecorder {
   private keptBytes = 0;
   private headOperations: number | undefined;
   private headCalls: number | undefined;
+  private packages = new Set<StatePackage>();
+  private unplayedPackages = new Set<StatePackage>();
   private graphHeld = new Set<Storage>();
   private heldByModel = new Set<Storage>();
   private nextTensor = 0;
@@ -272,6 +275,18 @@ export abstract class TapeRecorder {
     this.keptBytes += bytes;
   }
 
+  /** Whether a layer has to do without the kernels of a package. The tape names the packages that it was asked for. */
+  lacks(name: StatePackage): boolean {
+    this.packages.add(name);
+    return this.settings.absentPackages?.has(name) === true;
+  }
+
+  /** A layer runs kernels of a package, and what it does without them is not played. */
+  needs(name: StatePackage): void {
+    this.packages.add(name);
+    this.unplayedPackages.add(name);
+  }
+
   /** The autograd graph itself holds the storage until nothing refers to the graph any more. */
   protected holdInGraph(storage: Storage): void {
     this.graphHeld.add(storage);
@@ -310,6 +325,8 @@ export abstract class TapeRecorder {
       heldByModel: [...this.heldByModel],
       headOperations: this.headOperations,
       headCalls: this.headCalls,
+      packages: [...this.packages],
+      unplayedPackages: [...this.unplayedPackages],
     };
   }
 }

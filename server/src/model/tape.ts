@@ -1,5 +1,6 @@
 import type { DType } from '../terms/dtypes';
 import type { QuantizationKind } from '../terms/quantizations';
+import type { StatePackage } from '../terms/state-packages';
 
 /** Types that occur on the tape beside the float types. */
 export type TensorDType = DType | 'bool' | 'int64' | 'uint8';
@@ -173,4 +174,8 @@ export interface Tape {
   readonly headOperations?: number;
   /** How often the head's module is called, where the loss is taken chunk by chunk. */
   readonly headCalls?: number;
+  /** Packages whose kernels its layers run where they are installed. */
+  readonly packages?: readonly StatePackage[];
+  /** Those of them without which the layers do what is not on the tape. */
+  readonly unplayedPackages?: readonly StatePackage[];
 }

@@ -10,6 +10,7 @@ import type { HeadOutput } from '../terms/head-outputs';
 import type { Divergence, LogitHold, LossKind } from '../terms/losses';
 import type { Objective } from '../terms/objectives';
 import type { QuantizationKind } from '../terms/quantizations';
+import type { StatePackage } from '../terms/state-packages';
 import type { FakeQuantization } from './fake-quantization';
 
 /** Heads and routers are neither quantized nor adapted by `all-linear`. */
@@ -95,6 +96,8 @@ export interface TraceSettings {
   /** Unsloth computes LoRA branches in the input's type (`kernels/fast_lora.py`). */
   readonly unsloth?: boolean;
   readonly fusedLora?: readonly string[];
+  /** Packages of kernels that layers which keep a state do without. */
+  readonly absentPackages?: ReadonlySet<StatePackage>;
   /** Who multiplies in fp8. */
   readonly fp8?: Fp8Recipe;
   readonly loss: LossKind;

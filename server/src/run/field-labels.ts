@@ -142,6 +142,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'kernels.tiledMlp': 'MLPs on parts of the tokens',
   'kernels.transformerEngine': 'modules of Transformer Engine',
   'kernels.groupedExperts': 'grouped products of experts',
+  'kernels.states': 'packages of kernels for layers with states',
   'kernels.tf32': 'products in TF32',
   'kernels.xla': 'XLA',
   'kernels.fusedLayerNorm': 'fused layer norm',

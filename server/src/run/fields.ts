@@ -639,6 +639,11 @@ export const FIELDS = {
     doc: 'The experts of a GPU run as one grouped product (Megatron `moe_grouped_gemm`), instead of one after the other.',
     default: false,
   }),
+  'kernels.states': list({
+    doc: 'Packages of kernels for layers that keep a state (Mamba, delta rules, short convolutions) that are installed: `mamba-ssm`, `causal-conv1d`, `flash-linear-attention`, `none`. With `unknown`, what it does not name may be installed or not. transformers runs what is absent in PyTorch’s own operators, which keep many times as much.',
+    aliases: ['state-kernels'],
+    default: ['unknown'],
+  }),
   'kernels.tf32': flag({
     doc: 'PyTorch multiplies fp32 matrices in TF32 where the card has it.',
     aliases: ['tf32'],

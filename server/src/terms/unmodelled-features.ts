@@ -14,6 +14,7 @@ const UNMODELLED_FEATURES = {
   'vision-tower': 'adds',
   'sound-tower': 'adds',
   'speech-generator': 'adds',
+  'states-without-kernels': 'adds',
   'own-adapters': 'adds',
   'canvas-decoder': 'either',
   'attention-residuals': 'either',

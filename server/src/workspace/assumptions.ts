@@ -147,7 +147,7 @@ interface Assumption {
  * Values of a run that the file itself does not state, with who states it, strongest originName first. What is asked for is not assumed,
  * nor what hangs on it.
  */
-export function assumptionsOf({ resolved }: Analysis): Assumption[] {
+export function assumptionsOf({ resolved, model }: Analysis): Assumption[] {
   const { origins } = resolved;
   const asked = new Set<FieldPath>(resolved.unknown.map(({ field }) => field));
   const values = Object.fromEntries(
@@ -156,6 +156,7 @@ export function assumptionsOf({ resolved }: Analysis): Assumption[] {
   const does = behavioursOfValues(values);
   return FIELD_PATHS.flatMap((field) => {
     const origin = origins[field];
+    if (field === 'kernels.states' && !model?.statePackages) return [];
     if (asked.has(field) || !origin || origin.kind === 'file' || !matters(field, values, does, origin)) {
       return [];
     }

@@ -1,3 +1,4 @@
+import { satisfies } from '@renovatebot/pep440';
 import { environmentFormatOf, installedPackages, SCRIPT_IMAGES } from '../environment/environment-files';
 import type { Requirement } from '../environment/requirement';
 import {
@@ -11,6 +12,7 @@ import {
 } from '../environment/versions';
 import { type Fact, fact } from '../run/origin';
 import type { KnownVersion, Versions } from '../run/versions';
+import { type StatePackage, statePackageOf, UNKNOWN_PACKAGES } from '../terms/state-packages';
 import { fileName, relativePath } from '../text/uri';
 import { say } from '../wording/say';
 import type { TrackedFiles } from './file-cache';
@@ -89,6 +91,47 @@ function frameworksIn(stated: readonly Stated[]): Versions {
 }
 
 function factsOf(stated: readonly Stated[], family: string, files: TrackedFiles): Fact[] {
+  return [...kernelFacts(stated, family), ...versionFacts(stated, family, files)];
+}
+
+/** Packages of kernels that a framework requires, since a release (`Requires-Dist` of axolotl 0.15.0: `flash-linear-attention==0.4.1`). */
+const BROUGHT: Readonly<
+  Record<string, { readonly since: string; readonly packages: readonly StatePackage[] }>
+> = {
+  axolotl: { since: '0.15', packages: ['flash-linear-attention'] },
+};
+
+/** Packages of kernels that come with a release of a framework; with the newest, unless one is named. */
+function broughtPackages(family: string, release?: string): readonly StatePackage[] {
+  const brought = BROUGHT[family];
+  if (!brought) return [];
+  return release === undefined || satisfies(release, `>=${brought.since}`) ? brought.packages : [];
+}
+
+/** Packages of kernels that are named anywhere around, and those that the framework requires; what is not named may be there all the same. */
+function kernelFacts(stated: readonly Stated[], family: string): Fact[] {
+  const named = stated.filter(({ name }) => statePackageOf(name) !== undefined);
+  const framework = FRAMEWORK_PACKAGES[family];
+  const release = framework === undefined ? undefined : best(stated, framework)?.exact;
+  const brought = broughtPackages(family, release);
+  const packages = new Set([...named.flatMap(({ name }) => statePackageOf(name) ?? []), ...brought]);
+  if (packages.size === 0) return [];
+  const value = [...packages, UNKNOWN_PACKAGES];
+  const [first] = named;
+  return [
+    first
+      ? fact('kernels.states', value, {
+          kind: 'environment',
+          location: { uri: first.uri, range: first.range },
+        })
+      : fact('kernels.states', value, {
+          kind: 'default',
+          note: say('{0} requires {1}', framework ?? family, brought.join(', ')),
+        }),
+  ];
+}
+
+function versionFacts(stated: readonly Stated[], family: string, files: TrackedFiles): Fact[] {
   const framework = FRAMEWORK_PACKAGES[family];
   const release = framework === undefined ? undefined : best(stated, framework);
   const pinned = release?.exact ?? (release && upperBound(release.specifier));
@@ -173,7 +216,7 @@ async function statedAround(uri: string, files: TrackedFiles): Promise<Stated[]>
 }
 
 const OF_INTEREST: ReadonlySet<string> = new Set([...VERSIONED_PACKAGES, ...FRAMEWORKS]);
-const isOfInterest = (name: string) => OF_INTEREST.has(name);
+const isOfInterest = (name: string) => OF_INTEREST.has(name) || statePackageOf(name) !== undefined;
 
 async function statedIn(folder: string, files: TrackedFiles): Promise<Stated[]> {
   const base = folder.replace(/\/$/, '');
@@ -195,8 +238,9 @@ async function statedIn(folder: string, files: TrackedFiles): Promise<Stated[]> 
   for (const { path, format } of candidates.slice(0, MOST_FILES)) {
     const uri = `${base}/${encodeURI(path)}`;
     for (const requirement of await files.requirements(uri, format)) {
-      // A bare name asks for nothing.
-      if (requirement.specifier !== '') found.push({ ...requirement, uri, rank: format.rank });
+      // A bare name asks for no version.
+      if (requirement.specifier !== '' || statePackageOf(requirement.name))
+        found.push({ ...requirement, uri, rank: format.rank });
     }
   }
   for (const environment of folders.filter((name) => /^(?:\.venv|venv|env)$/.test(name)))

@@ -69,6 +69,23 @@ const BERT = aModel({
   vocab_size: 4096,
 });
 
+const HYBRID = aModel({
+  model_type: 'qwen3_5_text',
+  hidden_size: 512,
+  num_hidden_layers: 4,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  head_dim: 128,
+  intermediate_size: 1024,
+  vocab_size: 4096,
+  linear_num_key_heads: 4,
+  linear_num_value_heads: 8,
+  linear_key_head_dim: 64,
+  linear_value_head_dim: 64,
+  linear_conv_kernel_dim: 4,
+  layer_types: ['linear_attention', 'linear_attention', 'linear_attention', 'full_attention'],
+});
+
 const BF16 = { 'precision.weights': 'bf16', 'precision.compute': 'bf16' } as const;
 const ONE_GPU: RunValues = { ...BF16, 'batch.micro': 2, 'batch.sequence': 256 };
 const EIGHT_GPUS: RunValues = { ...ONE_GPU, 'hardware.gpus': 8, 'batch.accumulation': 2 };
@@ -120,6 +137,7 @@ const base = (name: string, fields: RegExp, run: RunValues, model = DENSE): Base
 
 const SCHEMES = /^(precision\.|parallel\.(data|replicate)|hardware|offload\.(optimizer|parameters)$|batch)/;
 const BASES: readonly Base[] = [
+  base('layers that keep a state', /^kernels\.states$/, { ...ONE_GPU, ...SGD }, HYBRID),
   base('a classifier with adapters', /^lora\.trainsHead$/, {
     ...ADAPTED,
     'method.objective': 'classification',
@@ -446,6 +464,7 @@ const VALUES: Partial<Record<FieldPath, readonly unknown[]>> = {
   'optimizer.targets': [['q_proj']],
   'activations.modules': [['mlp'], ['core_attn'], ['layernorm']],
   'kernels.lora': [['mlp', 'qkv', 'output']],
+  'kernels.states': [['none']],
   'loss.implementation': ['full', 'compiled', 'liger', 'chunked', 'cut'],
   'loss.divergence': ['forward', 'mixture'],
   'parallel.stageLayers': [['1', '3']],

@@ -40,8 +40,14 @@ interface Case {
   };
 }
 
-const file = path.join(process.cwd(), 'test', 'oracle', 'cases.json');
-const cases: readonly Case[] = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).cases : [];
+function recorded(name: string): readonly Case[] {
+  const file = path.join(process.cwd(), 'test', 'oracle', name);
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).cases : [];
+}
+
+/** Of transformers 5.15, whose layers with states run other operators without kernels. */
+const older = recorded('older_states.json');
+const cases = recorded('cases.json');
 
 /** Kernels that a stand-in plays in the recording (`kernels.py`) compute nothing there. */
 function standInFlops(stages: readonly TracedStage[]): number {
@@ -102,14 +108,15 @@ function savedError(stages: readonly TracedStage[], item: Case): Record<string, 
  */
 const PREVIOUS_WEIGHTS = /^bloom.*nonreentrant.*eager.*v512|^bloom.*reentrant-eager-sgd/;
 
-/** The recording ran Mamba's sequential code in Python: the scan is one kernel with `mamba-ssm`, which ours stands for. */
-const SLOW_SCAN = /^mamba/;
-
 /**
  * Forward phases, never the peak of a step, where more is known: Falcon multiplies by `weight.T`, which autocast copies
- * each time and does not cache; a hybrid layer of Zamba2 checkpoints its Mamba layer inside of itself, whose second input stays.
+ * each time and does not cache; the result of the delta rule's loop is there before queries and keys are decayed; a hybrid layer of Zamba2 checkpoints its Mamba layer inside of itself, whose second input stays.
  */
-const FORWARD = /^bloom.*-v512|^mamba|^falcon.*-amp-(non)?reentrant|^zamba2.*reentrant/;
+const FORWARD =
+  /^bloom.*-v512|^qwen3.*operators-nonreentrant|^falcon-7b.*-amp-(non)?reentrant|^zamba2.*reentrant/;
+
+/** Backward phases, never the peak of a step: of Mamba 2's scan in PyTorch's operators autocast casts a factor more than ours. */
+const BACKWARD = /^mamba2.*amp-operators/;
 
 /** Types that have their balancing biases among their parameters. */
 const ERNIE_OR_AFMOE = /^(ernie4_5_moe|ernie4_5_vl_moe|afmoe)$/;
@@ -222,14 +229,31 @@ describe(`the walk against real models under PyTorch (${cases.length} recorded c
     within('peak', 0.1, 1, 0.1, named);
   });
   it('kept by a layer: within 1 % for 98 % of cases and 3 % for all', () =>
-    within('saved', 0.01, 0.98, 0.03, unlike(SLOW_SCAN)));
+    within('saved', 0.01, 0.98, 0.03));
   it('backward: within 1 % for 98 % of cases and 3 % for all', () =>
-    within('backward', 0.01, 0.98, 0.03, unlike(PREVIOUS_WEIGHTS)));
+    within(
+      'backward',
+      0.01,
+      0.98,
+      0.03,
+      unlike(new RegExp(`${PREVIOUS_WEIGHTS.source}|${BACKWARD.source}`)),
+    ));
   it('forward: within 1 % for 95 % of cases and 3 % for all', () =>
     within('forward', 0.01, 0.95, 0.03, unlike(FORWARD)));
   it('forward FLOPs: within 0.5 %', () => {
     const counted = rows.filter((row) => row.countsAll);
     within('flops', 0.005, 1, 0.005, counted);
     assert.ok(counted.filter((row) => row.groups).length >= 24, 'experts of each family');
+  });
+
+  // Before 5.17 delta rules norm queries and keys in the model's type: ours, in fp32, are a little above.
+  it('layers with states without kernels, by older operators: peaks within 2 %, none too low', () => {
+    const found = older.map(compare);
+    assert.equal(found.length, 18);
+    for (const row of found) {
+      assert.ok(typeof row === 'object', String(row));
+      const peak = row.errors.peak ?? 1;
+      assert.ok(peak >= 0 && peak <= 0.02, described(row, 'peak'));
+    }
   });
 });

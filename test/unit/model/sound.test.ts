@@ -45,7 +45,7 @@ describe('sound in samples', () => {
       ['moonshotai/Kimi-K3', 'attention-residuals'],
     ] as const) {
       const found = estimated(id, { 'batch.sequence': 256 });
-      assert.deepEqual(found.unmodelled, [feature], id);
+      assert.ok(found.unmodelled?.includes(feature), id);
       assert.equal(found.verdict, 'unknown', id);
     }
   });

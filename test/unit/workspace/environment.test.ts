@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Workspace } from '../../../server/src/workspace/analyze';
+import { assumptionsOf } from '../../../server/src/workspace/assumptions';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 
 const RECIPE =
@@ -178,5 +179,40 @@ describe('images that a launch script starts', () => {
     assert.match(await torch(`# docker run pytorch/pytorch:2.4.0\ndocker ps\n${train}\n`), /\(default/);
     const locked = { 'file:///w/uv.lock': '[[package]]\nname = "torch"\nversion = "2.5.1"\n' };
     assert.match(await torch(`docker run pytorch/pytorch:2.4.0 ${train}\n`, locked), /^2\.5\.1/);
+  });
+});
+
+describe('packages of kernels around a config', () => {
+  async function kernels(files: Record<string, string>) {
+    const { analysis } = await versions({ 'file:///w/recipes/sft.yaml': RECIPE, ...files });
+    const { values, origins } = analysis.resolved;
+    return `${values['kernels.states']} ${origins['kernels.states']?.kind}`;
+  }
+
+  it('are those that a list or a lock names, with or without a version; others may be there all the same', async () => {
+    assert.equal(await kernels({}), 'unknown default');
+    assert.equal(
+      await kernels({ 'file:///w/requirements.txt': 'torch==2.9.0\ncausal-conv1d\nmamba_ssm>=2.2\n' }),
+      'causal-conv1d,mamba-ssm,unknown environment',
+    );
+    assert.equal(
+      await kernels({ 'file:///w/uv.lock': '[[package]]\nname = "fla-core"\nversion = "0.5.2"\n' }),
+      'flash-linear-attention,unknown environment',
+    );
+  });
+
+  it('come with a framework that requires them, since it does', async () => {
+    const axolotl = (more: Record<string, string>) =>
+      kernels({ 'file:///w/recipes/sft.yaml': AXOLOTL, ...more });
+    assert.equal(await axolotl({}), 'flash-linear-attention,unknown default');
+    assert.equal(await axolotl({ 'file:///w/requirements.txt': 'axolotl==0.10.0\n' }), 'unknown default');
+  });
+
+  it('are assumed of models alone that have such layers', async () => {
+    const { analysis } = await versions({ 'file:///w/recipes/sft.yaml': RECIPE });
+    assert.ok(!assumptionsOf(analysis).some(({ field }) => field === 'kernels.states'));
+    const hybrid = RECIPE.replace('Qwen/Qwen2.5-7B', 'Qwen/Qwen3.5-4B');
+    const other = await versions({ 'file:///w/recipes/sft.yaml': hybrid });
+    assert.ok(assumptionsOf(other.analysis).some(({ field }) => field === 'kernels.states'));
   });
 });

@@ -5,6 +5,7 @@ import { parseRequirement, type Requirement } from '../../environment/requiremen
 import { allowedVersions, VERSION_FIELDS, VERSIONED_PACKAGES } from '../../environment/versions';
 import { findAccelerator } from '../../hardware/catalog';
 import { fact } from '../../run/origin';
+import { statePackageOf, UNKNOWN_PACKAGES } from '../../terms/state-packages';
 import { locationOf } from '../../text/place';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
@@ -12,6 +13,7 @@ import type { Calls } from './call-block';
 
 /** Versions that cells install, of a range the newest that it allows; the last statement about a package counts. */
 export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): void {
+  readKernels(installs, draft);
   const stated = [...installs].reverse();
   // What a comment names comes last: the script may be started in another environment.
   for (const { name, specifier, open, range, commented } of [
@@ -40,6 +42,21 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): v
       fact(field, newest, { kind: 'file', location, key: 'pip_install', note, orElse: oldest }),
     );
   }
+}
+
+/** Packages of kernels that cells install: what they do not name may be there all the same. */
+function readKernels(installs: NonNullable<ConfigDocument['installs']>, draft: Draft): void {
+  const named = installs.filter(({ name, commented }) => !commented && statePackageOf(name) !== undefined);
+  const [first] = named;
+  if (!first) return;
+  const packages = [...new Set(named.flatMap(({ name }) => statePackageOf(name) ?? []))];
+  draft.facts.push(
+    fact('kernels.states', [...packages, UNKNOWN_PACKAGES], {
+      kind: 'file',
+      location: locationOf(first.range, draft.uri),
+      key: 'pip_install',
+    }),
+  );
 }
 
 /** The release of Unsloth that cells install, where they name one; the last counts. */

@@ -130,7 +130,7 @@ function readCompiled(
     );
     return;
   }
-  const unknownState = STATEFUL.test(type) ? unknownStates(calls, load, type) : undefined;
+  const unknownState = STATEFUL.test(type) ? unknownStates(load, type) : undefined;
   if (unknownState !== undefined) {
     draft.leave('script', { range: load.calleeRange }, type, unknownState);
     return;
@@ -181,20 +181,15 @@ function readSound(draft: Calls['draft'], { images }: { readonly images: boolean
 }
 
 /**
- * Why it is not known how layers that keep a state compute; undefined where cells install the kernels that they take (`transformers`,
- * `is_fast_path_available`). Unsloth leaves those out of what it compiles (`compiler.py`, `compile_mamba_ssm`), as it leaves the layers
- * themselves (`_block_compile.py`, `_is_ssm_layer`), and changes nothing of code that comes with a model. That of Nemotron-H runs the same
- * kernel of a mixer, in the same order (`NemotronHMamba2Mixer.cuda_kernels_forward`), and its experts as transformers 4 does
- * (`NemotronHMOE.moe`).
+ * Why it is not known how layers that keep a state compute. Unsloth leaves transformers' own out of what it compiles (`compiler.py`,
+ * `compile_mamba_ssm`), as it leaves the layers themselves (`_block_compile.py`, `_is_ssm_layer`), and changes nothing of code that comes
+ * with a model. That of Nemotron-H runs the same kernel of a mixer, in the same order (`NemotronHMamba2Mixer.cuda_kernels_forward`), and its
+ * experts as transformers 4 does (`NemotronHMOE.moe`).
  */
-function unknownStates({ installs = [] }: Calls, load: PyCall, type: string): string | undefined {
-  if (bringsCode(load) && type !== NEMOTRON)
-    return say('The code that comes with the model may compute otherwise: it is not read.');
-  const names = new Set(installs.map(({ name }) => name.replace(/_/g, '-')));
-  const missing = ['mamba-ssm', 'causal-conv1d'].find((name) => !names.has(name));
-  return missing === undefined
-    ? undefined
-    : say('How layers that keep a state compute is not known: nothing here installs `{0}`.', missing);
+function unknownStates(load: PyCall, type: string): string | undefined {
+  return bringsCode(load) && type !== NEMOTRON
+    ? say('The code that comes with the model may compute otherwise: it is not read.')
+    : undefined;
 }
 
 const NEMOTRON = 'nemotron_h';

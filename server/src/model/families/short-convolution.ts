@@ -77,7 +77,6 @@ function build(config: ConfigReader): Architecture {
     norms: ['operator_norm', 'ffn_norm'],
     finalNorm: 'embedding_norm',
     embedding: 'embed_tokens',
-    notes: [say('the kernels of causal-conv1d are assumed to be installed')],
   });
 }
 

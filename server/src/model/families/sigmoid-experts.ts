@@ -367,7 +367,6 @@ function kimiLinear(config: ConfigReader): Architecture {
     norms: NORMS,
     finalNorm: 'norm',
     embedding: 'embed_tokens',
-    notes: [say('the flash-linear-attention and causal-conv1d kernels are assumed to be installed')],
   });
 }
 

@@ -12,9 +12,6 @@ import { figuresOf, layersOfKinds, readSizes, type Sizes } from './sizes';
 import { besideExperts, graniteExperts, graniteShared } from './sparse';
 import { sparseDecoder } from './sparse-decoder';
 
-export const assumedKernels = () =>
-  say('the mamba-ssm and causal-conv1d kernels are assumed to be installed');
-
 /** `x + mixer(norm(x))`; Mamba keeps the sum in fp32 where `residual_in_fp32` is set. */
 function mixerLayer(norm: Block, mixer: Block, wide: boolean): Block {
   return (t, x) =>
@@ -29,11 +26,11 @@ function mixerLayer(norm: Block, mixer: Block, wide: boolean): Block {
 function mixerModel(sizes: Sizes, layers: readonly Block[], embedding: string): Architecture {
   return {
     figures: figuresOf(sizes),
-    notes: [assumedKernels()],
     stages: decoderStages({
       embedding: { name: embedding, rows: sizes.vocabulary, columns: sizes.hidden },
       layers,
-      finalNorm: rms('norm_f'),
+      // Sums in fp32 are cast before the head (`MambaForCausalLM.forward`).
+      finalNorm: (t, x) => t.cast(rms('norm_f')(t, x), t.settings.weightDtype, 'norm_f.to'),
       head: {
         name: 'lm_head',
         vocabulary: sizes.vocabulary,
@@ -243,7 +240,6 @@ function jamba(config: ConfigReader): Architecture {
     norms: ['input_layernorm', 'pre_ff_layernorm'],
     finalNorm: 'final_layernorm',
     embedding: 'embed_tokens',
-    notes: [assumedKernels()],
   });
 }
 
@@ -275,7 +271,6 @@ function graniteHybrid(config: ConfigReader): Architecture {
     scaledEmbedding: true,
     scaledBranches: true,
     scaledLogits: true,
-    notes: [assumedKernels()],
   });
 }
 
@@ -318,7 +313,6 @@ function qwenDelta(config: ConfigReader): Architecture {
     normOf: (name) => rms(name, 'gemma'),
     finalNorm: 'norm',
     embedding: 'embed_tokens',
-    notes: [say('the flash-linear-attention and causal-conv1d kernels are assumed to be installed')],
   });
 }
 
@@ -375,7 +369,6 @@ function bamba(config: ConfigReader): Architecture {
     norms: ['input_layernorm', 'pre_ff_layernorm'],
     finalNorm: 'final_layernorm',
     embedding: 'embed_tokens',
-    notes: [assumedKernels()],
   });
 }
 
@@ -415,7 +408,6 @@ function falconH1(config: ConfigReader): Architecture {
     embedding: 'embed_tokens',
     scaledEmbedding: true,
     scaledLogits: true,
-    notes: [assumedKernels()],
   });
 }
 

@@ -10,7 +10,6 @@ import { headStage, take, tokenEmbeddingStage } from './decoder-model';
 import type { Architecture, ModelFamily } from './family';
 import { llamaAttention } from './llama-parts';
 import { figuresOf, readSizes, type Sizes } from './sizes';
-import { assumedKernels } from './state-space';
 import { mustFit } from './vision-tower';
 
 /** Two linear layers through a narrow width, which each use of a shared module has of its own. */
@@ -142,7 +141,6 @@ function zamba2(config: ConfigReader): Architecture {
   const first = tokenEmbeddingStage(embedding);
   return {
     figures: figuresOf(sizes),
-    notes: [assumedKernels()],
     stages: [
       {
         ...first,

@@ -1,6 +1,8 @@
 import { ELEMENT_BYTES, type Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import type { Block } from './block';
+import { causalConvolution } from './causal-convolution';
+import { CHUNK, deltaRuleInTorch, gatedNormInTorch } from './gated-delta-rule';
 
 interface GatedDeltaNetSpec {
   readonly module: string;
@@ -14,12 +16,10 @@ interface GatedDeltaNetSpec {
   readonly separate?: boolean;
 }
 
-/** Tokens of one chunk of the delta rule (`fla/ops/gated_delta_rule/chunk.py`). */
-const CHUNK = 64;
-
 /**
- * Linear attention of Qwen3-Next with the kernels of `flash-linear-attention` and `causal-conv1d`. The delta rule keeps
- * its inputs, the norms of queries and keys, and one `64 x 64` matrix per chunk and head.
+ * Linear attention of Qwen3-Next, with the kernels of `flash-linear-attention` and `causal-conv1d` or in PyTorch's own operators
+ * where they are absent. The kernel of the delta rule keeps its inputs, the norms of queries and keys, and one `64 x 64` matrix per
+ * chunk and head.
  */
 export function gatedDeltaNet(spec: GatedDeltaNetSpec): Block {
   return (t, x) => t.scope(() => run(t, x, spec));
@@ -35,18 +35,11 @@ function run(t: Tracer, x: Tensor, spec: GatedDeltaNetSpec): Tensor {
   const lead = x.shape.slice(0, -1);
   const { mixed, gate, b, a } = spec.separate ? separateInputs(t, x, spec) : jointInputs(t, x, spec);
   const width = 2 * spec.keyHeads * spec.keyDim + spec.valueHeads * spec.valueDim;
-  const conv = t.weight({
-    name: `${module}.conv1d.weight`,
-    shape: [width, 1, spec.kernel],
-    local: [width / ranks, 1, spec.kernel],
-  });
-  const convolved = t.fused({
+  const convolved = causalConvolution(t, mixed, {
     name: `${module}.conv1d`,
-    inputs: [mixed],
-    outputs: [{ shape: mixed.shape, dtype: mixed.dtype }],
-    savesInputs: [mixed],
-    weights: [conv],
-    flops: 2 * mixed.elements * spec.kernel,
+    width,
+    kernel: spec.kernel,
+    bias: false,
   });
   t.hold(convolved);
   const [q = convolved, k = convolved, v = convolved] = t.split(convolved, [keys, keys, values]);
@@ -70,6 +63,13 @@ function run(t: Tracer, x: Tensor, spec: GatedDeltaNetSpec): Tensor {
       : t.copy(y, [...lead, heads * spec.keyDim], `${module}.repeat_${name}`);
   const queries = t.hold(spread(q, 'q'));
   const everyKey = t.hold(spread(k, 'k'));
+  const inputs = { queries, keys: everyKey, values: v, decay, beta };
+  if (t.lacks('flash-linear-attention')) {
+    const { keyDim, valueDim } = spec;
+    const scanned = deltaRuleInTorch(t, inputs, { module, heads, keyDim, valueDim });
+    const normed = gatedNormInTorch(t, scanned, gate, `${module}.norm`, valueDim);
+    return t.linear(normed, { name: `${module}.out_proj`, out: spec.hidden, split: 'row' });
+  }
   const stateFlops = 2 * rows * heads * spec.keyDim * spec.valueDim;
   const chunkFlops = 2 * rows * heads * CHUNK * (2 * spec.keyDim + 2 * spec.valueDim);
   const scanned = t.fused({
@@ -112,11 +112,13 @@ interface Inputs {
 /** Of four projections (Qwen3.5). */
 function separateInputs(t: Tracer, x: Tensor, spec: GatedDeltaNetSpec): Inputs {
   const { keys, values } = projected(spec);
-  const column = (name: string, out: number) =>
-    t.hold(t.linear(x, { name: `${spec.module}.${name}`, out, split: 'column' }));
-  const joint = column('in_proj_qkv', 2 * keys + values);
+  const projection = (name: string, out: number) =>
+    t.linear(x, { name: `${spec.module}.${name}`, out, split: 'column' });
+  const column = (name: string, out: number) => t.hold(projection(name, out));
+  const joint = projection('in_proj_qkv', 2 * keys + values);
   return {
-    mixed: t.copy(joint, joint.shape, `${spec.module}.transpose`),
+    // The kernel of the convolution wants channels to lie together; PyTorch's own operator takes them as they are.
+    mixed: t.lacks('causal-conv1d') ? joint : t.copy(t.hold(joint), joint.shape, `${spec.module}.transpose`),
     gate: column('in_proj_z', values),
     b: column('in_proj_b', spec.valueHeads),
     a: column('in_proj_a', spec.valueHeads),

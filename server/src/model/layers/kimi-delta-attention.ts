@@ -1,6 +1,7 @@
 import { ELEMENT_BYTES, type Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import type { Block } from './block';
+import { causalConvolution } from './causal-convolution';
 
 interface KimiDeltaSpec {
   readonly module: string;
@@ -34,21 +35,10 @@ function run(t: Tracer, x: Tensor, spec: KimiDeltaSpec): Tensor {
   const parts = ['q_proj', 'k_proj', 'v_proj'].map((name) => column(x, name, width));
   const lead = (parts[0] ?? x).shape.slice(0, -1);
   const mixed = t.concat(parts, [...lead, 3 * local], `${module}.mixed_qkv`);
-  const convolution = t.weight({
-    name: `${module}.conv1d.weight`,
-    shape: [3 * width, 1, kernel],
-    local: [3 * local, 1, kernel],
-  });
-  const convolved = t.hold(
-    t.fused({
-      name: `${module}.conv1d`,
-      inputs: [mixed],
-      outputs: [{ shape: mixed.shape, dtype: mixed.dtype }],
-      savesInputs: [mixed],
-      weights: [convolution],
-      flops: 2 * mixed.elements * kernel,
-    }),
-  );
+  const convolution = { name: `${module}.conv1d`, width: 3 * width, kernel, bias: false };
+  const convolved = t.hold(causalConvolution(t, mixed, convolution));
+  // Without it, transformers runs chunks of the rule in PyTorch's own operators (`chunk_kimi_delta_attention`).
+  t.needs('flash-linear-attention');
   const decay = t.hold(forgetGate(t, x, spec));
   const beta = t.hold(t.keepOutput(column(x, 'b_proj', heads), `${module}.beta`));
   const scanned = t.hold(deltaRule(t, { convolved, decay, beta }, spec));

@@ -1,7 +1,10 @@
-import { ELEMENT_BYTES, type Tensor, type Weight } from '../tape';
+import { ELEMENT_BYTES, type Tensor, type TensorDType, type Weight } from '../tape';
 import type { Tracer } from '../tracer';
 import type { Block } from './block';
+import { causalConvolution, convolutionWeights } from './causal-convolution';
+import { chunkScanInTorch } from './chunk-scan';
 import { rmsNorm } from './norm';
+import { selectiveScanInTorch } from './selective-scan';
 
 /** Tokens between the states that the selective scan keeps (`selective_scan_fwd_kernel.cuh`). */
 const SCAN_CHUNK = 2048;
@@ -33,8 +36,14 @@ export function mamba(spec: MambaSpec): Block {
       bias: spec.bias,
       split: 'column',
     });
-    return spec.normed ? separate(t, joint, spec) : inner(t, joint, spec);
+    return lacksMixer(t) || spec.normed ? separate(t, joint, spec) : inner(t, joint, spec);
   };
+}
+
+/** The one-kernel path of `mamba-ssm` calls `causal-conv1d` for its convolution (`ops/selective_scan_interface.py`, `ops/triton/ssd_combined.py`). */
+function lacksMixer(t: Tracer): boolean {
+  const lacked = [t.lacks('mamba-ssm'), t.lacks('causal-conv1d')];
+  return lacked.includes(true);
 }
 
 interface Parts {
@@ -72,19 +81,12 @@ function backwardOf(
   return (trained ? 2 : 1) * products + 2 * others + again;
 }
 
-function convWeights(t: Tracer, spec: MambaSpec, local: number) {
-  const weights = [
-    t.weight({
-      name: `${spec.module}.conv1d.weight`,
-      shape: [spec.inner, 1, spec.kernel],
-      local: [local, 1, spec.kernel],
-    }),
-  ];
-  if (spec.convBias) {
-    weights.push(t.weight({ name: `${spec.module}.conv1d.bias`, shape: [spec.inner], local: [local] }));
-  }
-  return weights;
-}
+const convolutionOf = ({ module, inner, kernel, convBias }: MambaSpec) => ({
+  name: `${module}.conv1d`,
+  width: inner,
+  kernel,
+  bias: convBias,
+});
 
 function scanWeights(t: Tracer, spec: MambaSpec, local: number) {
   const { module } = spec;
@@ -99,7 +101,7 @@ function inner(t: Tracer, joint: Tensor, spec: MambaSpec): Tensor {
   const small = spec.rank + 2 * spec.state;
   const { module } = spec;
   const weights = [
-    ...convWeights(t, spec, local),
+    ...convolutionWeights(t, convolutionOf(spec)),
     t.weight({ name: `${module}.x_proj.weight`, shape: [small, spec.inner], local: [small, local] }),
     t.weight({ name: `${module}.dt_proj.weight`, shape: [spec.inner, spec.rank], local: [local, spec.rank] }),
     t.weight({ name: `${module}.dt_proj.bias`, shape: [spec.inner], local: [local] }),
@@ -138,27 +140,23 @@ function separate(t: Tracer, joint: Tensor, spec: MambaSpec): Tensor {
   return t.scope(() => {
     t.hold(joint);
     const [x = joint, gate = joint] = t.split(joint, [local, local]);
-    const convolved = t.hold(
-      t.fused({
-        name: `${module}.conv1d`,
-        inputs: [x],
-        outputs: [{ shape: x.shape, dtype: x.dtype }],
-        savesInputs: [x],
-        weights: convWeights(t, spec, local),
-        flops: 2 * x.elements * spec.kernel,
-      }),
-    );
+    const convolved = t.hold(causalConvolution(t, x, convolutionOf(spec)));
     const small = t.linear(convolved, {
       name: `${module}.x_proj`,
       out: spec.rank + 2 * spec.state,
       split: 'row',
     });
     const [step = small, b = small, c = small] = t.split(small, [spec.rank, spec.state, spec.state]);
-    const norm = (y: Tensor, name: string) => rmsNorm(t, y, { name: `${module}.${name}`, style: 'llama' });
+    const norm = (y: Tensor, name: string) =>
+      spec.normed ? rmsNorm(t, y, { name: `${module}.${name}`, style: 'llama' }) : y;
     const time = norm(step, 'dt_layernorm');
     const write = t.hold(norm(b, 'b_layernorm'));
     const read = t.hold(norm(c, 'c_layernorm'));
     const delta = t.linear(time, { name: `${module}.dt_proj`, out: spec.inner, bias: true, split: 'column' });
+    const output = (y: Tensor) =>
+      t.linear(y, { name: `${module}.out_proj`, out: spec.hidden, bias: spec.bias, split: 'row' });
+    if (t.lacks('mamba-ssm'))
+      return output(selectiveScanInTorch(t, { hidden: convolved, steps: delta, write, read, gate }, spec));
     const scanned = t.fused({
       name: `${module}.selective_scan`,
       inputs: [convolved, delta, write, read, gate],
@@ -170,7 +168,7 @@ function separate(t: Tracer, joint: Tensor, spec: MambaSpec): Tensor {
       flops: scanFlops,
       expensive: true,
     });
-    return t.linear(scanned, { name: `${module}.out_proj`, out: spec.hidden, bias: spec.bias, split: 'row' });
+    return output(scanned);
   });
 }
 
@@ -193,6 +191,67 @@ export interface Mamba2Spec {
   readonly scaled?: boolean;
 }
 
+/** A product with a buffer of the model, in the wider of both types. */
+function scaledByVector(t: Tracer, x: Tensor, name: string): Tensor {
+  return t.settings.weightDtype === 'fp32' && x.dtype !== 'fp32' ? t.cast(x, 'fp32', name) : t.scale(x, name);
+}
+
+/** Mamba 2's mixer without its kernels (`Mamba2Mixer.forward`): convolution, scan and norm one after the other. */
+function mixerInTorch(t: Tracer, joint: Tensor, dtype: TensorDType, spec: Mamba2Spec): Tensor {
+  const ranks = t.settings.tensorParallel;
+  const { module, state, kernel, chunk } = spec;
+  const [width, groups, heads] = [spec.inner / ranks, spec.groups / ranks, spec.heads / ranks];
+  return t.scope(() => {
+    t.hold(joint);
+    const shared = groups * state;
+    const [gate = joint, mixed = joint, steps = joint] = t.split(joint, [width, width + 2 * shared, heads]);
+    const convolution = {
+      name: `${module}.conv1d`,
+      width: spec.inner + 2 * spec.groups * state,
+      kernel,
+      bias: spec.convBias,
+    };
+    const convolved = t.hold(causalConvolution(t, mixed, convolution));
+    const [hidden = convolved, write = convolved, read = convolved] = t.split(convolved, [
+      width,
+      shared,
+      shared,
+    ]);
+    const sizes = { module, heads, groups, headDim: width / heads, state, chunk };
+    const scanned = t.hold(chunkScanInTorch(t, { hidden, write, read, steps }, sizes));
+    const gated =
+      spec.gatedNorm === false
+        ? t.mul(scanned, t.keepInput(gate, `${module}.gate`), `${module}.gated`)
+        : normedByGate(t, scanned, gate, module, spec.inner);
+    return t.linear(t.cast(gated, dtype, `${module}.scan_to`), {
+      name: `${module}.out_proj`,
+      out: spec.hidden,
+      bias: spec.outputBias ?? spec.bias,
+      split: 'row',
+    });
+  });
+}
+
+/** `MambaRMSNormGated`: gate and norm in fp32. */
+function normedByGate(t: Tracer, scanned: Tensor, gate: Tensor, module: string, width: number): Tensor {
+  return t.scope(() => {
+    const name = (part: string) => `${module}.norm.${part}`;
+    const ranks = t.settings.tensorParallel;
+    const gain = t.weight({ name: `${module}.norm.weight`, shape: [width], local: [width / ranks] });
+    const wide = t.cast(scanned, 'fp32', name('float'));
+    const open = t.keepInput(t.cast(gate, 'fp32', name('gate_float')), name('silu'));
+    const gated = t.hold(t.mul(wide, open, name('gated')));
+    const rows = gated.elements / (width / ranks);
+    const root = t.keepOutput(
+      t.shift(t.reduce(t.power(gated, name('pow')), [rows, 1], name('mean')), name('eps')),
+      name('rsqrt'),
+    );
+    const normed = t.mul(gated, root, name('mul'));
+    // What the scan gives is fp32 already, and so is what the norm does.
+    return t.mulWeight(normed, gain, name('gain'));
+  });
+}
+
 /**
  * Mamba 2 mixer in one kernel (`mamba_split_conv1d_scan_combined`): keeps its input and the scan's result for the
  * gated norm; the convolution, the chunk states and the chunk products are made again in backward.
@@ -208,7 +267,8 @@ export function mamba2(spec: Mamba2Spec): Block {
       bias: spec.bias,
       split: 'column',
     });
-    const joint = spec.scaled ? t.scale(projected, `${module}.mup_vector`) : projected;
+    const joint = spec.scaled ? scaledByVector(t, projected, `${module}.mup_vector`) : projected;
+    if (lacksMixer(t)) return mixerInTorch(t, joint, x.dtype, spec);
     const rows = joint.elements / (joint.shape.at(-1) ?? 1);
     const vector = (name: string, size: number) =>
       t.weight({ name: `${module}.${name}`, shape: [size], local: [size / ranks] });

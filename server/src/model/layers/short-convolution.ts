@@ -1,4 +1,5 @@
 import type { Block } from './block';
+import { causalConvolution } from './causal-convolution';
 
 interface ShortConvolutionSpec {
   /** Module path inside the layer. */
@@ -23,17 +24,12 @@ export function shortConvolution(spec: ShortConvolutionSpec): Block {
       const width = hidden / ranks;
       const [write = joint, read = joint, value = joint] = t.split(joint, [width, width, width]);
       const gated = t.mul(write, value, `${module}.gated`);
-      const weights = [
-        t.weight({ name: `${module}.conv.weight`, shape: [hidden, 1, kernel], local: [width, 1, kernel] }),
-      ];
-      if (bias) weights.push(t.weight({ name: `${module}.conv.bias`, shape: [hidden], local: [width] }));
-      const convolved = t.fused({
+      const convolved = causalConvolution(t, gated, {
         name: `${module}.conv`,
-        inputs: [gated],
-        outputs: [{ shape: gated.shape, dtype: gated.dtype }],
-        savesInputs: [gated],
-        weights,
-        flops: 2 * gated.elements * kernel,
+        width: hidden,
+        kernel,
+        bias,
+        activates: false,
       });
       const mixed = t.copy(t.mul(read, convolved, `${module}.read`), convolved.shape, `${module}.contiguous`);
       return t.linear(mixed, { name: `${module}.out_proj`, out: hidden, bias, split: 'row' });
