@@ -10,7 +10,7 @@ const configs = readdirSync(path.join(root, 'examples'))
   .map((name) => path.posix.join('examples', name));
 
 for (const config of configs) {
-  const [answer = '', assumed] = estimate(config).split('\nNot stated by the file itself\n');
+  const [answer = '', assumed] = estimate(config).split('\nNot set by the file itself\n');
   console.log(answer.trimEnd());
   if (assumed !== undefined) {
     const count = assumed.split('\n\n')[0].trimEnd().split('\n').length;

@@ -25,6 +25,7 @@ import {
   type ExplainOomArguments,
   type OomRelief,
 } from '../../server/src/shared/protocol';
+import { unbrokenFigures } from '../../server/src/shared/words';
 import { mayBeConfig } from './config-documents';
 import type { LanguageServer } from './language-server';
 import { NOTEBOOK_TYPE } from './notebook-cells';
@@ -70,7 +71,9 @@ export function explainsOutOfMemory(server: LanguageServer): Disposable {
           return undefined;
         const { messages } = await ofDocument(server, document);
         const card = messages.find(({ line }) => line === position.line);
-        return card && new Hover(new MarkdownString(`**${card.title}**\n\n${card.markdown}`));
+        return (
+          card && new Hover(new MarkdownString(unbrokenFigures(`**${card.title}**\n\n${card.markdown}`)))
+        );
       },
     }),
     languages.registerCodeActionsProvider(

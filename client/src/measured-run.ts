@@ -98,7 +98,7 @@ async function learnFromRun(server: LanguageServer, target: unknown): Promise<vo
   }
   if (found.facts.length === 0) {
     await window.showInformationMessage(
-      l10n.t('The run measured nothing that the config does not state already.'),
+      l10n.t('The run measured nothing that the config does not set already.'),
     );
     return;
   }

@@ -15,7 +15,7 @@ keys:
   our_batch:
     type: integer
     doc: Samples per GPU.
-    sets: batch.micro # ${l10n.t('the field of a run that the flag states')}
+    sets: batch.micro # ${l10n.t('the field of a run that the flag sets')}
   our_length:
     type: integer
     default: 2048

@@ -6,7 +6,7 @@ import { isHttps } from './links';
 import { breakable } from './sentence';
 import { t } from './strings';
 
-/** Values that the file does not state, and who states them; defaults, of which there are many, are folded away. */
+/** Values that the file does not set, and who states them; defaults, of which there are many, are folded away. */
 export function assumptionTables(assumptions: Breakdown['assumptions']): HTMLElement[] {
   const stated = assumptions.filter(({ kind }) => kind !== 'default');
   const defaults = assumptions.filter(({ kind }) => kind === 'default');

@@ -1,3 +1,5 @@
+import { FIGURE_UNIT } from '../../server/src/shared/words';
+
 type Child = Node | string | null | undefined | false;
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -14,14 +16,13 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 
 /** Elements whose text runs over lines. */
 const PROSE: ReadonlySet<string> = new Set(['h1', 'h2', 'h3', 'p', 'li', 'td', 'dd']);
-/** `385.1 GiB`, `34 %`, `1.5 мин`: a figure, and the sign or short word behind it; `0-31`: a range. */
-const FIGURE_UNIT =
-  /(\d[\d.,\u00a0\u202f]*[ \u00a0\u202f](?:%|\p{L}{1,5}(?![\p{L}]))|(?<![\p{L}\d-])\d+-\d+(?![\p{L}\d-]))/u;
+/** A figure with its unit; `0-31`: a range. */
+const KEPT = new RegExp(`(${FIGURE_UNIT.source}|(?<![\\p{L}\\d-])\\d+-\\d+(?![\\p{L}\\d-]))`, 'u');
 
 /** Text in which no line ends between a figure and its unit: the same characters, some in elements of their own. */
 export function figuresKept(text: string): (Node | string)[] {
   return text
-    .split(FIGURE_UNIT)
+    .split(KEPT)
     .map((part, at) => (at % 2 === 1 ? h('span', { class: 'figure-unit' }, part) : part));
 }
 

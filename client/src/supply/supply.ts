@@ -59,7 +59,7 @@ async function offerConfig(): Promise<void> {
   const open = l10n.t('Open File...');
   const sample = l10n.t('Open Sample');
   const picked = await window.showInformationMessage(
-    l10n.t('No training config is open. Open one, then state what it leaves out.'),
+    l10n.t('No training config is open. Open one, then set what it leaves out.'),
     open,
     sample,
   );
@@ -96,7 +96,7 @@ async function chooseFields(server: LanguageServer, uri: Uri): Promise<string[]>
   }));
   const picked = await window.showQuickPick(items, {
     title: l10n.t('Set Missing Values'),
-    placeHolder: l10n.t('What do you want to state?'),
+    placeHolder: l10n.t('What do you want to set?'),
     canPickMany: true,
   });
   return picked?.map(({ field }) => field) ?? [];

@@ -172,7 +172,9 @@ function checkpointing(run: TrainingRun): Move[] {
       move('checkpointing', say('Selective checkpointing'), { 'activations.checkpointing': 'selective' }),
     );
   if (present !== 'full')
-    found.push(move('checkpointing', say('Gradient checkpointing'), { 'activations.checkpointing': 'full' }));
+    found.push(
+      move('checkpointing', say('Activation checkpointing'), { 'activations.checkpointing': 'full' }),
+    );
   if (present === 'full' && !run['activations.offload'])
     found.push(
       move('checkpoint-offload', say('Offload of checkpoints to the host'), { 'activations.offload': true }),

@@ -84,7 +84,7 @@ function projectText(target: Target, configs: readonly OpenConfig[]): string {
     );
   const open = groups(configs);
   if (open.length > 0) {
-    lines.push('', `# ${say('These leave open what decides their memory. State it, and take the # away:')}`);
+    lines.push('', `# ${say('These leave open what decides their memory. Set it, and take the # away:')}`);
     lines.push('# files:');
     for (const { names, fields } of open) {
       lines.push(`#   - match: [${names.map((name) => JSON.stringify(name)).join(', ')}]`);

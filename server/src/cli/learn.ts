@@ -27,7 +27,7 @@ export async function learnFrom(
   const { analysis, workspace } = launched;
   const all = learnedFacts(record, analysis);
   if (all.length === 0)
-    return refuse(say('Nothing in {0} is a fact that the config does not state already.', run));
+    return refuse(say('Nothing in {0} is a fact that the config does not set already.', run));
   const names = choice === true ? undefined : choice.split(',').map((name) => name.trim());
   const unknown = names?.find((name) => !all.some(({ field }) => field === findField(name)));
   if (unknown !== undefined) {

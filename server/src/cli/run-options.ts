@@ -6,7 +6,7 @@ const EXAMPLE = '  # oomlint: model=meta-llama/Llama-3.1-8B gpu=H100-SXM5-80GB g
 
 /** What stands below the help of commands about runs. */
 export const afterHelp = () => `
-${say('Facts that no file states come from a comment in the config (YAML, or JSON that allows comments):')}
+${say('Facts that no file sets come from a comment in the config (YAML, or JSON that allows comments):')}
 ${EXAMPLE}
 ${say('or from an oomlint.yaml beside the config or above it. Options given here override both, and the config itself.')}
 

@@ -147,7 +147,7 @@ function assumptionLines({ assumptions }: Breakdown, { paint }: Output): string[
   const more = assumptions.length - listed.length;
   return [
     '',
-    say('Not stated by the file itself'),
+    say('Not set by the file itself'),
     ...rows.map(
       ([field, value, source]) =>
         `  ${field.padEnd(names)}  ${value.padEnd(values)}  ${paint('dim', source)}`,

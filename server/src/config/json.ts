@@ -186,7 +186,7 @@ class Converter {
             entry.key,
           ),
           range: entry.keyRange,
-          related: [{ uri: this.uri, range: first.keyRange, message: say('First stated here') }],
+          related: [{ uri: this.uri, range: first.keyRange, message: say('First set here') }],
           data: { key: entry.key },
         });
         entries.delete(entry.key);

@@ -242,7 +242,7 @@ class Converter {
           severity: 'warning',
           message: say('Duplicate key `{0}`: YAML readers in Python silently take the last one.', entry.key),
           range: entry.keyRange,
-          related: [{ uri: this.uri, range: first.keyRange, message: say('First stated here, and lost') }],
+          related: [{ uri: this.uri, range: first.keyRange, message: say('First set here, and lost') }],
           data: { key: entry.key },
         });
         entries.delete(entry.key);

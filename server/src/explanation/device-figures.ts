@@ -40,7 +40,7 @@ function processFigure(estimate: Estimate, { run, accelerator }: EstimateInput):
             ...named('other processes'),
             value: others,
             unit: 'bytes',
-            formula: say('stated by {0}', 'hardware.otherProcesses'),
+            formula: say('set by {0}', 'hardware.otherProcesses'),
             source: SOURCES.memoryStatistics,
           },
         ]
@@ -94,7 +94,7 @@ function usableFigure({ capacityBytes }: Estimate, { run, accelerator }: Estimat
     value: capacityBytes,
     unit: 'bytes',
     formula: stated
-      ? say('stated by {0}', 'hardware.gpuMemory')
+      ? say('set by {0}', 'hardware.gpuMemory')
       : say(
           'of {0} on {1}, what the driver leaves to a process',
           formatBytes(accelerator.totalBytes),

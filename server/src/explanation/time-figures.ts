@@ -79,7 +79,11 @@ function timed({ time, tokensPerStep }: ComputeEstimate, gpus: number, count: nu
       stepSeconds,
       'seconds',
       formatDuration,
-      say('at rated speed {0}; over the share of it that published runs reach ({1})', parts, time.source),
+      say(
+        'at peak hardware speed {0}; over the share of it that published runs reach ({1})',
+        parts,
+        time.source,
+      ),
     ),
     ranged(
       'throughput',

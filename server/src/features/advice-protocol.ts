@@ -82,7 +82,7 @@ export interface FixCards {
 }
 export interface FixCard {
   readonly id: string;
-  /** `Gradient checkpointing, micro batch 2`. */
+  /** `Activation checkpointing, micro batch 2`. */
   readonly name: string;
   readonly beforeBytes: number;
   readonly afterBytes: number;

@@ -19,6 +19,7 @@ import type { KeyHint } from '../features/inlay-hints';
 import { ESTIMATE_COMMAND, type EstimateArguments } from '../features/protocol';
 import type { RunLens } from '../features/run-lens';
 import type { Range } from '../text/place';
+import { unbrokenFigures } from '../wording/figures';
 import { say } from '../wording/say';
 
 /** The one place where plain results become protocol types. */
@@ -42,7 +43,10 @@ export function toHover(hover: HoverText, support: ClientSupport): Hover {
 
 export function toMarkup(markdown: string, support: ClientSupport): MarkupContent {
   return support.markdown
-    ? { kind: MarkupKind.Markdown, value: support.pages ? markdown : withoutPageSpaces(markdown) }
+    ? {
+        kind: MarkupKind.Markdown,
+        value: support.pages ? unbrokenFigures(markdown) : withoutPageSpaces(markdown),
+      }
     : { kind: MarkupKind.PlainText, value: plain(markdown) };
 }
 
@@ -121,7 +125,7 @@ export function toCompletionItem(entry: Completion, support: ClientSupport): Com
     detail: support.labelDetails && outcome !== undefined ? detail : together,
     documentation: documentation
       ? support.markdown
-        ? { kind: MarkupKind.Markdown, value: documentation }
+        ? toMarkup(documentation, support)
         : plain(documentation)
       : undefined,
   };

@@ -240,7 +240,7 @@ export function evaluationNotes(run: TrainingRun): string[] {
   if (run['evaluation.accumulation'] !== undefined || run['evaluation.samples'] !== undefined) return [];
   return [
     say(
-      'The evaluation keeps the predictions of all its batches on the GPU; how many there are is not stated, so one batch is counted.',
+      'The evaluation keeps the predictions of all its batches on the GPU; how many there are is not known, so one batch is counted.',
     ),
   ];
 }

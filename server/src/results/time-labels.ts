@@ -61,7 +61,7 @@ function formatEnergy(kilowattHours: Spread): string {
 
 /** Whose prices: `list prices of 2026-07-20: p5.48xlarge`, or the run's own. */
 export function priceLabel({ instances, date }: Price): string {
-  if (instances.length === 0) return say('at the price that the run states');
+  if (instances.length === 0) return say('at the price that the run sets');
   return say('list prices of {0}: {1}', date ?? say('unknown date'), instances.join(', '));
 }
 

@@ -30,7 +30,7 @@ export const RUN_RULES = {
     {
       severity: 'error',
       reason:
-        'The peak of one GPU, over all moments of the run, is above its memory beyond the band of the estimate. Where something that decides the run was not understood or is nowhere stated, such as how long its samples are, it is a warning.',
+        'The peak of one GPU, over all moments of the run, is above its memory beyond the band of the estimate. Where something that decides the run was not understood or is set nowhere, such as how long its samples are, it is a warning.',
     },
   ),
   tight: memory(
@@ -71,7 +71,7 @@ export const RUN_RULES = {
     ourPage('CONTRIBUTING.md#how-a-figure-comes-about'),
   ),
   'unknown-fields': reading(
-    'Something that the estimate needs is stated nowhere.',
+    'Something that the estimate needs is set nowhere.',
     'State it in the config, in a comment `# oomlint: name=value`, or in an `oomlint.yaml`.',
     ourPage('README.md#what-a-config-does-not-say'),
   ),
@@ -92,13 +92,13 @@ export const RUN_RULES = {
     megatron('training/arguments.py'),
   ),
   'overridden-value': ignored(
-    'Another file or the launch of the run states the value too, and that one counts.',
+    'Another file or the launch of the run sets the value too, and that one counts.',
     'Keep the one that is meant.',
     ourPage('docs/configs.md#files-that-make-up-one-run'),
     { severity: 'information' },
   ),
   'directive-overruled': ignored(
-    'A comment for Oomlint states what the file itself states otherwise.',
+    'A comment for Oomlint sets what the file itself sets otherwise.',
     'Remove it from the comment: the file counts.',
     ourPage('README.md#what-a-config-does-not-say'),
   ),
@@ -111,7 +111,7 @@ export const RUN_RULES = {
     },
   ),
   'directive-repeated': reading(
-    'A comment for Oomlint states a field twice.',
+    'A comment for Oomlint sets a field twice.',
     'Keep one.',
     ourPage('README.md#what-a-config-does-not-say'),
     {
@@ -189,7 +189,7 @@ export const RUN_RULES = {
     },
   ),
   'duplicate-key': doubtful(
-    'A key is stated twice.',
+    'A key is set twice.',
     'Keep one: DeepSpeed refuses the file, other readers silently take the last.',
     deepspeed('config_utils.py'),
     { severity: 'error' },
@@ -249,7 +249,7 @@ export const RUN_RULES = {
   ),
   'python-model-unknown': reading(
     'A Python file trains a model that is not seen, or that is not estimated.',
-    'Nothing. Where the model is known, `# oomlint: model=NAME` states it.',
+    'Nothing. Where the model is known, `# oomlint: model=NAME` sets it.',
     ourPage('docs/python.md'),
   ),
   'python-syntax': reading(
@@ -287,18 +287,18 @@ export const RUN_RULES = {
     megatron('training/arguments.py'),
   ),
   'dead-key': ignored(
-    'A key has no effect beside what else is stated.',
-    'Remove it, or state what it needs.',
+    'A key has no effect beside what else is set.',
+    'Remove it, or set what it needs.',
     trl('utils.py'),
   ),
   'ignored-key': ignored(
-    'A key has no effect beside what else is stated.',
-    'Remove it, or state what it needs.',
+    'A key has no effect beside what else is set.',
+    'Remove it, or set what it needs.',
     accelerate('launch.py'),
   ),
   'no-effect': ignored(
-    'A key has no effect beside what else is stated.',
-    'Remove it, or state what it needs.',
+    'A key has no effect beside what else is set.',
+    'Remove it, or set what it needs.',
     megatron('training/arguments.py'),
     {
       severity: 'information',
@@ -326,12 +326,12 @@ export const RUN_RULES = {
   ),
   'unknown-model': reading(
     'The model is not in the catalog, and no `config.json` of it is at hand.',
-    'Download it, name its folder, or state its sizes.',
+    'Download it, name its folder, or set its sizes.',
     ourPage('README.md#what-it-reads'),
   ),
   'unknown-gpu': reading(
     'The GPU is none that Oomlint knows.',
-    'Take a name that is offered, or state its memory.',
+    'Take a name that is offered, or set its memory.',
     ourPage('server/data/gpus.json'),
     {
       severity: 'warning',

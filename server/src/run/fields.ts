@@ -529,7 +529,7 @@ export const FIELDS = {
     minimum: 1,
   }),
   'batch.adaptive': flag({
-    doc: 'The framework lowers the micro batch until it fits (`auto` of Composer, `auto_find_batch_size` of the Trainer), or computes it in as many parts as what is free asks for (GRPO in Unsloth): the stated one is the most that is tried.',
+    doc: 'The framework lowers the micro batch until it fits (`auto` of Composer, `auto_find_batch_size` of the Trainer), or computes it in as many parts as what is free asks for (GRPO in Unsloth): the one that is set is the most that is tried.',
     default: false,
   }),
   'batch.paddingFree': flag({

@@ -108,7 +108,7 @@ export const REASONS: Partial<Record<FieldPath, string>> = {
 /** Why a field is unknown that nobody states. */
 export function unstated(field: FieldPath): string {
   const reason = REASONS[field];
-  return reason === undefined ? say('Nobody states it.') : say(reason);
+  return reason === undefined ? say('No file sets it.') : say(reason);
 }
 
 /** What has no part in the memory of a training step. */

@@ -20,11 +20,13 @@ export { fieldLabel } from '../run/field-labels';
 export { unreadSentence } from '../run/unread';
 export {
   decimal,
+  FIGURE_UNIT,
   formatBytes,
   formatBytesOf,
   formatCount,
   formatFlops,
   formatInteger,
   significant,
+  unbrokenFigures,
 } from '../wording/figures';
 export { type Bundle, numeral, say, speak } from '../wording/say';

@@ -85,3 +85,15 @@ export function decimal(value: number, places: number): string {
 export function significant(value: number, figures: number): string {
   return numeral(String(Number(value.toPrecision(figures))));
 }
+
+/** `385.1 GiB`, `34 %`, `1.5 мин`: a figure, and the sign or short word behind it. */
+export const FIGURE_UNIT = /\d[\d.,\u00a0\u202f]*[ \u00a0\u202f](?:%|\p{L}{1,5}(?![\p{L}]))/u;
+/** Code of Markdown, whose characters stand for themselves, or a figure and its unit. */
+const CODE_OR_FIGURE = new RegExp(`(\`+)[^\`][\\s\\S]*?\\1|${FIGURE_UNIT.source}`, 'gu');
+
+/** Markdown in which no line ends between a figure and its unit. */
+export function unbrokenFigures(markdown: string): string {
+  return markdown.replace(CODE_OR_FIGURE, (found) =>
+    found.startsWith('`') ? found : found.replace(' ', '\u00a0'),
+  );
+}

@@ -38,7 +38,7 @@ export function directiveConflicts(resolution: Resolution, uri: string): Problem
         shown(winner.value),
       ),
       range: location.range,
-      related: relatedTo(winner.origin, say('stated here')),
+      related: relatedTo(winner.origin, say('set here')),
     } satisfies Problem;
   });
 }

@@ -49,7 +49,7 @@ export function movedMeasurements(
 }
 
 function shown(value: unknown): string {
-  if (value === undefined) return say('not stated');
+  if (value === undefined) return say('not set');
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

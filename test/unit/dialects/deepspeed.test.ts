@@ -519,6 +519,19 @@ describe('DeepSpeed', () => {
     });
   });
 
+  it('takes the stage of Accelerate for `auto`: 2, or that of its flag', () => {
+    const auto = { zero_optimization: { stage: 'auto', offload_param: { device: 'cpu' } } };
+    const { autos } = json(auto);
+    assert.deepEqual(
+      fillAutos(autos, { known: {} }).map(({ field, value }) => [field, value]),
+      [['zero.stage', 2]],
+    );
+    assert.equal(stated(json(auto), 'offload.parameters'), undefined, 'stage 2 offloads no weights');
+    const flagged = json(auto, { 'zero.stage': 3 });
+    assert.equal(stated(flagged, 'offload.parameters'), 'cpu file');
+    assert.deepEqual(problemsOf(flagged, 'error'), []);
+  });
+
   it('fills autos from the model, as the Hugging Face Trainer does', () => {
     const { autos } = zero({
       stage: 3,

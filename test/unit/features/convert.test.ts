@@ -10,7 +10,7 @@ const problem: Problem = {
   severity: 'hint',
   message: 'Old spelling.',
   range,
-  related: [{ uri: 'file:///project/ds.json', range, message: 'stated here' }],
+  related: [{ uri: 'file:///project/ds.json', range, message: 'set here' }],
   source: 'https://example.org/docs',
   data: { replacement: 'new' },
 };
@@ -36,7 +36,7 @@ describe('protocol types', () => {
       source: 'oomlint',
       message: 'Old spelling.',
       codeDescription: { href: 'https://example.org/docs' },
-      relatedInformation: [{ location: { uri: 'file:///project/ds.json', range }, message: 'stated here' }],
+      relatedInformation: [{ location: { uri: 'file:///project/ds.json', range }, message: 'set here' }],
       data: { replacement: 'new' },
       tags: [2],
     });
@@ -63,6 +63,14 @@ describe('protocol types', () => {
     assert.deepEqual(toHover({ markdown, range }, none).contents, {
       kind: 'plaintext',
       value: 'a_b · X\n\n- Value 1 — from c_d:1 (file:///c#L1)',
+    });
+  });
+
+  it('keep a figure and its unit on one line, but no code', () => {
+    const markdown = 'Peak 1.9 GiB of `8 GiB`, 34 % more in 1,5 мин\n\n```\n3 GiB\n```';
+    assert.deepEqual(toHover({ markdown, range }, { ...all, pages: true }).contents, {
+      kind: 'markdown',
+      value: 'Peak 1.9\u00a0GiB of `8 GiB`, 34\u00a0% more in 1,5\u00a0мин\n\n```\n3 GiB\n```',
     });
   });
 

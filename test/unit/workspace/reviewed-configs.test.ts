@@ -27,6 +27,19 @@ const GPT =
   '--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 4 --bf16 --vocab-size 50257';
 
 describe('launches as scripts state them', () => {
+  it('fill the stage of a DeepSpeed file in where that is `auto`, and only there', async () => {
+    const stageOf = async (stage: string, flag: string) => {
+      const text = `accelerate launch --use_deepspeed --deepspeed_config_file ds.json ${flag} --num_processes 8 train.py --model_name_or_path gpt2 --per_device_train_batch_size 1\n`;
+      const file = `{ "train_micro_batch_size_per_gpu": 1, "zero_optimization": { "stage": ${stage} } }`;
+      const { values, errors } = await look('l.sh', text, { 'ds.json': file });
+      assert.deepEqual(errors, []);
+      return values['zero.stage'];
+    };
+    assert.equal(await stageOf('"auto"', ''), 2, 'the default of Accelerate');
+    assert.equal(await stageOf('"auto"', '--zero_stage 3'), 3);
+    assert.equal(await stageOf('1', '--zero_stage 3'), 1);
+  });
+
   it('are those that run, not those that are printed', async () => {
     const { values, errors } = await look(
       'l.sh',

@@ -184,7 +184,7 @@ const deepspeed = block('deepspeed_config', DEEPSPEED, [
   [
     'deepspeed_config_file',
     'string',
-    'Path of a DeepSpeed JSON file. It then says everything: stage, offload, accumulation, clipping and `mixed_precision` must not be stated here as well.',
+    'Path of a DeepSpeed JSON file. It then says everything: stage, offload, accumulation, clipping and `mixed_precision` must not be set here as well.',
   ],
   [
     'zero_stage',

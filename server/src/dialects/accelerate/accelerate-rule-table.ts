@@ -23,11 +23,11 @@ export const ACCELERATE_RULES = {
   ),
   'deepspeed-file-conflict': refused(
     'A key stands beside `deepspeed_config_file`, which says it too.',
-    'Say it in the DeepSpeed file.',
+    'Set it in the DeepSpeed file.',
     accelerate('utils/dataclasses.py'),
   ),
   'processes-missing': doubtful(
-    '`num_processes` is not stated.',
+    '`num_processes` is not set.',
     'State it, or give `--num_processes` at the launch.',
     accelerate('commands/launch.py'),
     { severity: 'information' },

@@ -226,7 +226,7 @@ function checkDeepspeedFile(root: MapNode, draft: Draft): void {
     draft.refuse(
       'deepspeed-file-conflict',
       say(
-        '`{0}` must not be stated beside `deepspeed_config_file`: Accelerate refuses both together. Say it in the DeepSpeed file.',
+        '`{0}` must not be set beside `deepspeed_config_file`: Accelerate refuses both together. Set it in the DeepSpeed file.',
         entry.key,
       ),
       entry.keyRange,

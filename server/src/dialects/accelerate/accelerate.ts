@@ -1,6 +1,6 @@
 import { entryOf, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
-import { flagOf, textOf } from '../../config/scalar';
+import { flagOf, integerOf, textOf } from '../../config/scalar';
 import { matchAccelerator } from '../../hardware/catalog';
 import type { FieldValue } from '../../run/fields';
 import type { DType } from '../../terms/dtypes';
@@ -234,8 +234,10 @@ function readData(section: Section, kind: RunKind, draft: Draft): void {
 const DEEPSPEED = 'https://huggingface.co/docs/accelerate/usage_guides/deepspeed';
 
 function readDeepspeedBlock(block: Section, draft: Draft): void {
-  if (block.text('deepspeed_config_file') !== 'none' && block.link('deepspeed_config_file', 'deepspeed'))
+  if (block.text('deepspeed_config_file') !== 'none' && block.link('deepspeed_config_file', 'deepspeed')) {
+    fillStage(block, draft);
     return;
+  }
   block.take('zero_stage');
   const stage = block.integerOrDefault('zero_stage');
   // The DeepSpeed config that Accelerate generates leaves these to DeepSpeed.
@@ -254,6 +256,20 @@ function readDeepspeedBlock(block: Section, draft: Draft): void {
     else
       block.assume(field, { value: 'none', note: say('{0} default', 'Accelerate'), source: DEEPSPEED }, key);
   }
+}
+
+/** Beside a DeepSpeed file the stage stands in for nothing but its `auto`. */
+function fillStage(block: Section, draft: Draft): void {
+  const found = block.find('zero_stage');
+  const stage = integerOf(found?.node);
+  if (found && stage !== undefined)
+    draft.infer(
+      'zero.stage',
+      stage,
+      say('auto: {0}', `--${found.key.split('.').at(-1)}`),
+      found.node,
+      found.key,
+    );
 }
 
 function readParallelism(section: Section): void {

@@ -22,7 +22,7 @@ export const AXOLOTL_RULES = {
     axolotl('peft.py'),
   ),
   'two-batch-sizes': refused(
-    '`gradient_accumulation_steps` and `batch_size` are both stated.',
+    '`gradient_accumulation_steps` and `batch_size` are both set.',
     'Keep one: the other follows.',
     axolotl('validation.py'),
   ),

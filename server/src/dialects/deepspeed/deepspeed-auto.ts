@@ -1,11 +1,15 @@
 import type { Fact } from '../../run/origin';
 import { fact, type Origin } from '../../run/origin';
-import { fileIn, TRANSFORMERS } from '../../sources/repositories';
+import { ACCELERATE, fileIn, TRANSFORMERS } from '../../sources/repositories';
 import { locationOf } from '../../text/place';
 import { say } from '../../wording/say';
 import type { AutoKnowledge, AutoValue, ReadContext } from '../dialect';
 
 const HF = fileIn(TRANSFORMERS, 'src/transformers/integrations/deepspeed.py');
+
+/** Accelerate's plugin, which the Trainer makes too, fills the stage in: `--zero_stage`, this where nobody gives one. */
+export const AUTO_STAGE = 2;
+const PLUGIN = fileIn(ACCELERATE, 'src/accelerate/utils/dataclasses.py');
 
 /**
  * Values that Accelerate and the Hugging Face Trainer put in the place of `auto`, as far as they follow from the model
@@ -24,6 +28,10 @@ function fillOne(auto: AutoValue, { known, hiddenSize: h, uri }: AutoKnowledge):
     location: uri === undefined ? undefined : locationOf(auto.range, uri),
   });
   switch (auto.key) {
+    case 'zero_optimization.stage':
+      return [
+        fact('zero.stage', AUTO_STAGE, { ...origin(say('{0} default', 'Accelerate')), source: PLUGIN }),
+      ];
     case 'zero_optimization.reduce_bucket_size':
       return h ? [fact('zero.reduceBucket', h * h, origin(say('hidden size²')))] : [];
     case 'zero_optimization.stage3_prefetch_bucket_size':

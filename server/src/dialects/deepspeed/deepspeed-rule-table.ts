@@ -91,7 +91,7 @@ export const DEEPSPEED_RULES = {
   ),
   'batch-positive': refused('A batch size is not above 0.', 'Write one that is.', deepspeed('config.py')),
   'batch-missing': doubtful(
-    'Neither `train_batch_size` nor `train_micro_batch_size_per_gpu` is stated.',
+    'Neither `train_batch_size` nor `train_micro_batch_size_per_gpu` is set.',
     'State one, unless the caller does.',
     deepspeed('config.py'),
   ),

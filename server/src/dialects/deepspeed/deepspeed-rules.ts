@@ -422,9 +422,7 @@ function checkBatch(root: MapNode, context: ReadContext, draft: Draft): void {
   const at = global ?? micro;
   if (!contradiction || !at) return;
   const related = entries.flatMap((entry) =>
-    entry && entry !== at
-      ? [{ range: entry.value.range, message: say('`{0}` is stated here', entry.key) }]
-      : [],
+    entry && entry !== at ? [{ range: entry.value.range, message: say('`{0}` is set here', entry.key) }] : [],
   );
   draft.refuse('batch-triangle', contradiction.message, at.value.range, {
     related,

@@ -131,7 +131,7 @@ function checkOffload(root: MapNode, stage: number, draft: Draft): void {
       flag.keyRange,
       {
         source: `${SOURCE}runtime/config_utils.py`,
-        related: [{ range: block.keyRange, message: say('Stated here, too') }],
+        related: [{ range: block.keyRange, message: say('Set here, too') }],
       },
     );
   }

@@ -8,6 +8,7 @@ import { Draft } from '../draft';
 import { rejectMisfits } from '../key-check';
 import { DEEPSPEED_OPTIMIZERS } from '../optimizer-names';
 import { Section } from '../section';
+import { AUTO_STAGE } from './deepspeed-auto';
 import { readBatch } from './deepspeed-batch';
 import { deepspeedJoins } from './deepspeed-joins';
 import { DEEPSPEED_KEYS, DEEPSPEED_TABLE, OFFLOAD_DOCS, ZERO_DOCS } from './deepspeed-keys';
@@ -72,6 +73,7 @@ function readDeepspeed(document: ConfigDocument, context: ReadContext): Reading 
   if (root?.kind !== 'map') return draft.reading();
   draft.assume('framework', 'deepspeed', say('the file is a {0} config', 'DeepSpeed'));
   const { stage, optimizer } = readDeepspeedSettings(root, draft, context);
+  // A caller may still choose another stage, with which DeepSpeed refuses other things.
   const settled = isStageOpen(root) ? undefined : stage;
   draft.rules(() => checkDeepspeed(document, root, settled, optimizer, context, draft));
   return draft.reading();
@@ -84,7 +86,7 @@ export function readDeepspeedSettings(
   context: ReadContext,
 ): { readonly stage: number; readonly optimizer: ReturnType<typeof optimizerOf> } {
   const section = new Section(root, draft, '', DEEPSPEED_TABLE);
-  const stage = readStage(section, draft);
+  const stage = readStage(section, draft, context);
   readZero(section.section('zero_optimization'), stage);
   const offloaded = readOffload(section, stage, context);
   readPrecision(section, draft);
@@ -97,8 +99,8 @@ export function readDeepspeedSettings(
   return { stage, optimizer };
 }
 
-/** ZeRO stage with the old boolean form; 0 where the block or the key is absent or left to the caller. */
-function readStage(section: Section, draft: Draft): number {
+/** ZeRO stage with the old boolean form; 0 where the block or the key is absent, or a script fills it in. */
+function readStage(section: Section, draft: Draft, { known }: ReadContext): number {
   const block = section.find('zero_optimization');
   const legacy = block?.node.kind === 'scalar' ? flagOf(block.node) : undefined;
   if (block && legacy !== undefined) {
@@ -113,14 +115,19 @@ function readStage(section: Section, draft: Draft): number {
     section.state('parallel.data', 'zero', found);
     return stage;
   }
+  if (found && isAuto(found.node)) {
+    section.state('parallel.data', 'zero', found);
+    const filled = known['zero.stage'];
+    return typeof filled === 'number' ? filled : AUTO_STAGE;
+  }
   draft.assume('parallel.data', 'zero', say('DeepSpeed shards data-parallel state by ZeRO'), ZERO_DOCS);
   return 0;
 }
 
-/** A stage that whoever writes the file fills in: `"stage": $ZERO_STAGE`. */
+/** A stage that whoever writes the file fills in (`"stage": $ZERO_STAGE`), or whoever loads it (`auto`). */
 function isStageOpen(root: MapNode): boolean {
   const node = nodeAt(root, ['zero_optimization', 'stage']);
-  return node?.kind === 'scalar' && isLeftOpen(node);
+  return node?.kind === 'scalar' && (isLeftOpen(node) || isAuto(node));
 }
 
 const PLACES = ['none', 'cpu', 'nvme'] as const;

@@ -130,7 +130,7 @@ function usual(type: string): TokenizerVocabulary | undefined {
 /** Rows of the embedding; the tokenizer is GPT-2's where the file names none (`tokenizer_type`). */
 function rowsOf(section: Section): { readonly rows: number; readonly note: string } | undefined {
   const padded = section.integer('padded_vocab_size');
-  if (padded !== undefined) return { rows: padded, note: say('padded vocabulary as stated') };
+  if (padded !== undefined) return { rows: padded, note: say('padded vocabulary as set') };
   const type = section.textOrDefault('tokenizer_type');
   const known = vocabularyOf(type, section.text('vocab_file')) ?? usual(type.toLowerCase());
   if (!known) return undefined;

@@ -33,7 +33,7 @@ export const GPT_NEOX_RULES = {
     gptNeox('neox_arguments/arguments.py'),
   ),
   'two-widths': refused(
-    '`intermediate_size` and `expansion_factor` are both stated.',
+    '`intermediate_size` and `expansion_factor` are both set.',
     'Keep one.',
     gptNeox('model/transformer.py'),
   ),

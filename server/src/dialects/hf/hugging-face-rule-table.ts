@@ -30,7 +30,7 @@ export const HUGGING_FACE_RULES = {
     trl('model_config.py'),
   ),
   'two-generation-sizes': refused(
-    '`generation_batch_size` and `steps_per_generation` are both stated.',
+    '`generation_batch_size` and `steps_per_generation` are both set.',
     'Keep one: the other follows.',
     trl('grpo_config.py'),
   ),

@@ -14,14 +14,14 @@ const on = (args: Section, name: string): boolean => args.flag(name) === true;
 /** The vocabulary that the flags state or whose tokenizer they name; padded. */
 function rowsOf(args: Section, usual?: string): { readonly rows: number; readonly note: string } | undefined {
   const padded = args.integer(['padded_vocab_size', 'pad_vocab_size_to']);
-  if (padded !== undefined) return { rows: padded, note: say('padded vocabulary as stated') };
+  if (padded !== undefined) return { rows: padded, note: say('padded vocabulary as set') };
   const multiple = args.integerOrDefault('make_vocab_size_divisible_by');
   const tensor = args.integerOrDefault('tensor_model_parallel_size');
   const stated = args.integer('vocab_size');
   const type = args.text('tokenizer_type') ?? usual;
   const name = args.text(['tokenizer_model', 'tokenizer_name_or_path', 'tokenizer_name', 'vocab_file']);
   const known =
-    stated === undefined ? vocabularyOf(type, name) : { size: stated, note: say('vocabulary as stated') };
+    stated === undefined ? vocabularyOf(type, name) : { size: stated, note: say('vocabulary as set') };
   if (!known) return undefined;
   // BertWordPieceCase always has its hundred.
   const extra = type === 'BertWordPieceCase' ? 0 : (args.integer('vocab_extra_ids') ?? 0);

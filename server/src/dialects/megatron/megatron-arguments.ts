@@ -95,7 +95,7 @@ export function reportVocabulary(draft: Draft, at: FoundKey, key: string): void 
   draft.report(
     'unknown-vocabulary',
     'information',
-    say('The size of this vocabulary is not known, so neither is that of the model: `{0}` states it.', key),
+    say('The size of this vocabulary is not known, so neither is that of the model: `{0}` sets it.', key),
     at.node.range,
     {
       source: fileIn(MEGATRON, 'megatron/core/tokenizers/utils/build_tokenizer.py'),

@@ -48,17 +48,17 @@ export const MEGATRON_RULES = {
     megatron('training/arguments.py'),
   ),
   'two-layouts': refused(
-    'Two ways to lay out the pipeline are stated.',
+    'Two ways to lay out the pipeline are set.',
     'Keep one.',
     megatron('training/arguments.py'),
   ),
   'two-batches': refused(
-    'Two ways to state the batch exclude each other.',
+    'Two ways to set the batch exclude each other.',
     'Keep one.',
     megatron('training/arguments.py'),
   ),
   'two-lengths': refused(
-    'Two ways to state the length of training exclude each other.',
+    'Two ways to set the length of training exclude each other.',
     'Keep one.',
     megatron('training/arguments.py'),
   ),

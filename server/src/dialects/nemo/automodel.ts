@@ -95,7 +95,7 @@ function readConfigFields(section: Section, draft: Draft, named: boolean): void 
   if (!named && typeof config.model_type === 'string') section.state('model.config', config as never, found);
   else if (named && fields.length > 0) {
     const key = `${found.key}.${fields[0]?.[0] ?? ''}`;
-    const message = say('`{0}` stands over what the model states: it is not read.', key);
+    const message = say('`{0}` overrides a value of the model and is not read.', key);
     draft.leave('value', found.node, key, message, ['model.config']);
   }
 }

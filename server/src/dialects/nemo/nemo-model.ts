@@ -99,7 +99,7 @@ function rowsOf(model: Section): { readonly rows: number; readonly note: string 
           .filter((word) => word !== undefined && word !== '???')
           .map((word) => vocabularyOf(word, word))
           .find((found) => found !== undefined)
-      : { size: stated, note: say('vocabulary as stated') };
+      : { size: stated, note: say('vocabulary as set') };
   if (!known) return undefined;
   const multiple = model.integerOrDefault('make_vocab_size_divisible_by');
   const rows = paddedVocabulary(known.size, multiple, model.integerOrDefault('tensor_model_parallel_size'));

@@ -297,7 +297,7 @@ function readDtensor(section: Section, assumes: boolean, draft: Draft, context: 
   if (recompute && on !== undefined)
     dtensor.state('activations.checkpointing', on ? 'full' : 'none', recompute);
   else if (assumes)
-    dtensor.assume('activations.checkpointing', own('none' as const, say('off unless stated'), setup));
+    dtensor.assume('activations.checkpointing', own('none' as const, say('off unless set'), setup));
   section.assume('activations.reentrant', own(false, say('without reentry'), setup));
   const offload = dtensor.find('cpu_offload');
   if (offload && flagOf(offload.node) !== undefined) {

@@ -322,7 +322,7 @@ function readRolloutLength(section: Section, method: TrlMethod, draft: Draft, co
     draft.infer(
       'batch.sequence',
       512 + answer,
-      say('{0}: no limit of the prompt is stated', note),
+      say('{0}: no limit of the prompt is set', note),
       stated?.node,
       stated?.key,
     );

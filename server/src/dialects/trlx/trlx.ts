@@ -103,8 +103,7 @@ function readBatch(section: Section): void {
   const part = section.find('train.minibatch_size');
   const [size, mini] = [integerOf(whole?.node), integerOf(part?.node)];
   if (part && mini !== undefined) section.state('batch.micro', mini, part);
-  else if (whole && size !== undefined)
-    section.state('batch.micro', size, whole, say('no minibatch is stated'));
+  else if (whole && size !== undefined) section.state('batch.micro', size, whole, say('no minibatch is set'));
   if (whole && size !== undefined && mini !== undefined && mini > 0 && size % mini === 0)
     section.state('batch.accumulation', size / mini, part ?? whole, `${size} / ${mini}`);
   else section.assume('batch.accumulation', trlx(1), 'train.minibatch_size');

@@ -8,7 +8,7 @@ const verl = (path: string) => fileIn(VERL, `verl/workers/${path}`);
 /** Rules of verl. */
 export const VERL_RULES = {
   'two-micro-batches': refused(
-    'Two spellings of the micro batch are stated.',
+    'Two spellings of the micro batch are set.',
     'Keep one.',
     verl('config/actor.py'),
   ),

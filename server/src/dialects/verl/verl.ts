@@ -242,7 +242,7 @@ function readResponses(section: Section, draft: Draft, context: ReadContext): vo
       'value',
       shape.node,
       micro,
-      say('`{0}` is not stated: without it, or `use_dynamic_bsz`, verl does not start.', micro),
+      say('`{0}` is not set: without it, or `use_dynamic_bsz`, verl does not start.', micro),
       ['batch.micro'],
     );
   const because = mini ?? responses;

@@ -65,10 +65,10 @@ export const RULE_KEYS: readonly KeySpec[] = [
   row(
     'when',
     'string',
-    'Expression over flags that is true where the rule applies. `given("flag")`: the file states it.',
+    'Expression over flags that is true where the rule applies. `given("flag")`: the file sets it.',
   ),
   row('severity', 'string', 'How bad it is.', { values: SEVERITIES, default: 'warning' }),
   row('message', 'string', 'What is wrong and what to do. `{flag}` stands for its value.'),
-  row('key', 'string', 'Flag that is to blame. Default: the first in `when` that the file states.'),
+  row('key', 'string', 'Flag that is to blame. Default: the first in `when` that the file sets.'),
   row('source', 'string', 'Address of the documentation of the rule.'),
 ];

@@ -79,7 +79,7 @@ function causeWords(
       return say('The process limits itself to {0} of the card (`set_per_process_memory_fraction`).', size);
     case 'more-than-stated':
       return say(
-        'The run held at least {0} more than this config explains: {1} in tensors and asked for, at most {2} by the estimate. Lengths, batch or settings were other ones than stated, memory leaked, or the estimate misses something of this run.',
+        'The run held at least {0} more than this config explains: {1} in tensors and asked for, at most {2} by the estimate. Lengths, batch or settings were other ones than in the config, memory leaked, or the estimate misses something of this run.',
         size,
         formatBytes((occupied?.allocatedBytes ?? 0) + (message.torch?.requested.bytes ?? 0)),
         formatBytes((expected?.estimate.peak.allocatedBytes ?? 0) * 1.08),
@@ -199,7 +199,9 @@ function tensorLines(
   if (more > 0) lines.push(say('and {0} {0|tensor|tensors} more of this size', more));
   if (matched.matches.length === 0) {
     lines.push(
-      say('No tensor of this run as stated has this size: other lengths, another batch or another model.'),
+      say(
+        'No tensor of this run as configured has this size: other lengths, another batch or another model.',
+      ),
     );
     const near = matched.nearest.map(({ name, bytes }) => `${name} ${formatBytes(bytes)}`);
     if (near.length > 0) lines.push(say('Nearest: {0}.', near.join(', ')));

@@ -356,7 +356,7 @@ function build(config: ConfigReader): Architecture {
     stages: [...gemma3nTowers(config), ...text.stages],
     playsSound: false,
     notes: [
-      say('samples hold sound where the run states it; the tower for it is loaded'),
+      say('samples hold sound where the run says so; the tower for it is loaded'),
       mobilenetTower().note,
       say('the sequence length counts image tokens'),
     ],

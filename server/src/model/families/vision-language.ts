@@ -273,7 +273,7 @@ function build(whole: ConfigReader): Architecture {
   const heard = pairing.audio && config.has('audio_config') ? pairing.audio : undefined;
   const audio = heard?.stages(config.nested(heard.type, 'audio_config').as(heard.type), width) ?? [];
   const unheard =
-    audio.length > 0 ? [say('samples hold sound where the run states it; the tower for it is loaded')] : [];
+    audio.length > 0 ? [say('samples hold sound where the run says so; the tower for it is loaded')] : [];
   const playsSound = audio.length > 0 && !heard?.played ? { playsSound: false as const } : {};
   if (!config.has('vision_config')) {
     return {

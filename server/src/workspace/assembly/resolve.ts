@@ -143,7 +143,7 @@ function noteModel(resolution: Resolution, finding: ModelFinding): Resolution {
 function withImages(resolution: Resolution, model: Model | undefined): Resolution {
   if (model?.playsImages !== false || resolution.values['batch.images'] === 0) return resolution;
   const reason = say(
-    'What the vision tower of {0} computes is not known. State 0 images per sample where samples are text alone.',
+    'What the vision tower of {0} computes is not known. Set 0 images per sample where samples are text alone.',
     model.modelType,
   );
   return {
