@@ -9,6 +9,7 @@ import { byHand } from './by-hand';
 import { freshProblems } from './fresh-problems';
 import { noteForFile } from './project-note';
 import { sourcesOf } from './run-sources';
+import { trainingTakes } from './training-takes';
 import type { World } from './world';
 import { newConfigsOf } from './write/new-config';
 import { fieldsOf, type WrittenFile, writeChanges } from './write/write';
@@ -55,7 +56,8 @@ export async function planValues(analysis: Analysis, values: RunValues, world: W
   let spoken = changed.filter((field) => (write([field])?.length ?? 0) > 0);
   let noted: FieldPath[] = [];
   for (const field of changed.filter((one) => !spoken.includes(one))) {
-    if (isWeak(origins[field])) noted.push(field);
+    // A note changes no training that has no word for it.
+    if (isWeak(origins[field]) && trainingTakes(analysis, values, [field])) noted.push(field);
     else leave(field, noWord(analysis, field, values));
   }
   // Each round leaves a value out that did not hold.

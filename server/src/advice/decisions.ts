@@ -7,7 +7,8 @@ import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { byEffect, isDeciding, type OpenAnswer } from '../workspace/open-questions';
 import { type Estimated, isEstimated, tryChanges } from './changed-run';
-import { LEVERS, type Lever, type Setting } from './knobs';
+import { LEVERS, type Lever, type Setting, turnedBy } from './knobs';
+import { trainingTakes } from './training-takes';
 
 const kept = rememberedOf<Analysis, readonly OpenAnswer[]>(1);
 
@@ -57,7 +58,8 @@ function assumption(analysis: Estimated, lever: Lever): OpenAnswer | undefined {
   const present = settings.find(isPresent);
   if (!present) return undefined;
   const others = settings.flatMap((setting, at): OpenAnswer[] => {
-    const trial = setting === present ? undefined : tryChanges(analysis, setting.changes);
+    if (setting === present || !trainingTakes(analysis, setting.changes, turnedBy(setting, run))) return [];
+    const trial = tryChanges(analysis, setting.changes);
     if (!trial || !hasSoundMemory(trial.estimate)) return [];
     const { verdict, peak } = trial.estimate;
     if (!isDeciding({ verdict, ...peak }, analysis.estimate)) return [];

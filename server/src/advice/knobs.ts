@@ -1,4 +1,5 @@
 import type { FieldPath, FieldValue, RunValues, TrainingRun } from '../run/fields';
+import { sameValue } from '../run/resolve';
 import { isFsdp } from '../terms/data-parallel';
 import type { OptimizerName } from '../terms/optimizers';
 import type { QuantizationKind } from '../terms/quantizations';
@@ -295,6 +296,16 @@ export const LORA: RunValues = {
   'lora.alpha': 32,
   'lora.targets': ['all-linear'],
 };
+
+/** Fields that a setting turns by themselves: sizes of adapters and the loss of Liger's kernels come along. */
+export function turnedBy({ changes }: Setting, run: TrainingRun): FieldPath[] {
+  return (Object.keys(changes) as FieldPath[]).filter(
+    (field) =>
+      !field.startsWith('lora.') &&
+      !(field === 'loss.implementation' && changes['kernels.liger'] !== undefined) &&
+      !sameValue(run[field], changes[field]),
+  );
+}
 
 const byField = new Map(LEVERS.map((knob) => [knob.field, knob]));
 

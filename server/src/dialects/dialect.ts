@@ -112,6 +112,8 @@ export interface KeyGroup {
   readonly rows: readonly KeySpec[];
   /** How their family writes what its rows do not say. */
   readonly words?: Words;
+  /** They are given to a script of a project's own, whose code may do more than they say. */
+  readonly ownScript?: boolean;
 }
 
 /** A value that the caller fills in. */
@@ -253,6 +255,8 @@ export interface Dialect {
   readonly startsRuns?: boolean;
   /** Its files are a library's: a script states what is trained and calls it. */
   readonly isLibrary?: boolean;
+  /** Its files are code of a project's own, or are given to such: that may do more than they say. */
+  readonly ownScript?: boolean;
   /** What it states of the files of a run together. */
   readonly joins?: Joins;
   readonly schema?: SchemaRules;

@@ -105,7 +105,12 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   temperedProblems(launch, draft);
   const at = launch.path.split('.');
   draft.keys.push(
-    { below: [...at, 'arguments'], rows: program.keysOf?.(launch) ?? program.keys, words: program.words },
+    {
+      below: [...at, 'arguments'],
+      rows: program.keysOf?.(launch) ?? program.keys,
+      words: program.words,
+      ownScript: program.ownScript,
+    },
     { below: [...at, launch.script === undefined ? 'arguments' : 'launcher'], rows: LAUNCHER_KEYS },
     { below: [...at, 'environment'], rows: ENVIRONMENT_KEYS },
     { below: ['sbatch'], rows: SBATCH_KEYS },

@@ -174,6 +174,7 @@ function keySpec(path: FieldPath): KeySpec {
 export const oomlintRun: Dialect = {
   id: 'oomlint-run',
   name: 'Oomlint run',
+  ownScript: true,
   takesFieldValues: true,
   get keys() {
     keys ??= keySpecs();

@@ -1,8 +1,10 @@
 import { isRefused, precisionUnderFsdp } from '../advice/moves';
+import { trainingTakes } from '../advice/training-takes';
 import { acceleratorNames, findAccelerator } from '../hardware/catalog';
 import { onDemand } from '../memo/on-demand';
 import { evenDataParallelSize, modelParallelSize } from '../run/derive';
 import type { FieldPath, RunValues } from '../run/fields';
+import { sameValue } from '../run/resolve';
 import { isFsdp } from '../terms/data-parallel';
 import type { OptimizerName } from '../terms/optimizers';
 import { say } from '../wording/say';
@@ -275,10 +277,23 @@ const CHOICES: readonly KnobId[] = [
   'gpu',
 ];
 
-function choice(id: KnobId, values: RunValues): ChoiceKnob | undefined {
-  const options = optionsOf(id, values);
-  if (options.length === 0) return undefined;
+/** Knobs whose positions are those of the framework: what it has no word for is no choice of its runs. */
+const BY_THE_FRAMEWORK: readonly KnobId[] = ['checkpointing', 'optimizer', 'method'];
+
+function isChoice(analysis: Analysis, id: KnobId, option: Option): boolean {
+  const { values } = analysis.resolved;
+  if (!BY_THE_FRAMEWORK.includes(id) || holds(option, values)) return true;
+  const fields = (Object.keys(option.values) as FieldPath[]).filter(
+    (field) => !sameValue(values[field], option.values[field]),
+  );
+  return trainingTakes(analysis, option.values, fields);
+}
+
+function choice(id: KnobId, analysis: Analysis): ChoiceKnob | undefined {
+  const { values } = analysis.resolved;
+  const options = optionsOf(id, values).filter((one) => isChoice(analysis, id, one));
   const present = options.find((candidate) => holds(candidate, values));
+  if (options.length === 0 || (present && options.length === 1)) return undefined;
   const all = present ? options : [option(AS_IS, presentLabel(id, values), {}), ...options];
   return {
     id,
@@ -291,8 +306,7 @@ function choice(id: KnobId, values: RunValues): ChoiceKnob | undefined {
 /** What can be turned in a run; none where there is no estimate to start from. */
 export function knobsOf(analysis: Analysis): readonly Knob[] {
   if (!analysis.estimate) return [];
-  const { values } = analysis.resolved;
-  const choices = CHOICES.flatMap((id) => choice(id, values) ?? []);
+  const choices = CHOICES.flatMap((id) => choice(id, analysis) ?? []);
   return [...numbers(analysis), ...choices];
 }
 

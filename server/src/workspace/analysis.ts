@@ -9,6 +9,7 @@ import type { ResolvedRun } from '../run/resolved-run';
 import type { Unread } from '../run/unread';
 import type { Location } from '../text/place';
 import type { Problem } from '../text/problem';
+import type { ConfigReading } from './config-reading';
 import type { OpenAnswer } from './open-questions';
 
 /** A link of a file, followed. */
@@ -37,6 +38,8 @@ export interface Analysis {
   readonly links: readonly ResolvedLink[];
   /** Files that took part: this one, linked ones, linking ones, the project file. */
   readonly files: readonly string[];
+  /** The configs among them, as their families read them, in the order in which the run reads them. */
+  readonly members?: readonly ConfigReading[];
   /** Runs that this file is part of, worst first; the figures are those of `run`. Empty where nobody names the file. */
   readonly runs?: readonly RunOption[];
   /** Root of the run that is shown. */

@@ -97,8 +97,11 @@ describe('what a run hangs on and nobody states', () => {
     const peak = none.estimate?.peak.processBytes ?? 0;
     const int8 = await tuned({ 'quantization.kind': 'int8' });
     assert.ok((int8.estimate?.peak.processBytes ?? 0) > 2 * peak, 'int8 takes more here');
-    // Liger's kernels save, and eager attention is what the run may have after all.
-    const fields = decisionsOf(none).map(({ field }) => field);
+    // Liger's kernels and eager attention are nothing that torchtune has.
+    assert.deepEqual(decisionsOf(none), []);
+    // A script of a person's own may have them.
+    const own = { ...none, dialect: { ...none.dialect, ownScript: true }, members: undefined };
+    const fields = decisionsOf(own).map(({ field }) => field);
     assert.deepEqual(fields.toSorted(), ['attention.implementation', 'kernels.liger']);
   });
 

@@ -25,8 +25,12 @@ async function assumed(more: string): Promise<readonly string[]> {
 
 describe('what verl keeps in host memory', () => {
   const block = 'actor_rollout_ref.actor.fsdp_config';
-  it('is asked about where no file has a word on it', async () => {
-    assert.ok((await assumed('')).includes('offload.parameters'));
+  it('is asked about under FSDP 2, whose policy keeps it away, where no file has a word on it', async () => {
+    assert.ok((await assumed('actor_rollout_ref.actor.strategy=fsdp2')).includes('offload.parameters'));
+  });
+
+  it('is not asked about under FSDP 1, which has no switch for it', async () => {
+    assert.deepEqual(await assumed(''), []);
   });
 
   for (const value of ['False', 'True'])

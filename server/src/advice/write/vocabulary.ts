@@ -25,8 +25,11 @@ const tableOf = oncePer((rows: readonly KeySpec[]) => new KeyTable(rows));
 
 const dotted = (key: string) => key.split('.');
 
+/** A file as its family read it. */
+export type ReadFile = Pick<SourceFile, 'document' | 'dialect' | 'reading' | 'whole'>;
+
 /** The vocabularies of a file: its family's, and those of the configs that a script writes. */
-export function vocabulariesOf(file: SourceFile): FamilyWriter[] {
+export function vocabulariesOf(file: ReadFile): FamilyWriter[] {
   const { document, dialect, reading, whole } = file;
   const root = whole?.document.root ?? document.root;
   if (document.format === 'shell') return [...commandVocabulary(file), ...writtenVocabularies(file)];
@@ -51,7 +54,7 @@ export function vocabulariesOf(file: SourceFile): FamilyWriter[] {
 }
 
 /** The command that the script is for is the one whose flags were read. */
-function commandVocabulary({ document, dialect, reading }: SourceFile): FamilyWriter[] {
+function commandVocabulary({ document, dialect, reading }: ReadFile): FamilyWriter[] {
   const counts = new Map<string, number>();
   for (const { origin } of reading.facts) {
     const index =
@@ -91,7 +94,7 @@ function stripped(rows: readonly KeySpec[], prefix: string): readonly KeySpec[] 
 }
 
 /** DeepSpeed configs that a script writes from here-documents. */
-function writtenVocabularies({ document, reading }: SourceFile): FamilyWriter[] {
+function writtenVocabularies({ document, reading }: ReadFile): FamilyWriter[] {
   const files = nodeAt(document.root, ['files']);
   if (files?.kind !== 'map') return [];
   return files.entries.flatMap(({ key, value }): FamilyWriter[] => {
@@ -111,7 +114,7 @@ function writtenVocabularies({ document, reading }: SourceFile): FamilyWriter[] 
 }
 
 /** The arguments of the calls that were read, each in the words of its own. */
-function callVocabularies({ document, reading }: SourceFile): FamilyWriter[] {
+function callVocabularies({ document, reading }: ReadFile): FamilyWriter[] {
   return (reading.keys ?? []).flatMap(({ below, rows, words = {} }): FamilyWriter[] => {
     const block = nodeAt(document.root, below);
     return block ? [{ words, rows, table: tableOf(rows), below, block, spell: dotted }] : [];

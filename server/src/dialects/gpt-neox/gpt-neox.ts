@@ -15,6 +15,7 @@ import { neoxJoins } from './gpt-neox-duplicates';
 import { GPT_NEOX_KEYS, GPT_NEOX_TABLE } from './gpt-neox-keys';
 import { neoxModel } from './gpt-neox-model';
 import { checkGptNeox } from './gpt-neox-rules';
+import { gptNeoxWords } from './gpt-neox-words';
 
 const SOURCE = fileIn(GPT_NEOX, 'megatron/');
 const policy = scriptPolicy('GPT-NeoX');
@@ -64,6 +65,7 @@ export const gptNeox: Dialect = {
   released: GPT_NEOX_TABLE.released,
   joins: neoxJoins,
   keys: GPT_NEOX_KEYS,
+  words: gptNeoxWords,
   markers:
     /\b(?:pipe|model)[-_]parallel[-_]size\b|\b(?:merge|vocab)[-_]file\b|\bcheckpoint[-_]factor\b|\btrain[-_]data[-_]paths\b|\bdeepspeed[-_](?:slurm|mpi)\b|\btext[-_]gen[-_]type\b/,
   rowAt: ([first = '', ...rest]) => GPT_NEOX_TABLE.find([argumentName(first), ...rest].join('.')),

@@ -19,6 +19,7 @@ export const fsdpFile: Dialect = {
   get name() {
     return say('FSDP settings');
   },
+  ownScript: true,
   keys: FSDP_FILE_KEYS,
   markers:
     /"(?:fsdp_)?(?:transformer_layer_cls_to_wrap|backward_prefetch|use_orig_params|reshard_after_forward)"/,

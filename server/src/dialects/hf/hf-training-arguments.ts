@@ -52,6 +52,7 @@ const rows = onDemand((): readonly KeySpec[] => [
 export const hfTrainingArguments: Dialect = {
   id: 'hf-training-arguments',
   name: 'HF TrainingArguments',
+  ownScript: true,
   released: TRAINING_ARGUMENTS_TABLE.released,
   joins: { questions: launchQuestions },
   words: trainerWords,

@@ -27,6 +27,19 @@ export const megatronWords: Words = {
     return undefined;
   },
   'attention.implementation': (value) => (value === 'flash2' ? [word('use_flash_attn', true)] : undefined),
+  // What Megatron-DeepSpeed calls so, Megatron-LM does not have.
+  'activations.offload': (value, { run }) =>
+    run.framework === 'megatron-deepspeed' ? [word('checkpoint_in_cpu', value)] : undefined,
+  // The optimizer has to be aware of its precision, which the distributed one alone is (`arguments.py`, `validate_args`).
+  'offload.optimizer': (value, { run, changes }) => {
+    const isAway = value === 'cpu';
+    if (value === 'nvme') return undefined;
+    if (run.framework === 'megatron-deepspeed') return [word('cpu_optimizer', isAway)];
+    if (!isAway) return [word('optimizer_cpu_offload', false)];
+    return (changes['parallel.distributedOptimizer'] ?? run['parallel.distributedOptimizer'])
+      ? [word('optimizer_cpu_offload', true), word('use_precision_aware_optimizer', true)]
+      : undefined;
+  },
   'parallel.distributedOptimizer': (value) => [word('use_distributed_optimizer', value)],
   'parallel.tensor': (value) => [word('tensor_model_parallel_size', value)],
   'parallel.context': (value) => [word('context_parallel_size', value)],

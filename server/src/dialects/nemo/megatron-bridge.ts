@@ -29,6 +29,7 @@ import {
 import { SpelledSection, type Spelling, writtenKeys } from '../megatron/spelled-section';
 import { readUnmodelled } from '../megatron/unmodelled-arguments';
 import { type DefaultValue, Section } from '../section';
+import { megatronBridgeWords } from './megatron-bridge-words';
 import { MEGATRON_BRIDGE } from './nemo-repository';
 
 const SOURCE = fileIn(MEGATRON_BRIDGE, 'src/megatron/bridge/training/config.py');
@@ -186,6 +187,7 @@ export const megatronBridge: Dialect = {
   get keys() {
     return rows();
   },
+  words: megatronBridgeWords,
   markers: /^train\s*:/m,
   detect(root: ConfigNode): number {
     const has = (path: string) => nodeAt(root, path) !== undefined;

@@ -30,6 +30,7 @@ import { stateOptimizer } from '../stated-optimizer';
 import { assumeTensorPlan, excludeFrozen, readFreezes } from './automodel';
 import { RL_BASES, RL_BASES_SOURCE, type RlBase } from './nemo-rl-bases';
 import { NEMO_RL_KEYS, NEMO_RL_TABLE } from './nemo-rl-keys';
+import { nemoRlWords } from './nemo-rl-words';
 
 const SOURCE = fileIn(NEMO_RL, 'nemo_rl/');
 /** OmegaConf takes null for any value: it is what is not given. */
@@ -65,6 +66,7 @@ export const nemoRl: Dialect = {
   id: 'nemo-rl',
   name: 'NeMo-RL',
   keys: NEMO_RL_KEYS,
+  words: nemoRlWords,
   // An anchor may stand before the key.
   markers: /^(?:&\S+[ \t]+)?policy\s*:/m,
   detect(root: ConfigNode): number {

@@ -1,10 +1,10 @@
-import { trainerWords } from '../hf/hf-words';
 import { rejectMisfits } from '../key-check';
 import type { Launch } from '../launch/launch';
 import type { Program } from '../launch/program';
 import { Section } from '../section';
 import { checkOpenrlhf, type OpenrlhfTrainer, readOpenrlhf } from './openrlhf';
 import { OPENRLHF_KEYS, OPENRLHF_TABLE } from './openrlhf-keys';
+import { openrlhfWords } from './openrlhf-words';
 
 function trainerOf(launch: Launch): OpenrlhfTrainer | undefined {
   const script = launch.script ?? '';
@@ -25,7 +25,7 @@ const isAlone = (launch: Launch): boolean =>
 export const openrlhfProgram: Program = {
   name: 'OpenRLHF',
   keys: OPENRLHF_KEYS,
-  words: trainerWords,
+  words: openrlhfWords,
   match: (launch) => (trainerOf(launch) ? 1 : 0),
   countsGpus: (launch) => trainerOf(launch) === 'ppo' && !isAlone(launch),
   read(launch, draft, context) {

@@ -88,6 +88,7 @@ function spreadQuestions(members: readonly RunMember[], values: RunValues): Open
 export const pythonRun: Dialect = {
   id: 'python',
   name: 'Python',
+  ownScript: true,
   format: 'python',
   keys: [],
   markers: { test: (text) => namesTrainer(text) || namesLoop(text) || namesOther(text) },

@@ -30,6 +30,7 @@ import { stateOptimizer } from '../stated-optimizer';
 import { whatWaits } from '../waiting-models';
 import { VERL_KEYS, VERL_TABLE } from './verl-keys';
 import { VERL } from './verl-repository';
+import { verlWords } from './verl-words';
 
 const SOURCE = fileIn(VERL, 'verl/');
 const FSDP_ENGINE = 'workers/engine/fsdp/transformer_impl.py';
@@ -71,6 +72,7 @@ export const verl: Dialect = {
   name: 'verl',
   released: VERL_TABLE.released,
   keys: VERL_KEYS,
+  words: verlWords,
   markers: /^[ \t]*actor_rollout_ref\s*:/m,
   detect(root: ConfigNode): number {
     const has = (path: string) => nodeAt(root, path) !== undefined;

@@ -1,6 +1,7 @@
 import { type Estimated, tryChanges } from '../../advice/changed-run';
 import { fixesFor } from '../../advice/fixes';
 import { movesOf } from '../../advice/moves';
+import { trainingTakes } from '../../advice/training-takes';
 import type { World } from '../../advice/world';
 import type { Verdict } from '../../results/estimate';
 import { outcomeLabel } from '../../results/labels';
@@ -45,9 +46,10 @@ export async function reliefOf(
   const before = (expected?.estimate ?? analysis.estimate).peak.processBytes;
   const kinds = new Set<string>();
   const found: (Relief & { readonly price: number })[] = [];
-  for (const { kind, name, changes, price } of movesOf(analysis)) {
+  for (const { kind, name, changes, fields, price } of movesOf(analysis)) {
     // Another card than that of the message is no change of the run.
     if (kinds.has(kind) || changes['hardware.gpu'] !== undefined) continue;
+    if (!trainingTakes(analysis, changes, fields)) continue;
     const after = tryChanges(analysis, { ...card, ...changes })?.estimate;
     if (!after || before - after.peak.processBytes < missing) continue;
     kinds.add(kind);

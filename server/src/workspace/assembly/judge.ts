@@ -270,6 +270,7 @@ export function judge(assembled: Assembled, estimate: AssemblyOptions['estimate'
     links: followed.links,
     filled: dialect.joins?.filled?.(read.self, read.members) ?? [],
     files: filesOf(assembled),
+    members: read.members.map(({ config: member }) => member),
     resolved: resolved.resolution,
     model: known.finding.model,
     accelerator: resolved.accelerator,
