@@ -60,7 +60,8 @@ export async function hoverText(document: TextDocument, needle: string): Promise
   return hovers
     .flatMap(({ contents }) => contents)
     .map((content) => (content instanceof MarkdownString ? content.value : JSON.stringify(content)))
-    .join('\n');
+    .join('\n')
+    .replaceAll('\u00a0', ' ');
 }
 
 export async function lensTitles(document: TextDocument): Promise<string[]> {

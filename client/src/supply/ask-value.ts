@@ -1,4 +1,4 @@
-import { l10n, QuickPickItemKind, window } from 'vscode';
+import { commands, l10n, QuickPickItemKind, window } from 'vscode';
 import { FIELDS, type FieldSpec, isFieldPath } from '../../../server/src/shared/fields';
 import { say } from '../../../server/src/shared/words';
 import type { Choice, Choices } from './choices';
@@ -72,8 +72,14 @@ function typeValue({ field, title, spec, hasBefore }: Asks): Promise<Reply> {
   return asked(box, hasBefore, () => (check() ? box.value.trim() : undefined));
 }
 
-/** Rows of a list are drawn by then. */
-const DRAWN_MS = 300;
+/**
+ * Until the editor has what was set before: rows go out when this turn of the event loop ends, and messages to the editor and back keep
+ * their order, so the answer to a command comes after all that the rows brought about.
+ */
+async function untilDrawn(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve));
+  await commands.executeCommand('setContext', 'oomlint.choosing', true);
+}
 
 /** A quick pick that also takes what is typed: catalogs are never complete. */
 async function pickOrType(
@@ -83,9 +89,8 @@ async function pickOrType(
 ): Promise<Reply> {
   const pick = window.createQuickPick<Answer>();
   let items = offered;
-  /** The row that is meant by what is typed, until the editor has it in view or the person goes to another one. */
-  let meant: { readonly row: Answer; readonly since: number; seen: boolean } | undefined;
-  const isFresh = () => meant !== undefined && Date.now() - meant.since < DRAWN_MS;
+  /** The row that is meant by what is typed, until the editor has drawn it: from then on it has the row that the person is on. */
+  let meant: Answer | undefined;
   const bestOf = (text: string): Answer | undefined =>
     rankChoices(
       items.filter(({ kind }) => kind !== QuickPickItemKind.Separator),
@@ -104,9 +109,13 @@ async function pickOrType(
     pick.items = text === '' ? items : [...ranked.map(always), ...typed];
     // The editor sorts what matches by itself; what Enter takes is the best answer wherever it stands.
     const [best = typed[0]] = pick.items.filter(({ label }) => label === ranked[0]?.label);
-    meant = text !== '' && best ? { row: best, since: Date.now(), seen: false } : undefined;
-    if (meant) pick.activeItems = [meant.row];
+    const row = text === '' ? undefined : best;
+    meant = row;
+    if (row) pick.activeItems = [row];
     else if (groups.length === 0) pick.activeItems = pick.items.slice(0, 1);
+    void untilDrawn().then(() => {
+      if (meant === row) meant = undefined;
+    });
   };
   pick.title = title;
   pick.placeholder = PROMPTS[field] ?? plain(say(spec.doc));
@@ -119,15 +128,10 @@ async function pickOrType(
     show();
   });
   pick.onDidChangeValue(show);
-  pick.onDidChangeActive(([active]) => {
-    if (!isFresh()) meant = undefined;
-    else if (meant && active === meant.row) meant.seen = true;
-  });
   const answer = await asked(pick, hasBefore, () => {
     // Who types and presses Enter at once is faster than the rows, of which the editor names one by its number among those before:
     // then the best answer to what stands there is taken.
-    const isAhead = isFresh() || meant?.seen === false;
-    const chosen = isAhead && meant ? [meant.row] : pick.selectedItems;
+    const chosen = meant ? [meant] : pick.selectedItems;
     const [picked = pick.activeItems[0] ?? bestOf(pick.value)] = chosen;
     return picked?.value ?? picked?.label;
   });

@@ -131,6 +131,25 @@ describe('choosing model and GPU in the workbench', function () {
     }
   });
 
+  it('takes the row that a person went to right after the rows were drawn', async () => {
+    await workbench.command('Oomlint: Choose GPU');
+    await page.locator('.quick-input-title', { hasText: 'GPU' }).waitFor();
+    await page.keyboard.type('rtx 40');
+    const focused = page.locator('.quick-input-list .monaco-list-row.focused .label-name');
+    // The row of what is typed comes with the rows for its last letter.
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: /As typed.*rtx 40/ }).waitFor();
+    const first = (await focused.first().innerText()).trim();
+    await page.keyboard.press('ArrowDown');
+    const other = (await focused.first().innerText()).trim();
+    await page.keyboard.press('Enter');
+    await page.locator('.quick-input-title', { hasText: /Save Where/ }).waitFor();
+    const shown = await page.locator('.quick-input-widget input').first().getAttribute('placeholder');
+    assert.match(other, /^RTX/);
+    assert.notEqual(other, first);
+    assert.ok(shown?.endsWith(`: ${other}`), `${shown} for ${other}`);
+    await page.keyboard.press('Escape');
+  });
+
   it('finds a model, and writes it', async () => {
     await workbench.command('Oomlint: Choose Model');
     await searchAndAccept(/Model/, 'Qwen3-8B', /Qwen\/Qwen3-8B/, 'choose-model');
@@ -165,8 +184,9 @@ describe('choosing model and GPU in the workbench', function () {
     await page.locator('.view-line span', { hasText: 'targets' }).last().hover();
     const hover = page.locator('.monaco-hover', { hasText: 'ds_config.json' }).first();
     await hover.waitFor();
-    assert.match(await hover.innerText(), /The hardware that the runs below this folder go to/);
-    assert.match(await hover.innerText(), /ds_config\.json \(Fits: [\d.]+ of 1\d\d\.\d GiB\)/);
+    const text = (await hover.innerText()).replaceAll('\u00a0', ' ');
+    assert.match(text, /The hardware that the runs below this folder go to/);
+    assert.match(text, /ds_config\.json \(Fits: [\d.]+ of 1\d\d\.\d GiB\)/);
     await workbench.pictures('project-file-hover');
     await page.keyboard.press('Control+End');
     await page.keyboard.type('rules:');
