@@ -62,7 +62,8 @@ interface TracedEstimate extends Walked {
 }
 
 /** `estimate` with what stands behind it, for explanations. `shard` is the scheme; explanations put a telling one there. */
-export function tracedEstimate(asked: EstimateInput, shard: ShardingOf = shardingOf): TracedEstimate {
+export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardingOf): TracedEstimate {
+  const asked = ofLargerBatches(given);
   const input = settled(asked);
   const { run, accelerator, model } = input;
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
@@ -135,6 +136,28 @@ export function tracedEstimate(asked: EstimateInput, shard: ShardingOf = shardin
   };
   return { ...worst, estimate: result, model: stages, atPeak: ledger };
 }
+
+/**
+ * A run that has batches with a mask and without one, by those that need more: SDPA has no fused kernel for grouped heads in fp32 where there
+ * is no mask, and keeps all scores. All other kernels keep more with a mask.
+ */
+function ofLargerBatches(asked: EstimateInput): EstimateInput {
+  const { run, ...rest } = asked;
+  const decides =
+    run['attention.unmaskedBatches'] &&
+    run['attention.mask'] &&
+    run['attention.implementation'] === 'sdpa' &&
+    run['precision.compute'] === 'fp32' &&
+    rest.model.keyValueHeads < rest.model.attentionHeads;
+  if (!decides) return asked;
+  const masked: TrainingRun = { ...run, 'attention.unmaskedBatches': false };
+  const plain: TrainingRun = { ...run, 'attention.mask': false };
+  const bytes = (of: TrainingRun) => tracedEstimate({ ...rest, run: of }).estimate.peak.processBytes;
+  return { ...rest, run: bytes(plain) > bytes(masked) ? plain : masked };
+}
+
+/** The run is estimated by its batches without a mask, though it has others. */
+const isOfUnmasked = (run: TrainingRun) => run['attention.unmaskedBatches'] && !run['attention.mask'];
 
 /** Objectives whose heads encoders alone have here. */
 const OF_ENCODERS: ReadonlySet<TrainingRun['method.objective']> = new Set([
@@ -229,6 +252,7 @@ function verdictOf(lower: number, upper: number, capacity: number, features: rea
 /**
  * The least that a run takes of which something is only known between two ends, bytes; infinity where all is known.
  * - Micro batches as long as their samples happen to be, or computed in parts: one sample may be of the full length.
+ * - Batches without a mask: all have one.
  * - Layers compiled in parts: whole ones keep least.
  * - An embedding that goes to the host where the GPU has little room (`tight`): it did.
  * - Activations of which some are widened to fp32: none of them.
@@ -238,6 +262,7 @@ function verdictOf(lower: number, upper: number, capacity: number, features: rea
 function leastBytes({ run, ...rest }: EstimateInput, tight: boolean): number {
   const least: RunValues = {
     ...(run['batch.paddingFree'] || run['batch.adaptive'] ? { 'batch.micro': 1 } : {}),
+    ...(isOfUnmasked(run) ? { 'attention.mask': true, 'attention.unmaskedBatches': false } : {}),
     ...(run['kernels.compileParts'] ? { 'kernels.compileParts': false, 'kernels.compile': true } : {}),
     ...(tight && run['loading.embedding'] === 'spare-to-host-if-tight'
       ? { 'loading.embedding': 'spare-to-host' }
@@ -470,6 +495,12 @@ function limits({ run, accelerator }: EstimateInput, sums: WeightSums): string[]
     notes.push(
       say(
         'Parts of the layers are compiled by themselves: the figure is that of operators one by one, the least that of layers compiled whole.',
+      ),
+    );
+  if (isOfUnmasked(run))
+    notes.push(
+      say(
+        'Batches without padding need most: SDPA has no fused kernel for grouped heads in fp32 without a mask, and keeps all scores.',
       ),
     );
   if (run['precision.wideActivations'])

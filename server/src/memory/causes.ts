@@ -128,6 +128,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'batch.packed': ALLOCATOR,
   'attention.implementation': ['activations', 'workspaces'],
   'attention.mask': ['activations'],
+  'attention.unmaskedBatches': ['activations'],
   'activations.checkpointing': ['activations', 'checkpoints'],
   'activations.checkpointEvery': ['activations', 'checkpoints'],
   'activations.reentrant': ['activations', 'checkpoints'],

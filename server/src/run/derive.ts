@@ -91,6 +91,17 @@ function copiesOf(winners: Winners): number | undefined {
   });
 }
 
+/**
+ * Where a mask is there because samples differ in length, samples that are all cut at the same length, the longest there is, have none
+ * (`masking_utils.py`, `_ignore_causal_mask_sdpa`).
+ */
+function inferUnmaskedBatches(winners: Winners): void {
+  const mask = winners.get('attention.mask');
+  if (mask?.value !== true || mask.origin.kind !== 'inferred' || winners.has('attention.unmaskedBatches'))
+    return;
+  infer(winners, 'attention.unmaskedBatches', true, say('samples that are cut have one length'));
+}
+
 /** How data-parallel GPUs share state, where the files imply it without saying so. */
 function inferDataParallel(winners: Winners): void {
   const field = 'parallel.data';
@@ -227,6 +238,7 @@ function limitLength(winners: Winners): void {
  */
 export function derive(winners: Winners): void {
   inferNodes(winners);
+  inferUnmaskedBatches(winners);
   inferModelCode(winners);
   inferDataParallel(winners);
   inferBatch(winners);

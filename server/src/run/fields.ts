@@ -549,6 +549,11 @@ export const FIELDS = {
     default: false,
   }),
 
+  'attention.unmaskedBatches': flag({
+    doc: 'Beside batches whose padding masks the attention there are some whose rows are all of one length, for which no mask reaches the kernel: the larger of both is needed.',
+    default: false,
+  }),
+
   'activations.checkpointing': choice(['none', 'full', 'selective', 'elementwise'], {
     doc: 'Activation checkpointing: keep every activation, only the input of each layer, the outputs of the expensive operators, or all but cheap elementwise results (TensorFlow Grappler).',
     aliases: ['checkpointing', 'activation-checkpointing'],

@@ -104,6 +104,8 @@ const CONDITIONS: readonly {
   },
   { group: /^parallel\.sequence/, holds: (values) => (values['parallel.tensor'] ?? 1) > 1 },
   { group: /^version\.bitsandbytes/, holds: (values) => (values['quantization.kind'] ?? 'none') !== 'none' },
+  // Kernels that take less without a mask are no matter.
+  { group: /^attention\.unmaskedBatches/, holds: (values) => values['precision.compute'] === 'fp32' },
   { group: /^version\.liger/, holds: (values) => values['kernels.liger'] === true },
   {
     group: /^optimizer\.(rank|targets)/,

@@ -137,6 +137,13 @@ const base = (name: string, fields: RegExp, run: RunValues, model = DENSE): Base
 
 const SCHEMES = /^(precision\.|parallel\.(data|replicate)|hardware|offload\.(optimizer|parameters)$|batch)/;
 const BASES: readonly Base[] = [
+  base('batches with a mask in fp32', /^attention\.unmaskedBatches$/, {
+    ...ONE_GPU,
+    ...SGD,
+    'precision.weights': 'fp32',
+    'precision.compute': 'fp32',
+    'attention.mask': true,
+  }),
   base('layers that keep a state', /^kernels\.states$/, { ...ONE_GPU, ...SGD }, HYBRID),
   base('a classifier with adapters', /^lora\.trainsHead$/, {
     ...ADAPTED,
