@@ -1,6 +1,6 @@
 """The cases: real architectures at full width (few layers, to be quick), crossed with what changes memory."""
 
-from families import BEHIND_TOWERS, DENSE, OTHERS, SPARSE, STATES
+from families import BEHIND_TOWERS, DENSE, OTHERS, PERCEIVING, SPARSE, STATES
 
 MODELS = {
     "llama-1b-mha": {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 4, "num_attention_heads": 32,
@@ -96,7 +96,7 @@ MODELS = {
     "vit-base": {"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 4, "num_attention_heads": 12,
                  "intermediate_size": 3072, "image_size": 224, "patch_size": 16, "num_channels": 3,
                  "hidden_act": "gelu"},
-    **DENSE, **SPARSE, **STATES, **OTHERS, **BEHIND_TOWERS,
+    **DENSE, **SPARSE, **STATES, **OTHERS, **PERCEIVING, **BEHIND_TOWERS,
     "mamba-130m": {"model_type": "mamba", "hidden_size": 768, "num_hidden_layers": 2, "intermediate_size": 1536,
                    "state_size": 16, "conv_kernel": 4, "expand": 2, "time_step_rank": 48, "vocab_size": 50280,
                    "tie_word_embeddings": True},
@@ -140,10 +140,14 @@ FLAGS = {
     "operators": {"kernels.states": ["none"]},
     "tokens": {"method.objective": "token-classification"},
     "answers": {"method.objective": "question-answering"},
+    "labels": {"method.objective": "classification"},
 }
 FLAGS["lora4"] = {**FLAGS["lora16"], "lora.targets": ["q_proj", "k_proj", "v_proj", "o_proj"]}
 # transformers has no SDPA for attention sinks, disentangled attention, and old decoders.
 EAGER = {"mamba2-130m", "deepseek-v4", "mimo-v2-flash", "gpt-oss-20b", "deberta-v3-base", "gpt-j-6b", "gpt-neo-1.3b"}
+
+# Samples of a micro batch, and what their length counts.
+PERCEIVED = {"wav2vec2-base": (4, 16000), "wav2vec2-large-lv60": (4, 16000)}
 
 # Their attention has none of the linear layers that LoRA is put on here.
 UNNAMED = {"deepseek-v4"}
@@ -266,6 +270,9 @@ def _cases():
     for model in ("bert-base", "roberta-base", "distilbert-base", "deberta-v3-base", "modernbert-base"):
         for flags in ("fp32 sgd tokens", "fp32 sgd answers"):
             yield case(model, flags + (" eager" if model in EAGER else ""), 4, 512)
+    for model, (micro, length) in PERCEIVED.items():
+        for flags in ("fp32 sgd labels", "amp sgd labels", "fp32 nonreentrant sgd labels", "bf16 sgd labels"):
+            yield case(model, flags, micro, length)
 
 
 CASES = list(_cases())

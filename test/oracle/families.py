@@ -151,6 +151,15 @@ OTHERS = {
     "bart-large": sides("bart", 1024, 16, 4096, 50265),
 }
 
+# Encoders of sound and images. A length is one of values of a waveform. Nothing is masked or skipped at random.
+PERCEIVING = {
+    "wav2vec2-base": {"model_type": "wav2vec2", "num_hidden_layers": 3, "hidden_dropout": 0.1, "attention_dropout": 0.1, "activation_dropout": 0.0,
+                      "feat_proj_dropout": 0.1, "layerdrop": 0.0, "apply_spec_augment": False},
+    "wav2vec2-large-lv60": {"model_type": "wav2vec2", "num_hidden_layers": 3, "hidden_size": 1024, "num_attention_heads": 16, "intermediate_size": 4096,
+                            "hidden_dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0, "feat_proj_dropout": 0.0, "layerdrop": 0.0,
+                            "apply_spec_augment": False, "conv_bias": True, "do_stable_layer_norm": True, "feat_extract_norm": "layer"},
+}
+
 # Models behind a tower, in steps without images: the tower is there, and nothing of it runs.
 BEHIND_TOWERS = {
     "gemma-3n-e2b": {

@@ -33,11 +33,12 @@ def build_model(case, device="cuda"):
                "bart": "AutoModelForSeq2SeqLM", "bert": "AutoModelForMaskedLM", "roberta": "AutoModelForMaskedLM", "distilbert": "AutoModelForMaskedLM",
                "modernbert": "AutoModelForMaskedLM", "electra": "AutoModelForMaskedLM",
                "deberta-v2": "AutoModelForMaskedLM", "muse_glimmer": "AutoModelForImageTextToText",
-               "gemma3n": "AutoModelForImageTextToText", "ernie4_5_vl_moe": "AutoModelForImageTextToText"}
+               "gemma3n": "AutoModelForImageTextToText", "ernie4_5_vl_moe": "AutoModelForImageTextToText",
+               "wav2vec2": "AutoModelForAudioClassification"}
     of_tasks = {"classification": "AutoModelForSequenceClassification", "token-classification": "AutoModelForTokenClassification",
                 "question-answering": "AutoModelForQuestionAnswering"}
     # What answers a question has two scores for each token: the class for images is a classifier whatever is asked.
-    task = None if config.model_type == "vit" else of_tasks.get(run.get("method.objective"))
+    task = None if config.model_type in ("vit", "wav2vec2") else of_tasks.get(run.get("method.objective"))
     auto = getattr(transformers, task or classes.get(config.model_type, "AutoModelForCausalLM"))
     # Mistral 4 stands behind a tower alone, and no auto class makes its text.
     make = transformers.Mistral4ForCausalLM._from_config if config.model_type == "mistral4" else auto.from_config
@@ -126,6 +127,9 @@ def make_batch(config, run):
     if config.model_type == "vit":
         shape = (batch, config.num_channels, config.image_size, config.image_size)
         return {"pixel_values": torch.zeros(shape, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")]),
+                "labels": torch.zeros(batch, dtype=torch.long, device="cuda")}
+    if config.model_type == "wav2vec2":
+        return {"input_values": torch.zeros(batch, length, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")]),
                 "labels": torch.zeros(batch, dtype=torch.long, device="cuda")}
     ids = torch.zeros(batch, length, dtype=torch.long, device="cuda")
     if run.get("method.objective") == "question-answering":

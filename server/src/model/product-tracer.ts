@@ -414,6 +414,42 @@ export abstract class ProductTracer extends OperatorTracer {
     return this.multiply(x, weight, spec.bias, spec.out, spec.name, undefined, spec.ownType);
   }
 
+  /**
+   * Convolution of `x` with registered weights, to `out.shape`: keeps its input for the kernel's gradient, and what autocast makes of the kernel
+   * for the input's, as a linear layer does.
+   */
+  convolve(
+    x: Tensor,
+    kernel: Weight,
+    bias: Weight | undefined,
+    out: { readonly name: string; readonly shape: readonly number[]; readonly flops: number },
+  ): Tensor {
+    const { autocast, computeDtype } = this.settings;
+    const { name, shape, flops } = out;
+    const input = autocast ? this.cast(x, computeDtype, `${name}.cast`) : x;
+    const weights = bias ? [kernel, bias] : [kernel];
+    const trained = weights.filter((weight) => weight.trainable);
+    const result = this.tensor(shape, input.dtype, x.requiresGrad || trained.length > 0, name);
+    const read = autocast
+      ? this.weightRead(kernel, computeDtype, x.requiresGrad)
+      : { saves: [], copies: [], forward: 0, backward: 0 };
+    this.record({
+      name,
+      inputs: [input],
+      outputs: [result],
+      saves: [...(kernel.trainable ? [input.storage] : []), ...read.saves],
+      forwardScratch: read.forward,
+      backwardScratch: read.backward,
+      weights,
+      weightGrads: trained.map((weight) => gradOf(weight, input.dtype)),
+      weightCopies: read.copies,
+      flops,
+      backwardFlops: (x.requiresGrad ? flops : 0) + (kernel.trainable ? flops : 0),
+      expensive: true,
+    });
+    return result;
+  }
+
   /** Linear layer without an adapter. */
   plainLinear(x: Tensor, spec: LinearSpec): Tensor {
     return this.project(x, spec).base;

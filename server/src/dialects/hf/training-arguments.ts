@@ -1,4 +1,5 @@
 import { flagOf, textOf } from '../../config/scalar';
+import { fileIn, TRANSFORMERS } from '../../sources/repositories';
 import type { DType } from '../../terms/dtypes';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
@@ -13,6 +14,9 @@ import { readTrainerSharding, type ShardingKeys, type TrainerSharding } from './
 import { TRAINING_ARGUMENTS_TABLE } from './training-arguments-keys';
 
 const DOCS = 'https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments';
+
+/** `_backward_compatibility_gradient_checkpointing`. */
+const OWN_CHECKPOINTING = fileIn(TRANSFORMERS, 'src/transformers/modeling_utils.py#L1354');
 
 /** What a tool on top of the Trainer takes where the key is absent, instead of the Trainer's own defaults. */
 export interface TrainerDefaults {
@@ -73,6 +77,7 @@ export function readTrainingLoop(
   trainer.takeElse('gradient_accumulation_steps', own(defaults.accumulation));
   trainer.take('max_steps', 'auto_find_batch_size');
   readOptimizer(section, draft, context);
+  readOwnCheckpointing(trainer, draft, context);
   trainer.takeElse('gradient_checkpointing', own(defaults.checkpointing ? 'full' : 'none'));
   readReentry(section, context);
   trainer.take('use_liger_kernel');
@@ -179,6 +184,15 @@ function defaultOptimizer({ known }: ReadContext): {
         implementation: 'fused',
       }
     : { note: say('adamw_torch, default of the Trainer'), implementation: 'foreach' };
+}
+
+/** A checkpoint whose config says so is checkpointed when it is loaded, and the Trainer turns that off nowhere. */
+function readOwnCheckpointing(section: Section, draft: Draft, { model }: ReadContext): void {
+  if (model?.config?.gradient_checkpointing !== true) return;
+  const note = say('`{0}` stands in the config of the checkpoint', '"gradient_checkpointing": true');
+  const found = section.find(['gradient_checkpointing', 'activation_checkpointing']);
+  if (found) section.state('activations.checkpointing', 'full', found, note);
+  else draft.assume('activations.checkpointing', 'full', note, OWN_CHECKPOINTING);
 }
 
 function readReentry(section: Section, context: ReadContext): void {

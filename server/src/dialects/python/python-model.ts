@@ -26,16 +26,26 @@ const ENCODERS = '^(?:AutoModel|Bert|Camembert|DebertaV2|DistilBert|Electra|Mode
 /** Heads beside those that guess tokens, by the class's name. */
 const TASKS: readonly (readonly [RegExp, FieldValue<'method.objective'>])[] = [
   [/ForSequenceClassification$|^ViTForImageClassification$/, 'classification'],
+  [/^Wav2Vec2ForCTC$/, 'lm'],
   [new RegExp(`${ENCODERS}ForTokenClassification$`), 'token-classification'],
   [new RegExp(`${ENCODERS}ForQuestionAnswering$`), 'question-answering'],
   [new RegExp(`${ENCODERS}ForMultipleChoice$`), 'multiple-choice'],
 ];
 
-/** What a class trains its model for; of classes for images, where the model is one that is read so. */
+/** Classes that make a model of its name's type, with the types whose head of that kind is read, and what it is trained for. */
+const OF_TYPES: Readonly<Record<string, readonly [RegExp, FieldValue<'method.objective'>]>> = {
+  AutoModelForImageClassification: [/^vit$/, 'classification'],
+  AutoModelForAudioClassification: [/^wav2vec2$/, 'classification'],
+  AutoModelForCTC: [/^wav2vec2$/, 'lm'],
+};
+
+/** What a class trains its model for; of classes for all models, where the model is one whose head of that kind is read. */
 function taskOf(kind: string, { model }: ReadContext): FieldValue<'method.objective'> | undefined {
-  const ofImages = kind === 'AutoModelForImageClassification';
-  if (ofImages && (model === undefined || model.config?.model_type === 'vit')) return 'classification';
-  return TASKS.find(([name]) => name.test(kind))?.[1];
+  const of = Object.hasOwn(OF_TYPES, kind) ? OF_TYPES[kind] : undefined;
+  if (!of) return TASKS.find(([name]) => name.test(kind))?.[1];
+  const [types, task] = of;
+  const type = model?.config?.model_type;
+  return model === undefined || (typeof type === 'string' && types.test(type)) ? task : undefined;
 }
 
 /** What a model that is not known may be, and have been made of. */

@@ -67,7 +67,7 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
       return [{ call, length: end, key: CUT_TOKENS, tokens: end.value, filled: false }];
     if (call.callee !== '()') return [];
     const maker = call.of && program.calls[call.of.id]?.callee;
-    if (!maker || !/(Tokenizer|Processor)\w*\.from_pretrained$/.test(maker)) return [];
+    if (!maker || !/(Tokenizer|Processor|FeatureExtractor)\w*\.from_pretrained$/.test(maker)) return [];
     const [length, cut, fill] = ['max_length', 'truncation', 'padding'].map((key) => argumentOf(call, key));
     const truncates = cut?.kind === 'scalar' && cut.value !== false && cut.value !== null;
     if (!truncates) return [];

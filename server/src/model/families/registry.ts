@@ -32,6 +32,7 @@ import { sparse } from './sparse';
 import { stateSpace } from './state-space';
 import { t5 } from './t5';
 import { visionLanguage } from './vision-language';
+import { waveforms } from './wav2vec2';
 import { zamba } from './zamba';
 
 const FAMILIES: readonly ModelFamily[] = [
@@ -56,6 +57,7 @@ const FAMILIES: readonly ModelFamily[] = [
   imageEncoders,
   visionLanguage,
   soundLanguage,
+  waveforms,
   csm,
   phiMultimodal,
   kimiK3,

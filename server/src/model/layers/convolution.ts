@@ -17,8 +17,7 @@ interface ConvolutionSpec {
  * spec gives, with the channels of the kernel `[out, in, ...]`.
  */
 export function convolution(t: Tracer, x: Tensor, spec: ConvolutionSpec): Tensor {
-  const { computeDtype, autocast, tensorParallel } = t.settings;
-  const input = autocast ? t.cast(x, computeDtype, `${spec.name}.cast`) : x;
+  const { tensorParallel } = t.settings;
   const [channels = 1, ...rest] = spec.kernel;
   const local = spec.split ? channels / tensorParallel : channels;
   const weight = t.weight({
@@ -26,18 +25,10 @@ export function convolution(t: Tracer, x: Tensor, spec: ConvolutionSpec): Tensor
     shape: spec.kernel,
     local: [local, ...rest],
   });
-  const weights = [weight];
-  if (spec.bias) weights.push(t.weight({ name: `${spec.name}.bias`, shape: [channels], local: [local] }));
+  const bias = spec.bias
+    ? t.weight({ name: `${spec.name}.bias`, shape: [channels], local: [local] })
+    : undefined;
   const elements = spec.out.reduce((a, b) => a * b, 1);
   const flops = 2 * elements * rest.reduce((a, b) => a * b, 1);
-  return t.fused({
-    name: spec.name,
-    inputs: [input],
-    outputs: [{ shape: spec.out, dtype: input.dtype }],
-    savesInputs: weight.trainable ? [input] : [],
-    weights,
-    flops,
-    backwardFlops: (x.requiresGrad ? flops : 0) + (weight.trainable ? flops : 0),
-    expensive: true,
-  });
+  return t.convolve(x, weight, bias, { name: spec.name, shape: spec.out, flops });
 }
