@@ -186,7 +186,7 @@ function defaultOptimizer({ known }: ReadContext): {
     : { note: say('adamw_torch, default of the Trainer'), implementation: 'foreach' };
 }
 
-/** A checkpoint whose config says so is checkpointed when it is loaded, and the Trainer turns that off nowhere. */
+/** Activations are checkpointed from loading on where the config of the checkpoint has that flag: the Trainer turns it off nowhere. */
 function readOwnCheckpointing(section: Section, draft: Draft, { model }: ReadContext): void {
   if (model?.config?.gradient_checkpointing !== true) return;
   const note = say('`{0}` stands in the config of the checkpoint', '"gradient_checkpointing": true');
