@@ -50,7 +50,7 @@ data = load().map(preprocess)`;
     assert.deepEqual(of('AutoModelForCTC', 'bert'), ['AutoModelForCTC.from_pretrained']);
   });
 
-  it('checkpoint where the config of the checkpoint has that flag, whatever the Trainer is told', () => {
+  it('checkpoint where the config of the checkpoint has that flag, whatever the Trainer is given', () => {
     const checkpointing = (more: object, args?: string) =>
       value(
         reading(training('AutoModelForCTC', '', args), { model_type: 'wav2vec2', ...more }),
