@@ -144,10 +144,13 @@ FLAGS = {
 }
 FLAGS["lora4"] = {**FLAGS["lora16"], "lora.targets": ["q_proj", "k_proj", "v_proj", "o_proj"]}
 # transformers has no SDPA for attention sinks, disentangled attention, and old decoders.
-EAGER = {"mamba2-130m", "deepseek-v4", "mimo-v2-flash", "gpt-oss-20b", "deberta-v3-base", "gpt-j-6b", "gpt-neo-1.3b"}
+EAGER = {"mamba2-130m", "deepseek-v4", "mimo-v2-flash", "gpt-oss-20b", "deberta-v3-base", "gpt-j-6b", "gpt-neo-1.3b", "git-base", "vilt-b32"}
 
 # Samples of a micro batch, and what their length counts.
-PERCEIVED = {"wav2vec2-base": (4, 16000), "wav2vec2-large-lv60": (4, 16000)}
+PERCEIVED = {"wav2vec2-base": (4, 16000), "wav2vec2-large-lv60": (4, 16000), "git-base": (4, 512), "vilt-b32": (1, 40)}
+
+# Those that write text.
+UNLABELLED = {"git-base"}
 
 # Their attention has none of the linear layers that LoRA is put on here.
 UNNAMED = {"deepseek-v4"}
@@ -271,8 +274,9 @@ def _cases():
         for flags in ("fp32 sgd tokens", "fp32 sgd answers"):
             yield case(model, flags + (" eager" if model in EAGER else ""), 4, 512)
     for model, (micro, length) in PERCEIVED.items():
-        for flags in ("fp32 sgd labels", "amp sgd labels", "fp32 nonreentrant sgd labels", "bf16 sgd labels"):
-            yield case(model, flags, micro, length)
+        for flags in ("fp32 sgd", "amp sgd", "fp32 nonreentrant sgd", "bf16 sgd"):
+            labelled = flags if model in UNLABELLED else f"{flags} labels"
+            yield case(model, labelled + (" eager" if model in EAGER else ""), micro, length)
 
 
 CASES = list(_cases())

@@ -158,6 +158,8 @@ PERCEIVING = {
     "wav2vec2-large-lv60": {"model_type": "wav2vec2", "num_hidden_layers": 3, "hidden_size": 1024, "num_attention_heads": 16, "intermediate_size": 4096,
                             "hidden_dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0, "feat_proj_dropout": 0.0, "layerdrop": 0.0,
                             "apply_spec_augment": False, "conv_bias": True, "do_stable_layer_norm": True, "feat_extract_norm": "layer"},
+    "git-base": {"model_type": "git", "num_hidden_layers": 3, "vision_config": {"num_hidden_layers": 3}},
+    "vilt-b32": {"model_type": "vilt"},
 }
 
 # Models behind a tower, in steps without images: the tower is there, and nothing of it runs.

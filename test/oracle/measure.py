@@ -2,6 +2,7 @@
 
 import gc
 import time
+from collections import Counter
 from types import MethodType
 
 import torch
@@ -34,14 +35,14 @@ def build_model(case, device="cuda"):
                "modernbert": "AutoModelForMaskedLM", "electra": "AutoModelForMaskedLM",
                "deberta-v2": "AutoModelForMaskedLM", "muse_glimmer": "AutoModelForImageTextToText",
                "gemma3n": "AutoModelForImageTextToText", "ernie4_5_vl_moe": "AutoModelForImageTextToText",
-               "wav2vec2": "AutoModelForAudioClassification"}
+               "wav2vec2": "AutoModelForAudioClassification", "vilt": "ViltForQuestionAnswering"}
     of_tasks = {"classification": "AutoModelForSequenceClassification", "token-classification": "AutoModelForTokenClassification",
                 "question-answering": "AutoModelForQuestionAnswering"}
     # What answers a question has two scores for each token: the class for images is a classifier whatever is asked.
-    task = None if config.model_type in ("vit", "wav2vec2") else of_tasks.get(run.get("method.objective"))
+    task = None if config.model_type in ("vit", "wav2vec2", "vilt") else of_tasks.get(run.get("method.objective"))
     auto = getattr(transformers, task or classes.get(config.model_type, "AutoModelForCausalLM"))
     # Mistral 4 stands behind a tower alone, and no auto class makes its text.
-    make = transformers.Mistral4ForCausalLM._from_config if config.model_type == "mistral4" else auto.from_config
+    make = transformers.Mistral4ForCausalLM._from_config if config.model_type == "mistral4" else getattr(auto, "from_config", None) or auto._from_config
     with torch.device(device), no_init_weights():
         model = make(config, dtype=DTYPES[run.get("precision.weights", "fp32")],
                                  attn_implementation=run.get("attention.implementation", "sdpa"))
@@ -67,6 +68,28 @@ def expect_plain_batches():
     from transformers import masking_utils
 
     masking_utils.find_packed_sequence_indices = lambda position_ids: None
+
+
+def expect_whole_images():
+    """ViLT chooses the patches that are no filling by the values of a mask; fake tensors have none, so all are chosen, by the same operators."""
+    from torch.nn import functional
+    from transformers.models.vilt import modeling_vilt
+
+    def visual_embed(self, pixel_values, pixel_mask, max_image_length=200):
+        x = self.patch_embeddings(pixel_values)
+        size, channels, height, width = x.shape
+        side = self.config.image_size // self.config.patch_size
+        table = self.position_embeddings[:, 1:, :].transpose(1, 2).view(1, channels, side, side)
+        places = torch.cat([functional.pad(functional.interpolate(table, size=(height, width), mode="bilinear", align_corners=True), (0, 0, 0, 0))
+                            for _ in range(size)], dim=0)
+        places, x = (y.flatten(2).transpose(1, 2) for y in (places, x))
+        select = torch.zeros(size * height * width, 2, dtype=torch.long, device=x.device)
+        x, places = (y[select[:, 0], select[:, 1]].view(size, -1, channels) for y in (x, places))
+        x = torch.cat((self.cls_token.expand(size, -1, -1), x), dim=1)
+        places = torch.cat((self.position_embeddings[:, 0, :][:, None, :].expand(size, -1, -1), places), dim=1)
+        return self.dropout(x + places), torch.ones(size, x.shape[1], dtype=torch.long, device=x.device), None
+
+    modeling_vilt.ViltEmbeddings.visual_embed = visual_embed
 
 
 def positions(tensor, mask):
@@ -132,6 +155,14 @@ def make_batch(config, run):
         return {"input_values": torch.zeros(batch, length, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")]),
                 "labels": torch.zeros(batch, dtype=torch.long, device="cuda")}
     ids = torch.zeros(batch, length, dtype=torch.long, device="cuda")
+    if config.model_type in ("git", "vilt"):
+        vision = getattr(config, "vision_config", config)
+        # ViLT's largest: its processor makes the longer side at most 1333 / 800 of the shorter, in whole patches.
+        sides = (vision.image_size, int(1333 / 800 * vision.image_size) // 32 * 32) if config.model_type == "vilt" else (vision.image_size,) * 2
+        pixels = torch.zeros(batch, vision.num_channels, *sides, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")])
+        more = {"labels": ids.clone()} if config.model_type == "git" else {
+            "labels": torch.zeros(batch, config.num_labels, device="cuda"), "pixel_mask": torch.ones(batch, *sides, dtype=torch.long, device="cuda")}
+        return {"input_ids": ids, "pixel_values": pixels, "attention_mask": torch.ones_like(ids), **more}
     if run.get("method.objective") == "question-answering":
         places = torch.zeros(batch, dtype=torch.long, device="cuda")
         return {"input_ids": ids, "start_positions": places, "end_positions": places.clone()}
@@ -168,7 +199,9 @@ def saved_report(found) -> dict:
     report = {"total": sum(entry[0] for entry in found.values()), "outsideLayers": outside,
               "perLayer": {layer: sum(row[-1] for row in rows) for layer, rows in layers.items()}}
     if layers:
-        names = list(layers)
+        # The middle one of those that are the most: what stands in a sequence, such as a classifier, has a number, too.
+        lists = Counter(layer.rpartition(".")[0] for layer in layers)
+        names = [layer for layer in layers if layer.rpartition(".")[0] == lists.most_common(1)[0][0]]
         report["layer"] = names[len(names) // 2]
         report["layerTensors"] = sorted(layers[report["layer"]], key=lambda row: row[0])
     return report
@@ -205,6 +238,8 @@ def measure(case, log=None, steps=2):
     with fake_cuda.fake_mode():
         config, model = build_model(case)
         expect_plain_batches()
+        if config.model_type == "vilt":
+            expect_whole_images()
         model = apply_method(model, run)
         checkpointing = run.get("activations.checkpointing", "none") != "none"
         if checkpointing:

@@ -64,3 +64,35 @@ data = load().map(preprocess)`;
     );
   });
 });
+
+describe('trainings of models that see and read', () => {
+  before(loadPython);
+
+  it('fill texts up to the limit of the tokenizer, or of the positions', () => {
+    const length = (name: string, model: object, how: string) => {
+      const text = `processor = AutoProcessor.from_pretrained("x")
+data = load().map(lambda batch: processor(images=batch["image"], text=batch["text"], ${how}))`;
+      const fact = found(reading(training(name, text), { ...model }), 'batch.sequence');
+      return [fact?.value, fact?.origin.guess === true];
+    };
+    // GIT has more positions than its tokenizer takes.
+    const git = { model_type: 'git', max_position_embeddings: 1024 };
+    assert.deepEqual(length('AutoModelForCausalLM', git, 'padding="max_length"'), [512, false]);
+    assert.deepEqual(length('AutoModelForCausalLM', git, 'padding=True'), [1024, true]);
+    const vilt = { model_type: 'vilt', max_position_embeddings: 40 };
+    const both = 'padding="max_length", truncation=True';
+    assert.deepEqual(length('ViltForQuestionAnswering', vilt, both), [40, false]);
+    // A model without a table of positions may be given samples of any length.
+    const llama = { model_type: 'llama', max_position_embeddings: 4096 };
+    assert.deepEqual(length('AutoModelForCausalLM', llama, 'padding="max_length"'), [undefined, false]);
+  });
+
+  it('answer questions with a classifier', () => {
+    const of = (name: string, type: string) => reading(training(name), { model_type: type });
+    for (const name of ['ViltForQuestionAnswering', 'AutoModelForVisualQuestionAnswering'])
+      assert.equal(value(of(name, 'vilt'), 'method.objective'), 'classification');
+    assert.deepEqual(refused(of('AutoModelForVisualQuestionAnswering', 'blip-2')), [
+      'AutoModelForVisualQuestionAnswering.from_pretrained',
+    ]);
+  });
+});

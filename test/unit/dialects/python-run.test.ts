@@ -852,7 +852,7 @@ SFTTrainer(model, args=SFTConfig(bf16=True, fp16=a.fp16)).train()`;
     ]);
     assert.equal(
       python(
-        `${IMPORTS}from transformers import ViltForQuestionAnswering as A\nmodel = A.from_pretrained("x")\n${trained}`,
+        `${IMPORTS}from transformers import BlipForQuestionAnswering as A\nmodel = A.from_pretrained("x")\n${trained}`,
       ).unread?.[0]?.kind,
       'refused',
     );

@@ -25,7 +25,7 @@ const HEADS =
 const ENCODERS = '^(?:AutoModel|Bert|Camembert|DebertaV2|DistilBert|Electra|ModernBert|(?:XLM)?Roberta)';
 /** Heads beside those that guess tokens, by the class's name. */
 const TASKS: readonly (readonly [RegExp, FieldValue<'method.objective'>])[] = [
-  [/ForSequenceClassification$|^ViTForImageClassification$/, 'classification'],
+  [/ForSequenceClassification$|^ViTForImageClassification$|^ViltForQuestionAnswering$/, 'classification'],
   [/^Wav2Vec2ForCTC$/, 'lm'],
   [new RegExp(`${ENCODERS}ForTokenClassification$`), 'token-classification'],
   [new RegExp(`${ENCODERS}ForQuestionAnswering$`), 'question-answering'],
@@ -36,6 +36,7 @@ const TASKS: readonly (readonly [RegExp, FieldValue<'method.objective'>])[] = [
 const OF_TYPES: Readonly<Record<string, readonly [RegExp, FieldValue<'method.objective'>]>> = {
   AutoModelForImageClassification: [/^vit$/, 'classification'],
   AutoModelForAudioClassification: [/^wav2vec2$/, 'classification'],
+  AutoModelForVisualQuestionAnswering: [/^vilt$/, 'classification'],
   AutoModelForCTC: [/^wav2vec2$/, 'lm'],
 };
 

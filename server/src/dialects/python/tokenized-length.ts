@@ -38,18 +38,25 @@ const UNUSED_POSITIONS: Readonly<Record<string, number>> = {
   pegasus: 0,
   marian: 0,
   modernbert: 0,
+  git: 0,
+  vilt: 0,
 };
 /** Of these, those whose tokenizers are published with that limit (`model_max_length`): without `max_length`, or with `None`, they cut to it. */
 const CUTS =
-  /^(?:bert|distilbert|albert|electra|(?:xlm-)?roberta|camembert|mpnet|modernbert|gpt2|gpt_neo|gptj|marian|pegasus)$/;
+  /^(?:bert|distilbert|albert|electra|(?:xlm-)?roberta|camembert|mpnet|modernbert|gpt2|gpt_neo|gptj|marian|pegasus|git|vilt)$/;
+/** Where that limit is less than the table: GIT's tokenizer is BERT's (`convert_git_to_pytorch.py`). */
+const LIMITS: Readonly<Record<string, number>> = { git: 512 };
 
 /** Rows of that table that tokens take. */
-function positionsOf({ model }: ReadContext): { readonly rows: number; readonly cuts: boolean } | undefined {
+function positionsOf({
+  model,
+}: ReadContext): { readonly rows: number; readonly cutTo: number | undefined } | undefined {
   const { model_type: type, max_position_embeddings: rows, n_positions: old } = model?.config ?? {};
   const unused = typeof type === 'string' ? UNUSED_POSITIONS[type] : undefined;
   const size = rows ?? old ?? model?.maxPositions;
   if (typeof type !== 'string' || unused === undefined || typeof size !== 'number') return undefined;
-  return { rows: size - unused, cuts: CUTS.test(type) };
+  const of = size - unused;
+  return { rows: of, cutTo: CUTS.test(type) ? Math.min(of, LIMITS[type] ?? of) : undefined };
 }
 
 /**
@@ -59,7 +66,7 @@ function positionsOf({ model }: ReadContext): { readonly rows: number; readonly 
  */
 export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, context: ReadContext): void {
   const positions = positionsOf(context);
-  const own = positions?.cuts ? positions.rows : undefined;
+  const own = positions?.cutTo;
   const cuts = program.calls.flatMap((call): Cut[] => {
     if (call.id > trainer.id) return [];
     const [end] = call.callee === CUT_TOKENS ? call.positional : [];
@@ -70,9 +77,12 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
     if (!maker || !/(Tokenizer|Processor|FeatureExtractor)\w*\.from_pretrained$/.test(maker)) return [];
     const [length, cut, fill] = ['max_length', 'truncation', 'padding'].map((key) => argumentOf(call, key));
     const truncates = cut?.kind === 'scalar' && cut.value !== false && cut.value !== null;
-    if (!truncates) return [];
     const filled = fill?.kind === 'scalar' && fill.value === 'max_length';
     const isOwn = length === undefined || (length.kind === 'scalar' && length.value === null);
+    // One that were longer could not be put into a batch with the others.
+    if (!truncates && filled && isOwn && own !== undefined && fill)
+      return [{ call, length: fill, key: 'padding', tokens: own, filled }];
+    if (!truncates) return [];
     if (isOwn && own !== undefined) return [{ call, length: cut, key: 'truncation', tokens: own, filled }];
     if (length?.kind !== 'scalar' || typeof length.value !== 'number') return [];
     return [{ call, length, key: 'max_length', tokens: length.value, filled }];

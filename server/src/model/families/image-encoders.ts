@@ -18,8 +18,8 @@ function repeat(layer: Block, count: number): Block[] {
   return new Array<Block>(count).fill(layer);
 }
 
-/** Images per micro step; a model of images sees at least one per sample. */
-function imagesOf(t: Tracer): number {
+/** Images per micro step, one number: a model of images sees at least one per sample. */
+export function imagesOf(t: Tracer): number {
   return t.settings.batch * Math.max(1, t.settings.images);
 }
 

@@ -12,6 +12,7 @@ import { fusedProjections } from './fused-projections';
 import { gemma } from './gemma';
 import { gemma3n } from './gemma3n';
 import { gemma4 } from './gemma4';
+import { gitFamily } from './git';
 import { gpt } from './gpt';
 import { imageEncoders } from './image-encoders';
 import { kimiK3 } from './kimi-k3';
@@ -31,6 +32,7 @@ import { soundLanguage } from './sound-language';
 import { sparse } from './sparse';
 import { stateSpace } from './state-space';
 import { t5 } from './t5';
+import { viltFamily } from './vilt';
 import { visionLanguage } from './vision-language';
 import { waveforms } from './wav2vec2';
 import { zamba } from './zamba';
@@ -55,6 +57,8 @@ const FAMILIES: readonly ModelFamily[] = [
   t5,
   bartLike,
   imageEncoders,
+  gitFamily,
+  viltFamily,
   visionLanguage,
   soundLanguage,
   waveforms,

@@ -1,4 +1,5 @@
 import { applyActivation } from './activation';
+import type { AttentionSpec } from './attention';
 import { type Block, layerNormed } from './block';
 import { residualLayer } from './residual';
 import { LLAMA_PROJECTIONS, selfAttention } from './self-attention';
@@ -14,6 +15,9 @@ interface EncoderLayerSpec {
   readonly attentionDropout?: number;
   readonly causal?: boolean;
   readonly rotary?: number;
+  /** Kernels that the attention has; default all. */
+  readonly kernels?: AttentionSpec['kernels'];
+  readonly fp32Softmax?: boolean;
   /** Of queries, keys and values; default true. */
   readonly bias?: boolean;
   /** Of keys; default as `bias`. */
@@ -57,6 +61,8 @@ export function encoderLayer(spec: EncoderLayerSpec): Block {
     rotary: spec.rotary ?? 0,
     causal: spec.causal ?? false,
     dropout: spec.attentionDropout,
+    kernels: spec.kernels,
+    fp32Softmax: spec.fp32Softmax,
   });
   return (t, x) =>
     residualLayer(t, x, {
