@@ -87,6 +87,24 @@ data = load().map(lambda batch: processor(images=batch["image"], text=batch["tex
     assert.deepEqual(length('AutoModelForCausalLM', llama, 'padding="max_length"'), [undefined, false]);
   });
 
+  it('fill conversations up to the length that a processor is given for its text', () => {
+    const length = (words: string) => {
+      const text = `processor = AutoProcessor.from_pretrained("x")
+def prepare(example):
+    return processor.apply_chat_template(conversation, tokenize=True, ${words})
+data = load().map(prepare)`;
+      return value(
+        reading(training('CsmForConditionalGeneration', text), { model_type: 'csm' }),
+        'batch.sequence',
+      );
+    };
+    const audio = 'audio_kwargs={"max_length": 240001, "padding": "max_length"}';
+    assert.equal(length(`text_kwargs={"padding": "max_length", "max_length": 256}, ${audio}`), 256);
+    assert.equal(length('max_length=512, truncation=True'), 512);
+    // Longer ones stay as they are, and those of sound are no tokens.
+    assert.equal(length(`text_kwargs={"padding": True, "max_length": 256}, ${audio}`), undefined);
+  });
+
   it('answer questions with a classifier', () => {
     const of = (name: string, type: string) => reading(training(name), { model_type: type });
     for (const name of ['ViltForQuestionAnswering', 'AutoModelForVisualQuestionAnswering'])

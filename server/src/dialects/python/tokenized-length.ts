@@ -59,6 +59,13 @@ function positionsOf({
   return { rows: of, cutTo: CUTS.test(type) ? Math.min(of, LIMITS[type] ?? of) : undefined };
 }
 
+/** What a tokenizer is given; processors of several kinds of data take it apart, as `text_kwargs`. */
+function ofText(call: PyCall, key: string): PyValue | undefined {
+  const apart = argumentOf(call, 'text_kwargs');
+  const inner = apart?.kind === 'dict' ? apart.entries.find((entry) => entry.key === key)?.value : undefined;
+  return inner ?? argumentOf(call, key);
+}
+
 /**
  * The length that samples are cut to: `tokenizer(text, max_length=512, truncation=True)`, or that of the model's positions. Of several the longest counts; what is
  * passed as `text_target` is the target of a model with two sides. Samples that are not filled up may be shorter, so that
@@ -72,18 +79,20 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
     const [end] = call.callee === CUT_TOKENS ? call.positional : [];
     if (end?.kind === 'scalar' && typeof end.value === 'number')
       return [{ call, length: end, key: CUT_TOKENS, tokens: end.value, filled: false }];
-    if (call.callee !== '()') return [];
+    const templates = call.callee === 'apply_chat_template';
+    if (call.callee !== '()' && !templates) return [];
     const maker = call.of && program.calls[call.of.id]?.callee;
     if (!maker || !/(Tokenizer|Processor|FeatureExtractor)\w*\.from_pretrained$/.test(maker)) return [];
-    const [length, cut, fill] = ['max_length', 'truncation', 'padding'].map((key) => argumentOf(call, key));
+    const [length, cut, fill] = ['max_length', 'truncation', 'padding'].map((key) => ofText(call, key));
     const truncates = cut?.kind === 'scalar' && cut.value !== false && cut.value !== null;
     const filled = fill?.kind === 'scalar' && fill.value === 'max_length';
     const isOwn = length === undefined || (length.kind === 'scalar' && length.value === null);
     // One that were longer could not be put into a batch with the others.
     if (!truncates && filled && isOwn && own !== undefined && fill)
       return [{ call, length: fill, key: 'padding', tokens: own, filled }];
-    if (!truncates) return [];
-    if (isOwn && own !== undefined) return [{ call, length: cut, key: 'truncation', tokens: own, filled }];
+    if (!truncates && !(filled && templates)) return [];
+    if (isOwn && own !== undefined && cut?.kind === 'scalar')
+      return [{ call, length: cut, key: 'truncation', tokens: own, filled }];
     if (length?.kind !== 'scalar' || typeof length.value !== 'number') return [];
     return [{ call, length, key: 'max_length', tokens: length.value, filled }];
   });
