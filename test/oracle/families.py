@@ -160,6 +160,7 @@ PERCEIVING = {
                             "apply_spec_augment": False, "conv_bias": True, "do_stable_layer_norm": True, "feat_extract_norm": "layer"},
     "git-base": {"model_type": "git", "num_hidden_layers": 3, "vision_config": {"num_hidden_layers": 3}},
     "vilt-b32": {"model_type": "vilt"},
+    "mit-b0": {"model_type": "segformer"},
 }
 
 # Models behind a tower, in steps without images: the tower is there, and nothing of it runs.

@@ -1,6 +1,7 @@
 """Measures one case: real transformers and peft modules, fake CUDA tensors, the steps of a training loop."""
 
 import gc
+import re
 import time
 from collections import Counter
 from types import MethodType
@@ -30,16 +31,19 @@ def build_model(case, device="cuda"):
         stand_in()
     config = AutoConfig.for_model(described.pop("model_type"), **described)
     config.use_cache = False
+    if "model.labels" in run:
+        config.num_labels = run["model.labels"]
     classes = {"vit": "AutoModelForImageClassification", "t5": "AutoModelForSeq2SeqLM", "mt5": "AutoModelForSeq2SeqLM",
                "bart": "AutoModelForSeq2SeqLM", "bert": "AutoModelForMaskedLM", "roberta": "AutoModelForMaskedLM", "distilbert": "AutoModelForMaskedLM",
                "modernbert": "AutoModelForMaskedLM", "electra": "AutoModelForMaskedLM",
                "deberta-v2": "AutoModelForMaskedLM", "muse_glimmer": "AutoModelForImageTextToText",
                "gemma3n": "AutoModelForImageTextToText", "ernie4_5_vl_moe": "AutoModelForImageTextToText",
-               "wav2vec2": "AutoModelForAudioClassification", "vilt": "ViltForQuestionAnswering"}
+               "wav2vec2": "AutoModelForAudioClassification", "vilt": "ViltForQuestionAnswering",
+               "segformer": "AutoModelForSemanticSegmentation"}
     of_tasks = {"classification": "AutoModelForSequenceClassification", "token-classification": "AutoModelForTokenClassification",
                 "question-answering": "AutoModelForQuestionAnswering"}
     # What answers a question has two scores for each token: the class for images is a classifier whatever is asked.
-    task = None if config.model_type in ("vit", "wav2vec2", "vilt") else of_tasks.get(run.get("method.objective"))
+    task = None if config.model_type in ("vit", "wav2vec2", "vilt", "segformer") else of_tasks.get(run.get("method.objective"))
     auto = getattr(transformers, task or classes.get(config.model_type, "AutoModelForCausalLM"))
     # Mistral 4 stands behind a tower alone, and no auto class makes its text.
     make = transformers.Mistral4ForCausalLM._from_config if config.model_type == "mistral4" else getattr(auto, "from_config", None) or auto._from_config
@@ -155,6 +159,10 @@ def make_batch(config, run):
         return {"input_values": torch.zeros(batch, length, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")]),
                 "labels": torch.zeros(batch, dtype=torch.long, device="cuda")}
     ids = torch.zeros(batch, length, dtype=torch.long, device="cuda")
+    if config.model_type == "segformer":
+        side = 512
+        pixels = torch.zeros(batch, config.num_channels, side, side, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")])
+        return {"pixel_values": pixels, "labels": torch.zeros(batch, side, side, dtype=torch.long, device="cuda")}
     if config.model_type in ("git", "vilt"):
         vision = getattr(config, "vision_config", config)
         # ViLT's largest: its processor makes the longer side at most 1333 / 800 of the shorter, in whole patches.
@@ -180,6 +188,9 @@ def compute_loss(model, batch):
 
 def layer_of(module: str):
     """Number of the decoder layer that a module path belongs to, and the path inside it."""
+    staged = re.match(r"(.*stages\.\d+\.blocks\.\d+)\.?(.*)", module)
+    if staged:
+        return staged.groups()
     parts = module.split(".")
     for index, part in enumerate(parts):
         if part.isdigit():
@@ -201,7 +212,8 @@ def saved_report(found) -> dict:
     if layers:
         # The middle one of those that are the most: what stands in a sequence, such as a classifier, has a number, too.
         lists = Counter(layer.rpartition(".")[0] for layer in layers)
-        names = [layer for layer in layers if layer.rpartition(".")[0] == lists.most_common(1)[0][0]]
+        names = [layer for layer in layers if ".blocks." in layer] or [
+            layer for layer in layers if layer.rpartition(".")[0] == lists.most_common(1)[0][0]]
         report["layer"] = names[len(names) // 2]
         report["layerTensors"] = sorted(layers[report["layer"]], key=lambda row: row[0])
     return report

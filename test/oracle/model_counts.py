@@ -24,7 +24,7 @@ from transformers.models.auto import modeling_auto  # noqa: E402
 
 TASKS = {"lm": ("IMAGE_TEXT_TO_TEXT", "SPEECH_SEQ_2_SEQ", "SEQ_TO_SEQ_CAUSAL_LM", "CAUSAL_LM", "MASKED_LM",
                 "ZERO_SHOT_IMAGE_CLASSIFICATION", "TEXT_TO_WAVEFORM"),
-         "classification": ("SEQUENCE_CLASSIFICATION", "IMAGE_CLASSIFICATION", "AUDIO_CLASSIFICATION", "VISUAL_QUESTION_ANSWERING", "SEMANTIC_SEGMENTATION"),
+         "classification": ("SEQUENCE_CLASSIFICATION", "IMAGE_CLASSIFICATION", "AUDIO_CLASSIFICATION", "VISUAL_QUESTION_ANSWERING"), "segmentation": ("SEMANTIC_SEGMENTATION",),
          "token-classification": ("TOKEN_CLASSIFICATION",), "question-answering": ("QUESTION_ANSWERING",),
          "multiple-choice": ("MULTIPLE_CHOICE",)}
 # Types whose heads for tokens are read: the others have no rows for those tasks.

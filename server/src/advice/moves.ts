@@ -399,6 +399,7 @@ const SCORES: ReadonlySet<TrainingRun['method.objective']> = new Set([
   'token-classification',
   'question-answering',
   'multiple-choice',
+  'segmentation',
 ]);
 
 function adapters(run: TrainingRun): Move[] {

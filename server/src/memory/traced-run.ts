@@ -183,10 +183,11 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
 }
 
 /** What samples hold beside text. */
-function shown(run: TrainingRun): Pick<TraceSettings, 'images' | 'imagePixels' | 'sound'> {
+function shown(run: TrainingRun): Pick<TraceSettings, 'images' | 'imagePixels' | 'labels' | 'sound'> {
   return {
     images: run['batch.images'],
     imagePixels: run['batch.imagePixels'],
+    labels: run['model.labels'],
     sound: run['batch.sound'],
   };
 }

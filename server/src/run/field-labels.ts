@@ -106,6 +106,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'batch.sequence': 'sequence length',
   'batch.targetSequence': 'target sequence length',
   'batch.choices': 'answers per question',
+  'model.labels': 'labels',
   'batch.images': 'images per sample',
   'batch.imagePixels': 'pixels per image',
   'batch.sound': 'sound in samples',

@@ -116,6 +116,11 @@ export const FIELDS = {
   'model.linearExperts': flag({
     doc: 'Each expert is made of linear layers of its own, which are quantized and adapted as others are. Unset: as the code of the model has them.',
   }),
+  'model.labels': integer({
+    doc: 'Labels that the head of a classifier or a segmentation tells apart. Unset: those of the model.',
+    aliases: ['labels'],
+    minimum: 1,
+  }),
   'model.tied': flag({
     doc: 'Whether a head that the model ties to its embedding shares the weight. Unset: it does, except in litgpt, whose models have a head of their own.',
   }),

@@ -31,7 +31,7 @@ export interface Unread {
 
 /** Fields without which a run is another run: where their value is not known, neither is the estimate. */
 const DECISIVE =
-  /^(parallel|zero|quantization|offload)\.|^(method\.(kind|objective)|lora\.rank|activations\.checkpointing|precision\.(weights|compute))$/;
+  /^(parallel|zero|quantization|offload)\.|^(method\.(kind|objective)|model\.labels|lora\.rank|activations\.checkpointing|precision\.(weights|compute))$/;
 
 /** Whether a run cannot be judged while this is not known. */
 export function isDecisive(field: FieldPath): boolean {

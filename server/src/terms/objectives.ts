@@ -5,6 +5,7 @@ export const OBJECTIVES = [
   'token-classification',
   'question-answering',
   'multiple-choice',
+  'segmentation',
   'dpo',
   'ipo',
   'kto',

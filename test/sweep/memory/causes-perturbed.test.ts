@@ -45,6 +45,7 @@ const HEARING = aModel({
   },
   audio_config: { model_type: 'gemma4_unified_audio', audio_embed_dim: 640 },
 });
+const LABELLING = aModel({ model_type: 'segformer', depths: [1, 1, 1, 1] });
 const SEEING = aModel({
   ...LLAMA,
   model_type: 'qwen2_vl',
@@ -154,6 +155,12 @@ const BASES: readonly Base[] = [
     ...SGD,
     'method.objective': 'multiple-choice',
   }),
+  base(
+    'labels of pixels',
+    /^model\.labels$/,
+    { ...ONE_GPU, ...SGD, 'method.objective': 'segmentation' },
+    LABELLING,
+  ),
   base(
     'a quantized tower',
     /^quantization\.skippedParts$/,
@@ -479,6 +486,7 @@ const VALUES: Partial<Record<FieldPath, readonly unknown[]>> = {
   'zero.allgatherBucket': [50_000_000],
   'hardware.gpus': [4, 16],
   'hardware.gpuMemory': [40 * 2 ** 30],
+  'model.labels': [2, 3000],
   'batch.imagePixels': [100_000, 1_000_000],
   'batch.images': [0, 3],
   'evaluation.samples': [16, 1024],

@@ -9,7 +9,7 @@ import { ONE_TOKEN, type TraceSettings } from '../../../server/src/model/trace-s
 import { Tracer } from '../../../server/src/model/tracer';
 
 /** Task, class, what the file states beside its type, and the parameters of that class (`test/oracle/model_counts.py`). */
-type Row = readonly ['lm' | 'classification', string, Readonly<Record<string, unknown>>, number];
+type Row = readonly [TraceSettings['objective'], string, Readonly<Record<string, unknown>>, number];
 
 const file = path.join(process.cwd(), 'test', 'oracle', 'model_counts.json');
 const counts: Readonly<Record<string, readonly Row[]>> = JSON.parse(readFileSync(file, 'utf8')).counts;

@@ -114,3 +114,39 @@ data = load().map(prepare)`;
     ]);
   });
 });
+
+describe('trainings that label pixels', () => {
+  before(loadPython);
+
+  const segmentation = (before: string, given: string) =>
+    reading(
+      `from transformers import AutoModelForSemanticSegmentation, Trainer, TrainingArguments
+from huggingface_hub import hf_hub_download
+${before}
+model = AutoModelForSemanticSegmentation.from_pretrained("x"${given})
+Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()`,
+      { model_type: 'segformer' },
+    );
+  const labels = (before: string, given: string) => value(segmentation(before, given), 'model.labels');
+
+  it('have as many labels as the model is given', () => {
+    assert.equal(labels('', ', num_labels=7'), 7);
+    assert.equal(labels('names = {0: "road", 1: "sky"}', ', id2label=names'), 2);
+    // The checkpoint's own.
+    assert.equal(labels('', ''), undefined);
+    assert.deepEqual(refused(segmentation('', '')), []);
+    assert.equal(value(segmentation('', ''), 'method.objective'), 'segmentation');
+  });
+
+  it('have those of a label file that is known, and else ask for them', () => {
+    const file = (name: string) =>
+      `names = json.load(open(hf_hub_download("huggingface/label-files", "${name}", repo_type="dataset")))`;
+    const given = ', id2label={int(k): v for k, v in names.items()}';
+    assert.equal(labels(file('ade20k-id2label.json'), given), 150);
+    assert.equal(labels(file('mine.json'), given), undefined);
+    assert.deepEqual(
+      segmentation(file('mine.json'), given).unread?.map(({ fields }) => fields),
+      [['model.labels']],
+    );
+  });
+});

@@ -13,6 +13,7 @@ import { Section } from '../section';
 import { argumentOf, blockOfArguments, type Calls, sectionOf, standIn, withhold } from './call-block';
 import { configOfMade, type MadeOf, makesModel, stateArchitecture } from './made-model';
 import type { ModelChain } from './model-chain';
+import { readLabels } from './pixel-labels';
 
 const LOADING =
   'https://huggingface.co/docs/transformers/main_classes/model#transformers.PreTrainedModel.from_pretrained';
@@ -27,6 +28,7 @@ const ENCODERS = '^(?:AutoModel|Bert|Camembert|DebertaV2|DistilBert|Electra|Mode
 const TASKS: readonly (readonly [RegExp, FieldValue<'method.objective'>])[] = [
   [/ForSequenceClassification$|^ViTForImageClassification$|^ViltForQuestionAnswering$/, 'classification'],
   [/^Wav2Vec2ForCTC$/, 'lm'],
+  [/^SegformerForSemanticSegmentation$/, 'segmentation'],
   [new RegExp(`${ENCODERS}ForTokenClassification$`), 'token-classification'],
   [new RegExp(`${ENCODERS}ForQuestionAnswering$`), 'question-answering'],
   [new RegExp(`${ENCODERS}ForMultipleChoice$`), 'multiple-choice'],
@@ -37,6 +39,7 @@ const OF_TYPES: Readonly<Record<string, readonly [RegExp, FieldValue<'method.obj
   AutoModelForImageClassification: [/^vit$/, 'classification'],
   AutoModelForAudioClassification: [/^wav2vec2$/, 'classification'],
   AutoModelForVisualQuestionAnswering: [/^vilt$/, 'classification'],
+  AutoModelForSemanticSegmentation: [/^segformer$/, 'segmentation'],
   AutoModelForCTC: [/^wav2vec2$/, 'lm'],
 };
 
@@ -119,6 +122,7 @@ export function readModel(
   }
   const section = sectionOf(calls, load, MODEL_ARGUMENTS_TABLE);
   stateModel(calls, load);
+  if (task === 'segmentation') readLabels(calls, load);
   readPlacement(calls, load, context);
   const plan = argumentOf(load, 'tp_plan');
   if (plan && !isNone(plan)) draft.leaveUncounted(plan, 'tp_plan', ['parallel.tensor']);

@@ -26,6 +26,7 @@ import { modernbert } from './modernbert';
 import { nemotronNas } from './nemotron-nas';
 import { parallel } from './parallel';
 import { phiMultimodal } from './phi-multimodal';
+import { segformerFamily } from './segformer';
 import { shortConvolutions } from './short-convolution';
 import { sigmoidExperts } from './sigmoid-experts';
 import { soundLanguage } from './sound-language';
@@ -59,6 +60,7 @@ const FAMILIES: readonly ModelFamily[] = [
   imageEncoders,
   gitFamily,
   viltFamily,
+  segformerFamily,
   visionLanguage,
   soundLanguage,
   waveforms,

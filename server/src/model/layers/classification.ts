@@ -27,7 +27,8 @@ export function classifies({ settings }: Tracer): boolean {
  * and read the last one, or `[b, h]`. transformers' default is two labels, reward models have one.
  */
 export function classificationHead(t: Tracer, hidden: Tensor, spec: ClassificationSpec): Tensor {
-  const labels = spec.labels ?? (SCORES_ONE.has(t.settings.objective) ? 1 : 2);
+  const own = t.settings.labels ?? spec.labels ?? 2;
+  const labels = spec.labels === undefined && SCORES_ONE.has(t.settings.objective) ? 1 : own;
   const scores = t.linear(hidden, { name: spec.name, out: labels, bias: spec.bias, role: 'head' });
   const chosen = scores.shape.length > 2 ? t.slice(scores, [scores.shape[0] ?? 1, labels]) : scores;
   const logProbabilities = t.softmax(chosen, 'loss.log_softmax');
