@@ -16,7 +16,7 @@ const RECIPES = 'tests/test_utils/recipes';
 const CARDS = { dgx_h100: 'H100-SXM5-80GB', dgx_gb200: 'GB200' } as const;
 
 /** Whose figures are those of a training run of one model that the vocabulary has. */
-const FOLDERS = ['bert', 'gpt', 'moe', 't5', 'mixtral'];
+const FOLDERS = ['bert', 'gpt', 'moe', 't5', 'mixtral', 'hybrid'];
 
 /** Tests that are known not to be met, and what of them is not modelled. */
 const UNMET: readonly (readonly [test: RegExp, why: string])[] = [
@@ -42,7 +42,7 @@ function machinesOf(checkout: string, card: string): Map<string, Machine> {
     const model = /^ {2}model: (\S+)/m.exec(spec)?.[1];
     const size = (name: string, text: string) =>
       Number(new RegExp(`^ +${name}: (\\d+)`, 'm').exec(text)?.[1] ?? 0);
-    if (!/pretrain_(gpt|bert|t5)\.py/.test(spec)) continue;
+    if (!/pretrain_(gpt|bert|t5|hybrid)\.py/.test(spec)) continue;
     for (const product of products.split(/^ +- test_case:/m).slice(1)) {
       const nodes = size('nodes', product) || size('nodes', spec) || 1;
       const gpus = size('gpus', product) || size('gpus', spec) || 8;

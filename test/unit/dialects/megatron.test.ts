@@ -235,7 +235,7 @@ describe('Megatron-LM arguments', () => {
 --max-position-embeddings: 128
 --micro-batch-size: 1`);
     const model = modelOf(reading);
-    assert.equal(model.modelType, 'nemotron_h');
+    assert.equal(model.modelType, 'megatron_gpt');
     assert.equal(model.layers, 7);
   });
 

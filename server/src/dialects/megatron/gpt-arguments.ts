@@ -1,6 +1,7 @@
 import { say } from '../../wording/say';
 import type { Section } from '../section';
 import { defaultInner, type GptShape, layerPattern } from './gpt-shape';
+import { hybridOf } from './hybrid-arguments';
 import { MEGATRON_TABLE } from './megatron-keys';
 import { paddedVocabulary, vocabularyOf } from './tokenizer-vocabulary';
 
@@ -63,6 +64,7 @@ function expertsOf(
     sigmoid: args.text('moe_router_score_function') === 'sigmoid',
     wideRouter: args.has('moe_router_dtype'),
     correction: on(args, 'moe_router_enable_expert_bias'),
+    latentWidth: args.integer('moe_latent_size'),
   };
 }
 
@@ -98,11 +100,12 @@ export interface ShapeOptions {
  */
 export function shapeOfArguments(section: Section, { bert, flags, tokenizer }: ShapeOptions): ShapeReading {
   const args = section.by(MEGATRON_TABLE);
-  const layers = args.integer(['num_layers', 'encoder_num_layers']);
   const hidden = args.integer('hidden_size');
   const heads = args.integer('num_attention_heads');
-  if (args.has(['experimental_attention_variant', 'linear_attention_type']))
+  const hybrid = hybridOf(args, hidden);
+  if (args.has(['experimental_attention_variant', 'linear_attention_type']) || hybrid === 'unknown')
     return { missing: 'architecture' };
+  const layers = hybrid?.pattern.length ?? args.integer(['num_layers', 'encoder_num_layers']);
   if (layers === undefined || hidden === undefined || heads === undefined) return { missing: 'sizes' };
   if (layers < 1 || hidden < 1 || heads < 1) return { missing: 'sizes' };
   const vocabulary = rowsOf(args, tokenizer);
@@ -140,9 +143,10 @@ export function shapeOfArguments(section: Section, { bert, flags, tokenizer }: S
     attentionDropout: args.numberOrDefault('attention_dropout'),
     window: windowOf(args),
     experts: expertsOf(args, { layers, inner }),
+    hybrid,
     latent: latentOf(args, flags),
     bert: bert ? { binaryHead: !on(args, 'bert_no_binary_head') } : undefined,
-    furtherTokens: args.integer('mtp_num_layers'),
+    furtherTokens: hybrid?.furtherTokens ?? args.integer('mtp_num_layers'),
     decoderLayers: isEncoderDecoder(args) ? (args.integer('decoder_num_layers') ?? layers) : undefined,
   };
   if (shape.positions === 'learned' && shape.maxPositions === undefined) return { missing: 'sizes' };
@@ -166,57 +170,6 @@ function ropeLayers(args: Section, layers: number): readonly number[] | undefine
   if (Number.isInteger(every) && every >= 1)
     return Array.from({ length: layers }, (_, i) => ((i + 1) % every === 0 ? 0 : 1));
   return layerPattern(text, layers)?.map((without) => (without === 0 ? 1 : 0));
-}
-
-/** Letters of a hybrid pattern (`hybrid_layer_allocation.py`): Mamba, attention, MLP; others are not known. */
-const HYBRID = /^[M*-]+$/;
-
-/**
- * A hybrid of Mamba 2, attention and MLP layers (`--hybrid-layer-pattern`), as the config of Nemotron-H, which is one. Its
- * MLPs have a squared ReLU and no gate: other ones are not known.
- */
-export function hybridConfig(
-  section: Section,
-  tokenizer?: string,
-): { readonly config: Readonly<Record<string, unknown>>; readonly note: string } | undefined {
-  const args = section.by(MEGATRON_TABLE);
-  const pattern = args
-    .text(['hybrid_layer_pattern', 'hybrid_override_pattern'])
-    ?.split('/')[0]
-    ?.replaceAll('|', '');
-  const hidden = args.integer('hidden_size');
-  const vocabulary = rowsOf(args, tokenizer);
-  if (pattern === undefined || !HYBRID.test(pattern) || hidden === undefined || !vocabulary) return undefined;
-  if (pattern.includes('-') && !on(args, 'squared_relu')) return undefined;
-  const heads = args.integer('num_attention_heads') ?? 1;
-  const headDim = args.integerOrDefault('mamba_head_dim');
-  const bias = !on(args, 'disable_bias_linear');
-  return {
-    note: vocabulary.note,
-    config: {
-      model_type: 'nemotron_h',
-      hidden_size: hidden,
-      hybrid_override_pattern: pattern,
-      num_hidden_layers: pattern.length,
-      num_attention_heads: heads,
-      num_key_value_heads: on(args, 'group_query_attention')
-        ? args.integerOrDefault('num_query_groups')
-        : heads,
-      head_dim: args.integer('kv_channels') ?? Math.floor(hidden / heads),
-      intermediate_size: args.integer('ffn_hidden_size') ?? 4 * hidden,
-      vocab_size: vocabulary.rows,
-      tie_word_embeddings: !on(args, 'untie_embeddings_and_output_weights'),
-      // Defaults of the flags (`megatron/training/arguments.py`).
-      mamba_num_heads: args.integer('mamba_num_heads') ?? Math.floor((2 * hidden) / headDim),
-      mamba_head_dim: headDim,
-      n_groups: args.integerOrDefault('mamba_num_groups'),
-      ssm_state_size: args.integerOrDefault('mamba_state_dim'),
-      conv_kernel: 4,
-      attention_bias: bias,
-      mlp_bias: bias,
-      use_bias: false,
-    },
-  };
 }
 
 /** Whether the flags are those of a T5 (`pretrain_t5.py`): an encoder and a decoder of their own lengths. */

@@ -44,6 +44,16 @@ export interface GptShape {
     /** Experts without a gate or biases beside MLPs that have them; unset: as those. */
     readonly plain?: boolean;
     readonly bias?: boolean;
+    /** Width that the routed experts work in, between linear layers into it and out of it; that of the model where absent. */
+    readonly latentWidth?: number;
+  };
+  /** Layers of one branch each, as letters (`hybrid_layer_allocation.py`), and the sizes of those of Mamba. */
+  readonly hybrid?: {
+    readonly pattern: string;
+    readonly heads: number;
+    readonly headDim: number;
+    readonly groups: number;
+    readonly state: number;
   };
   readonly latent?: {
     readonly queryRank?: number;
@@ -66,7 +76,7 @@ export function defaultInner(hidden: number, gated: boolean): number {
 
 /** The shape as `model.config` of the family `megatron_gpt`. */
 export function configOfShape(shape: GptShape): Readonly<Record<string, unknown>> {
-  const { experts, latent, bert } = shape;
+  const { experts, latent, bert, hybrid } = shape;
   const config: Record<string, unknown> = {
     model_type: shape.decoderLayers === undefined ? 'megatron_gpt' : 'megatron_t5',
     hidden_size: shape.hidden,
@@ -107,6 +117,12 @@ export function configOfShape(shape: GptShape): Readonly<Record<string, unknown>
     router_correction: experts?.correction || undefined,
     expert_gate: experts?.plain === undefined ? undefined : !experts.plain,
     expert_bias: experts?.bias,
+    moe_latent_size: experts?.latentWidth,
+    hybrid_layer_pattern: hybrid?.pattern,
+    mamba_num_heads: hybrid?.heads,
+    mamba_head_dim: hybrid?.headDim,
+    mamba_num_groups: hybrid?.groups,
+    mamba_state_dim: hybrid?.state,
     q_lora_rank: latent?.queryRank,
     kv_lora_rank: latent?.keyValueRank,
     qk_nope_head_dim: latent?.plainDim,

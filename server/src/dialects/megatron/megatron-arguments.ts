@@ -3,8 +3,9 @@ import { fileIn, MEGATRON } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import type { FoundKey, Section } from '../section';
-import { hybridConfig, isEncoderDecoder, type ShapeOptions, shapeOfArguments } from './gpt-arguments';
+import { isEncoderDecoder, type ShapeOptions, shapeOfArguments } from './gpt-arguments';
 import { configOfShape } from './gpt-shape';
+import { stagesOfPattern } from './hybrid-arguments';
 import { MEGATRON_TABLE } from './megatron-keys';
 import {
   megatron,
@@ -43,7 +44,10 @@ export function readMegatronArguments(
   args.assume('framework', { value: 'megatron', note: say('these are flags of Megatron-LM') });
   args.assume('model.code', megatron('megatron', '', say('Megatron runs its own modules')));
   readModel(args, draft, { bert: bert === true || args.has('bert_no_binary_head'), flags });
-  if (!leavesEncoder(args, draft)) readParallelism(args, args.integer(['num_layers', 'encoder_num_layers']));
+  if (!leavesEncoder(args, draft)) {
+    readHybridStages(args);
+    readParallelism(args, args.integer(['num_layers', 'encoder_num_layers']));
+  }
   readRecomputation(args);
   readSharding(args);
   readPrecisionArguments(args);
@@ -70,15 +74,9 @@ function readModel(args: Section, draft: Draft, kind: ShapeOptions): void {
   args.take('make_vocab_size_divisible_by');
   const found = args.find(['hidden_size', 'num_layers']);
   if (!found) return;
-  const hybrid = args.has(['hybrid_layer_pattern', 'hybrid_override_pattern']);
   // What the programs set where nobody does (`pretrain_gpt.py`, `pretrain_bert.py`, `pretrain_t5.py`: `args_defaults`).
   const words = kind.bert || isEncoderDecoder(args);
   const tokenizer = words ? 'BertWordPieceLowerCase' : 'GPT2BPETokenizer';
-  if (hybrid) {
-    const read = hybridConfig(args, tokenizer);
-    if (read) args.state('model.config', read.config, found, read.note);
-    return;
-  }
   const read = shapeOfArguments(args, { ...kind, tokenizer });
   if ('shape' in read) {
     args.state('model.config', configOfShape(read.shape), found, read.note);
@@ -88,6 +86,18 @@ function readModel(args: Section, draft: Draft, kind: ShapeOptions): void {
   const at =
     args.find(['tokenizer_model', 'tokenizer_type', 'tokenizer_name_or_path', 'vocab_file']) ?? found;
   reportVocabulary(draft, at, 'vocab_size');
+}
+
+/** Stages, and chunks of them, as the pattern of a hybrid bounds them (`arguments.py`, `hybrid_pipeline_segments`). */
+function readHybridStages(args: Section): void {
+  const stages = stagesOfPattern(args);
+  if (!stages) return;
+  const { layers, found } = stages;
+  args.state('parallel.stageLayers', layers, found);
+  const chunks = layers.length / args.integerOrDefault('pipeline_model_parallel_size');
+  if (!Number.isInteger(chunks) || chunks < 2) return;
+  args.state('parallel.virtualStages', chunks, found);
+  args.state('parallel.pipelineSchedule', 'interleaved', found);
 }
 
 /** Without the size of the vocabulary that of the model is not known; `key` would state it. */

@@ -9,6 +9,7 @@ import { selfAttention } from '../layers/self-attention';
 import type { QueryKeyNorm } from '../layers/self-attention-spec';
 import { decoderStages } from './decoder-model';
 import type { Architecture, ModelFamily } from './family';
+import { hybridLayers, type MegatronParts } from './megatron-hybrid';
 import { twoLinears } from './plain-decoder';
 import { figuresOf, layersOfKinds, readSizes, type Sizes } from './sizes';
 
@@ -70,6 +71,14 @@ function attentionOf(config: ConfigReader, sizes: Sizes, rotates: boolean): Bloc
   });
 }
 
+/** Two linear layers between the model's width and that of the routed experts (`moe_layer.py`, `moe_latent_size`). */
+function latentWidthOf(config: ConfigReader): MoeSpec['experts']['latent'] {
+  const width = config.count(0, 'moe_latent_size');
+  if (width === 0) return undefined;
+  const bias = config.flag(true, 'mlp_bias');
+  return { width, into: 'mlp.fc1_latent_proj', outOf: 'mlp.fc2_latent_proj', bias };
+}
+
 function expertsOf(config: ConfigReader, sizes: Sizes): Block | undefined {
   if (!config.has('num_experts')) return undefined;
   const shared = config.count(0, 'shared_expert_intermediate_size');
@@ -89,6 +98,7 @@ function expertsOf(config: ConfigReader, sizes: Sizes): Block | undefined {
       names: { gateUp: LINEARS.up, down: LINEARS.down },
       bias: config.flag(true, 'expert_bias', 'mlp_bias'),
       plain: !config.flag(false, 'expert_gate', 'gated_mlp'),
+      latent: latentWidthOf(config),
     },
     shared:
       shared > 0
@@ -142,21 +152,24 @@ function kindsOf(config: ConfigReader, sizes: Sizes): Kind[] {
   });
 }
 
-/**
- * A GPT as Megatron builds it from its arguments (`megatron/core/models/gpt/gpt_model.py`; GPT-NeoX's is one too): joint
- * projections, and a choice of norms, positions, biases, gates and experts that no published family has all of. `vocab_size`
- * is the padded one.
- */
-function megatronGpt(config: ConfigReader): Architecture {
-  const sizes = readSizes(config);
-  const norm = normOf(config);
-  const dropout = config.dropout('hidden_dropout');
-  const dense = mlp('mlp', config, sizes.activation, sizes.inner);
-  const experts = expertsOf(config, sizes);
+/** What layers are made of. */
+function partsOf(config: ConfigReader, sizes: Sizes): MegatronParts {
+  return {
+    norm: normOf(config),
+    dropout: config.dropout('hidden_dropout'),
+    attention: (rotates) => attentionOf(config, sizes, rotates),
+    dense: mlp('mlp', config, sizes.activation, sizes.inner),
+    experts: expertsOf(config, sizes),
+  };
+}
+
+/** Layers of two branches, attention and MLP or experts. */
+function twoBranchLayers(config: ConfigReader, sizes: Sizes, parts: MegatronParts): Block[] {
+  const { norm, dropout, dense, experts } = parts;
   const parallel = config.flag(false, 'parallel_residual');
   const oneNorm = config.flag(false, 'shared_norm');
-  const layers = layersOfKinds(kindsOf(config, sizes), (kind): Block => {
-    const attention = attentionOf(config, sizes, kind.endsWith('rope'));
+  return layersOfKinds(kindsOf(config, sizes), (kind): Block => {
+    const attention = parts.attention(kind.endsWith('rope'));
     const feedForward = kind.startsWith('sparse') && experts ? experts : dense;
     const first = norm('input_layernorm');
     const second = norm('pre_mlp_layernorm');
@@ -173,6 +186,20 @@ function megatronGpt(config: ConfigReader): Architecture {
         dropout,
       });
   });
+}
+
+/**
+ * A GPT as Megatron builds it from its arguments (`megatron/core/models/gpt/gpt_model.py`; GPT-NeoX's is one too): joint
+ * projections, and a choice of norms, positions, biases, gates and experts that no published family has all of. `vocab_size`
+ * is the padded one.
+ */
+function megatronGpt(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const parts = partsOf(config, sizes);
+  const { norm, dropout } = parts;
+  const layers = config.has('hybrid_layer_pattern')
+    ? hybridLayers(config, sizes, parts)
+    : twoBranchLayers(config, sizes, parts);
   const bert = config.has('token_types');
   const learned = config.text('learned', 'position_embedding') === 'learned';
   return {
