@@ -68,7 +68,7 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
   const { run, accelerator, model } = input;
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const constant = constants(run, accelerator, capacityBytes);
-  const outside = besideAllocator(run, accelerator);
+  const outside = besideAllocator(run, accelerator, model.hiddenSize);
   const available = capacityBytes - outside.likely;
   const fitted = sized(input, constant, available);
   const stages = rememberedTrace(model, run, fitted.free);
@@ -99,6 +99,7 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
     run,
     sums,
     accelerator,
+    hiddenSize: model.hiddenSize,
     sharding: worst.sharding,
   });
   const features = unmodelled(run, model, stages);
@@ -373,7 +374,7 @@ export function rankFigures(asked: EstimateInput): readonly RankFigure[] {
   const whole = settled(asked);
   const { run, accelerator, model } = whole;
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
-  const outside = besideAllocator(run, accelerator);
+  const outside = besideAllocator(run, accelerator, model.hiddenSize);
   const available = capacityBytes - outside.likely;
   const constant = constants(run, accelerator, capacityBytes);
   const perStage = Math.max(1, Math.floor(run['hardware.gpus'] / run['parallel.pipeline']));

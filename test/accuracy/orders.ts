@@ -22,10 +22,10 @@ function numbers(seed: number): () => number {
 
 /** Reserved bytes of one and the same run with its data in as many random orders, smallest first. */
 export function reservedByOrder(input: EstimateInput): number[] {
-  const { run, accelerator } = input;
+  const { run, accelerator, model } = input;
   const { stages, walk, sharding, constant } = tracedEstimate(input);
   const capacity = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
-  const limit = capacity - outsideAllocator(run, accelerator).likely;
+  const limit = capacity - outsideAllocator(run, accelerator, model.hiddenSize).likely;
   const next = numbers(1);
   const found: number[] = [];
   for (let order = 0; order < ORDERS; order++) {

@@ -22,9 +22,9 @@ export interface Estimated {
 }
 
 /** Where each meter is expected, by the bands of the run's kind. Bytes of one GPU. */
-export function boundsOf({ input: { run, accelerator }, estimate: found }: Estimated): Bounds {
+export function boundsOf({ input: { run, accelerator, model }, estimate: found }: Estimated): Bounds {
   const { peak, bands } = found;
-  const outside = outsideAllocator(run, accelerator);
+  const outside = outsideAllocator(run, accelerator, model.hiddenSize);
   const { allocated, reserved } = bands;
   const lower = peak.reservedBytes * (1 - reserved.below);
   const upper = peak.reservedBytes * (1 + reserved.above);

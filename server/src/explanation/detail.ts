@@ -42,7 +42,8 @@ export function detailOf(input: EstimateInput, sample?: number): Detail {
     sizes: { batch, sequence },
     moment: chosen?.moment ?? estimate.peak.moment,
     sharding,
-    explanation: (category) => explanationOf(category, { run, sums, accelerator, sharding }),
+    explanation: (category) =>
+      explanationOf(category, { run, sums, accelerator, sharding, hiddenSize: model.hiddenSize }),
   };
   const items = itemsOf(point?.ledger ?? atPeak);
   const parts = (chosen?.parts ?? estimate.parts).map((part) => partTree(part, items, context));

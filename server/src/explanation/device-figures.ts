@@ -23,14 +23,14 @@ export function deviceFigures(estimate: Estimate, input: EstimateInput): DetailN
 }
 
 /** What nvidia-smi shows of the process, and what it is made of. */
-function processFigure(estimate: Estimate, { run, accelerator }: EstimateInput): FigureDraft {
+function processFigure(estimate: Estimate, { run, accelerator, model }: EstimateInput): FigureDraft {
   const { peak } = estimate;
   const others = run['hardware.otherProcesses'];
   const context: FigureDraft = {
     ...named('CUDA context'),
     value: peak.processBytes - peak.reservedBytes - others,
     unit: 'bytes',
-    formula: contextFormula(run, accelerator),
+    formula: contextFormula(run, accelerator, model.hiddenSize),
     source: communicators(run) > 0 ? SOURCES.nccl : SOURCES.cudaContext,
   };
   const tenants: FigureDraft[] =
@@ -105,8 +105,8 @@ function usableFigure({ capacityBytes }: Estimate, { run, accelerator }: Estimat
 }
 
 /** What the verdict compares with the usable memory. */
-function boundFigures({ peak, bands }: Estimate, { run, accelerator }: EstimateInput): FigureDraft[] {
-  const outside = besideAllocator(run, accelerator);
+function boundFigures({ peak, bands }: Estimate, { run, accelerator, model }: EstimateInput): FigureDraft[] {
+  const outside = besideAllocator(run, accelerator, model.hiddenSize);
   const from = run['batch.varied'] && !run['batch.packed'] ? peak.allocatedBytes : peak.reservedBytes;
   return [
     {

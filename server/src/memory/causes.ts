@@ -167,6 +167,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'parallel.replicate': SPLIT,
   'parallel.tensor': [...SPLIT, 'activations', 'logits-and-loss'],
   'parallel.sequence': ['activations'],
+  'parallel.userBuffers': ['cuda-context'],
   'parallel.embedding': [...SPLIT, ...GATHERED],
   'parallel.headOutput': ['logits-and-loss'],
   'parallel.pipeline': OF_STAGES,

@@ -5,6 +5,7 @@ import { type Band, sumOfBands } from './band';
 import { communicatorBands } from './communicators';
 import { contextBand } from './cuda-context';
 import { emptyLedger, type Ledger, post } from './ledger';
+import { userBufferBand } from './user-buffers';
 
 const MIB = 2 ** 20;
 
@@ -50,17 +51,21 @@ export function transformerEngineWorkspaces(run: TrainingRun, accelerator: Accel
   return Array.from({ length: run['kernels.groupedExperts'] ? 1 + GROUP_STREAMS : 1 }, () => each);
 }
 
-/** Memory of the process outside PyTorch's allocator: context, kernels, buffers of communicators. */
-export function outsideAllocator(run: TrainingRun, accelerator: Accelerator): Band {
+/** Memory of the process outside PyTorch's allocator: context, kernels, buffers of communicators. `hiddenSize` is the model's; without it buffers of its width are left out. */
+export function outsideAllocator(run: TrainingRun, accelerator: Accelerator, hiddenSize = 0): Band {
   const measured = run['hardware.outsideAllocator'];
   if (measured !== undefined) return { lower: measured, likely: measured, upper: measured };
-  return sumOfBands([contextBand(run, accelerator), ...communicatorBands(run, accelerator)]);
+  const buffers = [...communicatorBands(run, accelerator), ...userBufferBand(run, hiddenSize)];
+  return sumOfBands([contextBand(run, accelerator), ...buffers]);
 }
 
 /** What of the card neither tensors nor the allocator's cache take: the process's own memory outside, and other processes. */
-export function besideAllocator(run: TrainingRun, accelerator: Accelerator): Band {
+export function besideAllocator(run: TrainingRun, accelerator: Accelerator, hiddenSize: number): Band {
   const others = run['hardware.otherProcesses'];
-  return sumOfBands([outsideAllocator(run, accelerator), { lower: others, likely: others, upper: others }]);
+  return sumOfBands([
+    outsideAllocator(run, accelerator, hiddenSize),
+    { lower: others, likely: others, upper: others },
+  ]);
 }
 
 /** Allocations that last the whole run whatever the scheme. */

@@ -21,6 +21,7 @@ export interface Context {
   readonly run: TrainingRun;
   readonly sums: WeightSums;
   readonly accelerator: Accelerator;
+  readonly hiddenSize: number;
   readonly sharding: Pick<Sharding, 'splits' | 'explains'>;
 }
 
@@ -99,12 +100,18 @@ function tokens(run: TrainingRun): string {
 }
 
 /** What the process holds outside the allocator, and how surely. */
-export function contextFormula(run: TrainingRun, accelerator: Accelerator): string {
-  const { lower, upper } = outsideAllocator(run, accelerator);
+export function contextFormula(run: TrainingRun, accelerator: Accelerator, hiddenSize: number): string {
+  const { lower, upper } = outsideAllocator(run, accelerator, hiddenSize);
   if (run['hardware.outsideAllocator'] !== undefined)
     return say('as measured ({0})', 'hardware.outsideAllocator');
   const groups = communicators(run);
   const between = [formatBytes(lower), formatBytes(upper)];
+  if (run['parallel.userBuffers'] && run['parallel.tensor'] > 1)
+    return say(
+      'CUDA context and kernels, NCCL buffers of {2} {2|communicator|communicators}, user buffers of Transformer Engine: between {0} and {1}',
+      ...between,
+      groups,
+    );
   return groups > 0
     ? say(
         'CUDA context and kernels, NCCL buffers of {2} {2|communicator|communicators}: between {0} and {1}',
@@ -273,8 +280,8 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
       : say('caching-allocator fragmentation: rounded, split and cached blocks (two steps simulated)'),
     source: SOURCES.allocator,
   }),
-  'cuda-context': ({ run, accelerator }) => ({
-    formula: contextFormula(run, accelerator),
+  'cuda-context': ({ run, accelerator, hiddenSize }) => ({
+    formula: contextFormula(run, accelerator, hiddenSize),
     source: SOURCES.cudaContext,
   }),
 };

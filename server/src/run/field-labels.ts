@@ -156,6 +156,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'parallel.replicate': 'replicas of hybrid sharding',
   'parallel.tensor': 'tensor-parallel size',
   'parallel.sequence': 'sequence parallelism',
+  'parallel.userBuffers': 'user buffers of tensor parallelism',
   'parallel.embedding': 'embedding on tensor-parallel GPUs',
   'parallel.headOutput': 'logits on tensor-parallel GPUs',
   'parallel.pipeline': 'pipeline-parallel size',

@@ -711,6 +711,10 @@ export const FIELDS = {
     doc: 'Between attention and MLP each tensor-parallel GPU holds its part of the sequence (sequence parallelism of Megatron and of PyTorch).',
     default: false,
   }),
+  'parallel.userBuffers': flag({
+    doc: "Transfers of tensor parallelism overlap products in Transformer Engine's user buffers (`--tp-comm-overlap`), which lie outside PyTorch's allocator.",
+    default: false,
+  }),
   'parallel.embedding': choice(['split', 'whole'], {
     doc: 'What each tensor-parallel GPU holds of an embedding that no head is tied to: its rows of the vocabulary, or all of it. Unset: its rows in Megatron, torchtitan and torchtune, all of it by the plans of transformers.',
   }),

@@ -94,6 +94,11 @@ const ROWS: readonly (readonly [source: string, rows: readonly ReleasedRow[]])[]
         'Norms and dropout work on a part of the sequence; without tensor parallelism it is switched off.',
         { sets: 'parallel.sequence', assumes: PARALLEL },
       ],
+      [
+        'tp_comm_overlap',
+        "Transfers of tensor parallelism overlap products, in buffers of Transformer Engine's own.",
+        { sets: 'parallel.userBuffers' },
+      ],
     ],
   ],
   [

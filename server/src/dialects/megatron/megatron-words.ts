@@ -44,6 +44,7 @@ export const megatronWords: Words = {
   'parallel.tensor': (value) => [word('tensor_model_parallel_size', value)],
   'parallel.context': (value) => [word('context_parallel_size', value)],
   'parallel.sequence': (value) => [word('sequence_parallel', value)],
+  'parallel.userBuffers': (value) => [word('tp_comm_overlap', value)],
   'optimizer.name': (value) => {
     const name = spellingIn(MEGATRON_OPTIMIZERS, value);
     return name === undefined ? undefined : [word('optimizer', name)];

@@ -30,6 +30,7 @@ export function readParallelism(section: Section, layers?: number): void {
   const args = section.by(MEGATRON_TABLE);
   args.take('tensor_model_parallel_size', 'pipeline_model_parallel_size', 'context_parallel_size');
   args.take('expert_model_parallel_size', 'expert_tensor_parallel_size', 'sequence_parallel', 'cp_comm_type');
+  args.take('tp_comm_overlap');
   readPipeline(args, layers);
   args.take('moe_expert_capacity_factor');
 }

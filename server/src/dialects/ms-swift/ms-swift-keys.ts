@@ -448,6 +448,7 @@ const megatron = [
     'decoder_first_pipeline_num_layers',
     'decoder_last_pipeline_num_layers',
     'sequence_parallel',
+    'tp_comm_overlap',
     'recompute_method',
     'recompute_num_layers',
     'recompute_modules',

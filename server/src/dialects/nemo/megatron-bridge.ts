@@ -59,6 +59,7 @@ const BLOCKS = {
     'overlap_grad_reduce',
   ],
   dist: ['use_megatron_fsdp', 'use_torch_fsdp2'],
+  comm_overlap: ['tp_comm_overlap'],
 } as const;
 
 /** Where the arguments stand: in their blocks, the rest in `model`. */
@@ -124,6 +125,7 @@ const rows = onDemand((): readonly KeySpec[] => [
     ['dataset', 'object', 'Data.'],
     ['ddp', 'object', 'Reduction of gradients.'],
     ['dist', 'object', 'Process groups and FSDP.'],
+    ['comm_overlap', 'object', 'Transfers that overlap products.'],
     ['peft', 'object', 'Adapters.', { fields: ['method.kind'] }],
     [
       'mixed_precision',
@@ -133,7 +135,7 @@ const rows = onDemand((): readonly KeySpec[] => [
     ],
   ]),
   ...inertKeys('', SOURCE, 'Block of Megatron-Bridge that costs no GPU memory.', {
-    any: 'scheduler checkpoint logger rng profiling tokenizer rerun_state_machine validation comm_overlap ft straggler nvrx_straggler dataloader',
+    any: 'scheduler checkpoint logger rng profiling tokenizer rerun_state_machine validation ft straggler nvrx_straggler dataloader',
   }),
   ...MODEL_KEYS.map((row) => {
     const first = row.alias ?? row.deprecated;

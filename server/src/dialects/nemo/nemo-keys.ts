@@ -102,6 +102,12 @@ const KEYS: readonly KeySpec[] = [
   ]),
   ...megatronCoreKeys('model', SOURCE, ...PARALLEL_SIZES, 'sequence_parallel'),
   ...block('model', SOURCE, [
+    [
+      'ub_tp_comm_overlap',
+      'boolean',
+      "Transfers of tensor parallelism overlap products, in buffers of Transformer Engine's own.",
+      { default: false, sets: 'parallel.userBuffers' },
+    ],
     ['encoder_seq_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
     ['seq_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
     ['decoder_seq_length', 'integer', 'Tokens of the target.', { sets: 'batch.targetSequence' }],

@@ -52,6 +52,7 @@ const SPELLING: Spelling = {
   recompute_method: ['activations_checkpoint_method'],
   recompute_num_layers: ['activations_checkpoint_num_layers'],
   num_experts: ['num_moe_experts'],
+  tp_comm_overlap: ['ub_tp_comm_overlap'],
   fp8_format: ['fp8_hybrid'],
 };
 
