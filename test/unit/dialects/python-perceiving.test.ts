@@ -105,6 +105,28 @@ data = load().map(prepare)`;
     assert.equal(length(`text_kwargs={"padding": True, "max_length": 256}, ${audio}`), undefined);
   });
 
+  it('have the length that a stream packs texts into', () => {
+    const stream = (base: string, given: string) =>
+      found(
+        reading(
+          `from torch.utils.data import Dataset, IterableDataset
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+class Packed(${base}):
+    def __init__(self, tokenizer, seq_length=1024):
+        self.seq_length = seq_length
+data = Packed(tokenizer${given})
+model = AutoModelForCausalLM.from_pretrained("x")
+Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()`,
+          { model_type: 'gpt_bigcode', n_positions: 8192 },
+        ),
+        'batch.sequence',
+      );
+    assert.equal(stream('IterableDataset', ', seq_length=2048')?.value, 2048);
+    assert.equal(stream('IterableDataset', ', seq_length=2048')?.origin.guess, true);
+    assert.equal(stream('IterableDataset', ', seq_length=ask()')?.value, undefined);
+    assert.equal(stream('Dataset', ', seq_length=2048')?.value, undefined);
+  });
+
   it('answer questions with a classifier', () => {
     const of = (name: string, type: string) => reading(training(name), { model_type: type });
     for (const name of ['ViltForQuestionAnswering', 'AutoModelForVisualQuestionAnswering'])

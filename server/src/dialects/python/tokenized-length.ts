@@ -104,6 +104,7 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
   const old = cuts.filter(({ tokens }) => source !== undefined && tokens < source.tokens);
   const target = longest(cuts.filter(isTarget)) ?? longest(old);
   if (draft.knows('batch.sequence') || readChunks(program, draft, trainer, own)) return;
+  if (!source && readPackedLength(program, draft, trainer)) return;
   if (!source) {
     if (positions) inferPositions(draft, trainer, positions.rows);
     return;
@@ -154,6 +155,20 @@ function stateChoices(draft: Draft, { calleeRange: range }: PyCall, size: PyValu
   }
   const words = say('How many answers a question has is known only when the script runs.');
   draft.leave('value', { range: size?.range ?? range }, 'choices', words, ['batch.choices']);
+}
+
+/** A stream that packs texts into samples of one length, which it is given (bigcode's and TRL's `ConstantLengthDataset`). */
+function readPackedLength({ calls }: PyProgram, draft: Draft, trainer: PyCall): boolean {
+  const given = argumentOf(trainer, 'train_dataset');
+  const made = given?.kind === 'object' && given.item === undefined ? calls[given.id] : undefined;
+  const length =
+    made && /(^|\.)(?:Iterable|ConstantLength)Dataset$/.test(made.callee)
+      ? argumentOf(made, 'seq_length')
+      : undefined;
+  if (length?.kind !== 'scalar' || typeof length.value !== 'number') return false;
+  const note = say('`{0}` of the dataset that is trained on', 'seq_length');
+  draft.infer('batch.sequence', length.value, note, length, 'seq_length', true);
+  return true;
 }
 
 /** Nothing cuts samples: longer ones than the model has positions for it cannot take. */
