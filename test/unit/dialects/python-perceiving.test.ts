@@ -137,6 +137,31 @@ Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()`
   });
 });
 
+describe('texts that bind the arguments of their trainer nowhere', () => {
+  before(loadPython);
+
+  const trains = (before: string, args: string) =>
+    reading(
+      `from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
+${before}
+model = AutoModelForSequenceClassification.from_pretrained("x")
+Trainer(model=model, args=${args}).train()`,
+    ).joinsOnly !== true;
+
+  it('are parts of a run: as they stand they train nothing', () => {
+    assert.equal(trains('', 'training_args'), false);
+    assert.equal(trains('', 'None'), true);
+    assert.equal(trains('training_args = TrainingArguments("out")', 'training_args'), true);
+    assert.equal(trains('from settings import training_args', 'training_args'), true);
+    assert.equal(trains('from settings import *', 'training_args'), true);
+    assert.equal(trains('several = load()\nfor training_args in several:\n    pass', 'training_args'), true);
+    assert.equal(
+      trains('several = load()\ndef make(training_args):\n    return training_args', 'make(several)'),
+      true,
+    );
+  });
+});
+
 describe('trainings that label pixels', () => {
   before(loadPython);
 

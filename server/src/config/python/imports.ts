@@ -5,7 +5,7 @@ import { childIn, type SyntaxNode } from './syntax-node';
 export interface PyImport {
   /** As it is written, with its dots. */
   readonly module: string;
-  /** Of `from`: the names that are taken out of it. */
+  /** Of `from`: the names that are taken out of it, `*` for all. */
   readonly names: readonly string[];
 }
 
@@ -36,7 +36,9 @@ export function importsIn(root: SyntaxNode, lines: Lines): PyImport[] {
       found.push(...node.children.map((child) => ({ module: plain(child), names: [] })));
     else if (node.type === 'import_from_statement') {
       const from = childIn(node, 'module_name');
-      const names = node.children.flatMap((child) => (child.field === 'name' ? [plain(child)] : []));
+      const names = node.children.flatMap((child) =>
+        child.field === 'name' ? [plain(child)] : child.type === 'wildcard_import' ? ['*'] : [],
+      );
       if (from) found.push({ module: textOf(from), names });
     } else open.push(...node.children);
   }

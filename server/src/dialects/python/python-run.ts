@@ -3,7 +3,7 @@ import { LOADS } from '../../config/python/made-of';
 import { isNone, nodeOf } from '../../config/python/node-of-value';
 import { onCard } from '../../config/python/on-card';
 import { callNames, TRAINS } from '../../config/python/python';
-import type { PyCall, PyValue } from '../../config/python/value';
+import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import { flagOf } from '../../config/scalar';
 import { findAccelerator } from '../../hardware/catalog';
 import type { RunValues } from '../../run/fields';
@@ -143,7 +143,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
     return draft.reading();
   }
   const config = configOf(calls, first);
-  if (config === 'launch') {
+  if (config === 'launch' || config === 'elsewhere') {
     draft.joinsOnly = true;
     return draft.reading();
   }
@@ -159,8 +159,11 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   return draft.reading();
 }
 
-/** The call that makes the arguments of a trainer; `launch` where whoever starts the script gives them. */
-function configOf({ program, draft }: Calls, { call, kind }: Training): PyCall | 'launch' | undefined {
+/** The call that makes the arguments of a trainer; `launch` where whoever starts the script gives them, `elsewhere` where the text is a part of one. */
+function configOf(
+  { program, draft }: Calls,
+  { call, kind }: Training,
+): PyCall | 'launch' | 'elsewhere' | undefined {
   const given = argumentOf(call, 'args', kind.order.indexOf('args'));
   if (!given || isNone(given)) return undefined;
   const options: readonly PyValue[] = given.kind === 'either' ? given.options : [given];
@@ -181,6 +184,7 @@ function configOf({ program, draft }: Calls, { call, kind }: Training): PyCall |
   }
   if (options.some((option) => option.kind === 'unknown' && option.given === 'launch')) return 'launch';
   if (object && /^parse|(^|\.)parse_/.test(maker ?? '')) return 'launch';
+  if (isBoundNowhere(program, given)) return 'elsewhere';
   withholdDefaults(draft, { named: [] }, kind.method === undefined ? TRAINING_ARGUMENTS_TABLE : TRL_TABLE);
   draft.leave(
     'words',
@@ -189,6 +193,14 @@ function configOf({ program, draft }: Calls, { call, kind }: Training): PyCall |
     say('What the trainer is told is known only when the script runs.'),
   );
   return undefined;
+}
+
+/** A name of a text that binds it nowhere, and takes all names of no module: as it stands it trains nothing. */
+function isBoundNowhere({ imports }: PyProgram, value: PyValue): boolean {
+  if (value.kind !== 'name' || value.name.includes('.')) return false;
+  return !imports.some(
+    ({ module, names }) => names.includes('*') || names.includes(value.name) || module === value.name,
+  );
 }
 
 function readTraining(
