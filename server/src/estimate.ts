@@ -4,6 +4,7 @@ import { timeEstimate } from './compute/time-estimate';
 import type { Accelerator } from './hardware/accelerator';
 import { isModelled } from './hardware/accelerator';
 import { onDemand } from './memo/on-demand';
+import { absentPackages } from './memory/absent-packages';
 import { meterBands, SURE } from './memory/bands';
 import { besideAllocator, constants } from './memory/device';
 import { dormantStates } from './memory/dormant-states';
@@ -449,7 +450,7 @@ function loadingNotes(readAhead: number, stepping: number): string[] {
 const hasExperts = ({ expertTrained, expertFrozen }: WeightSums) => expertTrained + expertFrozen > 0;
 
 /** What this estimate leaves out, for people. */
-function limits({ run, accelerator }: EstimateInput, sums: WeightSums): string[] {
+function limits({ run, accelerator, model }: EstimateInput, sums: WeightSums): string[] {
   const notes: string[] = [];
   if (run['quantization.kind'] !== 'none' && sums.expertFrozen > 0) {
     notes.push(
@@ -496,6 +497,12 @@ function limits({ run, accelerator }: EstimateInput, sums: WeightSums): string[]
     notes.push(
       say(
         'Parts of the layers are compiled by themselves: the figure is that of operators one by one, the least that of layers compiled whole.',
+      ),
+    );
+  if (model.statePackages?.some((name) => absentPackages(run).has(name)))
+    notes.push(
+      say(
+        'Layers that keep a state run many small operators one after the other without their kernels: steps take longer than shown.',
       ),
     );
   if (isOfUnmasked(run))

@@ -1,10 +1,14 @@
 import { withChanges } from '../memo/on-demand';
+import type { Model } from '../model/model';
 import type { Estimate, Verdict } from '../results/estimate';
+import { joinWords } from '../results/labels';
 import { compareVerdicts } from '../results/verdict-order';
+import { behavioursOfValues } from '../run/behaviours';
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
 import type { OpenQuestion } from '../run/open-question';
 import type { Origin } from '../run/origin';
 import { isAssumed, type Resolution } from '../run/resolve';
+import { type StatePackage, UNKNOWN_PACKAGES } from '../terms/state-packages';
 import type { Problem } from '../text/problem';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
@@ -36,6 +40,7 @@ export function evenQuestions({ origins }: Pick<Resolution, 'origins'>): OpenQue
 export function openQuestions(
   members: readonly Member[],
   { origins, values }: Pick<Resolution, 'origins' | 'values'>,
+  model?: Pick<Model, 'statePackages'>,
 ): OpenQuestion[] {
   const families = [...new Set(members.map(({ config }) => config.dialect))];
   const asked = families.flatMap(({ joins }) => joins?.questions?.(members, values) ?? []);
@@ -44,8 +49,29 @@ export function openQuestions(
   );
   return [
     ...first.filter(({ field, otherwise }) => stands(origins[field]) && !holds(values, otherwise?.changes)),
+    ...kernelQuestion(values, model?.statePackages ?? []),
     ...versionQuestion(origins, values),
     ...ofFields(origins, ofGuess),
+  ];
+}
+
+/** Packages of kernels that the layers of a model are made for and that nobody names. */
+function kernelQuestion(values: RunValues, wanted: readonly StatePackage[]): OpenQuestion[] {
+  const named = values['kernels.states'] ?? [];
+  const open = wanted.filter((name) => !named.includes(name));
+  if (open.length === 0 || !named.includes(UNKNOWN_PACKAGES)) return [];
+  if (!behavioursOfValues(values).runsStatesWithoutKernels) return [];
+  const names = joinWords(open.map((name) => `\`${name}\``));
+  const others = named.filter((name) => name !== UNKNOWN_PACKAGES);
+  return [
+    {
+      field: 'kernels.states',
+      reason: say('No file names {0}: {1|it is|they are} taken as installed.', names, open.length),
+      otherwise: {
+        changes: { 'kernels.states': others.length > 0 ? others : ['none'] },
+        words: say('operators of PyTorch in {0|its|their} place', open.length),
+      },
+    },
   ];
 }
 

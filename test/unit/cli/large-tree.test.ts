@@ -52,11 +52,13 @@ describe('a tree of files that are no configs', function () {
       },
     };
     const workspace = new Workspace(host);
+    const started = Date.now();
     const took = await processorMs(async () => {
       for (const uri of Object.keys(files)) assert.equal(await workspace.analyze(uri), undefined);
     });
-    // Vocabularies may lie in the folders themselves.
-    assert.equal(listed.length, 11, listed.join());
+    // Vocabularies may lie in the folders themselves, which are looked at again after two seconds (`file-cache.ts`, `FRESH`).
+    const looks = 1 + Math.ceil((Date.now() - started) / 2000);
+    assert.ok(listed.length >= 11 && listed.length <= 11 * looks, listed.join());
     assert.ok(took < 3000, `${took} ms`);
   });
 

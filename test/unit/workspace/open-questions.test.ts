@@ -116,6 +116,33 @@ describe('what decides a run and nobody states', () => {
     assert.match(verdict?.message ?? '', /Nothing limits the length of a sample: 2048 tokens are assumed\.$/);
   });
 
+  it('packages of kernels that no file names: what the run needs without them stands first', async () => {
+    const hybrid = RECIPE.replace('meta-llama/Llama-3.1-8B', 'tiiuae/Falcon-H1-0.5B-Instruct').replace(
+      '_checkpointing: true',
+      '_checkpointing: false',
+    );
+    const one = { 'hardware.gpu': 'RTX-4090', 'hardware.gpus': 1 };
+    const listed = 'file:///w/requirements.txt';
+    const { analysis, answers } = await analysed(
+      { [uri]: hybrid, [listed]: 'transformers==5.12.0\n' },
+      uri,
+      one,
+    );
+    assert.equal(analysis.estimate?.verdict, 'tight');
+    const kernels = answers.find(({ field }) => field === 'kernels.states');
+    assert.equal(
+      kernels?.reason,
+      'No file names `mamba-ssm` and `causal-conv1d`: they are taken as installed.',
+    );
+    assert.ok((kernels?.estimate?.processBytes ?? 0) > 2 * analysis.estimate.peak.processBytes);
+    const all = 'transformers==5.12.0\nmamba-ssm\ncausal-conv1d\n';
+    const named = await analysed({ [uri]: hybrid, [listed]: all }, uri, one);
+    assert.equal(named.analysis.estimate?.verdict, 'fits');
+    assert.ok(!named.answers.some(({ field }) => field === 'kernels.states'));
+    const other = await analysed({ [uri]: RECIPE }, uri);
+    assert.ok(!other.answers.some(({ field }) => field === 'kernels.states'));
+  });
+
   it('versions within a range: the estimate covers both ends', async () => {
     const moe = RECIPE.replace('meta-llama/Llama-3.1-8B', 'Qwen/Qwen3-30B-A3B').concat(
       '\nuse_peft: true\nlora_target_modules: all-linear\nload_in_4bit: true',

@@ -73,7 +73,7 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
     const even = answered(evenQuestions(resolution), alone, otherwise);
     const result = overEvenAnswers(alone, even);
     const answers = onDemand(() => {
-      const others = answered(openQuestions(members, resolution), alone, otherwise);
+      const others = answered(openQuestions(members, resolution, model), alone, otherwise);
       const lengths = lengthAnswer(resolution, alone, otherwise);
       return byEffect([...others, ...even, ...(lengths ? [lengths] : [])], alone);
     });
