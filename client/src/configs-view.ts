@@ -13,7 +13,7 @@ import {
   window,
 } from 'vscode';
 import type { KnownConfig, KnownConfigs } from '../../server/src/shared/protocol';
-import { compareVerdicts, verdictLabel } from '../../server/src/shared/words';
+import { compareVerdicts, verdictAt } from '../../server/src/shared/words';
 import { knownConfigText } from './known-configs';
 import type { LanguageServer } from './language-server';
 
@@ -126,7 +126,9 @@ class ConfigRows implements TreeDataProvider<Row>, Disposable {
     item.iconPath = ICONS[config.verdict];
     item.command = open;
     item.contextValue = 'config';
-    item.accessibilityInformation = { label: `${config.name}, ${verdictLabel(config.verdict)}, ${text}` };
+    item.accessibilityInformation = {
+      label: `${config.name}, ${verdictAt(config.verdict, config.peakBytes, config.capacityBytes)}, ${text}`,
+    };
     return item;
   }
 

@@ -1,14 +1,13 @@
 import { type Disposable, LanguageStatusSeverity, l10n, languages } from 'vscode';
 import { ESTIMATE_COMMAND, SUPPLY_COMMAND } from '../../server/src/shared/protocol';
-import { verdictLabel } from '../../server/src/shared/words';
 import { CONFIG_SELECTOR } from './config-documents';
 import type { StatusView } from './status-view';
 
 const SEVERITIES = {
-  exceeds: LanguageStatusSeverity.Error,
-  tight: LanguageStatusSeverity.Warning,
-  fits: LanguageStatusSeverity.Information,
-  unknown: LanguageStatusSeverity.Information,
+  error: LanguageStatusSeverity.Error,
+  warning: LanguageStatusSeverity.Warning,
+  information: LanguageStatusSeverity.Information,
+  hint: LanguageStatusSeverity.Information,
 } as const;
 
 /** The language status item `{}`. */
@@ -34,9 +33,9 @@ export class LanguageStatus implements Disposable {
         ? { language: document.languageId, scheme: document.uri.scheme }
         : { language: 'oomlint-no-config' };
       item.text = status.text;
-      item.detail = [verdictLabel(status.verdict), status.gpu, status.dialect].filter(Boolean).join(' · ');
+      item.detail = [status.outcome, status.gpu, status.dialect].filter(Boolean).join(' · ');
       item.accessibilityInformation = { label: `Oomlint: ${status.detail}` };
-      item.severity = SEVERITIES[status.verdict];
+      item.severity = SEVERITIES[status.severity ?? 'information'];
       item.busy = view.busy;
       item.command = {
         ...(status.verdict === 'unknown' && status.gpu === undefined

@@ -8,7 +8,7 @@ import {
   workspace,
 } from 'vscode';
 import { ESTIMATE_COMMAND, type StatusParams } from '../../server/src/shared/protocol';
-import { shortCardName, verdictLabel } from '../../server/src/shared/words';
+import { shortCardName } from '../../server/src/shared/words';
 import type { LanguageServer } from './language-server';
 import { NOTEBOOK_TYPE } from './notebook-cells';
 import { VERDICT_ICONS } from './status-bar';
@@ -45,7 +45,7 @@ export function showsVerdictInCells(server: LanguageServer): Disposable {
 
 function itemOf(
   { uri }: StatusParams,
-  { verdict, text, gpu, detail }: NonNullable<StatusParams['status']>,
+  { verdict, outcome, text, gpu, detail }: NonNullable<StatusParams['status']>,
 ): NotebookCellStatusBarItem {
   const withGpu = gpu ? `${text} · ${shortCardName(gpu)}` : text;
   const item = new NotebookCellStatusBarItem(
@@ -53,7 +53,7 @@ function itemOf(
     NotebookCellStatusBarAlignment.Left,
   );
   item.tooltip = detail;
-  item.accessibilityInformation = { label: `Oomlint: ${verdictLabel(verdict)}. ${detail}` };
+  item.accessibilityInformation = { label: `Oomlint: ${outcome}. ${detail}` };
   item.command = { title: 'Oomlint', command: ESTIMATE_COMMAND, arguments: [{ uri }] };
   return item;
 }

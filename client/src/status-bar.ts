@@ -8,7 +8,7 @@ import {
   workspace,
 } from 'vscode';
 import { ESTIMATE_COMMAND, SUPPLY_COMMAND } from '../../server/src/shared/protocol';
-import { shortCardName, verdictLabel } from '../../server/src/shared/words';
+import { shortCardName } from '../../server/src/shared/words';
 import type { StatusView } from './status-view';
 
 export const VERDICT_ICONS = {
@@ -17,6 +17,12 @@ export const VERDICT_ICONS = {
   exceeds: '$(error)',
   unknown: '$(question)',
 } as const;
+type Status = Extract<StatusView, { kind: 'config' }>['status'];
+
+/** Of the verdict; a run that may fit after all, as what decides it is not certain, has the sign of a warning. */
+const iconOf = ({ verdict, severity }: Status): string =>
+  verdict === 'exceeds' && severity === 'warning' ? VERDICT_ICONS.tight : VERDICT_ICONS[verdict];
+
 /** Right of the language's own items: in a narrow window the leftmost goes first. */
 const PRIORITY = 99;
 
@@ -49,18 +55,16 @@ export class StatusBar implements Disposable {
       );
     } else {
       const { status, busy, file } = view;
-      const { verdict, gpu, text, detail } = status;
+      const { verdict, outcome, severity, gpu, text, detail } = status;
       // `8×H100`: form and memory stand in the tooltip.
       const card = gpu && shortCardName(gpu);
-      item.text = `${busy ? '$(sync~spin)' : VERDICT_ICONS[verdict]} ${card ? `${text} · ${card}` : text}`;
-      item.accessibilityInformation = { label: `Oomlint: ${verdictLabel(verdict)}. ${detail}` };
-      // Quiet when nothing is wrong.
+      item.text = `${busy ? '$(sync~spin)' : iconOf(status)} ${card ? `${text} · ${card}` : text}`;
+      item.accessibilityInformation = { label: `Oomlint: ${outcome}. ${detail}` };
+      // As Problems have it, and quiet when nothing is wrong.
       item.backgroundColor =
-        verdict === 'exceeds'
-          ? new ThemeColor('statusBarItem.errorBackground')
-          : verdict === 'tight'
-            ? new ThemeColor('statusBarItem.warningBackground')
-            : undefined;
+        severity === 'error' || severity === 'warning'
+          ? new ThemeColor(`statusBarItem.${severity}Background`)
+          : undefined;
       item.command = {
         title: 'Oomlint',
         command: verdict === 'unknown' && gpu === undefined ? SUPPLY_COMMAND : ESTIMATE_COMMAND,

@@ -5,7 +5,6 @@ import {
   formatInteger,
   formatUsd,
   verdictAt,
-  verdictLabel,
 } from '../../server/src/shared/words';
 import { componentLabel, stackOrder } from './components';
 import { dataTable, namedRows } from './data-table';
@@ -28,9 +27,7 @@ export function signedSeconds(seconds: number): string {
 
 /** As the headline has it: above what there is nothing is tight. */
 function verdictOf({ verdict, peak, hardware }: Breakdown): string {
-  return peak && hardware
-    ? verdictAt(verdict, peak.processBytes, hardware.capacityBytes)
-    : verdictLabel(verdict);
+  return verdictAt(verdict, peak?.processBytes, hardware?.capacityBytes);
 }
 
 /** A figure of both runs, and how it changes; all as people read them. */

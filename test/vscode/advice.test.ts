@@ -5,6 +5,7 @@ import {
   type CompletionList,
   commands,
   type InlayHint,
+  languages,
   Range,
   type TextDocument,
   Uri,
@@ -59,6 +60,7 @@ const FILES: Readonly<Record<string, string>> = {
   'unknown_gpu.yaml': LORA.replace('A100-SXM4-80GB', 'H999'),
   'unknown_model.yaml': LORA.replace('Llama-3.1-8B', 'Llama-9.9-8B'),
   'ds_triangle.json': ZERO2.replace('{', '{\n  "train_batch_size": 100,'),
+  'ds_two_precisions.json': ZERO2.replace('{', '{\n  "fp16": { "enabled": true },'),
   'deepspeed/zero3.json': SHARED,
   'factory/sft.yaml': `${RECIPE}deepspeed: ../deepspeed/zero3.json\n`,
   'scripts/sft.yaml': RECIPE,
@@ -225,6 +227,25 @@ describe('what a person reads and is offered in VS Code', () => {
     const preferred = actions.filter(({ isPreferred }) => isPreferred);
     assert.equal(preferred.length, 1, titlesOf(actions).join('\n'));
     assert.match(preferred[0]?.title ?? '', /train_batch_size.*256/, titlesOf(actions).join('\n'));
+  });
+
+  it('switches off either of two precisions, neither of which it prefers', async () => {
+    const document = await opened('ds_two_precisions.json');
+    const codes = () => languages.getDiagnostics(document.uri).map(({ code }) => code);
+    const reported = () =>
+      eventually(
+        async () => codes().map((code) => (typeof code === 'object' ? code.value : code)),
+        (all) => all.includes('two-precisions'),
+      );
+    assert.ok((await reported()).includes('two-precisions'), 'it is reported');
+    const actions = await offeredAt(document, 'true },\n  "zero', /enabled/);
+    const titles = titlesOf(actions);
+    assert.deepEqual(
+      titles.filter((title) => /enabled/.test(title)).map((title) => /fp16|bf16/.exec(title)?.[0]),
+      ['fp16', 'bf16'],
+      titles.join('\n'),
+    );
+    assert.ok(!actions.some(({ title, isPreferred }) => isPreferred && /enabled/.test(title)));
   });
 
   it('shows a shared file in the worst of its runs, whichever files were opened before', async () => {

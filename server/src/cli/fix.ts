@@ -6,7 +6,7 @@ import { type Fix, fixesFor } from '../advice/fixes';
 import { changedLines, textEdits } from '../advice/write/text-edits';
 import type { WrittenFile } from '../advice/write/write';
 import { mechanicallyFixed } from '../features/fix-all';
-import { verdictLabel } from '../results/labels';
+import { outcomeLabel } from '../results/labels';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { UsageError } from '../workspace/usage-error';
@@ -63,11 +63,11 @@ function table(
   { output, folder }: CliContext,
 ): void {
   const { paint } = output;
-  const verdict = isEstimated(analysis) ? verdictLabel(analysis.estimate.verdict) : '';
+  const verdict = isEstimated(analysis) ? outcomeLabel(analysis.estimate) : '';
   output.write(`${paint('bold', displayPath(analysis.uri, folder))}  ${verdict}\n`);
   if (fixes.length === 0)
     output.write(
-      verdict === verdictLabel('fits')
+      analysis.estimate?.verdict === 'fits'
         ? `${say('Nothing to fix.')}\n`
         : `${say('No change of this file was found that makes it fit.')}\n`,
     );

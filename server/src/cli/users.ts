@@ -1,4 +1,4 @@
-import { verdictLabel } from '../results/labels';
+import { verdictAt } from '../results/labels';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
@@ -20,9 +20,9 @@ export function usersReport({ runs = [] }: Analysis, folder: string) {
 /** The same for people, where there are several to tell apart. */
 export function usersTable({ runs = [] }: Analysis, folder: string, { paint }: Output): string {
   if (runs.length < 2) return '';
-  const lines = runs.map(({ root, verdict, peakBytes }) => {
+  const lines = runs.map(({ root, verdict, peakBytes, capacityBytes }) => {
     const peak = peakBytes === undefined ? '' : `, ${formatBytes(peakBytes)}`;
-    return `    ${displayPath(root, folder)}: ${verdictLabel(verdict)}${peak}`;
+    return `    ${displayPath(root, folder)}: ${verdictAt(verdict, peakBytes, capacityBytes)}${peak}`;
   });
   return `${paint('bold', `  ${say('Used in {0} {0|run|runs}; the first is shown', runs.length)}`)}\n${lines.join('\n')}\n\n`;
 }

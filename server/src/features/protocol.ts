@@ -18,7 +18,7 @@ import type { FieldPath, RunValues } from '../run/fields';
 import type { OriginKind } from '../run/origin';
 import type { Unread } from '../run/unread';
 import type { Position, Range } from '../text/place';
-import type { Problem } from '../text/problem';
+import type { Problem, Severity } from '../text/problem';
 import type { OpenAnswer } from '../workspace/open-questions';
 import type { MeasuredBeside } from './measured-protocol';
 
@@ -67,6 +67,10 @@ export interface StatusParams {
   readonly status?: {
     readonly dialect: string;
     readonly verdict: Verdict;
+    /** The verdict in words: `likely too large` of a run that may fit, with its likely figure above what there is. */
+    readonly outcome: string;
+    /** How Problems have the verdict, where they have it: an error only where all that decides it is certain. */
+    readonly severity?: Severity;
     /** `8×H100-SXM5-80GB`, where it is known. */
     readonly gpu?: string;
     /** Short text, for example `41.2 of 79.2 GiB`. */

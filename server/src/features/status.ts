@@ -1,6 +1,14 @@
-import { hostMomentLabel, joinWords, momentLabel, outcomeLabel, shortModelName } from '../results/labels';
+import {
+  hostMomentLabel,
+  joinWords,
+  momentLabel,
+  outcomeLabel,
+  shortModelName,
+  verdictLabel,
+} from '../results/labels';
 import { formatDurations } from '../results/time-labels';
 import { fieldLabel } from '../run/field-labels';
+import type { Severity } from '../text/problem';
 import { formatBytes, formatBytesOf, formatFlops } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
@@ -11,7 +19,7 @@ import { runPhrase } from './run-lens';
 /** What it showed before an edit broke the syntax, reported as such: half a text has no verdict, and the last one is not forgotten. */
 export function statusBefore(last: NonNullable<StatusParams['status']>): NonNullable<StatusParams['status']> {
   const detail = `${say('Fix the syntax first. As of the last text that could be read:')}\n${last.detail}`;
-  return { ...last, verdict: 'unknown', detail };
+  return { ...last, verdict: 'unknown', outcome: verdictLabel('unknown'), severity: undefined, detail };
 }
 
 /** What the status item states about a training config. */
@@ -22,6 +30,7 @@ export function status(analysis: Analysis): NonNullable<StatusParams['status']> 
     return {
       dialect: dialect.name,
       verdict: 'unknown',
+      outcome: verdictLabel('unknown'),
       text: say('fix the syntax first'),
       detail: say('{0} cannot be read as it stands: there is no estimate before its syntax is fixed.', names),
     };
@@ -31,6 +40,7 @@ export function status(analysis: Analysis): NonNullable<StatusParams['status']> 
     return {
       dialect: dialect.name,
       verdict: 'unknown',
+      outcome: verdictLabel('unknown'),
       text: missing ? say('needs {0}', missing) : say('no estimate'),
       detail: [say('{0} config.', dialect.name), ...resolved.unknown.map((unknown) => unknown.reason)].join(
         '\n',
@@ -65,8 +75,22 @@ export function status(analysis: Analysis): NonNullable<StatusParams['status']> 
   return {
     dialect: dialect.name,
     verdict: estimate.verdict,
+    outcome: outcomeLabel(estimate),
+    severity: severityOf(analysis),
     gpu: accelerator && `${gpus}×${accelerator.name}`,
     text: formatBytesOf(peak.processBytes, estimate.capacityBytes),
     detail: lines.join('\n'),
   };
+}
+
+/** Problems about the memory of the run as a whole. */
+const VERDICTS: readonly string[] = ['does-not-fit', 'tight', 'host-memory'];
+const WORST_FIRST: readonly Severity[] = ['error', 'warning', 'information', 'hint'];
+
+/** The severest of those. Problems are looked for where there is one at all: most runs that are typed in fit. */
+function severityOf(analysis: Analysis): Severity | undefined {
+  const { estimate } = analysis;
+  if (!estimate || (estimate.verdict === 'fits' && estimate.host.verdict !== 'exceeds')) return undefined;
+  const found = analysis.problems.filter(({ code }) => VERDICTS.includes(code));
+  return WORST_FIRST.find((severity) => found.some((problem) => problem.severity === severity));
 }

@@ -67,9 +67,10 @@ export function outcomeLabel({
   return verdictAt(verdict, peak.processBytes, capacityBytes);
 }
 
-/** The same of figures: bytes of the process at the peak, and of the GPU. */
-export function verdictAt(verdict: Verdict, processBytes: number, capacityBytes: number): string {
-  return isLikelyTooLarge(verdict, processBytes, capacityBytes)
+/** The same of figures: bytes of the process at the peak, and of the GPU, where they are known. */
+export function verdictAt(verdict: Verdict, processBytes?: number, capacityBytes?: number): string {
+  const known = processBytes !== undefined && capacityBytes !== undefined;
+  return known && isLikelyTooLarge(verdict, processBytes, capacityBytes)
     ? say('likely too large')
     : verdictLabel(verdict);
 }

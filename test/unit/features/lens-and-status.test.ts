@@ -74,6 +74,33 @@ describe('code lens', () => {
 });
 
 describe('status', () => {
+  it('has the severity that Problems have, and the words for a peak above what there is', () => {
+    const estimate = { ...ESTIMATE, verdict: 'exceeds' as const };
+    const problem = (severity: Problem['severity']): Problem => ({
+      code: 'does-not-fit',
+      severity,
+      message: 'Does not fit.',
+      range: { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } },
+    });
+    const shown = (severity: Problem['severity']) =>
+      status(sample('a: 1', { resolved: RUN, model: MODEL, estimate, problems: [problem(severity)] }))
+        .severity;
+    assert.deepEqual((['error', 'warning', 'information'] as const).map(shown), [
+      'error',
+      'warning',
+      'information',
+    ]);
+    // A rule that is switched off reports nothing.
+    assert.equal(
+      status(sample('a: 1', { resolved: RUN, model: MODEL, estimate, problems: [] })).severity,
+      undefined,
+    );
+    const tight = { ...ESTIMATE, verdict: 'tight' as const, capacityBytes: 60 * 1024 ** 3 };
+    assert.equal(
+      status(sample('a: 1', { resolved: RUN, model: MODEL, estimate: tight })).outcome,
+      'likely too large',
+    );
+  });
   it('is short in the item and longer in its hover', () => {
     const { dialect, verdict, text, detail } = status(
       sample('a: 1', { resolved: RUN, model: MODEL, estimate: { ...ESTIMATE, verdict: 'exceeds' } }),

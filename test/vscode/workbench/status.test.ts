@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -8,6 +8,22 @@ import { launchBrowser, ROOT } from '../../page/panel-page';
 
 const PATIENCE_MS = 30_000;
 const STATUS = '.statusbar-item[id="oomlint.oomlint.oomlint.verdict"]';
+
+/** A run whose band reaches over the limit of one card from below, and of another from above. */
+const edge = (card: string) => `# oomlint: gpu=${card} gpus=1
+base_model: Qwen/Qwen2.5-3B
+datasets: [{ path: a, type: alpaca }]
+sequence_len: 2048
+sample_packing: true
+micro_batch_size: ${card === 'L40S' ? 4 : 8}
+gradient_accumulation_steps: 1
+gradient_checkpointing: true
+optimizer: adamw_torch
+bf16: true
+`;
+
+const zero2 = (micro: number) =>
+  `{ "train_micro_batch_size_per_gpu": ${micro}, "bf16": { "enabled": true }, "zero_optimization": { "stage": 2 } }\n`;
 
 /** What only a person in front of the workbench sees: the status bar and hints as drawn. */
 describe('the verdict at a glance', function () {
@@ -20,6 +36,14 @@ describe('the verdict at a glance', function () {
   before(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), 'oomlint-workbench-'));
     await cp(path.join(ROOT, 'test', 'vscode', 'workspace'), folder, { recursive: true });
+    const more = {
+      'over.yaml': edge('A6000'),
+      'under.yaml': edge('L40S'),
+      // Four fit if activations are checkpointed, which no file states; sixty-four never do.
+      'ds_perhaps.json': zero2(4),
+      'ds_never.json': zero2(64),
+    };
+    for (const [name, text] of Object.entries(more)) await writeFile(path.join(folder, name), text);
     server = await serveVsCode();
     browser = await launchBrowser();
     page = await browser.newPage({ viewport: { width: 1300, height: 850 } });
@@ -38,6 +62,15 @@ describe('the verdict at a glance', function () {
     await page.locator('.quick-input-widget input').fill(name);
     await page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first().click();
     await page.locator('.tab.active', { hasText: name }).waitFor();
+  }
+
+  /** What comes of something, once something does. */
+  async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
+    for (const end = Date.now() + PATIENCE_MS; ; await page.waitForTimeout(100)) {
+      const found = await look();
+      if (found !== undefined) return found;
+      assert.ok(Date.now() < end, 'nothing came');
+    }
   }
 
   async function command(title: string): Promise<void> {
@@ -80,6 +113,60 @@ describe('the verdict at a glance', function () {
     await page.keyboard.press('Backspace');
     await page.keyboard.press('Backspace');
     await page.locator(`${STATUS}:not(.error-kind)`, { hasText: before.trim() }).waitFor();
+  });
+
+  for (const [file, words] of [
+    ['over.yaml', 'Likely too large'],
+    ['under.yaml', 'Tight'],
+  ] as const)
+    it(`calls a run ${words.toLowerCase()} by whether its peak is over what there is, on every surface: ${file}`, async () => {
+      await open(file);
+      const lens = page.locator('.codelens-decoration a', { hasText: 'GiB' }).first();
+      await lens.waitFor();
+      const [, peak, capacity] =
+        /^[^:]+: ([\d.]+) of ([\d.]+) GiB/.exec((await lens.innerText()).trim()) ?? assert.fail();
+      assert.equal(Number(peak) > Number(capacity), file === 'over.yaml', `${peak} of ${capacity}`);
+      assert.ok((await lens.innerText()).trim().startsWith(`${words}: `));
+      const item = page.locator(`${STATUS}.warning-kind`, { hasText: `${peak} of ${capacity}` });
+      await item.waitFor();
+      const label = (await item.locator('a').first().getAttribute('aria-label')) ?? '';
+      await item.locator('a').first().click();
+      await page
+        .locator('.tab', { hasText: `Memory: ${file}` })
+        .first()
+        .waitFor();
+      const headline = await eventually(async () => {
+        for (const frame of page.frames()) {
+          const h1 = frame.locator('#panel h1', { hasText: peak });
+          if (await h1.count().catch(() => 0)) return h1.innerText();
+        }
+        return undefined;
+      });
+      const other = words === 'Tight' ? /likely too large/i : /tight/i;
+      for (const text of [label, headline]) {
+        assert.match(text, new RegExp(words, 'i'));
+        assert.doesNotMatch(text, other);
+      }
+      await command('View: Close All Editors');
+      await page.locator('.tab', { hasText: file }).first().waitFor({ state: 'detached' });
+    });
+
+  it('is as red as the problem is bad: what decides the run may be another thing than is assumed', async () => {
+    for (const [file, kind] of [
+      ['ds_perhaps.json', 'warning'],
+      ['ds_never.json', 'error'],
+    ] as const) {
+      await open(file);
+      await page.locator('.codelens-decoration', { hasText: 'Does not fit' }).first().waitFor();
+      await page.locator(`${STATUS}.${kind}-kind`).waitFor();
+      await page.locator(`${STATUS} .codicon-${kind}`).waitFor();
+      await command('Problems: Focus on Problems View');
+      const row = page.locator('.markers-panel .monaco-list-row', { hasText: 'Does not fit' });
+      await row.first().waitFor();
+      assert.equal(await row.locator(`.codicon-marker-${kind}, .codicon-${kind}`).count(), 1, file);
+      await command('View: Toggle Panel Visibility');
+    }
+    await open('ds_config.json');
   });
 
   it('leads to the panel', async () => {

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { verdictLabel } from '../../results/labels';
+import { verdictAt } from '../../results/labels';
 import { canonicalUri } from '../../text/uri';
 import { formatBytes } from '../../wording/figures';
 import type { Analysis } from '../../workspace/analysis';
@@ -38,20 +38,23 @@ export const findRunsTool = toolOf({
     const workspace = desk.workspace(runOptionsOf(stated));
     const places = folder === undefined ? desk.folders : [await placeOf(folder, desk)];
     const runs: z.output<typeof FOUND>[] = [];
+    const capacities: (number | undefined)[] = [];
     let more = 0;
     for (const place of places) {
       for (const uri of await desk.candidates(place)) {
         if (!(await workspace.isWorthChecking(uri))) continue;
         const analysis = await workspace.analyze(uri);
         if (!analysis || isPart(analysis)) continue;
-        if (runs.length < MOST_LISTED) runs.push(found(analysis, desk));
-        else more++;
+        if (runs.length < MOST_LISTED) {
+          runs.push(found(analysis, desk));
+          capacities.push(analysis.estimate?.capacityBytes);
+        } else more++;
       }
     }
-    const lines = runs.map(({ file, verdict, peak_bytes: peak, missing }) => {
+    const lines = runs.map(({ file, verdict, peak_bytes: peak, missing }, index) => {
       const figures = peak === null ? '' : `, ${formatBytes(peak)}`;
       const questions = missing.length > 0 ? `; to ask: ${missing.join(' ')}` : '';
-      return `${file}: ${verdictLabel(verdict)}${figures}${questions}`;
+      return `${file}: ${verdictAt(verdict, peak ?? undefined, capacities[index])}${figures}${questions}`;
     });
     const text = lines.length > 0 ? lines.join('\n') : 'No training config was found there.';
     return { text: more > 0 ? `${text}\nand ${more} more` : text, data: { runs, more } };
