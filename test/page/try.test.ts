@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
+import { RUSSIAN } from '../../server/src/wording/russian';
+import { speak } from '../../server/src/wording/say';
 import { layoutFaults } from './layout';
 import { openPanel, type PanelPage, suiteBrowser } from './panel-page';
 import { EXCEEDS, FITS, FIXES, PLANNED, TRIED } from './sample';
+
+afterEach(() => speak('en', undefined));
 
 describe('knobs of the panel', () => {
   let panel: PanelPage;
@@ -219,6 +223,44 @@ describe('knobs of the panel', () => {
     await page.click('[data-key=close-outcome]');
     assert.equal(await page.textContent('.trying'), '');
   });
+
+  for (const [where, size] of [
+    ['at 200 %', { width: 800, height: 900, zoom: 2 }],
+    ['in a narrow column', { width: 300, height: 500 }],
+  ] as const)
+    it(`keep what applies them in view ${where} in Russian, however much is written and done by hand`, async () => {
+      speak('ru', RUSSIAN);
+      panel = await openPanel(browser(), size);
+      const { page } = panel;
+      const more = { uri: FITS.file, language: 'ru', bundle: RUSSIAN };
+      await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: FITS }, more);
+      await page.fill('[data-key=knob-micro-batch]', '4');
+      await panel.post({ type: 'tried', tried: TRIED });
+      const [, checkpointing] = FIXES;
+      const reason = 'в ds.json нет слова для оптимизатора lion';
+      const left = (['optimizer.name', 'kernels.liger', 'loss.implementation'] as const).map((field) => ({
+        field,
+        reason,
+      }));
+      const byHand = checkpointing?.byHand ?? assert.fail();
+      await panel.post({ type: 'planned', planned: { ...PLANNED, left, byHand: [...byHand, ...byHand] } });
+      for (const scrolled of [0, 1]) {
+        await page.evaluate((part) => window.scrollTo(0, part * document.body.scrollHeight), scrolled);
+        for (const key of ['apply', 'reset']) {
+          const isShown = await page.locator(`[data-key=${key}]`).evaluate((button) => {
+            const { left, right, top, bottom } = button.getBoundingClientRect();
+            const corners = [
+              [left + 3, top + 3],
+              [right - 3, bottom - 3],
+            ] as const;
+            return corners.every(([x, y]) => button.contains(document.elementFromPoint(x, y)));
+          });
+          // The strip begins below the headline: before it is scrolled to, it need not be in view.
+          if (scrolled === 1 || size.height === 900) assert.ok(isShown, `${key}, scrolled ${scrolled}`);
+        }
+      }
+      assert.deepEqual(await layoutFaults(page), []);
+    });
 
   it('are what-if alone where no file can say them, and tell what is done by hand where one is noted', async () => {
     const page = await shown();
