@@ -61,19 +61,27 @@ function catalog(): Index {
     ...file.models.map((entry) => ({ name: entry.id, entry })),
     ...file.models.flatMap((entry) => entry.aliases.map((name) => ({ name, entry }))),
   ];
+  const models = new Set(named.map(({ name }) => shortName(name.toLowerCase())));
   for (const item of named) {
     const key = item.name.toLowerCase();
     if (byName.has(key)) continue;
     byName.set(key, item);
     const short = shortName(key);
+    if (isPart(key, models)) continue;
     const other = byShortName.get(short);
     if (!byShortName.has(short)) byShortName.set(short, item);
     // A copy in another form does not take the short name from the model that it is of.
     else if (other && !sameModel(other, item) && other.name !== item.entry.id)
       byShortName.set(short, undefined);
   }
-  index = { entries: file.models, byName, byShortName, names: [...byName.values()].map((n) => n.name) };
+  const names = [...byName.values()].map(({ name }) => name).filter((name) => !isPart(name, models));
+  index = { entries: file.models, byName, byShortName, names };
   return index;
+}
+
+/** Whether a name is that of a folder of a model, such as `Spark-TTS-0.5B/LLM`: any other model's folder may have it. */
+function isPart(name: string, models: ReadonlySet<string>): boolean {
+  return models.has(name.slice(0, name.lastIndexOf('/')).toLowerCase());
 }
 
 function sameModel(a: Named, b: Named): boolean {

@@ -1,5 +1,6 @@
 import { findAccelerator, matchAccelerator, suggestAccelerators } from '../hardware/catalog';
 import { oncePer } from '../memo/remembered';
+import { isAtLeast } from '../terms/version';
 import { suggested } from '../wording/closest';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
@@ -96,13 +97,32 @@ function pickModel(winners: Map<FieldPath, Fact>, overruled: Fact[]): void {
   }
 }
 
+/**
+ * A range of releases, or a release that nobody names, gives way to what the file's own arguments tell: a newer release would not
+ * take them. Outside of the range they prove nothing.
+ */
+function narrowVersions(winners: Map<FieldPath, Fact>, overruled: Fact[]): void {
+  for (const other of overruled) {
+    const winner = winners.get(other.field);
+    if (!winner || !other.field.startsWith('version.') || other.origin.kind !== 'inferred') continue;
+    const { kind, orElse, pinned } = winner.origin;
+    if (orElse === undefined && (kind !== 'default' || pinned !== undefined)) continue;
+    const isOlder = isAtLeast(other.value, String(winner.value)) === false;
+    const isAllowed = orElse === undefined || isAtLeast(other.value, orElse) !== false;
+    if (!isOlder || !isAllowed) continue;
+    const least = orElse === undefined || orElse === other.value ? {} : { orElse };
+    winners.set(other.field, { ...other, origin: { ...other.origin, ...least } });
+    overruled.splice(overruled.indexOf(other), 1, winner);
+  }
+}
+
 /** What is missing where nobody states a field that every run needs. */
 export const REASONS: Partial<Record<FieldPath, string>> = {
-  'model.id': 'No file names the model.',
-  'batch.micro': 'No file says how many samples a GPU takes per forward pass.',
-  'batch.sequence': 'No file says how many tokens a sample has.',
-  'hardware.gpu': 'No file says which GPU the run uses.',
-  'hardware.gpus': 'No file says how many GPUs the run uses.',
+  'model.id': 'Nothing that is read of the files names the model.',
+  'batch.micro': 'Nothing that is read of the files says how many samples a GPU takes per forward pass.',
+  'batch.sequence': 'Nothing that is read of the files says how many tokens a sample has.',
+  'hardware.gpu': 'Nothing that is read of the files says which GPU the run uses.',
+  'hardware.gpus': 'Nothing that is read of the files says how many GPUs the run uses.',
 };
 
 /** Why a field is unknown that nobody states. */
@@ -223,6 +243,7 @@ export function resolveRun(facts: readonly Fact[]): Resolution {
       overruled.push(stated);
     }
   }
+  narrowVersions(winners, overruled);
   pickModel(winners, overruled);
   readHardware(winners);
   derive(winners);

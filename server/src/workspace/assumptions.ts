@@ -1,6 +1,7 @@
 import { type Behaviours, behavioursOfValues, takesPart } from '../run/behaviours';
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
 import { ORIGIN_KINDS, type Origin, type OriginKind } from '../run/origin';
+import { isAssumed } from '../run/resolve';
 import { fileName } from '../text/uri';
 import { say } from '../wording/say';
 import type { Analysis } from './analysis';
@@ -149,16 +150,19 @@ interface Assumption {
  * Values of a run that the file itself does not state, with who states it, strongest originName first. What is asked for is not assumed,
  * nor what hangs on it.
  */
-export function assumptionsOf({ resolved, model }: Analysis): Assumption[] {
+export function assumptionsOf({ resolved, model, unread = [] }: Analysis): Assumption[] {
   const { origins } = resolved;
   const asked = new Set<FieldPath>(resolved.unknown.map(({ field }) => field));
   const values = Object.fromEntries(
     Object.entries(resolved.values).filter(([field]) => !asked.has(field as FieldPath)),
   ) as RunValues;
   const does = behavioursOfValues(values);
+  const left = new Set(unread.flatMap(({ fields = [] }) => fields));
   return FIELD_PATHS.flatMap((field) => {
     const origin = origins[field];
     if (field === 'kernels.states' && !model?.statePackages) return [];
+    // The file states it, with something that is not known: the default is no answer to that.
+    if (isAssumed(origin) && left.has(field)) return [];
     if (asked.has(field) || !origin || origin.kind === 'file' || !matters(field, values, does, origin)) {
       return [];
     }

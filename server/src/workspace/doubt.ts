@@ -39,14 +39,15 @@ export function withoutUnread(resolution: Resolution, unread: readonly Unread[])
     };
   }
   const missing = unread.flatMap(({ kind, fields = [], message }) =>
-    kind === 'value' || kind === 'flag' || kind === 'script'
+    kind !== 'branch'
       ? fields.flatMap((field) => {
           const origin = resolution.origins[field];
           const weak = !origin || origin.kind === 'default' || origin.kind === 'inferred';
           // A micro batch that is left after dividing is no answer where the file states it by a value that is not known.
           const divided = field === 'batch.micro' && origin?.kind === 'inferred';
-          const needed =
-            isDecisive(field) || divided || resolution.unknown.some((unknown) => unknown.field === field);
+          const isMissing = resolution.unknown.some((unknown) => unknown.field === field);
+          // Words that may be any arguments need not be this one.
+          const needed = isMissing || (kind !== 'words' && (isDecisive(field) || divided));
           return weak && needed ? [{ field, reason: message }] : [];
         })
       : [],

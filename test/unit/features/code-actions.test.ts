@@ -8,9 +8,18 @@ import { sample } from './sample';
 
 const TOP: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
 const unknown = [
-  { field: 'hardware.gpu' as const, reason: 'No file says which GPU the run uses.' },
-  { field: 'hardware.gpus' as const, reason: 'No file says how many GPUs the run uses.' },
-  { field: 'batch.sequence' as const, reason: 'No file says how many tokens a sample has.' },
+  {
+    field: 'hardware.gpu' as const,
+    reason: 'Nothing that is read of the files says which GPU the run uses.',
+  },
+  {
+    field: 'hardware.gpus' as const,
+    reason: 'Nothing that is read of the files says how many GPUs the run uses.',
+  },
+  {
+    field: 'batch.sequence' as const,
+    reason: 'Nothing that is read of the files says how many tokens a sample has.',
+  },
 ];
 
 /** Titles and texts after the change, for a config that lacks three facts. */

@@ -9,8 +9,11 @@ import { ESTIMATE, MODEL, sample } from './sample';
 
 const RUN = { values: { 'hardware.gpu': 'H100-SXM5-80GB', 'hardware.gpus': 8, 'model.id': MODEL.id } };
 const unknown = [
-  { field: 'model.id' as const, reason: 'No file names the model.' },
-  { field: 'hardware.gpu' as const, reason: 'No file says which GPU the run uses.' },
+  { field: 'model.id' as const, reason: 'Nothing that is read of the files names the model.' },
+  {
+    field: 'hardware.gpu' as const,
+    reason: 'Nothing that is read of the files says which GPU the run uses.',
+  },
 ];
 
 describe('code lens', () => {
@@ -124,7 +127,7 @@ describe('status', () => {
     const { verdict, text, detail } = status(sample('a: 1', { resolved: { unknown } }));
     assert.equal(verdict, 'unknown');
     assert.equal(text, 'needs model and GPU');
-    assert.match(detail, /No file names the model\./);
+    assert.match(detail, /Nothing that is read of the files names the model\./);
   });
 });
 

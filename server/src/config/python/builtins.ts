@@ -61,7 +61,9 @@ export function callBuiltin(
       if (first?.kind === 'scalar' && second) setVariable(machine, first, second, node);
       return second ?? machine.unknown(node);
     case 'os.environ.update':
-      if (first?.kind === 'dict') machine.environment.push(...first.entries);
+      if (first?.kind === 'dict')
+        for (const entry of first.entries)
+          setVariable(machine, machine.scalar(entry.key, node), entry.value, node);
       return machine.unknown(node);
     case 'typing.cast':
       return second ?? machine.unknown(node);
@@ -166,12 +168,12 @@ function fromEnvironment(
     : machine.unknown(node, { given: 'launch' });
 }
 
-/** `os.environ["NAME"] = value` and its like. */
+/** `os.environ["NAME"] = value` and its like. A branch that may not be taken leaves it open. */
 export function setVariable(machine: Machine, name: PyScalar, value: PyValue, node: SyntaxNode): void {
   machine.environment.push({
     key: String(name.value),
     keyRange: name.range,
-    value,
+    value: machine.conditions.length > 0 ? machine.unknown(node) : value,
     used: machine.rangeOf(node),
     text: machine.shown(node),
   });

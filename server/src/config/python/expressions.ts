@@ -438,8 +438,9 @@ function boolean(machine: Machine, node: SyntaxNode): PyValue {
     const [x, y] = [a && truth(a), b && truth(b)];
     if (!a || !b) return machine.unknown(node);
     if (x !== undefined) return x === and ? b : a;
-    // `False and unknown` is false, whichever side it is.
-    if (y !== undefined && y !== and) return machine.scalar(y, node);
+    // `unknown and False` is false; of `unknown or [...]` it is known that it counts as true, and not what it is.
+    const isSwitch = b.kind === 'scalar' && typeof b.value === 'boolean';
+    if (y !== undefined && y !== and && isSwitch) return machine.scalar(y, node);
     return machine.unknown(node);
   });
 }

@@ -52,6 +52,10 @@ export class Machine {
   readonly instances = new Map<number, PyClass>();
   readonly environment: PyArgument[] = [];
   readonly conditions: Range[] = [];
+  /** Conditions of a loop's body under which it went on to the next round before what follows. */
+  passed: readonly Range[] = [];
+  /** How often `continue` was met. */
+  continued = 0;
   /** The same as they stand in the text. */
   readonly asked: SyntaxNode[] = [];
   readonly running: SyntaxNode[] = [];
@@ -191,7 +195,8 @@ export class Machine {
   /** Notes a call, and answers what it makes. */
   record(call: Omit<PyCall, 'id' | 'conditions' | 'repeated'>): PyValue {
     const id = this.calls.length;
-    this.calls.push({ ...call, id, conditions: [...this.conditions], repeated: this.loops > 0 });
+    const conditions = [...this.conditions, ...this.passed];
+    this.calls.push({ ...call, id, conditions, repeated: this.loops > 0 });
     return { kind: 'object', id, range: call.range };
   }
 }

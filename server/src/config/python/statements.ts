@@ -92,7 +92,10 @@ const STATEMENTS: Readonly<Record<string, Statement>> = {
   },
   raise_statement: leaving,
   break_statement: () => 'ended',
-  continue_statement: () => 'ended',
+  continue_statement: (machine) => {
+    machine.continued += 1;
+    return 'ended';
+  },
   delete_statement: (machine, node) => {
     const names = node.children.flatMap((child) =>
       child.type === 'expression_list' ? child.children : [child],
@@ -308,11 +311,13 @@ function undecided(
   const ends: Map<string, PyValue>[] = [];
   machine.conditions.push(because);
   machine.asked.push(condition);
+  const { continued } = machine;
   for (const way of ways) {
     machine.scope.values = new Map(before);
     const outcome = way();
     if (outcome === 'next') ends.push(machine.scope.values);
   }
+  if (machine.continued > continued && ends.length > 0) machine.passed = [...machine.passed, because];
   machine.conditions.pop();
   machine.asked.pop();
   const names = new Set(ends.flatMap((values) => [...values.keys()]));
@@ -342,9 +347,12 @@ function loop(machine: Machine, node: SyntaxNode): BlockEnd {
   const item = values?.kind === 'list' && over ? either(values.items, machine.rangeOf(over)) : undefined;
   const of = values?.kind === 'unknown' ? values.of : values?.kind === 'object' ? values.id : undefined;
   if (target) assign(machine, target, item ?? machine.unknown(target, of === undefined ? {} : { of }));
+  const { passed, continued } = machine;
   if (!once) machine.loops += 1;
   machine.execute(machine, body);
   if (!once) machine.loops -= 1;
+  machine.passed = passed;
+  machine.continued = continued;
   return 'next';
 }
 

@@ -44,6 +44,9 @@ function worst(key: string): (value: PyEither) => PyValue {
     );
     // Of what is not known nobody can tell whether it needs more.
     const known = options.filter(isKnown);
+    // -1 is no limit of steps: the epochs count.
+    const endless = key === 'max_steps' ? numbers.find(([steps]) => steps <= 0) : undefined;
+    if (endless) return endless[1];
     if (numbers.length > 0 && numbers.length === known.length) {
       const [most] = [...numbers].sort(([a], [b]) => b - a);
       if (most) return most[1];
@@ -112,12 +115,13 @@ export function blockOf(
 ): MapNode {
   const { program, draft } = calls;
   if (call.open) {
-    withholdDefaults(draft, call, rows);
+    const fields = withholdDefaults(draft, call, rows);
     draft.leave(
       'words',
       { range: call.open },
       '**',
       say('What `**` passes here is not known: it may be any argument.'),
+      fields,
     );
   }
   const given = argumentsOf(program, call).map((argument) => {
@@ -265,14 +269,15 @@ const unknownFields = new WeakMap<Draft, FieldPath[]>();
 const OF_TRAINING =
   /^(batch\.(micro|accumulation|sequence|packed)|activations\.|precision\.(compute|scheme)|optimizer\.|kernels\.|rollout\.|parallel\.|fsdp\.)/;
 
-/** Nothing is assumed where a call may be passed more than can be read. */
-export function withholdDefaults(draft: Draft, call: Pick<PyCall, 'named'>, rows: KeyTable): void {
+/** Nothing is assumed where a call may be passed more than can be read; gives the fields that it may decide. */
+export function withholdDefaults(draft: Draft, call: Pick<PyCall, 'named'>, rows: KeyTable): FieldPath[] {
   const training = rows !== PEFT_TABLE;
   const fields = rows.names('').flatMap((key) => {
     if (call.named.some((argument) => argument.key === key)) return [];
     return (rows.find(key)?.fields ?? []).filter((field) => !training || OF_TRAINING.test(field));
   });
   withhold(draft, fields);
+  return fields;
 }
 
 /** Nothing is assumed of these fields, whatever is read later. */

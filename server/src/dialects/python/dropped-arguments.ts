@@ -1,4 +1,5 @@
 import type { PyCall } from '../../config/python/value';
+import type { FieldPath } from '../../run/fields';
 import { say } from '../../wording/say';
 import type { FrameworkKeys } from '../framework-keys';
 import { TRL_RELEASES } from '../hf/model-arguments-keys';
@@ -35,6 +36,10 @@ function lastWith(keys: FrameworkKeys, table: string, key: string): string | und
   return until === undefined ? undefined : keys.versions[keys.versions.indexOf(until) - 1];
 }
 
+/** Whether a release is named; of a range the arguments may tell which of it is meant. */
+const namesRelease = ({ facts }: Calls['draft'], field: FieldPath): boolean =>
+  facts.some((known) => known.field === field && known.origin.orElse === undefined);
+
 /** Arguments that releases dropped tell that the file is for one that has them: the newest with all of them. */
 export function inferFromArguments({ draft }: Calls, config: PyCall | undefined): void {
   const name = config?.callee.split('.').at(-1) ?? '';
@@ -44,7 +49,7 @@ export function inferFromArguments({ draft }: Calls, config: PyCall | undefined)
     ['version.trl', TRL_RELEASES, name],
   ] as const;
   for (const [field, keys, table] of sources) {
-    if (draft.knows(field)) continue;
+    if (namesRelease(draft, field)) continue;
     const last = config.named
       .flatMap(({ key, keyRange }) => {
         const release = lastWith(keys, table, key);
@@ -59,7 +64,8 @@ export function inferFromArguments({ draft }: Calls, config: PyCall | undefined)
 
 /** Arguments that a trainer took once and takes no more tell that the file is for a release that does. */
 export function inferFromTrainer({ draft }: Calls, call: PyCall, method: string): void {
-  if (!call.callee.startsWith('trl.') || call.subclass !== undefined || draft.knows('version.trl')) return;
+  if (!call.callee.startsWith('trl.') || call.subclass !== undefined) return;
+  if (namesRelease(draft, 'version.trl')) return;
   for (const { keys, release } of LAST_TAKING[method] ?? []) {
     const argument = call.named.find(({ key }) => keys.test(key));
     if (!argument) continue;

@@ -100,6 +100,14 @@ function readBatch(calls: Calls, { backward }: TrainingLoop): void {
       return;
     }
   }
+  const parted = loader && partsOf(program, loader, backward);
+  if (parted) {
+    const words = say(
+      'The code splits batches before the model gets them: how large the parts are is not known.',
+    );
+    draft.leave('value', { range: parted.calleeRange }, parted.callee, words, ['batch.micro']);
+    return;
+  }
   const value = loader && argumentOf(loader, 'batch_size', 1);
   const size = integerOf(knownNode(value));
   if (value && size !== undefined) draft.state('batch.micro', size, value, 'DataLoader.batch_size');
@@ -113,6 +121,20 @@ function readBatch(calls: Calls, { backward }: TrainingLoop): void {
       ['batch.micro'],
     );
   }
+}
+
+/** What splits a batch of the loader into parts before the model is called. Texts have a method of that name, too. */
+function partsOf({ calls }: PyProgram, loader: PyCall, backward: PyCall): PyCall | undefined {
+  const forward = calls.findLast(({ callee, id }) => callee === '()' && id < backward.id) ?? backward;
+  return calls.find(
+    ({ callee, of, id, positional: [size] }) =>
+      /^(split|chunk|tensor_split)$/.test(callee) &&
+      of !== undefined &&
+      id > loader.id &&
+      id < forward.id &&
+      size !== undefined &&
+      !(size.kind === 'scalar' && typeof size.value === 'string'),
+  );
 }
 
 /** The list of texts that a tokenizer is given last before a step. */
@@ -200,7 +222,8 @@ function readAccumulation(
   const step = program.calls.find(
     (call): call is PyCall => call.callee === 'step' && call.id > backward.id && isStepped(call),
   );
-  const condition = steps?.range ?? step?.conditions.at(-1);
+  // What gradients are asked under, too, decides nothing about the step alone.
+  const condition = steps?.range ?? step?.conditions.findLast((one) => !backward.conditions.includes(one));
   if (!condition) return;
   draft.leave(
     'words',

@@ -7,7 +7,7 @@ import { strategyOf } from '../accelerate/fsdp-strategy';
 import type { ReadContext } from '../dialect';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { readPlugin } from './accelerate-plugins';
-import { argumentOf, type Calls, leaveArgument } from './call-block';
+import { argumentOf, type Calls, leaveArgument, withhold } from './call-block';
 import { readDeepspeedArgument } from './deepspeed-settings';
 import { readLayout } from './lightning-run';
 import type { ModelChain } from './model-chain';
@@ -39,7 +39,10 @@ export function readLoopSharding(
   );
   if (plugin && accelerator && readPlugin(calls, accelerator, plugin, context)) return false;
   if (plugin) {
-    draft.leaveUncounted({ range: plugin.used }, plugin.key, ['parallel.data']);
+    // FSDP's may recompute what it wraps.
+    const recomputes = plugin.key === 'fsdp_plugin' ? (['activations.checkpointing'] as const) : [];
+    draft.leaveUncounted({ range: plugin.used }, plugin.key, ['parallel.data', ...recomputes]);
+    withhold(draft, recomputes);
     return false;
   }
   readSplits(calls);

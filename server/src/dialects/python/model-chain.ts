@@ -16,6 +16,8 @@ export interface ModelChain {
   readonly lost?: Range;
   /** A branch decides about the way. */
   readonly branch?: Range;
+  /** Calls that stand in the place of one on the way where the branch goes otherwise. */
+  readonly instead: ReadonlySet<number>;
 }
 
 /** Functions that take a model first and give it back, changed. */
@@ -29,17 +31,20 @@ const METHODS =
 export function chainOf(program: PyProgram, model: PyValue | undefined): ModelChain {
   const steps: PyCall[] = [];
   const ids = new Set<number>();
+  const instead = new Set<number>();
   let branch: Range | undefined;
   let value = model;
   const done = (end: Pick<ModelChain, 'load' | 'name' | 'lost'>): ModelChain => ({
     ...end,
     steps: steps.reverse(),
     ids,
+    instead,
     ...(branch ? { branch } : {}),
   });
   for (;;) {
     if (value?.kind === 'either') {
       branch ??= value.because;
+      for (const option of value.options.slice(0, -1)) if (option.kind === 'object') instead.add(option.id);
       value = value.options.at(-1);
     }
     if (value?.kind === 'scalar' && typeof value.value === 'string') return done({ name: value });
@@ -71,10 +76,17 @@ export function chainOf(program: PyProgram, model: PyValue | undefined): ModelCh
   }
 }
 
+/** Whether PEFT itself makes the adapters, also of a model that a library with adapters of its own has loaded. */
+export function adaptedByPeft({ steps }: ModelChain): boolean {
+  const put = steps.findLast(({ callee }) => /(^|\.)get_peft_model$/.test(callee));
+  return put !== undefined && put.callee.startsWith('peft.');
+}
+
 /** Calls on the way or of what it hands on, in the order of the text: methods, and functions that are given the model. */
-export function callsOnModel(program: PyProgram, { ids }: ModelChain, before: number): PyCall[] {
+export function callsOnModel(program: PyProgram, { ids, steps }: ModelChain, before: number): PyCall[] {
   return program.calls.filter((call) => {
     if (call.id >= before) return false;
+    if (steps.includes(call)) return true;
     if (call.of && ids.has(call.of.id)) return true;
     const given = argumentOf(call, 'model', 0);
     return given?.kind === 'object' && ids.has(given.id);

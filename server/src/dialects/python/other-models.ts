@@ -18,6 +18,8 @@ export function noteOtherModels({ program, draft }: Calls, chain: ModelChain, tr
   for (const call of program.calls) {
     if (call.id >= trainer.id || call.of || !HOLDS_WEIGHTS.test(call.callee)) continue;
     if (/Peft\w*\.from_pretrained$/.test(call.callee) || chain.ids.has(call.id)) continue;
+    // The same model where a branch goes otherwise: one of them is loaded.
+    if (chain.instead.has(call.id)) continue;
     // Its name was given to another before the trainer was made: it is gone by then.
     if ((program.released.get(call.id) ?? Number.POSITIVE_INFINITY) <= trainer.id) continue;
     const steps = [call, ...handedOn(program, call)];

@@ -129,12 +129,28 @@ export function readModel(
   if (task) draft.infer('method.objective', task, `\`${kind}\``, { range: load.calleeRange });
   const quantized = readQuantizationConfig(calls, argumentOf(load, 'quantization_config'), section);
   readDtype(calls, section, context, quantized);
+  leaveOpen(draft, load, section);
   section.take('attn_implementation');
   if (flagOf(section.find('use_flash_attention_2')?.node) === true) {
     const found = section.find('use_flash_attention_2');
     if (found) section.state('attention.implementation', 'flash2', found);
   }
   return { known: true, ...(quantized ? { quantized } : {}) };
+}
+
+/** `**` of what is not known may pass a type or a quantization: where none is named beside it, neither is known. */
+function leaveOpen(draft: Calls['draft'], load: PyCall, section: Section): void {
+  if (!load.open) return;
+  const fields: FieldPath[] = [
+    ...(section.has(['dtype', 'torch_dtype']) ? [] : (['precision.weights'] as const)),
+    ...(argumentOf(load, 'quantization_config') || section.has(['load_in_4bit', 'load_in_8bit'])
+      ? []
+      : (['quantization.kind'] as const)),
+  ];
+  if (fields.length === 0) return;
+  const words = say('What `**` passes here is not known: it may be any argument.');
+  draft.leave('value', { range: load.open }, '**dtype', words, fields);
+  withhold(draft, fields);
 }
 
 /** Placements that spread a model over all GPUs that a process sees (Accelerate, `utils/modeling.py`, `get_balanced_memory`). */

@@ -38,7 +38,7 @@ import { leaveDecisive } from './decisive-arguments';
 import { inferFromArguments, inferFromTrainer } from './dropped-arguments';
 import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
-import { chainOf, type ModelChain } from './model-chain';
+import { adaptedByPeft, chainOf, type ModelChain } from './model-chain';
 import { noteChangers, noteOtherModels, noteOtherReference } from './other-models';
 import { namesOther, otherTraining } from './other-training';
 import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapters';
@@ -185,13 +185,10 @@ function configOf(
   if (options.some((option) => option.kind === 'unknown' && option.given === 'launch')) return 'launch';
   if (object && /^parse|(^|\.)parse_/.test(maker ?? '')) return 'launch';
   if (isBoundNowhere(program, given)) return 'elsewhere';
-  withholdDefaults(draft, { named: [] }, kind.method === undefined ? TRAINING_ARGUMENTS_TABLE : TRL_TABLE);
-  draft.leave(
-    'words',
-    { range: given.range },
-    'args',
-    say('What the trainer is told is known only when the script runs.'),
-  );
+  const rows = kind.method === undefined ? TRAINING_ARGUMENTS_TABLE : TRL_TABLE;
+  const fields = withholdDefaults(draft, { named: [] }, rows);
+  const words = say('What the trainer is told is known only when the script runs.');
+  draft.leave('words', { range: given.range }, 'args', words, fields);
   return undefined;
 }
 
@@ -215,7 +212,7 @@ function readTraining(
   const loaded = own
     ? readUnsloth(calls, own, chain, call, context)
     : readModel(calls, chain, context, call, config);
-  const adapted = own ? { byTrainer: false } : readAdapters(calls, call, chain);
+  const adapted = own && !adaptedByPeft(chain) ? { byTrainer: false } : readAdapters(calls, call, chain);
   readGivenOptimizer(calls, call);
   noteOtherModels(calls, chain, call);
   noteChangers(calls, chain, call);

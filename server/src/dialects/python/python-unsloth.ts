@@ -13,7 +13,7 @@ import type { TrainerDefaults } from '../hf/training-arguments';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import type { Section } from '../section';
 import { argumentOf, type Calls, leaveArgument } from './call-block';
-import { callsOnModel, type ModelChain } from './model-chain';
+import { adaptedByPeft, callsOnModel, type ModelChain } from './model-chain';
 import { type LoadedModel, stateModel } from './python-model';
 import { buildsImages, builtSound, writesTextRows } from './sample-kinds';
 import { isReplaced, mappedCheckpoint } from './unsloth-checkpoints';
@@ -245,9 +245,10 @@ export function readUnsloth(
     readGptOss(calls, load, name, quantized === 4 ? 'linear' : own ? 'own' : 'stacked');
   }
   readType(calls, load);
-  if (!full) readUnslothAdapters(calls, load, chain, context);
+  if (!full && !adaptedByPeft(chain)) readUnslothAdapters(calls, load, chain, context);
   else draft.assume('method.kind', 'full', say('`full_finetuning` is on'), LOADER);
-  readUnslothCheckpointing(calls, load, chain, trainer);
+  // Its own `get_peft_model` turns checkpointing on.
+  if (!adaptedByPeft(chain)) readUnslothCheckpointing(calls, load, chain, trainer);
   readAllocator(calls, context);
   if (!hasKernels(load, config))
     readCompiled(calls, load, config, trainer, context.versions?.unsloth?.version);

@@ -1,4 +1,4 @@
-import type { PyCall, PyProgram } from '../../config/python/value';
+import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import type { Range } from '../../text/place';
 import { type TrainerClass, trainerOf } from './trainer-classes';
 import { trainingLoop } from './training-loop';
@@ -9,9 +9,24 @@ export interface Training {
   readonly kind: TrainerClass;
 }
 
-/** The call that starts a trainer. */
-const startOf = (program: PyProgram, { id }: PyCall): PyCall | undefined =>
-  program.calls.find(({ callee, of }) => callee === 'train' && of?.id === id);
+/** The call that starts a trainer, or what a function made of it: `train_on_responses_only(trainer)`. */
+const startOf = ({ calls }: PyProgram, { id }: PyCall): PyCall | undefined =>
+  calls.find(
+    ({ callee, of }) => callee === 'train' && of !== undefined && (of.id === id || isGiven(calls[of.id], id)),
+  );
+
+const isGiven = (call: PyCall | undefined, id: number): boolean =>
+  call !== undefined &&
+  [...call.positional, ...call.named.map(({ value }) => value)].some(
+    (value) => value.kind === 'object' && value.id === id,
+  );
+
+/** Whether a trainer whose `train` is not called is asked for its metrics alone, and handed to nobody who may train. */
+function onlyEvaluates({ calls }: PyProgram, { id }: PyCall): boolean {
+  const isIt = (value: PyValue | undefined) => value?.kind === 'object' && value.id === id;
+  const asked = calls.some(({ callee, of }) => isIt(of) && /^(evaluate|predict)$/.test(callee));
+  return asked && !calls.some((call) => isGiven(call, id));
+}
 
 /** Calls of trainers, each once: those whose `train` is called, where there are any. */
 export function trainings(program: PyProgram): Training[] {
@@ -20,7 +35,7 @@ export function trainings(program: PyProgram): Training[] {
     return kind ? [{ call, kind }] : [];
   });
   const trained = made.filter(({ call }) => startOf(program, call));
-  return (trained.length > 0 ? trained : made).filter(
+  return (trained.length > 0 ? trained : made.filter(({ call }) => !onlyEvaluates(program, call))).filter(
     ({ call }, index, all) =>
       all.findIndex((other) => other.call.range.start.line === call.range.start.line) === index,
   );
