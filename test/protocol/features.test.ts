@@ -81,7 +81,7 @@ describe('features', function () {
         .map((line) => line[0]),
       ['*', '|', '|', '|', '|', 'M'],
     );
-    assert.match(text, /^Memory: communication buffers [\d.]+ [GM]iB of the [\d.]+ GiB peak\.$/m);
+    assert.match(text, /^Memory: communication buffers [\d.]+\s[GM]iB of the [\d.]+\sGiB peak\.$/m);
     assert.match(text, /\*\*Default\*\* `500000000`/);
     assert.match(text, /\[DeepSpeed documentation\]\(https:\/\//);
     for (const [, address] of text.matchAll(/\]\(([^)]*)\)/g)) {
@@ -93,7 +93,7 @@ describe('features', function () {
     server = await TestServer.start({ files: { 'ds.json': DEEPSPEED } });
     const uri = await server.open('accelerate.yaml', ACCELERATE);
     const text = (await server.hover(uri, ...place(ACCELERATE, 'num_processes'))) ?? '';
-    assert.match(text, /^\*\*`num_processes`\*\* 8 GPUs — set here · Accelerate/);
+    assert.match(text, /^\*\*`num_processes`\*\* 8\sGPUs — set here · Accelerate/);
   });
 
   it('hover on a directive shows the model it names', async () => {
@@ -126,9 +126,9 @@ describe('features', function () {
     const [lens] = await lenses(uri);
     assert.match(
       lens?.command?.title ?? '',
-      /^(Fits|Tight|Does not fit): [\d.]+ of [\d.]+ GiB · Llama-3\.1-8B · 8×H100 · ≈ [\d.]+ m?s\/step$/,
+      /^(Fits|Tight|Does not fit): [\d.]+\sof\s[\d.]+\sGiB · Llama-3\.1-8B · 8×H100 · ≈ [\d.]+ m?s\/step$/,
     );
-    assert.match(lens?.command?.tooltip ?? '', /\nBetween [\d.]+ GiB and [\d.]+ GiB\.\n/);
+    assert.match(lens?.command?.tooltip ?? '', /\nBetween [\d.]+\sGiB and [\d.]+\sGiB\.\n/);
     assert.equal(lens?.command?.command, 'oomlint.estimateMemory');
     assert.deepEqual(lens?.command?.arguments, [{ uri }]);
     await server.change(uri, DEEPSPEED.replace('"stage": 3', '"stage": 0'));
@@ -177,7 +177,7 @@ describe('features', function () {
     assert.match(first, /^\*\*`targets`\*\* · oomlint\.yaml\n\nThe hardware/);
     assert.match(
       first,
-      /Read by 1 config that is open: ds\.json \((Fits|Tight|Does not fit): [\d.]+ of [\d.]+ GiB\)\./,
+      /Read by 1 config that is open: ds\.json \((Fits|Tight|Does not fit): [\d.]+\sof\s[\d.]+\sGiB\)\./,
     );
     assert.match((await server.hover(uri, 5, 6)) ?? '', /^\*\*`match`\*\* `\/ds\.json` · /);
     assert.match((await server.hover(uri, 7, 5)) ?? '', /^\*\*`seq`\*\* `4096` · .*\n\n.*[Tt]okens/);
@@ -212,7 +212,7 @@ describe('features', function () {
     assert.equal(breakdown?.version, 1);
     assert.equal(reported?.status?.dialect, 'Accelerate');
     assert.equal(reported?.status?.verdict, breakdown?.verdict);
-    assert.match(reported?.status?.text ?? '', /^[\d.]+ of [\d.]+ GiB$/);
+    assert.match(reported?.status?.text ?? '', /^[\d.]+\sof\s[\d.]+\sGiB$/);
     const sum = breakdown?.parts.reduce((total, part) => total + part.bytes, 0);
     assert.equal(sum, breakdown?.peak?.processBytes);
     assert.equal(breakdown?.model?.id, 'meta-llama/Llama-3.1-8B');
@@ -278,7 +278,7 @@ describe('features', function () {
     const supplied = applied(directive, uri, text);
     assert.match(supplied, /^# oomlint: model=\S+ .*gpu=\S+.*\ncompute_environment/);
     await server.change(uri, supplied);
-    assert.match((await lenses(uri))[0]?.command?.title ?? '', / of [\d.]+ GiB · /);
+    assert.match((await lenses(uri))[0]?.command?.title ?? '', / of\s[\d.]+\sGiB · /);
     const project = found.find(({ title }) => title.startsWith('Create oomlint.yaml'));
     const created = project?.edit?.documentChanges?.[0];
     assert.deepEqual(created, {

@@ -66,7 +66,7 @@ describe('inlay hints', function () {
     assert.equal(stage.position.character, '    "stage": 3,'.length);
     assert.equal(stage.tooltip, undefined);
     const part = partOf(stage);
-    assert.match(part.value, /^[a-z ,]+( and \d more:)? [\d.]+ GiB$/);
+    assert.match(part.value, /^[a-z ,]+( and \d more:)? [\d.]+\sGiB$/);
     assert.equal(part.command?.command, 'oomlint.estimateMemory');
     const [argument] = part.command?.arguments ?? [];
     assert.equal(argument.uri, uri);
@@ -75,8 +75,8 @@ describe('inlay hints', function () {
     const tooltip = resolved.tooltip;
     assert.ok(typeof tooltip === 'object');
     assert.equal(tooltip.kind, 'markdown');
-    assert.match(tooltip.value, /^\*\*`zero_optimization\.stage`\*\* · at the peak of [\d.]+ GiB, in the /);
-    assert.match(tooltip.value, /- \*\*optimizer states\*\* [\d.]+ GiB = `[^`]*8[^`]*`/);
+    assert.match(tooltip.value, /^\*\*`zero_optimization\.stage`\*\* · at the peak of\s[\d.]+\sGiB, in the /);
+    assert.match(tooltip.value, /- \*\*optimizer states\*\* [\d.]+\sGiB = `[^`]*8[^`]*`/);
     // What other stages would give, the present one marked.
     assert.match(tooltip.value, /\| \*\*▸ .*3.*\*\* \| \*\*[\d.]+&nbsp;GiB\*\*/);
     assert.match(tooltip.value, /\| .*2.* \| [\d.]+&nbsp;GiB \|/);
@@ -156,15 +156,15 @@ describe('inlay hints', function () {
   it('speak Russian to an editor that does', async () => {
     const uri = await start({ initializationOptions: { trusted: false, language: 'ru' } });
     const all = await hintsOf(uri);
-    assert.match(all.map(textOf).join(' '), /[\d,]+ ГиБ состояния модели/);
+    assert.match(all.map(textOf).join(' '), /[\d,]+\sГиБ состояния модели/);
     const lenses = await server.request<CodeLens[]>('textDocument/codeLens', { textDocument: { uri } });
     assert.match(
       lenses.map(({ command }) => command?.title).join(' '),
-      /^Помещается: [\d,]+ из [\d,]+ ГиБ · /,
+      /^Помещается: [\d,]+ из [\d,]+\sГиБ · /,
     );
     const tooltip = (await server.request<InlayHint>('inlayHint/resolve', at(all, 5))).tooltip;
     assert.ok(typeof tooltip === 'object');
-    assert.match(tooltip.value, /на пике [\d,]+ ГиБ, момент: /);
+    assert.match(tooltip.value, /на пике [\d,]+\sГиБ, момент: /);
   });
 
   it('the catalog lists models, and finds no GPU where it may not ask', async () => {

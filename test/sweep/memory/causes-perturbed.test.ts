@@ -138,6 +138,7 @@ const base = (name: string, fields: RegExp, run: RunValues, model = DENSE): Base
 
 const SCHEMES = /^(precision\.|parallel\.(data|replicate)|hardware|offload\.(optimizer|parameters)$|batch)/;
 const BASES: readonly Base[] = [
+  base('tensor parallelism of Megatron', /^parallel\.userBuffers$/, MEGATRON),
   base('batches with a mask in fp32', /^attention\.unmaskedBatches$/, {
     ...ONE_GPU,
     ...SGD,
