@@ -148,10 +148,10 @@ FLAGS["lora4"] = {**FLAGS["lora16"], "lora.targets": ["q_proj", "k_proj", "v_pro
 EAGER = {"mamba2-130m", "deepseek-v4", "mimo-v2-flash", "gpt-oss-20b", "deberta-v3-base", "gpt-j-6b", "gpt-neo-1.3b", "git-base", "vilt-b32"}
 
 # Samples of a micro batch, and what their length counts.
-PERCEIVED = {"wav2vec2-base": (4, 16000), "wav2vec2-large-lv60": (4, 16000), "git-base": (4, 512), "vilt-b32": (1, 40), "mit-b0": (2, 16384)}
+PERCEIVED = {"wav2vec2-base": (4, 16000), "wav2vec2-large-lv60": (4, 16000), "git-base": (4, 512), "vilt-b32": (1, 40), "mit-b0": (2, 16384), "detr-resnet-50": (1, 1050)}
 
 # Those that write text.
-UNLABELLED = {"git-base", "mit-b0"}
+UNLABELLED = {"git-base", "mit-b0", "detr-resnet-50"}
 
 # Their attention has none of the linear layers that LoRA is put on here.
 UNNAMED = {"deepseek-v4"}

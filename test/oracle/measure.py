@@ -16,6 +16,22 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 LIVE_GROUPS = 10  # largest groups of live tensors reported at the peak
 
 
+def admit_timm():
+    """timm's backbones without torchvision, of which they need no part: `pip install --no-deps timm==1.0.31`."""
+    import sys
+    from unittest.mock import MagicMock
+
+    from transformers.models.timm_backbone import modeling_timm_backbone
+    from transformers.utils import import_utils
+
+    for part in ("", ".ops", ".ops.misc", ".transforms", ".transforms.functional", ".datasets", ".models", ".models.feature_extraction"):
+        sys.modules.setdefault(f"torchvision{part}", MagicMock())
+    import timm
+
+    import_utils.BACKENDS_MAPPING["timm"] = (lambda: True, "")
+    modeling_timm_backbone.timm = timm
+
+
 def build_model(case, device="cuda"):
     """The model that `from_pretrained` would give, from its config alone."""
     import transformers
@@ -29,6 +45,8 @@ def build_model(case, device="cuda"):
     run, described = case["run"], dict(case["model"])
     if described["model_type"] in ("kimi_linear", "zamba2"):
         stand_in()
+    if described["model_type"] == "detr":
+        admit_timm()
     config = AutoConfig.for_model(described.pop("model_type"), **described)
     config.use_cache = False
     if "model.labels" in run:
@@ -39,11 +57,11 @@ def build_model(case, device="cuda"):
                "deberta-v2": "AutoModelForMaskedLM", "muse_glimmer": "AutoModelForImageTextToText",
                "gemma3n": "AutoModelForImageTextToText", "ernie4_5_vl_moe": "AutoModelForImageTextToText",
                "wav2vec2": "AutoModelForAudioClassification", "vilt": "ViltForQuestionAnswering",
-               "segformer": "AutoModelForSemanticSegmentation"}
+               "segformer": "AutoModelForSemanticSegmentation", "detr": "AutoModelForObjectDetection"}
     of_tasks = {"classification": "AutoModelForSequenceClassification", "token-classification": "AutoModelForTokenClassification",
                 "question-answering": "AutoModelForQuestionAnswering"}
     # What answers a question has two scores for each token: the class for images is a classifier whatever is asked.
-    task = None if config.model_type in ("vit", "wav2vec2", "vilt", "segformer") else of_tasks.get(run.get("method.objective"))
+    task = None if config.model_type in ("vit", "wav2vec2", "vilt", "segformer", "detr") else of_tasks.get(run.get("method.objective"))
     auto = getattr(transformers, task or classes.get(config.model_type, "AutoModelForCausalLM"))
     # Mistral 4 stands behind a tower alone, and no auto class makes its text.
     make = transformers.Mistral4ForCausalLM._from_config if config.model_type == "mistral4" else getattr(auto, "from_config", None) or auto._from_config
@@ -72,6 +90,23 @@ def expect_plain_batches():
     from transformers import masking_utils
 
     masking_utils.find_packed_sequence_indices = lambda position_ids: None
+
+
+def expect_matches(model):
+    """DETR matches boxes with objects on the host, by values that fake tensors have none of: every query is scored, and its box compared, in place of that."""
+    def loss(logits, labels, device, boxes, config, *more):
+        targets = torch.zeros(logits.shape[:2], dtype=torch.long, device=logits.device)
+        weight = torch.ones(logits.shape[-1], device=logits.device)
+        scores = torch.nn.functional.cross_entropy(logits.transpose(1, 2), targets, weight)
+        return scores + torch.nn.functional.l1_loss(boxes, torch.zeros_like(boxes)), None, None
+
+    class Finite:
+        def all(self):
+            return True
+
+    model.loss_function = loss
+    # Its layers look whether all of their results are finite, which fake tensors do not know.
+    torch.isfinite = lambda tensor: Finite()
 
 
 def expect_whole_images():
@@ -159,6 +194,9 @@ def make_batch(config, run):
         return {"input_values": torch.zeros(batch, length, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")]),
                 "labels": torch.zeros(batch, dtype=torch.long, device="cuda")}
     ids = torch.zeros(batch, length, dtype=torch.long, device="cuda")
+    if config.model_type == "detr":
+        shape = (batch, 3, 800, 1333)
+        return {"pixel_values": torch.zeros(shape, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")]), "labels": []}
     if config.model_type == "segformer":
         side = 512
         pixels = torch.zeros(batch, config.num_channels, side, side, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")])
@@ -252,6 +290,8 @@ def measure(case, log=None, steps=2):
         expect_plain_batches()
         if config.model_type == "vilt":
             expect_whole_images()
+        if config.model_type == "detr":
+            expect_matches(model)
         model = apply_method(model, run)
         checkpointing = run.get("activations.checkpointing", "none") != "none"
         if checkpointing:

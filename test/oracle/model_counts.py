@@ -24,7 +24,7 @@ from transformers.models.auto import modeling_auto  # noqa: E402
 
 TASKS = {"lm": ("IMAGE_TEXT_TO_TEXT", "SPEECH_SEQ_2_SEQ", "SEQ_TO_SEQ_CAUSAL_LM", "CAUSAL_LM", "MASKED_LM",
                 "ZERO_SHOT_IMAGE_CLASSIFICATION", "TEXT_TO_WAVEFORM"),
-         "classification": ("SEQUENCE_CLASSIFICATION", "IMAGE_CLASSIFICATION", "AUDIO_CLASSIFICATION", "VISUAL_QUESTION_ANSWERING"), "segmentation": ("SEMANTIC_SEGMENTATION",),
+         "classification": ("SEQUENCE_CLASSIFICATION", "IMAGE_CLASSIFICATION", "AUDIO_CLASSIFICATION", "VISUAL_QUESTION_ANSWERING"), "segmentation": ("SEMANTIC_SEGMENTATION",), "detection": ("OBJECT_DETECTION",),
          "token-classification": ("TOKEN_CLASSIFICATION",), "question-answering": ("QUESTION_ANSWERING",),
          "multiple-choice": ("MULTIPLE_CHOICE",)}
 # Types whose heads for tokens are read: the others have no rows for those tasks.
@@ -254,6 +254,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("model_counts.json"))
     options = parser.parse_args()
     known = json.loads(options.out.read_text())["counts"] if options.out.exists() else {}
+    if "detr" in options.types:
+        from measure import admit_timm
+
+        admit_timm()
     for model_type in options.types:
         try:
             known[model_type] = rows_of(model_type)

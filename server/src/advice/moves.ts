@@ -400,6 +400,7 @@ const SCORES: ReadonlySet<TrainingRun['method.objective']> = new Set([
   'question-answering',
   'multiple-choice',
   'segmentation',
+  'detection',
 ]);
 
 function adapters(run: TrainingRun): Move[] {

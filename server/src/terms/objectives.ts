@@ -6,6 +6,7 @@ export const OBJECTIVES = [
   'question-answering',
   'multiple-choice',
   'segmentation',
+  'detection',
   'dpo',
   'ipo',
   'kto',

@@ -197,3 +197,23 @@ Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()`
     );
   });
 });
+
+describe('trainings that find objects', () => {
+  before(loadPython);
+
+  it('see images of the size that they are resized to before the processor scales them', () => {
+    const pixels = (resize: string) =>
+      value(
+        reading(training('AutoModelForObjectDetection', `import albumentations\n${resize}`), {
+          model_type: 'detr',
+        }),
+        'batch.imagePixels',
+      );
+    assert.equal(pixels(''), undefined);
+    assert.equal(pixels('t = albumentations.Compose([albumentations.Resize(480, 480)])'), 800 * 800);
+    assert.equal(pixels('t = albumentations.Resize(height=400, width=4000)'), 1333 * 133);
+    assert.deepEqual(refused(reading(training('AutoModelForObjectDetection'), { model_type: 'yolos' })), [
+      'AutoModelForObjectDetection.from_pretrained',
+    ]);
+  });
+});

@@ -14,6 +14,7 @@ import { argumentOf, blockOfArguments, type Calls, sectionOf, standIn, withhold 
 import { configOfMade, type MadeOf, makesModel, stateArchitecture } from './made-model';
 import type { ModelChain } from './model-chain';
 import { readLabels } from './pixel-labels';
+import { readResizedImages } from './resized-images';
 
 const LOADING =
   'https://huggingface.co/docs/transformers/main_classes/model#transformers.PreTrainedModel.from_pretrained';
@@ -29,6 +30,7 @@ const TASKS: readonly (readonly [RegExp, FieldValue<'method.objective'>])[] = [
   [/ForSequenceClassification$|^ViTForImageClassification$|^ViltForQuestionAnswering$/, 'classification'],
   [/^Wav2Vec2ForCTC$/, 'lm'],
   [/^SegformerForSemanticSegmentation$/, 'segmentation'],
+  [/^DetrForObjectDetection$/, 'detection'],
   [new RegExp(`${ENCODERS}ForTokenClassification$`), 'token-classification'],
   [new RegExp(`${ENCODERS}ForQuestionAnswering$`), 'question-answering'],
   [new RegExp(`${ENCODERS}ForMultipleChoice$`), 'multiple-choice'],
@@ -40,6 +42,7 @@ const OF_TYPES: Readonly<Record<string, readonly [RegExp, FieldValue<'method.obj
   AutoModelForAudioClassification: [/^wav2vec2$/, 'classification'],
   AutoModelForVisualQuestionAnswering: [/^vilt$/, 'classification'],
   AutoModelForSemanticSegmentation: [/^segformer$/, 'segmentation'],
+  AutoModelForObjectDetection: [/^detr$/, 'detection'],
   AutoModelForCTC: [/^wav2vec2$/, 'lm'],
 };
 
@@ -123,6 +126,7 @@ export function readModel(
   const section = sectionOf(calls, load, MODEL_ARGUMENTS_TABLE);
   stateModel(calls, load);
   if (task === 'segmentation') readLabels(calls, load);
+  if (task === 'detection') readResizedImages(calls, load);
   readPlacement(calls, load, context);
   const plan = argumentOf(load, 'tp_plan');
   if (plan && !isNone(plan)) draft.leaveUncounted(plan, 'tp_plan', ['parallel.tensor']);

@@ -7,6 +7,7 @@ import { bertLike } from './bert';
 import { csm } from './csm';
 import { deberta } from './deberta';
 import { deepseekV4Family } from './deepseek-v4';
+import { detrFamily } from './detr';
 import type { Architecture, ModelFamily } from './family';
 import { fusedProjections } from './fused-projections';
 import { gemma } from './gemma';
@@ -61,6 +62,7 @@ const FAMILIES: readonly ModelFamily[] = [
   gitFamily,
   viltFamily,
   segformerFamily,
+  detrFamily,
   visionLanguage,
   soundLanguage,
   waveforms,

@@ -25,6 +25,8 @@ export interface AttentionSpec {
   readonly dropout?: number;
   /** A position bias of `[heads, q, k]` is added to the scores (T5, ALiBi), needing a gradient or not. */
   readonly bias?: Tensor;
+  /** A mask of the samples' own reaches the kernel whatever the run states. */
+  readonly masked?: boolean;
   /** A learned logit per head joins each row of the softmax (gpt-oss); SDPA cannot do it. */
   readonly sinks?: Weight;
   /** Older releases bound masked scores from below, and have no kernel but the eager one (OPT). */
@@ -177,7 +179,7 @@ function isMasked(t: Tracer, spec: AttentionSpec): boolean {
   const batch = spec.batch ?? t.settings.batch;
   const keys = spec.k.elements / (batch * spec.keyValueHeads * spec.headDim);
   const windowed = spec.window !== undefined && spec.window < keys && t.settings.behaviours.masksWindows;
-  return t.settings.attentionMask || spec.bias !== undefined || windowed;
+  return t.settings.attentionMask || spec.masked === true || spec.bias !== undefined || windowed;
 }
 
 function math(t: Tracer, spec: AttentionSpec): Tensor {
