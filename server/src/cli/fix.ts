@@ -7,10 +7,12 @@ import { changedLines, textEdits } from '../advice/write/text-edits';
 import type { WrittenFile } from '../advice/write/write';
 import { mechanicallyFixed } from '../features/fix-all';
 import { outcomeLabel } from '../results/labels';
+import { pathOfUri } from '../text/uri';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { UsageError } from '../workspace/usage-error';
 import { type CliContext, EXIT } from './context';
+import { type OutsideFiles, outsideFiles } from './fix-outside';
 import type { Output } from './output';
 import { readFile, readRun } from './read-run';
 import { displayPath, SCHEMA_VERSION } from './report';
@@ -34,12 +36,25 @@ export async function fix(file: string, options: FixOptions, context: CliContext
     throw new UsageError(
       `--take: ${say('there {0|is|are} {0} {0|fix|fixes}, and no number {1}.', fixes.length, String(options.take))}`,
     );
-  if (chosen) await writeFiles(chosen.files);
+  const files = (chosen ? [chosen] : fixes).flatMap((one) => one.files);
+  const outside = await outsideFiles(analysis.uri, files, context.folder);
+  if (chosen) {
+    if (outside.uris.size > 0) throw new UsageError(`--take: ${refusal(outside)}`);
+    await writeFiles(chosen.files);
+  }
   if (context.options.format === 'json') json(analysis, fixes, context);
-  else table(analysis, chosen ? [chosen] : fixes, chosen !== undefined, context);
+  else table(analysis, chosen ? [chosen] : fixes, { written: chosen !== undefined, outside }, context);
   const open = analysis.estimate.verdict === 'exceeds' && !chosen;
   return open ? EXIT.foundErrors : EXIT.fine;
 }
+
+/** Why a fix is not written. */
+const refusal = ({ folder, uris }: OutsideFiles): string =>
+  say(
+    'this fix also changes {0}, outside of {1}, and is not written. Start from a folder that holds both.',
+    [...uris].map(pathOfUri).join(', '),
+    folder,
+  );
 
 async function mechanical(file: string, context: CliContext): Promise<number> {
   const analysis = await readFile(file, context);
@@ -59,7 +74,7 @@ async function mechanical(file: string, context: CliContext): Promise<number> {
 function table(
   analysis: Analysis,
   fixes: readonly Fix[],
-  written: boolean,
+  { written, outside }: { readonly written: boolean; readonly outside: OutsideFiles },
   { output, folder }: CliContext,
 ): void {
   const { paint } = output;
@@ -74,7 +89,7 @@ function table(
   for (const [index, { title, files, byHand }] of fixes.entries()) {
     output.write(`${written ? paint('green', '✓') : paint('bold', `${index + 1}.`)} ${title}\n`);
     for (const line of byHand) output.write(`   ${say('By hand: {0}', line.replaceAll('`', ''))}\n`);
-    output.write(`${diff(files, { output, folder })}\n`);
+    output.write(`${diff(files, { output, folder }, outside)}\n`);
   }
   if (fixes.length > 0 && !written) output.write(paint('dim', `${say('Write one with --take <number>.')}\n`));
 }
@@ -83,11 +98,13 @@ function table(
 function diff(
   files: readonly WrittenFile[],
   { output, folder }: { readonly output: Output; readonly folder: string },
+  outside?: OutsideFiles,
 ): string {
   return files
     .flatMap(({ uri, before, after, note }) => {
       const { removed, added } = changedLines(before, after);
-      const name = displayPath(uri, folder);
+      const path = displayPath(uri, folder);
+      const name = outside?.uris.has(uri) ? say('{0}, outside of {1}', path, outside.folder) : path;
       return [
         `   ${note ? say('{0}, a note that Oomlint alone reads', name) : name}`,
         ...removed.map((line) => output.paint('red', `   - ${line}`)),

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { stringify } from 'yaml';
-import { matchAccelerator, suggestAccelerators } from '../hardware/catalog';
+import { matchAccelerator, suggestAccelerators, tooManyCounted } from '../hardware/catalog';
 import { detectGpus } from '../hardware/detect';
 import type { FieldPath } from '../run/fields';
 import { shortAlias } from '../run/parse-field';
@@ -46,7 +46,9 @@ const isTarget = (field: FieldPath) => field === 'hardware.gpu' || field === 'ha
 export async function init(stated: Target, { output, folder, workspace }: CliContext): Promise<number> {
   const { gpu } = stated;
   if (gpu !== undefined && !matchAccelerator(gpu))
-    throw new UsageError(`--gpu: ${say('Unknown GPU "{0}".{1}', gpu, suggested(suggestAccelerators(gpu)))}`);
+    throw new UsageError(
+      `--gpu: ${tooManyCounted(gpu) ?? say('Unknown GPU "{0}".{1}', gpu, suggested(suggestAccelerators(gpu)))}`,
+    );
   const detected = gpu === undefined ? await detectGpus() : undefined;
   const target: Target = { gpu: gpu ?? detected?.gpu, gpus: stated.gpus ?? detected?.count };
   const configs: OpenConfig[] = [];

@@ -152,7 +152,27 @@ export function matchAccelerator(name: string): AcceleratorMatch | undefined {
     /^(?<card>.+?)(?:\s+[x×*]|:)\s*(?<count>\d{1,5})$/i.exec(text);
   const inner = counted?.groups?.card === undefined ? undefined : findCard(counted.groups.card);
   const count = Number(counted?.groups?.count);
-  return inner && count >= 1 ? { ...inner, gpus: count } : undefined;
+  return inner && count >= 1 && count <= MOST_COUNTED ? { ...inner, gpus: count } : undefined;
+}
+
+/**
+ * The most of a card that its name may count: the 32,000 of the largest training run that is published with its cards (Llama 4 Behemoth,
+ * https://ai.meta.com/blog/llama-4-multimodal-intelligence/), as a power of two. More is a slip of the keyboard.
+ */
+const MOST_COUNTED = 32_768;
+
+/** What is wrong with a name that counts more of a known card than any run has had; undefined of any other. */
+export function tooManyCounted(text: string): string | undefined {
+  const counted =
+    /^(?<count>\d{1,20})\s*[x×*]\s*(?<card>\S.{0,99})$/i.exec(text.trim()) ??
+    /^(?<card>\S{1,99})(?:\s{1,9}[x×*]|:)\s*(?<count>\d{1,20})$/i.exec(text.trim());
+  const { count, card } = counted?.groups ?? {};
+  if (Number(count) <= MOST_COUNTED || card === undefined || !findCard(card)) return undefined;
+  return say(
+    '"{0}" counts more than {1} GPUs: name the GPU alone, and how many there are beside it.',
+    text,
+    MOST_COUNTED,
+  );
 }
 
 /** The card that a name stands for; see `matchAccelerator`. */

@@ -1,4 +1,4 @@
-import { findAccelerator, matchAccelerator, suggestAccelerators } from '../hardware/catalog';
+import { findAccelerator, matchAccelerator, suggestAccelerators, tooManyCounted } from '../hardware/catalog';
 import { oncePer } from '../memo/remembered';
 import { isAtLeast } from '../terms/version';
 import { suggested } from '../wording/closest';
@@ -170,7 +170,9 @@ function unknownFields(
     const hint = suggested(suggestAccelerators(gpu));
     unknown.push({
       field: 'hardware.gpu',
-      reason: say('Unknown GPU "{0}".{1} Choose one, or set `hardware.gpuMemory`.', gpu, hint),
+      reason:
+        tooManyCounted(gpu) ??
+        say('Unknown GPU "{0}".{1} Choose one, or set `hardware.gpuMemory`.', gpu, hint),
     });
   }
   return unknown;

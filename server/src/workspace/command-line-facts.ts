@@ -1,4 +1,4 @@
-import { matchAccelerator, suggestAccelerators } from '../hardware/catalog';
+import { matchAccelerator, suggestAccelerators, tooManyCounted } from '../hardware/catalog';
 import type { FieldPath } from '../run/fields';
 import { modelField } from '../run/model-field';
 import { type Fact, fact, type Origin } from '../run/origin';
@@ -34,6 +34,8 @@ export function commandLineFacts(options: RunOptions): Fact[] {
   if (options.gpu !== undefined) {
     const match = matchAccelerator(options.gpu);
     if (!match) {
+      const many = tooManyCounted(options.gpu);
+      if (many) throw new UsageError(`--gpu: ${many}`);
       const unknown = say('no GPU or cloud machine called "{0}" is known.', options.gpu);
       throw new UsageError(`--gpu: ${unknown}${suggested(suggestAccelerators(options.gpu))}`);
     }

@@ -127,6 +127,19 @@ ${body}    optimizer.step()
 `);
     assertStates(loop('    if seen % 8 != 0:\n        continue\n'), { 'batch.accumulation': '2 inferred' });
     assertStates(loop(''), { 'batch.accumulation': undefined });
+    const prepared = (step: string) =>
+      python(`${IMPORTS}from accelerate import Accelerator
+from torch.utils.data import DataLoader
+accelerator = Accelerator()
+${MODEL}loader = DataLoader(load(), batch_size=2)
+model, optimizer, loader = accelerator.prepare(model, torch.optim.AdamW(model.parameters()), loader)
+for i, batch in enumerate(loader):
+    accelerator.backward(model(**batch).loss)
+${step}`);
+    assertStates(prepared('    if i % 4 == 0:\n        optimizer.step()\n'), {
+      'batch.accumulation': '2 inferred',
+    });
+    assertStates(prepared('    optimizer.step()\n'), { 'batch.accumulation': undefined });
   });
 
   it('do not say that nothing recomputes where a plugin is not read that may', () => {

@@ -1,5 +1,5 @@
 import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
-import type { PyCall, PyList, PyProgram } from '../../config/python/value';
+import type { PyCall, PyList, PyProgram, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
@@ -125,7 +125,8 @@ function readBatch(calls: Calls, { backward }: TrainingLoop): void {
 
 /** What splits a batch of the loader into parts before the model is called. Texts have a method of that name, too. */
 function partsOf({ calls }: PyProgram, loader: PyCall, backward: PyCall): PyCall | undefined {
-  const forward = calls.findLast(({ callee, id }) => callee === '()' && id < backward.id) ?? backward;
+  const forward =
+    calls.findLast(({ callee, id, repeated }) => callee === '()' && repeated && id < backward.id) ?? backward;
   return calls.find(
     ({ callee, of, id, positional: [size] }) =>
       /^(split|chunk|tensor_split)$/.test(callee) &&
@@ -215,10 +216,16 @@ function readAccumulation(
     draft.state('batch.accumulation', count, steps, 'gradient_accumulation_steps');
     return;
   }
-  // `optimizer.step()`, or `GradScaler.step(optimizer)`.
-  const isStepped = ({ of, positional: [first] }: PyCall) =>
-    of?.id === optimizer?.id ||
-    (optimizer !== undefined && first?.kind === 'object' && first.id === optimizer.id);
+  // `optimizer.step()`, or `GradScaler.step(optimizer)`, of what Accelerate gives back for it, too.
+  const isIt = (value: PyValue | undefined): boolean => {
+    if (value?.kind !== 'object' || !optimizer) return false;
+    const made = program.calls[value.id];
+    return (
+      value.id === optimizer.id ||
+      (made?.callee === 'prepare' && value.item !== undefined && isIt(made.positional[value.item]))
+    );
+  };
+  const isStepped = ({ of, positional: [first] }: PyCall) => isIt(of) || isIt(first);
   const step = program.calls.find(
     (call): call is PyCall => call.callee === 'step' && call.id > backward.id && isStepped(call),
   );
