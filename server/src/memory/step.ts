@@ -418,9 +418,13 @@ function sharded(
   shardBytes: (weight: Weight) => number,
 ): Excursion {
   const exit = copyOf(backward.exit);
+  const given = new Set(
+    traced.tape.operations.flatMap(({ weightGrads }) => weightGrads.map(({ weight }) => weight.name)),
+  );
   for (const weight of ownWeights(traced)) {
     if (!weight.trainable) continue;
-    const whole = rounded(weight.localElements * bytesPer(weight.dtype));
+    // Modules that are not played give no gradients that could go.
+    const whole = given.has(weight.name) ? rounded(weight.localElements * bytesPer(weight.dtype)) : 0;
     post(exit, 'gradients', layers * (shardBytes(weight) - whole), weight);
   }
   return { ...backward, exit };

@@ -91,7 +91,14 @@ function imageStages(vision: ConfigReader, width: number): Stage[] {
       const patches = wide.elements / (batch * width);
       // `repeat` makes a tensor of its own even where there is one image for each text.
       const repeated = t.copy(wide, [batch, patches, width], 'repeat');
-      flow.set('hidden', t.concat([repeated, texts], [batch, patches + text, width], 'visual_tokens'));
+      // The text's gradient is a view of the joint one, which stays with it: counted is its part, until the embedding takes it.
+      const joined = t.fused({
+        name: 'visual_tokens',
+        inputs: [repeated, texts],
+        outputs: [{ shape: [batch, patches + text, width], dtype: repeated.dtype }],
+        gradRules: [repeated, texts].map((x, i) => (!x.requiresGrad ? 'none' : i === 0 ? 'alias' : 'new')),
+      });
+      flow.set('hidden', joined);
       flow.delete('texts');
     },
   };
