@@ -86,6 +86,7 @@ import {
 import type { AppliedMessage } from '../webview/messages';
 import { followsCleanTexts } from './clean-texts';
 import { DOCUMENT_SELECTOR } from './config-documents';
+import { DrawnLenses } from './drawn-lenses';
 import { answerFileRequests } from './remote-files';
 import { SYNTAX_ONCE } from './syntax-problems';
 
@@ -126,6 +127,8 @@ export class LanguageServer implements Disposable {
   /** Start, stop and restart happen one after the other, however fast they are asked for. */
   #queue: Promise<void> = Promise.resolve();
 
+  /** Which text the lenses are of that an editor shows. */
+  readonly lenses = new DrawnLenses();
   readonly onStatus = this.#statusEmitter.event;
   readonly onState = this.#stateEmitter.event;
   readonly onHints = this.#hintsEmitter.event;
@@ -300,6 +303,7 @@ export class LanguageServer implements Disposable {
   dispose(): void {
     this.#following.dispose();
     this.#statusEmitter.dispose();
+    this.lenses.dispose();
     this.#stateEmitter.dispose();
     this.#familyEmitter.dispose();
     this.#hintsEmitter.dispose();
@@ -355,6 +359,7 @@ export class LanguageServer implements Disposable {
       connectionOptions: { maxRestartCount: 3 },
       middleware: {
         ...SYNTAX_ONCE,
+        ...this.lenses.middleware,
         provideInlayHints: async (document, range, token, next) => {
           const hints = await next(document, range, token);
           if (hints && !token.isCancellationRequested)

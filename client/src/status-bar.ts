@@ -19,9 +19,13 @@ export const VERDICT_ICONS = {
 } as const;
 type Status = Extract<StatusView, { kind: 'config' }>['status'];
 
-/** Of the verdict; a run that may fit after all, as what decides it is not certain, has the sign of a warning. */
+/** Of the verdict; a run that does not fit as it is read, and may as it is started, has the sign that Problems have for it. */
 const iconOf = ({ verdict, severity }: Status): string =>
-  verdict === 'exceeds' && severity === 'warning' ? VERDICT_ICONS.tight : VERDICT_ICONS[verdict];
+  verdict !== 'exceeds' || severity === undefined || severity === 'error'
+    ? VERDICT_ICONS[verdict]
+    : severity === 'warning'
+      ? VERDICT_ICONS.tight
+      : '$(info)';
 
 /** Right of the language's own items: in a narrow window the leftmost goes first. */
 const PRIORITY = 99;

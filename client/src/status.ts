@@ -7,6 +7,7 @@ import { LanguageStatus } from './language-status';
 import { activeFile, cellOf } from './notebook-cells';
 import { StatusBar } from './status-bar';
 import { looksLike, type StatusView } from './status-view';
+import { StatusWithLenses } from './status-with-lenses';
 
 /** A spinner that nothing ends would lie; analyses take well under this. */
 const BUSY_LIMIT_MS = 10_000;
@@ -41,7 +42,13 @@ export function showStatus(server: LanguageServer, panels: BreakdownPanels): Dis
     show(false);
     // Versions of cells say nothing about their notebook.
     const counts = document !== undefined && cellOf(document.uri) === undefined;
-    if (counts && announced?.status && announced.version < document.version && server.state === 'running') {
+    if (
+      counts &&
+      !announcements.has(file) &&
+      announced?.status &&
+      announced.version < document.version &&
+      server.state === 'running'
+    ) {
       timer = setTimeout(() => {
         show(true);
         timer = setTimeout(() => show(false), BUSY_LIMIT_MS);
@@ -49,14 +56,19 @@ export function showStatus(server: LanguageServer, panels: BreakdownPanels): Dis
     }
   }
 
+  const take = (status: StatusParams) => {
+    known.set(status.uri, status);
+    update();
+  };
+  const announcements = new StatusWithLenses(server, take, {
+    shown: (file) => known.get(file),
+    held: update,
+  });
   update();
   return Disposable.from(
     ...shown,
+    announcements,
     new Disposable(() => clearTimeout(timer)),
-    server.onStatus((status) => {
-      known.set(status.uri, status);
-      update();
-    }),
     server.onState((state) => {
       if (state !== 'running') {
         known.clear();

@@ -169,6 +169,42 @@ describe('the verdict at a glance', function () {
     await open('ds_config.json');
   });
 
+  it('never has another figure than the lens while values are typed, longer than it takes to draw both', async () => {
+    await page.locator('.view-line', { hasText: 'micro_batch' }).first().click();
+    await page.keyboard.press('Control+F');
+    await page.keyboard.type('_per_gpu": 1');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('ArrowRight');
+    await page.evaluate((selector) => {
+      const figure = (text: string) => /([\d.,]+) of [\d.,]+ GiB/.exec(text)?.[1];
+      const seen = { apart: 0, longest: 0, frames: 0, figures: new Set<string>() };
+      Object.assign(window, { seen });
+      const look = () => {
+        const lens = figure(document.querySelector('.codelens-decoration')?.textContent ?? '');
+        const status = figure(document.querySelector(selector)?.textContent ?? '');
+        seen.frames++;
+        if (lens !== undefined) seen.figures.add(lens);
+        seen.apart = lens !== undefined && status !== undefined && lens !== status ? seen.apart + 1 : 0;
+        seen.longest = Math.max(seen.longest, seen.apart);
+        requestAnimationFrame(look);
+      };
+      look();
+    }, STATUS);
+    for (const key of ['2', 'Backspace', '6', 'Backspace']) {
+      const before = await page.locator(STATUS).innerText();
+      await page.keyboard.press(key);
+      await page.locator(STATUS).filter({ hasNotText: before.trim() }).waitFor();
+      await page.waitForTimeout(700);
+    }
+    const { longest, figures } = await page.evaluate(() => {
+      const { seen } = window as unknown as { seen: { longest: number; figures: Set<string> } };
+      return { longest: seen.longest, figures: [...seen.figures] };
+    });
+    assert.ok(figures.length >= 3, figures.join(', '));
+    // The window draws both as their messages come, which may fall into frames side by side.
+    assert.ok(longest <= 4, `apart for ${longest} frames`);
+  });
+
   it('leads to the panel', async () => {
     await page.locator(`${STATUS} a`).click();
     await page.locator('.tab', { hasText: 'Memory' }).first().waitFor();

@@ -78,6 +78,31 @@ describe('trying in the workbench', function () {
     );
   });
 
+  it('has what is tried below the headline, and keeps it, Apply and Reset in view wherever the page is scrolled to', async () => {
+    const strip = frame.locator('.trying');
+    const text = (await strip.innerText()).replaceAll('\u00a0', ' ');
+    assert.match(text, /Trying Micro batch 1 → 2\. [\s\S]*In the file: Fits: [\d.]+ of 79\.1 GiB/);
+    await frame.evaluate(() => window.scrollTo(0, 0));
+    const below = await frame.evaluate(
+      () =>
+        (document.querySelector('.trying')?.getBoundingClientRect().top ?? 0) -
+        (document.querySelector('.headline')?.getBoundingClientRect().bottom ?? 0),
+    );
+    assert.ok(below >= 0 && below < 40, `${below} pixels below the headline`);
+    for (const part of [0, 0.5, 1]) {
+      await frame.evaluate((to) => window.scrollTo(0, to * document.body.scrollHeight), part);
+      for (const key of ['apply', 'reset']) {
+        const isThere = await frame.locator(`[data-key=${key}]`).evaluate((button) => {
+          const { left, top, width, height } = button.getBoundingClientRect();
+          return button.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+        });
+        assert.ok(isThere, `${key} where ${part} of the page is scrolled`);
+      }
+    }
+    await frame.evaluate(() => window.scrollTo(0, 0));
+    await workbench.picture('panel-trying-strip');
+  });
+
   it('applies to the file, which can be undone', async () => {
     await frame.locator('[data-key=apply]').click();
     await frame.locator('.trying', { hasText: 'Applied.' }).waitFor();
