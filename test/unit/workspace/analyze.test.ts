@@ -102,15 +102,15 @@ describe('analysing a config', () => {
   });
 
   it('reports once that a run is of no kind that is estimated, and asks for nothing', async () => {
-    const script = `from transformers import AutoModelForObjectDetection, Trainer, TrainingArguments
-model = AutoModelForObjectDetection.from_pretrained("facebook/detr-resnet-50")
+    const script = `from transformers import AutoModelForDepthEstimation, Trainer, TrainingArguments
+model = AutoModelForDepthEstimation.from_pretrained("Intel/dpt-large")
 Trainer(model, TrainingArguments("out")).train()
 `;
     const analysis = await must(world({ 'train.py': script, 'oomlint.yaml': PROJECT }).analyze('train.py'));
     assert.deepEqual(codes(analysis), ['unknown-fields']);
     assert.equal(
       problem(analysis, 'unknown-fields')?.message,
-      'Unknown, so there is no verdict: Runs of `AutoModelForObjectDetection.from_pretrained` are not estimated.',
+      'Unknown, so there is no verdict: Runs of `AutoModelForDepthEstimation.from_pretrained` are not estimated.',
     );
     assert.equal(analysis.estimate, undefined);
   });
