@@ -42,13 +42,8 @@ export function showStatus(server: LanguageServer, panels: BreakdownPanels): Dis
     show(false);
     // Versions of cells say nothing about their notebook.
     const counts = document !== undefined && cellOf(document.uri) === undefined;
-    if (
-      counts &&
-      !announcements.has(file) &&
-      announced?.status &&
-      announced.version < document.version &&
-      server.state === 'running'
-    ) {
+    const isOld = counts && announced?.status !== undefined && announced.version < document.version;
+    if (isOld && !announcements.has(file) && server.state === 'running') {
       timer = setTimeout(() => {
         show(true);
         timer = setTimeout(() => show(false), BUSY_LIMIT_MS);
