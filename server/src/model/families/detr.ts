@@ -129,7 +129,9 @@ function projectionStage({ hidden }: Sizes): Stage {
         bias: true,
       });
       flow.set('hidden', t.view(made, [images, cells, hidden]));
-      flow.set('positions', t.input([images, cells, hidden], t.settings.weightDtype, false, 'positions'));
+      // Made anew for each batch (`DetrSinePositionEmbedding`).
+      const places = { shape: [images, cells, hidden], dtype: t.settings.weightDtype };
+      flow.set('positions', t.fused({ name: 'positions', inputs: [], outputs: [places] }));
     },
   };
 }
@@ -237,7 +239,8 @@ function queryStage({ hidden, queries }: Sizes): Stage {
           weights: [table],
         }),
       );
-      flow.set('hidden', t.input(shape, t.settings.weightDtype, false, 'queries'));
+      const zeros = { shape, dtype: t.settings.weightDtype };
+      flow.set('hidden', t.fused({ name: 'queries', inputs: [], outputs: [zeros] }));
     },
   };
 }
