@@ -28,6 +28,7 @@ const LIBRARIES: Readonly<Record<Library, string>> = {
   liger: 'Liger Kernel',
   trl: 'TRL',
   accelerate: 'Accelerate',
+  peft: 'PEFT',
 };
 
 const HEAD = `# What is modelled of whom, since which version

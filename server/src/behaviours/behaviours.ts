@@ -59,6 +59,8 @@ export interface Behaviours {
   readonly stacksExperts: boolean;
   /** LoRA of grouped experts is one adapter of gate and up together. */
   readonly adaptsGatedExpertsTogether: boolean;
+  /** LoRA of stacked experts makes its change whole before it is added to the weight; else one product adds it. */
+  readonly makesWholeChangeOfExperts: boolean;
   /** Chosen routing weights stay in fp32, and experts' results are weighted and summed in it. */
   readonly keepsRoutingInFp32: boolean;
   /** Autocast does not know the grouped product of experts, which runs in its input's type. */

@@ -10,6 +10,7 @@ export const LIBRARIES = [
   'liger',
   'trl',
   'accelerate',
+  'peft',
 ] as const;
 export type Library = (typeof LIBRARIES)[number];
 
@@ -40,5 +41,6 @@ export const REFERENCE: Products = {
     liger: '',
     trl: '',
     accelerate: '',
+    peft: '',
   },
 };

@@ -10,6 +10,7 @@ import {
   LITGPT,
   MEGATRON,
   NEMO_RL,
+  PEFT,
   PYTORCH,
   TENSORFLOW,
   TORCHAO,
@@ -179,6 +180,10 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
   adaptsGatedExpertsTogether: yes({
     code: ['megatron'],
     source: megatron('transformer/moe/experts.py'),
+  }),
+  makesWholeChangeOfExperts: yes({
+    library: { of: 'peft', before: '0.21' },
+    source: fileIn({ ...PEFT, at: 'v0.20.0' }, 'src/peft/tuners/lora/layer.py'),
   }),
   keepsRoutingInFp32: yes({
     code: ['transformers'],

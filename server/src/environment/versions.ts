@@ -13,6 +13,7 @@ export const VERSION_FIELDS = {
   'liger-kernel': 'version.liger',
   trl: 'version.trl',
   accelerate: 'version.accelerate',
+  peft: 'version.peft',
 } as const satisfies Readonly<Record<string, FieldPath>>;
 export type VersionedPackage = keyof typeof VERSION_FIELDS;
 

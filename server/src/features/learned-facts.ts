@@ -31,6 +31,7 @@ const VERSIONS: Readonly<Record<string, FieldPath>> = {
   transformers: 'version.transformers',
   trl: 'version.trl',
   accelerate: 'version.accelerate',
+  peft: 'version.peft',
   deepspeed: 'version.deepspeed',
 };
 

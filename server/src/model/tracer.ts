@@ -2,7 +2,7 @@ import { rotatedInput, scaledRows } from './adapter-rotations';
 import { branch, vectorBank } from './adapters';
 import { decomposed } from './dora';
 import { type LinearSpec, ProductTracer } from './product-tracer';
-import type { Tensor, Weight } from './tape';
+import { ELEMENT_BYTES, type Tensor, type Weight } from './tape';
 import { addsTokens, withVirtualTokens } from './virtual-tokens';
 
 export type { CustomSpec } from './operator-tracer';
@@ -96,8 +96,8 @@ export class Tracer extends ProductTracer {
   }
 
   /**
-   * LoRA of a stacked parameter (PEFT, `ParamWrapper`): the change of all experts is made whole, added to the weight, and
-   * their sum is multiplied and kept.
+   * LoRA of a stacked parameter (PEFT, `ParamWrapper`): the sum of the weight and its change is multiplied and kept, and both parameters of
+   * the module stay patched until it returns.
    */
   private adaptStack(
     x: Tensor,
@@ -106,19 +106,10 @@ export class Tracer extends ProductTracer {
     rank: number,
   ): Tensor {
     const [a, b] = this.expertFactors(x, weight, spec.name, rank, rank);
-    const shape = [weight.localElements];
-    const delta = this.fused({
-      name: `${spec.name}.delta_weight`,
-      inputs: [],
-      outputs: [{ shape, dtype: a.dtype }],
-      weights: [a, b],
-    });
-    const sum = this.fused({
-      name: `${spec.name}.weight_sum`,
-      inputs: [delta],
-      outputs: [{ shape, dtype: weight.dtype }],
-      weights: [weight],
-    });
+    const changed = this.settings.behaviours.makesWholeChangeOfExperts
+      ? this.withWholeChange(weight, [a, b], spec.name, rank)
+      : this.withFoldedChange(weight, [a, b], spec.name, rank);
+    const sum = this.hold(changed);
     const rows = x.elements / (x.shape.at(-1) ?? 1);
     const flops = 2 * rows * (x.shape.at(-1) ?? 0) * spec.out;
     return this.fused({
@@ -130,6 +121,54 @@ export class Tracer extends ProductTracer {
       flops,
       backwardFlops: 2 * flops,
       expensive: true,
+    });
+  }
+
+  /** One `baddbmm` of factors that are cast to the weight's type (`_LoraFactorsProxy`, `get_delta_factors`). */
+  private withFoldedChange(
+    weight: Weight,
+    [a, b]: readonly [Weight, Weight],
+    name: string,
+    rank: number,
+  ): Tensor {
+    const casts = a.dtype === weight.dtype ? 0 : ELEMENT_BYTES[weight.dtype];
+    return this.fused({
+      name: `${name}.weight_sum`,
+      inputs: [],
+      outputs: [{ shape: [weight.localElements], dtype: weight.dtype }],
+      savesBytes: casts * (a.localElements + b.localElements),
+      weights: [weight, a, b],
+      flops: 2 * weight.localElements * rank,
+    });
+  }
+
+  /** The change is made whole, scaled, cast to the weight's type, and named while the module runs (`_LoraParameterProxy`). */
+  private withWholeChange(
+    weight: Weight,
+    [a, b]: readonly [Weight, Weight],
+    name: string,
+    rank: number,
+  ): Tensor {
+    const { autocast, computeDtype } = this.settings;
+    const product = autocast ? computeDtype : a.dtype;
+    const shape = [weight.localElements];
+    const casts = a.dtype === product ? 0 : ELEMENT_BYTES[product];
+    const change = this.fused({
+      name: `${name}.delta_weight`,
+      inputs: [],
+      outputs: [{ shape, dtype: product }],
+      savesBytes: casts * (a.localElements + b.localElements),
+      weights: [a, b],
+      flops: 2 * weight.localElements * rank,
+    });
+    const scaled = this.scale(change, `${name}.delta_scaling`);
+    const delta = this.hold(this.cast(scaled, weight.dtype, `${name}.delta_cast`));
+    return this.fused({
+      name: `${name}.weight_sum`,
+      inputs: [delta],
+      outputs: [{ shape, dtype: weight.dtype }],
+      gradRules: ['alias'],
+      weights: [weight],
     });
   }
 

@@ -18,6 +18,7 @@ export const BEHAVIOUR_FIELDS = [
   'version.liger',
   'version.trl',
   'version.accelerate',
+  'version.peft',
 ] as const satisfies readonly FieldPath[];
 
 /** Enough for the alternatives that are tried for one run. */

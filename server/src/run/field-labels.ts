@@ -11,6 +11,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'version.liger': 'Liger Kernel version',
   'version.trl': 'TRL version',
   'version.accelerate': 'Accelerate version',
+  'version.peft': 'PEFT version',
   'features.unmodelled': 'features that are not modelled',
   'model.id': 'model',
   'model.path': 'model',

@@ -93,6 +93,7 @@ export const FIELDS = {
   'version.liger': text({ doc: 'Liger Kernel version that the run uses.', default: '0.8.5' }),
   'version.trl': text({ doc: 'TRL version that the run uses.', default: '1.16' }),
   'version.accelerate': text({ doc: 'Accelerate version that the run uses.', default: '1.15' }),
+  'version.peft': text({ doc: 'PEFT version that the run uses.', default: '0.21' }),
 
   'features.unmodelled': list({
     doc: 'Features of the run that the estimate does not hold, such as `multi-token-prediction` or `cuda-graphs`. With one that needs memory it is never said that the run fits, with one that saves some never that it does not.',

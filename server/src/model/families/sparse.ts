@@ -60,7 +60,10 @@ function mixtral(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
   return llamaWithExperts(sizes, {
     attention: llamaAttention(sizes, { window: wholeWindow(config)?.(0) }),
-    moe: { router: { name: 'mlp.gate', score: 'softmax' }, experts: expertsOf(config, sizes, sizes.inner) },
+    moe: {
+      router: { name: 'mlp.gate', score: 'softmax', fp32WeightsOfStacks: true },
+      experts: expertsOf(config, sizes, sizes.inner),
+    },
   });
 }
 

@@ -15,6 +15,8 @@ interface RouterSpec {
   readonly wide?: boolean;
   /** transformers' code leaves the chosen scores in fp32, so that experts' results are weighted and summed in it. */
   readonly fp32Weights?: boolean;
+  /** Only where experts are stacked: transformers 4 casts them (Mixtral). */
+  readonly fp32WeightsOfStacks?: boolean;
   /** What the layer's input goes through before the scores (Gemma 4). */
   readonly before?: Block;
   /** A factor of each expert that its weight is multiplied by (Gemma 4). */
@@ -155,8 +157,14 @@ function route(t: Tracer, x: Tensor, spec: MoeSpec): Tensor {
   const sum = t.reduce(chosen, [tokens, 1], `${router.name}.sum`);
   const normalized = t.mul(chosen, sum, `${router.name}.normalize`);
   const weights = router.expertScale ? scaledByExpert(t, normalized, spec, router.expertScale) : normalized;
-  if (router.fp32Weights && t.settings.behaviours.keepsRoutingInFp32) return weights;
+  if (weighsInFp32(t, spec) && t.settings.behaviours.keepsRoutingInFp32) return weights;
   return t.cast(weights, x.dtype, `${router.name}.to`);
+}
+
+function weighsInFp32({ settings }: Tracer, { router }: MoeSpec): boolean {
+  return (
+    router.fp32Weights === true || (router.fp32WeightsOfStacks === true && settings.behaviours.stacksExperts)
+  );
 }
 
 /** Weights of the chosen experts, each times its expert's own factor (`Gemma4TextRouter`). */
@@ -250,7 +258,7 @@ function chosenExperts(t: Tracer, x: Tensor, scores: Tensor, spec: MoeSpec): Ten
     const weighted = t.mul(down, weights, `${experts.name}.weighted`);
     const restored = gather(exchange(weighted, sent, 'combine'), 'restore');
     const sum = t.reduce(t.view(restored, [tokens, experts.chosen, width]), x.shape, `${experts.name}.sum`);
-    return spec.router.fp32Weights ? t.cast(sum, x.dtype, `${experts.name}.to`) : sum;
+    return weighsInFp32(t, spec) ? t.cast(sum, x.dtype, `${experts.name}.to`) : sum;
   });
 }
 
