@@ -79,7 +79,7 @@ export function chainOf(program: PyProgram, model: PyValue | undefined): ModelCh
 /** Whether PEFT itself makes the adapters, also of a model that a library with adapters of its own has loaded. */
 export function adaptedByPeft({ steps }: ModelChain): boolean {
   const put = steps.findLast(({ callee }) => /(^|\.)get_peft_model$/.test(callee));
-  return put !== undefined && put.callee.startsWith('peft.');
+  return put?.callee.startsWith('peft.') === true;
 }
 
 /** Calls on the way or of what it hands on, in the order of the text: methods, and functions that are given the model. */
