@@ -4,7 +4,7 @@ import { ConfigError, type JsonObject, readModelConfig } from './config';
 import { defaultLoraTargets } from './families/lora-targets';
 import { buildArchitecture } from './families/registry';
 import type { Model, ModelConfig } from './model';
-import { countParameters, statePackagesOf } from './parameter-count';
+import { countParameters, oneTokenTapes, statePackagesOf } from './parameter-count';
 
 /** One row of `data/models.json`. */
 interface CatalogEntry {
@@ -123,16 +123,18 @@ function assemble(
   sources: readonly string[],
 ): Model {
   const architecture = buildArchitecture(config);
-  const statePackages = statePackagesOf(architecture.stages);
+  const { stages, counted } = architecture;
+  const tapes = oneTokenTapes(stages);
+  const statePackages = statePackagesOf(tapes);
   return {
     id,
     config,
     modelType: config.model_type,
     origin,
     ...architecture.figures,
-    parameters: countParameters(architecture.counted ?? architecture.stages),
-    stages: architecture.stages,
-    counted: architecture.counted,
+    parameters: counted ? countParameters(counted) : countParameters(stages, tapes),
+    stages,
+    counted,
     ...(architecture.playsImages === false ? { playsImages: false as const } : {}),
     ...(architecture.playsSound === false ? { playsSound: false as const } : {}),
     ...(architecture.unplayed ? { unplayed: architecture.unplayed } : {}),

@@ -1,5 +1,6 @@
 import type { StatePackage } from '../terms/state-packages';
 import type { Flow, ParameterCount, Stage } from './model';
+import type { Tape } from './tape';
 import { ONE_TOKEN } from './trace-settings';
 import { Tracer } from './tracer';
 
@@ -9,17 +10,28 @@ interface StageCount {
   embedding: number;
 }
 
-/** Weights of all stages times their copies; a tied weight once, with the table it shares. */
-export function countParameters(stages: readonly Stage[]): ParameterCount {
+type OneTokenTapes = ReadonlyMap<Stage['trace'], Tape>;
+
+/** Each distinct stage, played once on one token. */
+export function oneTokenTapes(stages: readonly Stage[]): OneTokenTapes {
   const flow: Flow = new Map();
-  const seen = new Map<Stage['trace'], StageCount>();
+  const tapes = new Map<Stage['trace'], Tape>();
+  for (const { trace } of stages) {
+    if (tapes.has(trace)) continue;
+    const tracer = new Tracer(ONE_TOKEN);
+    trace(tracer, flow);
+    tapes.set(trace, tracer.finish());
+  }
+  return tapes;
+}
+
+/** Weights of all stages times their copies; a tied weight once, with the table it shares. */
+export function countParameters(stages: readonly Stage[], tapes = oneTokenTapes(stages)): ParameterCount {
+  const seen = new Map([...tapes].map(([trace, tape]) => [trace, countStage(tape)]));
   const sum: StageCount = { total: 0, active: 0, embedding: 0 };
   for (const stage of stages) {
-    let one = seen.get(stage.trace);
-    if (!one) {
-      one = countStage(stage, flow);
-      seen.set(stage.trace, one);
-    }
+    const one = seen.get(stage.trace);
+    if (!one) continue;
     sum.total += one.total * stage.count;
     sum.active += one.active * stage.count;
     sum.embedding += one.embedding * stage.count;
@@ -28,25 +40,13 @@ export function countParameters(stages: readonly Stage[]): ParameterCount {
 }
 
 /** Packages whose kernels the layers of a model run where they are installed. */
-export function statePackagesOf(stages: readonly Stage[]): readonly StatePackage[] {
-  const flow: Flow = new Map();
-  const traced = new Set<Stage['trace']>();
-  const packages = new Set<StatePackage>();
-  for (const { trace } of stages) {
-    if (traced.has(trace)) continue;
-    traced.add(trace);
-    const tracer = new Tracer(ONE_TOKEN);
-    trace(tracer, flow);
-    for (const name of tracer.finish().packages ?? []) packages.add(name);
-  }
-  return [...packages];
+export function statePackagesOf(tapes: OneTokenTapes): readonly StatePackage[] {
+  return [...new Set([...tapes.values()].flatMap(({ packages = [] }) => packages))];
 }
 
-function countStage(stage: Stage, flow: Flow): StageCount {
-  const tracer = new Tracer(ONE_TOKEN);
-  stage.trace(tracer, flow);
+function countStage({ weights }: Tape): StageCount {
   const count: StageCount = { total: 0, active: 0, embedding: 0 };
-  for (const weight of tracer.finish().weights) {
+  for (const weight of weights) {
     if (weight.tiedTo) continue;
     count.total += weight.elements;
     count.active += weight.elements * weight.activeShare;

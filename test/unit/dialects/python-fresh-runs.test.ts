@@ -59,7 +59,7 @@ describe('statements about scripts that nobody had read before', () => {
   });
 
   it('do not take a folder for the part of another model that has its name', () => {
-    assert.equal(findRepackaged('/workspace/work/LLM'), undefined);
+    assert.equal(findRepackaged('/models/own/LLM'), undefined);
     assert.equal(findRepackaged('LLM'), undefined);
     assert.notEqual(findRepackaged('/models/Spark-TTS-0.5B/LLM'), undefined);
   });

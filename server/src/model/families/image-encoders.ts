@@ -3,7 +3,7 @@ import { ConfigError, type ConfigReader } from '../config';
 import { attend } from '../layers/attention';
 import { type Block, layerNormed } from '../layers/block';
 import { classificationHead } from '../layers/classification';
-import { CLIP_NAMES, encoderLayer } from '../layers/encoder-layer';
+import { CLIP_NAMES, encoderLayer, VIT_NAMES } from '../layers/encoder-layer';
 import { plainMlp } from '../layers/mlp';
 import { patchEmbedding } from '../layers/patch-embedding';
 import type { Stage } from '../model';
@@ -53,15 +53,7 @@ function vit(config: ConfigReader): Architecture {
     dropout,
     attentionDropout: config.dropout('attention_probs_dropout_prob'),
     bias: config.flag(true, 'qkv_bias'),
-    names: {
-      attention: 'attention',
-      projections: { q: 'attention.query', k: 'attention.key', v: 'attention.value' },
-      output: 'output.dense',
-      norms: ['layernorm_before', 'layernorm_after'],
-      mlp: '',
-      up: 'intermediate.dense',
-      down: 'output.dense',
-    },
+    names: VIT_NAMES,
   });
   const body = [
     embedding,

@@ -4,7 +4,7 @@ import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
 import { classifies } from '../layers/classification';
 import { convolution } from '../layers/convolution';
-import { encoderLayer } from '../layers/encoder-layer';
+import { encoderLayer, VIT_NAMES } from '../layers/encoder-layer';
 import { languageModelHead } from '../layers/loss';
 import type { Stage } from '../model';
 import { ELEMENT_BYTES, type Tensor } from '../tape';
@@ -203,15 +203,7 @@ function vilt(config: ConfigReader): Architecture {
     bias: config.flag(true, 'qkv_bias'),
     kernels: 'eager',
     fp32Softmax: false,
-    names: {
-      attention: 'attention',
-      projections: { q: 'attention.query', k: 'attention.key', v: 'attention.value' },
-      output: 'output.dense',
-      norms: ['layernorm_before', 'layernorm_after'],
-      mlp: '',
-      up: 'intermediate.dense',
-      down: 'output.dense',
-    },
+    names: VIT_NAMES,
   });
   const body = [
     embedding(config, sizes),

@@ -44,6 +44,17 @@ export const CLIP_NAMES: EncoderLayerSpec['names'] = {
   down: 'fc2',
 };
 
+/** Names of ViT's and ViLT's layers. */
+export const VIT_NAMES: EncoderLayerSpec['names'] = {
+  attention: 'attention',
+  projections: { q: 'attention.query', k: 'attention.key', v: 'attention.value' },
+  output: 'output.dense',
+  norms: ['layernorm_before', 'layernorm_after'],
+  mlp: '',
+  up: 'intermediate.dense',
+  down: 'output.dense',
+};
+
 /** Pre-norm layer with biases everywhere and an MLP of two linears: ViT, CLIP, SigLIP, Llama 4's and Qwen 2's towers. */
 export function encoderLayer(spec: EncoderLayerSpec): Block {
   const prefix = spec.prefix ?? '';

@@ -75,10 +75,10 @@ export function deltaRuleInTorch(t: Tracer, inputs: DeltaRuleInputs, sizes: Delt
     const inside = t.hold(scores(queries, `${module}.intra_chunk`));
     const grown = () => t.keepOutput(summed, `${module}.exp`);
     const decayedKeys = t.hold(t.mul(betaKeys, grown(), `${module}.decayed_k_beta`));
-    const solved = (right: Tensor, last: number, name: string) =>
-      t.hold(solve(t, system, inChunks(right, last), `${module}.${name}`));
-    const newValues = solved(betaValues, valueDim, 'new_values');
-    const solvedKeys = solved(decayedKeys, keyDim, 'k_cumdecay');
+    const solved = (right: Tensor, last: number, name: string, first: boolean) =>
+      t.hold(solve(t, system, inChunks(right, last), `${module}.${name}`, first));
+    const newValues = solved(betaValues, valueDim, 'new_values', true);
+    const solvedKeys = solved(decayedKeys, keyDim, 'k_cumdecay', false);
     const decayedQueries = t.hold(t.mul(queries, grown(), `${module}.q_decayed`));
     const leftKeys = t.hold(t.mul(keys, grown(), `${module}.k_decayed`));
     const scanned = scan(t, [newValues, solvedKeys, decayedQueries, inside, leftKeys], sizes, batch);
@@ -110,7 +110,7 @@ function pairwiseDecay(t: Tracer, summed: Tensor, shape: readonly number[], modu
  * One triangular system for each chunk and head: keeps its matrix and its solution (`derivatives.yaml`, `linalg_solve_triangular`). Before
  * transformers 5.17 the inverse was made row by row, with copies of each row and of all rows before it, and both right sides are kept.
  */
-function solve(t: Tracer, system: Tensor, right: Tensor, name: string): Tensor {
+function solve(t: Tracer, system: Tensor, right: Tensor, name: string, first: boolean): Tensor {
   const flops = right.elements * CHUNK;
   if (!t.settings.behaviours.invertsChunksRowByRow)
     return t.fused({
@@ -125,8 +125,8 @@ function solve(t: Tracer, system: Tensor, right: Tensor, name: string): Tensor {
   const matrices = system.elements / CHUNK ** 2;
   const rows = Array.from({ length: CHUNK - 1 }, (_, i) => i + 1);
   const copied = rows.reduce((sum, i) => sum + i + i * i, 0);
-  // The inverse is made once, and multiplied with both sides.
-  const inverse = name.endsWith('new_values') ? matrices * copied * ELEMENT_BYTES.fp32 : 0;
+  // The inverse is made once, for the first side, and multiplied with both.
+  const inverse = first ? matrices * copied * ELEMENT_BYTES.fp32 : 0;
   const { autocast, computeDtype } = t.settings;
   const factors = autocast ? (system.elements + right.elements) * ELEMENT_BYTES[computeDtype] : 0;
   return t.fused({

@@ -81,7 +81,12 @@ function backwardOf(
   return (trained ? 2 : 1) * products + 2 * others + again;
 }
 
-const convolutionOf = ({ module, inner, kernel, convBias }: MambaSpec) => ({
+const convolutionOf = ({
+  module,
+  inner,
+  kernel,
+  convBias,
+}: Pick<MambaSpec, 'module' | 'inner' | 'kernel' | 'convBias'>) => ({
   name: `${module}.conv1d`,
   width: inner,
   kernel,
@@ -191,6 +196,10 @@ export interface Mamba2Spec {
   readonly scaled?: boolean;
 }
 
+/** That of Mamba 2's mixer: of what it reads, and of what it writes and reads the state by. */
+const mixerConvolution = ({ inner, groups, state, ...spec }: Mamba2Spec) =>
+  convolutionOf({ ...spec, inner: inner + 2 * groups * state });
+
 /** A product with a buffer of the model, in the wider of both types. */
 function scaledByVector(t: Tracer, x: Tensor, name: string): Tensor {
   return t.settings.weightDtype === 'fp32' && x.dtype !== 'fp32' ? t.cast(x, 'fp32', name) : t.scale(x, name);
@@ -199,19 +208,13 @@ function scaledByVector(t: Tracer, x: Tensor, name: string): Tensor {
 /** Mamba 2's mixer without its kernels (`Mamba2Mixer.forward`): convolution, scan and norm one after the other. */
 function mixerInTorch(t: Tracer, joint: Tensor, dtype: TensorDType, spec: Mamba2Spec): Tensor {
   const ranks = t.settings.tensorParallel;
-  const { module, state, kernel, chunk } = spec;
+  const { module, state, chunk } = spec;
   const [width, groups, heads] = [spec.inner / ranks, spec.groups / ranks, spec.heads / ranks];
   return t.scope(() => {
     t.hold(joint);
     const shared = groups * state;
     const [gate = joint, mixed = joint, steps = joint] = t.split(joint, [width, width + 2 * shared, heads]);
-    const convolution = {
-      name: `${module}.conv1d`,
-      width: spec.inner + 2 * spec.groups * state,
-      kernel,
-      bias: spec.convBias,
-    };
-    const convolved = t.hold(causalConvolution(t, mixed, convolution));
+    const convolved = t.hold(causalConvolution(t, mixed, mixerConvolution(spec)));
     const [hidden = convolved, write = convolved, read = convolved] = t.split(convolved, [
       width,
       shared,
@@ -273,12 +276,7 @@ export function mamba2(spec: Mamba2Spec): Block {
     const vector = (name: string, size: number) =>
       t.weight({ name: `${module}.${name}`, shape: [size], local: [size / ranks] });
     const weights = [
-      t.weight({
-        name: `${module}.conv1d.weight`,
-        shape: [conv, 1, spec.kernel],
-        local: [conv / ranks, 1, spec.kernel],
-      }),
-      ...(spec.convBias ? [vector('conv1d.bias', conv)] : []),
+      ...convolutionWeights(t, mixerConvolution(spec)),
       vector('dt_bias', heads),
       vector('A_log', heads),
       vector('D', heads),

@@ -1,6 +1,7 @@
 import { ELEMENT_BYTES, type Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import type { Block } from './block';
+import { convolutionWeights } from './causal-convolution';
 
 interface MegatronMambaSpec {
   /** Module path, for example `mixer`. */
@@ -54,12 +55,7 @@ function scan(t: Tracer, joint: Tensor, spec: MegatronMambaSpec, conv: number): 
   const vector = (name: string, size: number) =>
     t.weight({ name: `${module}.${name}`, shape: [size], local: [size / ranks] });
   const weights = [
-    t.weight({
-      name: `${module}.conv1d.weight`,
-      shape: [conv, 1, KERNEL],
-      local: [conv / ranks, 1, KERNEL],
-    }),
-    vector('conv1d.bias', conv),
+    ...convolutionWeights(t, { name: `${module}.conv1d`, width: conv, kernel: KERNEL, bias: true }),
     vector('dt_bias', heads),
     vector('A_log', heads),
     vector('D', heads),
