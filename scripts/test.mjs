@@ -146,7 +146,14 @@ async function check() {
 function mochaOn(places, grep) {
   return [
     path.join(root, 'node_modules', 'mocha', 'bin', 'mocha.js'),
-    ...['--require', './scripts/typescript.cjs', '--timeout', String(TIMEOUT_MS)],
+    ...[
+      '--require',
+      './scripts/typescript.cjs',
+      '--require',
+      './test/house/properties.ts',
+      '--timeout',
+      String(TIMEOUT_MS),
+    ],
     ...(grep === undefined ? [] : ['--grep', grep]),
     ...places.map((place) => (place.endsWith('.ts') ? place : `${place}/**/*.test.ts`)),
   ];

@@ -224,8 +224,9 @@ describe('shell scripts, held to bash', () => {
     if (folder !== '') rmdirSync(folder);
   });
 
-  it('expands the words of a launch as bash does', () => {
+  it('expands the words of a launch as bash does', function () {
     const numRuns = Number(process.env.OOMLINT_RUNS ?? 150);
+    this.timeout(120_000 + numRuns * 100);
     let known = 0;
     fc.assert(
       fc.property(script, (source) => {
@@ -238,7 +239,7 @@ describe('shell scripts, held to bash', () => {
         known++;
         assert.deepEqual(ours?.words, theirs, source);
       }),
-      { numRuns, interruptAfterTimeLimit: 100_000 },
+      { numRuns, interruptAfterTimeLimit: 100_000 + numRuns * 100 },
     );
     assert.ok(known > numRuns * 0.9, `${known} of ${numRuns} launches are known`);
   });

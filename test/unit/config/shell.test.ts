@@ -202,6 +202,25 @@ EOT
     assert.deepEqual(quoted?.arguments, { z: true, mock_data: true, 'vocab_size 128256': true });
   });
 
+  it('ends a word at the blank that a command prints last, and drops only its newlines', () => {
+    const argued = (text: string) => commands(text).at(-1)?.words;
+    assert.deepEqual(argued('A=b\npython t.py $(echo "a ")$A\n'), ['a', 'b']);
+    assert.deepEqual(argued('E=\nA=\npython t.py x$E" y"\n'), ['x y']);
+  });
+
+  it('keeps what eval is handed where a command stood in the text of a variable', () => {
+    const text = 'D="d d"\nA=/\nA+=\'`\'\nA+=$D\nA+=\'`\'\nCMD="python t.py $A --n 1"\neval $CMD\n';
+    assert.deepEqual(flags(text), { n: 1 });
+  });
+
+  it('adds to a variable what its own assignment has set first', () => {
+    assert.deepEqual(flags('C=\nC+="${C:=/}"\npython t.py --c $C\n'), { c: '//' });
+  });
+
+  it('makes no word of an empty array with nothing beside it', () => {
+    assert.deepEqual(flags('R=()\nB=\npython t.py --a "${R[@]}$B" --b "${R[@]}x"\n'), { a: true, b: 'x' });
+  });
+
   it('takes comments in backticks for nothing', () => {
     assert.deepEqual(flags('python a.py --n 1 `# fits` \\\n  --m 2 `# too` \\\n'), { n: 1, m: 2 });
   });

@@ -15,7 +15,7 @@ import {
   type ShellReading,
 } from './job';
 import { isSettled, type PlacedText, splitOnce, type TextStretch, textOfPieces } from './placed-text';
-import { printedBy, trimmedEnd } from './printed-text';
+import { printedBy, withoutNewlines } from './printed-text';
 import { Budget, ShellScope } from './scope';
 import { ScriptSource } from './script-source';
 import { slurmOptions, slurmVariables } from './slurm-options';
@@ -180,8 +180,7 @@ class Evaluator extends ShellBuiltins {
       this.inner(script, false, environment, guesses);
       return undefined;
     }
-    if (words.length === 0 || this.job.commands.some(({ start, end }) => isSame({ start, end }, place)))
-      return undefined;
+    if (words.length === 0 || this.isRepeated(words, place)) return undefined;
     this.scope.budget.spend(this.scope.variables.size + words.length);
     const sees = new Map<string, PlacedText>();
     for (const [variable, { text, exported }] of this.scope.variables)
@@ -195,6 +194,15 @@ class Evaluator extends ShellBuiltins {
       guesses: [...this.around, ...guesses, ...guessesIn(words)],
     });
     return undefined;
+  }
+
+  /** The next round of a loop. What `eval` makes may stand where the program itself does that it is handed to. */
+  private isRepeated(words: readonly PlacedText[], place: TextStretch): boolean {
+    const program = textOfPieces(words[0] ?? []);
+    const own = this.prefix.length;
+    return this.job.commands.some(
+      (each) => isSame(each, place) && textOfPieces(each.words[own] ?? each.words[0] ?? []) === program,
+    );
   }
 
   /** `env A=1 python`, `docker run -e A=1`: variables that a command gives to what it runs. */
@@ -335,7 +343,7 @@ class Evaluator extends ShellBuiltins {
     this.expander.guesses.push(...deeper.expander.guesses);
     const lines = deeper.lines();
     if (piped || !lines) return undefined;
-    return trimmedEnd(
+    return withoutNewlines(
       lines.flatMap((line, i) => {
         const at = line[0]?.start ?? 0;
         return i === 0 ? line : [{ text: '\n', start: at, end: at, exact: false }, ...line];

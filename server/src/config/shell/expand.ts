@@ -96,10 +96,12 @@ export class Expander {
   private field(part: WordPart, fields: Fields): void {
     if (part.type === 'DoubleQuoted' || part.type === 'LocaleString') {
       const values = part.parts.map((inner) => this.part(inner));
-      // `"${a[@]}"` of an empty array is no word; `""` is one.
+      // `"${a[@]}"` of an empty array is no word, nor with a variable beside it that holds nothing; `""` is one.
       const nothing =
-        values.length > 0 && values.every((value) => 'items' in value && value.items.length === 0);
-      if (!nothing) fields.add([]);
+        values.some((value) => 'items' in value && value.items.length === 0) &&
+        values.every((value) => isNothing(textOfValue(value)));
+      if (nothing) return;
+      fields.add([]);
       for (const value of values) {
         if ('text' in value) fields.add(value.text);
         else for (const [i, item] of value.items.entries()) fields.add(item, i > 0);
@@ -465,6 +467,10 @@ class Fields {
 
 function textOfValue(value: Value): PlacedText {
   return 'text' in value ? value.text : withBlanks(value.items);
+}
+
+function isNothing(text: PlacedText): boolean {
+  return isSettled(text) && textOfPieces(text) === '';
 }
 
 /** Items as one text, with a blank between them. */

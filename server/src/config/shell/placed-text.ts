@@ -128,14 +128,18 @@ export function splitAtBlanks(
     if (from < piece.text.length) current.push(cutText(piece, from, piece.text.length));
   }
   if (current.length > 0) fields.push(current);
-  const [first] = text;
-  const last = text.at(-1);
+  const first = text.find(isThere);
+  const last = text.findLast(isThere);
   return {
     fields,
     opensBlank: any && first?.opaque !== true && /^\s/.test(first?.text ?? ''),
     // What follows a text that was cut joins nothing.
     closesBlank: fields.length >= most || (any && last?.opaque !== true && /\s$/.test(last?.text ?? '')),
   };
+}
+
+function isThere(piece: Piece): boolean {
+  return piece.opaque === true || piece.text !== '';
 }
 
 /** Splits at the first occurrence of a character; undefined where there is none. */

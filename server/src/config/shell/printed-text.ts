@@ -100,19 +100,24 @@ export function splitBy(text: PlacedText, character: string): PlacedText[] {
 /** Without blanks at its ends, as `read` leaves it. */
 export function trimmed(text: PlacedText): PlacedText {
   const [first, ...rest] = text;
-  if (!first || first.opaque) return trimmedEnd(text);
+  if (!first || first.opaque) return trimmedEnd(text, /\s+$/);
   const kept = first.text.replace(/^\s+/, '');
   if (kept === '') return trimmed(rest);
   const place = first.exact ? { start: first.end - kept.length } : {};
-  return trimmedEnd([{ ...first, ...place, text: kept }, ...rest]);
+  return trimmedEnd([{ ...first, ...place, text: kept }, ...rest], /\s+$/);
 }
 
-export function trimmedEnd(text: PlacedText): PlacedText {
+/** Without the newlines at its end, as a command substitution leaves it: blanks stay, and part it from what follows. */
+export function withoutNewlines(text: PlacedText): PlacedText {
+  return trimmedEnd(text, /\n+$/);
+}
+
+function trimmedEnd(text: PlacedText, end: RegExp): PlacedText {
   const last = text.at(-1);
   if (!last || last.opaque) return text;
-  const kept = last.text.trimEnd();
+  const kept = last.text.replace(end, '');
   const before = text.slice(0, -1);
-  if (kept === '') return trimmedEnd(before);
+  if (kept === '') return trimmedEnd(before, end);
   const place = last.exact ? { end: last.start + kept.length } : {};
   return kept === last.text ? text : [...before, { ...last, ...place, text: kept }];
 }

@@ -120,8 +120,8 @@ export abstract class ShellVariables extends ControlFlow {
   protected assign(assignment: Assignment, associative = false): void {
     const { name, value, append, index } = assignment;
     const { scope, expander } = this;
-    const known = scope.get(name);
     if (value.type === 'ArrayValue') {
+      const known = scope.get(name);
       const items = new Map(append ? known?.items : undefined);
       let next = 1 + [...items.keys()].reduce((most, key) => Math.max(most, indexOf(key)), -1);
       for (const element of value.elements) {
@@ -140,7 +140,9 @@ export abstract class ShellVariables extends ControlFlow {
       scope.put(name, { items });
       return;
     }
+    // First what is assigned: it may set the variable itself, `A+=${A:=1}`.
     const text = expander.joined(value);
+    const known = scope.get(name);
     if (index) {
       const items = new Map(known?.items ?? (known?.text ? [['0', known.text]] : []));
       const key =
