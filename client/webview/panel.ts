@@ -4,6 +4,7 @@ import { speak } from '../../server/src/shared/words';
 import { Announcer } from './announcer';
 import { PAPER_WIDTH } from './export/printed-page';
 import { keepPlace, unfold, unfoldedIn } from './keep-place';
+import { keepPresses } from './kept-press';
 import { KeptScroll } from './kept-scroll';
 import type { AppliedMessage, EditorMessage, PageMessage, PageState, PanelContent } from './messages';
 import { OpenedFigures } from './opened-figures';
@@ -37,6 +38,7 @@ notice.className = 'notice';
 notice.setAttribute('role', 'status');
 const main = document.getElementById('panel') ?? document.body;
 main.append(textureDefinitions(), notice, stage, announcer.element);
+keepPresses(stage);
 
 let current: View | undefined;
 let loading: number | undefined;

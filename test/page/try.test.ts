@@ -224,6 +224,32 @@ describe('knobs of the panel', () => {
     assert.equal(await page.textContent('.trying'), '');
   });
 
+  it('take a press that began before an answer drew the button anew, and none that ends elsewhere', async () => {
+    const page = await shown();
+    await page.fill('[data-key=knob-micro-batch]', '4');
+    await panel.post({ type: 'tried', tried: TRIED });
+    await panel.post({ type: 'planned', planned: PLANNED });
+    const applied = async () => (await panel.messages()).filter(({ type }) => type === 'apply').length;
+    /** Presses Apply, lets an answer come, and releases over that button. */
+    const released = async (over: string) => {
+      const began = await page.locator('[data-key=apply]').elementHandle();
+      await page.hover('[data-key=apply]');
+      await page.mouse.down();
+      await panel.post({ type: 'fixes', fixes: FIXES });
+      assert.equal(await began?.evaluate((button) => button.isConnected), false);
+      await page.hover(over);
+      await page.mouse.up();
+    };
+    await released('[data-key=reset]');
+    assert.equal(await applied(), 0);
+    assert.match((await page.textContent('.trying')) ?? '', /Micro batch 2 → 4/);
+    await released('[data-key=apply]');
+    assert.equal(await applied(), 1);
+    // A press of which nothing came between counts once.
+    await page.click('[data-key=apply]');
+    assert.equal(await applied(), 2);
+  });
+
   for (const [where, size] of [
     ['at 200 %', { width: 800, height: 900, zoom: 2 }],
     ['in a narrow column', { width: 300, height: 500 }],

@@ -89,32 +89,28 @@ async function pickOrType(
 ): Promise<Reply> {
   const pick = window.createQuickPick<Answer>();
   let items = offered;
-  /** The row that is meant by what is typed, until the editor has drawn it: from then on it has the row that the person is on. */
-  let meant: Answer | undefined;
-  const bestOf = (text: string): Answer | undefined =>
-    rankChoices(
-      items.filter(({ kind }) => kind !== QuickPickItemKind.Separator),
-      text,
-    )[0];
+  /** What the rows were found for, and the row that a person is on who goes to no other. */
+  let shown = { text: '', start: items.find(isAnswer)?.label };
+  /** Until the rows that were set last are drawn; undefined from then on. */
+  let drawing: Promise<void> | undefined;
+  const bestOf = (text: string): Answer | undefined => rankChoices(items.filter(isAnswer), text)[0];
   const show = () => {
     const text = pick.value.trim();
-    const groups = items.filter(({ kind }) => kind === QuickPickItemKind.Separator);
-    const answers = items.filter(({ kind }) => kind !== QuickPickItemKind.Separator);
-    const ranked = rankChoices(answers, text);
-    const isNew = text !== '' && !answers.some(({ label }) => label.toLowerCase() === text.toLowerCase());
-    const typed: Answer[] =
-      isNew && readTypedValue(field, text).problem === undefined
-        ? [asTyped(text, spec, ranked.length > 0)]
-        : [];
-    pick.items = text === '' ? items : [...ranked.map(always), ...typed];
+    const rows = rowsFor(text, items, field, spec);
+    const named = (label: string | undefined) =>
+      rows.find((row) => isAnswer(row) && row.label === label) ?? rows.find(isAnswer);
     // The editor sorts what matches by itself; what Enter takes is the best answer wherever it stands.
-    const [best = typed[0]] = pick.items.filter(({ label }) => label === ranked[0]?.label);
-    const row = text === '' ? undefined : best;
-    meant = row;
-    if (row) pick.activeItems = [row];
-    else if (groups.length === 0) pick.activeItems = pick.items.slice(0, 1);
-    void untilDrawn().then(() => {
-      if (meant === row) meant = undefined;
+    const start = named(text === '' ? undefined : bestOf(text)?.label);
+    // Rows that only become more leave a person where they went.
+    const own = text === shown.text ? pick.activeItems[0]?.label : undefined;
+    const active = own === undefined || own === shown.start ? start : named(own);
+    shown = { text, start: start?.label };
+    pick.items = rows;
+    if (active) pick.activeItems = [active];
+    const drawn = untilDrawn();
+    drawing = drawn;
+    void drawn.then(() => {
+      if (drawing === drawn) drawing = undefined;
     });
   };
   pick.title = title;
@@ -124,19 +120,40 @@ async function pickOrType(
   pick.busy = true;
   void choices.all(field).then((all) => {
     pick.busy = false;
-    items = all ?? items;
+    if (all === undefined || isSame(all, items)) return;
+    items = all;
     show();
   });
   pick.onDidChangeValue(show);
-  const answer = await asked(pick, hasBefore, () => {
+  const answer = await asked(pick, hasBefore, async () => {
+    const [selected] = pick.selectedItems;
     // Who types and presses Enter at once is faster than the rows, of which the editor names one by its number among those before:
-    // then the best answer to what stands there is taken.
-    const chosen = meant ? [meant] : pick.selectedItems;
-    const [picked = pick.activeItems[0] ?? bestOf(pick.value)] = chosen;
+    // what is meant is the row that they are on once the rows for what stands there are drawn.
+    const isAhead = drawing !== undefined;
+    while (drawing) await drawing;
+    const picked = (isAhead ? undefined : selected) ?? pick.activeItems[0] ?? bestOf(pick.value);
     return picked?.value ?? picked?.label;
   });
   if (typeof answer === 'string') void choices.remember(field, answer);
   return answer;
+}
+
+const isAnswer = ({ kind }: Choice) => kind !== QuickPickItemKind.Separator;
+
+const isSame = (some: readonly Choice[], others: readonly Choice[]) =>
+  some.length === others.length && some.every(({ label }, at) => label === others[at]?.label);
+
+/** All where nothing is typed; else those that go with it, best first, and below them what is typed itself. */
+function rowsFor(text: string, items: readonly Choice[], field: string, spec: FieldSpec): readonly Answer[] {
+  if (text === '') return items;
+  const answers = items.filter(isAnswer);
+  const ranked = rankChoices(answers, text);
+  const isNew = !answers.some(({ label }) => label.toLowerCase() === text.toLowerCase());
+  const typed =
+    isNew && readTypedValue(field, text).problem === undefined
+      ? [asTyped(text, spec, ranked.length > 0)]
+      : [];
+  return [...ranked.map(always), ...typed];
 }
 
 /** What a row stands for, where that is not its label. */

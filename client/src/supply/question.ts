@@ -10,7 +10,7 @@ export const BACK = Symbol('back');
 export function asked<T, Item extends QuickPickItem>(
   question: InputBox | QuickPick<Item>,
   hasBefore: boolean,
-  answer: () => T | undefined,
+  answer: () => T | undefined | Promise<T | undefined>,
 ): Promise<T | typeof BACK | undefined> {
   return new Promise((resolve) => {
     const done = (value: T | typeof BACK) => {
@@ -20,8 +20,8 @@ export function asked<T, Item extends QuickPickItem>(
     question.ignoreFocusOut = true;
     question.buttons = hasBefore ? [QuickInputButtons.Back] : [];
     question.onDidTriggerButton(() => done(BACK));
-    question.onDidAccept(() => {
-      const value = answer();
+    question.onDidAccept(async () => {
+      const value = await answer();
       if (value !== undefined) done(value);
     });
     question.onDidHide(() => {

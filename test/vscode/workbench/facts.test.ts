@@ -33,7 +33,9 @@ describe('choosing model and GPU in the workbench', function () {
   async function searchAndAccept(title: RegExp, search: string, found: RegExp, name?: string): Promise<void> {
     await page.locator('.quick-input-title', { hasText: title }).waitFor();
     await page.keyboard.type(search);
-    const focused = page.locator('.quick-input-list .monaco-list-row.focused', { hasText: found });
+    const focused = page.locator('.quick-input-list .monaco-list-row.focused .label-name', {
+      hasText: found,
+    });
     await focused.waitFor();
     if (name !== undefined) await workbench.pictures(name);
     await page.keyboard.press('Enter');
@@ -57,11 +59,11 @@ describe('choosing model and GPU in the workbench', function () {
   it('asks from the lens for one after the other, goes back, and reports what was chosen before it is written', async () => {
     const before = await project();
     await lens(/needs/).click();
-    await searchAndAccept(/^Model \(1 of 2\)$/, 'llama 3.1 8b', /Llama-3\.1-8B/);
+    await searchAndAccept(/^Model \(1 of 2\)$/, 'llama 3.1 8b', /^meta-llama\/Llama-3\.1-8B$/);
     await page.locator('.quick-input-title', { hasText: 'GPU (2 of 2)' }).waitFor();
     await page.locator('.quick-input-titlebar .codicon-quick-input-back').click();
-    await searchAndAccept(/^Model \(1 of 2\)$/, 'qwen2.5 7b', /Qwen2\.5-7B/);
-    await searchAndAccept(/^GPU \(2 of 2\)$/, 'h100', /H100-SXM5-80GB/);
+    await searchAndAccept(/^Model \(1 of 2\)$/, 'qwen2.5 7b', /^Qwen\/Qwen2\.5-7B$/);
+    await searchAndAccept(/^GPU \(2 of 2\)$/, 'h100', /^H100-SXM5-80GB$/);
     await page.locator('.quick-input-title', { hasText: 'Save Where?' }).waitFor();
     const chosen = await page.locator('.quick-input-box input').getAttribute('placeholder');
     assert.match(chosen ?? '', /^Model: Qwen\/Qwen2\.5-7B · GPU: H100-SXM5-80GB$/);
@@ -152,7 +154,7 @@ describe('choosing model and GPU in the workbench', function () {
 
   it('finds a model, and writes it', async () => {
     await workbench.command('Oomlint: Choose Model');
-    await searchAndAccept(/Model/, 'Qwen3-8B', /Qwen\/Qwen3-8B/, 'choose-model');
+    await searchAndAccept(/Model/, 'Qwen3-8B', /^Qwen\/Qwen3-8B$/, 'choose-model');
     await searchAndAccept(/Save Where/, 'this config', /for this config/);
     // The person stays where the answer shows; the file states it for this config alone.
     await written(/match: \/?ds_config\.json\n {4}model: Qwen\/Qwen3-8B/);
@@ -163,9 +165,9 @@ describe('choosing model and GPU in the workbench', function () {
     await workbench.openFile('ds_config.json');
     await workbench.command('Oomlint: Choose GPU');
     // An alias: of the names that begin so, the card that it belongs to is taken.
-    await searchAndAccept(/GPU/, 'h200', /H200/, 'choose-gpu');
+    await searchAndAccept(/GPU/, 'h200', /^H200-SXM-141GB$/, 'choose-gpu');
     await searchAndAccept(/Save Where/, 'this config', /for this config/);
-    await written(/gpu: .*H200/);
+    await written(/gpu: H200-SXM-141GB$/m);
     await lens(/^Fits: [\d.]+ of 1\d\d\.\d GiB · Qwen3-8B · 8×H200/).waitFor();
   });
 

@@ -82,6 +82,8 @@ describe('trying in the workbench', function () {
     const strip = frame.locator('.trying');
     const text = (await strip.innerText()).replaceAll('\u00a0', ' ');
     assert.match(text, /Trying Micro batch 1 → 2\. [\s\S]*In the file: Fits: [\d.]+ of 79\.1 GiB/);
+    // What would be written comes after the figures, and draws the strip anew.
+    await frame.locator('[data-key=apply]:enabled').waitFor();
     await frame.evaluate(() => window.scrollTo(0, 0));
     const below = await frame.evaluate(
       () =>
@@ -92,11 +94,13 @@ describe('trying in the workbench', function () {
     for (const part of [0, 0.5, 1]) {
       await frame.evaluate((to) => window.scrollTo(0, to * document.body.scrollHeight), part);
       for (const key of ['apply', 'reset']) {
-        const isThere = await frame.locator(`[data-key=${key}]`).evaluate((button) => {
-          const { left, top, width, height } = button.getBoundingClientRect();
-          return button.contains(document.elementFromPoint(left + width / 2, top + height / 2));
-        });
-        assert.ok(isThere, `${key} where ${part} of the page is scrolled`);
+        const found = await frame.evaluate((name) => {
+          const button = document.querySelector(`[data-key=${name}]`);
+          const { left, top, width, height } = button?.getBoundingClientRect() ?? new DOMRect();
+          const at = document.elementFromPoint(left + width / 2, top + height / 2);
+          return button?.contains(at) ? name : `${at?.outerHTML.slice(0, 200)} at ${left}, ${top}`;
+        }, key);
+        assert.equal(found, key, `where ${part} of the page is scrolled`);
       }
     }
     await frame.evaluate(() => window.scrollTo(0, 0));
