@@ -65,10 +65,8 @@ async function choose(
   await server.chooseRun(uri.toString(), root);
 }
 
-function itemOf(
-  { root, name, verdict, peakBytes, capacityBytes }: RunOption,
-  shown: string | undefined,
-): RunItem {
+function itemOf(run: RunOption, shown: string | undefined): RunItem {
+  const { root, verdict, peakBytes, capacityBytes } = run;
   const known = peakBytes !== undefined && capacityBytes !== undefined;
   const peak = known
     ? l10n.t(
@@ -79,7 +77,7 @@ function itemOf(
       )
     : verdictLabel(verdict);
   return {
-    label: knownConfigLabel({ verdict, name }),
+    label: knownConfigLabel(run),
     description: root === shown ? l10n.t('{0}, shown', peak) : peak,
     root,
   };

@@ -16,17 +16,25 @@ import type { KnownConfig, KnownConfigs } from '../../server/src/shared/protocol
 import { compareVerdicts, verdictAt } from '../../server/src/shared/words';
 import { knownConfigText } from './known-configs';
 import type { LanguageServer } from './language-server';
+import { verdictSign } from './verdict-sign';
 
 const VIEW = 'oomlint.configs';
 /** Pause after the last change before the folders are looked through again. */
 const REST_MS = 1_500;
 
-const ICONS = {
-  fits: new ThemeIcon('pass', new ThemeColor('oomlint.verdict.fits')),
-  tight: new ThemeIcon('warning', new ThemeColor('oomlint.verdict.tight')),
-  exceeds: new ThemeIcon('error', new ThemeColor('oomlint.verdict.exceeds')),
-  unknown: new ThemeIcon('question'),
+/** Colours of signs. */
+const COLORS = {
+  pass: new ThemeColor('oomlint.verdict.fits'),
+  warning: new ThemeColor('oomlint.verdict.tight'),
+  error: new ThemeColor('oomlint.verdict.exceeds'),
+  info: undefined,
+  question: undefined,
 } as const;
+
+function iconOf(config: KnownConfig): ThemeIcon {
+  const sign = verdictSign(config);
+  return new ThemeIcon(sign, COLORS[sign]);
+}
 
 /** A config, or another file of its run. */
 type Row =
@@ -123,7 +131,7 @@ class ConfigRows implements TreeDataProvider<Row>, Disposable {
     item.id = config.uri;
     item.description = end < 0 ? text : `${text} · ${config.name.slice(0, end)}`;
     item.tooltip = `${config.name} · ${config.family}\n${text}`;
-    item.iconPath = ICONS[config.verdict];
+    item.iconPath = iconOf(config);
     item.command = open;
     item.contextValue = 'config';
     item.accessibilityInformation = {

@@ -7,13 +7,12 @@ import {
   window,
   workspace,
 } from 'vscode';
-import type { StatusParams } from '../../server/src/shared/protocol';
 import { isInDiffsAlone } from './compare/diffs-in-view';
 import type { DrawnHints, LanguageServer } from './language-server';
+import { verdictSign } from './verdict-sign';
 
-/** Verdicts whose hints are marked: where a run fits, hints have the theme's own colour alone. */
-const MARKED = ['exceeds', 'tight'] as const;
-type Marked = (typeof MARKED)[number];
+/** Signs of verdicts whose hints are marked, with their colours: where a run fits, hints have the theme's own colour alone. */
+const MARKED = { error: 'oomlint.verdict.exceeds', warning: 'oomlint.verdict.tight' } as const;
 
 /** Drawn before a hint: VS Code colours all hints alike, so the verdict has a sign of its own. */
 const MARK = '●';
@@ -26,19 +25,19 @@ interface Marks {
 
 /** A sign in the colour of the verdict before each hint of a run that does not fit, or hardly. */
 export function showsVerdictAtHints(server: LanguageServer): Disposable {
-  const types = new Map<Marked, TextEditorDecorationType>(
-    MARKED.map((verdict) => [
-      verdict,
+  const types = new Map<string, TextEditorDecorationType>(
+    Object.entries(MARKED).map(([sign, color]) => [
+      sign,
       window.createTextEditorDecorationType({
         after: {
           contentText: MARK,
-          color: new ThemeColor(`oomlint.verdict.${verdict}`),
+          color: new ThemeColor(color),
           margin: '0 0.5ch 0 1ch',
         },
       }),
     ]),
   );
-  const verdicts = new Map<string, NonNullable<StatusParams['status']>['verdict']>();
+  const verdicts = new Map<string, ReturnType<typeof verdictSign>>();
   const marks = new Map<string, Marks>();
   const draw = (uri: string) => {
     const lines = [...(marks.get(uri)?.lines ?? [])];
@@ -68,7 +67,7 @@ export function showsVerdictAtHints(server: LanguageServer): Disposable {
     }),
     server.onStatus(({ uri, cell, status }) => {
       const key = cell ?? uri;
-      if (status) verdicts.set(key, status.verdict);
+      if (status) verdicts.set(key, verdictSign(status));
       else verdicts.delete(key);
       draw(key);
     }),

@@ -1,12 +1,11 @@
 import { l10n } from 'vscode';
 import type { KnownConfig } from '../../server/src/shared/protocol';
 import { formatBytesOf, joinWords, verdictAt } from '../../server/src/shared/words';
-
-const ICONS = { fits: 'pass', tight: 'warning', exceeds: 'error', unknown: 'question' } as const;
+import { type JudgedRun, verdictSign } from './verdict-sign';
 
 /** A config in a list, with the icon of its verdict. */
-export function knownConfigLabel({ verdict, name }: Pick<KnownConfig, 'verdict' | 'name'>): string {
-  return `$(${ICONS[verdict]}) ${name}`;
+export function knownConfigLabel(config: JudgedRun & Pick<KnownConfig, 'name'>): string {
+  return `$(${verdictSign(config)}) ${config.name}`;
 }
 
 /** How a config comes out: `51.0 of 79.1 GiB, fits`, or what is missing. */

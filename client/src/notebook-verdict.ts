@@ -11,7 +11,7 @@ import { ESTIMATE_COMMAND, type StatusParams } from '../../server/src/shared/pro
 import { shortCardName } from '../../server/src/shared/words';
 import type { LanguageServer } from './language-server';
 import { NOTEBOOK_TYPE } from './notebook-cells';
-import { VERDICT_ICONS } from './status-bar';
+import { verdictSign } from './verdict-sign';
 
 /** The verdict below the cell that trains. */
 export function showsVerdictInCells(server: LanguageServer): Disposable {
@@ -45,11 +45,12 @@ export function showsVerdictInCells(server: LanguageServer): Disposable {
 
 function itemOf(
   { uri }: StatusParams,
-  { verdict, outcome, text, gpu, detail }: NonNullable<StatusParams['status']>,
+  status: NonNullable<StatusParams['status']>,
 ): NotebookCellStatusBarItem {
+  const { outcome, text, gpu, detail } = status;
   const withGpu = gpu ? `${text} · ${shortCardName(gpu)}` : text;
   const item = new NotebookCellStatusBarItem(
-    `${VERDICT_ICONS[verdict]} ${withGpu}`,
+    `$(${verdictSign(status)}) ${withGpu}`,
     NotebookCellStatusBarAlignment.Left,
   );
   item.tooltip = detail;

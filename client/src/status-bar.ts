@@ -10,22 +10,7 @@ import {
 import { ESTIMATE_COMMAND, SUPPLY_COMMAND } from '../../server/src/shared/protocol';
 import { shortCardName } from '../../server/src/shared/words';
 import type { StatusView } from './status-view';
-
-export const VERDICT_ICONS = {
-  fits: '$(pass)',
-  tight: '$(warning)',
-  exceeds: '$(error)',
-  unknown: '$(question)',
-} as const;
-type Status = Extract<StatusView, { kind: 'config' }>['status'];
-
-/** Of the verdict; a run that does not fit as it is read, and may as it is started, has the sign that Problems have for it. */
-const iconOf = ({ verdict, severity }: Status): string =>
-  verdict !== 'exceeds' || severity === undefined || severity === 'error'
-    ? VERDICT_ICONS[verdict]
-    : severity === 'warning'
-      ? VERDICT_ICONS.tight
-      : '$(info)';
+import { verdictSign } from './verdict-sign';
 
 /** Right of the language's own items: in a narrow window the leftmost goes first. */
 const PRIORITY = 99;
@@ -58,11 +43,13 @@ export class StatusBar implements Disposable {
         `\n\n[${l10n.t('Restart')}](command:oomlint.restart) · [${l10n.t('Show Output')}](command:oomlint.showOutput)`,
       );
     } else {
-      const { status, busy, file } = view;
+      const { status, busy, ahead, file } = view;
       const { verdict, outcome, severity, gpu, text, detail } = status;
       // `8×H100`: form and memory stand in the tooltip.
       const card = gpu && shortCardName(gpu);
-      item.text = `${busy ? '$(sync~spin)' : iconOf(status)} ${card ? `${text} · ${card}` : text}`;
+      // The arrow goes ahead of the line above the text, which has the older verdict as long as it is there.
+      const icon = busy ? 'sync~spin' : ahead ? 'arrow-right' : verdictSign(status);
+      item.text = `$(${icon}) ${card ? `${text} · ${card}` : text}`;
       item.accessibilityInformation = { label: `Oomlint: ${outcome}. ${detail}` };
       // As Problems have it, and quiet when nothing is wrong.
       item.backgroundColor =

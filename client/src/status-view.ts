@@ -15,6 +15,8 @@ export type StatusView =
       readonly status: NonNullable<StatusParams['status']>;
       /** The answer is that of an older text. */
       readonly busy: boolean;
+      /** The answer is newer than the one that stands above the text. */
+      readonly ahead: boolean;
     };
 
 /** Whether both look alike: after each key there is mostly nothing else to draw. */
@@ -23,6 +25,7 @@ export function looksLike(one: StatusView, other: StatusView): boolean {
   return (
     one.status === other.status &&
     one.busy === other.busy &&
+    one.ahead === other.ahead &&
     one.document === other.document &&
     one.file.toString() === other.file.toString()
   );

@@ -1,5 +1,6 @@
 import { commands, Disposable, type Uri, window, workspace } from 'vscode';
 import type { StatusParams } from '../../server/src/shared/protocol';
+import { AheadOfLenses } from './ahead-of-lenses';
 import type { BreakdownPanels } from './breakdown-panels';
 import { mayBeConfig } from './config-documents';
 import type { LanguageServer } from './language-server';
@@ -7,7 +8,6 @@ import { LanguageStatus } from './language-status';
 import { activeFile, cellOf } from './notebook-cells';
 import { StatusBar } from './status-bar';
 import { looksLike, type StatusView } from './status-view';
-import { StatusWithLenses } from './status-with-lenses';
 
 /** A spinner that nothing ends would lie; analyses take well under this. */
 const BUSY_LIMIT_MS = 10_000;
@@ -20,6 +20,7 @@ export function showStatus(server: LanguageServer, panels: BreakdownPanels): Dis
   const known = new Map<string, StatusParams>();
   let timer: NodeJS.Timeout | undefined;
   let drawn: StatusView | undefined;
+  const lenses = new AheadOfLenses(server, () => update());
   const tellActive = contextKey('oomlint.configActive');
 
   /** In a panel the person looks at its file. */
@@ -27,7 +28,9 @@ export function showStatus(server: LanguageServer, panels: BreakdownPanels): Dis
 
   function show(busy: boolean): void {
     const file = present();
-    const view = file ? viewOf(file, known.get(file.toString()), server, busy) : NOTHING;
+    const view = file
+      ? viewOf(file, known.get(file.toString()), server, { busy, ahead: lenses.has(file) })
+      : NOTHING;
     if (drawn && looksLike(view, drawn)) return;
     drawn = view;
     for (const item of shown) item.show(view);
@@ -43,7 +46,7 @@ export function showStatus(server: LanguageServer, panels: BreakdownPanels): Dis
     // Versions of cells say nothing about their notebook.
     const counts = document !== undefined && cellOf(document.uri) === undefined;
     const isOld = counts && announced?.status !== undefined && announced.version < document.version;
-    if (isOld && !announcements.has(file) && server.state === 'running') {
+    if (isOld && server.state === 'running') {
       timer = setTimeout(() => {
         show(true);
         timer = setTimeout(() => show(false), BUSY_LIMIT_MS);
@@ -51,19 +54,16 @@ export function showStatus(server: LanguageServer, panels: BreakdownPanels): Dis
     }
   }
 
-  const take = (status: StatusParams) => {
-    known.set(status.uri, status);
-    update();
-  };
-  const announcements = new StatusWithLenses(server, take, {
-    shown: (file) => known.get(file),
-    held: update,
-  });
   update();
   return Disposable.from(
     ...shown,
-    announcements,
+    lenses,
     new Disposable(() => clearTimeout(timer)),
+    server.onStatus((status) => {
+      lenses.follow(status, known.get(status.uri));
+      known.set(status.uri, status);
+      update();
+    }),
     server.onState((state) => {
       if (state !== 'running') {
         known.clear();
@@ -99,11 +99,11 @@ function viewOf(
   file: Uri,
   announced: StatusParams | undefined,
   { state }: LanguageServer,
-  busy: boolean,
+  now: { readonly busy: boolean; readonly ahead: boolean },
 ): StatusView {
   const document = window.activeTextEditor?.document;
   if (state === 'failed') return document && mayBeConfig(document) ? { kind: 'failed' } : NOTHING;
-  return announced?.status ? { kind: 'config', file, document, status: announced.status, busy } : NOTHING;
+  return announced?.status ? { kind: 'config', file, document, status: announced.status, ...now } : NOTHING;
 }
 
 /** Sets a context key of the editor, where it changes. */

@@ -8,10 +8,10 @@ import {
 } from '../results/labels';
 import { formatDurations } from '../results/time-labels';
 import { fieldLabel } from '../run/field-labels';
-import type { Severity } from '../text/problem';
 import { formatBytes, formatBytesOf, formatFlops } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
+import { verdictSeverity } from '../workspace/verdict-severity';
 import { baseName } from './markdown';
 import type { StatusParams } from './protocol';
 import { runPhrase } from './run-lens';
@@ -76,21 +76,9 @@ export function status(analysis: Analysis): NonNullable<StatusParams['status']> 
     dialect: dialect.name,
     verdict: estimate.verdict,
     outcome: outcomeLabel(estimate),
-    severity: severityOf(analysis),
+    severity: verdictSeverity(analysis),
     gpu: accelerator && `${gpus}×${accelerator.name}`,
     text: formatBytesOf(peak.processBytes, estimate.capacityBytes),
     detail: lines.join('\n'),
   };
-}
-
-/** Problems about the memory of the run as a whole. */
-const VERDICTS: readonly string[] = ['does-not-fit', 'tight', 'host-memory'];
-const WORST_FIRST: readonly Severity[] = ['error', 'warning', 'information', 'hint'];
-
-/** The severest of those. Problems are looked for where there is one at all: most runs that are typed in fit. */
-function severityOf(analysis: Analysis): Severity | undefined {
-  const { estimate } = analysis;
-  if (!estimate || (estimate.verdict === 'fits' && estimate.host.verdict !== 'exceeds')) return undefined;
-  const found = analysis.problems.filter(({ code }) => VERDICTS.includes(code));
-  return WORST_FIRST.find((severity) => found.some((problem) => problem.severity === severity));
 }

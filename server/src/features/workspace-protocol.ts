@@ -3,6 +3,7 @@
  * family a document belongs to, and the files of places that the server cannot read by itself. Plain data and names.
  */
 import type { Verdict } from '../results/estimate';
+import type { Severity } from '../text/problem';
 import type { RunOption } from '../workspace/analysis';
 
 /** Command of the editor's side: asks which of its runs a file is shown in. */
@@ -48,6 +49,8 @@ export interface KnownConfig {
   readonly name: string;
   readonly family: string;
   readonly verdict: Verdict;
+  /** How Problems have the verdict, where they have it. */
+  readonly severity?: Severity;
   readonly peakBytes?: number;
   readonly capacityBytes?: number;
   /** Labels of what nobody states, for people. */

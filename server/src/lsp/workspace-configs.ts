@@ -4,6 +4,7 @@ import { canonicalUri, relativePath } from '../text/uri';
 import type { Analysis } from '../workspace/analysis';
 import type { Workspace } from '../workspace/analyze';
 import { listedConfigs } from '../workspace/listed-configs';
+import { verdictSeverity } from '../workspace/verdict-severity';
 import type { EditorHost } from './open-files';
 import type { LocalMachine } from './runtime';
 
@@ -41,12 +42,14 @@ export async function workspaceConfigs(
 export const isPart = ({ run, uri }: Analysis) =>
   run !== undefined && canonicalUri(run) !== canonicalUri(uri);
 
-function knownConfig({ uri, dialect, estimate, resolved, files }: Analysis, folder: string): KnownConfig {
+function knownConfig(analysis: Analysis, folder: string): KnownConfig {
+  const { uri, dialect, estimate, resolved, files } = analysis;
   return {
     uri,
     name: relativePath(folder, uri) ?? uri,
     family: dialect.name,
     verdict: estimate?.verdict ?? 'unknown',
+    severity: verdictSeverity(analysis),
     ...(estimate && { peakBytes: estimate.peak.processBytes, capacityBytes: estimate.capacityBytes }),
     missing: resolved.unknown.map(({ field }) => fieldLabel(field)),
     files: files.filter((other) => canonicalUri(other) !== canonicalUri(uri)),

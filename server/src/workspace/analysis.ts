@@ -8,7 +8,7 @@ import type { RunValues } from '../run/fields';
 import type { ResolvedRun } from '../run/resolved-run';
 import type { Unread } from '../run/unread';
 import type { Location } from '../text/place';
-import type { Problem } from '../text/problem';
+import type { Problem, Severity } from '../text/problem';
 import type { ConfigReading } from './config-reading';
 import type { OpenAnswer } from './open-questions';
 
@@ -25,6 +25,8 @@ export interface RunOption {
   /** For people: path of the root within its workspace folder. */
   readonly name: string;
   readonly verdict: Verdict;
+  /** How Problems have the verdict, where they have it. */
+  readonly severity?: Severity;
   readonly peakBytes?: number;
   readonly capacityBytes?: number;
 }

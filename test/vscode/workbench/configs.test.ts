@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Page } from 'playwright-core';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Locator, Page } from 'playwright-core';
 import { openWorkbench, type Workbench } from './workbench';
 
 /** A person looks over all training configs of a folder. */
@@ -10,7 +12,17 @@ describe('the configs of the workspace', function () {
   const rows = () => page.locator('.pane', { hasText: 'Training Configs' }).locator('.monaco-list-row');
 
   before(async () => {
-    workbench = await openWorkbench();
+    workbench = await openWorkbench(async (folder) => {
+      // Four fit if activations are checkpointed, which no file states; sixty-four never do.
+      for (const [name, micro] of [
+        ['ds_perhaps.json', 4],
+        ['ds_never.json', 64],
+      ] as const)
+        await writeFile(
+          path.join(folder, name),
+          `{ "train_micro_batch_size_per_gpu": ${micro}, "bf16": { "enabled": true }, "zero_optimization": { "stage": 2 } }\n`,
+        );
+    });
     ({ page } = workbench);
   });
   after(() => workbench?.stop());
@@ -48,5 +60,25 @@ describe('the configs of the workspace', function () {
     await row.hover();
     await row.locator('.action-label[aria-label*="Estimate Memory"]').click();
     await workbench.panel('accelerate.yaml');
+  });
+
+  it('have the signs that Problems have, here and in the list to compare with', async () => {
+    const signs = async (rows: Locator) => {
+      for (const [file, sign] of [
+        ['ds_perhaps.json', 'warning'],
+        ['ds_never.json', 'error'],
+        ['ds_config.json', 'pass'],
+      ] as const) {
+        const row = rows.filter({ hasText: file });
+        await row.waitFor();
+        assert.equal(await row.locator(`.codicon-${sign}`).count(), 1, `${file}: ${sign}`);
+      }
+    };
+    await signs(rows());
+    const frame = await workbench.panel('accelerate.yaml');
+    await frame.locator('[data-key=tab-compare]').click();
+    await frame.locator('[data-key=compare-file]').click();
+    await signs(page.locator('.quick-input-list .monaco-list-row'));
+    await page.keyboard.press('Escape');
   });
 });

@@ -40,7 +40,7 @@ describe('typing in the workbench', function () {
       // Each event would have VS Code wait from the start again before it asks for lenses or hints.
       assert.equal(calls.get('$emitCodeLensEvent') ?? 0, 0);
       assert.equal(calls.get('$emitInlayHintsEvent') ?? 0, 0);
-      // Lens and status have the older verdict for as long as VS Code waits before it asks, and it waits once for each value.
+      // The lens has the older verdict for as long as VS Code waits before it asks, and it waits once for each value.
       const asked = calls.get('$provideCodeLenses') ?? 0;
       assert.ok(asked >= TIMES && asked <= LENS_PROVIDERS * TIMES, `${asked} times for ${TIMES} values`);
       own.set(file, latencies);

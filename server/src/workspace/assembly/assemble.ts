@@ -6,6 +6,7 @@ import type { Analysis, RunOption } from '../analysis';
 import type { FullReading, TrackedFiles } from '../file-cache';
 import { type FollowedLinks, followLinks } from '../links';
 import { findRuns, type RunFiles, type RunsOfFile } from '../runs';
+import { verdictSeverity } from '../verdict-severity';
 import { type AssemblyOptions, collect } from './collect';
 import { judge } from './judge';
 import { know } from './know';
@@ -21,12 +22,17 @@ function worse(a: Analysis, b: Analysis): number {
   return compareVerdicts(verdict(b), verdict(a)) || share(b) - share(a);
 }
 
-function optionOf(root: string, { estimate }: Analysis, folders: readonly string[]): RunOption {
+function optionOf(root: string, analysis: Analysis, folders: readonly string[]): RunOption {
+  const { estimate } = analysis;
   const inside = folders.flatMap((folder) => relativePath(folder, root) ?? []);
   return {
     root,
     name: inside.sort((a, b) => a.length - b.length)[0] ?? fileName(root),
     verdict: estimate?.verdict ?? 'unknown',
+    /** Problems are looked for when somebody asks. */
+    get severity() {
+      return verdictSeverity(analysis);
+    },
     peakBytes: estimate?.peak.processBytes,
     capacityBytes: estimate?.capacityBytes,
   };
