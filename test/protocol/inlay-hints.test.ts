@@ -66,7 +66,7 @@ describe('inlay hints', function () {
     assert.equal(stage.position.character, '    "stage": 3,'.length);
     assert.equal(stage.tooltip, undefined);
     const part = partOf(stage);
-    assert.match(part.value, /^[a-z ,]+( and \d more:)? [\d.]+\sGiB$/);
+    assert.match(part.value, /^[█-▏]+ [a-z ,]+( and \d more:)? [\d.]+\sGiB$/u);
     assert.equal(part.command?.command, 'oomlint.estimateMemory');
     const [argument] = part.command?.arguments ?? [];
     assert.equal(argument.uri, uri);
@@ -76,6 +76,8 @@ describe('inlay hints', function () {
     assert.ok(typeof tooltip === 'object');
     assert.equal(tooltip.kind, 'markdown');
     assert.match(tooltip.value, /^\*\*`zero_optimization\.stage`\*\* · at the peak of\s[\d.]+\sGiB, in the /);
+    // What the bar of the hint is of.
+    assert.match(tooltip.value, /^[\d.]+\sof\s[\d.]+\sGiB of one GPU\.$/m);
     assert.match(tooltip.value, /- \*\*optimizer states\*\* [\d.]+\sGiB = `[^`]*8[^`]*`/);
     // What other stages would give, the present one marked.
     assert.match(tooltip.value, /\| \*\*▸ .*3.*\*\* \| \*\*[\d.]+&nbsp;GiB\*\*/);
@@ -156,7 +158,7 @@ describe('inlay hints', function () {
   it('speak Russian to an editor that does', async () => {
     const uri = await start({ initializationOptions: { trusted: false, language: 'ru' } });
     const all = await hintsOf(uri);
-    assert.match(all.map(textOf).join(' '), /[\d,]+\sГиБ состояния модели/);
+    assert.match(all.map(textOf).join(' '), /[\d,]+\sГиБ [█-▏]+ состояния модели/u);
     const lenses = await server.request<CodeLens[]>('textDocument/codeLens', { textDocument: { uri } });
     assert.match(
       lenses.map(({ command }) => command?.title).join(' '),

@@ -1,7 +1,7 @@
 import { causation, heldBy } from '../memory/causes';
 import { categoryLabel, momentLabel } from '../results/labels';
 import type { FieldPath } from '../run/fields';
-import { formatBytes } from '../wording/figures';
+import { formatBytes, formatBytesOf } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { whatIfSection } from './hover-what-if';
@@ -19,7 +19,8 @@ export function hintTooltip(analysis: Analysis, fields: readonly FieldPath[]): s
   const { peak } = estimate;
   const when = say('at the peak of {0}, in {1}', formatBytes(peak.processBytes), momentLabel(peak.moment));
   const title = `**${code(key ?? fields[0] ?? '')}** · ${escapeMarkdown(when)}`;
-  const parts = heldBy(caused.categories, estimate).map(({ category, bytes, formula, source }) => {
+  const held = heldBy(caused.categories, estimate);
+  const parts = held.map(({ category, bytes, formula, source }) => {
     const how = formula === undefined ? '' : ` = ${code(formula)}`;
     const link = sourceLink(say('source'), source);
     return `- **${categoryLabel(category)}** ${formatBytes(bytes)}${how}${link ? ` · ${link}` : ''}`;
@@ -27,6 +28,9 @@ export function hintTooltip(analysis: Analysis, fields: readonly FieldPath[]): s
   if (caused.host && estimate.host.bytesPerNode > 0) {
     parts.push(`- ${say('{0} of host memory per node', formatBytes(estimate.host.bytesPerNode))}`);
   }
-  const sections = [title, parts.join('\n'), whatIfSection(analysis, fields)];
+  const together = held.reduce((sum, { bytes }) => sum + bytes, 0);
+  // What the bar of the hint is of.
+  const share = together > 0 && say('{0} of one GPU.', formatBytesOf(together, estimate.capacityBytes));
+  const sections = [title, share, parts.join('\n'), whatIfSection(analysis, fields)];
   return sections.filter((section) => section).join('\n\n');
 }

@@ -9,6 +9,7 @@ import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { before } from './ranges';
+import { shareBar } from './share-bar';
 
 /** Which keys get a hint. */
 export type Shown = 'off' | 'heaviest' | 'all';
@@ -18,7 +19,7 @@ export interface KeyHint {
   readonly position: Position;
   /** Behind the value of its key, wherever it is drawn. */
   readonly place: Position;
-  /** At most `LABEL_ROOM` characters, the figure whole. */
+  /** At most `LABEL_ROOM` characters, the figure whole; before it a bar of its share of the GPU's memory, where there is room. */
   readonly label: string;
   /** What the label words: names of parts, the largest first, and their figure. */
   readonly words: LabelWords;
@@ -34,6 +35,8 @@ interface LabelWords {
   readonly figure: string;
   /** Of the figure. */
   readonly bytes: number;
+  /** Whether that lies on a GPU; else in the memory of a node. */
+  readonly onGpu: boolean;
 }
 
 /**
@@ -106,6 +109,12 @@ function sharedLabels(together: readonly KeyHint[]): ReadonlyMap<KeyHint, string
   return labels;
 }
 
+/** A label with its share of the memory of a GPU as a bar; without it where both have no room. */
+function withBar(label: string, bytes: number, capacityBytes: number): string {
+  const drawn = `${shareBar(bytes, capacityBytes)} ${label}`;
+  return drawn.length <= LABEL_ROOM ? drawn : label;
+}
+
 /** The longest label within so many characters: names give way, the figure stays. Undefined where not even that has room. */
 function fitted({ names, figure }: LabelWords, room: number, key = ''): string | undefined {
   const [first = ''] = names;
@@ -160,7 +169,8 @@ function hintOf(analysis: Analysis, { location, fields }: Stated): KeyHint | und
   const position = behind(analysis, location);
   const path = fields.flatMap((field) => analysis.resolved.origins[field]?.key ?? [])[0] ?? '';
   const key = path.slice(path.lastIndexOf('.') + 1);
-  const label = fitted(words, LABEL_ROOM) ?? words.figure;
+  const longest = fitted(words, LABEL_ROOM) ?? words.figure;
+  const label = words.onGpu ? withBar(longest, words.bytes, estimate.capacityBytes) : longest;
   return { position, place: position, label, words, key, fields };
 }
 
@@ -169,7 +179,7 @@ function wordsOf(caused: Causation, estimate: Estimate): LabelWords | undefined 
   const parts = heldBy(caused.categories, estimate);
   if (parts.length > 0) {
     const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
-    return { names: partNames(parts), figure: formatBytes(bytes), bytes };
+    return { names: partNames(parts), figure: formatBytes(bytes), bytes, onGpu: true };
   }
   const { bytesPerNode } = estimate.host;
   if (!caused.host || bytesPerNode <= 0) return undefined;
@@ -177,6 +187,7 @@ function wordsOf(caused: Causation, estimate: Estimate): LabelWords | undefined 
     names: [say('host memory')],
     figure: say('{0} per node', formatBytes(bytesPerNode)),
     bytes: bytesPerNode,
+    onGpu: false,
   };
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { atLineEnds, inlayHints, LABEL_ROOM, type Shown } from '../../../server/src/features/inlay-hints';
+import { shareBar } from '../../../server/src/features/share-bar';
 import { speakLanguage } from '../../../server/src/wording/language';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
@@ -41,7 +42,7 @@ async function drawn(name: string, text: string, shown: Shown, project?: string)
 describe('inlay hints', () => {
   it('stand behind the values of the few keys that weigh most', async () => {
     const lines = await drawn('ds.json', DEEPSPEED, 'heaviest');
-    assert.match(lines.join('\n'), /^"train_micro_batch_size_per_gpu": 4\[[a-z ]+ [\d.]+ GiB\],$/m);
+    assert.match(lines.join('\n'), /^"train_micro_batch_size_per_gpu": 4\[[█-▏]+ [a-z ]+ [\d.]+ GiB\],$/mu);
     assert.match(lines.join('\n'), /^"stage": 3\[.* [\d.]+ GiB\],$/m);
     assert.ok(lines.length <= 4, lines.join('\n'));
   });
@@ -57,9 +58,23 @@ describe('inlay hints', () => {
   it('say what the parts of the estimate say', async () => {
     const analysis = await analyzed('ds.json', DEEPSPEED);
     const bucket = inlayHints(analysis, 'all').find(({ fields }) => fields.includes('zero.reduceBucket'));
-    assert.match(bucket?.label ?? '', /^communication buffers [\d.]+ [GM]iB$/);
+    assert.match(bucket?.label ?? '', /^▏ communication buffers [\d.]+ [GM]iB$/u);
     const stage = inlayHints(analysis, 'all').find(({ fields }) => fields.includes('zero.stage'));
-    assert.match(stage?.label ?? '', /^model states.* GiB$/);
+    assert.match(stage?.label ?? '', /^[█-▏]+ model states.* GiB$/u);
+  });
+
+  it('begin with a bar of their share of the memory of a GPU, to an eighth of a character', async () => {
+    assert.deepEqual(
+      [0.001, 1 / 32, 0.25, 0.36, 0.5, 31 / 32, 1, 2.5].map((share) => shareBar(share * 80e9, 80e9)),
+      ['▏', '▏', '█', '█▌', '██', '███▉', '████', '████'],
+    );
+    const analysis = await analyzed('ds.json', DEEPSPEED);
+    const capacity = analysis.estimate?.capacityBytes ?? assert.fail();
+    for (const { label, words } of inlayHints(analysis, 'all')) {
+      if (words.onGpu && label.length > LABEL_ROOM - 5) continue;
+      assert.equal(/^[█-▏]+ /u.test(label), words.onGpu, label);
+      if (words.onGpu) assert.ok(label.startsWith(`${shareBar(words.bytes, capacity)} `), label);
+    }
   });
 
   it('are drawn at the ends of lines, and name their keys where a line holds several', async () => {
