@@ -3,8 +3,7 @@ import type { Difference } from '../features/protocol';
 import type { Category, Spread } from '../results/estimate';
 import { compareVerdicts } from '../results/verdict-order';
 import type { Problem } from '../text/problem';
-import { canonicalUri } from '../text/uri';
-import type { Analysis } from '../workspace/analysis';
+import { type Analysis, isPart } from '../workspace/analysis';
 import { Workspace } from '../workspace/analyze';
 import { runOf } from './check-file';
 import type { CheckedRun } from './checked-file';
@@ -92,7 +91,8 @@ export async function diffRuns(
     const [was, is] = [first.get(old), last.get(uri)];
     if (!was && !is) continue;
     const found = was && was === is ? sameOn(is) : diffOf(uri, old, was, is);
-    if (isPart(is ?? was)) {
+    const shown = is ?? was;
+    if (shown && isPart(shown)) {
       // Its run is reported under the file that starts it; what is wrong with the file itself is not.
       if (typeof found === 'string' || found.newProblems.length === 0) continue;
       runs.push({ ...found, parts: [], causes: [] });
@@ -106,11 +106,6 @@ export async function diffRuns(
 /** What two sides with the same analysis have of a config. */
 function sameOn({ estimate }: Analysis): 'equal' | 'unknown' {
   return estimate ? 'equal' : 'unknown';
-}
-
-/** Whether the run of a file is that of another one, which names it. */
-function isPart(analysis: Analysis | undefined): boolean {
-  return analysis?.run !== undefined && canonicalUri(analysis.run) !== canonicalUri(analysis.uri);
 }
 
 const isRenamed = (renamed: ReadonlyMap<string, string>, old: string) => [...renamed.values()].includes(old);

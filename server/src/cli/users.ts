@@ -9,8 +9,9 @@ import { displayPath } from './report';
 export function usersReport({ runs = [] }: Analysis, folder: string) {
   if (runs.length === 0) return {};
   return {
-    usedIn: runs.map(({ root, verdict, peakBytes }) => ({
+    usedIn: runs.map(({ root, line, verdict, peakBytes }) => ({
       file: displayPath(root, folder),
+      ...(line === undefined ? {} : { line }),
       verdict,
       peakBytes: peakBytes ?? null,
     })),
@@ -20,9 +21,10 @@ export function usersReport({ runs = [] }: Analysis, folder: string) {
 /** The same for people, where there are several to tell apart. */
 export function usersTable({ runs = [] }: Analysis, folder: string, { paint }: Output): string {
   if (runs.length < 2) return '';
-  const lines = runs.map(({ root, verdict, peakBytes, capacityBytes }) => {
+  const lines = runs.map(({ root, line, verdict, peakBytes, capacityBytes }) => {
     const peak = peakBytes === undefined ? '' : `, ${formatBytes(peakBytes)}`;
-    return `    ${displayPath(root, folder)}: ${verdictAt(verdict, peakBytes, capacityBytes)}${peak}`;
+    const place = `${displayPath(root, folder)}${line === undefined ? '' : `:${line}`}`;
+    return `    ${place}: ${verdictAt(verdict, peakBytes, capacityBytes)}${peak}`;
   });
   return `${paint('bold', `  ${say('Used in {0} {0|run|runs}; the first is shown', runs.length)}`)}\n${lines.join('\n')}\n\n`;
 }

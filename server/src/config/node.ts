@@ -56,6 +56,10 @@ export interface ConfigDocument {
   readonly directives: readonly { readonly text: string; readonly range: Range }[];
   /** True when comments or trailing commas occur (JSON only): legal for DeepSpeed, not for strict readers. */
   readonly relaxedJson: boolean;
+  /** Shell only: the command that counts, by its place in the script, where that starts several runs. */
+  readonly command?: number;
+  /** Shell only: a text for people shows the commands. */
+  readonly isShown?: boolean;
   /** Where problems go that belong to the file as a whole; its first key where it is left out. */
   readonly wholeAt?: Range;
   /** Python only: what the text does, as far as it states it. */

@@ -71,9 +71,19 @@ function trainings(launches: readonly Launch[]): Training[] {
   });
 }
 
+/** The commands of a script that each start a training, by their places in it; those of a branch that is not taken apart. */
+export function trainingCommands({ root }: ConfigDocument): number[] {
+  const launches = launchesOf(root);
+  return trainings(launches)
+    .filter(({ launch, program }) => !launch.open && !program.notModelled)
+    .map(({ launch }) => launches.indexOf(launch));
+}
+
 function read(document: ConfigDocument, context: ReadContext): Reading {
   const draft = new Draft(document, context);
-  const all = trainings(launchesOf(document.root));
+  const launches = launchesOf(document.root);
+  const chosen = document.command === undefined ? undefined : launches[document.command];
+  const all = trainings(chosen ? [chosen] : launches);
   const modelled = all.filter(({ program }) => !program.notModelled);
   const found = modelled.length > 0 ? modelled : all;
   // What a plain start of the script does comes before what a branch may do, and known programs before others.
@@ -99,8 +109,8 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   preferStatedGpus(draft);
   readWrittenConfigs(document, program.config, draft, context);
   const written = mapAt(document.root, ['files'])?.entries.map(({ key }) => key.replace(/^\.\//, '')) ?? [];
-  expectMade(launch, launchesOf(document.root), writtenBy(document), draft);
-  enterFolders(launch, launchesOf(document.root), draft);
+  expectMade(launch, launches, writtenBy(document), draft);
+  enterFolders(launch, launches, draft);
   noteUnread(launch, program, written, draft);
   temperedProblems(launch, draft);
   const at = launch.path.split('.');

@@ -13,7 +13,7 @@ import type { ClientSupport } from './convert';
 import { SECTION } from './settings';
 
 /** Files whose change on disk may change an analysis. */
-const WATCHED_FILES = '*.{json,jsonc,yaml,yml,toml,flags,sh,bash,slurm,sbatch}';
+const WATCHED_FILES = '*.{json,jsonc,yaml,yml,toml,flags,sh,bash,slurm,sbatch,md,markdown}';
 
 /** What the editor can do, read once from `initialize`. */
 export interface Client {

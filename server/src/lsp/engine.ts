@@ -14,7 +14,7 @@ import { projectCompletions, projectHover, projectLens } from '../features/proje
 import { editorBreakdown, openTried, tryKnobs } from '../features/try';
 import type { DetectedGpus } from '../hardware/detect';
 import { fileName } from '../text/uri';
-import type { Analysis } from '../workspace/analysis';
+import { type Analysis, isPart } from '../workspace/analysis';
 import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
 import { PROJECT_FILE_NAMES } from '../workspace/project-file-names';
 import { editorDesk } from './agent-desk';
@@ -22,7 +22,7 @@ import * as drawing from './drawing';
 import type { EditorHost } from './open-files';
 import type { Engine, LocalMachine, Preferences } from './runtime';
 import { underNewestReleases } from './upgraded';
-import { isPart, workspaceConfigs } from './workspace-configs';
+import { workspaceConfigs } from './workspace-configs';
 
 const isProjectFile = (uri: string) => PROJECT_FILE_NAMES.includes(fileName(uri));
 

@@ -1,7 +1,7 @@
 import type { KnownConfig, KnownConfigs } from '../features/workspace-protocol';
 import { fieldLabel } from '../run/field-labels';
 import { canonicalUri, relativePath } from '../text/uri';
-import type { Analysis } from '../workspace/analysis';
+import { type Analysis, isPart } from '../workspace/analysis';
 import type { Workspace } from '../workspace/analyze';
 import { listedConfigs } from '../workspace/listed-configs';
 import { verdictSeverity } from '../workspace/verdict-severity';
@@ -37,10 +37,6 @@ export async function workspaceConfigs(
   }
   return { configs, more };
 }
-
-/** Whether its run is that of another file, which names it. */
-export const isPart = ({ run, uri }: Analysis) =>
-  run !== undefined && canonicalUri(run) !== canonicalUri(uri);
 
 function knownConfig(analysis: Analysis, folder: string): KnownConfig {
   const { uri, dialect, estimate, resolved, files } = analysis;

@@ -9,6 +9,7 @@ import type { ResolvedRun } from '../run/resolved-run';
 import type { Unread } from '../run/unread';
 import type { Location } from '../text/place';
 import type { Problem, Severity } from '../text/problem';
+import { canonicalUri } from '../text/uri';
 import type { ConfigReading } from './config-reading';
 import type { OpenAnswer } from './open-questions';
 
@@ -20,10 +21,12 @@ export interface ResolvedLink extends FileLink {
 
 /** One of the runs that a file is part of, distinguished by the file that starts it. */
 export interface RunOption {
-  /** The file that nobody names: a launch script, a recipe. */
+  /** The file that nobody names: a launch script, a recipe; with its line (`#L12`) where it starts several runs. */
   readonly root: string;
-  /** For people: path of the root within its workspace folder. */
+  /** For people: path of the root within its workspace folder, with the line where it starts several runs. */
   readonly name: string;
+  /** Where the run starts in a file that starts several; counts from 1. */
+  readonly line?: number;
   readonly verdict: Verdict;
   /** How Problems have the verdict, where they have it. */
   readonly severity?: Severity;
@@ -69,3 +72,7 @@ export interface Analysis {
   /** Syntax, framework rules, cross-file conflicts, and the verdict, in file order. Looked for when they are asked for. */
   readonly problems: readonly Problem[];
 }
+
+/** Whether the run of a file is that of another one, which is looked at by itself. A run beside others of its file is not. */
+export const isPart = ({ run, uri }: Analysis): boolean =>
+  run !== undefined && !run.includes('#') && canonicalUri(run) !== canonicalUri(uri);

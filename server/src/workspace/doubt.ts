@@ -2,6 +2,7 @@ import type { Resolution } from '../run/resolve';
 import { isDecisive, type Unread, unreadSentence } from '../run/unread';
 import type { Problem } from '../text/problem';
 import { fileName } from '../text/uri';
+import { say } from '../wording/say';
 import type { ConfigReading } from './config-reading';
 
 /** What of the files of a run was not understood, each once. */
@@ -115,4 +116,20 @@ export function doubted(problem: Problem, unread: readonly Unread[], cardIsGuess
     return { ...problem, severity: 'information', message: `${problem.message} ${unreadSentence(decides)}` };
   if (problem.severity === 'warning') return problem;
   return { ...problem, severity: 'warning', message: `${problem.message} ${unreadSentence(decides)}` };
+}
+
+/**
+ * A judgement on a run of which a text shows the launch: whoever starts it may do so otherwise. Where not all of it was understood
+ * either, it is no finding.
+ */
+export function ofShownLaunch(
+  problem: Problem,
+  configs: readonly ConfigReading[],
+  unread: readonly Unread[],
+): Problem {
+  const text = configs.find(({ document }) => document.isShown);
+  if (!text || !/^(error|warning)$/.test(problem.severity) || !OF_THE_RUN.has(problem.code)) return problem;
+  const severity = unread.length > 0 ? 'information' : 'warning';
+  const shows = say('It is started here as {0} shows.', fileName(text.uri));
+  return { ...problem, severity, message: `${problem.message} ${shows}` };
 }

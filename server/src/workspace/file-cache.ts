@@ -3,6 +3,7 @@ import { baseConfigs, mayHaveBase, searchPathOf } from '../config/defaults-list'
 import { eachEntry, mapAt } from '../config/lookup';
 import type { ConfigDocument, MapNode } from '../config/node';
 import { parseConfig, prepareFormat } from '../config/parse';
+import { showsCommands } from '../config/shown-commands';
 import type { Dialect, KeySpec, Reading } from '../dialects/dialect';
 import { movedRow } from '../dialects/key-rows';
 import { DIALECTS, detectDialect, mightBeTrainingConfig } from '../dialects/registry';
@@ -20,6 +21,7 @@ import { type ComposedFiles, type Composition, compose, familyOf } from './compo
 import type { ConfigReading } from './config-reading';
 import type { Host } from './host';
 import { withSurroundings } from './imported-modules';
+import { eachRun, readShown } from './launch-readings';
 import type { ModelFiles } from './model-source';
 import type { ParentSearch } from './parents';
 import { type ProjectFile, parseProjectFile } from './project-file';
@@ -215,6 +217,8 @@ export class FileCache {
     string,
     { readonly text: string; readonly requirements: readonly Requirement[] }
   >();
+  readonly #shown = new Map<string, { readonly text: string; readonly runs: readonly ConfigReading[] }>();
+  readonly #runs = new WeakMap<ConfigDocument, readonly ConfigReading[]>();
   readonly #projects = new Map<string, { readonly text: string; readonly project: ProjectFile }>();
 
   constructor(host: Host) {
@@ -317,7 +321,24 @@ export class FileCache {
     return document;
   }
 
+  /** The runs that a text shows, read once per text. */
+  shown(key: string, text: string): readonly ConfigReading[] {
+    const known = this.#shown.get(key);
+    if (known?.text === text) return known.runs;
+    const runs = readShown(key, text);
+    keep(this.#shown, key, { text, runs });
+    return runs;
+  }
+
+  /** Each run that a file starts. Documents are remembered by what is read of them, so that a run keeps its own. */
+  runsOf(config: ConfigReading): readonly ConfigReading[] {
+    const known = this.#runs.get(config.document) ?? eachRun(config);
+    this.#runs.set(config.document, known);
+    return known;
+  }
+
   clear(): void {
+    this.#shown.clear();
     this.#projects.clear();
     this.#requirements.clear();
     this.#documents.clear();
@@ -468,6 +489,16 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
     const document = uri === canonicalUri(uri) ? this.#cache.document(uri, text) : parseConfig(uri, text);
     if (!imports) return compose(document, this, choices);
     return detectDialect(document, this.dialects) && withSurroundings(document, text, this, choices);
+  }
+
+  /** The runs that a file starts, each as a reading of its own. */
+  async launches(uri: string): Promise<readonly ConfigReading[]> {
+    if (showsCommands(uri)) {
+      const text = await this.readText(uri);
+      return text === undefined ? [] : this.#cache.shown(canonicalUri(uri), text);
+    }
+    const config = await this.read(uri);
+    return config ? this.#cache.runsOf(config) : [];
   }
 
   async read(uri: string, dialectId?: string, choices?: MapNode): Promise<FullReading | undefined> {

@@ -1,4 +1,5 @@
 import { mayHaveBase } from '../config/defaults-list';
+import { showsCommands } from '../config/shown-commands';
 import type { FileLink } from '../dialects/dialect';
 import { canonicalUri, fileName } from '../text/uri';
 import type { ConfigReading } from './config-reading';
@@ -18,6 +19,7 @@ const MOST_SIBLINGS = 32;
 const LONGEST = 200_000;
 /** Files that can name a config: configs of every syntax and launch scripts. */
 const NAMING = /\.(ya?ml|json|jsonc|toml|flags|sh|bash|slurm|sbatch)$/i;
+const isNaming = (name: string) => NAMING.test(name);
 /** Folders beside the ones above where projects keep what starts their runs. */
 const SIDE_FOLDERS = [
   'scripts',
@@ -35,11 +37,14 @@ const SIDE_FOLDERS = [
   'config',
   'conf',
   'recipes',
+  'docs',
 ] as const;
 
 export interface ParentSearch extends Files {
   readText(uri: string): Promise<string | undefined>;
   list(uri: string): Promise<readonly string[] | undefined>;
+  /** The runs that a file starts, each as a reading of its own. */
+  launches(uri: string): Promise<readonly ConfigReading[]>;
   /** As `list`, of a folder that another one may hold: where that one holds none of this name, nothing is asked of it. */
   listWithin(folder: string, name: string): Promise<readonly string[] | undefined>;
   /** Asks something for which files are read whole, but of which the answer alone counts: they may say anything else. */
@@ -55,10 +60,14 @@ export interface Use {
 }
 
 /**
- * Files that may name a config: those in its folder and the folders above, nearest first, those in the usual places
- * beside them, then those already seen.
+ * Files that may name a config, by their names: those in its folder and the folders above, nearest first, those in the usual places
+ * beside them.
  */
-async function nearbyConfigs(uri: string, files: ParentSearch): Promise<string[]> {
+async function nearbyFiles(
+  uri: string,
+  files: ParentSearch,
+  mayBe: (name: string) => boolean,
+): Promise<string[]> {
   const folders = foldersAround(uri, files).slice(0, MOST_FOLDERS);
   // Outside of a workspace folder nobody knows where a project ends.
   const inProject = workspaceFolderOf(uri, files) !== undefined;
@@ -72,12 +81,12 @@ async function nearbyConfigs(uri: string, files: ParentSearch): Promise<string[]
     [...listings].map(async ([folder, list]) => {
       const names = (await list()) ?? [];
       return names
-        .filter((name) => NAMING.test(name))
+        .filter(mayBe)
         .slice(0, MOST_FILES)
         .map((name) => canonicalUri(`${folder}/${encodeURIComponent(name)}`));
     }),
   );
-  return [...new Set([...listed.flat().slice(0, MOST_NEARBY), ...files.seen.map(canonicalUri)])];
+  return listed.flat().slice(0, MOST_NEARBY);
 }
 
 /** Hydra leaves the extension of a config out, and GPT-NeoX's launcher does. */
@@ -106,36 +115,49 @@ async function siblingFolders(
 const sideFolders = (folder: string) =>
   SIDE_FOLDERS.map((name) => ({ uri: canonicalUri(`${folder}/${name}`), folder, name }));
 
-/** The config that a file holds and the link by which it names another; only a text that contains its name is parsed. */
-async function useIn(candidate: string, self: string, files: ParentSearch): Promise<Use | undefined> {
+/** The runs that a file starts with the links by which they name another; only a text that contains its name is parsed. */
+async function usesIn(candidate: string, self: string, files: ParentSearch): Promise<Use[]> {
   const text = await files.readText(candidate);
-  if (text === undefined || text.length > LONGEST || !mayName(candidate, text, fileName(self))) {
-    return undefined;
+  if (text === undefined || text.length > LONGEST || !mayName(candidate, text, fileName(self))) return [];
+  const uses: Use[] = [];
+  for (const config of await files.launches(candidate)) {
+    const link = await linkTo(self, config, files);
+    if (link) uses.push({ config, link });
   }
-  const config = await files.read(candidate);
-  for (const link of config?.reading.links ?? []) {
-    const may = link.role !== 'model' && candidates(link.path, candidate, files).includes(self);
-    if (config && may && (await locate(link, candidate, files)) === self) {
-      return { config, link };
-    }
+  return uses;
+}
+
+async function linkTo(
+  self: string,
+  { uri, reading }: ConfigReading,
+  files: ParentSearch,
+): Promise<FileLink | undefined> {
+  for (const link of reading.links) {
+    const may = link.role !== 'model' && candidates(link.path, uri, files).includes(self);
+    if (may && (await locate(link, uri, files)) === self) return link;
   }
   return undefined;
 }
 
 /**
  * Configs that name this one, nearest first: a DeepSpeed JSON takes its batch and its model from the file that uses it, a
- * recipe its GPUs from the script that starts it. What other files say has no part in the answer.
+ * recipe its GPUs from the script that starts it. Where none does, what texts for people show. What other files say has no part
+ * in the answer.
  */
 export async function findUses(uri: string, files: ParentSearch): Promise<Use[]> {
+  // Nobody starts a text.
+  if (showsCommands(uri)) return [];
+  const naming = [...(await nearbyFiles(uri, files, isNaming)), ...files.seen.map(canonicalUri)];
+  const uses = await usesAmong(naming, uri, files);
+  return uses.length > 0 ? uses : usesAmong(await nearbyFiles(uri, files, showsCommands), uri, files);
+}
+
+async function usesAmong(places: readonly string[], uri: string, files: ParentSearch): Promise<Use[]> {
   const self = canonicalUri(uri);
   const uses: Use[] = [];
-  for (const candidate of await nearbyConfigs(uri, files)) {
-    const names = async (apart: ParentSearch) => (await useIn(candidate, self, apart)) !== undefined;
-    if (candidate === self || !(await files.gist(names))) {
-      continue;
-    }
-    const use = await useIn(candidate, self, files);
-    if (use) uses.push(use);
+  for (const candidate of new Set(places)) {
+    const names = async (apart: ParentSearch) => (await usesIn(candidate, self, apart)).length > 0;
+    if (candidate !== self && (await files.gist(names))) uses.push(...(await usesIn(candidate, self, files)));
   }
   return uses;
 }

@@ -8,6 +8,7 @@ import { apartFrom, factsOfLinked, followLinks } from './links';
 import type { Member } from './member';
 import { overlaid } from './overrides';
 import { findUses, type ParentSearch, type Use } from './parents';
+import { startingAsItStands } from './shown-launches';
 
 /** Runs that a file is looked at in; a base config of a hundred experiments is not walked through. */
 const MOST_RUNS = 12;
@@ -41,7 +42,8 @@ export async function findRuns(config: ConfigReading, files: ParentSearch): Prom
           )
         : [];
     // Files that name each other in a circle are no runs of each other.
-    const outer = own.size === 0 ? uses : await withoutLinked(current, uses, files);
+    const others = own.size === 0 ? uses : await withoutLinked(current, uses, files);
+    const outer = await startingAsItStands(current, others, files);
     if (above.length === 0) direct = outer;
     for (const use of outer) {
       if (found.length >= MOST_RUNS) return;

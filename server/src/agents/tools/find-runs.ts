@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { verdictAt } from '../../results/labels';
 import { canonicalUri } from '../../text/uri';
 import { formatBytes } from '../../wording/figures';
-import type { Analysis } from '../../workspace/analysis';
+import { type Analysis, isPart } from '../../workspace/analysis';
 import { type Desk, nameOf, placeOf } from '../desk';
 import { questionsOf } from '../questions';
 import { described, runOptionsOf, STATED } from '../stated';
@@ -60,9 +60,6 @@ export const findRunsTool = toolOf({
     return { text: more > 0 ? `${text}\nand ${more} more` : text, data: { runs, more } };
   },
 });
-
-/** Whether its run is that of another file, which names it. */
-const isPart = ({ run, uri }: Analysis) => run !== undefined && canonicalUri(run) !== canonicalUri(uri);
 
 function found(analysis: Analysis, desk: Desk): z.output<typeof FOUND> {
   const { estimate } = analysis;

@@ -9,6 +9,8 @@ import type { Program } from './program';
 
 const RECIPE = /\.(ya?ml|json|toml)$/i;
 const FLAGS = ['config', 'config_file', 'recipe', 'cfg', 'config_path'];
+/** Flags by which scripts are given a DeepSpeed config. */
+const DEEPSPEED = /^(?:deepspeed|ds)(?:_config)?(?:_(?:file|path))?$/;
 /** Launchers whose own words are no recipes. */
 const STARTS_SCRIPTS = new Set(['torchrun', 'accelerate', 'deepspeed', 'python', 'composer']);
 
@@ -57,6 +59,9 @@ export const recipeProgram: Program = {
     );
     for (const { path, node, key } of [...flagged, ...words])
       draft.links.push({ path, range: node.range, key, role: 'include', optional: true });
+    // Scripts that take a recipe and flags over it hand this one to the Trainer or to `deepspeed.initialize`.
+    for (const { key, value } of launch.arguments.entries)
+      if (DEEPSPEED.test(key) && /\.json$/i.test(textOf(value) ?? '')) section.link(key, 'deepspeed');
     const path = scriptFile(launch);
     const node = launch.scriptNode;
     if (path === undefined || !node) return;

@@ -50,6 +50,7 @@ export function trainsNothing(launch: Launch): boolean {
     /^(WIKITEXT103|LAMBADA|RETRIEVER-EVAL|ICT-ZEROSHOT-NQ|MSDP-PROMPT|MSDP-EVAL-F1)$/.test(text('task') ?? '')
   )
     return true;
+  if (on('help') || on('h')) return true;
   if (on('skip_train') || on('eval_only') || on('evaluate_only') || on('only_eval') || on('export_only'))
     return true;
   // verl validates once and stops (`trainer/ppo/ray_trainer.py`, `fit`).

@@ -166,9 +166,12 @@ function noteFlags(
   rowOf: (key: string) => KeySpec | undefined,
   draft: Draft,
 ): void {
-  if (program.keys.length === 0) return;
+  // What a script of the project's own does with its flags its code states, where it is followed; beside a recipe they may change that.
+  const besideRecipe = draft.links.some(({ role, path }) => role === 'include' && !/\.py$/.test(path));
+  if (program.keys.length === 0 && !besideRecipe) return;
   for (const entry of launch.arguments.entries) {
     const { key, keyRange } = entry;
+    if (draft.links.some(({ range }) => isSame(range, entry.value.range))) continue;
     const reported = draft.problems.some(
       ({ code, range }) => code === 'unknown-key' && isSame(range, keyRange),
     );

@@ -4,6 +4,7 @@ import type { Location } from '../../text/place';
 import { fileName, relativePath } from '../../text/uri';
 import type { Analysis, RunOption } from '../analysis';
 import type { FullReading, TrackedFiles } from '../file-cache';
+import { rootOf } from '../launch-readings';
 import { type FollowedLinks, followLinks } from '../links';
 import { findRuns, type RunFiles, type RunsOfFile } from '../runs';
 import { verdictSeverity } from '../verdict-severity';
@@ -25,9 +26,11 @@ function worse(a: Analysis, b: Analysis): number {
 function optionOf(root: string, analysis: Analysis, folders: readonly string[]): RunOption {
   const { estimate } = analysis;
   const inside = folders.flatMap((folder) => relativePath(folder, root) ?? []);
+  const name = inside.sort((a, b) => a.length - b.length)[0] ?? fileName(root);
+  const line = /#L(\d+)$/.exec(root)?.[1];
   return {
     root,
-    name: inside.sort((a, b) => a.length - b.length)[0] ?? fileName(root),
+    ...(line === undefined ? { name } : { name: `${name}:${line}`, line: Number(line) }),
     verdict: estimate?.verdict ?? 'unknown',
     /** Problems are looked for when somebody asks. */
     get severity() {
@@ -53,7 +56,7 @@ export async function assemble(
   const usedBy = uses.map((use): Location => ({ uri: use.config.uri, range: use.link.range }));
   const all: { root: string; analysis: Analysis }[] = [];
   for (const run of runs) {
-    all.push({ root: run.root.uri, analysis: await assembleIn(config, run, followed, files, options) });
+    all.push({ root: rootOf(run.root), analysis: await assembleIn(config, run, followed, files, options) });
   }
   all.sort((a, b) => worse(a.analysis, b.analysis));
   const wanted = options.chosenRun?.(config.uri);

@@ -19,7 +19,7 @@ import {
   unknownNames,
   unnamedTargets,
 } from '../conflicts';
-import { doubted } from '../doubt';
+import { doubted, ofShownLaunch } from '../doubt';
 import { hostProblem } from '../host-verdict';
 import { internalError } from '../internal-error';
 import { isAround } from '../links';
@@ -234,7 +234,8 @@ function problemsOf(assembled: Assembled, verdicts: Verdicts): Problem[] {
       ? []
       : questioned(doubted(found, read.unread, cardIsGuessed), () => verdicts.answers?.() ?? []),
   );
-  return inFileOrder([
+  const configs = read.members.map((member) => member.config);
+  const all = [
     ...[
       ...reported,
       ...misnamed.map(({ field: _field, ...rest }): Problem => rest),
@@ -242,7 +243,8 @@ function problemsOf(assembled: Assembled, verdicts: Verdicts): Problem[] {
       ...conflictsOf(assembled, joins, reported),
     ].map((found) => doubted(found, read.unread)),
     ...last,
-  ]);
+  ];
+  return inFileOrder(all.map((found) => ofShownLaunch(found, configs, read.unread)));
 }
 
 /**

@@ -1,0 +1,48 @@
+import type { ConfigDocument } from '../config/node';
+import { textOf } from '../config/scalar';
+import { shownCommands } from '../config/shown-commands';
+import { launchesOf } from '../dialects/launch/launch';
+import { launchScript, trainingCommands } from '../dialects/launch-script';
+import type { ConfigReading } from './config-reading';
+import { readKnowing } from './read-knowing';
+
+/** Words that stand for others, which whoever reads the text fills in. */
+const LEFT_OUT = /^(?:\.{3}|…|\[.*\]|\{.*\}|<.*>)$/;
+
+/** The runs that a text shows for people who start them, each as a reading of its own. */
+export function readShown(uri: string, text: string): ConfigReading[] {
+  return shownCommands(uri, text, (block) => launchScript.markers.test(block)).flatMap((block) =>
+    trainingCommands(block)
+      .filter((command) => !isPattern(block, command))
+      .map((command) =>
+        ofCommand({ uri, document: block, dialect: launchScript, directiveFacts: [] }, command),
+      ),
+  );
+}
+
+/** The runs that a file starts, each as a reading of its own: a shell script may start several. */
+export function eachRun(config: ConfigReading): readonly ConfigReading[] {
+  const { dialect, document } = config;
+  const commands = dialect === launchScript ? trainingCommands(document) : [];
+  return commands.length < 2 ? [config] : commands.map((command) => ofCommand(config, command));
+}
+
+/** Where a run starts: the file, and in one that starts several the line. */
+export function rootOf({ uri, document, reading }: ConfigReading): string {
+  const line = reading.wholeAt?.start.line;
+  return document.command === undefined || line === undefined ? uri : `${uri}#L${line + 1}`;
+}
+
+/** Whether a command is written with words left out: it is no run. */
+function isPattern({ root }: ConfigDocument, command: number): boolean {
+  const launch = launchesOf(root)[command];
+  const values = [launch?.launcher, launch?.arguments].flatMap(
+    (flags) => flags?.entries.map(({ value }) => value) ?? [],
+  );
+  return [...(launch?.words ?? []), ...values].some((node) => LEFT_OUT.test(textOf(node) ?? ''));
+}
+
+function ofCommand(config: Omit<ConfigReading, 'reading'>, command: number): ConfigReading {
+  const document = { ...config.document, command };
+  return { ...config, document, reading: readKnowing(launchScript, document, { known: {} }) };
+}

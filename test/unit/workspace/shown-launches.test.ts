@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { isPart } from '../../../server/src/workspace/analysis';
+import { ROOT, smallWorkspace } from './small-workspace';
+
+const PROJECT = 'targets: {gpu: A100-SXM4-80GB}\n';
+const RECIPE = `model_name_or_path: Qwen/Qwen2.5-0.5B
+per_device_train_batch_size: 2
+gradient_accumulation_steps: 4
+learning_rate: 1.0e-5
+bf16: true
+gradient_checkpointing: true
+max_length: 2048
+output_dir: out
+`;
+const FULL = 'accelerate launch --num_processes 4 train.py --config recipes/full.yaml';
+const fenced = (info: string, ...lines: readonly string[]) => `\`\`\`${info}\n${lines.join('\n')}\n\`\`\`\n`;
+
+const gpusOf = ({ resolved }: { readonly resolved: { readonly values: object } }) =>
+  (resolved.values as Record<string, unknown>)['hardware.gpus'];
+
+/** The run of a recipe in a repository with this README. */
+async function recipeUnder(readme: string, more: Readonly<Record<string, string>> = {}) {
+  const { analyze } = smallWorkspace({
+    'oomlint.yaml': PROJECT,
+    'recipes/full.yaml': RECIPE,
+    'README.md': readme,
+    ...more,
+  });
+  const analysis = await analyze('recipes/full.yaml');
+  return { gpus: gpusOf(analysis), runs: analysis.runs?.map(({ name }) => name) ?? [], analysis };
+}
+
+describe('launches that texts show', () => {
+  it('tell how a recipe is started, at the line where they stand', async () => {
+    const { gpus, runs, analysis } = await recipeUnder(`# Training\n\nRun\n\n${fenced('bash', FULL)}`);
+    assert.equal(gpus, 4);
+    assert.deepEqual(runs, ['README.md:6']);
+    const origin = analysis.resolved.origins['hardware.gpus'];
+    assert.equal(origin?.location?.uri.endsWith('/README.md'), true);
+    assert.deepEqual(origin?.location?.range.start, { line: 5, character: FULL.indexOf('4 train.py') });
+    assert.equal(isPart(analysis), false, 'a text is not listed as a config, so its recipe is');
+  });
+
+  it('count in blocks of a shell alone, without their prompts and what was printed', async () => {
+    for (const info of ['sh', 'shell', 'console', 'zsh', '', '{.bash}'])
+      assert.equal((await recipeUnder(fenced(info, FULL))).gpus, 4, info);
+    for (const info of ['python', 'yaml', 'text', 'diff'])
+      assert.equal((await recipeUnder(fenced(info, FULL))).gpus, undefined, info);
+    const typed = [
+      '$ accelerate launch --num_processes 4 \\',
+      '    train.py --config recipes/full.yaml',
+      'loss: 1.2 (a',
+    ];
+    assert.equal((await recipeUnder(fenced('console', ...typed))).gpus, 4);
+    assert.equal((await recipeUnder(`> ${FULL}\n\n    ${FULL}\n`)).gpus, undefined, 'no fenced block');
+    assert.equal((await recipeUnder(`- so:\n\n  ~~~~bash\n  ${FULL}\n  ~~~~\n`)).gpus, 4);
+  });
+
+  it('are left alone where words are left out', async () => {
+    for (const word of ['--model <model>', '...', '[OPTIONS]', '{args}', '--help'])
+      assert.deepEqual((await recipeUnder(fenced('bash', `${FULL} ${word}`))).runs, [], word);
+  });
+
+  it('are each a run of its own', async () => {
+    const two = fenced('bash', FULL, '# or, smaller', FULL.replace('4', '2'));
+    const { runs } = await recipeUnder(`${two}\n${fenced('bash', FULL.replace('full', 'lora'))}`);
+    assert.deepEqual([...runs].sort(), ['README.md:2', 'README.md:4']);
+  });
+
+  it('come after scripts, which people start', async () => {
+    const script = FULL.replace('4', '8');
+    const { gpus, runs } = await recipeUnder(fenced('bash', FULL), { 'scripts/run.sh': `${script}\n` });
+    assert.equal(gpus, 8);
+    assert.deepEqual(runs, ['scripts/run.sh']);
+  });
+
+  it('are variants where they give another value to what a file states', async () => {
+    const trl = 'trl sft --config recipes/full.yaml';
+    assert.deepEqual((await recipeUnder(fenced('bash', trl))).runs, ['README.md:2']);
+    const other = `${trl} --per_device_train_batch_size 16`;
+    assert.deepEqual((await recipeUnder(fenced('bash', other))).runs, []);
+  });
+
+  it('raise no error: they show how a run may be started', async () => {
+    const large = RECIPE.replace('Qwen/Qwen2.5-0.5B', 'Qwen/Qwen2.5-72B');
+    const trl = 'trl sft --config recipes/full.yaml --num_processes 2';
+    const { analysis } = await recipeUnder(fenced('bash', trl), { 'recipes/full.yaml': large });
+    const [verdict] = analysis.problems.filter(({ code }) => code === 'does-not-fit');
+    assert.equal(verdict?.severity, 'warning');
+    assert.match(verdict?.message ?? '', /It is started here as README\.md shows\.$/);
+    const script = await recipeUnder('', { 'recipes/full.yaml': large, 'run.sh': `${trl}\n` });
+    assert.equal(script.analysis.problems.find(({ code }) => code === 'does-not-fit')?.severity, 'error');
+  });
+
+  it('are no finding where the script is not known either', async () => {
+    const large = RECIPE.replace('Qwen/Qwen2.5-0.5B', 'Qwen/Qwen2.5-72B');
+    const { analysis } = await recipeUnder(fenced('bash', FULL), { 'recipes/full.yaml': large });
+    assert.equal(analysis.problems.find(({ code }) => code === 'does-not-fit')?.severity, 'information');
+  });
+
+  it('give a program its flags, and none under which it trains nothing', async () => {
+    const program = `import argparse
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+p = argparse.ArgumentParser()
+p.add_argument("--model", default="gpt2")
+p.add_argument("--batch", type=int, default=1)
+p.add_argument("--show", action="store_true")
+args = p.parse_args()
+model = AutoModelForCausalLM.from_pretrained(args.model)
+if args.show:
+    raise SystemExit(0)
+Trainer(model, TrainingArguments("out", per_device_train_batch_size=args.batch)).train()
+`;
+    const under = async (...commands: readonly string[]) => {
+      const { analyze } = smallWorkspace({ 'train.py': program, 'README.md': fenced('bash', ...commands) });
+      const { resolved, runs } = await analyze('train.py');
+      const values = resolved.values as Record<string, unknown>;
+      return { model: values['model.id'], batch: values['batch.micro'], runs: runs?.length ?? 0 };
+    };
+    assert.deepEqual(await under('python train.py --model Qwen/Qwen2.5-0.5B --batch 8'), {
+      model: 'Qwen/Qwen2.5-0.5B',
+      batch: 8,
+      runs: 1,
+    });
+    assert.deepEqual(await under('python train.py --show'), { model: 'gpt2', batch: 1, runs: 0 });
+  });
+
+  it('follow an edit of the text', async () => {
+    const { analyze, workspace, host } = smallWorkspace({
+      'oomlint.yaml': PROJECT,
+      'recipes/full.yaml': RECIPE,
+      'README.md': fenced('bash', FULL),
+    });
+    assert.equal(gpusOf(await analyze('recipes/full.yaml')), 4);
+    host.write(`${ROOT}/README.md`, fenced('bash', FULL.replace('4', '2')));
+    workspace.invalidate(`${ROOT}/README.md`);
+    assert.equal(gpusOf(await analyze('recipes/full.yaml')), 2);
+  });
+});
+
+describe('a script that starts several runs', () => {
+  const SCRIPT = `#!/bin/bash
+accelerate launch --num_processes 4 train.py --config recipes/full.yaml
+accelerate launch --num_processes 2 train.py --config recipes/small.yaml
+`;
+
+  it('starts each of its recipes, also the second', async () => {
+    const { analyze } = smallWorkspace({
+      'oomlint.yaml': PROJECT,
+      'run.sh': SCRIPT,
+      'recipes/full.yaml': RECIPE,
+      'recipes/small.yaml': RECIPE.replace('2048', '512'),
+    });
+    const [full, small] = [await analyze('recipes/full.yaml'), await analyze('recipes/small.yaml')];
+    assert.deepEqual([gpusOf(full), gpusOf(small)], [4, 2]);
+    assert.deepEqual(
+      [full, small].map(({ runs }) => runs?.map(({ name, line }) => [name, line])),
+      [[['run.sh:2', 2]], [['run.sh:3', 3]]],
+    );
+    // The script is shown with its first run alone: the second would be listed nowhere.
+    assert.equal(isPart(small), false);
+  });
+});
+
+describe('flags beside the recipe of a script that nobody knows', () => {
+  it('name the DeepSpeed config that the script takes', async () => {
+    const { analyze } = smallWorkspace({
+      'oomlint.yaml': PROJECT,
+      'recipes/full.yaml': RECIPE,
+      'ds.json': '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}',
+      'run.sh': 'torchrun --nproc_per_node=8 train.py recipes/full.yaml --deepspeed=ds.json --use_lora\n',
+    });
+    const { resolved, unread } = await analyze('recipes/full.yaml');
+    assert.equal((resolved.values as Record<string, unknown>)['zero.stage'], 3);
+    assert.deepEqual(unread?.map(({ text }) => text).sort(), ['--use_lora', 'train.py']);
+  });
+});
