@@ -8,12 +8,10 @@ import {
 import { formatInteger } from '../../server/src/shared/words';
 import { h } from './element';
 import { keepGlobalBatch } from './global-batch';
+import { NumberBox } from './number-box';
 import { t } from './strings';
 
 type ChoiceKnob = Extract<Knob, { kind: 'choice' }>;
-
-/** Another value than the slider's steps is a value too, up to what is believed to be meant. */
-const LARGEST = 1_000_000_000;
 
 /** What a knob is called, for people. */
 export function knobLabel(id: KnobId): string {
@@ -85,14 +83,7 @@ export class TryControls {
 
   #number(knob: NumberKnob): HTMLElement {
     const id = `knob-${knob.id}`;
-    const box = h('input', {
-      type: 'number',
-      id,
-      'data-key': id,
-      min: 1,
-      max: LARGEST,
-      step: 1,
-    });
+    const box = new NumberBox(id, t('exact', knobLabel(knob.id)), (value) => this.#set(knob, value));
     const slider = h('input', {
       type: 'range',
       'data-key': `${id}-slider`,
@@ -105,20 +96,10 @@ export class TryControls {
       const value = knob.steps[Number(slider.value)];
       if (value !== undefined) this.#set(knob, value);
     });
-    const typed = () => {
-      const value = Number(box.value);
-      const meant = box.value !== '' && Number.isInteger(value) && value >= 1 && value <= LARGEST;
-      box.setAttribute('aria-invalid', String(!meant));
-      if (meant) this.#set(knob, value);
-    };
-    box.addEventListener('input', typed);
-    box.addEventListener('blur', () => this.#update());
-    box.setAttribute('aria-label', t('exact', knobLabel(knob.id)));
+    box.element.addEventListener('blur', () => this.#update());
     this.#updates.push(() => {
       const value = Number(this.#at(knob));
-      // Who types `08` on the way to `8` is not interrupted.
-      if (box.value === '' || Number(box.value) !== value) box.value = String(value);
-      box.setAttribute('aria-invalid', 'false');
+      box.show(value);
       const below = knob.steps.filter((step) => step <= value).length - 1;
       slider.value = String(Math.max(0, below));
       slider.setAttribute('aria-valuetext', formatInteger(value));
@@ -127,10 +108,10 @@ export class TryControls {
       const off =
         needs !== undefined && other !== undefined && !needs.values.includes(String(this.#at(other)));
       slider.disabled = off;
-      box.disabled = off;
+      box.element.disabled = off;
       frame.hidden = off;
     });
-    const frame = this.#frame(knob, h('label', { for: id }, knobLabel(knob.id)), slider, box);
+    const frame = this.#frame(knob, h('label', { for: id }, knobLabel(knob.id)), slider, box.element);
     return frame;
   }
 

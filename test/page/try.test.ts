@@ -126,9 +126,36 @@ describe('knobs of the panel', () => {
     assert.deepEqual(sent, [{ type: 'try', turned: { 'micro-batch': 16 } }]);
   });
 
+  it('read numbers as people write them, and count by the arrow keys', async () => {
+    const page = await shown();
+    const box = '[data-key=knob-sequence]';
+    for (const [typed, meant] of [
+      ['8,192', 8192],
+      ['16 384', 16_384],
+      ['32\u00a0768', 32_768],
+      ['6_000', 6000],
+      ['1.024', 1024],
+    ] as const) {
+      await page.fill(box, typed);
+      assert.deepEqual(await asked(), { sequence: meant }, typed);
+      assert.equal(await page.getAttribute(box, 'aria-invalid'), 'false', typed);
+      assert.equal(await page.inputValue(box), typed, 'as it was typed');
+    }
+    assert.equal(await page.getAttribute(box, 'aria-valuetext'), '1,024');
+    await page.press(box, 'ArrowUp');
+    assert.deepEqual(await asked(), { sequence: 1025 });
+    await page.press(box, 'ArrowDown');
+    await page.press(box, 'ArrowDown');
+    assert.deepEqual(await asked(), { sequence: 1023 });
+    assert.equal(await page.inputValue(box), '1023');
+    await page.fill(box, '1');
+    await page.press(box, 'ArrowDown');
+    assert.deepEqual(await asked(), { sequence: 1 }, 'nothing below one');
+  });
+
   it('refuse what is no whole number, and say so to everybody', async () => {
     const page = await shown();
-    for (const text of ['0', '', '1.5']) {
+    for (const text of ['0', '', '1.5', '1,5', '4,09', '1e3', '-2', 'two', '99,999,999,999']) {
       await page.fill('[data-key=knob-micro-batch]', text);
       assert.equal(await page.getAttribute('[data-key=knob-micro-batch]', 'aria-invalid'), 'true', text);
     }

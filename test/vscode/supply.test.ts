@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { Uri, workspace } from 'vscode';
+import { ConfigurationTarget, Uri, workspace } from 'vscode';
+import { writeSettings } from '../../client/src/supply/destinations';
 import { mergeDirective, writeDirective } from '../../client/src/supply/directive';
 import { mergeProject, writeProjectFile } from '../../client/src/supply/project-file';
+import { readTypedValue } from '../../client/src/supply/read-value';
 import { file } from './editor';
 
 const facts = new Map([
@@ -56,6 +58,35 @@ describe('supplying facts as a directive', () => {
       (await workspace.openTextDocument(uri)).getText(),
       'a: 1 # oomlint: gpu=A100-SXM4-80GB gpus=4\n',
     );
+  });
+});
+
+describe('what a person types for a fact', () => {
+  it('is a number as people write it, and stands in files as files have it', () => {
+    assert.deepEqual(readTypedValue('batch.sequence', '4,096'), { value: 4096, text: '4096' });
+    assert.deepEqual(readTypedValue('batch.sequence', ' 131 072 '), { value: 131_072, text: '131072' });
+    assert.deepEqual(readTypedValue('hardware.gpuMemory', '1,5 GiB'), {
+      value: 1.5 * 2 ** 30,
+      text: '1.5 GiB',
+    });
+    // Names stay as they are, whatever they hold.
+    assert.deepEqual(readTypedValue('model.id', 'org/v1,024'), { value: 'org/v1,024', text: 'org/v1,024' });
+  });
+
+  it('is refused as it was typed', () => {
+    assert.match(readTypedValue('batch.sequence', '4,09').problem ?? '', /^"4,09" is not a whole number/);
+    assert.match(readTypedValue('batch.sequence', '32k').problem ?? '', /1000 or 1024/);
+    assert.ok(readTypedValue('batch.sequence', ' ').problem);
+  });
+
+  it('is a number in the settings, too', async () => {
+    const settings = () => workspace.getConfiguration('oomlint', file('ds_config.json'));
+    try {
+      await writeSettings(file('ds_config.json'), new Map([['batch.sequence', '4Ki']]));
+      assert.equal(settings().get('sequence'), 4096);
+    } finally {
+      await settings().update('sequence', undefined, ConfigurationTarget.Workspace);
+    }
   });
 });
 

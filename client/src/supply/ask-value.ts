@@ -69,7 +69,7 @@ function typeValue({ field, title, spec, hasBefore }: Asks): Promise<Reply> {
     return box.validationMessage === undefined;
   };
   box.onDidChangeValue(check);
-  return asked(box, hasBefore, () => (check() ? box.value.trim() : undefined));
+  return asked(box, hasBefore, () => (check() ? readTypedValue(field, box.value).text : undefined));
 }
 
 /**
@@ -148,11 +148,10 @@ function rowsFor(text: string, items: readonly Choice[], field: string, spec: Fi
   if (text === '') return items;
   const answers = items.filter(isAnswer);
   const ranked = rankChoices(answers, text);
-  const isNew = !answers.some(({ label }) => label.toLowerCase() === text.toLowerCase());
-  const typed =
-    isNew && readTypedValue(field, text).problem === undefined
-      ? [asTyped(text, spec, ranked.length > 0)]
-      : [];
+  const plainText = readTypedValue(field, text).text;
+  const names = new Set(answers.map(({ label }) => label.toLowerCase()));
+  const isNew = plainText !== undefined && ![text, plainText].some((name) => names.has(name.toLowerCase()));
+  const typed = isNew ? [asTyped(plainText, spec, ranked.length > 0)] : [];
   return [...ranked.map(always), ...typed];
 }
 

@@ -3,6 +3,7 @@ import { fieldTitle } from './ask-value';
 import { commentOf, textToNote, writeDirective } from './directive';
 import { writeProjectFile } from './project-file';
 import { asked, type BACK } from './question';
+import { readTypedValue } from './read-value';
 
 /** Where a supplied fact is written. */
 interface Destination {
@@ -78,7 +79,7 @@ export async function writeSettings(uri: Uri | undefined, facts: ReadonlyMap<str
   for (const [field, text] of facts) {
     const setting = SETTINGS[field];
     if (setting) {
-      await settings.update(setting.name, setting.numeric ? Number(text) : text, target);
+      await settings.update(setting.name, setting.numeric ? readTypedValue(field, text).value : text, target);
       names.push(`oomlint.${setting.name}`);
     }
   }

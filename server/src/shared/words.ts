@@ -30,3 +30,4 @@ export {
   unbrokenFigures,
 } from '../wording/figures';
 export { type Bundle, numeral, say, speak } from '../wording/say';
+export { plainNumber } from '../wording/typed-number';
