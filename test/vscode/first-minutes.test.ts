@@ -41,7 +41,7 @@ describe('inlay hints in VS Code', () => {
       ({ length }) => length > 0,
     );
     assert.ok(
-      found.some((label) => /^[█-▏]+ model states.* GiB/u.test(label)),
+      found.some((label) => /^ [█-▏]+ model states.* GiB/u.test(label)),
       found.join('\n'),
     );
   });

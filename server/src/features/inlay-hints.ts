@@ -111,7 +111,8 @@ function sharedLabels(together: readonly KeyHint[]): ReadonlyMap<KeyHint, string
 
 /** A label with its share of the memory of a GPU as a bar; without it where both have no room. */
 function withBar(label: string, bytes: number, capacityBytes: number): string {
-  const drawn = `${shareBar(bytes, capacityBytes)} ${label}`;
+  // A bar that touched the value would read as a part of it, and a thin one as the cursor.
+  const drawn = ` ${shareBar(bytes, capacityBytes)} ${label}`;
   return drawn.length <= LABEL_ROOM ? drawn : label;
 }
 
