@@ -9,6 +9,7 @@ import { resolvePlain } from './pyyaml';
 import { evaluateShell } from './shell/evaluate';
 import type { ShellCommand } from './shell/job';
 import { type PlacedText, placeOfPieces, splitOnce, textOfPieces, useOfPieces } from './shell/placed-text';
+import { ScriptSource } from './shell/script-source';
 import type { SlurmOption } from './shell/slurm-options';
 import { readWrittenConfig } from './shell/written-config';
 import type { SyntaxReading } from './syntax-reading';
@@ -23,12 +24,14 @@ import type { SyntaxReading } from './syntax-reading';
  * - `sbatch`: options of Slurm in the comments at the top;
  * - `files`: texts that the script writes from here-documents, by path; JSON and YAML among them are read.
  *
+ * `script` is what a shell is given of the text, where that is not all of it.
+ *
  * Values lie where they were written: a flag that takes a variable lies where the variable is set (`used` is the variable).
  * Under Slurm the script finds the variables set that follow from its `#SBATCH` lines.
  */
-export function readShell(lines: Lines): SyntaxReading {
+export function readShell(lines: Lines, script = ScriptSource.ofScript(lines.text)): SyntaxReading {
   const problems = new SyntaxProblems();
-  const { commands, files, made, options, errors, overgrown } = evaluateShell(lines.text);
+  const { commands, files, made, options, errors, overgrown } = evaluateShell(script);
   for (const { message, offset } of errors) {
     const range = lines.lineRange(lines.position(offset).line);
     const textOf = (place: Range) => lines.text.slice(lines.offset(place.start), lines.offset(place.end));

@@ -13,7 +13,8 @@ import type { ClientSupport } from './convert';
 import { SECTION } from './settings';
 
 /** Files whose change on disk may change an analysis. */
-const WATCHED_FILES = '*.{json,jsonc,yaml,yml,toml,flags,sh,bash,slurm,sbatch,md,markdown}';
+const WATCHED_FILES =
+  '{*.json,*.jsonc,*.yaml,*.yml,*.toml,*.flags,*.sh,*.bash,*.slurm,*.sbatch,*.md,*.markdown,*.mk,Makefile,makefile,GNUmakefile}';
 
 /** What the editor can do, read once from `initialize`. */
 export interface Client {

@@ -3,7 +3,6 @@ import { baseConfigs, mayHaveBase, searchPathOf } from '../config/defaults-list'
 import { eachEntry, mapAt } from '../config/lookup';
 import type { ConfigDocument, MapNode } from '../config/node';
 import { parseConfig, prepareFormat } from '../config/parse';
-import { showsCommands } from '../config/shown-commands';
 import type { Dialect, KeySpec, Reading } from '../dialects/dialect';
 import { movedRow } from '../dialects/key-rows';
 import { DIALECTS, detectDialect, mightBeTrainingConfig } from '../dialects/registry';
@@ -21,7 +20,7 @@ import { type ComposedFiles, type Composition, compose, familyOf } from './compo
 import type { ConfigReading } from './config-reading';
 import type { Host } from './host';
 import { withSurroundings } from './imported-modules';
-import { eachRun, readShown } from './launch-readings';
+import { eachRun, holdsCommands, readHeld } from './launch-readings';
 import type { ModelFiles } from './model-source';
 import type { ParentSearch } from './parents';
 import { type ProjectFile, parseProjectFile } from './project-file';
@@ -217,7 +216,7 @@ export class FileCache {
     string,
     { readonly text: string; readonly requirements: readonly Requirement[] }
   >();
-  readonly #shown = new Map<string, { readonly text: string; readonly runs: readonly ConfigReading[] }>();
+  readonly #held = new Map<string, { readonly text: string; readonly runs: readonly ConfigReading[] }>();
   readonly #runs = new WeakMap<ConfigDocument, readonly ConfigReading[]>();
   readonly #projects = new Map<string, { readonly text: string; readonly project: ProjectFile }>();
 
@@ -321,12 +320,12 @@ export class FileCache {
     return document;
   }
 
-  /** The runs that a text shows, read once per text. */
-  shown(key: string, text: string): readonly ConfigReading[] {
-    const known = this.#shown.get(key);
+  /** The runs of a file that holds commands among other text, read once per text. */
+  held(key: string, text: string): readonly ConfigReading[] {
+    const known = this.#held.get(key);
     if (known?.text === text) return known.runs;
-    const runs = readShown(key, text);
-    keep(this.#shown, key, { text, runs });
+    const runs = readHeld(key, text);
+    keep(this.#held, key, { text, runs });
     return runs;
   }
 
@@ -338,7 +337,7 @@ export class FileCache {
   }
 
   clear(): void {
-    this.#shown.clear();
+    this.#held.clear();
     this.#projects.clear();
     this.#requirements.clear();
     this.#documents.clear();
@@ -493,9 +492,9 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
 
   /** The runs that a file starts, each as a reading of its own. */
   async launches(uri: string): Promise<readonly ConfigReading[]> {
-    if (showsCommands(uri)) {
+    if (holdsCommands(uri)) {
       const text = await this.readText(uri);
-      return text === undefined ? [] : this.#cache.shown(canonicalUri(uri), text);
+      return text === undefined ? [] : this.#cache.held(canonicalUri(uri), text);
     }
     const config = await this.read(uri);
     return config ? this.#cache.runsOf(config) : [];

@@ -1,6 +1,7 @@
+import { isMakefile, makeRecipes } from '../config/make-recipes';
 import type { ConfigDocument } from '../config/node';
 import { textOf } from '../config/scalar';
-import { shownCommands } from '../config/shown-commands';
+import { shownCommands, showsCommands } from '../config/shown-commands';
 import { launchesOf } from '../dialects/launch/launch';
 import { launchScript, trainingCommands } from '../dialects/launch-script';
 import type { ConfigReading } from './config-reading';
@@ -9,14 +10,16 @@ import { readKnowing } from './read-knowing';
 /** Words that stand for others, which whoever reads the text fills in. */
 const LEFT_OUT = /^(?:\.{3}|…|\[.*\]|\{.*\}|<.*>)$/;
 
-/** The runs that a text shows for people who start them, each as a reading of its own. */
-export function readShown(uri: string, text: string): ConfigReading[] {
-  return shownCommands(uri, text, (block) => launchScript.markers.test(block)).flatMap((block) =>
-    trainingCommands(block)
-      .filter((command) => !isPattern(block, command))
-      .map((command) =>
-        ofCommand({ uri, document: block, dialect: launchScript, directiveFacts: [] }, command),
-      ),
+/** Whether commands stand in a file among other text. */
+export const holdsCommands = (uri: string): boolean => showsCommands(uri) || isMakefile(uri);
+
+/** The runs that a file starts in which commands stand among other text, each as a reading of its own. */
+export function readHeld(uri: string, text: string): ConfigReading[] {
+  const scripts = isMakefile(uri) ? makeRecipes : shownCommands;
+  return scripts(uri, text, (script) => launchScript.markers.test(script)).flatMap((document) =>
+    trainingCommands(document)
+      .filter((command) => !isPattern(document, command))
+      .map((command) => ofCommand({ uri, document, dialect: launchScript, directiveFacts: [] }, command)),
   );
 }
 

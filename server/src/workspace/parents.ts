@@ -1,10 +1,12 @@
 import { mayHaveBase } from '../config/defaults-list';
+import { isMakefile } from '../config/make-recipes';
 import { showsCommands } from '../config/shown-commands';
 import type { FileLink } from '../dialects/dialect';
 import { canonicalUri, fileName } from '../text/uri';
 import type { ConfigReading } from './config-reading';
 import type { Files } from './files';
 import { foldersAround, workspaceFolderOf } from './folders-around';
+import { holdsCommands } from './launch-readings';
 import { candidates, locate } from './links';
 
 /** Folders hold at most this many configs that are looked at; more is a data folder. */
@@ -19,7 +21,7 @@ const MOST_SIBLINGS = 32;
 const LONGEST = 200_000;
 /** Files that can name a config: configs of every syntax and launch scripts. */
 const NAMING = /\.(ya?ml|json|jsonc|toml|flags|sh|bash|slurm|sbatch)$/i;
-const isNaming = (name: string) => NAMING.test(name);
+const isNaming = (name: string) => NAMING.test(name) || isMakefile(name);
 /** Folders beside the ones above where projects keep what starts their runs. */
 const SIDE_FOLDERS = [
   'scripts',
@@ -89,13 +91,17 @@ async function nearbyFiles(
   return listed.flat().slice(0, MOST_NEARBY);
 }
 
-/** Hydra leaves the extension of a config out, and GPT-NeoX's launcher does. */
+/** `configs/${SIZE}.yaml` */
+const MADE_NAME = /\$(?:\w+|[({][^)}\n]{1,80}[)}])\.(?:ya?ml|json|toml|py)\b/;
+
+/** Hydra leaves the extension of a config out, and GPT-NeoX's launcher does; scripts and makefiles put names together. */
 function mayName(candidate: string, text: string, name: string): boolean {
-  return (
-    text.includes(name) ||
-    ((mayHaveBase(candidate, text) || /\bdeepy\.py\b|(?:--config-name|-cn)\b/.test(text)) &&
-      text.includes(name.replace(/\.ya?ml$/i, '')))
-  );
+  if (text.includes(name)) return true;
+  const short =
+    mayHaveBase(candidate, text) ||
+    /\bdeepy\.py\b|(?:--config-name|-cn)\b/.test(text) ||
+    MADE_NAME.test(text);
+  return short && text.includes(name.replace(/\.(?:ya?ml|json|toml|py)$/i, ''));
 }
 
 /** Folders beside those of the file, nearest first: `configs/llamafactory` beside `configs/deepspeed`. */
@@ -145,8 +151,8 @@ async function linkTo(
  * in the answer.
  */
 export async function findUses(uri: string, files: ParentSearch): Promise<Use[]> {
-  // Nobody starts a text.
-  if (showsCommands(uri)) return [];
+  // Nobody starts a text, and `make` no run of its own.
+  if (holdsCommands(uri)) return [];
   const naming = [...(await nearbyFiles(uri, files, isNaming)), ...files.seen.map(canonicalUri)];
   const uses = await usesAmong(naming, uri, files);
   return uses.length > 0 ? uses : usesAmong(await nearbyFiles(uri, files, showsCommands), uri, files);

@@ -6,6 +6,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { evaluateShell } from '../../../server/src/config/shell/evaluate';
 import { isSettled, textOfPieces } from '../../../server/src/config/shell/placed-text';
+import { ScriptSource } from '../../../server/src/config/shell/script-source';
 
 /**
  * Starts of `torchrun` as bash expands them: the launcher is a function that prints its words, and with an empty PATH no other
@@ -50,7 +51,7 @@ interface Launch {
 }
 
 function here(script: string): Launch[] {
-  return evaluateShell(script).commands.flatMap(({ words, open }) => {
+  return evaluateShell(ScriptSource.ofScript(script)).commands.flatMap(({ words, open }) => {
     const texts = words.map(textOfPieces);
     const at = texts.indexOf('torchrun');
     return at < 0 || open ? [] : [{ words: texts.slice(at + 1), settled: words.every(isSettled) }];

@@ -162,6 +162,57 @@ accelerate launch --num_processes 2 train.py --config recipes/small.yaml
   });
 });
 
+describe('recipes of a makefile', () => {
+  /** The run of a recipe in a repository with this makefile. */
+  const under = async (makefile: string, name = 'Makefile') => {
+    const { analyze } = smallWorkspace({
+      'oomlint.yaml': PROJECT,
+      'recipes/full.yaml': RECIPE,
+      [name]: makefile,
+    });
+    const analysis = await analyze('recipes/full.yaml');
+    return { gpus: gpusOf(analysis), runs: analysis.runs?.map((run) => run.name) ?? [], analysis };
+  };
+  const launch = (gpus: string, config = 'recipes/full.yaml') =>
+    `accelerate launch --num_processes ${gpus} train.py --config ${config}`;
+
+  it('start a recipe with the variables of the file', async () => {
+    const makefile = `# Training
+CONFIG = recipes/$(SIZE).yaml
+GPUS ?= 4   # of the machine
+SIZE := full
+
+.PHONY: train lint
+lint: ; ruff check
+train: data
+\t@echo "training on $(GPUS)"
+\t@${launch('$(GPUS)', '$(CONFIG)')} \\
+\t  --output_dir out
+`;
+    const { gpus, runs, analysis } = await under(makefile);
+    assert.equal(gpus, 4);
+    assert.deepEqual(runs, ['Makefile:10']);
+    const { start } = analysis.resolved.origins['hardware.gpus']?.location?.range ?? {};
+    assert.deepEqual(start, { line: 2, character: 'GPUS ?= '.length }, 'where the variable is set');
+  });
+
+  it('take what is set for their target, what is added, and what is set first', async () => {
+    assert.equal((await under(`GPUS = 4\ntrain: GPUS = 2\ntrain:\n\t${launch('$(GPUS)')}\n`)).gpus, 2);
+    assert.equal((await under(`GPUS := 8\nGPUS ?= 2\ntrain:\n\t${launch('${GPUS}')}\n`)).gpus, 8);
+    const added = `ARGS = --num_processes 8\nARGS += --num_machines 2\ntrain:\n\t-accelerate launch $(ARGS) train.py --config recipes/full.yaml\n`;
+    const { analysis } = await under(added, 'mk/train.mk').catch(() => under(added));
+    assert.equal((analysis.resolved.values as Record<string, unknown>)['hardware.nodes'], 2);
+  });
+
+  it('know neither what a condition decides nor what a function gives', async () => {
+    const open = `ifdef BIG\nGPUS = 8\nendif\ntrain:\n\t${launch('$(GPUS)')}\n`;
+    assert.equal((await under(open)).gpus, undefined);
+    assert.equal((await under(`train:\n\t${launch('$(shell nproc)')}\n`)).gpus, undefined);
+    assert.equal((await under(`train:\n\tGPUS=2; ${launch('$$GPUS')}\n`)).gpus, 2);
+    assert.deepEqual((await under(`train:\n\t${launch('4', '$(FILE)')}\n`)).runs, []);
+  });
+});
+
 describe('flags beside the recipe of a script that nobody knows', () => {
   it('name the DeepSpeed config that the script takes', async () => {
     const { analyze } = smallWorkspace({

@@ -26,9 +26,8 @@ import { slurmOptions, slurmVariables } from './slurm-options';
  * it cannot know (arguments of the script, output of commands) stays as written. Of branches whose condition is open, the one is
  * taken that a plain start of the script takes, else the first; what hangs on it is marked.
  */
-export function evaluateShell(source: string): ShellReading {
-  const script = ScriptSource.ofScript(source);
-  const tree = parse(source);
+export function evaluateShell(script: ScriptSource): ShellReading {
+  const tree = parse(script.text);
   const job: Job = {
     commands: [],
     files: new Map(),
@@ -45,7 +44,10 @@ export function evaluateShell(source: string): ShellReading {
   evaluator.run(tree.commands);
   evaluator.runUncalled();
   evaluator.runUnstarted();
-  const errors = (tree.errors ?? []).map(({ message, pos }) => ({ message, offset: pos }));
+  const errors = (tree.errors ?? []).map(({ message, pos }) => ({
+    message,
+    offset: script.place(pos, pos + 1).start,
+  }));
   const { commands, files, made, options } = job;
   return { commands, files, made, options, errors, overgrown: budget.exceeded };
 }
