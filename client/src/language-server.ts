@@ -88,7 +88,7 @@ import { followsCleanTexts } from './clean-texts';
 import { DOCUMENT_SELECTOR } from './config-documents';
 import { DrawnLenses } from './drawn-lenses';
 import { answerFileRequests } from './remote-files';
-import { SYNTAX_ONCE } from './syntax-problems';
+import { SyntaxOnce } from './syntax-problems';
 
 type ServerState = 'starting' | 'running' | 'stopped' | 'failed';
 
@@ -129,6 +129,7 @@ export class LanguageServer implements Disposable {
 
   /** Which text the lenses are of that an editor shows. */
   readonly lenses = new DrawnLenses();
+  readonly #syntax = new SyntaxOnce();
   readonly onStatus = this.#statusEmitter.event;
   readonly onState = this.#stateEmitter.event;
   readonly onHints = this.#hintsEmitter.event;
@@ -304,6 +305,7 @@ export class LanguageServer implements Disposable {
     this.#following.dispose();
     this.#statusEmitter.dispose();
     this.lenses.dispose();
+    this.#syntax.dispose();
     this.#stateEmitter.dispose();
     this.#familyEmitter.dispose();
     this.#hintsEmitter.dispose();
@@ -338,6 +340,7 @@ export class LanguageServer implements Disposable {
       return;
     }
     this.#setState('starting');
+    this.#syntax.forget();
     const client = this.#connect({
       documentSelector: DOCUMENT_SELECTOR,
       outputChannel: this.#log,
@@ -358,7 +361,7 @@ export class LanguageServer implements Disposable {
       },
       connectionOptions: { maxRestartCount: 3 },
       middleware: {
-        ...SYNTAX_ONCE,
+        ...this.#syntax.middleware,
         ...this.lenses.middleware,
         provideInlayHints: async (document, range, token, next) => {
           const hints = await next(document, range, token);

@@ -1,28 +1,76 @@
-import { type Diagnostic, extensions, type Uri, workspace } from 'vscode';
+import {
+  type Diagnostic,
+  DiagnosticSeverity,
+  Disposable,
+  extensions,
+  languages,
+  type TextDocument,
+  type Uri,
+  workspace,
+} from 'vscode';
 import type { Middleware } from 'vscode-languageclient';
 
+const SOURCE = 'oomlint';
 const codeOf = ({ code }: Diagnostic) => (typeof code === 'object' ? code.value : code);
+const isSyntax = (problem: Diagnostic) => codeOf(problem) === 'syntax';
+
+const openText = (uri: Uri): TextDocument | undefined =>
+  workspace.textDocuments.find((open) => open.uri.toString() === uri.toString());
 
 /** Whether the editor itself reports where the text of a file breaks off: it does so of JSON, unless a person switched that off. */
-function isCheckedByEditor(uri: Uri): boolean {
-  const document = workspace.textDocuments.find((open) => open.uri.toString() === uri.toString());
-  return (
-    document?.languageId === 'json' &&
-    extensions.getExtension('vscode.json-language-features') !== undefined &&
-    workspace.getConfiguration('json', uri).get('validate.enable', true)
-  );
+const isCheckedByEditor = (uri: Uri): boolean =>
+  openText(uri)?.languageId === 'json' &&
+  extensions.getExtension('vscode.json-language-features') !== undefined &&
+  workspace.getConfiguration('json', uri).get('validate.enable', true);
+
+/** Lines of which others report errors, in order: of YAML an extension may, or may not. */
+function linesOfOthers(uri: Uri): readonly number[] {
+  const found = languages
+    .getDiagnostics(uri)
+    .filter(({ source, severity }) => source !== SOURCE && severity === DiagnosticSeverity.Error)
+    .map(({ range }) => range.start.line);
+  return [...new Set(found)].sort((a, b) => a - b);
 }
 
-const without = (uri: Uri, found: Diagnostic[]) =>
-  isCheckedByEditor(uri) ? found.filter((problem) => codeOf(problem) !== 'syntax') : found;
+/**
+ * Leaves broken syntax to whoever reports that beside us, as one place needs no two problems: the editor of JSON, an extension of YAML where
+ * it has an error on the same line, which may come before ours or after.
+ */
+export class SyntaxOnce implements Disposable {
+  /** Files whose syntax is broken as we read it: the lines that others reported when it was last looked at, and how to look anew. */
+  readonly #broken = new Map<string, { readonly lines: string; readonly again: () => void }>();
+  readonly #following = Disposable.from(
+    languages.onDidChangeDiagnostics(({ uris }) => {
+      for (const uri of uris) {
+        const known = this.#broken.get(uri.toString());
+        if (known && known.lines !== linesOfOthers(uri).join()) known.again();
+      }
+    }),
+    workspace.onDidCloseTextDocument(({ uri }) => this.#broken.delete(uri.toString())),
+  );
 
-/** Leaves broken syntax to the editor where it reports that itself, as one place needs no two problems. */
-export const SYNTAX_ONCE: Pick<Middleware, 'handleDiagnostics' | 'provideDiagnostics'> = {
-  handleDiagnostics: (uri, found, next) => next(uri, without(uri, found)),
-  provideDiagnostics: async (document, previous, token, next) => {
-    const report = await next(document, previous, token);
-    if (report?.kind !== 'full') return report;
-    const uri = 'uri' in document ? document.uri : document;
-    return { ...report, items: without(uri, report.items) };
-  },
-};
+  readonly middleware: Pick<Middleware, 'handleDiagnostics'> = {
+    handleDiagnostics: (uri, found, next) => {
+      const show = () => next(uri, this.#without(uri, found, show));
+      show();
+    },
+  };
+
+  /** What was shown is gone with the server that found it. */
+  forget(): void {
+    this.#broken.clear();
+  }
+
+  dispose(): void {
+    this.#following.dispose();
+  }
+
+  #without(uri: Uri, found: Diagnostic[], again: () => void): Diagnostic[] {
+    this.#broken.delete(uri.toString());
+    if (isCheckedByEditor(uri)) return found.filter((problem) => !isSyntax(problem));
+    if (openText(uri)?.languageId !== 'yaml' || !found.some(isSyntax)) return found;
+    const others = linesOfOthers(uri);
+    this.#broken.set(uri.toString(), { lines: others.join(), again });
+    return found.filter((problem) => !isSyntax(problem) || !others.includes(problem.range.start.line));
+  }
+}

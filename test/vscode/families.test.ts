@@ -1,5 +1,16 @@
 import assert from 'node:assert/strict';
-import { type CompletionList, commands, extensions, Position, type TextDocument } from 'vscode';
+import {
+  type CompletionList,
+  commands,
+  DiagnosticSeverity,
+  extensions,
+  languages,
+  Position,
+  Range,
+  type TextDocument,
+  WorkspaceEdit,
+  workspace,
+} from 'vscode';
 import { eventually, file, hoverText, lensTitles, open } from './editor';
 
 /** What the stand-in for the YAML extension shows of those that contribute schemas. */
@@ -84,6 +95,39 @@ describe('a YAML config beside the YAML extension', () => {
     assert.ok(description.length > 10);
     // What is wrong with a value is reported by the server alone.
     assert.ok(anyOf.some((accepted: object) => Object.keys(accepted).length === 0));
+  });
+
+  it('has broken syntax reported once, also where the other extension is later', async () => {
+    const places = () =>
+      languages
+        .getDiagnostics(document.uri)
+        .filter(({ severity }) => severity === DiagnosticSeverity.Error)
+        .map(({ source, range }) => `${source} ${range.start.line}`);
+    const end = document.lineCount;
+    const write = async (text: string, range = new Range(end, 0, end, 0)) => {
+      const edit = new WorkspaceEdit();
+      edit.replace(document.uri, range, text);
+      await workspace.applyEdit(edit);
+      await document.save();
+    };
+    const before = document.getText();
+    try {
+      const line = document.lineAt(end - 1).text === '' ? end - 1 : end;
+      await write(`${line === end ? '\n' : ''}broken: with: two\n`);
+      await eventually(
+        async () => places(),
+        (found) => found.includes(`YAML ${line}`) && !found.includes(`oomlint ${line}`),
+      );
+      // What Oomlint finds comes with the save, too.
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      assert.deepEqual(places(), [`YAML ${line}`]);
+    } finally {
+      await write(before, new Range(0, 0, document.lineCount, 0));
+    }
+    await eventually(
+      async () => places(),
+      ({ length }) => length === 0,
+    );
   });
 
   it('is completed with what a schema does not know', async () => {
