@@ -264,6 +264,8 @@ export interface Dialect {
   readonly words?: Words;
   /** Releases of frameworks that a file itself holds: of the one that wrote it, or that its cells install. */
   releases?(document: ConfigDocument): readonly Requirement[];
+  /** Files of the framework's repository that define its arguments: a changed copy around a config may know more than the releases. */
+  readonly definitions?: readonly string[];
   /** The row of a key that may stand anywhere, by its path; the others are found by `keys`. */
   rowAt?(path: readonly string[]): KeySpec | undefined;
 }

@@ -7,6 +7,7 @@ import type { Fact, Origin } from '../run/origin';
 import { shortAlias } from '../run/parse-field';
 import { type Resolution, sameValue } from '../run/resolve';
 import { spelledKey } from '../run/spelled-key';
+import type { Unread } from '../run/unread';
 import { fileIn, PEFT } from '../sources/repositories';
 import type { Problem } from '../text/problem';
 import { fileName } from '../text/uri';
@@ -274,8 +275,12 @@ export function unknownNames(
   });
 }
 
-/** An adapter without modules, of a type of which PEFT lists none: at the key that asks for the adapter. */
-export function unnamedTargets(resolution: Resolution, uri: string): Problem[] {
+/**
+ * An adapter without modules, of a type of which PEFT lists none: at the key that asks for the adapter. Modules that the run states with
+ * a value that is not known are named.
+ */
+export function unnamedTargets(resolution: Resolution, uri: string, unread: readonly Unread[]): Problem[] {
+  if (unread.some(({ fields }) => fields?.includes('lora.targets'))) return [];
   return resolution.unknown.flatMap(({ field, reason }) => {
     if (field !== 'lora.targets') return [];
     const origins = [resolution.origins['lora.rank'], resolution.origins['method.kind']];

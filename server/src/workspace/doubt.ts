@@ -60,8 +60,8 @@ export function withoutUnread(resolution: Resolution, unread: readonly Unread[])
 }
 
 /** Problems that judge the run as a whole: they are certain only where all of it was understood. */
-const OF_THE_RUN = new Set(['does-not-fit', 'tight', 'host-memory', 'world-size', 'batch-triangle']);
-const OF_THE_LAYOUT = new Set(['world-size', 'batch-triangle']);
+const OF_THE_LAYOUT = new Set(['world-size', 'parallel-sizes', 'batch-triangle']);
+const OF_THE_RUN = new Set(['does-not-fit', 'tight', 'host-memory', ...OF_THE_LAYOUT]);
 
 /** Flags of a fork that say how layers and GPUs are split: what Megatron itself asks of them need not hold. */
 const SPLITS = /pipeline|parallel|stage|layers/;
@@ -98,6 +98,8 @@ export function doubted(problem: Problem, unread: readonly Unread[], cardIsGuess
     ({ kind, fields }) =>
       !layout ||
       kind === 'words' ||
+      // torchtitan's trainer asks it of its own degrees; a script of the project's own may have others.
+      (kind === 'script' && problem.code === 'parallel-sizes') ||
       ((kind === 'branch' || kind === 'value') &&
         (fields ?? ['batch.global']).some((field) => /^(hardware|parallel|batch)\./.test(field))),
   );

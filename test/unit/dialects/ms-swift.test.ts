@@ -244,6 +244,28 @@ describe('ms-swift', () => {
     assert.ok(!matches('visual.merger.mlp.0.weight'));
   });
 
+  it('reads what the module behind its command starts', () => {
+    const launch = (command: string) =>
+      script(
+        `NPROC_PER_NODE=8 ${command} rlhf --rlhf_type dpo --model Qwen/Qwen2.5-7B-Instruct --tuner_type lora --deepspeed zero2\n`,
+      );
+    for (const command of ['swift', 'python -m swift.cli.main', '/env/bin/python swift/cli/main.py']) {
+      golden(launch(command), {
+        framework: 'ms-swift default',
+        'method.kind': 'lora file',
+        'method.objective': 'dpo file',
+        'hardware.gpus': '8 file',
+      });
+      assert.deepEqual(launch(command).unread ?? [], [], command);
+    }
+    golden(
+      script(
+        'python -m swift.cli._megatron.main sft --model Qwen/Qwen2.5-7B-Instruct --tensor_model_parallel_size 2\n',
+      ),
+      { 'parallel.tensor': '2 file' },
+    );
+  });
+
   it('is distinguished from other families', () => {
     const family = (text: string) => detectDialect(parseConfig('file:///w/x.yaml', text))?.id;
     assert.equal(family('base_model: m\nadapter: lora\ndatasets: []\n'), 'axolotl');

@@ -668,6 +668,20 @@ describe('Megatron-Bridge', () => {
     assert.deepEqual(problemsOf(reading), []);
   });
 
+  it('takes types by the names that PyTorch gives them, too', () => {
+    const states = (type: string) =>
+      read(
+        'megatron-bridge',
+        URI,
+        `${BRIDGE}optimizer:\n  use_precision_aware_optimizer: true\n  exp_avg_sq_dtype: ${type}\n`,
+      );
+    for (const type of ['torch.bfloat16', 'bfloat16', 'bf16']) {
+      assert.equal(stated(states(type), 'precision.optimizerStates'), 'bf16 file', type);
+      assert.deepEqual(problemsOf(states(type)), [], type);
+    }
+    assert.deepEqual(problemsOf(states('torch.int3')).length, 1);
+  });
+
   it('reads Megatron-FSDP and adapters', () => {
     const text = `${BRIDGE.replace('  grad_reduce_in_fp32: false\nmixed', '  grad_reduce_in_fp32: true\n  data_parallel_sharding_strategy: optim_grads_params\nmixed')}dist:\n  use_megatron_fsdp: true\npeft:\n  dim: 8\n  alpha: 16\n`;
     const reading = read('megatron-bridge', URI, text);

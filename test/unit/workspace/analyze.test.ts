@@ -167,6 +167,21 @@ Trainer(model, TrainingArguments("out")).train()
     }
   });
 
+  it('asks for no modules where the run states them with a value that is not known', async () => {
+    const recipe = (modules: string) => `# oomlint: gpu=H100 gpus=1
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+from peft import LoraConfig, get_peft_model
+model = AutoModelForCausalLM.from_pretrained("HuggingFaceTB/SmolLM3-3B")
+model = get_peft_model(model, LoraConfig(r=8, task_type="CAUSAL_LM"${modules}))
+Trainer(model, TrainingArguments("out", per_device_train_batch_size=1)).train()
+`;
+    const codes = async (modules: string) =>
+      problem(await must(world({ 'run.py': recipe(modules) }).analyze('run.py')), 'no-lora-targets')
+        ?.severity;
+    assert.equal(await codes(''), 'warning');
+    assert.equal(await codes(', target_modules=layers_of(model)'), undefined);
+  });
+
   it('asks for no modules where parameters have the adapter, and counts those alone', async () => {
     const recipe = (model: string, more: string) =>
       `# oomlint: gpu=H100 gpus=8\nbase_model: ${model}\ndatasets: []\nadapter: lora\nlora_r: 16\nsequence_len: 2048\nmicro_batch_size: 1\nlora_target_parameters:\n  - mlp.experts.down_proj\n${more}`;

@@ -20,6 +20,7 @@ function phases(more: Partial<Known> = {}, restated = (again: Read) => again) {
     measured: [],
     around: [fact('hardware.gpu', 'A100-SXM4-80GB', { kind: 'project' })],
     frameworks: {},
+    defined: new Set<string>(),
   };
   const settled = settle(collected);
   const { values } = settled.joined.resolution;

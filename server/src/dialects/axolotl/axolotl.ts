@@ -32,6 +32,10 @@ function axolotlDefault<V>(value: V, file: string): DefaultValue<V> {
 export const axolotl: Dialect = {
   id: 'axolotl',
   name: 'Axolotl',
+  definitions: [
+    'src/axolotl/utils/schemas/config.py',
+    'src/axolotl/utils/config/models/input/v0_4_1/__init__.py',
+  ],
   released: AXOLOTL_TABLE.released,
   optimizers: Object.keys({ ...AXOLOTL_OPTIMIZERS, ...TRANSFORMERS_OPTIMIZERS }),
   keys: AXOLOTL_KEYS,

@@ -62,6 +62,7 @@ const DISTINCT = new Set([
 export const gptNeox: Dialect = {
   id: 'gpt-neox',
   name: 'GPT-NeoX',
+  definitions: ['megatron/neox_arguments/neox_args.py', 'megatron/neox_arguments/deepspeed_args.py'],
   released: GPT_NEOX_TABLE.released,
   joins: neoxJoins,
   keys: GPT_NEOX_KEYS,

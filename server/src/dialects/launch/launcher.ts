@@ -44,6 +44,8 @@ export function launcherOf(launch: Launch): Launcher {
   const known = BY_PROGRAM[name];
   if (known) return known;
   if (!/^python[\d.]*$/.test(name)) return 'other';
+  // What the command itself starts (ms-swift's `setup.py`).
+  if (/(?:^|[/.])swift[/.]cli[/.](?:_megatron[/.])?main(?:\.py)?$/.test(launch.script ?? '')) return 'swift';
   const flags = launch.script === undefined ? launch.arguments : launch.launcher;
   return BY_MODULE[textOf(nodeAt(flags, ['m'])) ?? ''] ?? 'python';
 }

@@ -17,6 +17,8 @@ export interface Program {
   readonly config?: Dialect;
   /** Any script of a project's own: its code may do more than its flags say. */
   readonly ownScript?: boolean;
+  /** Whether a launch starts a script of the project's own on the framework's flags. */
+  startsOwn?(launch: Launch): boolean;
   /** Whether a launch starts a script of a name that is common: where it takes more flags than the known one, it is another. */
   maybeCopied?(launch: Launch): boolean;
   /** A launch of it counts only where a file that it names is a training config. */

@@ -38,7 +38,8 @@ export function noteUnread(launch: Launch, program: Program, written: readonly s
   noteFlags(launch, program, rowOf, draft);
   const script = launch.script?.split('/').at(-1);
   const named = launch.programNodes[0];
-  const own = program.ownScript || (program.maybeCopied?.(launch) && takesMore(launch, rowOf));
+  const copied = program.maybeCopied?.(launch) && takesMore(launch, rowOf);
+  const own = program.ownScript || program.startsOwn?.(launch) || copied;
   if (!own || script === undefined || !named) return;
   if (program.ownScript && launcherOf(launch) === 'deepspeed' && !namesDeepspeedConfig(launch))
     draft.leave(

@@ -20,6 +20,7 @@ const SOURCE = fileIn(LITGPT, 'litgpt/');
 export const litgpt: Dialect = {
   id: 'litgpt',
   name: 'litgpt',
+  definitions: ['litgpt/args.py', 'litgpt/pretrain.py', 'litgpt/finetune/full.py', 'litgpt/finetune/lora.py'],
   released: LITGPT_TABLE.released,
   optimizers: Object.keys(TORCH_OPTIMIZERS),
   keys: LITGPT_KEYS,

@@ -27,6 +27,17 @@ function factory<V>(value: V, file: string): DefaultValue<V> {
 export const llamaFactory: Dialect = {
   id: 'llama-factory',
   name: 'LLaMA-Factory',
+  definitions: [
+    'src/llamafactory/hparams/model_args.py',
+    'src/llamafactory/hparams/data_args.py',
+    'src/llamafactory/hparams/finetuning_args.py',
+    'src/llamafactory/hparams/generating_args.py',
+    'src/llmtuner/hparams/model_args.py',
+    'src/llmtuner/hparams/data_args.py',
+    'src/llmtuner/hparams/finetuning_args.py',
+    'src/llmtuner/hparams/generating_args.py',
+    'src/llamafactory/hparams/training_args.py',
+  ],
   released: LLAMA_FACTORY_TABLE.released,
   words: llamaFactoryWords,
   keys: LLAMA_FACTORY_KEYS,

@@ -26,11 +26,18 @@ function commandOf(launch: Launch): SwiftCommand | undefined {
   if ((program === 'swift' || program === 'megatron') && /^(pt|sft|rlhf)$/.test(name ?? ''))
     return { megatron: program === 'megatron', name: name as Name };
   const script = launch.script ?? '';
+  const main = SUBCOMMANDS.exec(script);
+  const asked = main && launch.words[0];
+  if (asked && /^(pt|sft|rlhf)$/.test(asked.text))
+    return { megatron: main[1] !== undefined, name: asked.text as Name };
   const inner = /(?:^|[/.])cli[/.](_megatron[/.])?(pt|sft|rlhf)(?:\.py)?$/.exec(script);
   if (inner && (/swift/.test(script) || launch.arguments.entries.some(({ key }) => TYPES.has(key))))
     return { megatron: inner[1] !== undefined, name: inner[2] as Name };
   return /(^|\/)llm_sft\.py$/.test(script) ? { megatron: false, name: 'sft' } : undefined;
 }
+
+/** What the commands `swift` and `megatron` start (`setup.py`). */
+const SUBCOMMANDS = /(?:^|[/.])swift[/.]cli[/.](_megatron[/.])?main(?:\.py)?$/;
 
 const TYPES = new Set(['tuner_type', 'train_type', 'sft_type', 'rlhf_type']);
 

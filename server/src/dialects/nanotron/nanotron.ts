@@ -24,6 +24,7 @@ function own<V>(value: V): DefaultValue<V> {
 export const nanotron: Dialect = {
   id: 'nanotron',
   name: 'nanotron',
+  definitions: ['src/nanotron/config/config.py'],
   released: NANOTRON_TABLE.released,
   words: nanotronWords,
   keys: NANOTRON_KEYS,

@@ -179,8 +179,13 @@ const rows = onDemand((): readonly KeySpec[] => [
 ]);
 
 const table = onDemand(() => new KeyTable(rows(), 'Megatron-Bridge'));
+/** Types have PyTorch's names, too (`str_to_dtype` of `bridge/utils/activation_map.py`). */
+const TORCH_TYPE = /^(?:torch\.)?(?:bfloat16|float16|float32|half|float)$/;
 /** OmegaConf takes null for any value: it is what is not given. */
-const policy: KeyPolicy = { ...scriptPolicy('Megatron-Bridge'), accepts: isBlank };
+const policy: KeyPolicy = {
+  ...scriptPolicy('Megatron-Bridge'),
+  accepts: (node) => isBlank(node) || TORCH_TYPE.test(textOf(node) ?? ''),
+};
 
 /** Overrides of Megatron-Bridge: the rest stands in a recipe, which is Python. */
 export const megatronBridge: Dialect = {

@@ -137,6 +137,12 @@ export const OPEN_INSTRUCT_TABLE = new KeyTable(
 export const openInstruct: Dialect = {
   id: 'open-instruct',
   name: 'open-instruct',
+  definitions: [
+    'open_instruct/finetune.py',
+    'open_instruct/dpo_tune_cache.py',
+    'open_instruct/grpo_fast.py',
+    'open_instruct/utils.py',
+  ],
   released: OPEN_INSTRUCT_TABLE.released,
   words: openInstructWords,
   keys: OPEN_INSTRUCT_KEYS,

@@ -17,6 +17,7 @@ export const torchtitanProgram: Program = {
     const own = ['job.config_file', 'training.local_batch_size', 'training.batch_size', 'training.seq_len'];
     return own.some((key) => entryOf(launch.arguments, key)) ? 0.9 : 0;
   },
+  startsOwn: ({ script = '' }) => !/^torchtitan\.|(?:^|\/)train\.py$/.test(script),
   read(launch, draft, context) {
     const linked = flagsOf(launch, draft).link('job.config_file', 'include');
     if (linked || entryOf(launch.arguments, 'job.config_file')) draft.assumesNothing();

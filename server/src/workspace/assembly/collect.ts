@@ -1,3 +1,4 @@
+import { DIALECTS } from '../../dialects/registry';
 import type { EstimateInput } from '../../estimate';
 import type { DetectedGpus } from '../../hardware/detect';
 import type { Estimate } from '../../results/estimate';
@@ -6,6 +7,7 @@ import { type Fact, fact } from '../../run/origin';
 import { strongest } from '../../run/resolve';
 import type { Versions } from '../../run/versions';
 import { say } from '../../wording/say';
+import { wordsOfSource } from '../changed-framework';
 import { environmentOf } from '../environment';
 import type { FullReading, TrackedFiles } from '../file-cache';
 import type { FollowedLinks } from '../links';
@@ -43,6 +45,8 @@ export interface Collected {
   readonly around: readonly Fact[];
   /** Versions of frameworks that no field holds. */
   readonly frameworks: Versions;
+  /** Words that the framework's own source around the file defines. */
+  readonly defined: ReadonlySet<string>;
 }
 
 /** Values as facts of the editor's settings. */
@@ -81,6 +85,9 @@ export async function collect(
   );
   const family = String(framework ?? config.dialect.id);
   const environment = await environmentOf(uri, family, files, scripts, recorded);
+  const definitions = [config.dialect, ...DIALECTS.filter(({ id }) => id === family)].flatMap(
+    (dialect) => dialect.definitions ?? [],
+  );
   return {
     config,
     members,
@@ -90,5 +97,6 @@ export async function collect(
     measured: measuredOf(project, members),
     around: [...stated, ...(options.given ?? []), ...environment.facts],
     frameworks: environment.frameworks,
+    defined: await wordsOfSource(uri, [...new Set(definitions)], files),
   };
 }

@@ -9,6 +9,7 @@ import type { FieldPath, RunValues } from '../../run/fields';
 import type { Problem } from '../../text/problem';
 import { canonicalUri } from '../../text/uri';
 import type { Analysis } from '../analysis';
+import { isDefinedThere } from '../changed-framework';
 import type { ConfigReading } from '../config-reading';
 import {
   arithmeticConflicts,
@@ -154,7 +155,7 @@ function reportedOf({ collected, read }: Assembled, joins: readonly Joins[]): Pr
   const { config, followed } = collected;
   return [
     ...config.document.problems,
-    ...read.self.reading.problems,
+    ...read.self.reading.problems.filter((found) => !isDefinedThere(found, config.text, collected.defined)),
     ...config.directiveProblems,
     ...followed.problems,
     ...joins.flatMap(({ check }) => check?.(read.self, read.members) ?? []),
@@ -218,7 +219,7 @@ function problemsOf(assembled: Assembled, verdicts: Verdicts): Problem[] {
   const joins = joinsOf(read.members);
   const reported = reportedOf(assembled, joins);
   const misnamed = unknownNames(resolution, uri);
-  const untargeted = unnamedTargets(resolution, uri);
+  const untargeted = unnamedTargets(resolution, uri, read.unread);
   const unnamed = resolution.unknown.filter(
     ({ field }) =>
       !misnamed.some((found) => found.field === field) &&

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { smallWorkspace } from './small-workspace';
+
+const LLAMA_FACTORY = `model_name_or_path: Qwen/Qwen2.5-7B-Instruct
+stage: cls
+do_train: true
+finetuning_type: full
+cutoff_len: 2048
+per_device_train_batch_size: 1
+`;
+const FINETUNING_ARGS = `@dataclass
+class FinetuningArguments:
+    stage: Literal["pt", "sft", "rm", "ppo", "dpo", "kto", "cls"] = field(default="sft")
+`;
+const TORCHTITAN = `[model]
+name = "llama3"
+flavor = "8B"
+
+[training]
+local_batch_size = 2
+seq_len = 2048
+local_batch_sizes = 2
+
+[parallelism]
+data_parallel_shard_degree = 2
+`;
+
+async function codesOf(files: Readonly<Record<string, string>>, path: string) {
+  const { problems } = await smallWorkspace(files).analyze(path);
+  return problems.flatMap(({ code, severity }) =>
+    severity === 'error' || severity === 'warning' ? [`${severity} ${code}`] : [],
+  );
+}
+
+describe('a config in a changed copy of its framework', () => {
+  it('takes the choices that the copy defines', async () => {
+    const config = { 'configs/train.yaml': LLAMA_FACTORY };
+    assert.deepEqual(await codesOf(config, 'configs/train.yaml'), ['warning wrong-type']);
+    const path = 'src/llamafactory/hparams/finetuning_args.py';
+    const copy = { ...config, [path]: FINETUNING_ARGS };
+    assert.deepEqual(await codesOf(copy, 'configs/train.yaml'), []);
+    const plain = { ...config, [path]: FINETUNING_ARGS.replace(', "cls"', '') };
+    assert.deepEqual(await codesOf(plain, 'configs/train.yaml'), ['warning wrong-type']);
+  });
+
+  it('takes them in a launch', async () => {
+    const launch = LLAMA_FACTORY.trim()
+      .replace(/^(\w+): /gm, '--$1 ')
+      .replaceAll('\n', ' ');
+    const script = { 'run.sh': `llamafactory-cli train ${launch}\n` };
+    assert.deepEqual(await codesOf(script, 'run.sh'), ['warning wrong-type']);
+    const copy = { ...script, 'src/llamafactory/hparams/finetuning_args.py': FINETUNING_ARGS };
+    assert.deepEqual(await codesOf(copy, 'run.sh'), []);
+  });
+
+  it('takes the keys that the copy defines', async () => {
+    const config = { 'train.toml': TORCHTITAN };
+    assert.deepEqual(await codesOf(config, 'train.toml'), ['warning unknown-key']);
+    const copy = {
+      ...config,
+      'torchtitan/config/job_config.py': 'class Training:\n    local_batch_sizes: int = 2\n',
+    };
+    assert.deepEqual(await codesOf(copy, 'train.toml'), []);
+  });
+});
+
+describe('the degrees of torchtitan over the GPUs of a launch', () => {
+  const severity = async (script: string, more = '') => {
+    const files = {
+      'train.toml': TORCHTITAN.replace('local_batch_sizes = 2\n', ''),
+      'run.sh': `torchrun --nproc_per_node 4 ${script} --job.config_file train.toml ${more}\n`,
+    };
+    const { problems } = await smallWorkspace(files).analyze('train.toml');
+    return problems.find(({ code }) => code === 'parallel-sizes')?.severity;
+  };
+
+  it('are wrong for sure in its own trainer alone, with nothing that may say otherwise', async () => {
+    assert.equal(await severity('train.py'), 'error');
+    assert.equal(await severity('-m torchtitan.train'), 'error');
+    assert.equal(await severity('train.py', '$OVERRIDES'), 'warning');
+    assert.equal(await severity('train_other.py'), 'warning');
+  });
+});
