@@ -158,6 +158,20 @@ describe("scripts of people's own", () => {
     assert.equal(resolved.values['batch.packed'], true);
   });
 
+  it('train what nobody knows, where a flag of their own turns adapters on', async () => {
+    const decided = async (flag: string) =>
+      (
+        await analyzed(
+          `python train_own.py --model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 1 --max_seq_length 2048 --bf16 ${flag}\n`,
+          { ...H100, 'hardware.gpus': 8 },
+        )
+      ).estimate === undefined;
+    assert.equal(await decided(''), false);
+    for (const flag of ['--lora', '--with_lora', '--enable_lora 1', '--prompt_tuning'])
+      assert.equal(await decided(flag), true, flag);
+    assert.equal(await decided('--enable_lora 0'), false);
+  });
+
   it('LongLoRA trains adapters unless it is asked not to', async () => {
     const run = (low: string) =>
       analyzed(

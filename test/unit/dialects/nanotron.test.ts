@@ -109,6 +109,15 @@ describe('nanotron', () => {
     );
   });
 
+  it('estimates no model whose sizes have names of their own', () => {
+    const reading = nanotron(LLAMA.replace('is_llama_config', 'is_starcoder2_config'));
+    assert.equal(factOf(reading, 'model.config'), undefined);
+    assert.deepEqual(
+      (reading.unread ?? []).map(({ kind, text }) => [kind, text]),
+      [['refused', 'is_starcoder2_config']],
+    );
+  });
+
   it('recomputes whole layers where asked to', () => {
     assertStates(nanotron(LLAMA.replace('  tp: 2\n', '  tp: 2\n  recompute_layer: true\n')), {
       'activations.checkpointing': 'full file',

@@ -668,6 +668,15 @@ describe('Megatron-Bridge', () => {
     assert.deepEqual(problemsOf(reading), []);
   });
 
+  it('takes no distillation for the training of the model that its name has', () => {
+    const uri = 'file:///configs/llama32_3b-1b_distill_override.yaml';
+    const text =
+      'model:\n  tensor_model_parallel_size: 2\n  seq_length: 4096\n  teacher:\n    tensor_model_parallel_size: 2\ntrain:\n  micro_batch_size: 1\n  global_batch_size: 8\n';
+    const reading = read('megatron-bridge', uri, text);
+    assert.equal(stated(reading, 'model.id'), undefined);
+    assert.ok(reading.unread?.some((each) => each.kind === 'refused' && each.text === 'model.teacher'));
+  });
+
   it('takes types by the names that PyTorch gives them, too', () => {
     const states = (type: string) =>
       read(

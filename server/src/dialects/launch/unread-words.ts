@@ -74,16 +74,22 @@ const takesMore = (launch: Launch, rowOf: (key: string) => KeySpec | undefined):
 const SHARDS =
   /^(?:(?:ds_|deepspeed_)?zero(?:_?stage|_?opt\w*)?|ds_stage|(?:use_|enable_)?(?:fsdp|deepspeed))$/i;
 
+/** Flags by which scripts of people's own turn adapters on. */
+const ADAPTS =
+  /^(?:(?:use|enable|with|do)_)?(?:q?lora|dora|peft|ia3|(?:prefix|prompt|p)_?tuning)(?:_?(?:enabled?|tuning))?$/i;
+
 /** Flags by which scripts of people's own name a model that stands beside the trained one. */
 const OTHER_MODELS =
   /^(?:teacher|draft|critic|judge|reward|rm|ref|reference|value|aux|expert|verifier)(?:_?(?:model|lm))?(?:_?(?:id|name(?:_or_path)?|path|checkpoint))?$/i;
 /** What is asked over a network, or by a function, is no model on this GPU. */
 const NO_MODEL = /^(?:https?:|\d|$)|\.py$/i;
 
-/** What a flag of a script's own decides, as its name goes: how the model is shared, where it is switched on. */
+/** What a flag of a script's own decides, as its name goes: how the model is shared, or what is trained, where it is switched on. */
 function decidedBy({ key, value }: MapEntry): readonly FieldPath[] | undefined {
   const off = flagOf(value) === false || /^(?:0|none|no|)$/i.test(textOf(value) ?? '');
-  return SHARDS.test(key) && !off ? ['parallel.data'] : undefined;
+  if (off) return undefined;
+  if (ADAPTS.test(key)) return ['method.kind'];
+  return SHARDS.test(key) ? ['parallel.data'] : undefined;
 }
 
 /** Whether a flag of a script's own loads a model beside the one that is trained. */

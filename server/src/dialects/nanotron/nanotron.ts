@@ -48,7 +48,7 @@ export const nanotron: Dialect = {
       say('nanotron splits its modules as Megatron does'),
       `${SOURCE}parallel/tensor_parallel/nn.py`,
     );
-    readModel(section);
+    readModel(section, draft);
     readParallelism(section, draft);
     readBatch(section);
     readOptimizer(section, draft);
@@ -58,22 +58,29 @@ export const nanotron: Dialect = {
   },
 };
 
-/** Which kind of model `is_llama_config` and its like say; Llama where none does. */
-function kindOf(config: MapNode): string {
-  const mark = config.entries.find(({ key, value }) => /^is_\w+_config$/.test(key) && flagOf(value) === true);
-  const name = /^is_(\w+)_config$/.exec(mark?.key ?? '')?.[1];
-  const kinds: Readonly<Record<string, string>> = {
-    qwen2: 'qwen2',
-    qwen: 'qwen2',
-    mamba: 'mamba',
-    mixtral: 'mixtral',
-  };
-  return kinds[name ?? ''] ?? (nodeAt(config, 'num_local_experts') ? 'mixtral' : 'llama');
-}
+/** Models by their marks in `model_config`. */
+const KINDS: Readonly<Record<string, string>> = {
+  is_llama_config: 'llama',
+  is_qwen2_config: 'qwen2',
+  is_qwen_config: 'qwen2',
+  is_mamba_config: 'mamba',
+  is_mixtral_config: 'mixtral',
+};
 
-function readModel(section: Section): void {
+/** The mark by which a config says which model it holds: `is_llama_config` and its like. */
+const markOf = (config: MapNode) =>
+  config.entries.find(({ key, value }) => /^is_\w+_config$/.test(key) && flagOf(value) === true);
+
+/** Which kind of model that is; Llama where nothing says it. */
+const kindOf = (config: MapNode): string =>
+  KINDS[markOf(config)?.key ?? ''] ?? (nodeAt(config, 'num_local_experts') ? 'mixtral' : 'llama');
+
+function readModel(section: Section, draft: Draft): void {
   const found = section.find('model.model_config');
-  if (found?.node.kind === 'map') {
+  const mark = found?.node.kind === 'map' ? markOf(found.node) : undefined;
+  // Its sizes have names and defaults of their own (StarCoder 2 in nanotron's `config/models_config.py`).
+  if (mark && !(mark.key in KINDS)) draft.refuseTask({ range: mark.keyRange }, mark.key);
+  else if (found?.node.kind === 'map') {
     const config = plainOf(found.node) as Readonly<Record<string, unknown>>;
     const multiple = section.integerOrDefault('model.make_vocab_size_divisible_by');
     const tensor = section.integer('parallelism.tp') ?? 1;

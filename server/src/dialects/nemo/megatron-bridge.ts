@@ -303,6 +303,12 @@ const MODELS: readonly (readonly [pattern: RegExp, model: string, sequence: numb
 ];
 
 function readModel(document: ConfigDocument, section: Section, args: Section, draft: Draft): void {
+  // Student and teacher are both in memory, and their recipe names them (`models/distillation_provider.py`).
+  const distilled = section.find(['model.teacher', 'model.kd_config']);
+  if (distilled) {
+    draft.refuseTask(distilled.node, distilled.key);
+    return;
+  }
   const hub = section.has(HUB);
   section.take(...HUB);
   const found = args.find('hidden_size');
