@@ -19,6 +19,8 @@ export async function runBundled(entry) {
     format: 'cjs',
     target: 'node20',
     mainFields: ['module', 'main'],
+    // It asks where it lies itself, which no bundle knows.
+    external: ['web-tree-sitter'],
     logLevel: 'warning',
   });
   await import(outfile);

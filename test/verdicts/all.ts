@@ -2,6 +2,7 @@ import { automodelRuns } from './automodel';
 import { axolotlRuns } from './axolotl';
 import { bloomRuns } from './bloom';
 import type { DocumentedRun } from './documented';
+import { frameworkIssueRuns } from './frameworks-issues';
 import { issueRuns } from './issues';
 import { msSwiftRuns } from './ms-swift';
 import { verlRuns } from './verl';
@@ -14,6 +15,6 @@ export function documentedRuns(): Readonly<Record<string, readonly DocumentedRun
     verl: verlRuns(),
     Axolotl: axolotlRuns(),
     'NeMo Automodel': automodelRuns(),
-    issues: issueRuns(),
+    issues: [...issueRuns(), ...frameworkIssueRuns()],
   };
 }

@@ -351,6 +351,18 @@ deepspeed --num_gpus 8 --module $training_commands
       golden(beside, { 'rollout.engine': 'vllm-server file', 'method.referenceModel': 'true file' });
       assert.ok(beside.facts.every(({ field }) => field !== 'hardware.reservedFraction'));
     }
+    // What the policy computes of many rollouts at once is more than of the few that it trains on.
+    const many = (flags: string) =>
+      stated(
+        script(`python3 -m openrlhf.cli.train_ppo_ray --actor.model_name_or_path m ${flags}\n`),
+        'features.unmodelled',
+      );
+    assert.equal(many('--micro_train_batch_size 4 --micro_rollout_batch_size 8'), undefined);
+    assert.equal(many('--micro_train_batch_size 1 --micro_rollout_batch_size 32'), 'rollout-buffers file');
+    assert.equal(
+      many('--train.micro_batch_size 1 --rollout.micro_batch_size 32 --train.dynamic_batch_enable'),
+      undefined,
+    );
     const alone = script(
       'python3 -m openrlhf.cli.train_ppo_ray --actor.model_name_or_path m --data.max_len 2048\n',
     );

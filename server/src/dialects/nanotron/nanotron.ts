@@ -67,11 +67,11 @@ const KINDS: Readonly<Record<string, string>> = {
   is_mixtral_config: 'mixtral',
 };
 
-/** The mark by which a config says which model it holds: `is_llama_config` and its like. */
+/** The mark of the model that a config holds: `is_llama_config` and its like. */
 const markOf = (config: MapNode) =>
   config.entries.find(({ key, value }) => /^is_\w+_config$/.test(key) && flagOf(value) === true);
 
-/** Which kind of model that is; Llama where nothing says it. */
+/** Which kind of model that is; Llama where nothing is marked. */
 const kindOf = (config: MapNode): string =>
   KINDS[markOf(config)?.key ?? ''] ?? (nodeAt(config, 'num_local_experts') ? 'mixtral' : 'llama');
 

@@ -83,7 +83,10 @@ export function readOpenrlhf(
   readZero(section, own, draft);
   readMethod(section, own);
   readObjective(section, trainer, own);
-  if (trainer === 'ppo') readRollouts(section, own);
+  if (trainer === 'ppo') {
+    readRollouts(section, own);
+    noteRollouts(section, draft);
+  }
   if (trainer === 'ppo-alone') readAlone(section, draft, own);
   section.take(NAMES.checkpointing[0]);
   section.take(NAMES.reentrant[0]);
@@ -252,6 +255,19 @@ function readAlone(section: Section, draft: Draft, own: Own): void {
   // `trainer/ppo_utils/experience_maker.py`: every model sees `micro_rollout_batch_size` whole samples.
   const { source } = own(true);
   if (source) draft.bringByDefault('rollout-buffers', say('what all models compute of the rollouts'), source);
+}
+
+/** Samples whose logits take no more without a graph than those of one that is trained: bf16 and fp32 against both and their gradients. */
+const COVERED = 2;
+
+/** What the policy computes of rollouts is covered by the step only where it sees few of them at once (`trainer/ppo_utils/experience_maker.py`). */
+function noteRollouts(section: Section, draft: Draft): void {
+  const found = section.find(['rollout.micro_batch_size', 'micro_rollout_batch_size']);
+  const rollouts = integerOf(found?.node);
+  const trained = section.integer(NAMES.micro) ?? 4;
+  if (!found || rollouts === undefined || rollouts <= COVERED * trained) return;
+  if (section.flag(['train.dynamic_batch_enable', 'use_dynamic_batch']) === true) return;
+  draft.bring('rollout-buffers', found.node, found.key);
 }
 
 function readRollouts(section: Section, own: Own): void {
