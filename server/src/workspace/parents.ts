@@ -138,12 +138,17 @@ async function linkTo(
   { uri, reading }: ConfigReading,
   files: ParentSearch,
 ): Promise<FileLink | undefined> {
+  const name = fileName(self);
   for (const link of reading.links) {
-    const may = link.role !== 'model' && candidates(link.path, uri, files).includes(self);
+    // Most links of a text lead to other files: what they are called tells that at once.
+    if (link.role === 'model' || lastOf(link.path) !== name) continue;
+    const may = candidates(link.path, uri, files).includes(self);
     if (may && (await locate(link, uri, files)) === self) return link;
   }
   return undefined;
 }
+
+const lastOf = (path: string): string => /[^/\\]*$/.exec(path)?.[0] ?? '';
 
 /**
  * Configs that name this one, nearest first: a DeepSpeed JSON takes its batch and its model from the file that uses it, a
