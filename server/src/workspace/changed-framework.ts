@@ -16,15 +16,13 @@ export async function wordsOfSource(
 ): Promise<ReadonlySet<string>> {
   if (definitions.length === 0) return new Set();
   const words = await files.gist(async (asked) => {
-    for (const folder of foldersAround(uri, asked)) {
-      const texts: string[] = [];
+    const texts: string[] = [];
+    for (const folder of foldersAround(uri, asked))
       for (const path of definitions) {
         const text = await asked.readText(`${folder.replace(/\/$/, '')}/${path}`);
         if (text !== undefined) texts.push(text);
       }
-      if (texts.length > 0) return [...new Set(texts.join('\n').match(WORD))].join(' ');
-    }
-    return '';
+    return [...new Set(texts.join('\n').match(WORD))].join(' ');
   });
   return new Set(words.split(' '));
 }

@@ -61,6 +61,13 @@ describe('a config in a changed copy of its framework', () => {
       'torchtitan/config/job_config.py': 'class Training:\n    local_batch_sizes: int = 2\n',
     };
     assert.deepEqual(await codesOf(copy, 'train.toml'), []);
+    // An experiment extends what the framework itself defines.
+    const experiment = {
+      'torchtitan/config/job_config.py': 'class Training:\n    seq_len: int = 2048\n',
+      'experiments/own/train_configs/train.toml': TORCHTITAN,
+      'experiments/own/job_config.py': 'class Training:\n    local_batch_sizes: int = 2\n',
+    };
+    assert.deepEqual(await codesOf(experiment, 'experiments/own/train_configs/train.toml'), []);
   });
 });
 

@@ -24,7 +24,7 @@ function titan<V>(value: V): DefaultValue<V> {
 export const torchtitan: Dialect = {
   id: 'torchtitan',
   name: 'torchtitan',
-  definitions: ['torchtitan/config/job_config.py', 'torchtitan/config_manager.py'],
+  definitions: ['torchtitan/config/job_config.py', 'torchtitan/config_manager.py', 'job_config.py'],
   released: TORCHTITAN_TABLE.released,
   optimizers: Object.keys(TORCH_OPTIMIZERS),
   words: torchtitanWords,
