@@ -138,6 +138,9 @@ function matters(field: FieldPath, values: RunValues, does: Behaviours, origin: 
   return origin.kind !== 'default' || !isIdle(field, values[field]);
 }
 
+/** What the code that loads a model decides. */
+const OF_LOADING: ReadonlySet<FieldPath> = new Set(['method.kind', 'precision.weights', 'lora.dtype']);
+
 interface Assumption {
   readonly field: FieldPath;
   readonly value: unknown;
@@ -150,7 +153,7 @@ interface Assumption {
  * Values of a run that the file itself does not state, with who states it, strongest originName first. What is asked for is not assumed,
  * nor what hangs on it.
  */
-export function assumptionsOf({ resolved, model, unread = [] }: Analysis): Assumption[] {
+export function assumptionsOf({ document, resolved, model, unread = [] }: Analysis): Assumption[] {
   const { origins } = resolved;
   const asked = new Set<FieldPath>(resolved.unknown.map(({ field }) => field));
   const values = Object.fromEntries(
@@ -163,6 +166,9 @@ export function assumptionsOf({ resolved, model, unread = [] }: Analysis): Assum
     if (field === 'kernels.states' && !model?.statePackages) return [];
     // The file states it, with something that is not known: the default is no answer to that.
     if (isAssumed(origin) && left.has(field)) return [];
+    // Code that is not seen loads the model: how it does, and what it trains of it, is no default.
+    if (isAssumed(origin) && document.format === 'python' && asked.has('model.id') && OF_LOADING.has(field))
+      return [];
     if (asked.has(field) || !origin || origin.kind === 'file' || !matters(field, values, does, origin)) {
       return [];
     }

@@ -67,3 +67,21 @@ describe('assumptions', () => {
     assert.deepEqual([asked.has('method.kind'), asked.has('lora.rank')], [false, false]);
   });
 });
+
+describe('assumptions of code', () => {
+  it('hold nothing of a model that a function loads which is not seen', async () => {
+    const uri = 'file:///project/train.py';
+    const fields = async (model: string) => {
+      const text = `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\nfrom own.modeling import load_adapted\nmodel = ${model}\nTrainer(model=model, args=TrainingArguments("out", per_device_train_batch_size=1)).train()\n`;
+      const analysis = await new Workspace(new MemoryHost({ [uri]: text })).analyze(uri);
+      assert.ok(analysis);
+      return new Set<string>(assumptionsOf(analysis).map(({ field }) => field));
+    };
+    const lost = await fields('load_adapted("Qwen/Qwen2.5-7B")');
+    assert.deepEqual(
+      ['method.kind', 'precision.weights', 'lora.dtype'].filter((field) => lost.has(field)),
+      [],
+    );
+    assert.ok((await fields('AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B")')).has('method.kind'));
+  });
+});
