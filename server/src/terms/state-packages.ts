@@ -5,8 +5,15 @@ export type StatePackage = (typeof STATE_PACKAGES)[number];
 /** Stands among them for packages that nobody names: they may be installed or not. */
 export const UNKNOWN_PACKAGES = 'unknown';
 
-/** What a distribution of PyPI brings of them; `fla-core` is the kernels of `flash-linear-attention` alone. */
+/** What a distribution of PyPI, by its normalised name, brings of them; `fla-core` is the kernels of `flash-linear-attention` alone. */
 export function statePackageOf(distribution: string): StatePackage | undefined {
-  const name = distribution.toLowerCase().replace(/[_.]+/g, '-');
-  return name === 'fla-core' ? 'flash-linear-attention' : STATE_PACKAGES.find((known) => known === name);
+  return distribution === 'fla-core'
+    ? 'flash-linear-attention'
+    : STATE_PACKAGES.find((known) => known === distribution);
+}
+
+/** The packages that distributions bring, each once; what none of them brings may be installed all the same. Empty where they bring none. */
+export function statePackagesAmong(distributions: readonly string[]): readonly string[] {
+  const packages = new Set(distributions.flatMap((name) => statePackageOf(name) ?? []));
+  return packages.size === 0 ? [] : [...packages, UNKNOWN_PACKAGES];
 }

@@ -12,7 +12,7 @@ import {
 } from '../environment/versions';
 import { type Fact, fact } from '../run/origin';
 import type { KnownVersion, Versions } from '../run/versions';
-import { type StatePackage, statePackageOf, UNKNOWN_PACKAGES } from '../terms/state-packages';
+import { type StatePackage, statePackageOf, statePackagesAmong } from '../terms/state-packages';
 import { fileName, relativePath } from '../text/uri';
 import { say } from '../wording/say';
 import type { TrackedFiles } from './file-cache';
@@ -114,9 +114,8 @@ function kernelFacts(stated: readonly Stated[], family: string): Fact[] {
   const framework = FRAMEWORK_PACKAGES[family];
   const release = framework === undefined ? undefined : best(stated, framework)?.exact;
   const brought = broughtPackages(family, release);
-  const packages = new Set([...named.flatMap(({ name }) => statePackageOf(name) ?? []), ...brought]);
-  if (packages.size === 0) return [];
-  const value = [...packages, UNKNOWN_PACKAGES];
+  const value = statePackagesAmong([...named.map(({ name }) => name), ...brought]);
+  if (value.length === 0) return [];
   const [first] = named;
   return [
     first

@@ -3,7 +3,7 @@ import { estimate } from '../../../server/src/estimate';
 import { absentPackages } from '../../../server/src/memory/absent-packages';
 import { findModel } from '../../../server/src/model/catalog';
 import type { RunValues } from '../../../server/src/run/fields';
-import { statePackageOf } from '../../../server/src/terms/state-packages';
+import { statePackagesAmong } from '../../../server/src/terms/state-packages';
 import { aRun, CARD } from './a-run';
 
 const STEP: RunValues = {
@@ -28,9 +28,15 @@ describe('packages of kernels for layers that keep a state', () => {
     assert.deepEqual(absent('causal-conv1d'), ['mamba-ssm', 'flash-linear-attention']);
     assert.deepEqual(absent('unknown'), []);
     assert.deepEqual(absent('mamba-ssm', 'unknown'), []);
-    assert.equal(statePackageOf('Causal_Conv1d'), 'causal-conv1d');
-    assert.equal(statePackageOf('fla-core'), 'flash-linear-attention');
-    assert.equal(statePackageOf('mamba'), undefined);
+  });
+
+  it('are those that distributions bring, each once, and others may be there', () => {
+    assert.deepEqual(statePackagesAmong(['fla-core', 'torch', 'flash-linear-attention', 'causal-conv1d']), [
+      'flash-linear-attention',
+      'causal-conv1d',
+      'unknown',
+    ]);
+    assert.deepEqual(statePackagesAmong(['mamba', 'torch']), []);
   });
 
   it('decide what Falcon-H1 needs: 31.41 GiB were allocated without them on an H100', () => {

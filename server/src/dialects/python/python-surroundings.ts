@@ -1,11 +1,11 @@
 import type { ConfigDocument } from '../../config/node';
 import { nodeOf } from '../../config/python/node-of-value';
 import { flagOf } from '../../config/scalar';
-import { parseRequirement, type Requirement } from '../../environment/requirement';
+import { normalName, parseRequirement, type Requirement } from '../../environment/requirement';
 import { allowedVersions, VERSION_FIELDS, VERSIONED_PACKAGES } from '../../environment/versions';
 import { findAccelerator } from '../../hardware/catalog';
 import { fact } from '../../run/origin';
-import { statePackageOf, UNKNOWN_PACKAGES } from '../../terms/state-packages';
+import { statePackageOf, statePackagesAmong } from '../../terms/state-packages';
 import { locationOf } from '../../text/place';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
@@ -46,12 +46,12 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): v
 
 /** Packages of kernels that cells install: what they do not name may be there all the same. */
 function readKernels(installs: NonNullable<ConfigDocument['installs']>, draft: Draft): void {
-  const named = installs.filter(({ name, commented }) => !commented && statePackageOf(name) !== undefined);
-  const [first] = named;
+  const own = installs.filter(({ commented }) => !commented);
+  const packages = statePackagesAmong(own.map(({ name }) => normalName(name)));
+  const first = own.find(({ name }) => statePackageOf(normalName(name)) !== undefined);
   if (!first) return;
-  const packages = [...new Set(named.flatMap(({ name }) => statePackageOf(name) ?? []))];
   draft.facts.push(
-    fact('kernels.states', [...packages, UNKNOWN_PACKAGES], {
+    fact('kernels.states', packages, {
       kind: 'file',
       location: locationOf(first.range, draft.uri),
       key: 'pip_install',
