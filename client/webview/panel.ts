@@ -64,7 +64,9 @@ let awaiting = kept?.uri;
 /** What was shown last, as it came. */
 let shown: string | undefined;
 
-window.addEventListener('message', ({ data }: MessageEvent<EditorMessage | undefined>) => {
+window.addEventListener('message', ({ data, origin }: MessageEvent<EditorMessage | undefined>) => {
+  // The editor hands messages on from the frame around this one, which has the same origin.
+  if (origin !== window.origin) return;
   switch (data?.type) {
     case 'show': {
       // What came while the page was loading comes again once it tells that it listens.

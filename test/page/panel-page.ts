@@ -127,26 +127,33 @@ export async function openPanel(
     page,
     faults,
     async show(content, more) {
-      await page.evaluate((message) => window.dispatchEvent(new MessageEvent('message', { data: message })), {
-        type: 'show',
-        uri: 'file:///project/ds_config.json',
-        content,
-        ...more,
-      });
+      await page.evaluate(
+        (message) =>
+          window.dispatchEvent(new MessageEvent('message', { data: message, origin: window.origin })),
+        {
+          type: 'show',
+          uri: 'file:///project/ds_config.json',
+          content,
+          ...more,
+        },
+      );
       // Charts are drawn when their width is known.
       await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 30))));
     },
     async post(message) {
       await page.evaluate(
-        (data) => window.dispatchEvent(new MessageEvent('message', { data })),
+        (data) => window.dispatchEvent(new MessageEvent('message', { data, origin: window.origin })),
         message as unknown,
       );
     },
     async answer(message) {
-      await page.evaluate((data) => window.dispatchEvent(new MessageEvent('message', { data })), {
-        type: 'opened',
-        ...message,
-      });
+      await page.evaluate(
+        (data) => window.dispatchEvent(new MessageEvent('message', { data, origin: window.origin })),
+        {
+          type: 'opened',
+          ...message,
+        },
+      );
     },
     messages: () => page.evaluate(() => (Reflect.get(window, 'fakeEditor') as FakeEditor).messages),
     state: () => page.evaluate(() => (Reflect.get(window, 'fakeEditor') as FakeEditor).state),

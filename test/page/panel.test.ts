@@ -449,12 +449,29 @@ describe('breakdown panel page', () => {
     assert.deepEqual((await panel.messages()).slice(1), [{ type: 'retry' }, { type: 'show-output' }]);
   });
 
+  it('listens to the editor alone', async () => {
+    panel = await openPanel(browser());
+    const file = 'a.yaml';
+    await panel.show({ kind: 'error', file, message: 'Of the editor.' });
+    await panel.page.evaluate(async (name) => {
+      const data = { type: 'show', content: { kind: 'error', file: name, message: 'Of another page.' } };
+      window.dispatchEvent(new MessageEvent('message', { data, origin: 'https://example.org' }));
+      window.dispatchEvent(new MessageEvent('message', { data, origin: 'null' }));
+      await new Promise((done) => setTimeout(done, 50));
+    }, file);
+    assert.equal(
+      await panel.page.textContent('[role=alert]').then((text) => /another/.test(text ?? '')),
+      false,
+    );
+    assert.match((await panel.page.textContent('[role=alert]')) ?? '', /Of the editor/);
+  });
+
   it('shows progress only when an answer takes its time', async () => {
     panel = await openPanel(browser());
     // Looked at in the same breath, so that no slow machine can be late.
     const atOnce = await panel.page.evaluate(() => {
       const data = { type: 'show', content: { kind: 'loading', file: 'a.yaml' } };
-      window.dispatchEvent(new MessageEvent('message', { data }));
+      window.dispatchEvent(new MessageEvent('message', { data, origin: window.origin }));
       return document.querySelectorAll('[role=progressbar]').length;
     });
     assert.equal(atOnce, 0);

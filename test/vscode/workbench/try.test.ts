@@ -216,7 +216,11 @@ describe('trying in the workbench', function () {
     await page.locator('.editor-instance .selected-text').first().waitFor();
     await frame.locator('.at-cursor', { hasText: 'zero_optimization.stage' }).waitFor();
     await workbench.pictures('panel-part-and-key');
-    await page.locator('.view-line', { hasText: 'train_micro_batch' }).first().click();
+    // On the key: behind the value stand hints.
+    await page
+      .locator('.view-line', { hasText: 'train_micro_batch' })
+      .first()
+      .click({ position: { x: 60, y: 8 } });
     await frame.locator('.at-cursor', { hasText: 'train_micro_batch_size_per_gpu' }).waitFor();
   });
 
