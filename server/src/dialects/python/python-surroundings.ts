@@ -1,6 +1,4 @@
 import type { ConfigDocument } from '../../config/node';
-import { nodeOf } from '../../config/python/node-of-value';
-import { flagOf } from '../../config/scalar';
 import { normalName, parseRequirement, type Requirement } from '../../environment/requirement';
 import { allowedVersions, VERSION_FIELDS, VERSIONED_PACKAGES } from '../../environment/versions';
 import { findAccelerator } from '../../hardware/catalog';
@@ -9,6 +7,7 @@ import { statePackageOf, statePackagesAmong } from '../../terms/state-packages';
 import { locationOf } from '../../text/place';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
+import { expandableSegmentsOf } from '../launch/allocator-environment';
 import type { Calls } from './call-block';
 
 /** Versions that cells install, of a range the newest that it allows; the last statement about a package counts. */
@@ -84,14 +83,9 @@ export function readEnvironment({ program, draft }: Calls): void {
     if (value.kind !== 'scalar') continue;
     const text = String(value.value);
     if (/^PYTORCH_(CUDA_)?ALLOC_CONF$/.test(key)) {
-      const found = /expandable_segments\s*:\s*(true|false)/i.exec(text)?.[1];
-      if (found && !draft.knows('allocator.expandableSegments'))
-        draft.state(
-          'allocator.expandableSegments',
-          flagOf(nodeOf({ ...value, value: found })) === true,
-          value,
-          key,
-        );
+      const grows = expandableSegmentsOf(text);
+      if (grows !== undefined && !draft.knows('allocator.expandableSegments'))
+        draft.state('allocator.expandableSegments', grows, value, key);
     } else if (key === 'CUDA_VISIBLE_DEVICES' && /^\d+(,\d+)*$/.test(text) && !draft.knows('hardware.gpus'))
       draft.state('hardware.gpus', text.split(',').length, value, key);
   }
