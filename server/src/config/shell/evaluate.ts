@@ -46,7 +46,7 @@ export function evaluateShell(script: ScriptSource): ShellReading {
   evaluator.runUnstarted();
   const errors = (tree.errors ?? []).map(({ message, pos }) => ({
     message,
-    offset: script.place(pos, pos + 1).start,
+    offset: script.offset(pos),
   }));
   const { commands, files, made, options } = job;
   return { commands, files, made, options, errors, overgrown: budget.exceeded };

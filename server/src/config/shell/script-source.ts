@@ -49,6 +49,12 @@ export class ScriptSource {
     return found;
   }
 
+  /** Where the character at an offset was written; at the end of the text, where that ends. */
+  offset(at: number): number {
+    const [first] = this.slice(at, at + 1);
+    return first?.start ?? this.pieces.at(-1)?.end ?? 0;
+  }
+
   /** Where the text between two offsets was written. */
   place(from: number, to: number): TextStretch {
     const [first] = this.pieces;
