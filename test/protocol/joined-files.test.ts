@@ -142,6 +142,64 @@ describe('files that make up one run, over the protocol', function () {
     assert.match((await titles(uri))[1] ?? '', /recipes\/b\.yaml/);
   });
 
+  it('shows each run of a script that starts several, and publishes to no line of it', async () => {
+    const launch = (gpus: number) =>
+      `torchrun --nproc_per_node ${gpus} scripts/sft.py --config recipes/sft.yaml`;
+    server = await TestServer.start({
+      files: {
+        'run.sh': `${launch(8)}\n${launch(64)}\n`,
+        'README.md': `\`\`\`bash\n${launch(2)}\n\`\`\`\n`,
+        'ds/zero3.json': ZERO,
+        'oomlint.yaml': PROJECT,
+      },
+    });
+    const uri = await server.open('recipes/sft.yaml', recipe(64));
+    await server.published(uri);
+    const { runs, shown } = await server.request<Runs>(RUNS_REQUEST, { uri });
+    assert.deepEqual(
+      runs.map(({ name }) => name),
+      ['run.sh:1', 'run.sh:2'],
+    );
+    assert.equal(shown, `${server.uri('run.sh')}#L1`);
+    const root = `${server.uri('run.sh')}#L2`;
+    await server.notify(CHOSEN_RUN_NOTIFICATION, { uri, root });
+    assert.match((await titles(uri))[1] ?? '', /^in the run of run\.sh:2 \(of 2 runs\)$/);
+    await server.write('recipes/sft.yaml', recipe(64));
+    await server.save(uri);
+    await server.published(server.uri('run.sh'));
+    assert.deepEqual(
+      server.diagnostics.filter((params) => /#|README/.test(params.uri)),
+      [],
+    );
+  });
+
+  it('shows the run that a README starts, publishes nothing to it, and follows its edits', async () => {
+    const readme = (gpus: number) =>
+      `\`\`\`bash\ntorchrun --nproc_per_node ${gpus} scripts/sft.py --config recipes/sft.yaml\n\`\`\`\n`;
+    server = await TestServer.start({
+      files: {
+        'README.md': readme(2),
+        'ds/zero3.json': ZERO,
+        'oomlint.yaml': 'targets:\n  gpu: H100-SXM5-80GB\n',
+      },
+    });
+    const uri = await server.open('recipes/sft.yaml', recipe(1));
+    await server.published(uri);
+    assert.match((await titles(uri)).join('\n'), /2×H100.*\n.*in the run of README\.md:2/);
+    await server.save(uri);
+    await server.write('README.md', readme(4));
+    await server.notify('workspace/didChangeWatchedFiles', {
+      changes: [{ uri: server.uri('README.md'), type: 2 }],
+    });
+    const isFour = () => server.statuses.some((status) => /4×H100/.test(JSON.stringify(status)));
+    await server.until(isFour, 'the run of the edited text');
+    assert.match((await titles(uri)).join('\n'), /4×H100.*\n.*in the run of README\.md:2/);
+    assert.deepEqual(
+      server.diagnostics.filter((params) => /README/.test(params.uri)),
+      [],
+    );
+  });
+
   it('remembers the choice of the last session', async () => {
     const files = { 'recipes/a.yaml': recipe(1), 'recipes/b.yaml': recipe(64), 'oomlint.yaml': PROJECT };
     server = await TestServer.start({ files });

@@ -11,6 +11,12 @@ export class ChosenRuns {
 
   choose(uri: string, root: string | undefined): void {
     if (root === undefined) this.#roots.delete(canonicalUri(uri));
-    else this.#roots.set(canonicalUri(uri), canonicalUri(root));
+    else this.#roots.set(canonicalUri(uri), canonicalRoot(root));
   }
+}
+
+/** A root keeps its line, where its file starts several runs. */
+function canonicalRoot(root: string): string {
+  const [, line = ''] = /(#L\d+)$/.exec(root) ?? [];
+  return `${canonicalUri(root)}${line}`;
 }

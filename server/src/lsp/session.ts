@@ -7,6 +7,7 @@ import { FAMILY_NOTIFICATION, type FamilyParams } from '../features/workspace-pr
 import type { Problem } from '../text/problem';
 import { canonicalUri, fileName } from '../text/uri';
 import type { Analysis } from '../workspace/analysis';
+import { holdsCommands } from '../workspace/launch-readings';
 import { PROJECT_FILE_NAMES } from '../workspace/project-file-names';
 import { ClosedFiles } from './closed-files';
 import type { ClientSupport } from './convert';
@@ -271,9 +272,10 @@ export class Session implements Disposable {
     const analysis = await this.analysis(uri);
     const users = [
       ...(analysis?.usedBy ?? []).map((place) => place.uri),
-      ...(analysis?.runs ?? []).map(({ root }) => root),
+      ...(analysis?.runs ?? []).map(({ root }) => canonicalUri(root)),
     ];
-    const others = users.filter((user) => user !== canonicalUri(uri));
+    // A text that shows a launch is no config itself.
+    const others = users.filter((user) => user !== canonicalUri(uri) && !holdsCommands(user));
     if (others.length > 0) {
       this.#parts.runner.background('Following closed files', () => this.#closed.refresh(others));
     }
