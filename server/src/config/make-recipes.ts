@@ -4,13 +4,6 @@ import { readShell } from './shell';
 import type { Piece } from './shell/placed-text';
 import { ScriptSource } from './shell/script-source';
 
-/** Names that GNU make looks for, and those of files that makefiles include (GNU make manual, "What Name to Give Your Makefile"). */
-const MAKEFILE = /(?:^|\/)(?:GNUmakefile|[Mm]akefile|[^/]*\.mk)$/;
-
-export function isMakefile(uri: string): boolean {
-  return MAKEFILE.test(uri.split(/[?#]/, 1)[0] ?? '');
-}
-
 /** A line as make reads it, those that a backslash continues with it. */
 interface Line {
   readonly text: string;

@@ -2,14 +2,6 @@ import { Lines } from './lines';
 import type { ConfigDocument } from './node';
 import { readShell } from './shell';
 
-/** Texts for people that show how something is started. */
-const MARKDOWN = /\.(?:md|markdown)$/i;
-
-/** Whether a file is a text that shows commands in fenced blocks. */
-export function showsCommands(uri: string): boolean {
-  return MARKDOWN.test(uri.split(/[?#]/, 1)[0] ?? '');
-}
-
 /** Opens or closes a fenced block: its indentation, its fence and its info string (CommonMark 0.31.2, section 4.5). */
 const FENCE = /^([ \t]*)(`{3,}|~{3,})[ \t]*([^\r\n`]*?)[ \t]*\r?$/;
 /** Info strings of blocks that hold commands; none is as good as any. */

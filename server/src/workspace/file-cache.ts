@@ -13,6 +13,7 @@ import type { EnvironmentFormat } from '../environment/environment-files';
 import type { Requirement } from '../environment/requirement';
 import { withChanges } from '../memo/on-demand';
 import { readDirective } from '../run/directive';
+import { holdsCommands } from '../text/command-files';
 import { canonicalUri, fileName } from '../text/uri';
 import { say } from '../wording/say';
 import { Asked, listKey } from './asked';
@@ -20,7 +21,7 @@ import { type ComposedFiles, type Composition, compose, familyOf } from './compo
 import type { ConfigReading } from './config-reading';
 import type { Host } from './host';
 import { withSurroundings } from './imported-modules';
-import { eachRun, holdsCommands, readHeld } from './launch-readings';
+import { eachRun, readHeld } from './launch-readings';
 import type { ModelFiles } from './model-source';
 import type { ParentSearch } from './parents';
 import { type ProjectFile, parseProjectFile } from './project-file';

@@ -1,17 +1,15 @@
-import { isMakefile, makeRecipes } from '../config/make-recipes';
+import { makeRecipes } from '../config/make-recipes';
 import type { ConfigDocument } from '../config/node';
 import { textOf } from '../config/scalar';
-import { shownCommands, showsCommands } from '../config/shown-commands';
+import { shownCommands } from '../config/shown-commands';
 import { launchesOf } from '../dialects/launch/launch';
 import { launchScript, trainingCommands } from '../dialects/launch-script';
+import { isMakefile } from '../text/command-files';
 import type { ConfigReading } from './config-reading';
 import { readKnowing } from './read-knowing';
 
 /** Words that stand for others, which whoever reads the text fills in. */
 const LEFT_OUT = /^(?:\.{3}|…|\[.*\]|\{.*\}|<.*>)$/;
-
-/** Whether commands stand in a file among other text. */
-export const holdsCommands = (uri: string): boolean => showsCommands(uri) || isMakefile(uri);
 
 /** The runs that a file starts in which commands stand among other text, each as a reading of its own. */
 export function readHeld(uri: string, text: string): ConfigReading[] {

@@ -1,12 +1,10 @@
 import { mayHaveBase } from '../config/defaults-list';
-import { isMakefile } from '../config/make-recipes';
-import { showsCommands } from '../config/shown-commands';
 import type { FileLink } from '../dialects/dialect';
+import { holdsCommands, isMakefile, showsCommands } from '../text/command-files';
 import { canonicalUri, fileName } from '../text/uri';
 import type { ConfigReading } from './config-reading';
 import type { Files } from './files';
 import { foldersAround, workspaceFolderOf } from './folders-around';
-import { holdsCommands } from './launch-readings';
 import { candidates, locate } from './links';
 
 /** Folders hold at most this many configs that are looked at; more is a data folder. */
