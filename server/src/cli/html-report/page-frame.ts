@@ -13,7 +13,7 @@ const OUTSIDE = `.knobs, .buttons, .try, .fixes, button.reveal, [data-key="suppl
 const EDITOR = `
   let content;
   let isReady = false;
-  const answer = (data) => setTimeout(() => window.dispatchEvent(new MessageEvent('message', { data })));
+  const answer = (data) => setTimeout(() => window.dispatchEvent(new MessageEvent('message', { data, origin: window.origin })));
   const show = (given) => { content = given; if (isReady) answer(content.show); };
   const dress = (isDark) => { document.body.className = isDark ? 'vscode-dark' : 'vscode-light'; };
   window.acquireVsCodeApi = () => ({
