@@ -220,7 +220,7 @@ describe('trying in the workbench', function () {
     await page
       .locator('.view-line', { hasText: 'train_micro_batch' })
       .first()
-      .click({ position: { x: 60, y: 8 } });
+      .click({ position: { x: 60, y: 8 }, force: true });
     await frame.locator('.at-cursor', { hasText: 'train_micro_batch_size_per_gpu' }).waitFor();
   });
 
@@ -228,7 +228,10 @@ describe('trying in the workbench', function () {
     await page.locator('.tab', { hasText: 'Memory:' }).first().click();
     await workbench.command('Oomlint: Lock Breakdown to Its File');
     await frame.locator('[data-key=locked]').waitFor();
-    await page.locator('.view-line', { hasText: 'train_micro_batch' }).first().click();
+    await page
+      .locator('.view-line', { hasText: 'train_micro_batch' })
+      .first()
+      .click({ position: { x: 60, y: 8 }, force: true });
     await workbench.openFile('accelerate.yaml');
     await page.locator('.codelens-decoration', { hasText: 'GiB' }).first().waitFor();
     await workbench.command('Oomlint: Estimate Memory');
