@@ -1,8 +1,7 @@
+import { heldScript } from './held-script';
 import { Lines } from './lines';
 import type { ConfigDocument } from './node';
-import { readShell } from './shell';
 import type { Piece } from './shell/placed-text';
-import { ScriptSource } from './shell/script-source';
 
 /** A line as make reads it, those that a backslash continues with it. */
 interface Line {
@@ -46,11 +45,7 @@ export function makeRecipes(
     ]);
     const own = targets.flatMap((target) => [...(ofTargets.get(target) ?? [])]);
     const set = inOrder(new Map([...variables, ...own])).flatMap(([name, values]) => assigned(name, values));
-    const source = new ScriptSource([...set, ...script]);
-    if (!isWorth(source.text)) return [];
-    const { root, problems } = readShell(lines, source);
-    if (problems.length > 0) return [];
-    return [{ uri, format: 'shell', root, problems, directives: [], relaxedJson: false }];
+    return heldScript(uri, lines, [...set, ...script], isWorth) ?? [];
   });
 }
 

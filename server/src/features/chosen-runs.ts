@@ -1,3 +1,4 @@
+import { canonicalRoot } from '../text/run-root';
 import { canonicalUri } from '../text/uri';
 
 /** The runs that people chose to see files in, of several that use them: roots by file. */
@@ -13,10 +14,4 @@ export class ChosenRuns {
     if (root === undefined) this.#roots.delete(canonicalUri(uri));
     else this.#roots.set(canonicalUri(uri), canonicalRoot(root));
   }
-}
-
-/** A root keeps its line, where its file starts several runs. */
-function canonicalRoot(root: string): string {
-  const [, line = ''] = /(#L\d+)$/.exec(root) ?? [];
-  return `${canonicalUri(root)}${line}`;
 }

@@ -9,6 +9,7 @@ import type { ResolvedRun } from '../run/resolved-run';
 import type { Unread } from '../run/unread';
 import type { Location } from '../text/place';
 import type { Problem, Severity } from '../text/problem';
+import { lineOfRoot } from '../text/run-root';
 import { canonicalUri } from '../text/uri';
 import type { ConfigReading } from './config-reading';
 import type { OpenAnswer } from './open-questions';
@@ -75,4 +76,4 @@ export interface Analysis {
 
 /** Whether the run of a file is that of another one, which is looked at by itself. A run beside others of its file is not. */
 export const isPart = ({ run, uri }: Analysis): boolean =>
-  run !== undefined && !run.includes('#') && canonicalUri(run) !== canonicalUri(uri);
+  run !== undefined && lineOfRoot(run) === undefined && canonicalUri(run) !== canonicalUri(uri);

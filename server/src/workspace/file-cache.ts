@@ -41,6 +41,20 @@ function keep<T>(kept: Map<string, T>, key: string, value: T): void {
   kept.set(key, value);
 }
 
+/** What was made of a text, which holds until there is another one. */
+interface OfText<T> {
+  readonly text: string;
+  readonly made: T;
+}
+
+function oncePerText<T>(kept: Map<string, OfText<T>>, key: string, text: string, make: () => T): T {
+  const known = kept.get(key);
+  if (known?.text === text) return known.made;
+  const made = make();
+  keep(kept, key, { text, made });
+  return made;
+}
+
 interface Answer<T> {
   readonly promise: Promise<T>;
   readonly at: number;
@@ -212,12 +226,12 @@ export class FileCache {
   readonly #taught = new Map<string, TaughtDialect>();
   /** Families and other files that a reading was made with. */
   readonly #readWith = new WeakMap<FullReading, readonly unknown[]>();
-  readonly #documents = new Map<string, { readonly text: string; readonly document: ConfigDocument }>();
+  readonly #documents = new Map<string, OfText<ConfigDocument>>();
   readonly #requirements = new Map<
     string,
     { readonly text: string; readonly requirements: readonly Requirement[] }
   >();
-  readonly #held = new Map<string, { readonly text: string; readonly runs: readonly ConfigReading[] }>();
+  readonly #held = new Map<string, OfText<readonly ConfigReading[]>>();
   readonly #runs = new WeakMap<ConfigDocument, readonly ConfigReading[]>();
   readonly #projects = new Map<string, { readonly text: string; readonly project: ProjectFile }>();
 
@@ -314,20 +328,12 @@ export class FileCache {
 
   /** A file parsed once per text. */
   document(key: string, text: string): ConfigDocument {
-    const known = this.#documents.get(key);
-    if (known?.text === text) return known.document;
-    const document = parseConfig(key, text);
-    keep(this.#documents, key, { text, document });
-    return document;
+    return oncePerText(this.#documents, key, text, () => parseConfig(key, text));
   }
 
   /** The runs of a file that holds commands among other text, read once per text. */
   held(key: string, text: string): readonly ConfigReading[] {
-    const known = this.#held.get(key);
-    if (known?.text === text) return known.runs;
-    const runs = readHeld(key, text);
-    keep(this.#held, key, { text, runs });
-    return runs;
+    return oncePerText(this.#held, key, text, () => readHeld(key, text));
   }
 
   /** Each run that a file starts. Documents are remembered by what is read of them, so that a run keeps its own. */

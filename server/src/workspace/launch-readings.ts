@@ -5,6 +5,7 @@ import { shownCommands } from '../config/shown-commands';
 import { launchesOf } from '../dialects/launch/launch';
 import { launchScript, trainingCommands } from '../dialects/launch-script';
 import { isMakefile } from '../text/command-files';
+import { runRoot } from '../text/run-root';
 import type { ConfigReading } from './config-reading';
 import { readKnowing } from './read-knowing';
 
@@ -30,8 +31,8 @@ export function eachRun(config: ConfigReading): readonly ConfigReading[] {
 
 /** Where a run starts: the file, and in one that starts several the line. */
 export function rootOf({ uri, document, reading }: ConfigReading): string {
-  const line = reading.wholeAt?.start.line;
-  return document.command === undefined || line === undefined ? uri : `${uri}#L${line + 1}`;
+  const line = document.command === undefined ? undefined : reading.wholeAt?.start.line;
+  return runRoot(uri, line === undefined ? undefined : line + 1);
 }
 
 /** Whether a command is written with words left out: it is no run. */

@@ -59,15 +59,11 @@ export interface Use {
   readonly link: FileLink;
 }
 
-/**
- * Files that may name a config, by their names: those in its folder and the folders above, nearest first, those in the usual places
- * beside them.
- */
-async function nearbyFiles(
+/** What lies where a config may be named: in its folder and the folders above, nearest first, then in the usual places beside them. */
+async function nearbyNames(
   uri: string,
   files: ParentSearch,
-  mayBe: (name: string) => boolean,
-): Promise<string[]> {
+): Promise<readonly (readonly [folder: string, names: readonly string[]])[]> {
   const folders = foldersAround(uri, files).slice(0, MOST_FOLDERS);
   // Outside of a workspace folder nobody knows where a project ends.
   const inProject = workspaceFolderOf(uri, files) !== undefined;
@@ -77,16 +73,21 @@ async function nearbyFiles(
     ...[...folders, ...siblings].map((folder) => [folder, () => files.list(folder)] as const),
     ...side.map(({ uri: place, folder, name }) => [place, () => files.listWithin(folder, name)] as const),
   ]);
-  const listed = await Promise.all(
-    [...listings].map(async ([folder, list]) => {
-      const names = (await list()) ?? [];
-      return names
+  return Promise.all([...listings].map(async ([folder, list]) => [folder, (await list()) ?? []] as const));
+}
+
+function filesNamed(
+  nearby: Awaited<ReturnType<typeof nearbyNames>>,
+  mayBe: (name: string) => boolean,
+): string[] {
+  return nearby
+    .flatMap(([folder, names]) =>
+      names
         .filter(mayBe)
         .slice(0, MOST_FILES)
-        .map((name) => canonicalUri(`${folder}/${encodeURIComponent(name)}`));
-    }),
-  );
-  return listed.flat().slice(0, MOST_NEARBY);
+        .map((name) => canonicalUri(`${folder}/${encodeURIComponent(name)}`)),
+    )
+    .slice(0, MOST_NEARBY);
 }
 
 /** `configs/${SIZE}.yaml` */
@@ -156,9 +157,10 @@ const lastOf = (path: string): string => /[^/\\]*$/.exec(path)?.[0] ?? '';
 export async function findUses(uri: string, files: ParentSearch): Promise<Use[]> {
   // Nobody starts a text, and `make` no run of its own.
   if (holdsCommands(uri)) return [];
-  const naming = [...(await nearbyFiles(uri, files, isNaming)), ...files.seen.map(canonicalUri)];
+  const nearby = await nearbyNames(uri, files);
+  const naming = [...filesNamed(nearby, isNaming), ...files.seen.map(canonicalUri)];
   const uses = await usesAmong(naming, uri, files);
-  return uses.length > 0 ? uses : usesAmong(await nearbyFiles(uri, files, showsCommands), uri, files);
+  return uses.length > 0 ? uses : usesAmong(filesNamed(nearby, showsCommands), uri, files);
 }
 
 async function usesAmong(places: readonly string[], uri: string, files: ParentSearch): Promise<Use[]> {

@@ -1,6 +1,7 @@
 import { withChanges } from '../../memo/on-demand';
 import { compareVerdicts } from '../../results/verdict-order';
 import type { Location } from '../../text/place';
+import { lineOfRoot } from '../../text/run-root';
 import { fileName, relativePath } from '../../text/uri';
 import type { Analysis, RunOption } from '../analysis';
 import type { FullReading, TrackedFiles } from '../file-cache';
@@ -27,10 +28,10 @@ function optionOf(root: string, analysis: Analysis, folders: readonly string[]):
   const { estimate } = analysis;
   const inside = folders.flatMap((folder) => relativePath(folder, root) ?? []);
   const name = inside.sort((a, b) => a.length - b.length)[0] ?? fileName(root);
-  const line = /#L(\d+)$/.exec(root)?.[1];
+  const line = lineOfRoot(root);
   return {
     root,
-    ...(line === undefined ? { name } : { name: `${name}:${line}`, line: Number(line) }),
+    ...(line === undefined ? { name } : { name: `${name}:${line}`, line }),
     verdict: estimate?.verdict ?? 'unknown',
     /** Problems are looked for when somebody asks. */
     get severity() {
