@@ -44,10 +44,7 @@ describe('what a change costs, in the workbench', function () {
 
   /** Types another micro batch over the one that stands there. */
   const changeBatch = async (from: number, to: number, editor = page.locator('.editor-instance')) => {
-    await editor
-      .locator('.view-line', { hasText: 'bf16' })
-      .first()
-      .click({ position: { x: 60, y: 8 }, force: true });
+    await editor.locator('.view-line', { hasText: 'bf16' }).first().click();
     await page.keyboard.press('Control+F');
     await page.keyboard.type(`_per_gpu": ${from}`);
     await page.keyboard.press('Escape');

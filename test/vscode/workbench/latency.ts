@@ -83,7 +83,7 @@ export async function typed(
   await page
     .locator('.view-line', { hasText: /micro_batch.*GiB/ })
     .first()
-    .click({ position: { x: 60, y: 8 }, force: true });
+    .click();
   await page.keyboard.press('Control+F');
   await page.keyboard.type('_per_gpu": 1');
   await page.keyboard.press('Escape');

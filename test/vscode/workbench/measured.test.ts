@@ -63,10 +63,7 @@ describe('a measured run in the workbench', function () {
     assert.equal(figures.filter((text) => text.includes('30.5 GiB')).length, 2, figures.join('|'));
     assert.deepEqual(await accessibilityViolations(frame), []);
     await workbench.pictures('measured-run');
-    await page
-      .locator('.view-line', { hasText: 'sequence_len' })
-      .first()
-      .click({ position: { x: 60, y: 8 }, force: true });
+    await workbench.pressLine('sequence_len');
     await page.keyboard.press('Control+.');
     const entry = page.locator('.action-widget .monaco-list-row', { hasText: 'longest sample: 1187 tokens' });
     await entry.first().waitFor();

@@ -133,10 +133,7 @@ describe('the panel in the workbench', function () {
   });
 
   it('follows what is typed, before it is saved', async () => {
-    await page
-      .locator('.view-line', { hasText: 'micro_batch' })
-      .first()
-      .click({ position: { x: 60, y: 8 }, force: true });
+    await workbench.pressLine('micro_batch');
     await page.keyboard.press('End');
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.type('99');
@@ -150,10 +147,7 @@ describe('the panel in the workbench', function () {
   it('keeps its figures, greyed, while the syntax is broken, and takes new ones after', async () => {
     const frame = await panel();
     const headline = await frame.innerText('h1');
-    await page
-      .locator('.view-line', { hasText: 'bf16' })
-      .first()
-      .click({ position: { x: 60, y: 8 }, force: true });
+    await workbench.pressLine('bf16');
     await page.keyboard.press('End');
     await page.keyboard.press('Backspace');
     await frame.locator('.notice', { hasText: 'Fix the syntax first.' }).waitFor();
@@ -168,10 +162,7 @@ describe('the panel in the workbench', function () {
   });
 
   it('changes with a fact that is supplied to the project file', async () => {
-    await page
-      .locator('.view-line', { hasText: 'micro_batch' })
-      .first()
-      .click({ position: { x: 60, y: 8 }, force: true });
+    await workbench.pressLine('micro_batch');
     await workbench.command('Oomlint: Choose GPU');
     await page.locator('.quick-input-title', { hasText: 'GPU' }).waitFor();
     await pick('RTX 4090');

@@ -216,11 +216,7 @@ describe('trying in the workbench', function () {
     await page.locator('.editor-instance .selected-text').first().waitFor();
     await frame.locator('.at-cursor', { hasText: 'zero_optimization.stage' }).waitFor();
     await workbench.pictures('panel-part-and-key');
-    // On the key: behind the value stand hints.
-    await page
-      .locator('.view-line', { hasText: 'train_micro_batch' })
-      .first()
-      .click({ position: { x: 60, y: 8 }, force: true });
+    await workbench.pressLine('train_micro_batch');
     await frame.locator('.at-cursor', { hasText: 'train_micro_batch_size_per_gpu' }).waitFor();
   });
 
@@ -228,10 +224,7 @@ describe('trying in the workbench', function () {
     await page.locator('.tab', { hasText: 'Memory:' }).first().click();
     await workbench.command('Oomlint: Lock Breakdown to Its File');
     await frame.locator('[data-key=locked]').waitFor();
-    await page
-      .locator('.view-line', { hasText: 'train_micro_batch' })
-      .first()
-      .click({ position: { x: 60, y: 8 }, force: true });
+    await page.locator('.view-line', { hasText: 'train_micro_batch' }).first().click();
     await workbench.openFile('accelerate.yaml');
     await page.locator('.codelens-decoration', { hasText: 'GiB' }).first().waitFor();
     await workbench.command('Oomlint: Estimate Memory');

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -72,6 +73,8 @@ export interface Workbench {
   pick(text: string, entry?: string): Promise<void>;
   command(title: string): Promise<void>;
   openFile(name: string): Promise<void>;
+  /** Puts the cursor into the first line with a text, at the left of what is to be seen of it: at its right may stand hints. */
+  pressLine(text: string): Promise<void>;
   /** A file of the folder on the disk: the editor empties it before it writes it, so never nothing. */
   fileText(name: string): Promise<string>;
   /** The entries under the lightbulb of the problem of that row in the Problems view, once one of them reads `entry`. */
@@ -222,6 +225,15 @@ export async function openWorkbench(
           if (left === 0) throw error;
         }
       }
+    },
+    pressLine: async (text) => {
+      const line = page.locator('.view-line', { hasText: text }).first();
+      await line.waitFor();
+      // A narrow editor is scrolled to the end of a line with a hint: its beginning lies below what stands beside the editor.
+      const seen = line.locator('xpath=ancestor::div[contains(@class, "editor-scrollable")]').first();
+      const [area, row] = await Promise.all([seen.boundingBox(), line.boundingBox()]);
+      assert.ok(area && row, text);
+      await page.mouse.click(area.x + 40, row.y + row.height / 2);
     },
     fileText: async (name) => {
       for (const end = Date.now() + PATIENCE_MS; ; await page.waitForTimeout(20)) {
