@@ -99,7 +99,7 @@ describe('the verdict at a glance', function () {
 
   it('turns while a value is typed, before it is saved', async () => {
     const item = page.locator(STATUS);
-    await workbench.pressLine('micro_batch');
+    await page.locator('.view-line', { hasText: 'micro_batch' }).first().click();
     await page.locator('.view-line', { hasText: 'micro_batch' }).first().waitFor();
     const before = await item.innerText();
     await page.keyboard.press('Home');
@@ -170,7 +170,7 @@ describe('the verdict at a glance', function () {
   });
 
   it('goes ahead of the lens after a key, with the sign of it for as long as the lens has another figure', async () => {
-    await workbench.pressLine('micro_batch');
+    await page.locator('.view-line', { hasText: 'micro_batch' }).first().click();
     await page.keyboard.press('Control+F');
     await page.keyboard.type('_per_gpu": 1');
     await page.keyboard.press('Escape');
