@@ -103,7 +103,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const sbatch = new Section(document.root, draft).section('sbatch');
   if (program.countsGpus?.(launch) !== true) readLaunchHardware(launch, sbatch, draft);
   readSlurmGpu([new Section(launch.wrapper, draft, `${launch.path}.wrapper`), sbatch], draft);
-  readAllocatorEnvironment(new Section(launch.environment, draft, `${launch.path}.environment`));
+  readAllocatorEnvironment(new Section(launch.environment, draft, `${launch.path}.environment`), draft);
   if (launcherOf(launch) === 'accelerate') readAccelerateFlags(launch, draft);
   program.read(launch, draft, context);
   preferStatedGpus(draft);

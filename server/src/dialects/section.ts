@@ -2,6 +2,7 @@ import { entryOf } from '../config/lookup';
 import type { ConfigNode, MapEntry, MapNode } from '../config/node';
 import { flagOf, integerOf, isAuto, isBlank, numberOf, textOf, textsOf } from '../config/scalar';
 import type { FieldPath, FieldValue } from '../run/fields';
+import type { UnmodelledFeature } from '../terms/unmodelled-features';
 import type { Range } from '../text/place';
 import { say } from '../wording/say';
 import type { FileLink, KeySpec } from './dialect';
@@ -271,6 +272,11 @@ export class Section {
   state<P extends FieldPath>(field: P, value: FieldValue<P>, because: FoundKey, note?: string): void {
     if (this.draft.knows(field)) return;
     this.draft.state(field, value, because.node, because.key, note);
+  }
+
+  /** A feature of the run that is not modelled is there because of a key. */
+  bring(feature: UnmodelledFeature, because: FoundKey): void {
+    this.draft.bring(feature, because.node, because.key);
   }
 
   /** What a key's word means is not known; `fields` are those that it decides. */

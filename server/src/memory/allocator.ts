@@ -8,6 +8,9 @@ const MEDIUM_LIMIT = 10 * MIB;
 const MEDIUM_SEGMENT = 20 * MIB;
 const LARGE_ROUND = 2 * MIB;
 
+/** How much larger than a request a block may be that is not split (`max_non_split_rounding_size`). Bytes. */
+const UNSPLIT_REST = 20 * MIB;
+
 const NONE = -1;
 
 /** Fewer entries than this are moved faster one by one than by a call. */
@@ -159,6 +162,7 @@ export class CachingAllocator {
   peakReserved = 0;
   private capacity: number;
   private expandable: boolean;
+  private maxSplit: number;
   /** Last block of the growing segment. */
   private tail = NONE;
 
@@ -174,15 +178,18 @@ export class CachingAllocator {
   private readonly smallFree = new FreeBlocks();
   private readonly largeFree = new FreeBlocks();
 
-  constructor(capacity: number, expandable = false) {
+  /** `maxSplit`: bytes from which on blocks are handed out whole, and go to requests of about their size alone. */
+  constructor(capacity: number, expandable = false, maxSplit = Number.POSITIVE_INFINITY) {
     this.capacity = capacity;
     this.expandable = expandable;
+    this.maxSplit = maxSplit;
   }
 
   /** Forgets all that it handed out and reserved, to be used anew: its tables stay as large as they have become. */
-  reset(capacity: number, expandable: boolean): void {
+  reset(capacity: number, expandable: boolean, maxSplit = Number.POSITIVE_INFINITY): void {
     this.capacity = capacity;
     this.expandable = expandable;
+    this.maxSplit = maxSplit;
     this.reserved = 0;
     this.peakReserved = 0;
     this.tail = NONE;
@@ -192,8 +199,8 @@ export class CachingAllocator {
     this.largeFree.clear();
   }
 
-  /** Hands out a block for a request of this many bytes. */
-  allocate(bytes: number): BlockId {
+  /** Hands out a block for a request of this many bytes, which stands for so many equal ones. */
+  allocate(bytes: number, requests = 1): BlockId {
     const size = Math.max(ROUND, Math.ceil(bytes / ROUND) * ROUND);
     const small = size <= SMALL_LIMIT;
     const list = small ? this.smallFree : this.largeFree;
@@ -204,13 +211,20 @@ export class CachingAllocator {
       const other = list.secondAt(at);
       if (other !== NONE) found = other;
     }
+    const maxSplit = this.maxSplit * requests;
+    if (found !== NONE && this.isTooLarge(this.size[found] ?? 0, size, maxSplit, requests)) found = NONE;
     if (found !== NONE) list.remove(this.size[found] ?? 0, found);
     const block = found === NONE ? this.segment(size, small) : found;
     const rest = (this.size[block] ?? 0) - size;
-    if (small || this.expandable ? rest >= ROUND : rest > SMALL_LIMIT)
+    if (small || this.expandable ? rest >= ROUND : rest > SMALL_LIMIT && size < maxSplit)
       list.insert(rest, this.split(block, size, rest, small));
     this.free[block] = 0;
     return block;
+  }
+
+  /** Whether a block is not for requests of a size: one that is not split, for others than those that fill it (`get_free_block`). */
+  private isTooLarge(block: number, size: number, maxSplit: number, requests: number): boolean {
+    return size < maxSplit ? block >= maxSplit : block >= size + UNSPLIT_REST * requests;
   }
 
   /** Takes a block back. */
@@ -270,7 +284,7 @@ export class CachingAllocator {
   private grow(size: number): BlockId {
     const { tail } = this;
     const there = tail !== NONE && this.free[tail] ? (this.size[tail] ?? 0) : 0;
-    const bytes = Math.ceil((size - there) / MEDIUM_SEGMENT) * MEDIUM_SEGMENT;
+    const bytes = Math.max(0, Math.ceil((size - there) / MEDIUM_SEGMENT)) * MEDIUM_SEGMENT;
     this.reserve(bytes);
     if (there > 0) {
       this.largeFree.remove(there, tail);

@@ -159,6 +159,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'kernels.transformerEngine': ['workspaces'],
   'kernels.groupedExperts': ['workspaces'],
   'allocator.expandableSegments': ALLOCATOR,
+  'allocator.maxSplit': ALLOCATOR,
   'allocator.cublasWorkspace': ['workspaces'],
   'parallel.data': [...SPLIT, ...GATHERED, ...COMMUNICATION],
   'parallel.fusionBuffer': COMMUNICATION,

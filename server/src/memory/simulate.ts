@@ -64,7 +64,12 @@ export function simulateSteps(
   const { otherStreams = 0 } = plan.requests;
   const { plays, requests } = playsOf(stretches.map((stretch) => askedBy(stretch, plan)));
   const player = PLAYER;
-  player.load(requests, capacity - otherStreams, run['allocator.expandableSegments']);
+  player.load(
+    requests,
+    capacity - otherStreams,
+    run['allocator.expandableSegments'],
+    run['allocator.maxSplit'],
+  );
   const states = sharding.statesFirst ? 0 : bytesOf(sharding.atRest, 'optimizer-states');
   const wraps = sharding.loading?.wrapsUnits === true;
   player.rest(totalOf(sharding.atRest) - states + totalOf(constant), wraps ? wrappedBytes(stages, run) : 0);
@@ -194,8 +199,8 @@ class Player {
   private readonly loose: BlockId[] = [];
 
   /** Forgets all that it played: the programs to come name these requests. */
-  load(requests: Requests, capacity: number, expandable: boolean): void {
-    this.allocator.reset(capacity, expandable);
+  load(requests: Requests, capacity: number, expandable: boolean, maxSplit: number | undefined): void {
+    this.allocator.reset(capacity, expandable, maxSplit);
     this.requests = requests;
     this.sizes = requests.sizes(1);
     this.peak = 0;
@@ -290,7 +295,7 @@ class Player {
         continue;
       }
       const size = this.sizes[code - 1] ?? 0;
-      const block = this.allocator.allocate(layers * segmentBytes(size));
+      const block = this.allocator.allocate(layers * segmentBytes(size), layers);
       this.push(this.newestOthers, code - 1, block);
       this.handedOut.set(block, layers * size);
       this.grow(layers * size);

@@ -5,6 +5,7 @@ import {
   MEGATRON,
   MS_SWIFT,
   PEFT,
+  PYTORCH,
   TRANSFORMERS,
   TRL,
   TRLX,
@@ -90,6 +91,15 @@ export const RUN_RULES = {
     'The number of GPUs is not a multiple of those that one copy of the model takes.',
     'Change the number of GPUs, or a degree of parallelism.',
     megatron('training/arguments.py'),
+  ),
+  'allocator-settings': refused(
+    "A setting of PyTorch's allocator is of a name or a value that it does not take.",
+    'Write it as PyTorch spells it: `expandable_segments:True,max_split_size_mb:512`.',
+    fileIn(PYTORCH, 'c10/cuda/CUDAAllocatorConfig.cpp'),
+    {
+      reason:
+        'The settings are read as the program first takes memory of a GPU, which stops on the first one that it does not take.',
+    },
   ),
   'overridden-value': ignored(
     'Another file or the launch of the run sets the value too, and that one counts.',

@@ -152,6 +152,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'kernels.fusedSoftmax': 'fused softmax',
   'kernels.fusedGelu': 'fused GELU',
   'allocator.expandableSegments': 'expandable segments',
+  'allocator.maxSplit': 'largest block that is split',
   'allocator.cublasWorkspace': 'workspace of cuBLAS',
   'parallel.data': 'kind of data parallelism',
   'parallel.replicate': 'replicas of hybrid sharding',

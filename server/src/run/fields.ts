@@ -684,6 +684,12 @@ export const FIELDS = {
     default: false,
   }),
 
+  'allocator.maxSplit': integer({
+    doc: 'From this size on a block is handed out whole, and goes to requests of about its size alone (`PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:N`). Unset: every block may be split.',
+    unit: 'bytes',
+    minimum: 20 * 2 ** 20,
+  }),
+
   'allocator.cublasWorkspace': integer({
     doc: 'Workspace of one handle of cuBLAS (`CUBLAS_WORKSPACE_CONFIG`: the sum of sizes × counts). Unset: as PyTorch has it for the card.',
     unit: 'bytes',

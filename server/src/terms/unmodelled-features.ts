@@ -21,6 +21,7 @@ const UNMODELLED_FEATURES = {
   'frozen-modules': 'saves',
   'raised-states': 'adds',
   'kept-gathers': 'adds',
+  'rounded-requests': 'adds',
   'muon-step': 'adds',
   'partial-quantization': 'adds',
   'activation-offload': 'saves',

@@ -35,4 +35,84 @@ Trainer(model=model, args=TrainingArguments(output_dir="o")).train()
       assert.equal(stated(reading, 'allocator.expandableSegments'), grows, 'Python');
     });
   }
+
+  const launched = (settings: string, more = '') =>
+    read(
+      'launch-script',
+      'file:///w/run.sh',
+      `${more}export PYTORCH_CUDA_ALLOC_CONF="${settings}"\ntorchrun --nproc_per_node 8 train.py --model_name_or_path m --per_device_train_batch_size 2 --max_seq_length 1024 --output_dir o`,
+    );
+  const refusals = (settings: string) =>
+    launched(settings)
+      .problems.filter(({ code }) => code === 'allocator-settings')
+      .map(({ severity, message }) => `${severity}: ${message}`);
+
+  it('hold the size from which on blocks are not split, in bytes', () => {
+    assert.equal(stated(launched('max_split_size_mb:128'), 'allocator.maxSplit'), '134217728 file');
+    assert.equal(
+      stated(launched('backend:cudaMallocAsync,max_split_size_mb:128'), 'allocator.maxSplit'),
+      undefined,
+    );
+  });
+
+  it('bring what rounds requests up: the run needs more than is estimated', () => {
+    const features = (settings: string) => stated(launched(settings), 'features.unmodelled');
+    assert.equal(features('roundup_power2_divisions:4'), 'rounded-requests file');
+    assert.equal(features('roundup_power2_divisions:[256:1,512:2,1024:4,>:8]'), 'rounded-requests file');
+    for (const settings of [
+      'roundup_power2_divisions:1',
+      'roundup_power2_divisions:[256:1,>:0]',
+      'backend:native',
+    ])
+      assert.equal(features(settings), undefined, settings);
+  });
+
+  it('count what changes the segments or the share of the card in another way', () => {
+    const left = (settings: string) =>
+      (launched(settings).unread ?? []).map(({ text }) => text).filter((text) => text !== 'train.py');
+    assert.deepEqual(left('expandable_segments:True,large_segment_size_mb:12'), ['large_segment_size_mb:12']);
+    assert.deepEqual(left('per_process_memory_fraction:0.5'), ['per_process_memory_fraction:0.5']);
+    assert.deepEqual(left('per_process_memory_fraction:1.0,garbage_collection_threshold:0.8'), []);
+  });
+
+  it('are refused where no release takes them', () => {
+    const stops = "error: PyTorch's allocator stops on";
+    assert.deepEqual(refusals('expandable_segments:true'), [
+      `${stops} \`expandable_segments:true\`: it takes \`True\` or \`False\`.`,
+    ]);
+    assert.deepEqual(refusals('max_split_size_mb:16'), [
+      `${stops} \`max_split_size_mb:16\`: it takes a whole number from 20.`,
+    ]);
+    assert.deepEqual(refusals('garbage_collection_threshold:80'), [
+      `${stops} \`garbage_collection_threshold:80\`: it takes a number between 0 and 1.`,
+    ]);
+    assert.deepEqual(refusals('roundup_power2_divisions:[256:3,>:1]'), [
+      `${stops} \`roundup_power2_divisions:[256:3,>:1]\`: it takes powers of two.`,
+    ]);
+    for (const settings of [
+      'large_segment_size_mb:12,max_split_size_mb:16',
+      'expandable_segments : True, garbage_collection_threshold:0.8, max_split_size_mb:512',
+      'backend:native,pinned_use_cuda_host_register:True,pinned_num_register_threads:8',
+      'roundup_power2_divisions:[64:8,128:2,256:4,512:2,1024:4,>:1],expandable_segments:False',
+      '$MY_SETTINGS',
+      'max_split_size_mb:$SIZE',
+      '',
+    ])
+      assert.deepEqual(refusals(settings), [], settings);
+  });
+
+  it('of a name that was not read are a warning where the release is not known', () => {
+    assert.match(
+      refusals('expandable_segment:True').join(),
+      /^warning: `expandable_segment` is no setting .*PyTorch/,
+    );
+  });
+
+  it('are those of the first variable that is set', () => {
+    const both = launched(
+      'expandable_segments:False',
+      'export PYTORCH_ALLOC_CONF=expandable_segments:True\n',
+    );
+    assert.equal(stated(both, 'allocator.expandableSegments'), 'true file');
+  });
 });

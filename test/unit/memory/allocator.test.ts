@@ -122,29 +122,69 @@ describe('the caching allocator', () => {
     assert.equal(a.reserved, 180 * MIB);
   });
 
+  // `get_free_block` and `should_split` of torch 2.13.
+  it('hands blocks from the limit on out whole, and to requests of about their size alone', () => {
+    const a = new CachingAllocator(Number.POSITIVE_INFINITY, false, 64 * MIB);
+    a.release(a.allocate(100 * MIB));
+    const small = a.allocate(10 * MIB);
+    assert.equal(a.reserved, 110 * MIB, 'a small request takes nothing of it');
+    const near = a.allocate(81 * MIB);
+    assert.equal(a.reserved, 110 * MIB, 'one that leaves less than 20 MiB takes it');
+    a.release(near);
+    a.allocate(80 * MIB);
+    assert.equal(a.reserved, 190 * MIB, 'one that would leave 20 MiB does not');
+    a.release(small);
+    a.allocate(19 * MIB);
+    assert.equal(a.reserved, 210 * MIB);
+  });
+
+  it('splits below the limit as ever, and grows expandable segments past a free end', () => {
+    const a = new CachingAllocator(Number.POSITIVE_INFINITY, false, 64 * MIB);
+    a.release(a.allocate(60 * MIB));
+    a.allocate(20 * MIB);
+    a.allocate(40 * MIB);
+    assert.equal(a.reserved, 60 * MIB);
+    const grown = new CachingAllocator(Number.POSITIVE_INFINITY, true, 40 * MIB);
+    grown.release(grown.allocate(100 * MIB));
+    grown.allocate(20 * MIB);
+    assert.equal(grown.reserved, 100 * MIB);
+  });
+
+  it('gives unsplit blocks back before a request fails', () => {
+    const a = new CachingAllocator(120 * MIB, false, 64 * MIB);
+    a.release(a.allocate(100 * MIB));
+    a.allocate(40 * MIB);
+    assert.equal(a.reserved, 40 * MIB);
+  });
+
   it('reserves no less than is handed out, and all of it is one block again once all is back', () => {
     const steps = fc.array(fc.tuple(fc.integer({ min: 1, max: 200 * MIB }), fc.nat()), { maxLength: 200 });
     fc.assert(
-      fc.property(steps, fc.boolean(), (requests, expandable) => {
-        const a = new CachingAllocator(Number.POSITIVE_INFINITY, expandable);
-        const live: { block: number; bytes: number }[] = [];
-        let handedOut = 0;
-        for (const [bytes, choice] of requests) {
-          if (choice % 3 === 0 && live.length > 0) {
-            const [gone] = live.splice(choice % live.length, 1);
-            if (gone) a.release(gone.block);
-            handedOut -= gone?.bytes ?? 0;
-          } else {
-            live.push({ block: a.allocate(bytes), bytes });
-            handedOut += bytes;
+      fc.property(
+        steps,
+        fc.boolean(),
+        fc.constantFrom(undefined, 40 * MIB),
+        (requests, expandable, maxSplit) => {
+          const a = new CachingAllocator(Number.POSITIVE_INFINITY, expandable, maxSplit);
+          const live: { block: number; bytes: number }[] = [];
+          let handedOut = 0;
+          for (const [bytes, choice] of requests) {
+            if (choice % 3 === 0 && live.length > 0) {
+              const [gone] = live.splice(choice % live.length, 1);
+              if (gone) a.release(gone.block);
+              handedOut -= gone?.bytes ?? 0;
+            } else {
+              live.push({ block: a.allocate(bytes), bytes });
+              handedOut += bytes;
+            }
+            assert.ok(a.reserved >= handedOut && a.peakReserved >= a.reserved);
           }
-          assert.ok(a.reserved >= handedOut && a.peakReserved >= a.reserved);
-        }
-        for (const { block } of live) a.release(block);
-        const before = a.reserved;
-        for (const [bytes] of requests) a.release(a.allocate(Math.min(bytes, 2 * MIB)));
-        assert.ok(a.reserved <= before + 22 * MIB);
-      }),
+          for (const { block } of live) a.release(block);
+          const before = a.reserved;
+          for (const [bytes] of requests) a.release(a.allocate(Math.min(bytes, 2 * MIB)));
+          assert.ok(a.reserved <= before + 22 * MIB);
+        },
+      ),
     );
   });
 });

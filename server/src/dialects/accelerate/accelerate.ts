@@ -129,7 +129,7 @@ function readFp8(section: Section, kind: RunKind, mixed: FoundKey, draft: Draft)
     return;
   }
   if (found && backend === 'msamp') {
-    section.state('features.unmodelled', ['fp8-training'], found);
+    section.bring('fp8-training', found);
     draft.report(
       'fp8-not-modelled',
       'information',

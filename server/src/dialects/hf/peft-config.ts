@@ -65,7 +65,7 @@ export function readPeftConfig(section: Section, draft: Draft): void {
   const known = other ? undefined : KINDS[name ?? 'LORA'];
   const because: FoundKey = type ?? { key: 'peft_config', node: section.root };
   if (!known) {
-    section.state('features.unmodelled', ['adapter-kind'], because);
+    section.bring('adapter-kind', because);
     draft.report(
       'adapter-not-modelled',
       'information',

@@ -1,25 +1,64 @@
+import { isFilledLater } from '../../config/filled-later';
 import { textOf } from '../../config/scalar';
-import type { Section } from '../section';
+import { fileIn, PYTORCH } from '../../sources/repositories';
+import { say } from '../../wording/say';
+import type { Draft } from '../draft';
+import type { FoundKey, Section } from '../section';
+import { type AllocatorValue, allocatorSettingsOf } from './allocator-settings';
 
-/**
- * Whether a text of settings makes segments grow; undefined where it leaves that to PyTorch. Of the same setting twice the last counts, blanks do
- * not, and CUDA's own pool has no segments (`c10/core/AllocatorConfig.cpp`, `parseArgs`).
- */
-export function expandableSegmentsOf(settings: string): boolean | undefined {
-  const bare = settings.replace(/\s/g, '');
-  const lastOf = (setting: RegExp) => [...bare.matchAll(setting)].at(-1)?.[1]?.toLowerCase();
-  if (lastOf(/(?:^|,)backend:(\w+)/g) === 'cudamallocasync') return false;
-  const value = lastOf(/(?:^|,)expandable_segments:(true|false)/gi);
-  return value === undefined ? undefined : value === 'true';
+/** Variables that hold settings of the allocator: the first that is set counts (`AllocatorConfig.h`, torch 2.10 and newer). */
+export const ALLOCATOR_VARIABLES = [
+  'PYTORCH_ALLOC_CONF',
+  'PYTORCH_CUDA_ALLOC_CONF',
+  'PYTORCH_HIP_ALLOC_CONF',
+] as const;
+
+const CONFIG = fileIn(PYTORCH, 'c10/cuda/CUDAAllocatorConfig.cpp');
+/** The first release whose settings were not read. */
+const UNREAD_RELEASE = '2.15';
+
+/** States what settings of the allocator come to, and reports those that PyTorch stops on as it first takes memory of the GPU. */
+export function readAllocatorSettings({ key, node }: FoundKey, text: string, draft: Draft): void {
+  const settings = allocatorSettingsOf(text);
+  const { expandableSegments, maxSplit } = settings;
+  if (expandableSegments !== undefined && !draft.knows('allocator.expandableSegments'))
+    draft.state('allocator.expandableSegments', expandableSegments, node, key);
+  if (maxSplit !== undefined) draft.state('allocator.maxSplit', maxSplit, node, key);
+  if (settings.rounds) draft.bring('rounded-requests', node, key);
+  for (const setting of settings.uncounted) draft.leaveUncounted(node, setting);
+  // What is filled in later may be anything.
+  if (isFilledLater(text)) return;
+  draft.rules(() => {
+    for (const { setting, takes } of settings.refused)
+      draft.refuse('allocator-settings', refusedMessage(setting, takes), node.range, { source: CONFIG });
+    for (const name of settings.unknown)
+      draft.refuse(
+        'allocator-settings',
+        say("`{0}` is no setting of PyTorch's allocator, which stops on it.", name),
+        node.range,
+        { source: CONFIG, releases: { until: UNREAD_RELEASE } },
+      );
+  });
+}
+
+function refusedMessage(setting: string, takes: AllocatorValue): string {
+  switch (takes) {
+    case 'flag':
+      return say("PyTorch's allocator stops on `{0}`: it takes `True` or `False`.", setting);
+    case 'megabytes':
+      return say("PyTorch's allocator stops on `{0}`: it takes a whole number from 20.", setting);
+    case 'share':
+      return say("PyTorch's allocator stops on `{0}`: it takes a number between 0 and 1.", setting);
+    case 'power-of-two':
+      return say("PyTorch's allocator stops on `{0}`: it takes powers of two.", setting);
+  }
 }
 
 /** What the environment of a training program states of PyTorch's allocator, of the workspaces in it, and of how weights are read. */
-export function readAllocatorEnvironment(environment: Section): void {
-  environment.stateMeaning(
-    'allocator.expandableSegments',
-    ['PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_ALLOC_CONF'],
-    ({ node }) => expandableSegmentsOf(textOf(node) ?? ''),
-  );
+export function readAllocatorEnvironment(environment: Section, draft: Draft): void {
+  const found = environment.find(ALLOCATOR_VARIABLES);
+  const text = textOf(found?.node);
+  if (found && text !== undefined) readAllocatorSettings(found, text, draft);
   // `utils/import_utils.py`, `is_env_variable_true`.
   environment.stateMeaning('loading.readsAhead', 'HF_DEACTIVATE_ASYNC_LOAD', ({ node }) =>
     /^(?:1|true|y|yes|on)$/i.test(textOf(node) ?? '') ? false : undefined,

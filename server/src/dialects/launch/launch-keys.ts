@@ -76,7 +76,7 @@ export const ENVIRONMENT_KEYS: readonly KeySpec[] = block('', TORCHRUN, [
     'PYTORCH_CUDA_ALLOC_CONF',
     'string',
     "Settings of PyTorch's allocator.",
-    { fields: ['allocator.expandableSegments'] },
+    { fields: ['allocator.expandableSegments', 'allocator.maxSplit'] },
   ],
   [
     'CUBLAS_WORKSPACE_CONFIG',
@@ -91,10 +91,16 @@ export const ENVIRONMENT_KEYS: readonly KeySpec[] = block('', TORCHRUN, [
     { fields: ['loading.readsAhead'] },
   ],
   [
+    'PYTORCH_HIP_ALLOC_CONF',
+    'string',
+    "Settings of PyTorch's allocator on cards of AMD.",
+    { fields: ['allocator.expandableSegments', 'allocator.maxSplit'] },
+  ],
+  [
     'PYTORCH_ALLOC_CONF',
     'string',
     "Settings of PyTorch's allocator.",
-    { fields: ['allocator.expandableSegments'] },
+    { fields: ['allocator.expandableSegments', 'allocator.maxSplit'] },
   ],
 ]);
 

@@ -36,7 +36,7 @@ const FILE_KEYS: readonly KeySpec[] = block('', RECIPES, [
     'ENV_VARS',
     'object',
     'Environment of the training script.',
-    { fields: ['allocator.expandableSegments', 'allocator.cublasWorkspace'] },
+    { fields: ['allocator.expandableSegments', 'allocator.maxSplit', 'allocator.cublasWorkspace'] },
   ],
   ['MODE', 'string', 'What the test does: `pretraining` or `inference`.'],
   ['TEST_TYPE', 'string', 'Kind of the test.'],
@@ -98,7 +98,7 @@ export const megatronYaml: Dialect = {
     const args = new SpelledSection(flags, draft, {}, '', written);
     readMegatronArguments(args, draft, { bert: isBert(document.uri, args), flags: tests });
     if (tests) inferMachine(document, draft, args);
-    readAllocatorEnvironment(new Section(mapAt(root, 'ENV_VARS'), draft, 'ENV_VARS'));
+    readAllocatorEnvironment(new Section(mapAt(root, 'ENV_VARS'), draft, 'ENV_VARS'), draft);
     rejectMisfits(flags, MEGATRON_TABLE, draft);
     draft.rules(() => {
       checkKeys(flags, MEGATRON_TABLE, policy, draft);

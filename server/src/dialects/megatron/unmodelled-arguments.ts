@@ -47,7 +47,7 @@ export function readUnmodelled(args: Section, ...others: readonly UnmodelledFeat
   if (experts) used.push({ feature: 'megatron-fsdp-experts', found: experts });
   const at = used[0]?.found ?? (others.length > 0 ? args.find(['hidden_size', 'num_layers']) : undefined);
   const features = [...new Set([...used.map(({ feature }) => feature), ...others])];
-  if (at && features.length > 0) args.state('features.unmodelled', features, at);
+  if (at) for (const feature of features) args.bring(feature, at);
 }
 
 /** Megatron-FSDP's switch, where the model has experts, for which it has buffers of its own (`param_and_grad_buffer.py`). */

@@ -333,6 +333,7 @@ const sft = releasedBlock('', `${ARGUMENTS}sft_args.py`, RELEASED, [
       type: 'object',
       fields: [
         'allocator.expandableSegments',
+        'allocator.maxSplit',
         'allocator.cublasWorkspace',
         'hardware.gpus',
         'batch.imagePixels',

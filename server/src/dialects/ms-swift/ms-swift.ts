@@ -86,7 +86,7 @@ export const msSwift: Dialect = {
     const flat = withWorker(root);
     const section = new Section(flat, draft, '', MS_SWIFT_TABLE);
     const command = { megatron: isMegatron(flat) };
-    readEnvironment(section.section('ENV'));
+    readEnvironment(section.section('ENV'), draft);
     readRay(new Section(root, draft));
     readSwift(section, command, draft, context);
     rejectMisfits(flat, MS_SWIFT_TABLE, draft);
@@ -129,8 +129,8 @@ function isMegatron(root: MapNode): boolean {
   ].some((key) => entryOf(root, key));
 }
 
-function readEnvironment(environment: Section): void {
-  readAllocatorEnvironment(environment);
+function readEnvironment(environment: Section, draft: Draft): void {
+  readAllocatorEnvironment(environment, draft);
   environment.stateInteger('hardware.gpus', 'NPROC_PER_NODE');
   environment.stateInteger('batch.imagePixels', 'MAX_PIXELS');
 }

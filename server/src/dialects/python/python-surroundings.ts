@@ -1,4 +1,5 @@
 import type { ConfigDocument } from '../../config/node';
+import { nodeOf } from '../../config/python/node-of-value';
 import { normalName, parseRequirement, type Requirement } from '../../environment/requirement';
 import { allowedVersions, VERSION_FIELDS, VERSIONED_PACKAGES } from '../../environment/versions';
 import { findAccelerator } from '../../hardware/catalog';
@@ -7,7 +8,7 @@ import { statePackageOf, statePackagesAmong } from '../../terms/state-packages';
 import { locationOf } from '../../text/place';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
-import { expandableSegmentsOf } from '../launch/allocator-environment';
+import { ALLOCATOR_VARIABLES, readAllocatorSettings } from '../launch/allocator-environment';
 import type { Calls } from './call-block';
 
 /** Versions that cells install, of a range the newest that it allows; the last statement about a package counts. */
@@ -79,14 +80,18 @@ export function readAskedGpu({ asksFor }: ConfigDocument, draft: Draft): void {
 
 /** Variables of the environment that the text sets before it trains. */
 export function readEnvironment({ program, draft }: Calls): void {
-  for (const { key, value } of [...program.environment].reverse()) {
+  const latest = [...program.environment].reverse();
+  const settings = ALLOCATOR_VARIABLES.flatMap((name) => latest.filter(({ key }) => key === name)).at(0);
+  if (settings?.value.kind === 'scalar')
+    readAllocatorSettings(
+      { key: settings.key, node: nodeOf(settings.value) },
+      String(settings.value.value),
+      draft,
+    );
+  for (const { key, value } of latest) {
     if (value.kind !== 'scalar') continue;
     const text = String(value.value);
-    if (/^PYTORCH_(CUDA_)?ALLOC_CONF$/.test(key)) {
-      const grows = expandableSegmentsOf(text);
-      if (grows !== undefined && !draft.knows('allocator.expandableSegments'))
-        draft.state('allocator.expandableSegments', grows, value, key);
-    } else if (key === 'CUDA_VISIBLE_DEVICES' && /^\d+(,\d+)*$/.test(text) && !draft.knows('hardware.gpus'))
+    if (key === 'CUDA_VISIBLE_DEVICES' && /^\d+(,\d+)*$/.test(text) && !draft.knows('hardware.gpus'))
       draft.state('hardware.gpus', text.split(',').length, value, key);
   }
 }

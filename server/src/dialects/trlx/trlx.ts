@@ -203,7 +203,7 @@ function readOptimizer(section: Section): void {
 /** ILQL puts heads on the model that the estimate leaves out. */
 function readHeads(section: Section): void {
   const method = section.find(['method.name', 'train.trainer', 'model.model_type']);
-  if (method && kindOf(section) === 'ilql') section.state('features.unmodelled', ['value-heads'], method);
+  if (method && kindOf(section) === 'ilql') section.bring('value-heads', method);
 }
 
 /** What trlX refuses or ignores, and what the estimate leaves out. */
