@@ -5,9 +5,36 @@ import { foldersAround } from './folders-around';
 /** Words that the definitions of arguments hold: names of fields, flags and texts. */
 const WORD = /[A-Za-z_][\w-]*/g;
 
+/** An argument of argparse, up to the next one: `"--optimizer.name", type=str, choices=[...]`. */
+const ARGUMENT = /["']--([\w.-]+)["']((?:(?!add_argument\()[\s\S])*)/g;
+/** A field of a dataclass: `name: Literal["a", "b"] = "a"`. */
+const FIELD = /^[ \t]+(\w+)[ \t]*:[ \t]*(?:Optional\[)?(str\b|Literal\[[^\]]*\])/gm;
+const TEXT = /(["'])(.*?)\1/g;
+
+/** What stands for any text among the values that an argument takes. */
+const ANY = '*';
+
+/** Which texts arguments take as their definitions have it, `name=value` each, and `name=*` where it is any. */
+function textsTaken(source: string): readonly string[] {
+  const taken = (name: string, choices: string | undefined) => {
+    const own = name.slice(name.lastIndexOf('.') + 1);
+    const texts = choices === undefined ? [ANY] : [...choices.matchAll(TEXT)].map(([, , text = '']) => text);
+    return texts.map((text) => `${own}=${text}`);
+  };
+  return [
+    ...[...source.matchAll(ARGUMENT)].flatMap(([, name = '', rest = '']) => {
+      const choices = /choices\s*=\s*[[(]([^\])]*)[\])]/.exec(rest)?.[1];
+      return choices === undefined && !/type\s*=\s*str\b/.test(rest) ? [] : taken(name, choices);
+    }),
+    ...[...source.matchAll(FIELD)].flatMap(([, name = '', type = '']) =>
+      taken(name, type === 'str' ? undefined : type),
+    ),
+  ];
+}
+
 /**
- * Words of the files that define a framework's arguments, where its source lies around a config: a copy that people change takes keys
- * and values that no release knows. Empty where there is no such source.
+ * Words of the files that define a framework's arguments, and the texts that these take, where its source lies around a config: a copy
+ * that people change takes keys and values that no release knows. Empty where there is no such source.
  */
 export async function wordsOfSource(
   uri: string,
@@ -22,9 +49,10 @@ export async function wordsOfSource(
         const text = await asked.readText(`${folder.replace(/\/$/, '')}/${path}`);
         if (text !== undefined) texts.push(text);
       }
-    return [...new Set(texts.join('\n').match(WORD))].join(' ');
+    const source = texts.join('\n');
+    return [...new Set([...(source.match(WORD) ?? []), ...textsTaken(source)])].join('\n');
   });
-  return new Set(words.split(' '));
+  return new Set(words.split('\n'));
 }
 
 /** A key or a choice that no release has, which the source around it defines. */
@@ -32,5 +60,7 @@ export function isDefinedThere({ code, range }: Problem, text: string, words: Re
   if ((code !== 'unknown-key' && code !== 'wrong-type') || range.start.line !== range.end.line) return false;
   const line = text.split(/\r?\n/)[range.start.line] ?? '';
   const word = line.slice(range.start.character, range.end.character).replace(/^['"]|['"]$/g, '');
-  return words.has(word) || words.has(word.replace(/^-+/, '').replaceAll('-', '_'));
+  if (words.has(word) || words.has(word.replace(/^-+/, '').replaceAll('-', '_'))) return true;
+  const key = /(\w+)["']?\s*[:= ]\s*$/.exec(line.slice(0, range.start.character))?.[1];
+  return code === 'wrong-type' && (words.has(`${key}=${ANY}`) || words.has(`${key}=${word}`));
 }

@@ -53,6 +53,26 @@ describe('a config in a changed copy of its framework', () => {
     assert.deepEqual(await codesOf(copy, 'run.sh'), []);
   });
 
+  it('takes texts where the copy names no choices, and those that it names beside code', async () => {
+    const config = {
+      'a/train.toml': `${TORCHTITAN.replace('local_batch_sizes = 2\n', '')}[optimizer]\nname = "adam_mini"\n`,
+    };
+    assert.deepEqual(await codesOf(config, 'a/train.toml'), ['warning wrong-type']);
+    const argument = (more: string) =>
+      `self.parser.add_argument(\n    "--optimizer.name", type=str, default="AdamW"${more}\n)\nself.parser.add_argument("--x", type=int)\n`;
+    const path = 'a/torchtitan/config_manager.py';
+    assert.deepEqual(await codesOf({ ...config, [path]: argument('') }, 'a/train.toml'), []);
+    const few = argument(', choices=["Adam", "AdamW"]');
+    assert.deepEqual(await codesOf({ ...config, [path]: few }, 'a/train.toml'), ['warning wrong-type']);
+    const field = (type: string) => `@dataclass\nclass Optimizer:\n    name: ${type} = "AdamW"\n`;
+    const dataclass = 'a/torchtitan/config/job_config.py';
+    assert.deepEqual(await codesOf({ ...config, [dataclass]: field('str') }, 'a/train.toml'), []);
+    const literal = field('Literal["Adam", "AdamW"]');
+    assert.deepEqual(await codesOf({ ...config, [dataclass]: literal }, 'a/train.toml'), [
+      'warning wrong-type',
+    ]);
+  });
+
   it('takes the keys that the copy defines', async () => {
     const config = { 'train.toml': TORCHTITAN };
     assert.deepEqual(await codesOf(config, 'train.toml'), ['warning unknown-key']);
