@@ -92,6 +92,7 @@ describe('scripts that train nothing', () => {
     'python3 -m verl.trainer.main_generation trainer.n_gpus_per_node=8 model.path=x actor_rollout_ref.rollout.n=1',
     'python eval_sft.py --model_name_or_path m --per_device_train_batch_size 1 --learning_rate 1',
     'python run_glue.py --model_name_or_path m --do_eval --per_device_train_batch_size 1 --learning_rate 1',
+    'torchrun --nproc_per_node=1 train.py --job.config_file debug_model.toml --checkpoint.enable_checkpoint --checkpoint.create_seed_checkpoint --training.seq_len 2048',
     'python megatron_gpt_eval.py model.micro_batch_size=1 trainer.devices=8 model.tensor_model_parallel_size=2',
   ])
     it(script.split(' ').find((word) => /\.py$|^verl/.test(word)) ?? script, async () => {

@@ -55,6 +55,8 @@ export function trainsNothing(launch: Launch): boolean {
     return true;
   // verl validates once and stops (`trainer/ppo/ray_trainer.py`, `fit`).
   if (on('trainer.val_only') || on('+trainer.val_only')) return true;
+  // torchtitan saves the weights of step 0 and stops (`train.py`).
+  if (on('checkpoint.create_seed_checkpoint')) return true;
   if (!learns && (on('do_eval') || on('do_predict')) && !on('do_train')) return true;
   if (script === 'lm_eval' || script.startsWith('lm_eval.')) return true;
   // Scripts of HF's examples train where they are set to.
