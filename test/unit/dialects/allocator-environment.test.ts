@@ -94,6 +94,7 @@ Trainer(model=model, args=TrainingArguments(output_dir="o")).train()
       'expandable_segments : True, garbage_collection_threshold:0.8, max_split_size_mb:512',
       'backend:native,pinned_use_cuda_host_register:True,pinned_num_register_threads:8',
       'roundup_power2_divisions:[64:8,128:2,256:4,512:2,1024:4,>:1],expandable_segments:False',
+      'roundup_bypass_threshold_mb:256,roundup_power2_divisions:4,',
       '$MY_SETTINGS',
       'max_split_size_mb:$SIZE',
       '',

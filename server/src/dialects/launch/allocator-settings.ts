@@ -61,6 +61,8 @@ const UNCOUNTED: ReadonlySet<string> = new Set([
 /** Settings of host memory, of speed, and of CUDA graphs. */
 const OTHERS: ReadonlySet<string> = new Set([
   'backend',
+  // Of torch 1.12 and 1.13: larger requests are not rounded.
+  'roundup_bypass_threshold_mb',
   'pinned_use_cuda_host_register',
   'pinned_use_hip_host_register',
   'pinned_num_register_threads',
