@@ -45,8 +45,10 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
     if (index + 1 === tape.headOperations) meter.divide();
     const incoming = operation.outputs.flatMap((x) => gradients.take(x) ?? []);
     const needed = incoming.length > 0;
+    // Gradients that forward made are handed on as they are.
+    if (operation.returnsGradients) saved.release(operation);
     if (needed) playOperation(operation, incoming, meter, gradients, weights);
-    saved.release(operation);
+    if (!operation.returnsGradients) saved.release(operation);
     weights.deliver(waiting);
     const produced = needed ? operation.weightGrads : [];
     // The cast of the input was recorded after that of the weight, so its backward runs before it.

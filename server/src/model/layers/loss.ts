@@ -1,5 +1,5 @@
 import { isRounded } from '../fake-quantization';
-import { ELEMENT_BYTES, type Tensor } from '../tape';
+import { ELEMENT_BYTES, type Tensor, type TensorDType, type Weight } from '../tape';
 import { localRows, logitsOf } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
 import { chunkedHead } from './chunked-head';
@@ -314,6 +314,32 @@ function nearest(value: number): number {
 }
 
 /**
+ * Bytes at the highest moment of a chunk (`ops/fused_linear_cross_entropy.py`), over `input` of `[b, s, h]`: its logits, which become
+ * their gradient in place, and its part of the weight's gradient with the fp32 copy of it, which 0.8.3 adds up in place. Under autocast
+ * each product with `weight.t()`, a view, casts it anew; the copy for the product with the weight itself is cached from the first chunk on
+ * where the weight is trained (`autocast_mode.cpp`, `cached_cast`).
+ */
+function ligerChunk(t: Tracer, input: Tensor, weight: Weight, dtype: TensorDType, rows: number): number {
+  const { autocast, behaviours } = t.settings;
+  const width = input.shape.at(-1) ?? 1;
+  const tokens = input.elements / width;
+  const bytes = ELEMENT_BYTES[dtype];
+  const increments = Math.ceil(rows / width);
+  const chunk = Math.min(tokens, 2 ** Math.ceil(Math.log2(Math.max(1, Math.ceil(tokens / increments)))));
+  const logits = chunk * rows * bytes;
+  const added =
+    behaviours.ligerAddsInPlace || !weight.trainable
+      ? 0
+      : (bytes + ELEMENT_BYTES.fp32) * weight.localElements;
+  if (!autocast) return logits + added;
+  const copy = weight.dtype === dtype ? 0 : weight.localElements * bytes;
+  const cached = weight.trainable ? copy : 0;
+  const narrow = input.dtype === dtype ? 0 : chunk * width * bytes;
+  const scored = copy + narrow + (chunk < tokens ? cached : 0);
+  return logits + Math.max(scored, copy + chunk * width * bytes, cached + narrow + added);
+}
+
+/**
  * Head and loss in one operator, by chunks of tokens. Liger computes the gradients in forward and keeps them until
  * backward (`ops/fused_linear_cross_entropy.py`); torchtune keeps each chunk's fp32 log-softmax; cut cross-entropy
  * keeps one number per token.
@@ -326,7 +352,9 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   const { autocast, computeDtype, weightDtype, wideActivations } = t.settings;
   const own = wideActivations === true ? weightDtype : hidden.dtype;
   const dtype = autocast ? computeDtype : own;
-  const input = t.cast(whole, dtype, `${spec.name}.cast`);
+  const liger = t.settings.loss === 'liger';
+  // Liger's function takes what it is given, and casts chunk by chunk.
+  const input = liger && autocast ? whole : t.cast(whole, dtype, `${spec.name}.cast`);
   const bytes = ELEMENT_BYTES[dtype];
   const weight = t.weight({
     name: `${spec.name}.weight`,
@@ -337,20 +365,15 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   });
   const flops = 2 * tokens * rows * width;
   const weightBytes = weight.localElements * bytes;
-  const gradWeight = weight.trainable ? weightBytes : 0;
+  // `zeros_like(weight)`: under autocast the gradient that Liger adds up is of the weight's own type.
+  const gradBytes = liger && autocast ? weight.localElements * ELEMENT_BYTES[weight.dtype] : weightBytes;
+  const gradWeight = weight.trainable ? gradBytes : 0;
   let saves = tokens * ELEMENT_BYTES.fp32;
   let forward = 0;
   let backward = 0;
-  if (t.settings.loss === 'liger') {
-    const increments = Math.ceil(rows / width);
-    const power = 2 ** Math.ceil(Math.log2(Math.max(1, Math.ceil(tokens / increments))));
-    saves = tokens * width * bytes + gradWeight;
-    // One chunk of logits, which becomes its gradient in place; a chunk's part of the weight's gradient and its fp32 copy,
-    // which 0.8.3 adds up in place.
-    const part = t.settings.behaviours.ligerAddsInPlace
-      ? 0
-      : (bytes + ELEMENT_BYTES.fp32) * weight.localElements;
-    forward = Math.min(power, tokens) * rows * bytes + (weight.trainable ? part : 0);
+  if (liger) {
+    saves = whole.elements * ELEMENT_BYTES[autocast ? input.dtype : dtype] + gradWeight;
+    forward = ligerChunk(t, input, weight, dtype, rows);
     // Its preference losses go pair by pair, those of GRPO sample by sample: logits and their gradient, compiled, and the
     // chunk's part of the weight's gradient (`chunked_loss/fused_linear_preference.py`, `fused_linear_ppo.py`).
     const sample = ofSample(t, tokens);
@@ -375,7 +398,7 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     name: `${spec.name}.fused_loss`,
     inputs: [input],
     outputs: [{ shape: [1], dtype: 'fp32' }],
-    savesInputs: t.settings.loss === 'liger' || CHUNKS_IN_FORWARD.has(t.settings.loss) ? [] : [input],
+    savesInputs: liger || CHUNKS_IN_FORWARD.has(t.settings.loss) ? [] : [input],
     savesBytes: saves,
     forwardScratch: forward,
     backwardScratch: backward,
@@ -385,6 +408,6 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     kind: 'logits',
     expensive: true,
     // `ctx.saved_tensors` of Liger's function hold the gradient itself (`ops/fused_linear_cross_entropy.py`).
-    returnsGradients: t.settings.loss === 'liger',
+    returnsGradients: liger,
   });
 }
