@@ -102,6 +102,20 @@ Trainer(model=model, args=TrainingArguments(output_dir="o")).train()
       assert.deepEqual(refusals(settings), [], settings);
   });
 
+  it('are no errors where a branch that is not settled sets them', () => {
+    const flags =
+      '--model_name_or_path m --per_device_train_batch_size 2 --max_seq_length 1024 --output_dir o';
+    const codes = (set: string) =>
+      read(
+        'launch-script',
+        'file:///w/run.sh',
+        `${set}\nexport PYTORCH_CUDA_ALLOC_CONF=$CONF\ntorchrun --nproc_per_node 8 train.py ${flags}`,
+      ).problems.map(({ code }) => code);
+    assert.ok(codes('CONF=expandable_segments:true').includes('allocator-settings'));
+    const branch = 'if some_probe; then CONF=expandable_segments:true; fi';
+    assert.ok(!codes(branch).includes('allocator-settings'));
+  });
+
   it('of a name that was not read are a warning where the release is not known', () => {
     assert.match(
       refusals('expandable_segment:True').join(),

@@ -1,8 +1,8 @@
-import { isFilledLater } from '../../config/filled-later';
 import { textOf } from '../../config/scalar';
 import { fileIn, PYTORCH } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
+import { forbid } from '../refusal';
 import type { FoundKey, Section } from '../section';
 import { type AllocatorValue, allocatorSettingsOf } from './allocator-settings';
 
@@ -23,21 +23,20 @@ export function readAllocatorSettings({ key, node }: FoundKey, text: string, dra
   const { expandableSegments, maxSplit } = settings;
   if (expandableSegments !== undefined && !draft.knows('allocator.expandableSegments'))
     draft.state('allocator.expandableSegments', expandableSegments, node, key);
-  if (maxSplit !== undefined) draft.state('allocator.maxSplit', maxSplit, node, key);
+  if (maxSplit !== undefined && !draft.knows('allocator.maxSplit'))
+    draft.state('allocator.maxSplit', maxSplit, node, key);
   if (settings.rounds) draft.bring('rounded-requests', node, key);
   for (const setting of settings.uncounted) draft.leaveUncounted(node, setting);
-  // What is filled in later may be anything.
-  if (isFilledLater(text)) return;
+  const rule = { code: 'allocator-settings', source: CONFIG } as const;
   draft.rules(() => {
     for (const { setting, takes } of settings.refused)
-      draft.refuse('allocator-settings', refusedMessage(setting, takes), node.range, { source: CONFIG });
+      forbid(true, node, draft, { ...rule, message: refusedMessage(setting, takes) });
     for (const name of settings.unknown)
-      draft.refuse(
-        'allocator-settings',
-        say("`{0}` is no setting of PyTorch's allocator, which stops on it.", name),
-        node.range,
-        { source: CONFIG, releases: { until: UNREAD_RELEASE } },
-      );
+      forbid(true, node, draft, {
+        ...rule,
+        message: say("`{0}` is no setting of PyTorch's allocator, which stops on it.", name),
+        releases: { until: UNREAD_RELEASE },
+      });
   });
 }
 
