@@ -15,19 +15,9 @@ fake_cuda.install()
 import torch  # noqa: E402
 
 import measure as oracle  # noqa: E402
+from heads import cases_of  # noqa: E402
 from recordings import options_of, phases_of, recorded, write  # noqa: E402
 
-MODEL = {"vocab_size": 50000, "hidden_size": 1024, "intermediate_size": 2816, "num_hidden_layers": 2, "num_attention_heads": 16,
-         "num_key_value_heads": 16, "hidden_act": "silu", "max_position_embeddings": 4096, "model_type": "llama"}
-RUN = {"version.torch": "2.13", "version.transformers": "5.23", "hardware.gpus": 1, "batch.accumulation": 1,
-       "attention.implementation": "sdpa", "optimizer.name": "sgd", "optimizer.implementation": "foreach",
-       "precision.compute": "bf16"}
-SCHEMES = {"bf16": {"precision.weights": "bf16", "precision.scheme": "native"},
-           "amp": {"precision.weights": "fp32", "precision.scheme": "autocast"},
-           "bf16 under amp": {"precision.weights": "bf16", "precision.scheme": "autocast"}}
-METHODS = {"full": {"method.kind": "full"},
-           "LoRA": {"method.kind": "lora", "lora.rank": 8, "lora.targets": ["q_proj", "v_proj"], "lora.dtype": "fp32"}}
-BATCHES = {"2 x 1024": {"batch.micro": 2, "batch.sequence": 1024}, "4 x 2048": {"batch.micro": 4, "batch.sequence": 2048}}
 LIGER = importlib.metadata.version("liger-kernel")
 
 
@@ -63,14 +53,8 @@ def main():
 
     oracle.apply_method = patched
     oracle.compute_loss = lambda model, batch: model(**batch).loss
-    done, cases = recorded(options.out), []
-    for scheme, precision in SCHEMES.items():
-        for method, trained in METHODS.items():
-            for size, batch in BATCHES.items():
-                for tied in (False, True):
-                    run = RUN | precision | trained | batch | {"loss.implementation": "liger", "version.liger": LIGER}
-                    cases.append({"id": f"Liger {LIGER}, {scheme}, {method}, {size}{', tied' if tied else ''}", "run": run,
-                                  "model": MODEL | {"tie_word_embeddings": tied}})
+    done = recorded(options.out)
+    cases = cases_of(f"Liger {LIGER}", {"loss.implementation": "liger", "version.liger": LIGER})
     for case in cases:
         if options.only not in case["id"] or (case["id"] in done and not options.force):
             continue

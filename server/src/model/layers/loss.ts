@@ -372,7 +372,7 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   let forward = 0;
   let backward = 0;
   if (liger) {
-    saves = whole.elements * ELEMENT_BYTES[autocast ? input.dtype : dtype] + gradWeight;
+    saves = input.elements * ELEMENT_BYTES[input.dtype] + gradWeight;
     forward = ligerChunk(t, input, weight, dtype, rows);
     // Its preference losses go pair by pair, those of GRPO sample by sample: logits and their gradient, compiled, and the
     // chunk's part of the weight's gradient (`chunked_loss/fused_linear_preference.py`, `fused_linear_ppo.py`).
