@@ -33,6 +33,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'model.id': MODEL,
   'model.path': MODEL,
   'model.config': MODEL,
+  'model.changes': MODEL,
   'model.code': [...STATES, ...GATHERED, ...PER_TOKEN],
   'model.tied': STATES,
   'method.kind': [...STATES, 'adapters', 'activations'],

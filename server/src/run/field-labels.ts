@@ -18,6 +18,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'model.config': 'model',
   'model.code': 'model code',
   'model.linearExperts': 'experts of linear layers',
+  'model.changes': 'changed sizes',
   'model.tied': 'head shares the embedding',
   'method.kind': 'training method',
   'method.objective': 'training objective',

@@ -109,6 +109,10 @@ export const FIELDS = {
     doc: 'Architecture spelled out, with the field names of a Hugging Face `config.json`.',
   }),
 
+  'model.changes': object({
+    doc: 'Sizes that the run gives the config of the named model instead of its own, by the field names of a Hugging Face `config.json`.',
+  }),
+
   'model.code': choice(MODEL_CODES, {
     doc: 'Whose code runs the model: frameworks compute norms, projections, adapters and positions differently.',
     default: 'transformers',

@@ -95,6 +95,12 @@ function pickModel(winners: Map<FieldPath, Fact>, overruled: Fact[]): void {
       overruled.push(other);
     }
   }
+  // Sizes of another model than the one that is taken.
+  const changes = winners.get('model.changes');
+  if (best && changes && strength(changes.origin) > strength(best.origin)) {
+    winners.delete('model.changes');
+    overruled.push(changes);
+  }
 }
 
 /**

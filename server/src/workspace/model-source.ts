@@ -1,5 +1,6 @@
 import { readPythonJson } from '../config/python-json';
 import { findModel, modelFromConfig } from '../model/catalog';
+import { changedConfig } from '../model/changed-config';
 import type { Model, ModelConfig } from '../model/model';
 import { suggestModels, unnamed } from '../model/name-suggestions';
 import { findRepackaged } from '../model/repackaged';
@@ -114,11 +115,35 @@ function notNamed(name: string): string | undefined {
   }
 }
 
+/** A named model with the sizes that the run gives it instead. */
+function withChanges(finding: ModelFinding, changes: RunValues['model.changes']): ModelFinding {
+  if (changes === undefined || !finding.model) return finding;
+  const changed = changedConfig(finding.model.config, changes);
+  if ('missing' in changed)
+    return {
+      reason: say('The config of {0} has no `{1}` that could be another.', finding.model.id, changed.missing),
+    };
+  const built = modelFromConfig(changed.config, finding.model.id, 'inline');
+  return 'error' in built ? { reason: `${finding.model.id}: ${built.error}` } : { ...finding, model: built };
+}
+
 /**
- * Finds the model that a run names: spelled out, in a folder, in the catalog, or in the Hugging Face cache. `from` is
- * the config at hand; a path counts from the file that states it. Never throws on what the files hold.
+ * Finds the model that a run names, with the sizes that it gives it: see `findNamed`. Never throws on what the files hold.
  */
 export async function findModelOf(
+  values: RunValues,
+  origins: Partial<Record<'model.id' | 'model.path' | 'model.config', Origin>>,
+  from: string,
+  files: ModelFiles,
+): Promise<ModelFinding> {
+  return withChanges(await findNamed(values, origins, from, files), values['model.changes']);
+}
+
+/**
+ * Finds the model that a run names: spelled out, in a folder, in the catalog, or in the Hugging Face cache. `from` is
+ * the config at hand; a path counts from the file that states it.
+ */
+async function findNamed(
   values: RunValues,
   origins: Partial<Record<'model.id' | 'model.path' | 'model.config', Origin>>,
   from: string,

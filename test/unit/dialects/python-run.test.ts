@@ -361,11 +361,49 @@ Trainer(model, TrainingArguments("o", bf16=True)).train()\n`);
         'model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("gpt2", use_cache=False))',
       );
       assert.equal(factOf(same, 'model.id')?.value, 'gpt2');
-      const changed = made(
-        'model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("gpt2", n_layer=3))',
+    });
+
+    it('have the other sizes that its config is given; those that are not known make another model', () => {
+      const config = (given: string, before = '') =>
+        made(
+          `${before}config = AutoConfig.from_pretrained("gpt2", ${given})\nmodel = GPT2LMHeadModel(config)`,
+        );
+      const changed = config('n_layer=3, n_ctx=128, bos_token_id=tok.bos_token_id');
+      assert.equal(factOf(changed, 'model.id')?.value, 'gpt2');
+      assert.deepEqual(factOf(changed, 'model.changes')?.value, { n_layer: 3 });
+      assert.equal(changed.unread, undefined);
+      const set = made(
+        'config = AutoConfig.from_pretrained("gpt2")\nconfig.n_layer = 2\nmodel = GPT2LMHeadModel(config)',
       );
-      assert.equal(factOf(changed, 'model.id'), undefined);
-      assert.ok(changed.unread?.some(({ kind }) => kind === 'refused'));
+      assert.deepEqual(factOf(set, 'model.changes')?.value, { n_layer: 2 });
+      const unknown = config('vocab_size=len(tok)');
+      assert.equal(factOf(unknown, 'model.changes'), undefined);
+      assert.deepEqual(
+        unknown.unread?.map(({ text, fields }) => [text, fields?.[0]]),
+        [['vocab_size', 'model.config']],
+      );
+      const refused = config('scale_attn_weights=False');
+      assert.ok(refused.unread?.some(({ kind }) => kind === 'refused'));
+    });
+
+    it('have as many tokens as a published tokenizer, unless it was given more', () => {
+      const vocabulary = (after: string) =>
+        factOf(
+          made(`from transformers import AutoTokenizer
+tok = AutoTokenizer.from_pretrained("huggingface-course/code-search-net-tokenizer")
+${after}
+model = GPT2LMHeadModel(AutoConfig.from_pretrained("gpt2", vocab_size=len(tok)))`),
+          'model.changes',
+        )?.value;
+      assert.deepEqual(vocabulary('tok.pad_token = tok.eos_token'), { vocab_size: 50000 });
+      assert.equal(vocabulary('tok.pad_token = "[PAD]"'), undefined);
+      assert.equal(vocabulary('tok.add_tokens(["<sound>"])'), undefined);
+    });
+
+    it('load fewer layers of a checkpoint', () => {
+      const reading = made('model = AutoModelForCausalLM.from_pretrained("gpt2", num_hidden_layers=2)');
+      assert.deepEqual(factOf(reading, 'model.changes')?.value, { num_hidden_layers: 2 });
+      assert.equal(reading.unread, undefined);
     });
 
     it('are open where a size is known only when the script runs', () => {
@@ -378,18 +416,17 @@ Trainer(model, TrainingArguments("o", bf16=True)).train()\n`);
     });
   });
 
-  it('states no model whose sizes are not those of its name', () => {
+  it('states no model whose sizes are known only when the script runs', () => {
     const trained = (more: string) =>
       python(
         `${IMPORTS}model = AutoModelForCausalLM.from_pretrained("gpt2"${more})\nTrainer(model, TrainingArguments("o")).train()\n`,
       );
-    const other = trained(', num_hidden_layers=6');
+    const other = trained(', vocab_size=len(tokenizer)');
     assert.deepEqual(
       other.unread?.map(({ text }) => text),
-      ['num_hidden_layers'],
+      ['vocab_size'],
     );
     assertStates(other, { 'features.unmodelled': 'model-of-the-script file' });
-    assert.equal(trained(', vocab_size=len(tokenizer)').unread?.length, 1);
     assert.equal(trained(', num_labels=6, use_cache=False').unread, undefined);
   });
 

@@ -3,6 +3,7 @@ import { either, lifted, type Machine, truth } from './machine';
 import { setNamed } from './object-changes';
 import { isPathFunction, pathOf } from './paths';
 import type { SyntaxNode } from './syntax-node';
+import { tokenizerLength } from './tokenizer-length';
 import type { Passed, PyArgument, PyScalar, PyValue } from './value';
 
 /** Functions that ask whether the GPU computes in bf16. */
@@ -48,7 +49,7 @@ export function callBuiltin(
         ? lifted([first], ([value]) => converted(machine, name, value, node))
         : machine.unknown(node);
     case 'len':
-      return first?.kind === 'list' ? machine.scalar(first.items.length, node) : machine.unknown(node);
+      return lengthOf(machine, first, node);
     case 'min':
     case 'max':
       // Of several GPUs, which are alike.
@@ -89,6 +90,13 @@ export function callBuiltin(
     default:
       return undefined;
   }
+}
+
+/** The number of items of a list, or of tokens that a tokenizer has. */
+function lengthOf(machine: Machine, of: PyValue | undefined, node: SyntaxNode): PyValue {
+  if (of?.kind === 'list') return machine.scalar(of.items.length, node);
+  const tokens = of?.kind === 'object' ? tokenizerLength(machine, of) : undefined;
+  return tokens === undefined ? machine.unknown(node) : machine.scalar(tokens, node);
 }
 
 /** `getattr(torch, "bfloat16")`, and of a module of the workspace what it binds. */

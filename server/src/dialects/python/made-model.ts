@@ -35,6 +35,9 @@ const HARMLESS =
 /** Kept positions have weights of their own in these. */
 const LEARNED_POSITIONS = /^(?:gpt2|opt)$/;
 const POSITIONS = /^(?:max_position_embeddings|n_positions|n_ctx)$/;
+/** Fields of configs that sizes hang on: what `from_pretrained` is given of them replaces the checkpoint's (`configuration_utils.py`, `from_dict`). */
+export const SIZES =
+  /^(num_(hidden_)?layers|n_layers?|hidden_size|n_embd|d_model|intermediate_size|n_inner|vocab_size|num_attention_heads|n_heads?|num_key_value_heads|head_dim|num_experts|num_local_experts|n_routed_experts|num_experts_per_tok)$/;
 
 /** Whether a call makes a model of a config: `LlamaForCausalLM(config)`, `AutoModelForCausalLM.from_config(config)`. */
 export const makesModel = ({ callee, of }: PyCall): boolean =>
@@ -46,7 +49,7 @@ export const makesModel = ({ callee, of }: PyCall): boolean =>
 /** The config that a model is made of; undefined where nobody sees it. */
 export interface MadeOf {
   readonly call: PyCall;
-  /** It is that of a model that is named, unchanged: its weights are new, its shapes are not. */
+  /** It is that of a model that is named, with other sizes or none: its weights are new. */
   readonly isNamed: boolean;
 }
 
@@ -58,7 +61,7 @@ export function configOfMade({ program }: Calls, made: PyCall): MadeOf | undefin
   const [, kind = '', method] = /(\w+?)(?:\.(from_pretrained))?$/.exec(call.callee) ?? [];
   if (method === undefined)
     return Object.hasOwn(TYPES, kind) && call.positional.length === 0 ? { call, isNamed: false } : undefined;
-  const isChanged = argumentsOf(program, call).some(({ key }) => !HARMLESS.test(key));
+  const isChanged = argumentsOf(program, call).some(({ key }) => !HARMLESS.test(key) && !SIZES.test(key));
   return /Config$/.test(kind) && !isChanged ? { call, isNamed: true } : undefined;
 }
 

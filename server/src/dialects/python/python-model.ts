@@ -10,8 +10,16 @@ import { MODEL_ARGUMENTS_TABLE } from '../hf/model-arguments-keys';
 import { readSkippedModules } from '../hf/skipped-modules';
 import { readWeightsDtype, weightsDtypeOf } from '../hf/weights-dtype';
 import { Section } from '../section';
-import { argumentOf, blockOfArguments, type Calls, sectionOf, standIn, withhold } from './call-block';
-import { configOfMade, type MadeOf, makesModel, stateArchitecture } from './made-model';
+import {
+  argumentOf,
+  argumentsOf,
+  blockOfArguments,
+  type Calls,
+  sectionOf,
+  standIn,
+  withhold,
+} from './call-block';
+import { configOfMade, type MadeOf, makesModel, SIZES, stateArchitecture } from './made-model';
 import type { ModelChain } from './model-chain';
 import { readLabels } from './pixel-labels';
 import { readResizedImages } from './resized-images';
@@ -231,14 +239,20 @@ function readNamedModel(
   return { known: true, ...(quantized ? { quantized } : {}) };
 }
 
-/** Fields of configs that sizes hang on: what `from_pretrained` is given of them replaces the checkpoint's (`configuration_utils.py`, `from_dict`). */
-const SIZES =
-  /^(num_(hidden_)?layers|n_layers?|hidden_size|n_embd|d_model|intermediate_size|n_inner|vocab_size|num_attention_heads|n_heads?|num_key_value_heads|head_dim|num_experts|num_local_experts|n_routed_experts|num_experts_per_tok)$/;
-
-/** Sizes that are not those of the named model: such a model is another one, which is not built here. */
-function readOtherSizes(draft: Calls['draft'], load: PyCall): void {
-  const other = load.named.find(({ key, value }) => SIZES.test(key) && !isNone(value));
-  if (!other) return;
+/** Sizes that are not those of the named model: known ones make its config anew, others another model that is not counted. */
+function readOtherSizes({ draft, program }: Pick<Calls, 'draft' | 'program'>, load: PyCall): void {
+  const given = /Config\.from_pretrained$/.test(load.callee) ? argumentsOf(program, load) : load.named;
+  const sizes = given.filter(({ key, value }) => SIZES.test(key) && !isNone(value));
+  const [first] = sizes;
+  if (!first) return;
+  const other = sizes.find(({ value }) => value.kind !== 'scalar' || typeof value.value !== 'number');
+  if (!other) {
+    const changes = sizes.flatMap(({ key, value }) =>
+      value.kind === 'scalar' && typeof value.value === 'number' ? [[key, value.value] as const] : [],
+    );
+    draft.state('model.changes', Object.fromEntries(changes), { range: first.value.range }, first.key);
+    return;
+  }
   draft.leave(
     'value',
     { range: other.value.range },
@@ -260,7 +274,7 @@ export function stateModel(
   const node = name && name.kind !== 'name' ? nodeOf(name) : undefined;
   const text = textOf(node);
   const call = callNames(program).get(load.id) ?? '';
-  readOtherSizes(draft, load);
+  readOtherSizes({ draft, program }, load);
   if (node && text !== undefined && (node.kind !== 'scalar' || node.open === undefined))
     draft.state('model.id', text, node, `${call}.${key}`);
   else
