@@ -213,7 +213,7 @@ function bareBytes({ run, ...rest }: EstimateInput, wanted: readonly StatePackag
 
 /**
  * What of a run is not in its estimate: as its files say, a teacher that nothing is known of, and encoders that are trained
- * on what is not played, or hear what is not played, and heads that the model's family does not have. One that is frozen keeps nothing, and is done before the model begins.
+ * on what is not played, or hear what is not played, heads that the model's family does not have, and checkpoints of layers that its class refuses. One that is frozen keeps nothing, and is done before the model begins.
  * BOFT's rotations are those of peft since 0.20: older ones rotate weights, not inputs (`boft/layer.py`, `Linear.forward`), and
  * ms-swift states a third of what its permutations alone take (`examples/train/tuners/boft`).
  */
@@ -222,6 +222,7 @@ function unmodelled(run: TrainingRun, model: Model, stages: readonly TracedStage
   const unheard = run['batch.sound'] && model.playsSound === false;
   const rotates = run['method.kind'] === 'lora' && run['lora.kind'] === 'boft';
   const unheaded = OF_ENCODERS.has(run['method.objective']) && !model.scoresTokens;
+  const stops = model.recomputes === false && run['activations.checkpointing'] !== 'none';
   const trained = stages.flatMap(({ stage, tape }) =>
     stage.unplayed !== undefined && tape.weights.some(({ trainable }) => trainable) ? [stage.unplayed] : [],
   );
@@ -232,6 +233,7 @@ function unmodelled(run: TrainingRun, model: Model, stages: readonly TracedStage
       ...(alone ? ['distillation-teacher'] : []),
       ...(unheard ? ['sound-tower'] : []),
       ...(unheaded ? ['task-head'] : []),
+      ...(stops ? ['class-checkpointing'] : []),
       ...(rotates ? ['boft-rotation'] : []),
       ...(unplayedPackages(run, stages).length > 0 ? ['states-without-kernels'] : []),
       ...trained,

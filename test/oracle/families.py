@@ -161,6 +161,7 @@ PERCEIVING = {
     "git-base": {"model_type": "git", "num_hidden_layers": 3, "vision_config": {"num_hidden_layers": 3}},
     "vilt-b32": {"model_type": "vilt"},
     "mit-b0": {"model_type": "segformer"},
+    "layoutlmv2-base": {"model_type": "layoutlmv2", "num_hidden_layers": 3, "has_visual_segment_embedding": True},
     "detr-resnet-50": {"model_type": "detr", "use_timm_backbone": True, "backbone": "resnet50"},
 }
 

@@ -32,6 +32,38 @@ def admit_timm():
     modeling_timm_backbone.timm = timm
 
 
+def admit_detectron2():
+    """detectron2's backbones without its kernels and torchvision, of which they need neither: its sources (main, 0.6) on the path."""
+    import sys
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from unittest.mock import MagicMock
+
+    from transformers.models.layoutlmv2 import configuration_layoutlmv2, modeling_layoutlmv2
+    from transformers.utils import import_utils
+
+    class Absent(ModuleType):
+        __version__ = "0.28.0"
+
+        def __getattr__(self, name):
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return type(name, (), {})
+
+    for name in ("detectron2._C", "torchvision", "torchvision.ops", "torchvision.ops.boxes", "torchvision.transforms", "pycocotools", "pycocotools.mask"):
+        module = sys.modules.setdefault(name, Absent(name))
+        module.__spec__, module.__path__ = ModuleSpec(name, None), []
+    sys.modules.setdefault("cv2", MagicMock(__version__="4.0"))
+    import detectron2.config
+    import detectron2.layers
+    import detectron2.modeling
+
+    import_utils.BACKENDS_MAPPING["detectron2"] = (lambda: True, "")
+    for part in (configuration_layoutlmv2, modeling_layoutlmv2):
+        part.detectron2 = detectron2
+    modeling_layoutlmv2.META_ARCH_REGISTRY = detectron2.modeling.META_ARCH_REGISTRY
+
+
 def build_model(case, device="cuda"):
     """The model that `from_pretrained` would give, from its config alone."""
     import transformers
@@ -47,6 +79,8 @@ def build_model(case, device="cuda"):
         stand_in()
     if described["model_type"] == "detr":
         admit_timm()
+    if described["model_type"] == "layoutlmv2":
+        admit_detectron2()
     config = AutoConfig.for_model(described.pop("model_type"), **described)
     config.use_cache = False
     if "model.labels" in run:
@@ -68,6 +102,9 @@ def build_model(case, device="cuda"):
     with torch.device(device), no_init_weights():
         model = make(config, dtype=DTYPES[run.get("precision.weights", "fp32")],
                                  attn_implementation=run.get("attention.implementation", "sdpa"))
+    if config.model_type == "layoutlmv2":
+        # detectron2 freezes the first levels; `from_pretrained` of transformers 5 makes parameters anew.
+        model = model.requires_grad_(True).to(device)
     # Skipping initialization skips tying too; `from_pretrained` does it.
     model.tie_weights()
     return config, model
@@ -209,6 +246,11 @@ def make_batch(config, run):
         more = {"labels": ids.clone()} if config.model_type == "git" else {
             "labels": torch.zeros(batch, config.num_labels, device="cuda"), "pixel_mask": torch.ones(batch, *sides, dtype=torch.long, device="cuda")}
         return {"input_ids": ids, "pixel_values": pixels, "attention_mask": torch.ones_like(ids), **more}
+    if config.model_type == "layoutlmv2":
+        places = torch.zeros(batch, dtype=torch.long, device="cuda")
+        return {"input_ids": ids, "bbox": torch.zeros(batch, length, 4, dtype=torch.long, device="cuda"), "attention_mask": torch.ones_like(ids),
+                "token_type_ids": torch.zeros_like(ids), "image": torch.zeros(batch, 3, 224, 224, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")]),
+                "start_positions": places, "end_positions": places.clone()}
     if run.get("method.objective") == "question-answering":
         places = torch.zeros(batch, dtype=torch.long, device="cuda")
         return {"input_ids": ids, "start_positions": places, "end_positions": places.clone()}

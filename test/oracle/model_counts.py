@@ -28,7 +28,7 @@ TASKS = {"lm": ("IMAGE_TEXT_TO_TEXT", "SPEECH_SEQ_2_SEQ", "SEQ_TO_SEQ_CAUSAL_LM"
          "token-classification": ("TOKEN_CLASSIFICATION",), "question-answering": ("QUESTION_ANSWERING",),
          "multiple-choice": ("MULTIPLE_CHOICE",)}
 # Types whose heads for tokens are read: the others have no rows for those tasks.
-SCORES_TOKENS = ("bert", "roberta", "xlm-roberta", "camembert", "electra", "distilbert", "deberta-v2", "modernbert")
+SCORES_TOKENS = ("bert", "roberta", "xlm-roberta", "camembert", "electra", "distilbert", "deberta-v2", "modernbert", "layoutlmv2")
 LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers", "num_decoder_layers", "depth")
 # What classes need beside their defaults to be a model that can run.
 NEEDED = {
@@ -258,6 +258,10 @@ def main() -> None:
         from measure import admit_timm
 
         admit_timm()
+    if "layoutlmv2" in options.types:
+        from measure import admit_detectron2
+
+        admit_detectron2()
     for model_type in options.types:
         try:
             known[model_type] = rows_of(model_type)

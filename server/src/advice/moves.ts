@@ -50,7 +50,7 @@ export function movesOf(analysis: Movable): Move[] {
     ...smallerEvaluation(analysis, run),
     ...lessAccumulation(run),
     ...stepInBackward(run),
-    ...checkpointing(run),
+    ...checkpointing(analysis, run),
     ...sharding(run),
     ...deepspeedConfigs(run),
     ...optimizers(run),
@@ -155,7 +155,8 @@ function stepInBackward(run: TrainingRun): Move[] {
     : [];
 }
 
-function checkpointing(run: TrainingRun): Move[] {
+function checkpointing({ model }: Movable, run: TrainingRun): Move[] {
+  if (model.recomputes === false) return [];
   const present = run['activations.checkpointing'];
   const found: Move[] = [];
   if (run['model.code'] === 'tensorflow')

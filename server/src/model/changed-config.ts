@@ -1,3 +1,4 @@
+import { classDefaults } from './config';
 import type { ModelConfig } from './model';
 
 /** Names that transformers takes for those of a config (`attribute_map` of GPT-2, GPT-J, BLOOM, MPT, DistilBERT and their kin). */
@@ -17,20 +18,21 @@ const layersOf = (config: Readonly<Record<string, unknown>>): unknown =>
 
 /**
  * A model's config with other values of some fields, as `AutoConfig.from_pretrained(name, **changes)` makes it (`configuration_utils.py`,
- * `from_dict`); lists of an entry for each layer end where the layers do. Of a config that holds that of its text inside, the text's
+ * `from_dict`), with what it leaves to its class; lists of an entry for each layer end where the layers do. Of a config that holds that of its text inside, the text's
  * fields are left alone. `missing`: a field that the config does not have, or a list that is too short.
  */
 export function changedConfig(
   config: ModelConfig,
   changes: Readonly<Record<string, unknown>>,
 ): { readonly config: ModelConfig } | { readonly missing: string } {
-  const changed: Record<string, unknown> = { ...config };
+  const whole: ModelConfig = { ...classDefaults(config.model_type), ...config };
+  const changed: Record<string, unknown> = { ...whole };
   for (const [name, value] of Object.entries(changes)) {
-    const own = [name, ...(OTHER_NAMES[name] ?? [])].find((one) => Object.hasOwn(config, one));
+    const own = [name, ...(OTHER_NAMES[name] ?? [])].find((one) => Object.hasOwn(whole, one));
     if (own === undefined) return { missing: name };
     changed[own] = value;
   }
-  const [before, after] = [layersOf(config), layersOf(changed)];
+  const [before, after] = [layersOf(whole), layersOf(changed)];
   if (typeof before !== 'number' || typeof after !== 'number' || before === after)
     return { config: changed as ModelConfig };
   for (const [name, value] of Object.entries(changed)) {

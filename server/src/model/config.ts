@@ -14,7 +14,7 @@ interface DefaultsFile {
 }
 
 /** Values that a transformers configuration class has for fields that the file leaves out. */
-function classDefaults(modelType: string): JsonObject {
+export function classDefaults(modelType: string): JsonObject {
   // `require` keeps the table out of the start-up path: the bundler evaluates it at the first call.
   const file = require('../../data/model-defaults.json') as DefaultsFile;
   return file.defaults[CLASS_OF[modelType] ?? modelType] ?? {};

@@ -43,6 +43,7 @@ const UNMODELLED_FEATURES = {
   'hyper-parallel': 'either',
   'cuda-graphs': 'either',
   'task-head': 'either',
+  'class-checkpointing': 'either',
   'boft-rotation': 'either',
   'megatron-fsdp-experts': 'either',
   'model-of-the-script': 'either',

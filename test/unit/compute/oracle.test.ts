@@ -27,7 +27,7 @@ const OTHER_CODE = /^mamba|^zamba2|^lfm2/;
  * Steps with a convolution in groups of channels (of layers that keep a state each for itself, in PyTorch's operators): the counter takes the gradient
  * of its weights for that of all channels with all (`flop_counter.py`, `conv_backward_flop`). Their forward passes are compared with the others.
  */
-const GROUPED = /-operators-|^wav2vec2-|^mit-/;
+const GROUPED = /-operators-|^wav2vec2-|^mit-|^layoutlmv2-/;
 
 describe('FLOPs of a whole step against PyTorch’s FlopCounterMode', () => {
   it('are within 0.5 % in every recorded case: full and LoRA, with and without checkpointing', () => {

@@ -198,6 +198,22 @@ Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()`
   });
 });
 
+describe('trainings that answer questions on documents', () => {
+  before(loadPython);
+  const objective = (model: string, type = 'layoutlmv2') =>
+    value(reading(training(model), { model_type: type }), 'method.objective');
+
+  it('look for where the answer begins and ends, and label tokens', () => {
+    assert.equal(objective('AutoModelForDocumentQuestionAnswering'), 'question-answering');
+    assert.equal(objective('LayoutLMv2ForQuestionAnswering'), 'question-answering');
+    assert.equal(objective('LayoutLMv2ForTokenClassification'), 'token-classification');
+    const donut = reading(training('AutoModelForDocumentQuestionAnswering'), {
+      model_type: 'vision-encoder-decoder',
+    });
+    assert.deepEqual(refused(donut), ['AutoModelForDocumentQuestionAnswering.from_pretrained']);
+  });
+});
+
 describe('trainings that find objects', () => {
   before(loadPython);
 

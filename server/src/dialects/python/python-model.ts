@@ -39,8 +39,11 @@ const TASKS: readonly (readonly [RegExp, FieldValue<'method.objective'>])[] = [
   [/^Wav2Vec2ForCTC$/, 'lm'],
   [/^SegformerForSemanticSegmentation$/, 'segmentation'],
   [/^DetrForObjectDetection$/, 'detection'],
-  [new RegExp(`${ENCODERS}ForTokenClassification$`), 'token-classification'],
-  [new RegExp(`${ENCODERS}ForQuestionAnswering$`), 'question-answering'],
+  [
+    new RegExp(`${ENCODERS}ForTokenClassification$|^LayoutLMv2ForTokenClassification$`),
+    'token-classification',
+  ],
+  [new RegExp(`${ENCODERS}ForQuestionAnswering$|^LayoutLMv2ForQuestionAnswering$`), 'question-answering'],
   [new RegExp(`${ENCODERS}ForMultipleChoice$`), 'multiple-choice'],
 ];
 
@@ -49,6 +52,7 @@ const OF_TYPES: Readonly<Record<string, readonly [RegExp, FieldValue<'method.obj
   AutoModelForImageClassification: [/^vit$/, 'classification'],
   AutoModelForAudioClassification: [/^wav2vec2$/, 'classification'],
   AutoModelForVisualQuestionAnswering: [/^vilt$/, 'classification'],
+  AutoModelForDocumentQuestionAnswering: [/^layoutlmv2$/, 'question-answering'],
   AutoModelForSemanticSegmentation: [/^segformer$/, 'segmentation'],
   AutoModelForObjectDetection: [/^detr$/, 'detection'],
   AutoModelForCTC: [/^wav2vec2$/, 'lm'],

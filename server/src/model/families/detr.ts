@@ -93,12 +93,15 @@ function backboneStages(channels: number): Stage[] {
         false,
         'pixel_values',
       );
-      flow.set('hidden', resnetStem(t, pixels, image));
+      flow.set('hidden', resnetStem(t, pixels, image, RESNET_50));
     },
   };
-  const levels = RESNET_50.flatMap(({ blocks }, level) => {
+  const levels = RESNET_50.levels.flatMap(({ blocks }, level) => {
     const grid = (t: Tracer) => gridOf(t, level);
-    const [first, other] = [bottleneck(level, true, grid), bottleneck(level, false, grid)];
+    const [first, other] = [
+      bottleneck(RESNET_50, level, true, grid),
+      bottleneck(RESNET_50, level, false, grid),
+    ];
     const name = `backbone.layer${level + 1}`;
     // These are no modules that checkpointing wraps.
     return [first, ...new Array<Block>(blocks - 1).fill(other)].map(

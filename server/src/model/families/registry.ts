@@ -17,6 +17,7 @@ import { gitFamily } from './git';
 import { gpt } from './gpt';
 import { imageEncoders } from './image-encoders';
 import { kimiK3 } from './kimi-k3';
+import { layoutlmv2Family } from './layoutlmv2';
 import { llama } from './llama';
 import { buildUnknown } from './llama-like';
 import { llamaVision } from './llama-vision';
@@ -63,6 +64,7 @@ const FAMILIES: readonly ModelFamily[] = [
   viltFamily,
   segformerFamily,
   detrFamily,
+  layoutlmv2Family,
   visionLanguage,
   soundLanguage,
   waveforms,
