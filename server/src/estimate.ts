@@ -259,6 +259,7 @@ function verdictOf(lower: number, upper: number, capacity: number, features: rea
  * - Batches without a mask: all have one.
  * - Layers compiled in parts: whole ones keep least.
  * - An embedding that goes to the host where the GPU has little room (`tight`): it did.
+ * - Images that the processor cuts into tiles: none of them is.
  * - Activations of which some are widened to fp32: none of them.
  * - A vLLM that shares the weights: what its own profile leaves free of its share, training takes, and how much that is only vLLM
  *   measures; it makes as many keys and values as there is room for.
@@ -270,6 +271,9 @@ function leastBytes({ run, ...rest }: EstimateInput, tight: boolean): number {
     ...(run['kernels.compileParts'] ? { 'kernels.compileParts': false, 'kernels.compile': true } : {}),
     ...(tight && run['loading.embedding'] === 'spare-to-host-if-tight'
       ? { 'loading.embedding': 'spare-to-host' }
+      : {}),
+    ...(rest.model.seesTiles && run['batch.images'] > 0 && run['batch.imageTiles'] === undefined
+      ? { 'batch.imageTiles': 1 }
       : {}),
     ...(run['precision.wideActivations'] ? { 'precision.wideActivations': false } : {}),
     ...(sharesWeights(run) ? { 'hardware.reservedFraction': 0 } : {}),

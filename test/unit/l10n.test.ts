@@ -178,6 +178,8 @@ describe('translations', () => {
     const known = [
       // Labels of moments, which `operatorWords` translates.
       /memory[\\/]play-backward\.ts:\d+ \{\} (?:cast )?backward$/,
+      // How conditions of a text are written, and compared.
+      /chosen-parameters\.ts:\d+ (?:part \{\}|not in|is not)$/,
       // A model's name.
       /torchtitan\.ts:\d+ torchtitan \{\} \{\}$/,
       /oomlint-run\.ts:\d+ Group of \{\}\.$/,

@@ -122,6 +122,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'batch.choices': PER_TOKEN,
   'batch.images': PER_TOKEN,
   'batch.imagePixels': PER_TOKEN,
+  'batch.imageTiles': PER_TOKEN,
   'model.labels': ['weights', ...PER_TOKEN],
   'batch.sound': PER_TOKEN,
   'batch.varied': ALLOCATOR,

@@ -183,10 +183,13 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
 }
 
 /** What samples hold beside text. */
-function shown(run: TrainingRun): Pick<TraceSettings, 'images' | 'imagePixels' | 'labels' | 'sound'> {
+function shown(
+  run: TrainingRun,
+): Pick<TraceSettings, 'images' | 'imagePixels' | 'imageTiles' | 'labels' | 'sound'> {
   return {
     images: run['batch.images'],
     imagePixels: run['batch.imagePixels'],
+    imageTiles: run['batch.imageTiles'],
     labels: run['model.labels'],
     sound: run['batch.sound'],
   };

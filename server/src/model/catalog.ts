@@ -138,6 +138,7 @@ function assemble(
     ...(architecture.playsImages === false ? { playsImages: false as const } : {}),
     ...(architecture.playsSound === false ? { playsSound: false as const } : {}),
     ...(architecture.unplayed ? { unplayed: architecture.unplayed } : {}),
+    ...(architecture.seesTiles ? { seesTiles: true as const } : {}),
     ...(architecture.recomputes === false ? { recomputes: false as const } : {}),
     ...(architecture.scoresTokens ? { scoresTokens: true as const } : {}),
     ...(statePackages.length > 0 ? { statePackages } : {}),

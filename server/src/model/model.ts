@@ -44,6 +44,8 @@ export interface Model {
   readonly unplayed?: readonly UnmodelledFeature[];
   /** Packages whose kernels its layers run where they are installed; absent where none do. */
   readonly statePackages?: readonly StatePackage[];
+  /** It sees an image in tiles, as many as the run states or the processor makes at most. */
+  readonly seesTiles?: true;
   /** Its class takes no activation checkpointing: a run that asks for it stops. */
   readonly recomputes?: false;
   /** It has the heads that label tokens, that look for an answer, and that choose one of several. */

@@ -80,6 +80,8 @@ export interface TraceSettings {
   readonly images: number;
   /** Pixels of an image, for towers that keep its size. */
   readonly imagePixels?: number;
+  /** Tiles of an image, where the run states how many. */
+  readonly imageTiles?: number;
   /** Labels that a head tells apart, where the run states how many. */
   readonly labels?: number;
   /** Samples hold sound. */

@@ -111,6 +111,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'model.labels': 'labels',
   'batch.images': 'images per sample',
   'batch.imagePixels': 'pixels per image',
+  'batch.imageTiles': 'tiles per image',
   'batch.sound': 'sound in samples',
   'batch.varied': 'batches of different lengths',
   'batch.meanSequence': 'mean sequence length',

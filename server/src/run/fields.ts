@@ -519,6 +519,11 @@ export const FIELDS = {
     aliases: ['image-pixels'],
     minimum: 1,
   }),
+  'batch.imageTiles': integer({
+    doc: 'Tiles that the processor cuts an image into, the whole image as one of them. Unset: the most that it makes, for models that see images in tiles.',
+    aliases: ['image-tiles'],
+    minimum: 1,
+  }),
   'batch.sound': flag({
     doc: 'Samples hold sound, which a model with a part for it hears.',
     aliases: ['sound'],

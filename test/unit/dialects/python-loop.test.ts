@@ -46,6 +46,80 @@ describe('training loops that a file writes itself', () => {
     assert.deepEqual([reading.unread, reading.problems], [undefined, []]);
   });
 
+  describe('give an optimizer its weights in groups', () => {
+    const given = (params: string, before = '') =>
+      unread(`${HEAD}${before}optimizer = torch.optim.AdamW(${params}, lr=1e-4)\n${LOOP}`);
+    const whole = (params: string, before = '') => assert.deepEqual(given(params, before), [], params);
+    const partly = (params: string, before = '') =>
+      assert.deepEqual(given(params, before), ['words params'], params);
+
+    it('that leave out what is frozen alone', () => {
+      whole('filter(lambda p: p.requires_grad, model.parameters())');
+      whole('[p for p in model.parameters() if p.requires_grad]');
+      whole('(w for w in model.parameters() if w.requires_grad)');
+      whole('list(model.parameters())');
+      whole('model.named_parameters()');
+    });
+
+    const named = (condition: string) => `[p for n, p in model.named_parameters() if ${condition}]`;
+    const groups = (...conditions: readonly string[]) =>
+      `[${conditions.map((one) => `{"params": ${named(one)}, "weight_decay": 0.1}`).join(', ')}]`;
+
+    it('by what their names hold, whichever way round', () => {
+      const decay = 'any(nd in n for nd in no_decay)';
+      const names = 'no_decay = ["bias", "LayerNorm.weight"]\n';
+      whole(groups(`not ${decay}`, decay), names);
+      whole(groups(`not ${decay} and p.requires_grad`, `p.requires_grad and ${decay}`), names);
+      whole(
+        groups('"bias" in n', '"bias" not in n and "head" in n', '"bias" not in n and not ("head" in n)'),
+      );
+      partly(groups(decay), names);
+      partly(groups('"bias" in n', '"head" not in n and "bias" not in n'));
+    });
+
+    it('by lists of names or of weights that were put together before', () => {
+      const lists = 'decay = [n for n, p in model.named_parameters() if "bias" not in n]\n';
+      whole(groups('n in decay', 'n not in decay'), lists);
+      whole(groups('n in decay', '"bias" in n'), lists);
+      partly(groups('n in decay'), lists);
+      const head = 'head = list(map(id, model.lm_head.parameters()))\n';
+      const rest = 'rest = filter(lambda p: id(p) not in head, model.parameters())\n';
+      whole('[{"params": model.lm_head.parameters()}, {"params": rest}]', head + rest);
+      partly('[{"params": rest}]', head + rest);
+      partly('model.lm_head.parameters()');
+    });
+
+    it('by their dimensions', () => {
+      const named = 'every = {n: p for n, p in model.named_parameters()}\n';
+      const all = 'every = {n: p for n, p in every.items() if p.requires_grad}\n';
+      const split = (least: string) =>
+        `wide = [p for n, p in every.items() if p.dim() >= 2]\nnarrow = [p for n, p in every.items() if p.dim() < ${least}]\n`;
+      const both = '[{"params": wide}, {"params": narrow}]';
+      whole(both, named + all + split('2'));
+      partly(both, named + all + split('1'));
+    });
+
+    it('of two models, or of what nobody sees', () => {
+      const other = 'other = AutoModelForCausalLM.from_pretrained("gpt2")\n';
+      assert.ok(
+        given('[{"params": model.parameters()}, {"params": other.parameters()}]', other).includes(
+          'words params',
+        ),
+      );
+      partly('[{"params": model.parameters()}, {"params": some(model)}]');
+    });
+
+    it('of adapters by their names, and of the head beside them', () => {
+      const adapted = (config: string) =>
+        `from peft import ${config.split('(')[0]}, TaskType, get_peft_model\nmodel = get_peft_model(model, ${config})\n`;
+      whole(groups('"lora_" in n'), adapted('LoraConfig(r=8)'));
+      partly(groups('"lora_A" in n'), adapted('LoraConfig(r=8)'));
+      partly(groups('"lora_" in n'), adapted('LoraConfig(r=8, task_type=TaskType.SEQ_CLS)'));
+      whole(groups('"lora_" in n', '"score" in n'), adapted('LoraConfig(r=8, task_type=TaskType.SEQ_CLS)'));
+      whole(groups('"vera_lambda_" in n'), adapted('VeraConfig(r=8, target_modules=["c_attn"])'));
+    });
+  });
+
   describe('plugins of Accelerate', () => {
     const planned = (plugin: string, key: string, more = '') =>
       python(`${HEAD}from accelerate import Accelerator, DeepSpeedPlugin, FullyShardedDataParallelPlugin

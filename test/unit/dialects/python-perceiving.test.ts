@@ -214,6 +214,31 @@ describe('trainings that answer questions on documents', () => {
   });
 });
 
+describe('images that a processor cuts into tiles', () => {
+  before(loadPython);
+  const tiles = (processor: string) =>
+    value(
+      reading(
+        `from transformers import AutoProcessor\n${processor}\n${training('Idefics3ForConditionalGeneration')}`,
+        { model_type: 'idefics3', vision_config: { image_size: 384 } },
+      ),
+      'batch.imageTiles',
+    );
+  const made = (more: string) => tiles(`processor = AutoProcessor.from_pretrained("m"${more})`);
+
+  it('are as many as it is asked for', () => {
+    assert.equal(made(', do_image_splitting=False'), 1);
+    assert.equal(made(', size={"longest_edge": 2 * 384}'), 5);
+    assert.equal(made(', size={"longest_edge": 1000}, max_image_size={"longest_edge": 500}'), 5);
+  });
+
+  it('are left to it otherwise', () => {
+    assert.equal(made(''), undefined);
+    assert.equal(made(', do_image_splitting=split'), undefined);
+    assert.equal(made(', size={"longest_edge": edge}'), undefined);
+  });
+});
+
 describe('trainings that find objects', () => {
   before(loadPython);
 

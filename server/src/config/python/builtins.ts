@@ -1,3 +1,4 @@
+import { chosenByFunction } from './chosen-parameters';
 import { loadedBy } from './data-loaders';
 import { either, lifted, type Machine, truth } from './machine';
 import { setNamed } from './object-changes';
@@ -29,6 +30,8 @@ export function callBuiltin(
     loadedBy(machine, name, passed, node) ??
     (isPathFunction(name) ? liftedPath(machine, name, positional, node) : undefined);
   if (loaded) return loaded;
+  const chosen = chosenByFunction(machine, name, positional, node);
+  if (chosen) return chosen;
   const [first, second, third] = positional;
   switch (name) {
     case 'torch.cuda.is_available':

@@ -1,4 +1,5 @@
 import { callBuiltin } from './builtins';
+import { parametersOfPart } from './chosen-parameters';
 import { parsedClass, STARTS } from './command-libraries';
 import { flagsAsArguments } from './command-line';
 import { callFunction, instance, placesOf } from './functions';
@@ -32,6 +33,8 @@ export function evaluateCall(machine: Machine, node: SyntaxNode): PyValue {
     // Nor is what is frozen always seen: layers, or weights that a list holds.
     if (owner.kind === 'unknown' && machine.textOf(method) === 'requires_grad_')
       machine.record({ ...passed, callee: 'requires_grad_', ...placesOf(machine, node, callee) });
+    const chosen = parametersOfPart(machine, owner, machine.textOf(method), node, container);
+    if (chosen) return chosen;
     return lifted([owner], ([of]) =>
       of ? callMethod(machine, of, machine.textOf(method), passed, node) : machine.unknown(node),
     );

@@ -1,4 +1,5 @@
 import { evaluateCall } from './calls';
+import { chosenByComprehension } from './chosen-parameters';
 import { fieldOf } from './functions';
 import { arithmetic, compared, numberFrom, unescaped } from './literals';
 import { either, lifted, type Machine, same, truth } from './machine';
@@ -11,7 +12,8 @@ import type { PyArgument, PyDict, PyList, PyScalar, PyValue } from './value';
 export function evaluate(machine: Machine, node: SyntaxNode | undefined): PyValue {
   if (!node) return { kind: 'unknown', range: machine.lines.range(0, 0) };
   if (!machine.step()) return machine.unknown(node);
-  if (node.type === 'generator_expression') return ofEachGpu(machine, node);
+  if (node.type === 'generator_expression')
+    return chosenByComprehension(machine, node) ?? ofEachGpu(machine, node);
   const evaluated = KINDS[node.type];
   if (evaluated) return evaluated(machine, node);
   for (const child of node.children) if (!SCOPED.has(node.type)) machine.evaluate(machine, child);
@@ -64,6 +66,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   set: sequence,
   dictionary,
   list_comprehension: (machine, node) => comprehension(machine, node),
+  set_comprehension: (machine, node) => comprehension(machine, node),
   dictionary_comprehension: (machine, node) => comprehension(machine, node),
   call: evaluateCall,
   subscript,
@@ -332,9 +335,11 @@ function binary(machine: Machine, node: SyntaxNode): PyValue {
 
 /**
  * Samples that are cut out of one long text, `[t[i : i + size] for i in range(0, total, size)]`, of each column of a batch or of what
- * is named after tokens: noted as a call of `CHUNKS` with their size. Nothing else is evaluated of comprehensions.
+ * is named after tokens: noted as a call of `CHUNKS` with their size. Nothing else is evaluated of comprehensions, but which parameters they choose.
  */
 function comprehension(machine: Machine, node: SyntaxNode, inEach = false): PyValue {
+  const chosen = chosenByComprehension(machine, node);
+  if (chosen) return chosen;
   const [body, clause] = node.children;
   if (node.type === 'dictionary_comprehension') {
     const value = body && childIn(body, 'value');

@@ -1,6 +1,7 @@
 import type { Range } from '../../text/place';
 import type { Lines } from '../lines';
 import type { PyImport } from './imports';
+import type { ParameterChoice } from './parameter-choice';
 import type { SyntaxNode } from './syntax-node';
 
 /** A module of the workspace that a text imports. */
@@ -103,6 +104,11 @@ export interface PyClass extends Valued {
   /** Functions that its body defines. */
   readonly methods: ReadonlyMap<string, PyFunction>;
 }
+/** Parameters of a model that a text has chosen. */
+export interface ChosenParameters {
+  readonly of: PyObject;
+  readonly choice: ParameterChoice;
+}
 export interface PyUnknown extends Valued {
   readonly kind: 'unknown';
   /** Who gives it: the command that launches the script, or nobody that could be asked. */
@@ -113,6 +119,8 @@ export interface PyUnknown extends Valued {
   readonly file?: string;
   /** The value that this is the text of, as `json.dumps` makes it. */
   readonly serialized?: PyValue;
+  /** It holds parameters of a model, or their names. */
+  readonly chosen?: ChosenParameters;
   /** It is the GPU's memory in bytes, times this. */
   readonly ofMemory?: number;
   /** What is left of a number when another value, which stands at that place, is taken away: `2048 - longest`. */

@@ -1,4 +1,5 @@
 import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
+import { choosesAll, choosesNamed, type ParameterChoice } from '../../config/python/parameter-choice';
 import type { PyCall, PyList, PyProgram, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import { say } from '../../wording/say';
@@ -55,7 +56,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
       'loss',
       say('The code computes the loss itself: that of the model is taken.'),
     );
-  if (!loop.whole)
+  if (!choosesAll(loop.choices) && !takesAdapters(loop.choices, namesTrained(adapted.config, context)))
     draft.leave(
       'words',
       { range: (loop.optimizer ?? backward).calleeRange },
@@ -80,6 +81,31 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   }
   readTokenizedLength(calls, backward, context);
 }
+
+/** What names of adapters' weights hold by the class of their config (PEFT, `tuners/lora/layer.py`, `tuners/vera/layer.py`). */
+const ADAPTER_NAMES: Readonly<Record<string, readonly string[]>> = {
+  LoraConfig: ['lora_A.default.weight', 'lora_B.default.weight'],
+  VeraConfig: ['vera_lambda_b', 'vera_lambda_d'],
+};
+/** Models whose head for labels is called so; decoders call theirs `score` (PEFT saves both, `modules_to_save`). */
+const CLASSIFIERS = /^(?:bert|camembert|deberta-v2|distilbert|electra|modernbert|roberta|xlm-roberta)$/;
+
+/** Names that all weights which a run with adapters trains are like; undefined where they are not known. */
+function namesTrained(config: PyCall | undefined, { model }: ReadContext): readonly string[] | undefined {
+  const name = config?.callee.split('.').at(-1) ?? '';
+  const own = Object.hasOwn(ADAPTER_NAMES, name) ? ADAPTER_NAMES[name] : undefined;
+  if (!config || !own || argumentOf(config, 'use_dora') || argumentOf(config, 'modules_to_save'))
+    return undefined;
+  const task = argumentOf(config, 'task_type');
+  const labels =
+    task && (task.kind === 'scalar' ? String(task.value) : task.kind === 'name' ? task.name : '_CLS');
+  if (labels === undefined || !labels.endsWith('_CLS')) return own;
+  const head = CLASSIFIERS.test(String(model?.config?.model_type)) ? 'classifier' : 'score';
+  return [...own, `${head}.modules_to_save.default.weight`];
+}
+
+const takesAdapters = (choices: readonly ParameterChoice[], names: readonly string[] | undefined): boolean =>
+  names !== undefined && choosesNamed(choices, names);
 
 /** The batch of the loader that feeds the loop: the one that shuffles or is given how to sample, else the first. */
 function readBatch(calls: Calls, { backward }: TrainingLoop): void {

@@ -49,7 +49,7 @@ export function noteOtherModels({ program, draft }: Calls, chain: ModelChain, tr
 
 /** What is given the model and leaves it as it is: collators, and what only reads it or is read elsewhere. */
 const HARMLESS =
-  /(?:^|\.)(?:\w*DataCollator\w*|for_inference|for_training|pipeline|LightningModule|apply_activation_checkpointing\w*|_?apply_liger_kernel\w*|deepspeed\.initialize|fully_shard|fsdp_auto_wrap_policy|print|len|isinstance|hasattr|id|type|summary|watch|\w*Trainer|\w*(?:Evaluator|Callback|Streamer|Scheduler|Optimizer))$/;
+  /(?:^|\.)(?:\w*DataCollator\w*|for_inference|for_training|pipeline|LightningModule|apply_activation_checkpointing\w*|_?apply_liger_kernel\w*|deepspeed\.initialize|fully_shard|fsdp_auto_wrap_policy|get_(?:decay_)?parameter_names|print|len|isinstance|hasattr|id|type|summary|watch|\w*Trainer|\w*(?:Evaluator|Callback|Streamer|Scheduler|Optimizer))$/;
 
 /**
  * Notes what a library's function may make of the model: tensor parallelism, fp8, fake quantization, another attention. The same object
@@ -67,9 +67,20 @@ export function noteChangers({ program, draft }: Calls, chain: ModelChain, train
     if (!changes || (of && chain.ids.has(of.id)) || /(?:^|\.)Accelerator$/.test(owner?.callee ?? ''))
       continue;
     if (![...positional, ...named.map(({ value }) => value)].some(holds)) continue;
+    if (isRepeated(call, trainer)) continue;
     const words = say('What `{0}` makes of the model is not read.', shortName(call));
     draft.leave('script', { range: call.calleeRange }, shortName(call), words);
   }
+}
+
+/**
+ * Whether adapters are put on a model that the trainer then gets with the same config of them: its layers have them already, and the
+ * trainer makes those of that name anew (PEFT, `tuners/lora/model.py`, `_create_and_replace`).
+ */
+function isRepeated(call: PyCall, trainer: PyCall): boolean {
+  if (!/(?:^|\.)get_peft_model$/.test(call.callee)) return false;
+  const [once, again] = [argumentOf(call, 'peft_config', 1), argumentOf(trainer, 'peft_config')];
+  return once?.kind === 'object' && again?.kind === 'object' && once.id === again.id;
 }
 
 /** The class and its method. */

@@ -19,6 +19,7 @@ import {
   standIn,
   withhold,
 } from './call-block';
+import { readImageTiles } from './image-tiles';
 import { configOfMade, type MadeOf, makesModel, SIZES, stateArchitecture } from './made-model';
 import type { ModelChain } from './model-chain';
 import { readLabels } from './pixel-labels';
@@ -139,6 +140,7 @@ export function readModel(
   stateModel(calls, load);
   if (task === 'segmentation') readLabels(calls, load);
   if (task === 'detection') readResizedImages(calls, load);
+  if (context.model?.config) readImageTiles(calls, context.model.config);
   readPlacement(calls, load, context);
   const plan = argumentOf(load, 'tp_plan');
   if (plan && !isNone(plan)) draft.leaveUncounted(plan, 'tp_plan', ['parallel.tensor']);
@@ -146,7 +148,7 @@ export function readModel(
   const quantized = readQuantizationConfig(calls, argumentOf(load, 'quantization_config'), section);
   readDtype(calls, section, context, quantized);
   leaveOpen(draft, load, section);
-  section.take('attn_implementation');
+  for (const key of ['attn_implementation', '_attn_implementation']) section.take(key);
   if (flagOf(section.find('use_flash_attention_2')?.node) === true) {
     const found = section.find('use_flash_attention_2');
     if (found) section.state('attention.implementation', 'flash2', found);
@@ -201,7 +203,7 @@ function readMadeModel(calls: Calls, load: PyCall, made: MadeOf, context: ReadCo
   if (byConfig && (stated || made.isNamed))
     readWeightsDtype(section, ['dtype', 'torch_dtype'], context, calls.draft);
   else calls.draft.assume('precision.weights', 'fp32', say('{0} default', 'PyTorch'), LOADING);
-  section.take('attn_implementation');
+  for (const key of ['attn_implementation', '_attn_implementation']) section.take(key);
   return { known: true };
 }
 
@@ -239,7 +241,7 @@ function readNamedModel(
   const quantized = readQuantizationConfig(calls, given ?? inside, section);
   // What is left out here the trainer decides by its version.
   if (section.has(['dtype', 'torch_dtype'])) readDtype(calls, section, context, quantized);
-  section.take('attn_implementation');
+  for (const key of ['attn_implementation', '_attn_implementation']) section.take(key);
   return { known: true, ...(quantized ? { quantized } : {}) };
 }
 

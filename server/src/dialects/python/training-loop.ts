@@ -1,4 +1,6 @@
-import type { PyCall, PyObject, PyProgram, PyValue } from '../../config/python/value';
+import { chosenIn } from '../../config/python/chosen-parameters';
+import { ALL, type ParameterChoice } from '../../config/python/parameter-choice';
+import type { ChosenParameters, PyCall, PyObject, PyProgram, PyValue } from '../../config/python/value';
 import { argumentOf } from './call-block';
 import { type LightningTraining, lightningTraining, modelOfModule } from './lightning-run';
 
@@ -22,8 +24,8 @@ export interface TrainingLoop {
   readonly another?: PyCall;
   /** The loss is the one that the model computes. */
   readonly ownLoss: boolean;
-  /** The optimizer gets the weights by `model.parameters()` and nothing else. */
-  readonly whole: boolean;
+  /** Which weights of the model, of those that are not frozen, the optimizer gets by each group; none where that is not seen. */
+  readonly choices: readonly ParameterChoice[];
 }
 
 const OPTIMIZER =
@@ -40,9 +42,6 @@ export function optimizerClass({ callee, of }: PyCall): string | undefined {
   return isPlain ? `${callee.split('.')[0]}.${name}` : undefined;
 }
 
-const made = ({ calls }: PyProgram, value: PyValue | undefined): PyCall | undefined =>
-  value?.kind === 'object' ? calls[value.id] : undefined;
-
 /** The loop of a program; undefined where it has none. Of several the last one counts that steps something. */
 export function trainingLoop(program: PyProgram): TrainingLoop | undefined {
   const { calls } = program;
@@ -56,15 +55,9 @@ export function trainingLoop(program: PyProgram): TrainingLoop | undefined {
   const optimizer = calls.findLast((call) => optimizerClass(call) !== undefined && call.id < backward.id);
   if (!engine && !optimizer) return undefined;
   const fabric = calls.findLast(({ callee }) => FABRIC.test(callee));
-  const given = optimizer && argumentOf(optimizer, 'params', 0);
-  const parameters = made(program, given);
-  const whole = parameters?.callee === 'parameters' && parameters.of !== undefined;
+  const given = givenTo(program, optimizer);
   const answers = lossCall(program, backward);
-  const model =
-    (whole ? parameters.of : undefined) ??
-    (engine && argumentOf(engine, 'model', 1)) ??
-    answers?.of ??
-    called(program);
+  const model = given?.of ?? (engine && argumentOf(engine, 'model', 1)) ?? answers?.of ?? called(program);
   const another = calls.find(
     (call) =>
       optimizerClass(call) !== undefined &&
@@ -83,7 +76,7 @@ export function trainingLoop(program: PyProgram): TrainingLoop | undefined {
     ...(accelerator ? { accelerator } : {}),
     ...(fabric ? { fabric } : {}),
     ...(model ? { model } : {}),
-    whole: whole || (optimizer === undefined && engine !== undefined),
+    choices: given?.choices ?? (optimizer === undefined && engine !== undefined ? [ALL] : []),
   };
 }
 
@@ -93,7 +86,6 @@ function lightningLoop(program: PyProgram): TrainingLoop | undefined {
   if (!lightning) return undefined;
   const { fit, module } = lightning;
   const optimizer = program.calls.findLast((call) => optimizerClass(call) !== undefined && call.id < fit.id);
-  const parameters = made(program, optimizer && argumentOf(optimizer, 'params', 0));
   const model = modelOfModule(program, module) ?? module;
   return {
     backward: fit,
@@ -102,15 +94,31 @@ function lightningLoop(program: PyProgram): TrainingLoop | undefined {
     ownLoss: false,
     ...(optimizer ? { optimizer } : {}),
     ...(model ? { model } : {}),
-    whole: parameters?.callee === 'parameters' && parameters.of !== undefined,
+    choices: givenTo(program, optimizer)?.choices ?? [],
   };
 }
 
-/** Whose parameters an optimizer gets. */
-function trainedBy(program: PyProgram, optimizer: PyCall | undefined): number | undefined {
-  const parameters = made(program, optimizer && argumentOf(optimizer, 'params', 0));
-  return parameters?.of?.id;
+/** The model whose parameters an optimizer gets, and which of them; undefined where that is not seen. */
+function givenTo(
+  program: PyProgram,
+  optimizer: PyCall | undefined,
+): { readonly of: PyObject; readonly choices: readonly ParameterChoice[] } | undefined {
+  const groups = optimizer ? groupsIn(program, argumentOf(optimizer, 'params', 0)) : [];
+  const [first, ...others] = groups;
+  if (!first || others.some((other) => other?.of.id !== first.of.id)) return undefined;
+  return { of: first.of, choices: groups.flatMap((group) => group?.choice ?? []) };
 }
+
+/** Parameters by the groups in which an optimizer gets them; one that is not seen is undefined. */
+function groupsIn(program: PyProgram, value: PyValue | undefined): readonly (ChosenParameters | undefined)[] {
+  if (value?.kind === 'list') return value.items.flatMap((item) => groupsIn(program, item));
+  if (value?.kind !== 'dict') return [chosenIn(program.calls, value)];
+  return groupsIn(program, value.entries.find(({ key }) => key === 'params')?.value);
+}
+
+/** Whose parameters an optimizer gets. */
+const trainedBy = (program: PyProgram, optimizer: PyCall | undefined): number | undefined =>
+  givenTo(program, optimizer)?.of.id;
 
 /** Whether a training is over when a later optimizer is made: gradients were asked for before that, and its own steps nothing after. */
 function isOver({ calls }: PyProgram, earlier: PyCall, later: PyCall | undefined): boolean {

@@ -36,6 +36,8 @@ export interface Architecture {
   readonly playsSound?: false;
   /** What every run of it computes, and no stage plays. */
   readonly unplayed?: readonly UnmodelledFeature[];
+  /** It sees an image in tiles, as many as the run states or the processor makes at most. */
+  readonly seesTiles?: true;
   /** Its class takes no activation checkpointing: a run that asks for it stops. */
   readonly recomputes?: false;
   /** It has the heads that label tokens, that look for an answer, and that choose one of several. */

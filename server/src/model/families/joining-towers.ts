@@ -23,8 +23,23 @@ const linear =
   (t, x) =>
     t.linear(x, { name, out, bias });
 
-const perImage = (tokens: number) =>
-  say('an image takes {0} tokens per tile; one tile is assumed', String(tokens));
+const inTiles = (tokens: number, most: number) =>
+  say(
+    'a tile of an image takes {0} tokens; {1} tiles are taken, the most that the processor makes of one; `batch.imageTiles` replaces them',
+    String(tokens),
+    String(most),
+  );
+
+/**
+ * Four by four tiles and the whole image: every image is scaled to four times a tile's side first (`image_processing_idefics3.py`, `size`,
+ * `max_image_size`).
+ */
+const IDEFICS_TILES = 4 * 4 + 1;
+/** Twelve tiles and the whole image (`image_processing_got_ocr2.py`, `max_patches`; `processing_internvl.py`, `crop_to_patches`). */
+const INTERN_TILES = 12 + 1;
+/** Ten tiles and the whole image, where it is larger than one of them (`image_processing_lfm2_vl.py`, `max_tiles`, `tile_size`). */
+const LFM_TILES = 10 + 1;
+const LFM_TILE_PIXELS = 512 ** 2;
 
 /** Idefics 3 and SmolVLM: SigLIP, patches joined, one linear layer. */
 export function ideficsTower(config: ConfigReader, outer: ConfigReader, width: number): VisionTower {
@@ -40,7 +55,8 @@ export function ideficsTower(config: ConfigReader, outer: ConfigReader, width: n
     after: layerNormed(`${prefix}post_layernorm`),
     project: (t, x) => linear('connector.modality_projection.proj', width, false)(t, joined(t, x, factor)),
     tokens,
-    note: perImage(tokens),
+    tiles: () => IDEFICS_TILES,
+    note: inTiles(tokens, IDEFICS_TILES),
   };
 }
 
@@ -93,7 +109,9 @@ export function lfmTower(config: ConfigReader, outer: ConfigReader, width: numbe
       return linear('multi_modal_projector.linear_2', width, bias)(t, activated);
     },
     tokens,
-    note: say('an image takes {0} tokens', String(tokens)),
+    tiles: ({ settings: { imagePixels } }) =>
+      imagePixels !== undefined && imagePixels <= LFM_TILE_PIXELS ? 1 : LFM_TILES,
+    note: inTiles(tokens, LFM_TILES),
   };
 }
 
@@ -190,6 +208,7 @@ export function internTower(config: ConfigReader, outer: ConfigReader, width: nu
       return linear('multi_modal_projector.linear_2', width, true)(t, activated);
     },
     tokens,
-    note: perImage(tokens),
+    tiles: () => INTERN_TILES,
+    note: inTiles(tokens, INTERN_TILES),
   };
 }

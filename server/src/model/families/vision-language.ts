@@ -291,6 +291,7 @@ function build(whole: ConfigReader): Architecture {
     ...language,
     ...playsSound,
     ...(pairing.playsImages === false ? { playsImages: false as const } : {}),
+    ...(tower.tiles ? { seesTiles: true as const } : {}),
     stages: [
       ...audio,
       ...beside,

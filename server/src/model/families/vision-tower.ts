@@ -34,17 +34,20 @@ export interface VisionTower {
   readonly project: Block;
   /** Layers whose result is projected too, and added to the first layers of the language model (Qwen3-VL's DeepStack). */
   readonly taps?: readonly Tap[];
-  /** Tokens that one image takes in the text. */
+  /** Tiles that one image is cut into at most, the whole image as one of them, where the run states none; absent where it stays whole. */
+  readonly tiles?: (t: Tracer) => number;
+  /** Tokens that one image, or one tile, takes in the text. */
   readonly tokens: number;
   readonly note: string;
 }
 
 /**
- * Plays a part of the tower on this GPU's images. A batch without images runs nothing of it, but its weights are there:
+ * Plays a part of the tower on this GPU's images, or on their tiles. A batch without images runs nothing of it, but its weights are there:
  * they are registered from a trace of one image.
  */
-function onImages(t: Tracer, body: (tracer: Tracer, images: number) => void): void {
-  const images = t.settings.batch * t.settings.images;
+function onImages(t: Tracer, { tiles }: VisionTower, body: (tracer: Tracer, images: number) => void): void {
+  const each = tiles ? (t.settings.imageTiles ?? tiles(t)) : 1;
+  const images = t.settings.batch * t.settings.images * each;
   if (images > 0) {
     body(t, images);
     return;
@@ -60,13 +63,14 @@ export function towerStages(tower: VisionTower): Stage[] {
       name: `${tower.name}.embeddings`,
       role: 'embedding',
       count: 1,
-      trace: (t, flow) => onImages(t, (tracer, images) => keep(t, tracer, flow, tower.embed(tracer, images))),
+      trace: (t, flow) =>
+        onImages(t, tower, (tracer, images) => keep(t, tracer, flow, tower.embed(tracer, images))),
     },
   ];
   const throughTower =
     (body: Block): Stage['trace'] =>
     (t, flow) =>
-      onImages(t, (tracer, images) =>
+      onImages(t, tower, (tracer, images) =>
         keep(t, tracer, flow, body(tracer, enterImages(t, tracer, flow, tower, images))),
       );
   for (const [index, body] of tower.layers.entries()) {
@@ -90,7 +94,7 @@ export function towerStages(tower: VisionTower): Stage[] {
 /** A layer of the tower whose result goes on and is projected besides. */
 function throughTap(tower: VisionTower, body: Block, tap: number): Stage['trace'] {
   return (t, flow) =>
-    onImages(t, (tracer, images) => {
+    onImages(t, tower, (tracer, images) => {
       const out = body(tracer, enterImages(t, tracer, flow, tower, images));
       const features = tower.taps?.[tap]?.project(tracer, tracer.hold(out));
       if (t !== tracer || !features) return;
