@@ -100,7 +100,8 @@ for (const folder of folders) {
     counts[kind] += 1;
     const files = file.endsWith('.ipynb') ? outcomes.notebooks : outcomes.scripts;
     const refused = kind === 'withheld' && analysis.problems.some(({ message }) => trainsElsewhere(message));
-    const outcome = refused ? 'elsewhere' : kind;
+    const stops = kind === 'withheld' && analysis.problems.some(({ code }) => code === 'trainer-argument');
+    const outcome = refused ? 'elsewhere' : stops ? 'stops' : kind;
     files[outcome] = (files[outcome] ?? 0) + 1;
     const why =
       kind === 'withheld'

@@ -1,7 +1,7 @@
 /** How far the Python files of public repositories are read: what `scripts/python-runs.mjs` counts, and what of it is compared. */
 
 /** What became of one file that names a trainer. */
-export type Outcome = 'whole' | 'partly' | 'withheld' | 'elsewhere' | 'no run';
+export type Outcome = 'whole' | 'partly' | 'withheld' | 'stops' | 'elsewhere' | 'no run';
 
 /** How many of the files of one kind came out how. */
 export type Outcomes = Readonly<Partial<Record<Outcome, number>>>;
@@ -23,14 +23,14 @@ export const trainsElsewhere = (reason: string): boolean => ELSEWHERE.test(reaso
 
 const count = (outcomes: Outcomes, kind: Outcome) => outcomes[kind] ?? 0;
 
-/** Runs that train with PyTorch, and how many of them are whole. */
+/** Runs that train with PyTorch, and how many of them are whole. What stops before it trains, as a problem of it states, is none. */
 export function shareOf(all: readonly Outcomes[]): { readonly runs: number; readonly whole: number } {
   const sum = (kind: Outcome) => all.reduce((total, outcomes) => total + count(outcomes, kind), 0);
   const whole = sum('whole');
   return { runs: whole + sum('partly') + sum('withheld'), whole };
 }
 
-const KINDS: readonly Outcome[] = ['whole', 'partly', 'withheld', 'elsewhere', 'no run'];
+const KINDS: readonly Outcome[] = ['whole', 'partly', 'withheld', 'stops', 'elsewhere', 'no run'];
 
 /** A line for each repository, notebooks and scripts apart. */
 export function tableOf(repositories: readonly ReadRepository[]): string {

@@ -262,6 +262,11 @@ export const RUN_RULES = {
     'Nothing. Where the model is known, `# oomlint: model=NAME` sets it.',
     ourPage('docs/python.md'),
   ),
+  'trainer-argument': refused(
+    'A trainer is given an argument that none of its releases takes.',
+    'Take the quick fix, or give the argument to the config that has it.',
+    fileIn(TRANSFORMERS, 'src/transformers/trainer.py'),
+  ),
   'python-syntax': reading(
     'A Python file could not be parsed at a place: what stands there is not read.',
     'Finish the line, or write it for Python 3.',

@@ -430,6 +430,46 @@ model = GPT2LMHeadModel(AutoConfig.from_pretrained("gpt2", vocab_size=len(tok)))
     assert.equal(trained(', num_labels=6, use_cache=False').unread, undefined);
   });
 
+  describe('arguments that a trainer does not take', () => {
+    const found = (trainer: string, more: string, made = 'Trainer') =>
+      python(
+        `${IMPORTS}${MODEL}${trainer}\n${made}(model=model, args=TrainingArguments("o")${more}).train()\n`,
+      )
+        .problems.filter(({ code }) => code === 'trainer-argument')
+        .map(({ severity, data }) => [severity, data?.replacement ?? data?.key]);
+    const own = (parameters: string, body: string) =>
+      `class Own(Trainer):\n    def __init__(self${parameters}):\n        ${body}\n`;
+
+    it('stop the call', () => {
+      assert.deepEqual(found('', ', train_datasets=d'), [['error', 'train_dataset']]);
+      assert.deepEqual(found('', ', batch_size=4'), [['error', 'batch_size']]);
+      assert.deepEqual(found('', ', train_dataset=d, tokenizer=t, processing_class=p, **more'), []);
+    });
+
+    it('are taken by a class of the file, or handed on by it', () => {
+      const handsOn = own(', *args, weight=1.0, **kwargs', 'super().__init__(*args, **kwargs)');
+      assert.deepEqual(found(handsOn, ', weight=2.0, callbacks=[]', 'Own'), []);
+      assert.deepEqual(found(handsOn, ', weights=2.0', 'Own'), [['error', 'weight']]);
+      assert.deepEqual(found('class Own(Trainer):\n    pass\n', ', weights=2.0', 'Own'), [
+        ['error', 'weights'],
+      ]);
+      const named = own(', model, args', 'super().__init__(model, args)');
+      assert.deepEqual(found(named, ', callbacks=[]', 'Own'), [['error', 'callbacks']]);
+    });
+
+    it('may be taken where it does more with them', () => {
+      const pops = own(
+        ', *args, **kwargs',
+        'w = kwargs.pop("weights")\n        super().__init__(*args, **kwargs)',
+      );
+      assert.deepEqual(found(pops, ', weights=2.0', 'Own'), []);
+      const keeps = own(', model, args, **kwargs', 'super().__init__(model, args)');
+      assert.deepEqual(found(keeps, ', weights=2.0', 'Own'), []);
+      const base = `${own(', *args, w=1, **kwargs', 'super().__init__(*args, **kwargs)')}class More(Own):\n    pass\n`;
+      assert.deepEqual(found(base, ', w=2.0', 'More'), []);
+    });
+  });
+
   describe('what a trainer is given beside its arguments', () => {
     const trained = (before: string, more: string, trainer = 'Trainer') =>
       python(`${IMPORTS}import bitsandbytes as bnb\n${MODEL}${before}

@@ -95,7 +95,7 @@ export const WITHOUT_REMEDY: readonly (readonly [reason: string, rules: readonly
   ],
   [
     'A word that is not understood may be a name that is misspelt: what was meant only the person knows.',
-    ['directive-word', 'allocator-settings'],
+    ['directive-word', 'allocator-settings', 'trainer-argument'],
   ],
   [
     'Another file or the launch takes part: which of them is meant is not in this text.',

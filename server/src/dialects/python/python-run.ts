@@ -57,6 +57,7 @@ import {
   unslothLoad,
 } from './python-unsloth';
 import { readTokenizedLength } from './tokenized-length';
+import { checkTrainerArguments } from './trainer-arguments';
 import { namesTrainer, TRAINER_NAMES } from './trainer-classes';
 import { type Training, trainings } from './training-call';
 import { namesLoop, trainingLoop } from './training-loop';
@@ -155,6 +156,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   withdrawUnknown(draft);
   noteDoubts(calls, first.call);
   reportOthers(calls, first.call, others);
+  draft.rules(() => checkTrainerArguments(calls, first.call));
   nameKeys(calls, first, config);
   return draft.reading();
 }

@@ -52,6 +52,10 @@ export function trainerOf(callee: string): TrainerClass | undefined {
   return callee === name && name !== 'Trainer' ? CLASSES[name] : undefined;
 }
 
+/** Whether a full name is that of transformers' own trainer, whose arguments no other library adds to. */
+export const isBase = (callee: string): boolean =>
+  /^transformers\.(?:\w+\.)*(?:Seq2Seq)?Trainer$/.test(callee);
+
 /** Texts that may hold such a trainer, in linear time: the class is called, and a package of it is named. */
 export function namesTrainer(text: string): boolean {
   return /Trainer[ \t]*[(),]/.test(text) && /\b(?:transformers|trl|unsloth)\b/.test(text);
