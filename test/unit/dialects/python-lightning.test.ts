@@ -175,7 +175,12 @@ for x in data:
     optimizer.step()`;
     assert.ok(mightBeTrainingConfig(own, 'train.py'));
     assert.deepEqual(
-      python(own).problems.map(({ code }) => code),
+      python(own).unread?.map(({ kind, text }) => `${kind} ${text}`),
+      ['refused Linear'],
+    );
+    const handed = own.replace('torch.nn.Linear(8, 8)', 'build(8)');
+    assert.deepEqual(
+      python(handed).problems.map(({ code }) => code),
       ['python-model-unknown'],
     );
   });

@@ -46,6 +46,56 @@ describe('training loops that a file writes itself', () => {
     assert.deepEqual([reading.unread, reading.problems], [undefined, []]);
   });
 
+  describe('of a function that processes of its own run', () => {
+    const launched = (call: string) =>
+      python(`${HEAD.replace(/^loader = .*\n/m, '')}from accelerate import notebook_launcher
+import torch.multiprocessing as mp
+def train(net, size=2):
+    loader = DataLoader(data, batch_size=size, shuffle=True)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=1e-4)
+${LOOP.replace('model(', 'net(').replace(/^/gm, '    ')}
+def spawned(rank, net):
+    train(net)
+${call}\n`);
+
+    it('take what it is given, and as many GPUs as there are of them', () => {
+      const reading = launched('notebook_launcher(train, (model, 16), num_processes=2)');
+      assertStates(reading, { 'model.id': 'gpt2 file', 'batch.micro': '16 file', 'hardware.gpus': '2 file' });
+      assert.equal(reading.unread, undefined);
+      const spawned = launched('mp.spawn(spawned, args=(model,), nprocs=4)');
+      assertStates(spawned, { 'model.id': 'gpt2 file', 'batch.micro': '2 file', 'hardware.gpus': '4 file' });
+    });
+
+    it('leave open what is known only when they run', () => {
+      const reading = launched('notebook_launcher(train, given, num_processes=count)');
+      assertStates(reading, { 'model.id': undefined, 'hardware.gpus': undefined });
+    });
+  });
+
+  describe('of models that are not estimated', () => {
+    const refused = (model: string) => unread(`${HEAD.replace(/^model = .*$/m, model)}${OPTIMIZER}${LOOP}`);
+
+    it('name what trains there', () => {
+      const own =
+        'class Net(torch.nn.Module):\n    def __init__(self, width):\n        super().__init__()\nmodel = Net(4)';
+      assert.deepEqual(refused(own), ['refused Net']);
+      const timm = 'import timm\nmodel = timm.create_model("resnet50d")';
+      assert.deepEqual(refused(timm), ['refused create_model']);
+      const series =
+        'from transformers import InformerConfig, InformerForPrediction\nmodel = InformerForPrediction(InformerConfig())';
+      assert.deepEqual(refused(series), ['refused InformerForPrediction']);
+    });
+
+    it('take no loss for a model', () => {
+      const reading = python(`${HEAD}criterion = torch.nn.CrossEntropyLoss()
+optimizer = torch.optim.AdamW(some(thing), lr=1e-4)
+for batch in loader:
+    loss = criterion(thing(batch), batch)
+    loss.backward()\n`);
+      assert.ok(!(reading.unread ?? []).some(({ kind }) => kind === 'refused'));
+    });
+  });
+
   describe('give an optimizer its weights in groups', () => {
     const given = (params: string, before = '') =>
       unread(`${HEAD}${before}optimizer = torch.optim.AdamW(${params}, lr=1e-4)\n${LOOP}`);

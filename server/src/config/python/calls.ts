@@ -88,8 +88,31 @@ function recorded(
   if (parsed) return parsed;
   if (STARTS.test(name) && first?.kind === 'function')
     callFunction(machine, first, { positional: [], named: flagsAsArguments(machine) }, node);
+  else if (LAUNCHES.test(name) && first?.kind === 'function')
+    callFunction(machine, first, launchedWith(machine, name, passed, node), node);
   else if (given === passed) followGiven(machine, passed, node);
   return made;
+}
+
+/** What runs a function in processes of its own: `notebook_launcher(train, (model,), num_processes=2)`. */
+const LAUNCHES =
+  /^(?:accelerate\.(?:launchers\.)?notebook_launcher|torch\.multiprocessing\.(?:spawn\.)?spawn)$/;
+
+/** What the function is given: the second argument's items, behind the rank where PyTorch spawns it. */
+function launchedWith(
+  machine: Machine,
+  name: string,
+  { positional, named }: Passed,
+  node: SyntaxNode,
+): Passed {
+  const given = named.find(({ key }) => key === 'args')?.value ?? positional[1];
+  const rank = name.startsWith('torch.') ? [machine.unknown(node)] : [];
+  const more = given?.kind === 'list' ? given.items : [];
+  return {
+    positional: [...rank, ...more],
+    named: [],
+    ...(given && given.kind !== 'list' ? { open: given.range } : {}),
+  };
 }
 
 /** `Trainer(model_init=make)`: the trainer calls the function, and trains what it gives. */

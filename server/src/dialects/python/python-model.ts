@@ -81,6 +81,30 @@ const OF_MODEL: readonly FieldPath[] = [
 /** Models of diffusion, which the code makes anew. */
 const DIFFUSERS = /^diffusers\.(?:\w+\.)*[A-Z]\w*$/;
 
+/** Classes of transformers, and modules of libraries beside it. */
+const CLASSES = /^transformers\.(?:\w+\.)*[A-Z]\w*$/;
+const MODULES = /^(?:timm|torchvision\.models|torch\.nn|torch\.hub)\.(?!\w*Loss$)/;
+
+/** Where the way of a model ends: at a class of transformers that no config of text is given, at a library's own model, or at a module of the file. */
+function otherModel({ program }: Calls, { ids }: ModelChain): PyCall | undefined {
+  const last = program.calls[[...ids].at(-1) ?? -1];
+  if (!last || last.of !== undefined) return undefined;
+  const isOwn = last.subclass !== undefined && /^\.|^torch\.nn\.(?:\w+\.)*Module$/.test(last.callee);
+  return isOwn || CLASSES.test(last.callee) || MODULES.test(last.callee) ? last : undefined;
+}
+
+function refusedModel({ callee, subclass }: PyCall): { readonly name: string; readonly words: string } {
+  if (subclass !== undefined)
+    return {
+      name: subclass,
+      words: say("`{0}`, a model of the code's own, trains here: that is not estimated.", subclass),
+    };
+  const name = callee.split('.').at(-1) ?? '';
+  const library = MODULES.test(callee) ? callee.split('.')[0] : undefined;
+  if (library === undefined) return { name, words: say('Runs of `{0}` are not estimated.', name) };
+  return { name, words: say('{0} trains here: that is not estimated.', `\`${callee}\``) };
+}
+
 /** What is known of how the model was loaded. */
 export interface LoadedModel {
   /** Bits of the frozen weights, where they are quantized while loading. */
@@ -103,10 +127,10 @@ export function readModel(
   const diffuses = [...chain.ids]
     .flatMap((id) => calls.program.calls[id] ?? [])
     .find(({ callee }) => DIFFUSERS.test(callee));
-  if (!load && diffuses) {
-    const name = diffuses.callee.split('.').at(-1) ?? '';
-    const words = say('Runs of `{0}` are not estimated.', name);
-    draft.leave('refused', { range: diffuses.calleeRange }, name, words);
+  const other = load ? undefined : (diffuses ?? otherModel(calls, chain));
+  if (other) {
+    const { name, words } = refusedModel(other);
+    draft.leave('refused', { range: other.calleeRange }, name, words);
     withhold(draft, OF_MODEL);
     return { known: false };
   }

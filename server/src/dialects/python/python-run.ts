@@ -44,7 +44,13 @@ import { namesOther, otherTraining } from './other-training';
 import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapters';
 import { type LoadedModel, readModel, SPREADS } from './python-model';
 import { readGivenOptimizer } from './python-optimizer';
-import { readAskedGpu, readEnvironment, readInstalls, unslothInstalled } from './python-surroundings';
+import {
+  readAskedGpu,
+  readEnvironment,
+  readInstalls,
+  readLaunchedProcesses,
+  unslothInstalled,
+} from './python-surroundings';
 import {
   hasKernels,
   readScoredParts,
@@ -135,6 +141,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   if (!first) {
     readInstalls(document, draft);
     readEnvironment(calls);
+    readLaunchedProcesses(calls);
     readAskedGpu(document, draft);
     if (loop) readLoop(calls, loop, context);
     leaveDecisive(calls);
@@ -150,6 +157,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   }
   readInstalls(document, draft);
   readEnvironment(calls);
+  readLaunchedProcesses(calls);
   readAskedGpu(document, draft);
   readTraining(calls, first, config, context);
   leaveDecisive(calls);

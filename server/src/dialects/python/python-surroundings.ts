@@ -9,7 +9,7 @@ import { locationOf } from '../../text/place';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { ALLOCATOR_VARIABLES, readAllocatorSettings } from '../launch/allocator-environment';
-import type { Calls } from './call-block';
+import { argumentOf, type Calls } from './call-block';
 
 /** Versions that cells install, of a range the newest that it allows; the last statement about a package counts. */
 export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): void {
@@ -76,6 +76,17 @@ export function readAskedGpu({ asksFor }: ConfigDocument, draft: Draft): void {
   draft.state('hardware.gpu', name, place, 'gpuType', say('the notebook asks Colab for it'), true);
   if (!draft.knows('hardware.gpus'))
     draft.state('hardware.gpus', 1, place, 'gpuType', say('Colab has one GPU'));
+}
+
+/** Processes that the text starts, each of which takes a GPU (`accelerate/launchers.py`, `notebook_launcher`; `torch/multiprocessing/spawn.py`). */
+export function readLaunchedProcesses({ program, draft }: Calls): void {
+  const call = program.calls.find(({ callee }) =>
+    /(?:^|\.)(?:notebook_launcher|multiprocessing\.(?:spawn\.)?spawn)$/.test(callee),
+  );
+  const [key, index] = call?.callee.endsWith('spawn') ? ['nprocs', 2] : ['num_processes', 2];
+  const count = call && argumentOf(call, key, index);
+  if (count?.kind !== 'scalar' || typeof count.value !== 'number' || draft.knows('hardware.gpus')) return;
+  if (Number.isInteger(count.value) && count.value > 0) draft.state('hardware.gpus', count.value, count, key);
 }
 
 /** Variables of the environment that the text sets before it trains. */
