@@ -24,6 +24,16 @@ const PREFIX = 'audio_tower.';
  */
 const LONGEST = Math.floor((480_000 - 513) / 160) + 1;
 
+/** Linear layers of its layers. */
+const LINEAR = [
+  ...['q_proj', 'k_proj', 'v_proj', 'relative_position_embedding.pos_proj'].map(
+    (part) => `${PREFIX}attention.attn.${part}`,
+  ),
+  ...['ffw_layer_1', 'ffw_layer_2'].map((part) => `${PREFIX}ffw_layer_start.${part}`),
+  ...['linear_start', 'linear_end'].map((part) => `${PREFIX}lconv1d.${part}`),
+  `${PREFIX}attention.post`,
+];
+
 const gemma = (name: string) => rms(name, 'gemma');
 
 /** One of the two convolutions, `[time, frequency]`, in frames and bins. */
@@ -182,7 +192,7 @@ export function gemma3nSound(config: ConfigReader): Stage[] {
       name: 'audio_tower.subsample_conv_projection',
       body: (t, clips) => {
         const frames = t.settings.sound ? LONGEST : 4;
-        const sound = spectrogram(t, clips, frames, bins);
+        const sound = spectrogram(t, [clips, frames, bins], LINEAR);
         const small = convolutions.reduce((x, one, i) => subsampled(t, x, i, one), sound);
         const [, channels = 1, left = 1, low = 1] = small.shape;
         const flat = t.concat([small], [clips, left, low * channels], 'contiguous');

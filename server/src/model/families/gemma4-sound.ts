@@ -25,6 +25,14 @@ const PREFIX = 'audio_tower.';
  */
 const LONGEST = Math.floor((480_000 + 160 - 321) / 160) + 1;
 
+/** Linear layers of its layers. */
+const LINEAR = [
+  ...['q_proj', 'k_proj', 'v_proj', 'post'].map((part) => `${PREFIX}self_attn.${part}.linear`),
+  ...['ffw_layer_1', 'ffw_layer_2'].map((part) => `${PREFIX}feed_forward1.${part}.linear`),
+  ...['linear_start', 'linear_end'].map((part) => `${PREFIX}lconv1d.${part}.linear`),
+  `${PREFIX}self_attn.relative_k_proj`,
+];
+
 const gemma = (name: string) => rms(name, 'gemma');
 
 /** One of the two convolutions: `[b, from, frames, bins]` to `[b, to, frames / 2, bins / 2]`, norm over channels, ReLU. */
@@ -118,7 +126,7 @@ export function gemma4Sound(config: ConfigReader, width: number): Stage[] {
         // The projection reads a quarter of the bins, which are as many as the first channels.
         const bins = 4 * Math.floor(first / 4);
         const frames = t.settings.sound ? Math.min(LONGEST, 4 * t.settings.sequence) : 4;
-        const sound = spectrogram(t, clips, frames, bins);
+        const sound = spectrogram(t, [clips, frames, bins], LINEAR);
         const halved = subsampling(t, sound, 0, first);
         const quarter = subsampling(t, halved, 1, second);
         const [, , left = 1, low = 1] = quarter.shape;

@@ -22,9 +22,28 @@ interface HeardTower {
 export const clipNote = () =>
   say('a sample holds sound where the run says so: one clip of 30 seconds, to which the processor cuts it');
 
-/** The batch's own tensor, `[clips, 1, frames, bins]` in fp32, which whoever gave it to the model has until it returns. */
-export function spectrogram(t: Tracer, clips: number, frames: number, bins: number): Tensor {
+/**
+ * Whether Unsloth makes the spectrogram require a gradient, so that all that is computed of it is kept: it does where the layers of a tower
+ * have adapters and checkpoints are set anywhere (`peft_utils.py`, `requires_grad_for_gradient_checkpointing`: neither tower has input embeddings, and
+ * no front end of theirs has the form of `_frozen_frontend`).
+ */
+function isHooked(t: Tracer, layers: readonly string[]): boolean {
+  const { unsloth, inputRequiresGrad, adapter } = t.settings;
+  if (unsloth !== true || inputRequiresGrad !== true || t.settings.evaluating === true) return false;
+  return layers.some((name) => adapter?.targets(name, 'matrix') === true);
+}
+
+/**
+ * The batch's own tensor, `[clips, 1, frames, bins]` in fp32, which whoever gave it to the model has until it returns. `layers`: paths of linear
+ * layers of the tower.
+ */
+export function spectrogram(
+  t: Tracer,
+  [clips, frames, bins]: readonly [number, number, number],
+  layers: readonly string[],
+): Tensor {
   const shape = [clips, 1, frames, bins];
+  if (isHooked(t, layers)) return t.holdInModel(t.input(shape, 'fp32', true, 'input_features'));
   const features = t.fused({ name: 'input_features', inputs: [], outputs: [{ shape, dtype: 'fp32' }] });
   return t.holdInModel(t.hold(features));
 }
