@@ -1,6 +1,6 @@
 """The cases: real architectures at full width (few layers, to be quick), crossed with what changes memory."""
 
-from families import BEHIND_TOWERS, DENSE, OTHERS, PERCEIVING, SPARSE, STATES
+from families import BEHIND_TOWERS, DENSE, HEARING, OTHERS, PERCEIVING, SPARSE, STATES
 
 MODELS = {
     "llama-1b-mha": {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 4, "num_attention_heads": 32,
@@ -96,7 +96,7 @@ MODELS = {
     "vit-base": {"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 4, "num_attention_heads": 12,
                  "intermediate_size": 3072, "image_size": 224, "patch_size": 16, "num_channels": 3,
                  "hidden_act": "gelu"},
-    **DENSE, **SPARSE, **STATES, **OTHERS, **PERCEIVING, **BEHIND_TOWERS,
+    **DENSE, **SPARSE, **STATES, **OTHERS, **PERCEIVING, **BEHIND_TOWERS, **HEARING,
     "mamba-130m": {"model_type": "mamba", "hidden_size": 768, "num_hidden_layers": 2, "intermediate_size": 1536,
                    "state_size": 16, "conv_kernel": 4, "expand": 2, "time_step_rank": 48, "vocab_size": 50280,
                    "tie_word_embeddings": True},
@@ -151,6 +151,15 @@ EAGER = {"mamba2-130m", "deepseek-v4", "mimo-v2-flash", "gpt-oss-20b", "deberta-
 PERCEIVED = {"wav2vec2-base": (4, 16000), "wav2vec2-large-lv60": (4, 16000), "git-base": (4, 512), "vilt-b32": (1, 40), "mit-b0": (2, 16384), "detr-resnet-50": (1, 1050),
              "layoutlmv2-base": (2, 512)}
 
+# Tokens of a clip of 30 seconds, and linear layers of the tower that adapters are put on.
+HEARD = {"gemma-4-sound": 750, "gemma-3n-sound": 188}
+# Gemma 4's are children of what cuts off their inputs and results.
+SOUND = ["linear_start", "linear_end", "ffw_layer_1", "ffw_layer_2", "post"]
+LORA8 = {"method.kind": "lora", "lora.rank": 8, "lora.dtype": "fp32", "lora.dropout": 0.0}
+FLAGS["lora3n"] = {**LORA8, "lora.targets": [*SOUND, "q_proj", "k_proj", "v_proj", "pos_proj", "input_proj_linear"]}
+FLAGS["lora4s"] = {**LORA8, "lora.targets": [*(f"{name}.linear" for name in (*SOUND, "q_proj", "k_proj", "v_proj")), "relative_k_proj", "output_proj"]}
+FLAGS["loragate"] = {**LORA8, "lora.targets": ["gate_proj"]}
+
 # Those that write text.
 UNLABELLED = {"git-base", "mit-b0", "detr-resnet-50"}
 
@@ -168,6 +177,8 @@ def case(model: str, flags: str, micro: int, sequence: int, layers: int | None =
     config = dict(MODELS[model])
     if model in BEHIND_TOWERS:
         run["batch.images"] = 0
+    if model in HEARING:
+        run |= {"batch.images": 0, "batch.sound": True}
     if layers is not None:
         depth = next(k for k in ("num_hidden_layers", "n_layer", "num_layers") if k in config)
         config[depth] = layers
@@ -275,6 +286,11 @@ def _cases():
     for model in ("bert-base", "roberta-base", "distilbert-base", "deberta-v3-base", "modernbert-base"):
         for flags in ("fp32 sgd tokens", "fp32 sgd answers"):
             yield case(model, flags + (" eager" if model in EAGER else ""), 4, 512)
+    for model, length in HEARD.items():
+        # Gemma 3n's tower for images, which no sample reaches, stays frozen.
+        full = ("bf16 lora4s sgd", "bf16amp lora4s sgd", "bf16 sgd", "fp32 sgd", "amp sgd")
+        for flags in ("bf16 loragate sgd", *(("bf16 lora3n sgd", "bf16amp lora3n sgd") if model == "gemma-3n-sound" else full)):
+            yield case(model, f"{flags} eager", 2, length)
     for model, (micro, length) in PERCEIVED.items():
         for flags in ("fp32 sgd", "amp sgd", "fp32 nonreentrant sgd", "bf16 sgd"):
             if model == "layoutlmv2-base" and flags != "fp32 sgd" and flags != "amp sgd":

@@ -182,3 +182,17 @@ BEHIND_TOWERS = {
         "text_config": decoder("muse_glimmer_text", 6656, 32, 2, 19968, 202048, head_dim=128, sliding_window=512, num_hidden_layers=4),
         "vision_config": {"hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 512, "num_hidden_layers": 2}},
 }
+
+# Models that hear, around a small text: what is looked at is the tower. Each token of a sample is one of sound, of the longest clip.
+HEARING = {
+    "gemma-4-sound": {
+        "model_type": "gemma4", "audio_config": {"num_hidden_layers": 3},
+        "text_config": decoder("gemma4_text", 256, 4, 1, 512, 512, head_dim=64, global_head_dim=64, hidden_size_per_layer_input=16, vocab_size_per_layer_input=512,
+                               num_hidden_layers=2, num_kv_shared_layers=0, tie_word_embeddings=True, pad_token_id=0,
+                               layer_types=["sliding_attention", "full_attention"])},
+    "gemma-3n-sound": {
+        "model_type": "gemma3n", "audio_config": {"conf_num_hidden_layers": 3},
+        "text_config": decoder("gemma3n_text", 256, 4, 1, 512, 512, head_dim=64, sliding_window=512, num_hidden_layers=2, laurel_rank=16,
+                               tie_word_embeddings=True, num_kv_shared_layers=0, activation_sparsity_pattern=[0.0, 0.0], hidden_size_per_layer_input=16,
+                               vocab_size_per_layer_input=512, pad_token_id=0, layer_types=["sliding_attention", "full_attention"])},
+}

@@ -22,6 +22,7 @@ def admit_timm():
     from unittest.mock import MagicMock
 
     from transformers.models.timm_backbone import modeling_timm_backbone
+    from transformers.models.timm_wrapper import modeling_timm_wrapper
     from transformers.utils import import_utils
 
     for part in ("", ".ops", ".ops.misc", ".transforms", ".transforms.functional", ".datasets", ".models", ".models.feature_extraction"):
@@ -29,7 +30,7 @@ def admit_timm():
     import timm
 
     import_utils.BACKENDS_MAPPING["timm"] = (lambda: True, "")
-    modeling_timm_backbone.timm = timm
+    modeling_timm_backbone.timm = modeling_timm_wrapper.timm = timm
 
 
 def admit_detectron2():
@@ -77,7 +78,7 @@ def build_model(case, device="cuda"):
     run, described = case["run"], dict(case["model"])
     if described["model_type"] in ("kimi_linear", "zamba2"):
         stand_in()
-    if described["model_type"] == "detr":
+    if described["model_type"] in ("detr", "gemma3n"):
         admit_timm()
     if described["model_type"] == "layoutlmv2":
         admit_detectron2()
@@ -89,7 +90,7 @@ def build_model(case, device="cuda"):
                "bart": "AutoModelForSeq2SeqLM", "bert": "AutoModelForMaskedLM", "roberta": "AutoModelForMaskedLM", "distilbert": "AutoModelForMaskedLM",
                "modernbert": "AutoModelForMaskedLM", "electra": "AutoModelForMaskedLM",
                "deberta-v2": "AutoModelForMaskedLM", "muse_glimmer": "AutoModelForImageTextToText",
-               "gemma3n": "AutoModelForImageTextToText", "ernie4_5_vl_moe": "AutoModelForImageTextToText",
+               "gemma3n": "AutoModelForImageTextToText", "gemma4": "AutoModelForImageTextToText", "ernie4_5_vl_moe": "AutoModelForImageTextToText",
                "wav2vec2": "AutoModelForAudioClassification", "vilt": "ViltForQuestionAnswering",
                "segformer": "AutoModelForSemanticSegmentation", "detr": "AutoModelForObjectDetection"}
     of_tasks = {"classification": "AutoModelForSequenceClassification", "token-classification": "AutoModelForTokenClassification",
@@ -174,6 +175,13 @@ def positions(tensor, mask):
     return tuple(indices[:, i] for i in range(mask.dim()))
 
 
+def expect_sound(kind):
+    """Whether as many tokens are of sound as features are, transformers asks of values that fake tensors have none of."""
+    from importlib import import_module
+
+    import_module(f"transformers.models.{kind}.modeling_{kind}").torch_compilable_check = lambda *arguments: None
+
+
 def keep_all(plain):
     def getitem(tensor, index):
         if isinstance(index, torch.Tensor) and index.dtype == torch.bool:
@@ -256,6 +264,10 @@ def make_batch(config, run):
         return {"input_ids": ids, "start_positions": places, "end_positions": places.clone()}
     labels = torch.zeros(batch, run.get("batch.targetSequence", length), dtype=torch.long, device="cuda")
     batch = {"input_ids": ids, "labels": labels}
+    if run.get("batch.sound", False):
+        frames = {"gemma4": 2999, "gemma3n": 2997}[config.model_type]  # of 30 seconds
+        batch |= {"input_features": torch.zeros(len(ids), frames, 128, device="cuda"),
+                  "input_features_mask": torch.ones(len(ids), frames, dtype=torch.bool, device="cuda")}
     if run.get("attention.mask", False):  # a padding mask that really masks something
         batch["attention_mask"] = torch.ones_like(ids)
     return batch
@@ -334,6 +346,10 @@ def measure(case, log=None, steps=2):
             expect_whole_images()
         if config.model_type == "detr":
             expect_matches(model)
+        plain_getitem = torch.Tensor.__getitem__
+        if run.get("batch.sound", False):
+            expect_sound(config.model_type)
+            torch.Tensor.__getitem__ = keep_all(plain_getitem)  # each token of a sample is one of sound
         model = apply_method(model, run)
         checkpointing = run.get("activations.checkpointing", "none") != "none"
         if checkpointing:
@@ -400,6 +416,7 @@ def measure(case, log=None, steps=2):
             results["flops"]["grouped"] = flops_of(tracker.grouped_flops)
         results["attentionKernels"] = dict(tracker.kernels) or {"none (matmul and softmax)": 0}
         results["seconds"] = round(time.time() - started, 1)
+        torch.Tensor.__getitem__ = plain_getitem
         del model, optimizer
     gc.enable()
     return results

@@ -155,6 +155,19 @@ export class Draft {
     this.facts.push(fact(field, value, { kind: 'inferred', note, location, key, guess }));
   }
 
+  /** The same of a limit, which stands for what is below it: a guess, and the most that it may be. */
+  limit<P extends FieldPath>(
+    field: P,
+    value: FieldValue<P>,
+    note: string,
+    node: { range: Range } | undefined,
+    key: string,
+  ): void {
+    if (this.withoutDefaults || fieldError(field, value) !== undefined) return;
+    const location = node && locationOf(node.range, this.uri);
+    this.facts.push(fact(field, value, { kind: 'inferred', note, location, key, guess: true, atMost: true }));
+  }
+
   /** A value of another file that is no config of its own: what is wrong with it is reported where this file takes it. */
   takes(range: Range, at: Range): void {
     if (range.uri !== undefined && at.uri === undefined) this.takenAt.set(spelled(range), at);

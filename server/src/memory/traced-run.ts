@@ -270,7 +270,8 @@ function compiledOf(stage: Stage, settings: TraceSettings, tape: Tape): Tape {
   if (settings.onePiece === true) return fusedElementwise(tape);
   const breaks = (quantization: Weight['quantization']) => quantization !== 'none' && !settings.unsloth;
   const whole = !tape.weights.some(({ expert, quantization }) => expert || breaks(quantization));
-  return settings.partitioned === true && stage.role === 'layer' && whole
+  const compiles = stage.role === 'layer' || stage.compiles === true;
+  return settings.partitioned === true && compiles && whole
     ? compiledTape(tape, settings.behaviours.compilesWholeModel && !settings.unsloth)
     : tape;
 }

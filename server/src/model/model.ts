@@ -65,6 +65,8 @@ export interface Stage {
   readonly name: string;
   readonly role: 'embedding' | 'layer' | 'norm' | 'head';
   readonly count: number;
+  /** Compiled as layers are, though no checkpoint is set around it. */
+  readonly compiles?: true;
   /** What the stage computes is not played where a sample feeds it: memory that is missing where it is trained. */
   readonly unplayed?: UnmodelledFeature;
   /** Plays the stage's forward pass on the tracer. Reads and writes `flow`. */

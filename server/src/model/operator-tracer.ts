@@ -192,6 +192,14 @@ export abstract class OperatorTracer extends TapeRecorder {
     return out;
   }
 
+  /** `x += y` of one shape: no new tensor, and both gradients pass through. */
+  addOnto(x: Tensor, y: Tensor, name: string): Tensor {
+    const out = { ...this.viewOf(x, x.shape), requiresGrad: x.requiresGrad || y.requiresGrad };
+    const rule = ({ requiresGrad }: Tensor): GradRule => (requiresGrad ? 'alias' : 'none');
+    this.record({ name, inputs: [x, y], outputs: [out], gradRules: [rule(x), rule(y)] });
+    return out;
+  }
+
   /** Elementwise product; keeps each factor that the other's gradient needs. */
   mul(a: Tensor, b: Tensor, name = 'mul'): Tensor {
     const dtype = promote(a.dtype, b.dtype);

@@ -415,8 +415,8 @@ export abstract class ProductTracer extends OperatorTracer {
   }
 
   /**
-   * Convolution of `x` with registered weights, to `out.shape`: keeps its input for the kernel's gradient, and what autocast makes of the kernel
-   * for the input's, as a linear layer does.
+   * Convolution of `x` with registered weights, to `out.shape`: keeps its input, and what autocast makes of the kernel for the input's gradient.
+   * One formula is that of all gradients (`convolution_backward`), so that the input is kept where the kernel is frozen, too.
    */
   convolve(
     x: Tensor,
@@ -437,7 +437,7 @@ export abstract class ProductTracer extends OperatorTracer {
       name,
       inputs: [input],
       outputs: [result],
-      saves: [...(kernel.trainable ? [input.storage] : []), ...read.saves],
+      saves: [...(result.requiresGrad ? [input.storage] : []), ...read.saves],
       forwardScratch: read.forward,
       backwardScratch: read.backward,
       weights,

@@ -34,6 +34,8 @@ export interface Origin {
   readonly source?: string;
   /** The value stands in for one that nobody states and that decides what the run needs. */
   readonly guess?: boolean;
+  /** The guess is the most that it may be: a limit, which people set freely. */
+  readonly atMost?: boolean;
   /** A release of the framework asks for exactly this version: the one that is there, or the newest where nobody states which is. */
   readonly pinned?: 'by-known-release' | 'by-newest-release';
   /** The other end of what the statement allows, such as the oldest version. */

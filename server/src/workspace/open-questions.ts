@@ -198,6 +198,16 @@ export function questioned(problem: Problem, answers: () => readonly OpenAnswer[
   return { ...problem, severity: 'warning', message: `${problem.message} ${answerSentence(decides)}` };
 }
 
+/** The problem with what another answer would change. */
+export function withAnswer(
+  problem: Problem | undefined,
+  answer: OpenAnswer | undefined,
+): Problem | undefined {
+  return problem && answer
+    ? { ...problem, message: `${problem.message} ${answerSentence(answer)}` }
+    : problem;
+}
+
 /** `No file shows how the run is launched: with ZeRO stage 3 it would need 21.3 GiB.` */
 export function answerSentence({ reason, otherwise, estimate }: OpenAnswer): string {
   if (!otherwise || !estimate) return reason;

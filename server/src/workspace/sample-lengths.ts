@@ -23,9 +23,20 @@ function cutsSamples({ values, origins }: Pick<Resolution, 'values' | 'origins'>
   if (values['batch.longestSequence'] !== undefined) return false;
   const length = origins['batch.sequence'];
   // A length that is assumed is a question of its own.
-  if (!length || length.guess || ASKED.has(length.kind)) return false;
+  if (!length || ASKED.has(length.kind)) return false;
+  if (length.guess) return length.atMost === true;
   // Scripts around the Trainer make rows themselves, and nobody states how.
   return !isAssumed(origins['batch.packed']) || values.framework === 'transformers';
+}
+
+/** Why a length is open: the note of a limit that is a guess, else that samples are cut there. */
+function openWords({ values, origins }: Pick<Resolution, 'values' | 'origins'>): string {
+  const { note, atMost } = origins['batch.sequence'] ?? {};
+  if (atMost && note) return `${note.charAt(0).toUpperCase()}${note.slice(1)}.`;
+  return say(
+    'Only the data shows how long samples are: they are cut at {0} tokens.',
+    values['batch.sequence'] ?? 0,
+  );
 }
 
 /** The same run over samples that are cut at `length` tokens. */
@@ -65,12 +76,38 @@ export function lengthAnswer(
     const { processBytes, lowerBytes, upperBytes } = peak;
     return {
       field: 'batch.longestSequence',
-      reason: say('Only the data shows how long samples are: they are cut at {0} tokens.', most),
+      reason: openWords(resolution),
       otherwise: { changes: found.changes, words: say('samples of up to {0} tokens', length) },
       estimate: { verdict, processBytes, lowerBytes, upperBytes },
     };
   }
   return undefined;
+}
+
+/**
+ * A run that is too large for samples as long as a limit that people set freely, over those of the shortest data. Undefined where it fits
+ * either way or neither, or where rows are as long as is stated.
+ */
+export function shortestAnswer(
+  resolution: Pick<Resolution, 'values' | 'origins'>,
+  present: Estimate,
+  otherwise: (changes: RunValues) => Estimate | undefined,
+): OpenAnswer | undefined {
+  const { values, origins } = resolution;
+  const most = values['batch.sequence'] ?? 0;
+  if (present.verdict !== 'exceeds' || most <= SHORTEST) return undefined;
+  if (origins['batch.sequence']?.atMost !== true || !cutsSamples(resolution)) return undefined;
+  const changes = cutAt(SHORTEST, values);
+  const found = otherwise(changes);
+  if (!found || found.verdict === 'exceeds') return undefined;
+  const { processBytes, lowerBytes, upperBytes } = found.peak;
+  return {
+    field: 'batch.longestSequence',
+    even: true,
+    reason: openWords(resolution),
+    otherwise: { changes, words: say('samples of up to {0} tokens', SHORTEST) },
+    estimate: { verdict: found.verdict, processBytes, lowerBytes, upperBytes },
+  };
 }
 
 /** Half of a length, half of that, and so on, down to the shortest that data is taken to be. */

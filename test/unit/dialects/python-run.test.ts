@@ -1424,7 +1424,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assertStates(reading('FastVisionModel', gemma, 'dataset_text_field=""'), { [parts]: 'true default' });
     });
 
-    it('show the sound that a text builds its samples of, which is played where a model has no tower for it', () => {
+    it('show the sound that a text builds its samples of, which is played for Gemma', () => {
       const reading = (type: string, part: string, rows = 'data.map(f)') =>
         pythonRun.read(
           parseConfig(
@@ -1453,11 +1453,17 @@ SFTTrainer(model=model, train_dataset=${rows}, data_collator=UnslothVisionDataCo
       const both = reading('gemma4_unified', `${sound}, ${image}`);
       assertStates(both, { 'batch.sound': 'true inferred', 'batch.images': undefined });
       assertStates(reading('gemma4_unified', image), { 'batch.sound': undefined });
-      // Rows that come as they were loaded may hold anything; towers are not played.
+      // Rows that come as they were loaded may hold anything; not all towers are played.
       assertStates(reading('gemma4_unified', sound, 'data'), { 'batch.images': undefined });
-      const tower = reading('gemma3n', sound);
-      assertStates(tower, { 'batch.sound': 'true inferred', 'batch.images': '0 inferred' });
-      assert.equal(tower.unread?.length, 1);
+      for (const [type, unread] of [
+        ['gemma3n', undefined],
+        ['gemma4', undefined],
+        ['qwen2_5_omni', 1],
+      ] as const) {
+        const tower = reading(type, sound);
+        assertStates(tower, { 'batch.sound': 'true inferred', 'batch.images': '0 inferred' });
+        assert.equal(tower.unread?.length, unread, type);
+      }
     });
 
     it('adapt linear layers by their paths, as the switches take them', () => {
@@ -1623,7 +1629,7 @@ SFTTrainer(model=model, args=SFTConfig(per_device_train_batch_size=8 if big else
     });
 
     it('tell samples of images, and of texts that are written here, from those that may hold sound', () => {
-      const heard = { model_type: 'gemma4', vision_config: {}, audio_config: {} };
+      const heard = { model_type: 'qwen2_5_omni', vision_config: {}, audio_config: {} };
       const reading = (before: string, trainer: string) =>
         pythonRun.read(
           parseConfig(

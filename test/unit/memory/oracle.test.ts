@@ -80,12 +80,15 @@ function maskedFlops(stages: readonly TracedStage[]): number {
 function stageOf(stages: readonly TracedStage[], layer: string): TracedStage | undefined {
   const [path = '', digits = ''] = layer.split(/\.(\d+)$/);
   const layers = stages.filter(({ stage }) => stage.role === 'layer');
+  const heard = stages.filter(({ stage }) => stage.compiles && path.endsWith(stage.name));
   const named = layers.filter(({ stage: { name } }) => path === name || path.endsWith(`.${name}`));
   let index = Number(digits);
-  return (named.length > 0 ? named : layers).find(({ copies }) => {
-    index -= copies;
-    return index < 0;
-  });
+  return [heard, named, layers]
+    .find((found) => found.length > 0)
+    ?.find(({ copies }) => {
+      index -= copies;
+      return index < 0;
+    });
 }
 
 /** What all layers of a kind read of the model: one storage, but for the copies that autocast makes for each. */

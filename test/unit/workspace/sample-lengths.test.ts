@@ -91,3 +91,43 @@ seq_len = 65536
     assert.ok(problem === undefined || !problem.message.includes('Only the data shows how long'));
   });
 });
+
+describe("a run that is too large for samples as long as Unsloth's limit", () => {
+  const notebook = (collator: string) => `from unsloth import FastModel
+from unsloth.trainer import UnslothVisionDataCollator
+from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+model, processor = FastModel.from_pretrained("unsloth/gemma-4-E2B-it", max_seq_length=8192, load_in_4bit=False)
+model = FastModel.get_peft_model(model, finetune_vision_layers=False, r=8)
+def collate(rows):
+    return processor(text=[row["text"] for row in rows], audio=[row["audio"]["array"] for row in rows], return_tensors="pt", padding=True)
+def rows(row):
+    return {"messages": [{"role": "user", "content": [{"type": "audio", "audio": row["audio"]["array"]}]}]}
+data = load_dataset("some/speech").map(rows)
+trainer = SFTTrainer(model=model, train_dataset=data, data_collator=${collator}, args=SFTConfig(per_device_train_batch_size=8, dataset_text_field="", max_length=8192))
+trainer.train()
+`;
+
+  it('may fit: clips are cut at 30 seconds, and how long their texts are only the data shows', async () => {
+    for (const [collator, reason] of [
+      [
+        'UnslothVisionDataCollator(model, processor)',
+        /max_length` is the longest that a sample may be: where the data is shorter, less is needed\. With samples of up to/,
+      ],
+      ['collate', /max_length` is taken for the longest that they get\. With samples of up to/],
+    ] as const) {
+      const uri = 'file:///w/train.py';
+      const text = notebook(collator);
+      const host = new MemoryHost({ [uri]: text }, { folders: ['file:///w'] });
+      const settings = { 'hardware.gpu': 'T4', 'hardware.gpus': 1 };
+      const analysis = await new Workspace(host, { settings: () => settings }).analyze(uri);
+      const { verdict, peak, capacityBytes, unmodelled } = analysis?.estimate ?? assert.fail();
+      assert.equal(analysis?.unread, undefined);
+      assert.equal(unmodelled, undefined);
+      assert.equal(verdict, 'tight');
+      assert.ok(peak.processBytes > 4 * capacityBytes && peak.lowerBytes < capacityBytes);
+      const problem = analysis?.problems.find(({ code }) => code === 'tight');
+      assert.match(problem?.message ?? '', reason);
+    }
+  });
+});

@@ -79,7 +79,7 @@ const IMAGES = /(^|\.)(UnslothVisionDataCollator|DataCollatorForVision\w*)$/;
  * Each layer of the decoder is compiled as one region, 4-bit products and LoRA branches with it, and a checkpoint runs around it
  * (`_block_compile.py`, 2026.10.9; its parts by themselves in releases before). Towers, what is not checkpointed as a whole, and what is
  * forced to fp32 (`_forced_float32`) are compiled in parts whose cuts are not known; texts alone reach no tower. What such parts keep
- * lies between operators one by one and whole layers, but for kernels of layers with a state, and samples of sound.
+ * lies between operators one by one and whole layers, but for kernels of layers with a state, and towers for sound that are not played.
  */
 function readCompiled(
   calls: Calls,
@@ -139,7 +139,7 @@ function readCompiled(
     config !== undefined &&
     (texts ||
       config.audio_config === undefined ||
-      (sound !== undefined && type === WITHOUT_ENCODERS) ||
+      (sound !== undefined && HEARD.test(type)) ||
       buildsImages(program, trainer));
   if (!bounded)
     draft.leave(
@@ -172,8 +172,11 @@ function readsTexts({ draft, program }: Calls, load: PyCall, trainer: PyCall, ha
   return named || written;
 }
 
-/** Sound goes to the text of it through one linear layer. */
-const WITHOUT_ENCODERS = 'gemma4_unified';
+/**
+ * What these do with sound is played: one linear layer (Gemma 4 12B), or a Conformer, whose parts are compiled by themselves (`compiler.py`), and
+ * which no checkpoint is set around: its loops are not of the form that `patch_gradient_checkpointing` looks for.
+ */
+const HEARD = /^gemma(4_unified|4|3n)$/;
 
 function readSound(draft: Calls['draft'], { images }: { readonly images: boolean }): void {
   draft.infer('batch.sound', true, say('the samples are built here, and hold sound'), undefined);
@@ -629,7 +632,7 @@ function readUnslothCheckpointing(calls: Calls, load: PyCall, chain: ModelChain,
  * above what their data holds, so that it is reported as a guess. The loss goes over parts of the logits.
  */
 export function readUnslothTrainer(
-  { draft }: Calls,
+  { draft, program }: Calls,
   load: PyCall,
   section: Pick<Section, 'find' | 'flag' | 'integer'>,
   supervised: boolean,
@@ -641,10 +644,9 @@ export function readUnslothTrainer(
   const node = cut?.node ?? knownNode(own);
   const length = own || cut ? integerOf(node) : 2048;
   const key = cut?.key ?? 'max_seq_length';
-  const note = say(
-    '`{0}` is the longest that a sample may be: where the data is shorter, less is needed',
-    key,
-  );
+  const note = cutsRows(program)
+    ? say('`{0}` is the longest that a sample may be: where the data is shorter, less is needed', key)
+    : say('a collator of the file makes the rows: `{0}` is taken for the longest that they get', key);
   // A trainer that takes a limit of prompts cuts them to it, and completions end at theirs.
   const prompt = section.find('max_prompt_length');
   const completion = section.find('max_completion_length');
@@ -656,7 +658,7 @@ export function readUnslothTrainer(
   // A tokenizer may cut samples to a length of their own.
   const isOpen = length !== undefined && !draft.knows('batch.sequence');
   if (isOpen && supervised && section.flag('packing') !== true)
-    draft.infer('batch.sequence', length, note, node, key, true);
+    draft.limit('batch.sequence', length, note, node, key);
   else if (isOpen && !cut && node) draft.state('batch.sequence', length, node, key);
   if (!supervised) return;
   if (bringsCode(load) && model?.config?.model_type === NEMOTRON) {
@@ -668,6 +670,12 @@ export function readUnslothTrainer(
   }
   const loss = lossOf(release, (section.integer('per_device_train_batch_size') ?? 4) * (length ?? 2048));
   draft.assume('loss.implementation', loss, lossNote(loss, release), LLAMA);
+}
+
+/** Whether Unsloth or TRL makes the rows, which cut them: where a trainer is given a function of the file, that may do neither. */
+function cutsRows({ calls }: Calls['program']): boolean {
+  const given = calls.some((call) => argumentOf(call, 'data_collator') !== undefined);
+  return !given || calls.some(({ callee }) => /Collator\w*$/.test(callee));
 }
 
 type UnslothLoss = Extract<

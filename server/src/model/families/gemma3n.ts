@@ -11,6 +11,7 @@ import type { Tracer } from '../tracer';
 import { headStage, take, tokenEmbeddingStage } from './decoder-model';
 import type { Architecture, ModelFamily } from './family';
 import { GEMMA3N_EMBEDDERS, gemma3nTowers, type SoftEmbedder, softEmbedderOf } from './gemma3n-towers';
+import { clipNote } from './heard-tower';
 import { LLAMA_ATTENTION } from './llama-parts';
 import { mobilenetTower } from './mobilenet-tower';
 import { attendSharing, type SharingKind, type Sight, sharingKinds } from './shared-keys';
@@ -254,18 +255,44 @@ function widened(t: Tracer, x: Tensor, name: string, states: readonly Tensor[]):
   });
 }
 
-/** Features of images over the places of their tokens (`masked_scatter`); the first embedder is theirs. */
-function withImages(t: Tracer, flow: Flow, hidden: Tensor, [images]: readonly SoftEmbedder[]): Tensor {
-  const given = flow.get('images');
-  if (!given || !images) return hidden;
-  const features = images.project(t, t.enter(given, 'images'));
-  flow.delete('images');
+/** Features over the places of their tokens. */
+function scattered(t: Tracer, hidden: Tensor, features: Tensor): Tensor {
   return t.fused({
     name: 'masked_scatter',
     inputs: [hidden, features],
     outputs: [{ shape: hidden.shape, dtype: hidden.dtype }],
     savesBytes: hidden.elements,
   });
+}
+
+/** What towers give, over the places of its tokens (`masked_scatter`): the first embedder is that of images, the second that of sound. */
+function withFeatures(
+  t: Tracer,
+  flow: Flow,
+  hidden: Tensor,
+  [images, sound]: readonly SoftEmbedder[],
+): Tensor {
+  const seen = flow.get('images');
+  const heard = flow.get('sound');
+  let merged = hidden;
+  if (seen && images) merged = scattered(t, merged, images.project(t, t.enter(seen, 'images')));
+  if (heard && sound)
+    merged = scattered(t, merged, filledClips(t, sound.project(t, t.enter(heard, 'sound'))));
+  flow.delete('images');
+  flow.delete('sound');
+  return merged;
+}
+
+/** Clips filled up to the tokens that the processor gives each, of which the longest has all (`torch.where`, `torch.cat`). */
+function filledClips(t: Tracer, features: Tensor): Tensor {
+  const [batch = 1, tokens = 1] = features.shape;
+  const chosen = t.fused({
+    name: 'audio_padding',
+    inputs: [features],
+    outputs: [{ shape: features.shape, dtype: features.dtype }],
+    savesBytes: batch * tokens,
+  });
+  return t.concat([chosen], chosen.shape, 'audio_features');
 }
 
 /** Token embedding, inputs of each layer, and the states that go through the layers side by side. */
@@ -296,7 +323,7 @@ function embedding(text: Text, headTied: boolean, embedders: readonly SoftEmbedd
         t.scale(t.embedding(ids, { ...table, split: 'vocabulary' }), 'embed_tokens_per_layer.scale'),
       );
       const merged = embedders.reduce((x, own) => own.merge(t, x), take(flow, 'hidden'));
-      const hidden = withImages(t, flow, merged, embedders);
+      const hidden = withFeatures(t, flow, merged, embedders);
       flow.set(PER_LAYER, ownInputs(t, hidden, looked));
       flow.set('hidden', widened(t, hidden, 'altup_projections', new Array(inputs).fill(hidden)));
     },
@@ -344,7 +371,7 @@ function textOf(config: ConfigReader, embedders: readonly SoftEmbedder[]): Archi
   };
 }
 
-/** The whole model: its tower for sound lies on the GPU, and what it computes is not known here. */
+/** The whole model, with its towers for images and sound. */
 function build(config: ConfigReader): Architecture {
   if (config.modelType === 'gemma3n_text') return textOf(config, []);
   const read = config.textModel('gemma3n_text');
@@ -354,12 +381,7 @@ function build(config: ConfigReader): Architecture {
   return {
     ...text,
     stages: [...gemma3nTowers(config), ...text.stages],
-    playsSound: false,
-    notes: [
-      say('samples hold sound where the run says so; the tower for it is loaded'),
-      mobilenetTower().note,
-      say('the sequence length counts image tokens'),
-    ],
+    notes: [clipNote(), mobilenetTower().note, say('the sequence length counts image tokens')],
   };
 }
 

@@ -7,8 +7,7 @@ import { residualLayer } from '../layers/residual';
 import { selfAttention } from '../layers/self-attention';
 import type { Stage } from '../model';
 import { inputDtype } from '../trace-settings';
-import type { Tracer } from '../tracer';
-import { heardStage, unheardStage } from './unheard-tower';
+import { heardStage } from './unheard-tower';
 import { mustFit, readEncoder, type VisionTower } from './vision-tower';
 
 const gemma = (name: string) => rms(name, 'gemma');
@@ -129,52 +128,4 @@ export function gemma4Frames(config: ConfigReader, width: number): Stage[] {
       return t.linear(normed, { name: 'embed_audio.embedding_projection', out: width });
     }),
   ];
-}
-
-/** Gemma 4's Conformer for sound and what leads from it to the text, which no sample of a text or image run feeds. */
-export function gemma4Audio(config: ConfigReader, width: number): Stage[] {
-  const hidden = config.size('hidden_size');
-  const heads = config.size('num_attention_heads');
-  // `Gemma4AudioConfig`.
-  const [first = 128, second = 32] = (config.list('subsampling_conv_channels') ?? []).map(Number);
-  const kernel = config.size('conv_kernel_size');
-  const out = config.size('output_proj_dims');
-  const linear = (t: Tracer, name: string, from: number, to: number, bias = false) =>
-    t.linear(t.input([1, 1, from], t.settings.weightDtype, false, name), { name, out: to, bias });
-  const norm = (t: Tracer, name: string) =>
-    gemma(name)(t, t.input([1, 1, hidden], t.settings.weightDtype, false, name));
-  const prefix = 'audio_tower.';
-  const embedding = unheardStage('audio_tower.subsample_conv_projection', 1, (t) => {
-    const at = `${prefix}subsample_conv_projection`;
-    for (const [i, from, to] of [
-      [0, 1, first],
-      [1, first, second],
-    ] as const) {
-      t.weight({ name: `${at}.layer${i}.conv.weight`, shape: [to, from, 3, 3] });
-      layerNormed(`${at}.layer${i}.norm`, false)(t, t.input([1, 1, to], t.settings.weightDtype, false, 'x'));
-    }
-    linear(t, `${at}.input_proj_linear`, Math.floor(first / 4) * second, hidden);
-  });
-  const layers = unheardStage('audio_tower.layers', config.size('num_hidden_layers'), (t) => {
-    for (const part of ['feed_forward1', 'feed_forward2']) {
-      norm(t, `${prefix}${part}.pre_layer_norm`);
-      linear(t, `${prefix}${part}.ffw_layer_1.linear`, hidden, 4 * hidden);
-      linear(t, `${prefix}${part}.ffw_layer_2.linear`, 4 * hidden, hidden);
-      norm(t, `${prefix}${part}.post_layer_norm`);
-    }
-    for (const part of ['q_proj.linear', 'k_proj.linear', 'v_proj.linear', 'post.linear', 'relative_k_proj'])
-      linear(t, `${prefix}self_attn.${part}`, hidden, hidden);
-    t.weight({ name: `${prefix}self_attn.per_dim_scale`, shape: [hidden / heads] });
-    norm(t, `${prefix}lconv1d.pre_layer_norm`);
-    linear(t, `${prefix}lconv1d.linear_start.linear`, hidden, 2 * hidden);
-    t.weight({ name: `${prefix}lconv1d.depthwise_conv1d.weight`, shape: [hidden, 1, kernel] });
-    norm(t, `${prefix}lconv1d.conv_norm`);
-    linear(t, `${prefix}lconv1d.linear_end.linear`, hidden, hidden);
-    for (const part of ['norm_pre_attn', 'norm_post_attn', 'norm_out']) norm(t, `${prefix}${part}`);
-  });
-  const end = unheardStage('embed_audio', 1, (t) => {
-    linear(t, `${prefix}output_proj`, hidden, out, true);
-    linear(t, 'embed_audio.embedding_projection', out, width);
-  });
-  return [embedding, layers, end];
 }

@@ -9,8 +9,10 @@ import type { Architecture, ModelFamily } from './family';
 import { fusedProjections } from './fused-projections';
 import { gemma } from './gemma';
 import { gemma4 } from './gemma4';
-import { gemma4Audio, gemma4Frames, gemma4Patches, gemma4Tower } from './gemma4-towers';
+import { gemma4Sound } from './gemma4-sound';
+import { gemma4Frames, gemma4Patches, gemma4Tower } from './gemma4-towers';
 import { glmTower } from './glm-tower';
+import { clipNote } from './heard-tower';
 import { ideficsTower, internTower, lfmTower } from './joining-towers';
 import { llama } from './llama';
 import { minimaxM3Family } from './minimax-m3';
@@ -56,6 +58,8 @@ interface Pairing {
     readonly stages: (audio: ConfigReader, width: number) => Stage[];
     /** What they compute of sound is played. */
     readonly played?: true;
+    /** What a sample is taken to hold of it, where that is not known. */
+    readonly note?: () => string;
   };
 }
 
@@ -78,7 +82,7 @@ const PAIRINGS: Readonly<Record<string, Pairing>> = {
     text: 'gemma4_text',
     vision: 'gemma4_vision',
     tower: gemma4Tower,
-    audio: { type: 'gemma4_audio', stages: gemma4Audio },
+    audio: { type: 'gemma4_audio', stages: gemma4Sound, played: true, note: clipNote },
   },
   gemma4_unified: {
     text: 'gemma4_unified_text',
@@ -272,21 +276,22 @@ function build(whole: ConfigReader): Architecture {
   const width = language.figures.hiddenSize;
   const heard = pairing.audio && config.has('audio_config') ? pairing.audio : undefined;
   const audio = heard?.stages(config.nested(heard.type, 'audio_config').as(heard.type), width) ?? [];
-  const unheard =
-    audio.length > 0 ? [say('samples hold sound where the run says so; the tower for it is loaded')] : [];
+  const loaded = () => say('samples hold sound where the run says so; the tower for it is loaded');
+  const unheard = audio.length > 0 ? [(heard?.note ?? loaded)()] : [];
   const playsSound = audio.length > 0 && !heard?.played ? { playsSound: false as const } : {};
+  const [embedding, ...rest] = language.stages;
+  const merging = embedding ? [mergingStage(embedding)] : [];
   if (!config.has('vision_config')) {
     return {
       ...language,
       ...playsSound,
-      stages: [...audio, ...beside, ...language.stages],
+      stages: [...audio, ...beside, ...merging, ...rest],
       notes: [...(language.notes ?? []), ...unheard, say('the config has no vision_config: text model only')],
     };
   }
   const nested = config.nested(pairing.vision, 'vision_config');
   const vision = pairing.named ? nested : nested.as(pairing.vision);
   const tower = pairing.tower(vision, config, width);
-  const [embedding, ...rest] = language.stages;
   return {
     ...language,
     ...playsSound,
@@ -296,7 +301,7 @@ function build(whole: ConfigReader): Architecture {
       ...audio,
       ...beside,
       ...towerStages(tower),
-      ...(embedding ? [mergingStage(embedding)] : []),
+      ...merging,
       ...stackedLayers(rest, tower.taps?.length ?? 0),
     ],
     notes: [

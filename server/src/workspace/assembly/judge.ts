@@ -34,8 +34,9 @@ import {
   openQuestions,
   overEvenAnswers,
   questioned,
+  withAnswer,
 } from '../open-questions';
-import { lengthAnswer } from '../sample-lengths';
+import { lengthAnswer, shortestAnswer } from '../sample-lengths';
 import { noFigure, nothingTrained, unknownProblem, verdictProblem, withoutFiles } from '../verdict';
 import { alternative } from './alternative';
 import type { Assembled } from './assembled';
@@ -72,18 +73,21 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
     const alone = estimate({ run, model, accelerator });
     if (!hasFigures(alone)) return { problems: () => [noFigure(document)] };
     const even = answered(evenQuestions(resolution), alone, otherwise);
-    const result = overEvenAnswers(alone, even);
+    const shortest = shortestAnswer(resolution, alone, otherwise);
+    const result = overEvenAnswers(alone, shortest ? [...even, shortest] : even);
+    const lengths = onDemand(() => lengthAnswer(resolution, alone, otherwise));
     const answers = onDemand(() => {
       const others = answered(openQuestions(members, resolution, model), alone, otherwise);
-      const lengths = lengthAnswer(resolution, alone, otherwise);
-      return byEffect([...others, ...even, ...(lengths ? [lengths] : [])], alone);
+      const shorter = lengths();
+      return byEffect([...others, ...even, ...(shorter ? [shorter] : [])], alone);
     });
+    const verdict = () => verdictProblem(result, accelerator, resolution, document);
     return {
       estimate: result,
       alternative: (changes) => alternative(assembled, changes),
       answers,
       problems: () => [
-        verdictProblem(result, accelerator, resolution, document),
+        shortest ? withAnswer(verdict(), lengths()) : verdict(),
         hostProblem(result, resolution, document),
         nothingTrained(result, resolution, document),
       ],
