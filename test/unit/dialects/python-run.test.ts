@@ -400,6 +400,14 @@ model = GPT2LMHeadModel(AutoConfig.from_pretrained("gpt2", vocab_size=len(tok)))
       assert.equal(vocabulary('tok.add_tokens(["<sound>"])'), undefined);
     });
 
+    it('take the attention that their config is given by its own name', () => {
+      const reading = made(
+        'model = AutoModelForCausalLM.from_pretrained("gpt2", _attn_implementation="flash_attention_2")',
+      );
+      assert.equal(factOf(reading, 'attention.implementation')?.value, 'flash2');
+      assert.equal(reading.unread, undefined);
+    });
+
     it('load fewer layers of a checkpoint', () => {
       const reading = made('model = AutoModelForCausalLM.from_pretrained("gpt2", num_hidden_layers=2)');
       assert.deepEqual(factOf(reading, 'model.changes')?.value, { num_hidden_layers: 2 });

@@ -45,7 +45,6 @@ export const MODEL_ARGUMENTS_KEYS: readonly KeySpec[] = [
       'Attention kernel. `eager` keeps the scores of every head; the others do not.',
       ATTENTION,
     ],
-    ['_attn_implementation', 'The same, as the config has it.', ATTENTION],
     [
       'use_flash_attention_2',
       'Old way to ask for FlashAttention 2.',

@@ -6,6 +6,7 @@ import type { FieldPath, FieldValue } from '../../run/fields';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
+import { attentionOf } from '../hf/attention';
 import { MODEL_ARGUMENTS_TABLE } from '../hf/model-arguments-keys';
 import { readSkippedModules } from '../hf/skipped-modules';
 import { readWeightsDtype, weightsDtypeOf } from '../hf/weights-dtype';
@@ -172,12 +173,21 @@ export function readModel(
   const quantized = readQuantizationConfig(calls, argumentOf(load, 'quantization_config'), section);
   readDtype(calls, section, context, quantized);
   leaveOpen(draft, load, section);
-  for (const key of ['attn_implementation', '_attn_implementation']) section.take(key);
+  takeAttention(calls, load, section);
   if (flagOf(section.find('use_flash_attention_2')?.node) === true) {
     const found = section.find('use_flash_attention_2');
     if (found) section.state('attention.implementation', 'flash2', found);
   }
   return { known: true, ...(quantized ? { quantized } : {}) };
+}
+
+/** `attn_implementation`, or the name that the config itself has for it. */
+function takeAttention({ draft }: Calls, load: PyCall, section: Section): void {
+  section.take('attn_implementation');
+  const own = argumentOf(load, '_attn_implementation');
+  const kernel = own && attentionOf(textOf(nodeOf(own)));
+  if (kernel && !section.has(['attn_implementation']))
+    draft.state('attention.implementation', kernel, own, '_attn_implementation');
 }
 
 /** `**` of what is not known may pass a type or a quantization: where none is named beside it, neither is known. */
@@ -227,7 +237,7 @@ function readMadeModel(calls: Calls, load: PyCall, made: MadeOf, context: ReadCo
   if (byConfig && (stated || made.isNamed))
     readWeightsDtype(section, ['dtype', 'torch_dtype'], context, calls.draft);
   else calls.draft.assume('precision.weights', 'fp32', say('{0} default', 'PyTorch'), LOADING);
-  for (const key of ['attn_implementation', '_attn_implementation']) section.take(key);
+  section.take('attn_implementation');
   return { known: true };
 }
 
@@ -265,7 +275,7 @@ function readNamedModel(
   const quantized = readQuantizationConfig(calls, given ?? inside, section);
   // What is left out here the trainer decides by its version.
   if (section.has(['dtype', 'torch_dtype'])) readDtype(calls, section, context, quantized);
-  for (const key of ['attn_implementation', '_attn_implementation']) section.take(key);
+  section.take('attn_implementation');
   return { known: true, ...(quantized ? { quantized } : {}) };
 }
 
