@@ -142,16 +142,18 @@ FLAGS = {
     "answers": {"method.objective": "question-answering"},
     "labels": {"method.objective": "classification"},
     "pixels": {"method.objective": "segmentation", "model.labels": 150},
+    "frames": {"batch.targetSequence": 400},
 }
 FLAGS["lora4"] = {**FLAGS["lora16"], "lora.targets": ["q_proj", "k_proj", "v_proj", "o_proj"]}
 # transformers has no SDPA for attention sinks, disentangled attention, and old decoders.
-EAGER = {"mamba2-130m", "deepseek-v4", "mimo-v2-flash", "gpt-oss-20b", "deberta-v3-base", "gpt-j-6b", "gpt-neo-1.3b", "git-base", "vilt-b32"}
+EAGER = {"mamba2-130m", "deepseek-v4", "mimo-v2-flash", "gpt-oss-20b", "deberta-v3-base", "gpt-j-6b", "gpt-neo-1.3b", "git-base", "vilt-b32", "convnext-tiny", "speecht5-tts"}
 
 # Samples of a micro batch, and what their length counts.
-PERCEIVED = {"wav2vec2-base": (4, 16000), "wav2vec2-large-lv60": (4, 16000), "git-base": (4, 512), "vilt-b32": (1, 40), "mit-b0": (2, 16384), "detr-resnet-50": (1, 1050)}
+PERCEIVED = {"wav2vec2-base": (4, 16000), "wav2vec2-large-lv60": (4, 16000), "git-base": (4, 512), "vilt-b32": (1, 40), "mit-b0": (2, 16384), "detr-resnet-50": (1, 1050),
+             "swin-tiny": (4, 3136), "convnext-tiny": (4, 3136), "videomae-base": (2, 1568), "speecht5-tts": (4, 200)}
 
 # Those that write text.
-UNLABELLED = {"git-base", "mit-b0", "detr-resnet-50"}
+UNLABELLED = {"git-base", "mit-b0", "detr-resnet-50", "speecht5-tts"}
 
 # Their attention has none of the linear layers that LoRA is put on here.
 UNNAMED = {"deepseek-v4"}
@@ -275,9 +277,11 @@ def _cases():
         for flags in ("fp32 sgd tokens", "fp32 sgd answers"):
             yield case(model, flags + (" eager" if model in EAGER else ""), 4, 512)
     for model, (micro, length) in PERCEIVED.items():
-        for flags in ("fp32 sgd", "amp sgd", "fp32 nonreentrant sgd", "bf16 sgd"):
+        for flags in ("fp32 sgd", "amp sgd", "fp32 nonreentrant sgd", "bf16 sgd", *(["amp nonreentrant sgd"] if model == "speecht5-tts" else [])):
             labelled = f"{flags} pixels" if model == "mit-b0" else flags if model in UNLABELLED else f"{flags} labels"
-            yield case(model, labelled + (" eager" if model in EAGER else ""), micro, length)
+            more = (" frames" if model == "speecht5-tts" else "") + (" eager" if model in EAGER else "")
+            if model != "convnext-tiny" or "nonreentrant" not in flags:  # which has no checkpointing
+                yield case(model, labelled + more, micro, length)
 
 
 CASES = list(_cases())

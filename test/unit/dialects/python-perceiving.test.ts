@@ -44,6 +44,8 @@ data = load().map(preprocess)`;
     const of = (name: string, type: string) => refused(reading(training(name), { model_type: type }));
     assert.deepEqual(of('AutoModelForCTC', 'wav2vec2'), []);
     assert.deepEqual(of('Wav2Vec2ForCTC', 'wav2vec2'), []);
+    assert.deepEqual(of('SpeechT5ForTextToSpeech', 'speecht5'), []);
+    assert.deepEqual(of('SpeechT5ForSpeechToText', 'speecht5'), ['SpeechT5ForSpeechToText.from_pretrained']);
     assert.deepEqual(of('AutoModelForAudioClassification', 'whisper'), [
       'AutoModelForAudioClassification.from_pretrained',
     ]);

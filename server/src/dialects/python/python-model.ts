@@ -28,7 +28,7 @@ const ENCODERS = '^(?:AutoModel|Bert|Camembert|DebertaV2|DistilBert|Electra|Mode
 /** Heads beside those that guess tokens, by the class's name. */
 const TASKS: readonly (readonly [RegExp, FieldValue<'method.objective'>])[] = [
   [/ForSequenceClassification$|^ViTForImageClassification$|^ViltForQuestionAnswering$/, 'classification'],
-  [/^Wav2Vec2ForCTC$/, 'lm'],
+  [/^Wav2Vec2ForCTC$|^SpeechT5ForTextToSpeech$/, 'lm'],
   [/^SegformerForSemanticSegmentation$/, 'segmentation'],
   [/^DetrForObjectDetection$/, 'detection'],
   [new RegExp(`${ENCODERS}ForTokenClassification$`), 'token-classification'],

@@ -32,6 +32,7 @@ import { shortConvolutions } from './short-convolution';
 import { sigmoidExperts } from './sigmoid-experts';
 import { soundLanguage } from './sound-language';
 import { sparse } from './sparse';
+import { speechT5Family } from './speecht5';
 import { stateSpace } from './state-space';
 import { t5 } from './t5';
 import { viltFamily } from './vilt';
@@ -66,6 +67,7 @@ const FAMILIES: readonly ModelFamily[] = [
   visionLanguage,
   soundLanguage,
   waveforms,
+  speechT5Family,
   csm,
   phiMultimodal,
   kimiK3,
@@ -98,6 +100,7 @@ const OTHER_SHAPES: Readonly<Record<string, RegExp>> = {
   blenderbot: /ForCausalLM$/,
   'blenderbot-small': /ForCausalLM$/,
   whisper: /ForCausalLM$|ForAudioClassification$/,
+  speecht5: /ForSpeechTo(?:Text|Speech)$/,
   t5: /EncoderModel$|ForTokenClassification$/,
   mt5: /EncoderModel$|ForTokenClassification$/,
   umt5: /EncoderModel$|ForTokenClassification$/,

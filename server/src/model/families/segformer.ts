@@ -2,11 +2,12 @@ import { say } from '../../wording/say';
 import { ConfigError, type ConfigReader } from '../config';
 import { applyActivation } from '../layers/activation';
 import { attend } from '../layers/attention';
+import { batchNorm } from '../layers/batch-norm';
 import { type Block, layerNormed } from '../layers/block';
 import { classificationHead, classifies } from '../layers/classification';
 import { convolution } from '../layers/convolution';
 import type { Stage } from '../model';
-import { ELEMENT_BYTES, type Tensor } from '../tape';
+import type { Tensor } from '../tape';
 import { inputDtype } from '../trace-settings';
 import type { Tracer } from '../tracer';
 import { layerStages, take } from './decoder-model';
@@ -256,18 +257,7 @@ function decode(t: Tracer, features: readonly Tensor[], sizes: Sizes): Tensor {
     kernel: [decoder, decoder * features.length, 1, 1],
     out: shape,
   });
-  const normed = t.fused({
-    name: `${name}.batch_norm`,
-    inputs: [fused],
-    outputs: [{ shape, dtype: fused.dtype }],
-    savesInputs: [fused],
-    // Mean and reciprocal deviation of each channel.
-    savesBytes: 2 * decoder * ELEMENT_BYTES.fp32,
-    weights: ['weight', 'bias'].map((part) =>
-      t.weight({ name: `${name}.batch_norm.${part}`, shape: [decoder] }),
-    ),
-  });
-  t.buffer(`${name}.batch_norm.running`, 2 * decoder, t.settings.weightDtype);
+  const normed = batchNorm(t, fused, `${name}.batch_norm`, decoder);
   const active = t.dropout(applyActivation(t, normed, 'relu'), sizes.classifierDropout, `${name}.dropout`);
   return convolution(t, active, {
     name: `${name}.classifier`,
