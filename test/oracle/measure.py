@@ -283,7 +283,7 @@ def compute_loss(model, batch):
 
 def layer_of(module: str):
     """Number of the decoder layer that a module path belongs to, and the path inside it."""
-    staged = re.match(r"(.*stages\.\d+\.blocks\.\d+)\.?(.*)", module)
+    staged = re.match(r"(.*(?:stages|layers)\.\d+\.blocks\.\d+)\.?(.*)", module)
     if staged:
         return staged.groups()
     parts = module.split(".")

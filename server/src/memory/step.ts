@@ -270,9 +270,9 @@ function backwardAround({ traced, segment, repeats }: Stretch, plan: Plan): Arou
 function batchInputs(stages: readonly TracedStage[]): Ledger {
   const inputs = emptyLedger();
   for (const { tape, copies } of stages) {
-    const saved = savedStorages(tape);
+    const there = new Set([...savedStorages(tape), ...tape.heldByLoop]);
     tape.entry.forEach(({ storage }, position) => {
-      if (tape.origins[position] || !saved.has(storage)) return;
+      if (tape.origins[position] || !there.has(storage)) return;
       post(inputs, 'activations', copies * rounded(storage.bytes), storage);
     });
   }

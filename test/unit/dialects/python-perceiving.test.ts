@@ -219,3 +219,37 @@ describe('trainings that find objects', () => {
     ]);
   });
 });
+
+describe('trainings that classify images and videos', () => {
+  before(loadPython);
+
+  const classifying = (type: string, before: string) =>
+    reading(training('AutoModelForImageClassification', before), { model_type: type });
+  const pixels = (type: string, before: string) => value(classifying(type, before), 'batch.imagePixels');
+
+  it('are of types whose heads are read', () => {
+    for (const type of ['vit', 'swin', 'convnext']) assert.deepEqual(refused(classifying(type, '')), []);
+    assert.deepEqual(refused(classifying('resnet', '')), ['AutoModelForImageClassification.from_pretrained']);
+    const video = reading(training('VideoMAEForVideoClassification'), { model_type: 'videomae' });
+    assert.deepEqual(refused(video), []);
+    assert.equal(value(video, 'method.objective'), 'classification');
+  });
+
+  it('see images of the size that they are cut to, where the model takes any', () => {
+    const crop = `from torchvision.transforms import CenterCrop, RandomResizedCrop, Resize
+both = [Resize(512), CenterCrop(384), RandomResizedCrop((384, 256))]`;
+    assert.equal(pixels('swin', crop), 384 * 384);
+    assert.equal(
+      pixels('convnext', 'import albumentations as A\nsmall = A.Resize(height=320, width=160)'),
+      320 * 160,
+    );
+    const kornia = 'import kornia as K\ncrop = K.augmentation.CenterCrop(size=224)';
+    assert.equal(pixels('swin', kornia), 224 * 224);
+    // ViT takes the size that its table of positions is for, and the processor's own is that of the model.
+    assert.equal(pixels('vit', crop), undefined);
+    const own = `from torchvision.transforms import CenterCrop
+processor = AutoImageProcessor.from_pretrained("x")
+crop = CenterCrop(processor.size["height"])`;
+    assert.equal(pixels('swin', own), undefined);
+  });
+});

@@ -4,6 +4,7 @@ import type { ModelConfig } from '../model';
 import { bailing } from './bailing';
 import { bartLike } from './bart';
 import { bertLike } from './bert';
+import { convnextFamily } from './convnext';
 import { csm } from './csm';
 import { deberta } from './deberta';
 import { deepseekV4Family } from './deepseek-v4';
@@ -34,7 +35,9 @@ import { soundLanguage } from './sound-language';
 import { sparse } from './sparse';
 import { speechT5Family } from './speecht5';
 import { stateSpace } from './state-space';
+import { swinFamily } from './swin';
 import { t5 } from './t5';
+import { videomaeFamily } from './videomae';
 import { viltFamily } from './vilt';
 import { visionLanguage } from './vision-language';
 import { waveforms } from './wav2vec2';
@@ -68,6 +71,9 @@ const FAMILIES: readonly ModelFamily[] = [
   soundLanguage,
   waveforms,
   speechT5Family,
+  swinFamily,
+  convnextFamily,
+  videomaeFamily,
   csm,
   phiMultimodal,
   kimiK3,

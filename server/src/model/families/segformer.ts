@@ -6,6 +6,7 @@ import { batchNorm } from '../layers/batch-norm';
 import { type Block, layerNormed } from '../layers/block';
 import { classificationHead, classifies } from '../layers/classification';
 import { convolution } from '../layers/convolution';
+import { dropPath } from '../layers/drop-path';
 import type { Stage } from '../model';
 import type { Tensor } from '../tape';
 import { inputDtype } from '../trace-settings';
@@ -40,7 +41,7 @@ interface Sizes {
   readonly dropout: number;
   readonly attentionDropout: number;
   readonly classifierDropout: number;
-  readonly dropPath: number;
+  readonly pathRate: number;
 }
 
 function read(config: ConfigReader): Sizes {
@@ -86,7 +87,7 @@ function read(config: ConfigReader): Sizes {
     dropout: config.dropout('hidden_dropout_prob'),
     attentionDropout: config.dropout('attention_probs_dropout_prob'),
     classifierDropout: config.dropout('classifier_dropout_prob'),
-    dropPath: config.dropout('drop_path_rate'),
+    pathRate: config.dropout('drop_path_rate'),
   };
 }
 
@@ -115,7 +116,7 @@ function patches(level: Level, levels: readonly Level[], channels: number): Stag
       const images = imagesOf(t);
       const side = sideOf(t);
       const pixels = () =>
-        t.input([images, channels, side ** 2], inputDtype(t.settings), false, 'pixel_values');
+        t.batchInput([images, channels, side ** 2], inputDtype(t.settings), 'pixel_values');
       const x = level.index === 0 ? pixels() : t.enter(take(flow, 'hidden'), 'hidden');
       const grid = (gridsOf(t, levels)[level.index] ?? 1) ** 2;
       const { hidden, from, kernel } = level;
@@ -188,13 +189,6 @@ function mixed(t: Tracer, x: Tensor, { hidden, inner }: Level, sizes: Sizes): Te
   );
 }
 
-/** Branches of samples that are left out at random: a quotient, and a product with one number for each sample (`SegformerDropPath`). */
-function leftOut(t: Tracer, x: Tensor, rate: number): Tensor {
-  return rate === 0 || t.settings.evaluating === true
-    ? x
-    : t.scale(t.scale(x, 'drop_path.div'), 'drop_path.mul');
-}
-
 /** `SegformerLayer`. `[images, n, h]` in and out. */
 function block(level: Level, sizes: Sizes, rate: number): Block {
   return (t, x) =>
@@ -202,9 +196,9 @@ function block(level: Level, sizes: Sizes, rate: number): Block {
       t.hold(x);
       const attended = attention(t, layerNormed('layer_norm_1')(t, x), level, sizes.attentionDropout);
       const dropped = t.dropout(attended, sizes.dropout, 'attention.output.dropout');
-      const sum = t.hold(t.add(leftOut(t, dropped, rate), x, 'residual'));
+      const sum = t.hold(t.add(dropPath(t, dropped, rate), x, 'residual'));
       const fed = mixed(t, layerNormed('layer_norm_2')(t, sum), level, sizes);
-      return t.add(leftOut(t, fed, rate), sum, 'residual');
+      return t.add(dropPath(t, fed, rate), sum, 'residual');
     });
 }
 
@@ -315,13 +309,13 @@ function head(sizes: Sizes): Stage {
 
 function segformer(config: ConfigReader): Architecture {
   const sizes = read(config);
-  const { levels, dropPath } = sizes;
+  const { levels, pathRate } = sizes;
   const depth = levels.reduce((sum, level) => sum + level.depth, 0);
   const body = levels.flatMap((level) => {
-    const [plain, dropping] = [block(level, sizes, 0), block(level, sizes, dropPath)];
+    const [plain, dropping] = [block(level, sizes, 0), block(level, sizes, pathRate)];
     // Rates grow from none in the first layer of all to that of the config in the last.
     const layers = Array.from({ length: level.depth }, (_, i) =>
-      (level.index === 0 && i === 0) || dropPath === 0 ? plain : dropping,
+      (level.index === 0 && i === 0) || pathRate === 0 ? plain : dropping,
     );
     return [
       patches(level, levels, sizes.channels),

@@ -187,8 +187,8 @@ function speechStage(sizes: Sizes): Stage {
       const steps = stepsOf(t, sizes);
       const dtype = inputDtype(t.settings);
       flow.set('encoder', t.enter(take(flow, 'hidden'), 'hidden'));
-      const labels = t.input([batch, reduction * steps, bins], dtype, false, 'labels');
-      const voice = t.input([batch, speaker], dtype, false, 'speaker_embeddings');
+      const labels = t.batchInput([batch, reduction * steps, bins], dtype, 'labels');
+      const voice = t.batchInput([batch, speaker], dtype, 'speaker_embeddings');
       flow.set('labels', labels);
       let x = t.holdInModel(t.scale(t.slice(labels, [batch, steps, bins]), 'decoder_input_values'));
       for (let i = 0; i < prenet.layers; i++) {
