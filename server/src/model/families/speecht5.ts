@@ -176,7 +176,7 @@ function halvedAtRandom(t: Tracer, x: Tensor, name: string): Tensor {
 
 /** Frames of the step before to `[b, steps, h]`, with the speaker's vector beside each (`SpeechT5SpeechDecoderPrenet`). */
 function speechStage(sizes: Sizes): Stage {
-  const { hidden, bins, reduction, speaker, prenet, longest } = sizes;
+  const { hidden, bins, speaker, prenet, longest } = sizes;
   const module = 'decoder.prenet';
   return {
     name: module,
@@ -187,10 +187,11 @@ function speechStage(sizes: Sizes): Stage {
       const steps = stepsOf(t, sizes);
       const dtype = inputDtype(t.settings);
       flow.set('encoder', t.enter(take(flow, 'hidden'), 'hidden'));
-      const labels = t.batchInput([batch, reduction * steps, bins], dtype, 'labels');
       const voice = t.batchInput([batch, speaker], dtype, 'speaker_embeddings');
-      flow.set('labels', labels);
-      let x = t.holdInModel(t.scale(t.slice(labels, [batch, steps, bins]), 'decoder_input_values'));
+      // Frames that are known, one step later: made of the labels.
+      const before = { shape: [batch, steps, bins], dtype };
+      const frames = t.fused({ name: 'decoder_input_values', inputs: [], outputs: [before] });
+      let x = t.holdInModel(frames);
       for (let i = 0; i < prenet.layers; i++) {
         const name = `${module}.layers.${i}`;
         const wide = t.linear(x, { name, out: prenet.units, bias: true });
@@ -274,9 +275,9 @@ function headStage(sizes: Sizes): Stage {
     trace: (t, flow) =>
       t.scope(() => {
         const hidden = t.hold(t.enter(take(flow, 'hidden'), 'hidden'));
-        const labels = t.hold(t.enter(take(flow, 'labels'), 'labels'));
         const attentions = attentionsOf(t, flow, sizes);
         const [batch = 1, steps = 1] = hidden.shape;
+        const labels = t.batchInput([batch, reduction * steps, bins], inputDtype(t.settings), 'labels');
         const project = (part: string, out: number) =>
           t.linear(hidden, { name: `speech_decoder_postnet.${part}`, out, bias: true, role: 'head' });
         const frames = reduction * steps;
