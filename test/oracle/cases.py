@@ -142,14 +142,15 @@ FLAGS = {
     "answers": {"method.objective": "question-answering"},
     "labels": {"method.objective": "classification"},
     "pixels": {"method.objective": "segmentation", "model.labels": 150},
+    "frames": {"batch.targetSequence": 400},
 }
 FLAGS["lora4"] = {**FLAGS["lora16"], "lora.targets": ["q_proj", "k_proj", "v_proj", "o_proj"]}
 # transformers has no SDPA for attention sinks, disentangled attention, and old decoders.
-EAGER = {"mamba2-130m", "deepseek-v4", "mimo-v2-flash", "gpt-oss-20b", "deberta-v3-base", "gpt-j-6b", "gpt-neo-1.3b", "git-base", "vilt-b32", "layoutlmv2-base"}
+EAGER = {"mamba2-130m", "deepseek-v4", "mimo-v2-flash", "gpt-oss-20b", "deberta-v3-base", "gpt-j-6b", "gpt-neo-1.3b", "git-base", "vilt-b32", "layoutlmv2-base", "convnext-tiny", "speecht5-tts"}
 
 # Samples of a micro batch, and what their length counts.
 PERCEIVED = {"wav2vec2-base": (4, 16000), "wav2vec2-large-lv60": (4, 16000), "git-base": (4, 512), "vilt-b32": (1, 40), "mit-b0": (2, 16384), "detr-resnet-50": (1, 1050),
-             "layoutlmv2-base": (2, 512)}
+             "layoutlmv2-base": (2, 512), "swin-tiny": (4, 3136), "convnext-tiny": (4, 3136), "videomae-base": (2, 1568), "speecht5-tts": (4, 200)}
 
 # Tokens of a clip of 30 seconds, and linear layers of the tower that adapters are put on.
 HEARD = {"gemma-4-sound": 750, "gemma-3n-sound": 188}
@@ -161,7 +162,7 @@ FLAGS["lora4s"] = {**LORA8, "lora.targets": [*(f"{name}.linear" for name in (*SO
 FLAGS["loragate"] = {**LORA8, "lora.targets": ["gate_proj"]}
 
 # Those that write text.
-UNLABELLED = {"git-base", "mit-b0", "detr-resnet-50"}
+UNLABELLED = {"git-base", "mit-b0", "detr-resnet-50", "speecht5-tts"}
 
 # Their attention has none of the linear layers that LoRA is put on here.
 UNNAMED = {"deepseek-v4"}
@@ -292,11 +293,14 @@ def _cases():
         for flags in ("bf16 loragate sgd", *(("bf16 lora3n sgd", "bf16amp lora3n sgd") if model == "gemma-3n-sound" else full)):
             yield case(model, f"{flags} eager", 2, length)
     for model, (micro, length) in PERCEIVED.items():
-        for flags in ("fp32 sgd", "amp sgd", "fp32 nonreentrant sgd", "bf16 sgd"):
-            if model == "layoutlmv2-base" and flags != "fp32 sgd" and flags != "amp sgd":
-                continue  # Its class takes no checkpointing, and its norms of the backbone no 16-bit weights.
-            labelled = f"{flags} pixels" if model == "mit-b0" else f"{flags} answers" if model == "layoutlmv2-base" else flags if model in UNLABELLED else f"{flags} labels"
-            yield case(model, labelled + (" eager" if model in EAGER else ""), micro, length)
+        for flags in ("fp32 sgd", "amp sgd", "fp32 nonreentrant sgd", "bf16 sgd", *(["amp nonreentrant sgd"] if model == "speecht5-tts" else [])):
+            if "nonreentrant" in flags and model in ("convnext-tiny", "layoutlmv2-base"):
+                continue  # Their classes take no checkpointing.
+            if "bf16" in flags and model == "layoutlmv2-base":
+                continue  # Norms of its backbone take no 16-bit weights.
+            asked = "pixels" if model == "mit-b0" else "answers" if model == "layoutlmv2-base" else "" if model in UNLABELLED else "labels"
+            more = [flags, asked, "frames" if model == "speecht5-tts" else "", "eager" if model in EAGER else ""]
+            yield case(model, " ".join(word for word in more if word), micro, length)
 
 
 CASES = list(_cases())

@@ -163,6 +163,11 @@ PERCEIVING = {
     "mit-b0": {"model_type": "segformer"},
     "layoutlmv2-base": {"model_type": "layoutlmv2", "num_hidden_layers": 3, "has_visual_segment_embedding": True},
     "detr-resnet-50": {"model_type": "detr", "use_timm_backbone": True, "backbone": "resnet50"},
+    "swin-tiny": {"model_type": "swin"},
+    "convnext-tiny": {"model_type": "convnext"},
+    "videomae-base": {"model_type": "videomae", "num_hidden_layers": 4},
+    "speecht5-tts": {"model_type": "speecht5", "encoder_layers": 3, "decoder_layers": 3, "encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0,
+                     "max_speech_positions": 400, "max_text_positions": 200},
 }
 
 # Models behind a tower, in steps without images: the tower is there, and nothing of it runs.

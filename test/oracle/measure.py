@@ -65,6 +65,20 @@ def admit_detectron2():
     modeling_layoutlmv2.META_ARCH_REGISTRY = detectron2.modeling.META_ARCH_REGISTRY
 
 
+def give_plain_rates():
+    """ConvNeXt reads how often each block is left out off a tensor while it is made; fake tensors have no values, so an array stands for it."""
+    import numpy
+
+    class Rates:
+        def __init__(self, start, end, steps, device=None):
+            self.values = numpy.linspace(start, end, steps)
+
+        def split(self, sizes):
+            return numpy.split(self.values, numpy.cumsum(sizes)[:-1])
+
+    torch.linspace = Rates
+
+
 def build_model(case, device="cuda"):
     """The model that `from_pretrained` would give, from its config alone."""
     import transformers
@@ -82,6 +96,8 @@ def build_model(case, device="cuda"):
         admit_timm()
     if described["model_type"] == "layoutlmv2":
         admit_detectron2()
+    if described["model_type"] == "convnext":
+        give_plain_rates()
     config = AutoConfig.for_model(described.pop("model_type"), **described)
     config.use_cache = False
     if "model.labels" in run:
@@ -92,11 +108,13 @@ def build_model(case, device="cuda"):
                "deberta-v2": "AutoModelForMaskedLM", "muse_glimmer": "AutoModelForImageTextToText",
                "gemma3n": "AutoModelForImageTextToText", "gemma4": "AutoModelForImageTextToText", "ernie4_5_vl_moe": "AutoModelForImageTextToText",
                "wav2vec2": "AutoModelForAudioClassification", "vilt": "ViltForQuestionAnswering",
-               "segformer": "AutoModelForSemanticSegmentation", "detr": "AutoModelForObjectDetection"}
+               "segformer": "AutoModelForSemanticSegmentation", "detr": "AutoModelForObjectDetection",
+               "swin": "AutoModelForImageClassification", "convnext": "AutoModelForImageClassification",
+               "videomae": "AutoModelForVideoClassification", "speecht5": "SpeechT5ForTextToSpeech"}
     of_tasks = {"classification": "AutoModelForSequenceClassification", "token-classification": "AutoModelForTokenClassification",
                 "question-answering": "AutoModelForQuestionAnswering"}
     # What answers a question has two scores for each token: the class for images is a classifier whatever is asked.
-    task = None if config.model_type in ("vit", "wav2vec2", "vilt", "segformer", "detr") else of_tasks.get(run.get("method.objective"))
+    task = None if config.model_type in ("vit", "wav2vec2", "vilt", "segformer", "detr", "swin", "convnext", "videomae") else of_tasks.get(run.get("method.objective"))
     auto = getattr(transformers, task or classes.get(config.model_type, "AutoModelForCausalLM"))
     # Mistral 4 stands behind a tower alone, and no auto class makes its text.
     make = transformers.Mistral4ForCausalLM._from_config if config.model_type == "mistral4" else getattr(auto, "from_config", None) or auto._from_config
@@ -145,6 +163,39 @@ def expect_matches(model):
     model.loss_function = loss
     # Its layers look whether all of their results are finite, which fake tensors do not know.
     torch.isfinite = lambda tensor: Finite()
+
+
+class WholeSelect(torch.autograd.Function):
+    """`masked_select` of a mask that selects all: the mask becomes indices of 8 bytes for each dimension, and both what it was given and the mask are kept.
+    Backward counts for each element how many are selected before it (`IndexKernel.cpp`, `masked_scatter_cuda_impl`)."""
+
+    @staticmethod
+    def forward(ctx, x, mask):
+        x, mask = torch.broadcast_tensors(x, mask)
+        ctx.save_for_backward(x, mask)
+        whole = mask.contiguous()
+        indices = torch.zeros(whole.numel(), whole.dim(), dtype=torch.long, device=x.device)
+        return x[tuple(indices[:, i] for i in range(mask.dim()))]
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, mask = ctx.saved_tensors
+        counts = torch.empty(mask.shape, dtype=torch.long, device=x.device)  # noqa: F841
+        return torch.zeros_like(x).masked_scatter_(mask, gradient), None
+
+
+def expect_filled_spectrograms():
+    """SpeechT5 selects what is no filling of spectrograms, and weighs each sample's attention by its length; fake tensors have no values, so all of them are whole."""
+    from transformers.models.speecht5 import modeling_speecht5
+
+    def masks(self, input_masks, output_masks, device):
+        made = torch.zeros((len(input_masks), output_masks.shape[1], input_masks.shape[1]), device=device)
+        for index in range(len(input_masks)):
+            made[index] = self._make_guided_attention_mask(input_masks.shape[1], output_masks.shape[1], self.sigma, device)
+        return made.unsqueeze(1)
+
+    torch.Tensor.masked_select = lambda x, mask: WholeSelect.apply(x, mask)
+    modeling_speecht5.SpeechT5GuidedMultiheadAttentionLoss._make_guided_attention_masks = masks
 
 
 def expect_whole_images():
@@ -231,8 +282,9 @@ def make_optimizer(parameters, run):
 def make_batch(config, run):
     """Unpadded token ids and labels without a padding mask, or images and classes."""
     batch, length = run["batch.micro"], run["batch.sequence"]
-    if config.model_type == "vit":
-        shape = (batch, config.num_channels, config.image_size, config.image_size)
+    if config.model_type in ("vit", "swin", "convnext", "videomae"):
+        frames = (config.num_frames,) if config.model_type == "videomae" else ()
+        shape = (batch, *frames, config.num_channels, config.image_size, config.image_size)
         return {"pixel_values": torch.zeros(shape, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")]),
                 "labels": torch.zeros(batch, dtype=torch.long, device="cuda")}
     if config.model_type == "wav2vec2":
@@ -242,6 +294,11 @@ def make_batch(config, run):
     if config.model_type == "detr":
         shape = (batch, 3, 800, 1333)
         return {"pixel_values": torch.zeros(shape, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")]), "labels": []}
+    if config.model_type == "speecht5":
+        frames = config.reduction_factor * run["batch.targetSequence"]
+        return {"input_ids": ids, "attention_mask": torch.ones_like(ids), **{
+            name: torch.zeros(shape, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")]) for name, shape in {
+                "labels": (batch, frames, config.num_mel_bins), "speaker_embeddings": (batch, config.speaker_embedding_dim)}.items()}}
     if config.model_type == "segformer":
         side = 512
         pixels = torch.zeros(batch, config.num_channels, side, side, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")])
@@ -280,7 +337,7 @@ def compute_loss(model, batch):
 
 def layer_of(module: str):
     """Number of the decoder layer that a module path belongs to, and the path inside it."""
-    staged = re.match(r"(.*stages\.\d+\.blocks\.\d+)\.?(.*)", module)
+    staged = re.match(r"(.*(?:stages|layers)\.\d+\.blocks\.\d+)\.?(.*)", module)
     if staged:
         return staged.groups()
     parts = module.split(".")
@@ -302,8 +359,8 @@ def saved_report(found) -> dict:
     report = {"total": sum(entry[0] for entry in found.values()), "outsideLayers": outside,
               "perLayer": {layer: sum(row[-1] for row in rows) for layer, rows in layers.items()}}
     if layers:
-        # The middle one of those that are the most: what stands in a sequence, such as a classifier, has a number, too.
-        lists = Counter(layer.rpartition(".")[0] for layer in layers)
+        # The middle one of those that are the most: what stands in a sequence, such as a classifier, has a number, too. SpeechT5's nets around its layers are none.
+        lists = Counter(layer.rpartition(".")[0] for layer in layers if "net.layers." not in layer)
         names = [layer for layer in layers if ".blocks." in layer] or [
             layer for layer in layers if layer.rpartition(".")[0] == lists.most_common(1)[0][0]]
         report["layer"] = names[len(names) // 2]
@@ -350,6 +407,8 @@ def measure(case, log=None, steps=2):
         if run.get("batch.sound", False):
             expect_sound(config.model_type)
             torch.Tensor.__getitem__ = keep_all(plain_getitem)  # each token of a sample is one of sound
+        if config.model_type == "speecht5":
+            expect_filled_spectrograms()
         model = apply_method(model, run)
         checkpointing = run.get("activations.checkpointing", "none") != "none"
         if checkpointing:

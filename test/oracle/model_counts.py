@@ -22,9 +22,9 @@ import transformers.initialization  # noqa: E402
 from transformers import CONFIG_MAPPING  # noqa: E402
 from transformers.models.auto import modeling_auto  # noqa: E402
 
-TASKS = {"lm": ("IMAGE_TEXT_TO_TEXT", "SPEECH_SEQ_2_SEQ", "SEQ_TO_SEQ_CAUSAL_LM", "CAUSAL_LM", "MASKED_LM",
+TASKS = {"lm": ("IMAGE_TEXT_TO_TEXT", "TEXT_TO_SPECTROGRAM", "SPEECH_SEQ_2_SEQ", "SEQ_TO_SEQ_CAUSAL_LM", "CAUSAL_LM", "MASKED_LM",
                 "ZERO_SHOT_IMAGE_CLASSIFICATION", "TEXT_TO_WAVEFORM"),
-         "classification": ("SEQUENCE_CLASSIFICATION", "IMAGE_CLASSIFICATION", "AUDIO_CLASSIFICATION", "VISUAL_QUESTION_ANSWERING"), "segmentation": ("SEMANTIC_SEGMENTATION",), "detection": ("OBJECT_DETECTION",),
+         "classification": ("SEQUENCE_CLASSIFICATION", "IMAGE_CLASSIFICATION", "AUDIO_CLASSIFICATION", "VIDEO_CLASSIFICATION", "VISUAL_QUESTION_ANSWERING"), "segmentation": ("SEMANTIC_SEGMENTATION",), "detection": ("OBJECT_DETECTION",),
          "token-classification": ("TOKEN_CLASSIFICATION",), "question-answering": ("QUESTION_ANSWERING",),
          "multiple-choice": ("MULTIPLE_CHOICE",)}
 # Types whose heads for tokens are read: the others have no rows for those tasks.
@@ -262,6 +262,10 @@ def main() -> None:
         from measure import admit_detectron2
 
         admit_detectron2()
+    if "convnext" in options.types:
+        from measure import give_plain_rates
+
+        give_plain_rates()
     for model_type in options.types:
         try:
             known[model_type] = rows_of(model_type)

@@ -68,7 +68,8 @@ export function walkStep(
   // Logits of the step before, and what hangs on their graph, until those of this one take their variable.
   const next = run['loss.keptLogits'] === 'next-step';
   if (next) walk.change(kept, held);
-  walk.change(batchInputs(stages));
+  const named = namedInputs(stages);
+  walk.change(batchInputs(stages), named);
   walk.mark('forward', say('step begins'));
   walkForward(walk, stretches, plan);
   walk.change(plan.backward);
@@ -76,6 +77,7 @@ export function walkStep(
   if (/^backward/.test(run['loss.keptLogits'])) walk.change(kept);
   if (next) walk.change([held, -1]);
   walkBackward(walk, stretches, plan);
+  walk.change([named, -1]);
   const afterBackward = walk.level;
   for (const moment of plan.end)
     walk.mark('gradient-reduction', say('gradients outside the layers'), combine(afterBackward, moment));
@@ -277,6 +279,17 @@ function batchInputs(stages: readonly TracedStage[]): Ledger {
     });
   }
   return inputs;
+}
+
+/** Parts of the batch that autograd keeps copies of alone: the training loop names them. */
+function namedInputs(stages: readonly TracedStage[]): Ledger {
+  const named = emptyLedger();
+  for (const { tape } of stages) {
+    const saved = savedStorages(tape);
+    for (const storage of tape.heldByLoop)
+      if (!saved.has(storage)) post(named, 'activations', rounded(storage.bytes), storage);
+  }
+  return named;
 }
 
 /** What the training loop keeps in variables of its own. */

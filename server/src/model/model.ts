@@ -3,6 +3,16 @@ import type { UnmodelledFeature } from '../terms/unmodelled-features';
 import type { Tensor } from './tape';
 import type { Tracer } from './tracer';
 
+/** Length of a sample where the model itself fixes or bounds it: patches of an image, positions of a decoder. */
+export interface SampleLength {
+  /** What the field means for the model, in tokens. */
+  readonly tokens: number;
+  /** It is the longest that the model takes: samples may be shorter. */
+  readonly bounds?: true;
+  /** For people, in their language. */
+  readonly note: () => string;
+}
+
 /** A Hugging Face `config.json`, as far as it was read. Nested text, vision and audio configs stay nested. */
 export type ModelConfig = Readonly<Record<string, unknown>> & { readonly model_type: string };
 
@@ -30,7 +40,9 @@ export interface Model {
   readonly vocabulary: number;
   readonly maxPositions?: number;
   /** Length of a sample where the model itself fixes it, for runs that state none. */
-  readonly sampleLength?: { readonly tokens: number; readonly note: () => string };
+  readonly sampleLength?: SampleLength;
+  /** The same of what a decoder of its own makes. */
+  readonly targetLength?: SampleLength;
   readonly parameters: ParameterCount;
   /** Stages in forward order, built for one micro batch: see `tracer.ts`. */
   readonly stages: readonly Stage[];

@@ -53,6 +53,7 @@ export abstract class TapeRecorder {
   private unplayedPackages = new Set<StatePackage>();
   private graphHeld = new Set<Storage>();
   private heldByModel = new Set<Storage>();
+  private heldByLoop = new Set<Storage>();
   private nextTensor = 0;
   private nextStorage = 0;
 
@@ -101,6 +102,13 @@ export abstract class TapeRecorder {
     const x = this.tensor(shape, dtype, requiresGrad, name);
     this.entry.push(x);
     this.origins.push(undefined);
+    return x;
+  }
+
+  /** A part of the batch, which the training loop names: it stays beside what autocast makes of it. */
+  batchInput(shape: readonly number[], dtype: TensorDType, name: string): Tensor {
+    const x = this.input(shape, dtype, false, name);
+    this.heldByLoop.add(x.storage);
     return x;
   }
 
@@ -323,6 +331,7 @@ export abstract class TapeRecorder {
       keptBytes: this.keptBytes,
       graphHeld: [...this.graphHeld],
       heldByModel: [...this.heldByModel],
+      heldByLoop: [...this.heldByLoop],
       headOperations: this.headOperations,
       headCalls: this.headCalls,
       packages: [...this.packages],

@@ -44,6 +44,8 @@ data = load().map(preprocess)`;
     const of = (name: string, type: string) => refused(reading(training(name), { model_type: type }));
     assert.deepEqual(of('AutoModelForCTC', 'wav2vec2'), []);
     assert.deepEqual(of('Wav2Vec2ForCTC', 'wav2vec2'), []);
+    assert.deepEqual(of('SpeechT5ForTextToSpeech', 'speecht5'), []);
+    assert.deepEqual(of('SpeechT5ForSpeechToText', 'speecht5'), ['SpeechT5ForSpeechToText.from_pretrained']);
     assert.deepEqual(of('AutoModelForAudioClassification', 'whisper'), [
       'AutoModelForAudioClassification.from_pretrained',
     ]);
@@ -256,5 +258,39 @@ describe('trainings that find objects', () => {
     assert.deepEqual(refused(reading(training('AutoModelForObjectDetection'), { model_type: 'yolos' })), [
       'AutoModelForObjectDetection.from_pretrained',
     ]);
+  });
+});
+
+describe('trainings that classify images and videos', () => {
+  before(loadPython);
+
+  const classifying = (type: string, before: string) =>
+    reading(training('AutoModelForImageClassification', before), { model_type: type });
+  const pixels = (type: string, before: string) => value(classifying(type, before), 'batch.imagePixels');
+
+  it('are of types whose heads are read', () => {
+    for (const type of ['vit', 'swin', 'convnext']) assert.deepEqual(refused(classifying(type, '')), []);
+    assert.deepEqual(refused(classifying('resnet', '')), ['AutoModelForImageClassification.from_pretrained']);
+    const video = reading(training('VideoMAEForVideoClassification'), { model_type: 'videomae' });
+    assert.deepEqual(refused(video), []);
+    assert.equal(value(video, 'method.objective'), 'classification');
+  });
+
+  it('see images of the size that they are cut to, where the model takes any', () => {
+    const crop = `from torchvision.transforms import CenterCrop, RandomResizedCrop, Resize
+both = [Resize(512), CenterCrop(384), RandomResizedCrop((384, 256))]`;
+    assert.equal(pixels('swin', crop), 384 * 384);
+    assert.equal(
+      pixels('convnext', 'import albumentations as A\nsmall = A.Resize(height=320, width=160)'),
+      320 * 160,
+    );
+    const kornia = 'import kornia as K\ncrop = K.augmentation.CenterCrop(size=224)';
+    assert.equal(pixels('swin', kornia), 224 * 224);
+    // ViT takes the size that its table of positions is for, and the processor's own is that of the model.
+    assert.equal(pixels('vit', crop), undefined);
+    const own = `from torchvision.transforms import CenterCrop
+processor = AutoImageProcessor.from_pretrained("x")
+crop = CenterCrop(processor.size["height"])`;
+    assert.equal(pixels('swin', own), undefined);
   });
 });

@@ -225,6 +225,34 @@ ${MODEL}Trainer(model, TrainingArguments("o"), train_dataset=data).train()\n`),
     assert.equal(lengthOf('    if len(row) > 2:\n        input_ids = input_ids[:2]'), undefined);
   });
 
+  it('take the length of the longest samples that a filter keeps', () => {
+    const lengthOf = (keeps: string, filter: string) =>
+      factOf(
+        python(`${IMPORTS}${keeps}
+data = load().map(tokenize)
+${filter}
+${MODEL}Trainer(model, TrainingArguments("o"), train_dataset=data).train()\n`),
+        'batch.sequence',
+      );
+    const short = `def is_short(input_ids):
+    input_length = len(input_ids)
+    return input_length < 200`;
+    const kept = lengthOf(short, 'data = data.filter(is_short, input_columns=["input_ids"])');
+    assert.equal(kept?.value, 199);
+    assert.equal(kept?.origin.guess, true);
+    const inline = (condition: string) => lengthOf('', `data = data.filter(lambda row: ${condition})`)?.value;
+    assert.equal(inline('len(row["input_ids"]) <= 1_024'), 1024);
+    // Longer ones, a question about something else, and samples that are counted beside those that are trained on.
+    assert.equal(inline('len(row["input_ids"]) > 200'), undefined);
+    assert.equal(inline('len(row["input_ids"]) < 200 or row["keep"]'), undefined);
+    assert.equal(inline('len(row["text"]) < 200'), undefined);
+    assert.equal(lengthOf(short, 'data = data.filter(is_short, input_columns=["labels"])')?.value, undefined);
+    assert.equal(
+      lengthOf(short, 'few = data.filter(is_short, input_columns=["input_ids"])')?.value,
+      undefined,
+    );
+  });
+
   it('are seen to freeze weights, however the text reaches them', () => {
     const fields = (text: string) =>
       python(`${IMPORTS}${MODEL}${text}${SFT}`).unread?.flatMap((one) => one.fields ?? []);

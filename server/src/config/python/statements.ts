@@ -3,6 +3,7 @@ import { clickArguments, wrappedConfig } from './command-libraries';
 import { configOfHydra } from './data-loaders';
 import { noteCutTokens, part } from './expressions';
 import { LIBRARY, submodule } from './imports';
+import { noteKeptSamples } from './kept-samples';
 import { arithmetic } from './literals';
 import { type BlockEnd, either, lifted, type Machine, truth } from './machine';
 import { setAttribute } from './set-attribute';
@@ -134,6 +135,7 @@ function assignment(machine: Machine, node: SyntaxNode): BlockEnd {
   } else {
     assign(machine, left, machine.evaluate(machine, right));
     noteCutTokens(machine, left, right);
+    noteKeptSamples(machine, left, right);
   }
   return 'next';
 }

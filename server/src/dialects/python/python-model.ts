@@ -20,6 +20,7 @@ import {
   standIn,
   withhold,
 } from './call-block';
+import { readCroppedImages } from './cropped-images';
 import { readImageTiles } from './image-tiles';
 import { configOfMade, type MadeOf, makesModel, SIZES, stateArchitecture } from './made-model';
 import type { ModelChain } from './model-chain';
@@ -37,8 +38,9 @@ const HEADS =
 const ENCODERS = '^(?:AutoModel|Bert|Camembert|DebertaV2|DistilBert|Electra|ModernBert|(?:XLM)?Roberta)';
 /** Heads beside those that guess tokens, by the class's name. */
 const TASKS: readonly (readonly [RegExp, FieldValue<'method.objective'>])[] = [
-  [/ForSequenceClassification$|^ViTForImageClassification$|^ViltForQuestionAnswering$/, 'classification'],
-  [/^Wav2Vec2ForCTC$/, 'lm'],
+  [/ForSequenceClassification$|^ViltForQuestionAnswering$/, 'classification'],
+  [/^(?:ViT|Swin|ConvNext)ForImageClassification$|^VideoMAEForVideoClassification$/, 'classification'],
+  [/^Wav2Vec2ForCTC$|^SpeechT5ForTextToSpeech$/, 'lm'],
   [/^SegformerForSemanticSegmentation$/, 'segmentation'],
   [/^DetrForObjectDetection$/, 'detection'],
   [
@@ -51,7 +53,8 @@ const TASKS: readonly (readonly [RegExp, FieldValue<'method.objective'>])[] = [
 
 /** Classes that make a model of its name's type, with the types whose head of that kind is read, and what it is trained for. */
 const OF_TYPES: Readonly<Record<string, readonly [RegExp, FieldValue<'method.objective'>]>> = {
-  AutoModelForImageClassification: [/^vit$/, 'classification'],
+  AutoModelForImageClassification: [/^(?:vit|swin|convnext)$/, 'classification'],
+  AutoModelForVideoClassification: [/^videomae$/, 'classification'],
   AutoModelForAudioClassification: [/^wav2vec2$/, 'classification'],
   AutoModelForVisualQuestionAnswering: [/^vilt$/, 'classification'],
   AutoModelForDocumentQuestionAnswering: [/^layoutlmv2$/, 'question-answering'],
@@ -68,6 +71,10 @@ function taskOf(kind: string, { model }: ReadContext): FieldValue<'method.object
   const type = model?.config?.model_type;
   return model === undefined || (typeof type === 'string' && types.test(type)) ? task : undefined;
 }
+
+/** Models that classify images of any size; ViT has a table of positions for one. */
+const seesAnySize = ({ model }: ReadContext): boolean =>
+  /^(?:swin|convnext)$/.test(String(model?.config?.model_type));
 
 /** What a model that is not known may be, and have been made of. */
 const OF_MODEL: readonly FieldPath[] = [
@@ -166,6 +173,7 @@ export function readModel(
   if (task === 'segmentation') readLabels(calls, load);
   if (task === 'detection') readResizedImages(calls, load);
   if (context.model?.config) readImageTiles(calls, context.model.config);
+  if (/ForImageClassification$/.test(kind) && seesAnySize(context)) readCroppedImages(calls);
   readPlacement(calls, load, context);
   const plan = argumentOf(load, 'tp_plan');
   if (plan && !isNone(plan)) draft.leaveUncounted(plan, 'tp_plan', ['parallel.tensor']);

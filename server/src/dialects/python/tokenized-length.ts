@@ -1,4 +1,5 @@
 import { CHUNKS, CUT_TOKENS } from '../../config/python/expressions';
+import { KEPT_TOKENS } from '../../config/python/kept-samples';
 import type { PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/value';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
@@ -106,7 +107,7 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
   if (draft.knows('batch.sequence') || readChunks(program, draft, trainer, own)) return;
   if (!source && readPackedLength(program, draft, trainer)) return;
   if (!source) {
-    if (positions) inferPositions(draft, trainer, positions.rows);
+    if (!inferKept(program, draft, trainer) && positions) inferPositions(draft, trainer, positions.rows);
     return;
   }
   if (source.filled && source.key === 'max_length')
@@ -168,6 +169,22 @@ function readPackedLength({ calls }: PyProgram, draft: Draft, trainer: PyCall): 
   if (length?.kind !== 'scalar' || typeof length.value !== 'number') return false;
   const note = say('`{0}` of the dataset that is trained on', 'seq_length');
   draft.infer('batch.sequence', length.value, note, length, 'seq_length', true);
+  return true;
+}
+
+/** Samples of more tokens are left out; of several filters that which keeps most counts. */
+function inferKept({ calls }: PyProgram, draft: Draft, trainer: PyCall): boolean {
+  const [most] = calls
+    .flatMap(({ callee, id, positional: [length] }) =>
+      callee === KEPT_TOKENS && id < trainer.id && length?.kind === 'scalar' ? [length] : [],
+    )
+    .sort((a, b) => Number(b.value) - Number(a.value));
+  if (!most) return false;
+  const note = say(
+    'samples of more tokens than {0} are left out: where they are shorter, less is needed',
+    String(most.value),
+  );
+  draft.infer('batch.sequence', Number(most.value), note, most, 'filter', true);
   return true;
 }
 

@@ -87,10 +87,9 @@ function backboneStages(channels: number): Stage[] {
     count: 1,
     trace: (t, flow) => {
       const image = imageOf(t);
-      const pixels = t.input(
+      const pixels = t.batchInput(
         [imagesOf(t), channels, image.rows * image.columns],
         inputDtype(t.settings),
-        false,
         'pixel_values',
       );
       flow.set('hidden', resnetStem(t, pixels, image, RESNET_50));

@@ -1,6 +1,6 @@
 import type { UnmodelledFeature } from '../../terms/unmodelled-features';
 import type { ConfigReader } from '../config';
-import type { Stage } from '../model';
+import type { SampleLength, Stage } from '../model';
 
 /** Figures of a model that others show or divide by. */
 export interface Figures {
@@ -11,14 +11,8 @@ export interface Figures {
   readonly vocabulary: number;
   readonly maxPositions?: number;
   readonly sampleLength?: SampleLength;
-}
-
-/** Length of a sample where the model itself fixes or bounds it: patches of an image, positions of a decoder. */
-interface SampleLength {
-  /** What `batch.sequence` means for the model, in tokens. */
-  readonly tokens: number;
-  /** For people, in their language. */
-  readonly note: () => string;
+  /** Of what a decoder of its own makes (`batch.targetSequence`). */
+  readonly targetLength?: SampleLength;
 }
 
 export interface Architecture {

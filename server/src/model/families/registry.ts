@@ -4,6 +4,7 @@ import type { ModelConfig } from '../model';
 import { bailing } from './bailing';
 import { bartLike } from './bart';
 import { bertLike } from './bert';
+import { convnextFamily } from './convnext';
 import { csm } from './csm';
 import { deberta } from './deberta';
 import { deepseekV4Family } from './deepseek-v4';
@@ -33,8 +34,11 @@ import { shortConvolutions } from './short-convolution';
 import { sigmoidExperts } from './sigmoid-experts';
 import { soundLanguage } from './sound-language';
 import { sparse } from './sparse';
+import { speechT5Family } from './speecht5';
 import { stateSpace } from './state-space';
+import { swinFamily } from './swin';
 import { t5 } from './t5';
+import { videomaeFamily } from './videomae';
 import { viltFamily } from './vilt';
 import { visionLanguage } from './vision-language';
 import { waveforms } from './wav2vec2';
@@ -68,6 +72,10 @@ const FAMILIES: readonly ModelFamily[] = [
   visionLanguage,
   soundLanguage,
   waveforms,
+  speechT5Family,
+  swinFamily,
+  convnextFamily,
+  videomaeFamily,
   csm,
   phiMultimodal,
   kimiK3,
@@ -100,6 +108,7 @@ const OTHER_SHAPES: Readonly<Record<string, RegExp>> = {
   blenderbot: /ForCausalLM$/,
   'blenderbot-small': /ForCausalLM$/,
   whisper: /ForCausalLM$|ForAudioClassification$/,
+  speecht5: /ForSpeechTo(?:Text|Speech)$/,
   t5: /EncoderModel$|ForTokenClassification$/,
   mt5: /EncoderModel$|ForTokenClassification$/,
   umt5: /EncoderModel$|ForTokenClassification$/,

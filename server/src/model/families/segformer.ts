@@ -2,11 +2,13 @@ import { say } from '../../wording/say';
 import { ConfigError, type ConfigReader } from '../config';
 import { applyActivation } from '../layers/activation';
 import { attend } from '../layers/attention';
+import { batchNorm } from '../layers/batch-norm';
 import { type Block, layerNormed } from '../layers/block';
 import { classificationHead, classifies } from '../layers/classification';
 import { convolution } from '../layers/convolution';
+import { dropPath } from '../layers/drop-path';
 import type { Stage } from '../model';
-import { ELEMENT_BYTES, type Tensor } from '../tape';
+import type { Tensor } from '../tape';
 import { inputDtype } from '../trace-settings';
 import type { Tracer } from '../tracer';
 import { layerStages, take } from './decoder-model';
@@ -39,7 +41,7 @@ interface Sizes {
   readonly dropout: number;
   readonly attentionDropout: number;
   readonly classifierDropout: number;
-  readonly dropPath: number;
+  readonly pathRate: number;
 }
 
 function read(config: ConfigReader): Sizes {
@@ -85,7 +87,7 @@ function read(config: ConfigReader): Sizes {
     dropout: config.dropout('hidden_dropout_prob'),
     attentionDropout: config.dropout('attention_probs_dropout_prob'),
     classifierDropout: config.dropout('classifier_dropout_prob'),
-    dropPath: config.dropout('drop_path_rate'),
+    pathRate: config.dropout('drop_path_rate'),
   };
 }
 
@@ -114,7 +116,7 @@ function patches(level: Level, levels: readonly Level[], channels: number): Stag
       const images = imagesOf(t);
       const side = sideOf(t);
       const pixels = () =>
-        t.input([images, channels, side ** 2], inputDtype(t.settings), false, 'pixel_values');
+        t.batchInput([images, channels, side ** 2], inputDtype(t.settings), 'pixel_values');
       const x = level.index === 0 ? pixels() : t.enter(take(flow, 'hidden'), 'hidden');
       const grid = (gridsOf(t, levels)[level.index] ?? 1) ** 2;
       const { hidden, from, kernel } = level;
@@ -187,13 +189,6 @@ function mixed(t: Tracer, x: Tensor, { hidden, inner }: Level, sizes: Sizes): Te
   );
 }
 
-/** Branches of samples that are left out at random: a quotient, and a product with one number for each sample (`SegformerDropPath`). */
-function leftOut(t: Tracer, x: Tensor, rate: number): Tensor {
-  return rate === 0 || t.settings.evaluating === true
-    ? x
-    : t.scale(t.scale(x, 'drop_path.div'), 'drop_path.mul');
-}
-
 /** `SegformerLayer`. `[images, n, h]` in and out. */
 function block(level: Level, sizes: Sizes, rate: number): Block {
   return (t, x) =>
@@ -201,9 +196,9 @@ function block(level: Level, sizes: Sizes, rate: number): Block {
       t.hold(x);
       const attended = attention(t, layerNormed('layer_norm_1')(t, x), level, sizes.attentionDropout);
       const dropped = t.dropout(attended, sizes.dropout, 'attention.output.dropout');
-      const sum = t.hold(t.add(leftOut(t, dropped, rate), x, 'residual'));
+      const sum = t.hold(t.add(dropPath(t, dropped, rate), x, 'residual'));
       const fed = mixed(t, layerNormed('layer_norm_2')(t, sum), level, sizes);
-      return t.add(leftOut(t, fed, rate), sum, 'residual');
+      return t.add(dropPath(t, fed, rate), sum, 'residual');
     });
 }
 
@@ -256,18 +251,7 @@ function decode(t: Tracer, features: readonly Tensor[], sizes: Sizes): Tensor {
     kernel: [decoder, decoder * features.length, 1, 1],
     out: shape,
   });
-  const normed = t.fused({
-    name: `${name}.batch_norm`,
-    inputs: [fused],
-    outputs: [{ shape, dtype: fused.dtype }],
-    savesInputs: [fused],
-    // Mean and reciprocal deviation of each channel.
-    savesBytes: 2 * decoder * ELEMENT_BYTES.fp32,
-    weights: ['weight', 'bias'].map((part) =>
-      t.weight({ name: `${name}.batch_norm.${part}`, shape: [decoder] }),
-    ),
-  });
-  t.buffer(`${name}.batch_norm.running`, 2 * decoder, t.settings.weightDtype);
+  const normed = batchNorm(t, fused, `${name}.batch_norm`, decoder);
   const active = t.dropout(applyActivation(t, normed, 'relu'), sizes.classifierDropout, `${name}.dropout`);
   return convolution(t, active, {
     name: `${name}.classifier`,
@@ -325,13 +309,13 @@ function head(sizes: Sizes): Stage {
 
 function segformer(config: ConfigReader): Architecture {
   const sizes = read(config);
-  const { levels, dropPath } = sizes;
+  const { levels, pathRate } = sizes;
   const depth = levels.reduce((sum, level) => sum + level.depth, 0);
   const body = levels.flatMap((level) => {
-    const [plain, dropping] = [block(level, sizes, 0), block(level, sizes, dropPath)];
+    const [plain, dropping] = [block(level, sizes, 0), block(level, sizes, pathRate)];
     // Rates grow from none in the first layer of all to that of the config in the last.
     const layers = Array.from({ length: level.depth }, (_, i) =>
-      (level.index === 0 && i === 0) || dropPath === 0 ? plain : dropping,
+      (level.index === 0 && i === 0) || pathRate === 0 ? plain : dropping,
     );
     return [
       patches(level, levels, sizes.channels),

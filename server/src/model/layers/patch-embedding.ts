@@ -25,10 +25,9 @@ export function patchEmbedding(t: Tracer, spec: PatchEmbeddingSpec): Tensor {
   const { images, patches, hidden, patchSize } = spec;
   const channels = spec.channels ?? 3;
   const frames = spec.frames ?? 1;
-  const pixels = t.input(
+  const pixels = t.batchInput(
     [images, channels * frames, patches * patchSize * patchSize],
     inputDtype(t.settings),
-    false,
     'pixel_values',
   );
   const sizes = frames > 1 ? [frames, patchSize, patchSize] : [patchSize, patchSize];

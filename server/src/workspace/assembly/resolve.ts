@@ -1,7 +1,7 @@
 import type { Accelerator } from '../../hardware/accelerator';
 import { anonymousAccelerator, findAccelerator } from '../../hardware/catalog';
 import { lacksTargets } from '../../memory/adapter-selection';
-import type { Model } from '../../model/model';
+import type { Model, SampleLength } from '../../model/model';
 import { modelParallelSize, unevenLayout } from '../../run/derive';
 import { type Fact, fact, type Origin, type OriginKind } from '../../run/origin';
 import { fieldError } from '../../run/parse-field';
@@ -94,13 +94,17 @@ function withLayout(resolution: Resolution): Resolution {
   };
 }
 
-/** The length of a sample that the model itself fixes, where no file states one. */
-function ownLength({ sampleLength }: Partial<Model>, stated: readonly Fact[]): Fact[] {
-  const field = 'batch.sequence';
-  const known = stated.some((other) => other.field === field && fieldError(field, other.value) === undefined);
-  if (!sampleLength || known) return [];
-  const { tokens, note } = sampleLength;
-  return [fact(field, tokens, { kind: 'inferred', note: note() })];
+/** The lengths of a sample that the model itself fixes or bounds, where no file states them. */
+function ownLengths({ sampleLength, targetLength }: Partial<Model>, stated: readonly Fact[]): Fact[] {
+  const own = (field: 'batch.sequence' | 'batch.targetSequence', length: SampleLength | undefined) => {
+    const known = stated.some(
+      (other) => other.field === field && fieldError(field, other.value) === undefined,
+    );
+    if (!length || known) return [];
+    const { tokens, note, bounds } = length;
+    return [fact(field, tokens, { kind: 'inferred', note: note(), ...(bounds ? { guess: true } : {}) })];
+  };
+  return [...own('batch.sequence', sampleLength), ...own('batch.targetSequence', targetLength)];
 }
 
 /** What the name of a repackaged model states of its weights. */
@@ -165,7 +169,7 @@ export function resolve(
   settled?: SettledRun,
 ): Resolved {
   const read = [...commandLine, ...stated, ...around, ...detected, ...storedAs(finding), ...autos];
-  const stating = [...read, ...ownLength(finding.model ?? {}, read)];
+  const stating = [...read, ...ownLengths(finding.model ?? {}, read)];
   const joined =
     settled && isSameList(stating, settled.stating)
       ? settled.joined
