@@ -216,6 +216,29 @@ describe('trainings that answer questions on documents', () => {
   });
 });
 
+describe('a second of sound', () => {
+  before(loadPython);
+  const length = (name: string, more = '') =>
+    value(
+      reading(
+        `from transformers import AutoFeatureExtractor
+extractor = AutoFeatureExtractor.from_pretrained("${name}"${more})
+def prepare(rows):
+    return extractor(rows["sound"], max_length=int(extractor.sampling_rate * 1.5), truncation=True)
+data = data.map(prepare)
+${training('AutoModelForAudioClassification')}`,
+        { model_type: 'wav2vec2' },
+      ),
+      'batch.sequence',
+    );
+
+  it('has as many values as its extractor takes', () => {
+    assert.equal(length('facebook/wav2vec2-base'), 24_000);
+    assert.equal(length('somebody/own'), undefined);
+    assert.equal(length('facebook/wav2vec2-base', ', sampling_rate=8000'), undefined);
+  });
+});
+
 describe('images that a processor cuts into tiles', () => {
   before(loadPython);
   const tiles = (processor: string) =>

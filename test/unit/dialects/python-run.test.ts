@@ -466,6 +466,14 @@ model = GPT2LMHeadModel(AutoConfig.from_pretrained("gpt2", vocab_size=len(tok)))
     assert.equal(trained(', num_labels=6, use_cache=False').unread, undefined);
   });
 
+  it('are read whole where nothing but how long they go on is known only when they run', () => {
+    const reading = python(
+      `${IMPORTS}${MODEL}Trainer(model, TrainingArguments("o", max_steps=len(data) * 3)).train()\n`,
+    );
+    assert.equal(reading.unread, undefined);
+    assert.equal(factOf(reading, 'schedule.steps'), undefined);
+  });
+
   describe('arguments that a trainer does not take', () => {
     const found = (trainer: string, more: string, made = 'Trainer') =>
       python(

@@ -5,6 +5,7 @@ import { arithmetic, compared, numberFrom, unescaped } from './literals';
 import { either, lifted, type Machine, same, truth } from './machine';
 import { isNone } from './node-of-value';
 import { dividedPath, pathAttribute } from './paths';
+import { samplingRate } from './sampling-rate';
 import { childIn, type SyntaxNode } from './syntax-node';
 import type { PyArgument, PyDict, PyList, PyScalar, PyValue } from './value';
 
@@ -137,6 +138,8 @@ function attributeOf(machine: Machine, owner: PyValue | undefined, name: string,
     const call = machine.calls[owner.id];
     if (name === 'total_memory' && /(^|\.)get_device_properties$/.test(call?.callee ?? ''))
       return machine.unknown(node, { ofMemory: 1 });
+    const rate = name === 'sampling_rate' && owner.item === undefined ? samplingRate(call) : undefined;
+    if (rate !== undefined && !set) return machine.scalar(rate, node);
     const passed = owner.item === undefined && /^[A-Z]/.test(call?.callee.split('.').at(-1) ?? '');
     const argument = passed ? call?.named.find(({ key }) => key === name)?.value : undefined;
     return set ?? argument ?? machine.unknown(node, { of: owner.id });

@@ -155,7 +155,9 @@ export function blockOfArguments(
     const made = isMade(value);
     if (made && (fields.length === 0 || READ_APART.test(key))) return [];
     if (made || !isKnown(value)) {
-      if (matters) leaveValue(draft, argument, fields);
+      // How long the run goes on changes nothing of what a step needs.
+      if (matters && !isOfSchedule(fields)) leaveValue(draft, argument, fields);
+      else withhold(draft, fields);
       return [];
     }
     if (value.kind === 'either' && value.probe !== 'bf16' && matters)
@@ -232,6 +234,10 @@ function takePlaces(
 }
 
 /** Notes that a value is not known, and of which fields therefore nothing is. */
+/** Whether all that an argument decides is how long a run goes on. */
+const isOfSchedule = (fields: readonly FieldPath[]): boolean =>
+  fields.length > 0 && fields.every((field) => field.startsWith('schedule.'));
+
 export function leaveValue(
   draft: Draft,
   { key, used, text }: PyArgument,
