@@ -221,7 +221,9 @@ function unmodelled(run: TrainingRun, model: Model, stages: readonly TracedStage
   const alone = run['method.objective'] === 'distillation' && !hasTeacher(run);
   const unheard = run['batch.sound'] && model.playsSound === false;
   const rotates = run['method.kind'] === 'lora' && run['lora.kind'] === 'boft';
-  const unheaded = OF_ENCODERS.has(run['method.objective']) && !model.scoresTokens;
+  const objective = run['method.objective'];
+  const unheaded =
+    (OF_ENCODERS.has(objective) && !model.scoresTokens) || model.countedHeads?.includes(objective) === true;
   const stops = model.recomputes === false && run['activations.checkpointing'] !== 'none';
   const trained = stages.flatMap(({ stage, tape }) =>
     stage.unplayed !== undefined && tape.weights.some(({ trainable }) => trainable) ? [stage.unplayed] : [],

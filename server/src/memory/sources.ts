@@ -81,6 +81,10 @@ export const SOURCES = {
     label: 'PEFT, tuners (register_buffer, BufferDict)',
     url: fileIn(PEFT, 'src/peft/tuners'),
   },
+  modelBuffers: {
+    label: 'PyTorch, Module.register_buffer',
+    url: fileIn(PYTORCH, 'torch/nn/modules/module.py'),
+  },
   positionMasks: {
     label: 'transformers, modeling_gpt_bigcode.py, GPTBigCodeModel',
     url: fileIn(TRANSFORMERS, 'src/transformers/models/gpt_bigcode/modeling_gpt_bigcode.py'),

@@ -19,6 +19,8 @@ export function quantizedBytes(weight: Weight, double: boolean): number {
 export interface WeightSums {
   /** Bytes of what adapters keep beside their weights, whole on every GPU (`Buffer`). */
   readonly buffers: number;
+  /** Bytes of what the model's modules hold beside their weights, such as statistics of batch norms, whole on every GPU. */
+  readonly ownBuffers: number;
   /** Bytes of the model's own masks of positions, whole on every GPU. */
   readonly masks: number;
   /** Trained elements, adapters included. */
@@ -65,6 +67,9 @@ export function ownWeights({ tape }: TracedStage): readonly Weight[] {
 
 const ownOf = oncePer(({ weights }: Tape) => weights.filter((weight) => weight.tiedTo === undefined));
 
+/** Where the bytes of buffers are summed, by whose they are. */
+const BESIDE = { adapter: 'buffers', model: 'ownBuffers', positions: 'masks' } as const;
+
 /** Elements and bytes of the weights of the given stages, all copies, on one GPU before data-parallel sharding. */
 export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): WeightSums {
   const threshold = run['zero.persistenceThreshold'];
@@ -90,7 +95,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
     totalTrained: 0,
   };
   const shared = new Map<string, Buffer>();
-  const beside = { buffers: 0, masks: 0 };
+  const beside = { buffers: 0, ownBuffers: 0, masks: 0 };
   const scaled = { trained: 0, frozen: 0 };
   const layers = { count: 0, elements: 0 };
   for (const traced of stages) {
@@ -98,7 +103,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
     const copies = traced.copies * timesTrained(run);
     for (const buffer of traced.tape.buffers) {
       const other = shared.get(buffer.name);
-      if (!buffer.shared) beside[buffer.own ? 'masks' : 'buffers'] += traced.copies * buffer.bytes;
+      if (!buffer.shared) beside[BESIDE[buffer.of]] += traced.copies * buffer.bytes;
       else if (!other || other.bytes < buffer.bytes) shared.set(buffer.name, buffer);
     }
     for (const weight of ownWeights(traced)) {
@@ -142,7 +147,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
       }
     }
   }
-  for (const { own, bytes } of shared.values()) beside[own ? 'masks' : 'buffers'] += bytes;
+  for (const { of, bytes } of shared.values()) beside[BESIDE[of]] += bytes;
   return { ...sums, ...beside, scaled, layers, stepped, steppedAdapters };
 }
 
@@ -158,7 +163,7 @@ export function hasFrozenOriginal(weight: Weight, run: TrainingRun): boolean {
 }
 
 /** What adapters and the model keep beside their weights, for the whole run. */
-export function buffersBeside({ buffers, masks }: WeightSums): Ledger {
+export function buffersBeside({ buffers, ownBuffers, masks }: WeightSums): Ledger {
   const ledger = emptyLedger();
   const formula = (bytes: number) =>
     say('{0} B of tensors that are neither trained nor sharded', Math.round(bytes));
@@ -167,6 +172,12 @@ export function buffersBeside({ buffers, masks }: WeightSums): Ledger {
       name: say('buffers of adapters'),
       formula: formula(buffers),
       source: SOURCES.adapterBuffers,
+    });
+  if (ownBuffers > 0)
+    post(ledger, 'weights', ownBuffers, {
+      name: say('buffers of the model'),
+      formula: formula(ownBuffers),
+      source: SOURCES.modelBuffers,
     });
   if (masks > 0)
     post(ledger, 'weights', masks, {

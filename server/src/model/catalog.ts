@@ -139,6 +139,7 @@ function assemble(
     ...(architecture.playsSound === false ? { playsSound: false as const } : {}),
     ...(architecture.unplayed ? { unplayed: architecture.unplayed } : {}),
     ...(architecture.seesTiles ? { seesTiles: true as const } : {}),
+    ...(architecture.countedHeads ? { countedHeads: architecture.countedHeads } : {}),
     ...(architecture.recomputes === false ? { recomputes: false as const } : {}),
     ...(architecture.scoresTokens ? { scoresTokens: true as const } : {}),
     ...(statePackages.length > 0 ? { statePackages } : {}),

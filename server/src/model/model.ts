@@ -1,3 +1,4 @@
+import type { Objective } from '../terms/objectives';
 import type { StatePackage } from '../terms/state-packages';
 import type { UnmodelledFeature } from '../terms/unmodelled-features';
 import type { Tensor } from './tape';
@@ -58,6 +59,8 @@ export interface Model {
   readonly statePackages?: readonly StatePackage[];
   /** It sees an image in tiles, as many as the run states or the processor makes at most. */
   readonly seesTiles?: true;
+  /** Objectives whose head is counted, and not played. */
+  readonly countedHeads?: readonly Objective[];
   /** Its class takes no activation checkpointing: a run that asks for it stops. */
   readonly recomputes?: false;
   /** It has the heads that label tokens, that look for an answer, and that choose one of several. */

@@ -212,14 +212,19 @@ export abstract class TapeRecorder {
     }
   }
 
-  /** A tensor that lies beside the parameters all the time; `shared` names are one for the whole model. */
+  /** A tensor that a module of the model holds beside its parameters all the time. */
+  ownBuffer(name: string, elements: number, dtype: TensorDType): void {
+    this.buffers.push({ name, bytes: elements * ELEMENT_BYTES[dtype], shared: false, of: 'model' });
+  }
+
+  /** The same of an adapter; `shared` names are one for the whole model. */
   buffer(name: string, elements: number, dtype: TensorDType, shared = false): void {
-    this.buffers.push({ name, bytes: elements * ELEMENT_BYTES[dtype], shared, own: false });
+    this.buffers.push({ name, bytes: elements * ELEMENT_BYTES[dtype], shared, of: 'adapter' });
   }
 
   /** A buffer of which positions see which, a byte for each pair; `shared` names are one for the whole model. */
   positionMask(name: string, positions: number, shared: boolean): void {
-    this.buffers.push({ name, bytes: positions ** 2 * ELEMENT_BYTES.bool, shared, own: true });
+    this.buffers.push({ name, bytes: positions ** 2 * ELEMENT_BYTES.bool, shared, of: 'positions' });
   }
 
   /** A parameter used as a tensor (norm gains, gates, positions). Costs no activation memory. */

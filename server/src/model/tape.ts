@@ -145,8 +145,8 @@ export interface Buffer {
   readonly name: string;
   readonly bytes: number;
   readonly shared: boolean;
-  /** The model's own, not an adapter's. */
-  readonly own: boolean;
+  /** Whose it is: an adapter's, the model's, or the model's for masks of positions. */
+  readonly of: 'adapter' | 'model' | 'positions';
 }
 
 /** The forward pass of one copy of a stage. */

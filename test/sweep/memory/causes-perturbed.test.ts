@@ -510,6 +510,7 @@ const NAMES_THE_MODEL: ReadonlySet<FieldPath> = new Set<FieldPath>([
   'model.id',
   'model.path',
   'model.config',
+  'model.changes',
 ]);
 
 function valuesOf(field: FieldPath): readonly unknown[] {
@@ -617,6 +618,7 @@ const WHAT_THEY_ARE_MADE_OF: readonly Category[] = ['weights', 'adapters', 'grad
 const NAMED_THOUGH_STILL: Partial<Record<FieldPath, string>> = {
   'quantization.partial':
     'it moves the upper end of the band alone: which layers are in 16 bits is not known',
+  'batch.imageTiles': 'no model here sees images in tiles: `model/image-tiles.test.ts` has three that do',
   'batch.longestSequence':
     'it shortens `batch.sequence` where statements are joined, before a run is estimated',
 };

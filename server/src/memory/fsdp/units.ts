@@ -89,6 +89,8 @@ function unitOf(parts: readonly WrappedPart[], run: TrainingRun, settings: FsdpS
       sum.whole += copies * whole;
       if (!weight.trainable) continue;
       elements += copies * weight.localElements;
+      // What no sample reaches, such as a tower for sound, is reduced with the others, and autograd makes nothing of it.
+      if (stage.tape.operations.length === 0) continue;
       const gradient = rounded(weight.localElements * bytesPer(weight.dtype));
       gradients += copies * gradient;
       lastGradient = stage.stage.role === 'layer' ? 0 : gradient;

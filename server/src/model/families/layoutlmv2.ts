@@ -2,7 +2,7 @@ import { say } from '../../wording/say';
 import { ConfigError, type ConfigReader } from '../config';
 import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
-import { tokenHead } from '../layers/classification';
+import { classificationHead, classifies, tokenHead } from '../layers/classification';
 import { postNormLayer } from '../layers/residual';
 import type { Stage } from '../model';
 import type { Tensor } from '../tape';
@@ -65,7 +65,7 @@ function read(config: ConfigReader): Layout {
 /** Positions in the text and on the page of `[b, n]` tokens, as two tensors `[b, n, h]`: the second is put together of six. */
 function places(t: Tracer, { boxes, positions, sizes }: Layout, shape: readonly number[]): [Tensor, Tensor] {
   const look = (name: string, rows: number, columns: number, index: Tensor) =>
-    t.embedding(index, { name, rows, columns });
+    t.embedding(index, { name: `embeddings.${name}`, rows, columns });
   const order = look(
     'position_embeddings',
     positions,
@@ -85,63 +85,56 @@ function places(t: Tracer, { boxes, positions, sizes }: Layout, shape: readonly 
   return [order, t.concat(parts, [...shape, sizes.hidden], 'spatial')];
 }
 
-/** The same of text and image, whose tables are one. */
-function placesOf(t: Tracer, layout: Layout, shape: readonly number[], owned: boolean): [Tensor, Tensor] {
-  const [order, spatial] = t.inModule({ name: 'embeddings', owned }, () => places(t, layout, shape));
-  return [t.hold(order), t.hold(spatial)];
+/** Words, positions, places on the page and types added, a norm, dropout (`_calc_text_embeddings`): `[b, n, h]`. */
+function textTokens(t: Tracer, layout: Layout): Tensor {
+  const { sizes, types, dropout } = layout;
+  const { batch, sequence } = t.settings;
+  const ids = t.input([batch, sequence], 'int64', false, 'input_ids');
+  const table = (name: string, rows: number) =>
+    t.embedding(ids, { name: `embeddings.${name}`, rows, columns: sizes.hidden });
+  return t.scope(() => {
+    const words = t.hold(table('word_embeddings', sizes.vocabulary));
+    const [order, spatial] = places(t, layout, [batch, sequence]);
+    t.hold(order);
+    t.hold(spatial);
+    const kinds = t.hold(table('token_type_embeddings', types));
+    const sum = t.add(t.add(t.add(words, order, 'positions'), spatial, 'places'), kinds, 'types');
+    return t.dropout(layerNormed('embeddings.LayerNorm')(t, sum), dropout, 'embedding_dropout');
+  });
 }
 
-/** Words, positions, places on the page and types added, a norm, dropout (`_calc_text_embeddings`). */
-function textStage(layout: Layout): Stage {
-  const { sizes, types, dropout } = layout;
+/** Fields of the image (`_calc_img_embeddings`): `[b, fields, h]`. Their places are of the same tables as those of the text. */
+function imageTokens(t: Tracer, layout: Layout, pyramid: Tensor): Tensor {
+  const { sizes, fields, dropout, segment } = layout;
+  const features = pooledFields(t, pyramid, fields);
+  return t.scope(() => {
+    const projected = t.hold(t.linear(features, { name: 'visual_proj', out: sizes.hidden, bias: true }));
+    const shape = [t.settings.batch, fields * fields];
+    const [order, spatial] = t.again(() => places(t, layout, shape));
+    t.hold(order);
+    t.hold(spatial);
+    let sum = t.add(t.add(projected, order, 'positions'), spatial, 'places');
+    // The class that answers questions has one whatever the config states (`LayoutLMv2ForQuestionAnswering.__init__`).
+    if (segment || t.settings.objective === 'question-answering') {
+      const table = t.weight({ name: 'visual_segment_embedding', shape: [sizes.hidden] });
+      sum = t.addWeight(sum, table, 'visual_segment_embedding');
+    }
+    return t.dropout(layerNormed('visual_LayerNorm')(t, sum), dropout, 'visual_dropout');
+  });
+}
+
+/** Tokens of the text, and of the image behind them. */
+function tokenStage(layout: Layout): Stage {
   return {
     name: 'embeddings',
     role: 'embedding',
     count: 1,
     trace: (t, flow) => {
-      const { batch, sequence } = t.settings;
-      const ids = t.input([batch, sequence], 'int64', false, 'input_ids');
-      const table = (name: string, rows: number) =>
-        t.embedding(ids, { name: `embeddings.${name}`, rows, columns: sizes.hidden });
-      const made = t.scope(() => {
-        const words = t.hold(table('word_embeddings', sizes.vocabulary));
-        const [order, spatial] = placesOf(t, layout, [batch, sequence], true);
-        const kinds = t.hold(table('token_type_embeddings', types));
-        const placed = t.add(t.add(words, order, 'positions'), spatial, 'places');
-        const sum = t.add(placed, kinds, 'types');
-        return t.dropout(layerNormed('embeddings.LayerNorm')(t, sum), dropout, 'embedding_dropout');
-      });
-      flow.set('text', made);
-    },
-  };
-}
-
-/** Fields of the image as tokens, which follow the text (`_calc_img_embeddings`). */
-function imageStage(layout: Layout): Stage {
-  const { sizes, fields, dropout, segment } = layout;
-  return {
-    name: 'visual_proj',
-    role: 'embedding',
-    count: 1,
-    trace: (t, flow) => {
-      const text = t.enter(take(flow, 'text'), 'text');
-      const features = pooledFields(t, t.enter(take(flow, 'pyramid'), 'pyramid'), fields);
-      const [batch = 1, words = 1] = text.shape;
-      const count = fields * fields;
-      const image = t.scope(() => {
-        const projected = t.hold(t.linear(features, { name: 'visual_proj', out: sizes.hidden, bias: true }));
-        const [order, spatial] = placesOf(t, layout, [batch, count], false);
-        let sum = t.add(t.add(projected, order, 'positions'), spatial, 'places');
-        // In place of the sum.
-        if (segment)
-          sum = t.addInto(
-            sum,
-            t.parameter(t.weight({ name: 'visual_segment_embedding', shape: [sizes.hidden] })),
-            'visual_segment_embedding',
-          );
-        return t.dropout(layerNormed('visual_LayerNorm')(t, sum), dropout, 'visual_dropout');
-      });
-      flow.set('hidden', t.concat([text, image], [batch, words + count, sizes.hidden], 'modalities'));
+      const pyramid = t.enter(take(flow, 'pyramid'), 'pyramid');
+      const parts = [textTokens(t, layout), imageTokens(t, layout, pyramid)];
+      const length = parts.reduce((sum, { shape: [, tokens = 0] }) => sum + tokens, 0);
+      const shape = [t.settings.batch, length, layout.sizes.hidden];
+      flow.set('hidden', t.concat(parts, shape, 'modalities'));
     },
   };
 }
@@ -287,6 +280,13 @@ function headStage({ sizes, dropout }: Layout): Stage {
     count: 1,
     trace: (t, flow) => {
       const hidden = t.enter(take(flow, 'hidden'), 'hidden');
+      if (classifies(t)) {
+        const [batch = 1] = hidden.shape;
+        const one = t.slice(hidden, [batch, sizes.hidden]);
+        const pooled = t.concat([one, one, one], [batch, 3 * sizes.hidden], 'pooled');
+        flow.set('loss', classificationHead(t, pooled, { name: 'classifier', bias: true }));
+        return;
+      }
       const text = t.slice(hidden, [hidden.shape[0] ?? 1, t.settings.sequence, sizes.hidden]);
       flow.set('loss', tokenHead(t, text, { classifier: 'classifier', answer: 'qa_outputs', dropout }));
     },
@@ -296,9 +296,8 @@ function headStage({ sizes, dropout }: Layout): Stage {
 function layoutlmv2(config: ConfigReader): Architecture {
   const layout = read(config);
   const body = [
-    textStage(layout),
     ...pyramidStages(IMAGE_SIDE),
-    imageStage(layout),
+    tokenStage(layout),
     biasStage(layout),
     layerStage(layout),
     poolerStage(layout),
@@ -311,6 +310,8 @@ function layoutlmv2(config: ConfigReader): Architecture {
     stages: [...body, headStage(layout)],
     counted: body,
     scoresTokens: true,
+    // It runs the backbone once more, for fields before the encoder (`LayoutLMv2ForSequenceClassification.forward`).
+    countedHeads: ['classification', 'reward'],
     // `supports_gradient_checkpointing` is not set (transformers 5.23, `modeling_layoutlmv2.py`).
     recomputes: false,
     notes: [

@@ -69,7 +69,7 @@ const normedType = (t: Tracer, x: Tensor, { keepsType }: ResNet) =>
  */
 function frozenNorm(t: Tracer, x: Tensor, { of, name, channels, shortcut }: Normed): Tensor {
   // Weight, bias, mean and variance.
-  t.buffer(name, 4 * channels, t.settings.weightDtype);
+  t.ownBuffer(name, 4 * channels, t.settings.weightDtype);
   const dtype = normedType(t, x, of);
   const bytes = x.elements * ELEMENT_BYTES[dtype];
   return t.fused({
@@ -146,7 +146,7 @@ const gridBefore = (x: Tensor, { columns }: Grid): Grid => ({ rows: (x.shape[2] 
 
 /** The same norm without what follows it: nothing but its numbers is kept. */
 function plainNorm(t: Tracer, x: Tensor, { of, name, channels }: Normed): Tensor {
-  t.buffer(name, 4 * channels, t.settings.weightDtype);
+  t.ownBuffer(name, 4 * channels, t.settings.weightDtype);
   const dtype = normedType(t, x, of);
   return t.fused({
     name,

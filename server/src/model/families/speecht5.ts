@@ -91,7 +91,7 @@ const stepsOf = ({ settings }: Tracer, { longest }: Sizes) =>
 function placed(t: Tracer, x: Tensor, module: string, rows: number, dropout: number): Tensor {
   const name = `${module}.encode_positions`;
   const [, length = 1, hidden = 1] = x.shape;
-  t.buffer(`${name}.pe`, rows * hidden, t.settings.weightDtype);
+  t.ownBuffer(`${name}.pe`, rows * hidden, t.settings.weightDtype);
   const alpha = t.weight({ name: `${name}.alpha`, shape: [1] });
   const scaled = t.fused({
     name,

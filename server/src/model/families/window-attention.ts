@@ -46,7 +46,7 @@ function biasOf(t: Tracer, spec: WindowSpec, windows: Windows): Tensor {
   const { images, side, padded, shifted } = windows;
   const cells = side ** 2;
   const name = 'attention.relative_position_bias';
-  t.buffer(`${name}.relative_position_index`, window ** 4, 'int64');
+  t.ownBuffer(`${name}.relative_position_index`, window ** 4, 'int64');
   const table = t.weight({
     name: `${name}.relative_position_bias_table`,
     shape: [(2 * window - 1) ** 2, heads],

@@ -14,6 +14,6 @@ export function batchNorm(t: Tracer, x: Tensor, name: string, channels: number):
     savesBytes: 2 * channels * ELEMENT_BYTES.fp32,
     weights: ['weight', 'bias'].map((part) => t.weight({ name: `${name}.${part}`, shape: [channels] })),
   });
-  t.buffer(`${name}.running`, 2 * channels, t.settings.weightDtype);
+  t.ownBuffer(`${name}.running`, 2 * channels, t.settings.weightDtype);
   return normed;
 }
