@@ -134,15 +134,65 @@ describe('trainings by other libraries', () => {
     assert.deepEqual(reported('import jax\nstep = jax.value_and_grad(loss)\nstep(p)'), [
       'refused JAX trains here: that is not estimated.',
     ]);
-    assert.deepEqual(reported('from litgpt.finetune.lora import setup\nsetup(checkpoint_dir="x")'), [
-      'refused LitGPT trains here: that is not estimated.',
-    ]);
     assert.deepEqual(
       reported(
         'import torchtune\nfrom recipes import LoRAFinetuneRecipeDistributed\nr = LoRAFinetuneRecipeDistributed(cfg)\nr.train()',
       ),
       ['refused torchtune trains here: that is not estimated.'],
     );
+  });
+
+  it('by functions of litgpt are read as its config', () => {
+    const reading = python(`from pathlib import Path
+from litgpt.args import EvalArgs, TrainArgs
+from litgpt.data import Alpaca
+from litgpt.finetune.lora import setup
+setup(
+    checkpoint_dir=Path("checkpoints/EleutherAI/pythia-160m"),
+    data=Alpaca(mask_prompt=True),
+    precision="bf16-true",
+    quantize="bnb.nf4",
+    devices=2,
+    lora_r=4,
+    lora_query=True,
+    train=TrainArgs(global_batch_size=8, micro_batch_size=2, max_seq_length=512),
+    eval=EvalArgs(interval=100),
+)`);
+    assertStates(reading, {
+      'model.id': 'EleutherAI/pythia-160m file',
+      'batch.micro': '2 file',
+      'batch.sequence': '512 file',
+      'lora.rank': '4 file',
+      'quantization.kind': 'nf4 file',
+      'hardware.gpus': '2 file',
+    });
+    assert.deepEqual([reading.unread, reading.problems], [undefined, []]);
+    const open = python('from litgpt.pretrain import setup\nsetup("pythia-14m", train=arguments)');
+    assert.ok((open.unread ?? []).length > 0);
+  });
+
+  it('by recipes of torchtune are read as the config that they are made with', () => {
+    const reading = python(`from omegaconf import OmegaConf
+from torchtune.recipes import LoRAFinetuneRecipeSingleDevice
+cfg = OmegaConf.create({
+    "model": {"_component_": "torchtune.models.llama3_1.lora_llama3_1_8b", "lora_rank": 8, "lora_attn_modules": ["q_proj", "v_proj"]},
+    "tokenizer": {"_component_": "torchtune.models.llama3.llama3_tokenizer", "max_seq_len": 1024},
+    "optimizer": {"_component_": "torch.optim.AdamW"},
+    "dtype": "bf16",
+    "batch_size": 2,
+    "gradient_accumulation_steps": 4,
+})
+recipe = LoRAFinetuneRecipeSingleDevice(cfg=cfg)
+recipe.setup(cfg=cfg)
+recipe.train()`);
+    assertStates(reading, {
+      'model.id': 'meta-llama/Llama-3.1-8B file',
+      'lora.rank': '8 file',
+      'batch.micro': '2 file',
+      'batch.sequence': '1024 file',
+      'parallel.data': 'none inferred',
+    });
+    assert.equal(reading.unread, undefined);
   });
 
   it('are those of trainers that are made of that of transformers and train otherwise', () => {

@@ -30,10 +30,7 @@ const TRAINERS_OF = new RegExp(`\\b(?:${Object.keys(LIBRARIES).join('|')})\\b`);
 const TRAINER = new RegExp(
   `^(?:trl|unsloth|unsloth_zoo|${Object.keys(LIBRARIES).join('|')})\\.(?:\\w+\\.)*(?:[A-Z]\\w*)?Trainer$`,
 );
-/** Functions of litgpt that its commands call (`__main__.py`). */
-const LITGPT = /^litgpt\.(?:pretrain|finetune\.\w+|finetune_\w+)\.(?:setup|main)$/;
-
-/** The first training by Keras, JAX, litgpt's own functions, a recipe of torchtune or a trainer that is not read. */
+/** The first training by Keras, JAX, a recipe of torchtune whose config is not seen, or a trainer that is not read. */
 export function otherTraining({ calls }: PyProgram): OtherTraining | undefined {
   const first = (library: string, is: (call: PyCall) => boolean): OtherTraining[] => {
     const call = calls.find(is);
@@ -56,7 +53,6 @@ export function otherTraining({ calls }: PyProgram): OtherTraining | undefined {
   const found = [
     ...first('Keras', ({ callee, of }) => hasKeras && of !== undefined && callee === 'fit'),
     ...first('JAX', ({ callee, of }) => of === undefined && JAX.test(callee)),
-    ...first('LitGPT', ({ callee, of }) => of === undefined && LITGPT.test(callee)),
     ...first(
       'torchtune',
       ({ callee, of }) => callee === 'train' && /Recipe\w*$/.test((of && calls[of.id]?.callee) ?? ''),
@@ -71,7 +67,7 @@ export function namesOther(text: string): boolean {
   // Most files name none of them, and looking for a plain word costs the least.
   if (text.includes('keras') && /\b(?:tf_)?keras\b/.test(text) && /\.fit[ \t]*\(/.test(text)) return true;
   if (text.includes('grad(') && /\b(?:jax|nnx)\.(?:value_and_)?grad\(/.test(text)) return true;
-  if (text.includes('litgpt') && /\blitgpt\b/.test(text)) return /\b(?:setup|main)[ \t]*\(/.test(text);
+  if (text.includes('litgpt') && /\blitgpt\b/.test(text)) return /\bsetup[ \t]*\(/.test(text);
   if (/Trainer[ \t]*\(/.test(text) && TRAINERS_OF.test(text)) return true;
   return text.includes('torchtune') && /\btorchtune\b/.test(text) && /\.train[ \t]*\(/.test(text);
 }

@@ -34,6 +34,7 @@ import {
   withhold,
   withholdDefaults,
 } from './call-block';
+import { calledRecipe } from './called-recipe';
 import { leaveDecisive } from './decisive-arguments';
 import { inferFromArguments, inferFromTrainer } from './dropped-arguments';
 import { readLigerPatches } from './liger-patches';
@@ -123,12 +124,13 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const program = document.program && card ? onCard(document.program, card.usableBytes) : document.program;
   const [first, ...others] = program ? trainings(program) : [];
   const loop = program && !first ? trainingLoop(program) : undefined;
-  const other = program && !first && !loop ? otherTraining(program) : undefined;
+  const recipe = program && !first && !loop ? calledRecipe(program) : undefined;
+  const other = program && !first && !loop && !recipe ? otherTraining(program) : undefined;
   if (other) {
     draft.leave('refused', { range: other.call.calleeRange }, other.library, other.words);
     return draft.reading();
   }
-  if (!program || !(first || loop)) {
+  if (!program || !(first || loop || recipe)) {
     draft.joinsOnly = true;
     return draft.reading();
   }
@@ -144,9 +146,11 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
     readLaunchedProcesses(calls);
     readAskedGpu(document, draft);
     if (loop) readLoop(calls, loop, context);
+    recipe?.read(calls, context);
     leaveDecisive(calls);
     withdrawUnknown(draft);
-    if (loop) noteDoubts(calls, loop.backward);
+    const trains = loop?.backward ?? recipe?.call;
+    if (trains) noteDoubts(calls, trains);
     nameModelKeys(calls);
     return draft.reading();
   }

@@ -1,5 +1,6 @@
 import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import type { Range } from '../../text/place';
+import { calledRecipe } from './called-recipe';
 import { type TrainerClass, trainerOf } from './trainer-classes';
 import { trainingLoop } from './training-loop';
 
@@ -44,6 +45,6 @@ export function trainings(program: PyProgram): Training[] {
 /** Where a program starts the training that is estimated: `train()`, else the trainer that is made. */
 export function trainingCall(program: PyProgram): Range | undefined {
   const [first] = trainings(program);
-  if (!first) return trainingLoop(program)?.backward.calleeRange;
+  if (!first) return (trainingLoop(program)?.backward ?? calledRecipe(program)?.call)?.calleeRange;
   return (startOf(program, first.call) ?? first.call).calleeRange;
 }

@@ -270,8 +270,8 @@ function readSharding(section: Section, uri: string, draft: Draft, context: Read
   const name = uri.split('/').at(-1) ?? '';
   const single = /single_device/.test(name);
   if (single) {
-    draft.infer('hardware.gpus', 1, say('a single-device recipe, by the name of the file'));
-    draft.infer('parallel.data', 'none', say('a single-device recipe, by the name of the file'));
+    draft.infer('hardware.gpus', 1, say('a single-device recipe, by its name'));
+    draft.infer('parallel.data', 'none', say('a single-device recipe, by its name'));
     return;
   }
   const one = context.known['hardware.gpus'] === 1;
