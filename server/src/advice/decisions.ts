@@ -62,7 +62,10 @@ function assumption(analysis: Estimated, lever: Lever): OpenAnswer | undefined {
     const trial = tryChanges(analysis, setting.changes);
     if (!trial || !hasSoundMemory(trial.estimate)) return [];
     const { verdict, peak } = trial.estimate;
-    if (!isDeciding({ verdict, ...peak }, analysis.estimate)) return [];
+    // A verdict over several answers is no measure of one alone: the run as it stands has one, too.
+    const alone = () => tryChanges(analysis, {})?.estimate ?? analysis.estimate;
+    if (!isDeciding({ verdict, ...peak }, analysis.estimate) || !isDeciding({ verdict, ...peak }, alone()))
+      return [];
     const { processBytes, lowerBytes, upperBytes } = peak;
     // Settings stand in order of what they take: one that is meant to save, and would not, is chosen by nobody.
     if (at > settings.indexOf(present) && processBytes > analysis.estimate.peak.processBytes) return [];

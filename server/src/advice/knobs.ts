@@ -77,6 +77,12 @@ const OPTIMIZERS: readonly OptimizerName[] = [
   'sgd',
 ];
 
+/** FlashAttention 2 has kernels for 16-bit types alone, and for some cards. */
+export function takesFlash({ accelerator, resolved }: Pick<Estimated, 'accelerator' | 'resolved'>): boolean {
+  const compute = resolved.values['precision.compute'];
+  return accelerator.supports.flash2 && (compute === 'bf16' || compute === 'fp16');
+}
+
 function choices<P extends FieldPath>(field: P, values: readonly FieldValue<P>[]): Lever['settings'] {
   return ({ resolved }) => {
     const present = resolved.values[field];
@@ -131,7 +137,12 @@ export const LEVERS: readonly Lever[] = [
   {
     field: 'attention.implementation',
     name: 'Attention',
-    settings: choices('attention.implementation', ['eager', 'sdpa', 'flash2']),
+    settings: (analysis) =>
+      choices('attention.implementation', [
+        'eager',
+        'sdpa',
+        ...(takesFlash(analysis) ? (['flash2'] as const) : []),
+      ])(analysis),
     doesNot: () => 'FlashAttention and SDPA both keep no score matrix: between them the peak hardly moves.',
   },
   {

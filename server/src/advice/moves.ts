@@ -6,7 +6,7 @@ import type { OptimizerName } from '../terms/optimizers';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Estimated } from './changed-run';
-import { LORA } from './knobs';
+import { LORA, takesFlash } from './knobs';
 
 /** What a change costs beside time, from nothing to another kind of training. */
 export const PRICES = { none: 0, rounding: 1, hardware: 2, data: 3, method: 4 } as const;
@@ -72,13 +72,13 @@ const LIGER_MODELS = new Set(
   ),
 );
 
-function kernels({ accelerator, model }: Movable, run: TrainingRun): Move[] {
+function kernels(analysis: Movable, run: TrainingRun): Move[] {
+  const { model } = analysis;
   const found: Move[] = [];
-  const half = run['precision.compute'] === 'bf16' || run['precision.compute'] === 'fp16';
   const present = run['attention.implementation'];
   if (present === 'eager')
     found.push(move('attention', say('SDPA attention'), { 'attention.implementation': 'sdpa' }));
-  if (present !== 'flash2' && present !== 'flash3' && half && accelerator.supports.flash2)
+  if (present !== 'flash2' && present !== 'flash3' && takesFlash(analysis))
     found.push(move('attention', say('FlashAttention 2'), { 'attention.implementation': 'flash2' }));
   const patched = run['model.code'] === 'transformers' && LIGER_MODELS.has(model.modelType);
   if (patched && !/^(?:liger|cut|(?:budgeted|free|half-free)-chunks)$/.test(run['loss.implementation']))
