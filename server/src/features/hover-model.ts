@@ -26,7 +26,9 @@ export function modelHover(analysis: Analysis, written: string): string | undefi
     `- **${say('Parameters')}** ${parameters(analysis)}`,
     `- **${say('Architecture')}** ${shape.join(' · ')}`,
     model.publishedDtype ? `- **${say('Published as')}** ${code(model.publishedDtype)}` : undefined,
-    ...model.notes.map((note) => `- ${escapeMarkdown(note)}`),
+    ...[...model.notes, ...(model.countNote ? [model.countNote] : [])].map(
+      (note) => `- ${escapeMarkdown(note)}`,
+    ),
   ].filter((line) => line !== undefined);
   const links = model.sources
     .map((source) => httpsUrl(source))

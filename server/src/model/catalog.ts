@@ -145,6 +145,9 @@ function assemble(
     ...(statePackages.length > 0 ? { statePackages } : {}),
     loraDefaultTargets: defaultLoraTargets(config.model_type),
     notes: [...notes, ...(architecture.notes ?? [])],
+    ...(counted
+      ? { countNote: say('the parameter count is that of the encoder without its task head') }
+      : {}),
     sources,
   };
 }

@@ -69,6 +69,8 @@ export interface Model {
   readonly loraDefaultTargets: readonly string[];
   /** For people, where something is assumed: "unknown model_type treated as Llama-like". */
   readonly notes: readonly string[];
+  /** For people, where the published count of parameters leaves something out that a run has. */
+  readonly countNote?: string;
   readonly sources: readonly string[];
 }
 

@@ -232,6 +232,16 @@ function limitLength(winners: Winners): void {
   );
 }
 
+/** Without mixed precision matrices are multiplied in the type that weights are in; packed ones are unpacked to a type of their own. */
+function inferCompute(winners: Winners): void {
+  const scheme = settled(winners, 'precision.scheme') ?? 'native';
+  const weights = settled(winners, 'precision.weights');
+  const packed = settled(winners, 'quantization.kind') ?? 'none';
+  if (winners.has('precision.compute') || scheme !== 'native' || packed !== 'none') return;
+  if (weights === 'bf16' || weights === 'fp16')
+    infer(winners, 'precision.compute', weights, say('no mixed precision: that of the weights'));
+}
+
 /**
  * Adds what follows from the statements, with origin `inferred`. Stated values are never changed, but for a length that no sample
  * reaches.
@@ -243,5 +253,6 @@ export function derive(winners: Winners): void {
   inferDataParallel(winners);
   inferBatch(winners);
   inferAutocast(winners);
+  inferCompute(winners);
   limitLength(winners);
 }

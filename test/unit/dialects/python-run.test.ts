@@ -466,6 +466,28 @@ model = GPT2LMHeadModel(AutoConfig.from_pretrained("gpt2", vocab_size=len(tok)))
     assert.equal(trained(', num_labels=6, use_cache=False').unread, undefined);
   });
 
+  it('are of the class that Unsloth is given to make the model', () => {
+    const reading = (made: string, more = '') =>
+      python(`from transformers import ${made}, Trainer, TrainingArguments
+from unsloth import FastModel
+model, tokenizer = FastModel.from_pretrained("unsloth/Qwen3-4B", auto_model=${made}, load_in_4bit=False${more})
+Trainer(model=model, args=TrainingArguments("o")).train()\n`);
+    const labels = reading('AutoModelForSequenceClassification');
+    assert.equal(factOf(labels, 'method.objective')?.value, 'classification');
+    assert.equal(factOf(labels, 'quantization.kind')?.value, 'none');
+    assert.equal(factOf(reading('AutoModelForCausalLM'), 'method.objective'), undefined);
+    assert.ok(reading('AutoModel').unread?.some(({ kind }) => kind === 'refused'));
+  });
+
+  it('name adapters that are not estimated', () => {
+    const reading = python(`${IMPORTS}from peft import WaveFTConfig, get_peft_model
+${MODEL}model = get_peft_model(model, WaveFTConfig(n_frequency=8))
+Trainer(model, TrainingArguments("o")).train()\n`);
+    assert.ok(
+      reading.unread?.some(({ message }) => message === 'Adapters of `WaveFTConfig` are not estimated.'),
+    );
+  });
+
   it('are read whole where nothing but how long they go on is known only when they run', () => {
     const reading = python(
       `${IMPORTS}${MODEL}Trainer(model, TrainingArguments("o", max_steps=len(data) * 3)).train()\n`,
@@ -1111,7 +1133,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       );
       const reading = python(text, { 'hardware.gpu': 'L4' });
       assertStates(reading, {
-        'quantization.kind': undefined,
+        'quantization.kind': 'none default',
         'precision.weights': 'bf16 default',
         'lora.rank': '8 file',
         'lora.targets': 'q_proj file',

@@ -121,6 +121,22 @@ describe('TRL', () => {
     });
   });
 
+  it('counts prompts in a micro batch of GRPO until 0.14, and keeps a reference by default until 0.18', () => {
+    const grpo = 'num_generations: 4\nmax_prompt_length: 128\n';
+    golden(recipe(grpo, { 'version.trl': '0.14.0' }), {
+      'batch.micro': '8 inferred',
+      'method.referenceModel': 'true default',
+    });
+    golden(recipe(grpo, { 'version.trl': '0.15.2' }), {
+      'batch.micro': '2 file',
+      'method.referenceModel': 'true default',
+    });
+    golden(recipe(grpo, { 'version.trl': '0.19.1' }), { 'method.referenceModel': 'false default' });
+    golden(recipe(`${grpo}beta: 0.0\n`, { 'version.trl': '0.18.2' }), {
+      'method.referenceModel': 'false file',
+    });
+  });
+
   it('puts vLLM where its version does', () => {
     const grpo = 'num_generations: 8\nuse_vllm: true\n';
     golden(recipe(grpo, { 'version.trl': '0.29' }), { 'rollout.engine': 'vllm-server file' });

@@ -64,6 +64,21 @@ describe('resolving a run', () => {
     assert.equal(origins['batch.global']?.kind, 'inferred');
   });
 
+  it('multiplies in the type of the weights without mixed precision, where they are not packed', () => {
+    const compute = (...more: Parameters<typeof fact>[]) => {
+      const facts = more.map((one) => fact(...one));
+      return resolveRun([...COMPLETE.filter(({ field }) => !field.startsWith('precision.')), ...facts]);
+    };
+    const file = { kind: 'file' } as const;
+    const weights = ['precision.weights', 'bf16', file] as const;
+    assert.equal(compute([...weights]).run?.['precision.compute'], 'bf16');
+    assert.equal(compute([...weights]).origins['precision.compute']?.kind, 'inferred');
+    const packed = compute([...weights], ['quantization.kind', 'nf4', file]);
+    assert.equal(packed.run?.['precision.compute'], 'fp32');
+    const mixed = compute([...weights], ['precision.scheme', 'autocast', file]);
+    assert.equal(mixed.run?.['precision.compute'], 'fp32');
+  });
+
   it('names what nobody states', () => {
     const { unknown, run } = resolveRun([]);
     assert.equal(run, undefined);

@@ -233,6 +233,7 @@ export function readUnsloth(
   const { draft } = calls;
   const config: ModelConfig | undefined = context.model?.config;
   stateModel(calls, load, 'model_name');
+  readAutoModel(calls, load);
   const name = textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '';
   draft.assume('kernels.unsloth', true, say('the model is loaded by Unsloth'), LOADER);
   readFastInference(calls, load, context, /GRPOTrainer$/.test(trainer.callee));
@@ -333,6 +334,21 @@ function readPlainParts(draft: Calls['draft'], release: string | undefined): voi
   );
 }
 
+/** `auto_model=AutoModelForSequenceClassification`: the class that makes the model, and so what it is trained for. */
+function readAutoModel({ draft }: Calls, load: PyCall): void {
+  const given = argumentOf(load, 'auto_model');
+  if (given?.kind !== 'name') return;
+  const name = given.name.split('.').at(-1) ?? '';
+  if (/ForSequenceClassification$/.test(name))
+    draft.infer('method.objective', 'classification', `\`${name}\``, { range: given.range });
+  else if (
+    !/For(?:CausalLM|ImageTextToText|Vision2Seq|ConditionalGeneration|MaskedLM|SpeechSeq2Seq)$|^CsmFor/.test(
+      name,
+    )
+  )
+    draft.leave('refused', { range: given.range }, name, say('Runs of `{0}` are not estimated.', name));
+}
+
 /** 4 bits with double quantization unless set otherwise; nothing is upcast before training but what is trained. */
 function readStorage({ draft }: Calls, load: PyCall): 4 | 8 | undefined {
   const at = (name: string, place?: number) => ({ name, value: argumentOf(load, name, place) });
@@ -360,7 +376,10 @@ function readStorage({ draft }: Calls, load: PyCall): 4 | 8 | undefined {
     );
     return undefined;
   }
-  if (four.value && flagOf(knownNode(four.value)) !== true) return undefined;
+  if (four.value && flagOf(knownNode(four.value)) !== true) {
+    draft.assume('quantization.kind', 'none', say('`{0}` is off', four.name), LOADER, four.name);
+    return undefined;
+  }
   if (four.value) draft.state('quantization.kind', 'nf4', four.value, four.name);
   else draft.assume('quantization.kind', 'nf4', say('{0} default', 'Unsloth'), LOADER, 'load_in_4bit');
   draft.assume('quantization.double', true, say('{0} default', 'Unsloth'), LLAMA);

@@ -138,7 +138,8 @@ export function readTrl(
   if (method !== 'grpo' && method !== 'rloo')
     assumePadding(section, draft, section.integerOrDefault('per_device_train_batch_size'));
   section.take('activation_offloading');
-  readReference(section, method);
+  readReference(section, method, context);
+  if (method === 'grpo') readOwnGroups(section, draft, context);
   stateFrozenModels(section, OTHER_MODELS[method] ?? []);
   if (method === 'gkd' || method === 'distillation') readTeacher(section, method, context);
   if (method === 'ppo') readPpo(section);
@@ -351,7 +352,7 @@ const OTHER_MODELS: Partial<Record<TrlMethod, readonly string[]>> = {
 };
 
 /** DPO and its kin compare with a frozen copy; with adapters the base model itself serves, adapters off. */
-function readReference(section: Section, method: TrlMethod): void {
+function readReference(section: Section, method: TrlMethod, context: ReadContext): void {
   const adapters = section.flag('use_peft') === true;
   if (section.flag('precompute_ref_log_probs') === true) section.take('precompute_ref_log_probs');
   const free = section.find('reference_free');
@@ -361,7 +362,9 @@ function readReference(section: Section, method: TrlMethod): void {
   }
   const beta = section.find('beta');
   if (method === 'grpo' || method === 'rloo') {
-    const weight = numberOf(beta?.node) ?? (method === 'rloo' ? 0.05 : 0);
+    // 0.04 until 0.18 (`grpo_config.py`).
+    const older = isAtLeast(context.known['version.trl'], '0.19') === false;
+    const weight = numberOf(beta?.node) ?? (method === 'rloo' ? 0.05 : older ? 0.04 : 0);
     const needed = weight > 0 && !adapters;
     if (beta) section.state('method.referenceModel', needed, beta);
     else section.assume('method.referenceModel', trl(needed, `${method}_config.py`), 'beta');
@@ -375,6 +378,17 @@ function readReference(section: Section, method: TrlMethod): void {
       : say('no separate reference model is needed'),
     source: `${SOURCE}${method === 'kto' ? 'kto' : 'dpo'}_trainer.py`,
   });
+}
+
+/** A micro batch of GRPO counts prompts in TRL 0.14, of each of which a GPU takes all completions at once (`grpo_trainer.py`, `compute_loss`). */
+function readOwnGroups(section: Section, draft: Draft, context: ReadContext): void {
+  if (isAtLeast(context.known['version.trl'], '0.15') !== false) return;
+  const generations = section.integer('num_generations') ?? 8;
+  const micro = section.integerOrDefault('per_device_train_batch_size');
+  const stated = section.find('per_device_train_batch_size') ?? section.find('num_generations');
+  draft.forget('batch.micro');
+  const note = say('{0} prompts of {1} completions each', String(micro), String(generations));
+  draft.infer('batch.micro', micro * generations, note, stated?.node, stated?.key);
 }
 
 /**

@@ -1,4 +1,3 @@
-import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
@@ -190,7 +189,6 @@ function encoderArchitecture(encoder: Encoder, sizes: Sizes, dropout: number): A
     stages: [...body, headStage(encoder, sizes, dropout)],
     counted: [...body, ...pooling],
     scoresTokens: true,
-    notes: [say('the parameter count is that of the encoder without its task head')],
   };
 }
 

@@ -60,6 +60,5 @@ export function notesOfImages(config: ConfigReader): string[] {
       'an image is taken for {0} x {0} pixels, what the processor makes of every one; `batch.imagePixels` replaces it',
       side,
     ),
-    say('the parameter count is that of the encoder without its task head'),
   ];
 }

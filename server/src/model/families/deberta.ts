@@ -198,7 +198,6 @@ function build(config: ConfigReader): Architecture {
     stages: [embedding, layers, head],
     counted: [embedding, layers],
     scoresTokens: true,
-    notes: [say('the parameter count is that of the encoder without its task head')],
   };
 }
 

@@ -90,7 +90,6 @@ function vit(config: ConfigReader): Architecture {
         String(patches),
         String(labels),
       ),
-      say('the parameter count is that of the encoder without its task head'),
     ],
   };
 }

@@ -25,7 +25,7 @@ const linear =
 
 const inTiles = (tokens: number, most: number) =>
   say(
-    'a tile of an image takes {0} tokens; {1} tiles are taken, the most that the processor makes of one; `batch.imageTiles` replaces them',
+    'an image is cut into {1} tiles of {0} tokens at most; `batch.imageTiles` states how many',
     String(tokens),
     String(most),
   );

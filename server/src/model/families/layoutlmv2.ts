@@ -318,7 +318,6 @@ function layoutlmv2(config: ConfigReader): Architecture {
       say(
         'the backbone is trained as a whole, as in transformers 5: releases before leave its first levels as they are and need less',
       ),
-      say('the parameter count is that of the encoder without its task head'),
     ],
   };
 }

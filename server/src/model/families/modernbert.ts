@@ -1,4 +1,3 @@
-import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
@@ -113,7 +112,6 @@ function build(config: ConfigReader): Architecture {
     stages: [...body, taskHead(config, sizes, norm('head.norm'))],
     counted: body,
     scoresTokens: true,
-    notes: [say('the parameter count is that of the encoder without its task head')],
   };
 }
 

@@ -343,7 +343,6 @@ function segformer(config: ConfigReader): Architecture {
         'an image is taken for {0} x {0} pixels, what the processor makes of every one; `batch.imagePixels` replaces it',
         String(SIDE),
       ),
-      say('the parameter count is that of the encoder without its task head'),
     ],
   };
 }

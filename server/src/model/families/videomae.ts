@@ -133,7 +133,6 @@ function videomae(config: ConfigReader): Architecture {
         frames,
         blocks,
       ),
-      say('the parameter count is that of the encoder without its task head'),
     ],
   };
 }

@@ -226,7 +226,6 @@ function vilt(config: ConfigReader): Architecture {
         String(rows * tower.patchSize),
         String(columns * tower.patchSize),
       ),
-      say('the parameter count is that of the encoder without its task head'),
     ],
   };
 }

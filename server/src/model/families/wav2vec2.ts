@@ -338,7 +338,6 @@ function wav2vec2(config: ConfigReader): Architecture {
         'the length of a sample is counted in values of its waveform, 16,000 of which are a second: {0} of them make a frame',
         String(stride),
       ),
-      say('the parameter count is that of the encoder without its task head'),
     ],
   };
 }
