@@ -234,10 +234,12 @@ function limitLength(winners: Winners): void {
 
 /** Without mixed precision matrices are multiplied in the type that weights are in; packed ones are unpacked to a type of their own. */
 function inferCompute(winners: Winners): void {
-  const scheme = settled(winners, 'precision.scheme') ?? 'native';
+  const scheme = settled(winners, 'precision.scheme');
   const weights = settled(winners, 'precision.weights');
   const packed = settled(winners, 'quantization.kind') ?? 'none';
   if (winners.has('precision.compute') || scheme !== 'native' || packed !== 'none') return;
+  // Unsloth keeps parts of such models in fp32, attention among them.
+  if (settled(winners, 'precision.wideActivations') === true) return;
   if (weights === 'bf16' || weights === 'fp16')
     infer(winners, 'precision.compute', weights, say('no mixed precision: that of the weights'));
 }

@@ -71,9 +71,11 @@ describe('resolving a run', () => {
     };
     const file = { kind: 'file' } as const;
     const weights = ['precision.weights', 'bf16', file] as const;
-    assert.equal(compute([...weights]).run?.['precision.compute'], 'bf16');
-    assert.equal(compute([...weights]).origins['precision.compute']?.kind, 'inferred');
-    const packed = compute([...weights], ['quantization.kind', 'nf4', file]);
+    const native = ['precision.scheme', 'native', file] as const;
+    assert.equal(compute([...weights]).run?.['precision.compute'], 'fp32');
+    assert.equal(compute([...weights], [...native]).run?.['precision.compute'], 'bf16');
+    assert.equal(compute([...weights], [...native]).origins['precision.compute']?.kind, 'inferred');
+    const packed = compute([...weights], [...native], ['quantization.kind', 'nf4', file]);
     assert.equal(packed.run?.['precision.compute'], 'fp32');
     const mixed = compute([...weights], ['precision.scheme', 'autocast', file]);
     assert.equal(mixed.run?.['precision.compute'], 'fp32');

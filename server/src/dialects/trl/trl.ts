@@ -383,7 +383,7 @@ function readReference(section: Section, method: TrlMethod, context: ReadContext
 /** A micro batch of GRPO counts prompts in TRL 0.14, of each of which a GPU takes all completions at once (`grpo_trainer.py`, `compute_loss`). */
 function readOwnGroups(section: Section, draft: Draft, context: ReadContext): void {
   if (isAtLeast(context.known['version.trl'], '0.15') !== false) return;
-  const generations = section.integer('num_generations') ?? 8;
+  const generations = section.integerOrDefault('num_generations');
   const micro = section.integerOrDefault('per_device_train_batch_size');
   const stated = section.find('per_device_train_batch_size') ?? section.find('num_generations');
   draft.forget('batch.micro');
