@@ -16,7 +16,7 @@ export interface ReadRepository {
 
 /** Programs that train with something else than transformers on PyTorch, or a module of their own: they are refused with that as the reason. */
 const ELSEWHERE =
-  /^(?:Unknown, so there is no verdict: )?(?:(?:Keras|JAX|diffusers|LitGPT|torchtune|sentence-transformers|SetFit|adapters|SpanMarker|optimum|GLiNER|PyLate|PyTorch\/XLA) trains here|`(?:timm|torchvision|torch)\.[\w.]+` trains here|`\w+`, a model of the code's own, trains here|Runs of `(?:UNet|AutoencoderKL|DDPM|Stable|Flax|TF)\w*(?:\.\w+)?` are not estimated)/;
+  /^(?:Unknown, so there is no verdict: )?(?:(?:Keras|JAX|diffusers|torchtune|sentence-transformers|SetFit|adapters|SpanMarker|optimum|GLiNER|PyLate|PyTorch\/XLA) trains here|`(?:timm|torchvision|torch)\.[\w.]+` trains here|`\w+`, a model of the code's own, trains here|Runs of `(?:UNet|AutoencoderKL|DDPM|Stable|Flax|TF)\w*(?:\.\w+)?` are not estimated)/;
 
 /** Whether what a file is refused for is that another library trains. */
 export const trainsElsewhere = (reason: string): boolean => ELSEWHERE.test(reason);

@@ -8,7 +8,7 @@ import type { Stage } from '../model';
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import { imageSide, labelStage, notesOfImages, poolingStage, squareImages } from './classified-images';
-import { take } from './decoder-model';
+import { hiddenStage } from './decoder-model';
 import type { Architecture, ModelFamily } from './family';
 
 interface Sizes {
@@ -110,9 +110,7 @@ function block(width: number, { activation, scales }: Sizes, rate: number): Bloc
 
 /** Modules that checkpointing does not wrap. */
 function plainStages(name: string, body: Block, count: number): Stage[] {
-  const trace: Stage['trace'] = (t, flow) =>
-    flow.set('hidden', body(t, t.enter(take(flow, 'hidden'), 'hidden')));
-  return count === 0 ? [] : [{ name, role: 'embedding', count, trace }];
+  return count === 0 ? [] : [hiddenStage(name, 'embedding', count, body)];
 }
 
 function convnext(config: ConfigReader): Architecture {

@@ -8,10 +8,10 @@ import type { Stage } from '../model';
 import type { Tensor } from '../tape';
 import { inputDtype } from '../trace-settings';
 import type { Tracer } from '../tracer';
-import { take } from './decoder-model';
+import { hiddenStage, take } from './decoder-model';
 import type { Architecture, ModelFamily } from './family';
 import { imagesOf } from './image-encoders';
-import { bottleneck, type Grid, halved, RESNET_50, RESNET_CHANNELS, resnetStem } from './resnet-backbone';
+import { bottleneck, type Grid, levelGrid, RESNET_50, RESNET_CHANNELS, resnetStem } from './resnet-backbone';
 
 /** The largest image that the processor makes: its shorter side, and the longer one at most (`DetrImageProcessor`, `size`). */
 const LARGEST: Grid = { rows: 800, columns: 1333 };
@@ -72,13 +72,6 @@ function imageOf({ settings: { imagePixels } }: Tracer): Grid {
   return { rows: side, columns: side };
 }
 
-/** The grid of a level's features: the first has a quarter of each side. */
-function gridOf(t: Tracer, level: number): Grid {
-  let grid = halved(halved(imageOf(t)));
-  for (let i = 0; i < level; i++) grid = halved(grid);
-  return grid;
-}
-
 /** ResNet-50, trained as a whole: of timm's nothing stays as it is (transformers 5.23, `DetrConvEncoder`, `"resnet" in backbone_model_type`). */
 function backboneStages(channels: number): Stage[] {
   const stem: Stage = {
@@ -96,20 +89,15 @@ function backboneStages(channels: number): Stage[] {
     },
   };
   const levels = RESNET_50.levels.flatMap(({ blocks }, level) => {
-    const grid = (t: Tracer) => gridOf(t, level);
+    const grid = (t: Tracer) => levelGrid(imageOf(t), level);
     const [first, other] = [
       bottleneck(RESNET_50, level, true, grid),
       bottleneck(RESNET_50, level, false, grid),
     ];
     const name = `backbone.layer${level + 1}`;
     // These are no modules that checkpointing wraps.
-    return [first, ...new Array<Block>(blocks - 1).fill(other)].map(
-      (body, index): Stage => ({
-        name: `${name}.${index}`,
-        role: 'embedding',
-        count: 1,
-        trace: (t, flow) => flow.set('hidden', body(t, t.enter(take(flow, 'hidden'), 'hidden'))),
-      }),
+    return [first, ...new Array<Block>(blocks - 1).fill(other)].map((body, index) =>
+      hiddenStage(`${name}.${index}`, 'embedding', 1, body),
     );
   });
   return [stem, ...levels];
@@ -328,7 +316,7 @@ function detr(config: ConfigReader): Architecture {
     trace: (t, flow) =>
       flow.set('hidden', layerNormed('decoder.layernorm')(t, t.enter(take(flow, 'hidden'), 'hidden'))),
   };
-  const grid = [2, 4, 8, 16, 32].reduce((left) => halved(left), LARGEST);
+  const grid = levelGrid(LARGEST, RESNET_50.levels.length - 1);
   return {
     figures: {
       hiddenSize: sizes.hidden,

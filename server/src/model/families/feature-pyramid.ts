@@ -5,7 +5,7 @@ import { inputDtype } from '../trace-settings';
 import type { Tracer } from '../tracer';
 import { take } from './decoder-model';
 import { imagesOf } from './image-encoders';
-import { bottleneck, type Grid, halved, type ResNet, resnetStem } from './resnet-backbone';
+import { bottleneck, type Grid, levelGrid, type ResNet, resnetStem } from './resnet-backbone';
 
 /**
  * ResNeXt-101 of 32 groups of 8 channels (detectron2 0.6, `modeling/backbone/resnet.py`, by the settings of LayoutLMv2's config,
@@ -36,11 +36,7 @@ const PREFIX = 'visual.backbone';
 const levelName = (level: number) => `res${level + 2}`;
 
 /** Cells of a square image's features at a level: the first has a quarter of each side. */
-function gridOf(pixels: number, level: number): Grid {
-  let grid: Grid = { rows: pixels, columns: pixels };
-  for (let i = 0; i < level + 2; i++) grid = halved(grid);
-  return grid;
-}
+const gridOf = (pixels: number, level: number): Grid => levelGrid({ rows: pixels, columns: pixels }, level);
 
 /** Pixels of a square image, less their mean and over their deviation: the batch holds the first, the model's own forward the last. */
 function stemStage(side: number): Stage {

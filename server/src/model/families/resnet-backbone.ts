@@ -10,10 +10,17 @@ export interface Grid {
 }
 
 /** What is left of a grid after a stride of two, by kernels that are filled up by their halves. */
-export const halved = ({ rows, columns }: Grid): Grid => ({
+const halved = ({ rows, columns }: Grid): Grid => ({
   rows: Math.ceil(rows / 2),
   columns: Math.ceil(columns / 2),
 });
+
+/** The grid of a level's features, of an image whose sides are given in pixels: the first level has a quarter of each side. */
+export function levelGrid(image: Grid, level: number): Grid {
+  let grid = halved(halved(image));
+  for (let i = 0; i < level; i++) grid = halved(grid);
+  return grid;
+}
 
 const cellsOf = ({ rows, columns }: Grid): number => rows * columns;
 
