@@ -260,4 +260,79 @@ for batch in loader:
     const whole = await listed('Trainer(model=model, args=TrainingArguments(bf16=True)).train()\n');
     assert.ok(whole.fields.includes('batch.choices'));
   });
+
+  const TRL_IMPORTS =
+    'import torch\nfrom transformers import AutoModelForCausalLM\nfrom trl import GRPOConfig, GRPOTrainer, ModelConfig, SFTConfig, SFTTrainer, get_peft_config, get_quantization_config\n';
+
+  it("make adapters of what TRL's own `ModelConfig` asks for", () => {
+    const asked = (settings: string) =>
+      python(
+        `${TRL_IMPORTS}asked = ModelConfig(model_name_or_path="Qwen/Qwen2.5-0.5B"${settings})
+SFTTrainer(model=asked.model_name_or_path, args=SFTConfig(per_device_train_batch_size=2), peft_config=get_peft_config(asked)).train()\n`,
+      );
+    const adapted = asked(', use_peft=True, lora_r=8, lora_target_modules=["q_proj"]');
+    assertStates(adapted, { 'method.kind': 'lora file', 'lora.rank': '8 file' });
+    assert.deepEqual(factOf(adapted, 'lora.targets')?.value, ['q_proj']);
+    assert.deepEqual(adapted.unread ?? [], []);
+    // Its defaults are not those of PEFT.
+    assertStates(asked(', use_peft=True'), {
+      'lora.rank': '16 default',
+      'lora.alpha': '32 default',
+      'lora.dropout': '0.05 default',
+    });
+    const whole = asked(', lora_r=8');
+    assertStates(whole, { 'method.kind': 'full default' });
+    assert.equal(factOf(whole, 'lora.rank'), undefined);
+    assert.equal(factOf(asked(', use_peft=decide()'), 'method.kind'), undefined);
+    assert.equal(factOf(asked(', use_peft=True, lora_r=decide()'), 'lora.rank'), undefined);
+    // What the config says of a model that it does not load changes nothing.
+    assert.equal(factOf(asked(', use_peft=True, load_in_4bit=True'), 'quantization.kind'), undefined);
+  });
+
+  it("quantize what is loaded with what TRL's own `ModelConfig` asks for", () => {
+    const asked = (settings: string) =>
+      python(
+        `${TRL_IMPORTS}asked = ModelConfig(${settings})
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B", quantization_config=get_quantization_config(asked))
+SFTTrainer(model=model, args=SFTConfig(per_device_train_batch_size=2)).train()\n`,
+      );
+    assertStates(asked('load_in_4bit=True'), {
+      'quantization.kind': 'nf4 file',
+      'quantization.double': 'false default',
+    });
+    assertStates(asked('load_in_8bit=True'), { 'quantization.kind': 'int8 file' });
+    const whole = asked('');
+    assert.equal(factOf(whole, 'quantization.kind'), undefined);
+    assert.deepEqual(whole.unread ?? [], []);
+    assert.match(
+      (asked('load_in_4bit=decide()').unread ?? []).map(({ message }) => message).join(),
+      /known only when/,
+    );
+  });
+
+  it('read the quantization among the arguments that a trainer loads its model with', () => {
+    const reading =
+      python(`${IMPORTS}quantized = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
+words = dict(torch_dtype="auto", quantization_config=quantized)
+SFTTrainer(model="Qwen/Qwen2.5-0.5B", model_init_kwargs=words, args=SFTConfig(per_device_train_batch_size=2), peft_config=LoraConfig(r=8)).train()\n`);
+    assertStates(reading, { 'quantization.kind': 'nf4 file' });
+    assert.deepEqual(reading.unread ?? [], []);
+  });
+
+  it('name what gives the samples of a batch, or say that nobody knows how many they are', () => {
+    const loop = (loader: string) => {
+      const { unread = [] } = python(`import torch
+from torch.utils.data import DataLoader
+from transformers import AutoModelForCausalLM
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
+optimizer = torch.optim.AdamW(model.parameters())
+for batch in ${loader}:
+    model(**batch).loss.backward()
+    optimizer.step()\n`);
+      return unread.map(({ message }) => message).join('\n');
+    };
+    const named = loop('DataLoader(data(), batch_size=config.get("size"))');
+    assert.match(named, /`batch_size` takes `config\.get\("size"\)`, which is known only when/);
+    assert.match(loop('loaders()'), /How many samples a batch has is known only when/);
+  });
 });

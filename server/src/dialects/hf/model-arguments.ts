@@ -34,7 +34,8 @@ export function readModelArguments(
   readAdapter(section, whole);
 }
 
-function readQuantization(section: Section): void {
+/** The quantization that it asks for, nf4 unless it says otherwise. */
+export function readQuantization(section: Section): void {
   const four = section.find('load_in_4bit');
   const eight = section.find('load_in_8bit');
   if (four && flagOf(four.node) === true) {
@@ -45,7 +46,8 @@ function readQuantization(section: Section): void {
   } else if (eight && flagOf(eight.node) === true) section.state('quantization.kind', 'int8', eight);
 }
 
-function readAdapter(section: Section, whole: DefaultValue<'full'>): void {
+/** The adapters that it asks for. `whole`: why all weights are trained without them. */
+export function readAdapter(section: Section, whole: DefaultValue<'full'> = TRL_WHOLE): void {
   const peft = section.find('use_peft');
   if (!peft || flagOf(peft.node) !== true) {
     section.assume('method.kind', whole, 'use_peft');

@@ -204,6 +204,7 @@ export function leaveUnknownIn(
     const path = `${prefix}${entry.key}`;
     const row = rows.find(path);
     const fields = row?.fields ?? [];
+    if (isMade(entry.value) && READ_APART.test(entry.key)) continue;
     if (entry.value.kind === 'dict')
       leaveUnknownIn(draft, { ...entry, key: path }, rows, `${path}.`, fields.length > 0 ? fields : whole);
     else if (
@@ -233,11 +234,11 @@ function takePlaces(
   if (value.kind === 'dict') for (const entry of value.entries) takePlaces(draft, entry, at);
 }
 
-/** Notes that a value is not known, and of which fields therefore nothing is. */
 /** Whether all that an argument decides is how long a run goes on. */
 const isOfSchedule = (fields: readonly FieldPath[]): boolean =>
   fields.length > 0 && fields.every((field) => field.startsWith('schedule.'));
 
+/** Notes that a value is not known, and of which fields therefore nothing is. */
 export function leaveValue(
   draft: Draft,
   { key, used, text }: PyArgument,
@@ -264,7 +265,7 @@ export function leaveArgument(
     'value',
     { range },
     key,
-    say('`{0}` takes `{1}`, which is known only when the script runs.', key, '?'),
+    say('What `{0}` takes is known only when the script runs.', key),
     fields,
   );
 }

@@ -5,7 +5,7 @@ import { flagOf, integerOf, textOf } from '../../config/scalar';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { weightsDtypeOf } from '../hf/weights-dtype';
-import { argumentOf, type Calls, leaveArgument, leaveValue } from './call-block';
+import { argumentOf, type Calls, leaveArgument, leaveValue, withhold } from './call-block';
 import { readLigerPatches } from './liger-patches';
 import { readLightning } from './lightning-run';
 import { readLoopSharding } from './loop-sharding';
@@ -140,12 +140,14 @@ function readBatch(calls: Calls, { backward }: TrainingLoop): void {
   else if (loader && !value && !argumentOf(loader, 'batch_sampler', 4) && !loader.open)
     draft.assume('batch.micro', 1, say('{0} default', 'DataLoader'), LOADER, 'batch_size');
   else {
-    const range = value?.range ?? (loader ?? backward).calleeRange;
-    leaveValue(
-      draft,
-      { key: 'batch_size', keyRange: range, value: { kind: 'unknown', range }, used: range, text: '?' },
-      ['batch.micro'],
-    );
+    const named = loader?.named.find(({ key }) => key === 'batch_size');
+    const words = say('How many samples a batch has is known only when the script runs.');
+    const place = { range: value?.range ?? (loader ?? backward).calleeRange };
+    if (named) leaveValue(draft, named, ['batch.micro']);
+    else {
+      draft.leave('value', place, 'batch_size', words, ['batch.micro']);
+      withhold(draft, ['batch.micro']);
+    }
   }
 }
 

@@ -2,8 +2,11 @@ import { isNone } from '../../config/python/node-of-value';
 import { NOBODY, type PyCall, type PyValue } from '../../config/python/value';
 import { fileIn, PYTORCH } from '../../sources/repositories';
 import { say } from '../../wording/say';
+import { readAdapter } from '../hf/model-arguments';
+import { MODEL_ARGUMENTS_TABLE } from '../hf/model-arguments-keys';
 import { readPeftConfig } from '../hf/peft-config';
 import { PEFT_TABLE } from '../hf/peft-config-keys';
+import { askedOf } from './asked-of';
 import { argumentOf, type Calls, sectionOf, standIn } from './call-block';
 import { callsOnModel, type ModelChain } from './model-chain';
 import type { LoadedModel } from './python-model';
@@ -59,6 +62,12 @@ export function readAdapters(calls: Calls, trainer: PyCall, chain: ModelChain): 
   if (!given || isNone(given)) {
     readFrozen(calls, chain);
     return { byTrainer: false };
+  }
+  const asked = askedOf(calls, given, 'get_peft_config');
+  if (asked) {
+    const section = sectionOf(calls, asked, MODEL_ARGUMENTS_TABLE);
+    readAdapter(section);
+    return { byTrainer: !put, ...(section.flag('use_peft') === true ? { config: asked } : {}) };
   }
   const config = configOf(calls, given);
   if (!config) {

@@ -7,10 +7,12 @@ import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { attentionOf } from '../hf/attention';
+import { readQuantization } from '../hf/model-arguments';
 import { MODEL_ARGUMENTS_TABLE } from '../hf/model-arguments-keys';
 import { readSkippedModules } from '../hf/skipped-modules';
 import { readWeightsDtype, weightsDtypeOf } from '../hf/weights-dtype';
 import { Section } from '../section';
+import { askedOf } from './asked-of';
 import {
   argumentOf,
   argumentsOf,
@@ -341,6 +343,8 @@ function readQuantizationConfig(
   section: Section,
 ): 4 | 8 | undefined {
   if (config === undefined || isNone(config)) return readBits(section, false);
+  const asked = askedOf(calls, config, 'get_quantization_config');
+  if (asked) return readAsked(sectionOf(calls, asked, MODEL_ARGUMENTS_TABLE));
   const options: readonly PyValue[] = config.kind === 'either' ? config.options : [config];
   const object = options.find((option) => option.kind === 'object');
   const made = object?.kind === 'object' ? calls.program.calls[object.id] : undefined;
@@ -362,6 +366,13 @@ function readQuantizationConfig(
   const bits = readBits(stated, true);
   if (bits) readSkippedModules(stated, calls.draft);
   return bits;
+}
+
+/** What TRL's `ModelConfig` asks for. */
+function readAsked(section: Section): 4 | 8 | undefined {
+  readQuantization(section);
+  if (section.flag('load_in_4bit') === true) return 4;
+  return section.flag('load_in_8bit') === true ? 8 : undefined;
 }
 
 /** `load_in_4bit` and `load_in_8bit`; the config's own type of 4 bits is fp4 unless set otherwise (`quantization_config.py`). */
