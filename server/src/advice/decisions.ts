@@ -8,7 +8,7 @@ import type { Analysis } from '../workspace/analysis';
 import { byEffect, isDeciding, type OpenAnswer } from '../workspace/open-questions';
 import { type Estimated, isEstimated, tryChanges } from './changed-run';
 import { LEVERS, type Lever, type Setting, turnedBy } from './knobs';
-import { trainingTakes } from './training-takes';
+import { codeTakes, trainingTakes } from './training-takes';
 
 const kept = rememberedOf<Analysis, readonly OpenAnswer[]>(1);
 
@@ -58,7 +58,9 @@ function assumption(analysis: Estimated, lever: Lever): OpenAnswer | undefined {
   const present = settings.find(isPresent);
   if (!present) return undefined;
   const others = settings.flatMap((setting, at): OpenAnswer[] => {
-    if (setting === present || !trainingTakes(analysis, setting.changes, turnedBy(setting, run))) return [];
+    const turned = turnedBy(setting, run);
+    if (setting === present || !trainingTakes(analysis, setting.changes, turned)) return [];
+    if (!codeTakes(analysis, setting.changes, turned)) return [];
     const trial = tryChanges(analysis, setting.changes);
     if (!trial || !hasSoundMemory(trial.estimate)) return [];
     const { verdict, peak } = trial.estimate;

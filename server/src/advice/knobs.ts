@@ -6,6 +6,7 @@ import type { QuantizationKind } from '../terms/quantizations';
 import { formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Estimated } from './changed-run';
+import { patchedByLiger } from './liger-models';
 
 /** A value that a person may turn to, with what comes along. */
 export interface Setting {
@@ -148,19 +149,20 @@ export const LEVERS: readonly Lever[] = [
   {
     field: 'kernels.liger',
     name: 'Liger kernels',
-    settings: ({ resolved }) => [
-      {
-        label: say('off'),
-        changes: {
-          'kernels.liger': false,
-          'loss.implementation':
-            resolved.values['loss.implementation'] === 'liger'
-              ? 'full'
-              : (resolved.values['loss.implementation'] ?? 'full'),
-        },
-      },
-      { label: say('on'), changes: { 'kernels.liger': true, 'loss.implementation': 'liger' } },
-    ],
+    settings: (analysis) => {
+      const { values } = analysis.resolved;
+      const loss = values['loss.implementation'] ?? 'full';
+      const without: RunValues = {
+        'kernels.liger': false,
+        'loss.implementation': loss === 'liger' ? 'full' : loss,
+      };
+      const on: RunValues = { 'kernels.liger': true, 'loss.implementation': 'liger' };
+      const possible = values['kernels.liger'] === true || patchedByLiger(analysis);
+      return [
+        { label: say('off'), changes: without },
+        ...(possible ? [{ label: say('on'), changes: on }] : []),
+      ];
+    },
     doesNot: () => 'It saves logits and activations, no weights or states.',
   },
   {

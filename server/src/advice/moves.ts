@@ -7,6 +7,7 @@ import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Estimated } from './changed-run';
 import { LORA, takesFlash } from './knobs';
+import { patchedByLiger } from './liger-models';
 
 /** What a change costs beside time, from nothing to another kind of training. */
 export const PRICES = { none: 0, rounding: 1, hardware: 2, data: 3, method: 4 } as const;
@@ -62,26 +63,17 @@ export function movesOf(analysis: Movable): Move[] {
   ];
 }
 
-/**
- * Model types that Liger patches (`MODEL_TYPE_TO_APPLY_LIGER_FN`,
- * https://github.com/linkedin/Liger-Kernel/blob/v0.8.2/src/liger_kernel/transformers/monkey_patch.py).
- */
-const LIGER_MODELS = new Set(
-  'gemma gemma2 gemma3_text gemma3 glm4 glm4v glm4v_moe granite internvl llama llama4_text llama4 llava mllama mistral mixtral olmo2 olmo3 paligemma phi3 qwen2 qwen3 qwen3_moe qwen2_vl qwen2_5_vl qwen3_next smollm3'.split(
-    ' ',
-  ),
-);
-
 function kernels(analysis: Movable, run: TrainingRun): Move[] {
-  const { model } = analysis;
   const found: Move[] = [];
   const present = run['attention.implementation'];
   if (present === 'eager')
     found.push(move('attention', say('SDPA attention'), { 'attention.implementation': 'sdpa' }));
   if (present !== 'flash2' && present !== 'flash3' && takesFlash(analysis))
     found.push(move('attention', say('FlashAttention 2'), { 'attention.implementation': 'flash2' }));
-  const patched = run['model.code'] === 'transformers' && LIGER_MODELS.has(model.modelType);
-  if (patched && !/^(?:liger|cut|(?:budgeted|free|half-free)-chunks)$/.test(run['loss.implementation']))
+  if (
+    patchedByLiger(analysis) &&
+    !/^(?:liger|cut|(?:budgeted|free|half-free)-chunks)$/.test(run['loss.implementation'])
+  )
     found.push(
       move(
         'loss',

@@ -22,6 +22,26 @@ export function trainingTakes(
   return asked.every((field) => files.some((file) => hasWords(file, field, changes, run)));
 }
 
+/** What code has no switch for where the library that it calls has none: whoever wants it writes another program. */
+const OF_LIBRARIES: ReadonlySet<FieldPath> = new Set([
+  'activations.offload',
+  'kernels.liger',
+  'loss.implementation',
+]);
+
+/** Whether code that is read can be told so: the trainer that it calls has words for what only a library brings. */
+export function codeTakes(
+  analysis: Pick<Analysis, 'members' | 'document' | 'dialect' | 'reading' | 'resolved'>,
+  changes: RunValues,
+  fields: readonly FieldPath[],
+): boolean {
+  const { run } = analysis.resolved;
+  const files = analysis.members ?? [analysis];
+  const asked = fields.filter((field) => OF_LIBRARIES.has(field));
+  if (!run || !files.some(({ dialect }) => dialect.format === 'python')) return true;
+  return asked.every((field) => files.some((file) => hasWords(file, field, changes, run)));
+}
+
 /** A library's files alone are beside a script, as are those that a script of a person's own is given. */
 function isOpen(files: readonly ReadFile[]): boolean {
   const trainers = files.filter(({ dialect }) => dialect.isLibrary !== true);

@@ -99,10 +99,12 @@ describe('what a run hangs on and nobody states', () => {
     assert.ok((int8.estimate?.peak.processBytes ?? 0) > 2 * peak, 'int8 takes more here');
     // Liger's kernels and eager attention are nothing that torchtune has.
     assert.deepEqual(decisionsOf(none), []);
-    // A script of a person's own may have them.
+    // A script of a person's own may have attention written out; Liger patches no model of torchtune's.
     const own = { ...none, dialect: { ...none.dialect, ownScript: true }, members: undefined };
-    const fields = decisionsOf(own).map(({ field }) => field);
-    assert.deepEqual(fields.toSorted(), ['attention.implementation', 'kernels.liger']);
+    assert.deepEqual(
+      decisionsOf(own).map(({ field }) => field),
+      ['attention.implementation'],
+    );
   });
 
   it('comes with what the run needs where it is stated otherwise', async () => {
@@ -163,5 +165,36 @@ describe('what a run hangs on and nobody states', () => {
     const analysis = await new Workspace(host, { settings: () => FACTS }).analyze(script);
     assert.ok(analysis?.unread, 'something is not understood');
     assert.match(decisionsSection(analysis) ?? '', /Not understood: `\$EXTRA`, `train\.py`\.$/);
+  });
+
+  it('offers code no kernels, loss or offload that its trainer has no word for, nor kernels that the model has not', async () => {
+    const asked = async (model: string, trainer: string, config: string) => {
+      const text = `import torch
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+from trl import SFTConfig, SFTTrainer
+model = AutoModelForCausalLM.from_pretrained("${model}", dtype=torch.bfloat16)
+${trainer}(model=model, args=${config}(per_device_train_batch_size=8, bf16=True)).train()
+`;
+      const uri = 'file:///w/train.py';
+      const facts: RunValues = {
+        'hardware.gpu': 'A100-SXM4-40GB',
+        'hardware.gpus': 1,
+        'batch.sequence': 1024,
+      };
+      const analysis = await new Workspace(new MemoryHost({ [uri]: text }), {
+        settings: () => facts,
+      }).analyze(uri);
+      assert.ok(analysis?.estimate);
+      return new Set(decisionsOf(analysis).map(({ field }) => field));
+    };
+    for (const [trainer, config] of [
+      ['Trainer', 'TrainingArguments'],
+      ['SFTTrainer', 'SFTConfig'],
+    ] as const) {
+      const found = await asked('openai-community/gpt2', trainer, config);
+      assert.equal(found.has('attention.implementation'), true, trainer);
+      for (const field of ['kernels.liger', 'loss.implementation', 'activations.offload'] as const)
+        assert.equal(found.has(field), false, `${trainer} ${field}`);
+    }
   });
 });
