@@ -334,7 +334,7 @@ export const OPERATOR_WORDS: readonly (readonly [RegExp, string])[] = [
   [/loss\.log_probabilities/, 'log-probabilities'],
   [/loss\.(nll|chunked|row_chunks|in_place|compiled|vocab_parallel|loss_parallel|native)/, 'cross-entropy'],
   [/loss\.(float|shift)/, 'copy of the logits'],
-  [/\.?fused_loss/, 'head and loss'],
+  [/^.*fused_loss/, 'head and loss'],
   [/gated_product|act_fn/, 'MLP activation'],
   [/\.attention(\.\w+)?/, ' attention'],
   [/_/g, ' '],

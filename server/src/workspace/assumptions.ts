@@ -161,11 +161,13 @@ export function assumptionsOf({ document, resolved, model, unread = [] }: Analys
   ) as RunValues;
   const does = behavioursOfValues(values);
   const left = new Set(unread.flatMap(({ fields = [] }) => fields));
+  // Of a run that is not estimated nothing is taken in the place of what its code says.
+  const isRefused = unread.some(({ kind }) => kind === 'refused');
   return FIELD_PATHS.flatMap((field) => {
     const origin = origins[field];
     if (field === 'kernels.states' && !model?.statePackages) return [];
     // The file states it, with something that is not known: the default is no answer to that.
-    if (isAssumed(origin) && left.has(field)) return [];
+    if (isAssumed(origin) && (isRefused || left.has(field))) return [];
     // Code that is not seen loads the model: how it does, and what it trains of it, is no default.
     if (isAssumed(origin) && document.format === 'python' && asked.has('model.id') && OF_LOADING.has(field))
       return [];

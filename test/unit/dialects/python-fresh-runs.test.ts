@@ -335,4 +335,19 @@ for batch in ${loader}:
     assert.match(named, /`batch_size` takes `config\.get\("size"\)`, which is known only when/);
     assert.match(loop('loaders()'), /How many samples a batch has is known only when/);
   });
+
+  it('read the optimizer that a trainer is given by its class', () => {
+    const given = (pair: string) =>
+      python(
+        `${IMPORTS}${MODEL}args = TrainingArguments(per_device_train_batch_size=2, bf16=True)\nTrainer(model=model, args=args, optimizer_cls_and_kwargs=${pair}).train()\n`,
+      );
+    const sgd = given('(torch.optim.SGD, {"lr": 0.1})');
+    assertStates(sgd, { 'optimizer.name': 'sgd file', 'optimizer.implementation': 'foreach default' });
+    assert.deepEqual(sgd.unread ?? [], []);
+    const moving = given('(torch.optim.SGD, {"lr": 0.1, "momentum": 0.9})');
+    assertStates(moving, { 'optimizer.name': 'sgd-momentum file' });
+    const unknown = given('(own.optimizer(), {})');
+    assertStates(unknown, { 'optimizer.name': undefined, 'optimizer.implementation': undefined });
+    assert.match((unknown.unread ?? []).map(({ message }) => message).join(), /optimizer_cls_and_kwargs/);
+  });
 });

@@ -84,4 +84,21 @@ describe('assumptions of code', () => {
     );
     assert.ok((await fields('AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B")')).has('method.kind'));
   });
+
+  it('are none of a run that is not estimated', async () => {
+    const uri = 'file:///project/train.py';
+    const text = `from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+model = SentenceTransformer("Qwen/Qwen3-Embedding-0.6B")
+args = SentenceTransformerTrainingArguments("out", per_device_train_batch_size=8, gradient_accumulation_steps=2, bf16=True)
+SentenceTransformerTrainer(model=model, args=args, train_dataset=data).train()
+`;
+    const settings = () => ({ 'hardware.gpu': 'H100-SXM5-80GB', 'hardware.gpus': 1 }) as const;
+    const analysis = await new Workspace(new MemoryHost({ [uri]: text }), { settings }).analyze(uri);
+    assert.ok(analysis);
+    assert.equal(analysis.estimate, undefined);
+    assert.deepEqual(
+      assumptionsOf(analysis).map(({ field }) => field),
+      ['hardware.gpu', 'hardware.gpus'],
+    );
+  });
 });

@@ -1,5 +1,5 @@
 import { isNone, knownNode } from '../../config/python/node-of-value';
-import type { PyCall } from '../../config/python/value';
+import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, textOf } from '../../config/scalar';
 import type { FieldPath } from '../../run/fields';
 import type { OptimizerName } from '../../terms/optimizers';
@@ -85,7 +85,12 @@ export function readGivenOptimizer(calls: Calls, trainer: PyCall): void {
     overrule(draft, MADE_FIELDS);
     return;
   }
-  const pair = argumentOf(trainer, 'optimizers') ?? argumentOf(trainer, 'optimizer_cls_and_kwargs');
+  const named = argumentOf(trainer, 'optimizer_cls_and_kwargs');
+  if (named && !isNone(named)) {
+    readNamedOptimizer(calls, trainer, named);
+    return;
+  }
+  const pair = argumentOf(trainer, 'optimizers');
   if (!pair || isNone(pair)) return;
   const first = pair.kind === 'list' ? pair.items[0] : undefined;
   if (first && isNone(first)) return;
@@ -94,5 +99,27 @@ export function readGivenOptimizer(calls: Calls, trainer: PyCall): void {
   else {
     leaveArgument(draft, 'optimizers', pair, ['optimizer.name']);
     overrule(draft, MADE_FIELDS);
+  }
+}
+
+/** `optimizer_cls_and_kwargs=(torch.optim.SGD, {"lr": 0.1})`: the trainer calls the class itself, with these. */
+function readNamedOptimizer(calls: Calls, trainer: PyCall, pair: PyValue): void {
+  const [kind, words] = pair.kind === 'list' ? pair.items : [];
+  const made: PyCall | undefined =
+    kind?.kind === 'name' && words?.kind === 'dict' && !words.open
+      ? {
+          ...trainer,
+          callee: kind.name,
+          positional: [],
+          named: words.entries,
+          calleeRange: kind.range,
+          range: pair.range,
+          argumentsRange: words.range,
+        }
+      : undefined;
+  if (made && optimizerClass(made) !== undefined) readMadeOptimizer(calls, made);
+  else {
+    leaveArgument(calls.draft, 'optimizer_cls_and_kwargs', pair, ['optimizer.name']);
+    overrule(calls.draft, MADE_FIELDS);
   }
 }
