@@ -31,7 +31,16 @@ const PACKAGINGS: readonly (readonly [ending: RegExp, values: Storage])[] = [
   [/[-_.](?:(?:unsloth|linearized)[-_])?bnb[-_](?:4bit|nf4(?:[-_]bf16)?)$/i, { 'quantization.kind': 'nf4' }],
   [/[-_.]fp8(?:[-_](?:dynamic|block))?$/i, { 'quantization.kind': 'fp8' }],
   [/[-_.](?:bf16|fp16|hf|safetensors|dequantized)$/i, {}],
+  // The same weights in smaller files: `falcon-7b-sharded-bf16`, `llama-2-7b-hf-small-shards`.
+  [/[-_.]shard(?:s|ed)(?:[-_](?:bf16|fp16|hf))?$/i, {}],
+  [/[-_.](?:bf16|fp16|small)[-_]shard(?:s|ed)(?:[-_](?:bf16|fp16|hf))?$/i, {}],
 ];
+
+/** The type that the name of a copy says its weights are in. */
+function typeIn(name: string): Model['publishedDtype'] {
+  const word = /[-_.](bf16|fp16)(?=[-_.]|$)/i.exec(name)?.[1]?.toLowerCase();
+  return word === 'bf16' || word === 'fp16' ? word : undefined;
+}
 
 /**
  * The catalog's model that a name is a copy of: the same name from another owner, in a folder, or with an ending that
@@ -50,7 +59,12 @@ export function findRepackaged(name: string): Repackaged | undefined {
     // The same owner may keep the model in another form, such as Unsloth its Phi in layers of Llama.
     const kept = findModel(`${owner}/${short}`);
     const model = kept && kept.modelType !== named?.modelType ? kept : named;
-    if (model) return { model, values: isPartlyQuantized(own) ? { ...values, ...partOf(own) } : values };
+    if (!model) continue;
+    const publishedDtype = typeIn(own.slice(short.length)) ?? model.publishedDtype;
+    return {
+      model: publishedDtype === model.publishedDtype ? model : { ...model, publishedDtype },
+      values: isPartlyQuantized(own) ? { ...values, ...partOf(own) } : values,
+    };
   }
   return undefined;
 }

@@ -15,6 +15,10 @@ describe('copies of models under other names', () => {
     ['axolotl-quants/Llama-4-Scout-17B-16E-Linearized-bnb-nf4-bf16', 'Llama-4-Scout-17B-16E', 'nf4'],
     ['axolotl-ai-co/gpt-oss-120b-dequantized', 'gpt-oss-120b'],
     ['models/Llama-2-7b', 'Llama-2-7b-hf'],
+    ['somebody/falcon-7b-sharded-bf16', 'falcon-7b'],
+    ['somebody/llama-2-7b-hf-small-shards', 'llama-2-7b-hf'],
+    ['somebody/Llama-2-7B-bf16-sharded', 'Llama-2-7b-hf'],
+    ['somebody/llama-2-7b-own-sharded', undefined],
     ['Qwen/Qwen-7B-Chat-Int8', 'Qwen-7B-Chat', 'gptq'],
     ['somebody/Qwen2.5-7B', 'Qwen2.5-7B'],
     ['somebody/Llama-3-Base-8B-SFT-mine', undefined],
@@ -29,6 +33,14 @@ describe('copies of models under other names', () => {
       assert.equal(found?.values['quantization.kind'], kind);
     });
   }
+
+  it('the name of a copy says which type its weights are in', () => {
+    assert.equal(findModel('google/flan-t5-small')?.publishedDtype, 'fp32');
+    const typeOf = (name: string) => findRepackaged(name)?.model.publishedDtype;
+    assert.equal(typeOf('somebody/flan-t5-small-sharded-fp16'), 'fp16');
+    assert.equal(typeOf('somebody/flan-t5-small-bf16'), 'bf16');
+    assert.equal(typeOf('somebody/flan-t5-small-sharded'), 'fp32');
+  });
 
   it('an owner may keep a model in another form: Unsloth has its Phi in layers of Llama and Mistral', () => {
     assert.equal(findModel('unsloth/Phi-4')?.modelType, 'llama');
