@@ -179,6 +179,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
       method === 'lora' && run['activations.checkpointing'] !== 'none' && does.makesInputsRequireGradients,
     trainable: adapter ? trainedBeside(run, adapter.targets) : () => true,
     copied: adapter ? (name: string) => isSaved(name, savedModules(run)) : undefined,
+    tiesCopies: run['lora.tiesCopies'],
   };
 }
 

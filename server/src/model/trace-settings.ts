@@ -192,6 +192,8 @@ export interface TraceSettings {
   readonly ownHead?: boolean;
   /** Weights that are trained as copies of their own (PEFT's `modules_to_save`): a tied one is tied no longer. */
   readonly copied?: (name: string) => boolean;
+  /** Of those that are tied, and both trained, there is one copy. */
+  readonly tiesCopies?: boolean;
 }
 
 /** One token through the model on one GPU: enough to see every weight. */
