@@ -382,7 +382,8 @@ function build(config: ConfigReader): Architecture {
   return {
     ...text,
     stages: [...gemma3nTowers(config), ...text.stages],
-    notes: [clipNote(), mobilenetTower().note, say('the sequence length counts image tokens')],
+    notes: [clipNote()],
+    imageNotes: [mobilenetTower().note, { text: say('the sequence length counts image tokens') }],
   };
 }
 
