@@ -134,9 +134,23 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
     },
     bands,
     ...(features.length > 0 ? { unmodelled: features } : {}),
-    notes: [...model.notes, ...loadingNotes(readAhead, stepping), ...open.notes, ...limits(input, whole)],
+    notes: [
+      ...model.notes,
+      ...imageNotes(model, run),
+      ...loadingNotes(readAhead, stepping),
+      ...open.notes,
+      ...limits(input, whole),
+    ],
   };
   return { ...worst, estimate: result, model: stages, atPeak: ledger };
+}
+
+/** Notes on images, where samples hold any and the run leaves open what a note takes them for. */
+function imageNotes({ imageNotes: notes = [] }: Model, run: TrainingRun): string[] {
+  if (run['batch.images'] === 0) return [];
+  return notes
+    .filter(({ unless = [] }) => unless.every((field) => run[field] === undefined))
+    .map(({ text }) => text);
 }
 
 /**

@@ -53,6 +53,11 @@ export interface Behaviours {
   /** Without kernels, the delta rule inverts the matrix of a chunk row by row; else it solves a triangular system. */
   readonly invertsChunksRowByRow: boolean;
 
+  /** Layers of Gemma 3n that share keys and values have projections of their own all the same, which nothing reads. */
+  readonly keepsProjectionsOfSharedKeys: boolean;
+  /** The same of Gemma 4, whose class gave them up first. */
+  readonly keepsProjectionsOfKeysInGemma4: boolean;
+
   // --- mixture of experts
 
   /** Weights of a layer's experts are one stacked parameter instead of a linear layer each. */

@@ -173,6 +173,16 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     library: { of: 'torch', before: '2' },
     source: fileIn({ ...PYTORCH, at: 'v1.13.1' }, 'torch/optim/adamw.py'),
   }),
+  keepsProjectionsOfSharedKeys: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', before: '5.6' },
+    source: transformers4('models/gemma3n/modeling_gemma3n.py'),
+  }),
+  keepsProjectionsOfKeysInGemma4: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', before: '5.5.2' },
+    source: fileIn({ ...TRANSFORMERS, at: 'v5.5.0' }, 'src/transformers/models/gemma4/modeling_gemma4.py'),
+  }),
   stacksExperts: yes({
     library: { of: 'transformers', since: '5' },
     source: transformers('models/mixtral/modeling_mixtral.py'),

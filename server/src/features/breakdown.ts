@@ -1,5 +1,6 @@
 import { decisionsOf } from '../advice/decisions';
 import { detailOf } from '../explanation/detail';
+import { notesOf } from '../model/model';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { assumptionsOf } from '../workspace/assumptions';
@@ -53,7 +54,7 @@ export function breakdownOf(
     assumptions: assumptionsOf(analysis),
     unknown: resolved.unknown,
     notes: [
-      ...(estimate?.notes ?? model?.notes ?? []),
+      ...(estimate?.notes ?? notesOf(model)),
       ...(accelerator?.usableIsDerived
         ? [say('The memory that PyTorch can use on {0} is derived, not read.', accelerator.name)]
         : []),

@@ -1,3 +1,4 @@
+import { notesOf } from '../model/model';
 import { formatCount, formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
@@ -26,7 +27,7 @@ export function modelHover(analysis: Analysis, written: string): string | undefi
     `- **${say('Parameters')}** ${parameters(analysis)}`,
     `- **${say('Architecture')}** ${shape.join(' · ')}`,
     model.publishedDtype ? `- **${say('Published as')}** ${code(model.publishedDtype)}` : undefined,
-    ...[...model.notes, ...(model.countNote ? [model.countNote] : [])].map(
+    ...[...notesOf(model), ...(model.countNote ? [model.countNote] : [])].map(
       (note) => `- ${escapeMarkdown(note)}`,
     ),
   ].filter((line) => line !== undefined);

@@ -80,6 +80,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'lora.targets': [...ADAPTERS, 'activations'],
   'lora.modulesToSave': [...ADAPTERS, 'weights'],
   'lora.trainsHead': [...ADAPTERS, 'weights'],
+  'lora.tiesCopies': [...ADAPTERS, 'weights'],
   'lora.dtype': [...ADAPTERS, 'activations'],
   'lora.dora': ['adapters', 'activations'],
   'quantization.kind': ['quantized-weights', 'weights', 'activations'],

@@ -179,6 +179,9 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
       method === 'lora' && run['activations.checkpointing'] !== 'none' && does.makesInputsRequireGradients,
     trainable: adapter ? trainedBeside(run, adapter.targets) : () => true,
     copied: adapter ? (name: string) => isSaved(name, savedModules(run)) : undefined,
+    tiesCopies: run['lora.tiesCopies'],
+    // Unsloth's patch hands them over without one (`unsloth_zoo/temporary_patches/gemma3n.py`).
+    withoutCache: run['activations.checkpointing'] !== 'none' && !run['kernels.unsloth'],
   };
 }
 

@@ -145,6 +145,7 @@ function assemble(
     ...(statePackages.length > 0 ? { statePackages } : {}),
     loraDefaultTargets: defaultLoraTargets(config.model_type),
     notes: [...notes, ...(architecture.notes ?? [])],
+    ...(architecture.imageNotes ? { imageNotes: architecture.imageNotes } : {}),
     ...(counted
       ? { countNote: say('the parameter count is that of the encoder without its task head') }
       : {}),

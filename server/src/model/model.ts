@@ -10,8 +10,18 @@ export interface SampleLength {
   readonly tokens: number;
   /** It is the longest that the model takes: samples may be shorter. */
   readonly bounds?: true;
+  /** The same of images whose pixels the run states. */
+  readonly ofPixels?: (pixels: number) => number;
   /** For people, in their language. */
   readonly note: () => string;
+}
+
+/** A note on the images that samples hold: nothing to runs whose samples hold none. */
+export interface ImageNote {
+  /** For people, in their language. */
+  readonly text: string;
+  /** It holds only of a run that states none of these. */
+  readonly unless?: readonly ('batch.imagePixels' | 'batch.imageTiles')[];
 }
 
 /** A Hugging Face `config.json`, as far as it was read. Nested text, vision and audio configs stay nested. */
@@ -69,6 +79,8 @@ export interface Model {
   readonly loraDefaultTargets: readonly string[];
   /** For people, where something is assumed: "unknown model_type treated as Llama-like". */
   readonly notes: readonly string[];
+  /** For people, of images. */
+  readonly imageNotes?: readonly ImageNote[];
   /** For people, where the published count of parameters leaves something out that a run has. */
   readonly countNote?: string;
   readonly sources: readonly string[];
@@ -92,3 +104,8 @@ export interface Stage {
 
 /** Tensors that pass between stages, by name: `hidden` always; `encoder`, `residual` and so on where a family needs them. */
 export type Flow = Map<string, Tensor>;
+
+/** All notes on a model, whatever a run states. */
+export function notesOf(model: Pick<Model, 'notes' | 'imageNotes'> | undefined): readonly string[] {
+  return [...(model?.notes ?? []), ...(model?.imageNotes ?? []).map(({ text }) => text)];
+}

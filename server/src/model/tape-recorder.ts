@@ -153,7 +153,10 @@ export abstract class TapeRecorder {
       spec.expert === true && spec.role !== 'adapter'
         ? this.settings.quantizedExperts === true
         : quantization !== 'mxfp4' && spec.quantizable === true;
-    const untied = tiedTo !== undefined && this.settings.copied?.(spec.name) === true;
+    const { copied, tiesCopies } = this.settings;
+    // One is made again from the copy of the other, which has to be there (peft 0.21, `other.py`, `set_additional_trainable_modules`).
+    const untied =
+      tiedTo !== undefined && copied?.(spec.name) === true && !(tiesCopies === true && copied(tiedTo));
     const own = spec.role === 'head' && this.settings.ownHead === true;
     const lowered = this.settings.lowEnds === true && (spec.role === 'head' || spec.role === 'embedding');
     const quantized = quantization !== 'none' && packs && spec.shape.length > 1;

@@ -190,8 +190,12 @@ export interface TraceSettings {
   readonly lowEnds?: boolean;
   /** The head has a weight of its own where the model ties it to the embedding. */
   readonly ownHead?: boolean;
+  /** No cache takes keys and values from layer to layer: activation checkpointing turns it off (`GradientCheckpointingLayer`). */
+  readonly withoutCache?: boolean;
   /** Weights that are trained as copies of their own (PEFT's `modules_to_save`): a tied one is tied no longer. */
   readonly copied?: (name: string) => boolean;
+  /** Of those that are tied, and both trained, there is one copy. */
+  readonly tiesCopies?: boolean;
 }
 
 /** One token through the model on one GPU: enough to see every weight. */

@@ -67,6 +67,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'lora.encoderSize': 'prompt encoder size',
   'lora.tokens': 'trained token embeddings',
   'lora.trainsHead': 'trained classification head',
+  'lora.tiesCopies': 'one copy of tied weights',
   'lora.dora': 'DoRA',
   'quantization.kind': 'quantization',
   'quantization.bits': 'quantization bits',

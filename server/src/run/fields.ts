@@ -267,6 +267,9 @@ export const FIELDS = {
   'lora.trainsHead': flag({
     doc: 'PEFT trains the head of a classifier or reward model beside the adapters, as a second copy (`task_type` is `SEQ_CLS`). Unset: it does.',
   }),
+  'lora.tiesCopies': flag({
+    doc: 'Of an embedding and a head that are tied and both trained in full PEFT makes one copy (`ensure_weight_tying`). Unset: one each.',
+  }),
   'lora.dtype': choice(DTYPES, {
     doc: 'Type of the adapter weights. PEFT upcasts to fp32 by default.',
     default: 'fp32',

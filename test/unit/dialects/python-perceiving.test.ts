@@ -278,6 +278,16 @@ describe('trainings that find objects', () => {
     assert.equal(pixels(''), undefined);
     assert.equal(pixels('t = albumentations.Compose([albumentations.Resize(480, 480)])'), 800 * 800);
     assert.equal(pixels('t = albumentations.Resize(height=400, width=4000)'), 1333 * 133);
+    // All of one size, no image is filled up.
+    const mask = (resizes: string) =>
+      value(
+        reading(training('AutoModelForObjectDetection', `import albumentations as A\n${resizes}`), {
+          model_type: 'detr',
+        }),
+        'attention.mask',
+      );
+    assert.equal(mask('t = A.Resize(480, 480)'), false);
+    assert.equal(mask('t = A.Resize(480, 480)\nu = A.Resize(400, 600)'), true);
     assert.deepEqual(refused(reading(training('AutoModelForObjectDetection'), { model_type: 'yolos' })), [
       'AutoModelForObjectDetection.from_pretrained',
     ]);

@@ -1145,6 +1145,28 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       });
     });
 
+    it('train embedding and head that are named as targets in full, and as one where they are tied', () => {
+      const named = 'target_modules=["q_proj", "embed_tokens", "lm_head"]';
+      const of = (more = '', version?: string) =>
+        pythonRun.read(parseConfig('file:///train.py', unsloth('', `${named}${more}`)), {
+          known: {},
+          ...(version ? { versions: { unsloth: { version, source: 'stated' as const } } } : {}),
+        });
+      assertStates(of(), {
+        'lora.targets': 'q_proj file',
+        'lora.modulesToSave': 'embed_tokens,lm_head file',
+        'lora.tiesCopies': 'true default',
+      });
+      assertStates(of(', ensure_weight_tying=False'), { 'lora.tiesCopies': 'false file' });
+      // Before, of Unsloth's own layers the embedding alone, and nothing was tied.
+      const before = of('', '2026.8.19');
+      assertStates(before, {
+        'lora.targets': 'q_proj,lm_head file',
+        'lora.modulesToSave': 'embed_tokens file',
+      });
+      assert.equal(factOf(before, 'lora.tiesCopies'), undefined);
+    });
+
     it('tell a length that is only the most as a guess, and short ones without offloading', () => {
       const guessed = factOf(python(unsloth('max_seq_length=256', '')), 'batch.sequence');
       assert.deepEqual(

@@ -211,6 +211,24 @@ describe('adapters', () => {
     }
   });
 
+  it('of both there is one copy where PEFT keeps them tied', () => {
+    // Qwen2.5-0.5B under `get_peft_model(..., ensure_weight_tying=True)` (peft 0.21.2).
+    const qwen = findModel('Qwen/Qwen2.5-0.5B');
+    assert.ok(qwen);
+    for (const modules of [['embed_tokens', 'lm_head'], ['embed_tokens'], ['lm_head']]) {
+      const values = {
+        'lora.rank': 8,
+        'lora.targets': ['q_proj'],
+        'lora.modulesToSave': modules,
+        'lora.tiesCopies': true,
+      };
+      const run = aRun({ 'method.kind': 'lora', 'precision.scheme': 'native', ...values });
+      const e = estimate({ run, model: qwen, accelerator: CARD });
+      assert.equal(e.model.trainableParameters, 136_478_720, modules.join());
+      assert.equal(e.model.totalParameters, 630_511_488, modules.join());
+    }
+  });
+
   it('LoHa and LoKr make the change of the weight whole and keep it', () => {
     const targets = { 'lora.targets': ['q_proj'] };
     const lora = of(targets).peak.allocatedBytes;

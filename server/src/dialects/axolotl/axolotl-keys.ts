@@ -147,6 +147,11 @@ const method = releasedBlock('', DOCS, RELEASED, [
     'Modules trained in full beside the adapters.',
     { type: 'any', sets: 'lora.modulesToSave' },
   ],
+  [
+    'peft_ensure_weight_tying',
+    'A tied embedding and head that are both trained in full are one copy.',
+    { type: 'boolean', sets: 'lora.tiesCopies' },
+  ],
   ['lora_rank_pattern', 'Ranks of some modules.', { sets: 'lora.rankPattern' }],
   ['peft_use_dora', 'Weight-decomposed LoRA.', { sets: 'lora.dora', assumes: `${SCHEMAS}peft.py` }],
   ['peft_use_rslora', 'Scale by the root of the rank.'],
@@ -468,7 +473,7 @@ const rest = inertKeys(
     use_kernels include_tokens_per_second include_tkps qlora_sharded_model_loading
     fused_attn_kernel gemma4_hybrid_attn_impl liger_rms_norm_gated experimental_skip_move_to_device
     sage_attention scaling_softmax curriculum_sampling multipack_real_batches use_pose
-    sample_packing_sequentially deepcompile merge_lora peft_ensure_weight_tying dpo_use_weighting
+    sample_packing_sequentially deepcompile merge_lora dpo_use_weighting
     dpo_use_liger_kernel dpo_padding_free fp8_enable_fsdp_float8_all_gather use_onebitllms generate_samples`,
     any: `datasets test_datasets pretraining_dataset special_tokens tokens added_tokens_overrides vllm ebft qat
     quantization dynamic_checkpoint dpo_loss_type dpo_loss_weights lr_groups loraplus_lr_ratio save_steps

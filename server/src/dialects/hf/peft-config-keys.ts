@@ -45,6 +45,12 @@ const CONFIG: readonly Row[] = [
     'Modules trained in full beside the adapters.',
     { default: null, sets: 'lora.modulesToSave' },
   ],
+  [
+    'ensure_weight_tying',
+    'boolean',
+    'A tied embedding and head that are both trained in full are one copy.',
+    { default: false, sets: 'lora.tiesCopies' },
+  ],
   ['use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: false, sets: 'lora.dora', assumes: true }],
   ['use_rslora', 'boolean', 'Scale by the root of the rank.', { default: false }],
   [

@@ -106,6 +106,8 @@ export function readPeftConfig(section: Section, draft: Draft): void {
 /** What only LoRA has: parameters as targets, ranks, layers, biases and tokens of their own. */
 function readLora(config: Section, draft: Draft): void {
   config.take('lora_alpha', 'use_dora', 'bias', 'lora_bias', 'rank_pattern', 'target_parameters');
+  config.take('ensure_weight_tying');
+  leaveTiedTarget(config, draft);
   const layers = config.find('layers_to_transform');
   if (layers && layers.node.kind !== 'map') config.take('layers_to_transform');
   const without = config.find('exclude_modules');
@@ -116,6 +118,18 @@ function readLora(config: Section, draft: Draft): void {
   const tokens = config.find('trainable_token_indices');
   const rows = tokens && countRows(tokens.node);
   if (tokens && rows) config.state('lora.tokens', rows, tokens);
+}
+
+/** Where the head is a target, and its weight to stay tied, the embedding becomes one, too: only where the model ties them (`_add_targets_to_tie`). */
+function leaveTiedTarget(config: Section, draft: Draft): void {
+  const found = config.find('ensure_weight_tying');
+  const targets = config.find('target_modules');
+  const names = textsOf(targets?.node) ?? [];
+  if (!targets || !found || config.flag('ensure_weight_tying') !== true) return;
+  const ends = new Set(
+    names.map((name) => name.split('.').at(-1)).filter((name) => /^(lm_head|embed_tokens)$/.test(name ?? '')),
+  );
+  if (ends.size === 1) draft.leaveUncounted(found.node, 'ensure_weight_tying', ['lora.targets']);
 }
 
 /** Rows that `trainable_token_indices` names: indices, or lists of them by embedding. */

@@ -1,6 +1,6 @@
 import { knownNode, nodeOf } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
-import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
+import { flagOf, integerOf, textOf } from '../../config/scalar';
 import { findAccelerator } from '../../hardware/catalog';
 import { checkpointSize } from '../../model/quantized-checkpoints';
 import type { FieldValue } from '../../run/fields';
@@ -477,7 +477,7 @@ function readType(calls: Calls, load: PyCall): void {
 
 /** Arguments of loaders and of `get_peft_model` that change what is held and that nothing here reads. */
 const UNREAD =
-  /^(qat_scheme|float8_training|layers_to_transform|layers_pattern|target_parameters|init_lora_weights|loftq_config|ensure_weight_tying|unsloth_tiled_mlp)$/;
+  /^(qat_scheme|float8_training|layers_to_transform|layers_pattern|target_parameters|init_lora_weights|loftq_config|unsloth_tiled_mlp)$/;
 
 /**
  * Peaks that notebooks saved are 10 to 54 % above what is counted of quantizers (`docs/python.md`): that is the least, and proves no run
@@ -602,15 +602,13 @@ function readUnslothAdapters(
   if (dropout?.kind === 'scalar' && typeof dropout.value === 'number')
     draft.state('lora.dropout', dropout.value, dropout, 'lora_dropout');
   else if (!dropout) draft.assume('lora.dropout', 0, say('{0} default', 'Unsloth'), LLAMA, 'lora_dropout');
-  const kept = argumentOf(put, 'modules_to_save');
-  const names = textsOf(knownNode(kept));
-  if (kept && names?.length) draft.state('lora.modulesToSave', names, kept, 'modules_to_save');
   leaveUncounted(calls, put);
   readUnslothTargets(draft, put, {
     kernels: hasKernels(load, model?.config),
     config: model?.config,
     release: versions?.unsloth?.version,
     transformers: versions?.transformers?.version,
+    peft: versions?.peft?.version,
   });
 }
 

@@ -17,13 +17,18 @@ export function readResizedImages({ program, draft }: Calls, load: PyCall): void
     if (first?.kind !== 'scalar' || second?.kind !== 'scalar') return [];
     const [a, b] = [first.value, second.value];
     return typeof a === 'number' && typeof b === 'number' && a > 0 && b > 0
-      ? [{ call, pixels: scaled(a, b) }]
+      ? [{ call, pixels: scaled(a, b), sides: `${a} x ${b}` }]
       : [];
   });
   const [most] = sizes.sort((a, b) => b.pixels - a.pixels);
   if (!most) return;
   const note = say('images are resized before the processor scales them to {0} pixels', String(SHORTER));
   draft.infer('batch.imagePixels', most.pixels, note, { range: most.call.calleeRange });
+  // A mask of nothing but ones is left out (transformers 5.23, `masking_utils.py`, `_ignore_bidirectional_mask_sdpa`).
+  if (new Set(sizes.map(({ sides }) => sides)).size === 1)
+    draft.infer('attention.mask', false, say('images of one size are not filled up'), {
+      range: most.call.calleeRange,
+    });
 }
 
 function scaled(a: number, b: number): number {

@@ -10,6 +10,7 @@ import { argumentOf, type Calls } from './call-block';
 type ModelConfig = Readonly<Record<string, unknown>>;
 
 const LLAMA = fileIn(UNSLOTH, 'unsloth/models/llama.py');
+const UTILITIES = fileIn(UNSLOTH, 'unsloth/models/_utils.py');
 const VISION = fileIn(UNSLOTH, 'unsloth/models/vision.py');
 
 /** What `get_peft_model` adapts where it is given nothing (`llama.py`). */
@@ -34,6 +35,11 @@ const SCOPED = '2026.6.8';
 const HEARS = '2026.7.1';
 /** Since this release experts that are stacked are adapted, too (`_utils.py`, `get_moe_target_parameters`). */
 const ADAPTS_EXPERTS = '2026.4.4';
+/** Since this release embedding and head among the targets are trained in full, and as one where they are tied (`_redirect_embedding_targets`). */
+const REDIRECTS = '2026.8.20';
+/** Since this release of PEFT copies can be tied (`ensure_weight_tying`); Unsloth leaves the argument out before. */
+const TIES = '0.18';
+const ENDS: ReadonlySet<string> = new Set(['lm_head', 'embed_tokens']);
 /** Names of which one asks for experts (`_MOE_BROAD_MLP_TARGETS`). */
 const OF_EXPERTS = /^(gate_proj|up_proj|gate_up_proj)$/;
 
@@ -45,26 +51,27 @@ interface AdaptedModel {
   readonly release: string | undefined;
   /** Of transformers, where experts are stacked since 5. */
   readonly transformers: string | undefined;
+  readonly peft: string | undefined;
 }
 
 /**
  * Modules that get adapters: by name where Unsloth has layers of its own; else by a pattern of switches, names and paths
- * (`get_peft_regex`). Embedding and head among the names are trained in full (`llama.py`; `vision.py`, `_redirect_embedding_targets`).
+ * (`get_peft_regex`). Embedding and head among the names are trained in full (`llama.py`; `vision.py`).
  */
 export function readUnslothTargets(draft: Calls['draft'], put: PyCall, model: AdaptedModel): void {
   const targets = argumentOf(put, 'target_modules', 2);
   const names = textsOf(knownNode(targets));
   const isAuto = !targets || textOf(knownNode(targets)) === 'all-linear' || isNone(targets);
   if (!isAuto && names?.length) {
-    const whole = names.filter((name) => /^(lm_head|embed_tokens)$/.test(name));
+    const whole = trainedInFull(names, model);
     const others = names.filter((name) => !whole.includes(name));
     draft.state('lora.targets', others, targets, 'target_modules');
-    if (whole.length > 0 && !draft.knows('lora.modulesToSave'))
-      draft.state('lora.modulesToSave', whole, targets, 'target_modules');
+    readSaved(draft, put, whole, model);
     if (!model.kernels && isAtLeast(model.release, SCOPED) !== false) readScoped(draft, put, model, others);
     if (!model.kernels) readExperts(draft, put, model, others);
     return;
   }
+  readSaved(draft, put, [], model);
   if (!targets && (model.kernels || isOfText(put))) {
     draft.assume('lora.targets', TARGETS, say('{0} default', 'Unsloth'), LLAMA, 'target_modules');
     if (model.kernels) return;
@@ -81,6 +88,37 @@ export function readUnslothTargets(draft: Calls['draft'], put: PyCall, model: Ad
   draft.assume('lora.targets', ['all-linear'], say('{0} default', 'Unsloth'), VISION, 'target_modules');
   readScoped(draft, put, model, undefined);
   readExperts(draft, put, model, TARGETS);
+}
+
+/** Of the modules that are to get adapters, those that Unsloth trains in full instead; only its own layers' embedding before that release. */
+function trainedInFull(names: readonly string[], { kernels, release }: AdaptedModel): readonly string[] {
+  if (isAtLeast(release, REDIRECTS) !== false) return names.filter((name) => ENDS.has(leafOf(name)));
+  return kernels ? names.filter((name) => name === 'embed_tokens') : [];
+}
+
+const leafOf = (name: string) => name.split('.').at(-1) ?? name;
+
+/**
+ * What is trained in full: what is named so, and `moved` from the targets. Where that is a tied embedding and its head, both are one copy
+ * unless the call says otherwise (`_effective_weight_tying`): PEFT makes the head of the embedding's.
+ */
+function readSaved(
+  draft: Calls['draft'],
+  put: PyCall,
+  moved: readonly string[],
+  { release, peft }: AdaptedModel,
+): void {
+  const named = argumentOf(put, 'modules_to_save');
+  const names = [...new Set([...(textsOf(knownNode(named)) ?? []), ...moved])];
+  const at = named ?? argumentOf(put, 'target_modules', 2);
+  if (names.length === 0 || !at) return;
+  draft.state('lora.modulesToSave', names, at, moved.length > 0 ? 'target_modules' : 'modules_to_save');
+  const ties = argumentOf(put, 'ensure_weight_tying');
+  const asked = ties && !isNone(ties) ? flagOf(knownNode(ties)) : undefined;
+  if (ties && asked !== undefined) draft.state('lora.tiesCopies', asked, ties, 'ensure_weight_tying');
+  else if (ties && !isNone(ties)) draft.leaveUncounted(ties, 'ensure_weight_tying', ['lora.modulesToSave']);
+  else if (isAtLeast(release, REDIRECTS) !== false && isAtLeast(peft, TIES) !== false)
+    draft.assume('lora.tiesCopies', true, say('{0} default', 'Unsloth'), UTILITIES, 'ensure_weight_tying');
 }
 
 const isOfText = ({ callee }: PyCall) => /FastLanguageModel\.get_peft_model$/.test(callee);
@@ -220,6 +258,6 @@ function readExperts(
       'lora.targetParameters',
       parameters,
       say('Unsloth adapts the stacked experts whose layers are named'),
-      fileIn(UNSLOTH, 'unsloth/models/_utils.py'),
+      UTILITIES,
     );
 }

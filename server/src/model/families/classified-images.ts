@@ -2,7 +2,7 @@ import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { layerNormed } from '../layers/block';
 import { classificationHead } from '../layers/classification';
-import type { Stage } from '../model';
+import type { ImageNote, Stage } from '../model';
 import type { Tensor } from '../tape';
 import { inputDtype } from '../trace-settings';
 import type { Tracer } from '../tracer';
@@ -52,13 +52,32 @@ export function labelStage(config: ConfigReader): Stage {
   };
 }
 
-/** Notes of a model that classifies images of a size of its own. */
-export function notesOfImages(config: ConfigReader): string[] {
-  const side = String(config.size('image_size'));
+/** What a model takes every image for, pixels of a side. */
+export function imagesOfSide(side: number): readonly ImageNote[] {
   return [
-    say(
-      'an image is taken for {0} x {0} pixels, what the processor makes of every one; `batch.imagePixels` replaces it',
-      side,
-    ),
+    {
+      text: say(
+        'an image is taken for {0} x {0} pixels, what the processor makes of every one; `batch.imagePixels` replaces it',
+        String(side),
+      ),
+      unless: ['batch.imagePixels'],
+    },
   ];
 }
+
+/** The same where an image is no square. */
+export function imagesOfSides(rows: number, columns: number): readonly ImageNote[] {
+  return [
+    {
+      text: say(
+        'an image is taken for the largest that the processor makes, {0} x {1} pixels; `batch.imagePixels` replaces it',
+        String(rows),
+        String(columns),
+      ),
+      unless: ['batch.imagePixels'],
+    },
+  ];
+}
+
+/** Side of a square of so many pixels. */
+export const sideOfPixels = (pixels: number) => Math.max(1, Math.round(Math.sqrt(pixels)));

@@ -7,7 +7,14 @@ import { dropPath } from '../layers/drop-path';
 import type { Stage } from '../model';
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
-import { imageSide, labelStage, notesOfImages, poolingStage, squareImages } from './classified-images';
+import {
+  imageSide,
+  imagesOfSide,
+  labelStage,
+  poolingStage,
+  sideOfPixels,
+  squareImages,
+} from './classified-images';
 import { hiddenStage } from './decoder-model';
 import type { Architecture, ModelFamily } from './family';
 
@@ -143,6 +150,7 @@ function convnext(config: ConfigReader): Architecture {
       vocabulary: config.labels(2),
       sampleLength: {
         tokens: Math.floor(config.size('image_size') / patch) ** 2,
+        ofPixels: (pixels) => Math.floor(sideOfPixels(pixels) / patch) ** 2,
         note: () => say('the finest patches of an image: the model fixes them'),
       },
     },
@@ -150,7 +158,7 @@ function convnext(config: ConfigReader): Architecture {
     counted,
     // `supports_gradient_checkpointing` is not set (transformers 5.23, `modeling_convnext.py`).
     recomputes: false,
-    notes: notesOfImages(config),
+    imageNotes: imagesOfSide(config.size('image_size')),
   };
 }
 

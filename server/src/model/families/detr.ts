@@ -8,6 +8,7 @@ import type { Stage } from '../model';
 import type { Tensor } from '../tape';
 import { inputDtype } from '../trace-settings';
 import type { Tracer } from '../tracer';
+import { imagesOfSides, sideOfPixels } from './classified-images';
 import { hiddenStage, take } from './decoder-model';
 import type { Architecture, ModelFamily } from './family';
 import { imagesOf } from './image-encoders';
@@ -68,8 +69,18 @@ function read(config: ConfigReader): Sizes {
 /** Sides of the image in pixels: a square of as many as the run states, else the largest. */
 function imageOf({ settings: { imagePixels } }: Tracer): Grid {
   if (imagePixels === undefined) return LARGEST;
-  const side = Math.max(1, Math.round(Math.sqrt(imagePixels)));
+  return squareOf(imagePixels);
+}
+
+function squareOf(pixels: number): Grid {
+  const side = sideOfPixels(pixels);
   return { rows: side, columns: side };
+}
+
+/** Cells of the last level of the backbone: the encoder's tokens. */
+function cellsOf(image: Grid): number {
+  const { rows, columns } = levelGrid(image, RESNET_50.levels.length - 1);
+  return rows * columns;
 }
 
 /** ResNet-50, trained as a whole: of timm's nothing stays as it is (transformers 5.23, `DetrConvEncoder`, `"resnet" in backbone_model_type`). */
@@ -135,7 +146,8 @@ interface Attending {
   readonly queries: Tensor;
   readonly keys: Tensor;
   readonly values: Tensor;
-  readonly masked: boolean;
+  /** What may be found is never filled up; images are, where a batch holds several sizes. */
+  readonly masked?: false;
 }
 
 /** Queries and keys of sums with positions, values without (`DetrSelfAttention`, `DetrCrossAttention`). */
@@ -161,7 +173,6 @@ function attention(
       causal: false,
       dropout: sizes.attentionDropout,
       fp32Softmax: false,
-      // That of the filling of images, from the encoder to what looks into it; none among the queries.
       masked,
     });
     return t.linear(context, { name: `${module}.out_proj`, out: sizes.hidden, bias: true });
@@ -201,7 +212,6 @@ function encoderLayer(sizes: Sizes): Stage['trace'] {
         queries: placed,
         keys: placed,
         values: x,
-        masked: true,
       });
     });
     flow.set('hidden', feedForward(t, mixed, sizes, 'encoder'));
@@ -259,7 +269,6 @@ function decoderLayer(sizes: Sizes): Stage['trace'] {
         queries: t.add(own, queries, 'encoder_attn.query_positions'),
         keys: t.add(encoder, positions, 'encoder_attn.key_positions'),
         values: encoder,
-        masked: true,
       }),
     );
     flow.set('hidden', feedForward(t, seen, sizes, 'decoder'));
@@ -316,7 +325,6 @@ function detr(config: ConfigReader): Architecture {
     trace: (t, flow) =>
       flow.set('hidden', layerNormed('decoder.layernorm')(t, t.enter(take(flow, 'hidden'), 'hidden'))),
   };
-  const grid = levelGrid(LARGEST, RESNET_50.levels.length - 1);
   return {
     figures: {
       hiddenSize: sizes.hidden,
@@ -325,7 +333,8 @@ function detr(config: ConfigReader): Architecture {
       keyValueHeads: sizes.heads.encoder,
       vocabulary: sizes.labels,
       sampleLength: {
-        tokens: grid.rows * grid.columns,
+        tokens: cellsOf(LARGEST),
+        ofPixels: (pixels) => cellsOf(squareOf(pixels)),
         note: () => say('the cells of the grid that the largest image gives'),
       },
     },
@@ -342,12 +351,8 @@ function detr(config: ConfigReader): Architecture {
       say(
         'the backbone is trained as a whole, as in transformers 5: releases before leave its first levels as they are and need less',
       ),
-      say(
-        'an image is taken for the largest that the processor makes, {0} x {1} pixels; `batch.imagePixels` replaces it',
-        String(LARGEST.rows),
-        String(LARGEST.columns),
-      ),
     ],
+    imageNotes: imagesOfSides(LARGEST.rows, LARGEST.columns),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Objective } from '../../terms/objectives';
 import type { UnmodelledFeature } from '../../terms/unmodelled-features';
 import type { ConfigReader } from '../config';
-import type { SampleLength, Stage } from '../model';
+import type { ImageNote, SampleLength, Stage } from '../model';
 
 /** Figures of a model that others show or divide by. */
 export interface Figures {
@@ -25,6 +25,7 @@ export interface Architecture {
    */
   readonly counted?: readonly Stage[];
   readonly notes?: readonly string[];
+  readonly imageNotes?: readonly ImageNote[];
   /** Its tower is there, and what it computes of images is not known: runs that show it any are not estimated. */
   readonly playsImages?: false;
   /** What the tower for sound computes is not part of it. */

@@ -180,7 +180,8 @@ function layer(text: Text, kind: Kind): Stage['trace'] {
       const active = t.slice(predictions, [b, s, width]);
       const normed = t.hold(gemma('input_layernorm')(t, active));
       const learned = t.hold(laurel(t, normed, text));
-      const attended = attendSharing(t, normed, attentionOf(text, kind), kind, flow);
+      const hasOwn = t.settings.behaviours.keepsProjectionsOfSharedKeys;
+      const attended = attendSharing(t, normed, attentionOf(text, kind), kind, flow, hasOwn);
       const mixed = t.hold(gemma('post_attention_layernorm')(t, attended));
       const gated = t.hold(t.add(active, mixed, 'attn_gated'));
       const second = t.hold(t.scale(t.add(gated, learned, 'attn_laurel_sum'), 'attn_laurel'));
@@ -381,7 +382,8 @@ function build(config: ConfigReader): Architecture {
   return {
     ...text,
     stages: [...gemma3nTowers(config), ...text.stages],
-    notes: [clipNote(), mobilenetTower().note, say('the sequence length counts image tokens')],
+    notes: [clipNote()],
+    imageNotes: [mobilenetTower().note, { text: say('the sequence length counts image tokens') }],
   };
 }
 

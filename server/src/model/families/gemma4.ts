@@ -157,7 +157,8 @@ function layer(text: Text, kind: SharingKind): Stage['trace'] {
       const first = t.hold(entered);
       const attended = t.scope(() => {
         const normed = t.hold(gemma('input_layernorm')(t, first));
-        return attendSharing(t, normed, attentionOf(text, kind), kind, flow);
+        const hasOwn = t.settings.behaviours.keepsProjectionsOfKeysInGemma4;
+        return attendSharing(t, normed, attentionOf(text, kind), kind, flow, hasOwn);
       });
       const mixed = gemma('post_attention_layernorm')(t, attended);
       const second = t.hold(t.add(first, mixed, 'residual'));

@@ -7,6 +7,7 @@ import { plainMlp } from '../layers/mlp';
 import { patchEmbedding } from '../layers/patch-embedding';
 import { residualLayer } from '../layers/residual';
 import { selfAttention } from '../layers/self-attention';
+import type { ImageNote } from '../model';
 import type { Tensor } from '../tape';
 import { inputDtype } from '../trace-settings';
 import type { Tracer } from '../tracer';
@@ -23,12 +24,14 @@ const linear =
   (t, x) =>
     t.linear(x, { name, out, bias });
 
-const inTiles = (tokens: number, most: number) =>
-  say(
+const inTiles = (tokens: number, most: number): ImageNote => ({
+  text: say(
     'an image is cut into {1} tiles of {0} tokens at most; `batch.imageTiles` states how many',
     String(tokens),
     String(most),
-  );
+  ),
+  unless: ['batch.imageTiles'],
+});
 
 /**
  * Four by four tiles and the whole image: every image is scaled to four times a tile's side first (`image_processing_idefics3.py`, `size`,
@@ -111,7 +114,7 @@ export function lfmTower(config: ConfigReader, outer: ConfigReader, width: numbe
     tokens,
     tiles: ({ settings: { imagePixels } }) =>
       imagePixels !== undefined && imagePixels <= LFM_TILE_PIXELS ? 1 : LFM_TILES,
-    note: inTiles(tokens, LFM_TILES),
+    note: { ...inTiles(tokens, LFM_TILES), unless: ['batch.imageTiles', 'batch.imagePixels'] },
   };
 }
 

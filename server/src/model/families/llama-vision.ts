@@ -120,12 +120,14 @@ function visionTower(config: ConfigReader, width: number): VisionTower {
       return t.linear(beside, { name: 'multi_modal_projector', out: width, bias: true });
     },
     tokens: 0,
-    note: say(
-      'an image is {0} tiles of {1} patches, which {2} look at beside the text',
-      String(tiles),
-      String(own),
-      'cross_attention_layers',
-    ),
+    note: {
+      text: say(
+        'an image is {0} tiles of {1} patches, which {2} look at beside the text',
+        String(tiles),
+        String(own),
+        'cross_attention_layers',
+      ),
+    },
   };
 }
 
@@ -228,7 +230,7 @@ function build(config: ConfigReader): Architecture {
       ...stages,
       head,
     ],
-    notes: [tower.note],
+    imageNotes: [tower.note],
   };
 }
 

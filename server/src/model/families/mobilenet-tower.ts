@@ -255,6 +255,6 @@ export function mobilenetTower(): VisionTower {
     layers: blocks(),
     project: fused,
     tokens: POOLED ** 2,
-    note: say('an image takes {0} tokens', String(POOLED ** 2)),
+    note: { text: say('an image takes {0} tokens', String(POOLED ** 2)) },
   };
 }

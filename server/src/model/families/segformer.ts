@@ -11,6 +11,7 @@ import type { Stage } from '../model';
 import type { Tensor } from '../tape';
 import { inputDtype } from '../trace-settings';
 import type { Tracer } from '../tracer';
+import { imagesOfSide, sideOfPixels } from './classified-images';
 import { layerStages, take } from './decoder-model';
 import type { Architecture, ModelFamily } from './family';
 import { imagesOf } from './image-encoders';
@@ -93,7 +94,7 @@ function read(config: ConfigReader): Sizes {
 
 /** Side of an image in pixels. */
 function sideOf({ settings: { imagePixels } }: Tracer): number {
-  return imagePixels === undefined ? SIDE : Math.max(1, Math.round(Math.sqrt(imagePixels)));
+  return imagePixels === undefined ? SIDE : sideOfPixels(imagePixels);
 }
 
 /** Sides of the grids that the levels give: convolutions with their kernel's half as filling. */
@@ -333,17 +334,13 @@ function segformer(config: ConfigReader): Architecture {
       vocabulary: sizes.labels,
       sampleLength: {
         tokens: (SIDE / 4) ** 2,
+        ofPixels: (pixels) => Math.ceil(sideOfPixels(pixels) / 4) ** 2,
         note: () => say('the finest patches of an image: the model fixes them'),
       },
     },
     stages: [...body, head(sizes)],
     counted: body,
-    notes: [
-      say(
-        'an image is taken for {0} x {0} pixels, what the processor makes of every one; `batch.imagePixels` replaces it',
-        String(SIDE),
-      ),
-    ],
+    imageNotes: imagesOfSide(SIDE),
   };
 }
 

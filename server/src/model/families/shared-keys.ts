@@ -1,6 +1,6 @@
 import { say } from '../../wording/say';
 import { ConfigError, type ConfigReader } from '../config';
-import { attentionOver } from '../layers/self-attention';
+import { attentionOver, registerKeysAndValues } from '../layers/self-attention';
 import type { SelfAttentionSpec } from '../layers/self-attention-spec';
 import type { Flow } from '../model';
 import type { Tensor } from '../tape';
@@ -35,15 +35,21 @@ export function sharingKinds(config: ConfigReader, seen: readonly Sight[]): Shar
   });
 }
 
-/** Attention of a layer, which reads or leaves keys and values in the flow. `[b, s, h]` in and out. */
+/**
+ * Attention of a layer, which reads or leaves keys and values in the flow. `[b, s, h]` in and out. Where the class has projections in layers that
+ * share (`hasOwn`), they read keys and values from a cache, and without one use their own.
+ */
 export function attendSharing(
   t: Tracer,
   x: Tensor,
   spec: SelfAttentionSpec,
   { sight, sharing }: SharingKind,
   flow: Flow,
+  hasOwn: boolean,
 ): Tensor {
+  if (hasOwn && t.settings.withoutCache === true) return attentionOver(t, x, spec);
   if (sharing === 'reuse') {
+    if (hasOwn) registerKeysAndValues(t, x, spec);
     const k = t.enter(take(flow, keysOf(sight)), keysOf(sight));
     const v = t.enter(take(flow, valuesOf(sight)), valuesOf(sight));
     return attentionOver(t, x, spec, { shared: { k, v } });

@@ -33,7 +33,7 @@ export function paliTower(config: ConfigReader, outer: ConfigReader, width: numb
       return t.linear(x, { name: 'multi_modal_projector.linear', out: width, bias: true });
     },
     tokens: patches,
-    note: say('an image takes {0} tokens', String(patches)),
+    note: { text: say('an image takes {0} tokens', String(patches)) },
   };
 }
 

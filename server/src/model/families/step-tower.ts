@@ -85,6 +85,9 @@ export function stepTower(config: ConfigReader, outer: ConfigReader, width: numb
         bias: outer.flag(false, 'projector_bias'),
       }),
     tokens,
-    note: say('an image takes {0} tokens per tile; one tile is assumed', String(tokens)),
+    note: {
+      text: say('an image takes {0} tokens per tile; one tile is assumed', String(tokens)),
+      unless: ['batch.imageTiles'],
+    },
   };
 }

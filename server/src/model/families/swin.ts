@@ -7,7 +7,14 @@ import { dropPath } from '../layers/drop-path';
 import type { Stage } from '../model';
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
-import { imageSide, labelStage, notesOfImages, poolingStage, squareImages } from './classified-images';
+import {
+  imageSide,
+  imagesOfSide,
+  labelStage,
+  poolingStage,
+  sideOfPixels,
+  squareImages,
+} from './classified-images';
 import { layerStages, take } from './decoder-model';
 import type { Architecture, ModelFamily } from './family';
 import { windowAttention } from './window-attention';
@@ -188,12 +195,13 @@ function swin(config: ConfigReader): Architecture {
       vocabulary: config.labels(2),
       sampleLength: {
         tokens: Math.ceil(config.size('image_size') / sizes.patch) ** 2,
+        ofPixels: (pixels) => Math.ceil(sideOfPixels(pixels) / sizes.patch) ** 2,
         note: () => say('the finest patches of an image: the model fixes them'),
       },
     },
     stages: [...counted, labelStage(config)],
     counted,
-    notes: notesOfImages(config),
+    imageNotes: imagesOfSide(config.size('image_size')),
   };
 }
 

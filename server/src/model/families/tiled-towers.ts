@@ -78,12 +78,15 @@ function tiled(tower: VisionTower, size: number, grids: readonly Resolution[], w
       return projected;
     },
     tokens,
-    note: say(
-      'an image of {0} × {0} pixels is cut into {1} tiles, {2} tokens',
-      String(ASSUMED_SIDE),
-      String(tiles),
-      String(tokens),
-    ),
+    note: {
+      text: say(
+        'an image of {0} × {0} pixels is cut into {1} tiles, {2} tokens',
+        String(ASSUMED_SIDE),
+        String(tiles),
+        String(tokens),
+      ),
+      unless: ['batch.imagePixels'],
+    },
   };
 }
 
@@ -113,7 +116,7 @@ export function oneVisionTower(config: ConfigReader, outer: ConfigReader, width:
       return t.linear(activated, { name: 'multi_modal_projector.linear_2', out: width, bias });
     },
     tokens: patches,
-    note: '',
+    note: { text: '' },
   };
   return tiled(tower, sizes.imageSize, gridsOf(outer, ONEVISION_GRIDS), width);
 }

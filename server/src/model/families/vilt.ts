@@ -11,6 +11,7 @@ import { ELEMENT_BYTES, type Tensor } from '../tape';
 import { inputDtype } from '../trace-settings';
 import type { Tracer } from '../tracer';
 import { encoderEmbedding, firstToken } from './bert';
+import { imagesOfSides } from './classified-images';
 import { hiddenStage, layerStages, take } from './decoder-model';
 import type { Architecture, ModelFamily } from './family';
 import { imagesOf } from './image-encoders';
@@ -220,13 +221,7 @@ function vilt(config: ConfigReader): Architecture {
     },
     stages: [...body, head(sizes, config.labels(2))],
     counted: [...body, hiddenStage('pooler', 'head', 1, pooler(sizes.hidden))],
-    notes: [
-      say(
-        'an image is taken for the largest that the processor makes, {0} x {1} pixels; `batch.imagePixels` replaces it',
-        String(rows * tower.patchSize),
-        String(columns * tower.patchSize),
-      ),
-    ],
+    imageNotes: imagesOfSides(rows * tower.patchSize, columns * tower.patchSize),
   };
 }
 

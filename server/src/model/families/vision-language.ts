@@ -304,12 +304,8 @@ function build(whole: ConfigReader): Architecture {
       ...merging,
       ...stackedLayers(rest, tower.taps?.length ?? 0),
     ],
-    notes: [
-      ...(language.notes ?? []),
-      ...unheard,
-      tower.note,
-      say('the sequence length counts image tokens'),
-    ],
+    notes: [...(language.notes ?? []), ...unheard],
+    imageNotes: [tower.note, { text: say('the sequence length counts image tokens') }],
   };
 }
 

@@ -7,7 +7,7 @@ import { gatedMlp } from '../layers/mlp';
 import { type PatchEmbeddingSpec, patchEmbedding } from '../layers/patch-embedding';
 import { residualLayer } from '../layers/residual';
 import { LLAMA_PROJECTIONS, selfAttention } from '../layers/self-attention';
-import type { Flow, Stage } from '../model';
+import type { Flow, ImageNote, Stage } from '../model';
 import type { Tensor } from '../tape';
 import { Tracer } from '../tracer';
 import { take } from './decoder-model';
@@ -38,7 +38,7 @@ export interface VisionTower {
   readonly tiles?: (t: Tracer) => number;
   /** Tokens that one image, or one tile, takes in the text. */
   readonly tokens: number;
-  readonly note: string;
+  readonly note: ImageNote;
 }
 
 /**
@@ -226,7 +226,7 @@ function clipTower(config: ConfigReader, outer: ConfigReader, width: number): Vi
       return linear('multi_modal_projector.linear_2', width, bias)(t, activated);
     },
     tokens: patches,
-    note: say('an image takes {0} tokens', String(patches)),
+    note: { text: say('an image takes {0} tokens', String(patches)) },
   };
 }
 
@@ -274,7 +274,7 @@ export function siglipTower(config: ConfigReader, outer: ConfigReader, width: nu
       return t.linearWith(normed, weight, { name: 'multi_modal_projector', out: width });
     },
     tokens,
-    note: say('an image takes {0} tokens', String(tokens)),
+    note: { text: say('an image takes {0} tokens', String(tokens)) },
   };
 }
 
@@ -324,11 +324,14 @@ function pixtralEncoder(config: ConfigReader, merge: number) {
       embed,
       layers: repeat(layer, sizes.layers),
       tokens,
-      note: say(
-        'images are taken to be {0} × {0} pixels, {1} tokens each',
-        String(sizes.imageSize),
-        String(tokens),
-      ),
+      note: {
+        text: say(
+          'images are taken to be {0} × {0} pixels, {1} tokens each',
+          String(sizes.imageSize),
+          String(tokens),
+        ),
+        unless: ['batch.imagePixels'] as const,
+      },
     },
   };
 }
@@ -419,7 +422,10 @@ export function llama4Tower(config: ConfigReader, width: number): VisionTower {
       return linear('multi_modal_projector.linear_1', width, false)(t, down);
     },
     tokens,
-    note: say('an image takes {0} tokens per tile; one tile is assumed', String(tokens)),
+    note: {
+      text: say('an image takes {0} tokens per tile; one tile is assumed', String(tokens)),
+      unless: ['batch.imageTiles'],
+    },
   };
 }
 
@@ -563,12 +569,14 @@ export function mergedRows(x: Tensor, merge: number): number[] {
   return [images, patches / (merge * merge), hidden * merge * merge];
 }
 
-export const freeSize = (tokens: number) =>
-  say(
+export const freeSize = (tokens: number): ImageNote => ({
+  text: say(
     'images are taken to be {0} × {0} pixels, {1} tokens each, where no file limits them',
     String(ASSUMED_SIDE),
     String(tokens),
-  );
+  ),
+  unless: ['batch.imagePixels'],
+});
 
 /** Towers whose layers are tapped: those of Qwen 3.5 name none. */
 const DEEP: ReadonlySet<string> = new Set(['qwen3_vl_vision', 'qwen3_omni_moe_vision_encoder']);

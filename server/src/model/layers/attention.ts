@@ -25,7 +25,7 @@ export interface AttentionSpec {
   readonly dropout?: number;
   /** A position bias of `[heads, q, k]` is added to the scores (T5, ALiBi), needing a gradient or not. */
   readonly bias?: Tensor;
-  /** A mask of the samples' own reaches the kernel whatever the run states. */
+  /** A mask of the samples' own reaches the kernel whatever the run states, or none does. */
   readonly masked?: boolean;
   /** A learned logit per head joins each row of the softmax (gpt-oss); SDPA cannot do it. */
   readonly sinks?: Weight;
@@ -179,7 +179,7 @@ function isMasked(t: Tracer, spec: AttentionSpec): boolean {
   const batch = spec.batch ?? t.settings.batch;
   const keys = spec.k.elements / (batch * spec.keyValueHeads * spec.headDim);
   const windowed = spec.window !== undefined && spec.window < keys && t.settings.behaviours.masksWindows;
-  return t.settings.attentionMask || spec.masked === true || spec.bias !== undefined || windowed;
+  return (spec.masked ?? t.settings.attentionMask) || spec.bias !== undefined || windowed;
 }
 
 function math(t: Tracer, spec: AttentionSpec): Tensor {

@@ -194,6 +194,21 @@ function separateProjections(
   return { q, k, v, gate };
 }
 
+/** Projections of keys and values, and the norm of keys, that a layer has and does not use. */
+export function registerKeysAndValues(t: Tracer, x: Tensor, spec: SelfAttentionSpec): void {
+  const { projections: names, module, keyValueHeads, headDim, bias } = spec;
+  if (typeof names === 'string') return;
+  const local = localHeads(keyValueHeads, t.settings.tensorParallel) * headDim;
+  const layer = { out: keyValueHeads * headDim, split: 'column' as const, local };
+  t.registerWeightsOf((probe) => {
+    const given = probe.input(x.shape, x.dtype, false, 'unread');
+    const own = bias?.key ?? bias?.qkv;
+    const keys = probe.linear(given, { name: `${module}.${names.k}`, bias: own, ...layer });
+    normed(probe, keys, spec, 1);
+    if (!spec.keysAsValues) probe.linear(given, { name: `${module}.${names.v}`, bias: bias?.qkv, ...layer });
+  });
+}
+
 function fusedProjection(t: Tracer, x: Tensor, spec: SelfAttentionSpec, name: string): Heads {
   const ranks = t.settings.tensorParallel;
   const { headDim, keyValueHeads } = spec;

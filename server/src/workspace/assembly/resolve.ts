@@ -5,7 +5,7 @@ import type { Model, SampleLength } from '../../model/model';
 import { modelParallelSize, unevenLayout } from '../../run/derive';
 import { type Fact, fact, type Origin, type OriginKind } from '../../run/origin';
 import { fieldError } from '../../run/parse-field';
-import { type Resolution, sameValue } from '../../run/resolve';
+import { type Resolution, sameValue, strongest } from '../../run/resolve';
 import { isSameLocation } from '../../text/place';
 import { say } from '../../wording/say';
 import { withoutUnread } from '../doubt';
@@ -101,8 +101,15 @@ function ownLengths({ sampleLength, targetLength }: Partial<Model>, stated: read
       (other) => other.field === field && fieldError(field, other.value) === undefined,
     );
     if (!length || known) return [];
-    const { tokens, note, bounds } = length;
-    return [fact(field, tokens, { kind: 'inferred', note: note(), ...(bounds ? { guess: true } : {}) })];
+    const { note, bounds, ofPixels } = length;
+    const pixels = ofPixels && strongest(stated, 'batch.imagePixels')?.value;
+    if (ofPixels && typeof pixels === 'number') {
+      const words = say('what an image of {0} pixels gives', pixels);
+      return [fact(field, ofPixels(pixels), { kind: 'inferred', note: words })];
+    }
+    return [
+      fact(field, length.tokens, { kind: 'inferred', note: note(), ...(bounds ? { guess: true } : {}) }),
+    ];
   };
   return [...own('batch.sequence', sampleLength), ...own('batch.targetSequence', targetLength)];
 }
