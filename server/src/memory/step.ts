@@ -393,7 +393,7 @@ function sharedGradients(stages: readonly TracedStage[]): Map<TracedStage, Map<s
   const users = new Map<string, { readonly traced: TracedStage; readonly owned: boolean }[]>();
   const owners = new Set(stages.flatMap(({ tape }) => tape.weights.flatMap(({ tiedTo }) => tiedTo ?? [])));
   for (const traced of [...stages].reverse()) {
-    for (const { weightGrads, returnsGradients = false } of traced.tape.operations) {
+    for (const { weightGrads, keptGradients } of traced.tape.operations) {
       for (const { weight, castFromBytes } of weightGrads) {
         const tied =
           weight.tiedTo !== undefined ||
@@ -402,7 +402,7 @@ function sharedGradients(stages: readonly TracedStage[]): Map<TracedStage, Map<s
         if (tied)
           users.set(name, [
             ...(users.get(name) ?? []),
-            { traced, owned: castFromBytes > 0 || returnsGradients },
+            { traced, owned: castFromBytes > 0 || keptGradients !== undefined },
           ]);
       }
     }
