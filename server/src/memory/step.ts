@@ -268,13 +268,17 @@ function backwardAround({ traced, segment, repeats }: Stretch, plan: Plan): Arou
   };
 }
 
-/** Token ids and the like that come with the batch and that backward needs: the loop hands them in, no stage makes them. */
+/**
+ * Token ids and the like that come with the batch and that backward needs, and what a stage passes on as it got it, such as a
+ * waveform, which a later one keeps or gives back: the loop hands them in, no stage makes them.
+ */
 function batchInputs(stages: readonly TracedStage[]): Ledger {
   const inputs = emptyLedger();
   for (const { tape, copies } of stages) {
     const saved = savedStorages(tape);
+    const leaving = new Set(tape.exit.map((x) => x.storage));
     tape.entry.forEach(({ storage }, position) => {
-      if (tape.origins[position] || !saved.has(storage)) return;
+      if (tape.origins[position] || !(saved.has(storage) || leaving.has(storage))) return;
       post(inputs, 'activations', copies * rounded(storage.bytes), storage);
     });
   }

@@ -195,6 +195,15 @@ describe('the opened memory', function () {
     });
   }
 
+  it("adds up where layers keep the batch's waveform as it came", () => {
+    const model = findModel('facebook/wav2vec2-base');
+    assert.ok(model);
+    for (const checkpointing of CHECKPOINTING) {
+      for (const method of [METHODS[1], METHODS[4]])
+        checkDetail({ 'batch.sequence': 16_000, ...method, ...checkpointing }, model);
+    }
+  });
+
   it('adds up whatever a field of the vocabulary states', () => {
     const base = { 'batch.micro': 2, 'batch.accumulation': 2, ...SHARDING[5] } as const;
     checkDetail(base);
