@@ -151,6 +151,8 @@ function mochaOn(places, grep) {
       './scripts/typescript.cjs',
       '--require',
       './test/house/properties.ts',
+      '--require',
+      './test/house/own-process.ts',
       '--timeout',
       String(TIMEOUT_MS),
     ],

@@ -148,6 +148,8 @@ export interface Behaviours {
   readonly checkpointsLie: 'around' | 'within';
   /** Selective checkpointing computes the named modules again; else it keeps products and attention. */
   readonly recomputesModules: boolean;
+  /** Levels of a model are checkpointed as wholes, and each of the layers in them by itself, which so runs forward three times. */
+  readonly checkpointsWithinLevels: boolean;
   /** Selective checkpointing computes every second product of a layer's weights again. */
   readonly recomputesEverySecondProduct: boolean;
   /** torch.compile is given the whole model, whose backward is one node; else each layer. */

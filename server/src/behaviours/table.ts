@@ -337,6 +337,18 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     otherwise: 'within',
   },
   recomputesModules: yes({ code: ['megatron'], source: megatron('transformer/transformer_config.py') }),
+  // `SwinLayer` is a `GradientCheckpointingLayer` since 5.9, as `SwinStage` was before.
+  checkpointsWithinLevels: {
+    cases: [
+      {
+        value: false,
+        code: ['transformers'],
+        library: { of: 'transformers', before: '5.9' },
+        source: fileIn({ ...TRANSFORMERS, at: 'v5.8.0' }, 'src/transformers/models/swin/modeling_swin.py'),
+      },
+    ],
+    otherwise: true,
+  },
   recomputesEverySecondProduct: yes({
     code: ['torchtitan'],
     source: titan('distributed/activation_checkpoint.py'),

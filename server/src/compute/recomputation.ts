@@ -17,9 +17,27 @@ type Recomputed = readonly (readonly [operations: readonly Operation[], copies: 
  * - full, not reentrant: until the last kept tensor is there, in the last layer of each checkpoint
  *   (`torch/utils/checkpoint.py`, `_StopRecomputationError`), and the others whole;
  * - selective: all operators but those whose results are kept; in Megatron, those of the modules that are named;
- * - elementwise: all but matrix products and attention.
+ * - elementwise: all but matrix products and attention;
+ * - full, of modules that hold checkpointed layers (Swin's levels): all once more.
  */
-export function recomputed({ stage, tape, copies, whole }: TracedStage, run: TrainingRun): Recomputed {
+export function recomputed(traced: TracedStage, run: TrainingRun): Recomputed {
+  return [...recomputedByLayers(traced, run), ...recomputedByEnclosing(traced, run)];
+}
+
+/**
+ * The checkpoint around several layers runs forward until what it kept is there; the layers' own keep nothing for it but what enters
+ * them, so that without reentrance the last of them is not run.
+ */
+function recomputedByEnclosing({ stage, tape, copies }: TracedStage, run: TrainingRun): Recomputed {
+  if (stage.enclosed === undefined || run['activations.checkpointing'] !== 'full' || !runsBackward(tape))
+    return [];
+  if (!behaviours(run).checkpointsWithinLevels) return [];
+  if (run['activations.reentrant']) return [[tape.operations, copies]];
+  if (stage.role !== 'layer') return [[untilStop(tape), copies]];
+  return [[tape.operations, stage.enclosed === 'last' ? copies - 1 : copies]];
+}
+
+function recomputedByLayers({ stage, tape, copies, whole }: TracedStage, run: TrainingRun): Recomputed {
   const checkpointing = run['activations.checkpointing'];
   if (checkpointing === 'none' || stage.role !== 'layer' || whole || !runsBackward(tape)) return [];
   if (checkpointing === 'selective' && behaviours(run).recomputesModules) {

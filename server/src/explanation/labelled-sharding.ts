@@ -6,9 +6,16 @@ import { sumWeights } from '../memory/weights';
 import type { Weight } from '../model/tape';
 import { CATEGORIES } from '../results/estimate';
 
-/** The stage as if it had this weight alone. */
-function withOnly(traced: TracedStage, weight: Weight): TracedStage {
-  return { ...traced, tape: { ...traced.tape, weights: [weight] } };
+/**
+ * The stage as if it had this weight alone, or none. `beside`: with trained ones of no elements. Where frozen weights lie in one flat weight
+ * with trained ones they have gradients, which they would not have alone (FSDP 1, `_flat_param.py`).
+ */
+function withOnly(traced: TracedStage, weight: Weight, beside: boolean): TracedStage {
+  const weights = traced.tape.weights.flatMap((other): Weight[] => {
+    if (other === weight) return [other];
+    return beside && other.trainable ? [{ ...other, elements: 0, localElements: 0 }] : [];
+  });
+  return { ...traced, tape: { ...traced.tape, weights } };
 }
 
 /** Each weight of the stages, tied ones once, with the stages that hold it. */
@@ -43,8 +50,10 @@ function tell(whole: Ledger, alone: readonly (readonly [Weight, Ledger])[]): voi
 export const labelledShardingOf: ShardingOf = (run, sums, stages) => {
   const whole = shardingOf(run, sums, stages);
   const alone = [...weightsOf(stages)].map(([weight, holders]) => {
-    const own = holders.map((traced) => withOnly(traced, weight));
-    return [weight, shardingOf(run, sumWeights(own, run), own)] as const;
+    const beside = whole.explains.flat !== undefined && !weight.trainable;
+    const bare = (walked: readonly TracedStage[]) => walked.map((traced) => withOnly(traced, weight, beside));
+    const own = bare(beside ? stages : holders);
+    return [weight, { sharding: shardingOf(run, sumWeights(own, run), own), bare }] as const;
   });
   const ledgers = [
     'atRest',
@@ -57,27 +66,28 @@ export const labelledShardingOf: ShardingOf = (run, sums, stages) => {
     const ledger = whole[name];
     tell(
       ledger,
-      alone.map(([weight, sharding]) => [weight, sharding[name]]),
+      alone.map(([weight, { sharding }]) => [weight, sharding[name]]),
     );
   }
   return { ...whole, plan: (walked) => labelledPlan(whole.plan, alone, walked) };
 };
 
 type PlanOf = Sharding['plan'];
-type Alone = readonly (readonly [Weight, Sharding])[];
+/** What the scheme would hold of each weight alone, and the stages as they are with it alone: the same in the same order. */
+type Alone = readonly (readonly [
+  Weight,
+  {
+    readonly sharding: Sharding;
+    readonly bare: (stages: readonly TracedStage[]) => readonly TracedStage[];
+  },
+])[];
 
 /** The plan of a scheme for the stages, whose ledgers tell the same. */
 function labelledPlan(planOf: PlanOf, alone: Alone, stages: readonly TracedStage[]): Plan {
   const plan = planOf(stages);
-  const own = alone.map(([weight, sharding]) => {
-    // The same stages in the same order, each with this weight or none.
-    const bare = stages.map(
-      (traced): TracedStage => ({
-        ...traced,
-        tape: { ...traced.tape, weights: traced.tape.weights.filter((other) => other === weight) },
-      }),
-    );
-    return { weight, plan: sharding.plan(bare), bare };
+  const own = alone.map(([weight, { sharding, bare }]) => {
+    const walked = bare(stages);
+    return { weight, plan: sharding.plan(walked), bare: walked };
   });
   const labelled = (ledger: Ledger, of: (one: (typeof own)[number]) => Ledger | undefined): Ledger => {
     tell(

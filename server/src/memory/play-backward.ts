@@ -1,4 +1,5 @@
 import type { Operation, Storage, Tape, Tensor } from '../model/tape';
+import type { Label } from './ledger';
 import { CATEGORY, type Excursion, type Gradient, gradientOf, Meter, rounded } from './play';
 
 /** Where a stage's gradient of a weight that stages share comes among theirs, in the order of backward. */
@@ -45,10 +46,8 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
     if (index + 1 === tape.headOperations) meter.divide();
     const incoming = operation.outputs.flatMap((x) => gradients.take(x) ?? []);
     const needed = incoming.length > 0;
-    // Gradients that forward made are handed on as they are.
-    if (operation.returnsGradients) saved.release(operation);
-    if (needed) playOperation(operation, incoming, meter, gradients, weights);
-    if (!operation.returnsGradients) saved.release(operation);
+    if (needed) playOperation(operation, incoming, { meter, gradients, weights, saved });
+    saved.release(operation);
     weights.deliver(waiting);
     const produced = needed ? operation.weightGrads : [];
     // The cast of the input was recorded after that of the weight, so its backward runs before it.
@@ -70,13 +69,19 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
   return meter.finish();
 }
 
+/** What a stage's backward keeps account of. */
+interface Accounts {
+  readonly meter: Meter;
+  readonly gradients: TensorGradients;
+  readonly weights: WeightGradients;
+  readonly saved: SavedForBackward;
+}
+
 /** One operator's backward: it makes gradients of what it read, beside those that came in, which go when it is done. */
 function playOperation(
   operation: Operation,
   incoming: readonly Gradient[],
-  meter: Meter,
-  gradients: TensorGradients,
-  weights: WeightGradients,
+  { meter, gradients, weights, saved }: Accounts,
 ): void {
   const category = CATEGORY[operation.outputs[0]?.storage.kind ?? 'activation'];
   const results: { readonly x: Tensor; readonly gradient: Gradient; readonly reused: boolean }[] = [];
@@ -85,17 +90,19 @@ function playOperation(
     if (!x.requiresGrad || rule === 'none' || rule === undefined) return;
     const reused = rule === 'reuse';
     const [first] = incoming;
+    const made = operation.keptGradients?.get(x);
     // A kept storage that becomes the gradient is freed as saved and counted when it is received, with no peak between.
-    const gradient = rule === 'alias' && first ? first : reused ? gradientOf(x) : gradients.make(x);
+    const gradient = rule === 'alias' && first ? first : reused || made ? gradientOf(x) : gradients.make(x);
+    if (made) saved.handOn(made, gradient);
     results.push({ x, gradient, reused });
   });
-  weights.make(operation.weightGrads);
+  weights.make(operation, saved);
   meter.add(category, operation.backwardScratch, operation);
   meter.mark(`${operation.name} backward`);
   meter.add(category, -operation.backwardScratch, operation);
   weights.settleUncast(operation.weightGrads);
   for (const { x, gradient, reused } of results) {
-    if (reused) meter.add(gradient.category, gradient.bytes, gradient.of, gradient.quadratic);
+    if (reused) saved.handOn(x.storage, gradient);
     gradients.receive(x, gradient);
   }
   for (const gradient of incoming) gradients.drop(gradient);
@@ -122,7 +129,7 @@ class TensorGradients {
 
   make(x: Tensor): Gradient {
     const gradient = gradientOf(x);
-    this.meter.add(gradient.category, gradient.bytes, gradient.of, gradient.quadratic);
+    this.meter.add(gradient.category, gradient.bytes, gradient.of, gradient);
     return gradient;
   }
 
@@ -160,7 +167,7 @@ class TensorGradients {
   drop(gradient: Gradient): void {
     const left = (this.holders.get(gradient) ?? 0) - 1;
     this.holders.set(gradient, left);
-    if (left === 0) this.meter.add(gradient.category, -gradient.bytes, gradient.of, gradient.quadratic);
+    if (left === 0) this.meter.add(gradient.category, -gradient.bytes, gradient.of, gradient);
   }
 
   private hold(gradient: Gradient): void {
@@ -186,9 +193,13 @@ class WeightGradients {
   }
 
   /** As a product gives them: under autocast in the low precision. */
-  make(made: readonly WeightGradient[]): void {
-    for (const { castFromBytes, bytes, weight } of made)
-      this.meter.add('gradients', rounded(castFromBytes || bytes), weight);
+  make({ weightGrads, keptGradients }: Operation, saved: SavedForBackward): void {
+    for (const { castFromBytes, bytes, weight } of weightGrads) {
+      const gradient = { category: 'gradients', bytes: rounded(castFromBytes || bytes), of: weight } as const;
+      const kept = keptGradients?.get(weight);
+      if (kept) saved.handOn(kept, gradient);
+      else this.meter.add(gradient.category, gradient.bytes, weight);
+    }
   }
 
   settleUncast(made: readonly WeightGradient[]): void {
@@ -235,12 +246,33 @@ class SavedForBackward {
       for (const storage of new Set(saves)) this.savers.set(storage, (this.savers.get(storage) ?? 0) + 1);
   }
 
+  /**
+   * A kept storage becomes a gradient that is counted from now on. Nothing is asked of the allocator where autograd alone has it
+   * and it is the gradient's own: the block stays what it is.
+   */
+  handOn(
+    storage: Storage,
+    gradient: Pick<Gradient, 'category' | 'bytes' | 'quadratic'> & { readonly of: Label },
+  ): void {
+    const { category, bytes, of } = gradient;
+    if (this.savers.get(storage) !== 1 || this.held?.has(storage) || rounded(storage.bytes) !== bytes) {
+      this.meter.add(category, bytes, of, gradient);
+      return;
+    }
+    this.savers.delete(storage);
+    this.meter.rename(CATEGORY[storage.kind], -bytes, storage);
+    this.meter.rename(category, bytes, of);
+  }
+
   release({ saves }: Operation): void {
     for (const storage of new Set(saves)) {
-      const left = (this.savers.get(storage) ?? 0) - 1;
+      const savers = this.savers.get(storage);
+      // It was handed on.
+      if (savers === undefined) continue;
+      const left = savers - 1;
       this.savers.set(storage, left);
       if (left > 0 || storage.bytes === 0 || this.held?.has(storage)) continue;
-      this.meter.add(CATEGORY[storage.kind], -rounded(storage.bytes), storage, storage.quadratic);
+      this.meter.add(CATEGORY[storage.kind], -rounded(storage.bytes), storage, storage);
     }
   }
 }

@@ -70,6 +70,9 @@ export const CATEGORY: Readonly<Record<StorageKind, Category>> = {
   'weight-copy': 'autocast-cache',
 };
 
+/** How the bytes of a request go with the batch's length: with it, unless stated. */
+type Growth = Pick<Storage, 'quadratic' | 'fixed'>;
+
 /** What is there at each moment of a stretch, and the highest of them. */
 export class Meter {
   readonly live = emptyLedger();
@@ -83,10 +86,16 @@ export class Meter {
     | undefined;
 
   /** `label` states what the bytes are. */
-  add(category: Category, bytes: number, label: Label, quadratic = false): void {
+  add(category: Category, bytes: number, label: Label, growth: Growth = {}): void {
     if (bytes === 0) return;
-    const fixed = category === 'gradients' || category === 'autocast-cache';
-    this.events.push({ bytes, power: fixed ? 0 : quadratic ? 2 : 1 });
+    const fixed = growth.fixed || category === 'gradients' || category === 'autocast-cache';
+    this.events.push({ bytes, power: fixed ? 0 : growth.quadratic ? 2 : 1 });
+    this.rename(category, bytes, label);
+  }
+
+  /** What is there counts as something else from now on, `bytes` above or below zero: the allocator hears nothing of it. */
+  rename(category: Category, bytes: number, label: Label): void {
+    if (bytes === 0) return;
     post(this.live, category, bytes, label);
     this.liveBytes += bytes;
   }
@@ -153,11 +162,11 @@ export function playForward(tape: Tape, options: ForwardOptions): Excursion {
   const allocate = (storage: Storage) => {
     if (live.has(storage)) return;
     live.add(storage);
-    meter.add(CATEGORY[storage.kind], rounded(storage.bytes), storage, storage.quadratic);
+    meter.add(CATEGORY[storage.kind], rounded(storage.bytes), storage, storage);
   };
   const release = (storage: Storage) => {
     if (!live.delete(storage)) return;
-    meter.add(CATEGORY[storage.kind], -rounded(storage.bytes), storage, storage.quadratic);
+    meter.add(CATEGORY[storage.kind], -rounded(storage.bytes), storage, storage);
   };
   meter.mark('start');
   operations.forEach((operation, index) => {

@@ -59,7 +59,7 @@ function requested(storages: Iterable<Storage>, share = 1): AllocatorEvent[] {
 }
 
 function powerOf(storage: Storage): AllocatorEvent['power'] {
-  if (storage.kind === 'weight-copy') return 0;
+  if (storage.kind === 'weight-copy' || storage.fixed) return 0;
   return storage.quadratic ? 2 : 1;
 }
 

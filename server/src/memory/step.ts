@@ -268,13 +268,17 @@ function backwardAround({ traced, segment, repeats }: Stretch, plan: Plan): Arou
   };
 }
 
-/** Token ids and the like that come with the batch and that backward needs: the loop hands them in, no stage makes them. */
+/**
+ * Token ids and the like that come with the batch and that backward needs, and what a stage passes on as it got it, such as a
+ * waveform, which a later one keeps or gives back: the loop hands them in, no stage makes them.
+ */
 function batchInputs(stages: readonly TracedStage[]): Ledger {
   const inputs = emptyLedger();
   for (const { tape, copies } of stages) {
     const saved = savedStorages(tape);
+    const leaving = new Set(tape.exit.map((x) => x.storage));
     tape.entry.forEach(({ storage }, position) => {
-      if (tape.origins[position] || !saved.has(storage)) return;
+      if (tape.origins[position] || !(saved.has(storage) || leaving.has(storage))) return;
       post(inputs, 'activations', copies * rounded(storage.bytes), storage);
     });
   }
@@ -393,7 +397,7 @@ function sharedGradients(stages: readonly TracedStage[]): Map<TracedStage, Map<s
   const users = new Map<string, { readonly traced: TracedStage; readonly owned: boolean }[]>();
   const owners = new Set(stages.flatMap(({ tape }) => tape.weights.flatMap(({ tiedTo }) => tiedTo ?? [])));
   for (const traced of [...stages].reverse()) {
-    for (const { weightGrads, returnsGradients = false } of traced.tape.operations) {
+    for (const { weightGrads, keptGradients } of traced.tape.operations) {
       for (const { weight, castFromBytes } of weightGrads) {
         const tied =
           weight.tiedTo !== undefined ||
@@ -402,7 +406,7 @@ function sharedGradients(stages: readonly TracedStage[]): Map<TracedStage, Map<s
         if (tied)
           users.set(name, [
             ...(users.get(name) ?? []),
-            { traced, owned: castFromBytes > 0 || returnsGradients },
+            { traced, owned: castFromBytes > 0 || keptGradients !== undefined },
           ]);
       }
     }

@@ -96,6 +96,11 @@ export interface Stage {
   readonly count: number;
   /** Compiled as layers are, though no checkpoint is set around it. */
   readonly compiles?: true;
+  /**
+   * It lies in a module of several stages that is checkpointed as a whole, as each of its layers is (`SwinStage`, `SwinLayer`). `last`:
+   * what enters its last layer is the last that the module's checkpoint looks for.
+   */
+  readonly enclosed?: 'inside' | 'last';
   /** What the stage computes is not played where a sample feeds it: memory that is missing where it is trained. */
   readonly unplayed?: UnmodelledFeature;
   /** Plays the stage's forward pass on the tracer. Reads and writes `flow`. */

@@ -34,7 +34,8 @@ export interface CustomSpec {
   readonly backwardFlops?: number;
   readonly expensive?: boolean;
   readonly fusible?: Operation['fusible'];
-  readonly returnsGradients?: boolean;
+  /** Makes the gradients of its inputs and weights in forward and keeps them; backward returns those tensors, or new ones of them. */
+  readonly keepsGradients?: 'returned' | 'copied';
   readonly kind?: StorageKind;
 }
 
@@ -73,6 +74,8 @@ export abstract class OperatorTracer extends TapeRecorder {
       }
       if (spec.savesBytes) saves.push(this.storage(spec.savesBytes, spec.name, spec.kind ?? 'activation'));
     }
+    const keptGradients = grad && spec.keepsGradients ? this.keptGradients(spec) : undefined;
+    if (keptGradients) saves.push(...keptGradients.values());
     this.record({
       name: spec.name,
       inputs: spec.inputs,
@@ -88,9 +91,27 @@ export abstract class OperatorTracer extends TapeRecorder {
       backwardFlops: spec.backwardFlops ?? (grad ? 2 * (spec.flops ?? 0) : 0),
       expensive: spec.expensive ?? false,
       fusible: spec.fusible,
-      returnsGradients: spec.returnsGradients,
+      keptGradients: spec.keepsGradients === 'returned' ? keptGradients : undefined,
     });
     return outputs;
+  }
+
+  /** Like what they are gradients of (`zeros_like`). */
+  private keptGradients({
+    name,
+    inputs,
+    weights = [],
+    kind = 'activation',
+  }: CustomSpec): ReadonlyMap<Tensor | Weight, Storage> {
+    const kept = new Map<Tensor | Weight, Storage>();
+    for (const x of inputs) {
+      if (isFloat(x.dtype)) kept.set(x, this.storage(x.elements * ELEMENT_BYTES[x.dtype], name, kind));
+    }
+    for (const weight of weights) {
+      if (!weight.trainable) continue;
+      kept.set(weight, { ...this.storage(gradOf(weight, weight.dtype).bytes, name, kind), fixed: true });
+    }
+    return kept;
   }
 
   /** `custom` with one result. */

@@ -29,6 +29,8 @@ export interface Storage {
   readonly name: string;
   /** Grows with the square of the sequence: a score for every pair of tokens. */
   readonly quadratic?: boolean;
+  /** As large whatever the batch's length is: a gradient of a weight. */
+  readonly fixed?: boolean;
   /** Made once per module and read by every micro batch of a step, however many of them are in flight. */
   readonly oncePerStep?: boolean;
 }
@@ -127,8 +129,11 @@ export interface Operation {
   readonly fusible?: 'pointwise' | 'reduction';
   /** The tape of one part of its rows, where it runs them part by part, and each part again in backward: what of that its scratch is. */
   readonly part?: Tape;
-  /** A function of its own returns gradients of weights as tensors that nobody else names: what comes later is added in place. */
-  readonly returnsGradients?: boolean;
+  /**
+   * Gradients of inputs and weights that a function of its own made in forward and kept, of which it returns the very tensors:
+   * nobody else names them, so that what comes later is added in place.
+   */
+  readonly keptGradients?: ReadonlyMap<Tensor | Weight, Storage>;
   /** Its gradient asks for the shapes of its inputs, where they are not known before the run (`math_grad.py`). */
   readonly asksShapes?: boolean;
   /** What a graph names alone: passed over where autograd records none. */

@@ -175,6 +175,35 @@ describe('the opened memory', function () {
     });
   });
 
+  // Experts' routers have a bias that is no trained one, and lies in one flat weight with those that are.
+  for (const id of ['LiquidAI/LFM2-8B-A1B', 'deepseek-ai/DeepSeek-V3', 'zai-org/GLM-4.5']) {
+    it(`adds up where FSDP 1 gives frozen weights of ${id} gradients`, () => {
+      const model = findModel(id);
+      assert.ok(model);
+      for (const strategy of ['full', 'grad-op'] as const) {
+        for (const checkpointing of [CHECKPOINTING[0], CHECKPOINTING[3]]) {
+          const flat = { 'parallel.data': 'fsdp1', 'fsdp.strategy': strategy, 'hardware.gpus': 2 } as const;
+          const values = { 'batch.sequence': 512, ...flat, ...checkpointing };
+          checkDetail(values, model);
+          checkDetail({ ...values, 'method.kind': 'freeze', 'method.trainableLayers': 2 }, model);
+          // Each stretch of backward is a moment; the middle of them, and the step.
+          const { timeline } = estimate({ run: aRun(values), model, accelerator: CARD });
+          for (const share of [0.6, 0.9])
+            checkSums(open(values, model, Math.floor(share * timeline.length)).memory);
+        }
+      }
+    });
+  }
+
+  it("adds up where layers keep the batch's waveform as it came", () => {
+    const model = findModel('facebook/wav2vec2-base');
+    assert.ok(model);
+    for (const checkpointing of CHECKPOINTING) {
+      for (const method of [METHODS[1], METHODS[4]])
+        checkDetail({ 'batch.sequence': 16_000, ...method, ...checkpointing }, model);
+    }
+  });
+
   it('adds up whatever a field of the vocabulary states', () => {
     const base = { 'batch.micro': 2, 'batch.accumulation': 2, ...SHARDING[5] } as const;
     checkDetail(base);

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { estimate } from '../../../server/src/estimate';
+import { bytesOf, emptyLedger } from '../../../server/src/memory/ledger';
+import { shardingOf } from '../../../server/src/memory/sharding';
+import { walkStep } from '../../../server/src/memory/step';
 import { traceRun } from '../../../server/src/memory/traced-run';
-import { ownWeights } from '../../../server/src/memory/weights';
+import { ownWeights, sumWeights } from '../../../server/src/memory/weights';
 import { catalogEntries, findModel } from '../../../server/src/model/catalog';
 import type { Flow, Model } from '../../../server/src/model/model';
 import { ONE_TOKEN } from '../../../server/src/model/trace-settings';
@@ -212,5 +215,36 @@ describe('what must hold of runs of every family of models', () => {
       }),
       { numRuns: runs(40, 1500) },
     );
+  });
+});
+
+describe('a step of every family', function () {
+  this.timeout(120_000);
+
+  it('gives back all that forward and backward made, but for gradients of weights', () => {
+    for (const type of TYPES) {
+      const model = findModel(catalogEntries().find(({ model_type }) => model_type === type)?.id ?? '');
+      assert.ok(model);
+      for (const [checkpointing, scheme] of [
+        ['none', 'native'],
+        ['full', 'autocast'],
+      ] as const) {
+        const run = aRun({
+          'batch.sequence': 512,
+          'activations.checkpointing': checkpointing,
+          'precision.scheme': scheme,
+          'precision.compute': scheme === 'native' ? 'fp32' : 'bf16',
+        });
+        const stages = traceRun(model, run);
+        const sharding = shardingOf(run, sumWeights(stages, run), stages);
+        const { afterBackward } = walkStep(stages, run, sharding, emptyLedger());
+        const left = (['activations', 'checkpoints', 'logits-and-loss', 'autocast-cache'] as const).reduce(
+          (sum, category) => sum + bytesOf(afterBackward, category) - bytesOf(sharding.atRest, category),
+          0,
+        );
+        // Values of losses and the like, in blocks of the allocator.
+        assert.ok(Math.abs(left) <= 8192, `${type}, ${checkpointing}, ${scheme}: ${left} bytes`);
+      }
+    }
   });
 });

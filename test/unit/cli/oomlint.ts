@@ -5,6 +5,7 @@ import { paintFor, shown } from '../../../server/src/cli/output';
 import { runCli } from '../../../server/src/cli/program';
 import { terminalLanguage } from '../../../server/src/cli/terminal-language';
 import { speakLanguage } from '../../../server/src/wording/language';
+import { inTurn } from '../../house/own-process';
 
 /** The bundle of the command line. */
 export const CLI = path.join(process.cwd(), 'server/dist/cli.js');
@@ -49,9 +50,6 @@ export function spawned(
   });
 }
 
-/** One at a time: folder, variables and language are those of the process. */
-let before: Promise<unknown> = Promise.resolve();
-
 /**
  * Runs the command line in the process of the test: the same but for the start of a process, which takes longer than most
  * commands. `test/protocol/cli-bundle.test.ts` holds it to `spawned`.
@@ -61,9 +59,7 @@ export function oomlint(
   cwd: string,
   surroundings: Surroundings = {},
 ): Promise<Finished> {
-  const run = before.then(() => inThisProcess(args, cwd, surroundings));
-  before = run.catch(() => undefined);
-  return run;
+  return inTurn(() => inThisProcess(args, cwd, surroundings));
 }
 
 async function inThisProcess(

@@ -20,9 +20,8 @@ const cases: readonly Case[] = existsSync(file) ? JSON.parse(readFileSync(file, 
 /**
  * The recording ran Mamba's sequential code in Python or a stand-in of its scan (Zamba2), and the counter knows no grouped product of experts. LFM2: it takes
  * the backward of a depthwise convolution for one of all channels (`flop_counter.py`, `conv_backward_flop`).
- * Swin checkpoints its levels and, inside of them, their blocks: what is recomputed is recomputed twice, and counted once here.
  */
-const OTHER_CODE = /^mamba|^zamba2|^lfm2|^swin.*nonreentrant/;
+const OTHER_CODE = /^mamba|^zamba2|^lfm2/;
 
 /**
  * Steps with a convolution in groups of channels (of layers that keep a state each for itself, in PyTorch's operators): the counter takes the gradient

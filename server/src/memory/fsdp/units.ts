@@ -75,6 +75,7 @@ function unitOf(parts: readonly WrappedPart[], run: TrainingRun, settings: FsdpS
   const { compute, shards, mixed, reduce, trained: width, packed, second } = settings;
   const trained = { shard: 0, whole: 0 };
   const frozen = { shard: 0, whole: 0 };
+  let mixes = false;
   let quantized = 0;
   let gradients = 0;
   let lastGradient = 0;
@@ -88,6 +89,7 @@ function unitOf(parts: readonly WrappedPart[], run: TrainingRun, settings: FsdpS
       sum.shard += copies * shard;
       sum.whole += copies * whole;
       if (!weight.trainable) continue;
+      mixes = settings.mixesFrozen;
       elements += copies * weight.localElements;
       // What no sample reaches, such as a tower for sound, is reduced with the others, and autograd makes nothing of it.
       if (stage.tape.operations.length === 0) continue;
@@ -96,7 +98,6 @@ function unitOf(parts: readonly WrappedPart[], run: TrainingRun, settings: FsdpS
       lastGradient = stage.stage.role === 'layer' ? 0 : gradient;
     }
   }
-  const mixes = settings.mixesFrozen && trained.whole > 0;
   const frozenGraded = mixes ? frozen.whole : 0;
   const graded = trained.whole + frozenGraded;
   const gradedShard = trained.shard + (mixes ? frozen.shard : 0);

@@ -154,12 +154,16 @@ function levelEnd(level: Level, isLast: boolean): Stage {
     name: `encoder.layers.${level.index}.downsample`,
     role: 'embedding',
     count: 1,
+    enclosed: 'inside',
     trace: (t, flow) =>
       t.scope(() => {
         const x = t.enter(take(flow, 'hidden'), 'hidden');
         if (level.index > 0) t.hold(t.enter(take(flow, 'image'), 'image'));
         const narrowed = isLast ? x : merged(t, x, level);
-        flow.set('image', { ...t.copy(narrowed, narrowed.shape, 'image'), requiresGrad: false });
+        const image = { ...t.copy(narrowed, narrowed.shape, 'image'), requiresGrad: false };
+        // The encoder has returned when the last level is over.
+        if (isLast) t.hold(image);
+        else flow.set('image', image);
         flow.set('hidden', narrowed);
       }),
   };
@@ -178,7 +182,17 @@ function swin(config: ConfigReader): Architecture {
       const isFirst = level.index === 0 && i === 0;
       return kinds[i % 2]?.[isFirst || pathRate === 0 ? 0 : 1];
     }).flatMap((one) => one ?? []);
-    return [...layerStages(`encoder.layers.${level.index}.blocks`, layers), levelEnd(level, level === last)];
+    const blocks = layerStages(`encoder.layers.${level.index}.blocks`, layers);
+    // A level that ends in a norm and a linear layer keeps what enters those last (`SwinStage`).
+    return [
+      ...blocks.map(
+        (stage): Stage => ({
+          ...stage,
+          enclosed: level === last && stage === blocks.at(-1) ? 'last' : 'inside',
+        }),
+      ),
+      levelEnd(level, level === last),
+    ];
   });
   const hidden = last?.hidden ?? 1;
   const counted = [

@@ -212,12 +212,11 @@ function fusedDivergence(
     return t.fused({
       name: `${spec.name}.fused_divergence`,
       inputs: [copy, teaching],
-      gradRules: [copy.requiresGrad ? 'reuse' : 'none', 'none'],
+      gradRules: [copy.requiresGrad ? 'new' : 'none', 'none'],
       outputs: [{ shape: [1], dtype: 'fp32' }],
-      savesBytes: tokens * width * bytes + weightBytes,
+      keepsGradients: 'returned',
+      savesBytes: weight.trainable ? 0 : weightBytes,
       forwardScratch: FUSED[divergence] * tokens * rows * bytes - tokens * width * bytes,
-      // What was kept is the weight's gradient.
-      backwardScratch: weight.trainable ? -weightBytes : 0,
       weights: [weight],
       flops,
       backwardFlops: 2 * flops,

@@ -353,6 +353,7 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   const own = wideActivations === true ? weightDtype : hidden.dtype;
   const dtype = autocast ? computeDtype : own;
   const liger = t.settings.loss === 'liger';
+  const inForward = liger || CHUNKS_IN_FORWARD.has(t.settings.loss);
   // Liger's function takes what it is given, and casts chunk by chunk.
   const input = liger && autocast ? whole : t.cast(whole, dtype, `${spec.name}.cast`);
   const bytes = ELEMENT_BYTES[dtype];
@@ -372,17 +373,17 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   let forward = 0;
   let backward = 0;
   if (liger) {
-    saves = input.elements * ELEMENT_BYTES[input.dtype] + gradWeight;
+    saves = 0;
     forward = ligerChunk(t, input, weight, dtype, rows);
     // Its preference losses go pair by pair, those of GRPO sample by sample: logits and their gradient, compiled, and the
     // chunk's part of the weight's gradient (`chunked_loss/fused_linear_preference.py`, `fused_linear_ppo.py`).
     const sample = ofSample(t, tokens);
     if (sample !== undefined) forward = 2 * sample * rows * bytes + gradWeight;
-  } else if (CHUNKS_IN_FORWARD.has(t.settings.loss)) {
+  } else if (inForward) {
     // Gradients are computed in forward, chunk by chunk and compiled: logits and their gradient, which Inductor gives a buffer of
     // its own because the chosen logits are read after it, and the chunk's part of the weight's gradient (`UnslothFusedLoss.forward`).
     const inputs = tokens * width * bytes;
-    saves = inputs + gradWeight;
+    saves = 0;
     forward = 2 * budgetedChunk(tokens, rows, inputs + 2 * gradWeight, t) * rows * bytes + gradWeight;
   } else if (t.settings.loss === 'linear-chunked') {
     const chunk = Math.ceil(tokens / 8);
@@ -398,7 +399,7 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     name: `${spec.name}.fused_loss`,
     inputs: [input],
     outputs: [{ shape: [1], dtype: 'fp32' }],
-    savesInputs: liger || CHUNKS_IN_FORWARD.has(t.settings.loss) ? [] : [input],
+    savesInputs: inForward ? [] : [input],
     savesBytes: saves,
     forwardScratch: forward,
     backwardScratch: backward,
@@ -407,7 +408,8 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     backwardFlops: (weight.trainable ? 2 : 1) * flops,
     kind: 'logits',
     expensive: true,
-    // `ctx.saved_tensors` of Liger's function hold the gradient itself (`ops/fused_linear_cross_entropy.py`).
-    returnsGradients: liger,
+    // `ctx.saved_tensors` of Liger's function hold the gradients themselves (`ops/fused_linear_cross_entropy.py`); Unsloth's multiplies
+    // them by that of the loss, out of place (`fused_losses/cross_entropy_loss.py`).
+    keepsGradients: inForward ? (liger ? 'returned' : 'copied') : undefined,
   });
 }
