@@ -1,9 +1,10 @@
 import { commands, l10n, QuickPickItemKind, window } from 'vscode';
 import { FIELDS, type FieldSpec, isFieldPath } from '../../../server/src/shared/fields';
 import { say } from '../../../server/src/shared/words';
+import { type Answer, answerOf, answersTo, isNamed } from './answers';
 import type { Choice, Choices } from './choices';
+import { followTyping } from './followed-pick';
 import { asked, type BACK } from './question';
-import { rankChoices } from './rank-choices';
 import { readTypedValue } from './read-value';
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -25,6 +26,9 @@ const PROMPTS: Readonly<Record<string, string>> = {
 export function fieldTitle(field: string): string {
   return TITLES[field] ?? field;
 }
+
+/** How long who pressed Enter waits for a catalog that may know what they typed; a server that starts takes about a second. */
+const PATIENCE_MS = 3_000;
 
 /** What a question is answered with: its value, the wish for the question before, or nothing. */
 type Reply = string | typeof BACK | undefined;
@@ -89,50 +93,38 @@ async function pickOrType(
 ): Promise<Reply> {
   const pick = window.createQuickPick<Answer>();
   let items = offered;
-  /** What the rows were found for, and the row that a person is on who goes to no other. */
-  let shown = { text: '', start: items.find(isAnswer)?.label };
-  /** Until the rows that were set last are drawn; undefined from then on. */
-  let drawing: Promise<void> | undefined;
-  const bestOf = (text: string): Answer | undefined => rankChoices(items.filter(isAnswer), text)[0];
-  const show = () => {
-    const text = pick.value.trim();
-    const rows = rowsFor(text, items, field, spec);
-    const named = (label: string | undefined) =>
-      rows.find((row) => isAnswer(row) && row.label === label) ?? rows.find(isAnswer);
-    // The editor sorts what matches by itself; what Enter takes is the best answer wherever it stands.
-    const start = named(text === '' ? undefined : bestOf(text)?.label);
-    // Rows that only become more leave a person where they went.
-    const own = text === shown.text ? pick.activeItems[0]?.label : undefined;
-    const active = own === undefined || own === shown.start ? start : named(own);
-    shown = { text, start: start?.label };
-    pick.items = rows;
-    if (active) pick.activeItems = [active];
-    const drawn = untilDrawn();
-    drawing = drawn;
-    void drawn.then(() => {
-      if (drawing === drawn) drawing = undefined;
-    });
+  const question = {
+    read: (typed: string) => readTypedValue(field, typed).text,
+    isNumber: spec.type !== 'text',
+    words: { asTyped: l10n.t('As typed'), notInCatalog: l10n.t('not in the catalog') },
   };
   pick.title = title;
   pick.placeholder = PROMPTS[field] ?? plain(say(spec.doc));
   pick.matchOnDescription = true;
   pick.items = items;
   pick.busy = true;
-  void choices.all(field).then((all) => {
-    pick.busy = false;
-    if (all === undefined || isSame(all, items)) return;
-    items = all;
-    show();
+  const followed = followTyping<Answer>(pick, {
+    rowsFor: (text) => {
+      const { rows, best } = answersTo(text, { ...question, choices: items.filter(isAnswer) });
+      // Groups have their headings while nothing is looked for.
+      return { rows: text === '' ? items : rows, best };
+    },
+    isSame: (one, other) => answerOf(one) === answerOf(other),
+    untilDrawn,
+    untilWhole: (text) =>
+      !pick.busy || text === '' || isNamed(items.filter(isAnswer), text)
+        ? undefined
+        : Promise.race([whole, new Promise<void>((resolve) => setTimeout(resolve, PATIENCE_MS))]),
   });
-  pick.onDidChangeValue(show);
+  const whole = choices.all(field).then((all) => {
+    pick.busy = false;
+    if (all === undefined || isSameList(all, items)) return;
+    items = all;
+    followed.more();
+  });
   const answer = await asked(pick, hasBefore, async () => {
-    const [selected] = pick.selectedItems;
-    // Who types and presses Enter at once is faster than the rows, of which the editor names one by its number among those before:
-    // what is meant is the row that they are on once the rows for what stands there are drawn.
-    const isAhead = drawing !== undefined;
-    while (drawing) await drawing;
-    const picked = (isAhead ? undefined : selected) ?? pick.activeItems[0] ?? bestOf(pick.value);
-    return picked?.value ?? picked?.label;
+    const row = await followed.answer();
+    return row && answerOf(row);
   });
   if (typeof answer === 'string') void choices.remember(field, answer);
   return answer;
@@ -140,40 +132,8 @@ async function pickOrType(
 
 const isAnswer = ({ kind }: Choice) => kind !== QuickPickItemKind.Separator;
 
-const isSame = (some: readonly Choice[], others: readonly Choice[]) =>
+const isSameList = (some: readonly Choice[], others: readonly Choice[]) =>
   some.length === others.length && some.every(({ label }, at) => label === others[at]?.label);
-
-/** All where nothing is typed; else those that go with it, best first, and below them what is typed itself. */
-function rowsFor(text: string, items: readonly Choice[], field: string, spec: FieldSpec): readonly Answer[] {
-  if (text === '') return items;
-  const answers = items.filter(isAnswer);
-  const ranked = rankChoices(answers, text);
-  const plainText = readTypedValue(field, text).text;
-  const names = new Set(answers.map(({ label }) => label.toLowerCase()));
-  const isNew = plainText !== undefined && ![text, plainText].some((name) => names.has(name.toLowerCase()));
-  const typed = isNew ? [asTyped(plainText, spec, ranked.length > 0)] : [];
-  return [...ranked.map(always), ...typed];
-}
-
-/** What a row stands for, where that is not its label. */
-interface Answer extends Choice {
-  readonly value?: string;
-}
-
-/** Rows that were found are shown, also where the editor's own search would not find them. */
-const always = (choice: Choice): Answer => ({ ...choice, alwaysShow: true });
-
-/** What is typed, below all that is known: a name that nobody knows gives no estimate. A number is as good as any. */
-function asTyped(text: string, spec: FieldSpec, hasBetter: boolean): Answer {
-  if (spec.type !== 'text') return { label: text, alwaysShow: true };
-  // Of rows whose label holds what is typed the editor puts the shortest first: here the description holds it.
-  return {
-    label: `$(warning) ${l10n.t('As typed')}`,
-    description: hasBetter ? text : `${text} · ${l10n.t('not in the catalog')}`,
-    alwaysShow: true,
-    value: text,
-  };
-}
 
 /** Documentation is Markdown; boxes show plain text. */
 function plain(doc: string): string {

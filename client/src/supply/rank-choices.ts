@@ -27,6 +27,13 @@ export function rankChoices<C extends Searchable>(choices: readonly C[], typed: 
     .map(({ choice }) => choice);
 }
 
+/** Whether what is typed is a name of the choice, as names are typed: its own or another. */
+export function isNameOf(choice: Searchable, typed: string): boolean {
+  const words = tokensOf(typed);
+  const place = words.length === 0 ? undefined : placeOf(choice, words, words.join(''));
+  return place === PLACES.exact || place === PLACES.alias;
+}
+
 function placeOf(
   { label, description = '' }: Searchable,
   words: readonly string[],
