@@ -1,6 +1,6 @@
 import { endsGroup } from '../model/grown-model';
 import type { Model } from '../model/model';
-import type { AdapterSettings, LinearRole } from '../model/trace-settings';
+import type { AdapterSettings, ExpertAdapter, LinearRole } from '../model/trace-settings';
 import { behaviours } from '../run/behaviours';
 import type { RunValues, TrainingRun } from '../run/fields';
 import { linearPattern, type TextPattern } from '../run/linear-pattern';
@@ -283,22 +283,19 @@ export class AdapterSelection {
    * PEFT 0.21 takes names of the old modules, and `all-linear`, for the stacked parameters of types that it converts; gate and
    * up joined have twice the rank.
    */
-  private expertsOf(
-    path: string,
-    place: ModulePlace,
-  ): { as: 'modules' | 'parameter'; rank: number } | undefined {
+  private expertsOf(path: string, place: ModulePlace): ExpertAdapter | undefined {
     const { run } = this;
     const paths = pathsOf(path, place);
     const parameter = run['lora.targetParameters'].some((target) => paths.some((p) => endsWith(p, target)));
     const found = this.namedExperts(path, place);
+    // What is named as a parameter is a linear layer of each expert where experts are made of such: of gpt-oss one for gate and up.
+    if (parameter && run['model.linearExperts'] === true)
+      return { as: 'modules', rank: this.rankOf(path, place), together: true };
     if (parameter) return { as: 'parameter', rank: found?.rank ?? this.rankOf(path, place) };
     return found;
   }
 
-  private namedExperts(
-    path: string,
-    place: ModulePlace,
-  ): { as: 'modules' | 'parameter'; rank: number } | undefined {
+  private namedExperts(path: string, place: ModulePlace): ExpertAdapter | undefined {
     const { run } = this;
     const rank = run['lora.rank'];
     if (this.layers.size > 0 && (place.index === undefined || !this.layers.has(place.index)))

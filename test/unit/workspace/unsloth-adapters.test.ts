@@ -101,3 +101,29 @@ describe("adapters of Unsloth's models with switches", () => {
       assert.equal(estimate?.model.trainableParameters, count);
     });
 });
+
+/**
+ * Experts of gpt-oss in 4 bits are linear layers of their own, 2,880 to 5,760 and back in each of 32 experts of 24 layers. Attention alone is
+ * what a notebook prints of 2025.11.3 (1,990,656); `_utils.py`, `get_moe_target_modules`, adapts the others since 2026.7.2.
+ */
+describe('adapters of experts that are linear layers', () => {
+  const ATTENTION = 1_990_656;
+  const joint = 24 * 32 * 4 * (2_880 + 5_760);
+  const down = 24 * 32 * 4 * (2_880 + 2_880);
+  const trained = async (targets: string, release = '') => {
+    const text = script('FastLanguageModel', 'unsloth/gpt-oss-20b', 4, `target_modules=[${targets}]`);
+    const files = { 'train.py': text, ...(release ? { 'requirements.txt': `unsloth==${release}\n` } : {}) };
+    const { estimate } = await smallWorkspace(files).analyze('train.py');
+    return estimate?.model.trainableParameters;
+  };
+  const all = '"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"';
+
+  it('are made since 2026.7.2, where their layers are named', async () => {
+    assert.equal(await trained(all, '2025.11.3'), ATTENTION);
+    assert.equal(await trained(all, '2026.7.1'), ATTENTION);
+    assert.equal(await trained(all, '2026.7.2'), ATTENTION + joint + down);
+    assert.equal(await trained(all), ATTENTION + joint + down);
+    assert.equal(await trained('"q_proj", "k_proj", "v_proj", "o_proj", "down_proj"'), ATTENTION + down);
+    assert.equal(await trained('"q_proj", "k_proj", "v_proj", "o_proj"'), ATTENTION);
+  });
+});

@@ -34,6 +34,8 @@ const SCOPED = '2026.6.8';
 const HEARS = '2026.7.1';
 /** Since this release experts that are stacked are adapted, too (`_utils.py`, `get_moe_target_parameters`). */
 const ADAPTS_EXPERTS = '2026.4.4';
+/** Since this release those of linear layers, too, whose names are others than those of a dense MLP (`_utils.py`, `get_moe_target_modules`). */
+const ADAPTS_LINEAR_EXPERTS = '2026.7.2';
 /** Names of which one asks for experts (`_MOE_BROAD_MLP_TARGETS`). */
 const OF_EXPERTS = /^(gate_proj|up_proj|gate_up_proj)$/;
 
@@ -194,7 +196,7 @@ function soundBranches(on: readonly Part[], names: readonly string[] | undefined
   ];
 }
 
-/** Stacked experts get adapters where their layers' names are asked for, and no switch leaves them out. */
+/** Experts get adapters where their layers' names are asked for, and no switch leaves them out. */
 function readExperts(
   draft: Calls['draft'],
   put: PyCall,
@@ -209,8 +211,9 @@ function readExperts(
   if (!counts.some((count) => typeof count === 'number' && count > 0)) return;
   // gpt-oss has stacked experts in any release, and linear layers where it is quantized.
   const isGptOss = inner?.model_type === 'gpt_oss';
-  if (isGptOss ? draft.knows('model.linearExperts') : isAtLeast(transformers, '5') === false) return;
-  if (isAtLeast(release, ADAPTS_EXPERTS) === false) return;
+  const linear = isGptOss && draft.valueOf('model.linearExperts') === true;
+  if (!isGptOss && isAtLeast(transformers, '5') === false) return;
+  if (isAtLeast(release, linear ? ADAPTS_LINEAR_EXPERTS : ADAPTS_EXPERTS) === false) return;
   const parameters = [
     ...(names.some((name) => OF_EXPERTS.test(name)) ? ['experts.gate_up_proj'] : []),
     ...(names.includes('down_proj') ? ['experts.down_proj'] : []),
@@ -219,7 +222,9 @@ function readExperts(
     draft.assume(
       'lora.targetParameters',
       parameters,
-      say('Unsloth adapts the stacked experts whose layers are named'),
+      linear
+        ? say('Unsloth adapts the linear layers of each expert where those of an MLP are named')
+        : say('Unsloth adapts the stacked experts whose layers are named'),
       fileIn(UNSLOTH, 'unsloth/models/_utils.py'),
     );
 }
