@@ -156,6 +156,9 @@ function namesLayers(pattern: string): boolean {
 /** First layer with a prompt of its own (litgpt `adapter.py`, `adapter_start_layer`). */
 const FIRST_PROMPTED = 2;
 
+/** The linear layer of a module that bounds what enters and leaves it. */
+const INSIDE = '.linear';
+
 function isPrompt(kind: TrainingRun['lora.kind']): boolean {
   return kind === 'llama-adapter' || kind === 'llama-adapter-v2';
 }
@@ -237,6 +240,20 @@ export class AdapterSelection {
 
   private isTarget(path: string, role: LinearRole, place: ModulePlace): boolean {
     if (isPrompt(this.run['lora.kind'])) return this.isPrompted(path, role, place);
+    const outer = this.wrapperOf(path);
+    return this.isNamed(path, role, place) || (outer !== undefined && this.isNamed(outer, role, place));
+  }
+
+  /**
+   * The module that bounds what enters and leaves a linear layer of Gemma 4's towers (`Gemma4ClippableLinear`). PEFT adapts no such module;
+   * Unsloth gives it the layer inside (`vision.py`, `_patched_car`).
+   */
+  private wrapperOf(path: string): string | undefined {
+    if (!this.run['kernels.unsloth'] || !this.model.modelType.startsWith('gemma4')) return undefined;
+    return path.endsWith(INSIDE) ? path.slice(0, -INSIDE.length) : undefined;
+  }
+
+  private isNamed(path: string, role: LinearRole, place: ModulePlace): boolean {
     const inner = innerPath(path, place);
     // What is trained in full is no target (`_check_target_module_exists`).
     if (this.isExcluded(inner) || isSaved(`${path}.`, this.saved)) return false;

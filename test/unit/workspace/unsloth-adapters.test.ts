@@ -127,3 +127,18 @@ describe('adapters of experts that are linear layers', () => {
     assert.equal(await trained('"q_proj", "k_proj", "v_proj", "o_proj"'), ATTENTION);
   });
 });
+
+describe("adapters of Gemma 4's towers", () => {
+  // What Gemma4_(E2B)_Reinforcement_Learning_Sudoku_Game.ipynb of unslothai/notebooks (bdda2efc) prints of this list.
+  it('are those of the layers inside the modules that are named', async () => {
+    const names = '"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"';
+    const trained = async (loader: string, more: string) => {
+      const text = script(loader, 'unsloth/gemma-4-E2B-it', 32, `target_modules=[${names}]${more}`);
+      const { estimate } = await smallWorkspace({ 'train.py': text }).analyze('train.py');
+      return estimate?.model.trainableParameters;
+    };
+    assert.equal(await trained('FastVisionModel', ''), 59_719_680);
+    // Layers of the vision tower alone: its projections and its MLP.
+    assert.equal(await trained('FastVisionModel', ', finetune_language_layers=False'), 9_043_968);
+  });
+});
