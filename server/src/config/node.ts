@@ -22,6 +22,8 @@ export interface MapEntry {
   readonly key: string;
   readonly keyRange: Range;
   readonly value: ConfigNode;
+  /** Path of the key that states it, where that stands elsewhere than the block: an argument of another call of a Python file. */
+  readonly path?: string;
 }
 export interface ListNode extends NodeBase {
   readonly kind: 'list';

@@ -112,7 +112,7 @@ export class Section {
     for (const key of typeof spelling === 'string' ? [spelling] : spelling) {
       const entry = this.at(key);
       if (entry && !isBlank(entry.value))
-        return { key: `${this.prefix}${key}`, node: entry.value, keyRange: entry.keyRange };
+        return { key: entry.path ?? `${this.prefix}${key}`, node: entry.value, keyRange: entry.keyRange };
     }
     return undefined;
   }
@@ -326,7 +326,8 @@ export class Section {
 
   /** Fields that the value of a key decides, as far as its row has them. */
   private fieldsOf({ key }: FoundKey): readonly FieldPath[] | undefined {
-    const own = key.startsWith(this.prefix) ? key.slice(this.prefix.length) : key;
+    const elsewhere = this.root?.entries.find(({ path }) => path === key)?.key;
+    const own = elsewhere ?? (key.startsWith(this.prefix) ? key.slice(this.prefix.length) : key);
     return this.rows?.table.find(`${this.rows.below}${own}`)?.fields;
   }
 

@@ -1,6 +1,6 @@
 import { endsGroup } from '../model/grown-model';
 import type { Model } from '../model/model';
-import type { AdapterSettings, LinearRole } from '../model/trace-settings';
+import type { AdapterSettings, ExpertAdapter, LinearRole } from '../model/trace-settings';
 import { behaviours } from '../run/behaviours';
 import type { RunValues, TrainingRun } from '../run/fields';
 import { linearPattern, type TextPattern } from '../run/linear-pattern';
@@ -156,6 +156,9 @@ function namesLayers(pattern: string): boolean {
 /** First layer with a prompt of its own (litgpt `adapter.py`, `adapter_start_layer`). */
 const FIRST_PROMPTED = 2;
 
+/** The linear layer of a module that bounds what enters and leaves it. */
+const INSIDE = '.linear';
+
 function isPrompt(kind: TrainingRun['lora.kind']): boolean {
   return kind === 'llama-adapter' || kind === 'llama-adapter-v2';
 }
@@ -237,6 +240,20 @@ export class AdapterSelection {
 
   private isTarget(path: string, role: LinearRole, place: ModulePlace): boolean {
     if (isPrompt(this.run['lora.kind'])) return this.isPrompted(path, role, place);
+    const outer = this.wrapperOf(path);
+    return this.isNamed(path, role, place) || (outer !== undefined && this.isNamed(outer, role, place));
+  }
+
+  /**
+   * The module that bounds what enters and leaves a linear layer of Gemma 4's towers (`Gemma4ClippableLinear`). PEFT adapts no such module;
+   * Unsloth gives it the layer inside (`vision.py`, `_patched_car`).
+   */
+  private wrapperOf(path: string): string | undefined {
+    if (!this.run['kernels.unsloth'] || !this.model.modelType.startsWith('gemma4')) return undefined;
+    return path.endsWith(INSIDE) ? path.slice(0, -INSIDE.length) : undefined;
+  }
+
+  private isNamed(path: string, role: LinearRole, place: ModulePlace): boolean {
     const inner = innerPath(path, place);
     // What is trained in full is no target (`_check_target_module_exists`).
     if (this.isExcluded(inner) || isSaved(`${path}.`, this.saved)) return false;
@@ -283,22 +300,19 @@ export class AdapterSelection {
    * PEFT 0.21 takes names of the old modules, and `all-linear`, for the stacked parameters of types that it converts; gate and
    * up joined have twice the rank.
    */
-  private expertsOf(
-    path: string,
-    place: ModulePlace,
-  ): { as: 'modules' | 'parameter'; rank: number } | undefined {
+  private expertsOf(path: string, place: ModulePlace): ExpertAdapter | undefined {
     const { run } = this;
     const paths = pathsOf(path, place);
     const parameter = run['lora.targetParameters'].some((target) => paths.some((p) => endsWith(p, target)));
     const found = this.namedExperts(path, place);
+    // What is named as a parameter is a linear layer of each expert where experts are made of such: of gpt-oss one for gate and up.
+    if (parameter && run['model.linearExperts'] === true)
+      return { as: 'modules', rank: this.rankOf(path, place), together: true };
     if (parameter) return { as: 'parameter', rank: found?.rank ?? this.rankOf(path, place) };
     return found;
   }
 
-  private namedExperts(
-    path: string,
-    place: ModulePlace,
-  ): { as: 'modules' | 'parameter'; rank: number } | undefined {
+  private namedExperts(path: string, place: ModulePlace): ExpertAdapter | undefined {
     const { run } = this;
     const rank = run['lora.rank'];
     if (this.layers.size > 0 && (place.index === undefined || !this.layers.has(place.index)))

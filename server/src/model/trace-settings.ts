@@ -19,6 +19,14 @@ export type LinearRole = 'matrix' | 'head' | 'router';
 /** Parts of a layer whose linear layers run as one function with their LoRA branches. */
 export type FusedLora = 'mlp' | 'qkv' | 'output';
 
+/** LoRA of experts' stacked weights. */
+export interface ExpertAdapter {
+  readonly as: 'modules' | 'parameter';
+  readonly rank: number;
+  /** One linear layer makes gate and up of an expert, and has one adapter. */
+  readonly together?: boolean;
+}
+
 /** Adapters as the tracer needs them. */
 export interface AdapterSettings {
   /** Default `lora`. */
@@ -50,9 +58,7 @@ export interface AdapterSettings {
    * How the experts' stacked weight of that path gets LoRA: as one adapter per expert's module, or of the stacked parameter,
    * whose change is made whole. Undefined: not at all.
    */
-  readonly experts?: (
-    weightPath: string,
-  ) => { readonly as: 'modules' | 'parameter'; readonly rank: number } | undefined;
+  readonly experts?: (weightPath: string) => ExpertAdapter | undefined;
   /** Rank of that module's adapter, where modules differ. */
   readonly rankOf?: (modulePath: string) => number;
 }

@@ -3,6 +3,7 @@ import { branch, vectorBank } from './adapters';
 import { decomposed } from './dora';
 import { type LinearSpec, ProductTracer } from './product-tracer';
 import { ELEMENT_BYTES, type Tensor, type Weight } from './tape';
+import type { ExpertAdapter } from './trace-settings';
 import { addsTokens, withVirtualTokens } from './virtual-tokens';
 
 export type { CustomSpec } from './operator-tracer';
@@ -68,7 +69,7 @@ export class Tracer extends ProductTracer {
     const chosen = (adapter?.kind ?? 'lora') === 'lora' ? adapter?.experts?.(spec.name) : undefined;
     if (!adapter || !chosen) return this.linearWith(x, weight, spec);
     return chosen.as === 'modules'
-      ? this.adaptExperts(x, weight, spec, chosen.rank)
+      ? this.adaptExperts(x, weight, spec, chosen)
       : this.adaptStack(x, weight, spec, chosen.rank);
   }
 
@@ -77,13 +78,14 @@ export class Tracer extends ProductTracer {
     x: Tensor,
     weight: Weight,
     spec: Parameters<ProductTracer['linearWith']>[2],
-    rank: number,
+    { rank, together }: ExpertAdapter,
   ): Tensor {
     const { adapter } = this.settings;
     const base = this.linearWith(x, weight, spec);
     if (!adapter) return base;
     // One module per projection, unless a grouped one is adapted as a whole.
-    const modules = isJoint(spec.name) && !this.settings.behaviours.adaptsGatedExpertsTogether ? 2 : 1;
+    const apart = together !== true && !this.settings.behaviours.adaptsGatedExpertsTogether;
+    const modules = isJoint(spec.name) && apart ? 2 : 1;
     const [a, b] = this.expertFactors(x, weight, spec.name, rank * modules, rank);
     return this.scope(() => {
       const cast = this.hold(this.cast(this.hold(x), adapter.dtype, `${spec.name}.lora_cast`));

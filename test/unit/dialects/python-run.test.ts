@@ -1176,6 +1176,26 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assertStates(python(unsloth('max_seq_length=256', '')), { 'activations.offload': 'false default' });
     });
 
+    it('set the precision that `TrainingArguments` leave open, and say so', () => {
+      const text = unsloth('', '').replace('SFTConfig(max_length=1024)', 'TrainingArguments("out")');
+      const reading = python(
+        text.replace('trl import', 'transformers import TrainingArguments\nfrom trl import'),
+      );
+      const notes = (['precision.compute', 'precision.scheme', 'batch.micro'] as const).map(
+        (field) => factOf(reading, field)?.origin.note,
+      );
+      assert.deepEqual(notes, ['Unsloth default', 'Unsloth default', 'default of the Hugging Face Trainer']);
+    });
+
+    it('name a length by the call that it stands in', () => {
+      const text = unsloth('', '', '').replace('args=', 'max_seq_length=512, args=');
+      const origin = factOf(python(text), 'batch.sequence')?.origin;
+      assert.equal(origin?.key, 'SFTTrainer.max_seq_length');
+      assert.match(origin?.note ?? '', /^`SFTTrainer\.max_seq_length` is the longest/);
+      const inConfig = factOf(python(unsloth('', '')), 'batch.sequence')?.origin;
+      assert.equal(inConfig?.key, 'SFTConfig.max_length');
+    });
+
     it('load checkpoints of its own, of which some layers are in 16 bits, as the release does', () => {
       const stored = (name: string, version?: string, more = '') => {
         const reading = pythonRun.read(

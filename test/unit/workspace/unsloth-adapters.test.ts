@@ -101,3 +101,44 @@ describe("adapters of Unsloth's models with switches", () => {
       assert.equal(estimate?.model.trainableParameters, count);
     });
 });
+
+/**
+ * Experts of gpt-oss in 4 bits are linear layers of their own, 2,880 to 5,760 and back in each of 32 experts of 24 layers. Attention alone is
+ * what a notebook prints of 2025.11.3 (1,990,656); `_utils.py`, `get_moe_target_modules`, adapts the others since 2026.7.2.
+ */
+describe('adapters of experts that are linear layers', () => {
+  const ATTENTION = 1_990_656;
+  const joint = 24 * 32 * 4 * (2_880 + 5_760);
+  const down = 24 * 32 * 4 * (2_880 + 2_880);
+  const trained = async (targets: string, release = '') => {
+    const text = script('FastLanguageModel', 'unsloth/gpt-oss-20b', 4, `target_modules=[${targets}]`);
+    const files = { 'train.py': text, ...(release ? { 'requirements.txt': `unsloth==${release}\n` } : {}) };
+    const { estimate } = await smallWorkspace(files).analyze('train.py');
+    return estimate?.model.trainableParameters;
+  };
+  const all = '"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"';
+
+  it('are made since 2026.7.2, where their layers are named', async () => {
+    assert.equal(await trained(all, '2025.11.3'), ATTENTION);
+    assert.equal(await trained(all, '2026.7.1'), ATTENTION);
+    assert.equal(await trained(all, '2026.7.2'), ATTENTION + joint + down);
+    assert.equal(await trained(all), ATTENTION + joint + down);
+    assert.equal(await trained('"q_proj", "k_proj", "v_proj", "o_proj", "down_proj"'), ATTENTION + down);
+    assert.equal(await trained('"q_proj", "k_proj", "v_proj", "o_proj"'), ATTENTION);
+  });
+});
+
+describe("adapters of Gemma 4's towers", () => {
+  // What Gemma4_(E2B)_Reinforcement_Learning_Sudoku_Game.ipynb of unslothai/notebooks (bdda2efc) prints of this list.
+  it('are those of the layers inside the modules that are named', async () => {
+    const names = '"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"';
+    const trained = async (loader: string, more: string) => {
+      const text = script(loader, 'unsloth/gemma-4-E2B-it', 32, `target_modules=[${names}]${more}`);
+      const { estimate } = await smallWorkspace({ 'train.py': text }).analyze('train.py');
+      return estimate?.model.trainableParameters;
+    };
+    assert.equal(await trained('FastVisionModel', ''), 59_719_680);
+    // Layers of the vision tower alone: its projections and its MLP.
+    assert.equal(await trained('FastVisionModel', ', finetune_language_layers=False'), 9_043_968);
+  });
+});

@@ -28,6 +28,8 @@ export interface TrainerDefaults {
   readonly checkpointing: boolean;
   /** Precision of autocast where neither `bf16` nor `fp16` is there. */
   readonly compute: DType;
+  /** Who states that precision, where it is somebody else. */
+  readonly computeBy?: { readonly note: string; readonly source: string };
 }
 
 export const TRAINER_DEFAULTS: TrainerDefaults = {
@@ -136,15 +138,11 @@ function readPrecision(
     draft.assume('precision.scheme', 'native', say('no mixed precision'), defaults.source, 'bf16');
     return compute;
   }
-  draft.assume('precision.compute', compute, defaults.note, defaults.source, 'bf16');
-  draft.assume('precision.scheme', scheme, defaults.note, defaults.source, 'bf16');
+  const { note, source } = defaults.computeBy ?? defaults;
+  draft.assume('precision.compute', compute, note, source, 'bf16');
+  draft.assume('precision.scheme', scheme, note, source, 'bf16');
   if (sharding === 'zero')
-    draft.assume(
-      'precision.weights',
-      compute,
-      say('DeepSpeed holds weights in the low precision'),
-      defaults.source,
-    );
+    draft.assume('precision.weights', compute, say('DeepSpeed holds weights in the low precision'), source);
   return compute;
 }
 

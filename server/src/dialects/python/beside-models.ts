@@ -32,7 +32,7 @@ function teacherOf(calls: Calls, call: PyCall, order: readonly string[]): MapEnt
     return [];
   }
   if (chain.load) readHolding(calls, chain.load, 'teacher_model');
-  return [entryOf('teacher_model_name_or_path', nodeOf(name), given)];
+  return [entryOf('teacher_model_name_or_path', nodeOf(name), given, 'teacher_model')];
 }
 
 /** Functions take no memory of the GPU; of what calls made only models are known to. */
@@ -50,13 +50,17 @@ function scorersOf(calls: Calls, call: PyCall, order: readonly string[]): MapEnt
   });
   if (names.length === 0) return [];
   const items = names.map((name) => nodeOf(name));
-  return [entryOf('reward_model_name_or_path', { kind: 'list', items, range: given.range }, given)];
+  return [
+    entryOf('reward_model_name_or_path', { kind: 'list', items, range: given.range }, given, 'reward_funcs'),
+  ];
 }
 
-const entryOf = (key: string, value: ConfigNode, { range }: PyValue): MapEntry => ({
+/** `path`: the argument that states it. */
+const entryOf = (key: string, value: ConfigNode, { range }: PyValue, path: string): MapEntry => ({
   key,
   keyRange: range,
   value,
+  path,
 });
 
 function nameOf({ name, load }: ModelChain): PyScalar | undefined {

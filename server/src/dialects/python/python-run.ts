@@ -16,7 +16,7 @@ import { launchQuestions } from '../hf/launch-question';
 import { MODEL_ARGUMENTS_KEYS } from '../hf/model-arguments-keys';
 import { assumePadding } from '../hf/padding';
 import { PEFT_TABLE_KEYS } from '../hf/peft-config-keys';
-import { readTrainingArguments, TRAINER_DEFAULTS } from '../hf/training-arguments';
+import { readTrainingArguments, TRAINER_DEFAULTS, type TrainerDefaults } from '../hf/training-arguments';
 import { TRAINING_ARGUMENTS_KEYS, TRAINING_ARGUMENTS_TABLE } from '../hf/training-arguments-keys';
 import { checkTrainingArguments } from '../hf/training-arguments-rules';
 import { Section } from '../section';
@@ -283,8 +283,10 @@ function readTrlTrainer(
       draft.facts.find(({ field, value }) => field === 'method.kind' && value === 'lora') &&
       unsloth);
   if (adapts) stands.push(standIn('use_peft', true, adapts.calleeRange));
-  stands.push(...modelsBeside(calls, call, kind));
-  const own = blockOf(calls, call, TRL_TABLE).entries.filter(({ key }) => TAKEN_BY_TRAINER.has(key));
+  stands.push(...modelsBeside(calls, call, kind).map((entry) => inCall(calls, call, entry)));
+  const own = blockOf(calls, call, TRL_TABLE)
+    .entries.filter(({ key }) => TAKEN_BY_TRAINER.has(key))
+    .map((entry) => inCall(calls, call, { ...entry, path: entry.key }));
   const settled = config && unsloth && method === 'grpo' ? settleTogether(calls, config) : config;
   const base = settled ? blockOf(calls, settled, TRL_TABLE) : emptyBlock(call);
   const inherited = base.entries.filter(({ key }) => !own.some((entry) => entry.key === key));
@@ -297,9 +299,7 @@ function readTrlTrainer(
   }
   const plain = /(^|\.)(Seq2Seq)?TrainingArguments$/.test(config?.callee ?? '');
   const unslothOwn = unsloth ? unslothDefaults(calls, unsloth) : undefined;
-  const defaults = plain
-    ? { ...TRAINER_DEFAULTS, ...(unslothOwn ? { compute: unslothOwn.compute } : {}) }
-    : unslothOwn;
+  const defaults = plain ? withComputeOf(unslothOwn) : unslothOwn;
   if (unsloth) readUnslothTrainer(calls, unsloth, section, method === 'sft', context);
   readTrl(section, '', draft, context, {
     method,
@@ -322,6 +322,13 @@ function readTrlTrainer(
     const others = draft.problems.filter(({ code }) => code !== 'missing-length-cap');
     draft.problems.splice(0, draft.problems.length, ...others);
   }
+}
+
+/** Defaults of `TrainingArguments`, with the precision that Unsloth's trainer sets where they leave it open. */
+function withComputeOf(unsloth: TrainerDefaults | undefined): TrainerDefaults {
+  if (!unsloth) return TRAINER_DEFAULTS;
+  const { compute, note, source } = unsloth;
+  return { ...TRAINER_DEFAULTS, compute, computeBy: { note, source } };
 }
 
 /** Samples come to the collator as they are (`dataset_kwargs={"skip_prepare_dataset": True}`): no limit of the trainer cuts them. */
@@ -348,6 +355,15 @@ const TAKEN_BY_TRAINER = new Set([
   'neftune_noise_alpha',
   'precompute_ref_log_probs',
 ]);
+
+/** An argument of the trainer itself that is read among those of its config. `path` of it: its name there. */
+const inCall = (calls: Calls, call: PyCall, { path, ...entry }: MapEntry): MapEntry => ({
+  ...entry,
+  path: `${nameOf(calls, call)}.${path ?? entry.key}`,
+});
+
+/** Rows of the arguments that trainers took themselves. */
+const TRAINER_ROWS = TRL_KEYS.filter(({ key }) => TAKEN_BY_TRAINER.has(key));
 
 const emptyBlock = ({ argumentsRange }: PyCall) => ({
   kind: 'map' as const,
@@ -432,8 +448,10 @@ function reportOthers({ draft }: Calls, first: PyCall, others: readonly Training
 }
 
 /** Which rows hold for the arguments of which call. */
-function nameKeys({ program, draft }: Calls, { kind }: Training, config: PyCall | undefined): void {
+function nameKeys({ program, draft }: Calls, { call, kind }: Training, config: PyCall | undefined): void {
   const names = callNames(program);
+  if (kind.method !== undefined)
+    draft.keys.push({ below: [names.get(call.id) ?? ''], rows: TRAINER_ROWS, words: trlWords });
   const rows = kind.method === undefined ? TRAINING_ARGUMENTS_KEYS : TRL_KEYS;
   const words = kind.method === undefined ? trainerWords : trlWords;
   if (config) draft.keys.push({ below: [names.get(config.id) ?? ''], rows, words });

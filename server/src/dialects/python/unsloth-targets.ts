@@ -40,6 +40,8 @@ const REDIRECTS = '2026.8.20';
 /** Since this release of PEFT copies can be tied (`ensure_weight_tying`); Unsloth leaves the argument out before. */
 const TIES = '0.18';
 const ENDS: ReadonlySet<string> = new Set(['lm_head', 'embed_tokens']);
+/** Since this release those of linear layers, too, whose names are others than those of a dense MLP (`_utils.py`, `get_moe_target_modules`). */
+const ADAPTS_LINEAR_EXPERTS = '2026.7.2';
 /** Names of which one asks for experts (`_MOE_BROAD_MLP_TARGETS`). */
 const OF_EXPERTS = /^(gate_proj|up_proj|gate_up_proj)$/;
 
@@ -232,7 +234,7 @@ function soundBranches(on: readonly Part[], names: readonly string[] | undefined
   ];
 }
 
-/** Stacked experts get adapters where their layers' names are asked for, and no switch leaves them out. */
+/** Experts get adapters where their layers' names are asked for, and no switch leaves them out. */
 function readExperts(
   draft: Calls['draft'],
   put: PyCall,
@@ -247,8 +249,9 @@ function readExperts(
   if (!counts.some((count) => typeof count === 'number' && count > 0)) return;
   // gpt-oss has stacked experts in any release, and linear layers where it is quantized.
   const isGptOss = inner?.model_type === 'gpt_oss';
-  if (isGptOss ? draft.knows('model.linearExperts') : isAtLeast(transformers, '5') === false) return;
-  if (isAtLeast(release, ADAPTS_EXPERTS) === false) return;
+  const linear = isGptOss && draft.valueOf('model.linearExperts') === true;
+  if (!isGptOss && isAtLeast(transformers, '5') === false) return;
+  if (isAtLeast(release, linear ? ADAPTS_LINEAR_EXPERTS : ADAPTS_EXPERTS) === false) return;
   const parameters = [
     ...(names.some((name) => OF_EXPERTS.test(name)) ? ['experts.gate_up_proj'] : []),
     ...(names.includes('down_proj') ? ['experts.down_proj'] : []),
@@ -257,7 +260,9 @@ function readExperts(
     draft.assume(
       'lora.targetParameters',
       parameters,
-      say('Unsloth adapts the stacked experts whose layers are named'),
+      linear
+        ? say('Unsloth adapts the linear layers of each expert where those of an MLP are named')
+        : say('Unsloth adapts the stacked experts whose layers are named'),
       UTILITIES,
     );
 }
