@@ -4,10 +4,10 @@ import { parsedClass, STARTS } from './command-libraries';
 import { flagsAsArguments } from './command-line';
 import { callFunction, instance, placesOf } from './functions';
 import { lifted, type Machine } from './machine';
-import { callMethod, followGiven } from './methods';
+import { callMethod, callObject, followGiven } from './methods';
 import { changeByMethod, handClasses, handOver } from './module-changes';
 import { brokenIn, childIn, type SyntaxNode } from './syntax-node';
-import type { Passed, PyArgument, PyCall, PyObject, PyValue } from './value';
+import type { Passed, PyArgument, PyCall, PyValue } from './value';
 
 /** A call: of a function of the file, which is followed, of something built in, or of something imported, which is noted. */
 export function evaluateCall(machine: Machine, node: SyntaxNode): PyValue {
@@ -55,7 +55,7 @@ function callValue(
   handOver(machine, called?.kind === 'name' ? called.name : undefined, passed);
   if (called?.kind === 'class') return instance(machine, called, passed, node);
   if (called?.kind !== 'name') {
-    if (called?.kind === 'object') return recordedOn(machine, called, passed, node, callee);
+    if (called?.kind === 'object') return callObject(machine, called, passed, node);
     const given = called?.kind === 'unknown' ? called.given : undefined;
     return machine.unknown(node, given ? { given } : {});
   }
@@ -64,10 +64,6 @@ function callValue(
   handClasses(called.name, passed);
   return recorded(machine, called.name, passed, node, callee);
 }
-
-/** Notes the call of an object, such as a tokenizer. */
-const recordedOn = (machine: Machine, of: PyObject, passed: Passed, node: SyntaxNode, callee: SyntaxNode) =>
-  machine.record({ ...passed, callee: '()', of, ...placesOf(machine, node, callee) });
 
 /** Notes a call of something imported. Functions of the file that it is given may be run by it: they are followed once. */
 function recorded(

@@ -7,6 +7,7 @@ import { isNone } from './node-of-value';
 import { dividedPath, pathAttribute } from './paths';
 import { samplingRate } from './sampling-rate';
 import { childIn, type SyntaxNode } from './syntax-node';
+import { unwrapped } from './unwrapped-models';
 import type { PyArgument, PyDict, PyList, PyScalar, PyValue } from './value';
 
 /** What an expression is known to be. Calls in it are noted in the machine, in the order of their execution. */
@@ -142,7 +143,9 @@ function attributeOf(machine: Machine, owner: PyValue | undefined, name: string,
     if (rate !== undefined && !set) return machine.scalar(rate, node);
     const passed = owner.item === undefined && /^[A-Z]/.test(call?.callee.split('.').at(-1) ?? '');
     const argument = passed ? call?.named.find(({ key }) => key === name)?.value : undefined;
-    return set ?? argument ?? machine.unknown(node, { of: owner.id });
+    return (
+      set ?? argument ?? unwrapped(machine.calls, owner, name) ?? machine.unknown(node, { of: owner.id })
+    );
   }
   if (owner?.kind === 'unknown')
     return machine.unknown(node, {
@@ -233,41 +236,6 @@ function subscript(machine: Machine, node: SyntaxNode): PyValue {
   if (!owner || !index) return machine.unknown(node);
   return lifted([owner, index], ([of, at]) => itemOf(machine, of, at, node));
 }
-
-/** The tokens of one sample: `batch["input_ids"][i]`. */
-const SAMPLE = /\[(["'])input_ids\1\]\[[^\]:]+\]$/;
-
-/** Whether a place holds the tokens of one sample: `batch["input_ids"][i]`, or a name that was asked how many tokens it has. */
-function isSample(machine: Machine, place: SyntaxNode): boolean {
-  const text = machine.textOf(place);
-  if (place.type === 'subscript') return SAMPLE.test(text);
-  if (place.type !== 'identifier' || text !== 'input_ids') return false;
-  const asked = machine.asked.at(-1);
-  return asked !== undefined && /^len\(input_ids\)\s*>/.test(machine.textOf(asked));
-}
-
-/**
- * A sample whose tokens are cut in their place, `batch["input_ids"][i] = batch["input_ids"][i][:length]`, or where they are too many
- * (`if len(input_ids) > length: input_ids = input_ids[:length]`), is noted as a call of `CUT_TOKENS` with the length.
- */
-export function noteCutTokens(machine: Machine, target: SyntaxNode, value: SyntaxNode): void {
-  if (!isSample(machine, target)) return;
-  const [owner, index] = value.type === 'subscript' ? value.children : [];
-  if (!owner || index?.type !== 'slice') {
-    const inner = childIn(value, 'arguments')?.children ?? [];
-    for (const child of inner) noteCutTokens(machine, target, child);
-    return;
-  }
-  const [end] = index.children;
-  const isEnd = end !== undefined && index.children.length === 1 && machine.textOf(index).startsWith(':');
-  if (!isEnd || !isSample(machine, owner)) return;
-  const range = machine.rangeOf(value);
-  const places = { range, calleeRange: machine.rangeOf(index), argumentsRange: range };
-  machine.record({ positional: [machine.evaluate(machine, end)], named: [], callee: CUT_TOKENS, ...places });
-}
-
-/** What cuts the tokens of a sample is called so among the calls of a program. */
-export const CUT_TOKENS = '[:n]';
 
 function itemOf(
   machine: Machine,

@@ -25,6 +25,9 @@ export function callMethod(
     const made = owner.item === undefined ? machine.instances.get(owner.id) : undefined;
     const own = made && methodIn(made, name);
     if (own) return callFunction(machine, own, passed, node, owner);
+    const held = made && machine.attributes.get(owner.id)?.get(name);
+    if (held?.kind === 'function') return callFunction(machine, held, passed, node);
+    if (held?.kind === 'object') return callObject(machine, held, passed, node);
     return ofObject(machine, owner, name, passed, node);
   }
   if (owner.kind === 'unknown') {
@@ -47,10 +50,27 @@ export function callMethod(
   return machine.unknown(node);
 }
 
-/** Functions of the file that somebody else is given may be run by it, with what nobody knows: they are followed once. */
+/** Functions of the file, and objects that are called like one, that somebody else is given may be run by it, with what nobody knows: they are followed once. */
 export function followGiven(machine: Machine, { positional, named }: Passed, node: SyntaxNode): void {
-  for (const value of [...positional, ...named.map((argument) => argument.value)])
+  for (const value of [...positional, ...named.map((argument) => argument.value)]) {
     if (value.kind === 'function') callFunction(machine, value, { positional: [], named: [] }, node);
+    if (value.kind === 'object') followObject(machine, value, { positional: [], named: [] }, node);
+  }
+}
+
+/** Notes the call of an object, such as a tokenizer, and follows it where the file says what it does. */
+export function callObject(machine: Machine, of: PyObject, passed: Passed, node: SyntaxNode): PyValue {
+  const callee = childIn(node, 'function') ?? node;
+  const answer = machine.record({ ...passed, callee: '()', of, ...placesOf(machine, node, callee) });
+  followObject(machine, of, passed, node);
+  return answer;
+}
+
+/** An object of a class of the file that is called like a function, such as a collator: its `__call__` is followed. */
+function followObject(machine: Machine, object: PyObject, passed: Passed, node: SyntaxNode): void {
+  const made = object.item === undefined ? machine.instances.get(object.id) : undefined;
+  const own = made && methodIn(made, '__call__');
+  if (own) callFunction(machine, own, passed, node, object);
 }
 
 function ofText(

@@ -1,7 +1,8 @@
 import { setVariable } from './builtins';
 import { clickArguments, wrappedConfig } from './command-libraries';
+import { noteCutTokens } from './cut-tokens';
 import { configOfHydra } from './data-loaders';
-import { noteCutTokens, part } from './expressions';
+import { part } from './expressions';
 import { LIBRARY, submodule } from './imports';
 import { noteKeptSamples } from './kept-samples';
 import { arithmetic } from './literals';

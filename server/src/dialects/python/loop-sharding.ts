@@ -59,7 +59,8 @@ export function readLoopSharding(
   else if (root) readSecond(calls, root);
   else if (wrap && /DistributedDataParallel$/.test(wrap.callee))
     draft.state('parallel.data', 'ddp', { range: wrap.calleeRange }, 'DistributedDataParallel');
-  else if (wrap)
+  // `DataParallel` hands its samples to the model as they are where it has one GPU alone (`nn/parallel/data_parallel.py`, `forward`).
+  else if (wrap && (draft.valueOf('hardware.gpus') ?? context.known['hardware.gpus']) !== 1)
     draft.leave(
       'refused',
       { range: wrap.calleeRange },

@@ -23,6 +23,8 @@ export interface ModelChain {
 /** Functions that take a model first and give it back, changed. */
 const HANDS_ON =
   /(^|\.)(get_peft_model|prepare_model_for_kbit_training|prepare_model_for_int8_training|compile|setup_chat_format|clone_chat_template|patch_model|for_training|dispatch_model|prepare_model|DataParallel|DistributedDataParallel|FullyShardedDataParallel)$/;
+/** What gives the model out of what wraps it: `unwrap_model` of Accelerate and of transformers. */
+const UNWRAPS = /(^|\.)(unwrap_model|extract_model_from_parallel)$/;
 /** Methods that give back their model. */
 const METHODS =
   /^(to|cuda|cpu|half|float|bfloat16|train|eval|requires_grad_|merge_and_unload|gradient_checkpointing_enable|get_base_model|to_bettertransformer)$/;
@@ -67,6 +69,8 @@ export function chainOf(program: PyProgram, model: PyValue | undefined): ModelCh
       const given = call.positional[item ?? 0];
       if (!given) return done({ lost: call.calleeRange });
       value = given;
+    } else if (UNWRAPS.test(call.callee)) {
+      value = argumentOf(call, 'model', 0);
     } else if (call.callee === 'deepspeed.initialize') {
       value = argumentOf(call, 'model', 1);
     } else if (HANDS_ON.test(call.callee)) {

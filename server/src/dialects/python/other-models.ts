@@ -49,7 +49,7 @@ export function noteOtherModels({ program, draft }: Calls, chain: ModelChain, tr
 
 /** What is given the model and leaves it as it is: collators, and what only reads it or is read elsewhere. */
 const HARMLESS =
-  /(?:^|\.)(?:\w*DataCollator\w*|for_inference|for_training|pipeline|LightningModule|apply_activation_checkpointing\w*|_?apply_liger_kernel\w*|deepspeed\.initialize|fully_shard|fsdp_auto_wrap_policy|get_(?:decay_)?parameter_names|print|len|isinstance|hasattr|id|type|summary|watch|\w*Trainer|\w*(?:Evaluator|Callback|Streamer|Scheduler|Optimizer))$/;
+  /(?:^|\.)(?:\w*DataCollator\w*|for_inference|for_training|pipeline|LightningModule|apply_activation_checkpointing\w*|_?apply_liger_kernel\w*|deepspeed\.initialize|fully_shard|DataParallel|DistributedDataParallel|torch\.compile|unwrap_model|extract_model_from_parallel|get_eva_state_dict|fsdp_auto_wrap_policy|get_(?:decay_)?parameter_names|print|len|isinstance|hasattr|id|type|summary|watch|\w*Trainer|\w*(?:Evaluator|Callback|Streamer|Scheduler|Optimizer))$/;
 
 /**
  * Notes what a library's function may make of the model: tensor parallelism, fp8, fake quantization, another attention. The same object

@@ -1,10 +1,12 @@
-import { CHUNKS, CUT_TOKENS } from '../../config/python/expressions';
+import { CUT_TOKENS } from '../../config/python/cut-tokens';
+import { CHUNKS } from '../../config/python/expressions';
 import { KEPT_TOKENS } from '../../config/python/kept-samples';
 import type { PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/value';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { argumentOf, type Calls } from './call-block';
+import { startOf } from './trainer-start';
 
 /** A call of a tokenizer that cuts what it is given. */
 interface Cut {
@@ -75,11 +77,13 @@ function ofText(call: PyCall, key: string): PyValue | undefined {
 export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, context: ReadContext): void {
   const positions = positionsOf(context);
   const own = positions?.cutTo;
+  // What a trainer is given to make batches with is followed with the call that makes it.
+  const end = startOf(program, trainer) ?? trainer;
   const cuts = program.calls.flatMap((call): Cut[] => {
-    if (call.id > trainer.id) return [];
-    const [end] = call.callee === CUT_TOKENS ? call.positional : [];
-    if (end?.kind === 'scalar' && typeof end.value === 'number')
-      return [{ call, length: end, key: CUT_TOKENS, tokens: end.value, filled: false }];
+    if (call.id > end.id) return [];
+    const [left] = call.callee === CUT_TOKENS ? call.positional : [];
+    if (left?.kind === 'scalar' && typeof left.value === 'number')
+      return [{ call, length: left, key: CUT_TOKENS, tokens: left.value, filled: false }];
     const templates = call.callee === 'apply_chat_template';
     if (call.callee !== '()' && !templates) return [];
     const maker = call.of && program.calls[call.of.id]?.callee;

@@ -2,6 +2,7 @@ import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import type { Range } from '../../text/place';
 import { calledRecipe } from './called-recipe';
 import { type TrainerClass, trainerOf } from './trainer-classes';
+import { isGiven, startOf } from './trainer-start';
 import { trainingLoop } from './training-loop';
 
 /** A trainer that a program makes. */
@@ -9,18 +10,6 @@ export interface Training {
   readonly call: PyCall;
   readonly kind: TrainerClass;
 }
-
-/** The call that starts a trainer, or what a function made of it: `train_on_responses_only(trainer)`. */
-const startOf = ({ calls }: PyProgram, { id }: PyCall): PyCall | undefined =>
-  calls.find(
-    ({ callee, of }) => callee === 'train' && of !== undefined && (of.id === id || isGiven(calls[of.id], id)),
-  );
-
-const isGiven = (call: PyCall | undefined, id: number): boolean =>
-  call !== undefined &&
-  [...call.positional, ...call.named.map(({ value }) => value)].some(
-    (value) => value.kind === 'object' && value.id === id,
-  );
 
 /** Whether a trainer whose `train` is not called is asked for its metrics alone, and handed to nobody who may train. */
 function onlyEvaluates({ calls }: PyProgram, { id }: PyCall): boolean {
