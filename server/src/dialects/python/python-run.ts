@@ -363,7 +363,7 @@ const inCall = (calls: Calls, call: PyCall, { path, ...entry }: MapEntry): MapEn
 });
 
 /** Rows of the arguments that trainers took themselves. */
-const TRAINER_ROWS = TRL_KEYS.filter(({ key }) => TAKEN_BY_TRAINER.has(key));
+const TRAINER_ROWS = TRL_KEYS.filter(({ path }) => TAKEN_BY_TRAINER.has(path));
 
 const emptyBlock = ({ argumentsRange }: PyCall) => ({
   kind: 'map' as const,
