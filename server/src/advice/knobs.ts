@@ -1,3 +1,5 @@
+import { lacksKernel, languageType } from '../model/attention-kernels';
+import { behaviours } from '../run/behaviours';
 import type { FieldPath, FieldValue, RunValues, TrainingRun } from '../run/fields';
 import { sameValue } from '../run/resolve';
 import { isFsdp } from '../terms/data-parallel';
@@ -78,9 +80,23 @@ const OPTIMIZERS: readonly OptimizerName[] = [
 ];
 
 /** FlashAttention 2 has kernels for 16-bit types alone, and for some cards. */
-export function takesFlash({ accelerator, resolved }: Pick<Estimated, 'accelerator' | 'resolved'>): boolean {
+export function takesFlash(analysis: Pick<Estimated, 'accelerator' | 'resolved' | 'model'>): boolean {
+  const { accelerator, resolved } = analysis;
   const compute = resolved.values['precision.compute'];
-  return accelerator.supports.flash2 && (compute === 'bf16' || compute === 'fp16');
+  return (
+    isOffered('flash', analysis) && accelerator.supports.flash2 && (compute === 'bf16' || compute === 'fp16')
+  );
+}
+
+/** transformers has SDPA for most models. */
+export const takesSdpa = (analysis: Pick<Estimated, 'resolved' | 'model'>) => isOffered('sdpa', analysis);
+
+function isOffered(
+  kernel: 'sdpa' | 'flash',
+  { resolved: { values }, model }: Pick<Estimated, 'resolved' | 'model'>,
+): boolean {
+  if (values['model.code'] !== 'transformers') return true;
+  return !lacksKernel(kernel, languageType(model.config), values['version.transformers']);
 }
 
 function choices<P extends FieldPath>(field: P, values: readonly FieldValue<P>[]): Lever['settings'] {
@@ -140,7 +156,7 @@ export const LEVERS: readonly Lever[] = [
     settings: (analysis) =>
       choices('attention.implementation', [
         'eager',
-        'sdpa',
+        ...(takesSdpa(analysis) ? (['sdpa'] as const) : []),
         ...(takesFlash(analysis) ? (['flash2'] as const) : []),
       ])(analysis),
     doesNot: () => 'FlashAttention and SDPA both keep no score matrix: between them the peak hardly moves.',
@@ -148,19 +164,22 @@ export const LEVERS: readonly Lever[] = [
   {
     field: 'kernels.liger',
     name: 'Liger kernels',
-    settings: ({ resolved }) => [
-      {
-        label: say('off'),
-        changes: {
-          'kernels.liger': false,
-          'loss.implementation':
-            resolved.values['loss.implementation'] === 'liger'
-              ? 'full'
-              : (resolved.values['loss.implementation'] ?? 'full'),
-        },
-      },
-      { label: say('on'), changes: { 'kernels.liger': true, 'loss.implementation': 'liger' } },
-    ],
+    settings: ({ resolved: { run, values } }) =>
+      run && !run['kernels.unsloth']
+        ? [
+            {
+              label: say('off'),
+              changes: {
+                'kernels.liger': false,
+                'loss.implementation':
+                  values['loss.implementation'] === 'liger'
+                    ? 'full'
+                    : (values['loss.implementation'] ?? 'full'),
+              },
+            },
+            { label: say('on'), changes: withLiger(run) },
+          ]
+        : [],
     doesNot: () => 'It saves logits and activations, no weights or states.',
   },
   {
@@ -299,6 +318,18 @@ export const LEVERS: readonly Lever[] = [
     doesNot: () => 'Without checkpointing there is little to move.',
   },
 ];
+
+/**
+ * What comes with Liger's kernels: its loss, where the trainer leaves the loss to the model or takes one of Liger's. Who scores tokens
+ * itself, part by part, goes on so.
+ */
+export function withLiger(run: TrainingRun): RunValues {
+  const objective = run['method.objective'];
+  const isModels = objective === 'lm' && run['loss.implementation'] !== 'log-probabilities-chunked';
+  return isModels || behaviours(run).ligerLosses.includes(objective)
+    ? { 'kernels.liger': true, 'loss.implementation': 'liger' }
+    : { 'kernels.liger': true };
+}
 
 /** Adapters as they are commonly put on: every linear layer, alpha twice the rank. */
 export const LORA: RunValues = {

@@ -6,7 +6,7 @@ import type { OptimizerName } from '../terms/optimizers';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Estimated } from './changed-run';
-import { LORA, takesFlash } from './knobs';
+import { LORA, takesFlash, takesSdpa, withLiger } from './knobs';
 
 /** What a change costs beside time, from nothing to another kind of training. */
 export const PRICES = { none: 0, rounding: 1, hardware: 2, data: 3, method: 4 } as const;
@@ -72,25 +72,22 @@ const LIGER_MODELS = new Set(
   ),
 );
 
+/** Losses that never hold all logits. */
+const FUSED_ALREADY = /^(?:liger|cut|(?:budgeted|free|half-free)-chunks)$/;
+
 function kernels(analysis: Movable, run: TrainingRun): Move[] {
   const { model } = analysis;
   const found: Move[] = [];
   const present = run['attention.implementation'];
-  if (present === 'eager')
+  if (present === 'eager' && takesSdpa(analysis))
     found.push(move('attention', say('SDPA attention'), { 'attention.implementation': 'sdpa' }));
   if (present !== 'flash2' && present !== 'flash3' && takesFlash(analysis))
     found.push(move('attention', say('FlashAttention 2'), { 'attention.implementation': 'flash2' }));
-  const patched = run['model.code'] === 'transformers' && LIGER_MODELS.has(model.modelType);
-  if (patched && !/^(?:liger|cut|(?:budgeted|free|half-free)-chunks)$/.test(run['loss.implementation']))
-    found.push(
-      move(
-        'loss',
-        say('Liger kernels with the fused loss'),
-        { 'kernels.liger': true, 'loss.implementation': 'liger' },
-        PRICES.none,
-        ['kernels.liger'],
-      ),
-    );
+  const patched =
+    run['model.code'] === 'transformers' && !run['kernels.unsloth'] && LIGER_MODELS.has(model.modelType);
+  const liger = withLiger(run);
+  if (patched && liger['loss.implementation'] && !FUSED_ALREADY.test(run['loss.implementation']))
+    found.push(move('loss', say('Liger kernels with the fused loss'), liger, PRICES.none, ['kernels.liger']));
   if (run['model.code'] === 'torchtune' && !/chunked/.test(run['loss.implementation']))
     found.push(move('loss', say('Chunked loss over the head'), { 'loss.implementation': 'linear-chunked' }));
   return found;
