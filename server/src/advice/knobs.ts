@@ -1,5 +1,4 @@
-import { lacksKernel, languageType } from '../model/attention-kernels';
-import { behaviours } from '../run/behaviours';
+import { behaviours, lacksKernel, languageType } from '../run/behaviours';
 import type { FieldPath, FieldValue, RunValues, TrainingRun } from '../run/fields';
 import { sameValue } from '../run/resolve';
 import { isFsdp } from '../terms/data-parallel';

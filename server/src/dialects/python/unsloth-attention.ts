@@ -1,7 +1,7 @@
 import { knownNode } from '../../config/python/node-of-value';
 import type { PyCall } from '../../config/python/value';
 import { textOf } from '../../config/scalar';
-import { lacksKernel, languageType } from '../../model/attention-kernels';
+import { lacksKernel, languageType } from '../../run/behaviours';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, UNSLOTH } from '../../sources/repositories';
 import { say } from '../../wording/say';

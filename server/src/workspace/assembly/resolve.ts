@@ -1,8 +1,8 @@
 import type { Accelerator } from '../../hardware/accelerator';
 import { anonymousAccelerator, findAccelerator } from '../../hardware/catalog';
 import { lacksTargets } from '../../memory/adapter-selection';
-import { lacksKernel, languageType } from '../../model/attention-kernels';
 import type { Model, SampleLength } from '../../model/model';
+import { lacksKernel, languageType } from '../../run/behaviours';
 import { modelParallelSize, unevenLayout } from '../../run/derive';
 import { type Fact, fact, type Origin, type OriginKind } from '../../run/origin';
 import { fieldError } from '../../run/parse-field';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import KERNELS from '../../../server/data/attention-kernels.json';
-import RELEASES from '../../../server/data/releases.json';
-import { lacksKernel, languageType } from '../../../server/src/model/attention-kernels';
-import { modelTypes } from '../../../server/src/model/families/registry';
-import type { FieldPath, RunValues } from '../../../server/src/run/fields';
-import { Workspace } from '../../../server/src/workspace/analyze';
-import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import KERNELS from '../../server/data/attention-kernels.json';
+import RELEASES from '../../server/data/releases.json';
+import { lacksKernel, languageType } from '../../server/src/behaviours/attention-kernels';
+import { modelTypes } from '../../server/src/model/families/registry';
+import type { FieldPath, RunValues } from '../../server/src/run/fields';
+import { Workspace } from '../../server/src/workspace/analyze';
+import { MemoryHost } from '../../server/src/workspace/memory-host';
 
 /** Types that are played here and have no SDPA in the newest release, by the classes of transformers (`_supports_sdpa`). */
 const WITHOUT = modelTypes().filter((type) => lacksKernel('sdpa', type, undefined));

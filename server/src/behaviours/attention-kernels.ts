@@ -1,5 +1,4 @@
 import { isAtLeast } from '../terms/version';
-import type { ModelConfig } from './model';
 
 type Span = readonly [since: string, until: string | null];
 
@@ -34,6 +33,8 @@ export function languageType({
   text_config: text,
 }: Readonly<Record<string, unknown>>): string {
   const own =
-    typeof text === 'object' && text !== null ? (text as Partial<ModelConfig>).model_type : undefined;
+    typeof text === 'object' && text !== null
+      ? (text as { readonly model_type?: string }).model_type
+      : undefined;
   return own ?? String(type);
 }
