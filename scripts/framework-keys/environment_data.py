@@ -30,6 +30,7 @@ FRAMEWORKS = {
     "verl": "verl",
     "trl": "trl",
     "accelerate": "accelerate",
+    "unsloth": "unsloth",
 }
 # Frameworks whose metadata leaves requirements to a file of the archive.
 REQUIREMENTS = re.compile(r"(^|/)(METADATA|PKG-INFO|pyproject\.toml|setup\.py|requirements(-[a-z]+)?\.txt)$")

@@ -28,7 +28,7 @@ export const FLOORS: Readonly<Record<string, string>> = {
   dialects: 'memo text terms sources wording behaviours environment config hardware model run rules',
   workspace:
     'memo text terms sources wording environment config hardware model run results memory estimate dialects rules',
-  advice: 'memo text terms wording config hardware model run results estimate dialects workspace',
+  advice: 'memo text terms wording environment config hardware model run results estimate dialects workspace',
   features:
     'memo text rules terms wording measured config hardware model run results memory estimate explanation dialects workspace advice',
   agents: 'text wording hardware run results workspace advice features',

@@ -1,4 +1,7 @@
+import { TRAINING_ARGUMENTS_TABLE } from '../dialects/hf/training-arguments-keys';
+import { isInUse } from '../dialects/key-rows';
 import { spellingIn, TRANSFORMERS_OPTIMIZERS } from '../dialects/optimizer-names';
+import { versionIn } from '../environment/versions';
 import { fieldLabel } from '../run/field-labels';
 import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
 import { say } from '../wording/say';
@@ -17,7 +20,7 @@ export function byHand(
   if (/^(?:hardware|model|version|compute)\./.test(field)) return undefined;
   // Liger brings its fused loss with it.
   if (field === 'loss.implementation' && changes['kernels.liger']) return undefined;
-  const line = hasTrainer(run, files) ? transformersLine(field, changes) : undefined;
+  const line = hasTrainer(run, files) ? transformersLine(field, changes, run) : undefined;
   return (
     line ??
     say('No file of this run has a key for {0}: set it where the training is started.', fieldLabel(field))
@@ -31,7 +34,7 @@ export function hasLine(
   run: TrainingRun,
   files: readonly SourceFile[],
 ): boolean {
-  return hasTrainer(run, files) && transformersLine(field, changes) !== undefined;
+  return hasTrainer(run, files) && transformersLine(field, changes, run) !== undefined;
 }
 
 /** Families that hold no arguments of a trainer: those are given beside them, and are transformers' for its models. */
@@ -45,9 +48,17 @@ function hasTrainer(run: TrainingRun, files: readonly SourceFile[]): boolean {
   );
 }
 
+/** Whether the release of transformers that the run is made with has an argument of the Trainer; a newer one or older ones may. */
+function isTaken(name: string, run: TrainingRun): boolean {
+  const row = TRAINING_ARGUMENTS_TABLE.find(name);
+  return row === undefined || isInUse(row, (source) => versionIn(run, source));
+}
+
 /** Arguments of transformers' Trainer (https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/training_args.py). */
-function transformersLine(field: FieldPath, changes: RunValues): string | undefined {
+function transformersLine(field: FieldPath, changes: RunValues, run: TrainingRun): string | undefined {
   const value = changes[field];
+  const passOrSet = (name: string, written: string, literal = written) =>
+    isTaken(name, run) ? passed(name, written, literal) : undefined;
   switch (field) {
     case 'activations.checkpointing':
       return value === 'full'
@@ -87,7 +98,7 @@ function transformersLine(field: FieldPath, changes: RunValues): string | undefi
   }
 }
 
-function passOrSet(name: string, value: string, literal = value): string {
+function passed(name: string, value: string, literal: string): string {
   return say('Pass {0}, or set {1}.', `\`--${name} ${value}\``, `\`TrainingArguments(${name}=${literal})\``);
 }
 

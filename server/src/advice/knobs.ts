@@ -1,3 +1,4 @@
+import { behaviours, lacksKernel, languageType } from '../run/behaviours';
 import type { FieldPath, FieldValue, RunValues, TrainingRun } from '../run/fields';
 import { sameValue } from '../run/resolve';
 import { isFsdp } from '../terms/data-parallel';
@@ -79,9 +80,23 @@ const OPTIMIZERS: readonly OptimizerName[] = [
 ];
 
 /** FlashAttention 2 has kernels for 16-bit types alone, and for some cards. */
-export function takesFlash({ accelerator, resolved }: Pick<Estimated, 'accelerator' | 'resolved'>): boolean {
+export function takesFlash(analysis: Pick<Estimated, 'accelerator' | 'resolved' | 'model'>): boolean {
+  const { accelerator, resolved } = analysis;
   const compute = resolved.values['precision.compute'];
-  return accelerator.supports.flash2 && (compute === 'bf16' || compute === 'fp16');
+  return (
+    isOffered('flash', analysis) && accelerator.supports.flash2 && (compute === 'bf16' || compute === 'fp16')
+  );
+}
+
+/** transformers has SDPA for most models. */
+export const takesSdpa = (analysis: Pick<Estimated, 'resolved' | 'model'>) => isOffered('sdpa', analysis);
+
+function isOffered(
+  kernel: 'sdpa' | 'flash',
+  { resolved: { values }, model }: Pick<Estimated, 'resolved' | 'model'>,
+): boolean {
+  if (values['model.code'] !== 'transformers') return true;
+  return !lacksKernel(kernel, languageType(model.config), values['version.transformers']);
 }
 
 function choices<P extends FieldPath>(field: P, values: readonly FieldValue<P>[]): Lever['settings'] {
@@ -141,7 +156,7 @@ export const LEVERS: readonly Lever[] = [
     settings: (analysis) =>
       choices('attention.implementation', [
         'eager',
-        'sdpa',
+        ...(takesSdpa(analysis) ? (['sdpa'] as const) : []),
         ...(takesFlash(analysis) ? (['flash2'] as const) : []),
       ])(analysis),
     doesNot: () => 'FlashAttention and SDPA both keep no score matrix: between them the peak hardly moves.',
@@ -150,17 +165,17 @@ export const LEVERS: readonly Lever[] = [
     field: 'kernels.liger',
     name: 'Liger kernels',
     settings: (analysis) => {
-      const { values } = analysis.resolved;
+      const { run, values } = analysis.resolved;
+      if (!run || run['kernels.unsloth']) return [];
       const loss = values['loss.implementation'] ?? 'full';
       const without: RunValues = {
         'kernels.liger': false,
         'loss.implementation': loss === 'liger' ? 'full' : loss,
       };
-      const on: RunValues = { 'kernels.liger': true, 'loss.implementation': 'liger' };
       const possible = values['kernels.liger'] === true || patchedByLiger(analysis);
       return [
         { label: say('off'), changes: without },
-        ...(possible ? [{ label: say('on'), changes: on }] : []),
+        ...(possible ? [{ label: say('on'), changes: withLiger(run) }] : []),
       ];
     },
     doesNot: () => 'It saves logits and activations, no weights or states.',
@@ -301,6 +316,18 @@ export const LEVERS: readonly Lever[] = [
     doesNot: () => 'Without checkpointing there is little to move.',
   },
 ];
+
+/**
+ * What comes with Liger's kernels: its loss, where the trainer leaves the loss to the model or takes one of Liger's. Who scores tokens
+ * itself, part by part, goes on so.
+ */
+export function withLiger(run: TrainingRun): RunValues {
+  const objective = run['method.objective'];
+  const isModels = objective === 'lm' && run['loss.implementation'] !== 'log-probabilities-chunked';
+  return isModels || behaviours(run).ligerLosses.includes(objective)
+    ? { 'kernels.liger': true, 'loss.implementation': 'liger' }
+    : { 'kernels.liger': true };
+}
 
 /** Adapters as they are commonly put on: every linear layer, alpha twice the rank. */
 export const LORA: RunValues = {

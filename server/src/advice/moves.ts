@@ -6,7 +6,7 @@ import type { OptimizerName } from '../terms/optimizers';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Estimated } from './changed-run';
-import { LORA, takesFlash } from './knobs';
+import { LORA, takesFlash, takesSdpa, withLiger } from './knobs';
 import { patchedByLiger } from './liger-models';
 
 /** What a change costs beside time, from nothing to another kind of training. */
@@ -63,26 +63,20 @@ export function movesOf(analysis: Movable): Move[] {
   ];
 }
 
+/** Losses that never hold all logits. */
+const FUSED_ALREADY = /^(?:liger|cut|(?:budgeted|free|half-free)-chunks)$/;
+
 function kernels(analysis: Movable, run: TrainingRun): Move[] {
   const found: Move[] = [];
   const present = run['attention.implementation'];
-  if (present === 'eager')
+  if (present === 'eager' && takesSdpa(analysis))
     found.push(move('attention', say('SDPA attention'), { 'attention.implementation': 'sdpa' }));
   if (present !== 'flash2' && present !== 'flash3' && takesFlash(analysis))
     found.push(move('attention', say('FlashAttention 2'), { 'attention.implementation': 'flash2' }));
-  if (
-    patchedByLiger(analysis) &&
-    !/^(?:liger|cut|(?:budgeted|free|half-free)-chunks)$/.test(run['loss.implementation'])
-  )
-    found.push(
-      move(
-        'loss',
-        say('Liger kernels with the fused loss'),
-        { 'kernels.liger': true, 'loss.implementation': 'liger' },
-        PRICES.none,
-        ['kernels.liger'],
-      ),
-    );
+  const liger = withLiger(run);
+  const patched = !run['kernels.unsloth'] && patchedByLiger(analysis);
+  if (patched && liger['loss.implementation'] && !FUSED_ALREADY.test(run['loss.implementation']))
+    found.push(move('loss', say('Liger kernels with the fused loss'), liger, PRICES.none, ['kernels.liger']));
   if (run['model.code'] === 'torchtune' && !/chunked/.test(run['loss.implementation']))
     found.push(move('loss', say('Chunked loss over the head'), { 'loss.implementation': 'linear-chunked' }));
   return found;

@@ -1,3 +1,5 @@
+import type { Objective } from '../terms/objectives';
+
 /**
  * What the programs of a run do that costs memory or time and that others do differently. Formulas ask for these names;
  * which product does what, since which version and by which source is in `table.ts` alone.
@@ -83,8 +85,12 @@ export interface Behaviours {
   readonly makesWholeEmbeddingGradients: boolean;
   /** Attention that bounds its masked scores (OPT) has no kernel but the eager one. */
   readonly writesBoundedAttentionOut: boolean;
+  /** Attention that caps its scores (Gemma 2) is written out where it would be SDPA, which has no cap; else SDPA leaves it out. */
+  readonly writesCappedAttentionOut: boolean;
   /** Eager attention that once bounded its masked scores from below (OPT) still does, and keeps them. */
   readonly boundsMaskedScores: boolean;
+  /** Objectives whose trainer takes a loss of Liger's that is fused with the head, beside that of the model itself. */
+  readonly ligerLosses: readonly Objective[];
   /** Preference losses write the log-softmax of all logits out to pick the tokens' from it. */
   readonly keepsLogSoftmax: boolean;
   /** The loss of split logits is the default. */

@@ -98,6 +98,27 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     library: { of: 'transformers', before: '4.46' },
     source: fileIn({ ...TRANSFORMERS_4, at: 'v4.45.2' }, 'src/transformers/models/opt/modeling_opt.py'),
   }),
+  // Until 5.21 SDPA was the default, and left the cap out; from 4.45 to 4.47 it was not the default (`_check_and_enable_sdpa`).
+  writesCappedAttentionOut: {
+    cases: [
+      {
+        value: true,
+        code: ['transformers'],
+        library: { of: 'transformers', since: '4.45', before: '4.48' },
+        source: fileIn(
+          { ...TRANSFORMERS_4, at: 'v4.47.1' },
+          'src/transformers/models/gemma2/modeling_gemma2.py',
+        ),
+      },
+      {
+        value: false,
+        code: ['transformers'],
+        library: { of: 'transformers', before: '5.21' },
+        source: fileIn({ ...TRANSFORMERS, at: 'v5.20.2' }, 'src/transformers/integrations/sdpa_attention.py'),
+      },
+    ],
+    otherwise: true,
+  },
   boundsMaskedScores: yes({
     code: ['transformers'],
     library: { of: 'transformers', before: '4.49' },
@@ -216,6 +237,27 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     code: ['torchtitan', 'torchtune', 'transformers'],
     source: fileIn(PYTORCH, 'torch/distributed/tensor/_ops/_embedding_ops.py'),
   }),
+  // Those of preferences and groups came one by one, and went when all of TRL's trainers scored tokens tile by tile.
+  ligerLosses: {
+    cases: [
+      {
+        value: [],
+        library: { of: 'trl', before: '0.17' },
+        source: fileIn({ ...TRL, at: 'v0.16.1' }, 'trl/trainer/grpo_trainer.py'),
+      },
+      {
+        value: ['kto', 'grpo'],
+        library: { of: 'trl', before: '0.19' },
+        source: fileIn({ ...TRL, at: 'v0.18.2' }, 'trl/trainer/grpo_trainer.py'),
+      },
+      {
+        value: ['dpo', 'kto', 'grpo'],
+        library: { of: 'trl', before: '1.13' },
+        source: fileIn({ ...TRL, at: 'v1.12.0' }, 'trl/trainer/grpo_trainer.py'),
+      },
+    ],
+    otherwise: [],
+  },
   keepsLogSoftmax: yes({
     library: { of: 'trl', before: '0.15' },
     source: fileIn({ ...TRL, at: 'v0.14.0' }, 'trl/trainer/dpo_trainer.py'),

@@ -1,5 +1,6 @@
 import { isFilledLater } from '../config/filled-later';
 import type { ConfigDocument, ConfigNode, ScalarNode } from '../config/node';
+import { versionIn } from '../environment/versions';
 import type { RuleId } from '../rules/rule-id';
 import { FIELDS, type FieldPath, type FieldSpec, type FieldValue } from '../run/fields';
 import { type Fact, fact } from '../run/origin';
@@ -283,6 +284,11 @@ export class Draft {
   /** What was stated or assumed of a field first. */
   valueOf(field: FieldPath): Fact['value'] | undefined {
     return this.facts.find((known) => known.field === field)?.value;
+  }
+
+  /** The version of a package that was stated already, by its name. */
+  versionOf(name: string): string | undefined {
+    return versionIn(Object.fromEntries(this.facts.map(({ field, value }) => [field, value])), name);
   }
 
   /** Whether something was stated about a field already. */

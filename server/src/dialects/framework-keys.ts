@@ -51,6 +51,11 @@ export class FrameworkKeys {
     this.#text = text;
   }
 
+  /** Package, or repository, that the releases are of. */
+  get source(): string {
+    return this.#content().head.source;
+  }
+
   /** Releases that were looked at, oldest first. */
   get versions(): readonly string[] {
     return this.#content().head.versions;
@@ -105,7 +110,11 @@ export type FrameworkTables = readonly [keys: FrameworkKeys, ...tables: string[]
 export class ReleasedKeys {
   readonly #sources: readonly FrameworkTables[];
   #tables:
-    | readonly { readonly keys: ReadonlyMap<string, FrameworkKey>; readonly versions: readonly string[] }[]
+    | readonly {
+        readonly source: string;
+        readonly keys: ReadonlyMap<string, FrameworkKey>;
+        readonly versions: readonly string[];
+      }[]
     | undefined;
 
   /** Without names of tables, all of a framework's. */
@@ -135,9 +144,22 @@ export class ReleasedKeys {
     return found.find((each) => each === 'present') ?? found[0];
   }
 
+  /**
+   * Whether the releases in use lack a key that others have. `versionOf` tells the one of a package; undefined where it is not known, which is
+   * the newest.
+   */
+  isLacking(path: string, versionOf: (source: string) => unknown): boolean {
+    const found = this.#read().flatMap(({ source, keys, versions }) => {
+      const key = keys.get(path);
+      return key ? [presenceOf(key, versions, versionOf(source))] : [];
+    });
+    return found.length > 0 && found.every((each) => each !== 'present');
+  }
+
   #read() {
     this.#tables ??= this.#sources.flatMap(([keys, ...names]) =>
       (names.length > 0 ? names : keys.tableNames).map((name) => ({
+        source: keys.source,
         keys: keys.table(name),
         versions: keys.versions,
       })),

@@ -23,6 +23,8 @@ export interface KeyPolicy {
   accepts?(node: ConfigNode): boolean;
   /** Version of the framework that the run uses, where it is known. */
   readonly version?: unknown;
+  /** Whether the release that the run uses has a key that is named in the place of an old one; undefined: it has them all. */
+  offers?(path: string): boolean;
   /** Closed sets of words are matched by case here. */
   exactCase?(path: string): boolean;
 }
@@ -130,7 +132,7 @@ export function checkKeys(
       checkUnknown(entry, parent, table, policy, draft);
       continue;
     }
-    if (spec.deprecated !== undefined) {
+    if (spec.deprecated !== undefined && policy.offers?.(spec.deprecated) !== false) {
       draft.report(
         'deprecated-key',
         'hint',

@@ -85,6 +85,12 @@ function inReleases(lookup: Lookup): FrameworkKey | undefined {
   return undefined;
 }
 
+/** Whether the releases in use have the key of a row, where the releases tell; `versionOf` as of `ReleasedKeys`. */
+export function isInUse(row: KeySpec, versionOf: (source: string) => unknown): boolean {
+  const lookup = (row as { readonly [LOOKUP]?: Lookup })[LOOKUP];
+  return lookup?.released.isLacking(lookup.path, versionOf) !== true;
+}
+
 /**
  * Rows below one parent whose types and defaults are those of the newest release that has the key, as
  * `server/data/framework-keys` holds them; looked up when they are asked for, so that loading a table reads no data.

@@ -1,7 +1,7 @@
 import { maxSatisfying, minSatisfying, satisfies, valid, validRange } from '@renovatebot/pep440';
 import data from '../../data/releases.json';
 import { remembered } from '../memo/remembered';
-import type { FieldPath } from '../run/fields';
+import type { FieldPath, RunValues } from '../run/fields';
 import type { Requirement } from './requirement';
 
 /** Fields of versions by the package that they are of. */
@@ -16,6 +16,12 @@ export const VERSION_FIELDS = {
   peft: 'version.peft',
 } as const satisfies Readonly<Record<string, FieldPath>>;
 export type VersionedPackage = keyof typeof VERSION_FIELDS;
+
+/** The version that a run has of a package, by its name; undefined where no field of it holds any. */
+export function versionIn(values: RunValues, name: string): string | undefined {
+  const field = VERSION_FIELDS[name as VersionedPackage] as FieldPath | undefined;
+  return field && (values[field] as string | undefined);
+}
 
 export const VERSIONED_PACKAGES = Object.keys(VERSION_FIELDS) as readonly VersionedPackage[];
 
@@ -64,11 +70,20 @@ export function allowedVersions(
 function allowedRange(name: VersionedPackage, specifier: string): AllowedVersions | undefined {
   if (specifier === '' || !validRange(specifier)) return undefined;
   const releases = [...releasesOf(name)];
-  const newest = maxSatisfying(releases, specifier) ?? anyPatch(specifier);
+  const newest =
+    maxSatisfying([...releases, ...highestNamed(specifier, releases)], specifier) ?? anyPatch(specifier);
   if (newest === undefined || newest === null) return undefined;
   const bounded = />|~=|==/.test(specifier);
   const oldest = bounded ? minSatisfying(releases, specifier) : null;
   return oldest === null || oldest === newest ? { newest } : { newest, oldest };
+}
+
+/** What `<=` names, where it is a release of a known minor version: the last patch release of that one may be newer. */
+function highestNamed(specifier: string, releases: readonly string[]): string[] {
+  const minor = (version: string) => version.split('.', 2).join('.');
+  const known = new Set(releases.map(minor));
+  const named = [...specifier.matchAll(/<=\s*(\d[\w.]*)/g)].map((match) => match[1] ?? '');
+  return named.filter((version) => valid(version) !== null && known.has(minor(version)));
 }
 
 /** A patch release that is not among those known, the last of each minor version: `==4.44.1,>4` names one itself. */

@@ -2,10 +2,11 @@ import { entryAt, entryOf, nodeAt } from '../../config/lookup';
 import type { ConfigNode } from '../../config/node';
 import { textsOf } from '../../config/scalar';
 import type { KeySpec } from '../../dialects/dialect';
-import { movedRow } from '../../dialects/key-rows';
+import { isInUse, movedRow } from '../../dialects/key-rows';
 import { KeyTable } from '../../dialects/key-table';
 import { wordOf } from '../../dialects/key-value';
 import { type Wish, type Word, type Words, word } from '../../dialects/words';
+import { versionIn } from '../../environment/versions';
 import { oncePer } from '../../memo/remembered';
 import { FIELDS, type FieldPath, type RunValues, type TrainingRun } from '../../run/fields';
 import type { SourceFile } from './source-file';
@@ -146,12 +147,23 @@ export function wordsFor(
     | undefined;
   if (speak) {
     const words = speak(value, wish);
-    return words?.every(({ key }) => vocabulary.table.find(key) !== undefined) ? words : undefined;
+    return words?.every(({ key, value: written }) => takesKey(vocabulary, key, written, wish))
+      ? words
+      : undefined;
   }
   const row = plainRow(vocabulary, field, value, wish);
   const spelled = row && (row.sets === undefined ? (value as Word['value']) : wordOf(row, value));
   return row && [word(row.path, spelled)];
 }
+
+/** Whether the release that the run is made with has a key; what stands in the file is taken by it, and may be taken away. */
+function takesKey({ table }: FamilyWriter, key: string, written: Word['value'], wish: Wish): boolean {
+  const row = table.find(key);
+  if (!row) return false;
+  return written === undefined || wish.text(key) !== undefined || isOfRelease(row, wish.run);
+}
+
+const isOfRelease = (row: KeySpec, run: TrainingRun) => isInUse(row, (name) => versionIn(run, name));
 
 /** Rows by the field that they set or shape first: a search asks for the words of each move again and again. */
 const rowsByField = oncePer((rows: readonly KeySpec[]): ReadonlyMap<string, readonly KeySpec[]> => {
@@ -169,7 +181,7 @@ function plainRow(
   { rows }: FamilyWriter,
   field: FieldPath,
   value: unknown,
-  { text }: Wish,
+  { text, run }: Wish,
 ): KeySpec | undefined {
   const kind = FIELDS[field].type;
   const own = rowsByField(rows).get(field) ?? [];
@@ -189,5 +201,8 @@ function plainRow(
       (kind !== 'integer' || type !== 'any' || fields.length === 1)
     );
   });
-  return plain.find(({ path }) => text(path) !== undefined) ?? plain.find(({ alias }) => alias === undefined);
+  return (
+    plain.find(({ path }) => text(path) !== undefined) ??
+    plain.find((row) => row.alias === undefined && isOfRelease(row, run))
+  );
 }

@@ -7,6 +7,7 @@ import { say } from '../../wording/say';
 import type { KeySpec } from '../dialect';
 import type { Draft } from '../draft';
 import { checkKeys, isSlip, type KeyPolicy } from '../key-check';
+import { isInUse } from '../key-rows';
 import type { KeyTable } from '../key-table';
 import { forbid } from '../refusal';
 import type { Section } from '../section';
@@ -48,7 +49,11 @@ export function checkTrainingArguments(
   draft: Draft,
   slips: Severity = 'warning',
 ): void {
-  checkKeys(root, table, scriptPolicy(tool, false, slips), draft);
+  const offers = (path: string) => {
+    const row = table.find(path);
+    return row === undefined || isInUse(row, (name) => draft.versionOf(name));
+  };
+  checkKeys(root, table, { ...scriptPolicy(tool, false, slips), offers }, draft);
   const on = (key: string) => flagOf(section.find(key)?.node) === true;
   const fp16 = section.find('fp16')?.node;
   forbid(on('fp16') && on('bf16'), fp16, draft, {

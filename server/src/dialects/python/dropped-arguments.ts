@@ -1,31 +1,53 @@
 import type { PyCall } from '../../config/python/value';
-import type { FieldPath } from '../../run/fields';
+import { isAtLeast } from '../../terms/version';
+import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { FrameworkKeys } from '../framework-keys';
 import { TRL_RELEASES } from '../hf/model-arguments-keys';
 import { TRAINER_RELEASES } from '../hf/training-arguments-keys';
 import type { Calls } from './call-block';
+import { isBase } from './trainer-classes';
+
+type VersionField = 'version.transformers' | 'version.trl';
+
+interface LastTaking {
+  readonly keys: RegExp;
+  readonly release: string;
+}
 
 /** The last release of TRL whose trainer takes an argument itself (`trainer/sft_trainer.py`, `dpo_trainer.py`). */
-const LAST_TAKING: Readonly<Record<string, readonly { readonly keys: RegExp; readonly release: string }[]>> =
-  {
-    sft: [
-      {
-        keys: /^(max_seq_length|packing|dataset_text_field|num_of_sequences|neftune_noise_alpha|dataset_kwargs)$/,
-        release: '0.12.2',
-      },
-      { keys: /^tokenizer$/, release: '0.15.2' },
-    ],
-    dpo: [
-      {
-        keys: /^(beta|max_length|max_prompt_length|max_target_length|loss_type|precompute_ref_log_probs)$/,
-        release: '0.12.2',
-      },
-      { keys: /^tokenizer$/, release: '0.15.2' },
-    ],
-  };
+const OF_TRL: Readonly<Record<string, readonly LastTaking[]>> = {
+  sft: [
+    {
+      keys: /^(max_seq_length|packing|dataset_text_field|num_of_sequences|neftune_noise_alpha|dataset_kwargs)$/,
+      release: '0.12.2',
+    },
+    { keys: /^tokenizer$/, release: '0.15.2' },
+  ],
+  dpo: [
+    {
+      keys: /^(beta|max_length|max_prompt_length|max_target_length|loss_type|precompute_ref_log_probs)$/,
+      release: '0.12.2',
+    },
+    { keys: /^tokenizer$/, release: '0.15.2' },
+  ],
+};
+
+/** The same of transformers' own trainer (`trainer.py` of 4.57.6: `deprecate_kwarg("tokenizer", version="5.0.0")`; 5.0.0 has none). */
+const OF_TRANSFORMERS: readonly LastTaking[] = [{ keys: /^tokenizer$/, release: '4.57.6' }];
 
 const OF_TRAINER = 'Seq2SeqTrainingArguments';
+
+/** An argument that a release is the last to take. */
+interface Limit {
+  readonly field: VersionField;
+  readonly release: string;
+  readonly callee: string;
+  readonly key: string;
+  readonly keyRange: Range;
+}
+
+const nameOf = ({ callee }: PyCall) => callee.split('.').at(-1) ?? '';
 
 /** The newest release of those that were looked at that has a key which later ones have not. */
 function lastWith(keys: FrameworkKeys, table: string, key: string): string | undefined {
@@ -36,46 +58,68 @@ function lastWith(keys: FrameworkKeys, table: string, key: string): string | und
   return until === undefined ? undefined : keys.versions[keys.versions.indexOf(until) - 1];
 }
 
-/** Whether a release is named; of a range the arguments may tell which of it is meant. */
-const namesRelease = ({ facts }: Calls['draft'], field: FieldPath): boolean =>
-  facts.some((known) => known.field === field && known.origin.orElse === undefined);
-
-/** Arguments that releases dropped tell that the file is for one that has them: the newest with all of them. */
-export function inferFromArguments({ draft }: Calls, config: PyCall | undefined): void {
-  const name = config?.callee.split('.').at(-1) ?? '';
-  if (!config || !/^(transformers|trl)\./.test(config.callee) || config.subclass !== undefined) return;
+/** Limits of arguments that releases dropped from a config. */
+function limitsOfConfig(config: PyCall | undefined): Limit[] {
+  if (!config || !/^(transformers|trl)\./.test(config.callee) || config.subclass !== undefined) return [];
+  const callee = nameOf(config);
   const sources = [
     ['version.transformers', TRAINER_RELEASES[0], OF_TRAINER],
-    ['version.trl', TRL_RELEASES, name],
+    ['version.trl', TRL_RELEASES, callee],
   ] as const;
-  for (const [field, keys, table] of sources) {
-    if (namesRelease(draft, field)) continue;
-    const last = config.named
-      .flatMap(({ key, keyRange }) => {
-        const release = lastWith(keys, table, key);
-        return release === undefined ? [] : [{ key, keyRange, at: keys.versions.indexOf(release), release }];
-      })
-      .sort((a, b) => a.at - b.at)[0];
-    if (!last) continue;
-    const note = say('`{0}` takes `{1}` up to release {2}', name, last.key, last.release);
-    draft.infer(field, last.release, note, { range: last.keyRange }, last.key);
-  }
+  return sources.flatMap(([field, keys, table]) =>
+    config.named.flatMap(({ key, keyRange }): Limit[] => {
+      const release = lastWith(keys, table, key);
+      return release === undefined ? [] : [{ field, release, callee, key, keyRange }];
+    }),
+  );
 }
 
-/** Arguments that a trainer took once and takes no more tell that the file is for a release that does. */
-export function inferFromTrainer({ draft }: Calls, call: PyCall, method: string): void {
-  if (!call.callee.startsWith('trl.') || call.subclass !== undefined) return;
-  if (namesRelease(draft, 'version.trl')) return;
-  for (const { keys, release } of LAST_TAKING[method] ?? []) {
-    const argument = call.named.find(({ key }) => keys.test(key));
-    if (!argument) continue;
-    const note = say(
-      '`{0}` takes `{1}` up to release {2}',
-      call.callee.split('.').at(-1) ?? '',
-      argument.key,
-      release,
-    );
-    draft.infer('version.trl', release, note, { range: argument.keyRange }, argument.key);
-    return;
+/** Limits of arguments that a trainer took once and takes no more. */
+function limitsOfTrainer(call: PyCall, method: string | undefined): Limit[] {
+  if (call.subclass !== undefined) return [];
+  const field = isBase(call.callee) ? 'version.transformers' : 'version.trl';
+  const rows = isBase(call.callee)
+    ? OF_TRANSFORMERS
+    : call.callee.startsWith('trl.')
+      ? (OF_TRL[method ?? ''] ?? [])
+      : [];
+  return rows.flatMap(({ keys, release }) =>
+    call.named
+      .filter(({ key }) => keys.test(key))
+      .map(({ key, keyRange }): Limit => ({ field, release, callee: nameOf(call), key, keyRange })),
+  );
+}
+
+/** Whether a release is named; of a range the arguments may tell which of it is meant. */
+const namesRelease = ({ facts }: Calls['draft'], field: VersionField): boolean =>
+  facts.some(
+    ({ field: of, origin }) => of === field && origin.orElse === undefined && origin.kind !== 'default',
+  );
+
+/**
+ * Arguments that releases dropped tell that the file is for one that has them: the newest with all of them, whichever call they are given
+ * to. `method`: of TRL's trainer.
+ */
+export function inferVersions(
+  { draft }: Calls,
+  call: PyCall,
+  method: string | undefined,
+  config: PyCall | undefined,
+): void {
+  const limits = [...limitsOfTrainer(call, method), ...limitsOfConfig(config)];
+  for (const field of ['version.transformers', 'version.trl'] as const) {
+    if (namesRelease(draft, field)) continue;
+    const oldest = limits
+      .filter((limit) => limit.field === field)
+      .reduce<Limit | undefined>(
+        (kept, limit) => (kept && isAtLeast(limit.release, kept.release) ? kept : limit),
+        undefined,
+      );
+    const assumed = draft.facts.find((known) => known.field === field && known.origin.kind === 'default');
+    if (!oldest || (assumed && isAtLeast(oldest.release, String(assumed.value)))) continue;
+    if (assumed && assumed.origin.location === undefined) draft.forget(field);
+    const { callee, key, keyRange, release } = oldest;
+    const note = say('`{0}` takes `{1}` up to release {2}', callee, key, release);
+    draft.infer(field, release, note, { range: keyRange }, key);
   }
 }

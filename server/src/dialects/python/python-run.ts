@@ -36,7 +36,7 @@ import {
 } from './call-block';
 import { calledRecipe } from './called-recipe';
 import { leaveDecisive } from './decisive-arguments';
-import { inferFromArguments, inferFromTrainer } from './dropped-arguments';
+import { inferVersions } from './dropped-arguments';
 import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
 import { adaptedByPeft, chainOf, type ModelChain } from './model-chain';
@@ -57,6 +57,7 @@ import {
   readScoredParts,
   readUnsloth,
   readUnslothTrainer,
+  settleEvaluation,
   settleGroups,
   settlePrecision,
   settleTogether,
@@ -246,7 +247,7 @@ function readTrainer(
 ): void {
   const { draft } = calls;
   draft.assume('framework', 'transformers', say('the file calls {0}', '`Trainer`'));
-  inferFromArguments(calls, config);
+  inferVersions(calls, call, undefined, config);
   const block = config ? blockOf(calls, config, TRAINING_ARGUMENTS_TABLE) : emptyBlock(call);
   const section = new Section(block, draft, config ? nameOf(calls, config) : '', TRAINING_ARGUMENTS_TABLE);
   readTrainingArguments(section, draft, context, TRAINER_DEFAULTS);
@@ -293,10 +294,7 @@ function readTrlTrainer(
   const block = { ...base, entries: [...inherited, ...own, ...stands] };
   const section = new Section(block, draft, config ? nameOf(calls, config) : '', TRL_TABLE);
   draft.assume('framework', 'trl', say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``));
-  if (!unsloth) {
-    inferFromTrainer(calls, call, method);
-    inferFromArguments(calls, config);
-  }
+  if (!unsloth) inferVersions(calls, call, method, config);
   const plain = /(^|\.)(Seq2Seq)?TrainingArguments$/.test(config?.callee ?? '');
   const unslothOwn = unsloth ? unslothDefaults(calls, unsloth) : undefined;
   const defaults = plain ? withComputeOf(unslothOwn) : unslothOwn;
@@ -311,6 +309,7 @@ function readTrlTrainer(
     settleGroups(calls, section, context.known['hardware.gpus']);
     readScoredParts(calls, unsloth, context.versions?.unsloth?.version);
   }
+  if (unsloth) settleEvaluation(calls, section, plain || config === undefined);
   if (!unsloth && preparesItself(calls, call, config)) withhold(draft, ['batch.sequence']);
   checkTrl(block, section, method, draft);
   // Cutting may take tokens of an image away: TRL's own examples set no limit there (`sft_vlm.py`).

@@ -1,9 +1,10 @@
 import { knownNode, nodeOf } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { allowedVersions, pinOf, VERSION_FIELDS } from '../../environment/versions';
 import { findAccelerator } from '../../hardware/catalog';
 import { checkpointSize } from '../../model/quantized-checkpoints';
-import type { FieldValue } from '../../run/fields';
+import { FIELD_PATHS, type FieldValue } from '../../run/fields';
 import { fileIn, UNSLOTH, UNSLOTH_ZOO } from '../../sources/repositories';
 import { isAtLeast } from '../../terms/version';
 import type { Range } from '../../text/place';
@@ -12,10 +13,11 @@ import type { ReadContext } from '../dialect';
 import type { TrainerDefaults } from '../hf/training-arguments';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import type { Section } from '../section';
-import { argumentOf, type Calls, leaveArgument } from './call-block';
+import { argumentOf, type Calls, leaveArgument, withhold } from './call-block';
 import { adaptedByPeft, callsOnModel, type ModelChain } from './model-chain';
 import { type LoadedModel, stateModel } from './python-model';
 import { buildsImages, builtSound, writesTextRows } from './sample-kinds';
+import { readUnslothAttention } from './unsloth-attention';
 import { isReplaced, mappedCheckpoint } from './unsloth-checkpoints';
 import { readFastInference } from './unsloth-engine';
 import { readUnslothTargets } from './unsloth-targets';
@@ -44,6 +46,60 @@ export function unslothDefaults({ bf16 }: Calls, load: PyCall): TrainerDefaults 
     checkpointing: false,
     compute: isNative({ bf16 }, load) ? 'fp32' : bf16 === false ? 'fp16' : 'bf16',
   };
+}
+
+/** Versions that nobody names are the newest that the release of Unsloth takes (`Requires-Dist` of its wheel). */
+function assumeRequired({ draft }: Calls, release: string | undefined): void {
+  for (const name of ['transformers', 'trl'] as const) {
+    const pin = pinOf('unsloth', name, release);
+    const least = pin?.specifier.split(',').filter((bound) => bound.startsWith('<')) ?? [];
+    // Older releases state nothing.
+    if (!pin || least.length === 0 || isAtLeast(release, pin.release) === false) continue;
+    const allowed = draft.knows(VERSION_FIELDS[name]) ? undefined : allowedVersions(name, pin);
+    if (!allowed) continue;
+    const note = say('{0} {1} requires {2}', 'Unsloth', release ?? pin.release, `${name} ${least.join(',')}`);
+    draft.assume(VERSION_FIELDS[name], allowed.newest, note);
+  }
+}
+
+/** What Unsloth's configs have, and the Trainer's own arguments (`rl.py`). */
+const EVALUATED = { own: 4, trainers: 8, accumulation: 2 };
+
+/**
+ * The batch of evaluation: where it is the Trainer's default, stated or not, that of training takes its place if that is smaller and whole
+ * groups of completions fill it (`rl.py`, `eval_changes`). `plain`: the arguments are transformers' own, and not Unsloth's config.
+ */
+export function settleEvaluation(
+  { draft }: Calls,
+  section: Pick<Section, 'find' | 'integer'>,
+  plain: boolean,
+): void {
+  const key = 'per_device_eval_batch_size';
+  const stated = section.find(key);
+  const size = stated ? integerOf(stated.node) : plain ? EVALUATED.trainers : EVALUATED.own;
+  const micro = draft.valueOf('batch.micro');
+  const source = fileIn(UNSLOTH, 'unsloth/models/rl.py');
+  const note = say('{0} default', 'Unsloth');
+  const group = section.integer('num_generations_eval') ?? section.integer('num_generations') ?? 1;
+  if (size === EVALUATED.trainers && typeof micro === 'number' && micro < size && micro % group === 0) {
+    draft.forget('evaluation.batch');
+    draft.infer(
+      'evaluation.batch',
+      micro,
+      say('Unsloth evaluates by batches of training'),
+      stated?.node,
+      key,
+    );
+  } else if (!stated && size !== undefined) {
+    draft.forget('evaluation.batch');
+    draft.assume('evaluation.batch', size, plain ? say('default of the Trainer') : note, source, key);
+  }
+  if (section.find('eval_accumulation_steps')) return;
+  const steps = plain ? draft.valueOf('batch.accumulation') : EVALUATED.accumulation;
+  if (typeof steps === 'number') {
+    draft.forget('evaluation.accumulation');
+    draft.assume('evaluation.accumulation', steps, note, source, 'eval_accumulation_steps');
+  }
 }
 
 type ModelConfig = Readonly<Record<string, unknown>>;
@@ -88,16 +144,8 @@ function readCompiled(
   trainer: PyCall,
   release: string | undefined,
 ): void {
-  const { draft, program, bf16 } = calls;
+  const { draft, program } = calls;
   const type = String(config?.model_type ?? '');
-  // Neither reaches SDPA: flexible attention from Ampere on, else the scores lie in memory (`_utils.py`).
-  if (/^gemma3(_text)?$/.test(type))
-    draft.assume(
-      'attention.implementation',
-      bf16 === false ? 'eager' : 'flex',
-      say('{0} default', 'Unsloth'),
-      fileIn(UNSLOTH, 'unsloth/models/_utils.py'),
-    );
   const hasTowers = config?.vision_config !== undefined || config?.audio_config !== undefined;
   const texts = readsTexts(calls, load, trainer, hasTowers);
   const sound = config?.audio_config !== undefined && !texts ? builtSound(program, trainer) : undefined;
@@ -222,6 +270,28 @@ function readImageSize({ draft, program }: Calls, config: ModelConfig | undefine
   );
 }
 
+/** Text diffusion, by types and names of checkpoints (`diffusion.py`, `DIFFUSION_MODEL_TYPES`). */
+const DIFFUSES = /diffusion[-_]?gemma/i;
+
+/** What a model of diffusion is loaded with, adapted with and trained by is code of its own (`FastDiffusionModel`), of which nothing is known here. */
+function leaveDiffusion({ draft }: Calls, load: PyCall): void {
+  const name = load.callee.split('.').at(-2) ?? '';
+  draft.leave(
+    'refused',
+    { range: load.calleeRange },
+    name,
+    say('Unsloth trains models of text diffusion by code of its own: that is not estimated.'),
+    OF_DIFFUSION,
+  );
+  withhold(draft, OF_DIFFUSION);
+}
+
+const OF_DIFFUSION = FIELD_PATHS.filter((field) =>
+  /^(method|lora|quantization|precision|attention|activations|loss|kernels|batch|loading|optimizer|evaluation)\./.test(
+    field,
+  ),
+);
+
 /** States what `FastLanguageModel.from_pretrained` and `get_peft_model` are passed, and what Unsloth does where they say nothing. */
 export function readUnsloth(
   calls: Calls,
@@ -232,7 +302,12 @@ export function readUnsloth(
 ): LoadedModel {
   const { draft } = calls;
   const config: ModelConfig | undefined = context.model?.config;
+  assumeRequired(calls, context.versions?.unsloth?.version);
   stateModel(calls, load, 'model_name');
+  if (DIFFUSES.test(String(config?.model_type ?? textOf(knownNode(argumentOf(load, 'model_name', 0)))))) {
+    leaveDiffusion(calls, load);
+    return { known: true };
+  }
   readAutoModel(calls, load);
   const name = textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '';
   draft.assume('kernels.unsloth', true, say('the model is loaded by Unsloth'), LOADER);
@@ -248,6 +323,8 @@ export function readUnsloth(
     const own = !/bf16/i.test(name) || isAtLeast(transformers, '5') !== false;
     readGptOss(calls, load, name, quantized === 4 ? 'linear' : own ? 'own' : 'stacked');
   }
+  if (!draft.knows('attention.implementation'))
+    readUnslothAttention(calls, load, context, hasKernels(load, config));
   readType(calls, load);
   if (!full && !adaptedByPeft(chain)) readUnslothAdapters(calls, load, chain, context);
   else draft.assume('method.kind', 'full', say('`full_finetuning` is on'), LOADER);

@@ -154,7 +154,7 @@ function overHeads(t: Tracer, spec: AttentionSpec, ranks: number): Tensor {
 
 function local(t: Tracer, spec: AttentionSpec): Tensor {
   const noSdpa =
-    spec.softcap ||
+    (spec.softcap && t.settings.behaviours.writesCappedAttentionOut) ||
     spec.sinks ||
     spec.kernels === 'no-sdpa' ||
     (spec.boundsScores && t.settings.behaviours.writesBoundedAttentionOut) ||

@@ -2,6 +2,7 @@ import type { Accelerator } from '../../hardware/accelerator';
 import { anonymousAccelerator, findAccelerator } from '../../hardware/catalog';
 import { lacksTargets } from '../../memory/adapter-selection';
 import type { Model, SampleLength } from '../../model/model';
+import { lacksKernel, languageType } from '../../run/behaviours';
 import { modelParallelSize, unevenLayout } from '../../run/derive';
 import { type Fact, fact, type Origin, type OriginKind } from '../../run/origin';
 import { fieldError } from '../../run/parse-field';
@@ -114,6 +115,21 @@ function ownLengths({ sampleLength, targetLength }: Partial<Model>, stated: read
   return [...own('batch.sequence', sampleLength), ...own('batch.targetSequence', targetLength)];
 }
 
+/** The attention that transformers runs where nobody asks for any and the class of the model has no SDPA. */
+function ownAttention(model: Model | undefined, stated: readonly Fact[]): Fact[] {
+  const field = 'attention.implementation';
+  const code = stated.find((other) => other.field === 'model.code')?.value ?? 'transformers';
+  if (!model || code !== 'transformers' || stated.some((other) => other.field === field)) return [];
+  const { config, modelType } = model;
+  // Towers beside a language model have kernels of their own.
+  const isAlone = languageType(config) === config.model_type;
+  const release = stated.find((other) => other.field === 'version.transformers')?.value;
+  if (!isAlone || !lacksKernel('sdpa', modelType, typeof release === 'string' ? release : undefined))
+    return [];
+  const note = say('transformers has no SDPA for `{0}`', modelType);
+  return [fact(field, 'eager', { kind: 'inferred', note })];
+}
+
 /** What the name of a repackaged model states of its weights. */
 function storedAs({ values, note }: ModelFinding): Fact[] {
   if (!values) return [];
@@ -176,7 +192,7 @@ export function resolve(
   settled?: SettledRun,
 ): Resolved {
   const read = [...commandLine, ...stated, ...around, ...detected, ...storedAs(finding), ...autos];
-  const stating = [...read, ...ownLengths(finding.model ?? {}, read)];
+  const stating = [...read, ...ownLengths(finding.model ?? {}, read), ...ownAttention(finding.model, read)];
   const joined =
     settled && isSameList(stating, settled.stating)
       ? settled.joined

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import KERNELS from '../../server/data/attention-kernels.json';
+import RELEASES from '../../server/data/releases.json';
+import { lacksKernel, languageType } from '../../server/src/behaviours/attention-kernels';
+import { modelTypes } from '../../server/src/model/families/registry';
+import type { FieldPath, RunValues } from '../../server/src/run/fields';
+import { Workspace } from '../../server/src/workspace/analyze';
+import { MemoryHost } from '../../server/src/workspace/memory-host';
+
+/** Types that are played here and have no SDPA in the newest release, by the classes of transformers (`_supports_sdpa`). */
+const WITHOUT = modelTypes().filter((type) => lacksKernel('sdpa', type, undefined));
+
+async function attentionOf(model: string, more: string, trainer = '') {
+  const text = `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("${model}"${more})
+Trainer(model=model, args=TrainingArguments(per_device_train_batch_size=1, bf16=True)${trainer}).train()
+`;
+  const host = new MemoryHost({ 'file:///w/train.py': text });
+  const settings = (): RunValues => ({
+    'hardware.gpu': 'H100-SXM5-80GB',
+    'hardware.gpus': 1,
+    'batch.sequence': 512,
+  });
+  const analysis = await new Workspace(host, { settings }).analyze('file:///w/train.py');
+  const field: FieldPath = 'attention.implementation';
+  const { values, origins } = analysis?.resolved ?? {};
+  return { value: values?.[field], kind: origins?.[field]?.kind, analysis };
+}
+
+describe('attention that transformers has for a model', () => {
+  it('is looked up in the releases whose newest is assumed', () => {
+    assert.equal(KERNELS.releases.at(-1), RELEASES.releases.transformers.at(-1));
+  });
+
+  it('is no SDPA where the class takes none, by release', () => {
+    for (const type of ['gemma2', 'gpt_oss', 'bloom', 'gptj', 'deepseek_v4', 'git', 'vilt'])
+      assert.ok(WITHOUT.includes(type), type);
+    for (const type of ['llama', 'gemma', 'gemma3_text', 'opt', 'qwen3', 'nemotron_h'])
+      assert.ok(!WITHOUT.includes(type), type);
+    const gemma2 = (release: string) => lacksKernel('sdpa', 'gemma2', release);
+    assert.deepEqual(['4.44.2', '4.45.0', '4.47.1', '4.48.0', '5.20.2', '5.21.0', '5.23'].map(gemma2), [
+      false,
+      true,
+      true,
+      false,
+      false,
+      true,
+      true,
+    ]);
+    assert.deepEqual(
+      [lacksKernel('sdpa', 'opt', '4.45.2'), lacksKernel('sdpa', 'opt', '4.46.3')],
+      [true, false],
+    );
+    assert.equal(languageType({ model_type: 'paligemma', text_config: { model_type: 'gemma2' } }), 'gemma2');
+  });
+
+  it('is the eager one where nobody asks for another and there is no SDPA', async () => {
+    const eager = await attentionOf('google/gemma-2-2b', '');
+    assert.deepEqual([eager.value, eager.kind], ['eager', 'inferred']);
+    const asked = await attentionOf('google/gemma-2-2b', ', attn_implementation="flash_attention_2"');
+    assert.deepEqual([asked.value, asked.kind], ['flash2', 'file']);
+    const llama = await attentionOf('meta-llama/Llama-3.2-1B', '');
+    assert.equal(llama.value, 'sdpa');
+    // `tokenizer` is an argument of transformers before 5, whose SDPA leaves the cap out.
+    const older = await attentionOf('google/gemma-2-2b', '', ', tokenizer=t');
+    assert.deepEqual(
+      [older.value, older.analysis?.resolved.values['version.transformers']],
+      ['sdpa', '4.57.6'],
+    );
+    const written = await attentionOf('google/gemma-2-2b', ', attn_implementation="eager"', ', tokenizer=t');
+    const bytes = (of: typeof older) => of.analysis?.estimate?.peak.processBytes ?? Number.NaN;
+    assert.ok(bytes(older) < bytes(written), `${bytes(older)} of ${bytes(written)}`);
+  });
+});

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { loadPython } from '../../../server/src/config/python/grammar';
+import { Workspace } from '../../../server/src/workspace/analyze';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
+
+interface Cell {
+  readonly install?: string;
+  readonly loader?: string;
+  readonly model?: string;
+  readonly load?: string;
+  readonly config?: string;
+  readonly trainer?: string;
+  readonly gpu?: string;
+}
+
+/** A notebook that trains adapters with Unsloth, as it is understood. */
+async function trained({ install = '', loader = 'FastModel', model = 'unsloth/Qwen3-4B', ...more }: Cell) {
+  const text = `# %%
+!pip install ${install || 'unsloth'}
+# %%
+from unsloth import ${loader}
+from trl import SFTConfig, SFTTrainer
+from transformers import TrainingArguments
+model, tokenizer = ${loader}.from_pretrained("${model}", max_seq_length=1024, load_in_4bit=True${more.load ?? ''})
+model = ${loader}.get_peft_model(model, r=8)
+trainer = SFTTrainer(model=model, args=${more.config ?? 'SFTConfig(per_device_train_batch_size=2)'}${more.trainer ?? ''})
+trainer.train()
+`;
+  const settings = () => ({ 'hardware.gpu': more.gpu ?? 'A100-SXM4-80GB', 'hardware.gpus': 1 }) as const;
+  const host = new MemoryHost({ 'file:///w/train.py': text }, { folders: ['file:///w'] });
+  const analysis = await new Workspace(host, { settings }).analyze('file:///w/train.py');
+  assert.ok(analysis);
+  return analysis;
+}
+
+async function attention(cell: Cell) {
+  const { values, origins } = (await trained(cell)).resolved;
+  return [values['attention.implementation'], origins['attention.implementation']?.kind];
+}
+
+const ask = (kernel: string) => `, attn_implementation="${kernel}"`;
+
+describe('Unsloth', () => {
+  before(loadPython);
+
+  it('gives models whose layers it leaves the attention that is asked for', async () => {
+    assert.deepEqual(await attention({ model: 'unsloth/Nemotron-3-Nano-30B-A3B', load: ask('eager') }), [
+      'eager',
+      'file',
+    ]);
+    assert.deepEqual(await attention({ load: ask('flash_attention_2') }), ['flash2', 'file']);
+    assert.deepEqual(await attention({ load: ask('sdpa') }), ['sdpa', 'file']);
+    // What it knows to be wrong it does not take.
+    const gemma = 'unsloth/gemma-3-4b-it';
+    assert.deepEqual(await attention({ model: gemma, load: ask('eager') }), ['eager', 'file']);
+    assert.deepEqual(await attention({ model: gemma, load: ask('sdpa') }), ['eager', 'inferred']);
+    assert.deepEqual(await attention({ model: gemma }), ['flex', 'default']);
+    assert.deepEqual(await attention({ model: gemma, gpu: 'T4' }), ['eager', 'default']);
+    assert.deepEqual(await attention({ model: 'unsloth/gemma-3n-E4B-it' }), ['eager', 'default']);
+    // Heads of 512 dimensions are too wide for FlashAttention 2.
+    const wide = { model: 'google/gemma-4-E4B-it', load: ask('flash_attention_2') };
+    assert.deepEqual(await attention(wide), ['sdpa', 'inferred']);
+  });
+
+  it('runs attention of its own in layers that it writes, whatever is asked for', async () => {
+    const loader = 'FastLanguageModel';
+    const llama = 'unsloth/Llama-3.2-1B';
+    assert.deepEqual(await attention({ loader, model: llama, load: ask('eager') }), ['sdpa', 'default']);
+    assert.deepEqual(await attention({ loader, model: llama, install: 'unsloth flash-attn' }), [
+      'flash2',
+      'default',
+    ]);
+    // Gemma 2 caps its scores, which SDPA cannot do.
+    const gemma = { loader, model: 'unsloth/gemma-2-2b' };
+    assert.deepEqual(await attention({ ...gemma, load: ask('sdpa') }), ['eager', 'default']);
+    assert.deepEqual(await attention({ ...gemma, install: 'unsloth flash-attn' }), ['flash2', 'default']);
+  });
+
+  it('leaves unknown what models of text diffusion are trained by', async () => {
+    const { resolved, unread = [] } = await trained({ model: 'unsloth/diffusiongemma-26B-A4B-it' });
+    assert.equal(resolved.run, undefined);
+    assert.ok(unread.some(({ message }) => message.includes('text diffusion')));
+    const stated = Object.entries(resolved.origins).flatMap(([field, origin]) =>
+      /^(lora|attention|kernels|quantization)\./.test(field) && origin?.kind !== undefined
+        ? unread.some(({ fields = [] }) => fields.some((other) => other === field))
+          ? []
+          : [field]
+        : [],
+    );
+    assert.deepEqual(stated, []);
+  });
+
+  it('bounds the versions that nobody names by what its release requires', async () => {
+    const versions = async (install: string) => {
+      const { values } = (await trained({ install })).resolved;
+      return [values['version.transformers'], values['version.trl']];
+    };
+    assert.deepEqual(await versions('unsloth'), ['5.17.0', '1.15.0']);
+    assert.deepEqual(await versions('unsloth==2026.4.8'), ['5.5.0', '0.24.0']);
+    assert.deepEqual(await versions('unsloth "transformers==4.56.2" "trl==0.22.2"'), ['4.56.2', '0.22.2']);
+  });
+
+  it('evaluates by batches of training where the default of the Trainer is larger', async () => {
+    const evaluated = async (config: string) => {
+      const { values } = (await trained({ config, trainer: ', eval_dataset=d' })).resolved;
+      return [values['evaluation.batch'], values['evaluation.accumulation']];
+    };
+    const on = 'per_device_train_batch_size=2, gradient_accumulation_steps=4, eval_strategy="steps"';
+    assert.deepEqual(await evaluated(`TrainingArguments(${on})`), [2, 4]);
+    assert.deepEqual(await evaluated(`SFTConfig(${on})`), [4, 2]);
+    assert.deepEqual(await evaluated(`SFTConfig(${on}, per_device_eval_batch_size=8)`), [2, 2]);
+    assert.deepEqual(await evaluated(`SFTConfig(${on}, per_device_eval_batch_size=16)`), [16, 2]);
+    assert.deepEqual(await evaluated(`SFTConfig(${on}, eval_accumulation_steps=1)`), [4, 1]);
+  });
+});
