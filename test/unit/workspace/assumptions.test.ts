@@ -37,6 +37,22 @@ describe('assumptions', () => {
       '  precision: { scheme: deepspeed }\n',
       '  precision: { scheme: autocast }\n',
     ],
+    [
+      'lora.rank',
+      '  method: { kind: lora }\n',
+      '  method: { kind: lora }\n  lora: { kind: prompt-tuning, virtualTokens: 8 }\n',
+    ],
+    ['lora.rank', '  method: { kind: lora }\n', '  method: { kind: lora }\n  lora: { kind: ia3 }\n'],
+    [
+      'lora.alpha',
+      '  method: { kind: lora }\n',
+      '  method: { kind: lora }\n  lora: { kind: prefix-tuning, virtualTokens: 8 }\n',
+    ],
+    [
+      'batch.choices',
+      '  method: { objective: multiple-choice }\n',
+      '  method: { objective: classification }\n',
+    ],
     ['version.accelerate', '  framework: accelerate\n', '  framework: axolotl\n'],
     ['version.trl', '  framework: trl\n', '  framework: accelerate\n'],
     ['version.transformers', '  model.code: transformers\n', '  model.code: tensorflow\n'],
