@@ -100,4 +100,23 @@ describe('assumptions of code', () => {
     );
     assert.ok((await fields('AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B")')).has('method.kind'));
   });
+
+  it('hold nothing that the vocabulary takes where the run is of no kind that is estimated', async () => {
+    const uri = 'file:///project/train.py';
+    const text = `import argparse
+from trl.experimental.gold import GOLDConfig, GOLDTrainer
+parser = argparse.ArgumentParser()
+parser.add_argument("--gradient_accumulation_steps", type=int, default=4)
+args = parser.parse_args()
+config = GOLDConfig(output_dir="out", gradient_accumulation_steps=args.gradient_accumulation_steps)
+GOLDTrainer(model="Qwen/Qwen2.5-7B", args=config, train_dataset=rows).train()
+`;
+    const analysis = await new Workspace(new MemoryHost({ [uri]: text })).analyze(uri);
+    assert.ok(analysis?.unread?.some(({ kind }) => kind === 'refused'));
+    const taken = assumptionsOf(analysis).filter(({ source }) => source === 'Oomlint default');
+    assert.deepEqual(
+      taken.map(({ field }) => field),
+      [],
+    );
+  });
 });
