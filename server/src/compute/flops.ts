@@ -1,7 +1,7 @@
 import { oncePer } from '../memo/remembered';
 import { dataParallelSize } from '../memory/sharding-scheme';
 import { hasTeacher } from '../memory/teacher';
-import type { TracedStage } from '../memory/traced-run';
+import { rowsPerSample, type TracedStage } from '../memory/traced-run';
 import type { Operation } from '../model/tape';
 import type { ComputeEstimate } from '../results/estimate';
 import type { TrainingRun } from '../run/fields';
@@ -127,7 +127,7 @@ export function trainedModels(run: TrainingRun): number {
 export function otherFrozen(run: TrainingRun): number {
   const parameters = run['method.frozenParameters'];
   const ranks = run['parallel.tensor'] * run['parallel.context'] * run['parallel.ulysses'];
-  return (2 * parameters * run['batch.micro'] * run['batch.sequence']) / ranks;
+  return (2 * parameters * run['batch.micro'] * rowsPerSample(run) * run['batch.sequence']) / ranks;
 }
 
 /**
@@ -141,11 +141,11 @@ export function computeEstimate(stages: readonly TracedStage[], run: TrainingRun
   const ranks =
     dataParallelSize(run) * run['parallel.tensor'] * run['parallel.context'] * run['parallel.ulysses'];
   const factor = ranks * run['batch.accumulation'];
-  const samples = run['batch.micro'] * run['batch.accumulation'] * dataParallelSize(run);
+  const rows = run['batch.micro'] * rowsPerSample(run) * run['batch.accumulation'] * dataParallelSize(run);
   const sum = (of: keyof Counted, ...counted: Counted[]) =>
     factor * counted.reduce((flops, part) => flops + part[of], 0);
   const flopsPerStep = sum('hardware', forward, backward, again, reference);
-  const tokensPerStep = samples * run['batch.sequence'];
+  const tokensPerStep = rows * run['batch.sequence'];
   const steps = stepsOf(run, tokensPerStep);
   return {
     flopsPerStep,

@@ -1,7 +1,7 @@
 import { frozenForwards, trainedModels } from '../compute/flops';
 import { asCheckpointed, recomputed } from '../compute/recomputation';
 import { autogradRule, SOURCES } from '../memory/sources';
-import type { TracedStage } from '../memory/traced-run';
+import { rowsPerSample, type TracedStage } from '../memory/traced-run';
 import type { Operation } from '../model/tape';
 import { type DetailNode, type FigureDraft, named, sumOf } from '../results/detail-node';
 import type { ComputeEstimate } from '../results/estimate';
@@ -160,7 +160,6 @@ export function flopFigures(
   sizes: SampleSizes,
 ): readonly DetailNode[] {
   const passes = passFigures(stages, run, compute, sizes);
-  const micro = run['batch.micro'] * run['batch.accumulation'];
   return [
     byValue({
       ...named('FLOPs per step'),
@@ -181,16 +180,37 @@ export function flopFigures(
       ...named('tokens per step'),
       value: compute.tokensPerStep,
       unit: 'tokens',
-      formula: say(
-        'micro batch {0} × accumulation {1} × {2} data-parallel {2|GPU|GPUs} × {3} {3|token|tokens}',
-        run['batch.micro'],
-        run['batch.accumulation'],
-        short(compute.tokensPerStep / (micro * run['batch.sequence'])),
-        run['batch.sequence'],
-      ),
+      formula: tokensFormula(run, compute.tokensPerStep),
       source: SOURCES.batchSize,
     },
   ];
+}
+
+/** Tokens of all rows that run through the model: each answer of a question is one, and so are both completions of a pair. */
+function tokensFormula(run: TrainingRun, tokens: number): string {
+  const [micro, accumulation, sequence] = [
+    run['batch.micro'],
+    run['batch.accumulation'],
+    run['batch.sequence'],
+  ];
+  const rows = rowsPerSample(run);
+  const copies = short(tokens / (micro * rows * accumulation * sequence));
+  return rows === 1
+    ? say(
+        'micro batch {0} × accumulation {1} × {2} data-parallel {2|GPU|GPUs} × {3} {3|token|tokens}',
+        micro,
+        accumulation,
+        copies,
+        sequence,
+      )
+    : say(
+        'micro batch {0} × {4} {4|row|rows} of a sample × accumulation {1} × {2} data-parallel {2|GPU|GPUs} × {3} {3|token|tokens}',
+        micro,
+        accumulation,
+        copies,
+        sequence,
+        rows,
+      );
 }
 
 function byValue({ children, ...own }: FigureDraft): DetailNode {

@@ -57,8 +57,8 @@ const PAIRWISE: ReadonlySet<TrainingRun['method.objective']> = new Set([
   'reward',
 ]);
 
-/** Samples that run through the model per sample of the batch: preference losses see a chosen and a rejected one, questions each answer. */
-function samplesPerExample(run: TrainingRun): number {
+/** Rows that run through the model per sample of the batch: preference losses see a chosen and a rejected one, questions each answer. */
+export function rowsPerSample(run: TrainingRun): number {
   if (run['method.objective'] === 'multiple-choice') return run['batch.choices'];
   return PAIRWISE.has(run['method.objective']) ? 2 : 1;
 }
@@ -111,7 +111,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const method = run['method.kind'];
   const adapter = method === 'lora' ? new AdapterSelection(run, model, adapterDtype(run)).at({}) : undefined;
   return {
-    batch: run['batch.micro'] * samplesPerExample(run),
+    batch: run['batch.micro'] * rowsPerSample(run),
     sequence,
     targetSequence: Math.ceil((run['batch.targetSequence'] ?? run['batch.sequence']) / sequenceRanks),
     ...shown(run),

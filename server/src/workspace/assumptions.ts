@@ -2,6 +2,7 @@ import { type Behaviours, behavioursOfValues, takesPart } from '../run/behaviour
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
 import { ORIGIN_KINDS, type Origin, type OriginKind } from '../run/origin';
 import { isAssumed } from '../run/resolve';
+import type { AdapterKind } from '../terms/adapters';
 import { fileName } from '../text/uri';
 import { say } from '../wording/say';
 import type { Analysis } from './analysis';
@@ -39,12 +40,28 @@ function originName(origin: Origin): string {
     : `${who}: ${note === 'directive' ? say('directive') : note}`;
 }
 
+/** Adapters that have a rank, or a number of frequencies in its place, and those that scale by a numerator (`tuners/<kind>/config.py` of peft 0.21). */
+const RANKED: ReadonlySet<AdapterKind> = new Set([
+  'lora',
+  'adalora',
+  'vera',
+  'vblora',
+  'fourierft',
+  'loha',
+  'lokr',
+  'miss',
+]);
+const SCALED: ReadonlySet<AdapterKind> = new Set(['lora', 'adalora', 'loha', 'lokr']);
+
 /** Fields that decide nothing unless something else is switched on. */
 const CONDITIONS: readonly {
   readonly group: RegExp;
   readonly holds: (values: RunValues, does: Behaviours) => boolean;
 }[] = [
   { group: /^lora\./, holds: (values) => values['method.kind'] === 'lora' },
+  { group: /^lora\.rank$/, holds: (values) => RANKED.has(values['lora.kind'] ?? 'lora') },
+  { group: /^lora\.alpha$/, holds: (values) => SCALED.has(values['lora.kind'] ?? 'lora') },
+  { group: /^batch\.choices/, holds: (values) => values['method.objective'] === 'multiple-choice' },
   { group: /^lora\.vector/, holds: (values) => values['lora.kind'] === 'vblora' },
   {
     group: /^lora\.virtualTokens/,

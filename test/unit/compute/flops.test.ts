@@ -33,6 +33,26 @@ function catalogued(id: string): Model {
   return model;
 }
 
+describe('tokens of a step', () => {
+  it('are those of all rows that run through the model', () => {
+    const model = catalogued('Qwen/Qwen2.5-0.5B');
+    const of = (values: RunValues) => flopsOf(model, { 'batch.sequence': 512, ...values });
+    const plain = of({});
+    for (const objective of ['dpo', 'orpo', 'reward'] as const) {
+      const pairs = of({ 'method.objective': objective });
+      assert.equal(pairs.tokensPerStep, 2 * plain.tokensPerStep, objective);
+    }
+    const questions = { 'method.objective': 'multiple-choice', 'batch.choices': 4 } as const;
+    const bert = catalogued('google-bert/bert-base-uncased');
+    const answers = flopsOf(bert, { 'batch.sequence': 512, ...questions });
+    assert.equal(answers.tokensPerStep, 4 * plain.tokensPerStep);
+    // A frozen model of another size sees both rows of a pair, too.
+    const judged = { 'method.frozenParameters': 1_000_000 } as const;
+    const more = (values: RunValues) => of({ ...values, ...judged }).flopsPerStep - of(values).flopsPerStep;
+    assert.equal(more({ 'method.objective': 'dpo' }), 2 * more({}));
+  });
+});
+
 describe('FLOPs of a step by published formulas', () => {
   it('equal those of Megatron-LM, arXiv 2104.04473 equation 2: every layer computed twice, no causal halving', () => {
     const [width, layers, vocabulary] = [1024, 24, 50_304];

@@ -37,6 +37,22 @@ describe('assumptions', () => {
       '  precision: { scheme: deepspeed }\n',
       '  precision: { scheme: autocast }\n',
     ],
+    [
+      'lora.rank',
+      '  method: { kind: lora }\n',
+      '  method: { kind: lora }\n  lora: { kind: prompt-tuning, virtualTokens: 8 }\n',
+    ],
+    ['lora.rank', '  method: { kind: lora }\n', '  method: { kind: lora }\n  lora: { kind: ia3 }\n'],
+    [
+      'lora.alpha',
+      '  method: { kind: lora }\n',
+      '  method: { kind: lora }\n  lora: { kind: prefix-tuning, virtualTokens: 8 }\n',
+    ],
+    [
+      'batch.choices',
+      '  method: { objective: multiple-choice }\n',
+      '  method: { objective: classification }\n',
+    ],
     ['version.accelerate', '  framework: accelerate\n', '  framework: axolotl\n'],
     ['version.trl', '  framework: trl\n', '  framework: accelerate\n'],
     ['version.transformers', '  model.code: transformers\n', '  model.code: tensorflow\n'],
@@ -99,6 +115,25 @@ SentenceTransformerTrainer(model=model, args=args, train_dataset=data).train()
     assert.deepEqual(
       assumptionsOf(analysis).map(({ field }) => field),
       ['hardware.gpu', 'hardware.gpus'],
+    );
+  });
+
+  it('hold nothing that the vocabulary takes where the run is of no kind that is estimated', async () => {
+    const uri = 'file:///project/train.py';
+    const text = `import argparse
+from trl.experimental.gold import GOLDConfig, GOLDTrainer
+parser = argparse.ArgumentParser()
+parser.add_argument("--gradient_accumulation_steps", type=int, default=4)
+args = parser.parse_args()
+config = GOLDConfig(output_dir="out", gradient_accumulation_steps=args.gradient_accumulation_steps)
+GOLDTrainer(model="Qwen/Qwen2.5-7B", args=config, train_dataset=rows).train()
+`;
+    const analysis = await new Workspace(new MemoryHost({ [uri]: text })).analyze(uri);
+    assert.ok(analysis?.unread?.some(({ kind }) => kind === 'refused'));
+    const taken = assumptionsOf(analysis).filter(({ source }) => source === 'Oomlint default');
+    assert.deepEqual(
+      taken.map(({ field }) => field),
+      [],
     );
   });
 });
