@@ -12,7 +12,7 @@ import { legend } from './legend';
 import type { PageMessage } from './messages';
 import type { PanelState } from './panel-state';
 import { drawRows } from './row-chart';
-import { breakable } from './sentence';
+import { breakable, sentence } from './sentence';
 import { t } from './strings';
 
 interface CompareView {
@@ -127,7 +127,7 @@ function bars(
     {
       key: 'compared',
       label: `${t('sideBySide')}: ${rows.map(({ label, figure }) => `${label} ${figure}`).join(', ')}.`,
-      hint: t('usable', [...usable].join(' → ')),
+      hint: sentence(t('usable', [...usable].join(' → '))),
       items: rows.map((_, i) => ({ text: text(i) })),
       draw: (width) => drawRows(rows, width),
     },

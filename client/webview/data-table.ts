@@ -1,4 +1,4 @@
-import { h } from './element';
+import { figuresKept, h } from './element';
 
 /** A cell: text, or an element that holds it. */
 type Cell = string | Node;
@@ -43,5 +43,6 @@ export function dataTable(
 
 /** The name of a row, and below it in a narrow panel what has no column there. */
 export function namedRows(name: Cell, ...below: Cell[]): HTMLElement {
-  return h('span', {}, name, h('span', { class: 'narrow-only' }, ...below));
+  const kept = below.flatMap((cell) => (typeof cell === 'string' ? figuresKept(cell) : [cell]));
+  return h('span', {}, name, h('span', { class: 'narrow-only' }, ...kept));
 }

@@ -16,8 +16,20 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 
 /** Elements whose text runs over lines. */
 const PROSE: ReadonlySet<string> = new Set(['h1', 'h2', 'h3', 'p', 'li', 'td', 'dd']);
-/** A figure with its unit; `0-31`: a range. */
-const KEPT = new RegExp(`(${FIGURE_UNIT.source}|(?<![\\p{L}\\d-])\\d+-\\d+(?![\\p{L}\\d-]))`, 'u');
+const NUMBER = String.raw`(?<![\p{L}\d-])\$?\d[\d.,\u00a0\u202f]*`;
+/** A figure with its unit; `2 × 32 MiB`, `1 × 4096`: a product; `(5,360 to 14,600)`, `0-31`: a range. */
+const KEPT = new RegExp(
+  [
+    String.raw`\((?:\p{L}{1,3} )?${NUMBER} \p{L}{1,3} ${NUMBER}\)`,
+    `(?:${NUMBER} × )*${FIGURE_UNIT.source}`,
+    String.raw`${NUMBER}(?: × \d[\d.,\u00a0\u202f]*)+(?![\p{L}\d])`,
+    String.raw`(?<![\p{L}\d-])\d+-\d+(?![\p{L}\d-])`,
+  ]
+    .map((kept) => `(?:${kept})`)
+    .join('|')
+    .replace(/^.*$/su, '($&)'),
+  'u',
+);
 
 /** Text in which no line ends between a figure and its unit: the same characters, some in elements of their own. */
 export function figuresKept(text: string): (Node | string)[] {

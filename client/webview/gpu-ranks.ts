@@ -8,6 +8,7 @@ import { componentLabel, stackOrder } from './components';
 import { dataTable, namedRows } from './data-table';
 import { button, h } from './element';
 import { type ChartRow, drawRows } from './row-chart';
+import { sentence } from './sentence';
 import { t } from './strings';
 
 /** One run of those whose GPUs are shown. */
@@ -29,7 +30,7 @@ interface Rank extends RankFigures {
 /** What the dashed lines are: what a GPU of each run has. */
 function limitsOf(sides: readonly Side[]): string[] {
   const bytes = new Set(sides.flatMap(({ breakdown }) => breakdown.hardware?.capacityBytes ?? []));
-  return bytes.size > 0 ? [`${t('usable', [...bytes].map(formatBytes).join(' → '))}.`] : [];
+  return bytes.size > 0 ? [`${sentence(t('usable', [...bytes].map(formatBytes).join(' → ')))}.`] : [];
 }
 
 /**

@@ -6,6 +6,7 @@ import { ChartFrame } from './chart-frame';
 import { dataTable } from './data-table';
 import { h } from './element';
 import { type ChartRow, drawRows } from './row-chart';
+import { sentence } from './sentence';
 import { t, translated } from './strings';
 
 /** Memory of a node's host by part, against what it has where the run states it. */
@@ -32,7 +33,7 @@ export function hostSection(
   const moment = translated(HOST_MOMENT_LABELS[host.moment]);
   const whole = t('hostText', formatBytes(host.bytesPerNode), moment).trim();
   const hint = host.capacityBytes
-    ? `${whole}. ${t('usable', t('hostCapacity', formatBytes(host.capacityBytes)))}.`
+    ? `${whole}. ${sentence(t('usable', t('hostCapacity', formatBytes(host.capacityBytes))))}.`
     : `${whole}.`;
   const chart = new ChartFrame(
     {

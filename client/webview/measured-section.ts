@@ -7,6 +7,7 @@ import { dataTable } from './data-table';
 import { h } from './element';
 import { measuredTimelineView } from './measured-timeline';
 import { type ChartRow, drawRows } from './row-chart';
+import { sentence } from './sentence';
 import { type StringId, t } from './strings';
 
 /** What each kind of figure counts. */
@@ -73,7 +74,7 @@ export function measuredSection(
   ]);
   const what = measured.changedSince ? t('measuredBefore', measured.run) : t('measuredHint', measured.run);
   // What the dashed line is.
-  const hint = limit ? `${what} ${t('usable', formatBytes(limit))}.` : what;
+  const hint = limit ? `${what} ${sentence(t('usable', formatBytes(limit)))}.` : what;
   const texts = measured.compared.flatMap((one) => [
     `${t(KINDS[one.kind])}, ${t('measured')}: ${formatBytes(one.measuredBytes)}, ${sourceText(one)}`,
     `${t(KINDS[one.kind])}, ${t('estimated')}: ${formatBytes(one.estimatedBytes)}, ${differenceText(one)}`,
@@ -95,7 +96,13 @@ export function measuredSection(
     differenceText(one),
     sourceText(one),
   ]);
-  const head = [t('figure'), t('measured'), t('estimated'), t('measuredDifference'), t('statedBy')];
+  const head = [
+    t('figure'),
+    sentence(t('measured')),
+    sentence(t('estimated')),
+    t('measuredDifference'),
+    t('statedBy'),
+  ];
   const timeline = measured.timeline && measuredTimelineView(measured.timeline, limit ?? 0, announcer);
   const element = h(
     'section',

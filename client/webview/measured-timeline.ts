@@ -77,7 +77,7 @@ export function measuredTimelineView(
     element: h(
       'div',
       {},
-      h('h3', {}, t('measuredTimelineTitle', device)),
+      h('h3', { class: 'heading-below' }, t('measuredTimelineTitle', device)),
       h(
         'p',
         { class: 'legend', 'aria-hidden': 'true' },

@@ -20,6 +20,8 @@ const BAR = 14;
 const HEADING = 24;
 const HEADING_LINE = 16;
 const CHARACTER = 7.2;
+/** Between a bar, or a line, and the figure behind it. */
+const FIGURE_GAP = 6;
 /** Headings are bold, and Cyrillic letters are wider. */
 const HEADING_CHARACTER = 8;
 
@@ -73,14 +75,13 @@ export function drawRows(rows: readonly ChartRow[], width: number) {
     ...limits(rows, tops, rowHeight).map(({ limit, from, to }) =>
       svg('line', { class: 'limit', x1: x(limit), x2: x(limit), y1: from, y2: to }),
     ),
-    // Over the lines, which a figure may reach.
-    ...rows.map(({ figure }, index) =>
-      svg(
-        'text',
-        { class: 'row-figure haloed', x: x(sums[index] ?? 0) + 6, y: (tops[index] ?? 0) + rowHeight - 8 },
-        figure,
-      ),
-    ),
+    ...rows.map(({ figure, limit }, index) => {
+      const at = {
+        x: figureAt(x(sums[index] ?? 0), figure, limit && x(limit)),
+        y: (tops[index] ?? 0) + rowHeight - 8,
+      };
+      return svg('text', { class: 'row-figure', ...at }, figure);
+    }),
   );
   return {
     element,
@@ -96,6 +97,13 @@ export function drawRows(rows: readonly ChartRow[], width: number) {
       return at < 0 ? undefined : at;
     },
   };
+}
+
+/** Where a figure begins: behind its bar, and behind the line too that it would reach. There is room for a figure behind the last line. */
+function figureAt(end: number, figure: string, line: number | undefined): number {
+  const behind = end + FIGURE_GAP;
+  const isReached = line && line > end - 1 && line < behind + figure.length * CHARACTER + FIGURE_GAP;
+  return isReached ? Math.max(line, end) + FIGURE_GAP : behind;
 }
 
 /** Where each row begins, in pixels, and the headings above rows, each in as many lines as it needs. */

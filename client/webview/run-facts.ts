@@ -119,8 +119,9 @@ export function factList(facts: readonly RunFact[], opener?: (figure: string) =>
     ...facts.map(({ name, value, detail, figure }) => {
       const open = opener && figure !== undefined ? () => opener(figure) : undefined;
       const shown = open
-        ? button(value, { class: 'link', 'data-key': `fact-${figure}`, title: t('howItComes') }, open)
+        ? button('', { class: 'link', 'data-key': `fact-${figure}`, title: t('howItComes') }, open)
         : value;
+      if (shown instanceof HTMLElement) shown.append(...figuresKept(value));
       return h(
         'div',
         {},

@@ -108,6 +108,7 @@ export function drawTimeline(
   const cursor = stretchMark('cursor', PLOT);
   const level = svg('line', { class: 'level', x1: left, x2: right, visibility: 'hidden' });
   const picked = stretchMark('picked', PLOT);
+  const limit = capacity > 0 ? limitName(axis, capacity) : undefined;
   const isPeakSeen = ends(peak) > left && starts(peak) < right;
 
   const element = svg(
@@ -135,7 +136,7 @@ export function drawTimeline(
     cursor,
     picked,
     level,
-    ...(capacity > 0 ? limitMarks(axis, capacity) : []),
+    ...(limit ? [limitLine(axis, capacity), limit.element] : []),
     ...(isPeakSeen ? peakMarks((starts(peak) + ends(peak)) / 2, y, samples[peak]?.bytes ?? 0, width) : []),
   );
   const placeAt = (event: MouseEvent) => x.invert(event.clientX - element.getBoundingClientRect().left);
@@ -146,6 +147,7 @@ export function drawTimeline(
         mark.setAttribute('visibility', index === undefined ? 'hidden' : 'visible');
       if (index !== undefined) {
         placeMark(cursor, starts(index), ends(index), 1.5);
+        limit?.leave(starts(index));
         const height = String(y((samples[index]?.bytes ?? 0) / GIB));
         level.setAttribute('y1', height);
         level.setAttribute('y2', height);
@@ -163,13 +165,16 @@ export function drawTimeline(
   };
 }
 
-/** The line of what the card has, and its name. */
-function limitMarks(axis: GibAxis, capacity: number): SVGElement[] {
-  const at = { x: axis.left + 4, y: axis.y(capacity / GIB) - 5 };
-  return [
-    limitLine(axis, capacity),
-    svg('text', { class: 'limit-label haloed', ...at }, t('usable', formatBytes(capacity))),
-  ];
+/** The name of the line of what the card has: at its left end, and at its right end while what is marked would lie under it there. */
+function limitName({ left, right, y }: GibAxis, capacity: number) {
+  const text = t('usable', formatBytes(capacity));
+  const element = svg('text', { class: 'limit-label haloed', y: y(capacity / GIB) - 5 }, text);
+  const stand = (isLeft: boolean) => {
+    element.setAttribute('x', String(isLeft ? left + 4 : right - 4));
+    element.setAttribute('text-anchor', isLeft ? 'start' : 'end');
+  };
+  stand(true);
+  return { element, leave: (x: number) => stand(x > left + 8 + text.length * CHARACTER) };
 }
 
 /** A triangle over the peak, `x` pixels from the left, and its bytes beside it, on the side with room. */

@@ -211,7 +211,7 @@ export const STRINGS = {
   searching: 'Searching what fits',
   keepGlobalBatch: 'Keep the global batch',
   cannotTry: 'A run cannot have these values: {0}',
-  inTheFile: 'In the file: {0}',
+  inTheFile: 'In the file – {0}',
   whatIfOnly: 'What-if only: no file of this run can say it.',
   notWritten: 'Not written: {0}.',
   byHand: 'By hand:',

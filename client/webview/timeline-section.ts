@@ -48,6 +48,8 @@ export function timelineSection(
   const tell = (index: number) => {
     const text = aliveText(samples, index, opened);
     if (text === undefined) return;
+    // From here on there is room for the tensors that are named: what stands below moves this once, and not with the pointer.
+    chart.element.classList.add('told');
     chart.tell(text.shown);
     if (document.activeElement?.getAttribute('data-key') === 'timeline') announcer.say(text.spoken);
   };

@@ -2,7 +2,7 @@ import type { Breakdown, Planned } from '../../server/src/shared/protocol';
 import { button, figuresKept, h } from './element';
 import { changedFiles } from './fix-cards';
 import { verdictText } from './headline';
-import { codeSentence } from './sentence';
+import { codeSentence, withinSentence } from './sentence';
 import { t } from './strings';
 
 interface StripOptions {
@@ -64,14 +64,14 @@ export function tryingStrip(options: StripOptions): Node[] {
       h('strong', {}, t('trying', trying), '.'),
       ' ',
       tried ? h('span', { class: 'tried-verdict' }, ...figuresKept(verdictText(tried)), '. ') : null,
-      h('span', { class: 'quiet' }, ...figuresKept(t('inTheFile', verdictText(base)))),
+      h('span', { class: 'quiet' }, ...figuresKept(t('inTheFile', withinSentence(verdictText(base))))),
     ),
     outcome ? h('p', { class: 'problem' }, outcome.text) : null,
     problem ? h('p', { class: 'problem' }, t('cannotTry', problem)) : null,
     plan && !writable && !problem ? h('p', {}, t('whatIfOnly')) : null,
     ...(plan?.left ?? []).map(({ reason }) => h('p', { class: 'quiet' }, t('notWritten', reason))),
     ...(plan?.byHand ?? []).map((line) =>
-      h('p', { class: 'by-hand' }, t('byHand'), ' ', ...codeSentence(line)),
+      h('p', { class: 'by-hand' }, t('byHand'), ' ', ...codeSentence(withinSentence(line))),
     ),
     writable ? changedFiles(files, 'plan-files') : null,
     h(
@@ -87,7 +87,9 @@ export function tryingStrip(options: StripOptions): Node[] {
 function outcomeNodes({ text, byHand }: ApplyOutcome, onClose: () => void): Node[] {
   return [
     h('p', {}, text),
-    ...byHand.map((line) => h('p', { class: 'by-hand' }, t('byHand'), ' ', ...codeSentence(line))),
+    ...byHand.map((line) =>
+      h('p', { class: 'by-hand' }, t('byHand'), ' ', ...codeSentence(withinSentence(line))),
+    ),
     h(
       'p',
       { class: 'buttons' },

@@ -1,8 +1,10 @@
 import type { Page } from 'playwright-core';
 
 /**
- * What a person sees as broken, as sentences: a page wider than its column, words of a chart that lie over each other or are cut off at
- * its edge, text that its box cuts off, lines of text that lie over each other.
+ * What a person sees as broken, as sentences: a page wider than its column, words of a chart that lie over each other, over a line or what is
+ * marked, or are cut off at its edge, text that its box cuts off, lines of text that lie over each other, figures, products and ranges that
+ * are parted, figures that do not stand below each other, an outline that touches what it is around, a heading that is larger than the one
+ * above it, a sentence that begins small.
  */
 export function layoutFaults(page: Page): Promise<string[]> {
   return page.evaluate(() => {
@@ -28,12 +30,23 @@ export function layoutFaults(page: Page): Promise<string[]> {
           if (overlap(box, other.box)) found.push(`"${words}" lies over "${other.words}".`);
         // What has a halo is meant to be over what is drawn.
         if (chart.matches('.component-bar, .rows'))
-          for (const fill of chart.querySelectorAll('.fill, .limit'))
+          for (const fill of chart.querySelectorAll('.fill'))
             if (!text.matches('.haloed') && overlap(box, fill.getBoundingClientRect()))
-              found.push(`"${words}" lies on a bar or a line.`);
+              found.push(`"${words}" lies on a bar.`);
+        // A line, and what is marked, end at some height: they have no width to speak of where they cross a word.
+        for (const mark of chart.querySelectorAll('line.limit, .cursor')) {
+          const line = mark.getBoundingClientRect();
+          if (line.height < line.width && !mark.matches('.cursor')) continue;
+          if (!isSeen(mark) || line.bottom - box.top < 3 || box.bottom - line.top < 3) continue;
+          if ([line.left, line.right].some((at) => at > box.left - 1 && at < box.right + 1))
+            found.push(`"${words}" lies on a line.`);
+        }
       }
     }
     const lines: { words: string; box: DOMRect; top: Element }[] = [];
+    const title = document.querySelector('h2');
+    const titleSize = title ? Number.parseFloat(getComputedStyle(title).fontSize) : Number.POSITIVE_INFINITY;
+    let legendGap: number | undefined;
     for (const element of document.querySelectorAll('body *:not(svg *)')) {
       if (!(element instanceof HTMLElement) || !isSeen(element)) continue;
       const style = getComputedStyle(element);
@@ -45,7 +58,7 @@ export function layoutFaults(page: Page): Promise<string[]> {
       for (const node of element.childNodes) {
         if (node.nodeType !== Node.TEXT_NODE) continue;
         for (const { 0: figure, index } of (node.textContent ?? '').matchAll(
-          /\d[\d.,]*[ \u00a0\u202f](?:[GM]iB|[ГМ]иБ|%)/g,
+          /\d[\d.,]*[ \u00a0\u202f](?:[GM]iB|[ГМ]иБ|%)|\d+ × \d+|\((?:от )?\$?\d[^() ]* (?:to|до) \$?\d[^() ]*\)/g,
         )) {
           const range = document.createRange();
           range.setStart(node, index);
@@ -70,6 +83,32 @@ export function layoutFaults(page: Page): Promise<string[]> {
             if (boxes.some(({ right }) => right > clientWidth - Number.parseFloat(paddingRight) + 1))
               found.push(`"${word}" reaches into the margin.`);
           }
+      if (element.matches('tr:focus, tr.chosen'))
+        for (const cell of element.children) {
+          const range = document.createRange();
+          range.selectNodeContents(cell);
+          const { right, width } = range.getBoundingClientRect();
+          if (width > 0 && right > element.getBoundingClientRect().right - 3)
+            found.push(`"${cell.textContent}" touches the outline of its row.`);
+        }
+      if (element.matches('.chart-detail > span') && /\. \p{Ll}/u.test(element.textContent ?? ''))
+        found.push(`"${element.textContent}" has a sentence that begins small.`);
+      if (element.matches('h3') && Number.parseFloat(style.fontSize) > titleSize)
+        found.push(`"${element.textContent}" is larger than the heading above it.`);
+      if (element.matches('.sized-legend > li')) {
+        const size = element.querySelector('.legend-size')?.getBoundingClientRect();
+        const gap = element.getBoundingClientRect().right - (size?.right ?? 0);
+        legendGap ??= gap;
+        if (Math.abs(gap - legendGap) > 1) found.push(`"${element.textContent}" stands out of its column.`);
+      }
+      // What a box scrolls under something that stays in view fades there: a line that is cut through reads as broken.
+      if (style.overflowY === 'auto' && element.scrollHeight > element.clientHeight + 1)
+        for (const pinned of element.children)
+          if (
+            getComputedStyle(pinned).position === 'sticky' &&
+            getComputedStyle(pinned, '::before').maskImage === 'none'
+          )
+            found.push(`What goes on below in "${element.textContent?.slice(0, 40)}" is cut through.`);
       // What stays in view lies over what is scrolled.
       if (element.closest('.trying, .notice')) continue;
       for (const node of element.childNodes) {

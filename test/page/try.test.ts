@@ -198,7 +198,7 @@ describe('knobs of the panel', () => {
     assert.equal(await page.textContent('h1'), 'Fits: 59.9 of 79.2 GiB');
     assert.equal(
       await page.textContent('.trying p'),
-      'Trying Micro batch 2 → 4. Fits: 59.9 of 79.2 GiB. In the file: Fits: 44.2 of 79.2 GiB',
+      'Trying Micro batch 2 → 4. Fits: 59.9 of 79.2 GiB. In the file – fits: 44.2 of 79.2 GiB',
     );
     assert.equal(await page.locator('.earlier').count(), FITS.parts.length);
     const rows = page.locator('.changes .data tbody tr');

@@ -27,7 +27,7 @@ interface Followed<Row> {
 
 /**
  * Keeps the rows of a list those for what is typed. Keys, rows and Enter cross each other between the editor's window and its extensions,
- * and the window names a row by its place among those that it shows: until the rows that were set last are drawn, what it says of them is
+ * and the window names a row by its place among those that it shows: until the rows that were set last are drawn, what it reports of them is
  * about others.
  */
 export function followTyping<Row>(pick: TypedPick<Row>, by: Following<Row>): Followed<Row> {

@@ -307,7 +307,10 @@ function choice(id: KnobId, analysis: Analysis): ChoiceKnob | undefined {
 export function knobsOf(analysis: Analysis): readonly Knob[] {
   if (!analysis.estimate) return [];
   const choices = CHOICES.flatMap((id) => choice(id, analysis) ?? []);
-  return [...numbers(analysis), ...choices];
+  // A run that trains all weights, and cannot be turned to an adapter, has no rank.
+  const hasRank =
+    analysis.resolved.values['method.kind'] === 'lora' || choices.some(({ id }) => id === 'method');
+  return [...numbers(analysis).filter(({ id }) => id !== 'rank' || hasRank), ...choices];
 }
 
 /** GPUs of a machine where nothing states how many it has. */

@@ -75,6 +75,28 @@ describe('a what-if table', () => {
     const two = estimate({ ...analysis, run: { ...run, 'batch.micro': 2, 'batch.global': 32 } });
     assert.equal(table?.neighbours[1]?.peakBytes, two.peak.processBytes);
   });
+  it('has a row for the run as it is where an adapter stands on quantized weights, with the peak that the lens has', async () => {
+    const axolotl = `# oomlint: gpu=H100-SXM5-80GB gpus=1
+base_model: meta-llama/Llama-3.1-8B
+load_in_8bit: true
+adapter: lora
+lora_r: 16
+lora_alpha: 32
+lora_target_linear: true
+sequence_len: 2048
+datasets:
+  - path: mhenrichsen/alpaca_2k_test
+    type: alpaca
+micro_batch_size: 2
+gradient_accumulation_steps: 4
+optimizer: adamw_bnb_8bit
+bf16: true
+`;
+    const { analysis } = await read(axolotl, 'file:///w/lora.yml');
+    const current = whatIf(analysis, 'method.kind')?.neighbours.filter((one) => one.current);
+    assert.equal(current?.length, 1);
+    assert.equal(current?.[0]?.peakBytes, analysis.estimate.peak.processBytes);
+  });
   it('reports what the knob does not do', async () => {
     const { analysis } = await read();
     assert.match(whatIf(analysis, 'zero.stage')?.doesNot ?? '', /No stage shards activations/);

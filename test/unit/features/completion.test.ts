@@ -90,6 +90,8 @@ describe('completion in YAML', () => {
     assert.deepEqual(labels(await at('sft.yaml', `${RECIPE}bf16: |`)).slice(0, 2), ['true', 'false']);
     const optimizers = labels(await at('sft.yaml', `${RECIPE}optim: ada|`));
     assert.ok(optimizers.includes('adamw_torch_fused') && optimizers.includes('paged_adamw_8bit'));
+    // What most people take stands first, not what comes first by the alphabet or in the framework's list.
+    assert.match(labels(await at('a.yml', `${AXOLOTL}optimizer: |`))[0] ?? '', /^adamw_torch/);
     const model = RECIPE.replace('meta-llama/Llama-3.1-8B', 'meta-llama/|');
     const found = await at('sft.yaml', model);
     const llama = entry(found, 'meta-llama/Llama-3.1-70B');

@@ -130,6 +130,24 @@ describe('knobs', () => {
     assert.match(tryKnobs(titan, { pipeline: 3 })?.problem ?? '', /do not divide/);
   });
 
+  it('have no rank where all weights are trained and no other method can be turned to', async () => {
+    const script = `torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 \\
+  --num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 \\
+  --global-batch-size 64 --tensor-model-parallel-size 2 --bf16 --vocab-size 128256 --train-iters 1000 --lr 1e-4
+`;
+    const uri = 'file:///project/train.sh';
+    const files = {
+      [uri]: script,
+      'file:///project/oomlint.yaml': 'targets:\n  gpu: H100-SXM5-80GB\n  gpus: 8\n',
+    };
+    const host = new MemoryHost(files, { folders: ['file:///project'] });
+    const analysis = await new Workspace(host).analyze(uri);
+    assert.ok(analysis?.estimate);
+    assert.equal(knob(analysis, 'method'), undefined);
+    assert.equal(knob(analysis, 'rank'), undefined);
+    assert.ok(knob(await analysed(), 'rank'));
+  });
+
   it('say that a framework refuses what only does not go together', async () => {
     const analysis = await analysed(DEEPSPEED.replace('"stage": 3', '"stage": 2'));
     assert.ok(tryKnobs(analysis, { tensor: 2 })?.breakdown);

@@ -81,7 +81,7 @@ describe('trying in the workbench', function () {
   it('has what is tried below the headline, and keeps it, Apply and Reset in view wherever the page is scrolled to', async () => {
     const strip = frame.locator('.trying');
     const text = (await strip.innerText()).replaceAll('\u00a0', ' ');
-    assert.match(text, /Trying Micro batch 1 → 2\. [\s\S]*In the file: Fits: [\d.]+ of 79\.1 GiB/);
+    assert.match(text, /Trying Micro batch 1 → 2\. [\s\S]*In the file – fits: [\d.]+ of 79\.1 GiB/);
     // What would be written comes after the figures, and draws the strip anew.
     await frame.locator('[data-key=apply]:enabled').waitFor();
     await frame.evaluate(() => window.scrollTo(0, 0));
