@@ -3,16 +3,16 @@ import { eachEntry, entryAt, entryOf } from '../config/lookup';
 import type { ConfigDocument } from '../config/node';
 import { parseConfig } from '../config/parse';
 import { onDemand } from '../memo/on-demand';
-import { linesOf } from '../text/lines';
 import type { Range } from '../text/place';
 import type { Problem } from '../text/problem';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { Action, ActionContext } from './action';
+import { allocatorActions } from './allocator-actions';
 import { commentActions } from './comment-actions';
 import { fileEdits } from './file-edits';
 import { isMechanical, safelyFixed } from './fix-all';
-import { overlaps } from './ranges';
+import { overlaps, textAt } from './ranges';
 import { problemCounts, remedyActions } from './remedy-actions';
 import { supplyActions, switchOff } from './supply';
 
@@ -28,6 +28,7 @@ export function codeActions(analysis: Analysis, context: ActionContext): readonl
       const comment = commentActions(analysis, problem, context.text);
       return [
         ...named,
+        ...allocatorActions(analysis, problem, context.text, counted),
         ...comment,
         ...(preferred ? others.map((action) => ({ ...action, preferred: false })) : others),
       ];
@@ -94,13 +95,4 @@ function isName(value: unknown): value is string {
 
 function isAboutMissing(problem: Problem): boolean {
   return Array.isArray(problem.data?.fields);
-}
-
-function textAt(text: string, range: Range): string {
-  const lines = linesOf(text);
-  const { start, end } = range;
-  if (start.line === end.line) {
-    return lines[start.line]?.slice(start.character, end.character) ?? '';
-  }
-  return lines.slice(start.line, end.line + 1).join('\n');
 }

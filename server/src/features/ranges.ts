@@ -1,3 +1,4 @@
+import { linesOf } from '../text/lines';
 import type { Position, Range } from '../text/place';
 
 export function before(a: Position, b: Position): boolean {
@@ -15,4 +16,14 @@ export function overlaps(a: Range, b: Range): boolean {
 
 export function within(inner: Range, outer: Range): boolean {
   return !before(inner.start, outer.start) && !before(outer.end, inner.end);
+}
+
+/** What stands at a range of a text. */
+export function textAt(text: string, range: Range): string {
+  const lines = linesOf(text);
+  const { start, end } = range;
+  if (start.line === end.line) {
+    return lines[start.line]?.slice(start.character, end.character) ?? '';
+  }
+  return lines.slice(start.line, end.line + 1).join('\n');
 }

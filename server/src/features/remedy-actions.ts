@@ -90,7 +90,7 @@ function unquoted({ code }: Problem, node: ConfigNode): readonly Remedy[] {
 }
 
 /** How often each rule reports something in a text, by code. */
-type ProblemCounts = ReadonlyMap<string, number>;
+export type ProblemCounts = ReadonlyMap<string, number>;
 
 /** Those of a text; undefined where it cannot be read as well as the one that was analysed. */
 export function problemCounts(
@@ -106,7 +106,7 @@ export function problemCounts(
 }
 
 /** Whether a rule reports less, and none reports more. */
-function isBetter(
+export function isBetter(
   before: ProblemCounts | undefined,
   after: ProblemCounts | undefined,
   code: string,

@@ -69,6 +69,8 @@ epochs: 1
 device: cuda
 dtype: bf16
 `;
+const allocating = (settings: string) =>
+  `export PYTORCH_CUDA_ALLOC_CONF=${settings}\ntorchrun --nproc_per_node 4 train.py --model_name_or_path meta-llama/Llama-3.1-8B --per_device_train_batch_size 2 --max_seq_length 1024 --output_dir out\n`;
 const megatron = (more: string) =>
   `torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 2048 --max-position-embeddings 2048 --global-batch-size 64 --train-iters 100 --bf16 ${more}\n`;
 const MEGATRON = `MODEL_ARGS:
@@ -508,6 +510,25 @@ const CASES: readonly (readonly [
     grpo('--sequence_parallel_size 2 --deepspeed_stage 2'),
     'Set deepspeed_stage to 3',
   ],
+  [
+    'allocator-settings',
+    'run.sh',
+    allocating('expandable_segments:true,max_split_size_mb:512'),
+    'Change to "expandable_segments:True"',
+  ],
+  [
+    'allocator-settings',
+    'quoted.sh',
+    allocating('"max_split_size_mb:128, expandable_segments:maybe"'),
+    'Remove expandable_segments:maybe',
+  ],
+  [
+    'allocator-settings',
+    'unknown.sh',
+    allocating('expandable_segment:True,max_split_size_mb:128'),
+    'Remove expandable_segment:True',
+  ],
+  ['allocator-settings', 'alone.sh', allocating('max_split_size_mb:8'), 'Remove max_split_size_mb:8'],
   ['penalty-without-reference', 'run.sh', grpo('--load_ref_policy false'), 'Set beta to 0'],
   [
     'ulysses-with-padding',

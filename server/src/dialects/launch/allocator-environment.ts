@@ -29,11 +29,16 @@ export function readAllocatorSettings({ key, node }: FoundKey, text: string, dra
   for (const setting of settings.uncounted) draft.leaveUncounted(node, setting);
   const rule = { code: 'allocator-settings', source: CONFIG } as const;
   draft.rules(() => {
-    for (const { setting, takes } of settings.refused)
-      forbid(true, node, draft, { ...rule, message: refusedMessage(setting, takes) });
-    for (const name of settings.unknown)
+    for (const { setting, takes, mended } of settings.refused)
       forbid(true, node, draft, {
         ...rule,
+        message: refusedMessage(setting, takes),
+        data: { setting, ...(mended === undefined ? {} : { mended }) },
+      });
+    for (const { name, setting } of settings.unknown)
+      forbid(true, node, draft, {
+        ...rule,
+        data: { setting },
         message: say("`{0}` is no setting of PyTorch's allocator, which stops on it.", name),
         releases: { until: UNREAD_RELEASE },
       });

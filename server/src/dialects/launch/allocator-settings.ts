@@ -17,10 +17,14 @@ interface AllocatorSettings {
   readonly rounds: boolean;
   /** Settings that are known and change what the allocator holds in a way that is not counted. */
   readonly uncounted: readonly string[];
-  /** Names that the releases which were read do not have. */
-  readonly unknown: readonly string[];
-  /** Settings whose values no release takes. */
-  readonly refused: readonly { readonly setting: string; readonly takes: AllocatorValue }[];
+  /** Names that the releases which were read do not have, and the settings that they stand in. */
+  readonly unknown: readonly { readonly name: string; readonly setting: string }[];
+  /** Settings whose values no release takes; `mended`: as PyTorch spells what is surely meant. */
+  readonly refused: readonly {
+    readonly setting: string;
+    readonly takes: AllocatorValue;
+    readonly mended?: string;
+  }[];
 }
 
 const MIB = 2 ** 20;
@@ -32,6 +36,9 @@ const isNumber = (value: string) => /^\d+$/.test(value);
 const isMegabytes = (value: string) => isNumber(value) && Number(value) >= LEAST_SPLIT;
 const isShare = (value: string) => Number(value) > 0 && Number(value) < 1;
 const isFlag = (value: string) => value === 'True' || value === 'False';
+/** A flag in the spelling of another language. */
+const flagOf = (value: string) =>
+  /^(?:true|1|yes|on)$/i.test(value) ? 'True' : /^(?:false|0|no|off)$/i.test(value) ? 'False' : undefined;
 const isPowerOfTwo = (value: string) => isNumber(value) && Number.isInteger(Math.log2(Number(value)));
 
 /** `[256:1,512:2,>:4]`: requests of up to so many MiB, and into how many parts a power of two is cut there. */
@@ -91,9 +98,13 @@ export function allocatorSettingsOf(text: string): AllocatorSettings {
   const refused = settings.flatMap(({ name, value }) => {
     const known = Object.hasOwn(TAKES, name) ? TAKES[name] : undefined;
     if (!known || known[1](value) || (smaller && known[0] === 'megabytes')) return [];
-    return [{ setting: `${name}:${value}`, takes: known[0] }];
+    const meant = known[0] === 'flag' ? flagOf(value) : undefined;
+    const mended = meant === undefined ? {} : { mended: `${name}:${meant}` };
+    return [{ setting: `${name}:${value}`, takes: known[0], ...mended }];
   });
-  const unknown = names.filter((name) => !isKnown(name));
+  const unknown = settings
+    .filter(({ name }) => !isKnown(name))
+    .map(({ name, value }) => ({ name, setting: value === '' ? name : `${name}:${value}` }));
   if (/^(?:cuda|hip)MallocAsync$/i.test(lastOf('backend') ?? ''))
     return { expandableSegments: false, rounds: false, uncounted: [], unknown, refused };
   const grows = lastOf('expandable_segments')?.toLowerCase();
