@@ -14,7 +14,6 @@ import { Draft } from '../draft';
 import { trainerWords } from '../hf/hf-words';
 import { launchQuestions } from '../hf/launch-question';
 import { MODEL_ARGUMENTS_KEYS } from '../hf/model-arguments-keys';
-import { assumePadding } from '../hf/padding';
 import { PEFT_TABLE_KEYS } from '../hf/peft-config-keys';
 import { readTrainingArguments, TRAINER_DEFAULTS, type TrainerDefaults } from '../hf/training-arguments';
 import { TRAINING_ARGUMENTS_KEYS, TRAINING_ARGUMENTS_TABLE } from '../hf/training-arguments-keys';
@@ -63,6 +62,7 @@ import {
   unslothDefaults,
   unslothLoad,
 } from './python-unsloth';
+import { inferMask } from './row-masks';
 import { readTokenizedLength } from './tokenized-length';
 import { checkTrainerArguments } from './trainer-arguments';
 import { namesTrainer, TRAINER_NAMES } from './trainer-classes';
@@ -232,7 +232,7 @@ function readTraining(
   noteChangers(calls, chain, call);
   if (!own) readLigerPatches(calls, chain, call);
   if (!own) readCallsOnModel(calls, call, chain, loaded, adapted);
-  if (kind.method === undefined) readTrainer(calls, call, config, context, own);
+  if (kind.method === undefined) readTrainer(calls, call, config, context, chain);
   else readTrlTrainer(calls, { call, kind }, config, context, { chain, loaded, adapted });
 }
 
@@ -242,9 +242,10 @@ function readTrainer(
   call: PyCall,
   config: PyCall | undefined,
   context: ReadContext,
-  unsloth: PyCall | undefined,
+  chain: ModelChain,
 ): void {
   const { draft } = calls;
+  const unsloth = unslothLoad(chain);
   draft.assume('framework', 'transformers', say('the file calls {0}', '`Trainer`'));
   inferFromArguments(calls, config);
   const block = config ? blockOf(calls, config, TRAINING_ARGUMENTS_TABLE) : emptyBlock(call);
@@ -253,7 +254,7 @@ function readTrainer(
   readTokenizedLength(calls, call, context);
   if (unsloth && hasKernels(unsloth, context.model?.config))
     readUnslothTrainer(calls, unsloth, section, true, context);
-  assumePadding(section, draft, section.integerOrDefault('per_device_train_batch_size'));
+  inferMask(calls, chain, context, section, section.integerOrDefault('per_device_train_batch_size'));
   checkTrainingArguments(block, section, TRAINING_ARGUMENTS_TABLE, 'Trainer', draft);
 }
 
