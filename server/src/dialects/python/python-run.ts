@@ -68,6 +68,7 @@ import { checkTrainerArguments } from './trainer-arguments';
 import { namesTrainer, TRAINER_NAMES } from './trainer-classes';
 import { type Training, trainings } from './training-call';
 import { namesLoop, trainingLoop } from './training-loop';
+import { type PaddedBatches, readUnslothPadding } from './unsloth-padding';
 
 /** Where a trainer's own limit stands in for a length that nobody states, data is mostly shorter. */
 function lengthQuestions(members: readonly RunMember[]): OpenQuestion[] {
@@ -254,6 +255,8 @@ function readTrainer(
   readTokenizedLength(calls, call, context);
   if (unsloth && hasKernels(unsloth, context.model?.config))
     readUnslothTrainer(calls, unsloth, section, true, context);
+  if (unsloth)
+    readPadding(calls, call, unsloth, section, context, { batches: 'labelled', ...TRAINER_DEFAULTS });
   inferMask(calls, chain, context, section, section.integerOrDefault('per_device_train_batch_size'));
   checkTrainingArguments(block, section, TRAINING_ARGUMENTS_TABLE, 'Trainer', draft);
 }
@@ -301,7 +304,14 @@ function readTrlTrainer(
   const plain = /(^|\.)(Seq2Seq)?TrainingArguments$/.test(config?.callee ?? '');
   const unslothOwn = unsloth ? unslothDefaults(calls, unsloth) : undefined;
   const defaults = plain ? withComputeOf(unslothOwn) : unslothOwn;
-  if (unsloth) readUnslothTrainer(calls, unsloth, section, method === 'sft', context);
+  if (unsloth) {
+    readUnslothTrainer(calls, unsloth, section, method === 'sft', context);
+    if (method !== 'grpo' && method !== 'rloo')
+      readPadding(calls, call, unsloth, section, context, {
+        batches: method === 'sft' ? 'supervised' : 'preference',
+        ...(defaults ?? TRAINER_DEFAULTS),
+      });
+  }
   readTrl(section, '', draft, context, {
     method,
     because: say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``),
@@ -323,6 +333,31 @@ function readTrlTrainer(
     const others = draft.problems.filter(({ code }) => code !== 'missing-length-cap');
     draft.problems.splice(0, draft.problems.length, ...others);
   }
+}
+
+/** What Unsloth makes of the padding of a trainer's batches. */
+function readPadding(
+  calls: Calls,
+  trainer: PyCall,
+  unsloth: PyCall,
+  section: Section,
+  context: ReadContext,
+  {
+    batches,
+    micro,
+    accumulation,
+  }: Pick<TrainerDefaults, 'micro' | 'accumulation'> & Pick<PaddedBatches, 'batches'>,
+): void {
+  const asked: PaddedBatches = {
+    calls,
+    trainer,
+    section,
+    context,
+    kernels: hasKernels(unsloth, context.model?.config),
+    accumulation: section.integer('gradient_accumulation_steps') ?? accumulation,
+    batches,
+  };
+  readUnslothPadding(asked, unsloth, section.integer('per_device_train_batch_size') ?? micro);
 }
 
 /** Defaults of `TrainingArguments`, with the precision that Unsloth's trainer sets where they leave it open. */
@@ -364,7 +399,7 @@ const inCall = (calls: Calls, call: PyCall, { path, ...entry }: MapEntry): MapEn
 });
 
 /** Rows of the arguments that trainers took themselves. */
-const TRAINER_ROWS = TRL_KEYS.filter(({ key }) => TAKEN_BY_TRAINER.has(key));
+const TRAINER_ROWS = TRL_KEYS.filter(({ path }) => TAKEN_BY_TRAINER.has(path));
 
 const emptyBlock = ({ argumentsRange }: PyCall) => ({
   kind: 'map' as const,
