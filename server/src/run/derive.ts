@@ -102,6 +102,14 @@ function inferUnmaskedBatches(winners: Winners): void {
   infer(winners, 'attention.unmaskedBatches', true, say('samples that are cut have one length'));
 }
 
+/** Packed rows are full, and rows without padding have none: a mask that is there because samples differ in length is not. */
+function dropMask(winners: Winners): void {
+  const mask = winners.get('attention.mask');
+  if (mask?.value !== true || mask.origin.kind !== 'inferred') return;
+  if (settled(winners, 'batch.packed') === true)
+    infer(winners, 'attention.mask', false, say('packed rows have no padding'));
+}
+
 /** How data-parallel GPUs share state, where the files imply it without saying so. */
 function inferDataParallel(winners: Winners): void {
   const field = 'parallel.data';
@@ -250,6 +258,7 @@ function inferCompute(winners: Winners): void {
  */
 export function derive(winners: Winners): void {
   inferNodes(winners);
+  dropMask(winners);
   inferUnmaskedBatches(winners);
   inferModelCode(winners);
   inferDataParallel(winners);

@@ -29,6 +29,7 @@ const UNMODELLED_FEATURES = {
   'adapter-kind': 'saves',
   'tiled-mlp': 'saves',
   'split-scores': 'saves',
+  'block-compile': 'saves',
   'block-training': 'saves',
   'experts-on-host': 'saves',
   'layer-offload': 'saves',

@@ -14,7 +14,7 @@ import { trainerWords } from './hf-words';
 import { launchQuestions } from './launch-question';
 import { readModelArguments } from './model-arguments';
 import { MODEL_ARGUMENTS_KEYS } from './model-arguments-keys';
-import { assumePadding } from './padding';
+import { assumePadding, unpaddedBy } from './padding';
 import { readPeftConfig } from './peft-config';
 import { PEFT_CONFIG_KEYS } from './peft-config-keys';
 import { readScriptAdapter } from './script-adapter';
@@ -123,7 +123,8 @@ export function readScriptArguments(
   readModelArguments(script, draft, context, { value: 'full', note });
   assumeReadByAll(section, draft);
   readLengths(script);
-  assumePadding(script, draft, section.integer('per_device_train_batch_size') ?? defaults.micro);
+  const micro = section.integer('per_device_train_batch_size') ?? defaults.micro;
+  assumePadding(script, draft, micro, unpaddedBy(context.model?.config));
 }
 
 /** What scripts call otherwise than transformers, where no other meaning is possible. */

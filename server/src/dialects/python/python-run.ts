@@ -14,7 +14,6 @@ import { Draft } from '../draft';
 import { trainerWords } from '../hf/hf-words';
 import { launchQuestions } from '../hf/launch-question';
 import { MODEL_ARGUMENTS_KEYS } from '../hf/model-arguments-keys';
-import { assumePadding } from '../hf/padding';
 import { PEFT_TABLE_KEYS } from '../hf/peft-config-keys';
 import { readTrainingArguments, TRAINER_DEFAULTS, type TrainerDefaults } from '../hf/training-arguments';
 import { TRAINING_ARGUMENTS_KEYS, TRAINING_ARGUMENTS_TABLE } from '../hf/training-arguments-keys';
@@ -64,11 +63,13 @@ import {
   unslothDefaults,
   unslothLoad,
 } from './python-unsloth';
+import { inferMask } from './row-masks';
 import { readTokenizedLength } from './tokenized-length';
 import { checkTrainerArguments } from './trainer-arguments';
 import { namesTrainer, TRAINER_NAMES } from './trainer-classes';
 import { type Training, trainings } from './training-call';
 import { namesLoop, trainingLoop } from './training-loop';
+import { type PaddedBatches, readUnslothPadding } from './unsloth-padding';
 
 /** Where a trainer's own limit stands in for a length that nobody states, data is mostly shorter. */
 function lengthQuestions(members: readonly RunMember[]): OpenQuestion[] {
@@ -233,7 +234,7 @@ function readTraining(
   noteChangers(calls, chain, call);
   if (!own) readLigerPatches(calls, chain, call);
   if (!own) readCallsOnModel(calls, call, chain, loaded, adapted);
-  if (kind.method === undefined) readTrainer(calls, call, config, context, own);
+  if (kind.method === undefined) readTrainer(calls, call, config, context, chain);
   else readTrlTrainer(calls, { call, kind }, config, context, { chain, loaded, adapted });
 }
 
@@ -243,9 +244,10 @@ function readTrainer(
   call: PyCall,
   config: PyCall | undefined,
   context: ReadContext,
-  unsloth: PyCall | undefined,
+  chain: ModelChain,
 ): void {
   const { draft } = calls;
+  const unsloth = unslothLoad(chain);
   draft.assume('framework', 'transformers', say('the file calls {0}', '`Trainer`'));
   inferVersions(calls, call, undefined, config);
   const block = config ? blockOf(calls, config, TRAINING_ARGUMENTS_TABLE) : emptyBlock(call);
@@ -254,7 +256,9 @@ function readTrainer(
   readTokenizedLength(calls, call, context);
   if (unsloth && hasKernels(unsloth, context.model?.config))
     readUnslothTrainer(calls, unsloth, section, true, context);
-  assumePadding(section, draft, section.integerOrDefault('per_device_train_batch_size'));
+  if (unsloth)
+    readPadding(calls, call, unsloth, section, context, { batches: 'labelled', ...TRAINER_DEFAULTS });
+  inferMask(calls, chain, context, section, section.integerOrDefault('per_device_train_batch_size'));
   checkTrainingArguments(block, section, TRAINING_ARGUMENTS_TABLE, 'Trainer', draft);
 }
 
@@ -298,7 +302,14 @@ function readTrlTrainer(
   const plain = /(^|\.)(Seq2Seq)?TrainingArguments$/.test(config?.callee ?? '');
   const unslothOwn = unsloth ? unslothDefaults(calls, unsloth) : undefined;
   const defaults = plain ? withComputeOf(unslothOwn) : unslothOwn;
-  if (unsloth) readUnslothTrainer(calls, unsloth, section, method === 'sft', context);
+  if (unsloth) {
+    readUnslothTrainer(calls, unsloth, section, method === 'sft', context);
+    if (method !== 'grpo' && method !== 'rloo')
+      readPadding(calls, call, unsloth, section, context, {
+        batches: method === 'sft' ? 'supervised' : 'preference',
+        ...(defaults ?? TRAINER_DEFAULTS),
+      });
+  }
   readTrl(section, '', draft, context, {
     method,
     because: say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``),
@@ -321,6 +332,31 @@ function readTrlTrainer(
     const others = draft.problems.filter(({ code }) => code !== 'missing-length-cap');
     draft.problems.splice(0, draft.problems.length, ...others);
   }
+}
+
+/** What Unsloth makes of the padding of a trainer's batches. */
+function readPadding(
+  calls: Calls,
+  trainer: PyCall,
+  unsloth: PyCall,
+  section: Section,
+  context: ReadContext,
+  {
+    batches,
+    micro,
+    accumulation,
+  }: Pick<TrainerDefaults, 'micro' | 'accumulation'> & Pick<PaddedBatches, 'batches'>,
+): void {
+  const asked: PaddedBatches = {
+    calls,
+    trainer,
+    section,
+    context,
+    kernels: hasKernels(unsloth, context.model?.config),
+    accumulation: section.integer('gradient_accumulation_steps') ?? accumulation,
+    batches,
+  };
+  readUnslothPadding(asked, unsloth, section.integer('per_device_train_batch_size') ?? micro);
 }
 
 /** Defaults of `TrainingArguments`, with the precision that Unsloth's trainer sets where they leave it open. */

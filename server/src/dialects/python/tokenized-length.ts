@@ -144,14 +144,18 @@ function readChunks({ calls }: PyProgram, draft: Draft, trainer: PyCall, own: nu
   }
   if (size?.kind === 'scalar' && typeof size.value === 'number') {
     draft.state('batch.sequence', size.value, size, CHUNKS, say('texts are cut into pieces of this length'));
+    draft.infer('batch.packed', true, joined(), size);
     return true;
   }
   const of = size?.kind === 'unknown' && size.of !== undefined ? calls[size.of]?.callee : undefined;
   if (own === undefined || !size || !/Tokenizer\w*\.from_pretrained$/.test(of ?? '')) return false;
   const note = say('texts are cut into pieces of as many tokens as the model has positions');
   draft.infer('batch.sequence', own, note, size);
+  draft.infer('batch.packed', true, joined(), size);
   return true;
 }
+
+const joined = () => say('texts are joined and cut into blocks');
 
 function stateChoices(draft: Draft, { calleeRange: range }: PyCall, size: PyValue | undefined): void {
   if (size?.kind === 'scalar' && typeof size.value === 'number') {
@@ -173,6 +177,7 @@ function readPackedLength({ calls }: PyProgram, draft: Draft, trainer: PyCall): 
   if (length?.kind !== 'scalar' || typeof length.value !== 'number') return false;
   const note = say('`{0}` of the dataset that is trained on', 'seq_length');
   draft.infer('batch.sequence', length.value, note, length, 'seq_length', true);
+  draft.infer('batch.packed', true, joined(), length);
   return true;
 }
 
