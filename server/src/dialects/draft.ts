@@ -45,7 +45,7 @@ export class Draft {
   readonly unread: Unread[] = [];
   joinsOnly = false;
   notModelled?: TrainerNotModelled;
-  wholeAt?: Range;
+  wholeAt?: Range | undefined;
   private withoutDefaults = false;
   private lookedFor = 0;
   private readonly waiting: (() => void)[] = [];

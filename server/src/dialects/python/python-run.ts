@@ -8,6 +8,7 @@ import { flagOf } from '../../config/scalar';
 import { findAccelerator } from '../../hardware/catalog';
 import type { RunValues } from '../../run/fields';
 import type { OpenQuestion } from '../../run/open-question';
+import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading, RunMember } from '../dialect';
 import { Draft } from '../draft';
@@ -126,6 +127,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const loop = program && !first ? trainingLoop(program) : undefined;
   const recipe = program && !first && !loop ? calledRecipe(program) : undefined;
   const other = program && !first && !loop && !recipe ? otherTraining(program) : undefined;
+  draft.wholeAt = ofFile(first?.call ?? loop?.backward ?? recipe?.call ?? other?.call);
   if (other) {
     draft.leave('refused', { range: other.call.calleeRange }, other.library, other.words);
     return draft.reading();
@@ -171,6 +173,11 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   draft.rules(() => checkTrainerArguments(calls, first.call));
   nameKeys(calls, first, config);
   return draft.reading();
+}
+
+/** Where a call stands, if it stands in the file itself: what is said of the whole run is said there. */
+function ofFile(call: PyCall | undefined): Range | undefined {
+  return call?.calleeRange.uri === undefined ? call?.calleeRange : undefined;
 }
 
 /** The call that makes the arguments of a trainer; `launch` where whoever starts the script gives them, `elsewhere` where the text is a part of one. */
@@ -369,7 +376,7 @@ function noteDoubts({ program, draft }: Calls, call: PyCall): void {
       'torch_xla',
       say('{0} trains here: that is not estimated.', 'PyTorch/XLA'),
     );
-  const { subclass, calleeRange, conditions } = call;
+  const { subclass, calleeRange, conditions, outside } = call;
   const loss = argumentOf(call, 'compute_loss_func');
   if (loss && !isNone(loss))
     draft.leave(
@@ -386,7 +393,8 @@ function noteDoubts({ program, draft }: Calls, call: PyCall): void {
       subclass,
       say('`{0}` is a class of the file: what it does otherwise is not read.', subclass),
     );
-  const [condition] = conditions;
+  // A condition of a loop's round decides about that round: the loop goes on.
+  const [condition] = call.callee === 'backward' ? conditions.slice(0, outside) : conditions;
   if (condition)
     draft.leave(
       'branch',
