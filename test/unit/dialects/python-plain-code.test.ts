@@ -287,3 +287,52 @@ describe('what is said of a whole run', () => {
     );
   });
 });
+
+describe('what is asked for', () => {
+  before(loadPython);
+
+  const asked = async (text: string) => {
+    const { resolved, problems } = await judged(text);
+    const { message } = problems.find(({ code }) => code === 'unknown-fields') ?? {};
+    return [resolved.unknown.map(({ field }) => field).join(), /oomlint: ([^"]*)/.exec(message ?? '')?.[1]];
+  };
+  const of = (kind: string, model = 'pick()') =>
+    `from transformers import ${kind}, Trainer, TrainingArguments\nmodel = ${kind}.from_pretrained(${model})\n${TRAINER}`;
+
+  it('goes with the kind of the run', async () => {
+    assert.deepEqual(await asked(of('AutoModelForObjectDetection')), ['model.id', 'model=facebook/detr-resnet-50']);
+    assert.deepEqual(await asked(of('AutoModelForImageClassification')), [
+      'model.id',
+      'model=google/vit-base-patch16-224',
+    ]);
+    assert.deepEqual(await asked(of('AutoModelForCTC', '"facebook/wav2vec2-base"')), [
+      'batch.sequence',
+      'sequence=160000',
+    ]);
+    assert.deepEqual(await asked(of('AutoModelForSequenceClassification')), [
+      'model.id,batch.sequence',
+      'model=google-bert/bert-base-uncased sequence=512',
+    ]);
+    assert.deepEqual(await asked(of('AutoModelForCausalLM')), [
+      'model.id,batch.sequence',
+      'model=meta-llama/Llama-3.1-8B sequence=4096',
+    ]);
+  });
+
+  it('is nothing where adapters are of a kind that is not estimated', async () => {
+    for (const config of ['PeanutConfig', 'RandLoraConfig', 'BeftConfig']) {
+      const text = `${IMPORTS}from peft import ${config}, get_peft_model\n${MODEL}model = get_peft_model(model, ${config}(r=8))\ntokenizer = AutoTokenizer.from_pretrained("gpt2")\nrows = tokenizer(texts, truncation=True)\n${TRAINER}`;
+      assert.deepEqual(await asked(text), ['method.kind', undefined], config);
+      assert.match(doubts(text), new RegExp(`Adapters of .${config}. are not estimated`));
+    }
+  });
+
+  it('does not leave the run to a command line that says nothing of it', () => {
+    const flags = (names: string) =>
+      doubts(
+        `import argparse\n${IMPORTS}p = argparse.ArgumentParser()\n${names.replace(/\S+/g, 'p.add_argument("$&", default="x")\n')}args, rest = p.parse_known_args()\n${MODEL}${TRAINER}`,
+      );
+    assert.equal(flags('--env-url --port'), '');
+    assert.match(flags('--env-url --model'), /command line may say otherwise/);
+  });
+});

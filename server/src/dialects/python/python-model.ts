@@ -13,6 +13,7 @@ import { readSkippedModules } from '../hf/skipped-modules';
 import { readWeightsDtype, weightsDtypeOf } from '../hf/weights-dtype';
 import { Section } from '../section';
 import { askedOf } from './asked-of';
+import { askingOf } from './asked-values';
 import {
   argumentOf,
   argumentsOf,
@@ -162,6 +163,7 @@ export function readModel(
   if (made) return readMadeModel(calls, load, made, context);
   const [, kind = '', method = ''] = /(\w+)\.(\w+)$/.exec(load.callee) ?? [];
   const task = taskOf(kind, context);
+  draft.asking = askingOf(kind);
   if (method !== 'from_pretrained' || (!HEADS.test(kind) && task === undefined)) {
     draft.leave(
       'refused',

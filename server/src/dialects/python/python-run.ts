@@ -402,7 +402,7 @@ function noteDoubts({ program, draft }: Calls, call: PyCall): void {
       'train',
       say('Whether this run is started depends on a condition.'),
     );
-  const flags = program.isLaunched ? undefined : program.calls.find(takesCommandLine);
+  const flags = program.isLaunched ? undefined : program.calls.find((one) => takesCommandLine(one) && mayDecide(program, one));
   if (flags) {
     draft.leave(
       'words',
@@ -417,6 +417,24 @@ function noteDoubts({ program, draft }: Calls, call: PyCall): void {
   }
   if (program.truncated)
     draft.leave('words', { range: calleeRange }, '...', say('The file does more than can be followed.'));
+}
+
+/** Arguments that say where something is, or what becomes of its records: nothing that is trained hangs on them. */
+const ELSEWHERE =
+  /(?:^|_)(?:url|uri|host|port|endpoint|seed|api_key|output_dir|cache_dir|log\w*|wandb\w*|report_to|run_name|hub_\w+|push_to_hub|num_workers)$/;
+
+/** Whether what a parser takes may decide something of the run: not where all its arguments are seen, and each is about something else. */
+function mayDecide({ calls }: PyProgram, { of, callee }: PyCall): boolean {
+  if (!of || !/^parse/.test(callee)) return true;
+  const added = calls.filter(({ callee: method }) => method === 'add_argument');
+  return (
+    added.length === 0 ||
+    !added.every(({ positional }) =>
+      positional.some(
+        (name) => name.kind === 'scalar' && ELSEWHERE.test(String(name.value).replace(/^-+/, '').replaceAll('-', '_')),
+      ),
+    )
+  );
 }
 
 /** Whether a call takes what the command line gives: parsers of arguments, and what makes flags of a function's parameters. */
