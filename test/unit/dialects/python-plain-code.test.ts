@@ -336,3 +336,36 @@ describe('what is asked for', () => {
     assert.match(flags('--env-url --model'), /command line may say otherwise/);
   });
 });
+
+describe('several trainings of one file', () => {
+  before(loadPython);
+
+  const others = (text: string) =>
+    python(text).problems.flatMap(({ code, message, range }) =>
+      code === 'another-launch' ? [`${text.split('\n')[range?.start.line ?? 0]?.trim()}: ${message}`] : [],
+    );
+  const START = `${IMPORTS}${MODEL}loader = DataLoader(load(), batch_size=2)\n`;
+  const KERAS = 'from tensorflow import keras\nnet = keras.Sequential([])\nnet.fit(x, y)\n';
+
+  it('are said, whoever makes them', () => {
+    assert.deepEqual(others(START + TRAINER + LOOP + KERAS), [
+      'model(**batch).loss.backward(): The estimate is for the first training of this file; this one is not estimated.',
+      'net.fit(x, y): The estimate is for the first training of this file; this one is not estimated.',
+    ]);
+    assert.deepEqual(others(`${START}${KERAS}${LOOP}`), [
+      'net.fit(x, y): The estimate is for another training of this file; this one is not estimated.',
+    ]);
+    assert.deepEqual(others(`${START}${LOOP}${MODEL}${LOOP}`), [
+      'model(**batch).loss.backward(): The estimate is for another training of this file; this one is not estimated.',
+    ]);
+    assert.deepEqual(others(`${START}model(**next(loader)).loss.backward()\n${LOOP}`), []);
+  });
+
+  it('are counted from the first that is a trainer, also where its import is not shown', () => {
+    const bare = (START + TRAINER + LOOP).replace(' Trainer,', '');
+    assert.equal(others(bare).length, 1);
+    assertStates(python(bare), { framework: 'transformers default' });
+    const other = bare.replace('args=TrainingArguments', 'args=Own');
+    assertStates(python(other), { framework: 'pytorch default' });
+  });
+});

@@ -42,6 +42,7 @@ import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
 import { adaptedByPeft, chainOf, type ModelChain } from './model-chain';
 import { noteChangers, noteOtherModels, noteOtherReference } from './other-models';
+import { otherStarts } from './other-starts';
 import { namesOther, otherTraining } from './other-training';
 import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapters';
 import { type LoadedModel, readModel, SPREADS } from './python-model';
@@ -152,7 +153,10 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
     leaveDecisive(calls);
     withdrawUnknown(draft);
     const trains = loop?.backward ?? recipe?.call;
-    if (trains) noteDoubts(calls, trains);
+    if (trains) {
+      noteDoubts(calls, trains);
+      reportOthers(calls, trains, []);
+    }
     nameModelKeys(calls);
     return draft.reading();
   }
@@ -445,15 +449,19 @@ function takesCommandLine({ callee, of }: PyCall): boolean {
   );
 }
 
-/** Several trainers in a file: the first counts, and each other one states it. */
-function reportOthers({ draft }: Calls, first: PyCall, others: readonly Training[]): void {
-  for (const { call } of others)
+/** Several trainings in a file: one counts, the first trainer where there is one, and each other one states it. */
+function reportOthers({ program, draft }: Calls, counted: PyCall, trainers: readonly Training[]): void {
+  const others = [...trainers.map(({ call }) => call), ...otherStarts(program, counted)];
+  const isFirst = others.every(({ id }) => id > counted.id);
+  for (const { calleeRange } of others)
     draft.report(
       'another-launch',
       'information',
-      say('The estimate is for the first training of this file; this one is not estimated.'),
-      call.calleeRange,
-      { related: [{ range: first.calleeRange, message: say('the training that counts') }] },
+      isFirst
+        ? say('The estimate is for the first training of this file; this one is not estimated.')
+        : say('The estimate is for another training of this file; this one is not estimated.'),
+      calleeRange,
+      { related: [{ range: counted.calleeRange, message: say('the training that counts') }] },
     );
 }
 
