@@ -92,10 +92,20 @@ export interface Reading {
   readonly wholeAt?: Range;
   /** A trainer that Oomlint does not model: there is no estimate, and nothing is asked for. */
   readonly notModelled?: TrainerNotModelled;
+  /** How what is missing of its run is asked for. */
+  readonly asking?: Asking;
   /** What of this file was not understood. */
   readonly unread?: readonly Unread[];
   /** Keys that count in this document where its family has none of its own (scripts: those of the program they start). */
   readonly keys?: readonly KeyGroup[];
+}
+
+/** How a person is asked for what is missing of a run, where it is of another kind than most. */
+export interface Asking {
+  /** Values that make a useful start, as they are written. */
+  readonly examples: Partial<Record<FieldPath, string>>;
+  /** What the model itself fixes: nothing of it is missing once the model is known. */
+  readonly fixedByModel?: readonly FieldPath[];
 }
 
 /** A trainer that is recognised and not modelled, as reports name it. */

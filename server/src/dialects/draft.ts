@@ -12,7 +12,15 @@ import { beginTogether, locationOf, type Range } from '../text/place';
 import type { Problem, ProblemCode, Severity } from '../text/problem';
 import { closest, MOST_LOOKED_FOR } from '../wording/closest';
 import { say } from '../wording/say';
-import type { AutoValue, FileLink, KeyGroup, ReadContext, Reading, TrainerNotModelled } from './dialect';
+import type {
+  Asking,
+  AutoValue,
+  FileLink,
+  KeyGroup,
+  ReadContext,
+  Reading,
+  TrainerNotModelled,
+} from './dialect';
 import { type Releases, type Standing, standingOf } from './release';
 
 /** What stands for nothing, or is data. */
@@ -46,7 +54,8 @@ export class Draft {
   readonly unread: Unread[] = [];
   joinsOnly = false;
   notModelled?: TrainerNotModelled;
-  wholeAt?: Range;
+  wholeAt?: Range | undefined;
+  asking?: Asking | undefined;
   private withoutDefaults = false;
   private lookedFor = 0;
   private readonly waiting: (() => void)[] = [];
@@ -330,6 +339,7 @@ export class Draft {
       ...(unread.length > 0 ? { unread } : {}),
       ...(this.joinsOnly ? { joinsOnly: true } : {}),
       ...(this.wholeAt ? { wholeAt: this.wholeAt } : {}),
+      ...(this.asking ? { asking: this.asking } : {}),
       ...(this.notModelled ? { notModelled: this.notModelled } : {}),
     };
     return {

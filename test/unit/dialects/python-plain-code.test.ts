@@ -68,7 +68,10 @@ describe('models that are taken out of what wraps them', () => {
   it('lie on one GPU as they are where `DataParallel` has no other', async () => {
     const text = `${IMPORTS}${MODEL}model = torch.nn.DataParallel(model)\n${LOOP.replace('for batch', 'tokenizer = AutoTokenizer.from_pretrained("gpt2")\nrows = tokenizer(texts, truncation=True, max_length=64)\nfor batch')}`;
     assert.deepEqual((await judged(text)).resolved.unknown, []);
-    assert.match(((await judged(text, {}, 2)).unread ?? []).map(({ message }) => message).join(), /DataParallel/);
+    assert.match(
+      ((await judged(text, {}, 2)).unread ?? []).map(({ message }) => message).join(),
+      /DataParallel/,
+    );
   });
 });
 
@@ -95,7 +98,10 @@ describe('collators of a module beside the script', () => {
 
   it('cut batches to the length that they are made with', async () => {
     assert.deepEqual(await length(script('Collator(0, max_length=256)')), [256, true]);
-    assert.deepEqual(await length(script('Collator(0, max_length=LENGTH)', 'LENGTH = 2 ** 7\n')), [128, true]);
+    assert.deepEqual(await length(script('Collator(0, max_length=LENGTH)', 'LENGTH = 2 ** 7\n')), [
+      128,
+      true,
+    ]);
     const columns = COLLATOR.replace(/input_ids = (?=input_ids\[)/, 'batch["input_ids"] = ').replace(
       'input_ids[:, :',
       'batch["input_ids"][:, :',
@@ -122,5 +128,244 @@ class Collator:
       'def collate(rows):\n    return tokenizer(rows, truncation=True, padding="max_length", max_length=80)\n';
     const own = script('collate', `tokenizer = AutoTokenizer.from_pretrained("gpt2")\n${made}`);
     assert.deepEqual(await length(own), [80, false]);
+  });
+});
+
+describe('loops around the passes of one step', () => {
+  before(loadPython);
+
+  const START = `${IMPORTS}${MODEL}tokenizer = AutoTokenizer.from_pretrained("gpt2")
+loader = DataLoader(load(), batch_size=2)
+optimizer = torch.optim.AdamW(model.parameters())
+`;
+  const inner = (over: string, more = '') =>
+    `${START}${more}for step in range(100):
+    for i in ${over}:
+        (model(**next(rows)).loss / 4).backward()
+    optimizer.step()
+`;
+
+  it('add up the gradients of as many as they go through', () => {
+    assertStates(python(inner('range(COUNT)', 'COUNT = 4\n')), { 'batch.accumulation': '4 file' });
+    assertStates(python(inner('range(1, 4)')), { 'batch.accumulation': '3 file' });
+    const tqdm = 'from tqdm import tqdm\n';
+    assertStates(python(inner('tqdm(range(8))', tqdm)), { 'batch.accumulation': '8 file' });
+    assertStates(python(inner('[1, 2, 3]')), { 'batch.accumulation': '3 file' });
+    // Nobody knows how many there are: two at the least.
+    assertStates(python(inner('loader')), { 'batch.accumulation': '2 inferred' });
+    const called = `${START}def step():
+    for _ in range(2):
+        model(**next(rows)).loss.backward()
+for _ in range(10):
+    step()
+    optimizer.step()
+`;
+    assertStates(python(called), { 'batch.accumulation': '2 file' });
+    assertStates(python(inner('loader').replace('    optimizer', '        optimizer')), {
+      'batch.accumulation': undefined,
+    });
+  });
+
+  it('have the samples of the tensors that the code makes, where nothing loads them', () => {
+    const micro = (given: string, more = '') =>
+      python(`${START.replace(/^loader.*\n/m, '')}${more}for row in rows:
+    loss = model(${given}).loss
+    loss.backward()
+    optimizer.step()
+`);
+    assertStates(micro('input_ids=row.unsqueeze(0).to("cuda")'), { 'batch.micro': '1 file' });
+    assertStates(micro('row.ids.unsqueeze(0), labels=row'), { 'batch.micro': '1 file' });
+    assertStates(micro('input_ids=torch.tensor([row["ids"]]).cuda()'), { 'batch.micro': '1 file' });
+    assertStates(micro('input_ids=torch.stack([row.a, row.b, row.c])'), { 'batch.micro': '3 file' });
+    const made = 'def made(x):\n    return x.clone().unsqueeze(0)\n';
+    assertStates(micro('input_ids=made(row)', made), { 'batch.micro': '1 file' });
+    const unknown = micro('input_ids=row');
+    assertStates(unknown, { 'batch.micro': undefined });
+    assert.match(JSON.stringify(unknown.unread), /How many samples a batch has is known only/);
+    assert.doesNotMatch(JSON.stringify(unknown.unread), /batch_size/);
+  });
+
+  it('may pass over a step that was taken before: that starts no other run', () => {
+    const skipped = `${START}for step, batch in enumerate(loader):
+    if resumed is not None and step < resumed:
+        continue
+    if batch is not None:
+        model(**batch).loss.backward()
+    optimizer.step()
+`;
+    assert.doesNotMatch(doubts(skipped), /Whether this run is started/);
+    const asked = `${START}if load():\n    for batch in loader:\n        model(**batch).loss.backward()\n        optimizer.step()\n`;
+    assert.match(doubts(asked), /Whether this run is started/);
+  });
+});
+
+describe('what a script refuses', () => {
+  before(loadPython);
+
+  const parsed = (checks: string) => `import argparse, sys
+${IMPORTS}def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", default=None)
+    parser.add_argument("--kind", default=None)
+    parser.add_argument("--batch", type=int, default=8)
+    args = parser.parse_args()
+${checks.replace(/^/gm, '    ')}
+    return args
+args = parse()
+${MODEL}Trainer(model=model, args=TrainingArguments(per_device_train_batch_size=args.batch)).train()
+`;
+
+  it('is not the run that is started: what follows is read', () => {
+    for (const checks of [
+      'if args.data is None:\n    raise ValueError("data")\nelse:\n    end = args.data.split(".")',
+      'if args.data is None:\n    raise ValueError("data")',
+      'if args.data is None:\n    sys.exit(1)',
+      'if args.data is not None:\n    pass\nelse:\n    raise ValueError("data")',
+      'if args.data == "a":\n    pass\nelif args.data == "b":\n    pass\nelse:\n    raise ValueError(args.data)',
+    ])
+      assertStates(python(parsed(checks)), { 'batch.micro': '8 file' });
+  });
+
+  it('leaves open which of several ways is taken instead', () => {
+    const checks =
+      'if args.kind == "a":\n    args.batch = 1\nelif args.kind == "b":\n    args.batch = 2\nelse:\n    raise ValueError(args.kind)';
+    assert.match(doubts(parsed(checks)), /1 or 2: that depends on a condition/);
+  });
+
+  it('is caught where the script says so', () => {
+    const text = `${IMPORTS}size = 4\ntry:\n    if size == 4:\n        raise ValueError()\n    size = 1\nexcept ValueError:\n    pass\n${MODEL}Trainer(model=model, args=TrainingArguments(per_device_train_batch_size=size)).train()\n`;
+    assertStates(python(text), { 'batch.micro': '4 file' });
+  });
+});
+
+describe('loops around a model that is not known', () => {
+  before(loadPython);
+
+  it('say all else that they call', async () => {
+    const text = `${IMPORTS}tokenizer = AutoTokenizer.from_pretrained("gpt2")
+rows = tokenizer(texts, truncation=True, padding="max_length", max_length=64)
+loader = DataLoader(rows, batch_size=2)
+optimizer = torch.optim.SGD(net.parameters(), momentum=0.9)
+for batch in loader:
+    for _ in range(2):
+        net(**batch).loss.backward()
+    optimizer.step()
+`;
+    assertStates(python(`net = load()\n${text}`), {
+      'optimizer.name': 'sgd-momentum file',
+      'batch.micro': '2 file',
+      'batch.sequence': '64 file',
+      'batch.accumulation': '2 file',
+      'precision.weights': undefined,
+    });
+    const { resolved } = await judged(`net = load()\n${text}`);
+    assert.ok(!resolved.unknown.some(({ field }) => /^batch/.test(field)));
+  });
+});
+
+describe('what is said of a whole run', () => {
+  before(loadPython);
+
+  it('stands where it trains', async () => {
+    const before =
+      'from string import Template\nwords = Template("a")\nimport subprocess\nsubprocess.run(["git"])\n';
+    const lineOf = async (text: string, words: string) => {
+      const { problems } = await judged(before + text);
+      const found = problems.find(({ code }) => code === 'unknown-fields');
+      assert.ok(found?.range, JSON.stringify(problems));
+      assert.ok((before + text).split('\n')[found.range.start.line]?.includes(words), words);
+    };
+    await lineOf(`${IMPORTS}model = load()\n${TRAINER}`, 'Trainer(');
+    await lineOf(`${IMPORTS}model = load()\n${LOOP}`, '.backward()');
+    await lineOf(
+      'from tensorflow import keras\nmodel = keras.Sequential([])\nmodel.fit(x, y)\n',
+      'model.fit',
+    );
+    await lineOf(
+      `${IMPORTS}from trl import XPOTrainer\nt = XPOTrainer(model=load())\nt.train()\n`,
+      'XPOTrainer(m',
+    );
+  });
+});
+
+describe('what is asked for', () => {
+  before(loadPython);
+
+  const asked = async (text: string) => {
+    const { resolved, problems } = await judged(text);
+    const { message } = problems.find(({ code }) => code === 'unknown-fields') ?? {};
+    return [resolved.unknown.map(({ field }) => field).join(), /oomlint: ([^"]*)/.exec(message ?? '')?.[1]];
+  };
+  const of = (kind: string, model = 'pick()') =>
+    `from transformers import ${kind}, Trainer, TrainingArguments\nmodel = ${kind}.from_pretrained(${model})\n${TRAINER}`;
+
+  it('goes with the kind of the run', async () => {
+    assert.deepEqual(await asked(of('AutoModelForObjectDetection')), ['model.id', 'model=facebook/detr-resnet-50']);
+    assert.deepEqual(await asked(of('AutoModelForImageClassification')), [
+      'model.id',
+      'model=google/vit-base-patch16-224',
+    ]);
+    assert.deepEqual(await asked(of('AutoModelForCTC', '"facebook/wav2vec2-base"')), [
+      'batch.sequence',
+      'sequence=160000',
+    ]);
+    assert.deepEqual(await asked(of('AutoModelForSequenceClassification')), [
+      'model.id,batch.sequence',
+      'model=google-bert/bert-base-uncased sequence=512',
+    ]);
+    assert.deepEqual(await asked(of('AutoModelForCausalLM')), [
+      'model.id,batch.sequence',
+      'model=meta-llama/Llama-3.1-8B sequence=4096',
+    ]);
+  });
+
+  it('is nothing where adapters are of a kind that is not estimated', async () => {
+    for (const config of ['PeanutConfig', 'RandLoraConfig', 'BeftConfig']) {
+      const text = `${IMPORTS}from peft import ${config}, get_peft_model\n${MODEL}model = get_peft_model(model, ${config}(r=8))\ntokenizer = AutoTokenizer.from_pretrained("gpt2")\nrows = tokenizer(texts, truncation=True)\n${TRAINER}`;
+      assert.deepEqual(await asked(text), ['method.kind', undefined], config);
+      assert.match(doubts(text), new RegExp(`Adapters of .${config}. are not estimated`));
+    }
+  });
+
+  it('does not leave the run to a command line that says nothing of it', () => {
+    const flags = (names: string) =>
+      doubts(
+        `import argparse\n${IMPORTS}p = argparse.ArgumentParser()\n${names.replace(/\S+/g, 'p.add_argument("$&", default="x")\n')}args, rest = p.parse_known_args()\n${MODEL}${TRAINER}`,
+      );
+    assert.equal(flags('--env-url --port'), '');
+    assert.match(flags('--env-url --model'), /command line may say otherwise/);
+  });
+});
+
+describe('several trainings of one file', () => {
+  before(loadPython);
+
+  const others = (text: string) =>
+    python(text).problems.flatMap(({ code, message, range }) =>
+      code === 'another-launch' ? [`${text.split('\n')[range?.start.line ?? 0]?.trim()}: ${message}`] : [],
+    );
+  const START = `${IMPORTS}${MODEL}loader = DataLoader(load(), batch_size=2)\n`;
+  const KERAS = 'from tensorflow import keras\nnet = keras.Sequential([])\nnet.fit(x, y)\n';
+
+  it('are said, whoever makes them', () => {
+    assert.deepEqual(others(START + TRAINER + LOOP + KERAS), [
+      'model(**batch).loss.backward(): The estimate is for the first training of this file; this one is not estimated.',
+      'net.fit(x, y): The estimate is for the first training of this file; this one is not estimated.',
+    ]);
+    assert.deepEqual(others(`${START}${KERAS}${LOOP}`), [
+      'net.fit(x, y): The estimate is for another training of this file; this one is not estimated.',
+    ]);
+    assert.deepEqual(others(`${START}${LOOP}${MODEL}${LOOP}`), [
+      'model(**batch).loss.backward(): The estimate is for another training of this file; this one is not estimated.',
+    ]);
+    assert.deepEqual(others(`${START}model(**next(loader)).loss.backward()\n${LOOP}`), []);
+  });
+
+  it('are counted from the first that is a trainer, also where its import is not shown', () => {
+    const bare = (START + TRAINER + LOOP).replace(' Trainer,', '');
+    assert.equal(others(bare).length, 1);
+    assertStates(python(bare), { framework: 'transformers default' });
+    const other = bare.replace('args=TrainingArguments', 'args=Own');
+    assertStates(python(other), { framework: 'pytorch default' });
   });
 });

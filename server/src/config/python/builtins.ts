@@ -82,7 +82,12 @@ export function callBuiltin(
       return machine.unknown(node, { ...(file ? { file } : {}), ...(given ? { given } : {}) });
     }
     case 'range':
+      return lifted(positional, (bounds) => rangeOver(machine, bounds, node));
     case 'enumerate':
+    case 'reversed':
+      return first?.kind === 'unknown' && first.times
+        ? machine.unknown(node, { times: first.times })
+        : machine.unknown(node);
     case 'zip':
     case 'print':
     case 'isinstance':
@@ -93,6 +98,17 @@ export function callBuiltin(
     default:
       return undefined;
   }
+}
+
+/** `range(4)`, `range(1, 5)`: as many numbers as lie between. */
+function rangeOver(machine: Machine, bounds: readonly PyValue[], node: SyntaxNode): PyValue {
+  const [first, second, ...step] = bounds;
+  if (step.length > 0 || first?.kind !== 'scalar' || typeof first.value !== 'number')
+    return machine.unknown(node);
+  if (!second) return machine.unknown(node, { times: first });
+  if (second.kind !== 'scalar' || typeof second.value !== 'number') return machine.unknown(node);
+  const times = Math.max(0, second.value - first.value);
+  return machine.unknown(node, { times: machine.scalar(times, node) });
 }
 
 /** The number of items of a list, or of tokens that a tokenizer has. */

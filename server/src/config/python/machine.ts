@@ -17,6 +17,7 @@ import type {
   PyDict,
   PyEither,
   PyList,
+  PyLoop,
   PyScalar,
   PyScope,
   PyUnknown,
@@ -28,8 +29,8 @@ const MOST_STEPS = 200_000;
 /** Values that one name may have. */
 const MOST_OPTIONS = 8;
 
-/** How the run of a block ended: at its end, or before by `return`, `raise`, `break`. */
-export type BlockEnd = 'next' | 'ended';
+/** How the run of a block ended: at its end, or before by `return` and `break`; `stopped` where the program stops there by `raise` or `exit()`. */
+export type BlockEnd = 'next' | 'ended' | 'stopped';
 
 /** What lies around a program that is followed. */
 interface ProgramModules {
@@ -61,6 +62,11 @@ export class Machine {
   readonly running: SyntaxNode[] = [];
   returns: PyValue[] = [];
   loops = 0;
+  /** Loops that are followed now, each inside of the one before, and how many conditions stand around the first. */
+  readonly rounds: PyLoop[] = [];
+  outside = 0;
+  /** How many `try` with something that handles a failure stand around what is followed now. */
+  tried = 0;
   scope: PyScope = { values: new Map() };
   /** Scopes of the calls that are waiting for the one that is followed. */
   readonly callers: PyScope[] = [];
@@ -193,10 +199,12 @@ export class Machine {
   }
 
   /** Notes a call, and answers what it makes. */
-  record(call: Omit<PyCall, 'id' | 'conditions' | 'repeated'>): PyValue {
+  record(call: Omit<PyCall, 'id' | 'conditions' | 'repeated' | 'loops' | 'outside'>): PyValue {
     const id = this.calls.length;
     const conditions = [...this.conditions, ...this.passed];
-    this.calls.push({ ...call, id, conditions, repeated: this.loops > 0 });
+    const loops = [...this.rounds];
+    const around = loops.length > 0 ? { outside: this.outside } : {};
+    this.calls.push({ ...call, id, conditions, repeated: this.loops > 0, loops, ...around });
     return { kind: 'object', id, range: call.range };
   }
 }

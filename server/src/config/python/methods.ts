@@ -6,7 +6,7 @@ import type { Machine } from './machine';
 import { pathMethod } from './paths';
 import { serializedIn } from './serialized-value';
 import { childIn, type SyntaxNode } from './syntax-node';
-import type { Passed, PyCall, PyObject, PyScalar, PyValue } from './value';
+import type { Passed, PyCall, PyObject, PyScalar, PyUnknown, PyValue } from './value';
 
 /** A method of a value: of text and dictionaries as Python has it, of parsers of arguments, else it is noted. */
 export function callMethod(
@@ -45,9 +45,23 @@ export function callMethod(
       ...(owner.serialized && name === 'encode' ? { serialized: owner.serialized } : {}),
       ...(owner.given ? { given: owner.given } : {}),
       ...(owner.of === undefined ? {} : { of: owner.of }),
+      ...rowsOf(owner, name, passed),
     });
   }
   return machine.unknown(node);
+}
+
+/** Methods of a tensor that give one of as many samples. */
+const SAME_ROWS = /^(?:to|cuda|cpu|long|int|clone|detach|contiguous|requires_grad_)$/;
+
+/** How many samples a tensor has then: `unsqueeze(0)` makes one of what is a sample. */
+function rowsOf(
+  { rows }: PyUnknown,
+  name: string,
+  { positional: [first] }: Passed,
+): { readonly rows?: number } {
+  if (name === 'unsqueeze' && first?.kind === 'scalar' && first.value === 0) return { rows: 1 };
+  return rows !== undefined && SAME_ROWS.test(name) ? { rows } : {};
 }
 
 /** Functions of the file, and objects that are called like one, that somebody else is given may be run by it, with what nobody knows: they are followed once. */

@@ -7,6 +7,7 @@ import { LIBRARY, submodule } from './imports';
 import { noteKeptSamples } from './kept-samples';
 import { arithmetic } from './literals';
 import { type BlockEnd, either, lifted, type Machine, truth } from './machine';
+import { inRound, timesOf } from './rounds';
 import { setAttribute } from './set-attribute';
 import { childIn, type SyntaxNode } from './syntax-node';
 import type {
@@ -34,13 +35,16 @@ export function execute(machine: Machine, node: SyntaxNode | undefined): BlockEn
 type Statement = (machine: Machine, node: SyntaxNode) => BlockEnd;
 
 const inOrder: Statement = (machine, node) => {
-  for (const child of node.children) if (machine.execute(machine, child) === 'ended') return 'ended';
+  for (const child of node.children) {
+    const end = machine.execute(machine, child);
+    if (end !== 'next') return end;
+  }
   return 'next';
 };
 const nothing: Statement = () => 'next';
-const leaving: Statement = (machine, node) => {
+const stopping: Statement = (machine, node) => {
   for (const child of node.children) machine.evaluate(machine, child);
-  return 'ended';
+  return 'stopped';
 };
 
 const STATEMENTS: Readonly<Record<string, Statement>> = {
@@ -52,7 +56,7 @@ const STATEMENTS: Readonly<Record<string, Statement>> = {
     for (const child of node.children)
       if (/^(augmented_)?assignment$/.test(child.type)) machine.execute(machine, child);
       else machine.evaluate(machine, child);
-    return leavesFor(machine, node) ? 'ended' : 'next';
+    return leavesFor(machine, node) ? 'stopped' : 'next';
   },
   assignment,
   augmented_assignment: augmented,
@@ -92,7 +96,7 @@ const STATEMENTS: Readonly<Record<string, Statement>> = {
     machine.returns.push(value ? machine.evaluate(machine, value) : machine.scalar(null, node));
     return 'ended';
   },
-  raise_statement: leaving,
+  raise_statement: stopping,
   break_statement: () => 'ended',
   continue_statement: (machine) => {
     machine.continued += 1;
@@ -280,26 +284,54 @@ function takeAll(machine: Machine, module: string, { values }: Namespace): void 
 /** Names that values of a project's own modules have (PEP 8), such as `from config import MODEL_ID` where there is no such file; libraries have classes of such names. */
 const CONSTANT = /^[A-Z][A-Z0-9_]*$/;
 
-/** `if`, `elif`, `else`: the branch that is taken where that is known, else all, and what they bind is one of several. */
+/**
+ * `if`, `elif`, `else`: the branch that is taken where that is known, else all, and what they bind is one of several. A program that stops in
+ * the branch that its defaults lead to is started with something else: the others are followed, unless it is known what starts it.
+ */
 function branches(machine: Machine, node: SyntaxNode): BlockEnd {
+  const { end, others } = taken(machine, node);
+  if (end !== 'stopped' || machine.tried > 0 || machine.command || others.length === 0) return end;
+  const [only, ...more] = others;
+  if (only && more.length === 0) return only();
+  return undecided(machine, others, childIn(node, 'condition') ?? node);
+}
+
+type Way = () => BlockEnd;
+
+/** How the branch that is taken ends, and the ways that would have been taken instead of it. */
+function taken(
+  machine: Machine,
+  node: SyntaxNode,
+): { readonly end: BlockEnd; readonly others: readonly Way[] } {
   const condition = childIn(node, 'condition');
   const asked = machine.evaluate(machine, condition);
   const known = truth(asked);
-  const then = childIn(node, 'consequence');
+  const yes: Way = () => machine.execute(machine, childIn(node, 'consequence'));
   const [alternative, ...further] = node.children.filter(({ field }) => field === 'alternative');
-  const otherwise = (): BlockEnd => {
-    if (!alternative) return 'next';
-    if (alternative.type === 'else_clause') return machine.execute(machine, childIn(alternative, 'body'));
-    const rest = further.map((child) => ({ ...child, field: 'alternative' }));
-    return branches(machine, { ...alternative, children: [...alternative.children, ...rest] });
+  const isElse = alternative?.type === 'else_clause';
+  const rest = (): SyntaxNode | undefined => {
+    if (!alternative || isElse) return undefined;
+    const after = further.map((child) => ({ ...child, field: 'alternative' }));
+    return { ...alternative, children: [...alternative.children, ...after] };
   };
-  if (known !== undefined) return known ? machine.execute(machine, then) : otherwise();
+  const otherwise: Way = () => {
+    const chain = rest();
+    if (chain) return branches(machine, chain);
+    return alternative ? machine.execute(machine, childIn(alternative, 'body')) : 'next';
+  };
+  if (known === true) return { end: yes(), others: [otherwise] };
+  if (known === false) {
+    const chain = rest();
+    if (!chain) return { end: otherwise(), others: [yes] };
+    const inner = taken(machine, chain);
+    return { end: inner.end, others: [yes, ...inner.others] };
+  }
   const probe = asked.kind === 'either' && asked.probe ? asked : undefined;
   const first = probe?.options[0];
   const holds = first && truth(first);
-  const yes = () => machine.execute(machine, then);
   const ways = holds === false ? [otherwise, yes] : [yes, otherwise];
-  return undecided(machine, ways, condition ?? node, holds === undefined ? undefined : probe?.probe);
+  const about = holds === undefined ? undefined : probe?.probe;
+  return { end: undecided(machine, ways, condition ?? node, about), others: [] };
 }
 
 /** Follows each of several ways, of which one is taken. */
@@ -312,12 +344,14 @@ function undecided(
   const because = machine.rangeOf(condition);
   const before = machine.scope.values;
   const ends: Map<string, PyValue>[] = [];
+  const outcomes: BlockEnd[] = [];
   machine.conditions.push(because);
   machine.asked.push(condition);
   const { continued } = machine;
   for (const way of ways) {
     machine.scope.values = new Map(before);
     const outcome = way();
+    outcomes.push(outcome);
     if (outcome === 'next') ends.push(machine.scope.values);
   }
   if (machine.continued > continued && ends.length > 0) machine.passed = [...machine.passed, because];
@@ -330,7 +364,8 @@ function undecided(
     const all = options.length === ways.length;
     machine.scope.values.set(name, either(options, because, all ? probe : undefined));
   }
-  return ends.length === 0 && ways.length > 0 ? 'ended' : 'next';
+  if (ends.length > 0 || ways.length === 0) return 'next';
+  return outcomes.every((outcome) => outcome === 'stopped') ? 'stopped' : 'ended';
 }
 
 /** `for` and `while`: the body is followed once, with names that it changes from round to round unknown. */
@@ -351,9 +386,12 @@ function loop(machine: Machine, node: SyntaxNode): BlockEnd {
   const of = values?.kind === 'unknown' ? values.of : values?.kind === 'object' ? values.id : undefined;
   if (target) assign(machine, target, item ?? machine.unknown(target, of === undefined ? {} : { of }));
   const { passed, continued } = machine;
-  if (!once) machine.loops += 1;
-  machine.execute(machine, body);
-  if (!once) machine.loops -= 1;
+  const times =
+    values?.kind === 'list' && over ? machine.scalar(values.items.length, over) : timesOf(machine, values);
+  const range = machine.rangeOf(over ?? condition ?? node);
+  const round = () => machine.execute(machine, body);
+  if (once) round();
+  else inRound(machine, { range, ...(times ? { times } : {}) }, round);
   machine.passed = passed;
   machine.continued = continued;
   return 'next';
@@ -379,8 +417,10 @@ function uses(machine: Machine, node: SyntaxNode, name: string | undefined): boo
 
 /** What is tried is taken to go well; what handles a failure may be run. */
 function attempt(machine: Machine, node: SyntaxNode): BlockEnd {
-  const outcome = machine.execute(machine, childIn(node, 'body'));
   const handlers = node.children.filter(({ type }) => /^except/.test(type));
+  if (handlers.length > 0) machine.tried += 1;
+  const outcome = machine.execute(machine, childIn(node, 'body'));
+  if (handlers.length > 0) machine.tried -= 1;
   const blockOf = (one: SyntaxNode) => one.children.find(({ type }) => type === 'block');
   for (const handler of handlers)
     undecided(
@@ -391,7 +431,8 @@ function attempt(machine: Machine, node: SyntaxNode): BlockEnd {
   for (const clause of node.children)
     if (/^(else|finally)_clause$/.test(clause.type))
       machine.execute(machine, childIn(clause, 'body') ?? blockOf(clause));
-  return outcome;
+  // What is raised there is handled.
+  return outcome === 'stopped' && handlers.length > 0 ? 'next' : outcome;
 }
 
 /** `with value as name`: of what a context gives only a file is known. */

@@ -10,7 +10,11 @@ const given = ({ named, positional }: PyCall, name: string, place: number): PyVa
  * The model that an attribute of what wraps it holds: `module` of replicas, shards, DeepSpeed's engine and what Accelerate and Fabric give back,
  * `_orig_mod` of one that is compiled. Undefined for anything else.
  */
-export function unwrapped(calls: readonly PyCall[], { id, item }: PyObject, name: string): PyValue | undefined {
+export function unwrapped(
+  calls: readonly PyCall[],
+  { id, item }: PyObject,
+  name: string,
+): PyValue | undefined {
   const call = calls[id];
   if (!call) return undefined;
   const { callee, of, positional } = call;

@@ -123,6 +123,10 @@ export interface PyUnknown extends Valued {
   readonly chosen?: ChosenParameters;
   /** It is the GPU's memory in bytes, times this. */
   readonly ofMemory?: number;
+  /** How many items it gives one after the other, as `range(4)` does. */
+  readonly times?: PyValue;
+  /** It is a tensor of so many samples: `ids.unsqueeze(0)`. */
+  readonly rows?: number;
   /** What is left of a number when another value, which stands at that place, is taken away: `2048 - longest`. */
   readonly left?: { readonly of: PyScalar; readonly without: Range };
 }
@@ -174,8 +178,20 @@ export interface PyCall {
   readonly conditions: readonly Range[];
   /** It stands in a loop that may run more than once. */
   readonly repeated: boolean;
+  /** Those loops, from the outermost on. */
+  readonly loops: readonly PyLoop[];
+  /** How many of the conditions stand around the outermost of them: those after decide about a round. */
+  readonly outside?: number;
   /** A class of the file that inherits from `callee`, and may do otherwise. */
   readonly subclass?: string;
+}
+
+/** A loop that may go round more than once. */
+export interface PyLoop {
+  /** What it goes through, or its condition. */
+  readonly range: Range;
+  /** How often, where the text says so. */
+  readonly times?: PyValue;
 }
 
 /** What is passed to a call. */

@@ -2,14 +2,17 @@ import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import { choosesAll, choosesNamed, type ParameterChoice } from '../../config/python/parameter-choice';
 import type { PyCall, PyList, PyProgram, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
+import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
+import type { Draft } from '../draft';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { argumentOf, type Calls, leaveArgument, leaveValue, withhold } from './call-block';
 import { readLigerPatches } from './liger-patches';
 import { readLightning } from './lightning-run';
 import { readLoopSharding } from './loop-sharding';
-import { chainOf } from './model-chain';
+import { madeSamples } from './made-batch';
+import { chainOf, type ModelChain } from './model-chain';
 import { noteChangers } from './other-models';
 import { readAdapters, readCallsOnModel } from './python-adapters';
 import { readModel } from './python-model';
@@ -31,7 +34,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   const loaded = own
     ? readUnsloth(calls, own, chain, backward, context)
     : readModel(calls, chain, context, backward, undefined);
-  if (!loaded.known) return;
+  if (!loaded.known && loaded.refused) return;
   const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain);
   if (!own) readCallsOnModel(calls, backward, chain, loaded, adapted);
   noteChangers(calls, chain, backward);
@@ -69,13 +72,13 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
     draft.assume('activations.checkpointing', 'none', say('nothing turns it on'));
   if (lightning) {
     if (loop.optimizer) readMadeOptimizer(calls, loop.optimizer);
-    if (!draft.knows('batch.micro')) readBatch(calls, loop);
+    if (!draft.knows('batch.micro')) readBatch(calls, loop, chain);
     readTokenizedLength(calls, backward, context);
     return;
   }
   if (loop.optimizer) readMadeOptimizer(calls, loop.optimizer);
   if (!byDeepspeed) {
-    readBatch(calls, loop);
+    readBatch(calls, loop, chain);
     readPrecision(calls, loop, context);
     readAccumulation(calls, loop);
   }
@@ -108,7 +111,7 @@ const takesAdapters = (choices: readonly ParameterChoice[], names: readonly stri
   names !== undefined && choosesNamed(choices, names);
 
 /** The batch of the loader that feeds the loop: the one that shuffles or is given how to sample, else the first. */
-function readBatch(calls: Calls, { backward }: TrainingLoop): void {
+function readBatch(calls: Calls, { backward }: TrainingLoop, chain: ModelChain): void {
   const { program, draft } = calls;
   const loaders = program.calls.filter(
     ({ callee, id }) => /(^|\.)torch\.utils\.data\.(\w+\.)?DataLoader$/.test(callee) && id < backward.id,
@@ -125,6 +128,12 @@ function readBatch(calls: Calls, { backward }: TrainingLoop): void {
       draft.state('batch.micro', texts.items.length, { range: texts.range }, 'texts', note);
       return;
     }
+  }
+  const made = loader ? undefined : madeSamples(program, chain, backward);
+  if (made) {
+    const note = say('the code makes batches of so many samples');
+    draft.state('batch.micro', made.samples, { range: made.value.range }, 'model(...)', note);
+    return;
   }
   const parted = loader && partsOf(program, loader, backward);
   if (parted) {
@@ -145,7 +154,7 @@ function readBatch(calls: Calls, { backward }: TrainingLoop): void {
     const place = { range: value?.range ?? (loader ?? backward).calleeRange };
     if (named) leaveValue(draft, named, ['batch.micro']);
     else {
-      draft.leave('value', place, 'batch_size', words, ['batch.micro']);
+      draft.leave('value', place, loader ? 'batch_size' : 'backward', words, ['batch.micro']);
       withhold(draft, ['batch.micro']);
     }
   }
@@ -233,7 +242,7 @@ function readPrecision(
 
 const PRECISION = ['precision.compute', 'precision.scheme'] as const;
 
-/** Accelerate's own count; a step under a condition adds up the gradients of as many batches as the code states. */
+/** Accelerate's own count, else how often a loop asks for gradients before a step; a step under a condition adds up those of as many batches as the code states. */
 function readAccumulation(
   { program, draft }: Calls,
   { accelerator, optimizer, backward }: TrainingLoop,
@@ -257,21 +266,28 @@ function readAccumulation(
   const step = program.calls.find(
     (call): call is PyCall => call.callee === 'step' && call.id > backward.id && isStepped(call),
   );
+  if (step && !steps && readRounds(draft, step, backward)) return;
   // What gradients are asked under, too, decides nothing about the step alone.
   const condition = steps?.range ?? step?.conditions.findLast((one) => !backward.conditions.includes(one));
-  if (!condition) return;
-  draft.leave(
-    'words',
-    { range: condition },
-    'step',
-    say('How many batches are accumulated the code decides: two at the least are taken.'),
-  );
-  draft.infer(
-    'batch.accumulation',
-    2,
-    say('the optimizer steps under a condition'),
-    { range: condition },
-    undefined,
-    true,
-  );
+  if (condition) guessRounds(draft, condition, say('the optimizer steps under a condition'));
+}
+
+/** Loops that ask for gradients once a round and that are over when the optimizer steps: their gradients add up. */
+function readRounds(draft: Draft, step: PyCall, backward: PyCall): boolean {
+  const inner = backward.loops.filter((loop) => !step.loops.includes(loop));
+  const [first] = inner;
+  if (!first) return false;
+  const counts = inner.map(({ times }) => integerOf(knownNode(times)));
+  if (counts.every((count) => count !== undefined && count > 0)) {
+    const rounds = counts.reduce<number>((product, count) => product * (count ?? 1), 1);
+    const note = say('a loop asks for gradients as often before a step');
+    draft.state('batch.accumulation', rounds, { range: first.range }, 'for', note);
+  } else guessRounds(draft, first.range, say('a loop asks for gradients several times before a step'));
+  return true;
+}
+
+function guessRounds(draft: Draft, range: Range, note: string): void {
+  const words = say('How many batches are accumulated the code decides: two at the least are taken.');
+  draft.leave('words', { range }, 'step', words);
+  draft.infer('batch.accumulation', 2, note, { range }, undefined, true);
 }

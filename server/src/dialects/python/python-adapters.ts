@@ -72,10 +72,11 @@ export function readAdapters(calls: Calls, trainer: PyCall, chain: ModelChain): 
   const config = configOf(calls, given);
   if (!config) {
     const other = given.kind === 'object' ? calls.program.calls[given.id]?.callee : undefined;
-    const words = /^peft\.(?:\w+\.)*\w+Config$/.test(other ?? '')
-      ? say('Adapters of `{0}` are not estimated.', other?.split('.').at(-1) ?? '')
-      : say('Which adapters this makes is known only when the script runs.');
-    leaveKind(calls, given.range, words);
+    const name = other?.split('.').at(-1) ?? '';
+    // No value of a run's fields says what such adapters are.
+    if (/^peft\.(?:\w+\.)*\w+Config$/.test(other ?? ''))
+      calls.draft.leave('refused', { range: given.range }, name, say('Adapters of `{0}` are not estimated.', name));
+    else leaveKind(calls, given.range, say('Which adapters this makes is known only when the script runs.'));
     return { byTrainer: !put };
   }
   const kind = KINDS[config.callee.split('.').at(-1) ?? ''] ?? '';

@@ -13,6 +13,7 @@ import { readSkippedModules } from '../hf/skipped-modules';
 import { readWeightsDtype, weightsDtypeOf } from '../hf/weights-dtype';
 import { Section } from '../section';
 import { askedOf } from './asked-of';
+import { askingOf } from './asked-values';
 import {
   argumentOf,
   argumentsOf,
@@ -121,6 +122,8 @@ export interface LoadedModel {
   readonly quantized?: 4 | 8;
   /** The model is read; false where no estimate can be given of it, which is stated. */
   readonly known: boolean;
+  /** It is one that is not estimated, whatever else the file says. */
+  readonly refused?: true;
 }
 
 /** States the model that is trained, how its weights are held, and its attention kernel. */
@@ -142,7 +145,7 @@ export function readModel(
     const { name, words } = refusedModel(other);
     draft.leave('refused', { range: other.calleeRange }, name, words);
     withhold(draft, OF_MODEL);
-    return { known: false };
+    return { known: false, refused: true };
   }
   if (!load) {
     draft.report(
@@ -160,6 +163,7 @@ export function readModel(
   if (made) return readMadeModel(calls, load, made, context);
   const [, kind = '', method = ''] = /(\w+)\.(\w+)$/.exec(load.callee) ?? [];
   const task = taskOf(kind, context);
+  draft.asking = askingOf(kind);
   if (method !== 'from_pretrained' || (!HEADS.test(kind) && task === undefined)) {
     draft.leave(
       'refused',
@@ -168,7 +172,7 @@ export function readModel(
       say('Runs of `{0}` are not estimated.', `${kind}.${method}`),
     );
     withhold(draft, OF_MODEL);
-    return { known: false };
+    return { known: false, refused: true };
   }
   const section = sectionOf(calls, load, MODEL_ARGUMENTS_TABLE);
   stateModel(calls, load);

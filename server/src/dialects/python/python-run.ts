@@ -8,6 +8,7 @@ import { flagOf } from '../../config/scalar';
 import { findAccelerator } from '../../hardware/catalog';
 import type { RunValues } from '../../run/fields';
 import type { OpenQuestion } from '../../run/open-question';
+import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading, RunMember } from '../dialect';
 import { Draft } from '../draft';
@@ -40,6 +41,7 @@ import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
 import { adaptedByPeft, chainOf, type ModelChain } from './model-chain';
 import { noteChangers, noteOtherModels, noteOtherReference } from './other-models';
+import { otherStarts } from './other-starts';
 import { namesOther, otherTraining } from './other-training';
 import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapters';
 import { type LoadedModel, readModel, SPREADS } from './python-model';
@@ -128,6 +130,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const loop = program && !first ? trainingLoop(program) : undefined;
   const recipe = program && !first && !loop ? calledRecipe(program) : undefined;
   const other = program && !first && !loop && !recipe ? otherTraining(program) : undefined;
+  draft.wholeAt = ofFile(first?.call ?? loop?.backward ?? recipe?.call ?? other?.call);
   if (other) {
     draft.leave('refused', { range: other.call.calleeRange }, other.library, other.words);
     return draft.reading();
@@ -152,7 +155,10 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
     leaveDecisive(calls);
     withdrawUnknown(draft);
     const trains = loop?.backward ?? recipe?.call;
-    if (trains) noteDoubts(calls, trains);
+    if (trains) {
+      noteDoubts(calls, trains);
+      reportOthers(calls, trains, []);
+    }
     nameModelKeys(calls);
     return draft.reading();
   }
@@ -173,6 +179,11 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   draft.rules(() => checkTrainerArguments(calls, first.call));
   nameKeys(calls, first, config);
   return draft.reading();
+}
+
+/** Where a call stands, if it stands in the file itself: what is said of the whole run is said there. */
+function ofFile(call: PyCall | undefined): Range | undefined {
+  return call?.calleeRange.uri === undefined ? call?.calleeRange : undefined;
 }
 
 /** The call that makes the arguments of a trainer; `launch` where whoever starts the script gives them, `elsewhere` where the text is a part of one. */
@@ -420,7 +431,7 @@ function noteDoubts({ program, draft }: Calls, call: PyCall): void {
       'torch_xla',
       say('{0} trains here: that is not estimated.', 'PyTorch/XLA'),
     );
-  const { subclass, calleeRange, conditions } = call;
+  const { subclass, calleeRange, conditions, outside } = call;
   const loss = argumentOf(call, 'compute_loss_func');
   if (loss && !isNone(loss))
     draft.leave(
@@ -437,7 +448,8 @@ function noteDoubts({ program, draft }: Calls, call: PyCall): void {
       subclass,
       say('`{0}` is a class of the file: what it does otherwise is not read.', subclass),
     );
-  const [condition] = conditions;
+  // A condition of a loop's round decides about that round: the loop goes on.
+  const [condition] = call.callee === 'backward' ? conditions.slice(0, outside) : conditions;
   if (condition)
     draft.leave(
       'branch',
@@ -445,7 +457,7 @@ function noteDoubts({ program, draft }: Calls, call: PyCall): void {
       'train',
       say('Whether this run is started depends on a condition.'),
     );
-  const flags = program.isLaunched ? undefined : program.calls.find(takesCommandLine);
+  const flags = program.isLaunched ? undefined : program.calls.find((one) => takesCommandLine(one) && mayDecide(program, one));
   if (flags) {
     draft.leave(
       'words',
@@ -462,6 +474,24 @@ function noteDoubts({ program, draft }: Calls, call: PyCall): void {
     draft.leave('words', { range: calleeRange }, '...', say('The file does more than can be followed.'));
 }
 
+/** Arguments that say where something is, or what becomes of its records: nothing that is trained hangs on them. */
+const ELSEWHERE =
+  /(?:^|_)(?:url|uri|host|port|endpoint|seed|api_key|output_dir|cache_dir|log\w*|wandb\w*|report_to|run_name|hub_\w+|push_to_hub|num_workers)$/;
+
+/** Whether what a parser takes may decide something of the run: not where all its arguments are seen, and each is about something else. */
+function mayDecide({ calls }: PyProgram, { of, callee }: PyCall): boolean {
+  if (!of || !/^parse/.test(callee)) return true;
+  const added = calls.filter(({ callee: method }) => method === 'add_argument');
+  return (
+    added.length === 0 ||
+    !added.every(({ positional }) =>
+      positional.some(
+        (name) => name.kind === 'scalar' && ELSEWHERE.test(String(name.value).replace(/^-+/, '').replaceAll('-', '_')),
+      ),
+    )
+  );
+}
+
 /** Whether a call takes what the command line gives: parsers of arguments, and what makes flags of a function's parameters. */
 function takesCommandLine({ callee, of }: PyCall): boolean {
   if (of !== undefined) return /^parse(_known)?_args$/.test(callee);
@@ -470,15 +500,19 @@ function takesCommandLine({ callee, of }: PyCall): boolean {
   );
 }
 
-/** Several trainers in a file: the first counts, and each other one states it. */
-function reportOthers({ draft }: Calls, first: PyCall, others: readonly Training[]): void {
-  for (const { call } of others)
+/** Several trainings in a file: one counts, the first trainer where there is one, and each other one states it. */
+function reportOthers({ program, draft }: Calls, counted: PyCall, trainers: readonly Training[]): void {
+  const others = [...trainers.map(({ call }) => call), ...otherStarts(program, counted)];
+  const isFirst = others.every(({ id }) => id > counted.id);
+  for (const { calleeRange } of others)
     draft.report(
       'another-launch',
       'information',
-      say('The estimate is for the first training of this file; this one is not estimated.'),
-      call.calleeRange,
-      { related: [{ range: first.calleeRange, message: say('the training that counts') }] },
+      isFirst
+        ? say('The estimate is for the first training of this file; this one is not estimated.')
+        : say('The estimate is for another training of this file; this one is not estimated.'),
+      calleeRange,
+      { related: [{ range: counted.calleeRange, message: say('the training that counts') }] },
     );
 }
 

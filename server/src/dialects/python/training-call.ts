@@ -18,10 +18,17 @@ function onlyEvaluates({ calls }: PyProgram, { id }: PyCall): boolean {
   return asked && !calls.some((call) => isGiven(call, id));
 }
 
+/** `Trainer`, which a part of a program does not import itself, is that of transformers where it is given its arguments. */
+function bareTrainer({ calls }: PyProgram, call: PyCall): TrainerClass | undefined {
+  const args = call.callee === 'Trainer' ? call.named.find(({ key }) => key === 'args')?.value : undefined;
+  const maker = args?.kind === 'object' && args.item === undefined ? calls[args.id]?.callee : undefined;
+  return /^transformers\.(?:\w+\.)*TrainingArguments$/.test(maker ?? '') ? trainerOf('transformers.Trainer') : undefined;
+}
+
 /** Calls of trainers, each once: those whose `train` is called, where there are any. */
 export function trainings(program: PyProgram): Training[] {
   const made = program.calls.flatMap((call) => {
-    const kind = call.of ? undefined : trainerOf(call.callee);
+    const kind = call.of ? undefined : (trainerOf(call.callee) ?? bareTrainer(program, call));
     return kind ? [{ call, kind }] : [];
   });
   const trained = made.filter(({ call }) => startOf(program, call));

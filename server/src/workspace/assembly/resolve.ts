@@ -1,5 +1,6 @@
 import type { Accelerator } from '../../hardware/accelerator';
 import { anonymousAccelerator, findAccelerator } from '../../hardware/catalog';
+import type { Asking } from '../../dialects/dialect';
 import { lacksTargets } from '../../memory/adapter-selection';
 import type { Model, SampleLength } from '../../model/model';
 import { lacksKernel, languageType } from '../../run/behaviours';
@@ -95,6 +96,18 @@ function withLayout(resolution: Resolution): Resolution {
   };
 }
 
+/** What is missing with values that go with the run's kind; what the model fixes is not asked for beside the model. */
+function withExamples(resolution: Resolution, asking: Asking | undefined, model: Model | undefined): Resolution {
+  if (!asking) return resolution;
+  const { examples, fixedByModel = [] } = asking;
+  const asked = resolution.unknown.filter(({ field }) => model !== undefined || !fixedByModel.includes(field));
+  const unknown = asked.map((missing) => {
+    const example = missing.example ?? examples[missing.field];
+    return example === undefined ? missing : { ...missing, example };
+  });
+  return { ...resolution, unknown };
+}
+
 /** The lengths of a sample that the model itself fixes or bounds, where no file states them. */
 function ownLengths({ sampleLength, targetLength }: Partial<Model>, stated: readonly Fact[]): Fact[] {
   const own = (field: 'batch.sequence' | 'batch.targetSequence', length: SampleLength | undefined) => {
@@ -188,7 +201,7 @@ function withImages(resolution: Resolution, model: Model | undefined): Resolutio
 export function resolve(
   { commandLine, around, measured, members }: Collected,
   { finding, detected }: Known,
-  { facts: stated, autos, unread, notModelled }: Read,
+  { facts: stated, autos, unread, notModelled, self }: Read,
   settled?: SettledRun,
 ): Resolved {
   const read = [...commandLine, ...stated, ...around, ...detected, ...storedAs(finding), ...autos];
@@ -200,6 +213,7 @@ export function resolve(
   const facts = [...stating, ...joined.facts];
   const whole = withModel(withoutUnread(joined.resolution, unread), finding);
   const noted = noteModel(withLayout(withImages(withTargets(whole, finding.model), finding.model)), finding);
-  const resolution = notModelled ? { ...noted, unknown: [], run: undefined } : noted;
+  const asked = withExamples(noted, self.reading.asking, finding.model);
+  const resolution = notModelled ? { ...asked, unknown: [], run: undefined } : asked;
   return { facts, resolution, accelerator: acceleratorOf(resolution), moved: joined.moved };
 }

@@ -1,0 +1,32 @@
+import type { FieldPath } from '../../run/fields';
+import type { Asking } from '../dialect';
+
+/** A second of a waveform has 16,000 values (`feature_extraction_wav2vec2.py`, `sampling_rate`): ten seconds of it. */
+const WAVEFORM = String(10 * 16_000);
+
+/** Models by which a person can answer what a class is given, and what these fix themselves. The first that goes with a class counts. */
+const BY_CLASS: readonly (readonly [RegExp, Asking])[] = [
+  [/ForObjectDetection$/, ofImages('facebook/detr-resnet-50')],
+  [/ForSemanticSegmentation$/, ofImages('nvidia/mit-b0')],
+  [/ForImageClassification$/, ofImages('google/vit-base-patch16-224')],
+  [/ForVideoClassification$/, ofImages('MCG-NJU/videomae-base')],
+  [
+    /For(?:CTC|AudioClassification|AudioFrameClassification)$/,
+    { examples: { 'model.id': 'facebook/wav2vec2-base', 'batch.sequence': WAVEFORM } },
+  ],
+  [/ForSpeechSeq2Seq$/, { examples: { 'model.id': 'openai/whisper-small' } }],
+  [/For(?:Seq2SeqLM|ConditionalGeneration)$/, { examples: { 'model.id': 'google-t5/t5-base', 'batch.sequence': '512' } }],
+  [
+    /For(?:MaskedLM|SequenceClassification|TokenClassification|QuestionAnswering|MultipleChoice)$/,
+    { examples: { 'model.id': 'google-bert/bert-base-uncased', 'batch.sequence': '512' } },
+  ],
+];
+
+/** A sample is an image, or some: how many patches it has the model fixes. */
+function ofImages(model: string): Asking {
+  const examples: Partial<Record<FieldPath, string>> = { 'model.id': model };
+  return { examples, fixedByModel: ['batch.sequence'] };
+}
+
+/** How what is missing of a run of a class is asked for; undefined where nothing of it is of its own kind. */
+export const askingOf = (kind: string): Asking | undefined => BY_CLASS.find(([name]) => name.test(kind))?.[1];

@@ -1,0 +1,47 @@
+import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
+import type { ModelChain } from './model-chain';
+
+/** Arguments of a model that have a row for each sample. */
+const OF_SAMPLES = /^(?:input_ids|inputs_embeds|input_values|pixel_values|labels)$/;
+/** What makes a tensor of a list with a row for each of its items. */
+const STACKS = /^torch\.(?:stack|tensor|as_tensor|LongTensor)$/;
+/** What gives a tensor of as many samples. */
+const SAME = /^(?:to|cuda|cpu|long|int|clone|detach|contiguous)$/;
+
+/** Samples of the tensors that the code itself gives the model before a step; undefined where it does not say how many there are. */
+export function madeSamples(
+  { calls }: PyProgram,
+  { ids }: ModelChain,
+  { id: before }: PyCall,
+): { readonly samples: number; readonly value: PyValue } | undefined {
+  const forward = calls.findLast(
+    ({ callee, of, id, named }) =>
+      callee === '()' &&
+      id < before &&
+      ((of && ids.has(of.id)) || named.some(({ key }) => OF_SAMPLES.test(key) && key !== 'labels')),
+  );
+  const given = forward && [
+    ...forward.named.filter(({ key }) => OF_SAMPLES.test(key)).map(({ value }) => value),
+    ...forward.positional.slice(0, 1),
+  ];
+  for (const value of given ?? []) {
+    const samples = rowsOf(calls, value);
+    if (samples !== undefined) return { samples, value };
+  }
+  return undefined;
+}
+
+function rowsOf(calls: readonly PyCall[], value: PyValue | undefined): number | undefined {
+  if (value?.kind === 'unknown') return value.rows;
+  if (value?.kind === 'either') {
+    const [rows, ...others] = value.options.map((option) => rowsOf(calls, option));
+    return others.every((other) => other === rows) ? rows : undefined;
+  }
+  const call = value?.kind === 'object' && value.item === undefined ? calls[value.id] : undefined;
+  if (!call) return undefined;
+  const [first] = call.positional;
+  if (call.of && call.callee === 'unsqueeze')
+    return first?.kind === 'scalar' && first.value === 0 ? 1 : undefined;
+  if (call.of && SAME.test(call.callee)) return rowsOf(calls, call.of);
+  return !call.of && STACKS.test(call.callee) && first?.kind === 'list' ? first.items.length : undefined;
+}
