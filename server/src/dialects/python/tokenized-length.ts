@@ -109,9 +109,16 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
   const old = cuts.filter(({ tokens }) => source !== undefined && tokens < source.tokens);
   const target = longest(cuts.filter(isTarget)) ?? longest(old);
   if (draft.knows('batch.sequence') || readChunks(program, draft, trainer, own)) return;
+  const pieces = program.calls.some(({ callee, id }) => callee === CHUNKS && id < trainer.id);
+  if (pieces && positions && draft.valueOf('method.objective') !== 'multiple-choice') {
+    inferPositions(draft, trainer, PIECES(positions.rows), positions.rows);
+    return;
+  }
   if (!source && readPackedLength(program, draft, trainer)) return;
   if (!source) {
-    if (!inferKept(program, draft, trainer) && positions) inferPositions(draft, trainer, positions.rows);
+    if (inferKept(program, draft, trainer) || !positions) return;
+    const { rows } = positions;
+    inferPositions(draft, trainer, fillsUp(program, trainer) ? FILLED(rows) : OPEN(rows), rows);
     return;
   }
   if (source.filled && source.key === 'max_length')
@@ -197,12 +204,31 @@ function inferKept({ calls }: PyProgram, draft: Draft, trainer: PyCall): boolean
   return true;
 }
 
-/** Nothing cuts samples: longer ones than the model has positions for it cannot take. */
-function inferPositions(draft: Draft, { calleeRange: range }: PyCall, rows: number): void {
-  const note = say(
+/** Some call fills samples up to a length, which is not read: they are no shorter than that, whatever the data holds. */
+const fillsUp = ({ calls }: PyProgram, trainer: PyCall): boolean =>
+  calls.some((call) => {
+    const fill = call.id < trainer.id ? ofText(call, 'padding') : undefined;
+    return fill?.kind === 'scalar' && fill.value === 'max_length';
+  });
+
+const OPEN = (rows: number) =>
+  say(
     'no sample can be longer than the {0} positions of the model: where they are shorter, less is needed',
     String(rows),
   );
+const FILLED = (rows: number) =>
+  say(
+    'no sample can be longer than the {0} positions of the model; some are filled up to a length that is not read',
+    String(rows),
+  );
+const PIECES = (rows: number) =>
+  say(
+    'texts are cut into pieces of a length that is not read, which is no longer than the {0} positions of the model',
+    String(rows),
+  );
+
+/** Nothing that is read cuts samples: longer ones than the model has positions for it cannot take. */
+function inferPositions(draft: Draft, { calleeRange: range }: PyCall, note: string, rows: number): void {
   draft.infer('batch.sequence', rows, note, { range }, undefined, true);
 }
 
