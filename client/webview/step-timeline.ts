@@ -145,9 +145,9 @@ export function drawTimeline(
     mark(index) {
       for (const mark of [cursor, level])
         mark.setAttribute('visibility', index === undefined ? 'hidden' : 'visible');
+      limit?.leave(index === undefined ? right : starts(index));
       if (index !== undefined) {
         placeMark(cursor, starts(index), ends(index), 1.5);
-        limit?.leave(starts(index));
         const height = String(y((samples[index]?.bytes ?? 0) / GIB));
         level.setAttribute('y1', height);
         level.setAttribute('y2', height);
