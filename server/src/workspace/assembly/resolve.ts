@@ -1,6 +1,7 @@
 import type { Accelerator } from '../../hardware/accelerator';
 import { anonymousAccelerator, findAccelerator } from '../../hardware/catalog';
 import { lacksTargets } from '../../memory/adapter-selection';
+import { promptGap } from '../../memory/prompt-gap';
 import type { Model, SampleLength } from '../../model/model';
 import { modelParallelSize, unevenLayout } from '../../run/derive';
 import { type Fact, fact, type Origin, type OriginKind } from '../../run/origin';
@@ -143,6 +144,13 @@ function noteModel(resolution: Resolution, finding: ModelFinding): Resolution {
     : resolution;
 }
 
+/** A run whose virtual tokens do not come into its model stops, and is not estimated. */
+function withPrompts(resolution: Resolution, model: Model | undefined): Resolution {
+  const reason = model && resolution.run && promptGap(resolution.run, model);
+  if (reason === undefined) return resolution;
+  return { ...resolution, unknown: [...resolution.unknown, { field: 'lora.kind', reason }], run: undefined };
+}
+
 /** What some towers compute is not known: a run that shows them images is not estimated. */
 function withImages(resolution: Resolution, model: Model | undefined): Resolution {
   if (model?.playsImages !== false || resolution.values['batch.images'] === 0) return resolution;
@@ -176,7 +184,10 @@ export function resolve(
       : resolvedWithMeasured(stating, measured, members);
   const facts = [...stating, ...joined.facts];
   const whole = withModel(withoutUnread(joined.resolution, unread), finding);
-  const noted = noteModel(withLayout(withImages(withTargets(whole, finding.model), finding.model)), finding);
+  const noted = noteModel(
+    withLayout(withPrompts(withImages(withTargets(whole, finding.model), finding.model), finding.model)),
+    finding,
+  );
   const resolution = notModelled ? { ...noted, unknown: [], run: undefined } : noted;
   return { facts, resolution, accelerator: acceleratorOf(resolution), moved: joined.moved };
 }
