@@ -1,6 +1,6 @@
 """Adapters of every kind under the tracker of `measure.py`: what `adapters.json` holds.
 
-One small decoder, `get_peft_model` with each configuration, two steps of AdamW; bytes as in `cases.json`.
+One small decoder, and an encoder that classifies, `get_peft_model` with each configuration, two steps of AdamW; bytes as in `cases.json`.
 """
 
 import copy
@@ -73,6 +73,18 @@ ADAPTERS = {
     "LN tuning": (LNTuningConfig(), {"lora.kind": "ln-tuning"}),
 }
 
+ENCODER = {"vocab_size": 30522, "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 4, "num_attention_heads": 16,
+           "max_position_embeddings": 1536, "type_vocab_size": 2, "model_type": "bert"}
+CLASSIFIES = {"method.objective": "classification"}
+OF_ENCODER = {
+    "prompt tuning of an encoder": (PromptTuningConfig(num_virtual_tokens=20), {**CLASSIFIES, "lora.kind": "prompt-tuning"}),
+    "p-tuning of an encoder": (PromptEncoderConfig(num_virtual_tokens=32, encoder_hidden_size=128),
+                               {**CLASSIFIES, "lora.kind": "p-tuning", "lora.virtualTokens": 32, "lora.encoderSize": 128}),
+    "prefix tuning of an encoder": (PrefixTuningConfig(num_virtual_tokens=20), {**CLASSIFIES, "lora.kind": "prefix-tuning"}),
+    "VB-LoRA of an encoder": (VBLoRAConfig(target_modules=["query", "value"]),
+                              {**CLASSIFIES, "lora.kind": "vblora", "lora.rank": 4, "lora.targets": ["query", "value"]}),
+}
+
 
 def main():
     rand = torch.rand
@@ -83,9 +95,10 @@ def main():
     BOFTLayer.perm2mat = lambda self, indices: torch.zeros(len(indices), len(indices))
     torch.Tensor.isinf = lambda self: SimpleNamespace(any=lambda: False)
     cases = []
-    for name, (config, fields) in ADAPTERS.items():
+    for name, (config, fields) in {**ADAPTERS, **OF_ENCODER}.items():
+        model = ENCODER if name in OF_ENCODER else MODEL
         for scheme in ("native", "autocast"):
-            config.task_type = "CAUSAL_LM"
+            config.task_type = "SEQ_CLS" if name in OF_ENCODER else "CAUSAL_LM"
             run = {**RUN, "precision.scheme": scheme, **fields}
 
             def adapted(model, _run, config=config):
@@ -93,9 +106,10 @@ def main():
                     return get_peft_model(model, copy.deepcopy(config))
 
             oracle.apply_method = adapted
-            results = oracle.measure({"run": run, "model": dict(MODEL)})
+            results = oracle.measure({"run": run, "model": dict(model)})
             micro = results["steps"][-1]["micro"][0]
-            cases.append({"adapter": name, "run": {"precision.scheme": scheme, **fields},
+            own = {"model": model} if name in OF_ENCODER else {}
+            cases.append({"adapter": name, **own, "run": {"precision.scheme": scheme, **fields},
                           "trainable": results["parameters"]["trainable"], "forward": micro["forward"]["peak"],
                           "backward": micro["backward"]["peak"], "peak": results["peak"]})
             print(cases[-1], flush=True)

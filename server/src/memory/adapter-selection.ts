@@ -1,6 +1,8 @@
 import { endsGroup } from '../model/grown-model';
 import type { Model } from '../model/model';
+import { promptSizes } from '../model/prompt-sizes';
 import type { AdapterSettings, ExpertAdapter, LinearRole } from '../model/trace-settings';
+import { addsVirtualTokens } from '../model/virtual-tokens';
 import { behaviours } from '../run/behaviours';
 import type { RunValues, TrainingRun } from '../run/fields';
 import { linearPattern, type TextPattern } from '../run/linear-pattern';
@@ -352,9 +354,6 @@ export class AdapterSelection {
   /** Settings for the modules of a stage; `list` and `index` where it is a layer. */
   at(place: ModulePlace): AdapterSettings {
     const { run, model, dtype } = this;
-    // Models without attention have no keys and values to put before.
-    const keyValueWidth =
-      model.attentionHeads > 0 ? (model.hiddenSize / model.attentionHeads) * model.keyValueHeads : 0;
     return {
       kind: run['lora.kind'],
       rank: run['lora.rank'],
@@ -368,8 +367,7 @@ export class AdapterSelection {
       virtualTokens: run['lora.virtualTokens'],
       encoderSize: run['lora.encoderSize'],
       tokens: run['lora.tokens'],
-      prefixToken: keyValueWidth,
-      prefixWidth: model.layers * 2 * keyValueWidth,
+      prompt: addsVirtualTokens(run['lora.kind']) ? promptSizes(model) : undefined,
       feedForward: (path) => FEED_FORWARD.test(path),
       experts: (path) => {
         if (place.index !== undefined && !this.askedExperts.has(path)) {

@@ -1,4 +1,5 @@
 import { oncePer } from '../memo/remembered';
+import { vectorBank } from '../model/adapters';
 import { endsGroup } from '../model/grown-model';
 import type { Flow, Model, Stage } from '../model/model';
 import { ELEMENT_BYTES, type Storage, type Tape, type Tensor, type Weight } from '../model/tape';
@@ -279,10 +280,12 @@ function compiledOf(stage: Stage, settings: TraceSettings, tape: Tape): Tape {
     : tape;
 }
 
-function play(stage: Stage, settings: TraceSettings, flow: Flow): Played {
+/** `begins`: it is the model's first stage, which holds what all modules share. */
+function play(stage: Stage, settings: TraceSettings, flow: Flow, begins: boolean): Played {
   const before = new Map(flow);
   const asBefore = signature(flow);
   const tracer = new Tracer(settings);
+  if (begins && settings.adapter?.kind === 'vblora') vectorBank(tracer, settings.adapter);
   stage.trace(tracer, flow);
   const left = new Map<string, Tensor>();
   for (const [name, x] of flow) {
@@ -442,14 +445,16 @@ function usesOf(
       const entering = signature(flow);
       const variants = known.get(stage.trace) ?? new Map<string, Played>();
       known.set(stage.trace, variants);
-      let played = variants.get(`${stage.role}:${choose.key(place)}:${entering}`);
+      const begins = stage === stages[0] && index === 0;
+      const variant = `${begins}:${stage.role}:${choose.key(place)}:${entering}`;
+      let played = variants.get(variant);
       if (played) replay(played, flow);
       else {
         const settings = choose.at(place);
         const isPlain = skipped.includes(stage.name.split('.')[0] ?? '');
-        played = play(stage, isPlain ? { ...settings, quantization: 'none' } : settings, flow);
+        played = play(stage, isPlain ? { ...settings, quantization: 'none' } : settings, flow, begins);
         // Which modules the stage has is known only now.
-        variants.set(`${stage.role}:${choose.key(place)}:${entering}`, played);
+        variants.set(`${begins}:${stage.role}:${choose.key(place)}:${entering}`, played);
       }
       let copies = played.repeats ? remaining : 1;
       if (list !== undefined) copies = Math.min(copies, choose.alike(list, index, copies));

@@ -515,6 +515,8 @@ export abstract class ProductTracer extends OperatorTracer {
       readonly tokens?: boolean;
       /** The head is tied to it. */
       readonly headTied?: boolean;
+      /** Sets of virtual tokens that PEFT trains for it (`num_transformer_submodules`), of which the first is used. Default 1. */
+      readonly promptSets?: number;
     },
   ): Tensor {
     const { tensorParallel } = this.settings;
@@ -556,15 +558,17 @@ export abstract class ProductTracer extends OperatorTracer {
     return out;
   }
 
-  /** A trained weight of an adapter, in the adapter's type. `expert`: there is one for each expert, split as they are. */
+  /** A trained weight of an adapter, in the adapter's type. `experts`: the stack that it has one of for each, split and passed as they are. */
   adapterWeight(
     name: string,
     shape: readonly number[],
     local: readonly number[] = shape,
-    expert = false,
+    experts?: Pick<Weight, 'activeShare'>,
   ): Weight {
     const dtype = this.settings.adapter?.dtype;
-    return this.weight({ name, shape, local, role: 'adapter', trainable: true, dtype, expert });
+    const { activeShare = 1 } = experts ?? {};
+    const expert = experts !== undefined;
+    return this.weight({ name, shape, local, role: 'adapter', trainable: true, dtype, expert, activeShare });
   }
 }
 

@@ -27,6 +27,15 @@ export interface ExpertAdapter {
   readonly together?: boolean;
 }
 
+/** What PEFT reads of a model's config for virtual tokens (`peft/utils/other.py`, `_prepare_prompt_learning_config`). */
+export interface PromptSizes {
+  /** Elements of a token that is embedded. */
+  readonly width: number;
+  /** Elements of a token's keys, and as many of its values, in each of so many layers. */
+  readonly keyWidth: number;
+  readonly layers: number;
+}
+
 /** Adapters as the tracer needs them. */
 export interface AdapterSettings {
   /** Default `lora`. */
@@ -47,9 +56,7 @@ export interface AdapterSettings {
   readonly encoderSize?: number;
   /** Rows of the token embedding that are trained. */
   readonly tokens?: number;
-  /** Elements of a prefix: of one token before its projection, and of one token in all layers. */
-  readonly prefixToken?: number;
-  readonly prefixWidth?: number;
+  readonly prompt?: PromptSizes;
   /** IA3 scales the input of that module instead of its output. */
   readonly feedForward?: (modulePath: string) => boolean;
   /** Whether the linear layer of that module path gets an adapter. */

@@ -1,10 +1,10 @@
 import { rotatedInput, scaledRows } from './adapter-rotations';
-import { branch, vectorBank } from './adapters';
+import { branch } from './adapters';
 import { decomposed } from './dora';
 import { type LinearSpec, ProductTracer } from './product-tracer';
 import { ELEMENT_BYTES, type Tensor, type Weight } from './tape';
 import type { ExpertAdapter } from './trace-settings';
-import { addsTokens, withVirtualTokens } from './virtual-tokens';
+import { addsVirtualTokens, withVirtualTokens } from './virtual-tokens';
 
 export type { CustomSpec } from './operator-tracer';
 export type { LinearSpec, Split } from './product-tracer';
@@ -188,8 +188,8 @@ export class Tracer extends ProductTracer {
     const out = weight.elements / count / width;
     const local = count * share;
     return [
-      this.adapterWeight(`${name}.lora_A`, [count, low, width], [local, low, width], true),
-      this.adapterWeight(`${name}.lora_B`, [count, out, rank], [local, out, rank], true),
+      this.adapterWeight(`${name}.lora_A`, [count, low, width], [local, low, width], weight),
+      this.adapterWeight(`${name}.lora_B`, [count, out, rank], [local, out, rank], weight),
     ];
   }
 
@@ -239,8 +239,7 @@ export class Tracer extends ProductTracer {
     const out = wideActivations === true ? this.cast(looked, 'fp32', `${spec.name}.wide`) : looked;
     if (!adapter || spec.tiedTo !== undefined) return out;
     const isTable = spec.tokens === true;
-    if (isTable && adapter.kind === 'vblora') vectorBank(this, adapter);
-    if (isTable && addsTokens(adapter.kind)) return withVirtualTokens(this, out, adapter, spec.columns);
+    if (isTable && addsVirtualTokens(adapter.kind)) return withVirtualTokens(this, out, adapter, spec);
     if (isTable && (adapter.tokens ?? 0) > 0) {
       const rows = this.adapterWeight(`${spec.name}.token_adapter`, [adapter.tokens ?? 0, spec.columns]);
       return this.fused({

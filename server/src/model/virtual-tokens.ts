@@ -1,35 +1,37 @@
 import type { ProductTracer } from './product-tracer';
-import type { Tensor } from './tape';
+import type { Tape, Tensor } from './tape';
 import type { AdapterSettings } from './trace-settings';
 
 const PROMPT = 'prompt_encoder';
+const JOIN = '.prefix_join';
 
-/** Adapters that put virtual tokens before the sequence. */
-export function addsTokens(kind: AdapterSettings['kind']): boolean {
+/** Adapters that are virtual tokens: before the sequence, or before the keys and values of each layer. */
+export function addsVirtualTokens(kind: AdapterSettings['kind']): boolean {
   return kind === 'prompt-tuning' || kind === 'prefix-tuning' || kind === 'p-tuning';
 }
 
 /**
  * Prompt tuning, p-tuning and prefix tuning at the token embedding (peft 0.21, `peft_model.py`, `get_prompt`): the first two
  * encode one sample's virtual tokens, repeat them for the batch and join them to the embedded ones, whose settings count them
- * already. Prefixes go to the keys and values of every layer instead (`withPrefix`). `[b, s, width]` in and out.
+ * already. Of several sets, which is what a model with a decoder has, the first is joined. Prefixes go to the keys and values of every layer instead (`withPrefix`). `[b, s, width]` in and out.
  */
 export function withVirtualTokens(
   t: ProductTracer,
   embedded: Tensor,
   adapter: AdapterSettings,
-  width: number,
+  { columns, promptSets = 1 }: { readonly columns: number; readonly promptSets?: number },
 ): Tensor {
-  const { virtualTokens = 20, kind } = adapter;
+  const { virtualTokens = 20, kind, prompt } = adapter;
   if (kind === 'prefix-tuning') {
-    encodedPrefix(t, adapter, width);
+    encodedPrefix(t, adapter, columns);
     return embedded;
   }
-  const rows = [1, virtualTokens];
-  const table = lookedUp(t, [virtualTokens, width], rows, 'virtual');
+  const width = prompt?.width ?? columns;
+  const all = promptSets * virtualTokens;
+  const table = lookedUp(t, [all, width], [1, all], 'virtual');
   const encoded = kind === 'p-tuning' ? encodedPrompt(t, table, adapter, width) : table;
   const { batch } = t.settings;
-  const repeated = t.copy(encoded, [batch, virtualTokens, width], `${PROMPT}.repeat`);
+  const repeated = t.copy(encoded, [batch, all, width], `${PROMPT}.repeat`);
   const lowered = t.cast(repeated, embedded.dtype, `${PROMPT}.cast`);
   return t.fused({
     name: `${PROMPT}.join`,
@@ -72,7 +74,9 @@ function encodedPrompt(
 
 /** Keys and values of every layer, from a table or an encoder (`prefix_tuning/model.py`, `PrefixEncoder`). */
 function encodedPrefix(t: ProductTracer, adapter: AdapterSettings, width: number): void {
-  const { virtualTokens = 20, encoderSize, prefixWidth = 2 * width, prefixToken = width } = adapter;
+  const { virtualTokens = 20, encoderSize, prompt = { keyWidth: width, layers: 1 } } = adapter;
+  const prefixToken = prompt.keyWidth;
+  const prefixWidth = 2 * prompt.layers * prefixToken;
   const rows = [t.settings.batch, virtualTokens];
   if (encoderSize === undefined) {
     lookedUp(t, [virtualTokens, prefixWidth], rows, 'prefix');
@@ -84,13 +88,24 @@ function encodedPrefix(t: ProductTracer, adapter: AdapterSettings, width: number
 }
 
 /**
- * Keys or values of `[b, s, width]` behind those of the prefix. The cache holds the joined ones until the model returns
+ * Keys or values of so many tokens, `[b, tokens, width]`, behind those of the prefix. The cache holds the joined ones until the model returns
  * (`cache_utils.py`, `DynamicLayer.update`).
  */
-export function withPrefix(t: ProductTracer, x: Tensor, batch: number, name: string): Tensor {
-  const { adapter, sequence, weightDtype } = t.settings;
+export function withPrefix(
+  t: ProductTracer,
+  x: Tensor,
+  { batch, tokens, name }: { readonly batch: number; readonly tokens: number; readonly name: string },
+): Tensor {
+  const { adapter, weightDtype } = t.settings;
   const { virtualTokens = 20 } = adapter ?? {};
-  const width = x.elements / (batch * sequence);
+  const width = x.elements / (batch * tokens);
   const prefix = t.input([batch, virtualTokens, width], weightDtype, true, `${name}.prefix`);
-  return t.holdInModel(t.concat([prefix, x], [batch, virtualTokens + sequence, width], `${name}.join`));
+  return t.holdInModel(t.concat([prefix, x], [batch, virtualTokens + tokens, width], `${name}${JOIN}`));
+}
+
+/** Elements of a token's keys, and of its values, that come behind a prefix, in order of the tape. */
+export function prefixedWidths({ operations }: Tape): readonly number[] {
+  return operations.flatMap(({ name, outputs }) =>
+    name.endsWith(JOIN) ? (outputs[0]?.shape.at(-1) ?? []) : [],
+  );
 }

@@ -333,6 +333,22 @@ describe('adapters of experts', () => {
     assert.equal(trained({ ...none, 'lora.targetParameters': both.slice(0, 1) }), 114_688);
   });
 
+  it('a token passes the adapters of the experts that it is sent to, and no others', () => {
+    const active = (values: RunValues) =>
+      estimate({
+        run: aRun({ 'method.kind': 'lora', 'version.transformers': '5.23', ...values }),
+        model: moe,
+        accelerator: CARD,
+      }).model.activeParameters;
+    const none = active({ 'lora.targets': ['no_such_module'] });
+    const both = ['mlp.experts.gate_up_proj', 'mlp.experts.down_proj'];
+    // Two experts of eight.
+    const stacked = { 'lora.targets': ['no_such_module'], 'lora.targetParameters': both };
+    assert.equal(active(stacked) - none, 204_800 / 4);
+    const modules = { 'lora.targets': ['down_proj'], 'version.transformers': '4.57' };
+    assert.equal(active(modules) - none, trained(modules) / 4);
+  });
+
   // The count that `print_trainable_parameters` prints in OpenAI's cookbook, "Fine-tuning with gpt-oss and Hugging Face Transformers".
   it('parameters that name some layers are adapted in these alone', () => {
     const gptOss = findModel('openai/gpt-oss-20b') ?? assert.fail();

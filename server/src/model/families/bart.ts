@@ -230,6 +230,8 @@ function bart(config: ConfigReader): Architecture {
         columns: model.hidden,
         positions: learned ? { name: `${side}.embed_positions`, rows } : undefined,
         scaled,
+        ofDecoder: side === 'decoder',
+        promptSets: 2,
       };
       // Untied, each side has a table of its own, and nobody reads the shared one.
       if (side === 'encoder' && !tied) t.weight({ name: 'shared.weight', shape: [spec.rows, spec.columns] });

@@ -70,9 +70,9 @@ export function encoderEmbedding(t: Tracer, tables: EmbeddingTables, sizes: Size
   const { batch, sequence } = t.settings;
   const ids = t.input([batch, sequence], 'int64', false, 'input_ids');
   const positions = t.input([1, sequence], 'int64', false, 'position_ids');
-  const table = (name: string, rows: number, index: Tensor) =>
-    t.embedding(index, { name, rows, columns: tables.width });
-  let hidden = table(tables.words, sizes.vocabulary, ids);
+  const table = (name: string, rows: number, index: Tensor, tokens = false) =>
+    t.embedding(index, { name, rows, columns: tables.width, tokens });
+  let hidden = table(tables.words, sizes.vocabulary, ids, true);
   if (tables.types) hidden = t.add(hidden, table(tables.types.name, tables.types.rows, ids), 'types');
   if (tables.positions) {
     hidden = t.add(hidden, table(tables.positions.name, tables.positions.rows, positions), 'positions');
@@ -197,7 +197,7 @@ function encoderAttention(
   sizes: Sizes,
   projections: SelfAttentionSpec['projections'],
   output: string,
-  keyBias = true,
+  { keyBias = true, cached = false }: { readonly keyBias?: boolean; readonly cached?: boolean } = {},
 ): Block {
   return selfAttention({
     module: 'attention',
@@ -208,6 +208,7 @@ function encoderAttention(
     bias: { qkv: true, output: true, key: keyBias },
     rotary: 0,
     causal: false,
+    cached,
     fp32Softmax: false,
   });
 }
@@ -275,12 +276,10 @@ function tensorflowLayer({ sizes, dropout, keyBias }: BertLayer): Block {
 
 /** The layer of transformers (`BertLayer`). */
 function transformersLayer({ sizes, dropout, keyBias }: BertLayer): Block {
-  const mixer = encoderAttention(
-    sizes,
-    { q: 'self.query', k: 'self.key', v: 'self.value' },
-    'output.dense',
+  const mixer = encoderAttention(sizes, { q: 'self.query', k: 'self.key', v: 'self.value' }, 'output.dense', {
     keyBias,
-  );
+    cached: true,
+  });
   return (t, x) =>
     postNormLayer(t, x, {
       mixer,

@@ -32,6 +32,10 @@ export interface EmbeddingSpec {
   readonly dropout?: number;
   /** The head is tied to the table. */
   readonly headTied?: boolean;
+  /** A table of the decoder's own behind an encoder, whose table is the model's (`get_input_embeddings`). */
+  readonly ofDecoder?: boolean;
+  /** Sets of virtual tokens that PEFT trains for it. Default 1. */
+  readonly promptSets?: number;
   /** Norm or projection that follows. */
   readonly after?: Block;
 }
@@ -85,7 +89,8 @@ export function embed(t: Tracer, ids: Tensor, spec: EmbeddingSpec, tiedTo?: stri
     columns: spec.columns,
     split: 'vocabulary',
     tiedTo,
-    tokens: tiedTo === undefined,
+    tokens: tiedTo === undefined && spec.ofDecoder !== true,
+    promptSets: spec.promptSets,
     headTied: spec.headTied,
   });
   // The model's forward calls it `inputs_embeds` to its end, unless a product takes the name.

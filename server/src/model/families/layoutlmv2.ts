@@ -90,10 +90,10 @@ function textTokens(t: Tracer, layout: Layout): Tensor {
   const { sizes, types, dropout } = layout;
   const { batch, sequence } = t.settings;
   const ids = t.input([batch, sequence], 'int64', false, 'input_ids');
-  const table = (name: string, rows: number) =>
-    t.embedding(ids, { name: `embeddings.${name}`, rows, columns: sizes.hidden });
+  const table = (name: string, rows: number, tokens = false) =>
+    t.embedding(ids, { name: `embeddings.${name}`, rows, columns: sizes.hidden, tokens });
   return t.scope(() => {
-    const words = t.hold(table('word_embeddings', sizes.vocabulary));
+    const words = t.hold(table('word_embeddings', sizes.vocabulary, true));
     const [order, spatial] = places(t, layout, [batch, sequence]);
     t.hold(order);
     t.hold(spatial);

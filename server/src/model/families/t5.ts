@@ -158,6 +158,7 @@ function embedding(sizes: T5Sizes, side: 'encoder' | 'decoder'): Stage['trace'] 
       rows: sizes.vocabulary,
       columns: sizes.hidden,
       dropout: sizes.dropout,
+      promptSets: 2,
     };
     flow.set('hidden', embed(t, ids, spec, side === 'encoder' ? undefined : 'shared.weight'));
   };

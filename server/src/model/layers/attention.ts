@@ -53,6 +53,8 @@ export interface AttentionSpec {
   readonly fp32Scores?: boolean;
   /** Softmax in fp32, as most decoders do in eager mode. */
   readonly fp32Softmax?: boolean;
+  /** Its keys and values can come after those of a cache, though it looks in both directions (BERT). */
+  readonly cached?: boolean;
 }
 
 /**
@@ -117,12 +119,16 @@ export function attend(t: Tracer, own: AttentionSpec): Tensor {
   return ranks > 1 && isShared(t, spec) ? overHeads(t, spec, ranks) : local(t, spec);
 }
 
-/** Prefix tuning: keys and values of every causal self-attention come after those of the prefix. */
+/** Prefix tuning: keys and values of every self-attention that a cache can come before follow those of the prefix. */
 function prefixed(t: Tracer, spec: AttentionSpec): AttentionSpec {
-  if (t.settings.adapter?.kind !== 'prefix-tuning' || !spec.causal || !isShared(t, spec)) return spec;
+  const caches = spec.causal || spec.cached === true;
+  if (t.settings.adapter?.kind !== 'prefix-tuning' || !caches) return spec;
   const batch = spec.batch ?? t.settings.batch;
-  const k = withPrefix(t, spec.k, batch, `${spec.name}.k`);
-  return { ...spec, k, v: withPrefix(t, spec.v, batch, `${spec.name}.v`) };
+  const tokens = spec.q.elements / (batch * spec.heads * spec.headDim);
+  const { sequence, targetSequence } = t.settings;
+  if (batch !== t.settings.batch || (tokens !== sequence && tokens !== targetSequence)) return spec;
+  const k = withPrefix(t, spec.k, { batch, tokens, name: `${spec.name}.k` });
+  return { ...spec, k, v: withPrefix(t, spec.v, { batch, tokens, name: `${spec.name}.v` }) };
 }
 
 /** Whether the queries are this rank's tokens of the sequence that ranks share, and not images or a source of their own. */

@@ -41,6 +41,7 @@ export interface SelfAttentionSpec {
   readonly rotary?: number;
   readonly norm?: QueryKeyNorm;
   readonly causal?: boolean;
+  readonly cached?: AttentionSpec['cached'];
   readonly window?: number;
   readonly softcap?: boolean;
   readonly dropout?: number;

@@ -75,6 +75,7 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSo
     headDim: spec.headDim,
     valueHeadDim: spec.valueDim,
     causal: spec.causal !== false,
+    cached: spec.cached,
     window: spec.window,
     softcap: spec.softcap,
     dropout: spec.dropout,

@@ -1,7 +1,8 @@
+import type { Asking } from '../../dialects/dialect';
 import type { Accelerator } from '../../hardware/accelerator';
 import { anonymousAccelerator, findAccelerator } from '../../hardware/catalog';
-import type { Asking } from '../../dialects/dialect';
 import { lacksTargets } from '../../memory/adapter-selection';
+import { promptGap } from '../../memory/prompt-gap';
 import type { Model, SampleLength } from '../../model/model';
 import { lacksKernel, languageType } from '../../run/behaviours';
 import { modelParallelSize, unevenLayout } from '../../run/derive';
@@ -97,10 +98,16 @@ function withLayout(resolution: Resolution): Resolution {
 }
 
 /** What is missing with values that go with the run's kind; what the model fixes is not asked for beside the model. */
-function withExamples(resolution: Resolution, asking: Asking | undefined, model: Model | undefined): Resolution {
+function withExamples(
+  resolution: Resolution,
+  asking: Asking | undefined,
+  model: Model | undefined,
+): Resolution {
   if (!asking) return resolution;
   const { examples, fixedByModel = [] } = asking;
-  const asked = resolution.unknown.filter(({ field }) => model !== undefined || !fixedByModel.includes(field));
+  const asked = resolution.unknown.filter(
+    ({ field }) => model !== undefined || !fixedByModel.includes(field),
+  );
   const unknown = asked.map((missing) => {
     const example = missing.example ?? examples[missing.field];
     return example === undefined ? missing : { ...missing, example };
@@ -179,6 +186,13 @@ function noteModel(resolution: Resolution, finding: ModelFinding): Resolution {
     : resolution;
 }
 
+/** A run whose virtual tokens do not come into its model stops, and is not estimated. */
+function withPrompts(resolution: Resolution, model: Model | undefined): Resolution {
+  const reason = model && resolution.run && promptGap(resolution.run, model);
+  if (reason === undefined) return resolution;
+  return { ...resolution, unknown: [...resolution.unknown, { field: 'lora.kind', reason }], run: undefined };
+}
+
 /** What some towers compute is not known: a run that shows them images is not estimated. */
 function withImages(resolution: Resolution, model: Model | undefined): Resolution {
   if (model?.playsImages !== false || resolution.values['batch.images'] === 0) return resolution;
@@ -212,7 +226,8 @@ export function resolve(
       : resolvedWithMeasured(stating, measured, members);
   const facts = [...stating, ...joined.facts];
   const whole = withModel(withoutUnread(joined.resolution, unread), finding);
-  const noted = noteModel(withLayout(withImages(withTargets(whole, finding.model), finding.model)), finding);
+  const pictured = withImages(withTargets(whole, finding.model), finding.model);
+  const noted = noteModel(withLayout(withPrompts(pictured, finding.model)), finding);
   const asked = withExamples(noted, self.reading.asking, finding.model);
   const resolution = notModelled ? { ...asked, unknown: [], run: undefined } : asked;
   return { facts, resolution, accelerator: acceleratorOf(resolution), moved: joined.moved };
