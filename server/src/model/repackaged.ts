@@ -16,6 +16,8 @@ interface Repackaged {
   readonly model: Model;
   /** How the copy stores its weights, where its name states it. */
   readonly values: Storage;
+  /** The end of its name that states it. */
+  readonly ending?: string;
 }
 
 /** Endings by which copies on hubs say how they are stored. */
@@ -50,7 +52,13 @@ export function findRepackaged(name: string): Repackaged | undefined {
     // The same owner may keep the model in another form, such as Unsloth its Phi in layers of Llama.
     const kept = findModel(`${owner}/${short}`);
     const model = kept && kept.modelType !== named?.modelType ? kept : named;
-    if (model) return { model, values: isPartlyQuantized(own) ? { ...values, ...partOf(own) } : values };
+    if (!model) continue;
+    const stored = own.slice(short.length);
+    return {
+      model,
+      values: isPartlyQuantized(own) ? { ...values, ...partOf(own) } : values,
+      ...(stored === '' ? {} : { ending: stored }),
+    };
   }
   return undefined;
 }
