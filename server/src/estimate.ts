@@ -14,7 +14,7 @@ import { freeAtFirstLoss, isSizedByWhatIsFree } from './memory/free-at-loss';
 import { hostMemory } from './memory/host-memory';
 import { readAheadBytes } from './memory/initialization';
 import { combine, type Ledger, partsOf, post, totalOf } from './memory/ledger';
-import { partialNotes, withAllPlain, withPlainShare } from './memory/partial-quantization';
+import { partialNotes, withMostPlain, withPlainShare } from './memory/partial-quantization';
 import { pipelined, pipelineMemory, pipelineStages } from './memory/pipeline';
 import { rememberedTrace } from './memory/remembered-trace';
 import { reservedSlack } from './memory/reserved';
@@ -205,7 +205,7 @@ const WORTH_TELLING = 1.01;
 /** The most that is needed, bytes, of what is likely (`needed` at most) and what is not known of a run, and what that is, for people. */
 function openEnds(asked: EstimateInput, needed: number) {
   const wanted = asked.model.statePackages ?? [];
-  const plain = allPlainBytes(asked);
+  const plain = mostPlainBytes(asked);
   const bare = bareBytes(asked, wanted);
   // A convolution alone keeps a few positions more: nothing to tell.
   const ofKernels = bare > WORTH_TELLING * needed ? kernelNotes(asked.run, wanted, bare) : [];
@@ -213,9 +213,9 @@ function openEnds(asked: EstimateInput, needed: number) {
   return { mostBytes: Math.max(needed, plain, bare), notes };
 }
 
-/** The most that is needed where it is not known which layers the checkpoint keeps in 16 bits: all. Bytes; 0 where it is known. */
-function allPlainBytes({ run, ...rest }: EstimateInput): number {
-  const plain = withAllPlain(run);
+/** The most that is needed where it is not known which layers the checkpoint keeps in 16 bits: as many as any known one. Bytes; 0 where it is known. */
+function mostPlainBytes({ run, ...rest }: EstimateInput): number {
+  const plain = withMostPlain(run);
   return plain ? tracedEstimate({ ...rest, run: plain }).estimate.peak.upperBytes : 0;
 }
 

@@ -16,6 +16,8 @@ interface Repackaged {
   readonly model: Model;
   /** How the copy stores its weights, where its name states it. */
   readonly values: Storage;
+  /** The end of its name that states it. */
+  readonly ending?: string;
 }
 
 /** Endings by which copies on hubs say how they are stored. */
@@ -60,10 +62,12 @@ export function findRepackaged(name: string): Repackaged | undefined {
     const kept = findModel(`${owner}/${short}`);
     const model = kept && kept.modelType !== named?.modelType ? kept : named;
     if (!model) continue;
-    const publishedDtype = typeIn(own.slice(short.length)) ?? model.publishedDtype;
+    const stored = own.slice(short.length);
+    const publishedDtype = typeIn(stored) ?? model.publishedDtype;
     return {
       model: publishedDtype === model.publishedDtype ? model : { ...model, publishedDtype },
       values: isPartlyQuantized(own) ? { ...values, ...partOf(own) } : values,
+      ...(stored === '' ? {} : { ending: stored }),
     };
   }
   return undefined;

@@ -372,7 +372,7 @@ export const FIELDS = {
     default: [],
   }),
   'quantization.partial': flag({
-    doc: 'The checkpoint is quantized already and keeps some of its linear layers in 16 bits. Which ones follows from its size (`quantization.checkpointBytes`); without it the upper end of the band has all of them so.',
+    doc: 'The checkpoint is quantized already and keeps some of its linear layers in 16 bits. Which ones follows from its size (`quantization.checkpointBytes`); without it the upper end of the band has as large a share so as any checkpoint whose size is listed.',
     default: false,
   }),
   'quantization.checkpointBytes': integer({

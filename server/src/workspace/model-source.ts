@@ -4,7 +4,7 @@ import { changedConfig } from '../model/changed-config';
 import type { Model, ModelConfig } from '../model/model';
 import { suggestModels, unnamed } from '../model/name-suggestions';
 import { findRepackaged } from '../model/repackaged';
-import type { RunValues } from '../run/fields';
+import type { FieldPath, RunValues } from '../run/fields';
 import type { Origin } from '../run/origin';
 import { isAbsolutePath, pathOfUri } from '../text/uri';
 import { suggested } from '../wording/closest';
@@ -24,6 +24,8 @@ export interface ModelFinding {
   readonly uri?: string;
   /** What its name states of how it is stored. */
   readonly values?: RunValues;
+  /** For people, what states each of these. */
+  readonly because?: Partial<Record<FieldPath, string>>;
 }
 
 export interface ModelFiles extends Files {
@@ -95,12 +97,17 @@ function byName(name: string): ModelFinding | undefined {
   const path = name.replaceAll('\\', '/').replace(/\/config\.json$/, '');
   const found = findRepackaged(path);
   if (!found) return undefined;
-  const { model, values } = found;
+  const { model, values, ending } = found;
   const place = isAbsolutePath(path) || path.split('/').length > 2 || /^\.{1,2}\//.test(path);
   const note = place
     ? say('{0} is not on this machine: taken as {1} by its name', name, model.id)
     : say('taken as a copy of {0} by its name', model.id);
-  return { model, note, values };
+  const named = ending === undefined ? note : say('the name ends in `{0}`', ending);
+  const because: NonNullable<ModelFinding['because']> = {
+    ...Object.fromEntries(Object.keys(values).map((field) => [field, named])),
+    'quantization.checkpointBytes': say('the files of `{0}`', path.split('/').at(-1) ?? path),
+  };
+  return { model, note, values, because };
 }
 
 /** Why a name names no model at all. */

@@ -22,6 +22,14 @@ function find(files: Record<string, string>, values: RunValues, environment: Rec
 }
 
 describe('finding the model of a run', () => {
+  it('tells by what of a name it knows how a copy is stored', async () => {
+    const { note, because } = await find({}, { 'model.id': 'unsloth/qwen3-14b-unsloth-bnb-4bit' });
+    assert.match(note ?? '', /^taken as a copy of/);
+    for (const field of ['quantization.kind', 'quantization.partial'] as const)
+      assert.equal(because?.[field], 'the name ends in `-unsloth-bnb-4bit`');
+    assert.equal(because?.['quantization.checkpointBytes'], 'the files of `qwen3-14b-unsloth-bnb-4bit`');
+  });
+
   it('looks into the catalog', async () => {
     const { model, reason } = await find({}, { 'model.id': 'meta-llama/Llama-3.1-8B' });
     assert.equal(reason, undefined);

@@ -151,11 +151,11 @@ function ownAttention(model: Model | undefined, stated: readonly Fact[]): Fact[]
 }
 
 /** What the name of a repackaged model states of its weights. */
-function storedAs({ values, note }: ModelFinding): Fact[] {
+function storedAs({ values, note, because = {} }: ModelFinding): Fact[] {
   if (!values) return [];
   return factsOfValues(values).map((stated) => ({
     ...stated,
-    origin: { kind: 'default' as const, note },
+    origin: { kind: 'default' as const, note: because[stated.field] ?? note },
   }));
 }
 
