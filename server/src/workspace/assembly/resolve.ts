@@ -1,6 +1,6 @@
+import type { Asking } from '../../dialects/dialect';
 import type { Accelerator } from '../../hardware/accelerator';
 import { anonymousAccelerator, findAccelerator } from '../../hardware/catalog';
-import type { Asking } from '../../dialects/dialect';
 import { lacksTargets } from '../../memory/adapter-selection';
 import type { Model, SampleLength } from '../../model/model';
 import { modelParallelSize, unevenLayout } from '../../run/derive';
@@ -96,10 +96,16 @@ function withLayout(resolution: Resolution): Resolution {
 }
 
 /** What is missing with values that go with the run's kind; what the model fixes is not asked for beside the model. */
-function withExamples(resolution: Resolution, asking: Asking | undefined, model: Model | undefined): Resolution {
+function withExamples(
+  resolution: Resolution,
+  asking: Asking | undefined,
+  model: Model | undefined,
+): Resolution {
   if (!asking) return resolution;
   const { examples, fixedByModel = [] } = asking;
-  const asked = resolution.unknown.filter(({ field }) => model !== undefined || !fixedByModel.includes(field));
+  const asked = resolution.unknown.filter(
+    ({ field }) => model !== undefined || !fixedByModel.includes(field),
+  );
   const unknown = asked.map((missing) => {
     const example = missing.example ?? examples[missing.field];
     return example === undefined ? missing : { ...missing, example };
