@@ -300,7 +300,10 @@ describe('what is asked for', () => {
     `from transformers import ${kind}, Trainer, TrainingArguments\nmodel = ${kind}.from_pretrained(${model})\n${TRAINER}`;
 
   it('goes with the kind of the run', async () => {
-    assert.deepEqual(await asked(of('AutoModelForObjectDetection')), ['model.id', 'model=facebook/detr-resnet-50']);
+    assert.deepEqual(await asked(of('AutoModelForObjectDetection')), [
+      'model.id',
+      'model=facebook/detr-resnet-50',
+    ]);
     assert.deepEqual(await asked(of('AutoModelForImageClassification')), [
       'model.id',
       'model=google/vit-base-patch16-224',
@@ -367,5 +370,56 @@ describe('several trainings of one file', () => {
     assertStates(python(bare), { framework: 'transformers default' });
     const other = bare.replace('args=TrainingArguments', 'args=Own');
     assertStates(python(other), { framework: 'pytorch default' });
+  });
+});
+
+describe('images that a script makes smaller', () => {
+  before(loadPython);
+
+  const pixels = async (code: string, processor = '') => {
+    const text = `from PIL import Image, ImageOps
+import cv2, torch, torchvision
+from transformers import AutoModelForImageTextToText, AutoProcessor, Trainer, TrainingArguments
+processor = AutoProcessor.from_pretrained("Qwen/Qwen2.5-VL-3B-Instruct"${processor})
+model = AutoModelForImageTextToText.from_pretrained("Qwen/Qwen2.5-VL-3B-Instruct")
+def prepare(example):
+    image = example["image"]
+${code.replace(/^/gm, '    ')}
+    return image
+rows = load().map(prepare)
+${TRAINER}`;
+    const { values, origins } = (await judged(text)).resolved;
+    return [values['batch.imagePixels'], origins['batch.imagePixels']?.guess === true];
+  };
+
+  it('are of the size that it brings them to', async () => {
+    assert.deepEqual(await pixels('image = image.resize((512, 384))'), [512 * 384, false]);
+    assert.deepEqual(await pixels('image = image.convert("RGB").resize(size=(64, 32))'), [64 * 32, false]);
+    assert.deepEqual(await pixels('image = Image.open(image).resize((64, 32))'), [64 * 32, false]);
+    assert.deepEqual(await pixels('image = ImageOps.fit(image, (300, 200))'), [300 * 200, false]);
+    assert.deepEqual(await pixels('image = cv2.resize(image, (300, 200))'), [300 * 200, false]);
+    assert.deepEqual(await pixels('image = torchvision.transforms.Resize((300, 200))(image)'), [
+      300 * 200,
+      false,
+    ]);
+    assert.deepEqual(await pixels('image = image.resize((int(image.width / 2), 64))'), [undefined, false]);
+    assert.deepEqual(await pixels('image = image'), [undefined, false]);
+  });
+
+  it('have no more than a bound leaves them', async () => {
+    assert.deepEqual(await pixels('image.thumbnail((300, 200))'), [300 * 200, true]);
+    assert.deepEqual(await pixels('image = ImageOps.contain(image, (300, 200))'), [300 * 200, true]);
+    assert.deepEqual(await pixels('pass', ', max_pixels=256 * 28 * 28'), [256 * 784, true]);
+    assert.deepEqual(await pixels('pass', ', size={"shortest_edge": 3136, "longest_edge": 100352}'), [
+      100352,
+      true,
+    ]);
+    assert.deepEqual(await pixels('image = image.resize((1024, 1024))', ', max_pixels=200704'), [
+      200704,
+      false,
+    ]);
+    assert.deepEqual(await pixels('image = image.resize((64, 64))', ', max_pixels=200704'), [4096, false]);
+    const set = 'processor.image_processor.max_pixels = 50176\n';
+    assert.deepEqual(await pixels(`pass\n${set}`), [50176, true]);
   });
 });

@@ -33,6 +33,9 @@ export function evaluateCall(machine: Machine, node: SyntaxNode): PyValue {
     // Nor is what is frozen always seen: layers, or weights that a list holds.
     if (owner.kind === 'unknown' && machine.textOf(method) === 'requires_grad_')
       machine.record({ ...passed, callee: 'requires_grad_', ...placesOf(machine, node, callee) });
+    // Whatever an image comes from, its size is written out.
+    if (owner.kind === 'unknown' && /^(?:resize|thumbnail)$/.test(machine.textOf(method)))
+      machine.record({ ...passed, callee: machine.textOf(method), ...placesOf(machine, node, callee) });
     const chosen = parametersOfPart(machine, owner, machine.textOf(method), node, container);
     if (chosen) return chosen;
     return lifted([owner], ([of]) =>

@@ -15,7 +15,10 @@ const BY_CLASS: readonly (readonly [RegExp, Asking])[] = [
     { examples: { 'model.id': 'facebook/wav2vec2-base', 'batch.sequence': WAVEFORM } },
   ],
   [/ForSpeechSeq2Seq$/, { examples: { 'model.id': 'openai/whisper-small' } }],
-  [/For(?:Seq2SeqLM|ConditionalGeneration)$/, { examples: { 'model.id': 'google-t5/t5-base', 'batch.sequence': '512' } }],
+  [
+    /For(?:Seq2SeqLM|ConditionalGeneration)$/,
+    { examples: { 'model.id': 'google-t5/t5-base', 'batch.sequence': '512' } },
+  ],
   [
     /For(?:MaskedLM|SequenceClassification|TokenClassification|QuestionAnswering|MultipleChoice)$/,
     { examples: { 'model.id': 'google-bert/bert-base-uncased', 'batch.sequence': '512' } },

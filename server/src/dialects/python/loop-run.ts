@@ -18,6 +18,7 @@ import { readAdapters, readCallsOnModel } from './python-adapters';
 import { readModel } from './python-model';
 import { readMadeOptimizer } from './python-optimizer';
 import { readUnsloth, unslothLoad } from './python-unsloth';
+import { readScaledImages } from './scaled-images';
 import { readTokenizedLength } from './tokenized-length';
 import type { TrainingLoop } from './training-loop';
 
@@ -37,6 +38,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   if (!loaded.known && loaded.refused) return;
   const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain);
   if (!own) readCallsOnModel(calls, backward, chain, loaded, adapted);
+  readScaledImages(calls, backward, context);
   noteChangers(calls, chain, backward);
   if (!own) readLigerPatches(calls, chain, backward);
   if (lightning) readLightning(calls, lightning, context);

@@ -75,7 +75,12 @@ export function readAdapters(calls: Calls, trainer: PyCall, chain: ModelChain): 
     const name = other?.split('.').at(-1) ?? '';
     // No value of a run's fields says what such adapters are.
     if (/^peft\.(?:\w+\.)*\w+Config$/.test(other ?? ''))
-      calls.draft.leave('refused', { range: given.range }, name, say('Adapters of `{0}` are not estimated.', name));
+      calls.draft.leave(
+        'refused',
+        { range: given.range },
+        name,
+        say('Adapters of `{0}` are not estimated.', name),
+      );
     else leaveKind(calls, given.range, say('Which adapters this makes is known only when the script runs.'));
     return { byTrainer: !put };
   }

@@ -66,9 +66,11 @@ import {
   unslothLoad,
 } from './python-unsloth';
 import { inferMask } from './row-masks';
+import { readScaledImages } from './scaled-images';
 import { readTokenizedLength } from './tokenized-length';
 import { checkTrainerArguments } from './trainer-arguments';
 import { namesTrainer, TRAINER_NAMES } from './trainer-classes';
+import { startOf } from './trainer-start';
 import { type Training, trainings } from './training-call';
 import { namesLoop, trainingLoop } from './training-loop';
 import { type PaddedBatches, readUnslothPadding } from './unsloth-padding';
@@ -240,6 +242,7 @@ function readTraining(
     ? readUnsloth(calls, own, chain, call, context)
     : readModel(calls, chain, context, call, config);
   const adapted = own && !adaptedByPeft(chain) ? { byTrainer: false } : readAdapters(calls, call, chain);
+  readScaledImages(calls, startOf(program, call) ?? call, context);
   readGivenOptimizer(calls, call);
   noteOtherModels(calls, chain, call);
   noteChangers(calls, chain, call);
@@ -457,7 +460,9 @@ function noteDoubts({ program, draft }: Calls, call: PyCall): void {
       'train',
       say('Whether this run is started depends on a condition.'),
     );
-  const flags = program.isLaunched ? undefined : program.calls.find((one) => takesCommandLine(one) && mayDecide(program, one));
+  const flags = program.isLaunched
+    ? undefined
+    : program.calls.find((one) => takesCommandLine(one) && mayDecide(program, one));
   if (flags) {
     draft.leave(
       'words',
@@ -486,7 +491,9 @@ function mayDecide({ calls }: PyProgram, { of, callee }: PyCall): boolean {
     added.length === 0 ||
     !added.every(({ positional }) =>
       positional.some(
-        (name) => name.kind === 'scalar' && ELSEWHERE.test(String(name.value).replace(/^-+/, '').replaceAll('-', '_')),
+        (name) =>
+          name.kind === 'scalar' &&
+          ELSEWHERE.test(String(name.value).replace(/^-+/, '').replaceAll('-', '_')),
       ),
     )
   );

@@ -262,6 +262,9 @@ function readImageSize({ draft, program }: Calls, config: ModelConfig | undefine
   if (!collator || argumentOf(collator, 'resize')) return;
   const tower = config?.vision_config as ModelConfig | undefined;
   const side = typeof tower?.image_size === 'number' ? tower.image_size : SIDE;
+  const own = draft.valueOf('batch.imagePixels');
+  if (typeof own === 'number' && own <= side ** 2) return;
+  draft.forget('batch.imagePixels');
   draft.assume(
     'batch.imagePixels',
     side ** 2,

@@ -22,7 +22,9 @@ function onlyEvaluates({ calls }: PyProgram, { id }: PyCall): boolean {
 function bareTrainer({ calls }: PyProgram, call: PyCall): TrainerClass | undefined {
   const args = call.callee === 'Trainer' ? call.named.find(({ key }) => key === 'args')?.value : undefined;
   const maker = args?.kind === 'object' && args.item === undefined ? calls[args.id]?.callee : undefined;
-  return /^transformers\.(?:\w+\.)*TrainingArguments$/.test(maker ?? '') ? trainerOf('transformers.Trainer') : undefined;
+  return /^transformers\.(?:\w+\.)*TrainingArguments$/.test(maker ?? '')
+    ? trainerOf('transformers.Trainer')
+    : undefined;
 }
 
 /** Calls of trainers, each once: those whose `train` is called, where there are any. */

@@ -1,0 +1,114 @@
+import type { PyAssignment, PyCall, PyValue } from '../../config/python/value';
+import type { Range } from '../../text/place';
+import { say } from '../../wording/say';
+import type { ReadContext } from '../dialect';
+import { argumentOf, type Calls } from './call-block';
+
+/** What brings an image to a size (PIL, OpenCV, torchvision, albumentations), with the place of the size among its arguments. */
+const EXACT: readonly (readonly [RegExp, string, number])[] = [
+  [/^resize$/, 'size', 0],
+  [/(?:^|\.)ImageOps\.(?:fit|pad)$/, 'size', 1],
+  [/^cv2\.resize$/, 'dsize', 1],
+  [/^torchvision\.transforms\.(?:v2\.)?functional\.(?:resize|center_crop)$/, 'size', 1],
+  [
+    /^(?:torchvision|albumentations)\.(?:\w+\.)*(?:Resize|CenterCrop|RandomCrop|RandomResizedCrop)$/,
+    'size',
+    0,
+  ],
+];
+/** What makes an image smaller that is larger than a size, and keeps its shape. */
+const BOUNDS: readonly (readonly [RegExp, string, number])[] = [
+  [/^thumbnail$/, 'size', 0],
+  [/(?:^|\.)ImageOps\.contain$/, 'size', 1],
+];
+/** Processors by the last part of their names. */
+const PROCESSOR = /Processor(?:Fast)?\.from_pretrained$/;
+/** Models whose processor bounds the pixels of an image, also as the "longest edge" of its size (`image_processing_qwen2_vl.py`). */
+const BOUNDS_PIXELS = /^(?:qwen2_vl|qwen2_5_vl|qwen3_vl|qwen3_vl_moe|qwen3_5|qwen3_5_moe|glm4v|glm4v_moe)$/;
+
+interface Size {
+  readonly pixels: number;
+  readonly range: Range;
+  readonly name: string;
+}
+
+const numberOf = (value: PyValue | undefined): number | undefined =>
+  value?.kind === 'scalar' && typeof value.value === 'number' && value.value > 0 ? value.value : undefined;
+
+/** Pixels of a size of two sides that are written out: `(512, 512)`, `height=400, width=300`. */
+function pixelsOf(call: PyCall, name: string, place: number): number | undefined {
+  const size = argumentOf(call, name, place) ?? argumentOf(call, 'height', place);
+  const [first, second] = size?.kind === 'list' ? size.items : [size, argumentOf(call, 'width', place + 1)];
+  const [a, b] = [numberOf(first), numberOf(second)];
+  return a === undefined || b === undefined ? undefined : a * b;
+}
+
+function sizesBy(
+  calls: readonly PyCall[],
+  kinds: readonly (readonly [RegExp, string, number])[],
+): readonly Size[] {
+  return calls.flatMap((call): Size[] => {
+    const kind = kinds.find(([callee]) => callee.test(call.callee));
+    const pixels = kind && pixelsOf(call, kind[1], kind[2]);
+    if (pixels === undefined) return [];
+    return [{ pixels, range: call.calleeRange, name: call.callee.split('.').at(-1) ?? '' }];
+  });
+}
+
+/** The most pixels that a processor is told to leave an image: `max_pixels`, and where it counts them so, `size`. */
+function processorBounds(
+  calls: readonly PyCall[],
+  assignments: readonly PyAssignment[],
+  type: string,
+): readonly Size[] {
+  if (!BOUNDS_PIXELS.test(type)) return [];
+  const edgeOf = (value: PyValue | undefined) =>
+    value?.kind === 'dict' ? value.entries.find(({ key }) => key === 'longest_edge')?.value : undefined;
+  const passed = calls.flatMap((call) =>
+    PROCESSOR.test(call.callee) ? [argumentOf(call, 'max_pixels') ?? edgeOf(argumentOf(call, 'size'))] : [],
+  );
+  const set = assignments.flatMap(({ attribute, value }) =>
+    /(?:^|\.)max_pixels$/.test(attribute)
+      ? [value]
+      : /(?:^|\.)image_processor\.size$/.test(attribute)
+        ? [edgeOf(value)]
+        : [],
+  );
+  return [...passed, ...set].flatMap((value): Size[] => {
+    const pixels = numberOf(value);
+    return value && pixels !== undefined ? [{ pixels, range: value.range, name: 'max_pixels' }] : [];
+  });
+}
+
+const largest = (sizes: readonly Size[]): Size | undefined =>
+  [...sizes].sort((a, b) => b.pixels - a.pixels)[0];
+
+/**
+ * Pixels of images that the code brings to a size before a model with a tower sees them, or that it or the processor bounds: of several sizes the
+ * one that gives most counts, and of a size and a bound the smaller.
+ */
+export function readScaledImages({ program, draft }: Calls, before: PyCall, { model }: ReadContext): void {
+  const config = model?.config;
+  if (typeof config?.vision_config !== 'object' || draft.knows('batch.imagePixels')) return;
+  const calls = program.calls.filter(({ id }) => id < before.id);
+  const exact = largest(sizesBy(calls, EXACT));
+  const type = String(config.model_type);
+  const bound = largest([...sizesBy(calls, BOUNDS), ...processorBounds(calls, program.assignments, type)]);
+  if (exact && (!bound || exact.pixels <= bound.pixels)) {
+    const note = say('`{0}` makes images of this size', exact.name);
+    draft.infer('batch.imagePixels', exact.pixels, note, { range: exact.range });
+  } else if (bound) {
+    const note = say(
+      '`{0}` is the most that an image may have: where images are smaller, less is needed',
+      bound.name,
+    );
+    draft.infer(
+      'batch.imagePixels',
+      bound.pixels,
+      note,
+      { range: bound.range },
+      undefined,
+      exact === undefined,
+    );
+  }
+}
