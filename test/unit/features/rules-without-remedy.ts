@@ -93,6 +93,7 @@ export const WITHOUT_REMEDY: readonly (readonly [reason: string, rules: readonly
     'Words in a comment that have no effect go from it: `features/comment-actions.ts`.',
     ['directive-overruled', 'directive-empty', 'directive-repeated', 'unused-ignore'],
   ],
+  ['Whether the pin or the import gives way, the person decides.', ['imported-name']],
   [
     'A word that is not understood may be a name that is misspelt: what was meant only the person knows.',
     ['directive-word', 'allocator-settings', 'trainer-argument'],
