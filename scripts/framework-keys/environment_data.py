@@ -2,7 +2,8 @@
 
     python scripts/framework-keys/environment_data.py
 
-`releases` are one per minor version, oldest first; the newest is what is taken where nothing names a version. `pins` are the
+`releases` are one per minor version, oldest first. Where nothing names a version, or only a range, what is taken is at most the default
+of its field (`server/src/run/fields.ts`): that goes up by hand, with the behaviours that are read of the newer release. `pins` are the
 requirements of each framework's releases among those packages, as their metadata states them (PEP 440).
 """
 

@@ -6,6 +6,7 @@ import { isModelled } from './hardware/accelerator';
 import { onDemand } from './memo/on-demand';
 import { absentPackages } from './memory/absent-packages';
 import { meterBands, SURE } from './memory/bands';
+import { crowdedNotes, crowdedText } from './memory/crowded-text';
 import { besideAllocator, constants } from './memory/device';
 import { dormantStates } from './memory/dormant-states';
 import { evaluationNotes, evaluationStages } from './memory/evaluation';
@@ -139,7 +140,7 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
       ...imageNotes(model, run),
       ...loadingNotes(readAhead, stepping),
       ...open.notes,
-      ...limits(input, whole),
+      ...limits(input, whole, stages),
     ],
   };
   return { ...worst, estimate: result, model: stages, atPeak: ledger };
@@ -227,7 +228,8 @@ function bareBytes({ run, ...rest }: EstimateInput, wanted: readonly StatePackag
 
 /**
  * What of a run is not in its estimate: as its files say, a teacher that nothing is known of, and encoders that are trained
- * on what is not played, or hear what is not played, heads that the model's family does not have, and checkpoints of layers that its class refuses. One that is frozen keeps nothing, and is done before the model begins.
+ * on what is not played, or hear what is not played, heads that the model's family does not have, checkpoints of layers that its class refuses,
+ * and images whose tokens do not go into the text. One that is frozen keeps nothing, and is done before the model begins.
  * BOFT's rotations are those of peft since 0.20: older ones rotate weights, not inputs (`boft/layer.py`, `Linear.forward`), and
  * ms-swift states a third of what its permutations alone take (`examples/train/tuners/boft`).
  */
@@ -250,6 +252,7 @@ function unmodelled(run: TrainingRun, model: Model, stages: readonly TracedStage
       ...(unheard ? ['sound-tower'] : []),
       ...(unheaded ? ['task-head'] : []),
       ...(stops ? ['class-checkpointing'] : []),
+      ...(crowdedText(stages) ? ['cut-image-tokens'] : []),
       ...(rotates ? ['boft-rotation'] : []),
       ...(unplayedPackages(run, stages).length > 0 ? ['states-without-kernels'] : []),
       ...trained,
@@ -472,8 +475,12 @@ function loadingNotes(readAhead: number, stepping: number): string[] {
 const hasExperts = ({ expertTrained, expertFrozen }: WeightSums) => expertTrained + expertFrozen > 0;
 
 /** What this estimate leaves out, for people. */
-function limits({ run, accelerator, model }: EstimateInput, sums: WeightSums): string[] {
-  const notes: string[] = [];
+function limits(
+  { run, accelerator, model }: EstimateInput,
+  sums: WeightSums,
+  stages: readonly TracedStage[],
+): string[] {
+  const notes = crowdedNotes(stages);
   if (run['quantization.kind'] !== 'none' && sums.expertFrozen > 0) {
     notes.push(
       say(

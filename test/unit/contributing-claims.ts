@@ -63,6 +63,10 @@ export const CLAIMS: Readonly<Record<string, readonly (readonly [file: string, t
     ['dialects/framework-keys', 'the rows of ${id} say what the newest release does'],
     ['contributing', 'of what needs Python is so'],
   ],
+  '**Names of a library**': [
+    ['dialects/imported-names', 'are read with the first release that has them'],
+    ['dialects/imported-names', 'tell of which release the file is'],
+  ],
   'Neither users nor that test need Python.': [['contributing', 'of what needs Python is so']],
   '**Flags of a team**': [
     ['dialects/vocabulary', 'teach flags of any team'],

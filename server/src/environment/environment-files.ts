@@ -1,7 +1,7 @@
 import { entryOf, nodeAt } from '../config/lookup';
 import type { ConfigNode } from '../config/node';
 import { parseConfig } from '../config/parse';
-import { textOf } from '../config/scalar';
+import { flagOf, textOf } from '../config/scalar';
 import type { Range } from '../text/place';
 import { imageVersions } from './container-images';
 import { normalName, parseRequirement, type Requirement } from './requirement';
@@ -56,7 +56,18 @@ function pipfileLock(text: string): Requirement[] {
   return found;
 }
 
-/** Lines of a `requirements.txt`, a `constraints.txt` or the lists of a `setup.cfg`. */
+/** The lists of a `setup.cfg`, of which those of a section for extras are optional. */
+function setupLists(text: string): Requirement[] {
+  const lines = text.split('\n');
+  const isExtra = ({ range }: Requirement) =>
+    lines
+      .slice(0, range.start.line)
+      .findLast((line) => line.startsWith('['))
+      ?.startsWith('[options.extras_require]');
+  return requirementLines(text).map((found) => (isExtra(found) ? asOptional(found) : found));
+}
+
+/** Lines of a `requirements.txt` or a `constraints.txt`, and of the lists of a `setup.cfg`. */
 function requirementLines(text: string): Requirement[] {
   return text.split('\n').flatMap((line, index) => {
     const start = line.length - line.trimStart().length;
@@ -116,10 +127,13 @@ function pyproject(text: string, name: string): Requirement[] {
   const project = nodeAt(root, ['project']);
   const optional = nodeAt(project, ['optional-dependencies']);
   const groups = nodeAt(root, ['dependency-groups']);
-  const blocks = [optional, groups].flatMap((block) =>
-    block?.kind === 'map' ? block.entries.flatMap(({ value }) => items(value)) : [],
-  );
-  const listed = fromNodes([...items(nodeAt(project, ['dependencies'])), ...blocks]);
+  const within = (block: ConfigNode | null | undefined) =>
+    fromNodes(block?.kind === 'map' ? block.entries.flatMap(({ value }) => items(value)) : []);
+  const listed = [
+    ...fromNodes(items(nodeAt(project, ['dependencies']))),
+    ...within(groups),
+    ...within(optional).map(asOptional),
+  ];
   const poetry = nodeAt(root, ['tool', 'poetry', 'dependencies']);
   const tabled = poetry?.kind === 'map' ? poetry.entries : [];
   return [
@@ -128,12 +142,14 @@ function pyproject(text: string, name: string): Requirement[] {
       const stated = value.kind === 'map' ? entryOf(value, 'version')?.value : value;
       const words = textOf(stated);
       const specifier = words === undefined ? undefined : poetrySpecifier(words);
-      return (
-        (specifier === undefined ? undefined : parseRequirement(`${key}${specifier}`, value.range)) ?? []
-      );
+      const found = specifier === undefined ? undefined : parseRequirement(`${key}${specifier}`, value.range);
+      const extra = value.kind === 'map' ? entryOf(value, 'optional')?.value : undefined;
+      return found ? [extra && flagOf(extra) === true ? asOptional(found) : found] : [];
     }),
   ];
 }
+
+const asOptional = (requirement: Requirement): Requirement => ({ ...requirement, optional: true });
 
 /** Conda's `pytorch=2.4` is any 2.4, `==2.4.1` that one; packages of pip stand in a list of their own. */
 function condaEnvironment(text: string, name: string): Requirement[] {
@@ -199,7 +215,7 @@ const ENVIRONMENT_FORMATS: readonly EnvironmentFormat[] = [
   },
   { names: /^(?:environment|conda)(?:[-_.][\w.-]{0,40})?\.ya?ml$/i, rank: 2, read: condaEnvironment },
   { names: /^pyproject\.toml$/, rank: 3, read: pyproject },
-  { names: /^setup\.cfg$/, rank: 3, read: requirementLines },
+  { names: /^setup\.cfg$/, rank: 3, read: setupLists },
   { names: /^setup\.py$/, rank: 3, read: quotedRequirements },
   { names: /^(?:Dockerfile(?:\.[\w-]{1,40})?|[\w-]{1,40}\.Dockerfile)$/i, rank: 4, read: dockerfile },
 ];

@@ -8,6 +8,8 @@ export interface Requirement {
   readonly specifier: string;
   /** The one version that is installed or locked. */
   readonly exact?: string;
+  /** Of an extra, which nobody need have asked for: it states which release goes with the project, not that one is installed. */
+  readonly optional?: true;
   /** Where the requirement stands in its file. */
   readonly range: Range;
 }

@@ -1,7 +1,7 @@
 import { maxSatisfying, minSatisfying, satisfies, valid, validRange } from '@renovatebot/pep440';
 import data from '../../data/releases.json';
 import { remembered } from '../memo/remembered';
-import type { FieldPath, RunValues } from '../run/fields';
+import { FIELDS, type FieldPath, type RunValues } from '../run/fields';
 import type { Requirement } from './requirement';
 
 /** Fields of versions by the package that they are of. */
@@ -35,6 +35,22 @@ function newestRelease(name: VersionedPackage): string {
   return releasesOf(name).at(-1) ?? '';
 }
 
+/**
+ * The release that is taken of a package where nothing names one: behaviours and figures are held to it. The index may have newer ones,
+ * whose sources nobody has read.
+ */
+export const assumedRelease = (name: VersionedPackage): string => FIELDS[VERSION_FIELDS[name]].default;
+
+/** Releases of a package up to the assumed one, patches of it among them. */
+const readReleases = (name: VersionedPackage): string[] => readAmong(name, releasesOf(name));
+
+function readAmong(name: VersionedPackage, releases: readonly string[]): string[] {
+  const assumed = assumedRelease(name);
+  return releases.filter(
+    (release) => satisfies(release, `<=${assumed}`) || satisfies(release, `==${assumed}.*`),
+  );
+}
+
 /** The newest release of each package, as of that day. */
 export function newestReleases(): Readonly<Record<string, string>> {
   return Object.fromEntries(VERSIONED_PACKAGES.map((name) => [name, newestRelease(name)]));
@@ -49,8 +65,10 @@ export function versionStatements(versions: Readonly<Record<string, string>>): s
 
 /** The versions that a requirement leaves open. */
 export interface AllowedVersions {
-  /** What an installation of today takes: the one that is asked for, else the newest that is allowed. */
+  /** The one that is asked for, else the newest that is allowed, up to the release that is assumed where none is named. */
   readonly newest: string;
+  /** Newer ones than the assumed release are allowed, too. */
+  readonly endsAtAssumed?: true;
   /** The oldest that is allowed; absent where only one is, or nothing bounds it. */
   readonly oldest?: string;
 }
@@ -70,12 +88,18 @@ export function allowedVersions(
 function allowedRange(name: VersionedPackage, specifier: string): AllowedVersions | undefined {
   if (specifier === '' || !validRange(specifier)) return undefined;
   const releases = [...releasesOf(name)];
-  const newest =
-    maxSatisfying([...releases, ...highestNamed(specifier, releases)], specifier) ?? anyPatch(specifier);
+  const named = highestNamed(specifier, releases);
+  const known = maxSatisfying([...releases, ...named], specifier);
+  const read = maxSatisfying([...readReleases(name), ...readAmong(name, named)], specifier);
+  const newest = read ?? known ?? anyPatch(specifier);
   if (newest === undefined || newest === null) return undefined;
   const bounded = />|~=|==/.test(specifier);
   const oldest = bounded ? minSatisfying(releases, specifier) : null;
-  return oldest === null || oldest === newest ? { newest } : { newest, oldest };
+  return {
+    newest,
+    ...(oldest === null || oldest === newest ? {} : { oldest }),
+    ...(read !== null && read !== known ? { endsAtAssumed: true as const } : {}),
+  };
 }
 
 /** What `<=` names, where it is a release of a known minor version: the last patch release of that one may be newer. */
@@ -95,7 +119,10 @@ function anyPatch(specifier: string): string | undefined {
 
 const PINS: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>> = data.pins;
 
-/** What a release of a framework requires of a package; the newest release that states anything, unless one is named. */
+/**
+ * What a release of a framework requires of a package; the newest release that states anything, unless one is named. Of releases that are
+ * older than those that were looked at nothing is known.
+ */
 export function pinOf(
   family: string,
   name: VersionedPackage,
@@ -105,7 +132,7 @@ export function pinOf(
   if (!pins) return undefined;
   const releases = Object.keys(pins);
   const release =
-    version === undefined ? releases.at(-1) : (maxSatisfying(releases, `<=${version}`) ?? releases[0]);
+    version === undefined ? releases.at(-1) : (maxSatisfying(releases, `<=${version}`) ?? undefined);
   const specifier = release === undefined ? undefined : pins[release]?.[name];
   return release === undefined || specifier === undefined ? undefined : { release, specifier };
 }
@@ -120,4 +147,5 @@ export const FRAMEWORK_PACKAGES: Readonly<Record<string, string>> = {
   openrlhf: 'openrlhf',
   verl: 'verl',
   trl: 'trl',
+  accelerate: 'accelerate',
 };

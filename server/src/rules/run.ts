@@ -267,6 +267,11 @@ export const RUN_RULES = {
     'Take the quick fix, or give the argument to the config that has it.',
     fileIn(TRANSFORMERS, 'src/transformers/trainer.py'),
   ),
+  'imported-name': doubtful(
+    'A release of a library that is pinned does not have a name that the code imports.',
+    'Pin a release that has it, or import what took its place.',
+    fileIn(TRANSFORMERS, 'src/transformers/__init__.py'),
+  ),
   'python-syntax': reading(
     'A Python file could not be parsed at a place: what stands there is not read.',
     'Finish the line, or write it for Python 3.',

@@ -45,6 +45,7 @@ const UNMODELLED_FEATURES = {
   'cuda-graphs': 'either',
   'task-head': 'either',
   'class-checkpointing': 'either',
+  'cut-image-tokens': 'either',
   'boft-rotation': 'either',
   'megatron-fsdp-experts': 'either',
   'model-of-the-script': 'either',

@@ -1,3 +1,7 @@
+import { entryOf } from '../config/lookup';
+import type { ConfigDocument, ConfigNode } from '../config/node';
+import { LOADS } from '../config/python/made-of';
+import { flagOf } from '../config/scalar';
 import { type Behaviours, behavioursOfValues, takesPart } from '../run/behaviours';
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
 import { ORIGIN_KINDS, type Origin, type OriginKind } from '../run/origin';
@@ -155,6 +159,18 @@ function matters(field: FieldPath, values: RunValues, does: Behaviours, origin: 
   return origin.kind !== 'default' || !isIdle(field, values[field]);
 }
 
+/** Whether the code of a checkpoint's own repository may run, where it has any: whose code it is only the repository knows. */
+function bringsCode({ root, program }: ConfigDocument): boolean {
+  const isOn = (node: ConfigNode | undefined) => flagOf(node) === true;
+  if (root?.kind === 'map' && isOn(entryOf(root, 'trust_remote_code')?.value)) return true;
+  const loads = program?.calls.filter(({ callee }) => LOADS.test(callee)) ?? [];
+  return loads.some(({ named }) =>
+    named.some(
+      ({ key, value }) => key === 'trust_remote_code' && value.kind === 'scalar' && value.value === true,
+    ),
+  );
+}
+
 /** What the code that loads a model decides. */
 const OF_LOADING: ReadonlySet<FieldPath> = new Set(['method.kind', 'precision.weights', 'lora.dtype']);
 
@@ -183,6 +199,7 @@ export function assumptionsOf({ document, resolved, model, unread = [] }: Analys
   return FIELD_PATHS.flatMap((field) => {
     const origin = origins[field];
     if (field === 'kernels.states' && !model?.statePackages) return [];
+    if (field === 'model.code' && isAssumed(origin) && bringsCode(document)) return [];
     // The file states it, with something that is not known: the default is no answer to that.
     if (isAssumed(origin) && (isRefused || left.has(field))) return [];
     // Code that is not seen loads the model: how it does, and what it trains of it, is no default.

@@ -4,6 +4,7 @@ import type { Requirement } from '../environment/requirement';
 import {
   type AllowedVersions,
   allowedVersions,
+  assumedRelease,
   FRAMEWORK_PACKAGES,
   pinOf,
   VERSION_FIELDS,
@@ -11,8 +12,10 @@ import {
   type VersionedPackage,
 } from '../environment/versions';
 import { type Fact, fact } from '../run/origin';
+import { strongest } from '../run/resolve';
 import type { KnownVersion, Versions } from '../run/versions';
 import { type StatePackage, statePackageOf, statePackagesAmong } from '../terms/state-packages';
+import { isAtLeast } from '../terms/version';
 import { fileName, relativePath } from '../text/uri';
 import { say } from '../wording/say';
 import type { TrackedFiles } from './file-cache';
@@ -40,7 +43,8 @@ interface Stated extends RecordedRelease {
  * Versions of the software that a run uses, by what lies around its file: lock files, lists of requirements, Conda
  * environments, projects, images of containers, and what is installed in a virtual environment. The nearest folder that names a
  * package counts; in it what is locked before what is asked for. Then come the images that the run's scripts start, and last what a
- * framework's own release requires. Before all of them count the releases that files of the run itself hold.
+ * framework's own release requires. Before all of them count the releases that files of the run itself hold; `own` is what those state,
+ * and somebody beside them, of which the release of the framework counts.
  */
 export async function environmentOf(
   uri: string,
@@ -48,13 +52,14 @@ export async function environmentOf(
   files: TrackedFiles,
   scripts: readonly string[] = [],
   recorded: readonly RecordedRelease[] = [],
+  own: readonly Fact[] = [],
 ): Promise<Environment> {
   const stated = [
     ...recorded.map((each) => ({ ...each, rank: RECORDED_RANK })),
     ...(await statedAround(uri, files)),
     ...(await statedByScripts(scripts, files)),
   ];
-  return { facts: factsOf(stated, family, files), frameworks: frameworksIn(stated) };
+  return { facts: factsOf(stated, family, files, own), frameworks: frameworksIn(stated) };
 }
 
 /** What lies around a config about the software that runs it. */
@@ -80,7 +85,7 @@ const FRAMEWORKS = [
 function frameworksIn(stated: readonly Stated[]): Versions {
   return Object.fromEntries(
     FRAMEWORKS.flatMap((name): [string, KnownVersion][] => {
-      const found = best(stated, name);
+      const found = best(stated, name, ({ optional }) => !optional);
       const exact = found?.exact;
       if (exact !== undefined) return [[name, { version: exact, source: 'locked' }]];
       const newest = found && upperBound(found.specifier);
@@ -90,8 +95,13 @@ function frameworksIn(stated: readonly Stated[]): Versions {
   );
 }
 
-function factsOf(stated: readonly Stated[], family: string, files: TrackedFiles): Fact[] {
-  return [...kernelFacts(stated, family), ...versionFacts(stated, family, files)];
+function factsOf(
+  stated: readonly Stated[],
+  family: string,
+  files: TrackedFiles,
+  own: readonly Fact[],
+): Fact[] {
+  return [...kernelFacts(stated, family), ...versionFacts(stated, family, files, own)];
 }
 
 /** Packages of kernels that a framework requires, since a release (`Requires-Dist` of axolotl 0.15.0: `flash-linear-attention==0.4.1`). */
@@ -130,28 +140,82 @@ function kernelFacts(stated: readonly Stated[], family: string): Fact[] {
   ];
 }
 
-function versionFacts(stated: readonly Stated[], family: string, files: TrackedFiles): Fact[] {
+function versionFacts(
+  stated: readonly Stated[],
+  family: string,
+  files: TrackedFiles,
+  own: readonly Fact[],
+): Fact[] {
   const framework = FRAMEWORK_PACKAGES[family];
-  const release = framework === undefined ? undefined : best(stated, framework);
-  const pinned = release?.exact ?? (release && upperBound(release.specifier));
+  const release = framework === undefined ? undefined : best(stated, framework, ({ optional }) => !optional);
+  const { version: taken, isNamed } = takenRelease(family, release, own);
   return VERSIONED_PACKAGES.flatMap((name) => {
-    const found = best(stated, name, (each) => allowedVersions(name, each) !== undefined);
+    const upgraded = stated.find((each) => each.name === name && isUpgrade(each));
+    if (upgraded) return upgradedFact(name, upgraded);
+    const usable = (each: Stated) => allowedVersions(name, each) !== undefined;
+    const found = best(stated, name, (each) => !each.optional && usable(each)) ?? best(stated, name, usable);
     const allowed = found && allowedVersions(name, found);
     if (found && allowed) return versionFact(name, allowed, found, files);
-    const pin = family === name ? undefined : pinOf(family, name, pinned);
+    const pin = family === name ? undefined : pinOf(family, name, taken);
     const required =
       pin && allowedVersions(name, { specifier: pin.specifier, exact: exactOf(pin.specifier) });
     return pin && required
       ? fact(VERSION_FIELDS[name], required.newest, {
           kind: 'default',
-          note: say('{0} {1} requires {2}', framework ?? family, pin.release, `${name} ${pin.specifier}`),
+          note: say(
+            '{0} {1} requires {2}',
+            framework ?? family,
+            taken ?? pin.release,
+            `${name} ${pin.specifier}`,
+          ),
           ...(exactOf(pin.specifier) === undefined
             ? {}
-            : { pinned: pinned === undefined ? 'by-newest-release' : 'by-known-release' }),
+            : { pinned: isNamed ? 'by-known-release' : 'by-newest-release' }),
         })
       : [];
   });
 }
+
+/**
+ * The release of a framework that the run takes: what somebody states, what lies around, of that what the file's own arguments leave, and
+ * else the one that is assumed. Undefined where no field holds it and nothing names any.
+ */
+function takenRelease(
+  family: string,
+  around: Stated | undefined,
+  own: readonly Fact[],
+): { readonly version?: string; readonly isNamed: boolean } {
+  const name = VERSIONED_PACKAGES.find((one) => one === FRAMEWORK_PACKAGES[family]);
+  const allowed = name && around && allowedVersions(name, around);
+  const newest = around?.exact ?? allowed?.newest ?? (around && upperBound(around.specifier));
+  if (name === undefined)
+    return newest === undefined ? { isNamed: false } : { version: newest, isNamed: true };
+  const field = VERSION_FIELDS[name];
+  const best = strongest(own, field);
+  const ownVersion = best && String(best.value);
+  if (ownVersion !== undefined && !/^(?:default|inferred)$/.test(best?.origin.kind ?? ''))
+    return { version: ownVersion, isNamed: true };
+  const narrows =
+    ownVersion !== undefined &&
+    around?.exact === undefined &&
+    (newest === undefined || isAtLeast(ownVersion, newest) === false) &&
+    (allowed?.oldest === undefined || isAtLeast(ownVersion, allowed.oldest) !== false);
+  if (narrows) return { version: ownVersion, isNamed: around !== undefined };
+  return newest === undefined
+    ? { version: assumedRelease(name), isNamed: false }
+    : { version: newest, isNamed: true };
+}
+
+/** A file of the run itself asks for the newest, whatever else names one: what that is, is known as well as where nothing does. */
+const isUpgrade = ({ rank, specifier, exact }: Stated) =>
+  rank === RECORDED_RANK && specifier === '' && exact === undefined;
+
+const upgradedFact = (name: VersionedPackage, { uri, range }: Stated): Fact =>
+  fact(VERSION_FIELDS[name], assumedRelease(name), {
+    kind: 'default',
+    location: { uri, range },
+    note: say('the newest {0} is installed', name),
+  });
 
 const exactOf = (specifier: string) => /^==([^,*]+)$/.exec(specifier)?.[1];
 const upperBound = (specifier: string) => /<=?(\d[\w.]*)/.exec(specifier)?.[1];
@@ -159,22 +223,34 @@ const lowerBound = (specifier: string) => />=(\d[\w.]*)/.exec(specifier)?.[1];
 
 function versionFact(
   name: VersionedPackage,
-  { newest, oldest }: AllowedVersions,
-  { uri, range, specifier }: Stated,
+  { newest, oldest, endsAtAssumed }: AllowedVersions,
+  { uri, range, specifier, optional }: Stated,
   files: TrackedFiles,
 ): Fact {
   const place = files.folders.flatMap((folder) => relativePath(folder, uri) ?? [])[0] ?? fileName(uri);
-  const words = specifier.replace(/^==(?!=)/, '');
-  const note =
-    oldest === undefined
-      ? say('{0} in {1}', `${name} ${words}`, place)
-      : say('{0} in {1}: the newest that it allows', `${name} ${words}`, place);
+  const what = `${name} ${specifier.replace(/^==(?!=)/, '')}`;
+  const location = { uri, range };
+  if (optional)
+    return fact(VERSION_FIELDS[name], newest, {
+      kind: 'default',
+      location,
+      note: say('{0} in {1}: an extra, which need not be installed', what, place),
+      orElse: oldest,
+    });
   return fact(VERSION_FIELDS[name], newest, {
     kind: 'environment',
-    location: { uri, range },
-    note,
+    location,
+    note: rangeNote(what, place, oldest, endsAtAssumed),
     orElse: oldest,
   });
+}
+
+function rangeNote(what: string, place: string, oldest: string | undefined, endsAtAssumed?: true): string {
+  if (endsAtAssumed)
+    return say('{0} in {1}: it allows the release that is assumed where none is named', what, place);
+  return oldest === undefined
+    ? say('{0} in {1}', what, place)
+    : say('{0} in {1}: the newest that it allows', what, place);
 }
 
 /** The strongest statement about a package; nearer folders come first in the list. */

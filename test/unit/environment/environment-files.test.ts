@@ -70,11 +70,27 @@ describe('files that name versions', () => {
     assert.deepEqual(read('pyproject.toml', text), [
       'torch >=2.4',
       'transformers ==4.50.0',
-      'liger-kernel >=0.5',
       'deepspeed ==0.16.4',
+      'liger-kernel >=0.5',
       'trl >=0.12,<0.13',
       'accelerate >=1.2,<1.3',
     ]);
+    const optional = environmentFormatOf('pyproject.toml')
+      ?.read(text, 'pyproject.toml')
+      .filter((one) => one.optional);
+    assert.deepEqual(
+      optional?.map(({ name }) => name),
+      ['liger-kernel', 'accelerate'],
+    );
+    const setup =
+      '[options]\ninstall_requires =\n    torch>=2.4\n[options.extras_require]\nfast =\n    trl==0.9.6\n';
+    const extras = environmentFormatOf('setup.cfg')
+      ?.read(setup, 'setup.cfg')
+      .filter((one) => one.optional);
+    assert.deepEqual(
+      extras?.map(({ name }) => name),
+      ['trl'],
+    );
   });
 
   it("Poetry's carets keep the first number that is not 0", () => {

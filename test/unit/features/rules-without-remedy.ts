@@ -93,6 +93,7 @@ export const WITHOUT_REMEDY: readonly (readonly [reason: string, rules: readonly
     'Words in a comment that have no effect go from it: `features/comment-actions.ts`.',
     ['directive-overruled', 'directive-empty', 'directive-repeated', 'unused-ignore'],
   ],
+  ['Whether the pin or the import gives way, the person decides.', ['imported-name']],
   [
     'One of several settings in a text: `features/allocator-actions.ts` spells it anew or takes it out.',
     ['allocator-settings'],

@@ -101,6 +101,19 @@ describe('assumptions of code', () => {
     assert.ok((await fields('AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B")')).has('method.kind'));
   });
 
+  it('are not of whose code runs the model, where the repository may bring its own', async () => {
+    const shows = async (more: string) => {
+      const uri = 'file:///project/train.py';
+      const text = `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\nmodel = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B"${more})\nTrainer(model=model, args=TrainingArguments("out", per_device_train_batch_size=1)).train()\n`;
+      const analysis = await new Workspace(new MemoryHost({ [uri]: text })).analyze(uri);
+      assert.ok(analysis);
+      return assumptionsOf(analysis).some(({ field }) => field === 'model.code');
+    };
+    assert.equal(await shows(''), true);
+    assert.equal(await shows(', trust_remote_code=False'), true);
+    assert.equal(await shows(', trust_remote_code=True'), false);
+  });
+
   it('are none of a run that is not estimated', async () => {
     const uri = 'file:///project/train.py';
     const text = `from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments

@@ -1,4 +1,9 @@
 import assert from 'node:assert/strict';
+import {
+  allowedVersions,
+  assumedRelease,
+  VERSIONED_PACKAGES,
+} from '../../../server/src/environment/versions';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { assumptionsOf } from '../../../server/src/workspace/assumptions';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
@@ -45,6 +50,78 @@ describe('versions of the software around a config', () => {
     );
   });
 
+  it('go up to the release that is assumed where none is named, whatever is newer', async () => {
+    const { shown } = await versions({
+      'file:///w/recipes/sft.yaml': RECIPE,
+      'file:///w/requirements.txt': 'torch>=2.4\n',
+    });
+    assert.equal(
+      shown('version.torch'),
+      '2.13.0 (environment: torch >=2.4 in requirements.txt: it allows the release that is assumed where none is named)',
+    );
+    for (const name of VERSIONED_PACKAGES) {
+      const assumed = assumedRelease(name);
+      assert.equal(allowedVersions(name, { specifier: '>=0.1' })?.newest.startsWith(assumed), true, name);
+    }
+    // What allows newer ones alone has its way.
+    assert.equal(allowedVersions('torch', { specifier: '>=2.14' })?.newest.startsWith('2.1'), true);
+  });
+
+  it('follow from an extra only as far as it goes, and not at all where the file itself installs the newest', async () => {
+    const project = '[project]\nname = "x"\n[project.optional-dependencies]\nfast = ["trl==0.20.0"]\n';
+    const of = 'file:///w/train.ipynb';
+    const notebook = (install: string) =>
+      JSON.stringify({
+        cells: [
+          { cell_type: 'code', metadata: {}, outputs: [], source: [install] },
+          {
+            cell_type: 'code',
+            metadata: {},
+            outputs: [],
+            source: [
+              'from trl import SFTConfig, SFTTrainer\nSFTTrainer(model="Qwen/Qwen2.5-7B", args=SFTConfig(max_length=64)).train()',
+            ],
+          },
+        ],
+        metadata: {},
+        nbformat: 4,
+        nbformat_minor: 5,
+      });
+    const trl = async (install: string, pyproject = project) =>
+      (await versions({ [of]: notebook(install), 'file:///w/pyproject.toml': pyproject }, of)).shown(
+        'version.trl',
+      );
+    const extra = '0.20.0 (default: trl ==0.20.0 in pyproject.toml: an extra, which need not be installed)';
+    assert.equal((await trl('!pip install trl')).replace('trl 0.20.0 in', 'trl ==0.20.0 in'), extra);
+    for (const install of [
+      '!pip install -U trl',
+      '!pip install -qU "trl[peft]" datasets',
+      '%pip install --upgrade trl',
+    ])
+      assert.match(await trl(install), /^1\.16 \(default: the newest trl is installed\)/, install);
+    const required = '[project]\nname = "x"\ndependencies = ["trl==0.20.0"]\n';
+    assert.match(await trl('!pip install -U trl', required), /^1\.16 /);
+    assert.match(await trl('!pip install trl', required), /^0\.20\.0 \(environment/);
+    const poetry = '[tool.poetry.dependencies]\ntrl = { version = "0.20.0", optional = true }\n';
+    assert.match(await trl('!pip install x', poetry), /^0\.20\.0 \(default/);
+  });
+
+  it('are what the release of a framework requires that is taken, whatever tells it', async () => {
+    const of = 'file:///w/train.py';
+    const script = (more: string) =>
+      `from trl import GRPOConfig, GRPOTrainer\nGRPOTrainer(model="Qwen/Qwen2.5-7B", args=GRPOConfig(max_completion_length=64${more})).train()\n`;
+    const dropped = await versions({ [of]: script(', max_prompt_length=64') }, of);
+    assert.match(dropped.shown('version.trl'), /^0\.27\.2 /);
+    assert.match(dropped.shown('version.transformers'), /trl 0\.27\.2 requires transformers/);
+    const assumed = await versions({ [of]: script('') }, of);
+    assert.match(assumed.shown('version.transformers'), /trl 1\.16 requires transformers/);
+    const cell = await versions({ [of]: `# %%\n!pip install trl==0.19.1\n# %%\n${script('')}` }, of);
+    assert.match(cell.shown('version.transformers'), /trl 0\.19\.1 requires transformers >=4\.51/);
+    // Of releases that are older than those that were looked at nothing is known.
+    const older = await versions({ [of]: script(''), 'file:///w/requirements.txt': 'trl==0.15.2\n' }, of);
+    assert.doesNotMatch(older.shown('version.transformers'), /requires/);
+  });
+
   it('are left open by a wildcard that no known release fulfils', async () => {
     for (const specifier of ['==4.998.*', '>=4.998.*', '~=4.998.x', '==4.998.*,!=4.998.2']) {
       const { analysis } = await versions({
@@ -78,7 +155,7 @@ describe('versions of the software around a config', () => {
       { 'file:///w/out/args.json': record, 'file:///w/requirements.txt': 'ms-swift==4.6.0\n' },
       'file:///w/out/args.json',
     );
-    assert.match(shown('version.transformers'), /ms-swift 3\.0\.3 requires transformers <4\.49/);
+    assert.match(shown('version.transformers'), /ms-swift 3\.1\.1 requires transformers <4\.49/);
     assert.equal(analysis.dialect.id, 'ms-swift');
     const unstated = await versions(
       { 'file:///w/out/args.json': record.replace('"swift_version":"3.1.1",', '') },

@@ -1,3 +1,4 @@
+import type { Range } from '../../text/place';
 import type { Lines } from '../lines';
 import { childIn, type SyntaxNode } from './syntax-node';
 
@@ -7,6 +8,10 @@ export interface PyImport {
   readonly module: string;
   /** Of `from`: the names that are taken out of it, `*` for all. */
   readonly names: readonly string[];
+  /** Where each of them stands. */
+  readonly places: readonly Range[];
+  /** It stands below a condition, in a `try` or in a function: it may never be imported, or fail without harm. */
+  readonly guarded?: true;
 }
 
 /** Libraries whose names have a meaning of their own: they are never looked for in a workspace. */
@@ -24,23 +29,33 @@ export function modulesAround(module: string): string[] {
   return parts.map((_, index) => `${dots}${parts.slice(0, index + 1).join('.')}`);
 }
 
+/** What may leave its body out, or catch what is raised in it. */
+const GUARDS = /^(?:try|if|while|for|match)_statement$|^(?:function|class)_definition$|^lambda$/;
+
 /** Every import of a text, wherever it stands. */
 export function importsIn(root: SyntaxNode, lines: Lines): PyImport[] {
   const textOf = (node: SyntaxNode) => lines.text.slice(node.start, node.end).replace(/\s/g, '');
   const plain = (node: SyntaxNode) =>
     textOf(node.type === 'aliased_import' ? (childIn(node, 'name') ?? node) : node);
   const found: PyImport[] = [];
-  const open = [root];
-  for (let node = open.pop(); node; node = open.pop()) {
+  const open: { readonly node: SyntaxNode; readonly guarded?: true }[] = [{ node: root }];
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { node } = next;
+    const guarded = next.guarded ? { guarded: next.guarded } : {};
     if (node.type === 'import_statement')
-      found.push(...node.children.map((child) => ({ module: plain(child), names: [] })));
+      found.push(
+        ...node.children.map((child) => ({ module: plain(child), names: [], places: [], ...guarded })),
+      );
     else if (node.type === 'import_from_statement') {
       const from = childIn(node, 'module_name');
-      const names = node.children.flatMap((child) =>
-        child.field === 'name' ? [plain(child)] : child.type === 'wildcard_import' ? ['*'] : [],
-      );
-      if (from) found.push({ module: textOf(from), names });
-    } else open.push(...node.children);
+      const named = node.children.filter(({ field, type }) => field === 'name' || type === 'wildcard_import');
+      const names = named.map((child) => (child.field === 'name' ? plain(child) : '*'));
+      const places = named.map(({ start, end }) => lines.range(start, end));
+      if (from) found.push({ module: textOf(from), names, places, ...guarded });
+    } else {
+      const below = GUARDS.test(node.type) ? { guarded: true as const } : guarded;
+      open.push(...node.children.map((child) => ({ node: child, ...below })));
+    }
   }
   return found;
 }

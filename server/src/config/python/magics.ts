@@ -9,6 +9,8 @@ export interface Install {
   readonly specifier: string;
   /** Which version is known only when it is installed. */
   readonly open?: true;
+  /** What is there gives way to the newest (`-U`). */
+  readonly upgraded?: true;
   /** It stands in a comment, as where a notebook was made a script: the script itself installs nothing. */
   readonly commented?: true;
   readonly range: Range;
@@ -61,6 +63,8 @@ const COMMAND =
   /(?:^|[\n;&])[ \t]*[!%][ \t]*(?:uv[ \t]+)?(?:python3? -m[ \t]+)?pip3?[ \t]+install\b((?:\\\r?\n|[^\n;&|])*)/g;
 const REQUIREMENT =
   /(?:^|[\s"'])([A-Za-z][\w.-]*)(?:\[[\w,-]*\])?((?:==|>=|<=|~=|!=|<|>)[\w.*+!<>=,~-]+)?(?=$|[\s"'])/g;
+/** Options of pip that take the newest release, whatever is installed. */
+const UPGRADES = /(?:^|\s)(?:-[a-zA-Z]*U[a-zA-Z]*|--upgrade)(?=$|\s)/;
 /** Options of pip that take a value. */
 const WITH_VALUE =
   /(?:^|\s)(?:-r|-c|-f|-i|-t|-e|--(?:index-url|extra-index-url|find-links|target|requirement|constraint|python))[ =]\S+/g;
@@ -112,11 +116,12 @@ function convertedInstalls(text: string, lines: Pick<Lines, 'range'>): Install[]
     if (rest.length > 1 && !STILL_PYTHON.test(`%%${first}`)) continue;
     const start = index + whole.length - whole.trimStart().length;
     const range = lines.range(start, index + whole.trimEnd().length);
-    for (const { name, specifier, open } of writtenInstalls(command ?? '', lines))
+    for (const { name, specifier, open, upgraded } of writtenInstalls(command ?? '', lines))
       found.push({
         name,
         specifier,
         ...(open ? { open } : {}),
+        ...(upgraded ? { upgraded } : {}),
         ...(mark === undefined ? {} : { commented: true as const }),
         range,
       });
@@ -130,12 +135,14 @@ function writtenInstalls(text: string, lines: Pick<Lines, 'range'>): Install[] {
     const words = command[1] ?? '';
     const start = command.index + command[0].length - words.length;
     const bare = words.replace(WITH_VALUE, (option) => ' '.repeat(option.length));
+    const upgrades = UPGRADES.test(words);
     for (const one of bare.matchAll(REQUIREMENT)) {
       const [whole, name = '', specifier = ''] = one;
       const at = start + one.index + whole.indexOf(name);
       found.push({
         name: name.toLowerCase(),
         specifier,
+        ...(upgrades && specifier === '' ? { upgraded: true as const } : {}),
         range: lines.range(at, at + name.length + specifier.length),
       });
     }

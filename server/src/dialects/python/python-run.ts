@@ -37,6 +37,8 @@ import {
 import { calledRecipe } from './called-recipe';
 import { leaveDecisive } from './decisive-arguments';
 import { inferVersions } from './dropped-arguments';
+import { inferFromFile } from './file-releases';
+import { checkImportedNames } from './imported-names';
 import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
 import { adaptedByPeft, chainOf, type ModelChain } from './model-chain';
@@ -52,6 +54,7 @@ import {
   readInstalls,
   readLaunchedProcesses,
   unslothInstalled,
+  upgradedPackages,
 } from './python-surroundings';
 import {
   hasKernels,
@@ -119,7 +122,7 @@ export const pythonRun: Dialect = {
       root.entries.some(({ key }) => name(key.replace(/ \d+$/, '')));
     return has((key) => TRAINER_NAMES.has(key) || TRAINS.test(key)) ? 1 : 0;
   },
-  releases: unslothInstalled,
+  releases: (document) => [...unslothInstalled(document), ...upgradedPackages(document)],
   read,
 };
 
@@ -133,7 +136,9 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const recipe = program && !first && !loop ? calledRecipe(program) : undefined;
   const other = program && !first && !loop && !recipe ? otherTraining(program) : undefined;
   draft.wholeAt = ofFile(first?.call ?? loop?.backward ?? recipe?.call ?? other?.call);
-  if (other) {
+  if (other && program) {
+    readInstalls(document, draft);
+    inferFromFile({ program, draft, bf16: card?.supports.bf16, installs: document.installs }, document);
     draft.leave('refused', { range: other.call.calleeRange }, other.library, other.words);
     return draft.reading();
   }
@@ -154,6 +159,8 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
     readAskedGpu(document, draft);
     if (loop) readLoop(calls, loop, context);
     recipe?.read(calls, context);
+    inferFromFile(calls, document);
+    draft.rules(() => checkImportedNames(program, draft, context.versions));
     leaveDecisive(calls);
     withdrawUnknown(draft);
     const trains = loop?.backward ?? recipe?.call;
@@ -174,11 +181,13 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   readLaunchedProcesses(calls);
   readAskedGpu(document, draft);
   readTraining(calls, first, config, context);
+  inferFromFile(calls, document);
   leaveDecisive(calls);
   withdrawUnknown(draft);
   noteDoubts(calls, first.call);
   reportOthers(calls, first.call, others);
   draft.rules(() => checkTrainerArguments(calls, first.call));
+  draft.rules(() => checkImportedNames(program, draft, context.versions));
   nameKeys(calls, first, config);
   return draft.reading();
 }

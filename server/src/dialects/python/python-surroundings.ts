@@ -1,7 +1,12 @@
 import type { ConfigDocument } from '../../config/node';
 import { nodeOf } from '../../config/python/node-of-value';
 import { normalName, parseRequirement, type Requirement } from '../../environment/requirement';
-import { allowedVersions, VERSION_FIELDS, VERSIONED_PACKAGES } from '../../environment/versions';
+import {
+  type AllowedVersions,
+  allowedVersions,
+  VERSION_FIELDS,
+  VERSIONED_PACKAGES,
+} from '../../environment/versions';
 import { findAccelerator } from '../../hardware/catalog';
 import { fact } from '../../run/origin';
 import { statePackageOf, statePackagesAmong } from '../../terms/state-packages';
@@ -34,15 +39,17 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): v
       draft.facts.push(fact(field, newest, { kind: 'default', location, note, orElse: oldest }));
       continue;
     }
-    const note =
-      exact === undefined
-        ? say('{0} is installed: the newest that it allows', `${name} ${specifier}`)
-        : undefined;
+    const note = exact === undefined ? installedNote(`${name} ${specifier}`, allowed) : undefined;
     draft.facts.push(
       fact(field, newest, { kind: 'file', location, key: 'pip_install', note, orElse: oldest }),
     );
   }
 }
+
+const installedNote = (what: string, { endsAtAssumed }: AllowedVersions) =>
+  endsAtAssumed
+    ? say('{0} is installed: it allows the release that is assumed where none is named', what)
+    : say('{0} is installed: the newest that it allows', what);
 
 /** Packages of kernels that cells install: what they do not name may be there all the same. */
 function readKernels(installs: NonNullable<ConfigDocument['installs']>, draft: Draft): void {
@@ -66,6 +73,16 @@ export function unslothInstalled({ installs = [] }: ConfigDocument): readonly Re
     .find(({ name, specifier, commented }) => name === 'unsloth' && /^==\d/.test(specifier) && !commented);
   const release = last && parseRequirement(`${last.name}${last.specifier}`, last.range);
   return release?.exact === undefined ? [] : [release];
+}
+
+/** Packages of which cells install the newest release (`-U`), whatever lies around; the last statement about each counts. */
+export function upgradedPackages({ installs = [] }: ConfigDocument): readonly Requirement[] {
+  const own = installs.filter(({ commented }) => !commented);
+  return own.flatMap(({ name, range, upgraded }, index) => {
+    const isLast = !own.slice(index + 1).some((later) => later.name === name);
+    const known = VERSIONED_PACKAGES.find((one) => one === normalName(name));
+    return known && upgraded && isLast ? [{ name: known, specifier: '', range }] : [];
+  });
 }
 
 /** The GPU that a notebook asks Colab for. It stays in the file when it is run elsewhere, so that nothing that follows is certain. */

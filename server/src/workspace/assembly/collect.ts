@@ -84,7 +84,11 @@ export async function collect(
     (dialect.releases?.(document) ?? []).map((release) => ({ ...release, uri: from })),
   );
   const family = String(framework ?? config.dialect.id);
-  const environment = await environmentOf(uri, family, files, scripts, recorded);
+  const environment = await environmentOf(uri, family, files, scripts, recorded, [
+    ...commandLine,
+    ...facts,
+    ...stated,
+  ]);
   const definitions = [config.dialect, ...DIALECTS.filter(({ id }) => id === family)].flatMap(
     (dialect) => dialect.definitions ?? [],
   );

@@ -1,0 +1,80 @@
+import type { ConfigDocument } from '../../config/node';
+import type { PyProgram } from '../../config/python/value';
+import { VERSION_FIELDS } from '../../environment/versions';
+import type { Fact } from '../../run/origin';
+import { isAtLeast } from '../../terms/version';
+import { say } from '../../wording/say';
+import { Draft } from '../draft';
+import type { Calls } from './call-block';
+import { inferVersions } from './dropped-arguments';
+import { NAMED_PACKAGES, type NamedPackage, newestWithNames, takenNames } from './imported-names';
+import { trainings } from './training-call';
+
+/**
+ * One environment runs the whole file: the release of a package is one that has every name which the file imports, and takes the arguments
+ * of every call, those of trainings too that are not estimated. The oldest end counts; where the file names a release, that does.
+ */
+export function inferFromFile(calls: Calls, document: ConfigDocument): void {
+  const { program, draft } = calls;
+  // Unsloth takes arguments of older releases, and installs the one of TRL that it is made for.
+  const byUnsloth = [...program.modules].some((module) => /^unsloth(?:\.|$)/.test(module));
+  const inferred = [
+    ...inferredFromNames(program, new Draft(document), byUnsloth ? ['transformers', 'peft'] : NAMED_PACKAGES),
+    ...(byUnsloth ? [] : inferredFromCalls(calls, () => new Draft(document))),
+  ];
+  for (const field of new Set(inferred.map((one) => one.field))) {
+    if (draft.facts.some((known) => known.field === field && isNamed(known))) continue;
+    const all = [...draft.facts, ...inferred].filter(
+      (one) => one.field === field && one.origin.kind === 'inferred',
+    );
+    const [oldest] = all.sort((a, b) => order(String(a.value), String(b.value)));
+    const assumed = draft.facts.find((known) => known.field === field && known.origin.kind === 'default');
+    if (!oldest || (assumed && order(String(assumed.value), String(oldest.value)) <= 0)) continue;
+    const others = draft.facts.filter(
+      (known) => known.field !== field || !/^(?:inferred|default)$/.test(known.origin.kind),
+    );
+    draft.facts.splice(0, draft.facts.length, ...others, oldest);
+  }
+}
+
+const order = (a: string, b: string) => (a === b ? 0 : isAtLeast(a, b) ? 1 : -1);
+
+/** Whether a release is named: of a range the file may tell which of it is meant, and a library which one it takes at most. */
+const isNamed = ({ origin: { kind, orElse } }: Fact) =>
+  kind !== 'inferred' && kind !== 'default' && orElse === undefined;
+
+function inferredFromNames(program: PyProgram, draft: Draft, packages: readonly NamedPackage[]): Fact[] {
+  const names = takenNames(program);
+  for (const of of packages) {
+    const end = newestWithNames(names, of);
+    if (!end) continue;
+    const note = say('`{0}` has `{1}` up to release {2}', of, end.name, end.last);
+    draft.infer(VERSION_FIELDS[of], end.last, note, end, end.name);
+  }
+  return draft.facts;
+}
+
+/** What calls tell, each by itself, where they are made whatever the case. */
+function inferredFromCalls(calls: Calls, blank: () => Draft): Fact[] {
+  const { program } = calls;
+  const alone = (state: (apart: Calls) => void) => {
+    const draft = blank();
+    state({ ...calls, draft });
+    return draft.facts.filter(({ field }) => field.startsWith('version.'));
+  };
+  return [
+    ...program.calls
+      .filter(
+        ({ of, callee, conditions }) => of === undefined && conditions.length === 0 && MAKES.test(callee),
+      )
+      .flatMap((call) => alone((apart) => inferVersions(apart, call, undefined, call))),
+    ...trainings(program)
+      .filter(({ call }) => call.conditions.length === 0)
+      .flatMap(({ call, kind: { method } }) =>
+        alone((apart) => inferVersions(apart, call, method, undefined)),
+      ),
+  ];
+}
+
+/** What makes the arguments of a training. */
+const MAKES = /(?:Arguments|Config)$/;
