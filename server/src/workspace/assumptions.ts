@@ -184,7 +184,7 @@ export function assumptionsOf({ document, resolved, model, unread = [] }: Analys
     if (field === 'kernels.states' && !model?.statePackages) return [];
     // The file states it, with something that is not known: the default is no answer to that.
     if (isAssumed(origin) && left.has(field)) return [];
-    // Nothing estimates the run: what the file says of it is not looked for, its arguments and their defaults among that.
+    // Nothing estimates the run: what the file states of it is not looked for, its arguments and their defaults among that.
     if (isAssumed(origin) && isRefused) return [];
     // Code that is not seen loads the model: how it does, and what it trains of it, is no default.
     if (isAssumed(origin) && document.format === 'python' && asked.has('model.id') && OF_LOADING.has(field))
