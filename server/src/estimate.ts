@@ -136,8 +136,7 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
     bands,
     ...(features.length > 0 ? { unmodelled: features } : {}),
     notes: [
-      ...model.notes,
-      ...imageNotes(model, run),
+      ...notesOn(model, run),
       ...loadingNotes(readAhead, stepping),
       ...open.notes,
       ...limits(input, whole, stages),
@@ -146,12 +145,11 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
   return { ...worst, estimate: result, model: stages, atPeak: ledger };
 }
 
-/** Notes on images, where samples hold any and the run leaves open what a note takes them for. */
-function imageNotes({ imageNotes: notes = [] }: Model, run: TrainingRun): string[] {
-  if (run['batch.images'] === 0) return [];
-  return notes
-    .filter(({ unless = [] }) => unless.every((field) => run[field] === undefined))
-    .map(({ text }) => text);
+/** Notes on a model; on images, where samples hold any and the run leaves open what a note takes them for. */
+function notesOn({ notes, imageNotes = [] }: Model, run: TrainingRun): string[] {
+  if (run['batch.images'] === 0) return [...notes];
+  const open = imageNotes.filter(({ unless = [] }) => unless.every((field) => run[field] === undefined));
+  return [...notes, ...open.map(({ text }) => text)];
 }
 
 /**

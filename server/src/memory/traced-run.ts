@@ -3,6 +3,7 @@ import { vectorBank } from '../model/adapters';
 import { endsGroup } from '../model/grown-model';
 import type { Flow, Model, Stage } from '../model/model';
 import { ELEMENT_BYTES, type Storage, type Tape, type Tensor, type Weight } from '../model/tape';
+import type { AdapterSettings } from '../model/trace-settings';
 import { Tracer, type TraceSettings } from '../model/tracer';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
@@ -176,13 +177,32 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     linearExperts: hasLinearExperts(run, model),
     quantizedHead: run['quantization.head'],
     adapter,
+    ...underCheckpoints(run),
+    ...trained(run, adapter),
+  };
+}
+
+/** What activation checkpointing changes of a layer's inputs. */
+function underCheckpoints(run: TrainingRun): Pick<TraceSettings, 'inputRequiresGrad' | 'withoutCache'> {
+  const recomputes = run['activations.checkpointing'] !== 'none';
+  return {
     inputRequiresGrad:
-      method === 'lora' && run['activations.checkpointing'] !== 'none' && does.makesInputsRequireGradients,
-    trainable: adapter ? trainedBeside(run, adapter.targets) : () => true,
-    copied: adapter ? (name: string) => isSaved(name, savedModules(run)) : undefined,
+      recomputes && run['method.kind'] === 'lora' && behaviours(run).makesInputsRequireGradients,
+    // Unsloth's patch hands keys over without one (`unsloth_zoo/temporary_patches/gemma3n.py`).
+    withoutCache: recomputes && !run['kernels.unsloth'],
+  };
+}
+
+/** Which base weights are trained, and as copies of their own. */
+function trained(
+  run: TrainingRun,
+  adapter: AdapterSettings | undefined,
+): Pick<TraceSettings, 'trainable' | 'copied' | 'tiesCopies'> {
+  if (!adapter) return { trainable: () => true };
+  return {
+    trainable: trainedBeside(run, adapter.targets),
+    copied: (name) => isSaved(name, savedModules(run)),
     tiesCopies: run['lora.tiesCopies'],
-    // Unsloth's patch hands them over without one (`unsloth_zoo/temporary_patches/gemma3n.py`).
-    withoutCache: run['activations.checkpointing'] !== 'none' && !run['kernels.unsloth'],
   };
 }
 

@@ -258,7 +258,7 @@ for batch in loader:
     assert.ok(!open.fields.includes('optimizer.name'));
     assert.match(open.reasons, /batch\.micro: What `\*\*` passes here is not known/);
     const whole = await listed('Trainer(model=model, args=TrainingArguments(bf16=True)).train()\n');
-    assert.ok(whole.fields.includes('batch.choices'));
+    assert.ok(whole.fields.includes('batch.accumulation'));
   });
 
   const TRL_IMPORTS =

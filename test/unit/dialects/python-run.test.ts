@@ -850,16 +850,16 @@ Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()`
     assert.deepEqual(length('bert', 512, 'padding=True'), [512, true]);
     assert.deepEqual(length('bert', 512, 'truncation=True, max_length=args.length'), [512, true]);
     assert.deepEqual(length('opt', 2048, 'padding=True'), [2048, true]);
-    // No data is said to be shorter where something fills samples up, or cuts them to pieces.
-    const says = (how: string) => factOf(reading('opt', 2048, how), 'batch.sequence')?.origin.note ?? '';
-    assert.match(says('padding=True'), /where they are shorter/);
+    // No note has data shorter where something fills samples up, or cuts them to pieces.
+    const noteOf = (how: string) => factOf(reading('opt', 2048, how), 'batch.sequence')?.origin.note ?? '';
+    assert.match(noteOf('padding=True'), /where they are shorter/);
     const unknown = 'truncation=True, max_length=args.length, padding="max_length"';
-    assert.match(says(unknown), /filled up to a length that is not read$/);
+    assert.match(noteOf(unknown), /filled up to a length that is not read$/);
     const pieces = `padding=True))
 def group(batch):
     return {k: [t[i : i + args.size] for i in range(0, 9, args.size)] for k, t in batch.items()}
 data = (data.map(group, batched=True`;
-    assert.match(says(pieces), /^texts are cut into pieces of a length that is not read/);
+    assert.match(noteOf(pieces), /^texts are cut into pieces of a length that is not read/);
     assert.deepEqual(length('llama', 131_072, 'padding=True'), [undefined, false]);
     assert.deepEqual(length('llama', 131_072, 'truncation=True'), [undefined, false]);
   });

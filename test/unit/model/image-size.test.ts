@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { estimate } from '../../../server/src/estimate';
 import { findAccelerator } from '../../../server/src/hardware/catalog';
 import { findModel } from '../../../server/src/model/catalog';
+import { notesOf } from '../../../server/src/model/model';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aRun } from '../memory/a-run';
 import { smallWorkspace } from '../workspace/small-workspace';
@@ -48,7 +49,7 @@ describe('pixels of an image', () => {
     assert.equal(tiles(768 * 768), assumed);
     assert.ok(tiles(384 * 384) < assumed);
     assert.ok(tiles(1200 * 1200) > assumed);
-    const notes = findModel('llava-hf/llava-v1.6-mistral-7b-hf')?.notes ?? [];
+    const notes = notesOf(findModel('llava-hf/llava-v1.6-mistral-7b-hf'));
     // 672 x 672: four tiles and the whole, 576 tokens each, with 48 ends of lines.
     assert.ok(
       notes.some((note) => note.includes('5 tiles, 2928 tokens')),

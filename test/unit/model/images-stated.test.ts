@@ -33,9 +33,9 @@ describe('notes on images', () => {
 
   it('are none where samples hold text alone', () => {
     for (const id of ['google/gemma-3n-E2B', 'google/gemma-3-4b-it', 'Qwen/Qwen2.5-VL-3B-Instruct']) {
-      const said = notes(id, { 'batch.images': 0 });
+      const shown = notes(id, { 'batch.images': 0 });
       assert.deepEqual(
-        said.filter((note) => ANY.test(note)),
+        shown.filter((note) => ANY.test(note)),
         [],
       );
       assert.ok(notesOf(findModel(id)).some((note) => ANY.test(note)));

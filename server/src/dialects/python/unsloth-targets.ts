@@ -102,7 +102,7 @@ const leafOf = (name: string) => name.split('.').at(-1) ?? name;
 
 /**
  * What is trained in full: what is named so, and `moved` from the targets. Where that is a tied embedding and its head, both are one copy
- * unless the call says otherwise (`_effective_weight_tying`): PEFT makes the head of the embedding's.
+ * unless the call states otherwise (`_effective_weight_tying`): PEFT makes the head of the embedding's.
  */
 function readSaved(
   draft: Calls['draft'],

@@ -195,7 +195,7 @@ function separateProjections(
   return { q, k, v, gate };
 }
 
-/** Projections of keys and values, and the norm of keys, that a layer has and does not use. */
+/** Projections of keys and values, and the norm of keys, that a layer has and does not use. The input is `[b, s, h]`. */
 export function registerKeysAndValues(t: Tracer, x: Tensor, spec: SelfAttentionSpec): void {
   const { projections: names, module, keyValueHeads, headDim, bias } = spec;
   if (typeof names === 'string') return;
