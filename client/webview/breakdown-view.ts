@@ -153,7 +153,7 @@ export class BreakdownView implements View {
       { class: 'presets' },
       button(t('fastest'), { class: 'secondary', 'data-key': 'preset-fastest' }, search('fastest')),
       button(t('cheapest'), { class: 'secondary', 'data-key': 'preset-cheapest' }, search('cheapest')),
-      h('label', { for: 'keep-batch' }, box, ' ', t('keepGlobalBatch')),
+      h('label', { class: 'keep-batch', for: 'keep-batch' }, box, ' ', t('keepGlobalBatch')),
     );
   }
 
