@@ -12,7 +12,7 @@ const OF_IMAGES =
 /**
  * States whether a mask of padding reaches the attention, of rows so many in a micro batch.
  * - Images that their processors bring to one size have none, nor have waves whose extractor makes none, unless the code asks for one.
- * - DETR's processor fills images up to the largest of a batch, and says which pixels are there (`DetrImageProcessor.pad`); code may take that away.
+ * - DETR's processor fills images up to the largest of a batch, with a mask of the pixels that are there (`DetrImageProcessor.pad`); code may take that away.
  * - All other samples are texts, which differ in length.
  */
 export function inferMask(

@@ -146,9 +146,10 @@ function chosen(
   if (experts.some((key) => Number(inner[key] ?? 0) > 1)) return free;
   // Layers that are not compiled are no reason to pad.
   if (isAtLeast(known['version.torch'], kernels ? '2.11' : '2.7') === false) return free;
-  const steps = section.integer('max_steps') ?? -1;
+  const steps = section.integer('max_steps');
   const packed = calls.draft.valueOf('quantization.kind') === 'nf4';
-  if (steps > 0 && steps * accumulation < (packed ? REPAID.packed : REPAID.plain)) return free;
+  if (steps !== undefined && steps > 0 && steps * accumulation < (packed ? REPAID.packed : REPAID.plain))
+    return free;
   return {
     kind: 'open',
     note: say('Unsloth pads batches where it takes that to be faster, which the data and the GPU decide'),
