@@ -319,6 +319,8 @@ def make_batch(config, run):
     if run.get("method.objective") == "question-answering":
         places = torch.zeros(batch, dtype=torch.long, device="cuda")
         return {"input_ids": ids, "start_positions": places, "end_positions": places.clone()}
+    if run.get("method.objective") == "classification":
+        return {"input_ids": ids, "labels": torch.zeros(batch, dtype=torch.long, device="cuda")}
     labels = torch.zeros(batch, run.get("batch.targetSequence", length), dtype=torch.long, device="cuda")
     batch = {"input_ids": ids, "labels": labels}
     if run.get("batch.sound", False):

@@ -1,8 +1,10 @@
+import { isQuantizedBefore } from '../model/quantized-checkpoints';
+import type { Weight } from '../model/tape';
 import { CATEGORIES } from '../results/estimate';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { fileIn, PEFT, TRANSFORMERS, UNSLOTH } from '../sources/repositories';
-import { QUANTIZED_WHILE_LOADED } from '../terms/quantizations';
+import { QUANTIZED_BEFORE_LOADED, QUANTIZED_WHILE_LOADED } from '../terms/quantizations';
 import { say } from '../wording/say';
 import { elementsWords } from './formula-words';
 import { liesOnGpu } from './fsdp/loading';
@@ -61,8 +63,25 @@ function weightsOf(sharding: Sharding): Ledger {
   return weights;
 }
 
+/** Whether the checkpoint holds quantized weights, which are loaded as they lie (`Bnb4bitDeserialize`). */
+function isLoadedQuantized(run: TrainingRun): boolean {
+  return (
+    QUANTIZED_BEFORE_LOADED.has(run['quantization.kind']) ||
+    run['quantization.partial'] ||
+    run['quantization.checkpointBytes'] !== undefined ||
+    isQuantizedBefore(run['model.id'] ?? '')
+  );
+}
+
+/** Elements of a weight that are quantized at once: of experts one, where each has layers of its own. */
+function quantizedAtOnce(run: TrainingRun, { localElements, expert, elements, shape }: Weight): number {
+  const stacked = behaviours(run).stacksExperts && run['model.linearExperts'] !== true;
+  const experts = expert && !stacked ? ((shape[0] ?? 1) * localElements) / elements : 1;
+  return localElements / Math.max(1, Math.round(experts));
+}
+
 /**
- * bitsandbytes quantizes a weight on the GPU while its 16-bit original lives there; PEFT then casts what stays
+ * bitsandbytes quantizes a weight on the GPU while its 16-bit original lives there, a layer at a time; PEFT then casts what stays
  * unquantized to fp32 one weight at a time (`peft/utils/other.py`, `prepare_model_for_kbit_training`), old and new side by
  * side, and adds adapters last.
  */
@@ -74,7 +93,7 @@ function quantizing({ run, sums, stages, sharding }: Loaded, resting: Ledger): L
   let plain = 0;
   for (const traced of stages) {
     for (const weight of ownWeights(traced)) {
-      if (weight.quantization !== 'none') packed = Math.max(packed, weight.localElements);
+      if (weight.quantization !== 'none') packed = Math.max(packed, quantizedAtOnce(run, weight));
       else if (weight.role !== 'adapter') plain = Math.max(plain, weight.localElements);
     }
   }
@@ -90,6 +109,7 @@ function quantizing({ run, sums, stages, sharding }: Loaded, resting: Ledger): L
       })
     : [];
   if (prepared) post(before, 'weights', -Math.min(bytesOf(before, 'weights'), unquantized * (4 - published)));
+  if (isLoadedQuantized(run)) return cast;
   return [
     ...cast,
     ...marked(say('a weight is quantized'), before, 'weights', packed * published, {
@@ -110,7 +130,7 @@ export function readAheadBytes({
   sharding,
 }: Pick<Loaded, 'run' | 'stages' | 'sharding'>): number {
   const ahead = run['loading.readsAhead'] ?? behaviours(run).readsAheadOfQuantizing;
-  if (!ahead || !QUANTIZED_WHILE_LOADED.has(run['quantization.kind'])) return 0;
+  if (!ahead || !QUANTIZED_WHILE_LOADED.has(run['quantization.kind']) || isLoadedQuantized(run)) return 0;
   if (sharding.splits.weights > 1 && !liesOnGpu(run)) return 0;
   const published = Math.min(2, bytesPer(run['precision.weights']));
   let elements = 0;

@@ -122,8 +122,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     autocast,
     wideActivations: run['precision.wideActivations'] && !autocast,
     attention: run['attention.implementation'],
-    // Keys of a prefix have no queries of their own: no kernel's causal mask fits (`_ignore_causal_mask_sdpa`).
-    attentionMask: run['attention.mask'] || adapter?.kind === 'prefix-tuning',
+    attentionMask: run['attention.mask'],
     // What Unsloth compiles keeps its own norms and MLP.
     liger:
       run['kernels.liger'] ||

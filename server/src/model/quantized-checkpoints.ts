@@ -3,6 +3,14 @@ import published from '../../data/quantized-checkpoints.json';
 /** Copies of models that are quantized already, by bitsandbytes, and keep some of their linear layers in 16 bits. */
 const PARTLY_QUANTIZED = /[-_.]unsloth[-_]bnb[-_]4bit$/i;
 
+/** Copies that bitsandbytes quantized before they were published. */
+const QUANTIZED_BEFORE = /[-_.]bnb[-_](?:4bit|nf4(?:[-_]bf16)?)$/i;
+
+/** Whether a checkpoint of this name was quantized by bitsandbytes before it was published. */
+export function isQuantizedBefore(name: string): boolean {
+  return QUANTIZED_BEFORE.test(name.trim());
+}
+
 interface CheckpointSize {
   /** All files of weights. Bytes, as far as three digits of each file go. */
   readonly bytes: number;

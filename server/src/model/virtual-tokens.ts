@@ -33,11 +33,13 @@ export function withVirtualTokens(
   const { batch } = t.settings;
   const repeated = t.copy(encoded, [batch, all, width], `${PROMPT}.repeat`);
   const lowered = t.cast(repeated, embedded.dtype, `${PROMPT}.cast`);
-  return t.fused({
+  const joined = t.fused({
     name: `${PROMPT}.join`,
     inputs: [lowered, embedded],
     outputs: [{ shape: embedded.shape, dtype: embedded.dtype }],
   });
+  // PEFT's forward calls it `inputs_embeds` while the model runs.
+  return t.holdInModel(joined);
 }
 
 function lookedUp(t: ProductTracer, table: readonly number[], rows: readonly number[], name: string): Tensor {

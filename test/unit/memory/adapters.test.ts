@@ -268,6 +268,7 @@ interface Recording {
   readonly run: RunValues;
   readonly cases: readonly {
     readonly adapter: string;
+    readonly model?: Record<string, unknown>;
     readonly run: RunValues;
     readonly trainable: number;
     readonly forward: number;
@@ -279,11 +280,13 @@ interface Recording {
 describe('adapters against peft under PyTorch', () => {
   const recording = JSON.parse(readFileSync('test/oracle/adapters.json', 'utf8')) as Recording;
   const small = aModel(recording.model);
-  for (const { adapter, run: values, ...recorded } of recording.cases) {
-    it(`${adapter}, ${values['precision.scheme']}: phases within 1 %`, () => {
+  for (const { adapter, run: values, model: own, ...recorded } of recording.cases) {
+    // Encoders lack one hidden state at the end of their forward pass.
+    const tolerance = own ? 0.02 : 0.01;
+    it(`${adapter}, ${values['precision.scheme']}: phases within ${100 * tolerance} %`, () => {
       const { walk, estimate: e } = tracedEstimate({
         run: aRun({ ...recording.run, ...values }),
-        model: small,
+        model: own ? aModel(own) : small,
         accelerator: CARD,
       });
       assert.equal(e.model.trainableParameters, recorded.trainable);
@@ -291,7 +294,6 @@ describe('adapters against peft under PyTorch', () => {
         e.timeline.at(-1)?.parts.find(({ category }) => category === 'workspaces')?.bytes ?? 0;
       const highest = (...moments: string[]) =>
         Math.max(...walk.points.filter((p) => moments.includes(p.moment)).map((p) => p.bytes)) - workspace;
-      const tolerance = 0.01;
       const within = (found: number, expected: number, what: string) =>
         assert.ok(Math.abs(found - expected) <= tolerance * expected, `${what}: ${found} for ${expected}`);
       within(highest('forward', 'loss'), recorded.forward, 'forward');

@@ -226,6 +226,70 @@ describe('what a GPU holds before the first step', () => {
     );
   });
 
+  it('nothing is quantized of a checkpoint that is published quantized', () => {
+    const at = (more: RunValues) =>
+      of({
+        'hardware.gpus': 1,
+        'parallel.data': 'none',
+        'precision.weights': 'bf16',
+        'precision.compute': 'bf16',
+        'quantization.kind': 'nf4',
+        'method.kind': 'lora',
+        'lora.targets': ['q_proj'],
+        ...more,
+      });
+    const quantizes = (e: Estimate) => loading(e).some(({ label }) => /is quantized/.test(label));
+    assert.equal(quantizes(at({})), true);
+    for (const more of [
+      { 'quantization.kind': 'gptq' },
+      { 'quantization.kind': 'awq' },
+      { 'quantization.partial': true },
+      { 'quantization.checkpointBytes': 1_000_000_000 },
+      { 'model.id': 'unsloth/tinyllama-bnb-4bit' },
+    ] as const)
+      assert.equal(quantizes(at(more)), false, JSON.stringify(more));
+    // Threads that read ahead read it packed.
+    const ahead = at({ 'version.transformers': '5.3', 'model.id': 'unsloth/tinyllama-bnb-4bit' });
+    assert.ok(!ahead.notes.some((note) => note.includes('ahead of quantizing')));
+  });
+
+  it('experts that have a layer each are quantized one by one, and a stack as a whole', () => {
+    const sparse = aModel({
+      ...SMALL_LLAMA,
+      num_hidden_layers: 2,
+      model_type: 'mixtral',
+      num_local_experts: 8,
+      num_experts_per_tok: 2,
+    });
+    const published = (more: RunValues) => {
+      const run = aRun({
+        'hardware.gpus': 1,
+        'precision.weights': 'bf16',
+        'precision.compute': 'bf16',
+        'quantization.kind': 'nf4',
+        'quantization.prepared': false,
+        'method.kind': 'lora',
+        'lora.targets': ['q_proj'],
+        ...more,
+      });
+      const e = estimate({ run, model: sparse, accelerator: CARD });
+      const adapters = 4 * e.model.trainableParameters;
+      return bytesAt(e, /is quantized/) - bytesAt(e, /in place/) + adapters;
+    };
+    const matrix = 2 * 2048 * 5632;
+    // Gate and up are counted as one.
+    assert.equal(published({ 'version.transformers': '4.57' }), 2 * matrix);
+    assert.equal(
+      published({
+        'version.transformers': '5.23',
+        'quantization.experts': true,
+        'model.linearExperts': true,
+      }),
+      2 * matrix,
+    );
+    assert.equal(published({ 'version.transformers': '5.23', 'quantization.experts': true }), 8 * 2 * matrix);
+  });
+
   it('transformers 5.0 to 5.3 may read all weights in 16 bits ahead of quantizing them', () => {
     const quantized: RunValues = {
       'hardware.gpus': 1,

@@ -289,7 +289,8 @@ function transformersLayer({ sizes, dropout, keyBias }: BertLayer): Block {
         const activated = isGated(sizes)
           ? gatedHalves(tracer, up, sizes.inner)
           : applyActivation(tracer, up, sizes.activation);
-        return downwards(tracer, activated, sizes);
+        // `feed_forward_chunk` names it until the norm is done.
+        return downwards(tracer, tracer.hold(activated), sizes);
       },
       feedForwardNorm: layerNormed('output.LayerNorm'),
       dropout,

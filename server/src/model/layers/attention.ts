@@ -128,7 +128,9 @@ function prefixed(t: Tracer, spec: AttentionSpec): AttentionSpec {
   const { sequence, targetSequence } = t.settings;
   if (batch !== t.settings.batch || (tokens !== sequence && tokens !== targetSequence)) return spec;
   const k = withPrefix(t, spec.k, { batch, tokens, name: `${spec.name}.k` });
-  return { ...spec, k, v: withPrefix(t, spec.v, { batch, tokens, name: `${spec.name}.v` }) };
+  const v = withPrefix(t, spec.v, { batch, tokens, name: `${spec.name}.v` });
+  // Keys of a prefix have no queries of their own: no kernel's causal mask fits (`_ignore_causal_mask_sdpa`).
+  return { ...spec, k, v, masked: spec.masked === true || spec.causal };
 }
 
 /** Whether the queries are this rank's tokens of the sequence that ranks share, and not images or a source of their own. */
