@@ -5,6 +5,7 @@ import {
   type AllowedVersions,
   allowedVersions,
   FRAMEWORK_PACKAGES,
+  newestReleases,
   pinOf,
   VERSION_FIELDS,
   VERSIONED_PACKAGES,
@@ -131,9 +132,10 @@ function kernelFacts(stated: readonly Stated[], family: string): Fact[] {
 }
 
 function versionFacts(stated: readonly Stated[], family: string, files: TrackedFiles): Fact[] {
-  const framework = FRAMEWORK_PACKAGES[family];
+  const framework = FRAMEWORK_PACKAGES[family] ?? (family in VERSION_FIELDS ? family : undefined);
   const release = framework === undefined ? undefined : best(stated, framework);
   const pinned = release?.exact ?? (release && upperBound(release.specifier));
+  const newest = newestReleases();
   return VERSIONED_PACKAGES.flatMap((name) => {
     const found = best(stated, name, (each) => allowedVersions(name, each) !== undefined);
     const allowed = found && allowedVersions(name, found);
@@ -144,7 +146,13 @@ function versionFacts(stated: readonly Stated[], family: string, files: TrackedF
     return pin && required
       ? fact(VERSION_FIELDS[name], required.newest, {
           kind: 'default',
-          note: say('{0} {1} requires {2}', framework ?? family, pin.release, `${name} ${pin.specifier}`),
+          // Requirements are listed by the release that brought them: the run's own is a later one.
+          note: say(
+            '{0} {1} requires {2}',
+            framework ?? family,
+            release?.exact ?? newest[framework ?? family] ?? pin.release,
+            `${name} ${pin.specifier}`,
+          ),
           ...(exactOf(pin.specifier) === undefined
             ? {}
             : { pinned: pinned === undefined ? 'by-newest-release' : 'by-known-release' }),

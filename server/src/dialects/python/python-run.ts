@@ -23,7 +23,7 @@ import { checkTrainingArguments } from '../hf/training-arguments-rules';
 import { Section } from '../section';
 import { readTrl } from '../trl/trl';
 import { TRL_KEYS, TRL_TABLE } from '../trl/trl-keys';
-import { checkTrl } from '../trl/trl-rules';
+import { checkTrl, checkWholeGroups } from '../trl/trl-rules';
 import { trlWords } from '../trl/trl-words';
 import { modelsBeside } from './beside-models';
 import {
@@ -37,7 +37,7 @@ import {
 } from './call-block';
 import { calledRecipe } from './called-recipe';
 import { leaveDecisive } from './decisive-arguments';
-import { inferFromArguments, inferFromTrainer } from './dropped-arguments';
+import { inferFromArguments, inferFromTrainer, noteNeeds } from './dropped-arguments';
 import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
 import { adaptedByPeft, chainOf, type ModelChain } from './model-chain';
@@ -240,6 +240,7 @@ function readTraining(
     ? readUnsloth(calls, own, chain, call, context)
     : readModel(calls, chain, context, call, config);
   const adapted = own && !adaptedByPeft(chain) ? { byTrainer: false } : readAdapters(calls, call, chain);
+  noteNeeds(calls, call, config);
   readScaledImages(calls, startOf(program, call) ?? call, context);
   readGivenOptimizer(calls, call);
   noteOtherModels(calls, chain, call);
@@ -327,6 +328,7 @@ function readTrlTrainer(
   }
   if (!unsloth && preparesItself(calls, call, config)) withhold(draft, ['batch.sequence']);
   checkTrl(block, section, method, draft);
+  if (!unsloth) checkWholeGroups(section, method, draft, context);
   // Cutting may take tokens of an image away: TRL's own examples set no limit there (`sft_vlm.py`).
   if (
     /(ForImageTextToText|ForVision2Seq|ForConditionalGeneration)\.from_pretrained$/.test(
