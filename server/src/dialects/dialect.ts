@@ -92,6 +92,8 @@ export interface Reading {
   readonly wholeAt?: Range;
   /** A trainer that Oomlint does not model: there is no estimate, and nothing is asked for. */
   readonly notModelled?: TrainerNotModelled;
+  /** Releases without which its code cannot run: the first that take what it passes. */
+  readonly needs?: Partial<Record<FieldPath, string>>;
   /** How what is missing of its run is asked for. */
   readonly asking?: Asking;
   /** What of this file was not understood. */

@@ -56,6 +56,7 @@ export class Draft {
   notModelled?: TrainerNotModelled;
   wholeAt?: Range | undefined;
   asking?: Asking | undefined;
+  readonly needs: Partial<Record<FieldPath, string>> = {};
   private withoutDefaults = false;
   private lookedFor = 0;
   private readonly waiting: (() => void)[] = [];
@@ -339,6 +340,7 @@ export class Draft {
       ...(unread.length > 0 ? { unread } : {}),
       ...(this.joinsOnly ? { joinsOnly: true } : {}),
       ...(this.wholeAt ? { wholeAt: this.wholeAt } : {}),
+      ...(Object.keys(this.needs).length > 0 ? { needs: this.needs } : {}),
       ...(this.asking ? { asking: this.asking } : {}),
       ...(this.notModelled ? { notModelled: this.notModelled } : {}),
     };

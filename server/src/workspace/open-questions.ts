@@ -9,6 +9,7 @@ import type { OpenQuestion } from '../run/open-question';
 import type { Origin } from '../run/origin';
 import { isAssumed, type Resolution } from '../run/resolve';
 import { type StatePackage, UNKNOWN_PACKAGES } from '../terms/state-packages';
+import { isAtLeast } from '../terms/version';
 import type { Problem } from '../text/problem';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
@@ -50,7 +51,7 @@ export function openQuestions(
   return [
     ...first.filter(({ field, otherwise }) => stands(origins[field]) && !holds(values, otherwise?.changes)),
     ...kernelQuestion(values, model?.statePackages ?? []),
-    ...versionQuestion(origins, values),
+    ...versionQuestion(origins, values, members),
     ...ofFields(origins, ofGuess),
   ];
 }
@@ -86,12 +87,24 @@ const OLDER = {
   'version.torch': '2.8',
 } as const satisfies RunValues;
 
-function versionQuestion(origins: Resolution['origins'], values: RunValues): OpenQuestion[] {
+function versionQuestion(
+  origins: Resolution['origins'],
+  values: RunValues,
+  members: readonly Member[],
+): OpenQuestion[] {
   const unnamed = (Object.keys(OLDER) as (keyof typeof OLDER)[]).filter(
     (field) => origins[field]?.kind === 'default' && origins[field]?.pinned !== 'by-known-release',
   );
   const [first] = unnamed;
   if (first === undefined || values['model.code'] !== 'transformers') return [];
+  // Code that passes what those releases do not take cannot run on them.
+  const isTooNew = members.some(({ config }) =>
+    unnamed.some((field) => {
+      const need = config.reading.needs?.[field];
+      return need !== undefined && isAtLeast(OLDER[field], need) === false;
+    }),
+  );
+  if (isTooNew) return [];
   const changes = Object.fromEntries(unnamed.map((field) => [field, OLDER[field]]));
   return [
     {

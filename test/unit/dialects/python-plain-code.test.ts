@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { loadPython } from '../../../server/src/config/python/grammar';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { openQuestions } from '../../../server/src/workspace/open-questions';
 import { assertStates, read } from './reading';
 
 const python = (text: string, known: Parameters<typeof read>[3] = {}) =>
@@ -421,5 +422,78 @@ ${TRAINER}`;
     assert.deepEqual(await pixels('image = image.resize((64, 64))', ', max_pixels=200704'), [4096, false]);
     const set = 'processor.image_processor.max_pixels = 50176\n';
     assert.deepEqual(await pixels(`pass\n${set}`), [50176, true]);
+  });
+});
+
+describe('what a release makes of arguments', () => {
+  before(loadPython);
+
+  const grpo = (given: string) =>
+    `import torch\nfrom transformers import AutoModelForCausalLM\nfrom trl import GRPOConfig, GRPOTrainer\n${MODEL}GRPOTrainer(model=model, reward_funcs=[score], args=GRPOConfig(${given})).train()\n`;
+
+  it('limits no prompt where TRL has stopped to cut it', () => {
+    const length = (version: string) => {
+      const { facts } = python(grpo('max_prompt_length=128, max_completion_length=64'), {
+        'version.trl': version,
+      });
+      const found = facts.find(({ field }) => field === 'batch.sequence');
+      return [found?.value, found?.origin.kind, found?.origin.guess === true];
+    };
+    assert.deepEqual(length('0.25.1'), [192, 'file', false]);
+    assert.deepEqual(length('0.26.0'), [192, 'inferred', true]);
+  });
+
+  it('refuses steps of GRPO that hold no whole groups of completions', () => {
+    const refused = (given: string, known: Parameters<typeof read>[3]) =>
+      python(grpo(given), known).problems.map(({ code }) => code);
+    const small = 'per_device_train_batch_size=1, num_generations=2';
+    const on = (gpus: number, trl = '1.16.0') => ({ 'hardware.gpus': gpus, 'version.trl': trl });
+    assert.deepEqual(refused(small, on(1)), ['generation-groups']);
+    assert.deepEqual(refused(small, on(2)), []);
+    assert.deepEqual(refused(`${small}, gradient_accumulation_steps=2`, on(1)), []);
+    assert.deepEqual(refused(`${small}, gradient_accumulation_steps=load()`, on(1)), []);
+    assert.deepEqual(refused(`${small}, steps_per_generation=4`, on(1)), []);
+    assert.deepEqual(refused(`${small}, steps_per_generation=3`, on(1)), ['generation-groups']);
+    assert.deepEqual(refused(small, on(1, '0.14.0')), []);
+    assert.deepEqual(refused(small, { 'version.trl': '1.16.0' }), []);
+  });
+
+  it('generates as the config of the model says, which is not read', async () => {
+    const generating = async (model: string, given = '') => {
+      const text = `from transformers import AutoModelForSeq2SeqLM, Seq2SeqTrainer, Seq2SeqTrainingArguments
+model = AutoModelForSeq2SeqLM.from_pretrained("${model}")
+args = Seq2SeqTrainingArguments(predict_with_generate=True, eval_strategy="epoch"${given})
+Seq2SeqTrainer(model=model, args=args).train()
+`;
+      const { resolved, unread } = await judged(text);
+      const open = (unread ?? []).some(({ message }) => message.includes('generation config'));
+      return [resolved.values['evaluation.generatedTokens'], open];
+    };
+    assert.deepEqual(await generating('Helsinki-NLP/opus-mt-en-ro'), [512, true]);
+    assert.deepEqual(await generating('google-t5/t5-small'), [20, false]);
+    const stated = ', generation_max_length=64, generation_num_beams=2';
+    assert.deepEqual(await generating('Helsinki-NLP/opus-mt-en-ro', stated), [64, false]);
+  });
+
+  it('names the release that the run has, not the one that brought a requirement', async () => {
+    const text = `${IMPORTS}accelerator = Accelerator()\n${MODEL}model, loader = accelerator.prepare(model, DataLoader(load(), batch_size=2))\noptimizer = torch.optim.AdamW(model.parameters())\nfor batch in loader:\n    accelerator.backward(model(**batch).loss)\n    optimizer.step()\n`;
+    const { origins } = (await judged(text)).resolved;
+    assert.match(origins['version.torch']?.note ?? '', /^accelerate 1\.15\.0 requires/);
+    const pinned = (await judged(text, { 'requirements.txt': 'accelerate==1.6.0\n' })).resolved.origins;
+    assert.match(pinned['version.torch']?.note ?? '', /^accelerate 1\.6\.0 requires/);
+  });
+
+  it('asks nothing of releases of a year ago that the code cannot run on', async () => {
+    const asked = async (text: string) => {
+      const analysis = await judged(text);
+      return openQuestions(
+        [{ config: analysis }] as unknown as Parameters<typeof openQuestions>[0],
+        analysis.resolved,
+      ).some(({ reason }) => /versions of the software/.test(reason));
+    };
+    const plain = grpo('max_completion_length=64');
+    assert.equal(await asked(plain), true);
+    assert.equal(await asked(plain.replace('model=model,', 'model=model, environment_factory=Env,')), false);
+    assert.equal(await asked(plain.replace('length=64', 'length=64, entropy_coef=0.1')), false);
   });
 });

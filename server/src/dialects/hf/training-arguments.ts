@@ -91,6 +91,7 @@ export function readTrainingLoop(
   trainer.take('ddp_bucket_cap_mb', 'tf32');
   readParallelism(section);
   readEvaluation(trainer, own(false));
+  readGeneration(trainer, draft, context);
 }
 
 const SHARDING: ShardingKeys = {
@@ -231,20 +232,43 @@ function readEvaluation(section: Section, byDefault: DefaultValue<boolean>): voi
   if (each && flagOf(each.node) === true)
     section.state('evaluation.accumulation', 1, each, say('metrics are computed batch by batch'));
   section.take('eval_do_concat_batches', 'use_cache');
-  readGeneration(section);
 }
 
-/** Generation in evaluation (`Seq2SeqTrainingArguments`): 20 tokens where neither it nor the model's config states more. */
-function readGeneration(section: Section): void {
+/** Types whose checkpoints are published with a length and beams of their own in `generation_config.json`; those of T5 have neither. */
+const GENERATES_OWN = /^(?:bart|blenderbot|led|m2m_100|marian|mbart|pegasus|pegasus_x|prophetnet)$/;
+
+/**
+ * Generation in evaluation (`Seq2SeqTrainingArguments`): 20 tokens where neither it nor the model's config states more. What such a config states is not
+ * known: as many as the model has positions are the most.
+ */
+function readGeneration(section: Section, draft: Draft, { model }: ReadContext): void {
   const generates = section.find('predict_with_generate');
   if (!generates || flagOf(generates.node) !== true) return;
   const scripts = 'val_max_target_length';
+  const { model_type: type, max_position_embeddings: positions } = model?.config ?? {};
+  const isOwn = typeof type === 'string' && GENERATES_OWN.test(type);
+  const length =
+    isOwn && typeof positions === 'number'
+      ? {
+          value: positions,
+          note: say(
+            'the positions of the model are the most that its generation config, which is not read, can ask for',
+          ),
+        }
+      : { value: 20, note: say("length of the model's generation config, 20 unless it says otherwise") };
+  const isStated = section.has('generation_max_length') || section.has(scripts);
+  if (isOwn && !(isStated && section.has(['generation_num_beams', 'num_beams'])))
+    draft.leave(
+      'value',
+      generates.node,
+      'predict_with_generate',
+      say(
+        "The model's generation config says how many tokens and beams the evaluation generates with: it is not read.",
+      ),
+      ['evaluation.generatedTokens', 'evaluation.beams'],
+    );
   if (section.has('generation_max_length') || !section.has(scripts))
-    section.takeElse('generation_max_length', {
-      value: 20,
-      note: say("length of the model's generation config, 20 unless it says otherwise"),
-      source: DOCS,
-    });
+    section.takeElse('generation_max_length', { ...length, source: DOCS });
   else section.stateInteger('evaluation.generatedTokens', scripts);
   if (!section.take('generation_num_beams')) section.stateInteger('evaluation.beams', 'num_beams');
 }

@@ -1,4 +1,5 @@
 import type { PyCall } from '../../config/python/value';
+import type { FieldPath } from '../../run/fields';
 import { isAtLeast } from '../../terms/version';
 import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
@@ -56,6 +57,30 @@ function lastWith(keys: FrameworkKeys, table: string, key: string): string | und
   const own = keys.table(table).get(key);
   const until = own === inherited || !inherited ? own?.until : undefined;
   return until === undefined ? undefined : keys.versions[keys.versions.indexOf(until) - 1];
+}
+
+/** Arguments of TRL's trainers that older ones do not take, with the first release that does (`trainer/grpo_trainer.py` of v0.29.0, none of v0.28.0). */
+const FIRST_TAKING: Readonly<Record<string, string>> = { environment_factory: '0.29.0' };
+
+/** Notes the first releases that take all arguments of a trainer and of its config: the code cannot run on older ones. */
+export function noteNeeds({ draft }: Calls, trainer: PyCall, config: PyCall | undefined): void {
+  const need = (field: FieldPath, release: string | undefined) => {
+    const before = draft.needs[field];
+    if (release !== undefined && (before === undefined || isAtLeast(release, before) === true))
+      draft.needs[field] = release;
+  };
+  if (trainer.callee.startsWith('trl.'))
+    for (const { key } of trainer.named)
+      if (Object.hasOwn(FIRST_TAKING, key)) need('version.trl', FIRST_TAKING[key]);
+  const name = config?.callee.split('.').at(-1) ?? '';
+  if (!config || config.subclass !== undefined) return;
+  const trainers = TRAINER_RELEASES[0].table(OF_TRAINER);
+  const own = config.callee.startsWith('trl.') ? TRL_RELEASES.table(name) : undefined;
+  for (const { key } of config.named) {
+    const inherited = trainers.get(key);
+    if (inherited) need('version.transformers', inherited.since);
+    else need('version.trl', own?.get(key)?.since);
+  }
 }
 
 /** Limits of arguments that releases dropped from a config. */

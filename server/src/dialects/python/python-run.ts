@@ -22,7 +22,7 @@ import { checkTrainingArguments } from '../hf/training-arguments-rules';
 import { Section } from '../section';
 import { readTrl } from '../trl/trl';
 import { TRL_KEYS, TRL_TABLE } from '../trl/trl-keys';
-import { checkTrl } from '../trl/trl-rules';
+import { checkTrl, checkWholeGroups } from '../trl/trl-rules';
 import { trlWords } from '../trl/trl-words';
 import { modelsBeside } from './beside-models';
 import {
@@ -36,7 +36,7 @@ import {
 } from './call-block';
 import { calledRecipe } from './called-recipe';
 import { leaveDecisive } from './decisive-arguments';
-import { inferVersions } from './dropped-arguments';
+import { inferVersions, noteNeeds } from './dropped-arguments';
 import { inferFromFile } from './file-releases';
 import { checkImportedNames } from './imported-names';
 import { readLigerPatches } from './liger-patches';
@@ -251,6 +251,7 @@ function readTraining(
     ? readUnsloth(calls, own, chain, call, context)
     : readModel(calls, chain, context, call, config);
   const adapted = own && !adaptedByPeft(chain) ? { byTrainer: false } : readAdapters(calls, call, chain);
+  noteNeeds(calls, call, config);
   readScaledImages(calls, startOf(program, call) ?? call, context);
   readGivenOptimizer(calls, call);
   noteOtherModels(calls, chain, call);
@@ -346,6 +347,7 @@ function readTrlTrainer(
   if (unsloth) settleEvaluation(calls, section, plain || config === undefined);
   if (!unsloth && preparesItself(calls, call, config)) withhold(draft, ['batch.sequence']);
   checkTrl(block, section, method, draft);
+  if (!unsloth) checkWholeGroups(section, method, draft, context);
   // Cutting may take tokens of an image away: TRL's own examples set no limit there (`sft_vlm.py`).
   if (
     /(ForImageTextToText|ForVision2Seq|ForConditionalGeneration)\.from_pretrained$/.test(

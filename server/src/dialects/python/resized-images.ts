@@ -1,5 +1,6 @@
 import type { PyCall } from '../../config/python/value';
 import { say } from '../../wording/say';
+import { oneSize } from '../hf/padding';
 import { argumentOf, type Calls } from './call-block';
 
 /** What DETR's processor makes of an image: its shorter side, and the longer one at most, in pixels (`DetrImageProcessor`, `size`). */
@@ -26,7 +27,7 @@ export function readResizedImages({ program, draft }: Calls, load: PyCall): void
   draft.infer('batch.imagePixels', most.pixels, note, { range: most.call.calleeRange });
   // A mask of nothing but ones is left out (transformers 5.23, `masking_utils.py`, `_ignore_bidirectional_mask_sdpa`).
   if (new Set(sizes.map(({ sides }) => sides)).size === 1)
-    draft.infer('attention.mask', false, say('images of one size are not filled up'), {
+    draft.infer('attention.mask', false, oneSize(), {
       range: most.call.calleeRange,
     });
 }

@@ -30,8 +30,7 @@ export function inferMask(
     return;
   }
   if (micro <= 1 || draft.knows('attention.mask')) return;
-  if (draft.knows('batch.imagePixels')) draft.infer('attention.mask', false, oneSize());
-  else if (dropsPixelMask(calls))
+  if (dropsPixelMask(calls))
     draft.infer('attention.mask', false, say('the code takes the mask of pixels away'));
   else
     draft.infer(

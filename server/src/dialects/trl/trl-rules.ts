@@ -2,7 +2,9 @@ import { entryOf } from '../../config/lookup';
 import type { MapNode } from '../../config/node';
 import { flagOf, integerOf, isBlank, textOf } from '../../config/scalar';
 import { fileIn, TRANSFORMERS, TRL } from '../../sources/repositories';
+import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
+import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { checkTrainingArguments } from '../hf/training-arguments-rules';
 import { forbid } from '../refusal';
@@ -88,6 +90,41 @@ function checkQuantizedWithoutAdapter(section: Section, on: (key: string) => boo
     },
     { source: fileIn(TRANSFORMERS, 'src/transformers/trainer.py') },
   );
+}
+
+/**
+ * What a step takes of all GPUs, so often as it accumulates or as it is told, must hold whole groups of completions (`grpo_config.py` and
+ * `rloo_config.py`, `__post_init__`, of v0.22.2 and later). `method`: that of the trainer.
+ */
+export function checkWholeGroups(
+  section: Section,
+  method: TrlMethod,
+  draft: Draft,
+  context: ReadContext,
+): void {
+  if (method !== 'grpo' && method !== 'rloo') return;
+  if (isAtLeast(context.known['version.trl'], '0.22.2') !== true || section.has('generation_batch_size'))
+    return;
+  const stated = section.find('num_generations');
+  const group = stated ? integerOf(stated.node) : section.integerOrDefault('num_generations');
+  const [micro, ranks] = [draft.valueOf('batch.micro'), context.known['hardware.gpus']];
+  const told = section.find('steps_per_generation');
+  const steps = told ? integerOf(told.node) : draft.valueOf('batch.accumulation');
+  const isOpen = draft.unread.some(({ fields }) => fields?.includes('batch.accumulation'));
+  if (typeof micro !== 'number' || typeof steps !== 'number' || typeof ranks !== 'number' || isOpen) return;
+  const whole = micro * steps * ranks;
+  if (group === undefined || group < 1 || whole % group === 0) return;
+  const at = stated ?? section.find('per_device_train_batch_size');
+  forbid(true, at?.node, draft, {
+    code: 'generation-groups',
+    message: say(
+      'The samples of a step on {2} {2|GPU|GPUs} must hold whole groups: {0} is not a multiple of {1} completions per prompt.',
+      whole,
+      group,
+      ranks,
+    ),
+    source: `${SOURCE}${method}_config.py`,
+  });
 }
 
 function checkGenerations(section: Section, draft: Draft): void {

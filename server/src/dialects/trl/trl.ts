@@ -18,7 +18,7 @@ import { rejectMisfits } from '../key-check';
 import { Section as Block, type DefaultValue, type Section } from '../section';
 import { TRL_KEYS, TRL_TABLE } from './trl-keys';
 import { methodOf, objectiveOf, type TrlMethod, WITH_REFERENCE } from './trl-method';
-import { checkTrl } from './trl-rules';
+import { checkTrl, checkWholeGroups } from './trl-rules';
 import { trlWords } from './trl-words';
 
 const SOURCE = fileIn(TRL, 'trl/trainer/');
@@ -100,7 +100,10 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const section: Section = new Block(root, draft, '', TRL_TABLE);
   const method = readTrl(section, document.uri, draft, context);
   rejectMisfits(root, TRL_TABLE, draft);
-  draft.rules(() => checkTrl(root, section, method, draft));
+  draft.rules(() => {
+    checkTrl(root, section, method, draft);
+    checkWholeGroups(section, method, draft, context);
+  });
   return draft.reading();
 }
 
@@ -303,6 +306,12 @@ function readLength(section: Section, method: TrlMethod, draft: Draft, context: 
   section.takeElse('max_length', trl(1024, 'sft_config.py'));
 }
 
+/**
+ * First releases whose trainer cuts no prompt: the argument that limited it gives a warning alone until it is gone (`grpo_config.py` and
+ * `grpo_trainer.py` of v0.26.0, `rloo_config.py` and `rloo_trainer.py` of v0.27.0).
+ */
+const CUTS_NO_PROMPT: Readonly<Record<string, string>> = { grpo: '0.26', rloo: '0.27' };
+
 /** Prompt and completion together. Newer versions do not cut the prompt. */
 function readRolloutLength(section: Section, method: TrlMethod, draft: Draft, context: ReadContext): void {
   const completion = section.find(['max_completion_length', 'response_length', 'max_new_tokens']);
@@ -317,7 +326,26 @@ function readRolloutLength(section: Section, method: TrlMethod, draft: Draft, co
   const note = say('prompt of {0} and completion of {1} tokens', String(question ?? 512), String(answer));
   const stated = prompt ?? completion;
   const isKnown = draft.knows('batch.sequence');
-  if (!isKnown && stated && question !== undefined)
+  const uncut = CUTS_NO_PROMPT[method];
+  const isWarned =
+    uncut !== undefined &&
+    isAtLeast(context.known['version.trl'], uncut) === true &&
+    draft.valueOf('kernels.unsloth') !== true;
+  if (!isKnown && prompt && question !== undefined && isWarned)
+    draft.infer(
+      'batch.sequence',
+      question + answer,
+      say(
+        '{0}: `{1}` cuts nothing since TRL {2}, so that longer prompts need more',
+        note,
+        'max_prompt_length',
+        uncut,
+      ),
+      prompt.node,
+      prompt.key,
+      true,
+    );
+  else if (!isKnown && stated && question !== undefined)
     section.state('batch.sequence', question + answer, stated, note);
   else if (!isKnown)
     draft.infer(
