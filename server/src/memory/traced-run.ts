@@ -101,6 +101,15 @@ function tracedLoss(run: TrainingRun): TrainingRun['loss.implementation'] {
   return run['kernels.unsloth'] ? 'in-place' : stated;
 }
 
+/**
+ * Quantized weights are made whole in a type that their config states. 8-bit ones of bitsandbytes are not: whatever comes in is cast to fp16
+ * and rounded, and the result has the type of what came in (0.49, `autograd/_functions.py`, `MatMul8bitLt`).
+ */
+function statesOwnCompute(run: TrainingRun): boolean {
+  const kind = run['quantization.kind'];
+  return kind !== 'none' && kind !== 'int8';
+}
+
 /** Settings of the trace that a run implies. Sizes are per GPU. */
 export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const does = behaviours(run);
@@ -117,7 +126,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     targetSequence: Math.ceil((run['batch.targetSequence'] ?? run['batch.sequence']) / sequenceRanks),
     ...shown(run),
     weightDtype,
-    computeDtype: autocast || run['quantization.kind'] !== 'none' ? compute : weightDtype,
+    computeDtype: autocast || statesOwnCompute(run) ? compute : weightDtype,
     autocast,
     wideActivations: run['precision.wideActivations'] && !autocast,
     attention: run['attention.implementation'],
