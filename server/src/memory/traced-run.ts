@@ -1,5 +1,6 @@
 import { oncePer } from '../memo/remembered';
 import { vectorBank } from '../model/adapters';
+import { statedLabels } from '../model/config';
 import { endsGroup } from '../model/grown-model';
 import type { Flow, Model, Stage } from '../model/model';
 import { ELEMENT_BYTES, type Storage, type Tape, type Tensor, type Weight } from '../model/tape';
@@ -125,6 +126,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     sequence,
     targetSequence: Math.ceil((run['batch.targetSequence'] ?? run['batch.sequence']) / sequenceRanks),
     ...shown(run),
+    labels: run['model.labels'] ?? statedLabels(model.config),
     weightDtype,
     computeDtype: autocast || statesOwnCompute(run) ? compute : weightDtype,
     autocast,
@@ -192,14 +194,11 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
 }
 
 /** What samples hold beside text. */
-function shown(
-  run: TrainingRun,
-): Pick<TraceSettings, 'images' | 'imagePixels' | 'imageTiles' | 'labels' | 'sound'> {
+function shown(run: TrainingRun): Pick<TraceSettings, 'images' | 'imagePixels' | 'imageTiles' | 'sound'> {
   return {
     images: run['batch.images'],
     imagePixels: run['batch.imagePixels'],
     imageTiles: run['batch.imageTiles'],
-    labels: run['model.labels'],
     sound: run['batch.sound'],
   };
 }
