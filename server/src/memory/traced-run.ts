@@ -1,5 +1,6 @@
 import { oncePer } from '../memo/remembered';
 import { vectorBank } from '../model/adapters';
+import { statedLabels } from '../model/config';
 import { endsGroup } from '../model/grown-model';
 import type { Flow, Model, Stage } from '../model/model';
 import { ELEMENT_BYTES, type Storage, type Tape, type Tensor, type Weight } from '../model/tape';
@@ -102,6 +103,15 @@ function tracedLoss(run: TrainingRun): TrainingRun['loss.implementation'] {
   return run['kernels.unsloth'] ? 'in-place' : stated;
 }
 
+/**
+ * Quantized weights are made whole in a type that their config states. 8-bit ones of bitsandbytes are not: whatever comes in is cast to fp16
+ * and rounded, and the result has the type of what came in (0.49, `autograd/_functions.py`, `MatMul8bitLt`).
+ */
+function statesOwnCompute(run: TrainingRun): boolean {
+  const kind = run['quantization.kind'];
+  return kind !== 'none' && kind !== 'int8';
+}
+
 /** Settings of the trace that a run implies. Sizes are per GPU. */
 export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const does = behaviours(run);
@@ -117,8 +127,9 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     sequence,
     targetSequence: Math.ceil((run['batch.targetSequence'] ?? run['batch.sequence']) / sequenceRanks),
     ...shown(run),
+    labels: run['model.labels'] ?? statedLabels(model.config),
     weightDtype,
-    computeDtype: autocast || run['quantization.kind'] !== 'none' ? compute : weightDtype,
+    computeDtype: autocast || statesOwnCompute(run) ? compute : weightDtype,
     autocast,
     wideActivations: run['precision.wideActivations'] && !autocast,
     attention: run['attention.implementation'],
@@ -206,14 +217,11 @@ function trained(
 }
 
 /** What samples hold beside text. */
-function shown(
-  run: TrainingRun,
-): Pick<TraceSettings, 'images' | 'imagePixels' | 'imageTiles' | 'labels' | 'sound'> {
+function shown(run: TrainingRun): Pick<TraceSettings, 'images' | 'imagePixels' | 'imageTiles' | 'sound'> {
   return {
     images: run['batch.images'],
     imagePixels: run['batch.imagePixels'],
     imageTiles: run['batch.imageTiles'],
-    labels: run['model.labels'],
     sound: run['batch.sound'],
   };
 }

@@ -236,6 +236,12 @@ export class ConfigReader {
   }
 }
 
+/** Labels that a config itself names or counts; undefined where it does neither. */
+export function statedLabels({ id2label, num_labels: count }: ModelConfig): number | undefined {
+  if (isObject(id2label) && Object.keys(id2label).length > 0) return Object.keys(id2label).length;
+  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 1 ? count : undefined;
+}
+
 /** Checks that a value is a Hugging Face config with a `model_type`. */
 export function readModelConfig(value: unknown): ModelConfig | { readonly error: string } {
   if (!isObject(value)) return { error: say('a model config must be a JSON object') };

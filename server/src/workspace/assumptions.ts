@@ -71,6 +71,23 @@ const CONDITIONS: readonly {
     group: /^lora\.virtualTokens/,
     holds: (values) => /^(?:prompt|prefix|p)-tuning$/.test(values['lora.kind'] ?? ''),
   },
+  // Adapters whose branch is scaled by it (peft 0.21, `tuners/`): the others have a scale of their own, or none.
+  {
+    group: /^lora\.alpha/,
+    holds: (values) => /^(?:lora|adalora|loha|lokr)$/.test(values['lora.kind'] ?? 'lora'),
+  },
+  // `bnb_4bit_quant_storage` and `bnb_4bit_use_double_quant`.
+  {
+    group: /^quantization\.(?:storage|double)/,
+    holds: (values) => /^(?:nf4|fp4)$/.test(values['quantization.kind'] ?? 'none'),
+  },
+  // Without autocast nothing is cast: what multiplies whole or 8-bit weights does so in their own type or that of its input.
+  {
+    group: /^precision\.compute/,
+    holds: (values) =>
+      values['precision.scheme'] !== 'native' ||
+      !/^(?:none|int8)$/.test(values['quantization.kind'] ?? 'none'),
+  },
   { group: /^quantization\.(?!kind)/, holds: (values) => (values['quantization.kind'] ?? 'none') !== 'none' },
   {
     group: /^zero\.stage/,

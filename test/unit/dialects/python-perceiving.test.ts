@@ -200,6 +200,51 @@ Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()`
   });
 });
 
+describe('trainings that classify', () => {
+  before(loadPython);
+
+  const labels = (name: string, type: string, before: string, given: string) =>
+    value(
+      reading(
+        `from transformers import ${name}, AutoConfig, Trainer, TrainingArguments
+${before}
+model = ${name}.from_pretrained("x"${given})
+Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()`,
+        { model_type: type },
+      ),
+      'model.labels',
+    );
+  const HEADS = [
+    ['AutoModelForSequenceClassification', 'bert'],
+    ['AutoModelForTokenClassification', 'bert'],
+    ['ViTForImageClassification', 'vit'],
+    ['AutoModelForImageClassification', 'swin'],
+    ['AutoModelForAudioClassification', 'wav2vec2'],
+    ['AutoModelForVideoClassification', 'videomae'],
+    ['AutoModelForObjectDetection', 'detr'],
+  ] as const;
+
+  for (const [name, type] of HEADS)
+    it(`${name} has as many labels as it is given`, () => {
+      assert.equal(labels(name, type, '', ', num_labels=5'), 5);
+      assert.equal(labels(name, type, '', ', num_labels=1'), 1);
+      assert.equal(labels(name, type, 'names = ["a", "b", "c"]', ', num_labels=len(names)'), 3);
+      assert.equal(labels(name, type, 'names = {0: "a", 1: "b", 2: "c"}', ', id2label=names'), 3);
+      assert.equal(
+        labels(name, type, 'config = AutoConfig.from_pretrained("x", num_labels=7)', ', config=config'),
+        7,
+      );
+      // The checkpoint's own, and as many as transformers has where nobody knows.
+      assert.equal(labels(name, type, '', ''), undefined);
+      assert.equal(labels(name, type, 'names = read()', ', num_labels=len(names)'), 2);
+    });
+
+  it('of other heads none is read', () => {
+    assert.equal(labels('AutoModelForQuestionAnswering', 'bert', '', ', num_labels=5'), undefined);
+    assert.equal(labels('AutoModelForCausalLM', 'llama', '', ', num_labels=5'), undefined);
+  });
+});
+
 describe('trainings that answer questions on documents', () => {
   before(loadPython);
   const objective = (model: string, type = 'layoutlmv2') =>

@@ -82,6 +82,25 @@ describe('stored quantized weights', () => {
 });
 
 describe('training on quantized bases', () => {
+  it('8-bit weights multiply in the type of what comes in where nothing is cast, whatever is said to compute', () => {
+    const peak = (kind: 'int8' | 'nf4', compute: 'fp32' | 'fp16') =>
+      estimate({
+        run: aRun({
+          'method.kind': 'lora',
+          'quantization.kind': kind,
+          'quantization.prepared': false,
+          'precision.weights': 'fp16',
+          'precision.scheme': 'native',
+          'precision.compute': compute,
+          'batch.sequence': 256,
+        }),
+        model: aModel(SMALL_LLAMA),
+        accelerator: CARD,
+      }).peak.allocatedBytes;
+    assert.equal(peak('int8', 'fp32'), peak('int8', 'fp16'));
+    assert.ok(peak('nf4', 'fp32') > peak('nf4', 'fp16'));
+  });
+
   const model = aModel(SMALL_LLAMA);
   const bf16 = { 'precision.weights': 'bf16', 'precision.compute': 'bf16' } as const;
   const of = (values: RunValues) =>

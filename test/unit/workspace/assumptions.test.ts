@@ -16,6 +16,18 @@ async function assumed(run: string): Promise<ReadonlySet<string>> {
 describe('assumptions', () => {
   for (const [field, with_, without] of [
     ['lora.vectors', '  method: lora\n  lora: { kind: vblora, rank: 4 }\n', '  method: lora\n'],
+    ['lora.alpha', '  method: lora\n', '  method: lora\n  lora: { kind: ia3 }\n'],
+    ['lora.alpha', '  method: lora\n', '  method: lora\n  lora: { kind: vblora, rank: 4 }\n'],
+    [
+      'quantization.storage',
+      '  method: lora\n  quantization: { kind: nf4 }\n',
+      '  method: lora\n  quantization: { kind: int8 }\n',
+    ],
+    [
+      'precision.compute',
+      '  method: lora\n  quantization: { kind: nf4 }\n',
+      '  method: lora\n  quantization: { kind: int8 }\n',
+    ],
     ['lora.virtualTokens', '  method: lora\n  lora: { kind: prompt-tuning }\n', '  method: lora\n'],
     [
       'offload.optimizerBuffers',

@@ -27,7 +27,7 @@ import { readCroppedImages } from './cropped-images';
 import { readImageTiles } from './image-tiles';
 import { configOfMade, type MadeOf, makesModel, SIZES, stateArchitecture } from './made-model';
 import type { ModelChain } from './model-chain';
-import { readLabels } from './pixel-labels';
+import { readLabels } from './head-labels';
 import { readResizedImages } from './resized-images';
 
 const LOADING =
@@ -176,7 +176,7 @@ export function readModel(
   }
   const section = sectionOf(calls, load, MODEL_ARGUMENTS_TABLE);
   stateModel(calls, load);
-  if (task === 'segmentation') readLabels(calls, load);
+  if (task) readLabels(calls, load, task);
   if (task === 'detection') readResizedImages(calls, load);
   if (context.model?.config) readImageTiles(calls, context.model.config);
   if (/ForImageClassification$/.test(kind) && seesAnySize(context)) readCroppedImages(calls);

@@ -57,7 +57,8 @@ export function tokenHead(t: Tracer, hidden: Tensor, spec: TokenHeadSpec): Tenso
   const rate = answers ? (spec.answerDropout ?? 0) : spec.dropout;
   const dropped = t.dropout(hidden, rate, 'head_dropout');
   const name = answers ? spec.answer : spec.classifier;
-  const scores = t.linear(dropped, { name, out: 2, bias: true, role: 'head' });
+  const labels = answers ? 2 : (t.settings.labels ?? 2);
+  const scores = t.linear(dropped, { name, out: labels, bias: true, role: 'head' });
   const nll = (logits: Tensor, of: string) =>
     t.fused({
       name: `${of}.nll`,

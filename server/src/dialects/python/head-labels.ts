@@ -1,5 +1,6 @@
 import { isNone } from '../../config/python/node-of-value';
 import type { PyCall, PyProgram } from '../../config/python/value';
+import type { FieldValue } from '../../run/fields';
 import { say } from '../../wording/say';
 import { argumentOf, type Calls } from './call-block';
 
@@ -29,11 +30,33 @@ function labelFiles(
   return [...found].map(([name, call]) => ({ name, call }));
 }
 
+/** What tells labels apart: of other heads the number is fixed, or is that of the tokens. */
+const LABELS: ReadonlySet<FieldValue<'method.objective'>> = new Set([
+  'classification',
+  'token-classification',
+  'segmentation',
+  'detection',
+]);
+
+/** The call that states labels: the one that loads the model, or the one that makes the config that it is given. */
+function labelling({ calls }: PyProgram, load: PyCall): PyCall {
+  const config = argumentOf(load, 'config');
+  const made = config?.kind === 'object' && config.item === undefined ? calls[config.id] : undefined;
+  return made?.named.some(({ key }) => key === 'num_labels' || key === 'id2label') ? made : load;
+}
+
 /**
- * How many labels a pixel may have: scores of all of them are made for every pixel, so nothing stands in for a number that is not known. Where
- * neither argument is passed it is the checkpoint's own.
+ * How many labels a head tells apart, as the call that loads the model or its config states them. Where neither argument is passed they are the
+ * checkpoint's own. Of pixels scores of all labels are made for each one, so nothing stands in for a number that is not known; of other heads
+ * the two stand in that transformers has.
  */
-export function readLabels({ program, draft }: Calls, load: PyCall): void {
+export function readLabels(
+  { program, draft }: Calls,
+  loading: PyCall,
+  task: FieldValue<'method.objective'>,
+): void {
+  if (!LABELS.has(task)) return;
+  const load = labelling(program, loading);
   const [count, names] = ['num_labels', 'id2label'].map((key) => argumentOf(load, key));
   const passed = [count, names].filter((value) => value !== undefined && !isNone(value));
   const [first] = passed;
@@ -52,6 +75,11 @@ export function readLabels({ program, draft }: Calls, load: PyCall): void {
     const labels = LABEL_FILES[file.name] ?? 1;
     const note = say('`{0}` has {1} labels', file.name, String(labels));
     draft.infer('model.labels', labels, note, { range: file.call.calleeRange });
+    return;
+  }
+  if (task !== 'segmentation') {
+    const note = say('how many labels there are is known only when the script runs');
+    draft.infer('model.labels', 2, note, { range: first.range });
     return;
   }
   const words = say('How many labels the pixels have is known only when the script runs.');
