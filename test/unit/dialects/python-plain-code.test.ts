@@ -233,7 +233,7 @@ ${MODEL}Trainer(model=model, args=TrainingArguments(per_device_train_batch_size=
     assert.match(doubts(parsed(checks)), /1 or 2: that depends on a condition/);
   });
 
-  it('is caught where the script says so', () => {
+  it('is caught where the script handles it', () => {
     const text = `${IMPORTS}size = 4\ntry:\n    if size == 4:\n        raise ValueError()\n    size = 1\nexcept ValueError:\n    pass\n${MODEL}Trainer(model=model, args=TrainingArguments(per_device_train_batch_size=size)).train()\n`;
     assertStates(python(text), { 'batch.micro': '4 file' });
   });
@@ -264,7 +264,7 @@ for batch in loader:
   });
 });
 
-describe('what is said of a whole run', () => {
+describe('what is reported of a whole run', () => {
   before(loadPython);
 
   it('stands where it trains', async () => {
@@ -331,7 +331,7 @@ describe('what is asked for', () => {
     }
   });
 
-  it('does not leave the run to a command line that says nothing of it', () => {
+  it('does not leave the run to a command line that decides nothing of it', () => {
     const flags = (names: string) =>
       doubts(
         `import argparse\n${IMPORTS}p = argparse.ArgumentParser()\n${names.replace(/\S+/g, 'p.add_argument("$&", default="x")\n')}args, rest = p.parse_known_args()\n${MODEL}${TRAINER}`,
@@ -351,7 +351,7 @@ describe('several trainings of one file', () => {
   const START = `${IMPORTS}${MODEL}loader = DataLoader(load(), batch_size=2)\n`;
   const KERAS = 'from tensorflow import keras\nnet = keras.Sequential([])\nnet.fit(x, y)\n';
 
-  it('are said, whoever makes them', () => {
+  it('are reported, whoever makes them', () => {
     assert.deepEqual(others(START + TRAINER + LOOP + KERAS), [
       'model(**batch).loss.backward(): The estimate is for the first training of this file; this one is not estimated.',
       'net.fit(x, y): The estimate is for the first training of this file; this one is not estimated.',
@@ -458,7 +458,7 @@ describe('what a release makes of arguments', () => {
     assert.deepEqual(refused(small, { 'version.trl': '1.16.0' }), []);
   });
 
-  it('generates as the config of the model says, which is not read', async () => {
+  it('generates as the config of the model states, which is not read', async () => {
     const generating = async (model: string, given = '') => {
       const text = `from transformers import AutoModelForSeq2SeqLM, Seq2SeqTrainer, Seq2SeqTrainingArguments
 model = AutoModelForSeq2SeqLM.from_pretrained("${model}")

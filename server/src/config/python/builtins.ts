@@ -3,6 +3,7 @@ import { loadedBy } from './data-loaders';
 import { either, lifted, type Machine, truth } from './machine';
 import { setNamed } from './object-changes';
 import { isPathFunction, pathOf } from './paths';
+import { iterated } from './rounds';
 import type { SyntaxNode } from './syntax-node';
 import { tokenizerLength } from './tokenizer-length';
 import type { Passed, PyArgument, PyScalar, PyValue } from './value';
@@ -30,7 +31,8 @@ export function callBuiltin(
     loadedBy(machine, name, passed, node) ??
     (isPathFunction(name) ? liftedPath(machine, name, positional, node) : undefined);
   if (loaded) return loaded;
-  const chosen = chosenByFunction(machine, name, positional, node);
+  const chosen =
+    chosenByFunction(machine, name, positional, node) ?? iterated(machine, name, positional, node);
   if (chosen) return chosen;
   const [first, second, third] = positional;
   switch (name) {
@@ -81,13 +83,6 @@ export function callBuiltin(
       const given = first?.kind === 'unknown' ? first.given : undefined;
       return machine.unknown(node, { ...(file ? { file } : {}), ...(given ? { given } : {}) });
     }
-    case 'range':
-      return lifted(positional, (bounds) => rangeOver(machine, bounds, node));
-    case 'enumerate':
-    case 'reversed':
-      return first?.kind === 'unknown' && first.times
-        ? machine.unknown(node, { times: first.times })
-        : machine.unknown(node);
     case 'zip':
     case 'print':
     case 'isinstance':
@@ -98,17 +93,6 @@ export function callBuiltin(
     default:
       return undefined;
   }
-}
-
-/** `range(4)`, `range(1, 5)`: as many numbers as lie between. */
-function rangeOver(machine: Machine, bounds: readonly PyValue[], node: SyntaxNode): PyValue {
-  const [first, second, ...step] = bounds;
-  if (step.length > 0 || first?.kind !== 'scalar' || typeof first.value !== 'number')
-    return machine.unknown(node);
-  if (!second) return machine.unknown(node, { times: first });
-  if (second.kind !== 'scalar' || typeof second.value !== 'number') return machine.unknown(node);
-  const times = Math.max(0, second.value - first.value);
-  return machine.unknown(node, { times: machine.scalar(times, node) });
 }
 
 /** The number of items of a list, or of tokens that a tokenizer has. */

@@ -72,7 +72,7 @@ export function followGiven(machine: Machine, { positional, named }: Passed, nod
   }
 }
 
-/** Notes the call of an object, such as a tokenizer, and follows it where the file says what it does. */
+/** Notes the call of an object, such as a tokenizer, and follows it where its class is one of the file. */
 export function callObject(machine: Machine, of: PyObject, passed: Passed, node: SyntaxNode): PyValue {
   const callee = childIn(node, 'function') ?? node;
   const answer = machine.record({ ...passed, callee: '()', of, ...placesOf(machine, node, callee) });

@@ -190,7 +190,7 @@ export interface PyCall {
 export interface PyLoop {
   /** What it goes through, or its condition. */
   readonly range: Range;
-  /** How often, where the text says so. */
+  /** How often, where the text states it. */
   readonly times?: PyValue;
 }
 

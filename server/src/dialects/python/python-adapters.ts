@@ -73,7 +73,7 @@ export function readAdapters(calls: Calls, trainer: PyCall, chain: ModelChain): 
   if (!config) {
     const other = given.kind === 'object' ? calls.program.calls[given.id]?.callee : undefined;
     const name = other?.split('.').at(-1) ?? '';
-    // No value of a run's fields says what such adapters are.
+    // No value of a run's fields stands for such adapters.
     if (/^peft\.(?:\w+\.)*\w+Config$/.test(other ?? ''))
       calls.draft.leave(
         'refused',

@@ -122,7 +122,7 @@ export interface LoadedModel {
   readonly quantized?: 4 | 8;
   /** The model is read; false where no estimate can be given of it, which is stated. */
   readonly known: boolean;
-  /** It is one that is not estimated, whatever else the file says. */
+  /** It is one that is not estimated, whatever else the file states. */
   readonly refused?: true;
 }
 

@@ -192,7 +192,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   return draft.reading();
 }
 
-/** Where a call stands, if it stands in the file itself: what is said of the whole run is said there. */
+/** Where a call stands, if it stands in the file itself: what is reported of the whole run is reported there. */
 function ofFile(call: PyCall | undefined): Range | undefined {
   return call?.calleeRange.uri === undefined ? call?.calleeRange : undefined;
 }
@@ -490,7 +490,7 @@ function noteDoubts({ program, draft }: Calls, call: PyCall): void {
     draft.leave('words', { range: calleeRange }, '...', say('The file does more than can be followed.'));
 }
 
-/** Arguments that say where something is, or what becomes of its records: nothing that is trained hangs on them. */
+/** Arguments that name where something is, or what becomes of its records: nothing that is trained hangs on them. */
 const ELSEWHERE =
   /(?:^|_)(?:url|uri|host|port|endpoint|seed|api_key|output_dir|cache_dir|log\w*|wandb\w*|report_to|run_name|hub_\w+|push_to_hub|num_workers)$/;
 

@@ -55,7 +55,7 @@ function sizesBy(
   });
 }
 
-/** The most pixels that a processor is told to leave an image: `max_pixels`, and where it counts them so, `size`. */
+/** The most pixels that a processor is asked to leave an image: `max_pixels`, and where it counts them so, `size`. */
 function processorBounds(
   calls: readonly PyCall[],
   assignments: readonly PyAssignment[],

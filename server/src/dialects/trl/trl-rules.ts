@@ -93,7 +93,7 @@ function checkQuantizedWithoutAdapter(section: Section, on: (key: string) => boo
 }
 
 /**
- * What a step takes of all GPUs, so often as it accumulates or as it is told, must hold whole groups of completions (`grpo_config.py` and
+ * What a step takes of all GPUs, so often as it accumulates or as is stated, must hold whole groups of completions (`grpo_config.py` and
  * `rloo_config.py`, `__post_init__`, of v0.22.2 and later). `method`: that of the trainer.
  */
 export function checkWholeGroups(
@@ -108,8 +108,8 @@ export function checkWholeGroups(
   const stated = section.find('num_generations');
   const group = stated ? integerOf(stated.node) : section.integerOrDefault('num_generations');
   const [micro, ranks] = [draft.valueOf('batch.micro'), context.known['hardware.gpus']];
-  const told = section.find('steps_per_generation');
-  const steps = told ? integerOf(told.node) : draft.valueOf('batch.accumulation');
+  const asked = section.find('steps_per_generation');
+  const steps = asked ? integerOf(asked.node) : draft.valueOf('batch.accumulation');
   const isOpen = draft.unread.some(({ fields }) => fields?.includes('batch.accumulation'));
   if (typeof micro !== 'number' || typeof steps !== 'number' || typeof ranks !== 'number' || isOpen) return;
   const whole = micro * steps * ranks;
