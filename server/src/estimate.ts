@@ -250,7 +250,7 @@ function unmodelled(run: TrainingRun, model: Model, stages: readonly TracedStage
       ...(unheard ? ['sound-tower'] : []),
       ...(unheaded ? ['task-head'] : []),
       ...(stops ? ['class-checkpointing'] : []),
-      ...(crowdedText(stages) ? ['cut-image-tokens'] : []),
+      ...(isCrowded(run, model, stages) ? ['cut-image-tokens'] : []),
       ...(rotates ? ['boft-rotation'] : []),
       ...(unplayedPackages(run, stages).length > 0 ? ['states-without-kernels'] : []),
       ...trained,
@@ -268,6 +268,17 @@ function verdictOf(lower: number, upper: number, capacity: number, features: rea
   if (exceeds) return effect === undefined || effect === 'adds' ? 'exceeds' : 'unknown';
   if (upper > capacity) return 'tight';
   return effect === undefined || effect === 'saves' ? 'fits' : 'unknown';
+}
+
+/** Whether no image of the run goes into the text: where its size or its tiles are not stated, not even the smallest. */
+function isCrowded(run: TrainingRun, model: Model, stages: readonly TracedStage[]): boolean {
+  if (!crowdedText(stages)) return false;
+  const smallest = {
+    ...run,
+    'batch.imagePixels': run['batch.imagePixels'] ?? 1,
+    'batch.imageTiles': run['batch.imageTiles'] ?? 1,
+  };
+  return crowdedText(rememberedTrace(model, smallest)) !== undefined;
 }
 
 /**
