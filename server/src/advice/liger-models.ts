@@ -12,7 +12,7 @@ const MODELS: ReadonlySet<string> = new Set(
   exaone4`.split(/\s+/),
 );
 
-/** Whether Liger has kernels for the model: of all others it says that they are not supported, and changes nothing. */
+/** Whether Liger has kernels for the model: of all others it reports that they are not supported, and changes nothing. */
 export function patchedByLiger({ model, resolved }: Pick<Estimated, 'model' | 'resolved'>): boolean {
   return resolved.values['model.code'] === 'transformers' && MODELS.has(model.modelType);
 }

@@ -29,7 +29,7 @@ const OF_LIBRARIES: ReadonlySet<FieldPath> = new Set([
   'loss.implementation',
 ]);
 
-/** Whether code that is read can be told so: the trainer that it calls has words for what only a library brings. */
+/** Whether code that is read can state them: the trainer that it calls has words for what only a library brings. */
 export function codeTakes(
   analysis: Pick<Analysis, 'members' | 'document' | 'dialect' | 'reading' | 'resolved'>,
   changes: RunValues,

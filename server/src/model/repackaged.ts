@@ -38,7 +38,7 @@ const PACKAGINGS: readonly (readonly [ending: RegExp, values: Storage])[] = [
   [/[-_.](?:bf16|fp16|small)[-_]shard(?:s|ed)(?:[-_](?:bf16|fp16|hf))?$/i, {}],
 ];
 
-/** The type that the name of a copy says its weights are in. */
+/** The type that the name of a copy states of its weights. */
 function typeIn(name: string): Model['publishedDtype'] {
   const word = /[-_.](bf16|fp16)(?=[-_.]|$)/i.exec(name)?.[1]?.toLowerCase();
   return word === 'bf16' || word === 'fp16' ? word : undefined;

@@ -211,7 +211,7 @@ export function assumptionsOf({ document, resolved, model, unread = [] }: Analys
   ) as RunValues;
   const does = behavioursOfValues(values);
   const left = new Set(unread.flatMap(({ fields = [] }) => fields));
-  // Of a run that is not estimated nothing is taken in the place of what its code says.
+  // Of a run that is not estimated nothing is taken in the place of what its code states.
   const isRefused = unread.some(({ kind }) => kind === 'refused');
   return FIELD_PATHS.flatMap((field) => {
     const origin = origins[field];

@@ -285,7 +285,7 @@ SFTTrainer(model=asked.model_name_or_path, args=SFTConfig(per_device_train_batch
     assert.equal(factOf(whole, 'lora.rank'), undefined);
     assert.equal(factOf(asked(', use_peft=decide()'), 'method.kind'), undefined);
     assert.equal(factOf(asked(', use_peft=True, lora_r=decide()'), 'lora.rank'), undefined);
-    // What the config says of a model that it does not load changes nothing.
+    // What the config states of a model that it does not load changes nothing.
     assert.equal(factOf(asked(', use_peft=True, load_in_4bit=True'), 'quantization.kind'), undefined);
   });
 

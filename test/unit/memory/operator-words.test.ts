@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { operatorWords } from '../../../server/src/memory/step';
 
 describe('operators', () => {
-  it('are said in the words of people, whatever module they stand in', () => {
+  it('are named in the words of people, whatever module they stand in', () => {
     assert.deepEqual(
       [
         'lm_head.fused_loss',

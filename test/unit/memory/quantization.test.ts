@@ -82,7 +82,7 @@ describe('stored quantized weights', () => {
 });
 
 describe('training on quantized bases', () => {
-  it('8-bit weights multiply in the type of what comes in where nothing is cast, whatever is said to compute', () => {
+  it('8-bit weights multiply in the type of what comes in where nothing is cast, whatever computes by name', () => {
     const peak = (kind: 'int8' | 'nf4', compute: 'fp32' | 'fp16') =>
       estimate({
         run: aRun({

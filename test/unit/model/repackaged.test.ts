@@ -34,7 +34,7 @@ describe('copies of models under other names', () => {
     });
   }
 
-  it('the name of a copy says which type its weights are in', () => {
+  it('the name of a copy states which type its weights are in', () => {
     assert.equal(findModel('google/flan-t5-small')?.publishedDtype, 'fp32');
     const typeOf = (name: string) => findRepackaged(name)?.model.publishedDtype;
     assert.equal(typeOf('somebody/flan-t5-small-sharded-fp16'), 'fp16');

@@ -78,11 +78,8 @@ export function callBuiltin(
     case 'setattr':
       if (first) setNamed(machine, first, second, third ?? machine.unknown(node), node);
       return machine.unknown(node);
-    case 'open': {
-      const file = first?.kind === 'scalar' && typeof first.value === 'string' ? first.value : undefined;
-      const given = first?.kind === 'unknown' ? first.given : undefined;
-      return machine.unknown(node, { ...(file ? { file } : {}), ...(given ? { given } : {}) });
-    }
+    case 'open':
+      return openedFile(machine, first, node);
     case 'zip':
     case 'print':
     case 'isinstance':
@@ -93,6 +90,13 @@ export function callBuiltin(
     default:
       return undefined;
   }
+}
+
+/** The content of a file that a path names, which is not known here. */
+function openedFile(machine: Machine, path: PyValue | undefined, node: SyntaxNode): PyValue {
+  const file = path?.kind === 'scalar' && typeof path.value === 'string' ? path.value : undefined;
+  const given = path?.kind === 'unknown' ? path.given : undefined;
+  return machine.unknown(node, { ...(file ? { file } : {}), ...(given ? { given } : {}) });
 }
 
 /** The number of items of a list, or of tokens that a tokenizer has. */

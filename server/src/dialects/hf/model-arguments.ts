@@ -34,7 +34,7 @@ export function readModelArguments(
   readAdapter(section, whole);
 }
 
-/** The quantization that it asks for, nf4 unless it says otherwise. */
+/** The quantization that it asks for, nf4 unless it states another. */
 export function readQuantization(section: Section): void {
   const four = section.find('load_in_4bit');
   const eight = section.find('load_in_8bit');
