@@ -478,7 +478,7 @@ Seq2SeqTrainer(model=model, args=args).train()
   it('names the release that the run has, not the one that brought a requirement', async () => {
     const text = `${IMPORTS}accelerator = Accelerator()\n${MODEL}model, loader = accelerator.prepare(model, DataLoader(load(), batch_size=2))\noptimizer = torch.optim.AdamW(model.parameters())\nfor batch in loader:\n    accelerator.backward(model(**batch).loss)\n    optimizer.step()\n`;
     const { origins } = (await judged(text)).resolved;
-    assert.match(origins['version.torch']?.note ?? '', /^accelerate 1\.15\.0 requires/);
+    assert.match(origins['version.torch']?.note ?? '', /^accelerate 1\.15 requires/);
     const pinned = (await judged(text, { 'requirements.txt': 'accelerate==1.6.0\n' })).resolved.origins;
     assert.match(pinned['version.torch']?.note ?? '', /^accelerate 1\.6\.0 requires/);
   });
