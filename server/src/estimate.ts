@@ -250,6 +250,7 @@ function unmodelled(run: TrainingRun, model: Model, stages: readonly TracedStage
       ...(unheard ? ['sound-tower'] : []),
       ...(unheaded ? ['task-head'] : []),
       ...(stops ? ['class-checkpointing'] : []),
+      ...(adaptsHearing(run, stages) ? ['adapted-sound-tower'] : []),
       ...(isCrowded(run, model, stages) ? ['cut-image-tokens'] : []),
       ...(rotates ? ['boft-rotation'] : []),
       ...(unplayedPackages(run, stages).length > 0 ? ['states-without-kernels'] : []),
@@ -269,6 +270,18 @@ function verdictOf(lower: number, upper: number, capacity: number, features: rea
   if (upper > capacity) return 'tight';
   return effect === undefined || effect === 'saves' ? 'fits' : 'unknown';
 }
+
+/**
+ * Whether Unsloth trains adapters of a tower for sound. By its class such a tower keeps all that its layers make, and two notebooks that
+ * train Gemma 4 so saved peaks of less than that (`test/accuracy`, `unsloth-gemma4-e2b-audio`): what saves it is not known.
+ */
+const adaptsHearing = (run: TrainingRun, stages: readonly TracedStage[]): boolean =>
+  run['kernels.unsloth'] &&
+  run['batch.sound'] &&
+  stages.some(
+    ({ stage, tape }) =>
+      stage.name.startsWith('audio_tower') && tape.weights.some(({ trainable }) => trainable),
+  );
 
 /** Whether no image of the run goes into the text: where its size or its tiles are not stated, not even the smallest. */
 function isCrowded(run: TrainingRun, model: Model, stages: readonly TracedStage[]): boolean {

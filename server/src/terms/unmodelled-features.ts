@@ -30,6 +30,7 @@ const UNMODELLED_FEATURES = {
   'tiled-mlp': 'saves',
   'split-scores': 'saves',
   'block-compile': 'saves',
+  'adapted-sound-tower': 'saves',
   'block-training': 'saves',
   'experts-on-host': 'saves',
   'layer-offload': 'saves',

@@ -616,6 +616,8 @@ const WHAT_THEY_ARE_MADE_OF: readonly Category[] = ['weights', 'adapters', 'grad
 
 /** Fields that name a part although no estimate moves with them, and why. */
 const NAMED_THOUGH_STILL: Partial<Record<FieldPath, string>> = {
+  'lora.tiesCopies':
+    'no run here trains both tied ends in full: `model/adapters.test.ts` has one that does, as one copy and as two',
   'quantization.partial':
     'it moves the upper end of the band alone: which layers are in 16 bits is not known',
   'batch.imageTiles': 'no model here sees images in tiles: `model/image-tiles.test.ts` has three that do',

@@ -85,6 +85,19 @@ describe('sound in samples', () => {
     assert.equal(kept(['gate_proj'], front, unsloth), 0);
   });
 
+  it("is never called too large for Unsloth's adapters of a tower, which needed less in two saved runs", () => {
+    const features = (targets: readonly string[], sound: boolean) =>
+      estimated('google/gemma-4-E2B', {
+        'lora.targets': targets,
+        'batch.sound': sound,
+        'batch.sequence': 256,
+        'kernels.unsloth': true,
+      }).unmodelled;
+    assert.deepEqual(features(['q_proj', 'linear_start'], true), ['adapted-sound-tower']);
+    assert.equal(features(['q_proj', 'linear_start'], false), undefined);
+    assert.equal(features(['gate_proj'], true), undefined);
+  });
+
   it('is not estimated where a tower hears it that is not played, and loads no more', () => {
     const id = 'Qwen/Qwen2.5-Omni-3B';
     const frozen: RunValues = { 'lora.targets': ['q_proj'], 'lora.exclude': ['*audio_tower*', '*visual.*'] };
