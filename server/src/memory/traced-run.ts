@@ -112,6 +112,16 @@ function statesOwnCompute(run: TrainingRun): boolean {
   return kind !== 'none' && kind !== 'int8';
 }
 
+/** Whether modules that a class lists lie in fp32: as they were loaded, unless an engine lowers the whole model or shards it. */
+function raisesListed(run: TrainingRun): boolean {
+  const { raisesListed: rule, lowersWeights } = behaviours(run);
+  const { 'parallel.data': data, 'quantization.kind': kind } = run;
+  if (lowersWeights || (data !== 'none' && data !== 'ddp')) return false;
+  if (rule === 'never' || rule === 'always') return rule === 'always';
+  const packed = kind === 'nf4' || kind === 'fp4' || kind === 'int8';
+  return run['precision.weights'] === 'fp16' || (rule === 'with-fp16-or-quantized' && packed);
+}
+
 /** Settings of the trace that a run implies. Sizes are per GPU. */
 export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const does = behaviours(run);
@@ -146,6 +156,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     divergence: run['loss.divergence'],
     behaviours: does,
     lowEnds: upcastsRest(run) && run['quantization.recast'],
+    raisesListed: raisesListed(run),
     ownHead: run['model.tied'] === undefined ? does.hasOwnHead : !run['model.tied'],
     fusedLayerNorm: run['kernels.fusedLayerNorm'],
     fusedSoftmax: run['kernels.fusedSoftmax'],
