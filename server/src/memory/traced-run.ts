@@ -104,12 +104,13 @@ function tracedLoss(run: TrainingRun): TrainingRun['loss.implementation'] {
 }
 
 /**
- * Quantized weights are made whole in a type that their config states. 8-bit ones of bitsandbytes are not: whatever comes in is cast to fp16
- * and rounded, and the result has the type of what came in (0.49, `autograd/_functions.py`, `MatMul8bitLt`).
+ * 4-bit weights of bitsandbytes are made whole in a type that their config states (`bnb_4bit_compute_dtype`). No other kind has one: 8-bit
+ * ones cast whatever comes in to fp16 and round it (0.49, `autograd/_functions.py`, `MatMul8bitLt`), GPTQ's and AWQ's kernels take
+ * what comes in and give its type back (gptqmodel 7.1, `nn_modules/qlinear/gemm_awq.py`, `AwqGemmFn`).
  */
 function statesOwnCompute(run: TrainingRun): boolean {
   const kind = run['quantization.kind'];
-  return kind !== 'none' && kind !== 'int8';
+  return kind === 'nf4' || kind === 'fp4';
 }
 
 /** Whether modules that a class lists lie in fp32: as they were loaded, unless an engine lowers the whole model or shards it. */
