@@ -273,6 +273,8 @@ export abstract class ProductTracer extends OperatorTracer {
       const unpacked = bytes * this.unpackedCopies;
       return { ...nothing, forward: unpacked, backward: keeps ? unpacked : 0 };
     }
+    if (weight.dtype !== dtype && weight.role === 'adapter' && this.settings.unsloth === true)
+      return { ...nothing, ...this.explicitCast(weight, bytes, keeps) };
     if (weight.dtype !== dtype && weight.scaled !== true) {
       const copy = this.weightCopy(weight);
       return {
@@ -285,6 +287,21 @@ export abstract class ProductTracer extends OperatorTracer {
     return this.settings.copiedReads === true && weight.role === 'matrix' && keeps
       ? { ...nothing, saves: [this.storage(bytes, weight.name, 'weight-copy')] }
       : nothing;
+  }
+
+  /**
+   * Unsloth casts an adapter's factor itself, which autocast does not see and so does not cache. Its kernels save the factor as it is and
+   * cast it anew in backward (`unsloth/kernels/utils.py`, `matmul_lora`; `fast_lora.py`, `save_for_backward`); where it compiles PEFT's
+   * layers, the graph keeps the cast one (`unsloth_zoo/compiler.py`, `lora_forward`).
+   */
+  private explicitCast(
+    weight: Weight,
+    bytes: number,
+    keeps: boolean,
+  ): { readonly saves: Storage[]; readonly forward: number; readonly backward: number } {
+    if (keeps && this.settings.liger !== true)
+      return { saves: [this.storage(bytes, weight.name, 'weight-copy')], forward: 0, backward: 0 };
+    return { saves: [], forward: bytes, backward: keeps ? bytes : 0 };
   }
 
   /**
