@@ -60,6 +60,13 @@ export interface Behaviours {
   /** The same of Gemma 4, whose class gave them up first. */
   readonly keepsProjectionsOfKeysInGemma4: boolean;
 
+  // --- modules that a class lists to stay as they are
+
+  /** Linear layers that a model's class lists (`_keep_in_fp32_modules`) stay out of quantization. */
+  readonly leavesListedUnquantized: boolean;
+  /** When the weights of such modules lie in fp32: with fp16 for the others, also beside weights of bitsandbytes, or in any case. */
+  readonly raisesListed: 'never' | 'with-fp16' | 'with-fp16-or-quantized' | 'always';
+
   // --- mixture of experts
 
   /** Weights of a layer's experts are one stacked parameter instead of a linear layer each. */

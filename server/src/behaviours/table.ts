@@ -204,6 +204,42 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     library: { of: 'transformers', before: '5.5.2' },
     source: fileIn({ ...TRANSFORMERS, at: 'v5.5.0' }, 'src/transformers/models/gemma4/modeling_gemma4.py'),
   }),
+  leavesListedUnquantized: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', since: '4.26' },
+    source: transformers('quantizers/base.py'),
+  }),
+  raisesListed: {
+    cases: [
+      {
+        value: 'never',
+        code: ['transformers'],
+        library: { of: 'transformers', before: '4.26' },
+        source: fileIn({ ...TRANSFORMERS_4, at: 'v4.25.1' }, 'src/transformers/modeling_utils.py'),
+      },
+      {
+        value: 'always',
+        code: ['transformers'],
+        library: { of: 'transformers', since: '4.50', before: '4.51' },
+        source: fileIn({ ...TRANSFORMERS_4, at: 'v4.50.3' }, 'src/transformers/modeling_utils.py'),
+      },
+      {
+        value: 'always',
+        code: ['transformers'],
+        library: { of: 'transformers', since: '5', before: '5.1' },
+        source: fileIn({ ...TRANSFORMERS, at: 'v5.0.0' }, 'src/transformers/modeling_utils.py'),
+      },
+      // `use_keep_in_fp32_modules` of the quantizers of bitsandbytes.
+      {
+        value: 'with-fp16-or-quantized',
+        code: ['transformers'],
+        library: { of: 'transformers', before: '5' },
+        source: transformers4('modeling_utils.py'),
+      },
+      { value: 'with-fp16', code: ['transformers'], source: transformers('modeling_utils.py') },
+    ],
+    otherwise: 'never',
+  },
   stacksExperts: yes({
     library: { of: 'transformers', since: '5' },
     source: transformers('models/mixtral/modeling_mixtral.py'),

@@ -51,6 +51,11 @@ function ofScaled({ scaled }: WeightSums, weightBytes: number): { weights: numbe
   };
 }
 
+/** Bytes of what lies in fp32 beyond what it would take in the model's type; its gradients differ by as much. */
+function beyond(elements: number, weightBytes: number): number {
+  return elements * (bytesPer('fp32') - weightBytes);
+}
+
 /**
  * One GPU, or DDP. DDP's reducer holds flat buckets of every gradient from its making on, beside `.grad` unless
  * gradients are views of them (`reducer.cpp`, `initialize_buckets`; `gradient_as_bucket_view` is off by default).
@@ -59,28 +64,34 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
   const weightBytes = residentBytes(run);
   const adapterBytes = bytesPer(run['lora.dtype']);
   const base = sums.trained - sums.adapters;
+  const { raised } = sums;
   const ranks = dataParallelSize(run);
   const atRest = ledger(
     [
       'weights',
       (base + sums.frozen - sums.hosted) * weightBytes -
         2 * sums.lowered +
-        ofScaled(sums, weightBytes).weights,
+        ofScaled(sums, weightBytes).weights +
+        beyond(raised.trained + raised.frozen, weightBytes),
     ],
     ['quantized-weights', sums.quantizedBytes],
     ['adapters', sums.adapters * adapterBytes],
     ['reference-model', referenceBytes(run, sums, 1)],
   );
   // DDP leaves MS-AMP's weights to it (`msamp/nn/linear.py`, `LinearReplacer.replace`).
-  const bucketed = (base - sums.scaled.trained) * weightBytes + sums.adapters * adapterBytes;
-  const gradient = base * weightBytes + sums.adapters * adapterBytes + ofScaled(sums, weightBytes).gradients;
+  const wider = beyond(raised.trained, weightBytes);
+  const bucketed = (base - sums.scaled.trained) * weightBytes + sums.adapters * adapterBytes + wider;
+  const gradient =
+    base * weightBytes + sums.adapters * adapterBytes + ofScaled(sums, weightBytes).gradients + wider;
   // Apex O2 (`amp/_process_optimizer.py`): fp32 masters are stepped, with gradients of their own.
   // So does BAdam with the block that is trained (`badam/block_optim.py`).
   const block = run['method.kind'] === 'block' && weightBytes < 4;
   const masters = block || behaviours(run).copiesLoweredWeights;
   const stepBytes = masters ? 4 : weightBytes;
   if (masters) post(atRest, 'master-weights', 4 * base);
-  postStates(atRest, run, base, stepBytes, sums.stepped);
+  const stepsWide = stepBytes === 4 ? 0 : raised.trained;
+  postStates(atRest, run, base - stepsWide, stepBytes, sums.stepped);
+  postStates(atRest, run, stepsWide, 4, sums.stepped);
   postStates(atRest, run, sums.adapters, adapterBytes, sums.steppedAdapters);
   if (ranks > 1 && run['parallel.data'] === 'ddp') post(atRest, 'communication-buffers', bucketed);
   // Gradients that are views of the buckets are copied there one by one; `zero_grad` drops the views, not the buckets.

@@ -104,12 +104,23 @@ function tracedLoss(run: TrainingRun): TrainingRun['loss.implementation'] {
 }
 
 /**
- * Quantized weights are made whole in a type that their config states. 8-bit ones of bitsandbytes are not: whatever comes in is cast to fp16
- * and rounded, and the result has the type of what came in (0.49, `autograd/_functions.py`, `MatMul8bitLt`).
+ * 4-bit weights of bitsandbytes are made whole in a type that their config states (`bnb_4bit_compute_dtype`). No other kind has one: 8-bit
+ * ones cast whatever comes in to fp16 and round it (0.49, `autograd/_functions.py`, `MatMul8bitLt`), GPTQ's and AWQ's kernels take
+ * what comes in and give its type back (gptqmodel 7.1, `nn_modules/qlinear/gemm_awq.py`, `AwqGemmFn`).
  */
 function statesOwnCompute(run: TrainingRun): boolean {
   const kind = run['quantization.kind'];
-  return kind !== 'none' && kind !== 'int8';
+  return kind === 'nf4' || kind === 'fp4';
+}
+
+/** Whether modules that a class lists lie in fp32: as they were loaded, unless an engine lowers the whole model or shards it. */
+function raisesListed(run: TrainingRun): boolean {
+  const { raisesListed: rule, lowersWeights } = behaviours(run);
+  const { 'parallel.data': data, 'quantization.kind': kind } = run;
+  if (lowersWeights || (data !== 'none' && data !== 'ddp')) return false;
+  if (rule === 'never' || rule === 'always') return rule === 'always';
+  const packed = kind === 'nf4' || kind === 'fp4' || kind === 'int8';
+  return run['precision.weights'] === 'fp16' || (rule === 'with-fp16-or-quantized' && packed);
 }
 
 /** Settings of the trace that a run implies. Sizes are per GPU. */
@@ -146,6 +157,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     divergence: run['loss.divergence'],
     behaviours: does,
     lowEnds: upcastsRest(run) && run['quantization.recast'],
+    raisesListed: raisesListed(run),
     ownHead: run['model.tied'] === undefined ? does.hasOwnHead : !run['model.tied'],
     fusedLayerNorm: run['kernels.fusedLayerNorm'],
     fusedSoftmax: run['kernels.fusedSoftmax'],

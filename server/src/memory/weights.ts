@@ -52,6 +52,8 @@ export interface WeightSums {
   readonly stepped: readonly SteppedTensor[];
   /** Elements of linear layers that MS-AMP holds in fp16 with a scale, trained and frozen. */
   readonly scaled: { readonly trained: number; readonly frozen: number };
+  /** Elements that lie in fp32 though the other weights do not, trained and frozen. */
+  readonly raised: { readonly trained: number; readonly frozen: number };
   readonly steppedAdapters: readonly SteppedTensor[];
   /** Elements over all tensor- and expert-parallel ranks, whole model, with adapters and copies that are trained in their place. */
   readonly total: number;
@@ -69,6 +71,8 @@ const ownOf = oncePer(({ weights }: Tape) => weights.filter((weight) => weight.t
 
 /** Where the bytes of buffers are summed, by whose they are. */
 const BESIDE = { adapter: 'buffers', model: 'ownBuffers', positions: 'masks' } as const;
+
+const halves = () => ({ trained: 0, frozen: 0 });
 
 /** Elements and bytes of the weights of the given stages, all copies, on one GPU before data-parallel sharding. */
 export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): WeightSums {
@@ -96,7 +100,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
   };
   const shared = new Map<string, Buffer>();
   const beside = { buffers: 0, ownBuffers: 0, masks: 0 };
-  const scaled = { trained: 0, frozen: 0 };
+  const [scaled, raised] = [halves(), halves()];
   const layers = { count: 0, elements: 0 };
   for (const traced of stages) {
     if (traced.stage.role === 'layer') layers.count += traced.copies;
@@ -117,9 +121,10 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
         sums.quantizedBytes += copies * storedBytes(weight, run);
         continue;
       }
-      if (weight.role !== 'adapter' && weight.quantization === 'none' && !isOfValueModel(traced))
-        sums.loaded += traced.copies * local;
-      if (weight.scaled === true) scaled[weight.trainable ? 'trained' : 'frozen'] += copies * local;
+      if (weight.role !== 'adapter' && !isOfValueModel(traced)) sums.loaded += traced.copies * local;
+      const of = weight.trainable ? 'trained' : 'frozen';
+      if (weight.scaled === true) scaled[of] += copies * local;
+      if (weight.raised === true) raised[of] += copies * local;
       const persistent = local <= threshold;
       if (weight.trainable) {
         sums.totalTrained += copies * weight.elements;
@@ -148,7 +153,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
     }
   }
   for (const { of, bytes } of shared.values()) beside[BESIDE[of]] += bytes;
-  return { ...sums, ...beside, scaled, layers, stepped, steppedAdapters };
+  return { ...sums, ...beside, scaled, raised, layers, stepped, steppedAdapters };
 }
 
 /** Models of these weights that are trained: a value model beside the policy is one more. */

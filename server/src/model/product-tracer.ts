@@ -28,6 +28,8 @@ export interface LinearSpec {
   /** Name of the weight it shares, for a head tied to the embedding. */
   readonly tiedTo?: string;
   readonly kind?: StorageKind;
+  /** Its model's class lists it among the modules that stay in fp32 (`_keep_in_fp32_modules`). */
+  readonly listed?: boolean;
 }
 
 /** Kinds whose product saves its input beside the packed weight (their `autograd.Function`s). */
@@ -40,6 +42,9 @@ const KEEP_INPUT: ReadonlySet<Weight['quantization']> = new Set([
   'ao-int4',
   'ao-int8',
 ]);
+
+/** Kinds whose quantizers in transformers do not ask which modules a class lists (`quantizer_gptq.py`, `quantizer_hqq.py`). */
+const IGNORES_LISTED: ReadonlySet<Weight['quantization']> = new Set(['gptq', 'hqq']);
 
 /** bitsandbytes' 4-bit kinds. */
 function isPacked(weight: Weight): boolean {
@@ -268,6 +273,8 @@ export abstract class ProductTracer extends OperatorTracer {
       const unpacked = bytes * this.unpackedCopies;
       return { ...nothing, forward: unpacked, backward: keeps ? unpacked : 0 };
     }
+    if (weight.dtype !== dtype && weight.role === 'adapter' && this.settings.unsloth === true)
+      return { ...nothing, ...this.explicitCast(weight, bytes, keeps) };
     if (weight.dtype !== dtype && weight.scaled !== true) {
       const copy = this.weightCopy(weight);
       return {
@@ -280,6 +287,21 @@ export abstract class ProductTracer extends OperatorTracer {
     return this.settings.copiedReads === true && weight.role === 'matrix' && keeps
       ? { ...nothing, saves: [this.storage(bytes, weight.name, 'weight-copy')] }
       : nothing;
+  }
+
+  /**
+   * Unsloth casts an adapter's factor itself, which autocast does not see and so does not cache. Its kernels save the factor as it is and
+   * cast it anew in backward (`unsloth/kernels/utils.py`, `matmul_lora`; `fast_lora.py`, `save_for_backward`); where it compiles PEFT's
+   * layers, the graph keeps the cast one (`unsloth_zoo/compiler.py`, `lora_forward`).
+   */
+  private explicitCast(
+    weight: Weight,
+    bytes: number,
+    keeps: boolean,
+  ): { readonly saves: Storage[]; readonly forward: number; readonly backward: number } {
+    if (keeps && this.settings.liger !== true)
+      return { saves: [this.storage(bytes, weight.name, 'weight-copy')], forward: 0, backward: 0 };
+    return { saves: [], forward: bytes, backward: keeps ? bytes : 0 };
   }
 
   /**
@@ -470,19 +492,26 @@ export abstract class ProductTracer extends OperatorTracer {
     const localOut =
       spec.local ?? (split === 'vocabulary' ? localRows(spec.out, this.settings) : spec.out / columns);
     const role = spec.role ?? 'matrix';
+    const { quantizedHead, quantization, behaviours, raisesListed, autocast } = this.settings;
+    const stays =
+      spec.listed === true && behaviours.leavesListedUnquantized && !IGNORES_LISTED.has(quantization);
+    const raised = spec.listed === true && raisesListed === true;
     const weight = this.weight({
       name: `${spec.name}.weight`,
       shape: [spec.out, localIn * rows],
       local: [localOut, localIn],
       role: role === 'head' ? 'head' : 'matrix',
-      quantizable: role === 'matrix' || (role === 'head' && this.settings.quantizedHead === true),
+      quantizable: !stays && (role === 'matrix' || (role === 'head' && quantizedHead === true)),
+      raised,
       linear: true,
       tiedTo: spec.tiedTo,
     });
     const bias = spec.bias
       ? this.weight({ name: `${spec.name}.bias`, shape: [spec.out], local: [localOut] })
       : undefined;
-    let base = this.multiply(input, weight, bias, localOut, spec.name, spec.kind, false, gathers);
+    // What comes in is cast to the weight's type (`T5DenseGatedActDense.forward`), and so the product is of it.
+    const ownType = raised && !autocast;
+    let base = this.multiply(input, weight, bias, localOut, spec.name, spec.kind, ownType, gathers);
     // What was gathered before is summed over the ranks into parts again.
     if (rows > 1 && this.gathered) base = this.scatterSequence(base, `${spec.name}.reduce_scatter`);
     if (split === 'vocabulary' && columns > 1 && logitsOf(this.settings) === 'gathered') {

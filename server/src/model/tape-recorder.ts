@@ -140,6 +140,8 @@ export abstract class TapeRecorder {
     readonly tiedTo?: string;
     readonly trainable?: boolean;
     readonly dtype?: DType;
+    /** Lies in fp32, whatever the type of the model's other weights. */
+    readonly raised?: boolean;
   }): Weight {
     const name = this.sharedModule ? `${this.sharedModule.name}.${spec.name}` : spec.name;
     // PEFT wraps each layer's module by itself: their weights are shared, adapters are not.
@@ -163,14 +165,16 @@ export abstract class TapeRecorder {
     const linearExpert = spec.expert === true && this.settings.linearExperts === true;
     const scaled =
       this.settings.fp8?.startsWith('ms-amp') === true && spec.linear === true && tiedTo === undefined;
+    const raised = spec.raised === true && !quantized && weightDtype !== 'fp32';
     const weight: Weight = {
       name,
       shape: spec.shape,
       elements: product(spec.shape),
       localElements: product(spec.local ?? spec.shape),
       rows: (spec.local ?? spec.shape)[linearExpert ? 1 : 0] ?? 1,
-      dtype: scaled ? 'fp16' : (spec.dtype ?? (lowered ? 'bf16' : weightDtype)),
+      dtype: scaled ? 'fp16' : raised ? 'fp32' : (spec.dtype ?? (lowered ? 'bf16' : weightDtype)),
       scaled,
+      ...(raised ? { raised } : {}),
       quantization: quantized ? quantization : 'none',
       trainable: !quantized && (spec.trainable ?? this.settings.trainable(spec.name, spec.linear === true)),
       role: spec.role ?? (spec.shape.length > 1 ? 'matrix' : 'vector'),

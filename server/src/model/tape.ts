@@ -76,6 +76,8 @@ export interface Weight {
   readonly expert: boolean;
   /** A linear layer of MS-AMP: held in fp16 with a scale, and its gradient in fp8 (`msamp/nn/linear.py`, `functional.py`). */
   readonly scaled?: boolean;
+  /** Lies in fp32 though the other weights of the model do not. */
+  readonly raised?: boolean;
 }
 
 /** How the gradient of one input comes about in backward. */

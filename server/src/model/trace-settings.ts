@@ -201,6 +201,8 @@ export interface TraceSettings {
   readonly trainable: (name: string, linear?: boolean) => boolean;
   /** Embedding and head lie in bf16 though the other weights do not. */
   readonly lowEnds?: boolean;
+  /** Modules that the model's class lists lie in fp32 though the other weights do not. */
+  readonly raisesListed?: boolean;
   /** The head has a weight of its own where the model ties it to the embedding. */
   readonly ownHead?: boolean;
   /** No cache takes keys and values from layer to layer: activation checkpointing turns it off (`GradientCheckpointingLayer`). */

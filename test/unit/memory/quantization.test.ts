@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert';
 import * as fc from 'fast-check';
 import { estimate, tracedEstimate } from '../../../server/src/estimate';
 import { LAYOUTS, storedBytes } from '../../../server/src/memory/quantization';
+import { traceSettings } from '../../../server/src/memory/traced-run';
 import type { Weight } from '../../../server/src/model/tape';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
@@ -208,5 +209,23 @@ describe('training on quantized bases', () => {
     const asked = { ...nf4, 'version.transformers': '5.23', 'quantization.experts': true } as const;
     assert.equal(packed(asked), ((attention + experts) / 16) * 9);
     assert.equal(packed({ 'quantization.kind': 'mxfp4' }), (experts / 32) * 17);
+  });
+});
+
+describe('the type that quantized weights are multiplied in', () => {
+  const HALF: RunValues = {
+    'method.kind': 'lora',
+    'lora.targets': ['q_proj'],
+    'precision.weights': 'fp16',
+    'precision.compute': 'fp32',
+    'quantization.prepared': false,
+  };
+  const typeIn = (kind: Kind) =>
+    traceSettings(aRun({ ...HALF, 'quantization.kind': kind }), aModel(SMALL_LLAMA)).computeDtype;
+
+  it('is stated for 4 bits of bitsandbytes alone; else that of what comes in', () => {
+    for (const kind of ['nf4', 'fp4'] as const) assert.equal(typeIn(kind), 'fp32', kind);
+    for (const kind of ['awq', 'gptq', 'aqlm', 'eetq', 'hqq', 'quanto', 'ao-int4', 'int8'] as const)
+      assert.equal(typeIn(kind), 'fp16', kind);
   });
 });

@@ -37,16 +37,16 @@ export function lmflow(scripts: RegExp, objective: FieldValue<'method.objective'
 
 /** `__prepare_quant_config` and `__prepare_model_for_training`: quantized weights get adapters as they were loaded. */
 function readQuantization(section: Section, own: <V>(value: V) => DefaultValue<V>): void {
-  const asked = section.find('use_qlora');
-  if (!asked || flagOf(asked.node) !== true) return;
-  const eight = section.integer('quant_bit') === 8;
-  const four = textOf(section.find('quant_type')?.node) === 'fp4' ? 'fp4' : 'nf4';
-  section.state('quantization.kind', eight ? 'int8' : four, asked);
   section.assume('quantization.prepared', {
     value: false,
     note: say('adapters are added to the model as it was loaded'),
     source: MODEL,
   });
+  const asked = section.find('use_qlora');
+  if (!asked || flagOf(asked.node) !== true) return;
+  const eight = section.integer('quant_bit') === 8;
+  const four = textOf(section.find('quant_type')?.node) === 'fp4' ? 'fp4' : 'nf4';
+  section.state('quantization.kind', eight ? 'int8' : four, asked);
   if (eight) return;
   section.takeElse('double_quant', own(true));
   section.assume('quantization.storage', { value: 'bf16', note: own('bf16').note, source: MODEL });

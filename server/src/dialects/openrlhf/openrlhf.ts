@@ -211,11 +211,8 @@ function readMethod(section: Section, own: Own): void {
   if (four && flagOf(four.node) === true) {
     section.state('quantization.kind', 'nf4', four);
     section.state('quantization.double', true, four, 'bnb_4bit_use_double_quant (models/actor.py)');
-    section.assume(
-      'quantization.prepared',
-      own(false, say('`prepare_model_for_kbit_training` is not called')),
-    );
   }
+  section.assume('quantization.prepared', own(false, say('`prepare_model_for_kbit_training` is not called')));
 }
 
 function readObjective(section: Section, trainer: OpenrlhfTrainer, own: Own): void {

@@ -37,7 +37,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
     : readModel(calls, chain, context, backward, undefined);
   if (!loaded.known && loaded.refused) return;
   const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain);
-  if (!own) readCallsOnModel(calls, backward, chain, loaded, adapted);
+  if (!own) readCallsOnModel(calls, backward, chain, adapted);
   readScaledImages(calls, backward, context);
   noteChangers(calls, chain, backward);
   if (!own) readLigerPatches(calls, chain, backward);

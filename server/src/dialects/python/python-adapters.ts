@@ -9,7 +9,6 @@ import { PEFT_TABLE } from '../hf/peft-config-keys';
 import { askedOf } from './asked-of';
 import { argumentOf, type Calls, sectionOf, standIn } from './call-block';
 import { callsOnModel, type ModelChain } from './model-chain';
-import type { LoadedModel } from './python-model';
 
 const PEFT = 'https://huggingface.co/docs/peft/package_reference/';
 
@@ -154,20 +153,20 @@ export function readCallsOnModel(
   calls: Calls,
   trainer: PyCall,
   chain: ModelChain,
-  loaded: LoadedModel,
   adapted: AdapterPlan,
 ): void {
   const { draft } = calls;
   const on = callsOnModel(calls.program, chain, trainer.id);
   const prepared = on.find(({ callee }) => /(^|\.)prepare_model_for_(kbit|int8)_training$/.test(callee));
-  if (prepared && loaded.quantized)
+  // Also where nothing is quantized while loading: the name of a model may state that its weights are.
+  if (prepared)
     draft.state(
       'quantization.prepared',
       true,
       { range: prepared.calleeRange },
       'prepare_model_for_kbit_training',
     );
-  else if (loaded.quantized && !adapted.byTrainer)
+  else if (!adapted.byTrainer)
     draft.assume(
       'quantization.prepared',
       false,

@@ -257,7 +257,7 @@ function readTraining(
   noteOtherModels(calls, chain, call);
   noteChangers(calls, chain, call);
   if (!own) readLigerPatches(calls, chain, call);
-  if (!own) readCallsOnModel(calls, call, chain, loaded, adapted);
+  if (!own) readCallsOnModel(calls, call, chain, adapted);
   if (kind.method === undefined) readTrainer(calls, call, config, context, chain);
   else readTrlTrainer(calls, { call, kind }, config, context, { chain, loaded, adapted });
 }

@@ -206,8 +206,19 @@ function readOldPreparation(section: Section, method: TrlMethod, draft: Draft, c
  * are and adapters are cast to bf16 (`sft_trainer.py`).
  */
 function readPreparation(section: Section, draft: Draft, context: ReadContext): void {
-  const four = section.flag('load_in_4bit') === true;
-  if (!four && section.flag('load_in_8bit') !== true) return;
+  // Stated, or by the name of the model.
+  const stored = context.known['quantization.kind'] ?? 'none';
+  const four = section.flag('load_in_4bit') === true || stored === 'nf4' || stored === 'fp4';
+  if (!four && section.flag('load_in_8bit') !== true && stored !== 'int8') {
+    if (stored !== 'none' && !draft.knows('quantization.prepared'))
+      draft.assume(
+        'quantization.prepared',
+        false,
+        say('TRL prepares weights of bitsandbytes alone'),
+        `${SOURCE}sft_trainer.py`,
+      );
+    return;
+  }
   const data = context.known['parallel.data'];
   const fresh = isAtLeast(context.known['version.trl'], '0.26') === true;
   // Whoever made the adapters before has prepared the weights, or has not.

@@ -65,8 +65,8 @@ function compressed(t: Tracer, x: Tensor, spec: V4Attention, sight: Exclude<Sigh
   const rate = spec.rates[sight];
   const entries = Math.max(1, Math.floor(sequence / rate));
   const width = series * spec.headDim;
-  const kv = t.hold(t.linear(x, { name: `${name}.kv_proj`, out: width }));
-  const gate = t.linear(x, { name: `${name}.gate_proj`, out: width });
+  const kv = t.hold(t.linear(x, { name: `${name}.kv_proj`, out: width, listed: true }));
+  const gate = t.linear(x, { name: `${name}.gate_proj`, out: width, listed: true });
   const bias = t.weight({ name: `${name}.position_bias`, shape: [rate, width] });
   const rows = [batch, entries, series * rate, spec.headDim];
   let placed = t.hold(t.addWeight(gate, bias, `${name}.biased`));
@@ -92,12 +92,12 @@ function registerIndexer(t: Tracer, x: Tensor, spec: V4Attention): void {
   t.registerWeightsOf((probe) => {
     const token = (width: number) => probe.input([1, 1, width], x.dtype, false, name);
     const hidden = token(spec.hidden);
-    probe.linear(hidden, { name: `${name}.kv_proj`, out: 2 * dim });
-    probe.linear(hidden, { name: `${name}.gate_proj`, out: 2 * dim });
+    probe.linear(hidden, { name: `${name}.kv_proj`, out: 2 * dim, listed: true });
+    probe.linear(hidden, { name: `${name}.gate_proj`, out: 2 * dim, listed: true });
     probe.weight({ name: `${name}.position_bias`, shape: [spec.rates.chosen, 2 * dim] });
     rms(`${name}.kv_norm`)(probe, token(dim));
     probe.linear(token(spec.queryRank), { name: `${name}.q_b_proj`, out: heads * dim });
-    probe.linear(hidden, { name: `${name}.scorer.weights_proj`, out: heads });
+    probe.linear(hidden, { name: `${name}.scorer.weights_proj`, out: heads, listed: true });
   });
 }
 

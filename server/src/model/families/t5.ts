@@ -103,7 +103,7 @@ function feedForward(sizes: T5Sizes, index: number): Block {
     let inner = applyActivation(t, up(sizes.gated ? 'wi_0' : 'wi'), sizes.activation);
     if (sizes.gated) inner = t.mul(inner, up('wi_1'), `${path}.gated_product`);
     inner = t.dropout(inner, sizes.dropout, `${path}.dropout`);
-    return t.linear(inner, { name: `${path}.wo`, out: sizes.hidden, split: 'row' });
+    return t.linear(inner, { name: `${path}.wo`, out: sizes.hidden, split: 'row', listed: true });
   };
 }
 

@@ -147,6 +147,6 @@ function registerIndexer(t: Tracer, x: Tensor, spec: LatentAttentionSpec, { head
     probe.linear(token(spec.queryRank ?? spec.hidden), { name: `${name}.wq_b`, out: heads * dim });
     const key = probe.linear(token(spec.hidden), { name: `${name}.wk`, out: dim });
     layerNorm(probe, key, { name: `${name}.k_norm` });
-    probe.linear(token(spec.hidden), { name: `${name}.weights_proj`, out: heads });
+    probe.linear(token(spec.hidden), { name: `${name}.weights_proj`, out: heads, listed: true });
   });
 }

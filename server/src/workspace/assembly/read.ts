@@ -25,12 +25,20 @@ export interface Read extends Statements {
   readonly notModelled?: ConfigReading;
 }
 
+/** What is known, with how the name of the model states that its weights are stored, where no file quantizes them itself. */
+function withStored({ values, finding }: Known): RunValues {
+  const stored = finding.values?.['quantization.kind'];
+  if (stored === undefined || (values['quantization.kind'] ?? 'none') !== 'none') return values;
+  return Object.assign(Object.create(values) as RunValues, { 'quantization.kind': stored });
+}
+
 /**
  * A file's reading made with what is known by now: rules about world size can speak, and what a key means may depend on
  * the other files of the run.
  */
-function readAgain<C extends ConfigReading>(config: C, { values, versions, finding }: Known): C {
-  const context = { known: values, versions, model: finding.model };
+function readAgain<C extends ConfigReading>(config: C, known: Known): C {
+  const { versions, finding } = known;
+  const context = { known: withStored(known), versions, model: finding.model };
   return { ...config, reading: readKnowing(config.dialect, documentRead(config), context) };
 }
 

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { estimate } from '../../../server/src/estimate';
+import { traceRun } from '../../../server/src/memory/traced-run';
+import type { RunValues } from '../../../server/src/run/fields';
+import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
+
+const QLORA: RunValues = {
+  'method.kind': 'lora',
+  'lora.rank': 64,
+  'lora.targets': ['q_proj', 'v_proj', 'gate_proj', 'down_proj'],
+  'lora.dtype': 'fp32',
+  'quantization.kind': 'nf4',
+  'quantization.prepared': false,
+  'precision.weights': 'bf16',
+  'precision.compute': 'bf16',
+  'precision.scheme': 'autocast',
+  'batch.sequence': 512,
+  'batch.micro': 4,
+};
+const UNSLOTH: RunValues = { ...QLORA, 'kernels.unsloth': true };
+const CHECKPOINTED: RunValues = { 'activations.checkpointing': 'full' };
+
+const cachedIn = (values: RunValues) =>
+  estimate({ run: aRun(values), model: aModel(SMALL_LLAMA), accelerator: CARD }).timeline.flatMap(
+    ({ parts }) => parts.filter(({ category }) => category === 'autocast-cache'),
+  ).length;
+
+describe('factors of adapters in another type than that of the input', () => {
+  it('are cached by autocast under PEFT, and never under Unsloth, which casts them itself', () => {
+    assert.ok(cachedIn(QLORA) > 0);
+    for (const scheme of ['autocast', 'native'] as const)
+      assert.equal(cachedIn({ ...UNSLOTH, ...CHECKPOINTED, 'precision.scheme': scheme }), 0, scheme);
+  });
+
+  it("are cast anew in backward by Unsloth's kernels, and kept by the graph in layers that it compiles", () => {
+    const keptIn = (values: RunValues) =>
+      traceRun(aModel(SMALL_LLAMA), aRun(values)).flatMap(({ tape }) =>
+        tape.operations.flatMap(({ saves, weightCopies }) =>
+          [...saves, ...weightCopies].filter(({ kind }) => kind === 'weight-copy'),
+        ),
+      ).length;
+    assert.equal(keptIn(UNSLOTH), 0);
+    assert.ok(keptIn({ ...UNSLOTH, 'kernels.compileParts': true }) > 0);
+  });
+});
