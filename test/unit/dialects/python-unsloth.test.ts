@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import type { Estimated } from '../../../server/src/advice/changed-run';
+import { decisionsOf } from '../../../server/src/advice/decisions';
+import { LEVERS } from '../../../server/src/advice/knobs';
 import { loadPython } from '../../../server/src/config/python/grammar';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
@@ -38,6 +41,7 @@ async function attention(cell: Cell) {
   return [values['attention.implementation'], origins['attention.implementation']?.kind];
 }
 
+const attentionLever = LEVERS.find(({ field }) => field === 'attention.implementation');
 const ask = (kernel: string) => `, attn_implementation="${kernel}"`;
 
 describe('Unsloth', () => {
@@ -66,6 +70,14 @@ describe('Unsloth', () => {
     const loader = 'FastLanguageModel';
     const llama = 'unsloth/Llama-3.2-1B';
     assert.deepEqual(await attention({ loader, model: llama, load: ask('eager') }), ['sdpa', 'default']);
+    // Nobody chooses another there: it is no assumption, and none is offered.
+    const plain = await trained({ loader, model: llama, config: 'SFTConfig(per_device_train_batch_size=8)' });
+    const { origins } = plain.resolved;
+    assert.match(origins['attention.implementation']?.note ?? '', /^Unsloth runs attention of its own/);
+    const asked = decisionsOf(plain).map(({ field }) => field);
+    assert.ok(!asked.includes('attention.implementation'), asked.join());
+    assert.ok(plain.estimate);
+    assert.deepEqual(attentionLever?.settings({ ...plain, estimate: plain.estimate } as Estimated), []);
     assert.deepEqual(await attention({ loader, model: llama, install: 'unsloth flash-attn' }), [
       'flash2',
       'default',
