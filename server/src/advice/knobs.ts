@@ -93,7 +93,10 @@ export const takesSdpa = (analysis: Pick<Estimated, 'resolved' | 'model'>) => is
 
 /** Layers that Unsloth writes itself choose their attention, whatever is asked for; those of other models it compiles. */
 const choosesAttention = ({ values }: Pick<Estimated['resolved'], 'values'>) =>
-  values['kernels.unsloth'] === true && !values['kernels.compile'] && !values['kernels.compileParts'];
+  values['kernels.unsloth'] === true &&
+  !values['kernels.compile'] &&
+  !values['kernels.compileParts'] &&
+  !values['kernels.uncompiled'];
 
 function isOffered(
   kernel: 'sdpa' | 'flash',

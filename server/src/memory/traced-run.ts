@@ -112,6 +112,10 @@ function statesOwnCompute(run: TrainingRun): boolean {
   return kind !== 'none' && kind !== 'int8';
 }
 
+/** Unsloth leaves the layers to the model, whether it compiles them or not. */
+const leavesLayers = (run: TrainingRun) =>
+  run['kernels.compile'] || run['kernels.compileParts'] || run['kernels.uncompiled'];
+
 /** Settings of the trace that a run implies. Sizes are per GPU. */
 export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const does = behaviours(run);
@@ -134,10 +138,8 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     wideActivations: run['precision.wideActivations'] && !autocast,
     attention: run['attention.implementation'],
     attentionMask: run['attention.mask'],
-    // What Unsloth compiles keeps its own norms and MLP.
-    liger:
-      run['kernels.liger'] ||
-      (run['kernels.unsloth'] && !run['kernels.compile'] && !run['kernels.compileParts']),
+    // What Unsloth compiles, or would, keeps its own norms and MLP.
+    liger: run['kernels.liger'] || (run['kernels.unsloth'] && !leavesLayers(run)),
     unsloth: run['kernels.unsloth'],
     fusedLora: run['kernels.lora'],
     absentPackages: absentPackages(run),
