@@ -10,8 +10,8 @@ import { MemoryHost } from '../../server/src/workspace/memory-host';
 /** Types that are played here and have no SDPA in the newest release, by the classes of transformers (`_supports_sdpa`). */
 const WITHOUT = modelTypes().filter((type) => lacksKernel('sdpa', type, undefined));
 
-async function attentionOf(model: string, more: string, trainer = '') {
-  const text = `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+async function attentionOf(model: string, more: string, trainer = '', first = '') {
+  const text = `${first}from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 model = AutoModelForCausalLM.from_pretrained("${model}"${more})
 Trainer(model=model, args=TrainingArguments(per_device_train_batch_size=1, bf16=True)${trainer}).train()
 `;
@@ -70,5 +70,29 @@ describe('attention that transformers has for a model', () => {
     const written = await attentionOf('google/gemma-2-2b', ', attn_implementation="eager"', ', tokenizer=t');
     const bytes = (of: typeof older) => of.analysis?.estimate?.peak.processBytes ?? Number.NaN;
     assert.ok(bytes(older) < bytes(written), `${bytes(older)} of ${bytes(written)}`);
+  });
+
+  it('is the eager one before transformers has SDPA, but of classes that call it themselves', async () => {
+    const sdpa = (type: string, release: string) => !lacksKernel('sdpa', type, release);
+    assert.deepEqual(
+      [
+        sdpa('llama', '4.35.2'),
+        sdpa('llama', '4.36.0'),
+        sdpa('wav2vec2', '4.11.3'),
+        sdpa('falcon', '4.33.3'),
+      ],
+      [false, true, false, true],
+    );
+    // What comes with its own code is decided by no release.
+    assert.ok(sdpa('chatglm', '4.30.2'));
+    const flash = (type: string, release: string) => !lacksKernel('flash', type, release);
+    assert.deepEqual(
+      [flash('llama', '4.33.3'), flash('llama', '4.34.1'), flash('bart', '4.34.1'), flash('bart', '4.35.2')],
+      [false, true, false, true],
+    );
+    for (const model of ['meta-llama/Llama-3.2-1B', 'Qwen/Qwen2-VL-2B-Instruct']) {
+      const old = await attentionOf(model, '', '', '!pip install transformers==4.30.2\n');
+      assert.deepEqual([old.value, old.kind], ['eager', 'inferred'], model);
+    }
   });
 });

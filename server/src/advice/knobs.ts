@@ -91,10 +91,19 @@ export function takesFlash(analysis: Pick<Estimated, 'accelerator' | 'resolved' 
 /** transformers has SDPA for most models. */
 export const takesSdpa = (analysis: Pick<Estimated, 'resolved' | 'model'>) => isOffered('sdpa', analysis);
 
+/** Layers that Unsloth writes itself choose their attention, whatever is asked for; those of other models it compiles. */
+const choosesAttention = ({ values }: Pick<Estimated['resolved'], 'values'>) =>
+  values['kernels.unsloth'] === true &&
+  !values['kernels.compile'] &&
+  !values['kernels.compileParts'] &&
+  !values['kernels.uncompiled'];
+
 function isOffered(
   kernel: 'sdpa' | 'flash',
-  { resolved: { values }, model }: Pick<Estimated, 'resolved' | 'model'>,
+  { resolved, model }: Pick<Estimated, 'resolved' | 'model'>,
 ): boolean {
+  const { values } = resolved;
+  if (choosesAttention(resolved)) return false;
   if (values['model.code'] !== 'transformers') return true;
   return !lacksKernel(kernel, languageType(model.config), values['version.transformers']);
 }
@@ -154,11 +163,13 @@ export const LEVERS: readonly Lever[] = [
     field: 'attention.implementation',
     name: 'Attention',
     settings: (analysis) =>
-      choices('attention.implementation', [
-        'eager',
-        ...(takesSdpa(analysis) ? (['sdpa'] as const) : []),
-        ...(takesFlash(analysis) ? (['flash2'] as const) : []),
-      ])(analysis),
+      choosesAttention(analysis.resolved)
+        ? []
+        : choices('attention.implementation', [
+            'eager',
+            ...(takesSdpa(analysis) ? (['sdpa'] as const) : []),
+            ...(takesFlash(analysis) ? (['flash2'] as const) : []),
+          ])(analysis),
     doesNot: () => 'FlashAttention and SDPA both keep no score matrix: between them the peak hardly moves.',
   },
   {

@@ -72,7 +72,7 @@ function requirementLines(text: string): Requirement[] {
   return text.split('\n').flatMap((line, index) => {
     const start = line.length - line.trimStart().length;
     const words = line.trim();
-    if (words === '' || /^[#\-[]/.test(words) || /^\w+\s*=\s*[^=]/.test(words)) return [];
+    if (words === '' || /^(?:#|\[|-(?!e git\+))/.test(words) || /^\w+\s*=\s*[^=]/.test(words)) return [];
     return parseRequirement(words, lineRange(index, start, start + words.length)) ?? [];
   });
 }

@@ -1,3 +1,4 @@
+import { REPOSITORY, type RepositoryState, repositoryPackage } from '../config/repository-address';
 import type { Range } from '../text/place';
 
 /** A package and the versions of it that a file asks for, or holds. */
@@ -10,6 +11,8 @@ export interface Requirement {
   readonly exact?: string;
   /** Of an extra, which nobody need have asked for: it states which release goes with the project, not that one is installed. */
   readonly optional?: true;
+  /** It comes from a repository, and no tag tells which release it is. */
+  readonly repository?: RepositoryState;
   /** Where the requirement stands in its file. */
   readonly range: Range;
 }
@@ -21,12 +24,31 @@ export const normalName = (name: string): string => name.toLowerCase().replace(/
 const LONGEST = 500;
 const NAMED = /^([A-Za-z0-9][A-Za-z0-9._-]{0,80})(?:\[[^\]]{0,200}\])?/;
 
+/** `git+https://...@ref`, or `name @ git+https://...@ref`; undefined where the text names no repository that is known how to read. */
+function fromRepository(text: string, range: Range): Requirement | undefined {
+  const [address] = text.matchAll(REPOSITORY);
+  const before = address && text.slice(0, address.index).trim();
+  if (!address || !/^(?:-e|[\w.-]+(?:\[[^\]]*\])?\s*@)?$/.test(before ?? '')) return undefined;
+  const { name: ofRepository, specifier, state } = repositoryPackage(address);
+  const name = normalName(NAMED.exec(before ?? '')?.[1] ?? ofRepository);
+  const exact = /^==([^*]+)$/.exec(specifier)?.[1];
+  return {
+    name,
+    specifier,
+    ...(exact === undefined ? {} : { exact }),
+    ...(state ? { repository: state } : {}),
+    range,
+  };
+}
+
 /**
  * One requirement as pip takes it (PEP 508): `trl[peft]>=0.12,<1 ; python_version > "3.9"`, or a tagged archive or repository
  * (`transformers @ git+https://...@v4.57.1`). Undefined where the text is none.
  */
 export function parseRequirement(text: string, range: Range): Requirement | undefined {
   if (text.length > LONGEST) return undefined;
+  const address = fromRepository(text, range);
+  if (address) return address;
   const match = NAMED.exec(text);
   if (!match?.[1]) return undefined;
   const name = normalName(match[1]);

@@ -73,15 +73,25 @@ export interface AllowedVersions {
   readonly oldest?: string;
 }
 
+/** Of a commit nobody can tell the release: it may be any of the assumed release's major version, and of the one before. */
+function oldestThought(name: VersionedPackage): string {
+  const [major = 0] = assumedRelease(name).split('.').map(Number);
+  return (
+    releasesOf(name).find((release) => Number.parseInt(release, 10) >= major - 1) ?? assumedRelease(name)
+  );
+}
+
 /** Ranges of the requirements at hand: they stay as they are while a config is edited. */
 const ranges = remembered<AllowedVersions | undefined>(256);
 
 /** What a specifier allows, of the releases that are known; undefined where it allows none of them or is not understood. */
 export function allowedVersions(
   name: VersionedPackage,
-  { specifier, exact }: Pick<Requirement, 'specifier' | 'exact'>,
+  { specifier, exact, repository }: Pick<Requirement, 'specifier' | 'exact' | 'repository'>,
 ): AllowedVersions | undefined {
   if (exact !== undefined) return { newest: exact };
+  if (repository === 'head') return { newest: assumedRelease(name) };
+  if (repository === 'commit') return { newest: assumedRelease(name), oldest: oldestThought(name) };
   return ranges.of(`${name} ${specifier}`, () => allowedRange(name, specifier));
 }
 

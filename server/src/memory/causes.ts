@@ -152,6 +152,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'kernels.compile': ['activations'],
   'precision.wideActivations': ['activations', 'logits-and-loss'],
   'kernels.compileParts': ['activations', 'logits-and-loss'],
+  'kernels.uncompiled': ['activations', 'logits-and-loss'],
   'kernels.states': ['activations'],
   'kernels.xla': KERNELS,
   'kernels.fusedLayerNorm': KERNELS,

@@ -123,6 +123,10 @@ function raisesListed(run: TrainingRun): boolean {
   return run['precision.weights'] === 'fp16' || (rule === 'with-fp16-or-quantized' && packed);
 }
 
+/** Unsloth leaves the layers to the model, whether it compiles them or not. */
+const leavesLayers = (run: TrainingRun) =>
+  run['kernels.compile'] || run['kernels.compileParts'] || run['kernels.uncompiled'];
+
 /** Settings of the trace that a run implies. Sizes are per GPU. */
 export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const does = behaviours(run);
@@ -145,10 +149,8 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     wideActivations: run['precision.wideActivations'] && !autocast,
     attention: run['attention.implementation'],
     attentionMask: run['attention.mask'],
-    // What Unsloth compiles keeps its own norms and MLP.
-    liger:
-      run['kernels.liger'] ||
-      (run['kernels.unsloth'] && !run['kernels.compile'] && !run['kernels.compileParts']),
+    // What Unsloth compiles, or would, keeps its own norms and MLP.
+    liger: run['kernels.liger'] || (run['kernels.unsloth'] && !leavesLayers(run)),
     unsloth: run['kernels.unsloth'],
     fusedLora: run['kernels.lora'],
     absentPackages: absentPackages(run),

@@ -145,6 +145,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'kernels.lora': 'kernels of LoRA',
   'kernels.compile': 'torch.compile',
   'kernels.compileParts': 'parts of layers compiled',
+  'kernels.uncompiled': 'layers left uncompiled',
   'kernels.tiledMlp': 'MLPs on parts of the tokens',
   'kernels.transformerEngine': 'modules of Transformer Engine',
   'kernels.groupedExperts': 'grouped products of experts',

@@ -651,6 +651,10 @@ export const FIELDS = {
     doc: 'Parts of the layers are compiled by themselves, and what of a layer they keep is not known: between that of the operators one by one, which is told, and that of layers compiled whole, which is the least.',
     default: false,
   }),
+  'kernels.uncompiled': flag({
+    doc: 'Layers that Unsloth rewrites and would compile run operator by operator: it switches compilation off for the model.',
+    default: false,
+  }),
   'kernels.tiledMlp': flag({
     doc: 'MLPs and experts run on parts of the tokens, as many as the hidden size has features, one after the other, and each part again in backward (Unsloth): of a layer only their input is kept.',
     default: false,

@@ -1,4 +1,5 @@
 import { satisfies } from '@renovatebot/pep440';
+import type { RepositoryState } from '../config/repository-address';
 import { environmentFormatOf, installedPackages, SCRIPT_IMAGES } from '../environment/environment-files';
 import type { Requirement } from '../environment/requirement';
 import {
@@ -210,6 +211,13 @@ function takenRelease(
 const isUpgrade = ({ rank, specifier, exact }: Stated) =>
   rank === RECORDED_RANK && specifier === '' && exact === undefined;
 
+/** From a repository: the newest, or one of which nobody can tell the release. */
+function repositoryNote(name: string, state: RepositoryState, place: string): string {
+  return state === 'head'
+    ? say('{0} of {1} is taken from its repository: the newest', name, place)
+    : say('{0} of {1} is a commit, a branch or a fork: which release that is, is not known', name, place);
+}
+
 const upgradedFact = (name: VersionedPackage, { uri, range }: Stated): Fact =>
   fact(VERSION_FIELDS[name], assumedRelease(name), {
     kind: 'default',
@@ -224,11 +232,11 @@ const lowerBound = (specifier: string) => />=(\d[\w.]*)/.exec(specifier)?.[1];
 function versionFact(
   name: VersionedPackage,
   { newest, oldest, endsAtAssumed }: AllowedVersions,
-  { uri, range, specifier, optional }: Stated,
+  { uri, range, specifier, optional, repository }: Stated,
   files: TrackedFiles,
 ): Fact {
   const place = files.folders.flatMap((folder) => relativePath(folder, uri) ?? [])[0] ?? fileName(uri);
-  const what = `${name} ${specifier.replace(/^==(?!=)/, '')}`;
+  const what = `${name} ${specifier.replace(/^==(?!=)/, '')}`.trimEnd();
   const location = { uri, range };
   if (optional)
     return fact(VERSION_FIELDS[name], newest, {
@@ -240,7 +248,9 @@ function versionFact(
   return fact(VERSION_FIELDS[name], newest, {
     kind: 'environment',
     location,
-    note: rangeNote(what, place, oldest, endsAtAssumed),
+    note: repository
+      ? repositoryNote(name, repository, place)
+      : rangeNote(what, place, oldest, endsAtAssumed),
     orElse: oldest,
   });
 }
@@ -314,7 +324,7 @@ async function statedIn(folder: string, files: TrackedFiles): Promise<Stated[]> 
     const uri = `${base}/${encodeURI(path)}`;
     for (const requirement of await files.requirements(uri, format)) {
       // A bare name asks for no version.
-      if (requirement.specifier !== '' || statePackageOf(requirement.name))
+      if (requirement.specifier !== '' || requirement.repository || statePackageOf(requirement.name))
         found.push({ ...requirement, uri, rank: format.rank });
     }
   }

@@ -323,6 +323,21 @@ get_ipython().system('ls -la'); # pip install e
     assert.deepEqual(names('!pip install git+https://github.com/state-spaces/mamba.git@main'), [
       'mamba-ssm open',
     ]);
+    const states = (ref: string) =>
+      installsIn(`!pip install git+https://github.com/${ref}`, new Lines('')).map(
+        ({ name, specifier, upgraded, repository }) =>
+          [name + specifier, upgraded ? 'newest' : '', repository ?? ''].join(' ').trim(),
+      );
+    for (const head of ['huggingface/transformers', 'huggingface/transformers.git@main#egg=transformers'])
+      assert.deepEqual(states(head), ['transformers newest head'], head);
+    assert.deepEqual(states('huggingface/transformers.git@v4.49.0'), ['transformers==4.49.0']);
+    assert.deepEqual(states('huggingface/transformers@v4.57-release'), ['transformers==4.57.*']);
+    for (const of of [
+      'huggingface/transformers@2ab75add',
+      'someone/transformers',
+      'huggingface/transformers@v4.49.0-Gemma-3',
+    ])
+      assert.deepEqual(states(of), ['transformers  commit'], of);
   });
 
   it('repeats a list, as long as it can be followed', () => {

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import type { Estimated } from '../../../server/src/advice/changed-run';
+import { decisionsOf } from '../../../server/src/advice/decisions';
+import { LEVERS } from '../../../server/src/advice/knobs';
 import { loadPython } from '../../../server/src/config/python/grammar';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
@@ -10,6 +13,9 @@ interface Cell {
   readonly load?: string;
   readonly config?: string;
   readonly trainer?: string;
+  readonly adapters?: string;
+  readonly bits?: string;
+  readonly first?: string;
   readonly gpu?: string;
 }
 
@@ -18,11 +24,11 @@ async function trained({ install = '', loader = 'FastModel', model = 'unsloth/Qw
   const text = `# %%
 !pip install ${install || 'unsloth'}
 # %%
-from unsloth import ${loader}
+${more.first ?? ''}from unsloth import ${loader}
 from trl import SFTConfig, SFTTrainer
 from transformers import TrainingArguments
-model, tokenizer = ${loader}.from_pretrained("${model}", max_seq_length=1024, load_in_4bit=True${more.load ?? ''})
-model = ${loader}.get_peft_model(model, r=8)
+model, tokenizer = ${loader}.from_pretrained("${model}", max_seq_length=1024, load_in_4bit=${more.bits ?? 'True'}${more.load ?? ''})
+model = ${loader}.get_peft_model(model, ${more.adapters ?? 'r=8'})
 trainer = SFTTrainer(model=model, args=${more.config ?? 'SFTConfig(per_device_train_batch_size=2)'}${more.trainer ?? ''})
 trainer.train()
 `;
@@ -38,6 +44,7 @@ async function attention(cell: Cell) {
   return [values['attention.implementation'], origins['attention.implementation']?.kind];
 }
 
+const attentionLever = LEVERS.find(({ field }) => field === 'attention.implementation');
 const ask = (kernel: string) => `, attn_implementation="${kernel}"`;
 
 describe('Unsloth', () => {
@@ -66,6 +73,14 @@ describe('Unsloth', () => {
     const loader = 'FastLanguageModel';
     const llama = 'unsloth/Llama-3.2-1B';
     assert.deepEqual(await attention({ loader, model: llama, load: ask('eager') }), ['sdpa', 'default']);
+    // Nobody chooses another there: it is no assumption, and none is offered.
+    const plain = await trained({ loader, model: llama, config: 'SFTConfig(per_device_train_batch_size=8)' });
+    const { origins } = plain.resolved;
+    assert.match(origins['attention.implementation']?.note ?? '', /^Unsloth runs attention of its own/);
+    const asked = decisionsOf(plain).map(({ field }) => field);
+    assert.ok(!asked.includes('attention.implementation'), asked.join());
+    assert.ok(plain.estimate);
+    assert.deepEqual(attentionLever?.settings({ ...plain, estimate: plain.estimate } as Estimated), []);
     assert.deepEqual(await attention({ loader, model: llama, install: 'unsloth flash-attn' }), [
       'flash2',
       'default',
@@ -74,6 +89,46 @@ describe('Unsloth', () => {
     const gemma = { loader, model: 'unsloth/gemma-2-2b' };
     assert.deepEqual(await attention({ ...gemma, load: ask('sdpa') }), ['eager', 'default']);
     assert.deepEqual(await attention({ ...gemma, install: 'unsloth flash-attn' }), ['flash2', 'default']);
+  });
+
+  it('compiles no layer of some models, and loads CSM in fp32', async () => {
+    const of = async (cell: Cell) => {
+      const { resolved, unread = [], estimate } = await trained(cell);
+      const { values } = resolved;
+      return {
+        off: values['kernels.uncompiled'],
+        compiled: values['kernels.compile'] || values['kernels.compileParts'],
+        weights: values['precision.weights'],
+        unread: unread.map(({ text }) => text),
+        verdict: estimate?.verdict,
+        trained: estimate?.model.trainableParameters,
+      };
+    };
+    const targets = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
+    const adapters = `r=32, target_modules=${JSON.stringify(targets)}`;
+    const csm = await of({ model: 'unsloth/csm-1b', bits: 'False', adapters });
+    assert.deepEqual(csm, {
+      off: true,
+      compiled: false,
+      weights: 'fp32',
+      unread: ['dtype'],
+      verdict: 'unknown',
+      // 14,516,224 of rank 16 in a published output: those of the codec's two transformers among them.
+      trained: 2 * 14_516_224,
+    });
+    const t5 = { model: 'google/flan-t5-base', loader: 'FastModel' };
+    assert.equal((await of({ ...t5, install: 'unsloth transformers==4.57.1' })).off, true);
+    assert.equal((await of({ ...t5, install: 'unsloth transformers==5.2.0' })).off, false);
+    const gemma = { model: 'unsloth/gemma-3-4b-it' };
+    assert.equal((await of({ ...gemma, gpu: 'Radeon RX 7900 XTX' })).off, true);
+    const plain = await of(gemma);
+    assert.deepEqual([plain.off, plain.compiled], [false, true]);
+    const set = await of({ ...gemma, first: 'import os\nos.environ["UNSLOTH_COMPILE_DISABLE"] = "1"\n' });
+    assert.deepEqual([set.off, set.compiled], [true, false]);
+    // In fp16 alone.
+    const falcon = { model: 'tiiuae/Falcon-H1-0.5B-Base' };
+    assert.deepEqual((await of({ ...falcon, gpu: 'T4' })).weights, 'fp32');
+    assert.deepEqual((await of(falcon)).weights, 'bf16');
   });
 
   it('leaves unknown what models of text diffusion are trained by', async () => {

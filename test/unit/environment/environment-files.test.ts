@@ -41,6 +41,8 @@ describe('files that name versions', () => {
       'accelerate >= 1.0, <2 ; python_version >= "3.9"',
       'deepspeed[sp]~=0.16',
       'trl @ git+https://github.com/huggingface/trl.git@v0.19.0',
+      'git+https://github.com/huggingface/accelerate@v1.2.0',
+      '-e git+https://github.com/huggingface/datasets@abc123#egg=datasets',
       'peft',
       'torch',
     ].join('\n');
@@ -49,6 +51,8 @@ describe('files that name versions', () => {
       'accelerate >=1.0,<2',
       'deepspeed ~=0.16',
       'trl ==0.19.0',
+      'accelerate ==1.2.0',
+      'datasets',
       'peft',
       'torch',
     ]);

@@ -292,4 +292,46 @@ describe('packages of kernels around a config', () => {
     const other = await versions({ 'file:///w/recipes/sft.yaml': hybrid });
     assert.ok(assumptionsOf(other.analysis).some(({ field }) => field === 'kernels.states'));
   });
+
+  it('are not known of a commit, and the newest of what is taken from a repository as it is', async () => {
+    const at = (ref: string) =>
+      versions({
+        'file:///w/recipes/sft.yaml': RECIPE,
+        'file:///w/recipes/requirements.txt': `peft==0.4.0\ngit+https://github.com/huggingface/transformers.git${ref}\n`,
+        'file:///w/requirements.txt': 'transformers==4.30.0\n',
+      });
+    const commit = await at('@2ab75add4b30c2fc44a8bf575156d448d9ed87a7');
+    assert.match(
+      commit.shown('version.transformers'),
+      /^\S+ \(environment: transformers of recipes\/requirements\.txt is a commit, .* is not known\)$/,
+    );
+    assert.match(commit.analysis.resolved.origins['version.transformers']?.orElse ?? '', /^4\.0/);
+    const head = await at('');
+    assert.match(head.shown('version.transformers'), /: the newest\)$/);
+    assert.equal(head.analysis.resolved.origins['version.transformers']?.orElse, undefined);
+    assert.match((await at('@v4.45.2')).shown('version.transformers'), /^4\.45\.2 /);
+  });
+
+  it('are those that a cell installs from a repository, and a later one before an earlier one', async () => {
+    const uri = 'file:///w/train.py';
+    const text = (installs: string) =>
+      `# %%\n${installs}\n# %%\nfrom transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B")
+Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()
+`;
+    const shown = async (installs: string) =>
+      (
+        await versions({ [uri]: text(installs), 'file:///w/requirements.txt': 'transformers==4.52.4\n' }, uri)
+      ).shown('version.transformers');
+    const git = '!pip install git+https://github.com/huggingface/transformers.git';
+    assert.match(await shown(''), /^4\.52\.4 \(environment/);
+    assert.match(await shown(git), /the newest transformers is installed\)$/);
+    assert.match(
+      await shown(`!pip install transformers==4.40.0\n${git}@main`),
+      /newest transformers is installed/,
+    );
+    assert.match(await shown(`${git}\n!pip install transformers==4.40.0`), /^4\.40\.0 \(file/);
+    assert.match(await shown(`${git}@v4.49.0`), /^4\.49\.0 \(file/);
+    assert.match(await shown(`${git}@2ab75add`), /which release that is, is not known\)$/);
+  });
 });

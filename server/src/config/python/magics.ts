@@ -1,5 +1,6 @@
 import type { Range } from '../../text/place';
 import type { Lines } from '../lines';
+import { REPOSITORY, type RepositoryState, repositoryPackage } from '../repository-address';
 import { cellsOf, markOf } from './cells';
 
 /** A package that a cell installs. */
@@ -11,6 +12,8 @@ export interface Install {
   readonly open?: true;
   /** What is there gives way to the newest (`-U`). */
   readonly upgraded?: true;
+  /** It comes from a repository, and no tag tells which release it is. */
+  readonly repository?: RepositoryState;
   /** It stands in a comment, as where a notebook was made a script: the script itself installs nothing. */
   readonly commented?: true;
   readonly range: Range;
@@ -69,10 +72,6 @@ const UPGRADES = /(?:^|\s)(?:-[a-zA-Z]*U[a-zA-Z]*|--upgrade)(?=$|\s)/;
 const WITH_VALUE =
   /(?:^|\s)(?:-r|-c|-f|-i|-t|-e|--(?:index-url|extra-index-url|find-links|target|requirement|constraint|python))[ =]\S+/g;
 
-/** A package by the address of its repository: `git+https://github.com/state-spaces/mamba.git@main`. */
-const REPOSITORY = /git\+https:\/\/github\.com\/[\w.-]+\/([\w-]+?)(?:\.git)?(?:@[\w./-]+)?(?=$|[\s"'])/g;
-/** What repositories install where it is not called as they are. */
-const REPOSITORY_NAMES: Readonly<Record<string, string>> = { mamba: 'mamba-ssm' };
 /** A name in braces, whose value IPython puts in. */
 const BRACED = /(?:^|\s)\{(\w+)\}(?=$|\s)/g;
 /** `name, other = "torch==2.7.1", "mamba_ssm==2.2.5"`. */
@@ -116,12 +115,9 @@ function convertedInstalls(text: string, lines: Pick<Lines, 'range'>): Install[]
     if (rest.length > 1 && !STILL_PYTHON.test(`%%${first}`)) continue;
     const start = index + whole.length - whole.trimStart().length;
     const range = lines.range(start, index + whole.trimEnd().length);
-    for (const { name, specifier, open, upgraded } of writtenInstalls(command ?? '', lines))
+    for (const install of writtenInstalls(command ?? '', lines))
       found.push({
-        name,
-        specifier,
-        ...(open ? { open } : {}),
-        ...(upgraded ? { upgraded } : {}),
+        ...install,
         ...(mark === undefined ? {} : { commented: true as const }),
         range,
       });
@@ -148,9 +144,16 @@ function writtenInstalls(text: string, lines: Pick<Lines, 'range'>): Install[] {
     }
     const opened = (name: string, at: number, length: number) =>
       found.push({ name, specifier: '', open: true, range: lines.range(start + at, start + at + length) });
-    for (const { 0: whole, 1: name = '', index } of words.matchAll(REPOSITORY)) {
-      const repository = name.toLowerCase();
-      opened(REPOSITORY_NAMES[repository] ?? repository, index, whole.length);
+    for (const address of words.matchAll(REPOSITORY)) {
+      const { name, specifier, state } = repositoryPackage(address);
+      const at = start + address.index;
+      found.push({
+        name,
+        specifier,
+        ...(state ? { open: true, repository: state } : {}),
+        ...(state === 'head' ? { upgraded: true } : {}),
+        range: lines.range(at, at + address[0].length),
+      });
     }
     for (const { 0: whole, 1: name = '', index } of bare.matchAll(BRACED)) {
       const bound = boundPackage(text, name);

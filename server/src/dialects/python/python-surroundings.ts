@@ -21,30 +21,44 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): v
   readKernels(installs, draft);
   const stated = [...installs].reverse();
   // What a comment names comes last: the script may be started in another environment.
-  for (const { name, specifier, open, range, commented } of [
+  const newest = new Set<string>();
+  for (const { name, specifier, open, repository, upgraded, range, commented } of [
     ...stated.filter((install) => !install.commented),
     ...stated.filter((install) => install.commented),
   ]) {
-    if (open) continue;
-    const versioned = VERSIONED_PACKAGES.find((known) => known === name);
-    if (versioned === undefined || draft.knows(VERSION_FIELDS[versioned])) continue;
+    const versioned = VERSIONED_PACKAGES.find((known) => known === normalName(name));
+    // What an earlier cell installs gives way to the newest of a later one.
+    if (upgraded && !commented && versioned !== undefined) newest.add(versioned);
+    if (versioned === undefined || newest.has(versioned) || draft.knows(VERSION_FIELDS[versioned])) continue;
+    if (open && repository !== 'commit') continue;
     const field = VERSION_FIELDS[versioned];
     const exact = /^==(\d+(?:\.\d+)*)$/.exec(specifier)?.[1];
-    const allowed = allowedVersions(versioned, { specifier, ...(exact === undefined ? {} : { exact }) });
+    const allowed = allowedVersions(versioned, {
+      specifier,
+      ...(exact === undefined ? {} : { exact }),
+      ...(repository ? { repository } : {}),
+    });
     if (!allowed) continue;
-    const { newest, oldest } = allowed;
     const location = locationOf(range, draft.uri);
+    const { newest: value, oldest } = allowed;
     if (commented) {
       const note = say('a commented-out cell installs {0}', `${name} ${specifier}`);
-      draft.facts.push(fact(field, newest, { kind: 'default', location, note, orElse: oldest }));
+      draft.facts.push(fact(field, value, { kind: 'default', location, note, orElse: oldest }));
       continue;
     }
-    const note = exact === undefined ? installedNote(`${name} ${specifier}`, allowed) : undefined;
+    const note = repository
+      ? commitNote(name)
+      : exact === undefined
+        ? installedNote(`${name} ${specifier}`, allowed)
+        : undefined;
     draft.facts.push(
-      fact(field, newest, { kind: 'file', location, key: 'pip_install', note, orElse: oldest }),
+      fact(field, value, { kind: 'file', location, key: 'pip_install', note, orElse: oldest }),
     );
   }
 }
+
+const commitNote = (name: string) =>
+  say('{0} is installed from a repository: which release that is, is not known', name);
 
 const installedNote = (what: string, { endsAtAssumed }: AllowedVersions) =>
   endsAtAssumed

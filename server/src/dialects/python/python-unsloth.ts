@@ -132,6 +132,32 @@ const SKIPPED = 'gpt_oss';
 const IMAGES = /(^|\.)(UnslothVisionDataCollator|DataCollatorForVision\w*)$/;
 
 /**
+ * Why Unsloth compiles no layer of a model (`loader.py`, `UNSLOTH_COMPILE_DISABLE`): by its type, by its name (`DISABLE_COMPILE_MODEL_NAMES`),
+ * T5's with transformers 4, Gemma 3 on AMD's cards for games (`is_rdna`), or because a variable of the environment has it so.
+ */
+function compilesNothing(
+  { program }: Calls,
+  load: PyCall,
+  config: ModelConfig | undefined,
+  known: ReadContext['known'],
+): string | undefined {
+  const variable = 'UNSLOTH_COMPILE_DISABLE';
+  const set = program.environment.findLast(({ key }) => key === variable)?.value;
+  if (set?.kind === 'scalar' && /^(?:1|partial)$/.test(String(set.value)))
+    return say('`{0}` is set: Unsloth compiles no layer', variable);
+  const type = String(config?.model_type ?? '');
+  const name = textOf(knownNode(argumentOf(load, 'model_name', 0)))?.toLowerCase() ?? '';
+  const gpu = known['hardware.gpu'];
+  const card = typeof gpu === 'string' ? findAccelerator(gpu) : undefined;
+  const isOff =
+    type === 'csm' ||
+    /aya_vision|modernbert/.test(name) ||
+    (/^(?:u?m?t5)$/.test(type) && isAtLeast(known['version.transformers'], '5') === false) ||
+    (/^gemma3(?:_text)?$/.test(type) && card?.vendor === 'AMD' && /\b(?:RX|PRO W)/.test(card.name));
+  return isOff ? say('Unsloth compiles no layer of this model') : undefined;
+}
+
+/**
  * Each layer of the decoder is compiled as one region, 4-bit products and LoRA branches with it, and a checkpoint runs around it
  * (`_block_compile.py`, 2026.10.9; its parts by themselves in releases before). Towers, what is not checkpointed as a whole, and what is
  * forced to fp32 (`_forced_float32`) are compiled in parts whose cuts are not known; texts alone reach no tower. What such parts keep
@@ -142,15 +168,21 @@ function readCompiled(
   load: PyCall,
   config: ModelConfig | undefined,
   trainer: PyCall,
-  release: string | undefined,
+  { known, versions }: ReadContext,
 ): void {
   const { draft, program } = calls;
+  const release = versions?.unsloth?.version;
   const type = String(config?.model_type ?? '');
   const hasTowers = config?.vision_config !== undefined || config?.audio_config !== undefined;
   const texts = readsTexts(calls, load, trainer, hasTowers);
   const sound = config?.audio_config !== undefined && !texts ? builtSound(program, trainer) : undefined;
   if (sound) readSound(draft, sound);
   if (hasTowers && !texts && sound?.images !== false) readImageSize(calls, config);
+  const off = compilesNothing(calls, load, config, known);
+  if (off !== undefined) {
+    draft.assume('kernels.uncompiled', true, off, LOADER);
+    return;
+  }
   const inOne =
     config !== undefined &&
     (!hasTowers || texts) &&
@@ -328,14 +360,13 @@ export function readUnsloth(
   }
   if (!draft.knows('attention.implementation'))
     readUnslothAttention(calls, load, context, hasKernels(load, config));
-  readType(calls, load);
+  readType(calls, load, config);
   if (!full && !adaptedByPeft(chain)) readUnslothAdapters(calls, load, chain, context);
   else draft.assume('method.kind', 'full', say('`full_finetuning` is on'), LOADER);
   // Its own `get_peft_model` turns checkpointing on.
   if (!adaptedByPeft(chain)) readUnslothCheckpointing(calls, load, chain, trainer);
   readAllocator(calls, context);
-  if (!hasKernels(load, config))
-    readCompiled(calls, load, config, trainer, context.versions?.unsloth?.version);
+  if (!hasKernels(load, config)) readCompiled(calls, load, config, trainer, context);
   return { known: true, ...(quantized ? { quantized } : {}) };
 }
 
@@ -527,13 +558,26 @@ export function settlePrecision(calls: Calls, load: PyCall): void {
   );
 }
 
+/** Loaded in fp32, with projections and heads in fp16 (`loader.py`, `register_custom_dtype`): the first always, the others in fp16 alone. */
+const MIXED = /^csm$/;
+const MIXED_OF_HALF = /^(?:falcon_h1|nemotron_h)$/;
+
 /** `None` is bf16 where the GPU has it, else fp16, of which a training of all weights makes fp32. */
-function readType(calls: Calls, load: PyCall): void {
+function readType(calls: Calls, load: PyCall, config: ModelConfig | undefined): void {
   const { draft, bf16 } = calls;
   const value = argumentOf(load, 'dtype', 2);
   const stated = weightsDtypeOf(textOf(value && nodeOf(value, { bf16 })));
   const native = flagOf(knownNode(argumentOf(load, 'float32_mixed_precision')));
   const half = (stated ?? (bf16 === false ? 'fp16' : 'bf16')) === 'fp16';
+  const type = String(config?.model_type ?? '');
+  if (MIXED.test(type) || (half && MIXED_OF_HALF.test(type))) {
+    const note = say(
+      'Unsloth loads this model in fp32, and then makes fp16 of its projections and heads: that it takes less from there on is not counted.',
+    );
+    draft.leave('value', { range: load.calleeRange }, 'dtype', note);
+    draft.assume('precision.weights', 'fp32', say('Unsloth loads this model in fp32'), LOADER, 'dtype');
+    return;
+  }
   // Norms, activation functions and attention widen, linear layers take fp16 (`temporary_patches/gemma.py`, `gemma4_float32.py`).
   if (isForced(calls, load) && !trainsAll(load))
     draft.assume(

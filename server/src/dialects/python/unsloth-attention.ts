@@ -64,13 +64,13 @@ function readOwnLayers(calls: Calls, load: PyCall, config: Config): void {
     draft.assume(field, flash ? 'flash2' : 'eager', note, source);
   } else if (flash)
     draft.assume(field, 'flash2', say('Unsloth runs FlashAttention 2, which is installed'), OWN_LAYERS);
-  else if (argumentOf(load, KEY))
-    draft.assume(
-      field,
-      'sdpa',
-      say('Unsloth runs attention of its own, whatever `{0}` says', KEY),
-      OWN_LAYERS,
-    );
+  else {
+    // xFormers keeps what SDPA does: no scores.
+    const note = argumentOf(load, KEY)
+      ? say('Unsloth runs attention of its own, whatever `{0}` says', KEY)
+      : say('Unsloth runs attention of its own: xFormers or SDPA, where FlashAttention 2 is not installed');
+    draft.assume(field, 'sdpa', note, OWN_LAYERS);
+  }
 }
 
 function readChosen(calls: Calls, load: PyCall, context: ReadContext, config: Config): void {

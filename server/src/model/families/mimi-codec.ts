@@ -20,8 +20,11 @@ function residual(config: ConfigReader, width: number): Shape[] {
   ];
 }
 
-/** `MimiTransformerLayer`: norms with biases, branches scaled by a vector. */
-function transformerLayer(config: ConfigReader): Shape[] {
+/** A linear layer: its path, features out and in. */
+type Linear = readonly [path: string, out: number, from: number];
+
+/** `MimiTransformerLayer`: linear layers, which may get adapters, and beside them norms with biases and branches scaled by a vector. */
+function transformerLayer(config: ConfigReader): { readonly linears: Linear[]; readonly vectors: Shape[] } {
   const hidden = config.size('hidden_size');
   const inner = config.size('intermediate_size');
   const heads = config.size('num_attention_heads');
@@ -29,17 +32,17 @@ function transformerLayer(config: ConfigReader): Shape[] {
   const query = heads * headDim;
   const key = config.sizeOr(heads, 'num_key_value_heads') * headDim;
   const biases: Shape[] = config.flag(false, 'attention_bias') ? [[query], [key], [key], [hidden]] : [];
-  const vectors = new Array<Shape>(6).fill([hidden]);
-  return [
-    [query, hidden],
-    [key, hidden],
-    [key, hidden],
-    [hidden, query],
-    ...biases,
-    [inner, hidden],
-    [hidden, inner],
-    ...vectors,
-  ];
+  return {
+    linears: [
+      ['self_attn.q_proj', query, hidden],
+      ['self_attn.k_proj', key, hidden],
+      ['self_attn.v_proj', key, hidden],
+      ['self_attn.o_proj', hidden, query],
+      ['mlp.fc1', inner, hidden],
+      ['mlp.fc2', hidden, inner],
+    ],
+    vectors: [...biases, ...new Array<Shape>(6).fill([hidden])],
+  };
 }
 
 /** Shapes of the SEANet on one side: `reads` samples, or writes them. */
@@ -66,7 +69,8 @@ function seanet(config: ConfigReader, ratios: readonly number[], reads: boolean)
 
 /**
  * Mimi, sound as codebooks: a convolution network and a transformer on either side, and the quantizer's projections (transformers 5.23,
- * `MimiModel`). It runs without gradients, so none of it is trained; codebooks are buffers, which no count has.
+ * `MimiModel`). It runs without gradients, so none of it is trained but by name: adapters
+ * of its transformers count, and get none; codebooks are buffers, which no count has.
  */
 export function mimiCodec(config: ConfigReader): Stage[] {
   const hidden = config.size('hidden_size');
@@ -99,9 +103,20 @@ export function mimiCodec(config: ConfigReader): Stage[] {
         t.weight({ name: `codec_model.${name}.${i}.weight`, shape, trainable: false });
       }
     });
+  const transformer = (side: string) =>
+    unheardStage(`codec_model.${side}.layers`, config.size('num_hidden_layers'), (t) => {
+      for (const [path, out, from] of layer.linears) {
+        const name = `codec_model.${side}.layers.${path}`;
+        t.weight({ name: `${name}.weight`, shape: [out, from], trainable: false });
+        t.idleAdapter({ name, out }, from);
+      }
+      for (const [i, shape] of layer.vectors.entries())
+        t.weight({ name: `codec_model.${side}.layers.${i}.weight`, shape, trainable: false });
+    });
   return [
     of('seanet', 1, [...seanet(config, ratios, true), ...seanet(config, ratios, false), ...resampled]),
-    of('transformer.layers', 2 * config.size('num_hidden_layers'), layer),
+    transformer('encoder_transformer'),
+    transformer('decoder_transformer'),
     of('quantizer', quantizers, projections),
   ];
 }

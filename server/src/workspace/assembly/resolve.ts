@@ -4,7 +4,7 @@ import { anonymousAccelerator, findAccelerator } from '../../hardware/catalog';
 import { lacksTargets } from '../../memory/adapter-selection';
 import { promptGap } from '../../memory/prompt-gap';
 import type { Model, SampleLength } from '../../model/model';
-import { lacksKernel, languageType } from '../../run/behaviours';
+import { lacksKernel, languageType, predatesSdpa } from '../../run/behaviours';
 import { modelParallelSize, unevenLayout } from '../../run/derive';
 import { type Fact, fact, type Origin, type OriginKind } from '../../run/origin';
 import { fieldError } from '../../run/parse-field';
@@ -144,8 +144,9 @@ function ownAttention(model: Model | undefined, stated: readonly Fact[]): Fact[]
   // Towers beside a language model have kernels of their own.
   const isAlone = languageType(config) === config.model_type;
   const release = stated.find((other) => other.field === 'version.transformers')?.value;
-  if (!isAlone || !lacksKernel('sdpa', modelType, typeof release === 'string' ? release : undefined))
-    return [];
+  const known = typeof release === 'string' ? release : undefined;
+  const lacks = isAlone ? lacksKernel('sdpa', modelType, known) : predatesSdpa(modelType, known);
+  if (!lacks) return [];
   const note = say('transformers has no SDPA for `{0}`', modelType);
   return [fact(field, 'eager', { kind: 'inferred', note })];
 }

@@ -1,0 +1,38 @@
+/** What pip installs from a repository: `git+https://github.com/huggingface/transformers.git@v4.49.0`. */
+interface RepositoryPackage {
+  readonly name: string;
+  /** The release that its tag or its branch is of, as pip is asked for one: `==4.49.0`, `==4.57.*`. */
+  readonly specifier: string;
+  /** Without a release: the head of what its makers publish from, or a commit, a branch or a fork, of which nobody can tell the release. */
+  readonly state?: RepositoryState;
+}
+export type RepositoryState = 'head' | 'commit';
+
+/** `git+https://github.com/OWNER/NAME.git@REF#egg=NAME`. */
+export const REPOSITORY =
+  /git\+https:\/\/(?:www\.)?github\.com\/([\w.-]+)\/([\w-]+?)(?:\.git)?\/?(?:@([\w./-]+))?(?:#[^\s"']*)?(?=$|[\s"',;])/g;
+
+/** What repositories install where it is not called as they are. */
+const NAMES: Readonly<Record<string, string>> = { mamba: 'mamba-ssm', 'flash-attention': 'flash-attn' };
+/** Who releases a package; what others keep under its name is a fork. */
+const MAKERS: Readonly<Record<string, RegExp>> = {
+  transformers: /^huggingface$/i,
+  trl: /^(?:huggingface|lvwerra)$/i,
+  peft: /^huggingface$/i,
+  accelerate: /^huggingface$/i,
+  deepspeed: /^(?:microsoft|deepspeedai)$/i,
+  bitsandbytes: /^(?:bitsandbytes-foundation|timdettmers)$/i,
+  'liger-kernel': /^linkedin$/i,
+  torch: /^pytorch$/i,
+};
+
+/** The package of an address that `REPOSITORY` found. */
+export function repositoryPackage([, owner = '', repository = '', ref]: RegExpExecArray): RepositoryPackage {
+  const name = NAMES[repository.toLowerCase()] ?? repository.toLowerCase();
+  const tag = /^(?:refs\/tags\/)?v?(\d+(?:\.\d+){1,3})$/.exec(ref ?? '')?.[1];
+  if (tag !== undefined) return { name, specifier: `==${tag}` };
+  const branch = /^v(\d+\.\d+)-release$/.exec(ref ?? '')?.[1];
+  if (branch !== undefined) return { name, specifier: `==${branch}.*` };
+  const isHead = ref === undefined || /^(?:main|master|HEAD)$/.test(ref);
+  return { name, specifier: '', state: isHead && MAKERS[name]?.test(owner) !== false ? 'head' : 'commit' };
+}
