@@ -22,6 +22,20 @@ const KINDS: readonly (readonly [peft: string, expected: Partial<Record<FieldPat
     },
   ],
   ['  peft_type: PeftType.ADALORA\n  init_r: 6\n', { 'lora.kind': 'adalora file', 'lora.rank': '6 file' }],
+  [
+    '  peft_type: ADALORA\n  lora_alpha: 32\n  bias: all\n',
+    { 'lora.alpha': '32 file', 'lora.bias': 'all file' },
+  ],
+  ['  peft_type: ADALORA\n', { 'lora.alpha': '8 default' }],
+  ['  peft_type: LOHA\n  alpha: 32\n', { 'lora.alpha': '32 file' }],
+  [
+    '  peft_type: LOKR\n  alpha: 4\n  exclude_modules: [lm_head]\n',
+    { 'lora.alpha': '4 file', 'lora.exclude': 'lm_head file' },
+  ],
+  [
+    '  peft_type: BOFT\n  bias: boft_only\n  layers_to_transform: [0]\n',
+    { 'lora.bias': 'lora-only file', 'lora.layers': '0 file' },
+  ],
   ['  peft_type: FOURIERFT\n', { 'lora.kind': 'fourierft file', 'lora.rank': '1000 default' }],
   [
     '  peft_type: VBLORA\n  num_vectors: 90\n',

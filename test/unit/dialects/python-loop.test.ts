@@ -531,6 +531,65 @@ ${LOOP.replace('loss.backward()', 'fabric.backward(loss)')}`);
     assertStates(reading, { 'model.id': 'gpt2 file' });
   });
 
+  describe('around a model that Accelerate prepares where a condition holds', () => {
+    const START = `from transformers import AutoModelForSequenceClassification
+from peft import PromptTuningConfig, get_peft_model
+from accelerate import Accelerator
+accelerator = Accelerator()
+${HEAD.replace(
+  /^model = .*$/m,
+  `model = AutoModelForSequenceClassification.from_pretrained("bert-base-uncased")
+model = get_peft_model(model, PromptTuningConfig(task_type="SEQ_CLS", num_virtual_tokens=8))`,
+)}`;
+    const OWN = `optimizer = torch.optim.AdamW(params=model.parameters(), lr=1e-4)\n`;
+    const STEPS = `for batch in loader:
+    outputs = model(**batch)
+    loss = outputs.loss
+    accelerator.backward(loss)
+    optimizer.step()
+`;
+    const ONE = 'if accelerator.state.fsdp_plugin is not None:\n    model = accelerator.prepare(model)\n';
+    const BOTH = `if accelerator.state.fsdp_plugin is not None:
+    loader, optimizer = accelerator.prepare(loader, optimizer)
+else:
+    model, loader, optimizer = accelerator.prepare(model, loader, optimizer)
+`;
+    const ARMS = `if accelerator.state.fsdp_plugin is not None:
+    model = accelerator.prepare(model)
+    optimizer, loader = accelerator.prepare(optimizer, loader)
+else:
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+`;
+    for (const [name, text] of [
+      ['in one arm', START + ONE + OWN + STEPS],
+      ['in the other', START + OWN + BOTH + STEPS],
+      ['in each', START + OWN + ARMS + STEPS],
+      ['twice', START + ONE + OWN + BOTH + STEPS],
+    ] as const)
+      it(name, () => {
+        const reading = python(text);
+        assertStates(reading, {
+          'model.id': 'bert-base-uncased file',
+          'method.kind': 'lora file',
+          'method.objective': 'classification inferred',
+          'lora.virtualTokens': '8 file',
+        });
+        const unclear = (reading.unread ?? []).filter(({ text: words }) =>
+          /^(loss|params|model)/.test(words),
+        );
+        assert.deepEqual(unclear, []);
+        assert.deepEqual(
+          reading.problems.map(({ code }) => code).filter((code) => code === 'python-model-unknown'),
+          [],
+        );
+      });
+
+    it('but not one of two models', () => {
+      const two = `if accelerator.state.fsdp_plugin is not None:\n    model = AutoModelForCausalLM.from_pretrained("gpt2")\n`;
+      assert.deepEqual(unread(START + two + OWN + STEPS).slice(0, 9), ['words loss', 'words params']);
+    });
+  });
+
   it('on other devices than GPUs are not estimated', () => {
     assert.deepEqual(unread(`${HEAD}model.to("npu:1")\n${OPTIMIZER}${LOOP}`), ['refused npu:1']);
     assert.deepEqual(unread(`${HEAD}model.to("cuda:1")\n${OPTIMIZER}${LOOP}`), []);

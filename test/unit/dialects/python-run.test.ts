@@ -1827,6 +1827,11 @@ SFTTrainer(model=model, args=SFTConfig(per_device_train_batch_size=8 if big else
     it('count what of its adapters is not read', () => {
       const text = `from unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/Qwen3-4B")\nmodel = FastLanguageModel.get_peft_model(model, r=8, qat_scheme="int4", loftq_config=None)\nSFTTrainer(model=model, args=SFTConfig()).train()`;
       assert.deepEqual(unread(text), ['value qat_scheme']);
+      const more = (field: string) => unread(text.replace('qat_scheme="int4"', field));
+      for (const field of ['use_qalora=True', 'bias="all"', 'finetune_last_n_layers=4', 'offload_layers=8'])
+        assert.deepEqual(more(field), [`value ${field.split('=')[0]}`]);
+      for (const field of ['bias="none"', 'use_rslora=True', 'init_lora_weights=True', 'layers_pattern=None'])
+        assert.deepEqual(more(field), []);
       const loaded = text.replace('"unsloth/Qwen3-4B"', '"unsloth/Qwen3-4B", qat_scheme="int4"');
       assert.deepEqual(unread(loaded), ['value qat_scheme', 'value qat_scheme']);
     });

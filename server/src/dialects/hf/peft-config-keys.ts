@@ -28,6 +28,12 @@ const CONFIG: readonly Row[] = [
     { default: 8, sets: 'lora.alpha', assumes: true },
   ],
   [
+    'alpha',
+    'number',
+    'Scaling numerator of LoHa and LoKr. Costs no memory.',
+    { default: 8, sets: 'lora.alpha', assumes: true },
+  ],
+  [
     'lora_dropout',
     'number',
     'Dropout on the adapter input.',

@@ -1,10 +1,11 @@
 import type { ConfigNode } from '../../config/node';
-import { textOf, textsOf } from '../../config/scalar';
+import { isBlank, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import type { DefaultValue, FoundKey, Section } from '../section';
 import { PEFT_TABLE } from './peft-config-keys';
+import { type GivenField, givenContent, leaveOthers, readsField } from './peft-fields';
 
 const SOURCE = 'https://huggingface.co/docs/peft/package_reference/';
 
@@ -44,6 +45,19 @@ const BLOCKS: Partial<Record<FieldValue<'lora.kind'>, readonly [key: string, byD
   oft: ['oft_block_size', 32],
   boft: ['boft_block_size', 4],
 };
+/** Rows that state a field of their own, in the order in which they count. */
+const ROWS = [
+  'lora_alpha',
+  'alpha',
+  'use_dora',
+  'bias',
+  'lora_bias',
+  'rank_pattern',
+  'target_parameters',
+  'ensure_weight_tying',
+  'num_vectors',
+  'vector_length',
+];
 const DROPOUTS: Partial<Record<FieldValue<'lora.kind'>, string>> = {
   lora: 'lora_dropout',
   adalora: 'lora_dropout',
@@ -52,8 +66,11 @@ const DROPOUTS: Partial<Record<FieldValue<'lora.kind'>, string>> = {
   miss: 'miss_dropout',
 };
 
-/** `peft_config`: the fields of PEFT's config of the kind that it names. Kinds that are not known state nothing. */
-export function readPeftConfig(section: Section, draft: Draft): void {
+/**
+ * `peft_config`: the fields of PEFT's config of the kind that it names. Kinds that are not known state nothing. `beside`: fields that
+ * are given and whose values no block can hold.
+ */
+export function readPeftConfig(section: Section, draft: Draft, beside: readonly GivenField[] = []): void {
   if (!section.root) return;
   const type = section.find('peft_type');
   const name = textOf(type?.node)
@@ -94,30 +111,39 @@ export function readPeftConfig(section: Section, draft: Draft): void {
   if (dropout) config.take(dropout);
   readTargets(config);
   config.take('modules_to_save', 'task_type');
-  if (kind === 'lora') readLora(config, draft);
-  else if (kind === 'vblora') config.take('num_vectors', 'vector_length');
-  else if (kind === 'prompt-tuning' || kind === 'prefix-tuning' || kind === 'p-tuning') {
+  readOwn(config, draft, kind);
+  if (kind === 'prompt-tuning' || kind === 'prefix-tuning' || kind === 'p-tuning') {
     config.take('num_virtual_tokens');
     // Without its projection a prefix is a table.
     if (kind === 'p-tuning' || config.flag('prefix_projection') === true) config.take('encoder_hidden_size');
   }
+  const given = section.root.entries.flatMap(({ key, value, keyRange }) =>
+    isBlank(value) ? [] : [{ key, value: givenContent(value), range: keyRange ?? value.range }],
+  );
+  leaveOthers(draft, kind, [rank?.[0], block?.[0], dropout], [...given, ...beside]);
 }
 
-/** What only LoRA has: parameters as targets, ranks, layers, biases and tokens of their own. */
-function readLora(config: Section, draft: Draft): void {
-  config.take('lora_alpha', 'use_dora', 'bias', 'lora_bias', 'rank_pattern', 'target_parameters');
-  config.take('ensure_weight_tying');
-  leaveTiedTarget(config, draft);
+/** What a kind has beside names and sizes: scales, biases, sizes of a bank, and layers and modules that are left out. */
+function readOwn(config: Section, draft: Draft, kind: FieldValue<'lora.kind'>): void {
+  config.take(...ROWS.filter((key) => readsField(kind, key)));
+  if (readsField(kind, 'ensure_weight_tying')) leaveTiedTarget(config, draft);
   const layers = config.find('layers_to_transform');
-  if (layers && layers.node.kind !== 'map') config.take('layers_to_transform');
-  const without = config.find('exclude_modules');
+  if (layers && readsField(kind, 'layers_to_transform')) {
+    if (layers.node.kind === 'map') draft.leaveUncounted(layers.node, 'layers_to_transform', ['lora.layers']);
+    else config.take('layers_to_transform');
+  }
+  const without = readsField(kind, 'exclude_modules') ? config.find('exclude_modules') : undefined;
   if (without?.node.kind === 'list') config.take('exclude_modules');
   else if (without && textOf(without.node))
     // One text is a regular expression to PEFT.
     draft.leaveUncounted(without.node, 'exclude_modules', ['lora.exclude']);
-  const tokens = config.find('trainable_token_indices');
+  const tokens = readsField(kind, 'trainable_token_indices')
+    ? config.find('trainable_token_indices')
+    : undefined;
   const rows = tokens && countRows(tokens.node);
   if (tokens && rows) config.state('lora.tokens', rows, tokens);
+  else if (tokens && tokens.node.kind === 'scalar')
+    draft.leaveUncounted(tokens.node, 'trainable_token_indices', ['lora.tokens']);
 }
 
 /** Where the head is a target, and its weight to stay tied, the embedding becomes one, too: only where the model ties them (`_add_targets_to_tie`). */

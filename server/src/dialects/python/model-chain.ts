@@ -1,4 +1,4 @@
-import type { PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/value';
+import type { PyCall, PyObject, PyProgram, PyScalar, PyValue } from '../../config/python/value';
 import type { Range } from '../../text/place';
 import { argumentOf } from './call-block';
 import { makesModel } from './made-model';
@@ -29,8 +29,11 @@ const UNWRAPS = /(^|\.)(unwrap_model|extract_model_from_parallel)$/;
 const METHODS =
   /^(to|cuda|cpu|half|float|bfloat16|train|eval|requires_grad_|merge_and_unload|gradient_checkpointing_enable|get_base_model|to_bettertransformer)$/;
 
+/** How many branches in one another are compared. */
+const DEEPEST = 3;
+
 /** Follows a model back to where it is loaded. */
-export function chainOf(program: PyProgram, model: PyValue | undefined): ModelChain {
+export function chainOf(program: PyProgram, model: PyValue | undefined, depth = 0): ModelChain {
   const steps: PyCall[] = [];
   const ids = new Set<number>();
   const instead = new Set<number>();
@@ -44,6 +47,20 @@ export function chainOf(program: PyProgram, model: PyValue | undefined): ModelCh
     ...(branch ? { branch } : {}),
   });
   for (;;) {
+    const ways =
+      value?.kind === 'either' && depth < DEEPEST
+        ? value.options.map((option) => chainOf(program, option, depth + 1))
+        : [];
+    const last = ways.at(-1);
+    // Accelerate may be given the model in one arm only: what is trained is the same.
+    if (last && ways.every((way) => sameSteps(way, last))) {
+      for (const way of ways) for (const id of way.ids) ids.add(id);
+      const { load, name, lost } = last;
+      branch ??= last.branch;
+      for (const id of last.instead) instead.add(id);
+      steps.push(...[...last.steps].reverse());
+      return done({ ...(load ? { load } : {}), ...(name ? { name } : {}), ...(lost ? { lost } : {}) });
+    }
     if (value?.kind === 'either') {
       branch ??= value.because;
       for (const option of value.options.slice(0, -1)) if (option.kind === 'object') instead.add(option.id);
@@ -78,6 +95,23 @@ export function chainOf(program: PyProgram, model: PyValue | undefined): ModelCh
       value = argumentOf(call, 'model', 0) ?? argumentOf(call, 'module', 0);
     } else return done({ lost: call.calleeRange });
   }
+}
+
+/** Whether two ways begin with the same model. */
+const sameModel = (a: ModelChain, b: ModelChain): boolean => a.load !== undefined && a.load === b.load;
+
+/** Whether two ways make the same of the same model, whoever hands it on. */
+const sameSteps = (a: ModelChain, b: ModelChain): boolean =>
+  sameModel(a, b) && a.steps.length === b.steps.length && a.steps.every((step, i) => step === b.steps[i]);
+
+/** Of several objects that all hand on one model the last; undefined where they are of several models. */
+export function oneOf(program: PyProgram, objects: readonly (PyObject | undefined)[]): PyObject | undefined {
+  const [first, ...others] = objects;
+  const last = objects.at(-1);
+  if (!first || !last || objects.includes(undefined)) return undefined;
+  if (others.every((other) => other?.id === first.id && other.item === first.item)) return last;
+  const way = chainOf(program, last);
+  return objects.every((object) => sameModel(chainOf(program, object), way)) ? last : undefined;
 }
 
 /** Whether PEFT itself makes the adapters, also of a model that a library with adapters of its own has loaded. */

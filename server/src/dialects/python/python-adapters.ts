@@ -6,8 +6,10 @@ import { readAdapter } from '../hf/model-arguments';
 import { MODEL_ARGUMENTS_TABLE } from '../hf/model-arguments-keys';
 import { readPeftConfig } from '../hf/peft-config';
 import { PEFT_TABLE } from '../hf/peft-config-keys';
+import type { GivenField } from '../hf/peft-fields';
+import type { Section } from '../section';
 import { askedOf } from './asked-of';
-import { argumentOf, type Calls, sectionOf, standIn } from './call-block';
+import { argumentOf, argumentsOf, type Calls, sectionOf, standIn } from './call-block';
 import { callsOnModel, type ModelChain } from './model-chain';
 
 const PEFT = 'https://huggingface.co/docs/peft/package_reference/';
@@ -33,9 +35,6 @@ const KINDS: Readonly<Record<string, string>> = {
   PrefixTuningConfig: 'PREFIX_TUNING',
   PromptEncoderConfig: 'P_TUNING',
 };
-
-/** Settings of a LoRA that change what is trained and that the rows of PEFT's configs do not read. */
-const UNREAD = /^(layers_pattern|megatron_config|init_lora_weights|layer_replication|loftq_config)$/;
 
 /** What is trained. */
 export interface AdapterPlan {
@@ -85,20 +84,17 @@ export function readAdapters(calls: Calls, trainer: PyCall, chain: ModelChain): 
   }
   const kind = KINDS[config.callee.split('.').at(-1) ?? ''] ?? '';
   const section = sectionOf(calls, config, PEFT_TABLE, [standIn('peft_type', kind, config.calleeRange)]);
-  readPeftConfig(section, calls.draft);
-  for (const { key, value, used } of config.named) {
-    if (!UNREAD.test(key) || (value.kind === 'scalar' && isWithoutEffect(value.value))) continue;
-    calls.draft.leaveUncounted({ range: used }, key);
-  }
+  readPeftConfig(section, calls.draft, unreadFields(calls, config, section));
   return { config, byTrainer: !put };
 }
 
-/** Values that change nothing of what is trained: other first values of the same matrices (`tuners/lora/layer.py`). */
-function isWithoutEffect(value: unknown): boolean {
-  return (
-    value === null ||
-    typeof value === 'boolean' ||
-    /^(gaussian|orthogonal|olora|pissa.*)$/.test(String(value))
+/** Fields that are given as objects, or as what is known only when the script runs: no entry of the block stands for them. */
+function unreadFields({ program }: Calls, config: PyCall, { root }: Section): readonly GivenField[] {
+  const inBlock = new Set(root?.entries.map(({ key }) => key));
+  return argumentsOf(program, config).flatMap(({ key, value, used }) =>
+    inBlock.has(key) || isNone(value)
+      ? []
+      : [{ key, value: value.kind === 'name' ? value.name : undefined, range: used }],
   );
 }
 

@@ -20,6 +20,7 @@ import { buildsImages, builtSound, writesTextRows } from './sample-kinds';
 import { readUnslothAttention } from './unsloth-attention';
 import { isReplaced, mappedCheckpoint } from './unsloth-checkpoints';
 import { readFastInference } from './unsloth-engine';
+import { leaveOtherFields } from './unsloth-fields';
 import { readUnslothTargets } from './unsloth-targets';
 
 const LOADER = fileIn(UNSLOTH, 'unsloth/models/loader.py');
@@ -727,6 +728,7 @@ function readUnslothAdapters(
     draft.state('lora.dropout', dropout.value, dropout, 'lora_dropout');
   else if (!dropout) draft.assume('lora.dropout', 0, say('{0} default', 'Unsloth'), LLAMA, 'lora_dropout');
   leaveUncounted(calls, put);
+  leaveOtherFields(draft, put);
   readUnslothTargets(draft, put, {
     kernels: hasKernels(load, model?.config),
     config: model?.config,

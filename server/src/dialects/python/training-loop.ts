@@ -3,6 +3,7 @@ import { ALL, type ParameterChoice } from '../../config/python/parameter-choice'
 import type { ChosenParameters, PyCall, PyObject, PyProgram, PyValue } from '../../config/python/value';
 import { argumentOf } from './call-block';
 import { type LightningTraining, lightningTraining, modelOfModule } from './lightning-run';
+import { oneOf } from './model-chain';
 
 /** A training loop that a program writes itself: gradients are asked for by `backward()`, and something steps. */
 export interface TrainingLoop {
@@ -104,14 +105,21 @@ function givenTo(
   optimizer: PyCall | undefined,
 ): { readonly of: PyObject; readonly choices: readonly ParameterChoice[] } | undefined {
   const groups = optimizer ? groupsIn(program, argumentOf(optimizer, 'params', 0)) : [];
-  const [first, ...others] = groups;
-  if (!first || others.some((other) => other?.of.id !== first.of.id)) return undefined;
-  return { of: first.of, choices: groups.flatMap((group) => group?.choice ?? []) };
+  const of = oneOf(
+    program,
+    groups.map((group) => group?.of),
+  );
+  return of && { of, choices: groups.flatMap((group) => group?.choice ?? []) };
 }
 
 /** Parameters by the groups in which an optimizer gets them; one that is not seen is undefined. */
 function groupsIn(program: PyProgram, value: PyValue | undefined): readonly (ChosenParameters | undefined)[] {
   if (value?.kind === 'list') return value.items.flatMap((item) => groupsIn(program, item));
+  // A model that a branch wraps holds the same parameters in either arm.
+  if (value?.kind === 'either') {
+    const groups = value.options.flatMap((option) => groupsIn(program, option));
+    return groups.every((group) => group?.choice.kind === 'all') ? groups : [undefined];
+  }
   if (value?.kind !== 'dict') return [chosenIn(program.calls, value)];
   return groupsIn(program, value.entries.find(({ key }) => key === 'params')?.value);
 }
@@ -130,10 +138,20 @@ function isOver({ calls }: PyProgram, earlier: PyCall, later: PyCall | undefined
   );
 }
 
-/** The call of a model whose answer, such as `outputs.loss`, gradients are asked of. */
-function lossCall({ calls }: PyProgram, { of, positional }: PyCall): PyCall | undefined {
+/** The call of a model whose answer, such as `outputs.loss`, gradients are asked of; of one that a branch wraps, the last. */
+function lossCall(program: PyProgram, { of, positional }: PyCall): PyCall | undefined {
   const [given] = positional;
-  const id = given?.kind === 'unknown' ? given.of : given?.kind === 'object' ? given.id : of?.id;
+  if (given?.kind !== 'either') return answerOf(program, given ?? of);
+  const answers = given.options.map((option) => answerOf(program, option));
+  const called = oneOf(
+    program,
+    answers.map((answer) => answer?.of),
+  );
+  return called && answers.at(-1);
+}
+
+function answerOf({ calls }: PyProgram, given: PyValue | undefined): PyCall | undefined {
+  const id = given?.kind === 'unknown' ? given.of : given?.kind === 'object' ? given.id : undefined;
   const call = id === undefined ? undefined : calls[id];
   // `GradScaler.scale(loss)` hands on the loss.
   const scaled = call?.callee === 'scale' ? call.positional[0] : undefined;
@@ -147,8 +165,7 @@ function called(program: PyProgram): PyObject | undefined {
   const found = program.calls.flatMap(({ callee, of, repeated }) =>
     callee === '()' && of && repeated ? [of] : [],
   );
-  const [first] = found;
-  return first && found.every(({ id, item }) => id === first.id && item === first.item) ? first : undefined;
+  return oneOf(program, found);
 }
 
 /** Texts that may hold such a loop, of an optimizer of PyTorch or around a model of transformers, or a trainer of Lightning, in linear time. */
