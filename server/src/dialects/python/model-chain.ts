@@ -90,6 +90,9 @@ export function chainOf(program: PyProgram, model: PyValue | undefined, depth = 
       value = argumentOf(call, 'model', 0);
     } else if (call.callee === 'deepspeed.initialize') {
       value = argumentOf(call, 'model', 1);
+    } else if (/(^|\.)inject_adapter_in_model$/.test(call.callee)) {
+      steps.push(call);
+      value = argumentOf(call, 'model', 1);
     } else if (HANDS_ON.test(call.callee)) {
       steps.push(call);
       value = argumentOf(call, 'model', 0) ?? argumentOf(call, 'module', 0);

@@ -1,5 +1,7 @@
+import { isNone } from '../../config/python/node-of-value';
 import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import { say } from '../../wording/say';
+import { adaptersInPlace } from './adapters-in-place';
 import { readHolding } from './beside-models';
 import { argumentOf, type Calls } from './call-block';
 import { chainOf, type ModelChain } from './model-chain';
@@ -58,8 +60,10 @@ const HARMLESS =
 export function noteChangers({ program, draft }: Calls, chain: ModelChain, trainer: PyCall): void {
   const holds = (value: PyValue): boolean =>
     value.kind === 'object' && value.item === undefined && chain.ids.has(value.id);
+  const put = adaptersInPlace(program, chain, trainer);
   for (const call of program.calls) {
     const { callee, of, positional, named } = call;
+    if (call === put && isReadInPlace(trainer)) continue;
     if (call.id >= trainer.id || chain.ids.has(call.id) || HARMLESS.test(callee)) continue;
     const owner = of && program.calls[of.id];
     // Functions of the file are followed; which methods change their argument their names say.
@@ -81,6 +85,12 @@ function isRepeated(call: PyCall, trainer: PyCall): boolean {
   if (!/(?:^|\.)get_peft_model$/.test(call.callee)) return false;
   const [once, again] = [argumentOf(call, 'peft_config', 1), argumentOf(trainer, 'peft_config')];
   return once?.kind === 'object' && again?.kind === 'object' && once.id === again.id;
+}
+
+/** Adapters that are put into the model are read, unless the trainer is given a config of its own. */
+function isReadInPlace(trainer: PyCall): boolean {
+  const passed = argumentOf(trainer, 'peft_config');
+  return !passed || isNone(passed);
 }
 
 /** The class and its method. */

@@ -1,6 +1,7 @@
 import { isNone } from '../../config/python/node-of-value';
 import { NOBODY, type PyCall, type PyValue } from '../../config/python/value';
 import { fileIn, PYTORCH } from '../../sources/repositories';
+import { DTYPES } from '../../terms/dtypes';
 import { say } from '../../wording/say';
 import { readAdapter } from '../hf/model-arguments';
 import { MODEL_ARGUMENTS_TABLE } from '../hf/model-arguments-keys';
@@ -8,6 +9,7 @@ import { readPeftConfig } from '../hf/peft-config';
 import { PEFT_TABLE } from '../hf/peft-config-keys';
 import type { GivenField } from '../hf/peft-fields';
 import type { Section } from '../section';
+import { adaptersInPlace, configOfPut, isUncertain, putsBare } from './adapters-in-place';
 import { askedOf } from './asked-of';
 import { argumentOf, argumentsOf, type Calls, sectionOf, standIn } from './call-block';
 import { callsOnModel, type ModelChain } from './model-chain';
@@ -46,17 +48,26 @@ export interface AdapterPlan {
 
 /** Reads the adapters that a run trains: those that are put on the model before, or those that the trainer makes. */
 export function readAdapters(calls: Calls, trainer: PyCall, chain: ModelChain): AdapterPlan {
-  const put = [...chain.steps].reverse().find(({ callee }) => /(^|\.)get_peft_model$/.test(callee));
-  const given = put ? argumentOf(put, 'peft_config', 1) : argumentOf(trainer, 'peft_config');
-  const loaded = chain.steps.find(({ callee }) => /PeftModel\w*\.from_pretrained$/.test(callee));
+  const passed = argumentOf(trainer, 'peft_config');
+  const wrapped = chain.steps.findLast(({ callee }) =>
+    /(^|\.)(get_peft_model|inject_adapter_in_model)$/.test(callee),
+  );
+  const inPlace = passed && !isNone(passed) ? undefined : adaptersInPlace(calls.program, chain, trainer);
+  const put = wrapped ?? inPlace;
+  const given = put ? configOfPut(put) : passed;
+  const loads = /(?:PeftModel\w*\.from_pretrained|^load_adapter)$/;
+  const loaded =
+    chain.steps.find(({ callee }) => loads.test(callee)) ?? (put && loads.test(put.callee) ? put : undefined);
   if (loaded) {
-    leaveKind(
-      calls,
-      loaded.calleeRange,
-      say('The adapters that `{0}` loads are not read.', 'PeftModel.from_pretrained'),
-    );
+    const name = loaded.of ? loaded.callee : 'PeftModel.from_pretrained';
+    leaveKind(calls, loaded.calleeRange, say('The adapters that `{0}` loads are not read.', name));
     return { byTrainer: false };
   }
+  if (inPlace && isUnreadInPlace(calls, inPlace, chain, trainer)) {
+    leaveKind(calls, inPlace.calleeRange, WHICH());
+    return { byTrainer: false };
+  }
+  if (put && putsBare(put)) readBareType(calls);
   if (!given || isNone(given)) {
     readFrozen(calls, chain);
     return { byTrainer: false };
@@ -79,13 +90,41 @@ export function readAdapters(calls: Calls, trainer: PyCall, chain: ModelChain): 
         name,
         say('Adapters of `{0}` are not estimated.', name),
       );
-    else leaveKind(calls, given.range, say('Which adapters this makes is known only when the script runs.'));
+    else leaveKind(calls, given.range, WHICH());
     return { byTrainer: !put };
   }
   const kind = KINDS[config.callee.split('.').at(-1) ?? ''] ?? '';
   const section = sectionOf(calls, config, PEFT_TABLE, [standIn('peft_type', kind, config.calleeRange)]);
   readPeftConfig(section, calls.draft, unreadFields(calls, config, section));
   return { config, byTrainer: !put };
+}
+
+const WHICH = () => say('Which adapters this makes is known only when the script runs.');
+
+/**
+ * Whether a model with adapters that nothing wraps is trained otherwise than PEFT's own: trainers that compare with a reference look for
+ * that class (`trl/trainer/dpo_trainer.py`, `is_peft_model`), and prompts that are learned live in the wrapper alone.
+ */
+function isUnreadInPlace(calls: Calls, put: PyCall, chain: ModelChain, trainer: PyCall): boolean {
+  const given = configOfPut(put);
+  const config = given && configOf(calls, given);
+  const kind = KINDS[config?.callee.split('.').at(-1) ?? ''] ?? '';
+  const compares = /^trl\..*Trainer$/.test(trainer.callee) && !/\.(SFT|Reward)Trainer$/.test(trainer.callee);
+  return (
+    compares ||
+    !given ||
+    /^(PROMPT_TUNING|PREFIX_TUNING|P_TUNING)$/.test(kind) ||
+    isUncertain(calls.program, put, chain, trainer)
+  );
+}
+
+/** Adapters in a model that PEFT does not wrap have the type of its weights (`tuners/lora/layer.py`, `_move_adapter_to_device_of_base_layer`). */
+function readBareType({ draft }: Calls): void {
+  const quantized = draft.valueOf('quantization.kind') ?? 'none';
+  if (quantized !== 'none') return;
+  const type = DTYPES.find((name) => name === draft.valueOf('precision.weights'));
+  const note = say('the type of the weight that it adapts');
+  if (type) draft.assume('lora.dtype', type, note, `${PEFT}functional#peft.inject_adapter_in_model`);
 }
 
 /** Fields that are given as objects, or as what is known only when the script runs: no entry of the block stands for them. */

@@ -339,6 +339,8 @@ function readTrlTrainer(
     because: say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``),
     ...(defaults ? { defaults } : {}),
   });
+  // That nothing asks for adapters states nothing where it is not known whether the model has them already.
+  if (draft.unread.some(({ fields }) => fields?.includes('method.kind'))) draft.withdraw(['method.kind']);
   if (unsloth) settlePrecision(calls, unsloth);
   if (unsloth && method === 'grpo') {
     settleGroups(calls, section, context.known['hardware.gpus']);

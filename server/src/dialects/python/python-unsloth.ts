@@ -13,6 +13,7 @@ import type { ReadContext } from '../dialect';
 import type { TrainerDefaults } from '../hf/training-arguments';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import type { Section } from '../section';
+import { adaptersInPlace } from './adapters-in-place';
 import { argumentOf, type Calls, leaveArgument, withhold } from './call-block';
 import { adaptedByPeft, callsOnModel, type ModelChain } from './model-chain';
 import { type LoadedModel, stateModel } from './python-model';
@@ -362,7 +363,7 @@ export function readUnsloth(
   if (!draft.knows('attention.implementation'))
     readUnslothAttention(calls, load, context, hasKernels(load, config));
   readType(calls, load, config);
-  if (!full && !adaptedByPeft(chain)) readUnslothAdapters(calls, load, chain, context);
+  if (!full && !adaptedByPeft(chain)) readUnslothAdapters(calls, load, chain, trainer, context);
   else draft.assume('method.kind', 'full', say('`full_finetuning` is on'), LOADER);
   // Its own `get_peft_model` turns checkpointing on.
   if (!adaptedByPeft(chain)) readUnslothCheckpointing(calls, load, chain, trainer);
@@ -703,11 +704,18 @@ function readEmbeddingPlace(calls: Calls, load: PyCall, trainer: PyCall, release
 function readUnslothAdapters(
   calls: Calls,
   load: PyCall,
-  { steps }: ModelChain,
+  chain: ModelChain,
+  trainer: PyCall,
   { model, versions }: ReadContext,
 ): void {
   const { draft } = calls;
-  const put = [...steps].reverse().find(({ callee }) => /(^|\.)get_peft_model$/.test(callee));
+  const put = chain.steps.findLast(({ callee }) => /(^|\.)get_peft_model$/.test(callee));
+  const inPlace = put ? undefined : adaptersInPlace(calls.program, chain, trainer);
+  if (inPlace) {
+    const words = say('Which adapters this makes is known only when the script runs.');
+    draft.leave('value', { range: inPlace.calleeRange }, inPlace.callee, words, ['method.kind', 'lora.rank']);
+    return;
+  }
   if (!put) {
     draft.assume('method.kind', 'full', say('nothing is frozen and no adapters are made'));
     return;
