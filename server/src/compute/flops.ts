@@ -95,7 +95,7 @@ function isAdapter({ weights }: Operation): boolean {
   return weights.some((weight) => weight.role === 'adapter');
 }
 
-/** Objectives that compare with the base under its adapters (TRL, `null_ref_context`); GRPO's default weighs it by 0. */
+/** Objectives that compare with the base under its adapters (TRL, `null_ref_context`) where the run states nothing of it. */
 const COMPARES_WITH_BASE: ReadonlySet<TrainingRun['method.objective']> = new Set([
   'dpo',
   'ipo',
@@ -108,14 +108,16 @@ const COMPARES_WITH_BASE: ReadonlySet<TrainingRun['method.objective']> = new Set
 
 /**
  * Frozen models of the size of the trained one that each batch runs through: the reference that the run keeps, or under
- * LoRA the base without its adapters, and reward models.
+ * LoRA the base without its adapters, reward models, and the trained model itself where it scores before an update.
  */
 export function frozenForwards(run: TrainingRun): number {
-  const adapted = run['method.kind'] === 'lora' && COMPARES_WITH_BASE.has(run['method.objective']);
+  const scoring = run['method.scoringForwards'];
+  const adapted =
+    scoring === undefined && run['method.kind'] === 'lora' && COMPARES_WITH_BASE.has(run['method.objective']);
   const compares = !run['method.precomputedReference'] && (run['method.referenceModel'] || adapted);
   // Who has no teacher of its own runs once more to teach itself.
   const itself = hasTeacher(run) && run['method.frozenModels'] + run['method.frozenParameters'] === 0;
-  return run['method.frozenModels'] + (compares || itself ? 1 : 0);
+  return run['method.frozenModels'] + (compares || itself ? 1 : 0) + (scoring ?? 0);
 }
 
 /** Models of one size that are trained together: the policy, and with PPO the value model. */

@@ -21,6 +21,8 @@ export function leftOut(run: TrainingRun, accelerator: Accelerator): string[] {
   const generates = run['method.objective'] === 'distillation' && run['rollout.engine'] !== 'none';
   if (generates || GENERATES.has(run['method.objective']))
     notes.push(say('generation of completions and their rewards'));
+  if (GENERATES.has(run['method.objective']) && run['method.scoringForwards'] === undefined)
+    notes.push(say('forward passes that score completions before an update'));
   if (run['method.frozenParameters'] > 0) notes.push(say('frozen models of other sizes'));
   if (accelerator.bandwidthBytesPerSecond === undefined)
     notes.push(say('work bound by memory, whose speed is not known'));

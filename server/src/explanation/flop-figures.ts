@@ -132,7 +132,7 @@ function passFigures(
       run['method.kind'] === 'lora'
         ? forward.filter(({ operation }) => !operation.weights.some(({ role }) => role === 'adapter'))
         : forward;
-    const formula = say('forward of the reference and reward models');
+    const formula = say('forward of the reference and reward models, and of what scores before an update');
     figures.push(group('frozen models', formula, reference, factor * frozen, sizes, false));
   }
   const counted = sumOf(figures);

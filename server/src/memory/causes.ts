@@ -40,6 +40,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'method.objective': ['reference-model', ...STATES, ...PER_TOKEN],
   'method.referenceModel': ['reference-model'],
   'method.precomputedReference': ['reference-model'],
+  'method.scoringForwards': [],
   'method.frozenModels': ['reference-model'],
   'method.frozenParameters': ['reference-model'],
   'method.teacher': ['logits-and-loss', 'activations'],

@@ -24,6 +24,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'method.objective': 'training objective',
   'method.referenceModel': 'reference model',
   'method.precomputedReference': 'precomputed reference',
+  'method.scoringForwards': 'forward passes that score',
   'method.frozenModels': 'further frozen models',
   'method.frozenParameters': 'parameters of other frozen models',
   'method.frozenDtype': 'type of frozen models',

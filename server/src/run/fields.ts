@@ -148,6 +148,10 @@ export const FIELDS = {
     doc: 'Log-probabilities of the reference were computed before training, so it is not resident.',
     default: false,
   }),
+  'method.scoringForwards': number({
+    doc: 'Forward passes without gradients that each pass which trains needs to score what it trains on: by the base under its adapters, and by the model before an update (GRPO, RLOO). Unset: as the objective does.',
+    minimum: 0,
+  }),
   'method.frozenModels': integer({
     doc: 'Further frozen models of the size of the trained one that are resident, such as reward models.',
     minimum: 0,

@@ -33,6 +33,8 @@ function catalogued(id: string): Model {
   return model;
 }
 
+const LORA_GRPO = { 'method.kind': 'lora', 'method.objective': 'grpo', 'lora.rank': 8 } as const;
+
 describe('tokens of a step', () => {
   it('are those of all rows that run through the model', () => {
     const model = catalogued('Qwen/Qwen2.5-0.5B');
@@ -287,6 +289,18 @@ describe('FLOPs of objectives', () => {
     assert.equal(dpo.referenceFlopsPerStep, 2 * plain.forwardFlopsPerStep);
     assert.equal(dpo.flopsPerStep, 2 * plain.flopsPerStep + 2 * plain.forwardFlopsPerStep);
     assert.equal(flopsOf(llama, { ...BATCH, 'method.objective': 'dpo' }).referenceFlopsPerStep, 0);
+  });
+
+  it('count the passes that score as the run states them', () => {
+    const scored = flopsOf(llama, { ...BATCH, ...LORA_GRPO, 'method.scoringForwards': 2 });
+    assert.equal(scored.referenceFlopsPerStep, 2 * plain.forwardFlopsPerStep);
+    const unscored = {
+      ...BATCH,
+      ...LORA_GRPO,
+      'method.objective': 'rloo',
+      'method.scoringForwards': 0,
+    } as const;
+    assert.equal(flopsOf(llama, unscored).referenceFlopsPerStep, 0);
   });
 
   it('take the base without its adapters for the reference under LoRA', () => {

@@ -102,7 +102,21 @@ const lengths = [
       'Longest completion of PPO.',
       { type: 'integer', default: 53, sets: 'rollout.completion' },
     ],
-    ['steps_per_generation', 'Micro batches trained on per generation.'],
+    [
+      'steps_per_generation',
+      'Micro batches trained on per generation.',
+      { fields: ['method.scoringForwards'] },
+    ],
+    [
+      'num_iterations',
+      'How often a rollout is trained on.',
+      { type: 'integer', default: 1, fields: ['method.scoringForwards'] },
+    ],
+    [
+      'vllm_importance_sampling_correction',
+      'Corrects for what vLLM sampled otherwise than the model scores it.',
+      { type: 'boolean', default: true, fields: ['method.scoringForwards'] },
+    ],
     ['use_vllm', 'Generate with vLLM.', { fields: ['rollout.engine'] }],
     [
       'vllm_mode',
@@ -127,7 +141,7 @@ const lengths = [
     [
       'beta',
       'Weight of the divergence from the reference model; 0 needs none (GRPO). In distillation 0 is the forward KL divergence, 1 the reverse one.',
-      { fields: ['method.referenceModel', 'loss.divergence'] },
+      { fields: ['method.referenceModel', 'method.scoringForwards', 'loss.divergence'] },
     ],
     [
       'teacher_model_name_or_path',
@@ -174,7 +188,7 @@ const rest = inertKeys(
     released: `dataset_kwargs model_init_kwargs generation_kwargs chat_template_kwargs pad_to_multiple_of
     dataset_text_field chat_template_path eos_token pad_token truncation_mode f_divergence_type
     importance_sampling_level model_adapter_name ref_adapter_name vllm_server_base_url vllm_server_host
-    vllm_model_impl vllm_device cache_implementation dataset_num_proc num_iterations ref_model_sync_steps
+    vllm_model_impl vllm_device cache_implementation dataset_num_proc ref_model_sync_steps
     precompute_ref_batch_size label_pad_token_id padding_value top_k vllm_server_port vllm_group_port
     vllm_max_model_length max_tool_calling_iterations num_completions_to_print num_generations_eval epsilon
     epsilon_high delta f_alpha_divergence_coef label_smoothing rpo_alpha ld_alpha discopop_tau
@@ -182,7 +196,7 @@ const rest = inertKeys(
     desirable_weight undesirable_weight vllm_server_timeout vllm_importance_sampling_cap trust_remote_code
     assistant_only_loss completion_only_loss disable_dropout force_use_ref_model use_weighting sync_ref_model
     generate_during_eval ds3_gather_for_generation shuffle_dataset mask_truncated_completions log_completions
-    wandb_log_unique_prompts use_transformers_paged vllm_importance_sampling_correction cast_lm_head_to_fp32
+    wandb_log_unique_prompts use_transformers_paged cast_lm_head_to_fp32
     use_bias_correction_kl`,
     any: `dataset_mixture dataset_mixer datasets ref_model_init_kwargs loss_weights reward_funcs reward_weights tools
     env scale_rewards model_revision hf_metadata_dataset benchmarks callbacks dataset_configs dataset_splits`,

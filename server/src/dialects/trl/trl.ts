@@ -1,6 +1,6 @@
 import { entryOf } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
-import { flagOf, integerOf, numberOf, textOf } from '../../config/scalar';
+import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, TRL } from '../../sources/repositories';
 import { isFsdp } from '../../terms/data-parallel';
@@ -16,6 +16,7 @@ import { assumePadding } from '../hf/padding';
 import { readTrainingArguments, type TrainerDefaults } from '../hf/training-arguments';
 import { rejectMisfits } from '../key-check';
 import { Section as Block, type DefaultValue, type Section } from '../section';
+import { readRolloutScores } from './rollout-scores';
 import { TRL_KEYS, TRL_TABLE } from './trl-keys';
 import { methodOf, objectiveOf, type TrlMethod, WITH_REFERENCE } from './trl-method';
 import { checkTrl, checkWholeGroups } from './trl-rules';
@@ -141,7 +142,7 @@ export function readTrl(
   if (method !== 'grpo' && method !== 'rloo')
     assumePadding(section, draft, section.integerOrDefault('per_device_train_batch_size'));
   section.take('activation_offloading');
-  readReference(section, method, context);
+  readReference(section, method, draft, context);
   if (method === 'grpo') readOwnGroups(section, draft, context);
   stateFrozenModels(section, OTHER_MODELS[method] ?? []);
   if (method === 'gkd' || method === 'distillation') readTeacher(section, method, context);
@@ -391,7 +392,7 @@ const OTHER_MODELS: Partial<Record<TrlMethod, readonly string[]>> = {
 };
 
 /** DPO and its kin compare with a frozen copy; with adapters the base model itself serves, adapters off. */
-function readReference(section: Section, method: TrlMethod, context: ReadContext): void {
+function readReference(section: Section, method: TrlMethod, draft: Draft, context: ReadContext): void {
   const adapters = section.flag('use_peft') === true;
   if (section.flag('precompute_ref_log_probs') === true) section.take('precompute_ref_log_probs');
   const free = section.find('reference_free');
@@ -399,14 +400,8 @@ function readReference(section: Section, method: TrlMethod, context: ReadContext
     section.state('method.referenceModel', false, free);
     return;
   }
-  const beta = section.find('beta');
   if (method === 'grpo' || method === 'rloo') {
-    // 0.04 until 0.18 (`grpo_config.py`).
-    const older = isAtLeast(context.known['version.trl'], '0.19') === false;
-    const weight = numberOf(beta?.node) ?? (method === 'rloo' ? 0.05 : older ? 0.04 : 0);
-    const needed = weight > 0 && !adapters;
-    if (beta) section.state('method.referenceModel', needed, beta);
-    else section.assume('method.referenceModel', trl(needed, `${method}_config.py`), 'beta');
+    readRolloutScores(section, method, draft, context);
     return;
   }
   const needed = WITH_REFERENCE.has(method) && !adapters && section.flag('precompute_ref_log_probs') !== true;
