@@ -131,6 +131,15 @@ describe('Unsloth', () => {
     assert.deepEqual((await of(falcon)).weights, 'bf16');
   });
 
+  it('goes by the layers of a model, not by its type: a Granite without Mamba leaves padding out, and is compiled', async () => {
+    const of = async (model: string) => {
+      const { values } = (await trained({ model })).resolved;
+      return [values['batch.paddingFree'], values['kernels.compile']];
+    };
+    assert.deepEqual(await of('unsloth/granite-4.0-h-micro'), [false, false]);
+    assert.deepEqual(await of('unsloth/granite-4.0-350m'), [true, true]);
+  });
+
   it('leaves unknown what models of text diffusion are trained by', async () => {
     const { resolved, unread = [] } = await trained({ model: 'unsloth/diffusiongemma-26B-A4B-it' });
     assert.equal(resolved.run, undefined);

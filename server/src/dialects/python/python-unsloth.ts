@@ -22,6 +22,7 @@ import { readUnslothAttention } from './unsloth-attention';
 import { isReplaced, mappedCheckpoint } from './unsloth-checkpoints';
 import { readFastInference } from './unsloth-engine';
 import { leaveOtherFields } from './unsloth-fields';
+import { hasMamba } from './unsloth-padding';
 import { readUnslothTargets } from './unsloth-targets';
 
 const LOADER = fileIn(UNSLOTH, 'unsloth/models/loader.py');
@@ -121,8 +122,6 @@ export function hasKernels(load: PyCall, config: ModelConfig | undefined): boole
   return typeof type !== 'string' || WRITTEN.test(type);
 }
 
-/** Types with layers that keep a state, which are left as they are (`_block_compile.py`, `_is_ssm_layer`). */
-const STATEFUL = /mamba|^(falcon_h1|nemotron_h|bamba|zamba2?|jamba|granitemoehybrid)$/;
 /**
  * Types whose loss the patterns of `apply_fused_lm_head` did not find before this release (`unsloth_zoo/compiler.py`, tried on
  * transformers 4.56.2: 2025.3.17 to 2026.9.9 do not, 2026.10.3 does).
@@ -188,7 +187,8 @@ function readCompiled(
   const inOne =
     config !== undefined &&
     (!hasTowers || texts) &&
-    !STATEFUL.test(type) &&
+    // What keeps a state is left as it is (`_block_compile.py`, `_is_ssm_layer`).
+    !hasMamba(config) &&
     type !== SKIPPED &&
     !isForced(calls, load) &&
     draft.valueOf('activations.checkpointing') === 'full';
@@ -212,7 +212,7 @@ function readCompiled(
     );
     return;
   }
-  const unknownState = STATEFUL.test(type) ? unknownStates(load, type) : undefined;
+  const unknownState = hasMamba(config) ? unknownStates(load, type) : undefined;
   if (unknownState !== undefined) {
     draft.leave('script', { range: load.calleeRange }, type, unknownState);
     return;

@@ -31,6 +31,14 @@ const CHOOSES = '2026.10.9';
 const BLOCKED = /^(?:gemma2|gpt_oss)$/;
 /** Types with layers of Mamba's kind, which no release packs by itself (`_HYBRID_AUTO_KINDS`). */
 const MAMBA = /mamba|^(?:falcon_h1|nemotron_h|bamba|zamba2?|jamba|granitemoehybrid)$/;
+
+/** Whether a model has a layer of Mamba's kind: of its type, unless its config names all layers and none of them is one. */
+export function hasMamba(config: ModelConfig | undefined): boolean {
+  if (!MAMBA.test(String(config?.model_type ?? ''))) return false;
+  const types = config?.layer_types ?? config?.layers_block_type;
+  return !Array.isArray(types) || types.length === 0 || types.some((type) => type !== 'attention');
+}
+
 /** Types whose rows of texts a processor may make (`_PROCESSOR_TEXT_PACKING_MODELS`). */
 const TEXTS_OF_PROCESSORS = /^(?:gemma3(?:_text)?|gemma4(?:_unified)?(?:_text)?|qwen3_5(?:_moe)?)$/;
 
@@ -96,7 +104,7 @@ function inTheWay(
     return ofProcessor(calls, type, context, since);
   const inner = (config.text_config ?? config) as ModelConfig;
   if (!since(KNOWS_STATES)) return undefined;
-  if (MAMBA.test(type)) return padded(say('layers that keep a state need padding'));
+  if (hasMamba(config)) return padded(say('layers that keep a state need padding'));
   const isHybrid =
     /^lfm2/.test(type) ||
     inner.linear_conv_kernel_dim !== undefined ||
