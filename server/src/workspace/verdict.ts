@@ -165,6 +165,16 @@ function bringsCode({ root, program }: ConfigDocument): boolean {
   );
 }
 
+/**
+ * Whether adapters are asked for and no module of the model has a name that they are to be put on: PEFT stops with `Target modules ... not
+ * found in the base model` (peft 0.21.2, `tuners/tuners_utils.py`, `inject_adapter`).
+ */
+export function adaptsNothing(estimate: Estimate, { values }: ResolvedRun): boolean {
+  if (estimate.model.trainableParameters > 0 || estimate.unmodelled) return false;
+  const names = (values['lora.targets'] ?? []).length > 0 || values['lora.targetPattern'] !== undefined;
+  return values['method.kind'] === 'lora' && names;
+}
+
 /** A run whose trained parameters are none: a switch or a pattern states what nobody can mean. */
 export function nothingTrained(
   estimate: Estimate,
@@ -181,7 +191,9 @@ export function nothingTrained(
   return {
     code: 'nothing-trained',
     severity: bringsCode(document) ? 'information' : 'warning',
-    message: say('Nothing is trained: what is to be trained names no parameter of the model.'),
+    message: adaptsNothing(estimate, resolved)
+      ? say('No estimate: the names of modules that get adapters are those of no module of this model.')
+      : say('Nothing is trained: what is to be trained names no parameter of the model.'),
     range: (own && keyRange(own, document)) ?? firstKey(document),
   };
 }

@@ -256,8 +256,10 @@ function readGeneration(section: Section, draft: Draft, { model }: ReadContext):
           ),
         }
       : { value: 20, note: say("length of the model's generation config, 20 unless it says otherwise") };
-  const isStated = section.has('generation_max_length') || section.has(scripts);
-  if (isOwn && !(isStated && section.has(['generation_num_beams', 'num_beams'])))
+  const isStated =
+    section.has('generation_max_length') || section.has(scripts) || draft.knows('evaluation.generatedTokens');
+  const hasBeams = section.has(['generation_num_beams', 'num_beams']) || draft.knows('evaluation.beams');
+  if (isOwn && !(isStated && hasBeams))
     draft.leave(
       'value',
       generates.node,
@@ -265,7 +267,7 @@ function readGeneration(section: Section, draft: Draft, { model }: ReadContext):
       say(
         "The model's generation config says how many tokens and beams the evaluation generates with: it is not read.",
       ),
-      ['evaluation.generatedTokens', 'evaluation.beams'],
+      isStated ? ['evaluation.beams'] : ['evaluation.generatedTokens', 'evaluation.beams'],
     );
   if (section.has('generation_max_length') || !section.has(scripts))
     section.takeElse('generation_max_length', { ...length, source: DOCS });

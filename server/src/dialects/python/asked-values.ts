@@ -15,13 +15,18 @@ const BY_CLASS: readonly (readonly [RegExp, Asking])[] = [
     { examples: { 'model.id': 'facebook/wav2vec2-base', 'batch.sequence': WAVEFORM } },
   ],
   [/ForSpeechSeq2Seq$/, { examples: { 'model.id': 'openai/whisper-small' } }],
+  // Most classes of this name see or hear beside reading: T5 stands for those of its own kind alone.
   [
-    /For(?:Seq2SeqLM|ConditionalGeneration)$/,
+    /ForSeq2SeqLM$|^(?:T5|MT5|UMT5|LongT5|Bart|MBart|Pegasus|M2M100)ForConditionalGeneration$/,
     { examples: { 'model.id': 'google-t5/t5-base', 'batch.sequence': '512' } },
   ],
   [
     /For(?:MaskedLM|SequenceClassification|TokenClassification|QuestionAnswering|MultipleChoice)$/,
     { examples: { 'model.id': 'google-bert/bert-base-uncased', 'batch.sequence': '512' } },
+  ],
+  [
+    /ForConditionalGeneration$|ForVision2Seq$|ForImageTextToText$|^AutoModel$/,
+    { examples: { 'model.id': '...' } },
   ],
 ];
 

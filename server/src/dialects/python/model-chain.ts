@@ -108,7 +108,10 @@ const sameSteps = (a: ModelChain, b: ModelChain): boolean =>
   sameModel(a, b) && a.steps.length === b.steps.length && a.steps.every((step, i) => step === b.steps[i]);
 
 /** Of several objects that all hand on one model the last; undefined where they are of several models. */
-export function oneOf(program: PyProgram, objects: readonly (PyObject | undefined)[]): PyObject | undefined {
+export function ofOneModel(
+  program: PyProgram,
+  objects: readonly (PyObject | undefined)[],
+): PyObject | undefined {
   const [first, ...others] = objects;
   const last = objects.at(-1);
   if (!first || !last || objects.includes(undefined)) return undefined;

@@ -38,6 +38,7 @@ import { calledRecipe } from './called-recipe';
 import { leaveDecisive } from './decisive-arguments';
 import { inferVersions, noteNeeds } from './dropped-arguments';
 import { inferFromFile } from './file-releases';
+import { readGeneratedLength } from './generated-length';
 import { checkImportedNames } from './imported-names';
 import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
@@ -276,6 +277,7 @@ function readTrainer(
   inferVersions(calls, call, undefined, config);
   const block = config ? blockOf(calls, config, TRAINING_ARGUMENTS_TABLE) : emptyBlock(call);
   const section = new Section(block, draft, config ? nameOf(calls, config) : '', TRAINING_ARGUMENTS_TABLE);
+  readGeneratedLength(calls, call, config);
   readTrainingArguments(section, draft, context, TRAINER_DEFAULTS);
   readTokenizedLength(calls, call, context);
   if (unsloth && hasKernels(unsloth, context.model?.config))

@@ -3,7 +3,7 @@ import { ALL, type ParameterChoice } from '../../config/python/parameter-choice'
 import type { ChosenParameters, PyCall, PyObject, PyProgram, PyValue } from '../../config/python/value';
 import { argumentOf } from './call-block';
 import { type LightningTraining, lightningTraining, modelOfModule } from './lightning-run';
-import { oneOf } from './model-chain';
+import { ofOneModel } from './model-chain';
 
 /** A training loop that a program writes itself: gradients are asked for by `backward()`, and something steps. */
 export interface TrainingLoop {
@@ -105,7 +105,7 @@ function givenTo(
   optimizer: PyCall | undefined,
 ): { readonly of: PyObject; readonly choices: readonly ParameterChoice[] } | undefined {
   const groups = optimizer ? groupsIn(program, argumentOf(optimizer, 'params', 0)) : [];
-  const of = oneOf(
+  const of = ofOneModel(
     program,
     groups.map((group) => group?.of),
   );
@@ -143,7 +143,7 @@ function lossCall(program: PyProgram, { of, positional }: PyCall): PyCall | unde
   const [given] = positional;
   if (given?.kind !== 'either') return answerOf(program, given ?? of);
   const answers = given.options.map((option) => answerOf(program, option));
-  const called = oneOf(
+  const called = ofOneModel(
     program,
     answers.map((answer) => answer?.of),
   );
@@ -165,7 +165,7 @@ function called(program: PyProgram): PyObject | undefined {
   const found = program.calls.flatMap(({ callee, of, repeated }) =>
     callee === '()' && of && repeated ? [of] : [],
   );
-  return oneOf(program, found);
+  return ofOneModel(program, found);
 }
 
 /** Texts that may hold such a loop, of an optimizer of PyTorch or around a model of transformers, or a trainer of Lightning, in linear time. */

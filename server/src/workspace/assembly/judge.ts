@@ -6,6 +6,7 @@ import { onDemand } from '../../memo/on-demand';
 import { oncePer } from '../../memo/remembered';
 import { hasSoundMemory, isSound } from '../../results/soundness';
 import type { FieldPath, RunValues } from '../../run/fields';
+import type { ResolvedRun } from '../../run/resolved-run';
 import type { Problem } from '../../text/problem';
 import { canonicalUri } from '../../text/uri';
 import type { Analysis } from '../analysis';
@@ -37,13 +38,22 @@ import {
   withAnswer,
 } from '../open-questions';
 import { lengthAnswer, shortestAnswer } from '../sample-lengths';
-import { noFigure, nothingTrained, unknownProblem, verdictProblem, withoutFiles } from '../verdict';
+import {
+  adaptsNothing,
+  noFigure,
+  nothingTrained,
+  unknownProblem,
+  verdictProblem,
+  withoutFiles,
+} from '../verdict';
 import { alternative } from './alternative';
 import type { Assembled } from './assembled';
 import type { AssemblyOptions } from './collect';
 
 /** The estimate of a run that is complete, and what it states of the file at hand. */
 interface Verdicts extends Pick<Analysis, 'estimate' | 'alternative'> {
+  /** What keeps a run that is complete from being estimated. */
+  readonly missing?: ResolvedRun['unknown'];
   /** What decides the run and nobody states; asked for when somebody wants to know. */
   readonly answers?: () => readonly OpenAnswer[];
   /** Of the memory of a GPU, of that of the host, and that no parameter is trained; put into words when problems are asked for. */
@@ -72,6 +82,15 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
   try {
     const alone = estimate({ run, model, accelerator });
     if (!hasFigures(alone)) return { problems: () => [noFigure(document)] };
+    // PEFT stops there: whatever the rest would need, the run does not come to it.
+    const unmatched = adaptsNothing(alone, resolution)
+      ? nothingTrained(alone, resolution, document)
+      : undefined;
+    if (unmatched)
+      return {
+        missing: [{ field: 'lora.targets', reason: unmatched.message, stated: true }],
+        problems: () => [unmatched],
+      };
     const even = answered(evenQuestions(resolution), alone, otherwise);
     const shortest = shortestAnswer(resolution, alone, otherwise);
     const result = overEvenAnswers(alone, shortest ? [...even, shortest] : even);
@@ -278,7 +297,7 @@ export function judge(assembled: Assembled, estimate: AssemblyOptions['estimate'
     filled: dialect.joins?.filled?.(read.self, read.members) ?? [],
     files: filesOf(assembled),
     members: read.members.map(({ config: member }) => member),
-    resolved: resolved.resolution,
+    resolved: verdicts.missing ? { ...resolved.resolution, unknown: verdicts.missing } : resolved.resolution,
     model: known.finding.model,
     accelerator: resolved.accelerator,
     estimate: verdicts.estimate,

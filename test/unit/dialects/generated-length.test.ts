@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { loadPython } from '../../../server/src/config/python/grammar';
+import { assertStates, read } from './reading';
+
+const trained = (more: string, calls: string) =>
+  read(
+    'python',
+    'file:///train.py',
+    `from transformers import AutoModelForSeq2SeqLM, GenerationConfig, Seq2SeqTrainer, Seq2SeqTrainingArguments
+model = AutoModelForSeq2SeqLM.from_pretrained("google-t5/t5-base")
+args = Seq2SeqTrainingArguments(output_dir="o", predict_with_generate=True${more})
+trainer = Seq2SeqTrainer(model=model, args=args)
+trainer.train()
+${calls}
+`,
+  );
+
+describe('tokens that an evaluation generates', () => {
+  before(loadPython);
+
+  for (const [more, calls, tokens] of [
+    ['', '', '20 default'],
+    [', generation_config=GenerationConfig(max_length=8)', '', '8 file'],
+    [', generation_config=GenerationConfig(max_new_tokens=64)', '', '64 file'],
+    ['', 'trainer.evaluate(max_length=128)', '128 file'],
+    ['', 'trainer.evaluate(max_length=64)\ntrainer.predict(data, max_new_tokens=100)', '100 file'],
+    [', generation_max_length=32', 'trainer.evaluate(max_length=128)', '128 file'],
+    [', generation_max_length=32', 'trainer.evaluate()', '32 file'],
+    [', eval_strategy="epoch", generation_max_length=32', 'trainer.evaluate(max_length=8)', '32 file'],
+  ] as const)
+    it(`${more} ${calls}: ${tokens}`, () => {
+      assertStates(trained(more, calls), { 'evaluation.generatedTokens': tokens });
+    });
+
+  it('are not known where the config is not', () => {
+    const { unread = [] } = trained(', generation_config=made_elsewhere()', '');
+    assert.ok(unread.some(({ fields }) => fields?.includes('evaluation.generatedTokens')));
+  });
+
+  it('have the beams of their config', () => {
+    const config = ', generation_config=GenerationConfig(max_length=8, num_beams=4)';
+    assertStates(trained(config, ''), { 'evaluation.beams': '4 file' });
+  });
+});
