@@ -62,5 +62,4 @@ describe('batches with a padding mask and without one', () => {
       'batches of samples of one length have no padding',
     );
   });
-
 });
