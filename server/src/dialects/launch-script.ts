@@ -201,7 +201,7 @@ function reportOthers(first: Launch, others: readonly Training[], draft: Draft):
       'another-launch',
       'information',
       say(
-        'The estimate is for the first training launch of this script, on line {0}; this one is not estimated.',
+        'The first training launch of this script is read, on line {0}; this one is not estimated.',
         String(line),
       ),
       placeOf(launch),

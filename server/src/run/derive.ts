@@ -92,14 +92,14 @@ function copiesOf(winners: Winners): number | undefined {
 }
 
 /**
- * Where a mask is there because samples differ in length, samples that are all cut at the same length, the longest there is, have none
+ * Where a mask is there because samples differ in length, a batch of samples that all have the longest there is has none, be they cut or not
  * (`masking_utils.py`, `_ignore_causal_mask_sdpa`).
  */
 function inferUnmaskedBatches(winners: Winners): void {
   const mask = winners.get('attention.mask');
   if (mask?.value !== true || mask.origin.kind !== 'inferred' || winners.has('attention.unmaskedBatches'))
     return;
-  infer(winners, 'attention.unmaskedBatches', true, say('samples that are cut have one length'));
+  infer(winners, 'attention.unmaskedBatches', true, say('batches of samples of one length have no padding'));
 }
 
 /** Packed rows are full, and rows without padding have none: a mask that is there because samples differ in length is not. */

@@ -87,6 +87,8 @@ const OLDER = {
   'version.torch': '2.8',
 } as const satisfies RunValues;
 
+const packageOf = (field: keyof typeof OLDER): string => field.replace(/^version\./, '');
+
 function versionQuestion(
   origins: Resolution['origins'],
   values: RunValues,
@@ -109,10 +111,18 @@ function versionQuestion(
   return [
     {
       field: first,
-      reason: say('No file names the versions of the software: those of today are assumed.'),
+      reason: say(
+        'No file names the {1|version|versions} of {0}: {1|that|those} of today {1|is|are} assumed.',
+        joinWords(unnamed.map(packageOf)),
+        unnamed.length,
+      ),
       otherwise: {
         changes,
-        words: say('versions of a year ago (transformers {0})', OLDER['version.transformers']),
+        words: say(
+          '{1|the version|versions} of a year ago ({0})',
+          joinWords(unnamed.map((field) => `${packageOf(field)} ${OLDER[field]}`)),
+          unnamed.length,
+        ),
       },
     },
   ];

@@ -55,4 +55,11 @@ describe('batches with a padding mask and without one', () => {
     assert.equal(of('inferred'), true);
     assert.equal(of('file'), false);
   });
+  it('are reported without a word of cutting, which nothing may do', () => {
+    const { origins } = resolveRun([fact('attention.mask', true, { kind: 'inferred' })]);
+    assert.equal(
+      origins['attention.unmaskedBatches']?.note,
+      'batches of samples of one length have no padding',
+    );
+  });
 });

@@ -177,7 +177,14 @@ describe('what decides a run and nobody states', () => {
     assert.equal(verdict?.severity, 'warning');
     assert.match(
       verdict?.message ?? '',
-      /versions of a year ago \(transformers 4\.57\) it would need \d+\.\d GiB\.$/,
+      /versions of a year ago \(transformers 4\.57[^)]*\) it would need \d+\.\d GiB\.$/,
+    );
+    // Only those that no file names, and that are others then.
+    const others = 'trl==1.16.0\naccelerate==1.15.0\ntorch==2.13.0\n';
+    const partly = await analysed({ [uri]: moe, 'file:///w/requirements.txt': others }, uri, on);
+    assert.match(
+      partly.verdict?.message ?? '',
+      /No file names the version of transformers: that of today is assumed\. With the version of a year ago \(transformers 4\.57\)/,
     );
     const named = await analysed(
       {

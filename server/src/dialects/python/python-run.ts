@@ -531,8 +531,8 @@ function reportOthers({ program, draft }: Calls, counted: PyCall, trainers: read
       'another-launch',
       'information',
       isFirst
-        ? say('The estimate is for the first training of this file; this one is not estimated.')
-        : say('The estimate is for another training of this file; this one is not estimated.'),
+        ? say('The first training of this file is read; this one is not estimated.')
+        : say('Another training of this file is read; this one is not estimated.'),
       calleeRange,
       { related: [{ range: counted.calleeRange, message: say('the training that counts') }] },
     );

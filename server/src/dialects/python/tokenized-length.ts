@@ -236,9 +236,9 @@ function noteOf({ key, tokens, filled }: Cut): string {
   if (key === 'max_length' || key === CUT_TOKENS)
     return say('`{0}` is the longest that a sample may be: where the data is shorter, less is needed', key);
   return filled
-    ? say('samples are filled up to the {0} positions of the model', String(tokens))
+    ? say('samples are filled up to the {0} tokens that the tokenizer takes', String(tokens))
     : say(
-        'samples are cut to the {0} positions of the model: where they are shorter, less is needed',
+        'samples are cut to the {0} tokens that the tokenizer takes: where they are shorter, less is needed',
         String(tokens),
       );
 }
