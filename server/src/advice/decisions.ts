@@ -8,7 +8,7 @@ import type { Analysis } from '../workspace/analysis';
 import { byEffect, isDeciding, type OpenAnswer } from '../workspace/open-questions';
 import { type Estimated, isEstimated, tryChanges } from './changed-run';
 import { LEVERS, type Lever, type Setting, turnedBy } from './knobs';
-import { codeTakes, trainingTakes } from './training-takes';
+import { codeTakes, leavesQuantization, trainingTakes } from './training-takes';
 
 const kept = rememberedOf<Analysis, readonly OpenAnswer[]>(1);
 
@@ -52,6 +52,7 @@ function words({ label }: Setting): string {
 function assumption(analysis: Estimated, lever: Lever): OpenAnswer | undefined {
   const { origins, run } = analysis.resolved;
   if (!run || !isAssumed(origins[lever.field])) return undefined;
+  if (lever.field === 'quantization.kind' && !leavesQuantization(analysis)) return undefined;
   const settings = lever.settings(analysis);
   const isPresent = ({ changes }: Setting) =>
     Object.entries(changes).every(([field, value]) => sameValue(run[field as FieldPath], value));

@@ -42,6 +42,21 @@ export function codeTakes(
   return asked.every((field) => files.some((file) => hasWords(file, field, changes, run)));
 }
 
+/**
+ * Whether a code that is read leaves open how the base is stored: what loads it names its quantization, or there is none. Only a file of a family
+ * that has a switch for it, such as a recipe that the code parses, may say otherwise.
+ */
+export function leavesQuantization(
+  analysis: Pick<Analysis, 'members' | 'document' | 'dialect' | 'reading' | 'resolved'>,
+): boolean {
+  const { run } = analysis.resolved;
+  const files = analysis.members ?? [analysis];
+  const isCode = ({ dialect }: ReadFile) => dialect.format === 'python';
+  if (!run || !files.some(isCode)) return true;
+  const field = 'quantization.kind';
+  return files.some((file) => !isCode(file) && hasWords(file, field, { [field]: 'nf4' }, run));
+}
+
 /** A library's files alone are beside a script, as are those that a script of a person's own is given. */
 function isOpen(files: readonly ReadFile[]): boolean {
   const trainers = files.filter(({ dialect }) => dialect.isLibrary !== true);

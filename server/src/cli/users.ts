@@ -26,5 +26,5 @@ export function usersTable({ runs = [] }: Analysis, folder: string, { paint }: O
     const place = `${displayPath(root, folder)}${line === undefined ? '' : `:${line}`}`;
     return `    ${place}: ${verdictAt(verdict, peakBytes, capacityBytes)}${peak}`;
   });
-  return `${paint('bold', `  ${say('Used in {0} {0|run|runs}; the first is shown', runs.length)}`)}\n${lines.join('\n')}\n\n`;
+  return `${paint('bold', `  ${say('Used in {0} {0|run|runs}; the worst is shown', runs.length)}`)}\n${lines.join('\n')}\n\n`;
 }

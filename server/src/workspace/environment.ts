@@ -242,7 +242,7 @@ function versionFact(
     return fact(VERSION_FIELDS[name], newest, {
       kind: 'default',
       location,
-      note: say('{0} in {1}: an extra, which need not be installed', what, place),
+      note: say('{0} in {1}, for an extra', what, place),
       orElse: oldest,
     });
   return fact(VERSION_FIELDS[name], newest, {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { decisionsOf } from '../../../server/src/advice/decisions';
+import { loadPython } from '../../../server/src/config/python/grammar';
 import { breakdownOf } from '../../../server/src/features/breakdown';
 import { hover } from '../../../server/src/features/hover';
 import { decisionsSection } from '../../../server/src/features/hover-decisions';
@@ -67,6 +68,7 @@ dtype: bf16
 }
 
 describe('what a run hangs on and nobody states', () => {
+  before(loadPython);
   afterEach(() => speak('en', undefined));
 
   it('is every assumption that moves the peak: those that turn the verdict first, then by how far they move it', async () => {
@@ -105,6 +107,20 @@ describe('what a run hangs on and nobody states', () => {
       decisionsOf(own).map(({ field }) => field),
       ['attention.implementation'],
     );
+  });
+
+  it('is no quantization that code which is read does not ask for', async () => {
+    const text = `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+from peft import LoraConfig, get_peft_model
+model = get_peft_model(AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B"), LoraConfig(r=8))
+Trainer(model=model, args=TrainingArguments("out", bf16=True, per_device_train_batch_size=1, gradient_checkpointing=True), train_dataset=data).train()
+`;
+    const uri = 'file:///w/train.py';
+    const settings = () => ({ ...FACTS, 'model.id': undefined, 'hardware.gpus': 1 }) as RunValues;
+    const analysis = await new Workspace(new MemoryHost({ [uri]: text }), { settings }).analyze(uri);
+    assert.ok(analysis?.estimate);
+    const fields = decisionsOf(analysis).map(({ field }) => field);
+    assert.ok(!fields.includes('quantization.kind'), fields.join());
   });
 
   it('comes with what the run needs where it is stated otherwise', async () => {

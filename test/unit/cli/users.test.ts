@@ -34,7 +34,7 @@ describe('runs that use a file, on the command line', () => {
     });
     assert.equal(
       usersTable(analysis, FOLDER, output),
-      '  Used in 2 runs; the first is shown\n    b.yaml: does not fit, 96.0 GiB\n    a.yaml: unknown\n\n',
+      '  Used in 2 runs; the worst is shown\n    b.yaml: does not fit, 96.0 GiB\n    a.yaml: unknown\n\n',
     );
   });
 

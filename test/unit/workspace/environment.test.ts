@@ -91,7 +91,7 @@ describe('versions of the software around a config', () => {
       (await versions({ [of]: notebook(install), 'file:///w/pyproject.toml': pyproject }, of)).shown(
         'version.trl',
       );
-    const extra = '0.20.0 (default: trl ==0.20.0 in pyproject.toml: an extra, which need not be installed)';
+    const extra = '0.20.0 (default: trl ==0.20.0 in pyproject.toml, for an extra)';
     assert.equal((await trl('!pip install trl')).replace('trl 0.20.0 in', 'trl ==0.20.0 in'), extra);
     for (const install of [
       '!pip install -U trl',
