@@ -28,6 +28,7 @@ const cachedIn = (values: RunValues) =>
 describe('factors of adapters in another type than that of the input', () => {
   it('are cached by autocast under PEFT, and never under Unsloth, which casts them itself', () => {
     assert.ok(cachedIn(QLORA) > 0);
+    assert.equal(cachedIn({ ...UNSLOTH, ...CHECKPOINTED, 'kernels.compileParts': true }), 0);
     for (const scheme of ['autocast', 'native'] as const)
       assert.equal(cachedIn({ ...UNSLOTH, ...CHECKPOINTED, 'precision.scheme': scheme }), 0, scheme);
   });
@@ -36,10 +37,34 @@ describe('factors of adapters in another type than that of the input', () => {
     const keptIn = (values: RunValues) =>
       traceRun(aModel(SMALL_LLAMA), aRun(values)).flatMap(({ tape }) =>
         tape.operations.flatMap(({ saves, weightCopies }) =>
-          [...saves, ...weightCopies].filter(({ kind }) => kind === 'weight-copy'),
+          [...saves, ...weightCopies].filter(({ kind }) => kind === 'weight-copy' || kind === 'kept-weight'),
         ),
       ).length;
     assert.equal(keptIn(UNSLOTH), 0);
     assert.ok(keptIn({ ...UNSLOTH, 'kernels.compileParts': true }) > 0);
+  });
+});
+
+describe('what the graph keeps of weights', () => {
+  it('is no cache of autocast: of frozen weights under DoRA, and of rounded ones', () => {
+    const dora: RunValues = {
+      'method.kind': 'lora',
+      'lora.targets': ['q_proj'],
+      'lora.dora': true,
+      'lora.dtype': 'bf16',
+      'precision.weights': 'bf16',
+      'precision.compute': 'fp16',
+      'precision.scheme': 'autocast',
+    };
+    // Adapters alone are trained, and those in fp16 need no copy.
+    assert.equal(cachedIn({ ...dora, 'lora.dtype': 'fp16' }), 0);
+    const rounded: RunValues = {
+      'method.kind': 'full',
+      'precision.weights': 'bf16',
+      'precision.compute': 'bf16',
+      'precision.scheme': 'native',
+    };
+    for (const fake of ['int4', 'int8', 'int8-int4'] as const)
+      assert.equal(cachedIn({ ...rounded, 'quantization.fake': fake }), 0, fake);
   });
 });
