@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { estimate } from '../../../server/src/estimate';
+import { bytesOf } from '../../../server/src/memory/ledger';
+import { shardingOf } from '../../../server/src/memory/sharding';
 import { traceRun } from '../../../server/src/memory/traced-run';
+import { sumWeights } from '../../../server/src/memory/weights';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
 
@@ -66,5 +69,22 @@ describe('what the graph keeps of weights', () => {
     };
     for (const fake of ['int4', 'int8', 'int8-int4'] as const)
       assert.equal(cachedIn({ ...rounded, 'quantization.fake': fake }), 0, fake);
+  });
+});
+
+describe('originals of an embedding and a head that are trained', () => {
+  const table = SMALL_LLAMA.vocab_size * SMALL_LLAMA.hidden_size;
+  const resting = (values: RunValues) => {
+    const run = aRun({ ...QLORA, 'lora.modulesToSave': ['embed_tokens', 'lm_head'], ...values });
+    const stages = traceRun(aModel(SMALL_LLAMA), run);
+    return bytesOf(shardingOf(run, sumWeights(stages, run), stages).atRest, 'weights');
+  };
+
+  it("are mapped from disk where Unsloth's written models offload checkpoints", () => {
+    const offloads: RunValues = { ...CHECKPOINTED, 'activations.offload': true };
+    const plain = resting(offloads);
+    assert.equal(plain - resting({ ...offloads, 'kernels.unsloth': true }), 2 * 2 * table);
+    assert.equal(resting({ ...offloads, 'kernels.unsloth': true, 'kernels.compileParts': true }), plain);
+    assert.equal(resting({ ...CHECKPOINTED, 'kernels.unsloth': true }), plain);
   });
 });
