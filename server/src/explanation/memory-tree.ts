@@ -222,7 +222,8 @@ function storageLeaf(
   const formula = tensor
     ? tensorFormula(tensor.shape, tensor.dtype, each, count, context.sizes)
     : `${say('{0} of its own (mask, statistics or packed results)', formatBytes(each))}${timesWords(count)}`;
-  const own = tensor || storage.kind === 'weight-copy' ? made : say('{0}, own data', made);
+  const ofWeight = storage.kind === 'weight-copy' || storage.kind === 'kept-weight';
+  const own = tensor || ofWeight ? made : say('{0}, own data', made);
   return {
     path,
     draft: {
@@ -230,7 +231,7 @@ function storageLeaf(
       value: bytes,
       unit: 'bytes',
       why,
-      formula: storage.kind === 'weight-copy' ? `${formatBytes(each)}${timesWords(count)}` : formula,
+      formula: ofWeight ? `${formatBytes(each)}${timesWords(count)}` : formula,
       source,
       tensor: { shape: tensor?.shape, dtype: tensor?.dtype, bytesEach: each, count },
     },

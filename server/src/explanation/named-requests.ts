@@ -187,7 +187,7 @@ class Requests {
             : say('result of {0}', words),
       category: CATEGORY[storage.kind],
       bytes: storage.bytes,
-      grows: copy ? 0 : storage.quadratic ? 2 : this.#growsWithTokens(own.shape),
+      grows: copy || storage.fixed ? 0 : storage.quadratic ? 2 : this.#growsWithTokens(own.shape),
       ...this.#formulaOf(own.shape, own.dtype),
       ...(storage.kind === 'logits' && isOverVocabulary(operation) ? { overVocabulary: true } : {}),
     });

@@ -68,6 +68,7 @@ export const CATEGORY: Readonly<Record<StorageKind, Category>> = {
   activation: 'activations',
   logits: 'logits-and-loss',
   'weight-copy': 'autocast-cache',
+  'kept-weight': 'activations',
 };
 
 /** How the bytes of a request go with the batch's length: with it, unless stated. */
@@ -204,7 +205,8 @@ function touched(operation: Operation): readonly Tensor[] {
 /** Whether what an operator keeps is there only when it has run: a result or something of its own, not an input. */
 export function savesResult(operation: Operation): boolean {
   const before = new Set(operation.inputs.map((x) => x.storage));
-  return operation.saves.some((storage) => storage.kind !== 'weight-copy' && !before.has(storage));
+  const isOfWeight = ({ kind }: Storage) => kind === 'weight-copy' || kind === 'kept-weight';
+  return operation.saves.some((storage) => !isOfWeight(storage) && !before.has(storage));
 }
 
 /** Operators up to the last one that keeps something: recomputation needs no more. */

@@ -34,7 +34,7 @@ export interface WeightSums {
   readonly expertFrozen: number;
   /** Frozen elements that lie in bf16 where the other unquantized weights were upcast. */
   readonly lowered: number;
-  /** Of the frozen those that stay in host memory (`loading.embedding`). */
+  /** Of the frozen those that stay in host memory (`loading.embedding`), or are mapped from disk. */
   readonly hosted: number;
   /** Unquantized elements of the model as it was loaded: no adapters, no second copies. */
   readonly loaded: number;
@@ -126,6 +126,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
       if (weight.scaled === true) scaled[of] += copies * local;
       if (weight.raised === true) raised[of] += copies * local;
       const persistent = local <= threshold;
+      if (isHosted(weight, traced, stages, run)) sums.hosted += copies * local;
       if (weight.trainable) {
         sums.totalTrained += copies * weight.elements;
         sums.trained += copies * local;
@@ -144,8 +145,6 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
         }
       } else {
         sums.frozen += copies * local;
-        // A launch of several processes leaves it where it is (`_resolve_offload_embedding`).
-        if (run['hardware.gpus'] === 1 && traced.hosted?.has(weight.name)) sums.hosted += copies * local;
         if (upcast && weight.dtype === 'bf16') sums.lowered += copies * local;
         if (weight.expert) sums.expertFrozen += copies * local;
         if (persistent) sums.persistentFrozen += copies * local;
@@ -165,6 +164,29 @@ export function timesTrained(run: TrainingRun): number {
 export function hasFrozenOriginal(weight: Weight, run: TrainingRun): boolean {
   const copied = run['method.kind'] === 'lora' && isSaved(weight.name, savedModules(run));
   return copied && weight.trainable && weight.untied !== true;
+}
+
+/** Whether a frozen weight, or the frozen original of a trained one, lies off the GPU. */
+function isHosted(
+  weight: Weight,
+  { hosted }: TracedStage,
+  stages: readonly TracedStage[],
+  run: TrainingRun,
+): boolean {
+  if (weight.trainable) return hasFrozenOriginal(weight, run) && leavesOriginal(weight, stages, run);
+  // A launch of several processes leaves it where it is (`_resolve_offload_embedding`).
+  return run['hardware.gpus'] === 1 && hosted?.has(weight.name) === true;
+}
+
+/**
+ * With `use_gradient_checkpointing="unsloth"` Unsloth's written models save the originals of an embedding and a head that are trained to disk
+ * and map them from there before PEFT copies them (`unsloth/models/llama.py`, `offload_input_embeddings`, `offload_output_embeddings`). A
+ * head that shares the embedding keeps it.
+ */
+function leavesOriginal({ name }: Weight, stages: readonly TracedStage[], run: TrainingRun): boolean {
+  const compiled = run['kernels.compile'] || run['kernels.compileParts'];
+  if (!run['kernels.unsloth'] || !run['activations.offload'] || compiled) return false;
+  return !stages.some(({ tape }) => tape.weights.some(({ tiedTo }) => tiedTo === name));
 }
 
 /** What adapters and the model keep beside their weights, for the whole run. */

@@ -126,9 +126,15 @@ export abstract class ProductTracer extends OperatorTracer {
     const known = this.copies.get(weight.name);
     if (known) return known;
     const bytes = weight.localElements * ELEMENT_BYTES[this.settings.computeDtype];
+    if (!weight.trainable) return this.keptWeight(bytes, weight.name);
     const copy = this.storage(bytes, weight.name, 'weight-copy');
-    if (weight.trainable) this.copies.set(weight.name, copy);
+    this.copies.set(weight.name, copy);
     return copy;
+  }
+
+  /** What the graph keeps of a weight until backward, as large whatever the batch is. */
+  private keptWeight(bytes: number, name: string): Storage {
+    return { ...this.storage(bytes, name, 'kept-weight'), fixed: true };
   }
 
   /**
@@ -265,7 +271,7 @@ export abstract class ProductTracer extends OperatorTracer {
     if (this.unpacksStack(weight)) {
       // The product is made with the unpacked stack, which autograd keeps.
       return keeps
-        ? { ...nothing, saves: [this.storage(bytes * apart, weight.name, 'weight-copy')] }
+        ? { ...nothing, saves: [this.keptWeight(bytes * apart, weight.name)] }
         : { ...nothing, forward: bytes * apart };
     }
     if (weight.quantization !== 'none') {
@@ -285,7 +291,7 @@ export abstract class ProductTracer extends OperatorTracer {
       };
     }
     return this.settings.copiedReads === true && weight.role === 'matrix' && keeps
-      ? { ...nothing, saves: [this.storage(bytes, weight.name, 'weight-copy')] }
+      ? { ...nothing, saves: [this.keptWeight(bytes, weight.name)] }
       : nothing;
   }
 
@@ -300,7 +306,7 @@ export abstract class ProductTracer extends OperatorTracer {
     keeps: boolean,
   ): { readonly saves: Storage[]; readonly forward: number; readonly backward: number } {
     if (keeps && this.settings.liger !== true)
-      return { saves: [this.storage(bytes, weight.name, 'weight-copy')], forward: 0, backward: 0 };
+      return { saves: [this.keptWeight(bytes, weight.name)], forward: 0, backward: 0 };
     return { saves: [], forward: bytes, backward: keeps ? bytes : 0 };
   }
 
@@ -316,14 +322,10 @@ export abstract class ProductTracer extends OperatorTracer {
     const own = weight.localElements * ELEMENT_BYTES[weight.dtype];
     const rounded = weight.localElements * ELEMENT_BYTES[dtype];
     const cast = weight.dtype === dtype ? 0 : own;
-    const saves = keeps ? [this.storage(rounded, `${weight.name}.rounded`, 'weight-copy')] : [];
+    const saves = keeps ? [this.keptWeight(rounded, `${weight.name}.rounded`)] : [];
     if (weight.trainable)
       saves.push(
-        this.storage(
-          keptOfRounding(weight, this.settings.fakeQuantization),
-          `${weight.name}.rounding`,
-          'weight-copy',
-        ),
+        this.keptWeight(keptOfRounding(weight, this.settings.fakeQuantization), `${weight.name}.rounding`),
       );
     // The gradient of the rounded weight lies beside the weight's own.
     return {
@@ -569,7 +571,7 @@ export abstract class ProductTracer extends OperatorTracer {
     const table = rounds ? weight.localElements * ELEMENT_BYTES[weight.dtype] : 0;
     const rounding =
       rounds && weight.trainable
-        ? [this.storage(keptOfRounding(weight, 'int8-int4'), `${spec.name}.rounding`, 'weight-copy')]
+        ? [this.keptWeight(keptOfRounding(weight, 'int8-int4'), `${spec.name}.rounding`)]
         : [];
     const whole = rows && this.settings.behaviours.makesWholeEmbeddingGradients && weight.trainable;
     this.record({

@@ -16,8 +16,11 @@ export const ELEMENT_BYTES: Readonly<Record<TensorDType, number>> = {
   int64: 8,
 };
 
-/** What a storage counts as in the breakdown. */
-export type StorageKind = 'activation' | 'logits' | 'weight-copy';
+/**
+ * What a storage counts as in the breakdown. `weight-copy`: a weight in another type, cached until autocast exits. `kept-weight`: what else the
+ * graph keeps of a weight until backward, such as a frozen one in another type, a rounded or an unpacked one.
+ */
+export type StorageKind = 'activation' | 'logits' | 'weight-copy' | 'kept-weight';
 
 /** A block of memory; several tensors (views) may share one. */
 export interface Storage {

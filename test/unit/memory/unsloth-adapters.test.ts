@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { estimate } from '../../../server/src/estimate';
+import { bytesOf } from '../../../server/src/memory/ledger';
+import { shardingOf } from '../../../server/src/memory/sharding';
 import { traceRun } from '../../../server/src/memory/traced-run';
+import { sumWeights } from '../../../server/src/memory/weights';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
 
@@ -28,6 +31,7 @@ const cachedIn = (values: RunValues) =>
 describe('factors of adapters in another type than that of the input', () => {
   it('are cached by autocast under PEFT, and never under Unsloth, which casts them itself', () => {
     assert.ok(cachedIn(QLORA) > 0);
+    assert.equal(cachedIn({ ...UNSLOTH, ...CHECKPOINTED, 'kernels.compileParts': true }), 0);
     for (const scheme of ['autocast', 'native'] as const)
       assert.equal(cachedIn({ ...UNSLOTH, ...CHECKPOINTED, 'precision.scheme': scheme }), 0, scheme);
   });
@@ -36,10 +40,51 @@ describe('factors of adapters in another type than that of the input', () => {
     const keptIn = (values: RunValues) =>
       traceRun(aModel(SMALL_LLAMA), aRun(values)).flatMap(({ tape }) =>
         tape.operations.flatMap(({ saves, weightCopies }) =>
-          [...saves, ...weightCopies].filter(({ kind }) => kind === 'weight-copy'),
+          [...saves, ...weightCopies].filter(({ kind }) => kind === 'weight-copy' || kind === 'kept-weight'),
         ),
       ).length;
     assert.equal(keptIn(UNSLOTH), 0);
     assert.ok(keptIn({ ...UNSLOTH, 'kernels.compileParts': true }) > 0);
+  });
+});
+
+describe('what the graph keeps of weights', () => {
+  it('is no cache of autocast: of frozen weights under DoRA, and of rounded ones', () => {
+    const dora: RunValues = {
+      'method.kind': 'lora',
+      'lora.targets': ['q_proj'],
+      'lora.dora': true,
+      'lora.dtype': 'bf16',
+      'precision.weights': 'bf16',
+      'precision.compute': 'fp16',
+      'precision.scheme': 'autocast',
+    };
+    // Adapters alone are trained, and those in fp16 need no copy.
+    assert.equal(cachedIn({ ...dora, 'lora.dtype': 'fp16' }), 0);
+    const rounded: RunValues = {
+      'method.kind': 'full',
+      'precision.weights': 'bf16',
+      'precision.compute': 'bf16',
+      'precision.scheme': 'native',
+    };
+    for (const fake of ['int4', 'int8', 'int8-int4'] as const)
+      assert.equal(cachedIn({ ...rounded, 'quantization.fake': fake }), 0, fake);
+  });
+});
+
+describe('originals of an embedding and a head that are trained', () => {
+  const table = SMALL_LLAMA.vocab_size * SMALL_LLAMA.hidden_size;
+  const resting = (values: RunValues) => {
+    const run = aRun({ ...QLORA, 'lora.modulesToSave': ['embed_tokens', 'lm_head'], ...values });
+    const stages = traceRun(aModel(SMALL_LLAMA), run);
+    return bytesOf(shardingOf(run, sumWeights(stages, run), stages).atRest, 'weights');
+  };
+
+  it("are mapped from disk where Unsloth's written models offload checkpoints", () => {
+    const offloads: RunValues = { ...CHECKPOINTED, 'activations.offload': true };
+    const plain = resting(offloads);
+    assert.equal(plain - resting({ ...offloads, 'kernels.unsloth': true }), 2 * 2 * table);
+    assert.equal(resting({ ...offloads, 'kernels.unsloth': true, 'kernels.compileParts': true }), plain);
+    assert.equal(resting({ ...CHECKPOINTED, 'kernels.unsloth': true }), plain);
   });
 });
