@@ -590,6 +590,24 @@ else:
     });
   });
 
+  it('do not know what is trained where a method of the model freezes a part', () => {
+    for (const method of [
+      'freeze_feature_extractor',
+      'freeze_feature_encoder',
+      'freeze_base_model',
+      'freeze',
+    ]) {
+      const reading = python(
+        `${HEAD}if hasattr(model, "${method}"):\n    model.${method}()\n${OPTIMIZER}${LOOP}`,
+      );
+      assertStates(reading, { 'method.kind': undefined });
+      assert.deepEqual(
+        reading.unread?.map(({ text, fields }) => [text, fields]),
+        [[method, ['method.kind']]],
+      );
+    }
+  });
+
   it('on other devices than GPUs are not estimated', () => {
     assert.deepEqual(unread(`${HEAD}model.to("npu:1")\n${OPTIMIZER}${LOOP}`), ['refused npu:1']);
     assert.deepEqual(unread(`${HEAD}model.to("cuda:1")\n${OPTIMIZER}${LOOP}`), []);

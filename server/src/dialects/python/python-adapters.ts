@@ -148,6 +148,9 @@ function leaveKind({ draft }: Calls, range: PyCall['range'], message: string): v
   draft.leave('value', { range }, 'peft_config', message, ['method.kind', 'lora.rank']);
 }
 
+/** Methods of models that freeze a part of them, or all. */
+const FREEZES = /^_?freeze(?:_\w+)?$/;
+
 /** Weights that the text freezes itself: which are trained then is not known. */
 function readFrozen(calls: Calls, chain: ModelChain): void {
   const { program, draft } = calls;
@@ -166,7 +169,13 @@ function readFrozen(calls: Calls, chain: ModelChain): void {
       !isOn(argumentOf(call, 'requires_grad', 0)) &&
       (call.of === undefined || chain.ids.has(call.of.id) || methods.has(call.of.id)),
   );
-  const place = frozen?.range ?? switched?.range;
+  // Classes of transformers have methods of their own that freeze a part: `freeze_feature_encoder`, `freeze_base_model`.
+  const byMethod = program.calls.filter(
+    ({ callee, of }) =>
+      FREEZES.test(callee) && of !== undefined && (chain.ids.has(of.id) || methods.has(of.id)),
+  );
+  const [first] = byMethod;
+  const place = frozen?.range ?? switched?.range ?? first?.calleeRange;
   if (!place) {
     draft.assume('method.kind', 'full', say('nothing is frozen and no adapters are made'));
     return;
@@ -174,7 +183,7 @@ function readFrozen(calls: Calls, chain: ModelChain): void {
   draft.leave(
     'value',
     { range: place },
-    'requires_grad',
+    frozen || switched ? 'requires_grad' : (first?.callee ?? 'freeze'),
     say('Which weights are trained is decided by the code here.'),
     ['method.kind'],
   );
