@@ -9,7 +9,7 @@ import { say } from '../wording/say';
 import { communicators } from './communicators';
 import { HANDLES, handleBytes, outsideAllocator, transformerEngineWorkspaces } from './device';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
-import { LAYOUTS } from './quantization';
+import { LAYOUTS, upcastsRest } from './quantization';
 import { frozenCopies, frozenDtype } from './reference-models';
 import { shardGroupSize } from './sharding';
 import { dataParallelSize, type Sharding } from './sharding-scheme';
@@ -135,7 +135,18 @@ const short = (value: number) => Number(value.toFixed(2));
 
 function masterWidth(run: TrainingRun): number {
   if (behaviours(run).stepsMasters) return bytesPer(run['precision.masterWeights']);
-  return bytesPer(run['precision.weights']);
+  return upcastsRest(run) ? bytesPer('fp32') : bytesPer(run['precision.weights']);
+}
+
+/** Bytes of an optimizer's states per trained element: adapters may have another type than what else is trained. */
+function stateWidth(run: TrainingRun, sums: WeightSums): number {
+  const width = masterWidth(run);
+  const { stepsMasters, lowersAdapters } = behaviours(run);
+  if (sums.adapters === 0 || stepsMasters || lowersAdapters) return stateBytes(run, width, allStepped(sums));
+  const base = sums.trained - sums.adapters;
+  const ofBase = base > 0 ? base * stateBytes(run, width, sums.stepped) : 0;
+  const ofAdapters = sums.adapters * stateBytes(run, bytesPer(run['lora.dtype']), sums.steppedAdapters);
+  return (ofBase + ofAdapters) / sums.trained;
 }
 
 const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>> = {
@@ -143,7 +154,9 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     const { castsWhenGathered, keepsMastersBeside } = behaviours(run);
     const bytes = castsWhenGathered
       ? masterWidth(run)
-      : bytesPer(keepsMastersBeside ? run['precision.compute'] : run['precision.weights']);
+      : keepsMastersBeside
+        ? bytesPer(run['precision.compute'])
+        : masterWidth(run);
     const base = sums.trained + sums.frozen - (explains.flat === 'partitions' ? 0 : sums.adapters);
     return {
       formula: `${say('{1} parameters × {0} {0|byte|bytes}', bytes, formatCount(base))}${over(splits.weights)}`,
@@ -180,7 +193,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     source: SOURCES.autograd,
   }),
   'optimizer-states': ({ sums, run, sharding: { splits } }) => ({
-    formula: `${trainable(short(stateBytes(run, masterWidth(run), allStepped(sums))), sums)}${over(splits.states)} (${run['optimizer.name']})`,
+    formula: `${trainable(short(stateWidth(run, sums)), sums)}${over(splits.states)} (${run['optimizer.name']})`,
     source: {
       label: say('optimizer {0}', run['optimizer.name']),
       url: OPTIMIZER_COSTS[run['optimizer.name']].source,
