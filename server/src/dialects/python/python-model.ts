@@ -23,10 +23,10 @@ import {
   withhold,
 } from './call-block';
 import { readCroppedImages } from './cropped-images';
+import { readLabels } from './head-labels';
 import { readImageTiles } from './image-tiles';
 import { configOfMade, type MadeOf, makesModel, SIZES, stateArchitecture } from './made-model';
 import type { ModelChain } from './model-chain';
-import { readLabels } from './head-labels';
 import { readResizedImages } from './resized-images';
 
 const LOADING =
