@@ -236,7 +236,7 @@ export class ConfigReader {
   }
 }
 
-/** Labels that a config itself names or counts; undefined where it does neither. */
+/** Number of labels that a config itself names or states, which are rows of the head; undefined where it does neither. */
 export function statedLabels({ id2label, num_labels: count }: ModelConfig): number | undefined {
   if (isObject(id2label) && Object.keys(id2label).length > 0) return Object.keys(id2label).length;
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 1 ? count : undefined;

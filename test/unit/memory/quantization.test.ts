@@ -83,23 +83,30 @@ describe('stored quantized weights', () => {
 });
 
 describe('training on quantized bases', () => {
+<<<<<<< HEAD
   it('8-bit weights multiply in the type of what comes in where nothing is cast, whatever computes by name', () => {
     const peak = (kind: 'int8' | 'nf4', compute: 'fp32' | 'fp16') =>
       estimate({
         run: aRun({
+=======
+  it('8-bit weights multiply in the type of what comes in where nothing is cast, whatever type is stated', () => {
+    const type = (kind: 'int8' | 'nf4', scheme: 'native' | 'autocast', compute: 'fp32' | 'bf16') =>
+      traceSettings(
+        aRun({
+>>>>>>> sF
           'method.kind': 'lora',
           'quantization.kind': kind,
           'quantization.prepared': false,
           'precision.weights': 'fp16',
-          'precision.scheme': 'native',
+          'precision.scheme': scheme,
           'precision.compute': compute,
-          'batch.sequence': 256,
         }),
-        model: aModel(SMALL_LLAMA),
-        accelerator: CARD,
-      }).peak.allocatedBytes;
-    assert.equal(peak('int8', 'fp32'), peak('int8', 'fp16'));
-    assert.ok(peak('nf4', 'fp32') > peak('nf4', 'fp16'));
+        aModel(SMALL_LLAMA),
+      ).computeDtype;
+    assert.equal(type('int8', 'native', 'fp32'), 'fp16');
+    assert.equal(type('int8', 'autocast', 'bf16'), 'bf16');
+    // `bnb_4bit_compute_dtype`.
+    assert.equal(type('nf4', 'native', 'fp32'), 'fp32');
   });
 
   const model = aModel(SMALL_LLAMA);
