@@ -170,7 +170,10 @@ const BASES: readonly Base[] = [
   ),
   base('parameters', /^lora\.targetParameters$/, { ...ADAPTED, 'lora.targets': ['q_proj'] }, EXPERTS),
   base('a frozen embedding', /^loading\.embedding$/, ADAPTED),
-  base('kernels of Unsloth', /^kernels\.(compileParts|tiledMlp)$/, { ...ONE_GPU, 'kernels.unsloth': true }),
+  base('kernels of Unsloth', /^kernels\.(compileParts|tiledMlp|uncompiled)$/, {
+    ...ONE_GPU,
+    'kernels.unsloth': true,
+  }),
   base(
     'fp32',
     /^(model|precision\.(weights|compute|scheme|fp8)|optimizer|batch|kernels\.(liger|unsloth|compile|tf32)|method\.(kind|newL)|schedule|features)/,
@@ -347,7 +350,7 @@ const BASES: readonly Base[] = [
     'method.objective': 'dpo',
     'method.referenceModel': true,
   }),
-  base('GRPO', /^rollout/, { ...GRPO, 'rollout.engine': 'transformers' }),
+  base('GRPO', /^(rollout|method\.scoring)/, { ...GRPO, 'rollout.engine': 'transformers' }),
   base('GRPO with vLLM', /^(rollout|hardware\.(gpuM|res))/, {
     ...GRPO,
     'rollout.engine': 'vllm-colocate',

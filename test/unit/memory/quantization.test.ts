@@ -83,17 +83,10 @@ describe('stored quantized weights', () => {
 });
 
 describe('training on quantized bases', () => {
-<<<<<<< HEAD
-  it('8-bit weights multiply in the type of what comes in where nothing is cast, whatever computes by name', () => {
-    const peak = (kind: 'int8' | 'nf4', compute: 'fp32' | 'fp16') =>
-      estimate({
-        run: aRun({
-=======
   it('8-bit weights multiply in the type of what comes in where nothing is cast, whatever type is stated', () => {
     const type = (kind: 'int8' | 'nf4', scheme: 'native' | 'autocast', compute: 'fp32' | 'bf16') =>
       traceSettings(
         aRun({
->>>>>>> sF
           'method.kind': 'lora',
           'quantization.kind': kind,
           'quantization.prepared': false,
