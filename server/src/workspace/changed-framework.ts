@@ -1,3 +1,4 @@
+import { onDemand } from '../memo/on-demand';
 import type { Problem } from '../text/problem';
 import type { TrackedFiles } from './file-cache';
 import { foldersAround } from './folders-around';
@@ -55,12 +56,17 @@ export async function wordsOfSource(
   return new Set(words.split('\n'));
 }
 
-/** A key or a choice that no release has, which the source around it defines. */
-export function isDefinedThere({ code, range }: Problem, text: string, words: ReadonlySet<string>): boolean {
-  if ((code !== 'unknown-key' && code !== 'wrong-type') || range.start.line !== range.end.line) return false;
-  const line = text.split(/\r?\n/)[range.start.line] ?? '';
-  const word = line.slice(range.start.character, range.end.character).replace(/^['"]|['"]$/g, '');
-  if (words.has(word) || words.has(word.replace(/^-+/, '').replaceAll('-', '_'))) return true;
-  const key = /(\w+)["']?\s*[:= ]\s*$/.exec(line.slice(0, range.start.character))?.[1];
-  return code === 'wrong-type' && (words.has(`${key}=${ANY}`) || words.has(`${key}=${word}`));
+/** Whether a problem of a text is a key or a choice that no release has, which the source around it defines. */
+export function definedThere(text: string, words: ReadonlySet<string>): (problem: Problem) => boolean {
+  // However many problems there are: the text is split once, and only for one that may be such.
+  const lines = onDemand(() => text.split(/\r?\n/));
+  return ({ code, range }) => {
+    if ((code !== 'unknown-key' && code !== 'wrong-type') || range.start.line !== range.end.line)
+      return false;
+    const line = lines()[range.start.line] ?? '';
+    const word = line.slice(range.start.character, range.end.character).replace(/^['"]|['"]$/g, '');
+    if (words.has(word) || words.has(word.replace(/^-+/, '').replaceAll('-', '_'))) return true;
+    const key = /(\w+)["']?\s*[:= ]\s*$/.exec(line.slice(0, range.start.character))?.[1];
+    return code === 'wrong-type' && (words.has(`${key}=${ANY}`) || words.has(`${key}=${word}`));
+  };
 }

@@ -10,7 +10,7 @@ import type { ResolvedRun } from '../../run/resolved-run';
 import type { Problem } from '../../text/problem';
 import { canonicalUri } from '../../text/uri';
 import type { Analysis } from '../analysis';
-import { isDefinedThere } from '../changed-framework';
+import { definedThere } from '../changed-framework';
 import type { ConfigReading } from '../config-reading';
 import {
   arithmeticConflicts,
@@ -176,9 +176,10 @@ function startsNotModelled({ collected, read }: Assembled): Problem[] | undefine
 /** What the file and its reading say by themselves, and what the families say of the files together. */
 function reportedOf({ collected, read }: Assembled, joins: readonly Joins[]): Problem[] {
   const { config, followed } = collected;
+  const isDefined = definedThere(config.text, collected.defined);
   return [
     ...config.document.problems,
-    ...read.self.reading.problems.filter((found) => !isDefinedThere(found, config.text, collected.defined)),
+    ...read.self.reading.problems.filter((found) => !isDefined(found)),
     ...config.directiveProblems,
     ...followed.problems,
     ...joins.flatMap(({ check }) => check?.(read.self, read.members) ?? []),
