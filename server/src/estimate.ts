@@ -6,7 +6,7 @@ import { isModelled } from './hardware/accelerator';
 import { onDemand } from './memo/on-demand';
 import { absentPackages } from './memory/absent-packages';
 import { meterBands, SURE } from './memory/bands';
-import { crowdedNotes, crowdedText } from './memory/crowded-text';
+import { type CrowdedText, crowdedNote, crowdedText } from './memory/crowded-text';
 import { besideAllocator, constants } from './memory/device';
 import { dormantStates } from './memory/dormant-states';
 import { evaluationNotes, evaluationStages } from './memory/evaluation';
@@ -104,9 +104,9 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
     hiddenSize: model.hiddenSize,
     sharding: worst.sharding,
   });
-  const features = unmodelled(run, model, stages);
+  const crowded = crowdedText(stages);
+  const features = unmodelled(run, model, stages, crowded !== undefined);
   const verdict = verdictOf(lowerBytes, needed, capacityBytes, features);
-  const host = hostMemory({ ...worst, run, stages: worst.held, published: model.publishedDtype });
   const whole = run['parallel.pipeline'] > 1 ? sumWeights(stages, run) : sums;
   const compute = lateCompute(input, whole);
   const result: Estimate = {
@@ -124,7 +124,7 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
     parts,
     timeline: samplesOf(walk),
     capacityBytes,
-    host,
+    host: hostMemory({ ...worst, run, stages: worst.held, published: model.publishedDtype }),
     model: {
       totalParameters: Math.round(whole.total),
       trainableParameters: Math.round(whole.totalTrained),
@@ -139,7 +139,7 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
       ...notesOn(model, run),
       ...loadingNotes(readAhead, stepping),
       ...open.notes,
-      ...limits(input, whole, stages),
+      ...limits(input, whole, crowded),
     ],
   };
   return { ...worst, estimate: result, model: stages, atPeak: ledger };
@@ -231,7 +231,12 @@ function bareBytes({ run, ...rest }: EstimateInput, wanted: readonly StatePackag
  * BOFT's rotations are those of peft since 0.20: older ones rotate weights, not inputs (`boft/layer.py`, `Linear.forward`), and
  * ms-swift states a third of what its permutations alone take (`examples/train/tuners/boft`).
  */
-function unmodelled(run: TrainingRun, model: Model, stages: readonly TracedStage[]): readonly string[] {
+function unmodelled(
+  run: TrainingRun,
+  model: Model,
+  stages: readonly TracedStage[],
+  isCrowded: boolean,
+): readonly string[] {
   const alone = run['method.objective'] === 'distillation' && !hasTeacher(run);
   const unheard = run['batch.sound'] && model.playsSound === false;
   const rotates = run['method.kind'] === 'lora' && run['lora.kind'] === 'boft';
@@ -251,7 +256,7 @@ function unmodelled(run: TrainingRun, model: Model, stages: readonly TracedStage
       ...(unheaded ? ['task-head'] : []),
       ...(stops ? ['class-checkpointing'] : []),
       ...(adaptsHearing(run, stages) ? ['adapted-sound-tower'] : []),
-      ...(isCrowded(run, model, stages) ? ['cut-image-tokens'] : []),
+      ...(isCrowded && crowdsAtLeast(run, model) ? ['cut-image-tokens'] : []),
       ...(rotates ? ['boft-rotation'] : []),
       ...(unplayedPackages(run, stages).length > 0 ? ['states-without-kernels'] : []),
       ...trained,
@@ -284,8 +289,7 @@ const adaptsHearing = (run: TrainingRun, stages: readonly TracedStage[]): boolea
   );
 
 /** Whether no image of the run goes into the text: where its size or its tiles are not stated, not even the smallest. */
-function isCrowded(run: TrainingRun, model: Model, stages: readonly TracedStage[]): boolean {
-  if (!crowdedText(stages)) return false;
+function crowdsAtLeast(run: TrainingRun, model: Model): boolean {
   const smallest = {
     ...run,
     'batch.imagePixels': run['batch.imagePixels'] ?? 1,
@@ -500,9 +504,9 @@ const hasExperts = ({ expertTrained, expertFrozen }: WeightSums) => expertTraine
 function limits(
   { run, accelerator, model }: EstimateInput,
   sums: WeightSums,
-  stages: readonly TracedStage[],
+  crowded: CrowdedText | undefined,
 ): string[] {
-  const notes = crowdedNotes(stages);
+  const notes = crowded ? [crowdedNote(crowded)] : [];
   if (run['quantization.kind'] !== 'none' && sums.expertFrozen > 0) {
     notes.push(
       say(

@@ -1,6 +1,7 @@
 import { behaviours, lacksKernel, languageType } from '../run/behaviours';
 import type { FieldPath, FieldValue, RunValues, TrainingRun } from '../run/fields';
 import { sameValue } from '../run/resolve';
+import { writesLayers } from '../run/written-layers';
 import { isFsdp } from '../terms/data-parallel';
 import type { OptimizerName } from '../terms/optimizers';
 import type { QuantizationKind } from '../terms/quantizations';
@@ -91,19 +92,13 @@ export function takesFlash(analysis: Pick<Estimated, 'accelerator' | 'resolved' 
 /** transformers has SDPA for most models. */
 export const takesSdpa = (analysis: Pick<Estimated, 'resolved' | 'model'>) => isOffered('sdpa', analysis);
 
-/** Layers that Unsloth writes itself choose their attention, whatever is asked for; those of other models it compiles. */
-const choosesAttention = ({ values }: Pick<Estimated['resolved'], 'values'>) =>
-  values['kernels.unsloth'] === true &&
-  !values['kernels.compile'] &&
-  !values['kernels.compileParts'] &&
-  !values['kernels.uncompiled'];
-
 function isOffered(
   kernel: 'sdpa' | 'flash',
   { resolved, model }: Pick<Estimated, 'resolved' | 'model'>,
 ): boolean {
   const { values } = resolved;
-  if (choosesAttention(resolved)) return false;
+  // Layers that Unsloth writes choose their attention, whatever is asked for.
+  if (writesLayers(values)) return false;
   if (values['model.code'] !== 'transformers') return true;
   return !lacksKernel(kernel, languageType(model.config), values['version.transformers']);
 }
@@ -163,7 +158,7 @@ export const LEVERS: readonly Lever[] = [
     field: 'attention.implementation',
     name: 'Attention',
     settings: (analysis) =>
-      choosesAttention(analysis.resolved)
+      writesLayers(analysis.resolved.values)
         ? []
         : choices('attention.implementation', [
             'eager',

@@ -2,6 +2,9 @@ import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
 import type { Analysis } from '../workspace/analysis';
 import { type ReadFile, vocabulariesOf, wordsFor } from './write/vocabulary';
 
+/** A run and the files that state it. */
+type Stated = Pick<Analysis, 'members' | 'document' | 'dialect' | 'reading' | 'resolved'>;
+
 /** What is known about a run beside its files: no change of the training, and no key of its own anywhere. */
 const BESIDE_THE_FILES = /^(?:hardware|model|version|compute)\.|^batch\.sequence$/;
 
@@ -10,16 +13,9 @@ const BESIDE_THE_FILES = /^(?:hardware|model|version|compute)\.|^batch\.sequence
  * run, which may do more than its files say. Frameworks that are started by a config or by flags alone do what they have words for:
  * Megatron-LM trains no adapters.
  */
-export function trainingTakes(
-  analysis: Pick<Analysis, 'members' | 'document' | 'dialect' | 'reading' | 'resolved'>,
-  changes: RunValues,
-  fields: readonly FieldPath[],
-): boolean {
-  const { run } = analysis.resolved;
+export function trainingTakes(analysis: Stated, changes: RunValues, fields: readonly FieldPath[]): boolean {
   const asked = fields.filter((field) => !BESIDE_THE_FILES.test(field));
-  const files = analysis.members ?? [analysis];
-  if (!run || asked.length === 0 || isOpen(files)) return true;
-  return asked.every((field) => files.some((file) => hasWords(file, field, changes, run)));
+  return asked.length === 0 || isOpen(filesOf(analysis)) || haveWords(analysis, changes, asked);
 }
 
 /** What code has no switch for where the library that it calls has none: whoever wants it writes another program. */
@@ -30,31 +26,32 @@ const OF_LIBRARIES: ReadonlySet<FieldPath> = new Set([
 ]);
 
 /** Whether code that is read can state them: the trainer that it calls has words for what only a library brings. */
-export function codeTakes(
-  analysis: Pick<Analysis, 'members' | 'document' | 'dialect' | 'reading' | 'resolved'>,
-  changes: RunValues,
-  fields: readonly FieldPath[],
-): boolean {
-  const { run } = analysis.resolved;
-  const files = analysis.members ?? [analysis];
+export function codeTakes(analysis: Stated, changes: RunValues, fields: readonly FieldPath[]): boolean {
   const asked = fields.filter((field) => OF_LIBRARIES.has(field));
-  if (!run || !files.some(({ dialect }) => dialect.format === 'python')) return true;
-  return asked.every((field) => files.some((file) => hasWords(file, field, changes, run)));
+  return !filesOf(analysis).some(isCode) || haveWords(analysis, changes, asked);
 }
 
 /**
  * Whether a code that is read leaves open how the base is stored: what loads it names its quantization, or there is none. Only a file of a family
  * that has a switch for it, such as a recipe that the code parses, may say otherwise.
  */
-export function leavesQuantization(
-  analysis: Pick<Analysis, 'members' | 'document' | 'dialect' | 'reading' | 'resolved'>,
-): boolean {
+export function leavesQuantization(analysis: Stated): boolean {
   const { run } = analysis.resolved;
-  const files = analysis.members ?? [analysis];
-  const isCode = ({ dialect }: ReadFile) => dialect.format === 'python';
+  const files = filesOf(analysis);
   if (!run || !files.some(isCode)) return true;
   const field = 'quantization.kind';
   return files.some((file) => !isCode(file) && hasWords(file, field, { [field]: 'nf4' }, run));
+}
+
+const filesOf = (analysis: Stated): readonly ReadFile[] => analysis.members ?? [analysis];
+
+const isCode = ({ dialect }: ReadFile): boolean => dialect.format === 'python';
+
+/** Whether some file of the run has words for each field; of a run that is not whole it is not asked. */
+function haveWords(analysis: Stated, changes: RunValues, fields: readonly FieldPath[]): boolean {
+  const { run } = analysis.resolved;
+  const files = filesOf(analysis);
+  return !run || fields.every((field) => files.some((file) => hasWords(file, field, changes, run)));
 }
 
 /** A library's files alone are beside a script, as are those that a script of a person's own is given. */

@@ -1,6 +1,6 @@
 import { isFilledLater } from '../config/filled-later';
 import type { ConfigDocument, ConfigNode, ScalarNode } from '../config/node';
-import { versionIn } from '../environment/versions';
+import { VERSION_FIELDS, type VersionedPackage } from '../environment/versions';
 import type { RuleId } from '../rules/rule-id';
 import { FIELDS, type FieldPath, type FieldSpec, type FieldValue } from '../run/fields';
 import { type Fact, fact } from '../run/origin';
@@ -298,7 +298,8 @@ export class Draft {
 
   /** The version of a package that was stated already, by its name. */
   versionOf(name: string): string | undefined {
-    return versionIn(Object.fromEntries(this.facts.map(({ field, value }) => [field, value])), name);
+    const field: FieldPath | undefined = VERSION_FIELDS[name as VersionedPackage];
+    return field && (this.facts.findLast((known) => known.field === field)?.value as string | undefined);
   }
 
   /** Whether something was stated about a field already. */

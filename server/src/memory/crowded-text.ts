@@ -2,7 +2,7 @@ import { say } from '../wording/say';
 import type { TracedStage } from './traced-run';
 
 /** How many places of the text a merge asks for, and how many there are, in tokens of a micro batch on one GPU. */
-interface CrowdedText {
+export interface CrowdedText {
   readonly wanted: number;
   readonly there: number;
 }
@@ -25,14 +25,10 @@ export function crowdedText(stages: readonly TracedStage[]): CrowdedText | undef
 }
 
 /** The same for people. */
-export function crowdedNotes(stages: readonly TracedStage[]): string[] {
-  const crowded = crowdedText(stages);
-  if (!crowded) return [];
-  return [
-    say(
-      'Images and sound take {0} tokens of a text that has {1}: transformers stops where it is cut so (`Image features and image tokens do not match`). What runs has smaller images or longer samples.',
-      crowded.wanted,
-      crowded.there,
-    ),
-  ];
+export function crowdedNote({ wanted, there }: CrowdedText): string {
+  return say(
+    'Images and sound take {0} tokens of a text that has {1}: transformers stops where it is cut so (`Image features and image tokens do not match`). What runs has smaller images or longer samples.',
+    wanted,
+    there,
+  );
 }

@@ -8,6 +8,7 @@ import type { AdapterSettings } from '../model/trace-settings';
 import { Tracer, type TraceSettings } from '../model/tracer';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
+import { writesLayers } from '../run/written-layers';
 import { absentPackages } from './absent-packages';
 import {
   AdapterSelection,
@@ -123,10 +124,6 @@ function raisesListed(run: TrainingRun): boolean {
   return run['precision.weights'] === 'fp16' || (rule === 'with-fp16-or-quantized' && packed);
 }
 
-/** Unsloth leaves the layers to the model, whether it compiles them or not. */
-const leavesLayers = (run: TrainingRun) =>
-  run['kernels.compile'] || run['kernels.compileParts'] || run['kernels.uncompiled'];
-
 /** Settings of the trace that a run implies. Sizes are per GPU. */
 export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const does = behaviours(run);
@@ -150,7 +147,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     attention: run['attention.implementation'],
     attentionMask: run['attention.mask'],
     // What Unsloth compiles, or would, keeps its own norms and MLP.
-    liger: run['kernels.liger'] || (run['kernels.unsloth'] && !leavesLayers(run)),
+    liger: run['kernels.liger'] || writesLayers(run),
     unsloth: run['kernels.unsloth'],
     fusedLora: run['kernels.lora'],
     absentPackages: absentPackages(run),

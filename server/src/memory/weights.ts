@@ -1,6 +1,7 @@
 import { oncePer } from '../memo/remembered';
 import { type Buffer, ELEMENT_BYTES, type Tape, type Weight } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
+import { writesLayers } from '../run/written-layers';
 import type { DType } from '../terms/dtypes';
 import { say } from '../wording/say';
 import { isSaved, savedModules } from './adapter-selection';
@@ -184,8 +185,7 @@ function isHosted(
  * head that shares the embedding keeps it.
  */
 function leavesOriginal({ name }: Weight, stages: readonly TracedStage[], run: TrainingRun): boolean {
-  const compiled = run['kernels.compile'] || run['kernels.compileParts'];
-  if (!run['kernels.unsloth'] || !run['activations.offload'] || compiled) return false;
+  if (!writesLayers(run) || !run['activations.offload']) return false;
   return !stages.some(({ tape }) => tape.weights.some(({ tiedTo }) => tiedTo === name));
 }
 

@@ -85,6 +85,7 @@ describe('originals of an embedding and a head that are trained', () => {
     const plain = resting(offloads);
     assert.equal(plain - resting({ ...offloads, 'kernels.unsloth': true }), 2 * 2 * table);
     assert.equal(resting({ ...offloads, 'kernels.unsloth': true, 'kernels.compileParts': true }), plain);
+    assert.equal(resting({ ...offloads, 'kernels.unsloth': true, 'kernels.uncompiled': true }), plain);
     assert.equal(resting({ ...CHECKPOINTED, 'kernels.unsloth': true }), plain);
   });
 });

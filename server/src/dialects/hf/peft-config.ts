@@ -5,7 +5,7 @@ import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import type { DefaultValue, FoundKey, Section } from '../section';
 import { PEFT_TABLE } from './peft-config-keys';
-import { type GivenField, givenContent, leaveOthers, readsField } from './peft-fields';
+import { type GivenField, givenContent, leaveOthers, ownRows, readsField } from './peft-fields';
 
 const SOURCE = 'https://huggingface.co/docs/peft/package_reference/';
 
@@ -45,19 +45,6 @@ const BLOCKS: Partial<Record<FieldValue<'lora.kind'>, readonly [key: string, byD
   oft: ['oft_block_size', 32],
   boft: ['boft_block_size', 4],
 };
-/** Rows that state a field of their own, in the order in which they count. */
-const ROWS = [
-  'lora_alpha',
-  'alpha',
-  'use_dora',
-  'bias',
-  'lora_bias',
-  'rank_pattern',
-  'target_parameters',
-  'ensure_weight_tying',
-  'num_vectors',
-  'vector_length',
-];
 const DROPOUTS: Partial<Record<FieldValue<'lora.kind'>, string>> = {
   lora: 'lora_dropout',
   adalora: 'lora_dropout',
@@ -125,7 +112,7 @@ export function readPeftConfig(section: Section, draft: Draft, beside: readonly 
 
 /** What a kind has beside names and sizes: scales, biases, sizes of a bank, and layers and modules that are left out. */
 function readOwn(config: Section, draft: Draft, kind: FieldValue<'lora.kind'>): void {
-  config.take(...ROWS.filter((key) => readsField(kind, key)));
+  config.take(...ownRows(kind));
   if (readsField(kind, 'ensure_weight_tying')) leaveTiedTarget(config, draft);
   const layers = config.find('layers_to_transform');
   if (layers && readsField(kind, 'layers_to_transform')) {

@@ -34,7 +34,7 @@ const READ: Readonly<Record<Kind, readonly string[]>> = {
   ],
   adalora: [...LAYERS, 'target_modules', 'lora_alpha', 'bias'],
   vera: ['target_modules', 'layers_to_transform', 'bias'],
-  vblora: [...LAYERS, 'target_modules', 'num_vectors', 'vector_length', 'bias'],
+  vblora: [...LAYERS, 'target_modules', 'bias', 'num_vectors', 'vector_length'],
   fourierft: [...LAYERS, 'target_modules', 'bias'],
   loha: [...LAYERS, 'target_modules', 'alpha'],
   lokr: [...LAYERS, 'target_modules', 'alpha'],
@@ -52,6 +52,17 @@ const READ: Readonly<Record<Kind, readonly string[]>> = {
 
 /** Whether a field of a kind's config states something of the run. */
 export const readsField = (kind: Kind, key: string): boolean => READ[kind].includes(key);
+
+/** Fields whose values mean more than one run field, or another by their form: each is read apart. */
+const READ_APART: ReadonlySet<string> = new Set([
+  ...LAYERS,
+  ...PROMPT,
+  'target_modules',
+  'trainable_token_indices',
+]);
+
+/** Those whose row states a run field of its own, in the order in which they count. */
+export const ownRows = (kind: Kind): readonly string[] => READ[kind].filter((key) => !READ_APART.has(key));
 
 /** Of every kind: what names the config, and what is read of all. */
 const OF_ALL = words(

@@ -316,6 +316,15 @@ export function sectionOf(
   return new Section(blockOf(calls, call, rows, extra), calls.draft, name, rows);
 }
 
+/** The value that the text gives a variable of the environment last, as text; undefined where it gives none that is known. */
+export function variableOf(
+  { environment }: Pick<PyProgram, 'environment'>,
+  name: string,
+): string | undefined {
+  const value = environment.findLast(({ key }) => key === name)?.value;
+  return value?.kind === 'scalar' ? String(value.value) : undefined;
+}
+
 /** An argument of a call, by its name or else by its place. */
 export function argumentOf(call: PyCall, name: string, place?: number): PyValue | undefined {
   const named = call.named.find(({ key }) => key === name)?.value;

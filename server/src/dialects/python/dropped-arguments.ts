@@ -115,6 +115,18 @@ function limitsOfTrainer(call: PyCall, method: string | undefined): Limit[] {
   );
 }
 
+/** Limits of a trainer's own arguments, and of those of its config. `method`: of TRL's trainer. */
+export const limitsOf = (call: PyCall, method: string | undefined, config: PyCall | undefined): Limit[] => [
+  ...limitsOfTrainer(call, method),
+  ...limitsOfConfig(config),
+];
+
+/** The release is at most the last that takes the argument. */
+export function inferLimit(draft: Calls['draft'], { field, callee, key, keyRange, release }: Limit): void {
+  const note = say('`{0}` takes `{1}` up to release {2}', callee, key, release);
+  draft.infer(field, release, note, { range: keyRange }, key);
+}
+
 /** Whether a release is named; of a range the arguments may tell which of it is meant. */
 const namesRelease = ({ facts }: Calls['draft'], field: VersionField): boolean =>
   facts.some(
@@ -131,7 +143,7 @@ export function inferVersions(
   method: string | undefined,
   config: PyCall | undefined,
 ): void {
-  const limits = [...limitsOfTrainer(call, method), ...limitsOfConfig(config)];
+  const limits = limitsOf(call, method, config);
   for (const field of ['version.transformers', 'version.trl'] as const) {
     if (namesRelease(draft, field)) continue;
     const oldest = limits
@@ -143,8 +155,6 @@ export function inferVersions(
     const assumed = draft.facts.find((known) => known.field === field && known.origin.kind === 'default');
     if (!oldest || (assumed && isAtLeast(oldest.release, String(assumed.value)))) continue;
     if (assumed && assumed.origin.location === undefined) draft.forget(field);
-    const { callee, key, keyRange, release } = oldest;
-    const note = say('`{0}` takes `{1}` up to release {2}', callee, key, release);
-    draft.infer(field, release, note, { range: keyRange }, key);
+    inferLimit(draft, oldest);
   }
 }

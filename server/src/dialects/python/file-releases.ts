@@ -1,12 +1,12 @@
 import type { ConfigDocument } from '../../config/node';
-import type { PyProgram } from '../../config/python/value';
+import type { PyCall, PyProgram } from '../../config/python/value';
 import { VERSION_FIELDS } from '../../environment/versions';
 import type { Fact } from '../../run/origin';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import { Draft } from '../draft';
 import type { Calls } from './call-block';
-import { inferVersions } from './dropped-arguments';
+import { inferLimit, limitsOf } from './dropped-arguments';
 import { NAMED_PACKAGES, type NamedPackage, newestWithNames, takenNames } from './imported-names';
 import { trainings } from './training-call';
 
@@ -18,10 +18,10 @@ export function inferFromFile(calls: Calls, document: ConfigDocument): void {
   const { program, draft } = calls;
   // Unsloth takes arguments of older releases, and installs the one of TRL that it is made for.
   const byUnsloth = [...program.modules].some((module) => /^unsloth(?:\.|$)/.test(module));
-  const inferred = [
-    ...inferredFromNames(program, new Draft(document), byUnsloth ? ['transformers', 'peft'] : NAMED_PACKAGES),
-    ...(byUnsloth ? [] : inferredFromCalls(calls, () => new Draft(document))),
-  ];
+  const apart = new Draft(document);
+  inferFromNames(program, apart, byUnsloth ? ['transformers', 'peft'] : NAMED_PACKAGES);
+  if (!byUnsloth) inferFromCalls(program, apart);
+  const inferred = apart.facts;
   for (const field of new Set(inferred.map((one) => one.field))) {
     if (draft.facts.some((known) => known.field === field && isNamed(known))) continue;
     const all = [...draft.facts, ...inferred].filter(
@@ -43,7 +43,7 @@ const order = (a: string, b: string) => (a === b ? 0 : isAtLeast(a, b) ? 1 : -1)
 const isNamed = ({ origin: { kind, orElse } }: Fact) =>
   kind !== 'inferred' && kind !== 'default' && orElse === undefined;
 
-function inferredFromNames(program: PyProgram, draft: Draft, packages: readonly NamedPackage[]): Fact[] {
+function inferFromNames(program: PyProgram, draft: Draft, packages: readonly NamedPackage[]): void {
   const names = takenNames(program);
   for (const of of packages) {
     const end = newestWithNames(names, of);
@@ -51,30 +51,21 @@ function inferredFromNames(program: PyProgram, draft: Draft, packages: readonly 
     const note = say('`{0}` has `{1}` up to release {2}', of, end.name, end.last);
     draft.infer(VERSION_FIELDS[of], end.last, note, end, end.name);
   }
-  return draft.facts;
-}
-
-/** What calls tell, each by itself, where they are made whatever the case. */
-function inferredFromCalls(calls: Calls, blank: () => Draft): Fact[] {
-  const { program } = calls;
-  const alone = (state: (apart: Calls) => void) => {
-    const draft = blank();
-    state({ ...calls, draft });
-    return draft.facts.filter(({ field }) => field.startsWith('version.'));
-  };
-  return [
-    ...program.calls
-      .filter(
-        ({ of, callee, conditions }) => of === undefined && conditions.length === 0 && MAKES.test(callee),
-      )
-      .flatMap((call) => alone((apart) => inferVersions(apart, call, undefined, call))),
-    ...trainings(program)
-      .filter(({ call }) => call.conditions.length === 0)
-      .flatMap(({ call, kind: { method } }) =>
-        alone((apart) => inferVersions(apart, call, method, undefined)),
-      ),
-  ];
 }
 
 /** What makes the arguments of a training. */
 const MAKES = /(?:Arguments|Config)$/;
+
+/** What calls tell, each by itself, where they are made whatever the case. */
+function inferFromCalls(program: PyProgram, draft: Draft): void {
+  const always = ({ conditions }: PyCall) => conditions.length === 0;
+  const configs = program.calls.filter(
+    (call) => call.of === undefined && always(call) && MAKES.test(call.callee),
+  );
+  const trained = trainings(program).filter(({ call }) => always(call));
+  for (const limit of [
+    ...configs.flatMap((call) => limitsOf(call, undefined, call)),
+    ...trained.flatMap(({ call, kind: { method } }) => limitsOf(call, method, undefined)),
+  ])
+    inferLimit(draft, limit);
+}

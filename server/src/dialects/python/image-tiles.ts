@@ -1,6 +1,7 @@
-import type { PyCall, PyValue } from '../../config/python/value';
+import type { PyCall } from '../../config/python/value';
 import { say } from '../../wording/say';
 import { argumentOf, type Calls } from './call-block';
+import { longestEdge, positiveNumber } from './image-sizes';
 
 /** Processors by the last part of their names: they come of the model's name, or of its type. */
 const PROCESSOR = /Processor\.from_pretrained$/;
@@ -23,7 +24,7 @@ export function readImageTiles({ program, draft }: Calls, config: Readonly<Recor
       return;
     }
     const [size, side] = [argumentOf(call, 'size'), tileSide(call, config)];
-    const longest = longestEdge(size);
+    const longest = positiveNumber(longestEdge(size));
     if (!size || longest === undefined || side === undefined || !SCALED.test(type)) continue;
     const note = say(
       'images are scaled to {0} pixels and cut into tiles of {1}',
@@ -35,19 +36,13 @@ export function readImageTiles({ program, draft }: Calls, config: Readonly<Recor
   }
 }
 
-function longestEdge(size: PyValue | undefined): number | undefined {
-  const edge =
-    size?.kind === 'dict' ? size.entries.find(({ key }) => key === 'longest_edge')?.value : undefined;
-  return edge?.kind === 'scalar' && typeof edge.value === 'number' && edge.value > 0 ? edge.value : undefined;
-}
-
 /** A tile is as large as the tower's images, unless the processor is asked for others. */
 function tileSide(
   call: PyCall,
   { vision_config: vision }: Readonly<Record<string, unknown>>,
 ): number | undefined {
   const own = argumentOf(call, 'max_image_size');
-  if (own) return longestEdge(own);
+  if (own) return positiveNumber(longestEdge(own));
   const size =
     typeof vision === 'object' && vision !== null && 'image_size' in vision ? vision.image_size : undefined;
   return typeof size === 'number' ? size : undefined;

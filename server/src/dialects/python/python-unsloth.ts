@@ -14,7 +14,7 @@ import type { TrainerDefaults } from '../hf/training-arguments';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import type { Section } from '../section';
 import { adaptersInPlace } from './adapters-in-place';
-import { argumentOf, type Calls, leaveArgument, withhold } from './call-block';
+import { argumentOf, type Calls, leaveArgument, variableOf, withhold } from './call-block';
 import { adaptedByPeft, callsOnModel, type ModelChain } from './model-chain';
 import { type LoadedModel, stateModel } from './python-model';
 import { buildsImages, builtSound, writesTextRows } from './sample-kinds';
@@ -143,8 +143,7 @@ function compilesNothing(
   known: ReadContext['known'],
 ): string | undefined {
   const variable = 'UNSLOTH_COMPILE_DISABLE';
-  const set = program.environment.findLast(({ key }) => key === variable)?.value;
-  if (set?.kind === 'scalar' && /^(?:1|partial)$/.test(String(set.value)))
+  if (/^(?:1|partial)$/.test(variableOf(program, variable) ?? ''))
     return say('`{0}` is set: Unsloth compiles no layer', variable);
   const type = String(config?.model_type ?? '');
   const name = textOf(knownNode(argumentOf(load, 'model_name', 0)))?.toLowerCase() ?? '';

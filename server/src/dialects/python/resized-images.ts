@@ -2,6 +2,7 @@ import type { PyCall } from '../../config/python/value';
 import { say } from '../../wording/say';
 import { oneSize } from '../hf/padding';
 import { argumentOf, type Calls } from './call-block';
+import { mostPixels } from './image-sizes';
 
 /** What DETR's processor makes of an image: its shorter side, and the longer one at most, in pixels (`DetrImageProcessor`, `size`). */
 const [SHORTER, LONGER] = [800, 1333];
@@ -21,7 +22,7 @@ export function readResizedImages({ program, draft }: Calls, load: PyCall): void
       ? [{ call, pixels: scaled(a, b), sides: `${a} x ${b}` }]
       : [];
   });
-  const [most] = sizes.sort((a, b) => b.pixels - a.pixels);
+  const most = mostPixels(sizes);
   if (!most) return;
   const note = say('images are resized before the processor scales them to {0} pixels', String(SHORTER));
   draft.infer('batch.imagePixels', most.pixels, note, { range: most.call.calleeRange });

@@ -1,8 +1,9 @@
-import type { PyAssignment, PyCall, PyValue } from '../../config/python/value';
+import type { PyAssignment, PyCall } from '../../config/python/value';
 import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { argumentOf, type Calls } from './call-block';
+import { longestEdge, mostPixels, pixelsOf, positiveNumber } from './image-sizes';
 
 /** What brings an image to a size (PIL, OpenCV, torchvision, albumentations), with the place of the size among its arguments. */
 const EXACT: readonly (readonly [RegExp, string, number])[] = [
@@ -32,24 +33,13 @@ interface Size {
   readonly name: string;
 }
 
-const numberOf = (value: PyValue | undefined): number | undefined =>
-  value?.kind === 'scalar' && typeof value.value === 'number' && value.value > 0 ? value.value : undefined;
-
-/** Pixels of a size of two sides that are written out: `(512, 512)`, `height=400, width=300`. */
-function pixelsOf(call: PyCall, name: string, place: number): number | undefined {
-  const size = argumentOf(call, name, place) ?? argumentOf(call, 'height', place);
-  const [first, second] = size?.kind === 'list' ? size.items : [size, argumentOf(call, 'width', place + 1)];
-  const [a, b] = [numberOf(first), numberOf(second)];
-  return a === undefined || b === undefined ? undefined : a * b;
-}
-
 function sizesBy(
   calls: readonly PyCall[],
   kinds: readonly (readonly [RegExp, string, number])[],
 ): readonly Size[] {
   return calls.flatMap((call): Size[] => {
     const kind = kinds.find(([callee]) => callee.test(call.callee));
-    const pixels = kind && pixelsOf(call, kind[1], kind[2]);
+    const pixels = kind && pixelsOf(call, kind[1], kind[2], false);
     if (pixels === undefined) return [];
     return [{ pixels, range: call.calleeRange, name: call.callee.split('.').at(-1) ?? '' }];
   });
@@ -62,26 +52,23 @@ function processorBounds(
   type: string,
 ): readonly Size[] {
   if (!BOUNDS_PIXELS.test(type)) return [];
-  const edgeOf = (value: PyValue | undefined) =>
-    value?.kind === 'dict' ? value.entries.find(({ key }) => key === 'longest_edge')?.value : undefined;
   const passed = calls.flatMap((call) =>
-    PROCESSOR.test(call.callee) ? [argumentOf(call, 'max_pixels') ?? edgeOf(argumentOf(call, 'size'))] : [],
+    PROCESSOR.test(call.callee)
+      ? [argumentOf(call, 'max_pixels') ?? longestEdge(argumentOf(call, 'size'))]
+      : [],
   );
   const set = assignments.flatMap(({ attribute, value }) =>
     /(?:^|\.)max_pixels$/.test(attribute)
       ? [value]
       : /(?:^|\.)image_processor\.size$/.test(attribute)
-        ? [edgeOf(value)]
+        ? [longestEdge(value)]
         : [],
   );
   return [...passed, ...set].flatMap((value): Size[] => {
-    const pixels = numberOf(value);
+    const pixels = positiveNumber(value);
     return value && pixels !== undefined ? [{ pixels, range: value.range, name: 'max_pixels' }] : [];
   });
 }
-
-const largest = (sizes: readonly Size[]): Size | undefined =>
-  [...sizes].sort((a, b) => b.pixels - a.pixels)[0];
 
 /**
  * Pixels of images that the code brings to a size before a model with a tower sees them, or that it or the processor bounds: of several sizes the
@@ -91,9 +78,9 @@ export function readScaledImages({ program, draft }: Calls, before: PyCall, { mo
   const config = model?.config;
   if (typeof config?.vision_config !== 'object' || draft.knows('batch.imagePixels')) return;
   const calls = program.calls.filter(({ id }) => id < before.id);
-  const exact = largest(sizesBy(calls, EXACT));
+  const exact = mostPixels(sizesBy(calls, EXACT));
   const type = String(config.model_type);
-  const bound = largest([...sizesBy(calls, BOUNDS), ...processorBounds(calls, program.assignments, type)]);
+  const bound = mostPixels([...sizesBy(calls, BOUNDS), ...processorBounds(calls, program.assignments, type)]);
   if (exact && (!bound || exact.pixels <= bound.pixels)) {
     const note = say('`{0}` makes images of this size', exact.name);
     draft.infer('batch.imagePixels', exact.pixels, note, { range: exact.range });

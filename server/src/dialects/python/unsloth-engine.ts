@@ -6,7 +6,7 @@ import { fileIn, UNSLOTH, UNSLOTH_ZOO } from '../../sources/repositories';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
-import { argumentOf, type Calls, leaveArgument } from './call-block';
+import { argumentOf, type Calls, leaveArgument, variableOf } from './call-block';
 
 const VLLM = fileIn(UNSLOTH_ZOO, 'unsloth_zoo/vllm_utils.py');
 const GIB = 2 ** 30;
@@ -55,9 +55,8 @@ export function readFastInference(calls: Calls, load: PyCall, context: ReadConte
   }
   draft.state('rollout.engine', 'vllm-colocate', asked, 'fast_inference');
   draft.assume('rollout.sharesWeights', true, say('vLLM inside of Unsloth shares the weights'), VLLM);
-  const variable = [...program.environment].reverse().find(({ key }) => key === 'UNSLOTH_VLLM_STANDBY');
-  const standby =
-    variable?.value.kind === 'scalar' && String(variable.value.value) !== '0' && !hasTower(context);
+  const variable = variableOf(program, 'UNSLOTH_VLLM_STANDBY');
+  const standby = variable !== undefined && variable !== '0' && !hasTower(context);
   draft.assume('rollout.sleep', standby && grpo, standbyNote(standby, grpo), VLLM, 'UNSLOTH_VLLM_STANDBY');
   readShare(calls, load, context, standby);
 }

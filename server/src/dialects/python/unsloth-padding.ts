@@ -6,7 +6,7 @@ import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Section } from '../section';
-import { argumentOf, type Calls } from './call-block';
+import { argumentOf, type Calls, variableOf } from './call-block';
 
 type ModelConfig = Readonly<Record<string, unknown>>;
 
@@ -60,10 +60,8 @@ export interface PaddedBatches {
   readonly batches: 'supervised' | 'labelled' | 'preference';
 }
 
-const variable = ({ program }: Calls, name: string): string | undefined => {
-  const value = program.environment.findLast(({ key }) => key === name)?.value;
-  return value?.kind === 'scalar' ? String(value.value).trim().toLowerCase() : undefined;
-};
+const variable = ({ program }: Calls, name: string): string | undefined =>
+  variableOf(program, name)?.trim().toLowerCase();
 const ON = /^(?:1|true|yes|on)$/;
 
 /** What Unsloth makes of the padding of a supervised training that states neither that it packs nor that it has no padding. */
