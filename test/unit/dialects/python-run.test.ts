@@ -572,6 +572,37 @@ args = TrainingArguments("o", optim="adamw_torch")\n${trainer}(model, args${more
       assert.equal(beside(').cuda()\nother.to("cpu")'), undefined);
       assert.equal(beside(').cuda()\nother.to("cpu")\nother.to("cuda")')?.length, 1);
       assert.equal(beside(').cuda()\nif who():\n    other.to("cpu")')?.length, 1);
+      // Its name, or that of what it was handed to, means something else by then.
+      assert.equal(beside(').cuda()\nother = 1'), undefined);
+      assert.equal(beside(').to("cuda")\nkept = other.eval()\nother = 1')?.length, 1);
+      assert.equal(beside(').cuda()\nother = pipeline(other)\nother = 1'), undefined);
+    });
+
+    it('a model that goes right onto the GPU leaves no copy in host memory', () => {
+      const placed = (map: string) =>
+        python(`${IMPORTS}model = AutoModelForCausalLM.from_pretrained("gpt2"${map})\n${SFT}`);
+      for (const map of ['"auto"', '"cuda"', '"cuda:0"', '0', '{"": 0}', '{"": "cuda"}'])
+        assertStates(placed(`, device_map=${map}`), { 'loading.placement': 'gpu inferred' });
+      for (const map of [
+        '',
+        ', device_map="cpu"',
+        ', device_map=None',
+        ', device_map={"": "cpu"}',
+        ', device_map=mine()',
+      ])
+        assertStates(placed(map), { 'loading.placement': undefined });
+      // TRL loads by name itself: onto its one GPU since 0.26.
+      const named = (known: ReadContext['known'], version?: string) =>
+        read(
+          'python',
+          'file:///train.py',
+          `${IMPORTS}SFTTrainer("gpt2", args=SFTConfig("o")).train()`,
+          known,
+          version ? { trl: { version, source: 'stated' } } : {},
+        );
+      assertStates(named({ 'hardware.gpus': 1 }), { 'loading.placement': 'gpu inferred' });
+      assertStates(named({ 'hardware.gpus': 1 }, '0.25.0'), { 'loading.placement': undefined });
+      assertStates(named({ 'hardware.gpus': 8 }), { 'loading.placement': undefined });
     });
 
     it('a reference that is another model is reported', () => {

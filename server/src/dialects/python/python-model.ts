@@ -222,9 +222,41 @@ function leaveOpen(draft: Calls['draft'], load: PyCall, section: Section): void 
 /** Placements that spread a model over all GPUs that a process sees (Accelerate, `utils/modeling.py`, `get_balanced_memory`). */
 export const SPREADS = /^(?:auto|balanced|balanced_low_0|sequential)$/;
 
+/** The first release of TRL whose trainers load a model that they are given by its name with `device_map="auto"`, where one GPU trains (`trl/trainer/utils.py`, `create_model_from_path`). */
+const PLACES_NAMED = '0.26';
+
+/** Whether a `device_map` puts all of a model on a GPU. */
+function isWholeOnGpu(map: PyValue): boolean {
+  if (map.kind === 'scalar')
+    return (
+      typeof map.value === 'number' || /^(?:auto|balanced|sequential|cuda(?::\d+)?)$/.test(String(map.value))
+    );
+  if (map.kind !== 'dict' || map.open) return false;
+  const [only] = map.entries;
+  return map.entries.length === 1 && only?.key === '' && isWholeOnGpu(only.value);
+}
+
+/** Weights that are read right onto the GPU: no copy of them waits in host memory. */
+function placeOnGpu({ draft }: Calls, map: PyValue, reason = '`device_map`'): void {
+  if (isWholeOnGpu(map)) draft.infer('loading.placement', 'gpu', reason, map);
+}
+
+/** Whether a trainer of TRL loads what it is given by name right onto its GPU; undefined `model_init_kwargs` leave it to that. */
+function placesNamed(trainer: PyCall, { versions, known }: ReadContext, draft: Calls['draft']): boolean {
+  const version = versions?.trl?.version;
+  const gpus = draft.valueOf('hardware.gpus') ?? known['hardware.gpus'];
+  return (
+    /^trl\./.test(trainer.callee) &&
+    gpus === 1 &&
+    (version === undefined || isAtLeast(version, PLACES_NAMED) !== false)
+  );
+}
+
 /** Where a process has several GPUs, such a model lies in parts on them, one after the other: what each holds is not estimated. */
-function readPlacement({ draft }: Calls, load: PyCall, { known }: ReadContext): void {
+function readPlacement(calls: Calls, load: PyCall, { known }: ReadContext): void {
+  const { draft } = calls;
   const map = argumentOf(load, 'device_map');
+  if (map) placeOnGpu(calls, map);
   const count = draft.valueOf('hardware.gpus') ?? known['hardware.gpus'];
   if (map?.kind !== 'scalar' || !SPREADS.test(String(map.value)) || typeof count !== 'number' || count < 2)
     return;
@@ -287,6 +319,14 @@ function readNamedModel(
   const given = argumentOf(trainer, 'quantization_config');
   const inside = entries.find(({ key }) => key === 'quantization_config')?.value;
   const quantized = readQuantizationConfig(calls, given ?? inside, section);
+  const map = entries.find(({ key }) => key === 'device_map')?.value;
+  if (map) placeOnGpu(calls, map);
+  else if (placesNamed(trainer, context, draft))
+    draft.infer(
+      'loading.placement',
+      'gpu',
+      say('{0} puts a model that it loads itself on the GPU, where one trains', 'TRL'),
+    );
   // What is left out here the trainer decides by its version.
   if (section.has(['dtype', 'torch_dtype'])) readDtype(calls, section, context, quantized);
   section.take('attn_implementation');
