@@ -286,6 +286,32 @@ class Tuner(Base):
     assert.equal(withoutMagics('x = 5 % 3'), 'x = 5 % 3');
   });
 
+  it('take the packages that the metadata of a script names', () => {
+    const text = `# Copyright
+# /// script
+# requires-python = ">=3.10"
+# dependencies = [
+#     "trl[peft]>=1.2,<1.5",
+#     'transformers==4.57.1',  "kernels",
+#     "peft @ git+https://github.com/huggingface/peft.git@v0.17.0",
+# ]
+#
+# [tool.uv]
+# prerelease = "allow"
+# ///
+import trl
+`;
+    const found = installsIn(text, new Lines(text));
+    assert.deepEqual(
+      found.map(({ name, specifier }) => name + specifier),
+      ['trl>=1.2,<1.5', 'transformers==4.57.1', 'kernels', 'peft', 'peft==0.17.0'],
+    );
+    assert.deepEqual(found[0]?.range.start, { line: 4, character: 7 });
+    assert.deepEqual(found[1]?.range.end, { line: 5, character: 27 });
+    const other = text.replace('# /// script', '# /// other');
+    assert.deepEqual(installsIn(other, new Lines(other)), []);
+  });
+
   it('reads what is installed', () => {
     const text = '!pip install -q "transformers==4.56.2" trl[vllm]==0.22.2 --index-url https://x peft';
     assert.deepEqual(

@@ -89,9 +89,24 @@ function boundPackage(text: string, name: string): string | undefined {
   return packages.size === 1 && one !== '' ? one : undefined;
 }
 
-/** Packages that `!pip install` names in a text, with the place of each. */
+/** Packages that a text installs, or names as what it needs, with the place of each. */
 export function installsIn(text: string, lines: Pick<Lines, 'range'>): Install[] {
-  return [...convertedInstalls(text, lines), ...writtenInstalls(text, lines)];
+  return [...neededPackages(text, lines), ...convertedInstalls(text, lines), ...writtenInstalls(text, lines)];
+}
+
+/** What a script names in comments for whoever starts it (PEP 723; `uv run`). */
+const METADATA = /^# \/\/\/ script[ \t]*\r?\n((?:#(?: .*)?\r?\n)+?)# \/\/\/[ \t]*\r?$/m;
+
+/** Packages that the metadata of a script name (`dependencies`, whose lines are comments). */
+function neededPackages(text: string, lines: Pick<Lines, 'range'>): Install[] {
+  const [block, content = ''] = METADATA.exec(text) ?? [];
+  if (block === undefined) return [];
+  const written = content.replace(/^#/gm, ' ');
+  const [all, list = ''] =
+    /^[ \t]*dependencies[ \t]*=[ \t]*\[((?:"[^"\n]*"|'[^'\n]*'|[^\]"'])*)\]/m.exec(written) ?? [];
+  if (all === undefined) return [];
+  const start = text.indexOf(content, text.indexOf(block)) + written.indexOf(all) + all.lastIndexOf(list);
+  return packagesAmong(list, start, text, lines);
 }
 
 /** What nbconvert makes of a line or a cell for IPython: a call with its text, which some comment out. */
@@ -126,39 +141,43 @@ function convertedInstalls(text: string, lines: Pick<Lines, 'range'>): Install[]
 }
 
 function writtenInstalls(text: string, lines: Pick<Lines, 'range'>): Install[] {
-  const found: Install[] = [];
-  for (const command of text.matchAll(COMMAND)) {
+  return [...text.matchAll(COMMAND)].flatMap((command) => {
     const words = command[1] ?? '';
-    const start = command.index + command[0].length - words.length;
-    const bare = words.replace(WITH_VALUE, (option) => ' '.repeat(option.length));
-    const upgrades = UPGRADES.test(words);
-    for (const one of bare.matchAll(REQUIREMENT)) {
-      const [whole, name = '', specifier = ''] = one;
-      const at = start + one.index + whole.indexOf(name);
-      found.push({
-        name: name.toLowerCase(),
-        specifier,
-        ...(upgrades && specifier === '' ? { upgraded: true as const } : {}),
-        range: lines.range(at, at + name.length + specifier.length),
-      });
-    }
-    const opened = (name: string, at: number, length: number) =>
-      found.push({ name, specifier: '', open: true, range: lines.range(start + at, start + at + length) });
-    for (const address of words.matchAll(REPOSITORY)) {
-      const { name, specifier, state } = repositoryPackage(address);
-      const at = start + address.index;
-      found.push({
-        name,
-        specifier,
-        ...(state ? { open: true, repository: state } : {}),
-        ...(state === 'head' ? { upgraded: true } : {}),
-        range: lines.range(at, at + address[0].length),
-      });
-    }
-    for (const { 0: whole, 1: name = '', index } of bare.matchAll(BRACED)) {
-      const bound = boundPackage(text, name);
-      if (bound !== undefined) opened(bound, index, whole.length);
-    }
+    return packagesAmong(words, command.index + command[0].length - words.length, text, lines);
+  });
+}
+
+/** Packages that words for pip name; `start`: where the words stand in the text. */
+function packagesAmong(words: string, start: number, text: string, lines: Pick<Lines, 'range'>): Install[] {
+  const found: Install[] = [];
+  const bare = words.replace(WITH_VALUE, (option) => ' '.repeat(option.length));
+  const upgrades = UPGRADES.test(words);
+  for (const one of bare.matchAll(REQUIREMENT)) {
+    const [whole, name = '', specifier = ''] = one;
+    const at = start + one.index + whole.indexOf(name);
+    found.push({
+      name: name.toLowerCase(),
+      specifier,
+      ...(upgrades && specifier === '' ? { upgraded: true as const } : {}),
+      range: lines.range(at, at + name.length + specifier.length),
+    });
+  }
+  const opened = (name: string, at: number, length: number) =>
+    found.push({ name, specifier: '', open: true, range: lines.range(start + at, start + at + length) });
+  for (const address of words.matchAll(REPOSITORY)) {
+    const { name, specifier, state } = repositoryPackage(address);
+    const at = start + address.index;
+    found.push({
+      name,
+      specifier,
+      ...(state ? { open: true, repository: state } : {}),
+      ...(state === 'head' ? { upgraded: true } : {}),
+      range: lines.range(at, at + address[0].length),
+    });
+  }
+  for (const { 0: whole, 1: name = '', index } of bare.matchAll(BRACED)) {
+    const bound = boundPackage(text, name);
+    if (bound !== undefined) opened(bound, index, whole.length);
   }
   return found;
 }
