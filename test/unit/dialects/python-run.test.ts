@@ -251,6 +251,24 @@ ${MODEL}Trainer(model, TrainingArguments("o"), train_dataset=data).train()\n`),
       lengthOf(short, 'few = data.filter(is_short, input_columns=["input_ids"])')?.value,
       undefined,
     );
+    // A column that holds the length, and a bound that is worked out.
+    const counted = (column: string, filter: string, more = '') =>
+      lengthOf(
+        `${more}seconds = 5.0
+hears = Wav2Vec2FeatureExtractor(feature_size=1, sampling_rate=16_000)
+processor = Wav2Vec2Processor(feature_extractor=hears, tokenizer=tokenizer)
+def prepare(batch):
+    batch["input_length"] = ${column}
+    return batch`,
+        `data["train"] = data["train"].filter(${filter}, input_columns=["input_length"])`,
+      )?.value;
+    const below = 'lambda x: x < seconds * processor.feature_extractor.sampling_rate';
+    assert.equal(counted('len(batch["input_values"])', below), 79_999);
+    assert.equal(counted('len(batch["input_values"])  # values', below), 79_999);
+    assert.equal(counted('len(batch["input_values"])', 'lambda x: x < longest()'), undefined);
+    assert.equal(counted('batch["seconds"]', below), undefined);
+    const own = 'def short(x):\n    limit = 3\n    return x < limit\nlimit = 9\n';
+    assert.equal(counted('len(batch["input_values"])', 'short', own), undefined);
   });
 
   it('are seen to freeze weights, however the text reaches them', () => {
