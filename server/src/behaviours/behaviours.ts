@@ -27,6 +27,10 @@ export interface Behaviours {
   readonly expandsSingleHead: boolean;
   /** Keys and values are repeated for every query head before the attention kernel, which could group them. */
   readonly repeatsKeysAndValues: boolean;
+  /** So they are before SDPA alone, mask or not. */
+  readonly repeatsForSdpa: boolean;
+  /** Heads that are wider than any kernel takes in groups are grouped all the same, by plain matrix products. */
+  readonly groupsWideHeads: boolean;
   /** Without an attention kernel, scale, mask and softmax of the scores are one operator that keeps its result. */
   readonly fusesScores: boolean;
   /** Without one, probabilities get the type that queries have before autocast casts them. */

@@ -158,6 +158,24 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
       source: titan('models/llama3/model/model.py'),
     },
   ),
+  // Since 4.54 SDPA groups heads itself where it is given no mask (`use_gqa_in_sdpa`), and where torch has that (2.5).
+  repeatsForSdpa: yes(
+    {
+      code: ['transformers'],
+      library: { of: 'transformers', before: '4.54' },
+      source: fileIn({ ...TRANSFORMERS_4, at: 'v4.53.3' }, 'src/transformers/integrations/sdpa_attention.py'),
+    },
+    {
+      code: ['transformers'],
+      library: { of: 'torch', before: '2.5' },
+      source: fileIn({ ...TRANSFORMERS_4, at: 'v4.57.1' }, 'src/transformers/integrations/sdpa_attention.py'),
+    },
+  ),
+  groupsWideHeads: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', before: '5.13' },
+    source: fileIn({ ...TRANSFORMERS, at: 'v5.12.0' }, 'src/transformers/integrations/sdpa_attention.py'),
+  }),
   fusesScores: yes({ code: ['megatron'], source: megatron('fusions/fused_softmax.py') }),
   castsProbabilitiesBack: yes({
     code: ['transformers'],

@@ -149,6 +149,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     // What Unsloth compiles, or would, keeps its own norms and MLP.
     liger: run['kernels.liger'] || writesLayers(run),
     unsloth: run['kernels.unsloth'],
+    ownLayers: writesLayers(run),
     fusedLora: run['kernels.lora'],
     absentPackages: absentPackages(run),
     fp8: run['precision.fp8'],

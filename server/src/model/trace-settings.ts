@@ -112,6 +112,8 @@ export interface TraceSettings {
   readonly liger: boolean;
   /** Unsloth computes LoRA branches in the input's type (`kernels/fast_lora.py`). */
   readonly unsloth?: boolean;
+  /** Layers are Unsloth's own, which hand SDPA grouped heads as they are (`models/llama.py`, `SDPA_HAS_GQA`). */
+  readonly ownLayers?: boolean;
   readonly fusedLora?: readonly string[];
   /** Packages of kernels that layers which keep a state do without. */
   readonly absentPackages?: ReadonlySet<StatePackage>;

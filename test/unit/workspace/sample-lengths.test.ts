@@ -125,7 +125,7 @@ trainer.train()
       assert.equal(analysis?.unread, undefined);
       assert.equal(unmodelled, undefined);
       assert.equal(verdict, 'tight');
-      assert.ok(peak.processBytes > 4 * capacityBytes && peak.lowerBytes < capacityBytes);
+      assert.ok(peak.processBytes > 3 * capacityBytes && peak.lowerBytes < capacityBytes);
       const problem = analysis?.problems.find(({ code }) => code === 'tight');
       assert.match(problem?.message ?? '', reason);
     }

@@ -167,15 +167,15 @@ function local(t: Tracer, spec: AttentionSpec): Tensor {
     spec.kernels === 'no-sdpa' ||
     (spec.boundsScores && t.settings.behaviours.writesBoundedAttentionOut) ||
     (spec.kernels !== 'calls-sdpa' && t.settings.behaviours.writesAttentionOut);
-  // No fused SDPA kernel takes grouped heads in fp32: it falls back to plain matrix products.
+  // No fused SDPA kernel takes grouped heads in fp32, or wide ones: it falls back to plain matrix products.
   const grouped = spec.heads !== spec.keyValueHeads;
-  const repeated = spec.grouping === 'repeat' || isMasked(t, spec);
-  const wide = !t.settings.autocast && spec.q.dtype === 'fp32' && grouped && !repeated;
+  const inFp32 = !t.settings.autocast && spec.q.dtype === 'fp32';
+  const plain = grouped && !repeatsHeads(t, spec) && (inFp32 || spec.headDim > WIDEST_GROUPED);
   const sdpa = t.settings.attention === 'sdpa';
   const written = spec.kernels === 'eager' || (noSdpa && sdpa);
   const implementation = written ? 'eager' : t.settings.attention;
   if (implementation === 'eager') return eager(t, spec);
-  return sdpa && grouped && (wide || spec.grouping === 'broadcast') ? math(t, spec) : fused(t, spec);
+  return sdpa && grouped && (plain || spec.grouping === 'broadcast') ? math(t, spec) : fused(t, spec);
 }
 
 /**
@@ -188,6 +188,25 @@ function isMasked(t: Tracer, spec: AttentionSpec): boolean {
   const keys = spec.k.elements / (batch * spec.keyValueHeads * spec.headDim);
   const windowed = spec.window !== undefined && spec.window < keys && t.settings.behaviours.masksWindows;
   return (spec.masked ?? t.settings.attentionMask) || spec.bias !== undefined || windowed;
+}
+
+/** Width of the widest heads that a fused kernel of SDPA groups (`sdp_utils_cpp.h`, `check_head_dim_size_flash`; its memory-efficient kernel groups none). */
+const WIDEST_GROUPED = 256;
+
+/**
+ * Whether keys and values are repeated for every query head before the kernel. transformers lets SDPA group heads only where no mask is passed
+ * (`use_gqa_in_sdpa`); torchtune and torchtitan repeat them themselves (`modules/attention.py`; `models/llama/model.py`).
+ */
+function repeatsHeads(t: Tracer, spec: AttentionSpec): boolean {
+  const { repeatsKeysAndValues, repeatsForSdpa, groupsWideHeads } = t.settings.behaviours;
+  const sdpa = t.settings.attention === 'sdpa' && !t.settings.ownLayers;
+  const wide = spec.headDim > WIDEST_GROUPED && !groupsWideHeads;
+  return (
+    isMasked(t, spec) ||
+    spec.grouping === 'repeat' ||
+    repeatsKeysAndValues ||
+    (sdpa && (repeatsForSdpa || wide))
+  );
 }
 
 function math(t: Tracer, spec: AttentionSpec): Tensor {
@@ -226,15 +245,14 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
   let v = half(t, spec.v);
   const queries = q.elements / (b * heads * headDim);
   const keys = k.elements / (b * spec.keyValueHeads * headDim);
-  // transformers lets SDPA group heads only where no mask is passed (`use_gqa_in_sdpa`).
   const masked = isMasked(t, spec);
-  // torchtune and torchtitan repeat keys and values themselves (`modules/attention.py`; `models/llama/model.py`).
-  const repeated = masked || spec.grouping === 'repeat' || t.settings.behaviours.repeatsKeysAndValues;
+  const repeated = repeatsHeads(t, spec);
   if (repeated) {
     k = repeat(t, k, spec, `${spec.name}.repeat_k`);
     v = repeat(t, v, spec, `${spec.name}.repeat_v`);
   }
   const bytes = ELEMENT_BYTES[q.dtype];
+  // FlashAttention's backward sums the queries' gradient in fp32, in rows and columns that fill its blocks (`flash_api.cpp`, `mha_bwd`).
   const logSumExp = b * heads * queries * ELEMENT_BYTES.fp32;
   const paddedRows = Math.ceil(queries / 128) * 128;
   const paddedDim = headDim <= 128 ? Math.ceil(headDim / 32) * 32 : Math.ceil(headDim / 64) * 64;

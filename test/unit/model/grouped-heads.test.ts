@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { savedStorages } from '../../../server/src/memory/play';
+import { traceRun } from '../../../server/src/memory/traced-run';
+import type { RunValues } from '../../../server/src/run/fields';
+import { aModel, aRun } from '../memory/a-run';
+
+const [BATCH, TOKENS, HEADS, GROUPS] = [3, 64, 8, 2];
+const config = (headDim: number) => ({
+  model_type: 'qwen3',
+  architectures: ['Qwen3ForCausalLM'],
+  hidden_size: 128,
+  num_hidden_layers: 2,
+  num_attention_heads: HEADS,
+  num_key_value_heads: GROUPS,
+  head_dim: headDim,
+  intermediate_size: 512,
+  vocab_size: 1000,
+  max_position_embeddings: 64,
+  hidden_act: 'silu',
+});
+
+/** Bytes that a layer keeps, of heads so wide; no mask reaches the attention. */
+function kept(transformers: string, values: RunValues = {}, headDim = 32): number {
+  const run = aRun({
+    'precision.weights': 'bf16',
+    'precision.compute': 'bf16',
+    'attention.implementation': 'sdpa',
+    'batch.micro': BATCH,
+    'batch.sequence': TOKENS,
+    'version.transformers': transformers,
+    ...values,
+  });
+  const layer = traceRun(aModel(config(headDim)), run).find(({ stage }) => stage.role === 'layer');
+  assert.ok(layer);
+  let bytes = 0;
+  for (const storage of savedStorages(layer.tape)) bytes += storage.bytes;
+  return bytes;
+}
+
+/** Keys and values that are there for every head instead of for every group. */
+const repeated = (headDim: number, width: number) => BATCH * TOKENS * headDim * (HEADS - GROUPS) * 2 * width;
+const FP32: RunValues = { 'precision.weights': 'fp32', 'precision.compute': 'fp32' };
+
+describe('grouped heads without a mask', () => {
+  // `integrations/sdpa_attention.py`: `repeat_kv` in every case up to 4.53.3, where nothing masks since (`use_gqa_in_sdpa`).
+  it('have repeated keys and values before transformers 4.54', () => {
+    assert.equal(kept('4.53.3') - kept('4.54.0'), repeated(32, 2));
+    assert.equal(kept('4.40.0'), kept('4.53.3'));
+    const masked: RunValues = { 'attention.mask': true };
+    assert.equal(kept('4.53.3', masked), kept('4.54.0', masked));
+    // FlashAttention takes them as they are.
+    const flash: RunValues = { 'attention.implementation': 'flash2' };
+    assert.equal(kept('4.53.3', flash), kept('4.54.0', flash));
+    // So do layers that Unsloth writes itself.
+    const own: RunValues = { 'kernels.unsloth': true };
+    assert.equal(kept('4.53.3', own), kept('4.54.0', own));
+  });
+
+  it('have them where torch groups none', () => {
+    const of = (torch: string) => kept('4.57.1', { 'version.torch': torch });
+    assert.equal(of('2.4.1') - of('2.5.0'), repeated(32, 2));
+  });
+
+  it('keep all scores in fp32 where they are not repeated: no fused kernel groups them', () => {
+    const flash: RunValues = { ...FP32, 'attention.mask': true };
+    assert.ok(kept('4.54.0', FP32) > kept('4.53.3', FP32));
+    // A mask is kept as a bias of the scores' type.
+    assert.ok(kept('4.53.3', FP32) < kept('4.53.3', flash));
+  });
+
+  it('of more than 256 dimensions are multiplied out before transformers 5.13, and repeated since', () => {
+    const scores = BATCH * HEADS * TOKENS * TOKENS * 2;
+    assert.ok(kept('5.12.0', {}, 512) >= kept('5.13.0', {}, 512) - repeated(512, 2) + scores);
+    assert.equal(kept('5.12.0', {}, 256), kept('5.13.0', {}, 256));
+    assert.equal(kept('5.13.0', {}, 512), kept('4.53.3', {}, 512));
+  });
+});
