@@ -49,6 +49,12 @@ describe('whether a mask of padding reaches the attention', () => {
     assert.equal(await mask(trained(made, dropped)), 'false: the code takes the mask of pixels away');
   });
 
+  it('of numbers over time nothing is stated', async () => {
+    const series = 'from transformers import PatchTSMixerForPrediction\n';
+    const made = 'PatchTSMixerForPrediction.from_pretrained("ibm-granite/granite-timeseries-patchtsmixer")';
+    assert.equal(await mask(trained(made, series)), 'false: Oomlint default');
+  });
+
   it('of waves it does only where the extractor makes one', async () => {
     const made = 'AutoModelForCTC.from_pretrained("facebook/wav2vec2-base")';
     assert.equal(await mask(trained(made)), 'false: the extractor of this model makes no mask');

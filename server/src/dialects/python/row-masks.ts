@@ -9,6 +9,10 @@ import type { ModelChain } from './model-chain';
 const OF_IMAGES =
   /For(?:ImageClassification|VideoClassification|SemanticSegmentation|MaskedImageModeling)\.\w+$/;
 
+/** Classes whose samples are numbers over time, as many of each: nothing fills them up. */
+const OF_SERIES =
+  /(?:^|\.)(?:TimeSeriesTransformer|PatchTST|PatchTSMixer|Informer|Autoformer|TinyTimeMixer|TimesFm)\w*\.\w+$/;
+
 /**
  * States whether a mask of padding reaches the attention, of rows so many in a micro batch.
  * - Images that their processors bring to one size have none, nor have waves whose extractor makes none, unless the code asks for one.
@@ -23,6 +27,7 @@ export function inferMask(
   micro: number,
 ): void {
   const { draft } = calls;
+  if (load && OF_SERIES.test(load.callee)) return;
   const detects = draft.valueOf('method.objective') === 'detection';
   const unpadded = load && OF_IMAGES.test(load.callee) ? oneSize() : unpaddedBy(model?.config);
   if (!detects) {
