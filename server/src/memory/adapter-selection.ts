@@ -9,6 +9,7 @@ import { linearPattern, type TextPattern } from '../run/linear-pattern';
 import { literalPattern } from '../run/literal-pattern';
 import type { DType } from '../terms/dtypes';
 import { WEIGHT_PREFIXES } from '../terms/weight-prefixes';
+import { handlesStacks } from './packed-experts';
 
 /** Feed-forward modules of IA3, whose input is scaled (peft 0.21, `TRANSFORMERS_MODELS_TO_IA3_FEEDFORWARD_MODULES_MAPPING`). */
 const FEED_FORWARD =
@@ -309,6 +310,9 @@ export class AdapterSelection {
     const found = this.namedExperts(path, place);
     // What is named as a parameter is a linear layer of each expert where experts are made of such: of gpt-oss one for gate and up.
     if (parameter && run['model.linearExperts'] === true)
+      return { as: 'modules', rank: this.rankOf(path, place), together: true };
+    // Unsloth leaves the stack as it is, and adds the products of the adapter (`moe_utils.py`, `_should_use_separated_lora`).
+    if (parameter && handlesStacks(run, this.model.modelType))
       return { as: 'modules', rank: this.rankOf(path, place), together: true };
     if (parameter) return { as: 'parameter', rank: found?.rank ?? this.rankOf(path, place) };
     return found;

@@ -22,6 +22,7 @@ import { compiledInOnePiece, copiesVariableReads, fusedElementwise } from './che
 import { compiledTape } from './compiled-tape';
 import { type Offloaded, offloadedTape } from './offloaded-tape';
 import { documentTokens } from './packed-documents';
+import { handlesStacks } from './packed-experts';
 import { upcastsRest } from './quantization';
 import { withTiles } from './tiled-tape';
 
@@ -196,6 +197,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     fakeQuantization: run['quantization.fake'],
     quantizedExperts: run['quantization.experts'] ?? quantizesExperts(run, model),
     linearExperts: hasLinearExperts(run, model),
+    unpacksExpertsAgain: handlesStacks(run, model.modelType) && behaviours(run).groupsProductsAnywhere,
     quantizedHead: run['quantization.head'],
     adapter,
     ...underCheckpoints(run),
@@ -250,10 +252,11 @@ function hasLinearExperts(run: TrainingRun, model: Model): boolean {
   return !behaviours(run).stacksExperts && !/^(gpt_oss|llama4)/.test(model.modelType);
 }
 
-/** Every quantizer replaces linear layers; the stacked parameters of transformers 5 are left by all that do. */
+/** Every quantizer replaces linear layers; the stacked parameters of transformers 5 are left by all but Unsloth, which packs them in 4 bits. */
 function quantizesExperts(run: TrainingRun, model: Model): boolean {
   const kind = run['quantization.kind'];
   if (kind === 'fp8' || kind === 'mxfp4') return true;
+  if ((kind === 'nf4' || kind === 'fp4') && handlesStacks(run, model.modelType)) return true;
   return hasLinearExperts(run, model);
 }
 

@@ -187,6 +187,8 @@ export interface TraceSettings {
   readonly fakeQuantization?: FakeQuantization;
   /** Weights of experts are quantized too. */
   readonly quantizedExperts?: boolean;
+  /** A stack of packed experts is unpacked again in backward, and not kept (Unsloth, `moe_utils.py`, `_GroupedMMRecompute`). */
+  readonly unpacksExpertsAgain?: boolean;
   /** Experts have linear layers each, which the tape records as one stack. */
   readonly linearExperts?: boolean;
   /** The output projection is quantized too. */

@@ -369,7 +369,7 @@ export const FIELDS = {
     default: 'none',
   }),
   'quantization.experts': flag({
-    doc: 'Weights of experts are quantized too. Unset: where they are linear layers (transformers 4), and in fp8 and MXFP4.',
+    doc: 'Weights of experts are quantized too. Unset: where they are linear layers (transformers 4), in fp8 and MXFP4, and in 4 bits by Unsloth.',
   }),
   'quantization.skippedParts': list({
     doc: 'Towers and projectors beside the layers, by the start of their names, whose linear layers are not quantized (`llm_int8_skip_modules`).',

@@ -21,6 +21,7 @@ import { buildsImages, builtSound, writesTextRows } from './sample-kinds';
 import { readUnslothAttention } from './unsloth-attention';
 import { isReplaced, mappedCheckpoint } from './unsloth-checkpoints';
 import { readFastInference } from './unsloth-engine';
+import { readPackedExperts } from './unsloth-experts';
 import { leaveOtherFields } from './unsloth-fields';
 import { hasMamba } from './unsloth-padding';
 import { readUnslothTargets } from './unsloth-targets';
@@ -352,6 +353,7 @@ export function readUnsloth(
   const full = trainsAll(load);
   const quantized = full ? undefined : readStorage(calls, load);
   if (quantized === 4) readCheckpoint(calls, load, name, context.versions?.unsloth?.version);
+  if (quantized === 4) readPackedExperts(calls, load, config, context);
   leaveUncounted(calls, load);
   if (quantized && !hasKernels(load, config)) readPlainParts(draft, context.versions?.unsloth?.version);
   if (GPT_OSS.test(name)) {
