@@ -140,6 +140,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     sequence,
     targetSequence: Math.ceil((run['batch.targetSequence'] ?? run['batch.sequence']) / sequenceRanks),
     ...shown(run),
+    ownCode: run['model.ownCode'],
     labels: run['model.labels'] ?? statedLabels(model.config),
     weightDtype,
     computeDtype: autocast || statesOwnCompute(run) ? compute : weightDtype,

@@ -97,6 +97,8 @@ export interface TraceSettings {
   readonly imageTiles?: number;
   /** Labels that a head tells apart, where the run states how many. */
   readonly labels?: number;
+  /** The code that comes with the checkpoint makes the model. */
+  readonly ownCode?: boolean;
   /** Samples hold sound. */
   readonly sound?: boolean;
   /** Type of the weights that operators read. */

@@ -118,6 +118,10 @@ export const FIELDS = {
     default: 'transformers',
   }),
 
+  'model.ownCode': flag({
+    doc: 'The model is made by the code that comes with its checkpoint (`trust_remote_code`), not by the class of the library.',
+    default: false,
+  }),
   'model.linearExperts': flag({
     doc: 'Each expert is made of linear layers of its own, which are quantized and adapted as others are. Unset: as the code of the model has them.',
   }),

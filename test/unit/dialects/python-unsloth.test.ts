@@ -194,6 +194,19 @@ describe('Unsloth', () => {
     assert.ok(ungated.weights > 50);
   });
 
+  it('counts what the code of a checkpoint has beyond the class of the library', async () => {
+    const of = async (load: string) => {
+      const cell = { loader: 'FastVisionModel', model: 'unsloth/PaddleOCR-VL', bits: 'False', load };
+      return (await trained(cell)).estimate?.model.totalParameters;
+    };
+    const [plain = 0, own = 0] = [
+      await of(', full_finetuning=True'),
+      await of(', full_finetuning=True, trust_remote_code=True'),
+    ];
+    assert.equal(plain, 905_601_648);
+    assert.equal(own, 958_588_736);
+  });
+
   it('evaluates by batches of training where the default of the Trainer is larger', async () => {
     const evaluated = async (config: string) => {
       const { values } = (await trained({ config, trainer: ', eval_dataset=d' })).resolved;

@@ -1,4 +1,4 @@
-import { isNone, nodeOf } from '../../config/python/node-of-value';
+import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import { callNames } from '../../config/python/python';
 import type { PyCall, PyScalar, PyValue } from '../../config/python/value';
 import { flagOf, textOf } from '../../config/scalar';
@@ -329,6 +329,9 @@ export function stateModel(
   const text = textOf(node);
   const call = callNames(program).get(load.id) ?? '';
   readOtherSizes({ draft, program }, load);
+  const own = argumentOf(load, 'trust_remote_code');
+  if (own && flagOf(knownNode(own)) === true)
+    draft.state('model.ownCode', true, own, `${call}.trust_remote_code`);
   if (node && text !== undefined && (node.kind !== 'scalar' || node.open === undefined))
     draft.state('model.id', text, node, `${call}.${key}`);
   else

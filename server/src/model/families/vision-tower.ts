@@ -135,7 +135,7 @@ interface EncoderSizes {
   readonly patchSize: number;
 }
 
-interface TowerSizes extends EncoderSizes {
+export interface TowerSizes extends EncoderSizes {
   readonly activation: string;
   readonly imageSize: number;
   readonly channels: number;
