@@ -202,7 +202,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     quantizedHead: run['quantization.head'],
     adapter,
     ...underCheckpoints(run),
-    ...trained(run, adapter),
+    ...trained(run, model, adapter),
   };
 }
 
@@ -220,12 +220,13 @@ function underCheckpoints(run: TrainingRun): Pick<TraceSettings, 'inputRequiresG
 /** Which base weights are trained, and as copies of their own. */
 function trained(
   run: TrainingRun,
+  model: Model,
   adapter: AdapterSettings | undefined,
 ): Pick<TraceSettings, 'trainable' | 'copied' | 'tiesCopies'> {
   if (!adapter) return { trainable: () => true };
   return {
-    trainable: trainedBeside(run, adapter.targets),
-    copied: (name) => isSaved(name, savedModules(run)),
+    trainable: trainedBeside(run, model, adapter.targets),
+    copied: (name) => isSaved(name, savedModules(run, model)),
     tiesCopies: run['lora.tiesCopies'],
   };
 }
@@ -526,7 +527,7 @@ function settingsByPlace(model: Model, run: TrainingRun, settings: TraceSettings
     const selection = new AdapterSelection(run, model, adapterDtype(run));
     return bySelection(selection, (place) => {
       const adapter = selection.at(place);
-      return { ...settings, adapter, trainable: trainedBeside(run, adapter.targets) };
+      return { ...settings, adapter, trainable: trainedBeside(run, model, adapter.targets) };
     });
   }
   const { 'method.kind': kind } = run;
