@@ -484,16 +484,34 @@ Seq2SeqTrainer(model=model, args=args).train()
   });
 
   it('asks nothing of releases of a year ago that the code cannot run on', async () => {
-    const asked = async (text: string) => {
+    const reasons = async (text: string) => {
       const analysis = await judged(text);
       return openQuestions(
         [{ config: analysis }] as unknown as Parameters<typeof openQuestions>[0],
         analysis.resolved,
-      ).some(({ reason }) => /^No file names the versions? of /.test(reason));
+        analysis.model,
+      ).flatMap(({ reason }) => (/^No file names the versions? of /.test(reason) ? reason : []));
     };
+    const asked = async (text: string) => (await reasons(text)).length > 0;
     const plain = grpo('max_completion_length=64');
     assert.equal(await asked(plain), true);
     assert.equal(await asked(plain.replace('model=model,', 'model=model, environment_factory=Env,')), false);
     assert.equal(await asked(plain.replace('length=64', 'length=64, entropy_coef=0.1')), false);
+    assert.equal(await asked(plain.replace('model=model,', 'model=model, quantization_config=None,')), false);
+    // Names that a module had not, and modules that were not there.
+    const rewards = 'from trl.rewards import reasoning_accuracy_reward\n';
+    assert.equal(await asked(`${rewards}${plain}`), false);
+    assert.equal(await asked(`from trl.rewards import think_format_reward\n${plain}`), true);
+    assert.equal(await asked(`from trl.experimental.gkd import GKDConfig\n${plain}`), false);
+    assert.equal(await asked(`from transformers import Gemma4Processor\n${plain}`), false);
+    // A model that transformers did not have, and a release that the file installs.
+    assert.equal(await asked(plain.replace('gpt2', 'google/gemma-4-E2B-it')), false);
+    const installed = `# %%\n!pip install -U trl\n# %%\n${plain}`;
+    assert.doesNotMatch((await reasons(installed)).join(), /\btrl\b/);
+    // The Trainer of transformers alone does without TRL.
+    const trainer = `import torch\nfrom transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n${MODEL}Trainer(model=model, args=TrainingArguments()).train()\n`;
+    const [named] = await reasons(trainer);
+    assert.match(named ?? '', /transformers/);
+    assert.doesNotMatch(named ?? '', /\btrl\b/);
   });
 });
