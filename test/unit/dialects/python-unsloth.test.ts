@@ -207,6 +207,15 @@ describe('Unsloth', () => {
     assert.equal(own, 958_588_736);
   });
 
+  it('reports no shorter samples where the file fills them up', async () => {
+    const note = async (first: string) =>
+      (await trained({ first, config: 'SFTConfig(max_length=512)' })).resolved.origins['batch.sequence']
+        ?.note ?? '';
+    assert.match(await note(''), /less is needed/);
+    const fill = 'def fill(ids, size):\n    return ids + [0] * (size - len(ids))\n';
+    assert.match(await note(fill), /all may be as long/);
+  });
+
   it('evaluates by batches of training where the default of the Trainer is larger', async () => {
     const evaluated = async (config: string) => {
       const { values } = (await trained({ config, trainer: ', eval_dataset=d' })).resolved;

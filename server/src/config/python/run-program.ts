@@ -3,6 +3,7 @@ import type { Lines } from '../lines';
 import type { ConfigDocument, ConfigNode, MapNode } from '../node';
 import { DataFiles } from './data-files';
 import { evaluate } from './expressions';
+import { fillsSamples } from './filled-samples';
 import { importsIn, wordsIn } from './imports';
 import { Machine } from './machine';
 import { LoadedModules } from './modules';
@@ -53,6 +54,7 @@ export function followProgram(
     ...(machine.asksMemory ? { asksMemory: true } : {}),
     imports: importsIn(root, lines),
     words: () => wordsIn(root, lines),
+    fillsSamples: () => fillsSamples(lines.text),
     taken: [...loaded.used, ...data.used],
     wanted: [...data.wanted.values()],
     written: data.written,

@@ -246,6 +246,8 @@ export interface PyProgram {
   readonly imports: readonly PyImport[];
   /** Words that stand in it as strings of their own, followed or not. */
   readonly words: () => ReadonlySet<string>;
+  /** Code of it, followed or not, fills samples up by what they lack of a length. */
+  readonly fillsSamples: () => boolean;
   /** Addresses of the modules and the files of data of the workspace that values were taken from. */
   readonly taken: readonly string[];
   /** The command that starts it is known. */

@@ -18,6 +18,7 @@ import { argumentOf, type Calls, leaveArgument, variableOf, withhold } from './c
 import { adaptedByPeft, callsOnModel, type ModelChain } from './model-chain';
 import { type LoadedModel, stateModel } from './python-model';
 import { buildsImages, builtSound, writesTextRows } from './sample-kinds';
+import { longestNote } from './tokenized-length';
 import { readUnslothAttention } from './unsloth-attention';
 import { isReplaced, mappedCheckpoint } from './unsloth-checkpoints';
 import { readFastInference } from './unsloth-engine';
@@ -797,7 +798,7 @@ export function readUnslothTrainer(
   const length = own || cut ? integerOf(node) : 2048;
   const key = cut?.key ?? 'max_seq_length';
   const note = cutsRows(program)
-    ? say('`{0}` is the longest that a sample may be: where the data is shorter, less is needed', key)
+    ? longestNote(key, program)
     : say('a collator of the file makes the rows: `{0}` is taken for the longest that they get', key);
   // A trainer that takes a limit of prompts cuts them to it, and completions end at theirs.
   const prompt = section.find('max_prompt_length');
