@@ -300,6 +300,17 @@ describe('what is asked for', () => {
   const of = (kind: string, model = 'pick()') =>
     `from transformers import ${kind}, Trainer, TrainingArguments\nmodel = ${kind}.from_pretrained(${model})\n${TRAINER}`;
 
+  it('goes with the classes of the text where nothing leads to the model', async () => {
+    const distills = (student: string, more = '') =>
+      `from transformers import MobileNetV2ForImageClassification, AutoModelForCTC, Trainer, TrainingArguments\n${more}student = ${student}(config())\nclass Distils(Trainer):\n    def __init__(self, student_model=None, **kwargs):\n        super().__init__(student_model, **kwargs)\nDistils(student_model=student, args=TrainingArguments()).train()\n`;
+    const [, image] = await asked(distills('MobileNetV2ForImageClassification'));
+    assert.equal(image, 'model=google/vit-base-patch16-224');
+    const [, mixed] = await asked(
+      distills('MobileNetV2ForImageClassification', 'AutoModelForCTC.from_pretrained(pick())\n'),
+    );
+    assert.match(String(mixed), /model=\.\.\./);
+  });
+
   it('goes with the kind of the run', async () => {
     assert.deepEqual(await asked(of('AutoModelForObjectDetection')), [
       'model.id',
@@ -407,6 +418,13 @@ ${TRAINER}`;
     assert.deepEqual(await pixels('image = image'), [undefined, false]);
   });
 
+  it('are of no other size where what makes them smaller is not followed', async () => {
+    const method = (size: string) =>
+      `pass\nclass Environment:\n    def decode(self, image, side):\n        image.thumbnail(${size})`;
+    assert.deepEqual(await pixels(method('(256, 256)')), [256 ** 2, true]);
+    assert.deepEqual(await pixels(method('(side, side)')), [672 ** 2, true]);
+  });
+
   it('have no more than a bound leaves them', async () => {
     assert.deepEqual(await pixels('image.thumbnail((300, 200))'), [300 * 200, true]);
     assert.deepEqual(await pixels('image = ImageOps.contain(image, (300, 200))'), [300 * 200, true]);
@@ -481,6 +499,21 @@ Seq2SeqTrainer(model=model, args=args).train()
     assert.match(origins['version.torch']?.note ?? '', /^accelerate 1\.15 requires/);
     const pinned = (await judged(text, { 'requirements.txt': 'accelerate==1.6.0\n' })).resolved.origins;
     assert.match(pinned['version.torch']?.note ?? '', /^accelerate 1\.6\.0 requires/);
+  });
+
+  it('bounds versions by what vLLM requires, alone or as an extra', async () => {
+    const of = async (install: string, first = '') => {
+      const text = `# %%\n!pip install ${install}\n# %%\n${first}${grpo('max_completion_length=64')}`;
+      const { values } = (await judged(text)).resolved;
+      return [values['version.transformers'], values['version.torch']];
+    };
+    assert.deepEqual(await of('-U "trl[vllm]==1.16.0"'), ['5.17.0', '2.13.0']);
+    assert.deepEqual(await of('"trl[vllm]==1.0.0"'), ['4.57.6', '2.10.0']);
+    assert.deepEqual(await of('vllm==0.16.0'), ['4.57.6', '2.9.1']);
+    assert.deepEqual(await of('vllm==0.16.0 transformers==4.56.2'), ['4.56.2', '2.9.1']);
+    // Nothing that it requires comes with it.
+    const bare = await of('trl==1.16.0');
+    assert.deepEqual(await of('--no-deps vllm==0.16.0 trl==1.16.0'), bare);
   });
 
   it('asks nothing of releases of a year ago that the code cannot run on', async () => {

@@ -6,6 +6,7 @@ import { evaluate } from './expressions';
 import { fillsSamples } from './filled-samples';
 import { importsIn, wordsIn } from './imports';
 import { Machine } from './machine';
+import { madeSmaller } from './made-smaller';
 import { LoadedModules } from './modules';
 import { execute } from './statements';
 import type { SyntaxNode } from './syntax-node';
@@ -55,6 +56,7 @@ export function followProgram(
     imports: importsIn(root, lines),
     words: () => wordsIn(root, lines),
     fillsSamples: () => fillsSamples(lines.text),
+    madeSmaller: () => madeSmaller(lines),
     taken: [...loaded.used, ...data.used],
     wanted: [...data.wanted.values()],
     written: data.written,

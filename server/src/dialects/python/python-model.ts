@@ -13,7 +13,7 @@ import { readSkippedModules } from '../hf/skipped-modules';
 import { readWeightsDtype, weightsDtypeOf } from '../hf/weights-dtype';
 import { Section } from '../section';
 import { askedOf } from './asked-of';
-import { askingOf } from './asked-values';
+import { askingOf, askingOfClasses } from './asked-values';
 import {
   argumentOf,
   argumentsOf,
@@ -156,6 +156,7 @@ export function readModel(
       ),
       chain.lost ?? place.range,
     );
+    draft.asking = askingOfClasses(calls.program);
     withhold(draft, OF_MODEL);
     return { known: false };
   }
