@@ -289,6 +289,25 @@ describe('what is reported of a whole run', () => {
   });
 });
 
+describe('quantization by torchao', () => {
+  before(loadPython);
+
+  it('is read where it is of weights alone, in a type that is known', async () => {
+    const of = async (type: string) => {
+      const text = `import torch\nfrom torchao.quantization import Int8WeightOnlyConfig, Int4WeightOnlyConfig, Float8WeightOnlyConfig\nfrom transformers import AutoModelForCausalLM, TorchAoConfig, Trainer, TrainingArguments\nmodel = AutoModelForCausalLM.from_pretrained("gpt2", quantization_config=TorchAoConfig(${type}))\n${TRAINER}`;
+      const { resolved, unread = [] } = await judged(text);
+      const { values } = resolved;
+      const open = unread.some(({ fields = [] }) => fields.includes('quantization.kind'));
+      return [values['quantization.kind'], values['quantization.groupSize'], open];
+    };
+    assert.deepEqual(await of('quant_type=Int8WeightOnlyConfig()'), ['ao-int8', undefined, false]);
+    assert.deepEqual(await of('Int4WeightOnlyConfig(group_size=64)'), ['ao-int4', 64, false]);
+    assert.deepEqual(await of('"int8_weight_only"'), ['ao-int8', undefined, false]);
+    assert.deepEqual((await of('Float8WeightOnlyConfig()')).at(-1), true);
+    assert.deepEqual((await of('pick()')).at(-1), true);
+  });
+});
+
 describe('what is asked for', () => {
   before(loadPython);
 
