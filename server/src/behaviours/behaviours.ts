@@ -75,6 +75,10 @@ export interface Behaviours {
 
   /** Weights of a layer's experts are one stacked parameter instead of a linear layer each. */
   readonly stacksExperts: boolean;
+  /** The same of Granite, whose experts were modules of their own kind for longer. */
+  readonly stacksGraniteExperts: boolean;
+  /** The grouped product of experts runs on every card, if need be as a loop of products. */
+  readonly groupsProductsAnywhere: boolean;
   /** LoRA of grouped experts is one adapter of gate and up together. */
   readonly adaptsGatedExpertsTogether: boolean;
   /** LoRA of stacked experts makes its change whole before it is added to the weight; else one product adds it. */

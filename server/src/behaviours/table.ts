@@ -262,6 +262,23 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     library: { of: 'transformers', since: '5' },
     source: transformers('models/mixtral/modeling_mixtral.py'),
   }),
+  stacksGraniteExperts: yes({
+    library: { of: 'transformers', since: '5.13' },
+    source: fileIn(
+      { ...TRANSFORMERS, at: 'v5.13.0' },
+      'src/transformers/models/granitemoe/modeling_granitemoe.py',
+    ),
+  }),
+  groupsProductsAnywhere: {
+    cases: [
+      {
+        value: false,
+        library: { of: 'torch', before: '2.9' },
+        source: fileIn({ ...PYTORCH, at: 'v2.8.0' }, 'aten/src/ATen/native/cuda/Blas.cpp'),
+      },
+    ],
+    otherwise: true,
+  },
   adaptsGatedExpertsTogether: yes({
     code: ['megatron'],
     source: megatron('transformer/moe/experts.py'),

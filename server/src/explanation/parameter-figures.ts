@@ -32,9 +32,9 @@ function heldWeights(stages: readonly TracedStage[], run: TrainingRun): Held[] {
 }
 
 /** Frozen originals beside trained copies. */
-function originals(held: readonly Held[], run: TrainingRun): Held[] {
+function originals(held: readonly Held[]): Held[] {
   return held.flatMap((one) =>
-    hasFrozenOriginal(one.weight, run)
+    hasFrozenOriginal(one.weight)
       ? [{ ...one, weight: { ...one.weight, name: `${one.weight.name} (${say('frozen original')})` } }]
       : [],
   );
@@ -82,7 +82,7 @@ function byKind(name: string, held: readonly Held[], share: (weight: Weight) => 
 /** Parameters of the run, those that one token passes through, and those that it trains. Elements, whole model. */
 export function parameterFigures(traced: readonly TracedStage[], run: TrainingRun): readonly DetailNode[] {
   const held = heldWeights(traced, run);
-  const all = [...held, ...originals(held, run)];
+  const all = [...held, ...originals(held)];
   const total = byKind('parameters', all, () => 1);
   const active = byKind('active parameters', all, ({ activeShare }) => activeShare);
   const trained = byKind(

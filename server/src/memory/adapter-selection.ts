@@ -1,3 +1,4 @@
+import { defaultTargets, feedForwardModules } from '../model/families/lora-targets';
 import { endsGroup } from '../model/grown-model';
 import type { Model } from '../model/model';
 import { promptSizes } from '../model/prompt-sizes';
@@ -9,49 +10,11 @@ import { linearPattern, type TextPattern } from '../run/linear-pattern';
 import { literalPattern } from '../run/literal-pattern';
 import type { DType } from '../terms/dtypes';
 import { WEIGHT_PREFIXES } from '../terms/weight-prefixes';
+import { handlesStacks } from './packed-experts';
 
-/** Feed-forward modules of IA3, whose input is scaled (peft 0.21, `TRANSFORMERS_MODELS_TO_IA3_FEEDFORWARD_MODULES_MAPPING`). */
+/** Feed-forward modules of IA3, whose input is scaled, of types of which PEFT lists none: a config has to name them. */
 const FEED_FORWARD =
   /(^|\.)(wo|w2|down_proj|fc2|fc_out|dense_4h_to_h|mlp\.c_proj|mlp\.dense_4h_to_h|output\.dense)$/;
-
-/** Modules that PEFT trains when IA3 names none, by model type; others like Llama. */
-const IA3_TARGETS: Readonly<Record<string, readonly string[]>> = {
-  t5: ['k', 'v', 'wo'],
-  mt5: ['k', 'v', 'wi_1'],
-  gpt2: ['c_attn', 'mlp.c_proj'],
-  bloom: ['query_key_value', 'mlp.dense_4h_to_h'],
-  roberta: ['key', 'value', 'output.dense'],
-  bert: ['key', 'value', 'output.dense'],
-  opt: ['q_proj', 'k_proj', 'fc2'],
-  gptj: ['q_proj', 'v_proj', 'fc_out'],
-  gpt_neox: ['query_key_value', 'dense_4h_to_h'],
-  gpt_neo: ['q_proj', 'v_proj', 'c_proj'],
-  bart: ['q_proj', 'v_proj', 'fc2'],
-  gpt_bigcode: ['c_attn', 'mlp.c_proj'],
-  falcon: ['query_key_value', 'dense_4h_to_h'],
-  mixtral: ['k_proj', 'v_proj', 'w2'],
-  phi: ['q_proj', 'v_proj', 'fc2'],
-  llama: ['k_proj', 'v_proj', 'down_proj'],
-  mistral: ['k_proj', 'v_proj', 'down_proj'],
-};
-const IA3_OTHERS = ['q_proj', 'v_proj', 'down_proj'];
-
-const ENCODER_DECODER_TARGETS: Readonly<Record<string, readonly string[]>> = {
-  t5: ['q', 'k', 'v', 'o', 'wi', 'wo'],
-  mt5: ['q', 'k', 'v', 'o', 'wi_0', 'wi_1', 'wo'],
-  bart: ['q_proj', 'k_proj', 'v_proj', 'out_proj', 'fc1', 'fc2'],
-  opt: ['q_proj', 'k_proj', 'v_proj', 'out_proj', 'fc1', 'fc2'],
-  'deberta-v2': ['query_proj', 'key_proj', 'value_proj', 'dense'],
-};
-const LAST_OF_MLP = { gpt2: ['mlp.c_proj'], gpt_bigcode: ['mlp.c_proj'] };
-
-/** Where a kind's default modules are others than LoRA's (peft 0.21, `utils/constants.py`). */
-const OWN_TARGETS: Partial<Record<TrainingRun['lora.kind'], Readonly<Record<string, readonly string[]>>>> = {
-  adalora: { ...ENCODER_DECODER_TARGETS, roberta: ['query', 'key', 'value', 'dense'] },
-  vblora: ENCODER_DECODER_TARGETS,
-  vera: { phi: ['q_proj', 'v_proj'] },
-  fourierft: LAST_OF_MLP,
-};
 
 /** Kinds of which PEFT finds no modules by itself where it has none listed for the model type; others list all or have rules. */
 const NEED_TARGETS: ReadonlySet<TrainingRun['lora.kind']> = new Set([
@@ -65,6 +28,8 @@ const NEED_TARGETS: ReadonlySet<TrainingRun['lora.kind']> = new Set([
   'oft',
   'boft',
   'miss',
+  'ia3',
+  'ln-tuning',
 ]);
 
 /**
@@ -101,12 +66,6 @@ const CONVERTED: ReadonlySet<string> = new Set([
   'cohere2_moe',
 ]);
 
-/** Modules that an adapter of this kind takes where the run names none. */
-function defaultTargets(kind: TrainingRun['lora.kind'], model: Model): readonly string[] {
-  if (kind !== 'ia3') return OWN_TARGETS[kind]?.[model.modelType] ?? model.loraDefaultTargets;
-  return IA3_TARGETS[model.modelType] ?? IA3_OTHERS;
-}
-
 /**
  * Whether PEFT stops because nothing names the modules to adapt: `Please specify target_modules in peft_config` where the
  * run names none and PEFT lists none for the model type (peft 0.21, `tuners_utils.py`, `_prepare_adapter_config`). Parameters
@@ -120,7 +79,7 @@ export function lacksTargets(values: RunValues, model: Model): boolean {
     (values['lora.targets'] ?? []).length === 0 &&
     (values['lora.targetParameters'] ?? []).length === 0 &&
     values['lora.targetPattern'] === undefined &&
-    defaultTargets(kind, model).length === 0
+    defaultTargets(kind, model.modelType).length === 0
   );
 }
 
@@ -219,7 +178,7 @@ export class AdapterSelection {
     const written = run['lora.targetPattern'];
     this.pattern = written === undefined ? undefined : linearPattern(written, true);
     this.targets = named.length > 0 ? named : this.defaults();
-    this.saved = savedModules(run);
+    this.saved = savedModules(run, model);
     this.layers = new Set(adaptedLayers(run, model));
     this.excluded = run['lora.exclude'].map((module) => wildcard(module) ?? module);
     this.ranks = Object.entries(run['lora.rankPattern']).flatMap(([key, rank]) => {
@@ -237,7 +196,7 @@ export class AdapterSelection {
   }
 
   private defaults(): readonly string[] {
-    return defaultTargets(this.run['lora.kind'], this.model);
+    return defaultTargets(this.run['lora.kind'], this.model.modelType);
   }
 
   private isTarget(path: string, role: LinearRole, place: ModulePlace): boolean {
@@ -310,6 +269,9 @@ export class AdapterSelection {
     // What is named as a parameter is a linear layer of each expert where experts are made of such: of gpt-oss one for gate and up.
     if (parameter && run['model.linearExperts'] === true)
       return { as: 'modules', rank: this.rankOf(path, place), together: true };
+    // Unsloth leaves the stack as it is, and adds the products of the adapter (`moe_utils.py`, `_should_use_separated_lora`).
+    if (parameter && handlesStacks(run, this.model.modelType))
+      return { as: 'modules', rank: this.rankOf(path, place), together: true };
     if (parameter) return { as: 'parameter', rank: found?.rank ?? this.rankOf(path, place) };
     return found;
   }
@@ -368,7 +330,9 @@ export class AdapterSelection {
       encoderSize: run['lora.encoderSize'],
       tokens: run['lora.tokens'],
       prompt: addsVirtualTokens(run['lora.kind']) ? promptSizes(model) : undefined,
-      feedForward: (path) => FEED_FORWARD.test(path),
+      feedForward: (path) =>
+        feedForwardModules(model.modelType)?.some((module) => endsWith(path, module)) ??
+        FEED_FORWARD.test(path),
       experts: (path) => {
         if (place.index !== undefined && !this.askedExperts.has(path)) {
           this.askedExperts.add(path);
@@ -425,17 +389,18 @@ export class WeightSelection {
   }
 }
 
-/** Norms that LN tuning trains: those between and after the parts of a layer, not of single heads. */
+/** Norms that LLaMA-Adapter v2 trains: those between and after the parts of a layer, not of single heads. */
 const NORMS = /(^|\.)(?!q_norm|k_norm|q_layernorm|k_layernorm)(\w*norm\w*|ln_\w+)\.(weight|bias)$/i;
 
 /** Base weights that a run with adapters trains in full beside them, by name inside their stage. */
 export function trainedBeside(
   run: TrainingRun,
+  model: Model,
   targets: AdapterSettings['targets'],
 ): (name: string, linear?: boolean) => boolean {
-  const modules = savedModules(run);
+  const modules = savedModules(run, model);
   const bias = run['lora.bias'];
-  const tunesNorms = run['lora.kind'] === 'ln-tuning' || run['lora.kind'] === 'llama-adapter-v2';
+  const tunesNorms = run['lora.kind'] === 'llama-adapter-v2';
   return (name, linear = false) => {
     if (run['lora.trainsRest']) return !(linear && targets(name.replace(/\.weight$/, ''), 'matrix'));
     if (isSaved(name, modules)) return true;
@@ -456,10 +421,13 @@ const HEADS_OF: Partial<Record<TrainingRun['method.objective'], readonly string[
   'question-answering': ANSWER_HEADS,
 };
 
-/** Modules that a run with adapters trains in full. */
-export function savedModules(run: TrainingRun): readonly string[] {
+/** Modules that a run with adapters trains in full. LN tuning trains copies of its targets (`ln_tuning/layer.py`, `LNTuningLayer`). */
+export function savedModules(run: TrainingRun, { modelType }: Pick<Model, 'modelType'>): readonly string[] {
   const heads = HEADS_OF[run['method.objective']];
-  const named = run['lora.modulesToSave'];
+  const own = run['lora.targets'].length > 0 ? run['lora.targets'] : defaultTargets('ln-tuning', modelType);
+  const tuned =
+    run['lora.kind'] === 'ln-tuning' ? own.filter((module) => !run['lora.exclude'].includes(module)) : [];
+  const named = [...run['lora.modulesToSave'], ...tuned];
   return heads && run['lora.trainsHead'] !== false ? [...named, ...heads] : named;
 }
 

@@ -22,6 +22,7 @@ import { compiledInOnePiece, copiesVariableReads, fusedElementwise } from './che
 import { compiledTape } from './compiled-tape';
 import { type Offloaded, offloadedTape } from './offloaded-tape';
 import { documentTokens } from './packed-documents';
+import { handlesStacks } from './packed-experts';
 import { upcastsRest } from './quantization';
 import { withTiles } from './tiled-tape';
 
@@ -139,6 +140,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     sequence,
     targetSequence: Math.ceil((run['batch.targetSequence'] ?? run['batch.sequence']) / sequenceRanks),
     ...shown(run),
+    ownCode: run['model.ownCode'],
     labels: run['model.labels'] ?? statedLabels(model.config),
     weightDtype,
     computeDtype: autocast || statesOwnCompute(run) ? compute : weightDtype,
@@ -197,10 +199,11 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     fakeQuantization: run['quantization.fake'],
     quantizedExperts: run['quantization.experts'] ?? quantizesExperts(run, model),
     linearExperts: hasLinearExperts(run, model),
+    unpacksExpertsAgain: handlesStacks(run, model.modelType) && behaviours(run).groupsProductsAnywhere,
     quantizedHead: run['quantization.head'],
     adapter,
     ...underCheckpoints(run),
-    ...trained(run, adapter),
+    ...trained(run, model, adapter),
   };
 }
 
@@ -218,12 +221,13 @@ function underCheckpoints(run: TrainingRun): Pick<TraceSettings, 'inputRequiresG
 /** Which base weights are trained, and as copies of their own. */
 function trained(
   run: TrainingRun,
+  model: Model,
   adapter: AdapterSettings | undefined,
 ): Pick<TraceSettings, 'trainable' | 'copied' | 'tiesCopies'> {
   if (!adapter) return { trainable: () => true };
   return {
-    trainable: trainedBeside(run, adapter.targets),
-    copied: (name) => isSaved(name, savedModules(run)),
+    trainable: trainedBeside(run, model, adapter.targets),
+    copied: (name) => isSaved(name, savedModules(run, model)),
     tiesCopies: run['lora.tiesCopies'],
   };
 }
@@ -251,10 +255,11 @@ function hasLinearExperts(run: TrainingRun, model: Model): boolean {
   return !behaviours(run).stacksExperts && !/^(gpt_oss|llama4)/.test(model.modelType);
 }
 
-/** Every quantizer replaces linear layers; the stacked parameters of transformers 5 are left by all that do. */
+/** Every quantizer replaces linear layers; the stacked parameters of transformers 5 are left by all but Unsloth, which packs them in 4 bits. */
 function quantizesExperts(run: TrainingRun, model: Model): boolean {
   const kind = run['quantization.kind'];
   if (kind === 'fp8' || kind === 'mxfp4') return true;
+  if ((kind === 'nf4' || kind === 'fp4') && handlesStacks(run, model.modelType)) return true;
   return hasLinearExperts(run, model);
 }
 
@@ -523,7 +528,7 @@ function settingsByPlace(model: Model, run: TrainingRun, settings: TraceSettings
     const selection = new AdapterSelection(run, model, adapterDtype(run));
     return bySelection(selection, (place) => {
       const adapter = selection.at(place);
-      return { ...settings, adapter, trainable: trainedBeside(run, adapter.targets) };
+      return { ...settings, adapter, trainable: trainedBeside(run, model, adapter.targets) };
     });
   }
   const { 'method.kind': kind } = run;

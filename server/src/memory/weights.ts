@@ -4,7 +4,6 @@ import type { TrainingRun } from '../run/fields';
 import { writesLayers } from '../run/written-layers';
 import type { DType } from '../terms/dtypes';
 import { say } from '../wording/say';
-import { isSaved, savedModules } from './adapter-selection';
 import { emptyLedger, type Ledger, post } from './ledger';
 import type { SteppedTensor } from './optimizers';
 import { storedBytes, upcastsRest } from './quantization';
@@ -138,7 +137,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
           steppedAdapters.push(tensor);
         } else stepped.push(tensor);
         if (persistent) sums.persistentTrained += copies * local;
-        if (hasFrozenOriginal(weight, run)) {
+        if (hasFrozenOriginal(weight)) {
           sums.total += copies * weight.elements;
           sums.active += copies * weight.elements * weight.activeShare;
           sums.frozen += copies * local;
@@ -162,9 +161,8 @@ export function timesTrained(run: TrainingRun): number {
 }
 
 /** What PEFT trains in full is a copy: the original stays, frozen (`ModulesToSaveWrapper`). */
-export function hasFrozenOriginal(weight: Weight, run: TrainingRun): boolean {
-  const copied = run['method.kind'] === 'lora' && isSaved(weight.name, savedModules(run));
-  return copied && weight.trainable && weight.untied !== true;
+export function hasFrozenOriginal({ copied, trainable, untied }: Weight): boolean {
+  return copied === true && trainable && untied !== true;
 }
 
 /** Whether a frozen weight, or the frozen original of a trained one, lies off the GPU. */
@@ -174,7 +172,7 @@ function isHosted(
   stages: readonly TracedStage[],
   run: TrainingRun,
 ): boolean {
-  if (weight.trainable) return hasFrozenOriginal(weight, run) && leavesOriginal(weight, stages, run);
+  if (weight.trainable) return hasFrozenOriginal(weight) && leavesOriginal(weight, stages, run);
   // A launch of several processes leaves it where it is (`_resolve_offload_embedding`).
   return run['hardware.gpus'] === 1 && hosted?.has(weight.name) === true;
 }

@@ -1,7 +1,7 @@
 import { rememberedOf } from '../memo/remembered';
 import { say, spoken } from '../wording/say';
 import { ConfigError, type JsonObject, readModelConfig } from './config';
-import { defaultLoraTargets } from './families/lora-targets';
+import { defaultTargets } from './families/lora-targets';
 import { buildArchitecture } from './families/registry';
 import type { Model, ModelConfig } from './model';
 import { countParameters, oneTokenTapes, statePackagesOf } from './parameter-count';
@@ -143,7 +143,7 @@ function assemble(
     ...(architecture.recomputes === false ? { recomputes: false as const } : {}),
     ...(architecture.scoresTokens ? { scoresTokens: true as const } : {}),
     ...(statePackages.length > 0 ? { statePackages } : {}),
-    loraDefaultTargets: defaultLoraTargets(config.model_type),
+    loraDefaultTargets: defaultTargets('lora', config.model_type),
     notes: [...notes, ...(architecture.notes ?? [])],
     ...(architecture.imageNotes ? { imageNotes: architecture.imageNotes } : {}),
     ...(counted

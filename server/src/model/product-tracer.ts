@@ -269,6 +269,8 @@ export abstract class ProductTracer extends OperatorTracer {
     const bytes = (weight.localElements * ELEMENT_BYTES[dtype]) / apart;
     if (isRounded(weight, this.settings.fakeQuantization)) return this.roundedRead(weight, dtype, keeps);
     if (this.unpacksStack(weight)) {
+      if (this.settings.unpacksExpertsAgain === true)
+        return { ...nothing, forward: bytes * apart, backward: keeps ? bytes * apart : 0 };
       // The product is made with the unpacked stack, which autograd keeps.
       return keeps
         ? { ...nothing, saves: [this.keptWeight(bytes * apart, weight.name)] }

@@ -182,6 +182,7 @@ export abstract class TapeRecorder {
       expert: spec.expert ?? false,
       tiedTo: untied || own ? undefined : tiedTo,
       ...(untied ? { untied } : {}),
+      ...(copied?.(name) === true ? { copied: true } : {}),
     };
     this.weights.push(weight);
     return weight;

@@ -75,6 +75,8 @@ export interface Weight {
   readonly tiedTo?: string;
   /** A trained copy of a weight that shares memory with another: the original takes nothing by itself. */
   readonly untied?: boolean;
+  /** What is trained is a copy of it: the original stays, frozen. */
+  readonly copied?: boolean;
   /** Of an expert: there is one for each, split over expert-parallel ranks. */
   readonly expert: boolean;
   /** A linear layer of MS-AMP: held in fp16 with a scale, and its gradient in fp8 (`msamp/nn/linear.py`, `functional.py`). */

@@ -97,6 +97,8 @@ export interface TraceSettings {
   readonly imageTiles?: number;
   /** Labels that a head tells apart, where the run states how many. */
   readonly labels?: number;
+  /** The code that comes with the checkpoint makes the model. */
+  readonly ownCode?: boolean;
   /** Samples hold sound. */
   readonly sound?: boolean;
   /** Type of the weights that operators read. */
@@ -189,6 +191,8 @@ export interface TraceSettings {
   readonly fakeQuantization?: FakeQuantization;
   /** Weights of experts are quantized too. */
   readonly quantizedExperts?: boolean;
+  /** A stack of packed experts is unpacked again in backward, and not kept (Unsloth, `moe_utils.py`, `_GroupedMMRecompute`). */
+  readonly unpacksExpertsAgain?: boolean;
   /** Experts have linear layers each, which the tape records as one stack. */
   readonly linearExperts?: boolean;
   /** The output projection is quantized too. */

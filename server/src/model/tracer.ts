@@ -88,7 +88,9 @@ export class Tracer extends ProductTracer {
     const modules = isJoint(spec.name) && apart ? 2 : 1;
     const [a, b] = this.expertFactors(x, weight, spec.name, rank * modules, rank);
     return this.scope(() => {
-      const cast = this.hold(this.cast(this.hold(x), adapter.dtype, `${spec.name}.lora_cast`));
+      // Unsloth casts the factors to the input's type instead (`forward_native_grouped_mm`).
+      const type = this.settings.unsloth === true ? x.dtype : adapter.dtype;
+      const cast = this.hold(this.cast(this.hold(x), type, `${spec.name}.lora_cast`));
       const dropped = this.dropout(cast, adapter.dropout, `${spec.name}.lora_dropout`, 'adapter');
       const low = this.linearWith(dropped, a, { name: `${spec.name}.lora_A`, out: rank });
       const high = this.linearWith(low, b, { name: `${spec.name}.lora_B`, out: spec.out });

@@ -17,6 +17,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'model.path': 'model',
   'model.config': 'model',
   'model.code': 'model code',
+  'model.ownCode': 'code of the checkpoint',
   'model.linearExperts': 'experts of linear layers',
   'model.changes': 'changed sizes',
   'model.tied': 'head shares the embedding',

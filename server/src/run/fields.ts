@@ -118,6 +118,10 @@ export const FIELDS = {
     default: 'transformers',
   }),
 
+  'model.ownCode': flag({
+    doc: 'The model is made by the code that comes with its checkpoint (`trust_remote_code`), not by the class of the library.',
+    default: false,
+  }),
   'model.linearExperts': flag({
     doc: 'Each expert is made of linear layers of its own, which are quantized and adapted as others are. Unset: as the code of the model has them.',
   }),
@@ -369,7 +373,7 @@ export const FIELDS = {
     default: 'none',
   }),
   'quantization.experts': flag({
-    doc: 'Weights of experts are quantized too. Unset: where they are linear layers (transformers 4), and in fp8 and MXFP4.',
+    doc: 'Weights of experts are quantized too. Unset: where they are linear layers (transformers 4), in fp8 and MXFP4, and in 4 bits by Unsloth.',
   }),
   'quantization.skippedParts': list({
     doc: 'Towers and projectors beside the layers, by the start of their names, whose linear layers are not quantized (`llm_int8_skip_modules`).',

@@ -63,6 +63,8 @@ const CONDITIONS: readonly {
   readonly holds: (values: RunValues, does: Behaviours) => boolean;
 }[] = [
   { group: /^lora\./, holds: (values) => values['method.kind'] === 'lora' },
+  // LN tuning trains copies in the type of their originals (`ln_tuning/model.py`, `_cast_adapter_dtype`).
+  { group: /^lora\.dtype$/, holds: (values) => values['lora.kind'] !== 'ln-tuning' },
   { group: /^lora\.rank$/, holds: (values) => RANKED.has(values['lora.kind'] ?? 'lora') },
   { group: /^lora\.alpha$/, holds: (values) => SCALED.has(values['lora.kind'] ?? 'lora') },
   { group: /^batch\.choices/, holds: (values) => values['method.objective'] === 'multiple-choice' },

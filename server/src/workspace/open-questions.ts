@@ -1,3 +1,4 @@
+import { modelSince } from '../dialects/python/imported-names';
 import { withChanges } from '../memo/on-demand';
 import type { Model } from '../model/model';
 import type { Estimate, Verdict } from '../results/estimate';
@@ -41,7 +42,7 @@ export function evenQuestions({ origins }: Pick<Resolution, 'origins'>): OpenQue
 export function openQuestions(
   members: readonly Member[],
   { origins, values }: Pick<Resolution, 'origins' | 'values'>,
-  model?: Pick<Model, 'statePackages'>,
+  model?: Pick<Model, 'statePackages' | 'modelType'>,
 ): OpenQuestion[] {
   const families = [...new Set(members.map(({ config }) => config.dialect))];
   const asked = families.flatMap(({ joins }) => joins?.questions?.(members, values) ?? []);
@@ -51,7 +52,7 @@ export function openQuestions(
   return [
     ...first.filter(({ field, otherwise }) => stands(origins[field]) && !holds(values, otherwise?.changes)),
     ...kernelQuestion(values, model?.statePackages ?? []),
-    ...versionQuestion(origins, values, members),
+    ...versionQuestion(origins, values, members, model),
     ...ofFields(origins, ofGuess),
   ];
 }
@@ -89,17 +90,37 @@ const OLDER = {
 
 const packageOf = (field: keyof typeof OLDER): string => field.replace(/^version\./, '');
 
+/** The frameworks of runs that are transformers' own, in which TRL takes no part. */
+const WITHOUT_TRL: ReadonlySet<string | undefined> = new Set(['transformers', 'accelerate', undefined]);
+
+/** Whether a package takes part in the run: a loop of its own may do without Accelerate. */
+function isUsed(field: keyof typeof OLDER, framework: string | undefined): boolean {
+  if (field === 'version.trl') return !WITHOUT_TRL.has(framework);
+  return field !== 'version.accelerate' || framework !== undefined;
+}
+
 function versionQuestion(
   origins: Resolution['origins'],
   values: RunValues,
   members: readonly Member[],
+  model: Pick<Model, 'modelType'> | undefined,
 ): OpenQuestion[] {
+  const isUnnamed = (field: keyof typeof OLDER) => {
+    const origin = origins[field];
+    // What a file installs newest, it names.
+    return (
+      origin?.kind === 'default' && origin.pinned !== 'by-known-release' && origin.location === undefined
+    );
+  };
   const unnamed = (Object.keys(OLDER) as (keyof typeof OLDER)[]).filter(
-    (field) => origins[field]?.kind === 'default' && origins[field]?.pinned !== 'by-known-release',
+    (field) => isUnnamed(field) && isUsed(field, values.framework),
   );
   const [first] = unnamed;
   if (first === undefined || values['model.code'] !== 'transformers') return [];
-  // Code that passes what those releases do not take cannot run on them.
+  // Nothing was set up a year ago for a model that came later.
+  const since = modelSince(model?.modelType);
+  if (since && isAtLeast(OLDER['version.transformers'], since) === false) return [];
+  // Code that passes or imports what those releases do not have cannot run on them.
   const isTooNew = members.some(({ config }) =>
     unnamed.some((field) => {
       const need = config.reading.needs?.[field];

@@ -289,6 +289,25 @@ describe('what is reported of a whole run', () => {
   });
 });
 
+describe('quantization by torchao', () => {
+  before(loadPython);
+
+  it('is read where it is of weights alone, in a type that is known', async () => {
+    const of = async (type: string) => {
+      const text = `import torch\nfrom torchao.quantization import Int8WeightOnlyConfig, Int4WeightOnlyConfig, Float8WeightOnlyConfig\nfrom transformers import AutoModelForCausalLM, TorchAoConfig, Trainer, TrainingArguments\nmodel = AutoModelForCausalLM.from_pretrained("gpt2", quantization_config=TorchAoConfig(${type}))\n${TRAINER}`;
+      const { resolved, unread = [] } = await judged(text);
+      const { values } = resolved;
+      const open = unread.some(({ fields = [] }) => fields.includes('quantization.kind'));
+      return [values['quantization.kind'], values['quantization.groupSize'], open];
+    };
+    assert.deepEqual(await of('quant_type=Int8WeightOnlyConfig()'), ['ao-int8', undefined, false]);
+    assert.deepEqual(await of('Int4WeightOnlyConfig(group_size=64)'), ['ao-int4', 64, false]);
+    assert.deepEqual(await of('"int8_weight_only"'), ['ao-int8', undefined, false]);
+    assert.deepEqual((await of('Float8WeightOnlyConfig()')).at(-1), true);
+    assert.deepEqual((await of('pick()')).at(-1), true);
+  });
+});
+
 describe('what is asked for', () => {
   before(loadPython);
 
@@ -299,6 +318,17 @@ describe('what is asked for', () => {
   };
   const of = (kind: string, model = 'pick()') =>
     `from transformers import ${kind}, Trainer, TrainingArguments\nmodel = ${kind}.from_pretrained(${model})\n${TRAINER}`;
+
+  it('goes with the classes of the text where nothing leads to the model', async () => {
+    const distills = (student: string, more = '') =>
+      `from transformers import MobileNetV2ForImageClassification, AutoModelForCTC, Trainer, TrainingArguments\n${more}student = ${student}(config())\nclass Distils(Trainer):\n    def __init__(self, student_model=None, **kwargs):\n        super().__init__(student_model, **kwargs)\nDistils(student_model=student, args=TrainingArguments()).train()\n`;
+    const [, image] = await asked(distills('MobileNetV2ForImageClassification'));
+    assert.equal(image, 'model=google/vit-base-patch16-224');
+    const [, mixed] = await asked(
+      distills('MobileNetV2ForImageClassification', 'AutoModelForCTC.from_pretrained(pick())\n'),
+    );
+    assert.match(String(mixed), /model=\.\.\./);
+  });
 
   it('goes with the kind of the run', async () => {
     assert.deepEqual(await asked(of('AutoModelForObjectDetection')), [
@@ -407,6 +437,13 @@ ${TRAINER}`;
     assert.deepEqual(await pixels('image = image'), [undefined, false]);
   });
 
+  it('are of no other size where what makes them smaller is not followed', async () => {
+    const method = (size: string) =>
+      `pass\nclass Environment:\n    def decode(self, image, side):\n        image.thumbnail(${size})`;
+    assert.deepEqual(await pixels(method('(256, 256)')), [256 ** 2, true]);
+    assert.deepEqual(await pixels(method('(side, side)')), [672 ** 2, true]);
+  });
+
   it('have no more than a bound leaves them', async () => {
     assert.deepEqual(await pixels('image.thumbnail((300, 200))'), [300 * 200, true]);
     assert.deepEqual(await pixels('image = ImageOps.contain(image, (300, 200))'), [300 * 200, true]);
@@ -483,17 +520,50 @@ Seq2SeqTrainer(model=model, args=args).train()
     assert.match(pinned['version.torch']?.note ?? '', /^accelerate 1\.6\.0 requires/);
   });
 
+  it('bounds versions by what vLLM requires, alone or as an extra', async () => {
+    const of = async (install: string, first = '') => {
+      const text = `# %%\n!pip install ${install}\n# %%\n${first}${grpo('max_completion_length=64')}`;
+      const { values } = (await judged(text)).resolved;
+      return [values['version.transformers'], values['version.torch']];
+    };
+    assert.deepEqual(await of('-U "trl[vllm]==1.16.0"'), ['5.17.0', '2.13.0']);
+    assert.deepEqual(await of('"trl[vllm]==1.0.0"'), ['4.57.6', '2.10.0']);
+    assert.deepEqual(await of('vllm==0.16.0'), ['4.57.6', '2.9.1']);
+    assert.deepEqual(await of('vllm==0.16.0 transformers==4.56.2'), ['4.56.2', '2.9.1']);
+    // Nothing that it requires comes with it.
+    const bare = await of('trl==1.16.0');
+    assert.deepEqual(await of('--no-deps vllm==0.16.0 trl==1.16.0'), bare);
+  });
+
   it('asks nothing of releases of a year ago that the code cannot run on', async () => {
-    const asked = async (text: string) => {
+    const reasons = async (text: string) => {
       const analysis = await judged(text);
       return openQuestions(
         [{ config: analysis }] as unknown as Parameters<typeof openQuestions>[0],
         analysis.resolved,
-      ).some(({ reason }) => /^No file names the versions? of /.test(reason));
+        analysis.model,
+      ).flatMap(({ reason }) => (/^No file names the versions? of /.test(reason) ? reason : []));
     };
+    const asked = async (text: string) => (await reasons(text)).length > 0;
     const plain = grpo('max_completion_length=64');
     assert.equal(await asked(plain), true);
     assert.equal(await asked(plain.replace('model=model,', 'model=model, environment_factory=Env,')), false);
     assert.equal(await asked(plain.replace('length=64', 'length=64, entropy_coef=0.1')), false);
+    assert.equal(await asked(plain.replace('model=model,', 'model=model, quantization_config=None,')), false);
+    // Names that a module had not, and modules that were not there.
+    const rewards = 'from trl.rewards import reasoning_accuracy_reward\n';
+    assert.equal(await asked(`${rewards}${plain}`), false);
+    assert.equal(await asked(`from trl.rewards import think_format_reward\n${plain}`), true);
+    assert.equal(await asked(`from trl.experimental.gkd import GKDConfig\n${plain}`), false);
+    assert.equal(await asked(`from transformers import Gemma4Processor\n${plain}`), false);
+    // A model that transformers did not have, and a release that the file installs.
+    assert.equal(await asked(plain.replace('gpt2', 'google/gemma-4-E2B-it')), false);
+    const installed = `# %%\n!pip install -U trl\n# %%\n${plain}`;
+    assert.doesNotMatch((await reasons(installed)).join(), /\btrl\b/);
+    // The Trainer of transformers alone does without TRL.
+    const trainer = `import torch\nfrom transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n${MODEL}Trainer(model=model, args=TrainingArguments()).train()\n`;
+    const [named] = await reasons(trainer);
+    assert.match(named ?? '', /transformers/);
+    assert.doesNotMatch(named ?? '', /\btrl\b/);
   });
 });

@@ -164,6 +164,58 @@ describe('Unsloth', () => {
     assert.deepEqual(await versions('unsloth "transformers==4.56.2" "trl==0.22.2"'), ['4.56.2', '0.22.2']);
   });
 
+  it('packs stacked experts in 4 bits as its release does', async () => {
+    const of = async (install: string, more: Cell = {}) => {
+      const {
+        resolved,
+        unread = [],
+        estimate,
+      } = await trained({ model: 'Qwen/Qwen3-30B-A3B', install, ...more });
+      assert.ok(estimate);
+      const parts = new Map(estimate.parts.map(({ category, bytes }) => [category, bytes / 2 ** 30]));
+      return {
+        weights: Math.round(parts.get('weights') ?? 0),
+        packed: Math.round(parts.get('quantized-weights') ?? 0),
+        stated: resolved.values['quantization.experts'],
+        kept: unread.some(({ message }) => message.includes('unpacked copies')),
+      };
+    };
+    // 48 layers of 128 experts are 29.0 of 30.5 billion weights.
+    const packs = { weights: 1, packed: 14, stated: undefined, kept: false };
+    const plain = { weights: 55, packed: 0, stated: false, kept: false };
+    assert.deepEqual(await of('unsloth'), packs);
+    assert.deepEqual(await of('unsloth==2026.8.1'), packs);
+    assert.deepEqual(await of('unsloth==2026.6.5'), { ...packs, kept: true });
+    assert.deepEqual(await of('unsloth==2026.5.5'), plain);
+    // Another implementation of experts reads no packed weights.
+    assert.deepEqual(await of('unsloth', { load: ', experts_implementation="grouped_mm"' }), plain);
+    // Experts of Nemotron 3 have no gate, which Unsloth hands no packed weights.
+    const ungated = await of('unsloth', { model: 'unsloth/Nemotron-3-Nano-30B-A3B' });
+    assert.ok(ungated.weights > 50);
+  });
+
+  it('counts what the code of a checkpoint has beyond the class of the library', async () => {
+    const of = async (load: string) => {
+      const cell = { loader: 'FastVisionModel', model: 'unsloth/PaddleOCR-VL', bits: 'False', load };
+      return (await trained(cell)).estimate?.model.totalParameters;
+    };
+    const [plain = 0, own = 0] = [
+      await of(', full_finetuning=True'),
+      await of(', full_finetuning=True, trust_remote_code=True'),
+    ];
+    assert.equal(plain, 905_601_648);
+    assert.equal(own, 958_588_736);
+  });
+
+  it('reports no shorter samples where the file fills them up', async () => {
+    const note = async (first: string) =>
+      (await trained({ first, config: 'SFTConfig(max_length=512)' })).resolved.origins['batch.sequence']
+        ?.note ?? '';
+    assert.match(await note(''), /less is needed/);
+    const fill = 'def fill(ids, size):\n    return ids + [0] * (size - len(ids))\n';
+    assert.match(await note(fill), /all may be as long/);
+  });
+
   it('evaluates by batches of training where the default of the Trainer is larger', async () => {
     const evaluated = async (config: string) => {
       const { values } = (await trained({ config, trainer: ', eval_dataset=d' })).resolved;

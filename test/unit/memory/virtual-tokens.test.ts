@@ -119,10 +119,19 @@ describe('adapters of every kind in every family', () => {
   const OTHERS = FIELDS['lora.kind'].values.filter((kind) => !/-tuning$|^llama-adapter/.test(kind));
   const bank = (stages: readonly TracedStage[]) =>
     stages.flatMap(({ tape }) => tape.weights).filter(({ name }) => name === 'vblora_vector_bank').length;
+  /** Norms between the parts of a model, not of single heads, by the last part of their names. */
+  const norms = (model: Model, task: TraceSettings['objective']) =>
+    traceRun(model, adapted(task, { 'lora.targets': ['all-linear'] })).flatMap(({ tape }) =>
+      tape.weights.flatMap(
+        ({ name }) =>
+          /(?:^|\.)(?!(?:q|k)_(?:layer)?norm)(\w*norm\w*|ln_\w+)\.(?:weight|bias)$/i.exec(name)?.[1] ?? [],
+      ),
+    );
   for (const kind of [...OTHERS, 'ln-tuning'] as const)
     it(`${kind} trains something of each model, through its layers`, () => {
       const lacking = (model: Model, task: TraceSettings['objective']) => {
-        const stages = traceRun(model, adapted(task, { 'lora.kind': kind, 'lora.targets': ['all-linear'] }));
+        const targets = kind === 'ln-tuning' ? [...new Set(norms(model, task))] : ['all-linear'];
+        const stages = traceRun(model, adapted(task, { 'lora.kind': kind, 'lora.targets': targets }));
         const some = kind === 'ln-tuning' || trained(stages) > 0;
         const banks = kind !== 'vblora' || bank(stages) === 1;
         return !some || !banks || !learns(stages);

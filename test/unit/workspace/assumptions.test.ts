@@ -55,6 +55,7 @@ describe('assumptions', () => {
       '  method: { kind: lora }\n  lora: { kind: prompt-tuning, virtualTokens: 8 }\n',
     ],
     ['lora.rank', '  method: { kind: lora }\n', '  method: { kind: lora }\n  lora: { kind: ia3 }\n'],
+    ['lora.dtype', '  method: lora\n', '  method: lora\n  lora: { kind: ln-tuning }\n'],
     [
       'lora.alpha',
       '  method: { kind: lora }\n',

@@ -8,6 +8,10 @@ export interface Install {
   readonly name: string;
   /** As pip is asked for it: `==4.56.2`, empty where any will do. */
   readonly specifier: string;
+  /** What it is asked for with it: `vllm` of `trl[vllm]`. */
+  readonly extras?: readonly string[];
+  /** Nothing that it requires comes with it (`--no-deps`). */
+  readonly alone?: true;
   /** Which version is known only when it is installed. */
   readonly open?: true;
   /** What is there gives way to the newest (`-U`). */
@@ -65,7 +69,7 @@ function withoutMagicsOfCell(cell: string): string {
 const COMMAND =
   /(?:^|[\n;&])[ \t]*[!%][ \t]*(?:uv[ \t]+)?(?:python3? -m[ \t]+)?pip3?[ \t]+install\b((?:\\\r?\n|[^\n;&|])*)/g;
 const REQUIREMENT =
-  /(?:^|[\s"'])([A-Za-z][\w.-]*)(?:\[[\w,-]*\])?((?:==|>=|<=|~=|!=|<|>)[\w.*+!<>=,~-]+)?(?=$|[\s"'])/g;
+  /(?:^|[\s"'])([A-Za-z][\w.-]*)(\[[\w,-]*\])?((?:==|>=|<=|~=|!=|<|>)[\w.*+!<>=,~-]+)?(?=$|[\s"'])/g;
 /** Options of pip that take the newest release, whatever is installed. */
 const UPGRADES = /(?:^|\s)(?:-[a-zA-Z]*U[a-zA-Z]*|--upgrade)(?=$|\s)/;
 /** Options of pip that take a value. */
@@ -152,12 +156,15 @@ function packagesAmong(words: string, start: number, text: string, lines: Pick<L
   const found: Install[] = [];
   const bare = words.replace(WITH_VALUE, (option) => ' '.repeat(option.length));
   const upgrades = UPGRADES.test(words);
+  const alone = /(?:^|\s)--no-deps(?=$|\s)/.test(words);
   for (const one of bare.matchAll(REQUIREMENT)) {
-    const [whole, name = '', specifier = ''] = one;
+    const [whole, name = '', extras = '', specifier = ''] = one;
     const at = start + one.index + whole.indexOf(name);
     found.push({
       name: name.toLowerCase(),
       specifier,
+      ...(extras === '' ? {} : { extras: extras.slice(1, -1).split(',') }),
+      ...(alone ? { alone: true as const } : {}),
       ...(upgrades && specifier === '' ? { upgraded: true as const } : {}),
       range: lines.range(at, at + name.length + specifier.length),
     });

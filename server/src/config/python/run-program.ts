@@ -3,8 +3,10 @@ import type { Lines } from '../lines';
 import type { ConfigDocument, ConfigNode, MapNode } from '../node';
 import { DataFiles } from './data-files';
 import { evaluate } from './expressions';
+import { fillsSamples } from './filled-samples';
 import { importsIn, wordsIn } from './imports';
 import { Machine } from './machine';
+import { madeSmaller } from './made-smaller';
 import { LoadedModules } from './modules';
 import { execute } from './statements';
 import type { SyntaxNode } from './syntax-node';
@@ -53,6 +55,8 @@ export function followProgram(
     ...(machine.asksMemory ? { asksMemory: true } : {}),
     imports: importsIn(root, lines),
     words: () => wordsIn(root, lines),
+    fillsSamples: () => fillsSamples(lines.text),
+    madeSmaller: () => madeSmaller(lines),
     taken: [...loaded.used, ...data.used],
     wanted: [...data.wanted.values()],
     written: data.written,

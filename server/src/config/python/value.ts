@@ -1,6 +1,7 @@
 import type { Range } from '../../text/place';
 import type { Lines } from '../lines';
 import type { PyImport } from './imports';
+import type { MadeSmaller } from './made-smaller';
 import type { ParameterChoice } from './parameter-choice';
 import type { SyntaxNode } from './syntax-node';
 
@@ -246,6 +247,10 @@ export interface PyProgram {
   readonly imports: readonly PyImport[];
   /** Words that stand in it as strings of their own, followed or not. */
   readonly words: () => ReadonlySet<string>;
+  /** Code of it, followed or not, fills samples up by what they lack of a length. */
+  readonly fillsSamples: () => boolean;
+  /** A call of it, followed or not, that makes images smaller. */
+  readonly madeSmaller: () => MadeSmaller | undefined;
   /** Addresses of the modules and the files of data of the workspace that values were taken from. */
   readonly taken: readonly string[];
   /** The command that starts it is known. */

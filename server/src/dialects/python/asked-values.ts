@@ -1,3 +1,4 @@
+import type { PyProgram } from '../../config/python/value';
 import type { FieldPath } from '../../run/fields';
 import type { Asking } from '../dialect';
 
@@ -38,3 +39,16 @@ function ofImages(model: string): Asking {
 
 /** How what is missing of a run of a class is asked for; undefined where nothing of it is of its own kind. */
 export const askingOf = (kind: string): Asking | undefined => BY_CLASS.find(([name]) => name.test(kind))?.[1];
+
+/** A class of models in what a text calls: `MobileNetV2ForImageClassification(config)`, `AutoModelForCTC.from_pretrained`. */
+const CLASS = /(?:^|\.)([A-Z]\w*For[A-Z]\w*?)(?:\.from_(?:pretrained|config))?$/;
+
+/**
+ * How the model is asked for that a text trains where nothing leads to it: as its classes of models are, if all of one kind are. Of several kinds
+ * no example is one of any.
+ */
+export function askingOfClasses({ calls }: Pick<PyProgram, 'calls'>): Asking | undefined {
+  const kinds = calls.flatMap(({ callee }) => CLASS.exec(callee)?.[1] ?? []);
+  const [first, ...others] = new Set(kinds.map(askingOf));
+  return others.length === 0 ? first : { examples: { 'model.id': '...' } };
+}

@@ -1,4 +1,6 @@
+import trlNeeds from '../../../data/trl-needs.json';
 import type { PyCall } from '../../config/python/value';
+import { VERSION_FIELDS } from '../../environment/versions';
 import type { FieldPath } from '../../run/fields';
 import { isAtLeast } from '../../terms/version';
 import type { Range } from '../../text/place';
@@ -7,6 +9,7 @@ import type { FrameworkKeys } from '../framework-keys';
 import { TRL_RELEASES } from '../hf/model-arguments-keys';
 import { TRAINER_RELEASES } from '../hf/training-arguments-keys';
 import type { Calls } from './call-block';
+import { takenNames } from './imported-names';
 import { isBase } from './trainer-classes';
 
 type VersionField = 'version.transformers' | 'version.trl';
@@ -59,27 +62,52 @@ function lastWith(keys: FrameworkKeys, table: string, key: string): string | und
   return until === undefined ? undefined : keys.versions[keys.versions.indexOf(until) - 1];
 }
 
-/** Arguments of TRL's trainers that older ones do not take, with the first release that does (`trainer/grpo_trainer.py` of v0.29.0, none of v0.28.0). */
-const FIRST_TAKING: Readonly<Record<string, string>> = { environment_factory: '0.29.0' };
+type FirstReleases = Readonly<Partial<Record<string, string | Readonly<Partial<Record<string, string>>>>>>;
 
-/** Notes the first releases that take all arguments of a trainer and of its config: the code cannot run on older ones. */
-export function noteNeeds({ draft }: Calls, trainer: PyCall, config: PyCall | undefined): void {
-  const need = (field: FieldPath, release: string | undefined) => {
-    const before = draft.needs[field];
-    if (release !== undefined && (before === undefined || isAtLeast(release, before) === true))
-      draft.needs[field] = release;
-  };
+/** Of what older releases lack the first that has it: of all that a module or a class holds, or of a name in it (`scripts/trl-needs.py`). */
+const ARGUMENTS: FirstReleases = trlNeeds.arguments;
+const NAMES: FirstReleases = trlNeeds.names;
+
+function firstWith(table: FirstReleases, owner: string, name: string): string | undefined {
+  const found = Object.hasOwn(table, owner) ? table[owner] : undefined;
+  if (found === undefined || typeof found === 'string') return found;
+  return Object.hasOwn(found, name) ? found[name] : undefined;
+}
+
+/** The release that an import of a module of TRL needs. */
+const releaseOfImport = (module: string, name: string): string | undefined =>
+  firstWith(NAMES, module.slice('trl.'.length), name);
+
+function need({ needs }: Calls['draft'], field: FieldPath, release: string | undefined): void {
+  const before = needs[field];
+  if (release !== undefined && (before === undefined || isAtLeast(release, before) === true))
+    needs[field] = release;
+}
+
+/** Notes the first releases that have all names which the text imports: the code cannot run on older ones. */
+export function noteImportNeeds({ draft, program }: Calls): void {
+  for (const { of, releases } of takenNames(program))
+    if (of !== 'peft') need(draft, VERSION_FIELDS[of], releases.since?.first);
+  for (const { module, names, guarded } of program.imports)
+    if (!guarded && module.startsWith('trl.'))
+      for (const name of names) need(draft, 'version.trl', releaseOfImport(module, name));
+}
+
+/** Notes the first releases that take all arguments of a trainer and of its config. */
+export function noteNeeds(calls: Calls, trainer: PyCall, config: PyCall | undefined): void {
+  const { draft } = calls;
+  noteImportNeeds(calls);
   if (trainer.callee.startsWith('trl.'))
     for (const { key } of trainer.named)
-      if (Object.hasOwn(FIRST_TAKING, key)) need('version.trl', FIRST_TAKING[key]);
+      need(draft, 'version.trl', firstWith(ARGUMENTS, nameOf(trainer), key));
   const name = config?.callee.split('.').at(-1) ?? '';
   if (!config || config.subclass !== undefined) return;
   const trainers = TRAINER_RELEASES[0].table(OF_TRAINER);
   const own = config.callee.startsWith('trl.') ? TRL_RELEASES.table(name) : undefined;
   for (const { key } of config.named) {
     const inherited = trainers.get(key);
-    if (inherited) need('version.transformers', inherited.since);
-    else need('version.trl', own?.get(key)?.since);
+    if (inherited) need(draft, 'version.transformers', inherited.since);
+    else need(draft, 'version.trl', own?.get(key)?.since);
   }
 }
 

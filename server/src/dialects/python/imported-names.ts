@@ -49,6 +49,20 @@ export function releasedNames(name: NamedPackage): ReadonlyMap<string, NamedRele
   });
 }
 
+const configs = remembered<ReadonlyMap<string, string>>(1);
+
+/** The first release of transformers that has a type of models, where not all that were looked at have it: that of its config's name. */
+export function modelSince(modelType: string | undefined): string | undefined {
+  if (modelType === undefined) return undefined;
+  const since = configs.of('transformers', () => {
+    const rows = [...releasedNames('transformers')].flatMap(([name, releases]): [string, string][] =>
+      name.endsWith('Config') && releases.since ? [[name.toLowerCase(), releases.since.first]] : [],
+    );
+    return new Map(rows);
+  });
+  return since.get(`${modelType.replace(/[_-]/g, '')}config`);
+}
+
 /** A name that a text takes of a package, whatever it does with it. */
 interface TakenName {
   readonly of: NamedPackage;

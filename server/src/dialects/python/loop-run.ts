@@ -8,6 +8,7 @@ import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { argumentOf, type Calls, leaveArgument, leaveValue, withhold } from './call-block';
+import { noteImportNeeds } from './dropped-arguments';
 import { readLigerPatches } from './liger-patches';
 import { readLightning } from './lightning-run';
 import { readLoopSharding } from './loop-sharding';
@@ -29,6 +30,7 @@ const AUTOCAST = 'https://docs.pytorch.org/docs/stable/amp.html#torch.autocast';
 /** States what a loop of the file's own states: model, optimizer, batch, precision, accumulation and sharding. */
 export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext): void {
   const { program, draft } = calls;
+  noteImportNeeds(calls);
   const { backward, model, accelerator, engine, lightning } = loop;
   const chain = chainOf(program, model);
   const own = unslothLoad(chain);

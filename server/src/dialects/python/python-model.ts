@@ -1,7 +1,7 @@
-import { isNone, nodeOf } from '../../config/python/node-of-value';
+import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import { callNames } from '../../config/python/python';
 import type { PyCall, PyScalar, PyValue } from '../../config/python/value';
-import { flagOf, textOf } from '../../config/scalar';
+import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { FieldPath, FieldValue } from '../../run/fields';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
@@ -13,7 +13,7 @@ import { readSkippedModules } from '../hf/skipped-modules';
 import { readWeightsDtype, weightsDtypeOf } from '../hf/weights-dtype';
 import { Section } from '../section';
 import { askedOf } from './asked-of';
-import { askingOf } from './asked-values';
+import { askingOf, askingOfClasses } from './asked-values';
 import {
   argumentOf,
   argumentsOf,
@@ -156,6 +156,7 @@ export function readModel(
       ),
       chain.lost ?? place.range,
     );
+    draft.asking = askingOfClasses(calls.program);
     withhold(draft, OF_MODEL);
     return { known: false };
   }
@@ -369,6 +370,9 @@ export function stateModel(
   const text = textOf(node);
   const call = callNames(program).get(load.id) ?? '';
   readOtherSizes({ draft, program }, load);
+  const own = argumentOf(load, 'trust_remote_code');
+  if (own && flagOf(knownNode(own)) === true)
+    draft.state('model.ownCode', true, own, `${call}.trust_remote_code`);
   if (node && text !== undefined && (node.kind !== 'scalar' || node.open === undefined))
     draft.state('model.id', text, node, `${call}.${key}`);
   else
@@ -393,6 +397,8 @@ function readQuantizationConfig(
   const object = options.find((option) => option.kind === 'object');
   const made = object?.kind === 'object' ? calls.program.calls[object.id] : undefined;
   const name = made?.callee.split('.').at(-1) ?? '';
+  if (made && name === 'TorchAoConfig' && config.kind !== 'either' && readTorchAo(calls, made))
+    return undefined;
   if (!made || name !== 'BitsAndBytesConfig' || config.kind === 'either') {
     calls.draft.leave(
       'value',
@@ -410,6 +416,32 @@ function readQuantizationConfig(
   const bits = readBits(stated, true);
   if (bits) readSkippedModules(stated, calls.draft);
   return bits;
+}
+
+/** Weights alone in so many bits (`torchao/quantization/quant_api.py`); older releases of transformers took their names. */
+const WEIGHT_ONLY: readonly (readonly [RegExp, 'ao-int8' | 'ao-int4'])[] = [
+  [/^(?:Int8WeightOnlyConfig|int8_weight_only)$/, 'ao-int8'],
+  [/^(?:Int4WeightOnlyConfig|int4_weight_only)$/, 'ao-int4'],
+];
+
+/** `TorchAoConfig(Int8WeightOnlyConfig())`, where it asks for weights in a type that is known, and in groups of a size that is. */
+function readTorchAo({ program, draft }: Calls, made: PyCall): boolean {
+  const type = argumentOf(made, 'quant_type', 0);
+  const inner = type?.kind === 'object' ? program.calls[type.id] : undefined;
+  const name = inner?.callee.split('.').at(-1) ?? textOf(knownNode(type)) ?? '';
+  const kind = WEIGHT_ONLY.find(([pattern]) => pattern.test(name))?.[1];
+  const given = [...(inner?.named ?? []), ...(inner ? [] : made.named)].filter(
+    ({ key }) => key !== 'quant_type',
+  );
+  const others = given.filter(({ key }) => key !== 'group_size');
+  const [group] = given.filter(({ key }) => key === 'group_size');
+  const size = group && integerOf(knownNode(group.value));
+  const isKnown = inner === undefined || inner.positional.length === 0;
+  if (!type || !kind || !isKnown || others.length > 0 || (group && size === undefined)) return false;
+  draft.state('quantization.kind', kind, type, 'quant_type');
+  if (group && size !== undefined && kind === 'ao-int4')
+    draft.state('quantization.groupSize', size, group.value, 'group_size');
+  return true;
 }
 
 /** What TRL's `ModelConfig` asks for. */

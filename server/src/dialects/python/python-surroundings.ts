@@ -14,6 +14,7 @@ import { locationOf } from '../../text/place';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { ALLOCATOR_VARIABLES, readAllocatorSettings } from '../launch/allocator-environment';
+import { readBrought } from './brought-versions';
 import { argumentOf, type Calls } from './call-block';
 
 /** Versions that cells install, of a range the newest that it allows; the last statement about a package counts. */
@@ -55,6 +56,7 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): v
       fact(field, value, { kind: 'file', location, key: 'pip_install', note, orElse: oldest }),
     );
   }
+  readBrought(installs, draft);
 }
 
 const commitNote = (name: string) =>

@@ -18,9 +18,11 @@ import { argumentOf, type Calls, leaveArgument, variableOf, withhold } from './c
 import { adaptedByPeft, callsOnModel, type ModelChain } from './model-chain';
 import { type LoadedModel, stateModel } from './python-model';
 import { buildsImages, builtSound, writesTextRows } from './sample-kinds';
+import { longestNote } from './tokenized-length';
 import { readUnslothAttention } from './unsloth-attention';
 import { isReplaced, mappedCheckpoint } from './unsloth-checkpoints';
 import { readFastInference } from './unsloth-engine';
+import { readPackedExperts } from './unsloth-experts';
 import { leaveOtherFields } from './unsloth-fields';
 import { hasMamba } from './unsloth-padding';
 import { readUnslothTargets } from './unsloth-targets';
@@ -352,6 +354,7 @@ export function readUnsloth(
   const full = trainsAll(load);
   const quantized = full ? undefined : readStorage(calls, load);
   if (quantized === 4) readCheckpoint(calls, load, name, context.versions?.unsloth?.version);
+  if (quantized === 4) readPackedExperts(calls, load, config, context);
   leaveUncounted(calls, load);
   if (quantized && !hasKernels(load, config)) readPlainParts(draft, context.versions?.unsloth?.version);
   if (GPT_OSS.test(name)) {
@@ -795,7 +798,7 @@ export function readUnslothTrainer(
   const length = own || cut ? integerOf(node) : 2048;
   const key = cut?.key ?? 'max_seq_length';
   const note = cutsRows(program)
-    ? say('`{0}` is the longest that a sample may be: where the data is shorter, less is needed', key)
+    ? longestNote(key, program)
     : say('a collator of the file makes the rows: `{0}` is taken for the longest that they get', key);
   // A trainer that takes a limit of prompts cuts them to it, and completions end at theirs.
   const prompt = section.find('max_prompt_length');

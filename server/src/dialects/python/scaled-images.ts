@@ -97,5 +97,24 @@ export function readScaledImages({ program, draft }: Calls, before: PyCall, { mo
       undefined,
       exact === undefined,
     );
-  }
+  } else inferSmaller(program, draft, type);
+}
+
+/** Side of an image where nothing bounds it (`model/families/vision-tower.ts`). */
+const SIDE = 672;
+
+/** Images that code makes smaller which is not followed: to how many pixels only numbers tell. */
+function inferSmaller(program: Calls['program'], draft: Calls['draft'], type: string): void {
+  const smaller = BOUNDS_PIXELS.test(type) ? program.madeSmaller() : undefined;
+  if (!smaller) return;
+  const { name, pixels, range } = smaller;
+  const note =
+    pixels === undefined
+      ? say(
+          '`{0}` makes images smaller, to a size that is not read: {1} × {1} pixels are taken, and where they are smaller, less is needed',
+          name,
+          String(SIDE),
+        )
+      : say('`{0}` is the most that an image may have: where images are smaller, less is needed', name);
+  draft.infer('batch.imagePixels', pixels ?? SIDE ** 2, note, { range }, undefined, true);
 }

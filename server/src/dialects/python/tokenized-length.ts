@@ -130,7 +130,14 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
       say('samples are cut to this length'),
     );
   else
-    draft.infer('batch.sequence', source.tokens, noteOf(source), source.length, source.key, !source.filled);
+    draft.infer(
+      'batch.sequence',
+      source.tokens,
+      noteOf(source, program),
+      source.length,
+      source.key,
+      !source.filled,
+    );
   if (target)
     draft.state(
       'batch.targetSequence',
@@ -232,9 +239,14 @@ function inferPositions(draft: Draft, { calleeRange: range }: PyCall, note: stri
   draft.infer('batch.sequence', rows, note, { range }, undefined, true);
 }
 
-function noteOf({ key, tokens, filled }: Cut): string {
-  if (key === 'max_length' || key === CUT_TOKENS)
-    return say('`{0}` is the longest that a sample may be: where the data is shorter, less is needed', key);
+/** That samples may be shorter than they are cut to, but where code of the file fills them up. */
+export const longestNote = (key: string, { fillsSamples }: Pick<PyProgram, 'fillsSamples'>): string =>
+  fillsSamples()
+    ? say('`{0}` is the longest that a sample may be, and the file fills samples up: all may be as long', key)
+    : say('`{0}` is the longest that a sample may be: where the data is shorter, less is needed', key);
+
+function noteOf({ key, tokens, filled }: Cut, program: PyProgram): string {
+  if (key === 'max_length' || key === CUT_TOKENS) return longestNote(key, program);
   return filled
     ? say('samples are filled up to the {0} tokens that the tokenizer takes', String(tokens))
     : say(

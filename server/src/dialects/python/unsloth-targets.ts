@@ -6,6 +6,7 @@ import { fileIn, UNSLOTH } from '../../sources/repositories';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import { argumentOf, type Calls } from './call-block';
+import { hasExperts } from './unsloth-experts';
 
 type ModelConfig = Readonly<Record<string, unknown>>;
 
@@ -245,8 +246,7 @@ function readExperts(
   const on = switchesOf(put, textOf(knownNode(targets)) === 'all-linear', release)?.parts;
   if (!on?.includes('language') || !on.includes('mlp')) return;
   const inner = (config?.text_config ?? config) as ModelConfig | undefined;
-  const counts = ['num_experts', 'n_routed_experts', 'num_local_experts'].map((key) => inner?.[key]);
-  if (!counts.some((count) => typeof count === 'number' && count > 0)) return;
+  if (!hasExperts(inner)) return;
   // gpt-oss has stacked experts in any release, and linear layers where it is quantized.
   const isGptOss = inner?.model_type === 'gpt_oss';
   const linear = isGptOss && draft.valueOf('model.linearExperts') === true;

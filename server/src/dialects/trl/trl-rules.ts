@@ -132,7 +132,9 @@ function checkGenerations(section: Section, draft: Draft): void {
   const count = integerOf(generations?.node);
   forbid(count !== undefined && count < 2, generations?.node, draft, {
     code: 'too-few-generations',
-    message: say('GRPO needs at least two completions per prompt to compare.'),
+    message: say(
+      'GRPO needs at least two completions per prompt to compare: `GRPOConfig` stops with a `ValueError`.',
+    ),
     source: `${SOURCE}grpo_config.py`,
   });
   const both = section.has('generation_batch_size') && section.has('steps_per_generation');

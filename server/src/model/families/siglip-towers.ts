@@ -3,6 +3,7 @@ import type { ConfigReader } from '../config';
 import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
 import { CLIP_NAMES, encoderLayer } from '../layers/encoder-layer';
+import type { Tracer } from '../tracer';
 import {
   freeSize,
   mergedPatchEmbedding,
@@ -13,6 +14,7 @@ import {
   poolingHeadWeights,
   readTower,
   siglipPatches,
+  type TowerSizes,
   type VisionTower,
 } from './vision-tower';
 
@@ -35,6 +37,23 @@ export function paliTower(config: ConfigReader, outer: ConfigReader, width: numb
     tokens: patches,
     note: { text: say('an image takes {0} tokens', String(patches)) },
   };
+}
+
+/** Rows of a table of positions for packed images that the checkpoint's own code has, whatever the config states. */
+const PACKED_POSITIONS = 2 ** 15;
+
+/**
+ * What the checkpoint's own code has and transformers' class leaves out: a second table of positions, and the pooling head
+ * (https://huggingface.co/PaddlePaddle/PaddleOCR-VL/blob/main/modeling_paddleocr_vl.py, `SiglipVisionEmbeddings`, `SiglipVisionTransformer`).
+ * Images run past both.
+ */
+function ownPaddleWeights(t: Tracer, prefix: string, config: ConfigReader, sizes: TowerSizes): void {
+  t.weight({
+    name: `${prefix}embeddings.packing_position_embedding.weight`,
+    shape: [PACKED_POSITIONS, sizes.hidden],
+    role: 'embedding',
+  });
+  if (config.flag(true, 'vision_use_head')) poolingHeadWeights(t, `${prefix}head`, sizes);
 }
 
 /** PaddleOCR-VL: SigLIP with rotary positions beside a table that is stretched over the image, four patches merged. */
@@ -69,6 +88,7 @@ export function paddleTower(config: ConfigReader, width: number): VisionTower {
     ),
     after: layerNormed(`${prefix}post_layernorm`),
     project: (t, x) => {
+      if (t.settings.ownCode === true) ownPaddleWeights(t, prefix, config, sizes);
       const rowsOf = t.view(layerNormed('mlp_AR.pre_norm')(t, x), mergedRows(x, merge));
       const up = t.linear(rowsOf, { name: 'mlp_AR.linear_1', out: joined, bias: true });
       const activated = applyActivation(t, up, 'gelu');

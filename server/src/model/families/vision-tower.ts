@@ -135,7 +135,7 @@ interface EncoderSizes {
   readonly patchSize: number;
 }
 
-interface TowerSizes extends EncoderSizes {
+export interface TowerSizes extends EncoderSizes {
   readonly activation: string;
   readonly imageSize: number;
   readonly channels: number;
@@ -571,7 +571,7 @@ export function mergedRows(x: Tensor, merge: number): number[] {
 
 export const freeSize = (tokens: number): ImageNote => ({
   text: say(
-    'images are taken to be {0} × {0} pixels, {1} tokens each, where no file limits them',
+    'images are taken to be {0} × {0} pixels, {1} tokens each, where nothing that is read limits them',
     String(ASSUMED_SIDE),
     String(tokens),
   ),

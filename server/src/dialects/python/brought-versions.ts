@@ -1,0 +1,72 @@
+import { maxSatisfying, valid } from '@renovatebot/pep440';
+import tables from '../../../data/vllm-requirements.json';
+import type { ConfigDocument } from '../../config/node';
+import { normalName } from '../../environment/requirement';
+import { type AllowedVersions, allowedVersions, VERSION_FIELDS } from '../../environment/versions';
+import { fact } from '../../run/origin';
+
+import { locationOf } from '../../text/place';
+import { say } from '../../wording/say';
+import type { Draft } from '../draft';
+
+type Install = NonNullable<ConfigDocument['installs']>[number];
+
+const VLLM: Readonly<Record<string, Readonly<Partial<Record<'torch' | 'transformers', string>>>>> =
+  tables.vllm;
+const OF_TRL: Readonly<Record<string, string>> = tables.trl;
+
+/** The release of vLLM that pip installs for this: by its own specifier, or that of TRL's extra; the newest that is known where none is named. */
+function vllmOf({ name, specifier, extras = [], open, alone }: Install): string | undefined {
+  if (open || alone) return undefined;
+  const package_ = normalName(name);
+  const isExtra = package_ === 'trl' && extras.includes('vllm');
+  if (package_ !== 'vllm' && !isExtra) return undefined;
+  const trl = isExtra ? maxSatisfying(Object.keys(OF_TRL), specifier === '' ? '>=0' : specifier) : null;
+  if (isExtra && trl === null) return undefined;
+  const asked = trl === null ? specifier : (OF_TRL[trl] ?? '');
+  return maxSatisfying(Object.keys(VLLM), asked === '' ? '>=0' : asked) ?? undefined;
+}
+
+/** The release of PyTorch that Unsloth's extra is for: `cu126-torch270`, `colab-ampere-torch220`. */
+function torchOfUnsloth({ name, extras = [], alone }: Install): string | undefined {
+  if (normalName(name) !== 'unsloth' || alone) return undefined;
+  const [, major, minor, patch] = extras.flatMap((extra) => /torch(\d)(\d{1,2})(\d)$/.exec(extra) ?? []);
+  const release = `${major}.${Number(minor)}.${patch}`;
+  return valid(release) === null ? undefined : release;
+}
+
+/**
+ * Versions that what cells install requires: vLLM, alone or as TRL's extra, allows no others of PyTorch and transformers (`server/data/vllm-requirements.json`,
+ * made by `scripts/vllm-requirements.py`); extras of Unsloth are for one release of PyTorch. What cells name themselves goes before.
+ */
+export function readBrought(installs: readonly Install[], draft: Draft): void {
+  const own = installs.filter(({ commented }) => !commented);
+  const named = new Set(own.map(({ name }) => normalName(name)));
+  for (const install of own) {
+    const put = (field: 'version.torch' | 'version.transformers', what: AllowedVersions, note: string) => {
+      const location = locationOf(install.range, draft.uri);
+      if (draft.knows(field) || named.has(field.slice('version.'.length))) return;
+      draft.facts.push(
+        fact(field, what.newest, { kind: 'file', location, key: 'pip_install', note, orElse: what.oldest }),
+      );
+    };
+    const torch = torchOfUnsloth(install);
+    if (torch !== undefined)
+      put('version.torch', { newest: torch }, say('the extra of Unsloth is for this release of PyTorch'));
+    const release = vllmOf(install);
+    // Unsloth has bounds of its own on transformers, within which its notebooks name releases.
+    if (release === undefined || named.has('unsloth')) continue;
+    for (const name of ['torch', 'transformers'] as const) {
+      const specifier = VLLM[release]?.[name];
+      if (specifier === undefined) continue;
+      const exact = /^==(\d[\d.]*)$/.exec(specifier)?.[1];
+      const allowed = allowedVersions(name, { specifier, ...(exact === undefined ? {} : { exact }) });
+      if (allowed)
+        put(
+          VERSION_FIELDS[name],
+          allowed,
+          say('{0} {1} is installed, and requires {2}', 'vLLM', release, `${name} ${specifier}`),
+        );
+    }
+  }
+}
