@@ -1181,7 +1181,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       const guessed = factOf(python(unsloth('max_seq_length=256', '')), 'batch.sequence');
       assert.deepEqual(
         [guessed?.value, guessed?.origin.kind, guessed?.origin.guess],
-        [1024, 'inferred', true],
+        [256, 'inferred', true],
       );
       assertStates(python(unsloth('max_seq_length=256', '')), { 'activations.offload': 'false default' });
     });
@@ -1202,7 +1202,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       const origin = factOf(python(text), 'batch.sequence')?.origin;
       assert.equal(origin?.key, 'SFTTrainer.max_seq_length');
       assert.match(origin?.note ?? '', /^`SFTTrainer\.max_seq_length` is the longest/);
-      const inConfig = factOf(python(unsloth('', '')), 'batch.sequence')?.origin;
+      const inConfig = factOf(python(unsloth('', '', 'max_length=1000')), 'batch.sequence')?.origin;
       assert.equal(inConfig?.key, 'SFTConfig.max_length');
     });
 

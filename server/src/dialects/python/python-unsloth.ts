@@ -22,6 +22,7 @@ import { readUnslothAttention } from './unsloth-attention';
 import { isReplaced, mappedCheckpoint } from './unsloth-checkpoints';
 import { readFastInference } from './unsloth-engine';
 import { leaveOtherFields } from './unsloth-fields';
+import { type Batches, type LongestSample, longestSample } from './unsloth-length';
 import { hasMamba } from './unsloth-padding';
 import { readUnslothTargets } from './unsloth-targets';
 
@@ -778,38 +779,24 @@ function readUnslothCheckpointing(calls: Calls, load: PyCall, chain: ModelChain,
 }
 
 /**
- * The longest sample is as long as the trainer cuts it to, else as the model is made for; people set that freely, and notebooks far
- * above what their data holds, so that it is reported as a guess. The loss goes over parts of the logits.
+ * The longest sample is as long as it is cut to; people set that freely, and notebooks far above what their data holds, so that it is
+ * reported as a guess. The loss goes over parts of the logits.
  */
 export function readUnslothTrainer(
-  { draft, program }: Calls,
+  calls: Calls,
   load: PyCall,
   section: Pick<Section, 'find' | 'flag' | 'integer'>,
-  supervised: boolean,
+  batches: Batches,
   { model, versions }: ReadContext,
 ): void {
+  const { draft } = calls;
   const release = versions?.unsloth?.version;
-  const cut = section.find(['max_length', 'max_seq_length']);
-  const own = argumentOf(load, 'max_seq_length', 1);
-  const node = cut?.node ?? knownNode(own);
-  const length = own || cut ? integerOf(node) : 2048;
-  const key = cut?.key ?? 'max_seq_length';
-  const note = cutsRows(program)
-    ? say('`{0}` is the longest that a sample may be: where the data is shorter, less is needed', key)
-    : say('a collator of the file makes the rows: `{0}` is taken for the longest that they get', key);
-  // A trainer that takes a limit of prompts cuts them to it, and completions end at theirs.
-  const prompt = section.find('max_prompt_length');
-  const completion = section.find('max_completion_length');
-  const parts = [integerOf(prompt?.node), integerOf(completion?.node)];
-  if (!supervised && prompt && parts[0] !== undefined && parts[1] !== undefined) {
-    // `readTrl` states both together.
-    if (length === undefined || parts[0] + parts[1] <= length) return;
-  }
-  // A tokenizer may cut samples to a length of their own.
-  const isOpen = length !== undefined && !draft.knows('batch.sequence');
-  if (isOpen && supervised && section.flag('packing') !== true)
-    draft.limit('batch.sequence', length, note, node, key);
-  else if (isOpen && !cut && node) draft.state('batch.sequence', length, node, key);
+  const kernels = hasKernels(load, model?.config);
+  const loaded = { load, release, kernels, ownRows: !cutsRows(calls.program) };
+  const longest = longestSample(calls, loaded, section, batches);
+  const { tokens: length } = longest;
+  const supervised = batches === 'supervised';
+  readLongest(calls, section, batches, longest);
   if (!supervised) return;
   if (bringsCode(load) && model?.config?.model_type === NEMOTRON) {
     const because = say(
@@ -820,6 +807,37 @@ export function readUnslothTrainer(
   }
   const loss = lossOf(release, (section.integer('per_device_train_batch_size') ?? 4) * (length ?? 2048));
   draft.assume('loss.implementation', loss, lossNote(loss, release), LLAMA);
+}
+
+/** `batches`: what nothing but a trainer's own default limits is left to the reading of that trainer. */
+function readLongest(
+  { draft, program }: Calls,
+  section: Pick<Section, 'find' | 'flag' | 'integer'>,
+  batches: Batches,
+  { tokens, node, key, ofModel }: LongestSample,
+): void {
+  // A tokenizer may cut samples to a length of their own.
+  if (tokens === undefined || draft.knows('batch.sequence')) return;
+  if (batches === 'supervised') {
+    const note = cutsRows(program)
+      ? say('`{0}` is the longest that a sample may be: where the data is shorter, less is needed', key)
+      : say('a collator of the file makes the rows: `{0}` is taken for the longest that they get', key);
+    if (section.flag('packing') !== true) draft.limit('batch.sequence', tokens, note, node, key);
+    else if (ofModel && node) draft.state('batch.sequence', tokens, node, key);
+    return;
+  }
+  const shorter = say('`{0}`: the model is given no longer rows', key);
+  if (batches !== 'generated') {
+    if (ofModel) draft.infer('batch.sequence', tokens, shorter, node, key);
+    return;
+  }
+  // A trainer that takes a limit of prompts cuts them to it, and completions end at theirs: `readTrl` states both together.
+  const prompt = section.integer('max_prompt_length');
+  const completion = section.integer('max_completion_length');
+  const both = prompt !== undefined && completion !== undefined ? prompt + completion : undefined;
+  if (both !== undefined && both <= tokens) return;
+  if (ofModel && node) draft.state('batch.sequence', tokens, node, key);
+  else if (ofModel && both !== undefined) draft.infer('batch.sequence', tokens, shorter, node, key);
 }
 
 /** Whether Unsloth or TRL makes the rows, which cut them: where a trainer is given a function of the file, that may do neither. */
