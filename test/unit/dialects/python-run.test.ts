@@ -1506,6 +1506,38 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       });
     });
 
+    it('train under autocast what is loaded in fp32, and what the arguments leave without mixed precision', () => {
+      const run = (load: string, gpu: string, flags = 'fp16=False, bf16=False', version?: string) =>
+        pythonRun.read(
+          parseConfig(
+            'file:///train.py',
+            `import torch\nfrom unsloth import FastModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastModel.from_pretrained("unsloth/Qwen3-0.6B"${load})\nSFTTrainer(model=model, args=SFTConfig(${flags})).train()`,
+          ),
+          {
+            known: { 'hardware.gpu': gpu },
+            ...(version ? { versions: { unsloth: { version, source: 'stated' as const } } } : {}),
+          },
+        );
+      const amp = (compute: string) => ({
+        'precision.scheme': 'autocast default',
+        'precision.compute': `${compute} default`,
+      });
+      const native = { 'precision.scheme': 'native default', 'precision.compute': undefined };
+      const wide = ', dtype=torch.float32, full_finetuning=True';
+      assertStates(run(wide, 'A100-80GB'), { ...amp('bf16'), 'precision.weights': 'fp32 file' });
+      assertStates(run(wide, 'A100-80GB', ''), amp('bf16'));
+      assertStates(run(', dtype=torch.float16, full_finetuning=True', 'A100-80GB'), {
+        ...amp('bf16'),
+        'precision.weights': 'fp32 default',
+      });
+      assertStates(run(', full_finetuning=True', 'A100-80GB'), native);
+      // Where the GPU has no bf16, releases differ.
+      assertStates(run(wide, 'T4'), native);
+      assertStates(run(wide, 'T4', '', '2026.4.8'), amp('fp16'));
+      assertStates(run('', 'A100-80GB'), amp('bf16'));
+      assertStates(run(', dtype=torch.float16', 'A100-80GB'), amp('fp16'));
+    });
+
     it('compile the layers of models that it has no kernels for, whatever class loads them', () => {
       const reading = (cls: string, type: Record<string, unknown>, more = '', gpu = 'A100-80GB') =>
         pythonRun.read(

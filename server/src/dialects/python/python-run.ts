@@ -328,7 +328,9 @@ function readTrlTrainer(
   draft.assume('framework', 'trl', say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``));
   if (!unsloth) inferVersions(calls, call, method, config);
   const plain = /(^|\.)(Seq2Seq)?TrainingArguments$/.test(config?.callee ?? '');
-  const unslothOwn = unsloth ? unslothDefaults(calls, unsloth) : undefined;
+  const unslothOwn = unsloth
+    ? unslothDefaults(calls, unsloth, context.versions?.unsloth?.version)
+    : undefined;
   const defaults = plain ? withComputeOf(unslothOwn) : unslothOwn;
   if (unsloth) {
     readUnslothTrainer(calls, unsloth, section, batchesOf(method), context);
@@ -345,7 +347,7 @@ function readTrlTrainer(
   });
   // That nothing asks for adapters states nothing where it is not known whether the model has them already.
   if (draft.unread.some(({ fields }) => fields?.includes('method.kind'))) draft.withdraw(['method.kind']);
-  if (unsloth) settlePrecision(calls, unsloth);
+  if (unsloth) settlePrecision(calls, unsloth, context.versions?.unsloth?.version);
   if (unsloth && method === 'grpo') {
     settleGroups(calls, section, context.known['hardware.gpus']);
     readScoredParts(calls, unsloth, context.versions?.unsloth?.version);

@@ -39,7 +39,11 @@ export function unslothLoad({ load }: ModelChain): PyCall | undefined {
 }
 
 /** What Unsloth's trainers take where their config leaves it out (`rl.py`); they compute in the type of the model. */
-export function unslothDefaults({ bf16 }: Calls, load: PyCall): TrainerDefaults {
+export function unslothDefaults(
+  calls: Pick<Calls, 'bf16'>,
+  load: PyCall,
+  release: string | undefined,
+): TrainerDefaults {
   return {
     get note() {
       return say('{0} default', 'Unsloth');
@@ -48,7 +52,7 @@ export function unslothDefaults({ bf16 }: Calls, load: PyCall): TrainerDefaults 
     micro: 4,
     accumulation: 2,
     checkpointing: false,
-    compute: isNative({ bf16 }, load) ? 'fp32' : bf16 === false ? 'fp16' : 'bf16',
+    compute: computeOf(calls, load, release),
   };
 }
 
@@ -541,23 +545,54 @@ function isForced({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall): boolean {
   return bf16 === false && FORCED.test(textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '');
 }
 
-/** All weights in bf16, or a model that fp16 cannot hold, are trained without autocast, whatever the arguments say (`rl.py`). */
+/** The type that a loader is asked for. */
+const askedType = ({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall) => {
+  const value = argumentOf(load, 'dtype', 2);
+  return weightsDtypeOf(textOf(value && nodeOf(value, { bf16 })));
+};
+
+/**
+ * All weights in bf16, or a model that fp16 cannot hold, are trained without autocast, whatever the arguments say (`rl.py`). Weights that
+ * are loaded in fp32, or made fp32 of fp16, are the masters of mixed precision (`training_utils.py`, `prepare_model_for_training`).
+ */
 function isNative({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall): boolean {
   const mixed = flagOf(knownNode(argumentOf(load, 'float32_mixed_precision'))) === true;
-  return isForced({ bf16 }, load) || (trainsAll(load) && bf16 !== false && !mixed);
+  const wide = /^fp(?:32|16)$/.test(askedType({ bf16 }, load) ?? '');
+  return isForced({ bf16 }, load) || (trainsAll(load) && bf16 !== false && !mixed && !wide);
 }
 
-/** Takes back what the arguments say of mixed precision where Unsloth sets them otherwise. */
-export function settlePrecision(calls: Calls, load: PyCall): void {
+/** Since this release a model that is asked for in fp32 stays in it where the GPU has no bf16 (`_unsloth_user_float32`). */
+const KEEPS_FLOAT32 = '2026.8.10';
+
+/** What a trainer computes in whose arguments turn no mixed precision on (`rl.py`, `mixed_precision_dtype`). */
+function computeOf(
+  { bf16 }: Pick<Calls, 'bf16'>,
+  load: PyCall,
+  release: string | undefined,
+): 'fp32' | 'bf16' | 'fp16' {
+  if (isNative({ bf16 }, load)) return 'fp32';
+  const asked = askedType({ bf16 }, load);
+  if (bf16 === false)
+    return asked === 'fp32' && isAtLeast(release, KEEPS_FLOAT32) !== false ? 'fp32' : 'fp16';
+  // Where all weights are trained, fp16 becomes fp32 before.
+  return asked === 'fp16' && !trainsAll(load) ? 'fp16' : 'bf16';
+}
+
+/** Takes back what the arguments say of mixed precision where Unsloth sets them otherwise: on where they leave it off, too. */
+export function settlePrecision(calls: Calls, load: PyCall, release: string | undefined): void {
   const { draft } = calls;
-  if (!isNative(calls, load)) return;
+  const source = fileIn(UNSLOTH, 'unsloth/models/rl.py');
+  if (isNative(calls, load)) {
+    draft.forget('precision.compute', 'precision.scheme');
+    draft.assume('precision.scheme', 'native', say('Unsloth trains this without autocast'), source);
+    return;
+  }
+  const compute = computeOf(calls, load, release);
+  if (compute === 'fp32' || draft.valueOf('precision.scheme') !== 'native') return;
   draft.forget('precision.compute', 'precision.scheme');
-  draft.assume(
-    'precision.scheme',
-    'native',
-    say('Unsloth trains this without autocast'),
-    fileIn(UNSLOTH, 'unsloth/models/rl.py'),
-  );
+  const note = say('Unsloth turns autocast on where the arguments leave it off');
+  draft.assume('precision.compute', compute, note, source);
+  draft.assume('precision.scheme', 'autocast', note, source);
 }
 
 /** Loaded in fp32, with projections and heads in fp16 (`loader.py`, `register_custom_dtype`): the first always, the others in fp16 alone. */
@@ -568,7 +603,7 @@ const MIXED_OF_HALF = /^(?:falcon_h1|nemotron_h)$/;
 function readType(calls: Calls, load: PyCall, config: ModelConfig | undefined): void {
   const { draft, bf16 } = calls;
   const value = argumentOf(load, 'dtype', 2);
-  const stated = weightsDtypeOf(textOf(value && nodeOf(value, { bf16 })));
+  const stated = askedType({ bf16 }, load);
   const native = flagOf(knownNode(argumentOf(load, 'float32_mixed_precision')));
   const half = (stated ?? (bf16 === false ? 'fp16' : 'bf16')) === 'fp16';
   const type = String(config?.model_type ?? '');
