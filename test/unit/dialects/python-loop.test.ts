@@ -320,6 +320,29 @@ ${OPTIMIZER}${LOOP.replace('loss.backward()', 'accelerator.backward(loss)')}`;
     assertStates(cast('torch.autocast("cuda", enabled=False)'), { 'precision.scheme': 'native default' });
   });
 
+  it('step after each batch where the count of batches to accumulate is 1', () => {
+    const of = (before: string, condition: string) =>
+      python(`${HEAD}${OPTIMIZER}from accelerate import Accelerator, DistributedType
+accelerator = Accelerator()
+${before}
+for i, batch in enumerate(loader):
+    loss = model(**batch).loss
+    loss.backward()
+    if ${condition}:
+        optimizer.step()
+`);
+    const most = (size: number) =>
+      `MOST = 16\nsize = ${size}\nevery = 1\nif size > MOST and accelerator.distributed_type != DistributedType.TPU:\n    every = size // MOST`;
+    for (const condition of ['i % every == 0', '(i + 1) % every == 0 or i == len(loader) - 1']) {
+      const once = of(most(16), condition);
+      assertStates(once, { 'batch.accumulation': undefined });
+      assert.equal(once.unread, undefined);
+      assertStates(of(most(64), condition), { 'batch.accumulation': '2 inferred' });
+    }
+    // A fraction is asked for by a number that stands there.
+    assertStates(of('', 'i % 1 == 0'), { 'batch.accumulation': '2 inferred' });
+  });
+
   it('tell that steps are accumulated where a condition decides about them', () => {
     const text = `${HEAD}${OPTIMIZER}for i, batch in enumerate(loader):
     loss = model(**batch).loss / 4

@@ -855,6 +855,12 @@ Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()`
     assert.match(noteOf('padding=True'), /where they are shorter/);
     const unknown = 'truncation=True, max_length=args.length, padding="max_length"';
     assert.match(noteOf(unknown), /filled up to a length that is not read$/);
+    // What stands under a condition may not be called, and what states its length is no length of the others.
+    const perhaps = `padding=True))
+if ask():
+    data = data.map(lambda row: tokenizer(row["text"], padding="max_length", max_length=args.length)`;
+    assert.match(noteOf(perhaps), /where they are shorter/);
+    assert.match(noteOf('padding="max_length", max_length=128'), /where they are shorter/);
     const pieces = `padding=True))
 def group(batch):
     return {k: [t[i : i + args.size] for i in range(0, 9, args.size)] for k, t in batch.items()}

@@ -271,6 +271,15 @@ export function part(machine: Machine, owner: PyValue, index: number, node: Synt
   return machine.unknown(node, given ? { given } : of === undefined ? {} : { of });
 }
 
+/** `step % every` where a name has the value 1: whole numbers are counted so, and one written as `1` may ask for a fraction. */
+function isNamedOne(node: SyntaxNode, divisor: PyValue | undefined): boolean {
+  return (
+    divisor?.kind === 'scalar' &&
+    divisor.value === 1 &&
+    !/^(?:integer|float)$/.test(childIn(node, 'right')?.type ?? '')
+  );
+}
+
 function binary(machine: Machine, node: SyntaxNode): PyValue {
   const [left, right] = [childIn(node, 'left'), childIn(node, 'right')].map((side) =>
     machine.evaluate(machine, side),
@@ -286,6 +295,7 @@ function binary(machine: Machine, node: SyntaxNode): PyValue {
       if (path) return path;
     }
     if (a?.kind !== 'scalar' || b?.kind !== 'scalar') {
+      if (operator === '%' && a?.kind === 'unknown' && isNamedOne(node, b)) return machine.scalar(0, node);
       // A part of an object that is scaled is one still: `outputs.loss / steps`.
       const part = /^[*/]$/.test(operator) && a?.kind === 'unknown' ? a.of : undefined;
       const memory = scaledMemory(a, operator, b);

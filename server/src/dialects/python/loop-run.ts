@@ -289,7 +289,7 @@ function readRounds(draft: Draft, step: PyCall, backward: PyCall): boolean {
 }
 
 function guessRounds(draft: Draft, range: Range, note: string): void {
-  const words = say('How many batches are accumulated the code decides: two at the least are taken.');
+  const words = say('How many batches are accumulated the code decides: two are taken.');
   draft.leave('words', { range }, 'step', words);
   draft.infer('batch.accumulation', 2, note, { range }, undefined, true);
 }
