@@ -320,6 +320,39 @@ ${OPTIMIZER}${LOOP.replace('loss.backward()', 'accelerator.backward(loss)')}`;
     assertStates(cast('torch.autocast("cuda", enabled=False)'), { 'precision.scheme': 'native default' });
   });
 
+  it('follow a loss that is computed of its answers back to the model', () => {
+    const of = (loss: string, more = '') =>
+      python(`${HEAD}from peft import PveraConfig, get_peft_model
+${more}head = torch.nn.Linear(8, 2)
+criterion = torch.nn.CrossEntropyLoss()
+optimizer = torch.optim.AdamW(list(model.parameters()) + list(head.parameters()), lr=1e-4)
+for batch in loader:
+    loss = ${loss}
+    loss.backward()
+    optimizer.step()
+`);
+    const itself = 'words loss';
+    for (const loss of [
+      'criterion(model(batch["x"]).logits, batch["y"])',
+      'criterion(head(model(batch["x"])[0]), y)',
+    ]) {
+      assertStates(of(loss), { 'model.id': 'gpt2 file' });
+      assert.ok((of(loss).unread ?? []).some(({ kind, text }) => `${kind} ${text}` === itself));
+    }
+    const own = of('model(**batch).loss');
+    assertStates(own, { 'model.id': 'gpt2 file' });
+    assert.ok(!(own.unread ?? []).some(({ kind, text }) => `${kind} ${text}` === itself));
+    // Each kind of adapters that is not estimated is the reason.
+    const adapted = of(
+      'criterion(model(batch["x"]).logits, y)',
+      'model = get_peft_model(model, PveraConfig(r=8))\n',
+    );
+    assert.match(
+      (adapted.unread ?? []).map(({ message }) => message).join(),
+      /Adapters of `PveraConfig` are not estimated/,
+    );
+  });
+
   it('step after each batch where the count of batches to accumulate is 1', () => {
     const of = (before: string, condition: string) =>
       python(`${HEAD}${OPTIMIZER}from accelerate import Accelerator, DistributedType
