@@ -87,6 +87,12 @@ const OLDER = {
   'version.torch': '2.8',
 } as const satisfies RunValues;
 
+/** Frameworks whose runs a package takes no part in: their trainers are none of TRL's, and a plain loop launches nothing. */
+const WITHOUT: Readonly<Partial<Record<keyof typeof OLDER, RegExp>>> = {
+  'version.trl': /^(?:transformers|accelerate|pytorch|deepspeed)$/,
+  'version.accelerate': /^(?:pytorch|deepspeed)$/,
+};
+
 const packageOf = (field: keyof typeof OLDER): string => field.replace(/^version\./, '');
 
 function versionQuestion(
@@ -95,7 +101,10 @@ function versionQuestion(
   members: readonly Member[],
 ): OpenQuestion[] {
   const unnamed = (Object.keys(OLDER) as (keyof typeof OLDER)[]).filter(
-    (field) => origins[field]?.kind === 'default' && origins[field]?.pinned !== 'by-known-release',
+    (field) =>
+      origins[field]?.kind === 'default' &&
+      origins[field]?.pinned !== 'by-known-release' &&
+      WITHOUT[field]?.test(values.framework ?? '') !== true,
   );
   const [first] = unnamed;
   if (first === undefined || values['model.code'] !== 'transformers') return [];

@@ -483,6 +483,21 @@ Seq2SeqTrainer(model=model, args=args).train()
     assert.match(pinned['version.torch']?.note ?? '', /^accelerate 1\.6\.0 requires/);
   });
 
+  it('asks for releases of no package that takes no part in the run', async () => {
+    const packages = async (text: string) => {
+      const analysis = await judged(text);
+      const asked = openQuestions(
+        [{ config: analysis }] as unknown as Parameters<typeof openQuestions>[0],
+        analysis.resolved,
+      ).find(({ reason }) => /^No file names the versions? of /.test(reason));
+      return /of ([\w, ]+):/.exec(asked?.reason ?? '')?.[1] ?? '';
+    };
+    assert.match(await packages(grpo('max_completion_length=64')), /\btrl\b/);
+    const trainer = `${IMPORTS}${MODEL}trainer = Trainer(model=model, args=TrainingArguments("o"))\ntrainer.train()\n`;
+    assert.match(await packages(trainer), /^transformers/);
+    assert.doesNotMatch(await packages(trainer), /\btrl\b/);
+  });
+
   it('asks nothing of releases of a year ago that the code cannot run on', async () => {
     const asked = async (text: string) => {
       const analysis = await judged(text);

@@ -945,6 +945,17 @@ Trainer(model, TrainingArguments("out")).train()`;
     assert.match(python(text).unread?.[0]?.message ?? '', /\? or 32.*What is known of it is taken/);
   });
 
+  it("ask the GPU for bf16 by PyTorch's module of the device, however that is found", () => {
+    for (const module of [
+      'getattr(torch, torch.device(pick()).type, torch.cuda)',
+      'torch.get_device_module(pick())',
+    ]) {
+      const text = `${IMPORTS}module = ${module}\nok = module.is_available() and module.is_bf16_supported()\nmodel = AutoModelForCausalLM.from_pretrained("x", dtype=torch.bfloat16 if ok else torch.float32)\n${SFT}`;
+      assertStates(python(text, { 'hardware.gpu': 'A100-80GB' }), { 'precision.weights': 'bf16 file' });
+      assertStates(python(text, { 'hardware.gpu': 'T4' }), { 'precision.weights': 'fp32 file' });
+    }
+  });
+
   it('advise no limit that would cut images', () => {
     const capped = (head: string) =>
       python(
