@@ -317,6 +317,12 @@ describe('what is asked for', () => {
       'model.id,batch.sequence',
       'model=google-bert/bert-base-uncased sequence=512',
     ]);
+    // One that is named and not known is of any family.
+    const { resolved } = await judged(of('AutoModelForSequenceClassification', '"me/protein-model"'));
+    assert.deepEqual(
+      resolved.unknown.map(({ example }) => example),
+      ['...', '512'],
+    );
     assert.deepEqual(await asked(of('AutoModelForCausalLM')), [
       'model.id,batch.sequence',
       'model=meta-llama/Llama-3.1-8B sequence=4096',
