@@ -320,6 +320,33 @@ ${OPTIMIZER}${LOOP.replace('loss.backward()', 'accelerator.backward(loss)')}`;
     assertStates(cast('torch.autocast("cuda", enabled=False)'), { 'precision.scheme': 'native default' });
   });
 
+  it('take texts that stand in the code for no longer than their bytes, and count what repeats them', () => {
+    const of = (batch: string, step: string) =>
+      python(`import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained("gpt2")
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+optimizer = torch.optim.AdamW(model.parameters())
+${batch}
+${step}`);
+    const once = 'loss = model(**batch).loss\nloss.backward()\noptimizer.step()\n';
+    const texts =
+      'batch = tokenizer(["a text of 20 letters", "short"], padding=True, truncation=True, return_tensors="pt")';
+    assertStates(of(texts, once), { 'batch.micro': '2 file', 'batch.sequence': '23 inferred' });
+    const cut = texts.replace('truncation', 'max_length=8, truncation');
+    assertStates(of(cut, once), { 'batch.sequence': '8 inferred' });
+    const filled = texts.replace('padding=True', 'padding="max_length", max_length=64');
+    assertStates(of(filled, once), { 'batch.sequence': '64 file' });
+    const repeated = `SIZE = 4
+one = tokenizer("Paris is a city.", return_tensors="pt")
+batch = {k: v.repeat(SIZE, 1).to("cuda") for k, v in one.items()}
+batch["labels"] = batch["input_ids"].clone()`;
+    const steps =
+      'for step in range(20):\n    loss = model(**batch).loss\n    loss.backward()\n    optimizer.step()\n';
+    assertStates(of(repeated, steps), { 'batch.micro': '4 file' });
+    assertStates(of(repeated.replace('SIZE, 1', 'SIZE, 2'), steps), { 'batch.micro': undefined });
+  });
+
   it('follow a loss that is computed of its answers back to the model', () => {
     const of = (loss: string, more = '') =>
       python(`${HEAD}from peft import PveraConfig, get_peft_model

@@ -11,7 +11,7 @@ import { argumentOf, type Calls, leaveArgument, leaveValue, withhold } from './c
 import { readLigerPatches } from './liger-patches';
 import { readLightning } from './lightning-run';
 import { readLoopSharding } from './loop-sharding';
-import { madeSamples } from './made-batch';
+import { madeSamples, repeatedSamples } from './made-batch';
 import { chainOf, type ModelChain } from './model-chain';
 import { noteChangers } from './other-models';
 import { readAdapters, readCallsOnModel } from './python-adapters';
@@ -128,10 +128,13 @@ function readBatch(calls: Calls, { backward }: TrainingLoop, chain: ModelChain):
     if (texts) {
       const note = say('one step is taken, on the texts that the tokenizer is given');
       draft.state('batch.micro', texts.items.length, { range: texts.range }, 'texts', note);
+      readWrittenLength(calls, texts);
       return;
     }
   }
-  const made = loader ? undefined : madeSamples(program, chain, backward);
+  const made = loader
+    ? undefined
+    : (madeSamples(program, chain, backward) ?? repeatedSamples(program, chain, backward));
   if (made) {
     const note = say('the code makes batches of so many samples');
     draft.state('batch.micro', made.samples, { range: made.value.range }, 'model(...)', note);
@@ -187,6 +190,25 @@ function tokenizedTexts({ calls }: PyProgram, backward: PyCall): PyList | undefi
   );
   const [given] = last?.positional ?? [];
   return given?.kind === 'list' && given.items.length > 0 ? given : undefined;
+}
+
+/** What tokenizers put around a text, at most: two special tokens (`build_inputs_with_special_tokens`), and SentencePiece's space before it. */
+const AROUND = 3;
+
+/** Texts that are written in the code, and not filled up: no token stands for less than a byte. */
+function readWrittenLength({ program, draft }: Calls, texts: PyList): void {
+  const call = program.calls.find(({ positional: [first] }) => first === texts);
+  const filled = call && argumentOf(call, 'padding');
+  const isFilled = filled?.kind !== 'scalar' || filled.value === 'max_length';
+  const written = texts.items.map((item) => (item.kind === 'scalar' ? item.value : undefined));
+  if (!call || (filled && isFilled) || !written.every((text) => typeof text === 'string')) return;
+  const cut = argumentOf(call, 'max_length');
+  const bytes = Math.max(...written.map((text) => new TextEncoder().encode(text).length));
+  const limit =
+    cut?.kind === 'scalar' && typeof cut.value === 'number' ? cut.value : Number.POSITIVE_INFINITY;
+  if (draft.knows('batch.sequence') || (cut && limit === Number.POSITIVE_INFINITY)) return;
+  const note = say('the texts stand in the code: no token is shorter than a byte');
+  draft.limit('batch.sequence', Math.min(limit, bytes + AROUND), note, { range: texts.range }, 'texts');
 }
 
 /** `mixed_precision` of Accelerate, else autocast around the forward pass. */

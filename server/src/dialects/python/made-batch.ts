@@ -1,3 +1,4 @@
+import { REPEATED } from '../../config/python/expressions';
 import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import type { ModelChain } from './model-chain';
 
@@ -29,6 +30,33 @@ export function madeSamples(
     if (samples !== undefined) return { samples, value };
   }
   return undefined;
+}
+
+/** Samples of the one batch of a program that repeats what a tokenizer makes of a text, or of several, and gives the model all of it. */
+export function repeatedSamples(
+  { calls }: PyProgram,
+  { ids }: ModelChain,
+  { id: before }: PyCall,
+): { readonly samples: number; readonly value: PyValue } | undefined {
+  const forward = calls.findLast(
+    ({ callee, of, id, open }) => callee === '()' && id < before && open && of && ids.has(of.id),
+  );
+  const tokenized = calls.filter(
+    ({ callee, of, id }) =>
+      callee === '()' &&
+      id < before &&
+      /Tokenizer\w*\.from_pretrained$/.test((of && calls[of.id]?.callee) ?? ''),
+  );
+  const repeats = calls.filter(({ callee, id }) => callee === REPEATED && id < before);
+  const [only, times] = repeats.length === 1 ? (repeats[0]?.positional ?? []) : [];
+  const [made] = tokenized;
+  if (!forward || !made || tokenized.length > 1 || only?.kind !== 'object' || only.id !== made.id)
+    return undefined;
+  const [given] = made.positional;
+  const rows = given?.kind === 'list' ? given.items.length : given?.kind === 'scalar' ? 1 : undefined;
+  return rows !== undefined && times?.kind === 'scalar' && typeof times.value === 'number' && times.value > 0
+    ? { samples: rows * times.value, value: times }
+    : undefined;
 }
 
 function rowsOf(calls: readonly PyCall[], value: PyValue | undefined): number | undefined {
