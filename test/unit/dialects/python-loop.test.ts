@@ -343,7 +343,7 @@ batch = {k: v.repeat(SIZE, 1).to("cuda") for k, v in one.items()}
 batch["labels"] = batch["input_ids"].clone()`;
     const steps =
       'for step in range(20):\n    loss = model(**batch).loss\n    loss.backward()\n    optimizer.step()\n';
-    assertStates(of(repeated, steps), { 'batch.micro': '4 file' });
+    assertStates(of(repeated, steps), { 'batch.micro': '4 file', 'batch.sequence': '19 inferred' });
     assertStates(of(repeated.replace('SIZE, 1', 'SIZE, 2'), steps), { 'batch.micro': undefined });
   });
 

@@ -138,6 +138,7 @@ function readBatch(calls: Calls, { backward }: TrainingLoop, chain: ModelChain):
   if (made) {
     const note = say('the code makes batches of so many samples');
     draft.state('batch.micro', made.samples, { range: made.value.range }, 'model(...)', note);
+    if (made.texts) readWrittenLength(calls, made.texts);
     return;
   }
   const parted = loader && partsOf(program, loader, backward);
@@ -196,11 +197,12 @@ function tokenizedTexts({ calls }: PyProgram, backward: PyCall): PyList | undefi
 const AROUND = 3;
 
 /** Texts that are written in the code, and not filled up: no token stands for less than a byte. */
-function readWrittenLength({ program, draft }: Calls, texts: PyList): void {
+function readWrittenLength({ program, draft }: Calls, texts: PyValue): void {
   const call = program.calls.find(({ positional: [first] }) => first === texts);
   const filled = call && argumentOf(call, 'padding');
   const isFilled = filled?.kind !== 'scalar' || filled.value === 'max_length';
-  const written = texts.items.map((item) => (item.kind === 'scalar' ? item.value : undefined));
+  const all = texts.kind === 'list' ? texts.items : [texts];
+  const written = all.map((item) => (item.kind === 'scalar' ? item.value : undefined));
   if (!call || (filled && isFilled) || !written.every((text) => typeof text === 'string')) return;
   const cut = argumentOf(call, 'max_length');
   const bytes = Math.max(...written.map((text) => new TextEncoder().encode(text).length));

@@ -9,12 +9,19 @@ const STACKS = /^torch\.(?:stack|tensor|as_tensor|LongTensor)$/;
 /** What gives a tensor of as many samples. */
 const SAME = /^(?:to|cuda|cpu|long|int|clone|detach|contiguous)$/;
 
+/** How many samples a batch has that the code makes, where that stands, and the texts that it is made of where they are written there. */
+interface MadeBatch {
+  readonly samples: number;
+  readonly value: PyValue;
+  readonly texts?: PyValue;
+}
+
 /** Samples of the tensors that the code itself gives the model before a step; undefined where it does not say how many there are. */
 export function madeSamples(
   { calls }: PyProgram,
   { ids }: ModelChain,
   { id: before }: PyCall,
-): { readonly samples: number; readonly value: PyValue } | undefined {
+): MadeBatch | undefined {
   const forward = calls.findLast(
     ({ callee, of, id, named }) =>
       callee === '()' &&
@@ -37,7 +44,7 @@ export function repeatedSamples(
   { calls }: PyProgram,
   { ids }: ModelChain,
   { id: before }: PyCall,
-): { readonly samples: number; readonly value: PyValue } | undefined {
+): MadeBatch | undefined {
   const forward = calls.findLast(
     ({ callee, of, id, open }) => callee === '()' && id < before && open && of && ids.has(of.id),
   );
@@ -54,8 +61,12 @@ export function repeatedSamples(
     return undefined;
   const [given] = made.positional;
   const rows = given?.kind === 'list' ? given.items.length : given?.kind === 'scalar' ? 1 : undefined;
-  return rows !== undefined && times?.kind === 'scalar' && typeof times.value === 'number' && times.value > 0
-    ? { samples: rows * times.value, value: times }
+  return given &&
+    rows !== undefined &&
+    times?.kind === 'scalar' &&
+    typeof times.value === 'number' &&
+    times.value > 0
+    ? { samples: rows * times.value, value: times, texts: given }
     : undefined;
 }
 
