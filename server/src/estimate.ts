@@ -506,7 +506,7 @@ function limits(
   sums: WeightSums,
   crowded: CrowdedText | undefined,
 ): string[] {
-  const notes = crowded ? [crowdedNote(crowded)] : [];
+  const notes = crowded ? [crowdedNote(crowded, run['batch.sound'])] : [];
   if (run['quantization.kind'] !== 'none' && sums.expertFrozen > 0) {
     notes.push(
       say(

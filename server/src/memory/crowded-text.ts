@@ -24,11 +24,17 @@ export function crowdedText(stages: readonly TracedStage[]): CrowdedText | undef
   return undefined;
 }
 
-/** The same for people. */
-export function crowdedNote({ wanted, there }: CrowdedText): string {
-  return say(
-    'Images and sound take {0} tokens of a text that has {1}: transformers stops where it is cut so (`Image features and image tokens do not match`). What runs has smaller images or longer samples.',
-    wanted,
-    there,
-  );
+/** The same for people; `sound`: whether samples hold any. */
+export function crowdedNote({ wanted, there }: CrowdedText, sound: boolean): string {
+  return sound
+    ? say(
+        'Images and sound take {0} tokens of a text that has {1}: transformers stops where it is cut so (`Image features and image tokens do not match`). What runs has smaller images or longer samples.',
+        wanted,
+        there,
+      )
+    : say(
+        'Images take {0} tokens of a text that has {1}: transformers stops where it is cut so (`Image features and image tokens do not match`). What runs has smaller images or longer samples.',
+        wanted,
+        there,
+      );
 }

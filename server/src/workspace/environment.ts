@@ -55,9 +55,14 @@ export async function environmentOf(
   recorded: readonly RecordedRelease[] = [],
   own: readonly Fact[] = [],
 ): Promise<Environment> {
+  const around = await statedAround(uri, files);
+  const pinned = (name: string) =>
+    around.some((each) => each.name === name && each.exact !== undefined && !each.optional);
   const stated = [
-    ...recorded.map((each) => ({ ...each, rank: RECORDED_RANK })),
-    ...(await statedAround(uri, files)),
+    ...recorded
+      .filter(({ image, name }) => !image || !pinned(name))
+      .map((each) => ({ ...each, rank: RECORDED_RANK })),
+    ...around,
     ...(await statedByScripts(scripts, files)),
   ];
   return { facts: factsOf(stated, family, files, own), frameworks: frameworksIn(stated) };

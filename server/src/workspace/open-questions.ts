@@ -88,16 +88,17 @@ const OLDER = {
   'version.torch': '2.8',
 } as const satisfies RunValues;
 
+/** Frameworks whose runs a package takes no part in: their trainers are none of TRL's, and a plain loop launches nothing. */
+const WITHOUT: Readonly<Partial<Record<keyof typeof OLDER, RegExp>>> = {
+  'version.trl': /^(?:transformers|accelerate|pytorch|deepspeed)$/,
+  'version.accelerate': /^(?:pytorch|deepspeed)$/,
+};
+
 const packageOf = (field: keyof typeof OLDER): string => field.replace(/^version\./, '');
 
-/** The frameworks of runs that are transformers' own, in which TRL takes no part. */
-const WITHOUT_TRL: ReadonlySet<string | undefined> = new Set(['transformers', 'accelerate', undefined]);
-
-/** Whether a package takes part in the run: a loop of its own may do without Accelerate. */
-function isUsed(field: keyof typeof OLDER, framework: string | undefined): boolean {
-  if (field === 'version.trl') return !WITHOUT_TRL.has(framework);
-  return field !== 'version.accelerate' || framework !== undefined;
-}
+/** Whether a package takes part in the run. */
+const isUsed = (field: keyof typeof OLDER, framework = 'pytorch'): boolean =>
+  WITHOUT[field]?.test(framework) !== true;
 
 function versionQuestion(
   origins: Resolution['origins'],

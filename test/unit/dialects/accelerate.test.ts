@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { FieldPath } from '../../../server/src/run/fields';
+import { accelerateWords } from '../../../server/src/dialects/accelerate/accelerate-words';
+import type { FieldPath, TrainingRun } from '../../../server/src/run/fields';
 import { factOf, problemsOf, read, refused, stated } from './reading';
 
 const yaml = (text: string) => read('accelerate', 'file:///a.yaml', text);
@@ -325,6 +326,22 @@ mixed_precision: fp16
     assert.deepEqual(refused(reading), []);
     const local = config('MULTI_GPU', 'num_processes: 2\nec2_instance_type: ml.p4d.24xlarge\n');
     assert.deepEqual(refused(local), ['unknown-key']);
+  });
+
+  it('has words for the offload of checkpoints under FSDP 2 alone, where there are any', () => {
+    const speak = accelerateWords['activations.offload'];
+    const worded = (parallel: 'ddp' | 'fsdp1' | 'fsdp2', kept: 'full' | 'none') => {
+      const run = { 'parallel.data': parallel, 'activations.checkpointing': kept } as TrainingRun;
+      return speak?.(true, { run, changes: {}, text: () => undefined, items: () => [] });
+    };
+    assert.deepEqual(
+      [worded('ddp', 'full'), worded('fsdp1', 'full'), worded('fsdp2', 'none')],
+      [undefined, undefined, undefined],
+    );
+    assert.deepEqual(
+      worded('fsdp2', 'full')?.map(({ key }) => key),
+      ['fsdp_config.fsdp_activation_checkpointing_offload'],
+    );
   });
 
   it('reads but does not estimate other accelerators', () => {

@@ -136,6 +136,20 @@ describe('arguments of several calls of a file', () => {
       await release(second),
       /^4\.50\.3 \(inferred: `TrainingArguments` takes `evaluation_strategy`/,
     );
+    // Of other classes arguments of the same names mean nothing of the kind.
+    for (const other of [
+      'from transformers.distributed import DistributedConfig as C',
+      'from trl import ModelConfig as C',
+    ])
+      assert.match(await release(`${other}\n${IMPORTS}${TRAINS}more = C(tp_size=2)\n`), /default/);
+    assert.match(
+      await release(`${IMPORTS}${TRAINS}other = TrainingArguments("p", tp_size=2)\n`),
+      /^4\.51\.3 \(inferred: `TrainingArguments` takes `tp_size`/,
+    );
+    const asked = 'from peft.import_utils import is_transformers_ge_v5\n';
+    const newer =
+      'if is_transformers_ge_v5:\n    other = TrainingArguments("p", evaluation_strategy="epoch")\n';
+    assert.match(await release(`${asked}${IMPORTS}${TRAINS}${newer}`), /default/);
     const conditional = `${IMPORTS}${TRAINS}if flag():\n    other = TrainingArguments("p", evaluation_strategy="epoch")\n`;
     assert.match(await release(conditional), /default/);
     const older = `${IMPORTS}${TRAINS.replace('"o",', '"o", evaluation_strategy="no", ')}other = TrainingArguments("p", logging_dir="l")\n`;

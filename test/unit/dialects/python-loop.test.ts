@@ -320,6 +320,89 @@ ${OPTIMIZER}${LOOP.replace('loss.backward()', 'accelerator.backward(loss)')}`;
     assertStates(cast('torch.autocast("cuda", enabled=False)'), { 'precision.scheme': 'native default' });
   });
 
+  it('take texts that stand in the code for no longer than their bytes, and count what repeats them', () => {
+    const of = (batch: string, step: string) =>
+      python(`import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained("gpt2")
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+optimizer = torch.optim.AdamW(model.parameters())
+${batch}
+${step}`);
+    const once = 'loss = model(**batch).loss\nloss.backward()\noptimizer.step()\n';
+    const texts =
+      'batch = tokenizer(["a text of 20 letters", "short"], padding=True, truncation=True, return_tensors="pt")';
+    assertStates(of(texts, once), { 'batch.micro': '2 file', 'batch.sequence': '23 inferred' });
+    const cut = texts.replace('truncation', 'max_length=8, truncation');
+    assertStates(of(cut, once), { 'batch.sequence': '8 inferred' });
+    const filled = texts.replace('padding=True', 'padding="max_length", max_length=64');
+    assertStates(of(filled, once), { 'batch.sequence': '64 file' });
+    const repeated = `SIZE = 4
+one = tokenizer("Paris is a city.", return_tensors="pt")
+batch = {k: v.repeat(SIZE, 1).to("cuda") for k, v in one.items()}
+batch["labels"] = batch["input_ids"].clone()`;
+    const steps =
+      'for step in range(20):\n    loss = model(**batch).loss\n    loss.backward()\n    optimizer.step()\n';
+    assertStates(of(repeated, steps), { 'batch.micro': '4 file', 'batch.sequence': '19 inferred' });
+    assertStates(of(repeated.replace('SIZE, 1', 'SIZE, 2'), steps), { 'batch.micro': undefined });
+  });
+
+  it('follow a loss that is computed of its answers back to the model', () => {
+    const of = (loss: string, more = '') =>
+      python(`${HEAD}from peft import PveraConfig, get_peft_model
+${more}head = torch.nn.Linear(8, 2)
+criterion = torch.nn.CrossEntropyLoss()
+optimizer = torch.optim.AdamW(list(model.parameters()) + list(head.parameters()), lr=1e-4)
+for batch in loader:
+    loss = ${loss}
+    loss.backward()
+    optimizer.step()
+`);
+    const itself = 'words loss';
+    for (const loss of [
+      'criterion(model(batch["x"]).logits, batch["y"])',
+      'criterion(head(model(batch["x"])[0]), y)',
+    ]) {
+      assertStates(of(loss), { 'model.id': 'gpt2 file' });
+      assert.ok((of(loss).unread ?? []).some(({ kind, text }) => `${kind} ${text}` === itself));
+    }
+    const own = of('model(**batch).loss');
+    assertStates(own, { 'model.id': 'gpt2 file' });
+    assert.ok(!(own.unread ?? []).some(({ kind, text }) => `${kind} ${text}` === itself));
+    // Each kind of adapters that is not estimated is the reason.
+    const adapted = of(
+      'criterion(model(batch["x"]).logits, y)',
+      'model = get_peft_model(model, PveraConfig(r=8))\n',
+    );
+    assert.match(
+      (adapted.unread ?? []).map(({ message }) => message).join(),
+      /Adapters of `PveraConfig` are not estimated/,
+    );
+  });
+
+  it('step after each batch where the count of batches to accumulate is 1', () => {
+    const of = (before: string, condition: string) =>
+      python(`${HEAD}${OPTIMIZER}from accelerate import Accelerator, DistributedType
+accelerator = Accelerator()
+${before}
+for i, batch in enumerate(loader):
+    loss = model(**batch).loss
+    loss.backward()
+    if ${condition}:
+        optimizer.step()
+`);
+    const most = (size: number) =>
+      `MOST = 16\nsize = ${size}\nevery = 1\nif size > MOST and accelerator.distributed_type != DistributedType.TPU:\n    every = size // MOST`;
+    for (const condition of ['i % every == 0', '(i + 1) % every == 0 or i == len(loader) - 1']) {
+      const once = of(most(16), condition);
+      assertStates(once, { 'batch.accumulation': undefined });
+      assert.equal(once.unread, undefined);
+      assertStates(of(most(64), condition), { 'batch.accumulation': '2 inferred' });
+    }
+    // A fraction is asked for by a number that stands there.
+    assertStates(of('', 'i % 1 == 0'), { 'batch.accumulation': '2 inferred' });
+  });
+
   it('tell that steps are accumulated where a condition decides about them', () => {
     const text = `${HEAD}${OPTIMIZER}for i, batch in enumerate(loader):
     loss = model(**batch).loss / 4

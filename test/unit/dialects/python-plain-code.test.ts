@@ -347,6 +347,12 @@ describe('what is asked for', () => {
       'model.id,batch.sequence',
       'model=google-bert/bert-base-uncased sequence=512',
     ]);
+    // One that is named and not known is of any family.
+    const { resolved } = await judged(of('AutoModelForSequenceClassification', '"me/protein-model"'));
+    assert.deepEqual(
+      resolved.unknown.map(({ example }) => example),
+      ['...', '512'],
+    );
     assert.deepEqual(await asked(of('AutoModelForCausalLM')), [
       'model.id,batch.sequence',
       'model=meta-llama/Llama-3.1-8B sequence=4096',
@@ -533,6 +539,21 @@ Seq2SeqTrainer(model=model, args=args).train()
     // Nothing that it requires comes with it.
     const bare = await of('trl==1.16.0');
     assert.deepEqual(await of('--no-deps vllm==0.16.0 trl==1.16.0'), bare);
+  });
+
+  it('asks for releases of no package that takes no part in the run', async () => {
+    const packages = async (text: string) => {
+      const analysis = await judged(text);
+      const asked = openQuestions(
+        [{ config: analysis }] as unknown as Parameters<typeof openQuestions>[0],
+        analysis.resolved,
+      ).find(({ reason }) => /^No file names the versions? of /.test(reason));
+      return /of ([\w, ]+):/.exec(asked?.reason ?? '')?.[1] ?? '';
+    };
+    assert.match(await packages(grpo('max_completion_length=64')), /\btrl\b/);
+    const trainer = `${IMPORTS}${MODEL}trainer = Trainer(model=model, args=TrainingArguments("o"))\ntrainer.train()\n`;
+    assert.match(await packages(trainer), /^transformers/);
+    assert.doesNotMatch(await packages(trainer), /\btrl\b/);
   });
 
   it('asks nothing of releases of a year ago that the code cannot run on', async () => {

@@ -904,6 +904,12 @@ Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()`
     assert.match(noteOf('padding=True'), /where they are shorter/);
     const unknown = 'truncation=True, max_length=args.length, padding="max_length"';
     assert.match(noteOf(unknown), /filled up to a length that is not read$/);
+    // What stands under a condition may not be called, and what states its length is no length of the others.
+    const perhaps = `padding=True))
+if ask():
+    data = data.map(lambda row: tokenizer(row["text"], padding="max_length", max_length=args.length)`;
+    assert.match(noteOf(perhaps), /where they are shorter/);
+    assert.match(noteOf('padding="max_length", max_length=128'), /where they are shorter/);
     const pieces = `padding=True))
 def group(batch):
     return {k: [t[i : i + args.size] for i in range(0, 9, args.size)] for k, t in batch.items()}
@@ -986,6 +992,17 @@ Trainer(model, TrainingArguments("out")).train()`;
     const text = `${IMPORTS}${MODEL}n = 32\nif ask():\n    n = n // ask()\nSFTTrainer(model, args=SFTConfig(per_device_train_batch_size=n)).train()`;
     assertStates(python(text), { 'batch.micro': '32 file' });
     assert.match(python(text).unread?.[0]?.message ?? '', /\? or 32.*What is known of it is taken/);
+  });
+
+  it("ask the GPU for bf16 by PyTorch's module of the device, however that is found", () => {
+    for (const module of [
+      'getattr(torch, torch.device(pick()).type, torch.cuda)',
+      'torch.get_device_module(pick())',
+    ]) {
+      const text = `${IMPORTS}module = ${module}\nok = module.is_available() and module.is_bf16_supported()\nmodel = AutoModelForCausalLM.from_pretrained("x", dtype=torch.bfloat16 if ok else torch.float32)\n${SFT}`;
+      assertStates(python(text, { 'hardware.gpu': 'A100-80GB' }), { 'precision.weights': 'bf16 file' });
+      assertStates(python(text, { 'hardware.gpu': 'T4' }), { 'precision.weights': 'fp32 file' });
+    }
   });
 
   it('advise no limit that would cut images', () => {
@@ -1230,7 +1247,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       const guessed = factOf(python(unsloth('max_seq_length=256', '')), 'batch.sequence');
       assert.deepEqual(
         [guessed?.value, guessed?.origin.kind, guessed?.origin.guess],
-        [1024, 'inferred', true],
+        [256, 'inferred', true],
       );
       assertStates(python(unsloth('max_seq_length=256', '')), { 'activations.offload': 'false default' });
     });
@@ -1251,7 +1268,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       const origin = factOf(python(text), 'batch.sequence')?.origin;
       assert.equal(origin?.key, 'SFTTrainer.max_seq_length');
       assert.match(origin?.note ?? '', /^`SFTTrainer\.max_seq_length` is the longest/);
-      const inConfig = factOf(python(unsloth('', '')), 'batch.sequence')?.origin;
+      const inConfig = factOf(python(unsloth('', '', 'max_length=1000')), 'batch.sequence')?.origin;
       assert.equal(inConfig?.key, 'SFTConfig.max_length');
     });
 
@@ -1553,6 +1570,38 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
         'precision.weights': 'fp32 default',
         'precision.compute': 'bf16 file',
       });
+    });
+
+    it('train under autocast what is loaded in fp32, and what the arguments leave without mixed precision', () => {
+      const run = (load: string, gpu: string, flags = 'fp16=False, bf16=False', version?: string) =>
+        pythonRun.read(
+          parseConfig(
+            'file:///train.py',
+            `import torch\nfrom unsloth import FastModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastModel.from_pretrained("unsloth/Qwen3-0.6B"${load})\nSFTTrainer(model=model, args=SFTConfig(${flags})).train()`,
+          ),
+          {
+            known: { 'hardware.gpu': gpu },
+            ...(version ? { versions: { unsloth: { version, source: 'stated' as const } } } : {}),
+          },
+        );
+      const amp = (compute: string) => ({
+        'precision.scheme': 'autocast default',
+        'precision.compute': `${compute} default`,
+      });
+      const native = { 'precision.scheme': 'native default', 'precision.compute': undefined };
+      const wide = ', dtype=torch.float32, full_finetuning=True';
+      assertStates(run(wide, 'A100-80GB'), { ...amp('bf16'), 'precision.weights': 'fp32 file' });
+      assertStates(run(wide, 'A100-80GB', ''), amp('bf16'));
+      assertStates(run(', dtype=torch.float16, full_finetuning=True', 'A100-80GB'), {
+        ...amp('bf16'),
+        'precision.weights': 'fp32 default',
+      });
+      assertStates(run(', full_finetuning=True', 'A100-80GB'), native);
+      // Where the GPU has no bf16, releases differ.
+      assertStates(run(wide, 'T4'), native);
+      assertStates(run(wide, 'T4', '', '2026.4.8'), amp('fp16'));
+      assertStates(run('', 'A100-80GB'), amp('bf16'));
+      assertStates(run(', dtype=torch.float16', 'A100-80GB'), amp('fp16'));
     });
 
     it('compile the layers of models that it has no kernels for, whatever class loads them', () => {

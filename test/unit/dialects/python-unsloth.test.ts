@@ -11,6 +11,7 @@ interface Cell {
   readonly loader?: string;
   readonly model?: string;
   readonly load?: string;
+  readonly length?: string;
   readonly config?: string;
   readonly trainer?: string;
   readonly adapters?: string;
@@ -27,7 +28,7 @@ async function trained({ install = '', loader = 'FastModel', model = 'unsloth/Qw
 ${more.first ?? ''}from unsloth import ${loader}
 from trl import SFTConfig, SFTTrainer
 from transformers import TrainingArguments
-model, tokenizer = ${loader}.from_pretrained("${model}", max_seq_length=1024, load_in_4bit=${more.bits ?? 'True'}${more.load ?? ''})
+model, tokenizer = ${loader}.from_pretrained("${model}", ${more.length ?? 'max_seq_length=1024'}, load_in_4bit=${more.bits ?? 'True'}${more.load ?? ''})
 model = ${loader}.get_peft_model(model, ${more.adapters ?? 'r=8'})
 trainer = SFTTrainer(model=model, args=${more.config ?? 'SFTConfig(per_device_train_batch_size=2)'}${more.trainer ?? ''})
 trainer.train()
@@ -227,5 +228,61 @@ describe('Unsloth', () => {
     assert.deepEqual(await evaluated(`SFTConfig(${on}, per_device_eval_batch_size=8)`), [2, 2]);
     assert.deepEqual(await evaluated(`SFTConfig(${on}, per_device_eval_batch_size=16)`), [16, 2]);
     assert.deepEqual(await evaluated(`SFTConfig(${on}, eval_accumulation_steps=1)`), [4, 1]);
+  });
+
+  it('cuts samples to the smaller of what the trainer and the model take', async () => {
+    const length = async (cell: Cell) => (await trained(cell)).resolved.values['batch.sequence'];
+    const of = (limit: string) => `SFTConfig(per_device_train_batch_size=2, ${limit})`;
+    assert.equal(await length({ config: of('max_length=8192') }), 1024);
+    assert.equal(await length({ config: of('max_length=512') }), 512);
+    assert.equal(await length({ config: of('max_seq_length=8192') }), 1024);
+    assert.equal(await length({ trainer: ', max_seq_length=8192' }), 1024);
+    // The default of the load, and TRL's, which counts as not given.
+    const wide = { length: 'max_seq_length=4096' };
+    assert.equal(await length({ ...wide, config: of('max_length=2000') }), 2000);
+    assert.equal(await length({ ...wide, config: of('max_length=1024') }), 4096);
+    // Releases before put the model's length in its place.
+    const old = { install: '"unsloth==2026.4.8"' };
+    assert.equal(await length({ ...old, config: of('max_length=512') }), 1024);
+    assert.equal(await length({ ...old, config: of('max_seq_length=512') }), 512);
+  });
+
+  it('cuts samples with images to the length of the model or of its collator', async () => {
+    const length = async (collator: string) => {
+      const trainer = `, data_collator=UnslothVisionDataCollator(${collator})`;
+      const first = 'from unsloth.trainer import UnslothVisionDataCollator\n';
+      const config = 'SFTConfig(per_device_train_batch_size=2, max_length=8192)';
+      const cell = { first, loader: 'FastVisionModel', model: 'unsloth/gemma-3-4b-it', config, trainer };
+      return (await trained(cell)).resolved.values['batch.sequence'];
+    };
+    assert.equal(await length('model, tokenizer'), 1024);
+    assert.equal(await length('model, tokenizer, max_seq_length=700'), 700);
+  });
+
+  it('cuts pairs and completions to the length of the model', async () => {
+    const length = async (kind: string, config: string, load = 1024, install = '') => {
+      const text = `# %%
+!pip install unsloth${install}
+# %%
+from unsloth import FastLanguageModel
+from trl import ${kind}Config, ${kind}Trainer
+model, tokenizer = FastLanguageModel.from_pretrained("unsloth/${
+        kind === 'ORPO' ? 'gemma-3-4b-it' : 'Qwen3-4B'
+      }", ${load ? `max_seq_length=${load}` : ''})
+model = FastLanguageModel.get_peft_model(model, r=8)
+trainer = ${kind}Trainer(model=model, args=${kind}Config(${config}))
+trainer.train()
+`;
+      const host = new MemoryHost({ 'file:///w/train.py': text }, { folders: ['file:///w'] });
+      return (await new Workspace(host).analyze('file:///w/train.py'))?.resolved.values['batch.sequence'];
+    };
+    assert.equal(await length('DPO', 'max_length=4096'), 1024);
+    assert.equal(await length('DPO', 'max_length=512'), 512);
+    assert.equal(await length('DPO', '', 4096), 1024);
+    assert.equal(await length('DPO', '', 512), 512);
+    assert.equal(await length('ORPO', 'max_length=4096'), 1024);
+    assert.equal(await length('ORPO', 'max_length=4096', 1024, '==2026.4.8'), 4096);
+    assert.equal(await length('GRPO', 'max_prompt_length=2000, max_completion_length=1000', 0), 2048);
+    assert.equal(await length('GRPO', 'max_prompt_length=300, max_completion_length=200'), 500);
   });
 });

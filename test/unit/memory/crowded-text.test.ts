@@ -20,7 +20,7 @@ describe('images whose tokens do not go into the text', () => {
     const smol = await estimated('HuggingFaceTB/SmolVLM-Instruct', 'sequence: 1024, imageTiles: 17');
     assert.deepEqual([smol.verdict, smol.cut], ['unknown', true]);
     // 17 tiles of 81 tokens, in each of two samples.
-    assert.match(smol.note ?? '', /take 2,754 tokens of a text that has 2,048/);
+    assert.match(smol.note ?? '', /^Images take 2,754 tokens of a text that has 2,048/);
   });
 
   it('go in where samples are longer, or images smaller', async () => {

@@ -28,6 +28,8 @@ describe('sound in samples', () => {
     assert.equal(flops(unheard), 0);
     const elements = ({ weights }: typeof heard) => weights.map((weight) => weight.elements);
     assert.deepEqual(elements(heard), elements(unheard));
+    // It has no tower for sound, and nothing shown has one.
+    assert.doesNotMatch(model.notes.join(), /tower/);
   });
 
   it("goes through Gemma's Conformers, at most the 30 seconds that their extractors cut to", () => {

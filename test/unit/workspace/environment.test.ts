@@ -164,6 +164,30 @@ describe('versions of the software around a config', () => {
     assert.match(unstated.shown('version.transformers'), /ms-swift 4\.6\.0 requires/);
   });
 
+  it("are those of the container that Accelerate's config starts a job of SageMaker in, unless the run pins others", async () => {
+    const job = (more: string) =>
+      `compute_environment: AMAZON_SAGEMAKER\ndistributed_type: DATA_PARALLEL\nec2_instance_type: ml.p3.16xlarge\niam_role_name: r\nnum_machines: 1\n${more}`;
+    const of = async (more: string, others: Record<string, string> = {}) => {
+      const uri = 'file:///w/accelerate.yaml';
+      const { shown } = await versions({ [uri]: job(more), ...others }, uri);
+      return [shown('version.torch'), shown('version.transformers')];
+    };
+    const stated = 'pytorch_version: 1.13.1\ntransformers_version: 4.26.0\n';
+    const torch = '1.13.1 (environment: torch 1.13.1 in accelerate.yaml)';
+    assert.deepEqual(await of(stated), [
+      torch,
+      '4.26.0 (environment: transformers 4.26.0 in accelerate.yaml)',
+    ]);
+    // What is left out, and an image of one's own.
+    assert.match((await of('')).join(), /^1\.10\.2 .*,4\.17\.0 /);
+    assert.doesNotMatch((await of(`${stated}image_uri: me/mine:1\n`)).join(), /accelerate\.yaml/);
+    // A job installs over the image what is pinned; what allows it changes nothing.
+    assert.deepEqual(
+      await of(stated, { 'file:///w/requirements.txt': 'torch>=1.10\ntransformers==4.36.0\n' }),
+      [torch, '4.36.0 (environment: transformers 4.36.0 in requirements.txt)'],
+    );
+  });
+
   it('are those of Unsloth that a cell installs: its loss is that of the release', async () => {
     const script = (install: string) =>
       JSON.stringify({

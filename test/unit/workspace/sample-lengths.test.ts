@@ -112,7 +112,7 @@ trainer.train()
     for (const [collator, reason] of [
       [
         'UnslothVisionDataCollator(model, processor)',
-        /max_length` is the longest that a sample may be: where the data is shorter, less is needed\. With samples of up to/,
+        /max_seq_length` is the longest that a sample may be: where the data is shorter, less is needed\. With samples of up to/,
       ],
       ['collate', /max_length` is taken for the longest that they get\. With samples of up to/],
     ] as const) {

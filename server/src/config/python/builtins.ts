@@ -37,7 +37,10 @@ export function callBuiltin(
   const [first, second, third] = positional;
   switch (name) {
     case 'torch.cuda.is_available':
+    case 'torch.accelerator.is_available':
       return machine.scalar(true, node);
+    case 'torch.get_device_module':
+      return { kind: 'name', name: OF_GPU, range: machine.rangeOf(node) };
     case 'dict':
       return first && first.kind !== 'dict'
         ? machine.unknown(node)
@@ -74,7 +77,7 @@ export function callBuiltin(
     case 'typing.cast':
       return second ?? machine.unknown(node);
     case 'getattr':
-      return namedAttribute(machine, first, second, node);
+      return isOfDevice(first, second, third) ? third : namedAttribute(machine, first, second, node);
     case 'setattr':
       if (first) setNamed(machine, first, second, third ?? machine.unknown(node), node);
       return machine.unknown(node);
@@ -105,6 +108,21 @@ function lengthOf(machine: Machine, of: PyValue | undefined, node: SyntaxNode): 
   const tokens = of?.kind === 'object' ? tokenizerLength(machine, of) : undefined;
   return tokens === undefined ? machine.unknown(node) : machine.scalar(tokens, node);
 }
+
+/** PyTorch's module of the device that trains, which is a GPU. */
+const OF_GPU = 'torch.cuda';
+
+/** `getattr(torch, device.type, torch.cuda)`: whatever the device is called, on a GPU it is that module. */
+const isOfDevice = (
+  owner: PyValue | undefined,
+  name: PyValue | undefined,
+  otherwise: PyValue | undefined,
+): otherwise is PyValue =>
+  owner?.kind === 'name' &&
+  owner.name === 'torch' &&
+  name?.kind !== 'scalar' &&
+  otherwise?.kind === 'name' &&
+  otherwise.name === OF_GPU;
 
 /** `getattr(torch, "bfloat16")`, and of a module of the workspace what it binds. */
 function namedAttribute(

@@ -271,6 +271,15 @@ export function part(machine: Machine, owner: PyValue, index: number, node: Synt
   return machine.unknown(node, given ? { given } : of === undefined ? {} : { of });
 }
 
+/** `step % every` where a name has the value 1: whole numbers are counted so, and one written as `1` may ask for a fraction. */
+function isNamedOne(node: SyntaxNode, divisor: PyValue | undefined): boolean {
+  return (
+    divisor?.kind === 'scalar' &&
+    divisor.value === 1 &&
+    !/^(?:integer|float)$/.test(childIn(node, 'right')?.type ?? '')
+  );
+}
+
 function binary(machine: Machine, node: SyntaxNode): PyValue {
   const [left, right] = [childIn(node, 'left'), childIn(node, 'right')].map((side) =>
     machine.evaluate(machine, side),
@@ -286,6 +295,7 @@ function binary(machine: Machine, node: SyntaxNode): PyValue {
       if (path) return path;
     }
     if (a?.kind !== 'scalar' || b?.kind !== 'scalar') {
+      if (operator === '%' && a?.kind === 'unknown' && isNamedOne(node, b)) return machine.scalar(0, node);
       // A part of an object that is scaled is one still: `outputs.loss / steps`.
       const part = /^[*/]$/.test(operator) && a?.kind === 'unknown' ? a.of : undefined;
       const memory = scaledMemory(a, operator, b);
@@ -315,6 +325,7 @@ function comprehension(machine: Machine, node: SyntaxNode, inEach = false): PyVa
   if (node.type === 'dictionary_comprehension') {
     const value = body && childIn(body, 'value');
     if (value?.type === 'list_comprehension') comprehension(machine, value, true);
+    else if (value && clause) recordRepeated(machine, value, clause);
     return machine.unknown(node);
   }
   const size = body && clause ? chunkSize(machine, body, clause, inEach) : undefined;
@@ -324,6 +335,35 @@ function comprehension(machine: Machine, node: SyntaxNode, inEach = false): PyVa
     machine.record({ positional: [machine.evaluate(machine, size)], named: [], callee: CHUNKS, ...places });
   }
   return machine.unknown(node);
+}
+
+/** A batch of one sample many times is made so: `{k: v.repeat(8, 1) for k, v in sample.items()}`. What is repeated, and how often. */
+export const REPEATED = '{v.repeat(n, 1)}';
+
+/** Notes what a dictionary repeats along its rows, whatever is called on that then. */
+function recordRepeated(machine: Machine, value: SyntaxNode, clause: SyntaxNode): void {
+  const [, target] = childIn(clause, 'left')?.children ?? [];
+  const over = childIn(clause, 'right');
+  const items = over?.type === 'call' ? childIn(over, 'function') : undefined;
+  const from = items && machine.textOf(items).endsWith('.items') ? childIn(items, 'object') : undefined;
+  const call = from && target && repeatOf(machine, value, machine.textOf(target));
+  const args = call && childIn(call, 'arguments');
+  const [times, ...others] = args?.children ?? [];
+  if (!from || !call || !args || !times || others.some((one) => machine.textOf(one) !== '1')) return;
+  const range = machine.rangeOf(call);
+  const places = { range, calleeRange: range, argumentsRange: machine.rangeOf(args) };
+  const positional = [machine.evaluate(machine, from), machine.evaluate(machine, times)];
+  machine.record({ positional, named: [], callee: REPEATED, ...places });
+}
+
+/** `v.repeat(...)` in a chain of methods of `v`: `v.repeat(8, 1).to(device)`. */
+function repeatOf(machine: Machine, node: SyntaxNode, name: string): SyntaxNode | undefined {
+  const method = node.type === 'call' ? childIn(node, 'function') : undefined;
+  const owner = method?.type === 'attribute' ? childIn(method, 'object') : undefined;
+  const called = method && childIn(method, 'attribute');
+  if (!owner || !called) return undefined;
+  if (machine.textOf(called) === 'repeat' && machine.textOf(owner) === name) return node;
+  return repeatOf(machine, owner, name);
 }
 
 /** What cuts a text into samples of one length is called so among the calls of a program. */

@@ -80,6 +80,13 @@ export const accelerateWords: Words = {
         ? []
         : [word('fsdp_config.fsdp_activation_checkpointing', value === 'full')]
       : undefined,
+  // FSDP 2 alone moves them, and what is moved are checkpoints (`accelerator.py`, `fsdp2_apply_ac`).
+  'activations.offload': (value, wish) => {
+    const kept = wish.changes['activations.checkpointing'] ?? wish.run['activations.checkpointing'];
+    return data(wish) === 'fsdp2' && !isNewBlock(wish) && (!value || kept === 'full')
+      ? [word('fsdp_config.fsdp_activation_checkpointing_offload', value)]
+      : undefined;
+  },
 };
 
 const offloadWords = (on: boolean, wish: Wish) =>

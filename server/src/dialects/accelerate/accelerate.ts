@@ -12,6 +12,7 @@ import { Draft } from '../draft';
 import { scriptQuestions } from '../hf/launch-question';
 import { rejectMisfits } from '../key-check';
 import { type FoundKey, Section } from '../section';
+import { containerReleases } from './accelerate-container';
 import { readFsdp } from './accelerate-fsdp';
 import { ACCELERATE_KEYS, ACCELERATE_TABLE } from './accelerate-keys';
 import { type RunKind, runKindOf } from './accelerate-kind';
@@ -39,6 +40,7 @@ export const accelerate: Dialect = {
     if (companions.some((key) => entryOf(root, key))) return 1;
     return root.entries.some((entry) => /^(deepspeed|fsdp|megatron_lm)_config$/.test(entry.key)) ? 0.8 : 0;
   },
+  releases: containerReleases,
   read: readAccelerate,
 };
 

@@ -53,6 +53,21 @@ interface Limit {
 
 const nameOf = ({ callee }: PyCall) => callee.split('.').at(-1) ?? '';
 
+/** Classes of TRL that are made for a trainer, beside those whose arguments are known; a model's and a script's inherit nothing of it. */
+const MORE_CONFIGS = /^(?:BCO|NashMD|PRM|XPO)Config$/;
+const NO_TRAINER = /^(?:ModelConfig|ScriptArguments)$/;
+
+/** Whether a class takes the arguments of transformers' trainer: its own two, and those of TRL that inherit from them. Other classes have other arguments of such names. */
+function takesTrainerArguments({ callee, subclass }: PyCall): boolean {
+  const [library] = callee.split('.');
+  const name = callee.split('.').at(-1) ?? '';
+  if (subclass !== undefined) return false;
+  if (library === 'transformers') return /^(?:Seq2Seq)?TrainingArguments$/.test(name);
+  const isOfTrl =
+    MORE_CONFIGS.test(name) || (TRL_RELEASES.tableNames.includes(name) && !NO_TRAINER.test(name));
+  return library === 'trl' && isOfTrl;
+}
+
 /** The newest release of those that were looked at that has a key which later ones have not. */
 function lastWith(keys: FrameworkKeys, table: string, key: string): string | undefined {
   // What a class had of its own once it may inherit since.
@@ -101,7 +116,7 @@ export function noteNeeds(calls: Calls, trainer: PyCall, config: PyCall | undefi
     for (const { key } of trainer.named)
       need(draft, 'version.trl', firstWith(ARGUMENTS, nameOf(trainer), key));
   const name = config?.callee.split('.').at(-1) ?? '';
-  if (!config || config.subclass !== undefined) return;
+  if (!config || !takesTrainerArguments(config)) return;
   const trainers = TRAINER_RELEASES[0].table(OF_TRAINER);
   const own = config.callee.startsWith('trl.') ? TRL_RELEASES.table(name) : undefined;
   for (const { key } of config.named) {
@@ -115,10 +130,12 @@ export function noteNeeds(calls: Calls, trainer: PyCall, config: PyCall | undefi
 function limitsOfConfig(config: PyCall | undefined): Limit[] {
   if (!config || !/^(transformers|trl)\./.test(config.callee) || config.subclass !== undefined) return [];
   const callee = nameOf(config);
+  const ofTrainer = ['version.transformers', TRAINER_RELEASES[0], OF_TRAINER] as const;
+  const ofTrl = ['version.trl', TRL_RELEASES, callee] as const;
   const sources = [
-    ['version.transformers', TRAINER_RELEASES[0], OF_TRAINER],
-    ['version.trl', TRL_RELEASES, callee],
-  ] as const;
+    ...(takesTrainerArguments(config) ? [ofTrainer] : []),
+    ...(config.callee.startsWith('trl.') ? [ofTrl] : []),
+  ];
   return sources.flatMap(([field, keys, table]) =>
     config.named.flatMap(({ key, keyRange }): Limit[] => {
       const release = lastWith(keys, table, key);

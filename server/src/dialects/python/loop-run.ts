@@ -12,7 +12,7 @@ import { noteImportNeeds } from './dropped-arguments';
 import { readLigerPatches } from './liger-patches';
 import { readLightning } from './lightning-run';
 import { readLoopSharding } from './loop-sharding';
-import { madeSamples } from './made-batch';
+import { madeSamples, repeatedSamples } from './made-batch';
 import { chainOf, type ModelChain } from './model-chain';
 import { noteChangers } from './other-models';
 import { readAdapters, readCallsOnModel } from './python-adapters';
@@ -130,13 +130,17 @@ function readBatch(calls: Calls, { backward }: TrainingLoop, chain: ModelChain):
     if (texts) {
       const note = say('one step is taken, on the texts that the tokenizer is given');
       draft.state('batch.micro', texts.items.length, { range: texts.range }, 'texts', note);
+      readWrittenLength(calls, texts);
       return;
     }
   }
-  const made = loader ? undefined : madeSamples(program, chain, backward);
+  const made = loader
+    ? undefined
+    : (madeSamples(program, chain, backward) ?? repeatedSamples(program, chain, backward));
   if (made) {
     const note = say('the code makes batches of so many samples');
     draft.state('batch.micro', made.samples, { range: made.value.range }, 'model(...)', note);
+    if (made.texts) readWrittenLength(calls, made.texts);
     return;
   }
   const parted = loader && partsOf(program, loader, backward);
@@ -189,6 +193,26 @@ function tokenizedTexts({ calls }: PyProgram, backward: PyCall): PyList | undefi
   );
   const [given] = last?.positional ?? [];
   return given?.kind === 'list' && given.items.length > 0 ? given : undefined;
+}
+
+/** What tokenizers put around a text, at most: two special tokens (`build_inputs_with_special_tokens`), and SentencePiece's space before it. */
+const AROUND = 3;
+
+/** Texts that are written in the code, and not filled up: no token stands for less than a byte. */
+function readWrittenLength({ program, draft }: Calls, texts: PyValue): void {
+  const call = program.calls.find(({ positional: [first] }) => first === texts);
+  const filled = call && argumentOf(call, 'padding');
+  const isFilled = filled?.kind !== 'scalar' || filled.value === 'max_length';
+  const all = texts.kind === 'list' ? texts.items : [texts];
+  const written = all.map((item) => (item.kind === 'scalar' ? item.value : undefined));
+  if (!call || (filled && isFilled) || !written.every((text) => typeof text === 'string')) return;
+  const cut = argumentOf(call, 'max_length');
+  const bytes = Math.max(...written.map((text) => new TextEncoder().encode(text).length));
+  const limit =
+    cut?.kind === 'scalar' && typeof cut.value === 'number' ? cut.value : Number.POSITIVE_INFINITY;
+  if (draft.knows('batch.sequence') || (cut && limit === Number.POSITIVE_INFINITY)) return;
+  const note = say('the texts stand in the code: no token is shorter than a byte');
+  draft.limit('batch.sequence', Math.min(limit, bytes + AROUND), note, { range: texts.range }, 'texts');
 }
 
 /** `mixed_precision` of Accelerate, else autocast around the forward pass. */
@@ -291,7 +315,7 @@ function readRounds(draft: Draft, step: PyCall, backward: PyCall): boolean {
 }
 
 function guessRounds(draft: Draft, range: Range, note: string): void {
-  const words = say('How many batches are accumulated the code decides: two at the least are taken.');
+  const words = say('How many batches are accumulated the code decides: two are taken.');
   draft.leave('words', { range }, 'step', words);
   draft.infer('batch.accumulation', 2, note, { range }, undefined, true);
 }

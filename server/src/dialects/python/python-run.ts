@@ -22,6 +22,7 @@ import { checkTrainingArguments } from '../hf/training-arguments-rules';
 import { Section } from '../section';
 import { readTrl } from '../trl/trl';
 import { TRL_KEYS, TRL_TABLE } from '../trl/trl-keys';
+import type { TrlMethod } from '../trl/trl-method';
 import { checkTrl, checkWholeGroups } from '../trl/trl-rules';
 import { trlWords } from '../trl/trl-words';
 import { modelsBeside } from './beside-models';
@@ -77,6 +78,7 @@ import { namesTrainer, TRAINER_NAMES } from './trainer-classes';
 import { startOf } from './trainer-start';
 import { type Training, trainings } from './training-call';
 import { namesLoop, trainingLoop } from './training-loop';
+import type { Batches } from './unsloth-length';
 import { type PaddedBatches, readUnslothPadding } from './unsloth-padding';
 
 /** Where a trainer's own limit stands in for a length that nobody states, data is mostly shorter. */
@@ -281,7 +283,7 @@ function readTrainer(
   readTrainingArguments(section, draft, context, TRAINER_DEFAULTS);
   readTokenizedLength(calls, call, context);
   if (unsloth && hasKernels(unsloth, context.model?.config))
-    readUnslothTrainer(calls, unsloth, section, true, context);
+    readUnslothTrainer(calls, unsloth, section, 'supervised', context);
   if (unsloth)
     readPadding(calls, call, unsloth, section, context, { batches: 'labelled', ...TRAINER_DEFAULTS });
   inferMask(calls, chain, context, section, section.integerOrDefault('per_device_train_batch_size'));
@@ -326,10 +328,12 @@ function readTrlTrainer(
   draft.assume('framework', 'trl', say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``));
   if (!unsloth) inferVersions(calls, call, method, config);
   const plain = /(^|\.)(Seq2Seq)?TrainingArguments$/.test(config?.callee ?? '');
-  const unslothOwn = unsloth ? unslothDefaults(calls, unsloth) : undefined;
+  const unslothOwn = unsloth
+    ? unslothDefaults(calls, unsloth, context.versions?.unsloth?.version)
+    : undefined;
   const defaults = plain ? withComputeOf(unslothOwn) : unslothOwn;
   if (unsloth) {
-    readUnslothTrainer(calls, unsloth, section, method === 'sft', context);
+    readUnslothTrainer(calls, unsloth, section, batchesOf(method), context);
     if (method !== 'grpo' && method !== 'rloo')
       readPadding(calls, call, unsloth, section, context, {
         batches: method === 'sft' ? 'supervised' : 'preference',
@@ -343,7 +347,7 @@ function readTrlTrainer(
   });
   // That nothing asks for adapters states nothing where it is not known whether the model has them already.
   if (draft.unread.some(({ fields }) => fields?.includes('method.kind'))) draft.withdraw(['method.kind']);
-  if (unsloth) settlePrecision(calls, unsloth);
+  if (unsloth) settlePrecision(calls, unsloth, context.versions?.unsloth?.version);
   if (unsloth && method === 'grpo') {
     settleGroups(calls, section, context.known['hardware.gpus']);
     readScoredParts(calls, unsloth, context.versions?.unsloth?.version);
@@ -361,6 +365,12 @@ function readTrlTrainer(
     const others = draft.problems.filter(({ code }) => code !== 'missing-length-cap');
     draft.problems.splice(0, draft.problems.length, ...others);
   }
+}
+
+function batchesOf(method: TrlMethod): Batches {
+  if (method === 'sft') return 'supervised';
+  if (method === 'reward' || method === 'gkd') return 'scored';
+  return /^(dpo|kto|orpo|cpo|simpo)$/.test(method) ? 'preference' : 'generated';
 }
 
 /** What Unsloth makes of the padding of a trainer's batches. */

@@ -24,6 +24,7 @@ import { isReplaced, mappedCheckpoint } from './unsloth-checkpoints';
 import { readFastInference } from './unsloth-engine';
 import { readPackedExperts } from './unsloth-experts';
 import { leaveOtherFields } from './unsloth-fields';
+import { type Batches, type LongestSample, longestSample } from './unsloth-length';
 import { hasMamba } from './unsloth-padding';
 import { readUnslothTargets } from './unsloth-targets';
 
@@ -40,7 +41,11 @@ export function unslothLoad({ load }: ModelChain): PyCall | undefined {
 }
 
 /** What Unsloth's trainers take where their config leaves it out (`rl.py`); they compute in the type of the model. */
-export function unslothDefaults({ bf16 }: Calls, load: PyCall): TrainerDefaults {
+export function unslothDefaults(
+  calls: Pick<Calls, 'bf16'>,
+  load: PyCall,
+  release: string | undefined,
+): TrainerDefaults {
   return {
     get note() {
       return say('{0} default', 'Unsloth');
@@ -49,7 +54,7 @@ export function unslothDefaults({ bf16 }: Calls, load: PyCall): TrainerDefaults 
     micro: 4,
     accumulation: 2,
     checkpointing: false,
-    compute: isNative({ bf16 }, load) ? 'fp32' : bf16 === false ? 'fp16' : 'bf16',
+    compute: computeOf(calls, load, release),
   };
 }
 
@@ -543,23 +548,54 @@ function isForced({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall): boolean {
   return bf16 === false && FORCED.test(textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '');
 }
 
-/** All weights in bf16, or a model that fp16 cannot hold, are trained without autocast, whatever the arguments say (`rl.py`). */
+/** The type that a loader is asked for. */
+const askedType = ({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall) => {
+  const value = argumentOf(load, 'dtype', 2);
+  return weightsDtypeOf(textOf(value && nodeOf(value, { bf16 })));
+};
+
+/**
+ * All weights in bf16, or a model that fp16 cannot hold, are trained without autocast, whatever the arguments say (`rl.py`). Weights that
+ * are loaded in fp32, or made fp32 of fp16, are the masters of mixed precision (`training_utils.py`, `prepare_model_for_training`).
+ */
 function isNative({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall): boolean {
   const mixed = flagOf(knownNode(argumentOf(load, 'float32_mixed_precision'))) === true;
-  return isForced({ bf16 }, load) || (trainsAll(load) && bf16 !== false && !mixed);
+  const wide = /^fp(?:32|16)$/.test(askedType({ bf16 }, load) ?? '');
+  return isForced({ bf16 }, load) || (trainsAll(load) && bf16 !== false && !mixed && !wide);
 }
 
-/** Takes back what the arguments say of mixed precision where Unsloth sets them otherwise. */
-export function settlePrecision(calls: Calls, load: PyCall): void {
+/** Since this release a model that is asked for in fp32 stays in it where the GPU has no bf16 (`_unsloth_user_float32`). */
+const KEEPS_FLOAT32 = '2026.8.10';
+
+/** What a trainer computes in whose arguments turn no mixed precision on (`rl.py`, `mixed_precision_dtype`). */
+function computeOf(
+  { bf16 }: Pick<Calls, 'bf16'>,
+  load: PyCall,
+  release: string | undefined,
+): 'fp32' | 'bf16' | 'fp16' {
+  if (isNative({ bf16 }, load)) return 'fp32';
+  const asked = askedType({ bf16 }, load);
+  if (bf16 === false)
+    return asked === 'fp32' && isAtLeast(release, KEEPS_FLOAT32) !== false ? 'fp32' : 'fp16';
+  // Where all weights are trained, fp16 becomes fp32 before.
+  return asked === 'fp16' && !trainsAll(load) ? 'fp16' : 'bf16';
+}
+
+/** Takes back what the arguments say of mixed precision where Unsloth sets them otherwise: on where they leave it off, too. */
+export function settlePrecision(calls: Calls, load: PyCall, release: string | undefined): void {
   const { draft } = calls;
-  if (!isNative(calls, load)) return;
+  const source = fileIn(UNSLOTH, 'unsloth/models/rl.py');
+  if (isNative(calls, load)) {
+    draft.forget('precision.compute', 'precision.scheme');
+    draft.assume('precision.scheme', 'native', say('Unsloth trains this without autocast'), source);
+    return;
+  }
+  const compute = computeOf(calls, load, release);
+  if (compute === 'fp32' || draft.valueOf('precision.scheme') !== 'native') return;
   draft.forget('precision.compute', 'precision.scheme');
-  draft.assume(
-    'precision.scheme',
-    'native',
-    say('Unsloth trains this without autocast'),
-    fileIn(UNSLOTH, 'unsloth/models/rl.py'),
-  );
+  const note = say('Unsloth turns autocast on where the arguments leave it off');
+  draft.assume('precision.compute', compute, note, source);
+  draft.assume('precision.scheme', 'autocast', note, source);
 }
 
 /** Loaded in fp32, with projections and heads in fp16 (`loader.py`, `register_custom_dtype`): the first always, the others in fp16 alone. */
@@ -570,7 +606,7 @@ const MIXED_OF_HALF = /^(?:falcon_h1|nemotron_h)$/;
 function readType(calls: Calls, load: PyCall, config: ModelConfig | undefined): void {
   const { draft, bf16 } = calls;
   const value = argumentOf(load, 'dtype', 2);
-  const stated = weightsDtypeOf(textOf(value && nodeOf(value, { bf16 })));
+  const stated = askedType({ bf16 }, load);
   const native = flagOf(knownNode(argumentOf(load, 'float32_mixed_precision')));
   const half = (stated ?? (bf16 === false ? 'fp16' : 'bf16')) === 'fp16';
   const type = String(config?.model_type ?? '');
@@ -781,38 +817,24 @@ function readUnslothCheckpointing(calls: Calls, load: PyCall, chain: ModelChain,
 }
 
 /**
- * The longest sample is as long as the trainer cuts it to, else as the model is made for; people set that freely, and notebooks far
- * above what their data holds, so that it is reported as a guess. The loss goes over parts of the logits.
+ * The longest sample is as long as it is cut to; people set that freely, and notebooks far above what their data holds, so that it is
+ * reported as a guess. The loss goes over parts of the logits.
  */
 export function readUnslothTrainer(
-  { draft, program }: Calls,
+  calls: Calls,
   load: PyCall,
   section: Pick<Section, 'find' | 'flag' | 'integer'>,
-  supervised: boolean,
+  batches: Batches,
   { model, versions }: ReadContext,
 ): void {
+  const { draft } = calls;
   const release = versions?.unsloth?.version;
-  const cut = section.find(['max_length', 'max_seq_length']);
-  const own = argumentOf(load, 'max_seq_length', 1);
-  const node = cut?.node ?? knownNode(own);
-  const length = own || cut ? integerOf(node) : 2048;
-  const key = cut?.key ?? 'max_seq_length';
-  const note = cutsRows(program)
-    ? longestNote(key, program)
-    : say('a collator of the file makes the rows: `{0}` is taken for the longest that they get', key);
-  // A trainer that takes a limit of prompts cuts them to it, and completions end at theirs.
-  const prompt = section.find('max_prompt_length');
-  const completion = section.find('max_completion_length');
-  const parts = [integerOf(prompt?.node), integerOf(completion?.node)];
-  if (!supervised && prompt && parts[0] !== undefined && parts[1] !== undefined) {
-    // `readTrl` states both together.
-    if (length === undefined || parts[0] + parts[1] <= length) return;
-  }
-  // A tokenizer may cut samples to a length of their own.
-  const isOpen = length !== undefined && !draft.knows('batch.sequence');
-  if (isOpen && supervised && section.flag('packing') !== true)
-    draft.limit('batch.sequence', length, note, node, key);
-  else if (isOpen && !cut && node) draft.state('batch.sequence', length, node, key);
+  const kernels = hasKernels(load, model?.config);
+  const loaded = { load, release, kernels, ownRows: !cutsRows(calls.program) };
+  const longest = longestSample(calls, loaded, section, batches);
+  const { tokens: length } = longest;
+  const supervised = batches === 'supervised';
+  readLongest(calls, section, batches, longest);
   if (!supervised) return;
   if (bringsCode(load) && model?.config?.model_type === NEMOTRON) {
     const because = say(
@@ -823,6 +845,37 @@ export function readUnslothTrainer(
   }
   const loss = lossOf(release, (section.integer('per_device_train_batch_size') ?? 4) * (length ?? 2048));
   draft.assume('loss.implementation', loss, lossNote(loss, release), LLAMA);
+}
+
+/** `batches`: what nothing but a trainer's own default limits is left to the reading of that trainer. */
+function readLongest(
+  { draft, program }: Calls,
+  section: Pick<Section, 'find' | 'flag' | 'integer'>,
+  batches: Batches,
+  { tokens, node, key, ofModel }: LongestSample,
+): void {
+  // A tokenizer may cut samples to a length of their own.
+  if (tokens === undefined || draft.knows('batch.sequence')) return;
+  if (batches === 'supervised') {
+    const note = cutsRows(program)
+      ? longestNote(key, program)
+      : say('a collator of the file makes the rows: `{0}` is taken for the longest that they get', key);
+    if (section.flag('packing') !== true) draft.limit('batch.sequence', tokens, note, node, key);
+    else if (ofModel && node) draft.state('batch.sequence', tokens, node, key);
+    return;
+  }
+  const shorter = say('`{0}`: the model is given no longer rows', key);
+  if (batches !== 'generated') {
+    if (ofModel) draft.infer('batch.sequence', tokens, shorter, node, key);
+    return;
+  }
+  // A trainer that takes a limit of prompts cuts them to it, and completions end at theirs: `readTrl` states both together.
+  const prompt = section.integer('max_prompt_length');
+  const completion = section.integer('max_completion_length');
+  const both = prompt !== undefined && completion !== undefined ? prompt + completion : undefined;
+  if (both !== undefined && both <= tokens) return;
+  if (ofModel && node) draft.state('batch.sequence', tokens, node, key);
+  else if (ofModel && both !== undefined) draft.infer('batch.sequence', tokens, shorter, node, key);
 }
 
 /** Whether Unsloth or TRL makes the rows, which cut them: where a trainer is given a function of the file, that may do neither. */

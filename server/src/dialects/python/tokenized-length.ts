@@ -211,11 +211,16 @@ function inferKept({ calls }: PyProgram, draft: Draft, trainer: PyCall): boolean
   return true;
 }
 
-/** Some call fills samples up to a length, which is not read: they are no shorter than that, whatever the data holds. */
+/**
+ * Some call that is made for sure fills samples up to a length, which is not read: they are no shorter than that, whatever the data holds. One
+ * that it states is no length of the others.
+ */
 const fillsUp = ({ calls }: PyProgram, trainer: PyCall): boolean =>
   calls.some((call) => {
-    const fill = call.id < trainer.id ? ofText(call, 'padding') : undefined;
-    return fill?.kind === 'scalar' && fill.value === 'max_length';
+    const fill = call.id < trainer.id && call.conditions.length === 0 ? ofText(call, 'padding') : undefined;
+    const length = ofText(call, 'max_length');
+    const isStated = length?.kind === 'scalar' && typeof length.value === 'number';
+    return fill?.kind === 'scalar' && fill.value === 'max_length' && !isStated;
   });
 
 const OPEN = (rows: number) =>

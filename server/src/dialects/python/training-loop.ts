@@ -3,7 +3,7 @@ import { ALL, type ParameterChoice } from '../../config/python/parameter-choice'
 import type { ChosenParameters, PyCall, PyObject, PyProgram, PyValue } from '../../config/python/value';
 import { argumentOf } from './call-block';
 import { type LightningTraining, lightningTraining, modelOfModule } from './lightning-run';
-import { ofOneModel } from './model-chain';
+import { chainOf, ofOneModel } from './model-chain';
 
 /** A training loop that a program writes itself: gradients are asked for by `backward()`, and something steps. */
 export interface TrainingLoop {
@@ -57,8 +57,12 @@ export function trainingLoop(program: PyProgram): TrainingLoop | undefined {
   if (!engine && !optimizer) return undefined;
   const fabric = calls.findLast(({ callee }) => FABRIC.test(callee));
   const given = givenTo(program, optimizer);
-  const answers = lossCall(program, backward);
-  const model = given?.of ?? (engine && argumentOf(engine, 'model', 1)) ?? answers?.of ?? called(program);
+  const loss = lossCall(program, backward);
+  const behind = loss && modelBehind(program, loss);
+  const isModels = loss && !makesLoss(program, loss) && (!behind || behind.id === loss.of?.id);
+  const answers = isModels ? loss : undefined;
+  const model =
+    given?.of ?? (engine && argumentOf(engine, 'model', 1)) ?? behind ?? answers?.of ?? called(program);
   const another = calls.find(
     (call) =>
       optimizerClass(call) !== undefined &&
@@ -160,10 +164,32 @@ function answerOf({ calls }: PyProgram, given: PyValue | undefined): PyCall | un
   return answer?.callee === '()' ? answer : undefined;
 }
 
+/** How many modules a loss is followed back through. */
+const DEEPEST = 6;
+/** What is loaded in the same way, and is no model. */
+const PREPARES = /(?:Tokenizer\w*|Processor|FeatureExtractor)\.from_pretrained$/;
+
+/** The model whose answer a loss is made of, through what is called with that: `criterion(head(model(x).pooler_output), y)`. */
+function modelBehind(program: PyProgram, call: PyCall, depth = 0): PyObject | undefined {
+  if (!call.of || depth > DEEPEST) return undefined;
+  const { load } = chainOf(program, call.of);
+  if (load) return PREPARES.test(load.callee) ? undefined : call.of;
+  for (const value of [...call.positional, ...call.named.map((argument) => argument.value)]) {
+    const answer = answerOf(program, value);
+    const found = answer && answer.id < call.id ? modelBehind(program, answer, depth + 1) : undefined;
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** Whether what is called is a loss of PyTorch (`torch.nn.modules.loss`). */
+const makesLoss = ({ calls }: PyProgram, { of }: PyCall): boolean =>
+  of !== undefined && /^torch\.nn\.(?:\w+\.)*\w+Loss$/.test(calls[of.id]?.callee ?? '');
+
 /** The model that is called in a loop, where it is one alone. */
 function called(program: PyProgram): PyObject | undefined {
-  const found = program.calls.flatMap(({ callee, of, repeated }) =>
-    callee === '()' && of && repeated ? [of] : [],
+  const found = program.calls.flatMap((call) =>
+    call.callee === '()' && call.of && call.repeated && !makesLoss(program, call) ? [call.of] : [],
   );
   return ofOneModel(program, found);
 }

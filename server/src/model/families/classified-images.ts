@@ -57,7 +57,7 @@ export function imagesOfSide(side: number): readonly ImageNote[] {
   return [
     {
       text: say(
-        'an image is taken for {0} x {0} pixels, what the processor makes of every one; `batch.imagePixels` replaces it',
+        "an image is taken for {0} x {0} pixels, the size of the model's processor; `batch.imagePixels` replaces it",
         String(side),
       ),
       unless: ['batch.imagePixels'],

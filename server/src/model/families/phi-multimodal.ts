@@ -129,7 +129,7 @@ function build(config: ConfigReader): Architecture {
     unplayed: ['own-adapters'],
     notes: [
       ...(text.notes ?? []),
-      say('samples hold sound where the run says so; the tower for it is loaded'),
+      say('samples hold sound where the run says so; the part of the model for it is loaded'),
       say('adapters for images and sound that the code of the checkpoint loads besides are not estimated'),
     ],
   };

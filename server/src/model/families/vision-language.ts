@@ -276,7 +276,8 @@ function build(whole: ConfigReader): Architecture {
   const width = language.figures.hiddenSize;
   const heard = pairing.audio && config.has('audio_config') ? pairing.audio : undefined;
   const audio = heard?.stages(config.nested(heard.type, 'audio_config').as(heard.type), width) ?? [];
-  const loaded = () => say('samples hold sound where the run says so; the tower for it is loaded');
+  const loaded = () =>
+    say('samples hold sound where the run says so; the part of the model for it is loaded');
   const unheard = audio.length > 0 ? [(heard?.note ?? loaded)()] : [];
   const playsSound = audio.length > 0 && !heard?.played ? { playsSound: false as const } : {};
   const [embedding, ...rest] = language.stages;

@@ -108,8 +108,11 @@ function withExamples(
   const asked = resolution.unknown.filter(
     ({ field }) => model !== undefined || !fixedByModel.includes(field),
   );
+  const named = resolution.values['model.id'] !== undefined;
   const unknown = asked.map((missing) => {
-    const example = missing.example ?? examples[missing.field];
+    // A model that is named and not known is of a family that nobody knows: one of another stands for nothing.
+    const isOther = named && /^model\./.test(missing.field);
+    const example = missing.example ?? (isOther ? '...' : examples[missing.field]);
     return example === undefined ? missing : { ...missing, example };
   });
   return { ...resolution, unknown };
