@@ -106,7 +106,7 @@ export class Draft {
   }
 
   /** A feature of the run that is not modelled, beside those that are known of it. */
-  bring(feature: UnmodelledFeature, node: ConfigNode, key: string): void {
+  bring(feature: UnmodelledFeature, node: ConfigNode | { range: Range }, key: string): void {
     if (!this.features().includes(feature))
       this.state('features.unmodelled', this.takeFeatures(feature), node, key);
   }
