@@ -251,7 +251,8 @@ function readTraining(
   const loaded = own
     ? readUnsloth(calls, own, chain, call, context)
     : readModel(calls, chain, context, call, config);
-  const adapted = own && !adaptedByPeft(chain) ? { byTrainer: false } : readAdapters(calls, call, chain);
+  const adapted =
+    own && !adaptedByPeft(chain) ? { byTrainer: false } : readAdapters(calls, call, chain, context);
   noteNeeds(calls, call, config);
   readScaledImages(calls, startOf(program, call) ?? call, context);
   readGivenOptimizer(calls, call);
