@@ -14,6 +14,7 @@ import { readWeightsDtype, weightsDtypeOf } from '../hf/weights-dtype';
 import { Section } from '../section';
 import { askedOf } from './asked-of';
 import { askingOf } from './asked-values';
+import { refusesType } from './auto-classes';
 import {
   argumentOf,
   argumentsOf,
@@ -174,8 +175,12 @@ export function readModel(
     withhold(draft, OF_MODEL);
     return { known: false, refused: true };
   }
-  const section = sectionOf(calls, load, MODEL_ARGUMENTS_TABLE);
   stateModel(calls, load);
+  if (refusesType(calls, load, kind, context)) {
+    withhold(draft, OF_MODEL);
+    return { known: false, refused: true };
+  }
+  const section = sectionOf(calls, load, MODEL_ARGUMENTS_TABLE);
   if (task) readLabels(calls, load, task);
   if (task === 'detection') readResizedImages(calls, load);
   if (context.model?.config) readImageTiles(calls, context.model.config);
