@@ -2,6 +2,7 @@ import { isNone } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { fileIn, PYTORCH } from '../../sources/repositories';
 import { DTYPES } from '../../terms/dtypes';
+import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { readAdapter } from '../hf/model-arguments';
@@ -74,11 +75,13 @@ export function readAdapters(
     leaveKind(calls, inPlace.calleeRange, WHICH());
     return { byTrainer: false };
   }
-  if (put && putsBare(put)) readBareType(calls);
+  if (put && putsBare(put)) readBareType(calls, `${PEFT}functional#peft.inject_adapter_in_model`);
   if (!given || isNone(given)) {
     readFrozen(calls, chain, context);
     return { byTrainer: false };
   }
+  if (!(put && putsBare(put)) && keepsType(put, context))
+    readBareType(calls, `${PEFT}peft_model#peft.get_peft_model`);
   const asked = askedOf(calls, given, 'get_peft_config');
   if (asked) {
     const section = sectionOf(calls, asked, MODEL_ARGUMENTS_TABLE);
@@ -125,13 +128,23 @@ function isUnreadInPlace(calls: Calls, put: PyCall, chain: ModelChain, trainer: 
   );
 }
 
-/** Adapters in a model that PEFT does not wrap have the type of its weights (`tuners/lora/layer.py`, `_move_adapter_to_device_of_base_layer`). */
-function readBareType({ draft }: Calls): void {
+/**
+ * Whether PEFT leaves adapters in the type of the weights, magnitudes of DoRA among them: where it is told so, and in releases before
+ * 0.12, which cast none to fp32 (`peft_model.py`, `autocast_adapter_dtype`).
+ */
+function keepsType(put: PyCall | undefined, { known }: ReadContext): boolean {
+  const casts = put && argumentOf(put, 'autocast_adapter_dtype', 4);
+  if (casts?.kind === 'scalar' && casts.value === false) return true;
+  return isAtLeast(known['version.peft'], '0.12') === false;
+}
+
+/** Such adapters have the type of the weights (`tuners/lora/layer.py`, `_move_adapter_to_device_of_base_layer`). */
+function readBareType({ draft }: Calls, source: string): void {
   const quantized = draft.valueOf('quantization.kind') ?? 'none';
   if (quantized !== 'none') return;
   const type = DTYPES.find((name) => name === draft.valueOf('precision.weights'));
   const note = say('the type of the weight that it adapts');
-  if (type) draft.assume('lora.dtype', type, note, `${PEFT}functional#peft.inject_adapter_in_model`);
+  if (type) draft.assume('lora.dtype', type, note, source);
 }
 
 /** Fields that are given as objects, or as what is known only when the script runs: no entry of the block stands for them. */
