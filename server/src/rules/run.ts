@@ -267,6 +267,11 @@ export const RUN_RULES = {
     'Take the quick fix, or give the argument to the config that has it.',
     fileIn(TRANSFORMERS, 'src/transformers/trainer.py'),
   ),
+  'scaled-gradients': refused(
+    '`fp16` scales the gradients of weights that are trained in 16 bits.',
+    'Train with `bf16`, or load what is trained in fp32.',
+    fileIn(PYTORCH, 'torch/amp/grad_scaler.py'),
+  ),
   'auto-class': refused(
     'An Auto class of transformers is given a model of a type that it takes in no release.',
     'Load the model with the class that the message names, or with that of its own type.',

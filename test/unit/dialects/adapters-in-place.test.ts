@@ -46,9 +46,9 @@ describe('adapters that are put into the model itself', () => {
       assertStates(python(IMPORTS + MODEL + put + TRAIN), { ...LORA, 'lora.dtype': 'bf16 default' });
   });
 
-  it('keep it where PEFT is told to, and before it cast any', () => {
+  it('keep it where a call asks for it, and before PEFT cast any', () => {
     const plain = 'lora = get_peft_model(model, config)\n';
-    const told = 'lora = get_peft_model(model, config, autocast_adapter_dtype=False)\n';
+    const asked = 'lora = get_peft_model(model, config, autocast_adapter_dtype=False)\n';
     const dtype = (put: string, peft?: string) =>
       stated(
         read(
@@ -60,7 +60,7 @@ describe('adapters that are put into the model itself', () => {
         'lora.dtype',
       );
     assert.deepEqual(
-      [dtype(told), dtype(plain, '0.11.1'), dtype(plain, '0.12.0'), dtype(plain)],
+      [dtype(asked), dtype(plain, '0.11.1'), dtype(plain, '0.12.0'), dtype(plain)],
       ['bf16 default', 'bf16 default', undefined, undefined],
     );
     const trainer = 'SFTTrainer(model, args=SFTConfig(max_length=512), peft_config=config).train()\n';

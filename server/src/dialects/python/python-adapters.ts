@@ -129,7 +129,7 @@ function isUnreadInPlace(calls: Calls, put: PyCall, chain: ModelChain, trainer: 
 }
 
 /**
- * Whether PEFT leaves adapters in the type of the weights, magnitudes of DoRA among them: where it is told so, and in releases before
+ * Whether PEFT leaves adapters in the type of the weights, magnitudes of DoRA among them: where a call asks for it, and in releases before
  * 0.12, which cast none to fp32 (`peft_model.py`, `autocast_adapter_dtype`).
  */
 function keepsType(put: PyCall | undefined, { known }: ReadContext): boolean {

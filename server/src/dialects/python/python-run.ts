@@ -70,6 +70,7 @@ import {
   unslothLoad,
 } from './python-unsloth';
 import { inferMask } from './row-masks';
+import { checkScaledGradients } from './scaled-gradients';
 import { readScaledImages } from './scaled-images';
 import { readTokenizedLength } from './tokenized-length';
 import { checkTrainerArguments } from './trainer-arguments';
@@ -128,7 +129,7 @@ export const pythonRun: Dialect = {
 };
 
 function read(document: ConfigDocument, context: ReadContext): Reading {
-  const draft = new Draft(document);
+  const draft = new Draft(document, context);
   const gpu = context.known['hardware.gpu'];
   const card = typeof gpu === 'string' ? findAccelerator(gpu) : undefined;
   const program = document.program && card ? onCard(document.program, card.usableBytes) : document.program;
@@ -262,6 +263,8 @@ function readTraining(
   if (!own) readCallsOnModel(calls, call, chain, adapted);
   if (kind.method === undefined) readTrainer(calls, call, config, context, chain);
   else readTrlTrainer(calls, { call, kind }, config, context, { chain, loaded, adapted });
+  const scaled = { call, config, chain, ...(kind.method === undefined ? {} : { method: kind.method }) };
+  if (!own) calls.draft.rules(() => checkScaledGradients(calls, scaled, context));
 }
 
 /** Arguments of `Trainer`. Lengths are those that the tokenizer is given. */
