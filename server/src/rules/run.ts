@@ -272,6 +272,11 @@ export const RUN_RULES = {
     'Train with `bf16`, or load what is trained in fp32.',
     fileIn(PYTORCH, 'torch/amp/grad_scaler.py'),
   ),
+  'argument-release': refused(
+    'A release that is named does not take an argument of the config.',
+    'Give the argument by the name that the release has, or name a release that has it.',
+    fileIn(TRANSFORMERS, 'src/transformers/training_args.py'),
+  ),
   'auto-class': refused(
     'An Auto class of transformers is given a model of a type that it takes in no release.',
     'Load the model with the class that the message names, or with that of its own type.',

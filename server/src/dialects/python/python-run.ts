@@ -24,6 +24,7 @@ import { readTrl } from '../trl/trl';
 import { TRL_KEYS, TRL_TABLE } from '../trl/trl-keys';
 import { checkTrl, checkWholeGroups } from '../trl/trl-rules';
 import { trlWords } from '../trl/trl-words';
+import { checkArgumentReleases } from './argument-releases';
 import { modelsBeside } from './beside-models';
 import {
   argumentOf,
@@ -264,7 +265,9 @@ function readTraining(
   if (kind.method === undefined) readTrainer(calls, call, config, context, chain);
   else readTrlTrainer(calls, { call, kind }, config, context, { chain, loaded, adapted });
   const scaled = { call, config, chain, ...(kind.method === undefined ? {} : { method: kind.method }) };
-  if (!own) calls.draft.rules(() => checkScaledGradients(calls, scaled, context));
+  if (own) return;
+  calls.draft.rules(() => checkScaledGradients(calls, scaled, context));
+  calls.draft.rules(() => checkArgumentReleases(calls, config, context));
 }
 
 /** Arguments of `Trainer`. Lengths are those that the tokenizer is given. */
