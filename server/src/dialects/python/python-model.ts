@@ -44,7 +44,8 @@ const ENCODERS = '^(?:AutoModel|Bert|Camembert|DebertaV2|DistilBert|Electra|Mode
 const TASKS: readonly (readonly [RegExp, FieldValue<'method.objective'>])[] = [
   [/ForSequenceClassification$|^ViltForQuestionAnswering$/, 'classification'],
   [/^(?:ViT|Swin|ConvNext)ForImageClassification$|^VideoMAEForVideoClassification$/, 'classification'],
-  [/^Wav2Vec2ForCTC$|^SpeechT5ForTextToSpeech$/, 'lm'],
+  [/^Wav2Vec2ForCTC$/, 'ctc'],
+  [/^SpeechT5ForTextToSpeech$/, 'text-to-speech'],
   [/^SegformerForSemanticSegmentation$/, 'segmentation'],
   [/^DetrForObjectDetection$/, 'detection'],
   [
@@ -64,7 +65,7 @@ const OF_TYPES: Readonly<Record<string, readonly [RegExp, FieldValue<'method.obj
   AutoModelForDocumentQuestionAnswering: [/^layoutlmv2$/, 'question-answering'],
   AutoModelForSemanticSegmentation: [/^segformer$/, 'segmentation'],
   AutoModelForObjectDetection: [/^detr$/, 'detection'],
-  AutoModelForCTC: [/^wav2vec2$/, 'lm'],
+  AutoModelForCTC: [/^wav2vec2$/, 'ctc'],
 };
 
 /** What a class trains its model for; of classes for all models, where the model is one whose head of that kind is read. */
