@@ -388,6 +388,8 @@ const SCORES: ReadonlySet<TrainingRun['method.objective']> = new Set([
   'multiple-choice',
   'segmentation',
   'detection',
+  'ctc',
+  'text-to-speech',
 ]);
 
 function adapters(run: TrainingRun): Move[] {

@@ -106,7 +106,7 @@ export class Draft {
   }
 
   /** A feature of the run that is not modelled, beside those that are known of it. */
-  bring(feature: UnmodelledFeature, node: ConfigNode, key: string): void {
+  bring(feature: UnmodelledFeature, node: ConfigNode | { range: Range }, key: string): void {
     if (!this.features().includes(feature))
       this.state('features.unmodelled', this.takeFeatures(feature), node, key);
   }
@@ -296,10 +296,14 @@ export class Draft {
     return this.facts.find((known) => known.field === field)?.value;
   }
 
-  /** The version of a package that was stated already, by its name. */
+  /** The version of a package that was stated already, by its name; what is stated elsewhere goes before what is inferred here. */
   versionOf(name: string): string | undefined {
     const field: FieldPath | undefined = VERSION_FIELDS[name as VersionedPackage];
-    return field && (this.facts.findLast((known) => known.field === field)?.value as string | undefined);
+    const here = field && this.facts.findLast((known) => known.field === field);
+    const elsewhere = this.versions[name];
+    const isWeak = !here || here.origin.kind === 'inferred' || here.origin.kind === 'default';
+    if (isWeak && elsewhere && elsewhere.source !== 'assumed') return elsewhere.version;
+    return here?.value as string | undefined;
   }
 
   /** Whether something was stated about a field already. */

@@ -537,7 +537,10 @@ function settingsByPlace(model: Model, run: TrainingRun, settings: TraceSettings
   }
   if (run['method.trainable'].length > 0) {
     const selection = new WeightSelection(run['method.trainable']);
-    return bySelection(selection, (place) => ({ ...settings, trainable: selection.at(place) }));
+    return bySelection(selection, (place) => {
+      const trainable = selection.at(place);
+      return { ...settings, trainable, raisesInput: (module) => trainable(`${module}._requires_grad`) };
+    });
   }
   return lastLayers(model, run, settings);
 }

@@ -205,6 +205,11 @@ export interface TraceSettings {
   readonly inputRequiresGrad?: boolean;
   /** Whether a base weight is trained; `linear` is that of a linear layer. */
   readonly trainable: (name: string, linear?: boolean) => boolean;
+  /**
+   * Whether a module still makes what it gets require a gradient, which a method that freezes it ends (`_requires_grad` of transformers'
+   * encoders of sound). Unset: it does.
+   */
+  readonly raisesInput?: (module: string) => boolean;
   /** Embedding and head lie in bf16 though the other weights do not. */
   readonly lowEnds?: boolean;
   /** Modules that the model's class lists lie in fp32 though the other weights do not. */

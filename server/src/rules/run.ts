@@ -267,6 +267,21 @@ export const RUN_RULES = {
     'Take the quick fix, or give the argument to the config that has it.',
     fileIn(TRANSFORMERS, 'src/transformers/trainer.py'),
   ),
+  'scaled-gradients': refused(
+    '`fp16` scales the gradients of weights that are trained in 16 bits.',
+    'Train with `bf16`, or load what is trained in fp32.',
+    fileIn(PYTORCH, 'torch/amp/grad_scaler.py'),
+  ),
+  'argument-release': refused(
+    'A release that is named does not take an argument of the config.',
+    'Give the argument by the name that the release has, or name a release that has it.',
+    fileIn(TRANSFORMERS, 'src/transformers/training_args.py'),
+  ),
+  'auto-class': refused(
+    'An Auto class of transformers is given a model of a type that it takes in no release.',
+    'Load the model with the class that the message names, or with that of its own type.',
+    fileIn(TRANSFORMERS, 'src/transformers/models/auto/auto_factory.py'),
+  ),
   'imported-name': doubtful(
     'A release of a library that is pinned does not have a name that the code imports.',
     'Pin a release that has it, or import what took its place.',

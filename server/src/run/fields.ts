@@ -651,7 +651,7 @@ export const FIELDS = {
     default: false,
   }),
   'kernels.lora': list({
-    doc: 'Parts of a layer whose linear layers run as one function with their LoRA branches: `mlp`, `qkv`, `output` (Axolotl).',
+    doc: 'Parts of a layer whose linear layers run as one function with their LoRA branches: `mlp`, `qkv`, `output` (Axolotl, Unsloth).',
     default: [],
   }),
   'kernels.compile': flag({ doc: 'torch.compile is on.', aliases: ['compile'], default: false }),

@@ -29,9 +29,12 @@ export interface Unread {
   readonly fields?: readonly FieldPath[];
 }
 
-/** Fields without which a run is another run: where their value is not known, neither is the estimate. */
+/**
+ * Fields without which a run is another run: where their value is not known, neither is the estimate. Of adapters all but their scale,
+ * and the head, whose weights are few.
+ */
 const DECISIVE =
-  /^(parallel|zero|quantization|offload)\.|^(method\.(kind|objective)|model\.labels|lora\.rank|activations\.checkpointing|precision\.(weights|compute))$/;
+  /^(parallel|zero|quantization|offload)\.|^lora\.(?!(?:alpha|trainsHead)$)|^(method\.(kind|objective)|model\.labels|activations\.checkpointing|precision\.(weights|compute))$/;
 
 /** Whether a run cannot be judged while this is not known. */
 export function isDecisive(field: FieldPath): boolean {

@@ -1,6 +1,8 @@
 /** What a run trains for. */
 export const OBJECTIVES = [
   'lm',
+  'ctc',
+  'text-to-speech',
   'classification',
   'token-classification',
   'question-answering',

@@ -48,6 +48,7 @@ const UNMODELLED_FEATURES = {
   'class-checkpointing': 'either',
   'cut-image-tokens': 'either',
   'boft-rotation': 'either',
+  'adapter-variant': 'either',
   'megatron-fsdp-experts': 'either',
   'model-of-the-script': 'either',
 } as const satisfies Readonly<Record<string, 'adds' | 'saves' | 'either'>>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { loadPython } from '../../../server/src/config/python/grammar';
-import { assertStates, factOf, read } from './reading';
+import { assertStates, factOf, read, stated } from './reading';
 
 const python = (text: string) => read('python', 'file:///w/train.py', text);
 const doubts = (text: string) => (python(text).unread ?? []).map(({ message }) => message).join('\n');
@@ -44,6 +44,32 @@ describe('adapters that are put into the model itself', () => {
       'model.add_adapter(adapter_config=config, adapter_name="one")\n',
     ])
       assertStates(python(IMPORTS + MODEL + put + TRAIN), { ...LORA, 'lora.dtype': 'bf16 default' });
+  });
+
+  it('keep it where a call asks for it, and before PEFT cast any', () => {
+    const plain = 'lora = get_peft_model(model, config)\n';
+    const asked = 'lora = get_peft_model(model, config, autocast_adapter_dtype=False)\n';
+    const dtype = (put: string, peft?: string) =>
+      stated(
+        read(
+          'python',
+          'file:///w/train.py',
+          IMPORTS + MODEL + put + TRAIN,
+          peft === undefined ? {} : { 'version.peft': peft },
+        ),
+        'lora.dtype',
+      );
+    assert.deepEqual(
+      [dtype(asked), dtype(plain, '0.11.1'), dtype(plain, '0.12.0'), dtype(plain)],
+      ['bf16 default', 'bf16 default', undefined, undefined],
+    );
+    const trainer = 'SFTTrainer(model, args=SFTConfig(max_length=512), peft_config=config).train()\n';
+    const byTrainer = (peft: string) =>
+      stated(
+        read('python', 'file:///w/train.py', IMPORTS + MODEL + trainer, { 'version.peft': peft }),
+        'lora.dtype',
+      );
+    assert.deepEqual([byTrainer('0.11.1'), byTrainer('0.12.0')], ['bf16 default', undefined]);
   });
 
   it('are not known where they are loaded, decided by a branch, or taken out again', () => {

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { loadPython } from '../../../server/src/config/python/grammar';
+import { isDecisive } from '../../../server/src/run/unread';
 import { read } from './reading';
+
+const VARIANT = 'adapter-variant';
+/** Fields that are read and decide nothing: a scale, and the task, whose head is small. */
+const DECIDES_NOTHING = /^(lora_)?alpha$|^task_type$/;
 
 /** Fields of PEFT's configs and their defaults, by kind (`test/oracle/peft_fields.py`). */
 const { kinds } = JSON.parse(readFileSync('test/oracle/peft_fields.json', 'utf8')) as {
@@ -30,9 +35,9 @@ const CLASSES: Readonly<Record<string, string>> = {
 const NAMES = 'peft_type task_type auto_mapping peft_version base_model_name_or_path revision fan_in_fan_out';
 /** Fields of a kind that may have another value than their default without a word, since they change no memory and no count. */
 const UNREPORTED: Readonly<Record<string, string>> = {
-  LORA: 'init_lora_weights use_rslora alpha_pattern megatron_core eva_config corda_config lora_ga_config qalora_group_size',
+  LORA: 'init_lora_weights use_rslora alpha_pattern megatron_core eva_config corda_config lora_ga_config qalora_group_size loftq_config runtime_config',
   ADALORA:
-    'r init_lora_weights use_rslora alpha_pattern megatron_core eva_config corda_config lora_ga_config qalora_group_size target_r tinit tfinal deltaT beta1 beta2 orth_reg_weight total_step',
+    'r init_lora_weights use_rslora alpha_pattern megatron_core eva_config corda_config lora_ga_config qalora_group_size loftq_config runtime_config target_r tinit tfinal deltaT beta1 beta2 orth_reg_weight total_step',
   VERA: 'projection_prng_key save_projection d_initial init_weights',
   VBLORA: 'save_only_topk_weights init_vector_bank_bound init_logits_std',
   FOURIERFT: 'scaling random_loc_seed init_weights',
@@ -70,12 +75,29 @@ function otherThan(byDefault: unknown): readonly string[] {
   return typeof byDefault === 'string' ? ['"all"'] : ['{"q_proj": 7}', 'peft.Some(count=2)'];
 }
 
-/** Whether a value of a field changes what is stated, or is reported as not counted. */
+/** Whether what a field changes is reported as not counted, so that no verdict follows. */
+function withholds({ unread = [], facts }: ReturnType<typeof reading>, key: string): boolean {
+  const found = unread.find(({ text }) => text.startsWith(key));
+  if (!found) return false;
+  const left = facts.some(
+    ({ field, value }) => field === 'features.unmodelled' && `${value}`.includes(VARIANT),
+  );
+  return left || found.fields?.some(isDecisive) === true;
+}
+
+/** Whether a value of a field changes what is stated, or withholds the verdict. */
 function isHeard(kind: string, key: string, value: string): boolean {
   const facts = (fields: string) =>
     JSON.stringify(reading(kind, fields).facts.map(({ field, value: of }) => [field, of]));
   const { unread = [] } = reading(kind, `${key}=${value}`);
-  return unread.some(({ text }) => text.startsWith(key)) || facts(`${key}=${value}`) !== facts('');
+  if (unread.some(({ text }) => text.startsWith(key))) {
+    assert.ok(
+      DECIDES_NOTHING.test(key) || withholds(reading(kind, `${key}=${value}`), key),
+      `${key}=${value} withholds the verdict`,
+    );
+    return true;
+  }
+  return facts(`${key}=${value}`) !== facts('');
 }
 
 describe('fields of PEFT configs', () => {
@@ -111,13 +133,37 @@ describe('fields of PEFT configs', () => {
     'arrow_config=peft.ArrowConfig()',
     'alora_invocation_tokens=[1, 2]',
     'inference_mode=True',
+    'layer_replication=[(0, 4), (2, 5)]',
+    'layers_pattern="layers"',
+    'exclude_modules=".*mlp.*"',
+    'trainable_token_indices=5',
     'init_lora_weights="eva"',
+    'init_lora_weights="mica"',
     'field_of_a_later_release=3',
   ])
-    it(`${field} is not counted`, () => {
-      assert.deepEqual(
-        reading('LORA', `r=8, ${field}`).unread?.map(({ text }) => text),
-        [field.split('=')[0]],
-      );
+    it(`${field} is not counted, and no verdict follows`, () => {
+      const [key = ''] = field.split('=');
+      const read = reading('LORA', `r=8, ${field}`);
+      assert.deepEqual([read.unread?.map(({ text }) => text), withholds(read, key)], [[key], true]);
+    });
+
+  it('that choose other modules of IA3 than PEFT lists withhold the verdict, none at all, too', () => {
+    for (const modules of ['[]', '["k_proj"]'])
+      assert.ok(withholds(reading('IA3', `feedforward_modules=${modules}`), 'feedforward_modules'), modules);
+  });
+
+  it('of a value that only the running script knows decide the run, but for the scale', () => {
+    const fields =
+      'r target_modules modules_to_save use_dora bias lora_bias layers_to_transform exclude_modules rank_pattern target_parameters trainable_token_indices lora_dropout init_lora_weights';
+    for (const key of fields.split(' ')) assert.ok(withholds(reading('LORA', `${key}=asked()`), key), key);
+    assert.ok(!withholds(reading('LORA', 'lora_alpha=asked()'), 'lora_alpha'));
+  });
+
+  for (const field of [
+    'init_lora_weights="loftq", loftq_config={"loftq_bits": 4}',
+    'init_lora_weights="OLoRA"',
+  ])
+    it(`${field} makes the same matrices`, () => {
+      assert.equal(reading('LORA', field).unread, undefined);
     });
 });

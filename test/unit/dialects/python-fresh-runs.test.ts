@@ -28,6 +28,40 @@ const TRAIN =
   'args = TrainingArguments(per_device_train_batch_size=2, bf16=True)\nTrainer(model=model, args=args).train()\n';
 
 /** Of scripts and notebooks that had not been read before, what was not so; see docs/python.md. */
+describe('types of published weights', () => {
+  before(loadPython);
+
+  it('are those of a revision that is named after one', () => {
+    const of = (load: string, transformers: string) =>
+      factOf(
+        read(
+          'python',
+          'file:///w/train.py',
+          `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("EleutherAI/gpt-j-6b"${load})
+Trainer(model=model, args=TrainingArguments("o")).train()
+`,
+          { 'version.transformers': transformers },
+        ),
+        'precision.weights',
+      )?.value;
+    assert.equal(of(', revision="float16"', '5.23.0'), 'fp16');
+    assert.equal(of(', revision="float16", torch_dtype="auto"', '4.57.0'), 'fp16');
+    assert.equal(of(', revision="float16"', '4.57.0'), 'fp32');
+    assert.equal(of(', revision="float16", torch_dtype="float32"', '5.23.0'), 'fp32');
+  });
+
+  it('of PaliGemma are fp32, but for its revisions', async () => {
+    const load = (more: string) => `# oomlint: version.transformers=5.23
+from transformers import PaliGemmaForConditionalGeneration, Trainer, TrainingArguments
+model = PaliGemmaForConditionalGeneration.from_pretrained("google/paligemma-3b-pt-224"${more})
+Trainer(model=model, args=TrainingArguments("o")).train()
+`;
+    const weights = async (more: string) => (await judged(load(more)))?.resolved.values['precision.weights'];
+    assert.deepEqual([await weights(''), await weights(', revision="bfloat16"')], ['fp32', 'bf16']);
+  });
+});
+
 describe('statements about scripts that nobody had read before', () => {
   before(loadPython);
 

@@ -3,6 +3,7 @@ import { parseConfig } from '../../../server/src/config/parse';
 import { loadPython } from '../../../server/src/config/python/grammar';
 import type { Reading } from '../../../server/src/dialects/dialect';
 import { pythonRun } from '../../../server/src/dialects/python/python-run';
+import { stated } from './reading';
 
 /** What is reported of a notebook's text whose model has that `config.json`. */
 function reading(text: string, config?: Readonly<Record<string, unknown>>): Reading {
@@ -372,5 +373,28 @@ both = [Resize(512), CenterCrop(384), RandomResizedCrop((384, 256))]`;
 processor = AutoImageProcessor.from_pretrained("x")
 crop = CenterCrop(processor.size["height"])`;
     assert.equal(pixels('swin', own), undefined);
+  });
+});
+
+describe('trainings that hear or speak', () => {
+  before(loadPython);
+
+  it('have objectives of their own', () => {
+    const objective = (load: string) =>
+      stated(
+        reading(
+          `import transformers\nfrom transformers import Trainer, TrainingArguments\nmodel = transformers.${load}\nTrainer(model=model, args=TrainingArguments("o")).train()\n`,
+        ),
+        'method.objective',
+      );
+    for (const load of [
+      'AutoModelForCTC.from_pretrained("facebook/wav2vec2-base")',
+      'Wav2Vec2ForCTC.from_pretrained("facebook/wav2vec2-base")',
+    ])
+      assert.equal(objective(load), 'ctc inferred');
+    assert.equal(
+      objective('SpeechT5ForTextToSpeech.from_pretrained("microsoft/speecht5_tts")'),
+      'text-to-speech inferred',
+    );
   });
 });

@@ -5,6 +5,7 @@ import { LEVERS } from '../../../server/src/advice/knobs';
 import { loadPython } from '../../../server/src/config/python/grammar';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { read } from './reading';
 
 interface Cell {
   readonly install?: string;
@@ -47,6 +48,44 @@ async function attention(cell: Cell) {
 
 const attentionLever = LEVERS.find(({ field }) => field === 'attention.implementation');
 const ask = (kernel: string) => `, attn_implementation="${kernel}"`;
+
+describe('functions of Unsloth for layers with adapters', () => {
+  before(loadPython);
+
+  const fused = (
+    adapters: string,
+    load = 'load_in_4bit=True',
+    known: Parameters<typeof read>[3] = {},
+    unsloth?: string,
+  ) =>
+    read(
+      'python',
+      'file:///w/train.py',
+      `import torch
+from unsloth import FastLanguageModel
+from trl import SFTConfig, SFTTrainer
+model, tokenizer = FastLanguageModel.from_pretrained("unsloth/Llama-3.2-1B", max_seq_length=512, ${load})
+model = FastLanguageModel.get_peft_model(model, r=16, ${adapters})
+SFTTrainer(model=model, train_dataset=data(), args=SFTConfig(per_device_train_batch_size=2)).train()
+`,
+      known,
+      unsloth === undefined ? {} : { unsloth: { version: unsloth, source: 'stated' } },
+    ).facts.some(({ field }) => field === 'kernels.lora');
+
+  it('take the place of them where no bias is trained, nothing is in fp32, and a release has dropout in them', () => {
+    assert.ok(fused(''));
+    assert.ok(fused('lora_dropout=0, bias="none"'));
+    assert.ok(fused('lora_dropout=0.05'));
+    assert.ok(fused('lora_dropout=0.05', undefined, {}, '2026.10.7'));
+    assert.ok(fused('lora_dropout=0', undefined, {}, '2026.10.6'));
+    assert.ok(!fused('lora_dropout=0.05', undefined, {}, '2026.10.6'));
+    assert.ok(!fused('lora_dropout=asked()'));
+    assert.ok(!fused('bias="all"'));
+    assert.ok(!fused('', 'load_in_4bit=False, dtype=torch.float32'));
+    assert.ok(!fused('', 'load_in_8bit=True, load_in_4bit=False'));
+    assert.ok(!fused('', undefined, { 'parallel.data': 'fsdp2' }));
+  });
+});
 
 describe('Unsloth', () => {
   before(loadPython);

@@ -103,6 +103,10 @@ export const WITHOUT_REMEDY: readonly (readonly [reason: string, rules: readonly
     ['directive-word', 'trainer-argument'],
   ],
   [
+    'Which class is meant, and what it is imported as, the person decides: the message names one.',
+    ['auto-class'],
+  ],
+  [
     'Another file or the launch takes part: which of them is meant is not in this text.',
     [
       'host-memory',

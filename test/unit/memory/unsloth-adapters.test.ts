@@ -89,3 +89,39 @@ describe('originals of an embedding and a head that are trained', () => {
     assert.equal(resting({ ...CHECKPOINTED, 'kernels.unsloth': true }), plain);
   });
 });
+
+describe('functions of Unsloth for layers with adapters (`kernels/fast_lora.py`, `save_for_backward`)', () => {
+  const ALL = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
+  const FUSED: RunValues = { ...UNSLOTH, 'lora.targets': ALL, 'kernels.lora': ['mlp', 'qkv', 'output'] };
+  const { hidden_size: hidden, intermediate_size: inner } = SMALL_LLAMA as {
+    hidden_size: number;
+    intermediate_size: number;
+  };
+
+  /** Bytes that a token keeps in a layer, by the operations that keep them. */
+  const keptBy = (values: RunValues, name: RegExp, model = SMALL_LLAMA) => {
+    const layer = traceRun(aModel(model), aRun(values)).find(({ stage }) => stage.role === 'layer');
+    const kept = new Map(layer?.tape.operations.flatMap(({ saves }) => saves).map((one) => [one, one.bytes]));
+    return (
+      [...kept].filter(([one]) => name.test(one.name)).reduce((sum, [, bytes]) => sum + bytes, 0) / (4 * 512)
+    );
+  };
+
+  it('keep the gate and up, no product of them and no factor', () => {
+    assert.equal(keptBy(FUSED, /lora_mlp/), 2 * 2 * inner);
+    assert.equal(keptBy(FUSED, /lora_[AB]|glu/), 0);
+    assert.ok(keptBy({ ...FUSED, 'kernels.lora': [] }, /glu/) > 0);
+  });
+
+  it('keep a mask of dropout for each layer, and not what it leaves', () => {
+    const added = (name: RegExp) => keptBy({ ...FUSED, 'lora.dropout': 0.1 }, name) - keptBy(FUSED, name);
+    assert.equal(added(/lora_mlp/), 2 * hidden + inner);
+    assert.equal(added(/./), 2 * hidden + inner + 4 * hidden);
+  });
+
+  it('are none of layers with biases', () => {
+    const qwen = { ...SMALL_LLAMA, model_type: 'qwen2', num_key_value_heads: 32 };
+    assert.equal(keptBy(FUSED, /q_proj\.lora_A/, qwen) > 0, true);
+    assert.equal(keptBy(FUSED, /lora_mlp/, qwen), 2 * 2 * inner);
+  });
+});

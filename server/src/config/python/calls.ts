@@ -9,6 +9,9 @@ import { changeByMethod, handClasses, handOver } from './module-changes';
 import { brokenIn, childIn, type SyntaxNode } from './syntax-node';
 import type { Passed, PyArgument, PyCall, PyValue } from './value';
 
+const FREEZES = /^freeze_\w+$/;
+const FREEZES_PART = /^_?freeze(?:_\w+)?$/;
+
 /** A call: of a function of the file, which is followed, of something built in, or of something imported, which is noted. */
 export function evaluateCall(machine: Machine, node: SyntaxNode): PyValue {
   const callee = childIn(node, 'function');
@@ -33,6 +36,15 @@ export function evaluateCall(machine: Machine, node: SyntaxNode): PyValue {
     // Nor is what is frozen always seen: layers, or weights that a list holds.
     if (owner.kind === 'unknown' && machine.textOf(method) === 'requires_grad_')
       machine.record({ ...passed, callee: 'requires_grad_', ...placesOf(machine, node, callee) });
+    // The same of methods that freeze: of a part of what a call made, or by a name that only models have.
+    const freezes = owner.kind === 'unknown' && (owner.of === undefined ? FREEZES : FREEZES_PART);
+    if (owner.kind === 'unknown' && freezes && freezes.test(machine.textOf(method)))
+      machine.record({
+        ...passed,
+        ...(owner.of === undefined ? {} : { of: { kind: 'object', id: owner.of, range: owner.range } }),
+        callee: machine.textOf(method),
+        ...placesOf(machine, node, callee),
+      });
     // Whatever an image comes from, its size is written out.
     if (owner.kind === 'unknown' && /^(?:resize|thumbnail)$/.test(machine.textOf(method)))
       machine.record({ ...passed, callee: machine.textOf(method), ...placesOf(machine, node, callee) });

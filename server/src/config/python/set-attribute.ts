@@ -19,8 +19,9 @@ export function setAttribute(
   const module = owner.kind === 'name' ? machine.namespaces.get(owner.name) : undefined;
   if (module) setInModule(machine, module, attribute, value, target);
   const made = owner.kind === 'object' ? owner.id : owner.kind === 'unknown' ? owner.of : undefined;
-  // Whether weights are trained is noted of whatever it is set.
-  const id = made ?? (owner.kind === 'unknown' && attribute === 'requires_grad' ? NOBODY : undefined);
+  // Whether weights are trained is noted of whatever it is set, and that their numbers are others.
+  const id =
+    made ?? (owner.kind === 'unknown' && /^(?:requires_grad|data)$/.test(attribute) ? NOBODY : undefined);
   if (id === undefined) return;
   machine.assignments.push({
     of: id,

@@ -5,7 +5,7 @@ import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import type { DefaultValue, FoundKey, Section } from '../section';
 import { PEFT_TABLE } from './peft-config-keys';
-import { type GivenField, givenContent, leaveOthers, ownRows, readsField } from './peft-fields';
+import { type GivenField, givenContent, leaveOthers, leaveVariant, ownRows, readsField } from './peft-fields';
 
 const SOURCE = 'https://huggingface.co/docs/peft/package_reference/';
 
@@ -116,21 +116,21 @@ function readOwn(config: Section, draft: Draft, kind: FieldValue<'lora.kind'>): 
   if (readsField(kind, 'ensure_weight_tying')) leaveTiedTarget(config, draft);
   const layers = config.find('layers_to_transform');
   if (layers && readsField(kind, 'layers_to_transform')) {
-    if (layers.node.kind === 'map') draft.leaveUncounted(layers.node, 'layers_to_transform', ['lora.layers']);
+    if (layers.node.kind === 'map') leaveVariant(draft, layers.node, 'layers_to_transform');
     else config.take('layers_to_transform');
   }
   const without = readsField(kind, 'exclude_modules') ? config.find('exclude_modules') : undefined;
   if (without?.node.kind === 'list') config.take('exclude_modules');
   else if (without && textOf(without.node))
     // One text is a regular expression to PEFT.
-    draft.leaveUncounted(without.node, 'exclude_modules', ['lora.exclude']);
+    leaveVariant(draft, without.node, 'exclude_modules');
   const tokens = readsField(kind, 'trainable_token_indices')
     ? config.find('trainable_token_indices')
     : undefined;
   const rows = tokens && countRows(tokens.node);
   if (tokens && rows) config.state('lora.tokens', rows, tokens);
   else if (tokens && tokens.node.kind === 'scalar')
-    draft.leaveUncounted(tokens.node, 'trainable_token_indices', ['lora.tokens']);
+    leaveVariant(draft, tokens.node, 'trainable_token_indices');
 }
 
 /** Where the head is a target, and its weight to stay tied, the embedding becomes one, too: only where the model ties them (`_add_targets_to_tie`). */
@@ -142,7 +142,7 @@ function leaveTiedTarget(config: Section, draft: Draft): void {
   const ends = new Set(
     names.map((name) => name.split('.').at(-1)).filter((name) => /^(lm_head|embed_tokens)$/.test(name ?? '')),
   );
-  if (ends.size === 1) draft.leaveUncounted(found.node, 'ensure_weight_tying', ['lora.targets']);
+  if (ends.size === 1) leaveVariant(draft, found.node, 'ensure_weight_tying');
 }
 
 /** Rows that `trainable_token_indices` names: indices, or lists of them by embedding. */

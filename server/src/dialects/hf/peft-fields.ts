@@ -71,7 +71,7 @@ const OF_ALL = words(
 
 /** First values of weights, scales, seeds, and what counts only beside another field, which is left uncounted itself. */
 const OF_LORA = words(
-  'use_rslora alpha_pattern megatron_core qalora_group_size eva_config corda_config lora_ga_config',
+  'use_rslora alpha_pattern megatron_core qalora_group_size eva_config corda_config lora_ga_config loftq_config runtime_config',
 );
 const OF_PROMPTS = words(
   'prompt_tuning_init prompt_tuning_init_text tokenizer_name_or_path tokenizer_kwargs init_weights encoder_num_layers encoder_dropout',
@@ -107,9 +107,14 @@ const HARMLESS: Partial<Record<Kind, readonly string[]>> = {
   'p-tuning': OF_PROMPTS,
 };
 
-/** Values under which a field changes nothing: its default, or others that make the same matrices (`tuners/lora/layer.py`). */
+/**
+ * Values under which a field changes nothing: its default, or others that make the same matrices (`tuners/lora/layer.py`). EVA moves
+ * ranks between layers, MiCA trains one matrix of two, and CorDA and LoRA-GA take passes before the training. No module that scales its
+ * input is another choice than those that PEFT lists.
+ */
 const SAME: Readonly<Partial<Record<string, RegExp>>> = {
-  init_lora_weights: /^(true|false|null|gaussian|orthogonal|olora|pissa.*)$/,
+  init_lora_weights: /^(true|false|null|[Gg]aussian|orthogonal|[Oo][Ll]o[Rr][Aa]|loftq|pissa.*)$/,
+  feedforward_modules: /^null$/,
   encoder_reparameterization_type: /(^|\.)MLP$/,
   use_cayley_neumann: /^true$/,
   num_cayley_neumann_terms: /^5$/,
@@ -135,6 +140,12 @@ export function isHarmless(kind: Kind, { key, value }: Omit<GivenField, 'range'>
   return SAME[key]?.test(String(value)) ?? isOff(value);
 }
 
+/** What a field of a config changes is not counted: without it nobody knows what the run needs. */
+export function leaveVariant(draft: Draft, node: { range: Range }, key: string): void {
+  draft.leaveUncounted(node, key);
+  draft.bring('adapter-variant', node, key);
+}
+
 /** What is not known to change nothing is not counted, those fields among it that a release brings after this was written. */
 export function leaveOthers(
   draft: Draft,
@@ -145,7 +156,7 @@ export function leaveOthers(
   for (const field of given) {
     const isRead = also.includes(field.key) || readsField(kind, field.key);
     if (isRead || isHarmless(kind, field) || draft.hasLeft(field.range)) continue;
-    draft.leaveUncounted(field, field.key);
+    leaveVariant(draft, field, field.key);
   }
 }
 

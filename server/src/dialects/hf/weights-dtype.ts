@@ -39,7 +39,10 @@ export function readWeightsDtype(
   }
   const source =
     'https://huggingface.co/docs/transformers/main_classes/model#transformers.PreTrainedModel.from_pretrained';
-  const published = context.model?.publishedDtype;
+  // Branches of a repository that hold its weights in another type have the name of it: `revision="float16"`.
+  const revision = section.find('revision');
+  const branch = weightsDtypeOf(textOf(revision?.node));
+  const published = branch ?? context.model?.publishedDtype;
   const automatic = found !== undefined || isAtLeast(context.known['version.transformers'], '5.0') === true;
   if (!automatic) {
     draft.assume(
@@ -60,9 +63,9 @@ export function readWeightsDtype(
     draft.infer(
       'precision.weights',
       published,
-      say('type that the model is published in'),
-      found?.node,
-      found?.key,
+      branch ? say('type of the revision') : say('type that the model is published in'),
+      branch ? revision?.node : found?.node,
+      branch ? revision?.key : found?.key,
     );
   }
 }

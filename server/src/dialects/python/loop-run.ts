@@ -38,7 +38,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
     ? readUnsloth(calls, own, chain, backward, context)
     : readModel(calls, chain, context, backward, undefined);
   if (!loaded.known && loaded.refused) return;
-  const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain);
+  const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain, context);
   if (!own) readCallsOnModel(calls, backward, chain, adapted);
   readScaledImages(calls, backward, context);
   noteChangers(calls, chain, backward);

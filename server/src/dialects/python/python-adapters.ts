@@ -1,8 +1,10 @@
 import { isNone } from '../../config/python/node-of-value';
-import { NOBODY, type PyCall, type PyValue } from '../../config/python/value';
+import type { PyCall, PyValue } from '../../config/python/value';
 import { fileIn, PYTORCH } from '../../sources/repositories';
 import { DTYPES } from '../../terms/dtypes';
+import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
+import type { ReadContext } from '../dialect';
 import { readAdapter } from '../hf/model-arguments';
 import { MODEL_ARGUMENTS_TABLE } from '../hf/model-arguments-keys';
 import { readPeftConfig } from '../hf/peft-config';
@@ -12,6 +14,7 @@ import type { Section } from '../section';
 import { adaptersInPlace, configOfPut, isUncertain, putsBare } from './adapters-in-place';
 import { askedOf } from './asked-of';
 import { argumentOf, argumentsOf, type Calls, sectionOf, standIn } from './call-block';
+import { readFrozen } from './frozen-weights';
 import { callsOnModel, type ModelChain } from './model-chain';
 
 const PEFT = 'https://huggingface.co/docs/peft/package_reference/';
@@ -47,7 +50,12 @@ export interface AdapterPlan {
 }
 
 /** Reads the adapters that a run trains: those that are put on the model before, or those that the trainer makes. */
-export function readAdapters(calls: Calls, trainer: PyCall, chain: ModelChain): AdapterPlan {
+export function readAdapters(
+  calls: Calls,
+  trainer: PyCall,
+  chain: ModelChain,
+  context: ReadContext,
+): AdapterPlan {
   const passed = argumentOf(trainer, 'peft_config');
   const wrapped = chain.steps.findLast(({ callee }) =>
     /(^|\.)(get_peft_model|inject_adapter_in_model)$/.test(callee),
@@ -67,11 +75,13 @@ export function readAdapters(calls: Calls, trainer: PyCall, chain: ModelChain): 
     leaveKind(calls, inPlace.calleeRange, WHICH());
     return { byTrainer: false };
   }
-  if (put && putsBare(put)) readBareType(calls);
+  if (put && putsBare(put)) readBareType(calls, `${PEFT}functional#peft.inject_adapter_in_model`);
   if (!given || isNone(given)) {
-    readFrozen(calls, chain);
+    readFrozen(calls, chain, context);
     return { byTrainer: false };
   }
+  if (!(put && putsBare(put)) && keepsType(put, context))
+    readBareType(calls, `${PEFT}peft_model#peft.get_peft_model`);
   const asked = askedOf(calls, given, 'get_peft_config');
   if (asked) {
     const section = sectionOf(calls, asked, MODEL_ARGUMENTS_TABLE);
@@ -118,13 +128,23 @@ function isUnreadInPlace(calls: Calls, put: PyCall, chain: ModelChain, trainer: 
   );
 }
 
-/** Adapters in a model that PEFT does not wrap have the type of its weights (`tuners/lora/layer.py`, `_move_adapter_to_device_of_base_layer`). */
-function readBareType({ draft }: Calls): void {
+/**
+ * Whether PEFT leaves adapters in the type of the weights, magnitudes of DoRA among them: where a call asks for it, and in releases before
+ * 0.12, which cast none to fp32 (`peft_model.py`, `autocast_adapter_dtype`).
+ */
+function keepsType(put: PyCall | undefined, { known }: ReadContext): boolean {
+  const casts = put && argumentOf(put, 'autocast_adapter_dtype', 4);
+  if (casts?.kind === 'scalar' && casts.value === false) return true;
+  return isAtLeast(known['version.peft'], '0.12') === false;
+}
+
+/** Such adapters have the type of the weights (`tuners/lora/layer.py`, `_move_adapter_to_device_of_base_layer`). */
+function readBareType({ draft }: Calls, source: string): void {
   const quantized = draft.valueOf('quantization.kind') ?? 'none';
   if (quantized !== 'none') return;
   const type = DTYPES.find((name) => name === draft.valueOf('precision.weights'));
   const note = say('the type of the weight that it adapts');
-  if (type) draft.assume('lora.dtype', type, note, `${PEFT}functional#peft.inject_adapter_in_model`);
+  if (type) draft.assume('lora.dtype', type, note, source);
 }
 
 /** Fields that are given as objects, or as what is known only when the script runs: no entry of the block stands for them. */
@@ -146,47 +166,6 @@ function configOf({ program }: Calls, given: PyValue): PyCall | undefined {
 
 function leaveKind({ draft }: Calls, range: PyCall['range'], message: string): void {
   draft.leave('value', { range }, 'peft_config', message, ['method.kind', 'lora.rank']);
-}
-
-/** Methods of models that freeze a part of them, or all. */
-const FREEZES = /^_?freeze(?:_\w+)?$/;
-
-/** Weights that the text freezes itself: which are trained then is not known. */
-function readFrozen(calls: Calls, chain: ModelChain): void {
-  const { program, draft } = calls;
-  const methods = new Set(program.calls.flatMap(({ id, of }) => (of && chain.ids.has(of.id) ? [id] : [])));
-  const isOn = (value: PyValue | undefined) => value?.kind === 'scalar' && value.value === true;
-  const frozen = program.assignments.find(
-    ({ of, attribute, value }) =>
-      /\.?requires_grad$/.test(attribute) &&
-      !isOn(value) &&
-      (of === NOBODY || methods.has(of) || chain.ids.has(of)),
-  );
-  const switched = program.calls.find(
-    (call) =>
-      call.callee === 'requires_grad_' &&
-      call.positional.length + call.named.length > 0 &&
-      !isOn(argumentOf(call, 'requires_grad', 0)) &&
-      (call.of === undefined || chain.ids.has(call.of.id) || methods.has(call.of.id)),
-  );
-  // Classes of transformers have methods of their own that freeze a part: `freeze_feature_encoder`, `freeze_base_model`.
-  const byMethod = program.calls.filter(
-    ({ callee, of }) =>
-      FREEZES.test(callee) && of !== undefined && (chain.ids.has(of.id) || methods.has(of.id)),
-  );
-  const [first] = byMethod;
-  const place = frozen?.range ?? switched?.range ?? first?.calleeRange;
-  if (!place) {
-    draft.assume('method.kind', 'full', say('nothing is frozen and no adapters are made'));
-    return;
-  }
-  draft.leave(
-    'value',
-    { range: place },
-    frozen || switched ? 'requires_grad' : (first?.callee ?? 'freeze'),
-    say('Which weights are trained is decided by the code here.'),
-    ['method.kind'],
-  );
 }
 
 /**

@@ -14,6 +14,7 @@ import { readWeightsDtype, weightsDtypeOf } from '../hf/weights-dtype';
 import { Section } from '../section';
 import { askedOf } from './asked-of';
 import { askingOf, askingOfClasses } from './asked-values';
+import { refusesType } from './auto-classes';
 import {
   argumentOf,
   argumentsOf,
@@ -43,7 +44,8 @@ const ENCODERS = '^(?:AutoModel|Bert|Camembert|DebertaV2|DistilBert|Electra|Mode
 const TASKS: readonly (readonly [RegExp, FieldValue<'method.objective'>])[] = [
   [/ForSequenceClassification$|^ViltForQuestionAnswering$/, 'classification'],
   [/^(?:ViT|Swin|ConvNext)ForImageClassification$|^VideoMAEForVideoClassification$/, 'classification'],
-  [/^Wav2Vec2ForCTC$|^SpeechT5ForTextToSpeech$/, 'lm'],
+  [/^Wav2Vec2ForCTC$/, 'ctc'],
+  [/^SpeechT5ForTextToSpeech$/, 'text-to-speech'],
   [/^SegformerForSemanticSegmentation$/, 'segmentation'],
   [/^DetrForObjectDetection$/, 'detection'],
   [
@@ -63,7 +65,7 @@ const OF_TYPES: Readonly<Record<string, readonly [RegExp, FieldValue<'method.obj
   AutoModelForDocumentQuestionAnswering: [/^layoutlmv2$/, 'question-answering'],
   AutoModelForSemanticSegmentation: [/^segformer$/, 'segmentation'],
   AutoModelForObjectDetection: [/^detr$/, 'detection'],
-  AutoModelForCTC: [/^wav2vec2$/, 'lm'],
+  AutoModelForCTC: [/^wav2vec2$/, 'ctc'],
 };
 
 /** What a class trains its model for; of classes for all models, where the model is one whose head of that kind is read. */
@@ -175,8 +177,12 @@ export function readModel(
     withhold(draft, OF_MODEL);
     return { known: false, refused: true };
   }
-  const section = sectionOf(calls, load, MODEL_ARGUMENTS_TABLE);
   stateModel(calls, load);
+  if (refusesType(calls, load, kind, context)) {
+    withhold(draft, OF_MODEL);
+    return { known: false, refused: true };
+  }
+  const section = sectionOf(calls, load, MODEL_ARGUMENTS_TABLE);
   if (task) readLabels(calls, load, task);
   if (task === 'detection') readResizedImages(calls, load);
   if (context.model?.config) readImageTiles(calls, context.model.config);

@@ -25,6 +25,7 @@ import { TRL_KEYS, TRL_TABLE } from '../trl/trl-keys';
 import type { TrlMethod } from '../trl/trl-method';
 import { checkTrl, checkWholeGroups } from '../trl/trl-rules';
 import { trlWords } from '../trl/trl-words';
+import { checkArgumentReleases } from './argument-releases';
 import { modelsBeside } from './beside-models';
 import {
   argumentOf,
@@ -71,6 +72,7 @@ import {
   unslothLoad,
 } from './python-unsloth';
 import { inferMask } from './row-masks';
+import { checkScaledGradients } from './scaled-gradients';
 import { readScaledImages } from './scaled-images';
 import { readTokenizedLength } from './tokenized-length';
 import { checkTrainerArguments } from './trainer-arguments';
@@ -130,7 +132,7 @@ export const pythonRun: Dialect = {
 };
 
 function read(document: ConfigDocument, context: ReadContext): Reading {
-  const draft = new Draft(document);
+  const draft = new Draft(document, context);
   const gpu = context.known['hardware.gpu'];
   const card = typeof gpu === 'string' ? findAccelerator(gpu) : undefined;
   const program = document.program && card ? onCard(document.program, card.usableBytes) : document.program;
@@ -253,7 +255,8 @@ function readTraining(
   const loaded = own
     ? readUnsloth(calls, own, chain, call, context)
     : readModel(calls, chain, context, call, config);
-  const adapted = own && !adaptedByPeft(chain) ? { byTrainer: false } : readAdapters(calls, call, chain);
+  const adapted =
+    own && !adaptedByPeft(chain) ? { byTrainer: false } : readAdapters(calls, call, chain, context);
   noteNeeds(calls, call, config);
   readScaledImages(calls, startOf(program, call) ?? call, context);
   readGivenOptimizer(calls, call);
@@ -263,6 +266,10 @@ function readTraining(
   if (!own) readCallsOnModel(calls, call, chain, adapted);
   if (kind.method === undefined) readTrainer(calls, call, config, context, chain);
   else readTrlTrainer(calls, { call, kind }, config, context, { chain, loaded, adapted });
+  const scaled = { call, config, chain, ...(kind.method === undefined ? {} : { method: kind.method }) };
+  if (own) return;
+  calls.draft.rules(() => checkScaledGradients(calls, scaled, context));
+  calls.draft.rules(() => checkArgumentReleases(calls, config, context));
 }
 
 /** Arguments of `Trainer`. Lengths are those that the tokenizer is given. */

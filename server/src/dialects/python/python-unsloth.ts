@@ -744,9 +744,10 @@ function readUnslothAdapters(
   load: PyCall,
   chain: ModelChain,
   trainer: PyCall,
-  { model, versions }: ReadContext,
+  context: ReadContext,
 ): void {
   const { draft } = calls;
+  const { model, versions } = context;
   const put = chain.steps.findLast(({ callee }) => /(^|\.)get_peft_model$/.test(callee));
   const inPlace = put ? undefined : adaptersInPlace(calls.program, chain, trainer);
   if (inPlace) {
@@ -775,6 +776,7 @@ function readUnslothAdapters(
   else if (!dropout) draft.assume('lora.dropout', 0, say('{0} default', 'Unsloth'), LLAMA, 'lora_dropout');
   leaveUncounted(calls, put);
   leaveOtherFields(draft, put);
+  if (hasKernels(load, model?.config)) readFusedAdapters(calls, put, context);
   readUnslothTargets(draft, put, {
     kernels: hasKernels(load, model?.config),
     config: model?.config,
@@ -782,6 +784,27 @@ function readUnslothAdapters(
     transformers: versions?.transformers?.version,
     peft: versions?.peft?.version,
   });
+}
+
+/** First release whose kernels of LoRA have dropout in them (`kernels/fast_lora.py`, `FUSED_LORA_DROPOUT`; 2026.10.6 has it not). */
+const FUSES_DROPOUT = '2026.10.7';
+
+/**
+ * Linear layers run as one function with their LoRA branches, where no bias is trained, nothing is in fp32 and FSDP wraps no layer
+ * (`llama.py`, `patch_peft_model`); before that release only without dropout.
+ */
+function readFusedAdapters({ draft }: Calls, put: PyCall, { known, versions }: ReadContext): void {
+  const bias = argumentOf(put, 'bias');
+  const plain = !bias || (bias.kind === 'scalar' && bias.value === 'none');
+  const dropout = draft.valueOf('lora.dropout');
+  const fuses = dropout === 0 || isAtLeast(versions?.unsloth?.version, FUSES_DROPOUT) !== false;
+  const whole =
+    draft.valueOf('precision.weights') === 'fp32' &&
+    (draft.valueOf('quantization.kind') ?? 'none') === 'none';
+  const wraps = /^fsdp/.test(String(known['parallel.data']));
+  if (!plain || typeof dropout !== 'number' || !fuses || whole || wraps) return;
+  const note = say('Unsloth runs them as one function with their adapters');
+  draft.assume('kernels.lora', ['mlp', 'qkv', 'output'], note, LLAMA);
 }
 
 /** `use_gradient_checkpointing`, "unsloth" where nothing is stated: inputs of layers wait in host memory. */

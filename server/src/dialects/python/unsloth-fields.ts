@@ -1,6 +1,6 @@
 import type { PyCall, PyValue } from '../../config/python/value';
 import type { Draft } from '../draft';
-import { isHarmless } from '../hf/peft-fields';
+import { isHarmless, leaveVariant } from '../hf/peft-fields';
 
 /** Arguments of Unsloth's `get_peft_model` (2026.10.9, `models/llama.py`, `models/vision.py`) that are read, or that hold nothing. */
 const KNOWN =
@@ -10,7 +10,7 @@ const KNOWN =
 export function leaveOtherFields(draft: Draft, { named }: PyCall): void {
   for (const { key, value, used } of named) {
     if (KNOWN.test(key) || isHarmless('lora', { key, value: plainOf(value) })) continue;
-    if (!draft.hasLeft(used)) draft.leaveUncounted({ range: used }, key);
+    if (!draft.hasLeft(used)) leaveVariant(draft, { range: used }, key);
   }
 }
 

@@ -139,9 +139,10 @@ function waveform(): Stage {
     role: 'embedding',
     count: 1,
     trace: (t, flow) => {
-      const { batch, sequence, evaluating } = t.settings;
+      const { batch, sequence, evaluating, raisesInput } = t.settings;
       const shape = [batch, 1, Math.max(1, sequence)];
-      flow.set('hidden', t.input(shape, inputDtype(t.settings), evaluating !== true, 'input_values'));
+      const raises = evaluating !== true && raisesInput?.('feature_extractor') !== false;
+      flow.set('hidden', t.input(shape, inputDtype(t.settings), raises, 'input_values'));
     },
   };
 }

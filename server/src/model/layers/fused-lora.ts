@@ -6,9 +6,10 @@ import type { Tracer } from '../tracer';
 
 /**
  * Linear layers with their LoRA branches as one `autograd.Function` each for the queries, keys and values, for the output
- * projection and for the gated MLP (Axolotl 0.19, `kernels/lora.py`, `LoRA_QKV`, `LoRA_O`, `LoRA_MLP`; Unsloth,
+ * projection and for the gated MLP (Axolotl 0.19, `kernels/lora.py`, `LoRA_QKV`, `LoRA_O`, `LoRA_MLP`; Unsloth 2026.10.9,
  * `kernels/fast_lora.py`). They work in the input's type, keep the input once instead of a copy per branch, and of the MLP
- * gate and up alone, over which backward writes their gradients. Factors of another type are kept as copies.
+ * gate and up alone, over which backward writes their gradients. Factors of another type Axolotl keeps as copies. Unsloth casts them anew,
+ * keeps no layer's input after its dropout but the mask of each, and leaves layers with biases to PEFT.
  */
 export function fusesLora(t: Tracer, part: FusedLora, specs: readonly LinearSpec[]): boolean {
   const { adapter, fusedLora, quantization, tensorParallel, fakeQuantization } = t.settings;
@@ -18,6 +19,7 @@ export function fusesLora(t: Tracer, part: FusedLora, specs: readonly LinearSpec
   if (!adapter || tensorParallel > 1 || quantization === 'int8' || fusedLora?.includes(part) !== true)
     return false;
   if ((adapter.kind ?? 'lora') !== 'lora' || adapter.dora) return false;
+  if (t.settings.unsloth === true && specs.some(({ bias }) => bias)) return false;
   return specs.every(({ name, role }) => adapter.targets(name, role ?? 'matrix'));
 }
 
@@ -52,7 +54,7 @@ function branchesOf(t: Tracer, x: Tensor, layers: readonly { spec: LinearSpec; w
     if (bias) weights.push(t.weight({ name: `${name}.bias`, shape: [out] }));
     if (adapter?.ownBias) weights.push(t.adapterWeight(`${name}.lora_B.bias`, [out]));
     const factors = rank * (width + out);
-    if (adapter?.dtype !== x.dtype) copies += factors * ELEMENT_BYTES[x.dtype];
+    if (adapter?.dtype !== x.dtype && t.settings.unsloth !== true) copies += factors * ELEMENT_BYTES[x.dtype];
     // Rounded weights stay with the function until backward (`ctx.custom_saved_tensors`).
     if (isRounded(weight, t.settings.fakeQuantization)) copies += out * width * ELEMENT_BYTES[x.dtype];
     if (weight.quantization !== 'none') unpacked = Math.max(unpacked, out * width * ELEMENT_BYTES[x.dtype]);
@@ -62,11 +64,20 @@ function branchesOf(t: Tracer, x: Tensor, layers: readonly { spec: LinearSpec; w
   return { weights, copies, unpacked, base, branch };
 }
 
-/** The input after the dropout that the layers of one function share. */
+/** The input after the dropout that the layers of one function share; Unsloth makes it anew of the masks. */
 function dropped(t: Tracer, x: Tensor, name: string): readonly Tensor[] {
-  const { adapter } = t.settings;
+  const { adapter, unsloth } = t.settings;
+  if (unsloth === true) return [x];
   const other = t.dropout(x, adapter?.dropout ?? 0, `${name}.lora_dropout`, 'adapter');
   return other === x ? [x] : [x, other];
+}
+
+/** Bytes of the masks of dropout that Unsloth keeps of inputs with so many elements, and of the largest input that it drops of. */
+function masksOf(t: Tracer, dtype: Tensor['dtype'], elements: readonly number[]) {
+  const { adapter, unsloth } = t.settings;
+  if (unsloth !== true || (adapter?.dropout ?? 0) === 0) return { kept: 0, scratch: 0 };
+  const kept = elements.reduce((sum, each) => sum + each * ELEMENT_BYTES.bool, 0);
+  return { kept, scratch: Math.max(...elements) * ELEMENT_BYTES[dtype] };
 }
 
 /** `LoRA_QKV` and `LoRA_O`: all of the layers take `x`; one result for each. From `[b, s, h]` to `[b, s, out]` of each. */
@@ -78,14 +89,19 @@ export function fusedLoraLinears(t: Tracer, x: Tensor, specs: readonly LinearSpe
     x,
     specs.map((spec) => ({ spec, width })),
   );
+  const masks = masksOf(
+    t,
+    x.dtype,
+    specs.map(() => x.elements),
+  );
   return t.custom({
     name,
     inputs,
     outputs: specs.map(({ out }) => ({ shape: [...x.shape.slice(0, -1), out], dtype: x.dtype })),
     savesInputs: inputs,
-    savesBytes: all.copies,
-    forwardScratch: all.unpacked,
-    backwardScratch: all.unpacked,
+    savesBytes: all.copies + masks.kept,
+    forwardScratch: all.unpacked + masks.scratch,
+    backwardScratch: all.unpacked + masks.scratch,
     weights: all.weights,
     flops: all.base + all.branch,
     backwardFlops: all.base + 2 * all.branch,
@@ -108,15 +124,17 @@ export function fusedLoraMlp(
     { spec: down, width: up.out },
   ]);
   // Gate or up of all tokens; the product of both, and its gradient.
-  const inner = (x.elements / width) * up.out * ELEMENT_BYTES[x.dtype];
+  const wide = (x.elements / width) * up.out;
+  const inner = wide * ELEMENT_BYTES[x.dtype];
+  const masks = masksOf(t, x.dtype, [x.elements, x.elements, wide]);
   return t.fused({
     name,
     inputs,
     outputs: [{ shape: [...x.shape.slice(0, -1), down.out], dtype: x.dtype }],
     savesInputs: inputs,
-    savesBytes: 2 * inner + all.copies,
-    forwardScratch: inner + all.unpacked,
-    backwardScratch: inner + all.unpacked,
+    savesBytes: 2 * inner + all.copies + masks.kept,
+    forwardScratch: inner + all.unpacked + masks.scratch,
+    backwardScratch: inner + all.unpacked + masks.scratch,
     weights: all.weights,
     flops: all.base + all.branch,
     backwardFlops: all.base + 2 * all.branch,
