@@ -79,6 +79,17 @@ describe('Unsloth', () => {
     assert.equal(await targets('r=8'), 'default');
   });
 
+  it('checkpoints with reentry, whatever the trainer is asked for', async () => {
+    const reentry = async (config: string, install = '') => {
+      const { values, origins } = (await trained({ config: `SFTConfig(${config})`, install })).resolved;
+      return [values['activations.reentrant'], origins['activations.reentrant']?.kind];
+    };
+    const asked = 'gradient_checkpointing_kwargs={"use_reentrant": False}';
+    assert.deepEqual(await reentry(asked), [true, 'inferred']);
+    assert.deepEqual(await reentry(''), [true, 'default']);
+    assert.deepEqual(await reentry(asked, 'unsloth==2026.3.2'), [true, 'default']);
+  });
+
   it('runs attention of its own in layers that it writes, whatever is asked for', async () => {
     const loader = 'FastLanguageModel';
     const llama = 'unsloth/Llama-3.2-1B';
