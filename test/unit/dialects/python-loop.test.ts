@@ -453,6 +453,20 @@ for layer in model.model.layers:
     );
   });
 
+  it('report another model that lies on the GPU beside the one that is trained', () => {
+    const beside = (before: string, more = '') =>
+      unread(`${HEAD}${before}\nmodel.to("cuda")\n${OPTIMIZER}${more}${LOOP}`).filter((one) =>
+        one.includes('from_pretrained'),
+      );
+    const teacher = 'teacher = AutoModelForCausalLM.from_pretrained("gpt2-large")';
+    const device = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")';
+    assert.deepEqual(beside(`${teacher}.to(${device})`), ['script AutoModelForCausalLM.from_pretrained']);
+    assert.deepEqual(beside(`${teacher}.to("cpu")`), []);
+    // What came before under the same names is gone, its optimizer, too.
+    const again = 'model = AutoModelForCausalLM.from_pretrained("gpt2").to("cuda")\n';
+    assert.deepEqual(beside('', `${again}${OPTIMIZER}`), []);
+  });
+
   it('recompute what PyTorch’s own functions wrap', () => {
     const wrapped = (wrap: string) =>
       python(`from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import apply_activation_checkpointing, checkpoint_wrapper, CheckpointImpl

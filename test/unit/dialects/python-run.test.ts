@@ -574,6 +574,97 @@ args = TrainingArguments("o", optim="adamw_torch")\n${trainer}(model, args${more
       assert.equal(beside(').cuda()\nif who():\n    other.to("cpu")')?.length, 1);
     });
 
+    describe('a model that is put on the GPU beside it', () => {
+      const LOADS = 'from transformers import pipeline, TextClassificationPipeline\n';
+      const notes = (before: string, after = '', transformers?: string) =>
+        (
+          read(
+            'python',
+            'file:///train.py',
+            `${IMPORTS}${LOADS}${MODEL}${before}
+trainer = Trainer(model, TrainingArguments("o"))\n${after}\ntrainer.train()\n`,
+            {},
+            transformers ? { transformers: { version: transformers, source: 'stated' } } : {},
+          ).unread ?? []
+        ).map(({ message }) => /puts|may put/.exec(message)?.[0]);
+
+      it('is reported where a pipeline holds it, by the release', () => {
+        const pipe = 'pipe = pipeline("text-to-speech", model="suno/bark-small"';
+        assert.deepEqual(notes(`${pipe})`), ['puts']);
+        assert.deepEqual(notes('pipe = pipeline("sentiment-analysis")'), ['puts']);
+        assert.deepEqual(notes(`${pipe})`, '', '4.47.0'), ['puts']);
+        // Older ones leave it on the host, unless a device is stated.
+        assert.deepEqual(notes(`${pipe})`, '', '4.46.3'), []);
+        assert.deepEqual(notes(`${pipe}, device=0)`, '', '4.46.3'), ['puts']);
+        assert.deepEqual(notes(`${pipe}, device_map="auto")`, '', '4.46.3'), ['puts']);
+        for (const device of ['-1', '"cpu"', 'torch.device("cpu")'])
+          assert.deepEqual(notes(`${pipe}, device=${device})`), [], device);
+        assert.deepEqual(notes(`${pipe}, device=pick())`), ['may put']);
+        // After the training, or gone before it.
+        assert.deepEqual(notes('', `trainer.train()\n${pipe})`), []);
+        assert.deepEqual(notes(`${pipe})\ntext = pipe("Hello")\ndel pipe`), []);
+        assert.deepEqual(notes(`${pipe})\npipe = pipeline("ner", device=-1)`), []);
+        assert.deepEqual(notes('', `${pipe})`), ['puts']);
+      });
+
+      it('is none where a pipeline holds the model that is trained', () => {
+        for (const made of [
+          'pipeline("text-generation", model=model)',
+          'pipeline("text-generation", model)',
+          'TextClassificationPipeline(model, tokenizer=t)',
+        ])
+          assert.deepEqual(notes(`pipe = ${made}`), [], made);
+        const other = 'other = AutoModelForCausalLM.from_pretrained("gpt2")\n';
+        assert.deepEqual(notes(other), []);
+        assert.deepEqual(notes(`${other}pipe = pipeline("text-generation", model=other)`), ['puts']);
+        assert.deepEqual(notes(`${other}pipe = TextClassificationPipeline(other, tokenizer=t)`), ['puts']);
+      });
+
+      it('is reported whatever its device is spelled as', () => {
+        const other = (more: string) =>
+          notes(
+            `from accelerate import Accelerator\nother = AutoModelForCausalLM.from_pretrained("gpt2"${more}`,
+          );
+        for (const more of [
+          ').to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))',
+          ').to(device=torch.device("cuda:0"), dtype=torch.float16)',
+          ').to(0)',
+          ').to(Accelerator().device)',
+          ', device_map={"": 0})',
+          ', load_in_4bit=True)',
+          ')\nother = Accelerator().prepare(other)',
+        ])
+          assert.deepEqual(other(more), ['puts'], more);
+        assert.deepEqual(other(').to(pick())'), ['may put']);
+        for (const more of [
+          ').to(torch.bfloat16)',
+          ').cuda().cpu()',
+          ', device_map={"": "cpu"})',
+          ', device_map=None)',
+        ])
+          assert.deepEqual(other(more), [], more);
+        // What a model answers moves without it.
+        assert.deepEqual(other(').cuda()\nx = other.generate(y).to("cpu")'), ['puts']);
+      });
+
+      it('is reported of libraries that place what they load', () => {
+        const made = (what: string, more = '') =>
+          notes(
+            `from sentence_transformers import CrossEncoder, SentenceTransformer\nfrom speechbrain.inference import EncoderClassifier\nfrom unsloth import FastLanguageModel\nfrom vllm import LLM\nother = ${what}\n${more}`,
+          );
+        assert.deepEqual(made('SentenceTransformer("all-MiniLM-L6-v2")'), ['puts']);
+        assert.deepEqual(made('SentenceTransformer("all-MiniLM-L6-v2", device="cpu")'), []);
+        const encodes = 'vectors = other.encode(["a"])\n';
+        assert.deepEqual(made('SentenceTransformer("all-MiniLM-L6-v2")', `${encodes}del other`), []);
+        assert.deepEqual(made('CrossEncoder("cross-encoder/ms-marco-MiniLM-L6-v2")'), ['puts']);
+        assert.deepEqual(made('LLM(model="gpt2")'), ['puts']);
+        const speaker = 'EncoderClassifier.from_hparams(source="speechbrain/spkrec-xvect-voxceleb"';
+        assert.deepEqual(made(`${speaker})`), []);
+        assert.deepEqual(made(`${speaker}, run_opts={"device": "cuda"})`), ['puts']);
+        assert.deepEqual(made('FastLanguageModel.from_pretrained("unsloth/Qwen3-4B")[0]'), ['puts']);
+      });
+    });
+
     it('a reference that is another model is reported', () => {
       const preferring = (name: string) =>
         python(`${IMPORTS}${MODEL}ref = AutoModelForCausalLM.from_pretrained("${name}", device_map="auto")

@@ -3,7 +3,7 @@ import type { Lines } from '../lines';
 import type { MapNode } from '../node';
 import type { DataFiles } from './data-files';
 import { modulesAround } from './imports';
-import { isMadeOf, LOADS } from './made-of';
+import { isMadeOf, MAKES } from './made-of';
 import type { LoadedModules } from './modules';
 import type { SyntaxNode } from './syntax-node';
 import type {
@@ -73,6 +73,8 @@ export class Machine {
   private steps = 0;
   /** Models that no name holds any more, with how many calls came before. */
   readonly released = new Map<number, number>();
+  /** Calls that loaded a model. */
+  private readonly loads: number[] = [];
 
   /** `context`: the module whose statements are followed now; a call of a function changes to that of the function. */
   constructor(
@@ -167,13 +169,15 @@ export class Machine {
     if (before && this.conditions.length === 0) this.bind(name, { kind: 'unknown', range: before.range });
   }
 
-  /** Notes that nothing of the module holds a loaded model any more, where that is sure. */
+  /** Notes that nothing of the module holds any more of the models that a value is made of, where that is sure. */
   private release(value: PyValue): void {
     if (value.kind !== 'object' || this.scope.outer || this.callers.length > 0) return;
-    if (this.conditions.length > 0 || !LOADS.test(this.calls[value.id]?.callee ?? '')) return;
+    if (this.conditions.length > 0) return;
+    const loads = this.loads.filter((id) => !this.released.has(id) && isMadeOf(value, id, this.calls));
+    if (loads.length === 0) return;
     const held = [...this.scope.values.values(), ...this.assignments.map((one) => one.value)];
-    if (held.some((one) => isMadeOf(one, value.id, this.calls))) return;
-    this.released.set(value.id, this.calls.length);
+    for (const id of loads)
+      if (!held.some((one) => isMadeOf(one, id, this.calls))) this.released.set(id, this.calls.length);
   }
 
   /**
@@ -205,6 +209,7 @@ export class Machine {
     const loops = [...this.rounds];
     const around = loops.length > 0 ? { outside: this.outside } : {};
     this.calls.push({ ...call, id, conditions, repeated: this.loops > 0, loops, ...around });
+    if (MAKES.test(call.callee)) this.loads.push(id);
     return { kind: 'object', id, range: call.range };
   }
 }

@@ -255,7 +255,7 @@ function readTraining(
   noteNeeds(calls, call, config);
   readScaledImages(calls, startOf(program, call) ?? call, context);
   readGivenOptimizer(calls, call);
-  noteOtherModels(calls, chain, call);
+  noteOtherModels(calls, chain, call, context);
   noteChangers(calls, chain, call);
   if (!own) readLigerPatches(calls, chain, call);
   if (!own) readCallsOnModel(calls, call, chain, adapted);
