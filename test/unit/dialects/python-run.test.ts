@@ -559,6 +559,37 @@ args = TrainingArguments("o", optim="adamw_torch")\n${trainer}(model, args${more
       assert.ok(made.unread?.some(({ text }) => text === 'create_optimizer'));
     });
 
+    it('an optimizer that PEFT makes counts, with what it freezes', () => {
+      const by = (made: string, more = ', optimizers=(opt, None)') =>
+        trained(
+          `from peft.optimizers import create_lorafa_optimizer, create_loraplus_optimizer, create_riemannian_optimizer
+import mine\nmodel = get_peft_model(model, LoraConfig(r=8))\nopt = ${made}\n`,
+          more,
+        );
+      const frozen = by('create_lorafa_optimizer(model=model, r=8, lora_alpha=16, lr=1e-4)');
+      assertStates(frozen, {
+        'lora.frozenFirst': 'true file',
+        'optimizer.name': 'adamw file',
+        'optimizer.implementation': 'for-loop default',
+      });
+      assert.equal(frozen.unread, undefined);
+      for (const name of ['loraplus', 'riemannian']) {
+        const of = (kind: string) => by(`create_${name}_optimizer(model, optimizer_cls=${kind}, lr=1e-4)`);
+        const eight = of('bnb.optim.AdamW8bit');
+        assertStates(eight, { 'optimizer.name': 'adamw-8bit file', 'lora.frozenFirst': undefined });
+        assert.equal(eight.unread, undefined);
+        const other = of('mine.Own').unread?.flatMap(({ fields = [] }) => fields);
+        assert.deepEqual(other, ['optimizer.name']);
+      }
+      // What freezes a part, and trains by another optimizer, is no optimizer of this run.
+      const unused = by('create_lorafa_optimizer(model=model, r=8, lora_alpha=16, lr=1e-4)', '');
+      assertStates(unused, { 'lora.frozenFirst': undefined });
+      assert.deepEqual(
+        unused.unread?.map(({ text }) => text),
+        ['optimizers.create_lorafa_optimizer'],
+      );
+    });
+
     it('another model on the GPU is reported, one on the host or given to the trainer is not', () => {
       const beside = (load: string, more = '') =>
         trained(`other = AutoModelForCausalLM.from_pretrained("gpt2"${load}\n`, more).unread?.map(

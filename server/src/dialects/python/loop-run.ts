@@ -40,7 +40,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   if (!own) readCallsOnModel(calls, backward, chain, adapted);
   readScaledImages(calls, backward, context);
   noteOtherModels(calls, chain, backward, context);
-  noteChangers(calls, chain, backward);
+  noteChangers(calls, chain, backward, loop.optimizer);
   if (!own) readLigerPatches(calls, chain, backward);
   if (lightning) readLightning(calls, lightning, context);
   draft.assume(

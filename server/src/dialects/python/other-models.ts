@@ -6,6 +6,7 @@ import { adaptersInPlace } from './adapters-in-place';
 import { readHolding } from './beside-models';
 import { argumentOf, type Calls } from './call-block';
 import { chainOf, type ModelChain } from './model-chain';
+import { freezesFirst, peftOptimizer } from './peft-optimizers';
 import { handedOn, isPipeline, makesOther, placementOf } from './placed-models';
 import { startOf } from './trainer-start';
 
@@ -68,7 +69,12 @@ const HARMLESS =
  * Notes what a library's function may make of the model: tensor parallelism, fp8, fake quantization, another attention. The same object
  * is trained afterwards, so nothing else shows it.
  */
-export function noteChangers({ program, draft }: Calls, chain: ModelChain, trainer: PyCall): void {
+export function noteChangers(
+  { program, draft }: Calls,
+  chain: ModelChain,
+  trainer: PyCall,
+  optimizer?: PyCall,
+): void {
   const holds = (value: PyValue): boolean =>
     value.kind === 'object' && value.item === undefined && chain.ids.has(value.id);
   const put = adaptersInPlace(program, chain, trainer);
@@ -83,6 +89,8 @@ export function noteChangers({ program, draft }: Calls, chain: ModelChain, train
       continue;
     if (![...positional, ...named.map(({ value }) => value)].some(holds)) continue;
     if (isRepeated(call, trainer)) continue;
+    // What it freezes is known where it makes the optimizer of the training.
+    if (peftOptimizer(call) && (!freezesFirst(call) || call === optimizer)) continue;
     const words = say('What `{0}` makes of the model is not read.', shortName(call));
     draft.leave('script', { range: call.calleeRange }, shortName(call), words);
   }
