@@ -741,6 +741,19 @@ Trainer(model_init=make, args=TrainingArguments("o")).train()\n`);
     assert.deepEqual(loaded.unread?.[0]?.fields, ['method.kind', 'lora.rank']);
   });
 
+  it('hold what a loop binds before it is left', () => {
+    const after = (leaves: string) =>
+      python(`${IMPORTS}${MODEL}size = 4
+for module in model.modules():
+    if who(module):
+        size = 8
+        ${leaves}
+Trainer(model, TrainingArguments("o", per_device_train_batch_size=size)).train()
+`);
+    for (const leaves of ['pass', 'break', 'continue'])
+      assert.equal(factOf(after(leaves), 'batch.micro')?.value, 8, leaves);
+  });
+
   it('count what is called: preparation of quantized weights and checkpointing', () => {
     const trainer = 'Trainer(model, TrainingArguments("out")).train()\n';
     const adapted = 'model = get_peft_model(model, lora)\n';

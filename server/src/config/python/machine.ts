@@ -57,6 +57,8 @@ export class Machine {
   passed: readonly Range[] = [];
   /** How often `continue` was met. */
   continued = 0;
+  /** What names were bound to where the loop that is followed now was left, or its round. */
+  left: ReadonlyMap<string, PyValue>[] = [];
   /** The same as they stand in the text. */
   readonly asked: SyntaxNode[] = [];
   readonly running: SyntaxNode[] = [];
