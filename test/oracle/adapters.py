@@ -37,6 +37,7 @@ ADAPTERS = {
     "LoRA": (LoraConfig(**LORA), FIELDS),
     "DoRA": (LoraConfig(**LORA, use_dora=True), {**FIELDS, "lora.dora": True}),
     "lora_bias": (LoraConfig(**LORA, lora_bias=True), {**FIELDS, "lora.ownBias": True}),
+    "LoRA-FA": (LoraConfig(**LORA), {**FIELDS, "lora.frozenFirst": True}),
     "LoRA of the embedding": (LoraConfig(r=16, target_modules=[*TARGETS, "embed_tokens"]),
                               {**FIELDS, "lora.targets": [*TARGETS, "embed_tokens"]}),
     "trainable tokens": (LoraConfig(**LORA, trainable_token_indices=[1, 2, 3]), {**FIELDS, "lora.tokens": 3}),
@@ -101,9 +102,14 @@ def main():
             config.task_type = "SEQ_CLS" if name in OF_ENCODER else "CAUSAL_LM"
             run = {**RUN, "precision.scheme": scheme, **fields}
 
-            def adapted(model, _run, config=config):
+            def adapted(model, _run, config=config, fields=fields):
                 with torch.device("cuda"):
-                    return get_peft_model(model, copy.deepcopy(config))
+                    adapters = get_peft_model(model, copy.deepcopy(config))
+                # What `create_lorafa_optimizer` does before it makes AdamW of the rest (`peft/optimizers/lorafa.py`).
+                for name, parameter in adapters.named_parameters():
+                    if fields.get("lora.frozenFirst") and "lora_A" in name:
+                        parameter.requires_grad_(False)
+                return adapters
 
             oracle.apply_method = adapted
             results = oracle.measure({"run": run, "model": dict(model)})

@@ -323,6 +323,7 @@ export class AdapterSelection {
       dtype,
       dora: run['lora.dora'],
       ownBias: run['lora.ownBias'],
+      frozenFirst: run['lora.frozenFirst'],
       blockSize: run['lora.blockSize'],
       vectors: run['lora.vectors'],
       vectorLength: run['lora.vectorLength'],

@@ -71,6 +71,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'lora.bias': ['gradients', 'optimizer-states'],
   'lora.trainsRest': ['gradients', 'optimizer-states', 'master-weights'],
   'lora.ownBias': ADAPTERS,
+  'lora.frozenFirst': [...ADAPTERS, 'activations'],
   'lora.blockSize': [...ADAPTERS, 'activations'],
   'lora.virtualTokens': [...ADAPTERS, 'activations', 'logits-and-loss'],
   'lora.vectors': ADAPTERS,

@@ -591,17 +591,18 @@ export abstract class ProductTracer extends OperatorTracer {
     return out;
   }
 
-  /** A trained weight of an adapter, in the adapter's type. `experts`: the stack that it has one of for each, split and passed as they are. */
+  /** A weight of an adapter, in the adapter's type, trained but for LoRA's first matrix where that is frozen. `experts`: the stack that it has one of for each, split and passed as they are. */
   adapterWeight(
     name: string,
     shape: readonly number[],
     local: readonly number[] = shape,
     experts?: Pick<Weight, 'activeShare'>,
   ): Weight {
-    const dtype = this.settings.adapter?.dtype;
+    const { dtype, frozenFirst } = this.settings.adapter ?? {};
     const { activeShare = 1 } = experts ?? {};
     const expert = experts !== undefined;
-    return this.weight({ name, shape, local, role: 'adapter', trainable: true, dtype, expert, activeShare });
+    const trainable = !(frozenFirst === true && /\.lora_A(?:\.weight)?$/.test(name));
+    return this.weight({ name, shape, local, role: 'adapter', trainable, dtype, expert, activeShare });
   }
 }
 

@@ -46,6 +46,8 @@ export interface AdapterSettings {
   readonly dora: boolean;
   /** The second LoRA matrix has a bias. */
   readonly ownBias?: boolean;
+  /** The first LoRA matrix is frozen. */
+  readonly frozenFirst?: boolean;
   /** Block of OFT and BOFT; decomposition factor of LoKr. */
   readonly blockSize?: number;
   /** Bank of VB-LoRA: its vectors, and the elements of each. */

@@ -62,6 +62,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'lora.bias': 'trained biases',
   'lora.trainsRest': 'weights beside adapters are trained',
   'lora.ownBias': 'bias of LoRA matrices',
+  'lora.frozenFirst': 'first LoRA matrix is frozen',
   'lora.blockSize': 'adapter block size',
   'lora.vectors': 'vectors of VB-LoRA',
   'lora.vectorLength': 'vector length of VB-LoRA',

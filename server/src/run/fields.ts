@@ -310,6 +310,10 @@ export const FIELDS = {
     default: false,
   }),
   'lora.ownBias': flag({ doc: 'The second LoRA matrix has a bias (PEFT `lora_bias`).', default: false }),
+  'lora.frozenFirst': flag({
+    doc: 'The first LoRA matrix is frozen, the second is trained alone (LoRA-FA; PEFT `create_lorafa_optimizer`).',
+    default: false,
+  }),
   'lora.blockSize': integer({
     doc: 'Block size of OFT and BOFT; for LoKr the decomposition factor.',
     minimum: -1,

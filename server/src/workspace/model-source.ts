@@ -18,6 +18,8 @@ export interface ModelFinding {
   readonly model?: Model;
   /** For people, where the model is named but not known. */
   readonly reason?: string;
+  /** What stands in the place of its name is none: any model may be meant. */
+  readonly unnamed?: true;
   /** For people, where what was taken is not exactly what was named. */
   readonly note?: string;
   /** Its `config.json`, where one was read. */
@@ -176,7 +178,9 @@ async function findNamed(
   const id = values['model.id'];
   if (id === undefined) {
     if (path === undefined) return {};
-    return { reason: notNamed(path) ?? say('There is no model config at "{0}".', path) };
+    const absent = notNamed(path);
+    if (absent !== undefined) return { reason: absent, unnamed: true };
+    return { reason: say('There is no model config at "{0}".', path) };
   }
   const known = findModel(id);
   if (known) {
@@ -193,7 +197,7 @@ async function findNamed(
   }
   const absent = notNamed(id);
   if (absent !== undefined) {
-    return { reason: absent };
+    return { reason: absent, unnamed: true };
   }
   const hint = suggested(suggestModels(id, 2));
   return {

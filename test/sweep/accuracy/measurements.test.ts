@@ -76,7 +76,7 @@ describe('published measurements', () => {
     const all = summarize(saved);
     assert.ok(all.count >= 63, `${all.count} rows`);
     assert.ok(all.median < 0.1, `${(all.median * 100).toFixed(1)} %`);
-    // Samples as long as the trainer keeps need the most that the others may: what is above says nothing, what is below does.
+    // Samples as long as the trainer keeps need the most that the others may: an estimate may be above what was measured, not below.
     const most = saved.filter((row) => !row.published);
     const short = most.reduce((sum, { error }) => sum + Math.max(0, -error), 0) / most.length;
     assert.ok(short < 0.1, `${(short * 100).toFixed(1)} % too low`);

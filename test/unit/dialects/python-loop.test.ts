@@ -536,6 +536,32 @@ for layer in model.model.layers:
     );
   });
 
+  it('take the optimizer that PEFT makes of the model', () => {
+    const by = (made: string) =>
+      python(`from peft import LoraConfig, get_peft_model
+from peft.optimizers import create_lorafa_optimizer, create_loraplus_optimizer
+${HEAD}model = get_peft_model(model, LoraConfig(r=8))\noptimizer = ${made}\n${LOOP}`);
+    const frozen = by('create_lorafa_optimizer(model=model, r=8, lora_alpha=16, lr=1e-4)');
+    assertStates(frozen, { 'lora.frozenFirst': 'true file', 'optimizer.name': 'adamw file' });
+    assert.equal(frozen.unread, undefined);
+    const plus = by('create_loraplus_optimizer(model=model, optimizer_cls=torch.optim.SGD, lr=1e-4)');
+    assertStates(plus, { 'optimizer.name': 'sgd file', 'model.id': 'gpt2 file' });
+  });
+
+  it('report another model that lies on the GPU beside the one that is trained', () => {
+    const beside = (before: string, more = '') =>
+      unread(`${HEAD}${before}\nmodel.to("cuda")\n${OPTIMIZER}${more}${LOOP}`).filter((one) =>
+        one.includes('from_pretrained'),
+      );
+    const teacher = 'teacher = AutoModelForCausalLM.from_pretrained("gpt2-large")';
+    const device = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")';
+    assert.deepEqual(beside(`${teacher}.to(${device})`), ['script AutoModelForCausalLM.from_pretrained']);
+    assert.deepEqual(beside(`${teacher}.to("cpu")`), []);
+    // What came before under the same names is gone, its optimizer, too.
+    const again = 'model = AutoModelForCausalLM.from_pretrained("gpt2").to("cuda")\n';
+    assert.deepEqual(beside('', `${again}${OPTIMIZER}`), []);
+  });
+
   it('recompute what PyTorch’s own functions wrap', () => {
     const wrapped = (wrap: string) =>
       python(`from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import apply_activation_checkpointing, checkpoint_wrapper, CheckpointImpl

@@ -357,6 +357,14 @@ describe('what is asked for', () => {
       'model.id,batch.sequence',
       'model=meta-llama/Llama-3.1-8B sequence=4096',
     ]);
+    // A model that the file names is no other one, though nobody knows it.
+    for (const kind of ['AutoModelForSequenceClassification', 'AutoModelForCausalLM']) {
+      const { resolved } = await judged(of(kind, '"someone/of-their-own"'));
+      assert.deepEqual(
+        resolved.unknown.flatMap(({ field, example }) => (field === 'model.id' ? [example] : [])),
+        ['...'],
+      );
+    }
   });
 
   it('is nothing where adapters are of a kind that is not estimated', async () => {

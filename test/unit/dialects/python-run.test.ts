@@ -577,6 +577,37 @@ args = TrainingArguments("o", optim="adamw_torch")\n${trainer}(model, args${more
       assert.ok(made.unread?.some(({ text }) => text === 'create_optimizer'));
     });
 
+    it('an optimizer that PEFT makes counts, with what it freezes', () => {
+      const by = (made: string, more = ', optimizers=(opt, None)') =>
+        trained(
+          `from peft.optimizers import create_lorafa_optimizer, create_loraplus_optimizer, create_riemannian_optimizer
+import mine\nmodel = get_peft_model(model, LoraConfig(r=8))\nopt = ${made}\n`,
+          more,
+        );
+      const frozen = by('create_lorafa_optimizer(model=model, r=8, lora_alpha=16, lr=1e-4)');
+      assertStates(frozen, {
+        'lora.frozenFirst': 'true file',
+        'optimizer.name': 'adamw file',
+        'optimizer.implementation': 'for-loop default',
+      });
+      assert.equal(frozen.unread, undefined);
+      for (const name of ['loraplus', 'riemannian']) {
+        const of = (kind: string) => by(`create_${name}_optimizer(model, optimizer_cls=${kind}, lr=1e-4)`);
+        const eight = of('bnb.optim.AdamW8bit');
+        assertStates(eight, { 'optimizer.name': 'adamw-8bit file', 'lora.frozenFirst': undefined });
+        assert.equal(eight.unread, undefined);
+        const other = of('mine.Own').unread?.flatMap(({ fields = [] }) => fields);
+        assert.deepEqual(other, ['optimizer.name']);
+      }
+      // What freezes a part, and trains by another optimizer, is no optimizer of this run.
+      const unused = by('create_lorafa_optimizer(model=model, r=8, lora_alpha=16, lr=1e-4)', '');
+      assertStates(unused, { 'lora.frozenFirst': undefined });
+      assert.deepEqual(
+        unused.unread?.map(({ text }) => text),
+        ['optimizers.create_lorafa_optimizer'],
+      );
+    });
+
     it('another model on the GPU is reported, one on the host or given to the trainer is not', () => {
       const beside = (load: string, more = '') =>
         trained(`other = AutoModelForCausalLM.from_pretrained("gpt2"${load}\n`, more).unread?.map(
@@ -623,6 +654,97 @@ args = TrainingArguments("o", optim="adamw_torch")\n${trainer}(model, args${more
       assertStates(named({ 'hardware.gpus': 8 }), { 'loading.placement': undefined });
     });
 
+    describe('a model that is put on the GPU beside it', () => {
+      const LOADS = 'from transformers import pipeline, TextClassificationPipeline\n';
+      const notes = (before: string, after = '', transformers?: string) =>
+        (
+          read(
+            'python',
+            'file:///train.py',
+            `${IMPORTS}${LOADS}${MODEL}${before}
+trainer = Trainer(model, TrainingArguments("o"))\n${after}\ntrainer.train()\n`,
+            {},
+            transformers ? { transformers: { version: transformers, source: 'stated' } } : {},
+          ).unread ?? []
+        ).map(({ message }) => /puts|may put/.exec(message)?.[0]);
+
+      it('is reported where a pipeline holds it, by the release', () => {
+        const pipe = 'pipe = pipeline("text-to-speech", model="suno/bark-small"';
+        assert.deepEqual(notes(`${pipe})`), ['puts']);
+        assert.deepEqual(notes('pipe = pipeline("sentiment-analysis")'), ['puts']);
+        assert.deepEqual(notes(`${pipe})`, '', '4.47.0'), ['puts']);
+        // Older ones leave it on the host, unless a device is stated.
+        assert.deepEqual(notes(`${pipe})`, '', '4.46.3'), []);
+        assert.deepEqual(notes(`${pipe}, device=0)`, '', '4.46.3'), ['puts']);
+        assert.deepEqual(notes(`${pipe}, device_map="auto")`, '', '4.46.3'), ['puts']);
+        for (const device of ['-1', '"cpu"', 'torch.device("cpu")'])
+          assert.deepEqual(notes(`${pipe}, device=${device})`), [], device);
+        assert.deepEqual(notes(`${pipe}, device=pick())`), ['may put']);
+        // After the training, or gone before it.
+        assert.deepEqual(notes('', `trainer.train()\n${pipe})`), []);
+        assert.deepEqual(notes(`${pipe})\ntext = pipe("Hello")\ndel pipe`), []);
+        assert.deepEqual(notes(`${pipe})\npipe = pipeline("ner", device=-1)`), []);
+        assert.deepEqual(notes('', `${pipe})`), ['puts']);
+      });
+
+      it('is none where a pipeline holds the model that is trained', () => {
+        for (const made of [
+          'pipeline("text-generation", model=model)',
+          'pipeline("text-generation", model)',
+          'TextClassificationPipeline(model, tokenizer=t)',
+        ])
+          assert.deepEqual(notes(`pipe = ${made}`), [], made);
+        const other = 'other = AutoModelForCausalLM.from_pretrained("gpt2")\n';
+        assert.deepEqual(notes(other), []);
+        assert.deepEqual(notes(`${other}pipe = pipeline("text-generation", model=other)`), ['puts']);
+        assert.deepEqual(notes(`${other}pipe = TextClassificationPipeline(other, tokenizer=t)`), ['puts']);
+      });
+
+      it('is reported whatever its device is spelled as', () => {
+        const other = (more: string) =>
+          notes(
+            `from accelerate import Accelerator\nother = AutoModelForCausalLM.from_pretrained("gpt2"${more}`,
+          );
+        for (const more of [
+          ').to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))',
+          ').to(device=torch.device("cuda:0"), dtype=torch.float16)',
+          ').to(0)',
+          ').to(Accelerator().device)',
+          ', device_map={"": 0})',
+          ', load_in_4bit=True)',
+          ')\nother = Accelerator().prepare(other)',
+        ])
+          assert.deepEqual(other(more), ['puts'], more);
+        assert.deepEqual(other(').to(pick())'), ['may put']);
+        for (const more of [
+          ').to(torch.bfloat16)',
+          ').cuda().cpu()',
+          ', device_map={"": "cpu"})',
+          ', device_map=None)',
+        ])
+          assert.deepEqual(other(more), [], more);
+        // What a model answers moves without it.
+        assert.deepEqual(other(').cuda()\nx = other.generate(y).to("cpu")'), ['puts']);
+      });
+
+      it('is reported of libraries that place what they load', () => {
+        const made = (what: string, more = '') =>
+          notes(
+            `from sentence_transformers import CrossEncoder, SentenceTransformer\nfrom speechbrain.inference import EncoderClassifier\nfrom unsloth import FastLanguageModel\nfrom vllm import LLM\nother = ${what}\n${more}`,
+          );
+        assert.deepEqual(made('SentenceTransformer("all-MiniLM-L6-v2")'), ['puts']);
+        assert.deepEqual(made('SentenceTransformer("all-MiniLM-L6-v2", device="cpu")'), []);
+        const encodes = 'vectors = other.encode(["a"])\n';
+        assert.deepEqual(made('SentenceTransformer("all-MiniLM-L6-v2")', `${encodes}del other`), []);
+        assert.deepEqual(made('CrossEncoder("cross-encoder/ms-marco-MiniLM-L6-v2")'), ['puts']);
+        assert.deepEqual(made('LLM(model="gpt2")'), ['puts']);
+        const speaker = 'EncoderClassifier.from_hparams(source="speechbrain/spkrec-xvect-voxceleb"';
+        assert.deepEqual(made(`${speaker})`), []);
+        assert.deepEqual(made(`${speaker}, run_opts={"device": "cuda"})`), ['puts']);
+        assert.deepEqual(made('FastLanguageModel.from_pretrained("unsloth/Qwen3-4B")[0]'), ['puts']);
+      });
+    });
+
     it('a reference that is another model is reported', () => {
       const preferring = (name: string) =>
         python(`${IMPORTS}${MODEL}ref = AutoModelForCausalLM.from_pretrained("${name}", device_map="auto")
@@ -666,6 +788,19 @@ Trainer(model_init=make, args=TrainingArguments("o")).train()\n`);
     const loaded = trained('model = PeftModel.from_pretrained(model, "out/sft", is_trainable=True)\n');
     assert.deepEqual(refused(loaded), []);
     assert.deepEqual(loaded.unread?.[0]?.fields, ['method.kind', 'lora.rank']);
+  });
+
+  it('hold what a loop binds before it is left', () => {
+    const after = (leaves: string) =>
+      python(`${IMPORTS}${MODEL}size = 4
+for module in model.modules():
+    if who(module):
+        size = 8
+        ${leaves}
+Trainer(model, TrainingArguments("o", per_device_train_batch_size=size)).train()
+`);
+    for (const leaves of ['pass', 'break', 'continue'])
+      assert.equal(factOf(after(leaves), 'batch.micro')?.value, 8, leaves);
   });
 
   it('count what is called: preparation of quantized weights and checkpointing', () => {

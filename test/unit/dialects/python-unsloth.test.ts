@@ -109,6 +109,27 @@ describe('Unsloth', () => {
     assert.deepEqual(await attention(wide), ['sdpa', 'inferred']);
   });
 
+  it('leaves no default in the place of targets that the call names itself', async () => {
+    const targets = async (adapters: string) => {
+      const { origins } = (await trained({ model: 'unsloth/gemma-3-4b-it', adapters })).resolved;
+      return origins['lora.targets']?.kind;
+    };
+    assert.equal(await targets('r=8, target_modules="all-linear"'), 'file');
+    assert.equal(await targets('r=8, target_modules=None'), 'default');
+    assert.equal(await targets('r=8'), 'default');
+  });
+
+  it('checkpoints with reentry, whatever the trainer is asked for', async () => {
+    const reentry = async (config: string, install = '') => {
+      const { values, origins } = (await trained({ config: `SFTConfig(${config})`, install })).resolved;
+      return [values['activations.reentrant'], origins['activations.reentrant']?.kind];
+    };
+    const asked = 'gradient_checkpointing_kwargs={"use_reentrant": False}';
+    assert.deepEqual(await reentry(asked), [true, 'inferred']);
+    assert.deepEqual(await reentry(''), [true, 'default']);
+    assert.deepEqual(await reentry(asked, 'unsloth==2026.3.2'), [true, 'default']);
+  });
+
   it('runs attention of its own in layers that it writes, whatever is asked for', async () => {
     const loader = 'FastLanguageModel';
     const llama = 'unsloth/Llama-3.2-1B';

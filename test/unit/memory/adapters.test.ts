@@ -19,6 +19,8 @@ const PEFT: readonly (readonly [string, number, RunValues])[] = [
   ['LoRA, targets of the architecture', 425_984, {}],
   ['DoRA', 446_464, { 'lora.dora': true }],
   ['LoRA with lora_bias', 446_464, { 'lora.ownBias': true }],
+  // All but what `create_lorafa_optimizer` freezes.
+  ['LoRA-FA', 163_840, { 'lora.frozenFirst': true }],
   [
     'rank_pattern',
     2_375_680,

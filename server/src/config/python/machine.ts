@@ -3,7 +3,7 @@ import type { Lines } from '../lines';
 import type { MapNode } from '../node';
 import type { DataFiles } from './data-files';
 import { modulesAround } from './imports';
-import { isMadeOf, LOADS } from './made-of';
+import { isMadeOf, MAKES } from './made-of';
 import type { LoadedModules } from './modules';
 import type { SyntaxNode } from './syntax-node';
 import type {
@@ -57,6 +57,8 @@ export class Machine {
   passed: readonly Range[] = [];
   /** How often `continue` was met. */
   continued = 0;
+  /** What names were bound to where the loop that is followed now was left, or its round. */
+  left: ReadonlyMap<string, PyValue>[] = [];
   /** The same as they stand in the text. */
   readonly asked: SyntaxNode[] = [];
   readonly running: SyntaxNode[] = [];
@@ -209,7 +211,7 @@ export class Machine {
     const loops = [...this.rounds];
     const around = loops.length > 0 ? { outside: this.outside } : {};
     this.calls.push({ ...call, id, conditions, repeated: this.loops > 0, loops, ...around });
-    if (LOADS.test(call.callee)) this.loads.push(id);
+    if (MAKES.test(call.callee)) this.loads.push(id);
     return { kind: 'object', id, range: call.range };
   }
 }

@@ -1,3 +1,4 @@
+import type { Range } from '../../text/place';
 import { setVariable } from './builtins';
 import { clickArguments, wrappedConfig } from './command-libraries';
 import { noteCutTokens } from './cut-tokens';
@@ -97,8 +98,12 @@ const STATEMENTS: Readonly<Record<string, Statement>> = {
     return 'ended';
   },
   raise_statement: stopping,
-  break_statement: () => 'ended',
+  break_statement: (machine) => {
+    machine.left.push(machine.scope.values);
+    return 'ended';
+  },
   continue_statement: (machine) => {
+    machine.left.push(machine.scope.values);
     machine.continued += 1;
     return 'ended';
   },
@@ -385,16 +390,29 @@ function loop(machine: Machine, node: SyntaxNode): BlockEnd {
   const item = values?.kind === 'list' && over ? either(values.items, machine.rangeOf(over)) : undefined;
   const of = values?.kind === 'unknown' ? values.of : values?.kind === 'object' ? values.id : undefined;
   if (target) assign(machine, target, item ?? machine.unknown(target, of === undefined ? {} : { of }));
-  const { passed, continued } = machine;
+  const { passed, continued, left } = machine;
+  machine.left = [];
   const times =
     values?.kind === 'list' && over ? machine.scalar(values.items.length, over) : timesOf(machine, values);
   const range = machine.rangeOf(over ?? condition ?? node);
   const round = () => machine.execute(machine, body);
   if (once) round();
   else inRound(machine, { range, ...(times ? { times } : {}) }, round);
+  takeLeft(machine, range);
+  machine.left = left;
   machine.passed = passed;
   machine.continued = continued;
   return 'next';
+}
+
+/** What is bound where a loop is left early holds after it, too. */
+function takeLeft(machine: Machine, because: Range): void {
+  const { values } = machine.scope;
+  for (const early of machine.left)
+    for (const [name, value] of early) {
+      const now = values.get(name);
+      if (value !== now) values.set(name, now ? either([now, value], because) : value);
+    }
 }
 
 /** Names that a block binds to something made of themselves. */

@@ -14,7 +14,7 @@ import { readLightning } from './lightning-run';
 import { readLoopSharding } from './loop-sharding';
 import { madeSamples, repeatedSamples } from './made-batch';
 import { chainOf, type ModelChain } from './model-chain';
-import { noteChangers } from './other-models';
+import { noteChangers, noteOtherModels } from './other-models';
 import { readAdapters, readCallsOnModel } from './python-adapters';
 import { readModel } from './python-model';
 import { readMadeOptimizer } from './python-optimizer';
@@ -41,7 +41,8 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain, context);
   if (!own) readCallsOnModel(calls, backward, chain, adapted);
   readScaledImages(calls, backward, context);
-  noteChangers(calls, chain, backward);
+  noteOtherModels(calls, chain, backward, context);
+  noteChangers(calls, chain, backward, loop.optimizer);
   if (!own) readLigerPatches(calls, chain, backward);
   if (lightning) readLightning(calls, lightning, context);
   draft.assume(

@@ -1,13 +1,15 @@
 import { isNone } from '../../config/python/node-of-value';
-import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
+import type { PyCall, PyValue } from '../../config/python/value';
 import { say } from '../../wording/say';
+import type { ReadContext } from '../dialect';
 import { adaptersInPlace } from './adapters-in-place';
 import { readHolding } from './beside-models';
 import { argumentOf, type Calls } from './call-block';
 import { chainOf, type ModelChain } from './model-chain';
+import { freezesFirst, peftOptimizer } from './peft-optimizers';
+import { handedOn, isPipeline, makesOther, placementOf } from './placed-models';
+import { startOf } from './trainer-start';
 
-/** Classes of transformers, sentence-transformers and diffusers that hold weights. */
-const HOLDS_WEIGHTS = /(?:^|\.)(?:AutoModel\w*|\w+For[A-Z]\w*|\w+Model|\w+Pipeline)\.from_pretrained$/;
 /** Parts of a model that are made anew or cut off: what the model is, is decided by the code. */
 const PART = /(?:^|\.)(?:layers|blocks|h|block|layer|encoder|decoder|experts)$/;
 
@@ -15,23 +17,33 @@ const PART = /(?:^|\.)(?:layers|blocks|h|block|layer|encoder|decoder|experts)$/;
  * Notes what lies beside the model that is trained, or is made of it, and is not counted: models that are put on the GPU and that the
  * trainer is not given, and layers that the code replaces.
  */
-export function noteOtherModels({ program, draft }: Calls, chain: ModelChain, trainer: PyCall): void {
+export function noteOtherModels(
+  { program, draft }: Calls,
+  chain: ModelChain,
+  trainer: PyCall,
+  { versions }: ReadContext,
+): void {
   const given = new Set([...trainer.positional, ...trainer.named.map(({ value }) => value)].flatMap(idsIn));
+  // What is put there beside the trainer that was made lies there, too, when it starts.
+  const start = startOf(program, trainer) ?? trainer;
   for (const call of program.calls) {
-    if (call.id >= trainer.id || call.of || !HOLDS_WEIGHTS.test(call.callee)) continue;
-    if (/Peft\w*\.from_pretrained$/.test(call.callee) || chain.ids.has(call.id)) continue;
+    if (call.id >= start.id || !makesOther(call) || chain.ids.has(call.id)) continue;
+    // What a model that is not known is made of may be this one.
+    if (chain.lost && !isPipeline(call)) continue;
     // The same model where a branch goes otherwise: one of them is loaded.
     if (chain.instead.has(call.id)) continue;
-    // Its name was given to another before the trainer was made: it is gone by then.
-    if ((program.released.get(call.id) ?? Number.POSITIVE_INFINITY) <= trainer.id) continue;
-    const steps = [call, ...handedOn(program, call)];
-    if (steps.some(({ id }) => given.has(id)) || !isOnGpu(call, steps)) continue;
-    draft.leave(
-      'script',
-      { range: call.calleeRange },
-      shortName(call),
-      say('`{0}` puts another model on the GPU, which is not counted.', shortName(call)),
-    );
+    // Its name was given to another before the training starts: it is gone by then.
+    if ((program.released.get(call.id) ?? Number.POSITIVE_INFINITY) <= start.id) continue;
+    const steps = handedOn(program, call).filter(({ id }) => id < start.id);
+    if ([call, ...steps].some(({ id }) => given.has(id))) continue;
+    const place = placementOf(program, call, steps, versions?.transformers?.version);
+    if (place !== 'gpu' && place !== 'unsure') continue;
+    const name = shortName(call);
+    const words =
+      place === 'gpu'
+        ? say('`{0}` puts another model on the GPU, which is not counted.', name)
+        : say('`{0}` may put another model on the GPU, which is not counted.', name);
+    draft.leave('script', { range: call.calleeRange }, name, words);
   }
   const changed = program.assignments.find(
     ({ of, attribute, after }) => chain.ids.has(of) && PART.test(attribute) && after <= trainer.id,
@@ -51,13 +63,18 @@ export function noteOtherModels({ program, draft }: Calls, chain: ModelChain, tr
 
 /** What is given the model and leaves it as it is: collators, and what only reads it or is read elsewhere. */
 const HARMLESS =
-  /(?:^|\.)(?:\w*DataCollator\w*|for_inference|for_training|pipeline|LightningModule|apply_activation_checkpointing\w*|_?apply_liger_kernel\w*|deepspeed\.initialize|fully_shard|DataParallel|DistributedDataParallel|torch\.compile|unwrap_model|extract_model_from_parallel|get_eva_state_dict|fsdp_auto_wrap_policy|get_(?:decay_)?parameter_names|print|len|isinstance|hasattr|id|type|summary|watch|\w*Trainer|\w*(?:Evaluator|Callback|Streamer|Scheduler|Optimizer))$/;
+  /(?:^|\.)(?:\w*DataCollator\w*|for_inference|for_training|pipeline|\w+Pipeline|LightningModule|apply_activation_checkpointing\w*|_?apply_liger_kernel\w*|deepspeed\.initialize|fully_shard|DataParallel|DistributedDataParallel|torch\.compile|unwrap_model|extract_model_from_parallel|get_eva_state_dict|fsdp_auto_wrap_policy|get_(?:decay_)?parameter_names|print|len|isinstance|hasattr|id|type|summary|watch|\w*Trainer|\w*(?:Evaluator|Callback|Streamer|Scheduler|Optimizer))$/;
 
 /**
  * Notes what a library's function may make of the model: tensor parallelism, fp8, fake quantization, another attention. The same object
  * is trained afterwards, so nothing else shows it.
  */
-export function noteChangers({ program, draft }: Calls, chain: ModelChain, trainer: PyCall): void {
+export function noteChangers(
+  { program, draft }: Calls,
+  chain: ModelChain,
+  trainer: PyCall,
+  optimizer?: PyCall,
+): void {
   const holds = (value: PyValue): boolean =>
     value.kind === 'object' && value.item === undefined && chain.ids.has(value.id);
   const put = adaptersInPlace(program, chain, trainer);
@@ -72,6 +89,8 @@ export function noteChangers({ program, draft }: Calls, chain: ModelChain, train
       continue;
     if (![...positional, ...named.map(({ value }) => value)].some(holds)) continue;
     if (isRepeated(call, trainer)) continue;
+    // What it freezes is known where it makes the optimizer of the training.
+    if (peftOptimizer(call) && (!freezesFirst(call) || call === optimizer)) continue;
     const words = say('What `{0}` makes of the model is not read.', shortName(call));
     draft.leave('script', { range: call.calleeRange }, shortName(call), words);
   }
@@ -123,28 +142,3 @@ const idsIn = (value: PyValue): number[] =>
       : value.kind === 'either'
         ? value.options.flatMap(idsIn)
         : [];
-
-/** Methods that are called on a model one after the other: `.eval().cuda()`. */
-function handedOn({ calls }: PyProgram, call: PyCall): PyCall[] {
-  const found: PyCall[] = [];
-  const ids = new Set([call.id]);
-  for (const one of calls)
-    if (one.of && ids.has(one.of.id)) {
-      found.push(one);
-      ids.add(one.id);
-    }
-  return found;
-}
-
-function isOnGpu(load: PyCall, steps: readonly PyCall[]): boolean {
-  const map = argumentOf(load, 'device_map');
-  const mapped = map?.kind === 'scalar' && map.value !== null && map.value !== 'cpu';
-  const moves = steps.flatMap(({ callee, positional: [device], conditions }) => {
-    if (callee === 'cuda') return [true];
-    const to = callee === 'to' && device?.kind === 'scalar' ? String(device.value) : '';
-    if (/^cuda/.test(to)) return [true];
-    // It is gone only where nothing decides whether it moves.
-    return to === 'cpu' && conditions.length === 0 ? [false] : [];
-  });
-  return moves.at(-1) ?? mapped;
-}

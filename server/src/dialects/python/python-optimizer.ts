@@ -5,6 +5,7 @@ import type { FieldPath } from '../../run/fields';
 import type { OptimizerName } from '../../terms/optimizers';
 import { say } from '../../wording/say';
 import { argumentOf, type Calls, leaveArgument, overrule } from './call-block';
+import { peftOptimizer, readPeftOptimizer } from './peft-optimizers';
 import { optimizerClass } from './training-loop';
 
 const OPTIM = 'https://docs.pytorch.org/docs/stable/optim.html';
@@ -33,15 +34,20 @@ const OPTIMIZERS: Readonly<Record<string, OptimizerName>> = {
 };
 
 /** States the optimizer that a call makes. */
-export function readMadeOptimizer({ draft }: Calls, optimizer: PyCall): void {
+export function readMadeOptimizer(calls: Calls, optimizer: PyCall): void {
+  const { draft } = calls;
+  if (peftOptimizer(optimizer) !== undefined) {
+    const own = readPeftOptimizer(calls, optimizer);
+    if (own && optimizerClass(own) === undefined) leaveUnknown(draft, own);
+    else if (own) readMadeOptimizer(calls, own);
+    return;
+  }
   const name = optimizerClass(optimizer);
   if (name === undefined) return;
   const known = Object.hasOwn(OPTIMIZERS, name) ? OPTIMIZERS[name] : undefined;
   const place = { range: optimizer.calleeRange };
   if (!known) {
-    draft.leave('value', place, name, say('The optimizer `{0}` is not known.', optimizer.callee), [
-      'optimizer.name',
-    ]);
+    leaveUnknown(draft, optimizer);
     return;
   }
   const momentum = argumentOf(optimizer, 'momentum');
@@ -59,6 +65,14 @@ export function readMadeOptimizer({ draft }: Calls, optimizer: PyCall): void {
   }
 }
 
+function leaveUnknown(draft: Calls['draft'], optimizer: PyCall): void {
+  const { callee, calleeRange } = optimizer;
+  const words = say('The optimizer `{0}` is not known.', callee);
+  draft.leave('value', { range: calleeRange }, optimizerClass(optimizer) ?? callee, words, [
+    'optimizer.name',
+  ]);
+}
+
 /** Methods of a trainer's subclass that make another optimizer than its arguments ask for. */
 const MAKES_OPTIMIZER = [
   'create_optimizer',
@@ -69,8 +83,8 @@ const MAKES_OPTIMIZER = [
 /** What the Trainer's arguments state of an optimizer that it makes itself. */
 const MADE_FIELDS: readonly FieldPath[] = ['optimizer.name', 'optimizer.implementation'];
 
-/** `Trainer(optimizers=(optimizer, scheduler))`, and subclasses that make their own: it counts, whatever the arguments ask for. */
-export function readGivenOptimizer(calls: Calls, trainer: PyCall): void {
+/** `Trainer(optimizers=(optimizer, scheduler))`, and subclasses that make their own: it counts, whatever the arguments ask for. The call that makes it, where that is read. */
+export function readGivenOptimizer(calls: Calls, trainer: PyCall): PyCall | undefined {
   const { program, draft } = calls;
   const own = program.classes.find(({ name }) => name === trainer.subclass);
   const method = MAKES_OPTIMIZER.find((name) => own?.methods.has(name));
@@ -83,23 +97,25 @@ export function readGivenOptimizer(calls: Calls, trainer: PyCall): void {
       ['optimizer.name'],
     );
     overrule(draft, MADE_FIELDS);
-    return;
+    return undefined;
   }
   const named = argumentOf(trainer, 'optimizer_cls_and_kwargs');
   if (named && !isNone(named)) {
     readNamedOptimizer(calls, trainer, named);
-    return;
+    return undefined;
   }
   const pair = argumentOf(trainer, 'optimizers');
-  if (!pair || isNone(pair)) return;
+  if (!pair || isNone(pair)) return undefined;
   const first = pair.kind === 'list' ? pair.items[0] : undefined;
-  if (first && isNone(first)) return;
+  if (first && isNone(first)) return undefined;
   const made = first?.kind === 'object' ? program.calls[first.id] : undefined;
-  if (made && optimizerClass(made) !== undefined) readMadeOptimizer(calls, made);
-  else {
-    leaveArgument(draft, 'optimizers', pair, ['optimizer.name']);
-    overrule(draft, MADE_FIELDS);
+  if (made && optimizerClass(made) !== undefined) {
+    readMadeOptimizer(calls, made);
+    return made;
   }
+  leaveArgument(draft, 'optimizers', pair, ['optimizer.name']);
+  overrule(draft, MADE_FIELDS);
+  return undefined;
 }
 
 /** `optimizer_cls_and_kwargs=(torch.optim.SGD, {"lr": 0.1})`: the trainer calls the class itself, with these. */

@@ -259,9 +259,9 @@ function readTraining(
     own && !adaptedByPeft(chain) ? { byTrainer: false } : readAdapters(calls, call, chain, context);
   noteNeeds(calls, call, config);
   readScaledImages(calls, startOf(program, call) ?? call, context);
-  readGivenOptimizer(calls, call);
-  noteOtherModels(calls, chain, call);
-  noteChangers(calls, chain, call);
+  const optimizer = readGivenOptimizer(calls, call);
+  noteOtherModels(calls, chain, call, context);
+  noteChangers(calls, chain, call, optimizer);
   if (!own) readLigerPatches(calls, chain, call);
   if (!own) readCallsOnModel(calls, call, chain, adapted);
   if (kind.method === undefined) readTrainer(calls, call, config, context, chain);

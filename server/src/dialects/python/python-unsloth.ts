@@ -373,7 +373,7 @@ export function readUnsloth(
   if (!full && !adaptedByPeft(chain)) readUnslothAdapters(calls, load, chain, trainer, context);
   else draft.assume('method.kind', 'full', say('`full_finetuning` is on'), LOADER);
   // Its own `get_peft_model` turns checkpointing on.
-  if (!adaptedByPeft(chain)) readUnslothCheckpointing(calls, load, chain, trainer);
+  if (!adaptedByPeft(chain)) readUnslothCheckpointing(calls, load, chain, trainer, context);
   readAllocator(calls, context);
   if (!hasKernels(load, config)) readCompiled(calls, load, config, trainer, context);
   return { known: true, ...(quantized ? { quantized } : {}) };
@@ -808,7 +808,13 @@ function readFusedAdapters({ draft }: Calls, put: PyCall, { known, versions }: R
 }
 
 /** `use_gradient_checkpointing`, "unsloth" where nothing is stated: inputs of layers wait in host memory. */
-function readUnslothCheckpointing(calls: Calls, load: PyCall, chain: ModelChain, trainer: PyCall): void {
+function readUnslothCheckpointing(
+  calls: Calls,
+  load: PyCall,
+  chain: ModelChain,
+  trainer: PyCall,
+  { versions }: ReadContext,
+): void {
   const { draft } = calls;
   const holders = [load, ...chain.steps, ...callsOnModel(calls.program, chain, trainer.id)];
   const argument = holders.flatMap((call) => argumentOf(call, 'use_gradient_checkpointing') ?? []).at(-1);
@@ -829,7 +835,7 @@ function readUnslothCheckpointing(calls: Calls, load: PyCall, chain: ModelChain,
       LLAMA,
       'use_gradient_checkpointing',
     );
-  draft.assume('activations.reentrant', true, say('{0} default', 'Unsloth'), LLAMA);
+  readReentry(calls, trainer, versions?.unsloth?.version);
   if (offloads)
     draft.assume(
       'activations.offload',
@@ -837,6 +843,22 @@ function readUnslothCheckpointing(calls: Calls, load: PyCall, chain: ModelChain,
       say('Unsloth moves inputs of checkpointed layers to the host'),
       LLAMA,
     );
+}
+
+/** Since this release reentry is not up to what is asked for (`unsloth_zoo/gradient_checkpointing.py`, `unsloth_checkpoint`). */
+const REENTERS = '2026.3.3';
+
+/** Its checkpoints go back into the forward pass, also where the arguments of the trainer ask for others. */
+function readReentry({ program, draft }: Calls, trainer: PyCall, release: string | undefined): void {
+  const args = argumentOf(trainer, 'args');
+  const config = args?.kind === 'object' ? program.calls[args.id] : undefined;
+  const words = config && argumentOf(config, 'gradient_checkpointing_kwargs');
+  const asked =
+    words?.kind === 'dict' ? words.entries.find(({ key }) => key === 'use_reentrant')?.value : undefined;
+  if (asked && isAtLeast(release, REENTERS) !== false) {
+    const note = say('Unsloth checkpoints with reentry, whatever `{0}` states', 'use_reentrant');
+    draft.infer('activations.reentrant', true, note, knownNode(asked), 'use_reentrant');
+  } else draft.assume('activations.reentrant', true, say('{0} default', 'Unsloth'), LLAMA);
 }
 
 /**

@@ -4,6 +4,7 @@ import type { ChosenParameters, PyCall, PyObject, PyProgram, PyValue } from '../
 import { argumentOf } from './call-block';
 import { type LightningTraining, lightningTraining, modelOfModule } from './lightning-run';
 import { chainOf, ofOneModel } from './model-chain';
+import { peftOptimizer } from './peft-optimizers';
 
 /** A training loop that a program writes itself: gradients are asked for by `backward()`, and something steps. */
 export interface TrainingLoop {
@@ -36,7 +37,10 @@ const FABRIC = /^(?:lightning(?:\.fabric)?|lightning_fabric)\.(?:\w+\.)*Fabric$/
 const NO_OPTIMIZER = /(?:LR|Scheduler|Optimizer)$/;
 
 /** The class of an optimizer with the package that it is of; undefined for any other call. */
-export function optimizerClass({ callee, of }: PyCall): string | undefined {
+export function optimizerClass(call: PyCall): string | undefined {
+  const { callee, of } = call;
+  const byPeft = peftOptimizer(call);
+  if (byPeft !== undefined) return `peft.${byPeft}`;
   const name = of ? undefined : OPTIMIZER.exec(callee)?.[1];
   if (name === undefined || NO_OPTIMIZER.test(name)) return undefined;
   const isPlain = !callee.startsWith('transformers.') || /^(AdamW|Adafactor)$/.test(name);
@@ -108,6 +112,9 @@ function givenTo(
   program: PyProgram,
   optimizer: PyCall | undefined,
 ): { readonly of: PyObject; readonly choices: readonly ParameterChoice[] } | undefined {
+  // PEFT takes the model itself, and all of its weights that are not frozen.
+  const whole = optimizer && peftOptimizer(optimizer) ? argumentOf(optimizer, 'model', 0) : undefined;
+  if (whole?.kind === 'object') return { of: whole, choices: [ALL] };
   const groups = optimizer ? groupsIn(program, argumentOf(optimizer, 'params', 0)) : [];
   const of = ofOneModel(
     program,

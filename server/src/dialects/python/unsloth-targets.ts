@@ -88,7 +88,8 @@ export function readUnslothTargets(draft: Calls['draft'], put: PyCall, model: Ad
     ]);
     return;
   }
-  draft.assume('lora.targets', ['all-linear'], say('{0} default', 'Unsloth'), VISION, 'target_modules');
+  if (targets && !isNone(targets)) draft.state('lora.targets', ['all-linear'], targets, 'target_modules');
+  else draft.assume('lora.targets', ['all-linear'], say('{0} default', 'Unsloth'), VISION, 'target_modules');
   readScoped(draft, put, model, undefined);
   readExperts(draft, put, model, TARGETS);
 }

@@ -50,9 +50,11 @@ function withModel(resolution: Resolution, finding: ModelFinding): Resolution {
   if (finding.model || finding.reason === undefined) {
     return resolution;
   }
+  // Another model than the one that is named is no example of it.
+  const example = finding.unnamed ? {} : { example: '...' };
   return {
     ...resolution,
-    unknown: [{ field: 'model.id', reason: finding.reason }, ...resolution.unknown],
+    unknown: [{ field: 'model.id', reason: finding.reason, ...example }, ...resolution.unknown],
     run: undefined,
   };
 }
