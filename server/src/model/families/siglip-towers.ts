@@ -44,7 +44,7 @@ const PACKED_POSITIONS = 2 ** 15;
 
 /**
  * What the checkpoint's own code has and transformers' class leaves out: a second table of positions, and the pooling head
- * (https://huggingface.co/PaddlePaddle/PaddleOCR-VL/blob/main/modeling_paddleocr_vl.py, `SiglipVisionEmbeddings`, `SiglipVisionTransformer`).
+ * (`modeling_paddleocr_vl.py` of PaddlePaddle/PaddleOCR-VL: `SiglipVisionEmbeddings`, `SiglipVisionTransformer`); with both it is met to the weight.
  * Images run past both.
  */
 function ownPaddleWeights(t: Tracer, prefix: string, config: ConfigReader, sizes: TowerSizes): void {
