@@ -89,7 +89,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'quantization.double': ['quantized-weights'],
   'quantization.bits': ['quantized-weights'],
   'quantization.groupSize': ['quantized-weights'],
-  'model.ownCode': [...STATES],
+  'model.ownCode': ['weights'],
   'model.linearExperts': ['quantized-weights', 'weights', 'activations'],
   'quantization.experts': ['quantized-weights', 'weights'],
   'quantization.storage': ['quantized-weights'],

@@ -144,6 +144,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
           if (persistent) sums.persistentFrozen += copies * local;
         }
       } else {
+        if (weight.idle === true) sums.totalTrained += copies * weight.elements;
         sums.frozen += copies * local;
         if (upcast && weight.dtype === 'bf16') sums.lowered += copies * local;
         if (weight.expert) sums.expertFrozen += copies * local;

@@ -139,6 +139,8 @@ export abstract class TapeRecorder {
     readonly linear?: boolean;
     readonly tiedTo?: string;
     readonly trainable?: boolean;
+    /** Nothing that the loss hangs on reads it: trained as it may be, no gradient of it comes. */
+    readonly idle?: boolean;
     readonly dtype?: DType;
     /** Lies in fp32, whatever the type of the model's other weights. */
     readonly raised?: boolean;
@@ -165,6 +167,8 @@ export abstract class TapeRecorder {
     const linearExpert = spec.expert === true && this.settings.linearExperts === true;
     const scaled =
       this.settings.fp8?.startsWith('ms-amp') === true && spec.linear === true && tiedTo === undefined;
+    const trainable =
+      !quantized && (spec.trainable ?? this.settings.trainable(spec.name, spec.linear === true));
     const raised = spec.raised === true && !quantized && weightDtype !== 'fp32';
     const weight: Weight = {
       name,
@@ -176,7 +180,8 @@ export abstract class TapeRecorder {
       scaled,
       ...(raised ? { raised } : {}),
       quantization: quantized ? quantization : 'none',
-      trainable: !quantized && (spec.trainable ?? this.settings.trainable(spec.name, spec.linear === true)),
+      trainable: trainable && spec.idle !== true,
+      ...(trainable && spec.idle === true ? { idle: true } : {}),
       role: spec.role ?? (spec.shape.length > 1 ? 'matrix' : 'vector'),
       activeShare: spec.activeShare ?? 1,
       expert: spec.expert ?? false,

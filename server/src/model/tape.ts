@@ -75,6 +75,8 @@ export interface Weight {
   readonly tiedTo?: string;
   /** A trained copy of a weight that shares memory with another: the original takes nothing by itself. */
   readonly untied?: boolean;
+  /** It is one of those that are trained, and no gradient of it comes: nothing that the loss hangs on reads it. */
+  readonly idle?: boolean;
   /** What is trained is a copy of it: the original stays, frozen. */
   readonly copied?: boolean;
   /** Of an expert: there is one for each, split over expert-parallel ranks. */

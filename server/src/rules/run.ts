@@ -275,7 +275,7 @@ export const RUN_RULES = {
   'argument-release': refused(
     'A release that is named does not take an argument of the config.',
     'Give the argument by the name that the release has, or name a release that has it.',
-    fileIn(TRANSFORMERS, 'src/transformers/training_args.py'),
+    fileIn(TRANSFORMERS, 'src/transformers/training_args_seq2seq.py'),
   ),
   'auto-class': refused(
     'An Auto class of transformers is given a model of a type that it takes in no release.',

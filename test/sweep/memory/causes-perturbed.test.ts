@@ -619,6 +619,8 @@ const WHAT_THEY_ARE_MADE_OF: readonly Category[] = ['weights', 'adapters', 'grad
 
 /** Fields that name a part although no estimate moves with them, and why. */
 const NAMED_THOUGH_STILL: Partial<Record<FieldPath, string>> = {
+  'model.ownCode':
+    'no model here has code of its own that holds more: `dialects/python-unsloth.test.ts` has PaddleOCR-VL with it',
   'lora.tiesCopies':
     'no run here trains both tied ends in full: `model/adapters.test.ts` has one that does, as one copy and as two',
   'quantization.partial':

@@ -45,16 +45,16 @@ const PACKED_POSITIONS = 2 ** 15;
 /**
  * What the checkpoint's own code has and transformers' class leaves out: a second table of positions, and the pooling head
  * (`modeling_paddleocr_vl.py` of PaddlePaddle/PaddleOCR-VL: `SiglipVisionEmbeddings`, `SiglipVisionTransformer`); with both it is met to the weight.
- * Images run past both: they get no gradients, and no states of an optimizer.
+ * Images run past both.
  */
 function ownPaddleWeights(t: Tracer, prefix: string, config: ConfigReader, sizes: TowerSizes): void {
   t.weight({
     name: `${prefix}embeddings.packing_position_embedding.weight`,
     shape: [PACKED_POSITIONS, sizes.hidden],
     role: 'embedding',
-    trainable: false,
+    idle: true,
   });
-  if (config.flag(true, 'vision_use_head')) poolingHeadWeights(t, `${prefix}head`, sizes, false);
+  if (config.flag(true, 'vision_use_head')) poolingHeadWeights(t, `${prefix}head`, sizes);
 }
 
 /** PaddleOCR-VL: SigLIP with rotary positions beside a table that is stretched over the image, four patches merged. */

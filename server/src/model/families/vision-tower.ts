@@ -235,7 +235,6 @@ export function poolingHeadWeights(
   t: Tracer,
   path: string,
   { hidden, inner }: Pick<TowerSizes, 'hidden' | 'inner'>,
-  trainable?: boolean,
 ): void {
   const shapes: Readonly<Record<string, readonly number[]>> = {
     probe: [hidden],
@@ -250,7 +249,8 @@ export function poolingHeadWeights(
     'mlp.fc2.weight': [hidden, inner],
     'mlp.fc2.bias': [hidden],
   };
-  for (const [name, shape] of Object.entries(shapes)) t.weight({ name: `${path}.${name}`, shape, trainable });
+  for (const [name, shape] of Object.entries(shapes))
+    t.weight({ name: `${path}.${name}`, shape, idle: true });
 }
 
 /** Gemma 3: SigLIP at 896 pixels, pooled to 256 tokens. */
