@@ -39,6 +39,8 @@ const EMPTY_ROUNDS = 9;
 /** Time of the processor alone does not grow where others use it, too. */
 const OF_PROCESSOR = /^processor time/;
 const VSIX_BUDGET_MB = 3;
+/** What takes longer waits for something that does not come. */
+const PATIENCE_MS = 600_000;
 const BUNDLES = ['client/dist/extension.js', 'client/dist/panel.js', 'server/dist/engine.js'];
 
 await run(process.execPath, ['scripts/build.mjs', '--production', '--tests']);
@@ -122,7 +124,11 @@ function print(table) {
 /** Standard output of a program; rejects with what it printed when it fails. */
 function run(command, args) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(command, args, {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: PATIENCE_MS,
+    });
     let output = '';
     let complaint = '';
     child.stdout.on('data', (chunk) => {

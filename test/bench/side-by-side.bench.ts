@@ -85,6 +85,8 @@ class Process {
   readonly #connection;
   readonly #uri: string;
   readonly #contender: Contender;
+  /** It may end before anybody waits for that. */
+  readonly #gone: Promise<void>;
   #version = 1;
   #published: (count: number) => void = () => undefined;
   /** Problems that were published last. */
@@ -94,6 +96,7 @@ class Process {
     this.#contender = contender;
     this.#uri = pathToFileURL(path.join(folder, contender.file)).href;
     this.#child = spawn(process.execPath, [contender.program, '--stdio'], { stdio: 'pipe' });
+    this.#gone = new Promise((resolve) => this.#child.once('exit', () => resolve()));
     this.#connection = createMessageConnection(
       new StreamMessageReader(this.#child.stdout),
       new StreamMessageWriter(this.#child.stdin),
@@ -166,10 +169,9 @@ class Process {
   }
 
   async stop(): Promise<void> {
-    const gone = new Promise((resolve) => this.#child.once('exit', resolve));
     this.#connection.dispose();
     this.#child.kill();
-    await gone;
+    await this.#gone;
   }
 }
 
