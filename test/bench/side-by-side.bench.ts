@@ -241,6 +241,8 @@ async function main(): Promise<void> {
   }
   await rm(folder, { recursive: true, force: true });
   report(figures);
+  // A pipe of a server that was stopped may stay open, and would keep this process.
+  process.stdout.write('', () => process.exit());
 }
 
 void main();
