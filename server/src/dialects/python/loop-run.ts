@@ -20,6 +20,7 @@ import { readModel } from './python-model';
 import { readMadeOptimizer } from './python-optimizer';
 import { readUnsloth, unslothLoad } from './python-unsloth';
 import { readScaledImages } from './scaled-images';
+import { readTextsAlone } from './texts-alone';
 import { readTokenizedLength } from './tokenized-length';
 import type { TrainingLoop } from './training-loop';
 
@@ -40,6 +41,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   if (!loaded.known && loaded.refused) return;
   const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain, context);
   if (!own) readCallsOnModel(calls, backward, chain, adapted);
+  if (!own) readTextsAlone(calls, backward, context, true);
   readScaledImages(calls, backward, context);
   noteOtherModels(calls, chain, backward, context);
   noteChangers(calls, chain, backward, loop.optimizer);

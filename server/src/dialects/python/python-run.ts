@@ -74,6 +74,7 @@ import {
 import { inferMask } from './row-masks';
 import { checkScaledGradients } from './scaled-gradients';
 import { readScaledImages } from './scaled-images';
+import { readTextsAlone } from './texts-alone';
 import { readTokenizedLength } from './tokenized-length';
 import { checkTrainerArguments } from './trainer-arguments';
 import { namesTrainer, TRAINER_NAMES } from './trainer-classes';
@@ -258,6 +259,7 @@ function readTraining(
   const adapted =
     own && !adaptedByPeft(chain) ? { byTrainer: false } : readAdapters(calls, call, chain, context);
   noteNeeds(calls, call, config);
+  if (!own) readTextsAlone(calls, call, context, false);
   readScaledImages(calls, startOf(program, call) ?? call, context);
   const optimizer = readGivenOptimizer(calls, call);
   noteOtherModels(calls, chain, call, context);
