@@ -76,6 +76,7 @@ import { checkScaledGradients } from './scaled-gradients';
 import { readScaledImages } from './scaled-images';
 import { readTextsAlone } from './texts-alone';
 import { readTokenizedLength } from './tokenized-length';
+import { readTokenizedRows } from './tokenized-rows';
 import { checkTrainerArguments } from './trainer-arguments';
 import { namesTrainer, TRAINER_NAMES } from './trainer-classes';
 import { startOf } from './trainer-start';
@@ -362,6 +363,7 @@ function readTrlTrainer(
     readScoredParts(calls, unsloth, context.versions?.unsloth?.version);
   }
   if (unsloth) settleEvaluation(calls, section, plain || config === undefined);
+  if (!unsloth && method === 'sft') readTokenizedRows(calls, call, context);
   if (!unsloth && preparesItself(calls, call, config)) withhold(draft, ['batch.sequence']);
   checkTrl(block, section, method, draft);
   if (!unsloth) checkWholeGroups(section, method, draft, context);
