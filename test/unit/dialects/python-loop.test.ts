@@ -46,6 +46,13 @@ describe('training loops that a file writes itself', () => {
     assert.deepEqual([reading.unread, reading.problems], [undefined, []]);
   });
 
+  it('take the loss of the model by its name as by its attribute', () => {
+    for (const loss of ['outputs["loss"]', "outputs['loss'] / 4", 'outputs[0]', 'outputs.loss']) {
+      const loop = `for batch in loader:\n    outputs = model(**batch)\n    loss = ${loss}\n    loss.backward()\n    optimizer.step()\n`;
+      assert.deepEqual(unread(HEAD + OPTIMIZER + loop), [], loss);
+    }
+  });
+
   describe('of a function that processes of its own run', () => {
     const launched = (call: string) =>
       python(`${HEAD.replace(/^loader = .*\n/m, '')}from accelerate import notebook_launcher

@@ -250,6 +250,9 @@ function itemOf(
   }
   if (owner?.kind === 'list' && typeof key === 'number') return owner.items.at(key) ?? machine.unknown(node);
   if (owner?.kind === 'object' && typeof key === 'number') return part(machine, owner, key, node);
+  // A part of an answer by its name, as by its attribute: `outputs["loss"]`.
+  if (owner?.kind === 'object' && typeof key === 'string' && machine.calls[owner.id]?.callee === '()')
+    return machine.unknown(node, { of: owner.id });
   return machine.unknown(node, owner?.kind === 'unknown' && owner.given ? { given: owner.given } : {});
 }
 
