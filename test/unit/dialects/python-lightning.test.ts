@@ -51,6 +51,29 @@ describe('modules that Lightning trains', () => {
     assert.equal(reading.unread, undefined);
   });
 
+  it('are refused where they are made of layers of PyTorch, which no name of a model stands for', () => {
+    const layers = `import torch
+import lightning.pytorch as pl
+from torch.utils.data import DataLoader
+class Digits(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(784, 10)
+        self.rate = unknown()
+    def training_step(self, batch, index):
+        return torch.nn.functional.cross_entropy(self.layer(batch[0]), batch[1])
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters(), lr=1e-3)
+pl.Trainer(devices=1).fit(Digits(), DataLoader([], batch_size=4))
+`;
+    const { unread, problems } = python(layers);
+    assert.deepEqual(
+      unread?.map(({ kind, text }) => [kind, text]),
+      [['refused', 'Digits']],
+    );
+    assert.ok(!problems.some(({ code }) => code === 'python-model-unknown'));
+  });
+
   it('tell a loss that the model computes of labels from one of the code', () => {
     const unread = (body: string) =>
       python(lightning('devices=1').replace('        return self.model(**batch).loss\n', body)).unread?.map(

@@ -182,7 +182,7 @@ for _ in range(10):
     assertStates(micro('input_ids=made(row)', made), { 'batch.micro': '1 file' });
     const unknown = micro('input_ids=row');
     assertStates(unknown, { 'batch.micro': undefined });
-    assert.match(JSON.stringify(unknown.unread), /How many samples a batch has is known only/);
+    assert.match(JSON.stringify(unknown.unread), /Nothing that is read makes batches/);
     assert.doesNotMatch(JSON.stringify(unknown.unread), /batch_size/);
   });
 

@@ -1,6 +1,6 @@
 import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import { callNames } from '../../config/python/python';
-import type { PyCall, PyScalar, PyValue } from '../../config/python/value';
+import type { PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { FieldPath, FieldValue } from '../../run/fields';
 import { isAtLeast } from '../../terms/version';
@@ -28,7 +28,7 @@ import { readCroppedImages } from './cropped-images';
 import { readLabels } from './head-labels';
 import { readImageTiles } from './image-tiles';
 import { configOfMade, type MadeOf, makesModel, SIZES, stateArchitecture } from './made-model';
-import type { ModelChain } from './model-chain';
+import { chainOf, type ModelChain } from './model-chain';
 import { readResizedImages } from './resized-images';
 
 const LOADING =
@@ -96,13 +96,25 @@ const DIFFUSERS = /^diffusers\.(?:\w+\.)*[A-Z]\w*$/;
 
 /** Classes of transformers, and modules of libraries beside it. */
 const CLASSES = /^transformers\.(?:\w+\.)*[A-Z]\w*$/;
-const MODULES = /^(?:timm|torchvision\.models|torch\.nn|torch\.hub)\.(?!\w*Loss$)/;
+const MODULES =
+  /^(?:timm|torchvision\.models|torch\.nn|torch\.hub|monai\.networks|segmentation_models_pytorch|torch_geometric\.nn)\.(?!\w*Loss$)/;
+const LIGHTNING_MODULE = /^(?:pytorch_lightning|lightning(?:\.pytorch)?)\.(?:\w+\.)*LightningModule$/;
+
+/** Whether a module of Lightning is made of layers of PyTorch alone: it holds some, and nothing that is loaded. */
+function holdsLayers(program: PyProgram, { id }: PyCall): boolean {
+  const held = [...(program.attributes.get(id)?.values() ?? [])];
+  const isLayer = (value: PyValue) =>
+    value.kind === 'object' && MODULES.test(program.calls[value.id]?.callee ?? '');
+  return held.some(isLayer) && !held.some((value) => chainOf(program, value).load !== undefined);
+}
 
 /** Where the way of a model ends: at a class of transformers that no config of text is given, at a library's own model, or at a module of the file. */
 function otherModel({ program }: Calls, { ids }: ModelChain): PyCall | undefined {
   const last = program.calls[[...ids].at(-1) ?? -1];
   if (!last || last.of !== undefined) return undefined;
   const isOwn = last.subclass !== undefined && /^\.|^torch\.nn\.(?:\w+\.)*Module$/.test(last.callee);
+  const ownLayers = last.subclass !== undefined && LIGHTNING_MODULE.test(last.callee);
+  if (ownLayers && holdsLayers(program, last)) return last;
   return isOwn || CLASSES.test(last.callee) || MODULES.test(last.callee) ? last : undefined;
 }
 
