@@ -451,6 +451,18 @@ ${TRAINER}`;
     assert.deepEqual(await pixels('image = image'), [undefined, false]);
   });
 
+  it('are of the size that messages state of them, where that is read', async () => {
+    const messages = (sizes: string, text = '') =>
+      `from qwen_vl_utils import process_vision_info\nmessages = [{"role": "user", "content": [{"type": "image", "image": f"{image}"${sizes}}, {"type": "text", "text": "a"}]}]\nimages, videos = process_vision_info(messages)${text}`;
+    const sides = ', "resized_height": 280, "resized_width": 140';
+    assert.deepEqual(await pixels(messages(sides)), [280 * 140, false]);
+    assert.deepEqual(await pixels(messages(', "max_pixels": 256 * 28 * 28')), [256 * 784, true]);
+    assert.deepEqual(await pixels(messages('')), [undefined, false]);
+    // Another list of messages, which is not read, may hold larger images.
+    const more = '\nprocess_vision_info(example["messages"])';
+    assert.deepEqual(await pixels(messages(sides, more)), [undefined, false]);
+  });
+
   it('are of no other size where what makes them smaller is not followed', async () => {
     const method = (size: string) =>
       `pass\nclass Environment:\n    def decode(self, image, side):\n        image.thumbnail(${size})`;
