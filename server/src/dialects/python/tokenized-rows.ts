@@ -4,7 +4,7 @@ import type { ReadContext } from '../dialect';
 import { argumentOf, type Calls } from './call-block';
 import { readTokenizedLength } from './tokenized-length';
 
-/** First release whose trainer takes samples that have tokens as they are, whatever else it is told (`sft_trainer.py`, `is_processed`). */
+/** First release whose trainer takes samples that have tokens as they are, whatever else it is passed (`sft_trainer.py`, `is_processed`). */
 const TAKES_TOKENS = '0.14';
 /** How many calls data is followed back through. */
 const DEEPEST = 12;
