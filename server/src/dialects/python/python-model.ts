@@ -4,6 +4,7 @@ import type { PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/v
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { FieldPath, FieldValue } from '../../run/fields';
 import { isAtLeast } from '../../terms/version';
+import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { attentionOf } from '../hf/attention';
@@ -130,6 +131,20 @@ function refusedModel({ callee, subclass }: PyCall): { readonly name: string; re
   return { name, words: say('{0} trains here: that is not estimated.', `\`${callee}\``) };
 }
 
+/** A class of the file that inherits from one of transformers' and loads the model where its way ends: what the class adds is not read. */
+function ownClassAt({ classes }: PyProgram, lost: Range | undefined): string | undefined {
+  if (!lost) return undefined;
+  const own = classes.find(({ name, bases, methods }) => {
+    const inherits = bases.some((base) => base.kind === 'name' && OWN_BASE.test(base.name));
+    const lines = [...methods.values()][0]?.home.lines;
+    if (!inherits || !lines) return false;
+    const loads = [...lines.text.matchAll(new RegExp(`\\b${name}\\.from_pretrained\\b`, 'g'))];
+    return loads.some(({ index }) => lines.range(index, index + 1).start.line === lost.start.line);
+  });
+  return own?.name;
+}
+const OWN_BASE = /^transformers\.(?:\w+\.)*\w+$/;
+
 /** What is known of how the model was loaded. */
 export interface LoadedModel {
   /** Bits of the frozen weights, where they are quantized while loading. */
@@ -158,6 +173,13 @@ export function readModel(
   if (other) {
     const { name, words } = refusedModel(other);
     draft.leave('refused', { range: other.calleeRange }, name, words);
+    withhold(draft, OF_MODEL);
+    return { known: false, refused: true };
+  }
+  const own = load ? undefined : ownClassAt(calls.program, chain.lost);
+  if (own !== undefined) {
+    const words = say("`{0}`, a model of the code's own, trains here: that is not estimated.", own);
+    draft.leave('refused', { range: chain.lost ?? place.range }, own, words);
     withhold(draft, OF_MODEL);
     return { known: false, refused: true };
   }
