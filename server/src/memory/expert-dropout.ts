@@ -7,16 +7,12 @@ const STACKS: readonly string[] = ['mlp', 'feed_forward', 'block_sparse_moe', 'm
   ['gate_up_proj', 'down_proj'].map((name) => `${block}.experts.${name}`),
 );
 
-/** Frameworks that name to PEFT the linear layers that they find, which stacked experts are none of (`find_all_linears`). */
-const FINDS_LINEAR: ReadonlySet<string> = new Set(['ms-swift']);
-
 /**
  * Whether PEFT stops because the input of a stacked parameter cannot be dropped out apart from its weight: `lora.ParamWrapper does not
  * work with lora_dropout != 0.` (peft 0.17.1 to 0.21.0, `lora/layer.py`).
  */
 export function dropsOutOfStacks(run: TrainingRun, model: Model): boolean {
   if (run['method.kind'] !== 'lora' || run['lora.kind'] !== 'lora' || run['lora.dropout'] === 0) return false;
-  if (run['model.code'] !== 'transformers' || FINDS_LINEAR.has(run.framework ?? '')) return false;
   if (!hasExperts(model)) return false;
   const selection = new AdapterSelection(run, model, 'fp32');
   return Array.from({ length: model.layers }, (_, index) => index).some((index) => {

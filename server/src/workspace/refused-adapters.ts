@@ -11,6 +11,9 @@ import { bringsCode, firstKey, keyRange } from './verdict';
 /** Releases that decide whether experts are stacked, and are found by their old names. */
 const RELEASES = ['version.peft', 'version.transformers'] as const satisfies readonly FieldPath[];
 
+/** Frameworks that name to PEFT the linear layers that they find, which stacked experts are none of (`find_all_linears`). */
+const FINDS_LINEAR: ReadonlySet<string> = new Set(['ms-swift']);
+
 interface RefusedAdapters {
   readonly problem: Problem;
   readonly missing: ResolvedRun['unknown'];
@@ -26,6 +29,7 @@ export function refusedAdapters(
   { origins }: Pick<ResolvedRun, 'origins'>,
   document: ConfigDocument,
 ): RefusedAdapters | undefined {
+  if (run['model.code'] !== 'transformers' || FINDS_LINEAR.has(run.framework ?? '')) return undefined;
   if (!dropsOutOfStacks(run, model)) return undefined;
   const isNamed = RELEASES.every((field) => (origins[field]?.kind ?? 'default') !== 'default');
   const isCertain = isNamed && !bringsCode(document);
