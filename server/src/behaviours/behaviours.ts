@@ -83,6 +83,8 @@ export interface Behaviours {
   readonly adaptsGatedExpertsTogether: boolean;
   /** LoRA of stacked experts makes its change whole before it is added to the weight; else one product adds it. */
   readonly makesWholeChangeOfExperts: boolean;
+  /** LoRA finds stacked experts by the names that their modules had before they were stacked. */
+  readonly convertsNamesOfExperts: boolean;
   /** Chosen routing weights stay in fp32, and experts' results are weighted and summed in it. */
   readonly keepsRoutingInFp32: boolean;
   /** Autocast does not know the grouped product of experts, which runs in its input's type. */

@@ -287,6 +287,10 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     library: { of: 'peft', before: '0.21' },
     source: fileIn({ ...PEFT, at: 'v0.20.0' }, 'src/peft/tuners/lora/layer.py'),
   }),
+  convertsNamesOfExperts: yes({
+    library: { of: 'peft', since: '0.19' },
+    source: fileIn({ ...PEFT, at: 'v0.19.0' }, 'src/peft/utils/transformers_weight_conversion.py'),
+  }),
   keepsRoutingInFp32: yes({
     code: ['transformers'],
     source: transformers('models/deepseek_v3/modeling_deepseek_v3.py'),

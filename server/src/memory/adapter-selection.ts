@@ -258,8 +258,8 @@ export class AdapterSelection {
 
   /**
    * Adapters of stacked experts. transformers 4 has a module per expert, but for gpt-oss and Llama 4. For transformers 5
-   * PEFT 0.21 takes names of the old modules, and `all-linear`, for the stacked parameters of types that it converts; gate and
-   * up joined have twice the rank.
+   * PEFT takes names of the old modules, and `all-linear`, for the stacked parameters of types that it converts, since 0.19; gate
+   * and up joined have twice the rank.
    */
   private expertsOf(path: string, place: ModulePlace): ExpertAdapter | undefined {
     const { run } = this;
@@ -288,8 +288,9 @@ export class AdapterSelection {
       this.targets.includes('all-linear') || modules.some((module) => this.targets.includes(module));
     if (!named || this.pattern) return undefined;
     if (run['lora.exclude'].some((module) => modules.includes(module))) return undefined;
-    if (!behaviours(run).stacksExperts) return { as: 'modules', rank };
-    if (!CONVERTED.has(this.model.modelType)) return undefined;
+    const { stacksExperts, convertsNamesOfExperts } = behaviours(run);
+    if (!stacksExperts) return { as: 'modules', rank };
+    if (!convertsNamesOfExperts || !CONVERTED.has(this.model.modelType)) return undefined;
     return { as: 'parameter', rank: joint ? 2 * rank : rank };
   }
 

@@ -66,6 +66,15 @@ export const RUN_RULES = {
     'Name modules of this architecture, or `all-linear`.',
     peft('constants.py'),
   ),
+  'experts-dropout': refused(
+    'Adapters of stacked experts are asked for with dropout, which PEFT builds none with.',
+    'Set the dropout to 0, or name modules that no experts have.',
+    fileIn(PEFT, 'src/peft/tuners/lora/layer.py'),
+    {
+      reason:
+        'A change of a stacked parameter is added to it before the product, so that no input of the adapter is there to drop out. Where releases are assumed it is a warning.',
+    },
+  ),
   'no-figure': memory(
     'The sizes of the run together lead to no figure that a run can have.',
     'Look at the largest of them: one is likely a slip.',

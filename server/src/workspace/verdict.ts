@@ -155,7 +155,7 @@ export function verdictProblem(
 }
 
 /** Whether the file lets the model bring its own code: `trust_remote_code`. */
-function bringsCode({ root, program }: ConfigDocument): boolean {
+export function bringsCode({ root, program }: ConfigDocument): boolean {
   if (flagOf((root && nodeAt(root, ['trust_remote_code'])) ?? undefined) === true) return true;
   const loads = program?.calls ?? [];
   return loads.some(({ named }) =>

@@ -367,7 +367,7 @@ for batch in ${loader}:
     };
     const named = loop('DataLoader(data(), batch_size=config.get("size"))');
     assert.match(named, /`batch_size` takes `config\.get\("size"\)`, which is known only when/);
-    assert.match(loop('loaders()'), /How many samples a batch has is known only when/);
+    assert.match(loop('loaders()'), /Nothing that is read makes batches/);
   });
 
   it('read the optimizer that a trainer is given by its class', () => {

@@ -47,11 +47,53 @@ describe('modules that Lightning trains', () => {
       'batch.accumulation': '8 file',
       'activations.checkpointing': 'none default',
     });
-    // The loss is the module's own.
+    // What the step gives back is the loss of the model.
+    assert.equal(reading.unread, undefined);
+  });
+
+  it('are refused where they are made of layers of PyTorch, which no name of a model stands for', () => {
+    const layers = `import torch
+import lightning.pytorch as pl
+from torch.utils.data import DataLoader
+class Digits(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(784, 10)
+        self.rate = unknown()
+    def training_step(self, batch, index):
+        return torch.nn.functional.cross_entropy(self.layer(batch[0]), batch[1])
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters(), lr=1e-3)
+pl.Trainer(devices=1).fit(Digits(), DataLoader([], batch_size=4))
+`;
+    const { unread, problems } = python(layers);
     assert.deepEqual(
-      reading.unread?.map(({ text }) => text),
-      ['loss'],
+      unread?.map(({ kind, text }) => [kind, text]),
+      [['refused', 'Digits']],
     );
+    assert.ok(!problems.some(({ code }) => code === 'python-model-unknown'));
+  });
+
+  it('tell a loss that the model computes of labels from one of the code', () => {
+    const unread = (body: string) =>
+      python(lightning('devices=1').replace('        return self.model(**batch).loss\n', body)).unread?.map(
+        ({ text }) => text,
+      );
+    const forward =
+      '    def forward(self, ids, mask, labels):\n        return self.model(ids, attention_mask=mask, labels=labels)\n';
+    const own = [
+      '        out = self.model(batch["ids"],\n            labels=batch["label"])\n        self.log("loss", out["loss"])\n        return out["loss"]  # trained on\n',
+      '        loss = self.model(**batch)[0]\n        return loss\n',
+      `        out = self(batch["ids"], batch["mask"], labels=batch["label"])\n        return out.loss\n\n${forward}`,
+    ];
+    for (const body of own) assert.equal(unread(body), undefined, body);
+    const others = [
+      '        out = self.model(**batch)\n        return criterion(out.logits, batch["label"])\n',
+      '        out = self.model(**batch)\n        loss = out.loss + out.logits.mean()\n        return loss\n',
+      '        return self.model(batch["ids"]).loss\n',
+      '        out = self.scored(**batch)\n        return out["loss"]\n\n    def scored(self, **batch):\n        return other(batch)\n',
+    ];
+    for (const body of others) assert.deepEqual(unread(body), ['loss'], body);
   });
 
   it('are sharded by FSDP as the strategy states', () => {

@@ -46,6 +46,24 @@ describe('training loops that a file writes itself', () => {
     assert.deepEqual([reading.unread, reading.problems], [undefined, []]);
   });
 
+  it('take the batch of loaders that are those of PyTorch under another name, and report where none is seen', () => {
+    const of = (make: string) => python(HEAD.replace(/^loader = .*$/m, make) + OPTIMIZER + LOOP);
+    const monai =
+      'from monai.data import DataLoader as Volumes\nsizes = {"train": 2}\nloader = Volumes(data, batch_size=sizes["train"], shuffle=True)';
+    assertStates(of(monai), { 'batch.micro': '2 file' });
+    assert.deepEqual(
+      of('loader = batches_of(data)').unread?.map(({ message }) => message),
+      ['Nothing that is read makes batches: how many samples they have is not known.'],
+    );
+  });
+
+  it('take the loss of the model by its name as by its attribute', () => {
+    for (const loss of ['outputs["loss"]', "outputs['loss'] / 4", 'outputs[0]', 'outputs.loss']) {
+      const loop = `for batch in loader:\n    outputs = model(**batch)\n    loss = ${loss}\n    loss.backward()\n    optimizer.step()\n`;
+      assert.deepEqual(unread(HEAD + OPTIMIZER + loop), [], loss);
+    }
+  });
+
   describe('of a function that processes of its own run', () => {
     const launched = (call: string) =>
       python(`${HEAD.replace(/^loader = .*\n/m, '')}from accelerate import notebook_launcher
@@ -81,6 +99,8 @@ ${call}\n`);
       assert.deepEqual(refused(own), ['refused Net']);
       const timm = 'import timm\nmodel = timm.create_model("resnet50d")';
       assert.deepEqual(refused(timm), ['refused create_model']);
+      const volumes = 'from monai.networks.nets import UNet\nmodel = UNet(**sizes).to("cuda")';
+      assert.deepEqual(refused(volumes), ['refused UNet']);
       const series =
         'from transformers import InformerConfig, InformerForPrediction\nmodel = InformerForPrediction(InformerConfig())';
       assert.deepEqual(refused(series), ['refused InformerForPrediction']);

@@ -182,7 +182,7 @@ for _ in range(10):
     assertStates(micro('input_ids=made(row)', made), { 'batch.micro': '1 file' });
     const unknown = micro('input_ids=row');
     assertStates(unknown, { 'batch.micro': undefined });
-    assert.match(JSON.stringify(unknown.unread), /How many samples a batch has is known only/);
+    assert.match(JSON.stringify(unknown.unread), /Nothing that is read makes batches/);
     assert.doesNotMatch(JSON.stringify(unknown.unread), /batch_size/);
   });
 
@@ -449,6 +449,18 @@ ${TRAINER}`;
     ]);
     assert.deepEqual(await pixels('image = image.resize((int(image.width / 2), 64))'), [undefined, false]);
     assert.deepEqual(await pixels('image = image'), [undefined, false]);
+  });
+
+  it('are of the size that messages state of them, where that is read', async () => {
+    const messages = (sizes: string, text = '') =>
+      `from qwen_vl_utils import process_vision_info\nmessages = [{"role": "user", "content": [{"type": "image", "image": f"{image}"${sizes}}, {"type": "text", "text": "a"}]}]\nimages, videos = process_vision_info(messages)${text}`;
+    const sides = ', "resized_height": 280, "resized_width": 140';
+    assert.deepEqual(await pixels(messages(sides)), [280 * 140, false]);
+    assert.deepEqual(await pixels(messages(', "max_pixels": 256 * 28 * 28')), [256 * 784, true]);
+    assert.deepEqual(await pixels(messages('')), [undefined, false]);
+    // Another list of messages, which is not read, may hold larger images.
+    const more = '\nprocess_vision_info(example["messages"])';
+    assert.deepEqual(await pixels(messages(sides, more)), [undefined, false]);
   });
 
   it('are of no other size where what makes them smaller is not followed', async () => {

@@ -27,6 +27,56 @@ const SFT = 'SFTTrainer(model, args=SFTConfig(max_length=2048, per_device_train_
 const unread = (text: string, known?: ReadContext['known']) =>
   (python(text, known).unread ?? []).map(({ kind, text: words }) => `${kind} ${words}`);
 
+describe('models of a class that the file defines', () => {
+  before(loadPython);
+
+  it('are refused by its name where it loads them', () => {
+    const text = `${IMPORTS}from transformers.models.llama.modeling_llama import LlamaModel, LlamaPreTrainedModel
+class TokenTagger(LlamaPreTrainedModel):
+    def __init__(self, config):
+        super().__init__(config)
+        self.model = LlamaModel(config)
+model = TokenTagger.from_pretrained(
+    "meta-llama/Llama-2-7b-hf", num_labels=9
+).bfloat16()
+model = get_peft_model(model, LoraConfig(r=8))
+Trainer(model, TrainingArguments("out")).train()
+`;
+    assert.deepEqual(unread(text), ['refused TokenTagger']);
+    assert.ok(!python(text).problems.some(({ code }) => code === 'python-model-unknown'));
+    // What another module defines is not known to be the code's own.
+    const other = text.replace(
+      /class TokenTagger[\s\S]*?LlamaModel\(config\)\n/,
+      'from tagger import TokenTagger\n',
+    );
+    assert.ok(!unread(other).includes('refused TokenTagger'));
+  });
+});
+
+describe('mixed precision that hangs on the type of the weights', () => {
+  before(loadPython);
+  const script = (dtype: string) => `${IMPORTS}
+model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-7b-hf", dtype=${dtype})
+SFTTrainer(model, args=SFTConfig(max_length=2048, fp16=True if model.dtype == torch.float16 else False, bf16=model.dtype == torch.bfloat16)).train()
+`;
+
+  it('is that of the load, where it names a type', () => {
+    assertStates(python(script('torch.bfloat16')), { 'precision.compute': 'bf16 file' });
+    assert.deepEqual(unread(script('torch.bfloat16')), []);
+    assertStates(python(script('torch.float16')), { 'precision.compute': 'fp16 file' });
+    const cast = script('torch.bfloat16').replace('SFTTrainer(', 'model.float()\nSFTTrainer(');
+    assert.equal(unread(cast).length, 2);
+  });
+
+  it('is not reported to need more where nobody knows that', () => {
+    const [first] = python(script('"auto"')).unread ?? [];
+    assert.match(
+      first?.message ?? '',
+      /`fp16` is true or false: .* taken to be off, which may need more or less/,
+    );
+  });
+});
+
 describe('runs that are written in Python', () => {
   before(loadPython);
 

@@ -154,6 +154,7 @@ export const WITHOUT_REMEDY: readonly (readonly [reason: string, rules: readonly
     [
       'nothing-trained',
       'no-lora-targets',
+      'experts-dropout',
       'autocast-quantized',
       'zero-stage-needed',
       'onebit-zero',

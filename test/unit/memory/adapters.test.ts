@@ -411,6 +411,17 @@ describe('adapters of experts', () => {
     assert.equal(of('4.57'), shared + 4 * 8 * 3 * 8 * (256 + 96));
   });
 
+  // peft 0.18.1 has no `utils/transformers_weight_conversion.py`, 0.19.0 has it.
+  it('names of modules reach stacked experts only of releases of PEFT that convert', () => {
+    const of = (target: string, version: string) =>
+      trained({ 'lora.targets': [target], 'version.peft': version });
+    const stacked = 4 * 8 * 8 * (256 + 96);
+    assert.equal(of('down_proj', '0.19.0'), stacked);
+    assert.equal(of('down_proj', '0.18.1'), 0);
+    // Attention and routers, which are linear layers of any release.
+    assert.equal(of('all-linear', '0.18.1'), 13_312 * 4 + 8 * (256 + 8) * 4);
+  });
+
   it('transformers 4 has a linear layer for every expert', () => {
     const attention = 13_312 * 4;
     const routers = 8 * (256 + 8) * 4;

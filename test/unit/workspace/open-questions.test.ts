@@ -145,7 +145,7 @@ describe('what decides a run and nobody states', () => {
 
   it('versions within a range: the estimate covers both ends', async () => {
     const moe = RECIPE.replace('meta-llama/Llama-3.1-8B', 'Qwen/Qwen3-30B-A3B').concat(
-      '\nuse_peft: true\nlora_target_modules: all-linear\nload_in_4bit: true',
+      '\nuse_peft: true\nlora_target_modules: all-linear\nlora_dropout: 0\nload_in_4bit: true',
     );
     const range = await analysed({ [uri]: moe, 'file:///w/requirements.txt': 'transformers>=4.51\n' }, uri, {
       ...ON,
@@ -169,7 +169,7 @@ describe('what decides a run and nobody states', () => {
 
   it('versions that nobody names: no error where those of a year ago fit', async () => {
     const moe = RECIPE.replace('meta-llama/Llama-3.1-8B', 'Qwen/Qwen3-30B-A3B').concat(
-      '\nuse_peft: true\nlora_target_modules: all-linear\nload_in_4bit: true',
+      '\nuse_peft: true\nlora_target_modules: all-linear\nlora_dropout: 0\nload_in_4bit: true',
     );
     const on = { 'hardware.gpu': 'RTX A6000', 'hardware.gpus': 1 } as const;
     const { verdict, answers } = await analysed({ [uri]: moe }, uri, on);

@@ -8,7 +8,7 @@ import { dividedPath, pathAttribute } from './paths';
 import { samplingRate } from './sampling-rate';
 import { childIn, type SyntaxNode } from './syntax-node';
 import { unwrapped } from './unwrapped-models';
-import type { PyArgument, PyDict, PyList, PyScalar, PyValue } from './value';
+import type { PyArgument, PyCall, PyDict, PyList, PyScalar, PyValue } from './value';
 
 /** What an expression is known to be. Calls in it are noted in the machine, in the order of their execution. */
 export function evaluate(machine: Machine, node: SyntaxNode | undefined): PyValue {
@@ -122,6 +122,21 @@ function attribute(machine: Machine, node: SyntaxNode): PyValue {
   return lifted([owner], ([of]) => attributeOf(machine, of, field ? machine.textOf(field) : '', node));
 }
 
+/** The type that a model is loaded in, where the load names it and nothing casts it since: `model.dtype`. */
+function loadedDtype({ calls }: Machine, call: PyCall | undefined): PyValue | undefined {
+  if (!call || !/\.from_pretrained$/.test(call.callee)) return undefined;
+  const casts = calls.some(
+    ({ callee, of, positional, named }) =>
+      of?.id === call.id &&
+      (/^(?:float|half|bfloat16|double|type)$/.test(callee) ||
+        (callee === 'to' &&
+          [...positional, ...named.map(({ value }) => value)].some(({ kind }) => kind !== 'scalar'))),
+  );
+  const given = call.named.find(({ key }) => key === 'dtype' || key === 'torch_dtype')?.value;
+  if (casts || given?.kind !== 'name') return undefined;
+  return /^torch\.(?:b?float16|float32|half)$/.test(given.name) ? given : undefined;
+}
+
 function attributeOf(machine: Machine, owner: PyValue | undefined, name: string, node: SyntaxNode): PyValue {
   const imported = owner?.kind === 'name' ? machine.fromModule(owner.name, name) : undefined;
   if (imported) return imported;
@@ -141,6 +156,8 @@ function attributeOf(machine: Machine, owner: PyValue | undefined, name: string,
       return machine.unknown(node, { ofMemory: 1 });
     const rate = name === 'sampling_rate' && owner.item === undefined ? samplingRate(call) : undefined;
     if (rate !== undefined && !set) return machine.scalar(rate, node);
+    const dtype = name === 'dtype' && owner.item === undefined ? loadedDtype(machine, call) : undefined;
+    if (dtype && !set) return dtype;
     const passed = owner.item === undefined && /^[A-Z]/.test(call?.callee.split('.').at(-1) ?? '');
     const argument = passed ? call?.named.find(({ key }) => key === name)?.value : undefined;
     return (
@@ -250,6 +267,9 @@ function itemOf(
   }
   if (owner?.kind === 'list' && typeof key === 'number') return owner.items.at(key) ?? machine.unknown(node);
   if (owner?.kind === 'object' && typeof key === 'number') return part(machine, owner, key, node);
+  // A part of an answer by its name, as by its attribute: `outputs["loss"]`.
+  if (owner?.kind === 'object' && typeof key === 'string' && machine.calls[owner.id]?.callee === '()')
+    return machine.unknown(node, { of: owner.id });
   return machine.unknown(node, owner?.kind === 'unknown' && owner.given ? { given: owner.given } : {});
 }
 

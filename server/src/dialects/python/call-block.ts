@@ -83,6 +83,29 @@ function shown(value: PyEither): string {
   return words.join(say(' or '));
 }
 
+/** What is taken of a value that a branch decides. */
+function branchWords(key: string, value: PyEither): string {
+  if (!value.options.every(isKnown))
+    return say(
+      '`{0}` is {1}: that depends on a condition which the text does not settle. What is known of it is taken.',
+      key,
+      shown(value),
+    );
+  // Copies in 16 bits need more beside weights in fp32, and save activations: which of both needs more depends on the rest.
+  return MIXED.test(key)
+    ? say(
+        '`{0}` is {1}: that depends on a condition which the text does not settle. It is taken to be off, which may need more or less.',
+        key,
+        shown(value),
+      )
+    : say(
+        '`{0}` is {1}: that depends on a condition which the text does not settle. The one that needs more is taken.',
+        key,
+        shown(value),
+      );
+}
+const MIXED = /^(?:fp16|bf16)$/;
+
 function isKnown(value: PyValue): boolean {
   if (value.kind === 'either')
     return value.probe === 'bf16' ? value.options.every(isKnown) : value.options.some(isKnown);
@@ -165,17 +188,7 @@ export function blockOfArguments(
         'branch',
         { range: value.because },
         `${key}=${text}`,
-        value.options.every(isKnown)
-          ? say(
-              '`{0}` is {1}: that depends on a condition which the text does not settle. The one that needs more is taken.',
-              key,
-              shown(value),
-            )
-          : say(
-              '`{0}` is {1}: that depends on a condition which the text does not settle. What is known of it is taken.',
-              key,
-              shown(value),
-            ),
+        branchWords(key, value),
         fields.length > 0 ? fields : undefined,
       );
     if (value.kind === 'dict') {

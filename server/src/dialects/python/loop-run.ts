@@ -20,6 +20,7 @@ import { readModel } from './python-model';
 import { readMadeOptimizer } from './python-optimizer';
 import { readUnsloth, unslothLoad } from './python-unsloth';
 import { readScaledImages } from './scaled-images';
+import { readTextsAlone } from './texts-alone';
 import { readTokenizedLength } from './tokenized-length';
 import type { TrainingLoop } from './training-loop';
 
@@ -40,6 +41,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   if (!loaded.known && loaded.refused) return;
   const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain, context);
   if (!own) readCallsOnModel(calls, backward, chain, adapted);
+  if (!own) readTextsAlone(calls, backward, context, true);
   readScaledImages(calls, backward, context);
   noteOtherModels(calls, chain, backward, context);
   noteChangers(calls, chain, backward, loop.optimizer);
@@ -115,12 +117,14 @@ function namesTrained(config: PyCall | undefined, { model }: ReadContext): reado
 const takesAdapters = (choices: readonly ParameterChoice[], names: readonly string[] | undefined): boolean =>
   names !== undefined && choosesNamed(choices, names);
 
+/** PyTorch's loader, and those that inherit from it and take its arguments (`monai/data/dataloader.py`, `torch_geometric/loader/dataloader.py`). */
+const LOADERS =
+  /(^|\.)(?:torch\.utils\.data|monai\.data|torch_geometric\.(?:loader|data))\.(\w+\.)?DataLoader$/;
+
 /** The batch of the loader that feeds the loop: the one that shuffles or is given how to sample, else the first. */
 function readBatch(calls: Calls, { backward }: TrainingLoop, chain: ModelChain): void {
   const { program, draft } = calls;
-  const loaders = program.calls.filter(
-    ({ callee, id }) => /(^|\.)torch\.utils\.data\.(\w+\.)?DataLoader$/.test(callee) && id < backward.id,
-  );
+  const loaders = program.calls.filter(({ callee, id }) => LOADERS.test(callee) && id < backward.id);
   const feeds = loaders.find((call) => {
     const shuffle = argumentOf(call, 'shuffle', 2);
     return argumentOf(call, 'sampler', 3) !== undefined || (shuffle && flagOf(knownNode(shuffle)) !== false);
@@ -159,7 +163,9 @@ function readBatch(calls: Calls, { backward }: TrainingLoop, chain: ModelChain):
     draft.assume('batch.micro', 1, say('{0} default', 'DataLoader'), LOADER, 'batch_size');
   else {
     const named = loader?.named.find(({ key }) => key === 'batch_size');
-    const words = say('How many samples a batch has is known only when the script runs.');
+    const words = loader
+      ? say('How many samples a batch has is known only when the script runs.')
+      : say('Nothing that is read makes batches: how many samples they have is not known.');
     const place = { range: value?.range ?? (loader ?? backward).calleeRange };
     if (named) leaveValue(draft, named, ['batch.micro']);
     else {

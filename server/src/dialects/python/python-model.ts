@@ -1,9 +1,10 @@
 import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import { callNames } from '../../config/python/python';
-import type { PyCall, PyScalar, PyValue } from '../../config/python/value';
+import type { PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { FieldPath, FieldValue } from '../../run/fields';
 import { isAtLeast } from '../../terms/version';
+import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { attentionOf } from '../hf/attention';
@@ -28,7 +29,7 @@ import { readCroppedImages } from './cropped-images';
 import { readLabels } from './head-labels';
 import { readImageTiles } from './image-tiles';
 import { configOfMade, type MadeOf, makesModel, SIZES, stateArchitecture } from './made-model';
-import type { ModelChain } from './model-chain';
+import { chainOf, type ModelChain } from './model-chain';
 import { readResizedImages } from './resized-images';
 
 const LOADING =
@@ -96,13 +97,25 @@ const DIFFUSERS = /^diffusers\.(?:\w+\.)*[A-Z]\w*$/;
 
 /** Classes of transformers, and modules of libraries beside it. */
 const CLASSES = /^transformers\.(?:\w+\.)*[A-Z]\w*$/;
-const MODULES = /^(?:timm|torchvision\.models|torch\.nn|torch\.hub)\.(?!\w*Loss$)/;
+const MODULES =
+  /^(?:timm|torchvision\.models|torch\.nn|torch\.hub|monai\.networks|segmentation_models_pytorch|torch_geometric\.nn)\.(?!\w*Loss$)/;
+const LIGHTNING_MODULE = /^(?:pytorch_lightning|lightning(?:\.pytorch)?)\.(?:\w+\.)*LightningModule$/;
+
+/** Whether a module of Lightning is made of layers of PyTorch alone: it holds some, and nothing that is loaded. */
+function holdsLayers(program: PyProgram, { id }: PyCall): boolean {
+  const held = [...(program.attributes.get(id)?.values() ?? [])];
+  const isLayer = (value: PyValue) =>
+    value.kind === 'object' && MODULES.test(program.calls[value.id]?.callee ?? '');
+  return held.some(isLayer) && !held.some((value) => chainOf(program, value).load !== undefined);
+}
 
 /** Where the way of a model ends: at a class of transformers that no config of text is given, at a library's own model, or at a module of the file. */
 function otherModel({ program }: Calls, { ids }: ModelChain): PyCall | undefined {
   const last = program.calls[[...ids].at(-1) ?? -1];
   if (!last || last.of !== undefined) return undefined;
   const isOwn = last.subclass !== undefined && /^\.|^torch\.nn\.(?:\w+\.)*Module$/.test(last.callee);
+  const ownLayers = last.subclass !== undefined && LIGHTNING_MODULE.test(last.callee);
+  if (ownLayers && holdsLayers(program, last)) return last;
   return isOwn || CLASSES.test(last.callee) || MODULES.test(last.callee) ? last : undefined;
 }
 
@@ -117,6 +130,20 @@ function refusedModel({ callee, subclass }: PyCall): { readonly name: string; re
   if (library === undefined) return { name, words: say('Runs of `{0}` are not estimated.', name) };
   return { name, words: say('{0} trains here: that is not estimated.', `\`${callee}\``) };
 }
+
+/** A class of the file that inherits from one of transformers' and loads the model where its way ends: what the class adds is not read. */
+function ownClassAt({ classes }: PyProgram, lost: Range | undefined): string | undefined {
+  if (!lost) return undefined;
+  const own = classes.find(({ name, bases, methods }) => {
+    const inherits = bases.some((base) => base.kind === 'name' && OWN_BASE.test(base.name));
+    const lines = [...methods.values()][0]?.home.lines;
+    if (!inherits || !lines) return false;
+    const loads = [...lines.text.matchAll(new RegExp(`\\b${name}\\.from_pretrained\\b`, 'g'))];
+    return loads.some(({ index }) => lines.range(index, index + 1).start.line === lost.start.line);
+  });
+  return own?.name;
+}
+const OWN_BASE = /^transformers\.(?:\w+\.)*\w+$/;
 
 /** What is known of how the model was loaded. */
 export interface LoadedModel {
@@ -146,6 +173,13 @@ export function readModel(
   if (other) {
     const { name, words } = refusedModel(other);
     draft.leave('refused', { range: other.calleeRange }, name, words);
+    withhold(draft, OF_MODEL);
+    return { known: false, refused: true };
+  }
+  const own = load ? undefined : ownClassAt(calls.program, chain.lost);
+  if (own !== undefined) {
+    const words = say("`{0}`, a model of the code's own, trains here: that is not estimated.", own);
+    draft.leave('refused', { range: chain.lost ?? place.range }, own, words);
     withhold(draft, OF_MODEL);
     return { known: false, refused: true };
   }

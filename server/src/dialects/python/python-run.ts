@@ -74,7 +74,9 @@ import {
 import { inferMask } from './row-masks';
 import { checkScaledGradients } from './scaled-gradients';
 import { readScaledImages } from './scaled-images';
+import { readTextsAlone } from './texts-alone';
 import { readTokenizedLength } from './tokenized-length';
+import { readTokenizedRows } from './tokenized-rows';
 import { checkTrainerArguments } from './trainer-arguments';
 import { namesTrainer, TRAINER_NAMES } from './trainer-classes';
 import { startOf } from './trainer-start';
@@ -258,6 +260,7 @@ function readTraining(
   const adapted =
     own && !adaptedByPeft(chain) ? { byTrainer: false } : readAdapters(calls, call, chain, context);
   noteNeeds(calls, call, config);
+  if (!own) readTextsAlone(calls, call, context, false);
   readScaledImages(calls, startOf(program, call) ?? call, context);
   const optimizer = readGivenOptimizer(calls, call);
   noteOtherModels(calls, chain, call, context);
@@ -360,6 +363,7 @@ function readTrlTrainer(
     readScoredParts(calls, unsloth, context.versions?.unsloth?.version);
   }
   if (unsloth) settleEvaluation(calls, section, plain || config === undefined);
+  if (!unsloth && method === 'sft') readTokenizedRows(calls, call, context);
   if (!unsloth && preparesItself(calls, call, config)) withhold(draft, ['batch.sequence']);
   checkTrl(block, section, method, draft);
   if (!unsloth) checkWholeGroups(section, method, draft, context);

@@ -4,6 +4,7 @@ import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { argumentOf, type Calls } from './call-block';
 import { longestEdge, mostPixels, pixelsOf, positiveNumber } from './image-sizes';
+import { imagePartSizes, type PartSizes } from './message-images';
 
 /** What brings an image to a size (PIL, OpenCV, torchvision, albumentations), with the place of the size among its arguments. */
 const EXACT: readonly (readonly [RegExp, string, number])[] = [
@@ -32,6 +33,10 @@ interface Size {
   readonly range: Range;
   readonly name: string;
 }
+
+/** Sizes that messages state of their images, where the model's own functions read them. */
+const messageSizes = (calls: readonly PyCall[], type: string): PartSizes =>
+  BOUNDS_PIXELS.test(type) ? imagePartSizes(calls) : { exact: [], bounds: [] };
 
 function sizesBy(
   calls: readonly PyCall[],
@@ -78,9 +83,14 @@ export function readScaledImages({ program, draft }: Calls, before: PyCall, { mo
   const config = model?.config;
   if (typeof config?.vision_config !== 'object' || draft.knows('batch.imagePixels')) return;
   const calls = program.calls.filter(({ id }) => id < before.id);
-  const exact = mostPixels(sizesBy(calls, EXACT));
   const type = String(config.model_type);
-  const bound = mostPixels([...sizesBy(calls, BOUNDS), ...processorBounds(calls, program.assignments, type)]);
+  const messages = messageSizes(calls, type);
+  const exact = mostPixels([...sizesBy(calls, EXACT), ...messages.exact]);
+  const bound = mostPixels([
+    ...sizesBy(calls, BOUNDS),
+    ...processorBounds(calls, program.assignments, type),
+    ...messages.bounds,
+  ]);
   if (exact && (!bound || exact.pixels <= bound.pixels)) {
     const note = say('`{0}` makes images of this size', exact.name);
     draft.infer('batch.imagePixels', exact.pixels, note, { range: exact.range });

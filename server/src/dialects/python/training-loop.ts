@@ -2,6 +2,7 @@ import { chosenIn } from '../../config/python/chosen-parameters';
 import { ALL, type ParameterChoice } from '../../config/python/parameter-choice';
 import type { ChosenParameters, PyCall, PyObject, PyProgram, PyValue } from '../../config/python/value';
 import { argumentOf } from './call-block';
+import { returnsOwnLoss } from './lightning-loss';
 import { type LightningTraining, lightningTraining, modelOfModule } from './lightning-run';
 import { chainOf, ofOneModel } from './model-chain';
 import { peftOptimizer } from './peft-optimizers';
@@ -99,8 +100,7 @@ function lightningLoop(program: PyProgram): TrainingLoop | undefined {
   return {
     backward: fit,
     lightning,
-    // `training_step` is the module's own.
-    ownLoss: false,
+    ownLoss: returnsOwnLoss(program, module),
     ...(optimizer ? { optimizer } : {}),
     ...(model ? { model } : {}),
     choices: givenTo(program, optimizer)?.choices ?? [],

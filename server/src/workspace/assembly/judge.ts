@@ -37,6 +37,7 @@ import {
   questioned,
   withAnswer,
 } from '../open-questions';
+import { refusedAdapters } from '../refused-adapters';
 import { lengthAnswer, shortestAnswer } from '../sample-lengths';
 import {
   adaptsNothing,
@@ -91,6 +92,8 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
         missing: [{ field: 'lora.targets', reason: unmatched.message, stated: true }],
         problems: () => [unmatched],
       };
+    const refused = refusedAdapters(run, model, resolution, document);
+    if (refused) return { missing: refused.missing, problems: () => [refused.problem] };
     const even = answered(evenQuestions(resolution), alone, otherwise);
     const shortest = shortestAnswer(resolution, alone, otherwise);
     const result = overEvenAnswers(alone, shortest ? [...even, shortest] : even);
