@@ -1960,6 +1960,10 @@ SFTTrainer(model=model, args=SFTConfig(per_device_train_batch_size=8 if big else
       assert.equal(kernels('!pip install -q mamba_ssm==2.2.5'), 'mamba-ssm,unknown file');
       assert.equal(kernels('!pip install fla-core peft'), 'flash-linear-attention,unknown file');
       assert.equal(kernels('!pip install peft'), undefined);
+      const commented = '# get_ipython().system(\'uv pip install fla-core "causal_conv1d==1.6.0"\')';
+      assert.equal(kernels(commented), 'flash-linear-attention,causal-conv1d,unknown default');
+      const mixed = `get_ipython().system('pip install fla-core')\n${commented}`;
+      assert.equal(kernels(mixed), 'flash-linear-attention,causal-conv1d,unknown file');
       assert.deepEqual(unread(''), []);
       // A script that was a notebook has them in comments.
       assert.deepEqual(unread(`# get_ipython().run_cell_magic('capture', '', '${both}\\n')`), []);
