@@ -43,6 +43,20 @@ export function shownCommands(
   });
 }
 
+/** A Markdown text with blanks in the place of all but what is typed in its blocks for a shell: what is left has its place. */
+export function commandsAlone(text: string): string {
+  const blank = (part: string) => part.replace(/[^\r\n]/g, ' ');
+  let from = 0;
+  const kept = blocksOf(text).flatMap((block) =>
+    typedOf(block).map(({ start, end }) => {
+      const before = blank(text.slice(from, start));
+      from = end;
+      return before + text.slice(start, end);
+    }),
+  );
+  return kept.join('') + blank(text.slice(from));
+}
+
 function blocksOf(text: string): Line[][] {
   const blocks: Line[][] = [];
   let opened: { readonly fence: string; readonly isShell: boolean; readonly inside: Line[] } | undefined;
@@ -60,7 +74,7 @@ function blocksOf(text: string): Line[][] {
 }
 
 /** What is typed of a block: lines without their prompts; where some have one, those without were printed. */
-function typed(block: readonly Line[]): Piece[] {
+function typedOf(block: readonly Line[]): Omit<Piece, 'exact'>[] {
   const hasPrompts = block.some(({ text }) => PROMPT.test(text));
   let continues = false;
   return block.flatMap(({ text, start }) => {
@@ -69,10 +83,12 @@ function typed(block: readonly Line[]): Piece[] {
     continues = isTyped && /\\\r?\n$/.test(text);
     if (!isTyped) return [];
     const from = start + prompt.length;
-    const command = asOneWord(text.slice(prompt.length));
-    return [{ text: command, start: from, end: start + text.length, exact: true }];
+    return [{ text: text.slice(prompt.length), start: from, end: start + text.length }];
   });
 }
+
+const typed = (block: readonly Line[]): Piece[] =>
+  typedOf(block).map((line) => ({ ...line, text: asOneWord(line.text), exact: true }));
 
 /**
  * What stands for a value, as one word in brackets of the same length: to a shell, `|` ends the command, and `<` and `>` are

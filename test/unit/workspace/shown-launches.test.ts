@@ -169,6 +169,35 @@ Trainer(model, TrainingArguments("out", per_device_train_batch_size=args.batch))
     assert.notEqual(await batchUnder('python train.py --batch 8'), 8);
   });
 
+  it('bring the versions that the text installs, where nothing nearer holds them', async () => {
+    const under = async (install: string, more: Readonly<Record<string, string>> = {}, launch = FULL) => {
+      const { analysis } = await recipeUnder(
+        `${fenced('shell', ...install.split('\n'))}\n${fenced('bash', launch)}`,
+        more,
+      );
+      const { values, origins } = analysis.resolved;
+      const { kind, location, note } = origins['version.transformers'] ?? {};
+      return { version: values['version.transformers'], kind, note, line: location?.range.start.line };
+    };
+    const stated = {
+      version: '4.43.1',
+      kind: 'environment',
+      note: 'transformers 4.43.1 in README.md',
+      line: 2,
+    };
+    assert.deepEqual(
+      await under('# Once\npip install transformers==4.43.1\npip install peft==0.11.1'),
+      stated,
+    );
+    assert.deepEqual(await under('$ cd x\n$ python -m pip install -q "transformers==4.43.1" peft'), stated);
+    const other = (found: { readonly version?: unknown }) => assert.notEqual(found.version, '4.43.1');
+    other(await under('# pip install transformers==4.43.1'));
+    other(await under('pip install transformers==4.43.1', {}, `${FULL} <flags>`));
+    other(await under('pip install transformers==4.43.1\n# or\npip install transformers==4.44.0'));
+    const list = { 'requirements.txt': 'transformers==4.45.2\n' };
+    assert.equal((await under('pip install transformers==4.43.1', list)).version, '4.45.2');
+  });
+
   it('follow an edit of the text', async () => {
     const { analyze, workspace, host } = smallWorkspace({
       'oomlint.yaml': PROJECT,
