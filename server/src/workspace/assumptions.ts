@@ -58,6 +58,13 @@ const RANKED: ReadonlySet<AdapterKind> = new Set([
 ]);
 const SCALED: ReadonlySet<AdapterKind> = new Set(['lora', 'adalora', 'loha', 'lokr']);
 
+/** One process has nobody to share with (Lightning takes `SingleDeviceStrategy`, Accelerate and the Trainer wrap nothing); Megatron's wrapper stays. */
+const isOneReplica = (values: RunValues): boolean =>
+  values['parallel.data'] === 'ddp' &&
+  values['hardware.gpus'] === 1 &&
+  values['hardware.nodes'] === 1 &&
+  values['model.code'] !== 'megatron';
+
 /** Fields that decide nothing unless something else is switched on. */
 const CONDITIONS: readonly {
   readonly group: RegExp;
@@ -112,6 +119,7 @@ const CONDITIONS: readonly {
   },
   { group: /^fsdp\./, holds: (values) => /^fsdp/.test(values['parallel.data'] ?? '') },
   { group: /^ddp\./, holds: (values) => values['parallel.data'] === 'ddp' },
+  { group: /^(?:parallel\.data|ddp\.)/, holds: (values) => !isOneReplica(values) },
   {
     group: /^offload\.optimizerRatio/,
     holds: (values) => (values['offload.optimizer'] ?? 'none') !== 'none',
