@@ -11,6 +11,16 @@ const SHELL =
 /** A prompt before what is typed; what stands without one beside it was printed. */
 const PROMPT = /^[ \t]*(?:\([\w.-]+\)[ \t]*)?\$[ \t]+(?=\S)/;
 
+/** Texts between quotes, where these stand for themselves, and what stands for a value that whoever reads the text chooses. */
+const QUOTED = String.raw`"[^"\n]*"|'[^'\n]*'`;
+/** `<model>`, `<your model>`; a redirection has a space before its `>`, or a second `<`. */
+const NAMED = String.raw`(?<![<&\d])<[\p{L}\p{N}_](?:[^<>\n]*[^\s<>])?>`;
+/** `[fp8 | bf16]`, `[--resume FOLDER]`, `{fp8|bf16}`: a test has a space inside its bracket, a group of commands in its brace. */
+const BRACKETED = String.raw`(?<=[\s=])(?:\[(?![\s[])[^[\]\n]*[\s|][^[\]\n]*\]|\{(?!\s)[^{}\n]*\|[^{}\n]*\})`;
+/** `--precision fp8|bf16`; what filters the output of a command is none. */
+const ALTERNATIVES = String.raw`(?<=\s--[\w-]+[ =])[\w.-]+(?:\|(?!(?:tee|cat|grep|egrep|head|tail|less|more|sort|awk|sed|ts|xargs)\b)[\w.-]+)+(?=\s|$)`;
+const CHOSEN_BY_READER = new RegExp(`(${QUOTED})|${NAMED}|${BRACKETED}|${ALTERNATIVES}`, 'gu');
+
 interface Line {
   /** Its line break included. */
   readonly text: string;
@@ -33,6 +43,20 @@ export function shownCommands(
   });
 }
 
+/** A Markdown text with blanks in the place of all but what is typed in its blocks for a shell: what is left has its place. */
+export function commandsAlone(text: string): string {
+  const blank = (part: string) => part.replace(/[^\r\n]/g, ' ');
+  let from = 0;
+  const kept = blocksOf(text).flatMap((block) =>
+    typedOf(block).map(({ start, end }) => {
+      const before = blank(text.slice(from, start));
+      from = end;
+      return before + text.slice(start, end);
+    }),
+  );
+  return kept.join('') + blank(text.slice(from));
+}
+
 function blocksOf(text: string): Line[][] {
   const blocks: Line[][] = [];
   let opened: { readonly fence: string; readonly isShell: boolean; readonly inside: Line[] } | undefined;
@@ -50,7 +74,7 @@ function blocksOf(text: string): Line[][] {
 }
 
 /** What is typed of a block: lines without their prompts; where some have one, those without were printed. */
-function typed(block: readonly Line[]): Piece[] {
+function typedOf(block: readonly Line[]): Omit<Piece, 'exact'>[] {
   const hasPrompts = block.some(({ text }) => PROMPT.test(text));
   let continues = false;
   return block.flatMap(({ text, start }) => {
@@ -59,6 +83,18 @@ function typed(block: readonly Line[]): Piece[] {
     continues = isTyped && /\\\r?\n$/.test(text);
     if (!isTyped) return [];
     const from = start + prompt.length;
-    return [{ text: text.slice(prompt.length), start: from, end: start + text.length, exact: true }];
+    return [{ text: text.slice(prompt.length), start: from, end: start + text.length }];
   });
 }
+
+const typed = (block: readonly Line[]): Piece[] =>
+  typedOf(block).map((line) => ({ ...line, text: asOneWord(line.text), exact: true }));
+
+/**
+ * What stands for a value, as one word in brackets of the same length: to a shell, `|` ends the command, and `<` and `>` are
+ * redirections.
+ */
+const asOneWord = (text: string): string =>
+  text.replace(CHOSEN_BY_READER, (found, quoted: string | undefined) =>
+    quoted === undefined ? `[${'_'.repeat(found.length - 2)}]` : found,
+  );

@@ -1,7 +1,10 @@
+import { Lines } from '../config/lines';
 import { entryOf, nodeAt } from '../config/lookup';
 import type { ConfigNode } from '../config/node';
 import { parseConfig } from '../config/parse';
+import { shellInstalls } from '../config/python/magics';
 import { flagOf, textOf } from '../config/scalar';
+import { commandsAlone } from '../config/shown-commands';
 import type { Range } from '../text/place';
 import { imageVersions } from './container-images';
 import { normalName, parseRequirement, type Requirement } from './requirement';
@@ -202,6 +205,27 @@ export const SCRIPT_IMAGES: EnvironmentFormat = {
   names: /\.(?:sh|slurm|sbatch)$/,
   rank: 5,
   read: scriptImages,
+};
+
+/**
+ * What the commands in a text for people install: `pip install transformers==4.43.1`. Of a package that they ask for in several ways
+ * nobody knows which was typed.
+ */
+function shownInstalls(text: string): Requirement[] {
+  const asked = shellInstalls(commandsAlone(text), new Lines(text)).flatMap(
+    ({ name, specifier, open, range }) =>
+      open ? [] : (parseRequirement(`${name}${specifier.replace(/#.*$/, '')}`, range) ?? []),
+  );
+  return asked.filter(({ name, specifier }) =>
+    asked.every((other) => other.name !== name || other.specifier === specifier),
+  );
+}
+
+/** A text that shows how the run is started, which is looked into where it does. */
+export const SHOWN_INSTALLS: EnvironmentFormat = {
+  names: /\.(?:md|markdown|rst|txt)$/i,
+  rank: 6,
+  read: shownInstalls,
 };
 
 /** Every format, the strongest first. */

@@ -44,12 +44,15 @@ function typeIn(name: string): Model['publishedDtype'] {
   return word === 'bf16' || word === 'fp16' ? word : undefined;
 }
 
+/** The folders that ModelScope downloads into are named after the model with `___` for each dot. modelscope 1.20.1, `hub/utils/utils.py`, `get_model_masked_directory`. */
+const ofModelScope = (path: string): string => path.replaceAll('___', '.');
+
 /**
  * The catalog's model that a name is a copy of: the same name from another owner, in a folder, or with an ending that
  * states how the copy is stored. Names that say anything else (what it was fine-tuned on) are not guessed at.
  */
 export function findRepackaged(name: string): Repackaged | undefined {
-  const path = name.trim().replace(/(?<!\/)\/+$/, '');
+  const path = ofModelScope(name.trim()).replace(/(?<!\/)\/+$/, '');
   // A folder of the Hugging Face cache has the name in its path: `models--Qwen--Qwen2.5-1.5B/snapshots/8faed761...`.
   const cached = /(?:^|\/)models--[\w.-]+?--([\w.-]+)\/snapshots\/\w+$/.exec(path)?.[1];
   const own = cached ?? path.split('/').at(-1) ?? '';

@@ -7,6 +7,7 @@ import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
 import { ORIGIN_KINDS, type Origin, type OriginKind } from '../run/origin';
 import { isAssumed } from '../run/resolve';
 import type { AdapterKind } from '../terms/adapters';
+import { UNKNOWN_PACKAGES } from '../terms/state-packages';
 import { fileName } from '../text/uri';
 import { say } from '../wording/say';
 import type { Analysis } from './analysis';
@@ -56,6 +57,13 @@ const RANKED: ReadonlySet<AdapterKind> = new Set([
   'miss',
 ]);
 const SCALED: ReadonlySet<AdapterKind> = new Set(['lora', 'adalora', 'loha', 'lokr']);
+
+/** One process has nobody to share with (Lightning takes `SingleDeviceStrategy`, Accelerate and the Trainer wrap nothing); Megatron's wrapper stays. */
+const isOneReplica = (values: RunValues): boolean =>
+  values['parallel.data'] === 'ddp' &&
+  values['hardware.gpus'] === 1 &&
+  values['hardware.nodes'] === 1 &&
+  values['model.code'] !== 'megatron';
 
 /** Fields that decide nothing unless something else is switched on. */
 const CONDITIONS: readonly {
@@ -111,6 +119,7 @@ const CONDITIONS: readonly {
   },
   { group: /^fsdp\./, holds: (values) => /^fsdp/.test(values['parallel.data'] ?? '') },
   { group: /^ddp\./, holds: (values) => values['parallel.data'] === 'ddp' },
+  { group: /^(?:parallel\.data|ddp\.)/, holds: (values) => !isOneReplica(values) },
   {
     group: /^offload\.optimizerRatio/,
     holds: (values) => (values['offload.optimizer'] ?? 'none') !== 'none',
@@ -193,6 +202,10 @@ function bringsCode({ root, program }: ConfigDocument): boolean {
 /** What the code that loads a model decides. */
 const OF_LOADING: ReadonlySet<FieldPath> = new Set(['method.kind', 'precision.weights', 'lora.dtype']);
 
+/** That nothing is known of the packages of kernels is no value: what is taken then is asked about (`open-questions.ts`). */
+const namesNoKernels = (values: RunValues): boolean =>
+  values['kernels.states']?.every((name) => name === UNKNOWN_PACKAGES) ?? true;
+
 interface Assumption {
   readonly field: FieldPath;
   readonly value: unknown;
@@ -217,7 +230,7 @@ export function assumptionsOf({ document, resolved, model, unread = [] }: Analys
   const isRefused = unread.some(({ kind }) => kind === 'refused');
   return FIELD_PATHS.flatMap((field) => {
     const origin = origins[field];
-    if (field === 'kernels.states' && !model?.statePackages) return [];
+    if (field === 'kernels.states' && (!model?.statePackages || namesNoKernels(values))) return [];
     if (field === 'model.code' && isAssumed(origin) && bringsCode(document)) return [];
     // The file states it, with something that is not known: the default is no answer to that.
     if (isAssumed(origin) && (isRefused || left.has(field))) return [];

@@ -1,6 +1,11 @@
 import { satisfies } from '@renovatebot/pep440';
 import type { RepositoryState } from '../config/repository-address';
-import { environmentFormatOf, installedPackages, SCRIPT_IMAGES } from '../environment/environment-files';
+import {
+  environmentFormatOf,
+  installedPackages,
+  SCRIPT_IMAGES,
+  SHOWN_INSTALLS,
+} from '../environment/environment-files';
 import type { Requirement } from '../environment/requirement';
 import {
   type AllowedVersions,
@@ -44,7 +49,7 @@ interface Stated extends RecordedRelease {
  * Versions of the software that a run uses, by what lies around its file: lock files, lists of requirements, Conda
  * environments, projects, images of containers, and what is installed in a virtual environment. The nearest folder that names a
  * package counts; in it what is locked before what is asked for. Then come the images that the run's scripts start, and last what a
- * framework's own release requires. Before all of them count the releases that files of the run itself hold; `own` is what those state,
+ * framework's own release requires. `shown` are texts for people that show how the run is started. Before all of them count the releases that files of the run itself hold; `own` is what those state,
  * and somebody beside them, of which the release of the framework counts.
  */
 export async function environmentOf(
@@ -54,8 +59,9 @@ export async function environmentOf(
   scripts: readonly string[] = [],
   recorded: readonly RecordedRelease[] = [],
   own: readonly Fact[] = [],
+  shown: readonly string[] = [],
 ): Promise<Environment> {
-  const around = await statedAround(uri, files);
+  const around = withShown(await statedAround(uri, files), await statedByTexts(shown, files), uri);
   const pinned = (name: string) =>
     around.some((each) => each.name === name && each.exact !== undefined && !each.optional);
   const stated = [
@@ -294,6 +300,31 @@ async function statedByScripts(scripts: readonly string[], files: TrackedFiles):
     for (const requirement of await files.requirements(uri, SCRIPT_IMAGES))
       if (isOfInterest(requirement.name)) found.push({ ...requirement, uri, rank: SCRIPT_IMAGES.rank });
   return found;
+}
+
+/** What texts install that show how the run is started. */
+async function statedByTexts(texts: readonly string[], files: TrackedFiles): Promise<Stated[]> {
+  const found: Stated[] = [];
+  for (const uri of new Set(texts))
+    for (const requirement of await files.requirements(uri, SHOWN_INSTALLS))
+      if (
+        isOfInterest(requirement.name) &&
+        (requirement.specifier !== '' || statePackageOf(requirement.name))
+      )
+        found.push({ ...requirement, uri, rank: SHOWN_INSTALLS.rank });
+  return found;
+}
+
+/** A text beside the file, or in a folder above it, speaks for its folder, as what else lies there; any other comes last. */
+function withShown(around: readonly Stated[], shown: readonly Stated[], uri: string): readonly Stated[] {
+  const isAbove = (text: Stated) => uri.startsWith(`${folderOf(text.uri)}/`);
+  return shown.reduce<readonly Stated[]>((all, text) => {
+    const far = isAbove(text)
+      ? all.findIndex((each) => folderOf(each.uri).length < folderOf(text.uri).length)
+      : -1;
+    const at = far < 0 ? all.length : far;
+    return [...all.slice(0, at), text, ...all.slice(at)];
+  }, around);
 }
 
 async function statedAround(uri: string, files: TrackedFiles): Promise<Stated[]> {

@@ -10,7 +10,7 @@ import type { ConfigReading } from './config-reading';
 import { readKnowing } from './read-knowing';
 
 /** Words that stand for others, which whoever reads the text fills in. */
-const LEFT_OUT = /^(?:\.{3}|…|\[.*\]|\{.*\}|<.*>)$/;
+const LEFT_OUT = /^(?:\.{3}|…|\[.*\]|\{.*\}|<.*>)$|\[_+\]|<[\p{L}_][\p{L}\p{N}_ -]*>/u;
 
 /** The runs that a file starts in which commands stand among other text, each as a reading of its own. */
 export function readHeld(uri: string, text: string): ConfigReading[] {

@@ -97,6 +97,10 @@ ${call}\n`);
       const own =
         'class Net(torch.nn.Module):\n    def __init__(self, width):\n        super().__init__()\nmodel = Net(4)';
       assert.deepEqual(refused(own), ['refused Net']);
+      const copied = `import copy\n${own.replace('model =', 'first =')}\nmodel = copy.deepcopy(first)`;
+      assert.deepEqual(refused(copied), ['refused Net']);
+      const renamed = copied.replace('import copy', 'from copy import deepcopy').replace('copy.deep', 'deep');
+      assert.deepEqual(refused(renamed), ['refused Net']);
       const timm = 'import timm\nmodel = timm.create_model("resnet50d")';
       assert.deepEqual(refused(timm), ['refused create_model']);
       const volumes = 'from monai.networks.nets import UNet\nmodel = UNet(**sizes).to("cuda")';
@@ -104,6 +108,12 @@ ${call}\n`);
       const series =
         'from transformers import InformerConfig, InformerForPrediction\nmodel = InformerForPrediction(InformerConfig())';
       assert.deepEqual(refused(series), ['refused InformerForPrediction']);
+    });
+
+    it('are not the copy of a loaded model, of which there are two then', () => {
+      const reading = python(`${HEAD}import copy\nmodel = copy.deepcopy(model)\n${OPTIMIZER}${LOOP}`);
+      assert.ok(!(reading.unread ?? []).some(({ kind }) => kind === 'refused'));
+      assertStates(reading, { 'model.id': undefined });
     });
 
     it('take no loss for a model', () => {

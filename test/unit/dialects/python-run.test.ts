@@ -941,6 +941,24 @@ Trainer(model=model, args=TrainingArguments(output_dir="out"), train_dataset=dat
       128,
     );
     assert.equal(lengthOf('[whole["input_ids"][i : i + 64] for i in range(0, total, 64)]'), 64);
+    const rows = (...lines: readonly string[]) => `[]\n    ${lines.join('\n        ')}`;
+    const packed = rows(
+      'for i in range(total // (size + 1)):',
+      'start = i * (size + 1)',
+      'end = start + (size + 1)',
+      'row = all_tokens[start:end]',
+      'result.append(row[:-1])',
+      'labels.append(row[1:])',
+    );
+    assert.equal(lengthOf(packed), 128, 'the last token of a row is only asked for');
+    assertStates(reading(packed), { 'batch.packed': 'true inferred' });
+    const stepped = (kept: string, length = '64') =>
+      rows(`for i in range(0, total, ${length}):`, `result.append(${kept})`);
+    assert.equal(lengthOf(stepped('all_tokens[i : i + 64]')), 64);
+    assert.equal(lengthOf(stepped('texts[i : i + 64]')), undefined, 'no tokens');
+    assert.equal(lengthOf(stepped('all_tokens[i : i + batch]', 'batch')), undefined);
+    assert.equal(lengthOf(stepped('ask(all_tokens[i : i + 64])')), undefined, 'what is kept is an answer');
+    assert.equal(lengthOf(stepped('all_tokens[i : i + 32]')), undefined, 'windows apart');
     const inPlace = '0\n    whole["input_ids"][i] = ';
     assert.equal(lengthOf(`${inPlace}torch.tensor(whole["input_ids"][i][:size])`), 128);
     assert.equal(lengthOf(`${inPlace}whole["input_ids"][i][:64]`), 64);
@@ -2010,6 +2028,10 @@ SFTTrainer(model=model, args=SFTConfig(per_device_train_batch_size=8 if big else
       assert.equal(kernels('!pip install -q mamba_ssm==2.2.5'), 'mamba-ssm,unknown file');
       assert.equal(kernels('!pip install fla-core peft'), 'flash-linear-attention,unknown file');
       assert.equal(kernels('!pip install peft'), undefined);
+      const commented = '# get_ipython().system(\'uv pip install fla-core "causal_conv1d==1.6.0"\')';
+      assert.equal(kernels(commented), 'flash-linear-attention,causal-conv1d,unknown default');
+      const mixed = `get_ipython().system('pip install fla-core')\n${commented}`;
+      assert.equal(kernels(mixed), 'flash-linear-attention,causal-conv1d,unknown file');
       assert.deepEqual(unread(''), []);
       // A script that was a notebook has them in comments.
       assert.deepEqual(unread(`# get_ipython().run_cell_magic('capture', '', '${both}\\n')`), []);

@@ -24,6 +24,10 @@ describe('copies of models under other names', () => {
     ['somebody/Llama-3-Base-8B-SFT-mine', undefined],
     ['/model', undefined],
     ['./hub/models--Qwen--Qwen2.5-1.5B/snapshots/8faed761d45a263340a0528343f099c05c9a4323', 'Qwen2.5-1.5B'],
+    ['/root/autodl-tmp/Qwen/Qwen2___5-Coder-7B-Instruct/', 'Qwen2.5-Coder-7B-Instruct'],
+    ['./LLM-Research/Meta-Llama-3___1-8B-Instruct', 'Meta-Llama-3.1-8B-Instruct'],
+    ['models/Qwen2___5-7B-Instruct-GPTQ-Int4', 'Qwen2.5-7B-Instruct', 'gptq'],
+    ['me/My___Own', undefined],
     ['hub/models--me--My-Own-Finetune/snapshots/8faed761', undefined],
   ];
   for (const [name, model, kind] of cases) {

@@ -66,6 +66,7 @@ describe('assumptions', () => {
       '  method: { objective: multiple-choice }\n',
       '  method: { objective: classification }\n',
     ],
+    ['ddp.bucketCap', '  parallel: { data: ddp }\n  hardware.nodes: 2\n', '  parallel: { data: ddp }\n'],
     ['version.accelerate', '  framework: accelerate\n', '  framework: axolotl\n'],
     ['version.trl', '  framework: trl\n', '  framework: accelerate\n'],
     ['version.transformers', '  model.code: transformers\n', '  model.code: tensorflow\n'],

@@ -310,11 +310,17 @@ describe('packages of kernels around a config', () => {
   });
 
   it('are assumed of models alone that have such layers', async () => {
-    const { analysis } = await versions({ 'file:///w/recipes/sft.yaml': RECIPE });
-    assert.ok(!assumptionsOf(analysis).some(({ field }) => field === 'kernels.states'));
+    const isAssumed = async (recipe: string, list: string) => {
+      const { analysis } = await versions({
+        'file:///w/recipes/sft.yaml': recipe,
+        'file:///w/requirements.txt': list,
+      });
+      return assumptionsOf(analysis).some(({ field }) => field === 'kernels.states');
+    };
     const hybrid = RECIPE.replace('Qwen/Qwen2.5-7B', 'Qwen/Qwen3.5-4B');
-    const other = await versions({ 'file:///w/recipes/sft.yaml': hybrid });
-    assert.ok(assumptionsOf(other.analysis).some(({ field }) => field === 'kernels.states'));
+    assert.equal(await isAssumed(RECIPE, 'causal-conv1d\n'), false);
+    assert.equal(await isAssumed(hybrid, 'causal-conv1d\n'), true);
+    assert.equal(await isAssumed(hybrid, ''), false, 'that none is named is a question');
   });
 
   it('are not known of a commit, and the newest of what is taken from a repository as it is', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { estimate as realEstimate } from '../../../server/src/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
 import { Workspace } from '../../../server/src/workspace/analyze';
+import { assumptionsOf } from '../../../server/src/workspace/assumptions';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 
 const RECIPE = [
@@ -138,6 +139,10 @@ describe('what decides a run and nobody states', () => {
     const all = 'transformers==5.12.0\nmamba-ssm\ncausal-conv1d\n';
     const named = await analysed({ [uri]: hybrid, [listed]: all }, uri, one);
     assert.equal(named.analysis.estimate?.verdict, 'fits');
+    const isAssumed = (each: Parameters<typeof assumptionsOf>[0]) =>
+      assumptionsOf(each).some(({ field }) => field === 'kernels.states');
+    assert.equal(isAssumed(analysis), false, 'that they are unknown is no value');
+    assert.equal(isAssumed(named.analysis), true);
     assert.ok(!named.answers.some(({ field }) => field === 'kernels.states'));
     const other = await analysed({ [uri]: RECIPE }, uri);
     assert.ok(!other.answers.some(({ field }) => field === 'kernels.states'));

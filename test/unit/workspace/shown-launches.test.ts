@@ -61,6 +61,32 @@ describe('launches that texts show', () => {
       assert.deepEqual((await recipeUnder(fenced('bash', `${FULL} ${word}`))).runs, [], word);
   });
 
+  it('are left alone where the reader chooses a value, however that is written', async () => {
+    const FLAG = '--attn_implementation';
+    for (const word of [
+      '[eager | sdpa]',
+      '[eager|sdpa]',
+      '{eager|sdpa}',
+      '<eager|sdpa>',
+      'eager|sdpa',
+      '<attention> --seed 1',
+      '<your attention> --seed 1',
+      '"<attention>"',
+      'out/<name>',
+    ])
+      assert.deepEqual((await recipeUnder(fenced('bash', `${FULL} ${FLAG} ${word}`))).runs, [], word);
+    assert.deepEqual((await recipeUnder(fenced('bash', `${FULL} [--seed SEED]`))).runs, []);
+    const beside = fenced('bash', `${FULL.replace('4', '8')} ${FLAG} <attention>`, FULL);
+    assert.equal((await recipeUnder(beside)).gpus, 4, 'the command beside it is whole');
+    for (const end of [
+      '--seed 1 | tee log.txt',
+      '--seed 1|tee log.txt',
+      '< /dev/null > log.txt',
+      '--run_name "a|b"',
+    ])
+      assert.equal((await recipeUnder(fenced('bash', `${FULL} ${end}`))).gpus, 4, end);
+  });
+
   it('are each a run of its own', async () => {
     const two = fenced('bash', FULL, '# or, smaller', FULL.replace('4', '2'));
     const { runs } = await recipeUnder(`${two}\n${fenced('bash', FULL.replace('full', 'lora'))}`);
@@ -123,6 +149,53 @@ Trainer(model, TrainingArguments("out", per_device_train_batch_size=args.batch))
       runs: 1,
     });
     assert.deepEqual(await under('python train.py --show'), { model: 'gpt2', batch: 1, runs: 0 });
+  });
+
+  it('give a program no value that its choices forbid', async () => {
+    const program = `import argparse
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+p = argparse.ArgumentParser()
+p.add_argument("--batch", type=int, default=1, choices=[1, 2])
+args = p.parse_args()
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+Trainer(model, TrainingArguments("out", per_device_train_batch_size=args.batch)).train()
+`;
+    const batchUnder = async (command: string) => {
+      const { analyze } = smallWorkspace({ 'train.py': program, 'README.md': fenced('bash', command) });
+      const { resolved } = await analyze('train.py');
+      return (resolved.values as Record<string, unknown>)['batch.micro'];
+    };
+    assert.equal(await batchUnder('python train.py --batch 2'), 2);
+    assert.notEqual(await batchUnder('python train.py --batch 8'), 8);
+  });
+
+  it('bring the versions that the text installs, where nothing nearer holds them', async () => {
+    const under = async (install: string, more: Readonly<Record<string, string>> = {}, launch = FULL) => {
+      const { analysis } = await recipeUnder(
+        `${fenced('shell', ...install.split('\n'))}\n${fenced('bash', launch)}`,
+        more,
+      );
+      const { values, origins } = analysis.resolved;
+      const { kind, location, note } = origins['version.transformers'] ?? {};
+      return { version: values['version.transformers'], kind, note, line: location?.range.start.line };
+    };
+    const stated = {
+      version: '4.43.1',
+      kind: 'environment',
+      note: 'transformers 4.43.1 in README.md',
+      line: 2,
+    };
+    assert.deepEqual(
+      await under('# Once\npip install transformers==4.43.1\npip install peft==0.11.1'),
+      stated,
+    );
+    assert.deepEqual(await under('$ cd x\n$ python -m pip install -q "transformers==4.43.1" peft'), stated);
+    const other = (found: { readonly version?: unknown }) => assert.notEqual(found.version, '4.43.1');
+    other(await under('# pip install transformers==4.43.1'));
+    other(await under('pip install transformers==4.43.1', {}, `${FULL} <flags>`));
+    other(await under('pip install transformers==4.43.1\n# or\npip install transformers==4.44.0'));
+    const list = { 'requirements.txt': 'transformers==4.45.2\n' };
+    assert.equal((await under('pip install transformers==4.43.1', list)).version, '4.45.2');
   });
 
   it('follow an edit of the text', async () => {

@@ -106,8 +106,17 @@ function takenBy(call: PyCall, node: ConfigNode, many: boolean): PyValue {
   if (node.kind !== 'scalar' || node.open || node.guessed || (action !== undefined && action !== 'store'))
     return unknown;
   const value = converted(argumentOf(call, 'type')?.value, node.text);
-  const taken: PyValue = value === undefined ? unknown : { kind: 'scalar', value, range };
+  // What is not among the choices is refused: it stands for one of them, or the command was written for another state of the file.
+  const taken: PyValue =
+    value === undefined || !mayChoose(call, value) ? unknown : { kind: 'scalar', value, range };
   return many ? { kind: 'list', items: [taken], range } : taken;
+}
+
+/** Whether `choices` allows a value, as far as they are known. */
+function mayChoose(call: PyCall, value: string | number): boolean {
+  const choices = argumentOf(call, 'choices')?.value;
+  if (choices?.kind !== 'list') return true;
+  return choices.items.some((choice) => choice.kind !== 'scalar' || choice.value === value);
 }
 
 /** Text by its type; undefined where a function of the project's own makes something of it. */

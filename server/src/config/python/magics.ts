@@ -66,8 +66,10 @@ function withoutMagicsOfCell(cell: string): string {
     .join('\n');
 }
 
-const COMMAND =
-  /(?:^|[\n;&])[ \t]*[!%][ \t]*(?:uv[ \t]+)?(?:python3? -m[ \t]+)?pip3?[ \t]+install\b((?:\\\r?\n|[^\n;&|])*)/g;
+const INSTALLS = String.raw`(?:uv[ \t]+)?(?:python3? -m[ \t]+)?pip3?[ \t]+install\b((?:\\\r?\n|[^\n;&|])*)`;
+/** In a cell, and as a shell has it. */
+const COMMAND = new RegExp(String.raw`(?:^|[\n;&])[ \t]*[!%][ \t]*${INSTALLS}`, 'g');
+const SHELL_COMMAND = new RegExp(String.raw`(?:^|[\n;&])[ \t]*(?:sudo[ \t]+)?${INSTALLS}`, 'g');
 const REQUIREMENT =
   /(?:^|[\s"'])([A-Za-z][\w.-]*)(\[[\w,-]*\])?((?:==|>=|<=|~=|!=|<|>)[\w.*+!<>=,~-]+)?(?=$|[\s"'])/g;
 /** Options of pip that take the newest release, whatever is installed. */
@@ -144,8 +146,12 @@ function convertedInstalls(text: string, lines: Pick<Lines, 'range'>): Install[]
   return found;
 }
 
-function writtenInstalls(text: string, lines: Pick<Lines, 'range'>): Install[] {
-  return [...text.matchAll(COMMAND)].flatMap((command) => {
+/** Packages that commands of a shell install. */
+export const shellInstalls = (text: string, lines: Pick<Lines, 'range'>): Install[] =>
+  writtenInstalls(text, lines, SHELL_COMMAND);
+
+function writtenInstalls(text: string, lines: Pick<Lines, 'range'>, commands = COMMAND): Install[] {
+  return [...text.matchAll(commands)].flatMap((command) => {
     const words = command[1] ?? '';
     return packagesAmong(words, command.index + command[0].length - words.length, text, lines);
   });

@@ -8,6 +8,7 @@ import { LIBRARY, submodule } from './imports';
 import { noteKeptSamples } from './kept-samples';
 import { arithmetic } from './literals';
 import { type BlockEnd, either, lifted, type Machine, truth } from './machine';
+import { notePackedRows } from './packed-rows';
 import { inRound, timesOf } from './rounds';
 import { setAttribute } from './set-attribute';
 import { childIn, type SyntaxNode } from './syntax-node';
@@ -395,7 +396,10 @@ function loop(machine: Machine, node: SyntaxNode): BlockEnd {
   const times =
     values?.kind === 'list' && over ? machine.scalar(values.items.length, over) : timesOf(machine, values);
   const range = machine.rangeOf(over ?? condition ?? node);
-  const round = () => machine.execute(machine, body);
+  const round = () => {
+    machine.execute(machine, body);
+    notePackedRows(machine, node);
+  };
   if (once) round();
   else inRound(machine, { range, ...(times ? { times } : {}) }, round);
   takeLeft(machine, range);

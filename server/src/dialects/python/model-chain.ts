@@ -25,6 +25,8 @@ const HANDS_ON =
   /(^|\.)(get_peft_model|prepare_model_for_kbit_training|prepare_model_for_int8_training|compile|setup_chat_format|clone_chat_template|patch_model|for_training|dispatch_model|prepare_model|DataParallel|DistributedDataParallel|FullyShardedDataParallel)$/;
 /** What gives the model out of what wraps it: `unwrap_model` of Accelerate and of transformers. */
 const UNWRAPS = /(^|\.)(unwrap_model|extract_model_from_parallel)$/;
+/** What makes a second object of a model (`copy`). */
+const COPIES = /^copy\.(?:deep)?copy$/;
 /** Methods that give back their model. */
 const METHODS =
   /^(to|cuda|cpu|half|float|bfloat16|train|eval|requires_grad_|merge_and_unload|gradient_checkpointing_enable|get_base_model|to_bettertransformer)$/;
@@ -90,6 +92,11 @@ export function chainOf(program: PyProgram, model: PyValue | undefined, depth = 
       value = argumentOf(call, 'model', 0);
     } else if (call.callee === 'deepspeed.initialize') {
       value = argumentOf(call, 'model', 1);
+    } else if (COPIES.test(call.callee)) {
+      // What a copy is of is seen. Of a model that is loaded there are two then, both of which lie somewhere: no way to the weights that train.
+      const of = chainOf(program, argumentOf(call, 'x', 0), depth + 1);
+      if (!of.load && !of.name) for (const id of of.ids) ids.add(id);
+      return done({ lost: call.calleeRange });
     } else if (/(^|\.)inject_adapter_in_model$/.test(call.callee)) {
       steps.push(call);
       value = argumentOf(call, 'model', 1);

@@ -485,7 +485,7 @@ function noteDoubts({ program, draft }: Calls, call: PyCall): void {
       'script',
       { range: calleeRange },
       subclass,
-      say('`{0}` is a class of the file: what it does otherwise is not read.', subclass),
+      say("`{0}` is a class of the code's own: what it does otherwise is not read.", subclass),
     );
   // A condition of a loop's round decides about that round: the loop goes on.
   const [condition] = call.callee === 'backward' ? conditions.slice(0, outside) : conditions;

@@ -67,18 +67,25 @@ const installedNote = (what: string, { endsAtAssumed }: AllowedVersions) =>
     ? say('{0} is installed: it allows the release that is assumed where none is named', what)
     : say('{0} is installed: the newest that it allows', what);
 
-/** Packages of kernels that cells install: what they do not name may be there all the same. */
+/**
+ * Packages of kernels that cells install: what they do not name may be there all the same. As with versions, what a comment alone names
+ * decides where nothing else does: the script may be started in another environment.
+ */
 function readKernels(installs: NonNullable<ConfigDocument['installs']>, draft: Draft): void {
-  const own = installs.filter(({ commented }) => !commented);
-  const packages = statePackagesAmong(own.map(({ name }) => normalName(name)));
-  const first = own.find(({ name }) => statePackageOf(normalName(name)) !== undefined);
+  const named = installs.filter(({ name }) => statePackageOf(normalName(name)) !== undefined);
+  const packages = statePackagesAmong(named.map(({ name }) => normalName(name)));
+  const first = named.find(({ commented }) => !commented) ?? named[0];
   if (!first) return;
+  const location = locationOf(first.range, draft.uri);
+  const words = `${first.name} ${first.specifier}`.trim();
   draft.facts.push(
-    fact('kernels.states', packages, {
-      kind: 'file',
-      location: locationOf(first.range, draft.uri),
-      key: 'pip_install',
-    }),
+    first.commented
+      ? fact('kernels.states', packages, {
+          kind: 'default',
+          location,
+          note: say('a commented-out cell installs {0}', words),
+        })
+      : fact('kernels.states', packages, { kind: 'file', location, key: 'pip_install' }),
   );
 }
 

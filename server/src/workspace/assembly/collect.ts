@@ -84,11 +84,9 @@ export async function collect(
     (dialect.releases?.(document) ?? []).map((release) => ({ ...release, uri: from })),
   );
   const family = String(framework ?? config.dialect.id);
-  const environment = await environmentOf(uri, family, files, scripts, recorded, [
-    ...commandLine,
-    ...facts,
-    ...stated,
-  ]);
+  const shown = members.flatMap((member) => (member.config.document.isShown ? [member.config.uri] : []));
+  const own = [...commandLine, ...facts, ...stated];
+  const environment = await environmentOf(uri, family, files, scripts, recorded, own, shown);
   const definitions = [config.dialect, ...DIALECTS.filter(({ id }) => id === family)].flatMap(
     (dialect) => dialect.definitions ?? [],
   );
