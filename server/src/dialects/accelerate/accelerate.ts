@@ -177,12 +177,11 @@ function readPrecision(section: Section, kind: RunKind, draft: Draft): void {
         say('Accelerate upcasts trained weights to fp32 under FSDP mixed precision and splits them so'),
       );
       inferWeights(draft);
-      draft.assume(
-        'precision.reduce',
-        base,
-        say('FSDP mixed precision of Accelerate reduces in the low precision'),
-        DOCS,
-      );
+      section.assume('precision.reduce', {
+        value: base,
+        note: say('FSDP mixed precision of Accelerate reduces in the low precision'),
+        source: DOCS,
+      });
       break;
     default:
       section.state('precision.scheme', 'autocast', found);
