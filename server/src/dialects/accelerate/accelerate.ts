@@ -63,6 +63,8 @@ export function readAccelerateSettings(
 ): RunKind {
   const kind = runKindOf(root);
   const section = new Section(root, draft, '', ACCELERATE_TABLE);
+  const cpu = section.find('use_cpu');
+  if (cpu && flagOf(cpu.node) === true) draft.refuseCpu(cpu.node, cpu.key);
   if (kind.gpu) {
     readHardware(section, kind);
     readPrecision(section, kind, draft);
