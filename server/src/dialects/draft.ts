@@ -259,7 +259,8 @@ export class Draft {
   refuseCpu(node: { range: Range }, name: string): void {
     const what = say('CPUs');
     const words = say('Oomlint estimates GPU memory: runs on {0} are read but not estimated.', what);
-    this.leave('refused', node, name, words);
+    const location = locationOf(node.range, this.uri);
+    this.unread.push({ kind: 'refused', location, text: name, message: words, onCpu: true });
   }
 
   /** A word that nobody here knows states nothing: what its framework makes of it is not known. */
