@@ -10,9 +10,14 @@ import { fastestProducts } from './achieved-rates';
  */
 const FP8_GAIN = 1.3;
 
-/** Type that linear layers are multiplied in: fp8 where somebody does that and the card can, else as everything is computed. */
+/**
+ * Type that linear layers are multiplied in: fp8 where somebody does that and the card can, else as everything is computed. bitsandbytes
+ * casts what comes to 8-bit weights to fp16 (0.49, `autograd/_functions.py`, `MatMul8bitLt`).
+ */
 export function multipliedIn(run: TrainingRun, { supports }: Accelerator): DType {
-  return run['precision.fp8'] !== 'none' && supports.fp8 ? 'fp8' : run['precision.compute'];
+  if (run['precision.fp8'] !== 'none' && supports.fp8) return 'fp8';
+  const compute = run['precision.compute'];
+  return run['quantization.kind'] === 'int8' && compute === 'fp32' ? 'fp16' : compute;
 }
 
 /** Whether fp32 matrices are multiplied in TF32 where the card has it. */

@@ -255,6 +255,14 @@ export class Draft {
     this.leave('refused', node, name, say('What `{0}` trains is not estimated.', name));
   }
 
+  /** The run is on CPUs, and takes no GPU memory. */
+  refuseCpu(node: { range: Range }, name: string): void {
+    const what = say('CPUs');
+    const words = say('Oomlint estimates GPU memory: runs on {0} are read but not estimated.', what);
+    const location = locationOf(node.range, this.uri);
+    this.unread.push({ kind: 'refused', location, text: name, message: words, onCpu: true });
+  }
+
   /** A word that nobody here knows states nothing: what its framework makes of it is not known. */
   leaveWord(fields: readonly FieldPath[] | undefined, node: ConfigNode, key: string): void {
     if (node.kind !== 'scalar' || (typeof node.value !== 'string' && typeof node.value !== 'number')) return;

@@ -62,8 +62,9 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
   }
   if (options.holdGradient) {
     for (const x of tape.exit) {
-      const { category, bytes } = gradientOf(x);
-      if (x.requiresGrad) meter.add(category, -bytes, x);
+      const gradient = gradientOf(x);
+      const { category, bytes } = gradient;
+      if (x.requiresGrad) meter.add(category, -bytes, x, gradient);
     }
   }
   return meter.finish();

@@ -48,7 +48,8 @@ function bytesOf(storages: Iterable<Storage>): number {
   return bytes;
 }
 
-function returned(storages: Iterable<Storage>, share = 1): AllocatorEvent[] {
+/** Returns of storages, or of a share of each. */
+export function returned(storages: Iterable<Storage>, share = 1): AllocatorEvent[] {
   return requested(storages, share).map(({ bytes, power }) => ({ bytes: -bytes, power }));
 }
 
@@ -149,7 +150,9 @@ export function segmentOf(
 ): Segment {
   const { tape } = traced;
   const checkpointing = run['activations.checkpointing'];
-  if (traced.stage.role !== 'layer' || checkpointing === 'none' || traced.whole)
+  // A layer that a search left empty hands on what enters it: there is nothing to compute again.
+  const empty = tape.operations.length === 0;
+  if (traced.stage.role !== 'layer' || checkpointing === 'none' || traced.whole || empty)
     return unwrapped(traced, gradients, shared);
   const graded = { gradients, shared };
   switch (checkpointing) {

@@ -1,6 +1,7 @@
 import { oncePer } from '../memo/remembered';
 import type { TrainingRun } from '../run/fields';
 import { type BlockId, CachingAllocator, segmentBytes } from './allocator';
+import { type BetweenStages, betweenStages } from './between-stages';
 import { groupsOf } from './layer-groups';
 import { bytesOf, type Ledger, totalOf } from './ledger';
 import { type RequestProgram, Requests } from './request-classes';
@@ -35,6 +36,7 @@ interface Play {
   readonly forward: RequestProgram;
   readonly backward: RequestProgram;
   readonly copyReturns: RequestProgram;
+  readonly between: { readonly [K in keyof BetweenStages]: RequestProgram };
   /** What forward and backward leave behind: requests that are not returned in them, returns of what was there before. */
   readonly forwardNet: RequestProgram;
   readonly backwardNet: RequestProgram;
@@ -137,11 +139,17 @@ function playOf(asked: Asked, requests: Requests): Play {
   const backwardNet = requests.net(backward);
   const gradients = reduces ? requests.fixed(backwardNet) : requests.none;
   const layers = traced.stage.role === 'layer';
+  const between = betweenStages(traced);
   return {
     asked,
     forward,
     backward,
     copyReturns: requests.program(segment.copyReturns),
+    between: {
+      afterForward: requests.program(between.afterForward),
+      beforeBackward: requests.program(between.beforeBackward),
+      afterBackward: requests.program(between.afterBackward),
+    },
     forwardNet: requests.net(forward),
     backwardNet: layers ? requests.without(backwardNet, gradients) : backwardNet,
     gradients: layers ? gradients : requests.none,
@@ -356,13 +364,14 @@ function playStep(
 ): void {
   player.take(totalOf(sharding.throughout));
   player.take(requests.gathered ?? 0);
-  for (const { forward, forwardNet, unit, groups } of plays) {
+  for (const { forward, forwardNet, unit, groups, between } of plays) {
     for (const others of groups) {
       player.playOthers(forwardNet, others);
       player.play(unit);
       player.play(forward);
       player.undo(unit);
     }
+    player.play(between.afterForward);
   }
   for (const { copyReturns, groups } of plays) {
     for (const others of groups) {
@@ -384,8 +393,9 @@ function playStep(
   for (let p = plays.length - 1; p >= 0; p--) {
     const play = plays[p];
     if (!play) continue;
-    const { backward, backwardNet, unit, reduced, gradients, groups } = play;
+    const { backward, backwardNet, unit, reduced, gradients, groups, between } = play;
     if (!beforeLoss && p === Math.max(0, plays.length - 2)) begin();
+    player.play(between.beforeBackward);
     for (let g = groups.length - 1; g >= 0; g--) {
       player.play(unit);
       player.play(backward);
@@ -399,6 +409,7 @@ function playStep(
       player.undo(gradients);
       player.playOthers(backwardNet, groups[g] ?? 0);
     }
+    player.play(between.afterBackward);
   }
   player.undo(reducing);
   player.borrow(requests.atEnd ?? 0)();

@@ -37,6 +37,8 @@ export interface CustomSpec {
   /** Makes the gradients of its inputs and weights in forward and keeps them; backward returns those tensors, or new ones of them. */
   readonly keepsGradients?: 'returned' | 'copied';
   readonly kind?: StorageKind;
+  /** Its results have a number for every pair of tokens, though nothing that it reads has. */
+  readonly pairs?: boolean;
 }
 
 const PROMOTION: readonly TensorDType[] = ['uint8', 'bool', 'int64', 'fp8', 'bf16', 'fp16', 'fp32'];
@@ -56,15 +58,21 @@ function larger(a: Tensor, b: Tensor): Tensor {
   return a.elements >= b.elements ? a : b;
 }
 
+/** Whether a result of this shape has a number for each pair of tokens that a tensor has one for. */
+function isOverSamePairs({ storage, shape }: Tensor, result: readonly number[]): boolean {
+  return storage.quadratic === true && shape.at(-1) === result.at(-1) && shape.at(-2) === result.at(-2);
+}
+
 /** Operators that move, view or combine tensors element by element, and fused ones described in full. */
 export abstract class OperatorTracer extends TapeRecorder {
   /** An operator described in full, for fused kernels and whatever has no method of its own. */
   custom(spec: CustomSpec): Tensor[] {
     const weights = spec.weights ?? [];
     const grad = spec.inputs.some((x) => x.requiresGrad) || weights.some((w) => w.trainable);
-    const outputs = spec.outputs.map((o) =>
-      this.tensor(o.shape, o.dtype, grad && isFloat(o.dtype), spec.name, o.kind ?? spec.kind),
-    );
+    const outputs = spec.outputs.map(({ shape, dtype, kind = spec.kind }) => {
+      const pairs = spec.pairs === true || spec.inputs.some((x) => isOverSamePairs(x, shape));
+      return this.tensor(shape, dtype, grad && isFloat(dtype), spec.name, kind, pairs);
+    });
     const saves: Storage[] = [];
     if (grad) {
       for (const x of spec.savesInputs ?? []) saves.push(x.storage);
@@ -72,7 +80,9 @@ export abstract class OperatorTracer extends TapeRecorder {
         const out = outputs[index];
         if (out) saves.push(out.storage);
       }
-      if (spec.savesBytes) saves.push(this.storage(spec.savesBytes, spec.name, spec.kind ?? 'activation'));
+      const pairs = outputs.some((x) => x.storage.quadratic);
+      const { savesBytes, kind = 'activation' } = spec;
+      if (savesBytes) saves.push(this.storage(savesBytes, spec.name, kind, pairs));
     }
     const keptGradients = grad && spec.keepsGradients ? this.keptGradients(spec) : undefined;
     if (keptGradients) saves.push(...keptGradients.values());
@@ -105,7 +115,8 @@ export abstract class OperatorTracer extends TapeRecorder {
   }: CustomSpec): ReadonlyMap<Tensor | Weight, Storage> {
     const kept = new Map<Tensor | Weight, Storage>();
     for (const x of inputs) {
-      if (isFloat(x.dtype)) kept.set(x, this.storage(x.elements * ELEMENT_BYTES[x.dtype], name, kind));
+      const bytes = x.elements * ELEMENT_BYTES[x.dtype];
+      if (isFloat(x.dtype)) kept.set(x, this.storage(bytes, name, kind, x.storage.quadratic));
     }
     for (const weight of weights) {
       if (!weight.trainable) continue;
@@ -160,7 +171,7 @@ export abstract class OperatorTracer extends TapeRecorder {
 
   /** Copy into contiguous memory or into another shape (`contiguous`, `repeat_interleave`); keeps nothing. */
   copy(x: Tensor, shape: readonly number[] = x.shape, name = 'copy'): Tensor {
-    const out = this.tensor(shape, x.dtype, x.requiresGrad, name, x.storage.kind);
+    const out = this.tensor(shape, x.dtype, x.requiresGrad, name, x.storage.kind, x.storage.quadratic);
     this.record({
       name,
       inputs: [x],
@@ -175,7 +186,7 @@ export abstract class OperatorTracer extends TapeRecorder {
   /** `x.to(dtype)`: nothing where the type is already right. */
   cast(x: Tensor, dtype: TensorDType, name = 'cast'): Tensor {
     if (x.dtype === dtype) return x;
-    const out = this.tensor(x.shape, dtype, x.requiresGrad, name, x.storage.kind);
+    const out = this.tensor(x.shape, dtype, x.requiresGrad, name, x.storage.kind, x.storage.quadratic);
     this.record({ name, inputs: [x], outputs: [out], fusible: 'pointwise', cheap: 'listed' });
     return out;
   }
@@ -183,7 +194,9 @@ export abstract class OperatorTracer extends TapeRecorder {
   /** Elementwise sum; keeps nothing, gradients pass through. */
   add(a: Tensor, b: Tensor, name = 'add'): Tensor {
     const dtype = promote(a.dtype, b.dtype);
-    const out = this.tensor(larger(a, b).shape, dtype, a.requiresGrad || b.requiresGrad, name);
+    const big = larger(a, b);
+    const grad = a.requiresGrad || b.requiresGrad;
+    const out = this.tensor(big.shape, dtype, grad, name, 'activation', big.storage.quadratic);
     const rule = (x: Tensor): GradRule =>
       !x.requiresGrad ? 'none' : x.dtype === dtype && x.elements === out.elements ? 'alias' : 'new';
     this.record({
@@ -225,7 +238,9 @@ export abstract class OperatorTracer extends TapeRecorder {
   mul(a: Tensor, b: Tensor, name = 'mul'): Tensor {
     const dtype = promote(a.dtype, b.dtype);
     const big = larger(a, b);
-    const out = this.tensor(big.shape, dtype, a.requiresGrad || b.requiresGrad, name, big.storage.kind);
+    const grad = a.requiresGrad || b.requiresGrad;
+    const { kind, quadratic } = big.storage;
+    const out = this.tensor(big.shape, dtype, grad, name, kind, quadratic);
     const saves: Storage[] = [];
     if (b.requiresGrad) saves.push(a.storage);
     if (a.requiresGrad) saves.push(b.storage);
@@ -259,7 +274,7 @@ export abstract class OperatorTracer extends TapeRecorder {
 
   /** Sum with a number: a new tensor, nothing kept. */
   shift(x: Tensor, name: string): Tensor {
-    const out = this.tensor(x.shape, x.dtype, x.requiresGrad, name, x.storage.kind);
+    const out = this.tensor(x.shape, x.dtype, x.requiresGrad, name, x.storage.kind, x.storage.quadratic);
     this.record({
       name,
       inputs: [x],
@@ -273,7 +288,7 @@ export abstract class OperatorTracer extends TapeRecorder {
 
   /** Comparison with a number: a byte per element, without a gradient. */
   compare(x: Tensor, name: string): Tensor {
-    const out = this.tensor(x.shape, 'bool', false, name, x.storage.kind);
+    const out = this.tensor(x.shape, 'bool', false, name, x.storage.kind, x.storage.quadratic);
     this.record({
       name,
       inputs: [x],
@@ -287,7 +302,7 @@ export abstract class OperatorTracer extends TapeRecorder {
 
   /** Elementwise function that keeps its input (silu, gelu, pow). */
   keepInput(x: Tensor, name: string, backwardScratch = 0): Tensor {
-    const out = this.tensor(x.shape, x.dtype, x.requiresGrad, name, x.storage.kind);
+    const out = this.tensor(x.shape, x.dtype, x.requiresGrad, name, x.storage.kind, x.storage.quadratic);
     this.record({
       name,
       inputs: [x],
@@ -327,7 +342,7 @@ export abstract class OperatorTracer extends TapeRecorder {
     shape: readonly number[] = x.shape,
     more: Pick<CustomSpec, 'forwardScratch' | 'fusible'> = {},
   ): Tensor {
-    const out = this.tensor(shape, x.dtype, x.requiresGrad, name, x.storage.kind);
+    const out = this.tensor(shape, x.dtype, x.requiresGrad, name, x.storage.kind, x.storage.quadratic);
     this.record({
       name,
       inputs: [x],
@@ -386,7 +401,7 @@ export abstract class OperatorTracer extends TapeRecorder {
   mulWeight(x: Tensor, weight: Weight, name: string): Tensor {
     const dtype = promote(x.dtype, weight.dtype);
     const grad = x.requiresGrad || weight.trainable;
-    const out = this.tensor(x.shape, dtype, grad, name);
+    const out = this.tensor(x.shape, dtype, grad, name, 'activation', x.storage.quadratic);
     this.record({
       name,
       inputs: [x],
@@ -403,7 +418,8 @@ export abstract class OperatorTracer extends TapeRecorder {
   /** Sum with a parameter (learned positions, biases outside a linear). */
   addWeight(x: Tensor, weight: Weight, name: string): Tensor {
     const dtype = promote(x.dtype, weight.dtype);
-    const out = this.tensor(x.shape, dtype, x.requiresGrad || weight.trainable, name);
+    const grad = x.requiresGrad || weight.trainable;
+    const out = this.tensor(x.shape, dtype, grad, name, 'activation', x.storage.quadratic);
     this.record({
       name,
       inputs: [x],

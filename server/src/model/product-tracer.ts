@@ -97,7 +97,10 @@ export abstract class ProductTracer extends OperatorTracer {
     name = 'bmm',
     kind?: StorageKind,
   ): Tensor {
-    const out = this.tensor(shape, a.dtype, a.requiresGrad || b.requiresGrad, name, kind);
+    // `[batch, heads, queries, keys]` of a sequence with itself. Scores with values give rows, which may be as wide as the sequence is long.
+    const square = shape.length === 4 && shape[2] === shape[3];
+    const pairs = square && !a.storage.quadratic && !b.storage.quadratic;
+    const out = this.tensor(shape, a.dtype, a.requiresGrad || b.requiresGrad, name, kind, pairs);
     const saves: Storage[] = [];
     if (b.requiresGrad) saves.push(a.storage);
     if (a.requiresGrad) saves.push(b.storage);
@@ -567,7 +570,9 @@ export abstract class ProductTracer extends OperatorTracer {
     });
     // A leaf that requires a gradient is held by the graph.
     const leaf = spec.tokens === true && !weight.trainable && this.settings.inputRequiresGrad === true;
-    const out = this.tensor([...ids.shape, spec.columns], weight.dtype, weight.trainable || leaf, spec.name);
+    const shape = [...ids.shape, spec.columns];
+    const grad = weight.trainable || leaf;
+    const out = this.tensor(shape, weight.dtype, grad, spec.name, 'activation', ids.storage.quadratic);
     // The whole table is rounded, of which the lookup keeps nothing (`FakeQuantizedEmbedding`).
     const rounds = this.settings.fakeQuantization === 'int8-int4';
     const table = rounds ? weight.localElements * ELEMENT_BYTES[weight.dtype] : 0;

@@ -19,11 +19,6 @@ function product(shape: readonly number[]): number {
   return elements;
 }
 
-/** `[batch, heads, queries, keys]` of a sequence with itself. */
-function isScores(shape: readonly number[]): boolean {
-  return shape.length === 4 && shape[2] === shape[3];
-}
-
 /** Gradient of a weight, computed in `from` and delivered in the weight's own type. */
 export function gradOf(weight: Weight, from: TensorDType): Operation['weightGrads'][number] {
   const bytes = weight.localElements * ELEMENT_BYTES[weight.scaled === true ? 'fp8' : weight.dtype];
@@ -75,12 +70,14 @@ export abstract class TapeRecorder {
     return { id: this.nextStorage++, bytes, kind, name, quadratic };
   }
 
+  /** `pairs`: by what makes it, it has a number for every pair of tokens; a shape alone may be as square by chance. */
   protected tensor(
     shape: readonly number[],
     dtype: TensorDType,
     requiresGrad: boolean,
     name: string,
     kind: StorageKind = 'activation',
+    pairs = false,
   ): Tensor {
     const elements = product(shape);
     return {
@@ -89,7 +86,7 @@ export abstract class TapeRecorder {
       elements,
       dtype,
       requiresGrad,
-      storage: this.storage(elements * ELEMENT_BYTES[dtype], name, kind, isScores(shape)),
+      storage: this.storage(elements * ELEMENT_BYTES[dtype], name, kind, pairs),
     };
   }
 
@@ -97,9 +94,15 @@ export abstract class TapeRecorder {
     return { ...x, id: this.nextTensor++, shape, elements: product(shape) };
   }
 
-  /** A tensor that enters the stage from outside. */
-  input(shape: readonly number[], dtype: TensorDType, requiresGrad: boolean, name = 'input'): Tensor {
-    const x = this.tensor(shape, dtype, requiresGrad, name);
+  /** A tensor that enters the stage from outside. `pairs`: it has a number for every pair of tokens. */
+  input(
+    shape: readonly number[],
+    dtype: TensorDType,
+    requiresGrad: boolean,
+    name = 'input',
+    pairs = false,
+  ): Tensor {
+    const x = this.tensor(shape, dtype, requiresGrad, name, 'activation', pairs);
     this.entry.push(x);
     this.origins.push(undefined);
     return x;
@@ -114,7 +117,7 @@ export abstract class TapeRecorder {
 
   /** Re-enters a tensor of another stage's tape as an input of this one. */
   enter(outer: Tensor, name: string): Tensor {
-    const x = this.input(outer.shape, outer.dtype, outer.requiresGrad, name);
+    const x = this.input(outer.shape, outer.dtype, outer.requiresGrad, name, outer.storage.quadratic);
     this.origins[this.origins.length - 1] = outer;
     return x;
   }

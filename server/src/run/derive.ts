@@ -240,12 +240,17 @@ function limitLength(winners: Winners): void {
   );
 }
 
-/** Without mixed precision matrices are multiplied in the type that weights are in; packed ones are unpacked to a type of their own. */
+/**
+ * Without mixed precision matrices are multiplied in the type that weights are in. Packed ones are unpacked to what comes in, 4-bit ones of
+ * bitsandbytes to a type of their own; where a model is prepared for adapters all else is raised to fp32, and with it what comes in.
+ */
 function inferCompute(winners: Winners): void {
   const scheme = settled(winners, 'precision.scheme');
   const weights = settled(winners, 'precision.weights');
   const packed = settled(winners, 'quantization.kind') ?? 'none';
-  if (winners.has('precision.compute') || scheme !== 'native' || packed !== 'none') return;
+  if (winners.has('precision.compute') || scheme !== 'native') return;
+  if (packed === 'nf4' || packed === 'fp4') return;
+  if (packed !== 'none' && settled(winners, 'quantization.prepared') === true) return;
   // Unsloth keeps parts of such models in fp32, attention among them.
   if (settled(winners, 'precision.wideActivations') === true) return;
   if (weights === 'bf16' || weights === 'fp16')

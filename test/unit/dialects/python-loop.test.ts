@@ -250,6 +250,27 @@ ${LOOP.replace('loss.backward()', 'accelerator.backward(loss)')}`);
       });
     });
 
+    it('take policies of PyTorch for precision and for wrapping', () => {
+      const imports = `from functools import partial
+from torch.distributed.fsdp import MixedPrecision
+from torch.distributed.fsdp.wrap import transformer_auto_wrap_policy
+from transformers.models.bert import BertLayer
+POLICY = partial(transformer_auto_wrap_policy, transformer_layer_cls={BertLayer})
+`;
+      const mixed = 'MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)';
+      const plugin = `FullyShardedDataParallelPlugin(auto_wrap_policy=POLICY, mixed_precision_policy=${mixed})`;
+      const reading = planned(plugin, 'fsdp_plugin', imports);
+      assertStates(reading, {
+        'precision.compute': 'bf16 file',
+        'precision.reduce': 'fp32 file',
+        'fsdp.wrap': 'layer inferred',
+      });
+      assert.deepEqual(
+        (reading.unread ?? []).filter(({ text }) => /policy/.test(text)),
+        [],
+      );
+    });
+
     it('recompute activations where they are asked to', () => {
       const plugin = 'FullyShardedDataParallelPlugin(fsdp_version=2, activation_checkpointing=True)';
       assertStates(planned(plugin, 'fsdp_plugin'), { 'activations.checkpointing': 'full file' });

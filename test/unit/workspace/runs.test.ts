@@ -53,6 +53,26 @@ const launch = (flags = '') =>
   `#!/bin/bash\naccelerate launch --num_processes 8 --multi_gpu scripts/sft.py --config recipes/sft.yaml ${flags}\n`;
 const PLAIN = RECIPE.replace(/deepspeed.*\n/, '');
 
+describe('runs of a config on CPUs', () => {
+  it('are shown after those that take GPU memory', async () => {
+    const { analyze } = world({
+      'recipes/sft.yaml': PLAIN,
+      'oomlint.yaml': PROJECT,
+      'scripts/a.sh': 'accelerate launch --cpu scripts/sft.py --config recipes/sft.yaml\n',
+      'scripts/b.sh': launch(),
+    });
+    const { runs = [], estimate } = await analyze('recipes/sft.yaml');
+    assert.deepEqual(
+      runs.map(({ name, verdict }) => [name.replace(/:.*/, ''), verdict === 'unknown']),
+      [
+        ['scripts/b.sh', false],
+        ['scripts/a.sh', true],
+      ],
+    );
+    assert.ok(estimate);
+  });
+});
+
 describe('folders beside a config that may hold what starts its run', () => {
   const recipe = { 'recipes/sft.yaml': PLAIN, 'oomlint.yaml': PROJECT, 'data/rows.json': '[]' };
 

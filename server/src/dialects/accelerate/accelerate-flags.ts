@@ -23,6 +23,8 @@ export function readAccelerateFlags(launch: Launch, draft: Draft): void {
   const { launcher } = launch;
   const section = new Section(launcher, draft, `${launch.path}.launcher`);
   section.link('config_file', 'accelerate');
+  const cpu = launcher.entries.find(({ key, value }) => key === 'cpu' && flagOf(value) === true);
+  if (cpu) draft.refuseCpu({ range: cpu.keyRange }, '--cpu');
   const root = configOf(launcher);
   if (root) readAccelerateSettings(root, draft);
   else if (!section.has('config_file')) return;

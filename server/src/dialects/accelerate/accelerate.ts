@@ -63,6 +63,8 @@ export function readAccelerateSettings(
 ): RunKind {
   const kind = runKindOf(root);
   const section = new Section(root, draft, '', ACCELERATE_TABLE);
+  const cpu = section.find('use_cpu');
+  if (cpu && flagOf(cpu.node) === true) draft.refuseCpu(cpu.node, cpu.key);
   if (kind.gpu) {
     readHardware(section, kind);
     readPrecision(section, kind, draft);
@@ -177,12 +179,11 @@ function readPrecision(section: Section, kind: RunKind, draft: Draft): void {
         say('Accelerate upcasts trained weights to fp32 under FSDP mixed precision and splits them so'),
       );
       inferWeights(draft);
-      draft.assume(
-        'precision.reduce',
-        base,
-        say('FSDP mixed precision of Accelerate reduces in the low precision'),
-        DOCS,
-      );
+      section.assume('precision.reduce', {
+        value: base,
+        note: say('FSDP mixed precision of Accelerate reduces in the low precision'),
+        source: DOCS,
+      });
       break;
     default:
       section.state('precision.scheme', 'autocast', found);

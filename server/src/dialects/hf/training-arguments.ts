@@ -77,6 +77,8 @@ export function readTrainingLoop(
   const own = <V>(value: V): DefaultValue<V> => ({ value, note: defaults.note, source: defaults.source });
   trainer.takeElse('per_device_train_batch_size', own(defaults.micro));
   trainer.takeElse('gradient_accumulation_steps', own(defaults.accumulation));
+  const cpu = trainer.find(['use_cpu', 'no_cuda']);
+  if (cpu && flagOf(cpu.node) === true) draft.refuseCpu(cpu.node, cpu.key);
   trainer.take('max_steps', 'auto_find_batch_size');
   readOptimizer(section, draft, context);
   readOwnCheckpointing(trainer, draft, context);

@@ -1,5 +1,5 @@
 import type { ConfigNode, MapEntry, MapNode } from '../../config/node';
-import { nodeOf } from '../../config/python/node-of-value';
+import { isNone, nodeOf } from '../../config/python/node-of-value';
 import type { PyArgument, PyCall } from '../../config/python/value';
 import { say } from '../../wording/say';
 import { readAccelerateSettings } from '../accelerate/accelerate';
@@ -8,6 +8,7 @@ import { OF_PRECISION } from '../deepspeed/deepspeed-precision';
 import type { ReadContext } from '../dialect';
 import { type Calls, leaveValue, withhold } from './call-block';
 import { readDeepspeedArgument } from './deepspeed-settings';
+import { readMixed } from './mixed-precision-policy';
 
 /**
  * Arguments of Accelerate's plugins by the keys of its config that mean the same (accelerate 1.15, `utils/dataclasses.py`); others of
@@ -69,6 +70,7 @@ export function readPlugin(
     const known = Object.hasOwn(KEYS[kind], argument.key) ? KEYS[kind][argument.key] : undefined;
     if (known === undefined) return [];
     const { value: given } = argument;
+    if (kind === 'FSDP' && readPolicy(calls, argument)) return [];
     const fields = ACCELERATE_TABLE.find(`${block}.${known}`)?.fields ?? [];
     const isMember = given.kind === 'name' && /(?:^|\.)ShardingStrategy\.\w+$/.test(given.name);
     if (given.kind !== 'scalar' && given.kind !== 'list' && !isMember) {
@@ -98,6 +100,23 @@ export function readPlugin(
   };
   readAccelerateSettings(root, draft);
   draft.assume('framework', 'accelerate', say('the file calls {0}', `\`${key}\``));
+  return true;
+}
+
+/**
+ * What the plugin is given as PyTorch's FSDP takes it: a policy of precision, which stays as it is (`FullyShardedDataParallelPlugin`,
+ * `set_mixed_precision` without `override`), and one of wrapping. False where it is a word of Accelerate's config.
+ */
+function readPolicy(calls: Calls, { key, value }: PyArgument): boolean {
+  if (value.kind === 'scalar' || isNone(value)) return false;
+  if (key === 'mixed_precision_policy') {
+    if (value.kind !== 'object') return false;
+    readMixed(calls, value, calls.bf16, key);
+    return true;
+  }
+  const made = value.kind === 'object' ? calls.program.calls[value.id] : undefined;
+  if (key !== 'auto_wrap_policy' || !/(?:^|\.)partial$/.test(made?.callee ?? '')) return false;
+  calls.draft.infer('fsdp.wrap', 'layer', say('a policy wraps layers'), value, key, true);
   return true;
 }
 

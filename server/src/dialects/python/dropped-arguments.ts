@@ -160,6 +160,24 @@ function limitsOfTrainer(call: PyCall, method: string | undefined): Limit[] {
   );
 }
 
+/**
+ * transformers takes bits of bitsandbytes beside the model's name up to 4.57.6 (`modeling_utils.py`, `from_pretrained`); in 5.0.0 they come in
+ * a config alone, and what is passed so reaches the class of the model, which has no such argument.
+ */
+const BITS = { keys: /^load_in_[48]bit$/, release: '4.57.6' };
+
+/** Limits of what a model of transformers is loaded with. */
+export function limitsOfLoad(call: PyCall): Limit[] {
+  const [, name] = /^transformers\.(?:\w+\.)*(\w+)\.from_pretrained$/.exec(call.callee) ?? [];
+  if (name === undefined || !/^AutoModel|Model$|For[A-Z]\w+$/.test(name)) return [];
+  const field = 'version.transformers';
+  return call.named.flatMap(({ key, keyRange }): Limit[] =>
+    BITS.keys.test(key)
+      ? [{ field, release: BITS.release, callee: `${name}.from_pretrained`, key, keyRange }]
+      : [],
+  );
+}
+
 /** Limits of a trainer's own arguments, and of those of its config. `method`: of TRL's trainer. */
 export const limitsOf = (call: PyCall, method: string | undefined, config: PyCall | undefined): Limit[] => [
   ...limitsOfTrainer(call, method),

@@ -6,7 +6,7 @@ import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import { Draft } from '../draft';
 import type { Calls } from './call-block';
-import { inferLimit, limitsOf } from './dropped-arguments';
+import { inferLimit, limitsOf, limitsOfLoad } from './dropped-arguments';
 import { NAMED_PACKAGES, type NamedPackage, newestWithNames, takenNames } from './imported-names';
 import { trainings } from './training-call';
 
@@ -65,6 +65,7 @@ function inferFromCalls(program: PyProgram, draft: Draft): void {
   const trained = trainings(program).filter(({ call }) => always(call));
   for (const limit of [
     ...configs.flatMap((call) => limitsOf(call, undefined, call)),
+    ...program.calls.filter(always).flatMap(limitsOfLoad),
     ...trained.flatMap(({ call, kind: { method } }) => limitsOf(call, method, undefined)),
   ])
     inferLimit(draft, limit);

@@ -52,6 +52,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
     engine ? 'deepspeed' : accelerator ? 'accelerate' : 'pytorch',
     lightning ? say('the file calls {0}', '`Trainer`') : say('the file has a loop of its own'),
   );
+  refuseCpu(calls, loop);
   if (loop.another)
     draft.leave(
       'refused',
@@ -220,6 +221,16 @@ function readWrittenLength({ program, draft }: Calls, texts: PyValue): void {
   if (draft.knows('batch.sequence') || (cut && limit === Number.POSITIVE_INFINITY)) return;
   const note = say('the texts stand in the code: no token is shorter than a byte');
   draft.limit('batch.sequence', Math.min(limit, bytes + AROUND), note, { range: texts.range }, 'texts');
+}
+
+/** `Accelerator(cpu=True)`, and `accelerator="cpu"` of Lightning's Trainer and its Fabric. */
+function refuseCpu({ draft }: Calls, { accelerator, lightning, fabric }: TrainingLoop): void {
+  const cpu = accelerator && argumentOf(accelerator, 'cpu');
+  if (cpu && flagOf(knownNode(cpu)) === true) draft.refuseCpu(cpu, 'cpu');
+  for (const call of [lightning?.trainer, fabric]) {
+    const kind = call && argumentOf(call, 'accelerator');
+    if (kind && textOf(knownNode(kind)) === 'cpu') draft.refuseCpu(kind, 'accelerator');
+  }
 }
 
 /** `mixed_precision` of Accelerate, else autocast around the forward pass. */

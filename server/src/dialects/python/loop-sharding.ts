@@ -1,15 +1,15 @@
 import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
-import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { flagOf, integerOf } from '../../config/scalar';
 import type { FieldPath } from '../../run/fields';
 import { say } from '../../wording/say';
 import { strategyOf } from '../accelerate/fsdp-strategy';
 import type { ReadContext } from '../dialect';
-import { weightsDtypeOf } from '../hf/weights-dtype';
 import { readPlugin } from './accelerate-plugins';
 import { argumentOf, type Calls, leaveArgument, withhold } from './call-block';
 import { readDeepspeedArgument } from './deepspeed-settings';
 import { readLayout } from './lightning-run';
+import { readMixed } from './mixed-precision-policy';
 import type { ModelChain } from './model-chain';
 import { stateSizes } from './parallelism-config';
 import type { TrainingLoop } from './training-loop';
@@ -196,27 +196,4 @@ function readMesh({ program, draft }: Calls, mesh: PyValue | undefined): void {
       say('How many GPUs share the model is known only when the script runs.'),
       ['parallel.replicate'],
     );
-}
-
-/** `MixedPrecision(param_dtype=..., reduce_dtype=...)`. */
-function readMixed(calls: Calls, policy: PyValue | undefined, bf16: boolean | undefined): void {
-  const { program, draft } = calls;
-  if (!policy || isNone(policy)) return;
-  const made = policy.kind === 'object' ? program.calls[policy.id] : undefined;
-  if (!made || !/MixedPrecision(Policy)?$/.test(made.callee)) {
-    leaveArgument(calls.draft, 'mixed_precision', policy, ['precision.compute']);
-    return;
-  }
-  const typeOf = (key: string, place: number) => {
-    const value = argumentOf(made, key, place);
-    const type = weightsDtypeOf(textOf(knownNode(value, { bf16 })));
-    return value && type ? { value, type } : undefined;
-  };
-  const compute = typeOf('param_dtype', 0);
-  if (compute) {
-    draft.state('precision.compute', compute.type, compute.value, 'param_dtype');
-    draft.state('precision.scheme', 'fsdp', compute.value, 'param_dtype');
-  }
-  const reduce = typeOf('reduce_dtype', 1);
-  if (reduce) draft.state('precision.reduce', reduce.type, reduce.value, 'reduce_dtype');
 }

@@ -31,6 +31,7 @@ import { readImageTiles } from './image-tiles';
 import { configOfMade, type MadeOf, makesModel, SIZES, stateArchitecture } from './made-model';
 import { chainOf, type ModelChain } from './model-chain';
 import { readResizedImages } from './resized-images';
+import { noteUnpacked } from './unpacked-type';
 
 const LOADING =
   'https://huggingface.co/docs/transformers/main_classes/model#transformers.PreTrainedModel.from_pretrained';
@@ -430,7 +431,7 @@ function readQuantizationConfig(
   config: PyValue | undefined,
   section: Section,
 ): 4 | 8 | undefined {
-  if (config === undefined || isNone(config)) return readBits(section, false);
+  if (config === undefined || isNone(config)) return readBits(calls, section);
   const asked = askedOf(calls, config, 'get_quantization_config');
   if (asked) return readAsked(sectionOf(calls, asked, MODEL_ARGUMENTS_TABLE));
   const options: readonly PyValue[] = config.kind === 'either' ? config.options : [config];
@@ -453,7 +454,7 @@ function readQuantizationConfig(
     return undefined;
   }
   const stated = sectionOf(calls, made, MODEL_ARGUMENTS_TABLE);
-  const bits = readBits(stated, true);
+  const bits = readBits(calls, stated, made);
   if (bits) readSkippedModules(stated, calls.draft);
   return bits;
 }
@@ -492,7 +493,7 @@ function readAsked(section: Section): 4 | 8 | undefined {
 }
 
 /** `load_in_4bit` and `load_in_8bit`; the config's own type of 4 bits is fp4 unless set otherwise (`quantization_config.py`). */
-function readBits(section: Section, ofConfig: boolean): 4 | 8 | undefined {
+function readBits({ draft }: Calls, section: Section, config?: PyCall): 4 | 8 | undefined {
   const [four, eight] = [section.find('load_in_4bit'), section.find('load_in_8bit')];
   if (four && flagOf(four.node) === true) {
     const type = section.find('bnb_4bit_quant_type');
@@ -504,10 +505,11 @@ function readBits(section: Section, ofConfig: boolean): 4 | 8 | undefined {
     else
       section.assume('quantization.double', {
         value: false,
-        note: say('{0} default', ofConfig ? 'BitsAndBytesConfig' : 'transformers'),
+        note: say('{0} default', config ? 'BitsAndBytesConfig' : 'transformers'),
         source: LOADING,
       });
     section.take('bnb_4bit_quant_storage');
+    noteUnpacked(draft, section, config);
     return 4;
   }
   if (!eight || flagOf(eight.node) !== true) return undefined;

@@ -82,6 +82,7 @@ import { namesTrainer, TRAINER_NAMES } from './trainer-classes';
 import { startOf } from './trainer-start';
 import { type Training, trainings } from './training-call';
 import { namesLoop, trainingLoop } from './training-loop';
+import { stateUnpacked } from './unpacked-type';
 import type { Batches } from './unsloth-length';
 import { type PaddedBatches, readUnslothPadding } from './unsloth-padding';
 
@@ -169,6 +170,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
     inferFromFile(calls, document);
     draft.rules(() => checkImportedNames(program, draft, context.versions));
     leaveDecisive(calls);
+    stateUnpacked(draft);
     withdrawUnknown(draft);
     const trains = loop?.backward ?? recipe?.call;
     if (trains) {
@@ -190,6 +192,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   readTraining(calls, first, config, context);
   inferFromFile(calls, document);
   leaveDecisive(calls);
+  stateUnpacked(draft);
   withdrawUnknown(draft);
   noteDoubts(calls, first.call);
   reportOthers(calls, first.call, others);

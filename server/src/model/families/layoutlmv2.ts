@@ -158,9 +158,9 @@ function biasStage({ sizes, bins }: Layout): Stage {
       for (const axis of ['x', 'y']) table(`rel_pos_${axis}_bias`, bins.boxes);
       const dtype = t.settings.weightDtype;
       const bias = (name: string) =>
-        t.holdInModel(t.fused({ name, inputs: [], outputs: [{ shape, dtype }] }));
+        t.holdInModel(t.fused({ name, inputs: [], outputs: [{ shape, dtype }], pairs: true }));
       flow.set('text_bias', bias('rel_pos'));
-      const scratch = t.fused({ name: 'rel_pos_x', inputs: [], outputs: [{ shape, dtype }] });
+      const scratch = t.fused({ name: 'rel_pos_x', inputs: [], outputs: [{ shape, dtype }], pairs: true });
       const sum = t.fused({
         name: 'rel_2d_pos',
         inputs: [scratch],

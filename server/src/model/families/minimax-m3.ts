@@ -51,6 +51,7 @@ function blockMask(sizes: Sizes, { heads, dim }: BlockIndexer): Block {
       name,
       inputs: [],
       outputs: [{ shape: [batch, queryHeads, sequence, sequence], dtype: x.dtype }],
+      pairs: true,
       forwardScratch: Math.max(scores, queryHeads * pairs * (2 + width)),
       flops: 2 * batch * sequence * sizes.hidden * dim * (heads + 1) + 2 * pairs * heads * dim,
     });

@@ -63,7 +63,7 @@ function attentionSpec(sizes: T5Sizes, module: string, causal: boolean): SelfAtt
 
 /** Table of relative positions, looked up for every pair: `[1, heads, queries, keys]`. */
 function positionBias(t: Tracer, sizes: T5Sizes, length: number): Tensor {
-  const buckets = t.input([length, length], 'int64', false, 'relative_position_bucket');
+  const buckets = t.input([length, length], 'int64', false, 'relative_position_bucket', true);
   const values = t.embedding(buckets, {
     name: 'layer.0.SelfAttention.relative_attention_bias',
     rows: sizes.buckets,
@@ -84,7 +84,8 @@ function laidOut(t: Tracer, bias: Tensor, masked: boolean): Tensor {
 function zeroBias(t: Tracer, sizes: T5Sizes, queries: Tensor, keys: Tensor): Tensor {
   const shape = [1, sizes.heads, queries.shape[1] ?? 1, keys.shape[1] ?? 1];
   const dtype = t.settings.autocast ? t.settings.computeDtype : queries.dtype;
-  return t.fused({ name: 'layer.1.EncDecAttention.zeros', inputs: [], outputs: [{ shape, dtype }] });
+  const pairs = shape[2] === shape[3];
+  return t.fused({ name: 'layer.1.EncDecAttention.zeros', inputs: [], outputs: [{ shape, dtype }], pairs });
 }
 
 /** `x + dropout(body(norm(x)))`. */

@@ -296,7 +296,7 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
 
 /** The mask has the type of the embeddings, so under autocast of fp32 weights masked scores are fp32. */
 function mask(t: Tracer, [, , queries = 1, keys = 1]: readonly number[]): Tensor {
-  return t.input([1, 1, queries, keys], t.settings.weightDtype, false, 'causal_mask');
+  return t.input([1, 1, queries, keys], t.settings.weightDtype, false, 'causal_mask', queries === keys);
 }
 
 function eager(t: Tracer, spec: AttentionSpec): Tensor {

@@ -131,7 +131,7 @@ export function tensorflowAttention(t: Tracer, x: Tensor, spec: TensorflowAttent
   let probabilities: Tensor;
   if (t.settings.fusedSoftmax) probabilities = t.keepOutput(scores, 'attention.softmax');
   else {
-    const mask = t.input([batch, 1, length, length], scores.dtype, false, 'adder');
+    const mask = t.input([batch, 1, length, length], scores.dtype, false, 'adder', true);
     const masked = t.add(t.scale(scores, 'attention.scaling'), mask, 'attention.adder');
     const wide = t.keepOutput(t.cast(masked, 'fp32', 'attention.float'), 'attention.softmax');
     probabilities = t.cast(wide, scores.dtype, 'attention.half');

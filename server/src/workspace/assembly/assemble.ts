@@ -16,12 +16,13 @@ import { read } from './read';
 import { resolve } from './resolve';
 import { settle } from './settle';
 
-/** Worst first: what does not fit, then what is tight, by how full the GPU gets. */
+/** Worst first: what does not fit, then what is tight, by how full the GPU gets; last what runs on CPUs and takes nothing of it. */
 function worse(a: Analysis, b: Analysis): number {
   const verdict = ({ estimate }: Analysis) => estimate?.verdict ?? 'unknown';
   const share = ({ estimate }: Analysis) =>
     estimate ? estimate.peak.processBytes / Math.max(1, estimate.capacityBytes) : 0;
-  return compareVerdicts(verdict(b), verdict(a)) || share(b) - share(a);
+  const onCpu = ({ unread = [] }: Analysis) => Number(unread.some((one) => one.onCpu));
+  return onCpu(a) - onCpu(b) || compareVerdicts(verdict(b), verdict(a)) || share(b) - share(a);
 }
 
 function optionOf(root: string, analysis: Analysis, folders: readonly string[]): RunOption {

@@ -1,0 +1,33 @@
+import { isNone, knownNode } from '../../config/python/node-of-value';
+import type { PyValue } from '../../config/python/value';
+import { textOf } from '../../config/scalar';
+import { weightsDtypeOf } from '../hf/weights-dtype';
+import { argumentOf, type Calls, leaveArgument } from './call-block';
+
+/** `MixedPrecision(param_dtype=..., reduce_dtype=...)`. */
+export function readMixed(
+  calls: Calls,
+  policy: PyValue | undefined,
+  bf16: boolean | undefined,
+  key = 'mixed_precision',
+): void {
+  const { program, draft } = calls;
+  if (!policy || isNone(policy)) return;
+  const made = policy.kind === 'object' ? program.calls[policy.id] : undefined;
+  if (!made || !/MixedPrecision(Policy)?$/.test(made.callee)) {
+    leaveArgument(calls.draft, key, policy, ['precision.compute']);
+    return;
+  }
+  const typeOf = (key: string, place: number) => {
+    const value = argumentOf(made, key, place);
+    const type = weightsDtypeOf(textOf(knownNode(value, { bf16 })));
+    return value && type ? { value, type } : undefined;
+  };
+  const compute = typeOf('param_dtype', 0);
+  if (compute) {
+    draft.state('precision.compute', compute.type, compute.value, 'param_dtype');
+    draft.state('precision.scheme', 'fsdp', compute.value, 'param_dtype');
+  }
+  const reduce = typeOf('reduce_dtype', 1);
+  if (reduce) draft.state('precision.reduce', reduce.type, reduce.value, 'reduce_dtype');
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { loadPython } from '../../../server/src/config/python/grammar';
+import type { Reading } from '../../../server/src/dialects/dialect';
+import { read } from './reading';
+
+const python = (text: string) => read('python', 'file:///train.py', text);
+
+/** Whether a reading is of a run that takes no GPU memory. */
+const isRefused = ({ unread = [] }: Reading): boolean =>
+  unread.some(({ kind, message }) => kind === 'refused' && /CPUs/.test(message));
+
+const loop = (accelerator: string) => `import torch
+from accelerate import Accelerator
+from transformers import AutoModelForCausalLM
+accelerator = Accelerator(${accelerator})
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
+optimizer = torch.optim.AdamW(model.parameters())
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+for batch in loader:
+    loss = model(**batch).loss
+    accelerator.backward(loss)
+    optimizer.step()
+`;
+const trainer = (args: string) => `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
+Trainer(model, TrainingArguments("out"${args})).train()
+`;
+
+describe('runs on CPUs', () => {
+  before(loadPython);
+
+  it('are not estimated where a script asks for them', () => {
+    assert.ok(isRefused(python(loop('cpu=True'))));
+    assert.ok(isRefused(python(trainer(', use_cpu=True'))));
+    assert.ok(isRefused(python(trainer(', no_cuda=True'))));
+  });
+
+  it('are not taken for such where it does not', () => {
+    assert.ok(!isRefused(python(loop('cpu=False'))));
+    assert.ok(!isRefused(python(loop(''))));
+    assert.ok(!isRefused(python(trainer(', use_cpu=False'))));
+  });
+
+  it('are not estimated where the launch or its config asks for them', () => {
+    const launch = (flags: string) =>
+      read(
+        'launch-script',
+        'file:///run.sh',
+        `accelerate launch ${flags} train.py --model_name_or_path Qwen/Qwen2.5-0.5B\n`,
+      );
+    assert.ok(isRefused(launch('--cpu')));
+    assert.ok(!isRefused(launch('--multi_gpu')));
+    const config = (cpu: boolean) =>
+      read('accelerate', 'file:///a.yaml', `distributed_type: 'NO'\nnum_processes: 1\nuse_cpu: ${cpu}\n`);
+    assert.ok(isRefused(config(true)));
+    assert.ok(!isRefused(config(false)));
+  });
+});
