@@ -112,6 +112,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'precision.fp8': [...STATES, 'activations'],
   'optimizer.name': ['optimizer-states', 'optimizer-transients', 'master-weights', 'gradients'],
   'optimizer.implementation': ['optimizer-transients'],
+  'optimizer.lateZero': ['gradients'],
   'optimizer.inBackward': ['gradients', 'optimizer-transients'],
   'optimizer.rank': ['optimizer-states', 'optimizer-transients'],
   'optimizer.targets': ['optimizer-states', 'optimizer-transients'],

@@ -27,6 +27,8 @@ export interface Sharding {
   readonly throughout: Ledger;
   /** Gradients that are already there when the last micro step begins. */
   readonly gradientsBefore: Ledger;
+  /** Gradients of the step before that go between forward and backward; undefined where none are. */
+  readonly gradientsThroughForward?: Ledger;
   /** Gradients there when the optimizer steps. */
   readonly gradientsAtStep: Ledger;
   /** LoadingMoment states and gradients while the optimizer steps. */

@@ -121,6 +121,9 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
     atRest,
     throughout: NONE,
     gradientsBefore: accumulated ? ledger(['gradients', gradient]) : NONE,
+    ...(run['optimizer.lateZero'] && !accumulated && !gone
+      ? { gradientsThroughForward: ledger(['gradients', gradient]) }
+      : {}),
     gradientsAtStep: gone ? NONE : ledger(['gradients', gradient]),
     duringStep: stepsInBackward ? NONE : ledger(['optimizer-transients', transient]),
     gradients: gone || (accumulated && !atOnce) ? 'pass' : 'keep',

@@ -6,7 +6,7 @@ import { groupsOf } from './layer-groups';
 import { bytesOf, type Ledger, totalOf } from './ledger';
 import { type RequestProgram, Requests } from './request-classes';
 import type { Segment } from './segment';
-import type { Plan, Sharding } from './sharding-scheme';
+import { NONE, type Plan, type Sharding } from './sharding-scheme';
 import type { StepWalk, Stretch } from './step';
 import type { TracedStage } from './traced-run';
 import { ownWeights } from './weights';
@@ -82,7 +82,9 @@ export function simulateSteps(
   steps.forEach((length, step) => {
     player.begin(length);
     if (steps.length === 1) player.spread(totalOf(sharding.gradientsBefore), pieces);
-    playStep(player, plays, sharding, plan, pieces);
+    // The first step finds no gradients of one before.
+    const late = step > 0 || steps.length === 1 ? totalOf(sharding.gradientsThroughForward ?? NONE) : 0;
+    playStep(player, plays, sharding, plan, pieces, late);
     if (step > 0 || steps.length === 1) return;
     player.keep(totalOf(sharding.gradientsBefore), pieces);
     player.keep(states, pieces, 2);
@@ -361,7 +363,9 @@ function playStep(
   sharding: Sharding,
   { backward: beside, requests }: Plan,
   pieces: readonly number[],
+  late: number,
 ): void {
+  const zeroed = pieces.map((share) => player.borrow(late * share));
   player.take(totalOf(sharding.throughout));
   player.take(requests.gathered ?? 0);
   for (const { forward, forwardNet, unit, groups, between } of plays) {
@@ -379,6 +383,7 @@ function playStep(
       player.playOthers(copyReturns, others);
     }
   }
+  for (const giveBack of zeroed) giveBack();
   // What the training loop keeps in variables of its own until the step ends.
   for (const { asked } of plays) player.take(asked.traced.tape.keptBytes);
   const kept = Math.max(0, totalOf(sharding.gradientsAtStep) - totalOf(sharding.gradientsBefore));

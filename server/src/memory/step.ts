@@ -63,6 +63,8 @@ export function walkStep(
   const plan = sharding.plan(stages);
   const stretches = stretchesOf(stages, run, sharding);
   const walk = new Walk(combine(base, sharding.throughout, sharding.gradientsBefore, plan.start));
+  const late = sharding.gradientsThroughForward ?? emptyLedger();
+  walk.change(late);
   const kept = keptResults(stages);
   const held = heldByGraph(stages);
   // Logits of the step before, and what hangs on their graph, until those of this one take their variable.
@@ -72,7 +74,7 @@ export function walkStep(
   walk.change(batchInputs(stages), named);
   walk.mark('forward', say('step begins'));
   walkForward(walk, stretches, plan);
-  walk.change(plan.backward);
+  walk.change([late, -1], plan.backward);
   // Logits that only the forward's result held are gone with it.
   if (/^backward/.test(run['loss.keptLogits'])) walk.change(kept);
   if (next) walk.change([held, -1]);

@@ -105,6 +105,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'optimizer.compensation': 'Kahan summation',
   'optimizer.blockSize': 'optimizer block size',
   'optimizer.wideEmbeddings': 'fp32 states of embeddings',
+  'optimizer.lateZero': 'gradients kept through forward',
   'optimizer.inBackward': 'optimizer step in backward',
   'batch.micro': 'micro batch size',
   'batch.accumulation': 'gradient accumulation',

@@ -481,6 +481,10 @@ export const FIELDS = {
     doc: 'An 8-bit bitsandbytes optimizer keeps fp32 states of embeddings, as transformers asks for.',
     default: false,
   }),
+  'optimizer.lateZero': flag({
+    doc: 'Gradients of the step before are there while forward runs: `zero_grad` stands between forward and backward.',
+    default: false,
+  }),
   'optimizer.inBackward': flag({
     doc: 'The step of a parameter runs as soon as its gradient is ready, so gradients never live together.',
     default: false,

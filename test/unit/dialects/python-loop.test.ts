@@ -57,6 +57,21 @@ describe('training loops that a file writes itself', () => {
     );
   });
 
+  it('keep gradients through forward where they go between forward and backward alone', () => {
+    const of = (loop: string) => python(HEAD + OPTIMIZER + loop);
+    const late = `for batch in loader:
+    outputs = model(**batch)
+    optimizer.zero_grad()
+    outputs["loss"].backward()
+    optimizer.step()
+`;
+    assertStates(of(late), { 'optimizer.lateZero': 'true inferred' });
+    assertStates(of(LOOP), { 'optimizer.lateZero': undefined });
+    const first = LOOP.replace('    loss = ', '    optimizer.zero_grad()\n    loss = ');
+    assertStates(of(first), { 'optimizer.lateZero': undefined });
+    assertStates(of(`${late}    optimizer.zero_grad()\n`), { 'optimizer.lateZero': undefined });
+  });
+
   it('take the loss of the model by its name as by its attribute', () => {
     for (const loss of ['outputs["loss"]', "outputs['loss'] / 4", 'outputs[0]', 'outputs.loss']) {
       const loop = `for batch in loader:\n    outputs = model(**batch)\n    loss = ${loss}\n    loss.backward()\n    optimizer.step()\n`;

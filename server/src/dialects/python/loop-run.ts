@@ -81,6 +81,8 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   if (lightning) {
     if (loop.optimizer) readMadeOptimizer(calls, loop.optimizer);
     if (!draft.knows('batch.micro')) readBatch(calls, loop, chain);
+    // Its closure runs the training step, then sets gradients to none, then asks for new ones (`loops/optimization/automatic.py`).
+    draft.infer('optimizer.lateZero', true, say('{0} drops gradients after forward', 'Lightning'));
     readTokenizedLength(calls, backward, context);
     return;
   }
@@ -89,6 +91,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
     readBatch(calls, loop, chain);
     readPrecision(calls, loop, context);
     readAccumulation(calls, loop);
+    readLateZero(calls, loop);
   }
   readTokenizedLength(calls, backward, context);
 }
@@ -316,6 +319,17 @@ function readAccumulation(
   // What gradients are asked under, too, decides nothing about the step alone.
   const condition = steps?.range ?? step?.conditions.findLast((one) => !backward.conditions.includes(one));
   if (condition) guessRounds(draft, condition, say('the optimizer steps under a condition'));
+}
+
+/** Gradients that go between forward and backward alone lie there while forward runs. */
+function readLateZero({ program, draft }: Calls, { backward }: TrainingLoop): void {
+  const around = program.calls.filter(({ repeated }) => repeated);
+  const forward = around.findLast(({ callee, id }) => callee === '()' && id < backward.id);
+  const zeroes = around.filter(({ callee }) => callee === 'zero_grad');
+  const [first] = zeroes;
+  if (!forward || !first || !zeroes.every(({ id }) => forward.id < id && id < backward.id)) return;
+  const note = say('`zero_grad` stands between forward and backward');
+  draft.infer('optimizer.lateZero', true, note, { range: first.calleeRange });
 }
 
 /** Loops that ask for gradients once a round and that are over when the optimizer steps: their gradients add up. */
