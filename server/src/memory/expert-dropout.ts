@@ -1,4 +1,5 @@
 import type { Model } from '../model/model';
+import { routedExperts } from '../model/routed-experts';
 import type { TrainingRun } from '../run/fields';
 import { AdapterSelection } from './adapter-selection';
 
@@ -13,17 +14,10 @@ const STACKS: readonly string[] = ['mlp', 'feed_forward', 'block_sparse_moe', 'm
  */
 export function dropsOutOfStacks(run: TrainingRun, model: Model): boolean {
   if (run['method.kind'] !== 'lora' || run['lora.kind'] !== 'lora' || run['lora.dropout'] === 0) return false;
-  if (!hasExperts(model)) return false;
+  if (routedExperts(model.config) <= 1) return false;
   const selection = new AdapterSelection(run, model, 'fp32');
   return Array.from({ length: model.layers }, (_, index) => index).some((index) => {
     const { experts } = selection.at({ list: 'layers', index });
     return STACKS.some((path) => experts?.(path)?.as === 'parameter');
   });
-}
-
-function hasExperts({ config }: Model): boolean {
-  const text = config.text_config;
-  const own = typeof text === 'object' && text !== null ? (text as Record<string, unknown>) : config;
-  const experts = own.num_local_experts ?? own.num_experts ?? own.n_routed_experts ?? own.moe_num_experts;
-  return typeof experts === 'number' && experts > 1;
 }

@@ -3,6 +3,7 @@ import { vectorBank } from '../model/adapters';
 import { statedLabels } from '../model/config';
 import { endsGroup } from '../model/grown-model';
 import type { Flow, Model, Stage } from '../model/model';
+import { languageConfig, routedExperts } from '../model/routed-experts';
 import { ELEMENT_BYTES, type Storage, type Tape, type Tensor, type Weight } from '../model/tape';
 import type { AdapterSettings } from '../model/trace-settings';
 import { Tracer, type TraceSettings } from '../model/tracer';
@@ -225,9 +226,10 @@ function trained(
   adapter: AdapterSettings | undefined,
 ): Pick<TraceSettings, 'trainable' | 'copied' | 'tiesCopies'> {
   if (!adapter) return { trainable: () => true };
+  const saved = savedModules(run, model);
   return {
     trainable: trainedBeside(run, model, adapter.targets),
-    copied: (name) => isSaved(name, savedModules(run, model)),
+    copied: (name) => isSaved(name, saved),
     tiesCopies: run['lora.tiesCopies'],
   };
 }
@@ -265,11 +267,9 @@ function quantizesExperts(run: TrainingRun, model: Model): boolean {
 
 /** What the balance of the experts is taken over, where the model has some. */
 function routerLoss(model: Model): TraceSettings['routerLoss'] {
-  const text = model.config.text_config;
-  const config = typeof text === 'object' && text !== null ? (text as Record<string, unknown>) : model.config;
-  const experts = config.num_local_experts ?? config.num_experts ?? config.n_routed_experts;
-  const chosen = config.num_experts_per_tok;
-  if (typeof experts !== 'number' || typeof chosen !== 'number') return undefined;
+  const experts = routedExperts(model.config);
+  const chosen = languageConfig(model.config).num_experts_per_tok;
+  if (experts === 0 || typeof chosen !== 'number') return undefined;
   return { layers: model.layers, experts, chosen };
 }
 

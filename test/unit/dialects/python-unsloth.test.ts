@@ -253,6 +253,10 @@ describe('Unsloth', () => {
     // Experts of Nemotron 3 have no gate, which Unsloth hands no packed weights.
     const ungated = await of('unsloth', { model: 'unsloth/Nemotron-3-Nano-30B-A3B' });
     assert.ok(ungated.weights > 50);
+    // ERNIE has a name of its own for their number.
+    const ernie = { model: 'baidu/ERNIE-4.5-21B-A3B-PT' };
+    assert.equal((await of('unsloth', ernie)).stated, undefined);
+    assert.equal((await of('unsloth==2026.5.5', ernie)).stated, false);
   });
 
   it('counts what the code of a checkpoint has beyond the class of the library', async () => {

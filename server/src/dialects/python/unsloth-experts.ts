@@ -1,6 +1,7 @@
 import { knownNode } from '../../config/python/node-of-value';
 import type { PyCall } from '../../config/python/value';
 import { textOf } from '../../config/scalar';
+import { languageConfig, routedExperts } from '../../model/routed-experts';
 import { fileIn, UNSLOTH_ZOO } from '../../sources/repositories';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
@@ -12,12 +13,6 @@ const PACKS = '2026.6.2';
 /** A packed stack is unpacked again in backward since this release (`moe_utils.py`, `_GroupedMMRecompute`; 2026.6.7 keeps it). */
 const UNPACKS_AGAIN = '2026.7.1';
 
-/** Whether a config of a language model has routed experts. */
-export function hasExperts(config: Readonly<Record<string, unknown>> | undefined): boolean {
-  const counts = ['num_experts', 'n_routed_experts', 'num_local_experts'].map((key) => config?.[key]);
-  return counts.some((count) => typeof count === 'number' && count > 0);
-}
-
 /**
  * What Unsloth makes in 4 bits of the stacked experts of transformers 5, where the newest release would do otherwise. Another
  * implementation of experts than its own leaves them as they are (`moe_experts_interface.py`, `get_correct_experts_implementation`).
@@ -28,9 +23,8 @@ export function readPackedExperts(
   config: Readonly<Record<string, unknown>> | undefined,
   { known, versions }: ReadContext,
 ): void {
-  const text = (config?.text_config ?? config) as typeof config;
   // gpt-oss has linear layers of its own in 4 bits.
-  const stacks = hasExperts(text) && text?.model_type !== 'gpt_oss';
+  const stacks = routedExperts(config) > 0 && config && languageConfig(config).model_type !== 'gpt_oss';
   if (!stacks || isAtLeast(known['version.transformers'], '5') === false) return;
   const release = versions?.unsloth?.version;
   const source = fileIn(UNSLOTH_ZOO, 'unsloth_zoo/temporary_patches/moe_utils_bnb4bit.py');

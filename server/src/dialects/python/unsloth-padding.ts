@@ -1,6 +1,7 @@
 import { isNone } from '../../config/python/node-of-value';
 import type { PyCall } from '../../config/python/value';
 import { findAccelerator } from '../../hardware/catalog';
+import { routedExperts } from '../../model/routed-experts';
 import { fileIn, UNSLOTH } from '../../sources/repositories';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
@@ -147,9 +148,7 @@ function chosen(
   const card = typeof gpu === 'string' ? findAccelerator(gpu) : undefined;
   if (card && !MEASURED.test(card.name)) return free;
   if (Number(known['hardware.gpus'] ?? 1) > 1) return free;
-  const inner = (model?.config?.text_config ?? model?.config ?? {}) as ModelConfig;
-  const experts = ['num_experts', 'num_local_experts', 'n_routed_experts', 'moe_num_experts'];
-  if (experts.some((key) => Number(inner[key] ?? 0) > 1)) return free;
+  if (routedExperts(model?.config) > 1) return free;
   // Layers that are not compiled are no reason to pad.
   if (isAtLeast(known['version.torch'], kernels ? '2.11' : '2.7') === false) return free;
   const steps = section.integer('max_steps');

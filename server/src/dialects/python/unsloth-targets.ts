@@ -1,12 +1,12 @@
 import { knownNode } from '../../config/python/node-of-value';
 import type { PyCall } from '../../config/python/value';
 import { flagOf, textOf, textsOf } from '../../config/scalar';
+import { routedExperts } from '../../model/routed-experts';
 import { literalPattern } from '../../run/literal-pattern';
 import { fileIn, UNSLOTH } from '../../sources/repositories';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import { argumentOf, type Calls } from './call-block';
-import { hasExperts } from './unsloth-experts';
 
 type ModelConfig = Readonly<Record<string, unknown>>;
 
@@ -247,7 +247,7 @@ function readExperts(
   const on = switchesOf(put, textOf(knownNode(targets)) === 'all-linear', release)?.parts;
   if (!on?.includes('language') || !on.includes('mlp')) return;
   const inner = (config?.text_config ?? config) as ModelConfig | undefined;
-  if (!hasExperts(inner)) return;
+  if (routedExperts(inner) === 0) return;
   // gpt-oss has stacked experts in any release, and linear layers where it is quantized.
   const isGptOss = inner?.model_type === 'gpt_oss';
   const linear = isGptOss && draft.valueOf('model.linearExperts') === true;
