@@ -1,6 +1,7 @@
 import { estimate } from '../../server/src/estimate';
 import { outsideAllocator } from '../../server/src/memory/device';
 import type { Estimate, Verdict } from '../../server/src/results/estimate';
+import { shortestAnswer } from '../../server/src/workspace/sample-lengths';
 import type { Expression } from './express';
 import type { Measurement } from './measurement';
 import { aligned } from './report';
@@ -90,17 +91,21 @@ export function decisionsOf(rows: readonly Estimated[]): Decision[] {
   });
 }
 
-/** Tokens of a sample among the shortest data that models are tuned on. */
-const SHORT = 47;
-
 /**
  * What is reported of a row on its own card. Where its samples' lengths are not published it is estimated at the limit, as a file that
- * states one is: too large there, and not with short samples, is "likely too large".
+ * states one is: too large there, and not with the shortest samples, is "likely too large".
  */
-function verdictOf({ measurement: { unmet }, input, estimate: { verdict } }: Estimated): Verdict {
-  if (verdict !== 'exceeds' || !unmet?.includes("data's lengths are not published")) return verdict;
-  const shorter = estimate({ ...input, run: { ...input.run, 'batch.sequence': SHORT } });
-  return shorter.verdict === 'exceeds' ? 'exceeds' : 'tight';
+function verdictOf({ measurement: { unmet }, input, estimate: present }: Estimated): Verdict {
+  if (!unmet?.includes("data's lengths are not published")) return present.verdict;
+  const { run } = input;
+  const cut = {
+    values: run,
+    origins: { 'batch.sequence': { kind: 'inferred', guess: true, atMost: true } },
+  } as const;
+  const shorter = shortestAnswer(cut, present, (changes) =>
+    estimate({ ...input, run: { ...run, ...changes } }),
+  );
+  return shorter ? 'tight' : present.verdict;
 }
 
 /** Rows whose verdict on their own card is contradicted by what happened: a run that ran, or one that ran out of memory. */

@@ -10,7 +10,8 @@ import { brokenIn, childIn, type SyntaxNode } from './syntax-node';
 import type { Passed, PyArgument, PyCall, PyValue } from './value';
 
 const FREEZES = /^freeze_\w+$/;
-const FREEZES_PART = /^_?freeze(?:_\w+)?$/;
+/** Methods of models that freeze a part of them, or all. */
+export const FREEZES_PART = /^_?freeze(?:_\w+)?$/;
 
 /** A call: of a function of the file, which is followed, of something built in, or of something imported, which is noted. */
 export function evaluateCall(machine: Machine, node: SyntaxNode): PyValue {

@@ -9,6 +9,7 @@ import { samplingRate } from './sampling-rate';
 import { childIn, type SyntaxNode } from './syntax-node';
 import { unwrapped } from './unwrapped-models';
 import type { PyArgument, PyCall, PyDict, PyList, PyScalar, PyValue } from './value';
+import { castsWeights } from './weight-casts';
 
 /** What an expression is known to be. Calls in it are noted in the machine, in the order of their execution. */
 export function evaluate(machine: Machine, node: SyntaxNode | undefined): PyValue {
@@ -125,13 +126,7 @@ function attribute(machine: Machine, node: SyntaxNode): PyValue {
 /** The type that a model is loaded in, where the load names it and nothing casts it since: `model.dtype`. */
 function loadedDtype({ calls }: Machine, call: PyCall | undefined): PyValue | undefined {
   if (!call || !/\.from_pretrained$/.test(call.callee)) return undefined;
-  const casts = calls.some(
-    ({ callee, of, positional, named }) =>
-      of?.id === call.id &&
-      (/^(?:float|half|bfloat16|double|type)$/.test(callee) ||
-        (callee === 'to' &&
-          [...positional, ...named.map(({ value }) => value)].some(({ kind }) => kind !== 'scalar'))),
-  );
+  const casts = calls.some((one) => one.of?.id === call.id && castsWeights(one));
   const given = call.named.find(({ key }) => key === 'dtype' || key === 'torch_dtype')?.value;
   if (casts || given?.kind !== 'name') return undefined;
   return /^torch\.(?:b?float16|float32|half)$/.test(given.name) ? given : undefined;

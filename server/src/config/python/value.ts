@@ -89,6 +89,9 @@ export interface PyFunction extends Valued {
   /** The same by name. */
   readonly filledNamed?: readonly PyArgument[];
 }
+/** A function as it is written. */
+export const codeOf = ({ home, node }: PyFunction): string => home.lines.text.slice(node.start, node.end);
+
 /** A class of the file that makes the value of a field anew for each object: `field(default_factory=Data)`. */
 export interface FieldFactory {
   readonly made: PyClass;

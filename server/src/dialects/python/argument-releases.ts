@@ -6,9 +6,9 @@ import { TRL_RELEASES } from '../hf/model-arguments-keys';
 import { TRAINER_RELEASES, TRAINING_ARGUMENTS_TABLE } from '../hf/training-arguments-keys';
 import type { Releases } from '../release';
 import type { Calls } from './call-block';
+import { takesTrainerArguments } from './dropped-arguments';
 
 const [TRAINERS, OF_TRAINERS] = TRAINER_RELEASES;
-const CONFIGS = /^transformers\.(?:\w+\.)*(?:Seq2Seq)?TrainingArguments$|^trl\.(?:\w+\.)*\w+Config$/;
 
 /** `4.41` of `4.41.2`: releases are looked at by their last patch, and an argument may be there since the first. */
 const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.');
@@ -22,7 +22,7 @@ export function checkArgumentReleases(
   config: PyCall | undefined,
   { versions = {} }: ReadContext,
 ): void {
-  if (!config || config.subclass !== undefined || !CONFIGS.test(config.callee)) return;
+  if (!config || !takesTrainerArguments(config)) return;
   const callee = config.callee.split('.').at(-1) ?? '';
   const own = config.callee.startsWith('trl.') ? TRL_RELEASES.table(callee) : undefined;
   for (const { key, keyRange } of config.named) {

@@ -4,7 +4,6 @@ import type { ConfigDocument } from '../../config/node';
 import { normalName } from '../../environment/requirement';
 import { type AllowedVersions, allowedVersions, VERSION_FIELDS } from '../../environment/versions';
 import { fact } from '../../run/origin';
-
 import { locationOf } from '../../text/place';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';

@@ -58,10 +58,10 @@ const MORE_CONFIGS = /^(?:BCO|NashMD|PRM|XPO)Config$/;
 const NO_TRAINER = /^(?:ModelConfig|ScriptArguments)$/;
 
 /** Whether a class takes the arguments of transformers' trainer: its own two, and those of TRL that inherit from them. Other classes have other arguments of such names. */
-function takesTrainerArguments({ callee, subclass }: PyCall): boolean {
-  const [library] = callee.split('.');
-  const name = callee.split('.').at(-1) ?? '';
-  if (subclass !== undefined) return false;
+export function takesTrainerArguments(call: PyCall): boolean {
+  const [library] = call.callee.split('.');
+  const name = nameOf(call);
+  if (call.subclass !== undefined) return false;
   if (library === 'transformers') return /^(?:Seq2Seq)?TrainingArguments$/.test(name);
   const isOfTrl =
     MORE_CONFIGS.test(name) || (TRL_RELEASES.tableNames.includes(name) && !NO_TRAINER.test(name));

@@ -1,23 +1,22 @@
+import { FREEZES_PART } from '../../config/python/calls';
 import { NOBODY, type PyValue } from '../../config/python/value';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { argumentOf, type Calls } from './call-block';
 import type { ModelChain } from './model-chain';
 
-/** Methods of models that freeze a part of them, or all. */
-const FREEZES = /^_?freeze(?:_\w+)?$/;
 /** Functions of other modules that do, as their names go. */
 const FREEZER = /\.\w*freeze\w*$/i;
 
 /** Names of weights under a module, wherever it stands. */
 const under = (modules: string) => `(?:.*\\.)?(?:${modules})\\.`;
 const EXCEPT_FEATURES = `(?!${under('feature_extractor')})`;
-/** The waveform takes a gradient nevertheless: only \`freeze_feature_encoder\` ends that (\`Wav2Vec2FeatureEncoder._requires_grad\`). */
+/** The waveform takes a gradient nevertheless: only `freeze_feature_encoder` ends that (`Wav2Vec2FeatureEncoder._requires_grad`). */
 const HEAD_ALONE = `(?=${under('lm_head|projector|classifier')}|.*\\._requires_grad$)`;
 
 /**
  * What methods of transformers' models leave to be trained, as the beginning of a pattern of weights, by the type of the model
- * (\`models/<type>/modeling_<type>.py\`, 5.23; \`freeze_feature_extractor\` is the name of releases before 5).
+ * (`models/<type>/modeling_<type>.py`, 5.23; `freeze_feature_extractor` is the name of releases before 5).
  */
 const LEAVES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   wav2vec2: {
@@ -82,7 +81,7 @@ function freezersOf({ program }: Calls, chain: ModelChain) {
   // Classes of transformers have methods of their own that freeze a part: `freeze_feature_encoder`, `freeze_base_model`.
   const byMethod = program.calls.filter(
     ({ callee, of }) =>
-      FREEZES.test(callee) && (of === undefined || chain.ids.has(of.id) || methods.has(of.id)),
+      FREEZES_PART.test(callee) && (of === undefined || chain.ids.has(of.id) || methods.has(of.id)),
   );
   const holds = (value: PyValue) => value.kind === 'object' && chain.ids.has(value.id);
   const elsewhere = program.calls.find(

@@ -1,6 +1,4 @@
-import type { PyFunction, PyProgram, PyValue } from '../../config/python/value';
-
-const textOf = ({ home, node }: PyFunction): string => home.lines.text.slice(node.start, node.end);
+import { codeOf, type PyFunction, type PyProgram, type PyValue } from '../../config/python/value';
 
 /** The statements of a function, a line each, without comments: lines inside brackets belong to the one before. */
 function statements(text: string): string[] {
@@ -18,7 +16,7 @@ function statements(text: string): string[] {
 
 /** Whether `forward` hands what it gets on to what the module holds, labels too. */
 function handsOn(forward: PyFunction | undefined): boolean {
-  const text = forward ? textOf(forward) : '';
+  const text = forward ? codeOf(forward) : '';
   return /\breturn\s+self\.\w+\([\s\S]*(?:\blabels\b|\*\*)/.test(text);
 }
 
@@ -31,7 +29,7 @@ export function returnsOwnLoss({ calls, classes }: PyProgram, module: PyValue | 
   const methods = classes.find(({ name }) => name === made?.subclass)?.methods;
   const step = methods?.get('training_step');
   if (!methods || !step) return false;
-  const all = statements(textOf(step));
+  const all = statements(codeOf(step));
   const assigned = (name: string) =>
     all.findLast((statement) => new RegExp(`^${name}\\s*=(?!=)`).test(statement))?.replace(/^\w+\s*=\s*/, '');
   const isOwn = (given: string): boolean => {

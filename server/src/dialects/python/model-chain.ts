@@ -28,7 +28,7 @@ const UNWRAPS = /(^|\.)(unwrap_model|extract_model_from_parallel)$/;
 /** What makes a second object of a model (`copy`). */
 const COPIES = /^copy\.(?:deep)?copy$/;
 /** Methods that give back their model. */
-const METHODS =
+export const GIVES_BACK =
   /^(to|cuda|cpu|half|float|bfloat16|train|eval|requires_grad_|merge_and_unload|gradient_checkpointing_enable|get_base_model|to_bettertransformer)$/;
 
 /** How many branches in one another are compared. */
@@ -80,7 +80,7 @@ export function chainOf(program: PyProgram, model: PyValue | undefined, depth = 
       value = argumentOf(call, 'model', 0);
     } else if (makesModel(call)) {
       return done({ load: call });
-    } else if (call.of && METHODS.test(call.callee)) {
+    } else if (call.of && GIVES_BACK.test(call.callee)) {
       steps.push(call);
       value = call.of;
     } else if (/^(prepare|setup|setup_module)$/.test(call.callee) && call.of) {

@@ -2,6 +2,8 @@ import { isNone } from '../../config/python/node-of-value';
 import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import { isAtLeast } from '../../terms/version';
 import { argumentOf } from './call-block';
+import { GIVES_BACK } from './model-chain';
+import { SPREADS } from './python-model';
 
 /** Where a model lies: on the GPU for sure, on the host, or wherever the code puts it when it runs. */
 type Place = 'gpu' | 'host' | 'unsure';
@@ -20,10 +22,6 @@ const OF_HYPERPARAMETERS = /\.from_hparams$/;
 const UNSLOTH = /(?:^|\.)Fast\w*Model\.from_pretrained$/;
 /** The first release whose pipelines go onto the GPU where nothing is stated (transformers 4.47.0, `pipelines/base.py`: `device = 0`; 4.46.3: -1). */
 const PIPED = '4.47';
-
-/** Methods that give back their model, or the pipeline that holds it. */
-const GIVES_BACK =
-  /^(?:to|cuda|cpu|half|float|bfloat16|train|eval|requires_grad_|merge_and_unload|to_bettertransformer)$/;
 
 /** Whether a call makes a model that has weights of its own. */
 export const makesOther = ({ callee, of }: PyCall): boolean =>
@@ -130,7 +128,7 @@ function mapped(program: PyProgram, map: PyValue): Place {
     const sure = places.find((place) => place === 'gpu');
     return sure ?? (map.open || places.includes('unsure') ? 'unsure' : 'host');
   }
-  if (map.kind === 'scalar' && /^(?:auto|balanced\w*|sequential)$/.test(String(map.value))) return 'gpu';
+  if (map.kind === 'scalar' && SPREADS.test(String(map.value))) return 'gpu';
   return deviceOf(program, map) ?? 'unsure';
 }
 

@@ -1,5 +1,6 @@
 import { isNone } from '../../config/python/node-of-value';
 import type { PyArgument, PyCall, PyValue } from '../../config/python/value';
+import { castsWeights } from '../../config/python/weight-casts';
 import type { FieldPath } from '../../run/fields';
 import type { Fact } from '../../run/origin';
 import { fileIn, PYTORCH, TRL } from '../../sources/repositories';
@@ -26,8 +27,8 @@ const TRL_CASTS = fileIn(TRL, 'trl/trainer/sft_trainer.py');
 /** Arguments that give the scaling of losses to another library, or the training to another device. */
 const SCALES_OTHERWISE =
   /^(?:deepspeed|fsdp|fsdp_config|half_precision_backend|fp16_backend|fp16_opt_level|accelerator_config|use_cpu|no_cuda|parallelism_config|use_ipex)$/;
-/** Methods that change the type of weights after they are made. */
-const CASTS = /^(?:half|float|double|bfloat16|type|apply|_apply)$/;
+/** Methods that run a function over all of a model, which may cast it. */
+const APPLIES = /^_?apply$/;
 
 /** A run of the Trainer, or of a trainer of TRL with its method. */
 interface ScaledRun {
@@ -95,11 +96,9 @@ function changesTypes({ draft, program }: Calls): boolean {
 
 /** Whether a model is cast, and adapters in it with it. */
 const isCast = ({ program }: Calls, { ids }: ModelChain): boolean =>
-  program.calls.some(({ callee, of, positional, named }) => {
-    if (!of || !ids.has(of.id)) return false;
-    const given = [...positional, ...named.map(({ value }) => value)];
-    return CASTS.test(callee) || (callee === 'to' && given.some(({ kind }) => kind !== 'scalar'));
-  });
+  program.calls.some(
+    (call) => call.of && ids.has(call.of.id) && (castsWeights(call) || APPLIES.test(call.callee)),
+  );
 
 function gradientType(
   calls: Calls,

@@ -1,4 +1,5 @@
 import type { PyAssignment, PyCall } from '../../config/python/value';
+import { ASSUMED_SIDE } from '../../model/families/vision-tower';
 import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
@@ -110,9 +111,6 @@ export function readScaledImages({ program, draft }: Calls, before: PyCall, { mo
   } else inferSmaller(program, draft, type);
 }
 
-/** Side of an image where nothing bounds it (`model/families/vision-tower.ts`). */
-const SIDE = 672;
-
 /** Images that code makes smaller which is not followed: to how many pixels only numbers tell. */
 function inferSmaller(program: Calls['program'], draft: Calls['draft'], type: string): void {
   const smaller = BOUNDS_PIXELS.test(type) ? program.madeSmaller() : undefined;
@@ -123,8 +121,8 @@ function inferSmaller(program: Calls['program'], draft: Calls['draft'], type: st
       ? say(
           '`{0}` makes images smaller, to a size that is not read: {1} × {1} pixels are taken, and where they are smaller, less is needed',
           name,
-          String(SIDE),
+          String(ASSUMED_SIDE),
         )
       : say('`{0}` is the most that an image may have: where images are smaller, less is needed', name);
-  draft.infer('batch.imagePixels', pixels ?? SIDE ** 2, note, { range }, undefined, true);
+  draft.infer('batch.imagePixels', pixels ?? ASSUMED_SIDE ** 2, note, { range }, undefined, true);
 }

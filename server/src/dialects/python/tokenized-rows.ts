@@ -1,4 +1,4 @@
-import type { PyCall, PyFunction, PyProgram, PyValue } from '../../config/python/value';
+import { codeOf, type PyCall, type PyProgram, type PyValue } from '../../config/python/value';
 import { isAtLeast } from '../../terms/version';
 import type { ReadContext } from '../dialect';
 import { argumentOf, type Calls } from './call-block';
@@ -9,12 +9,10 @@ const TAKES_TOKENS = '0.14';
 /** How many calls data is followed back through. */
 const DEEPEST = 12;
 
-const textOf = ({ home, node }: PyFunction): string => home.lines.text.slice(node.start, node.end);
-
 /** Whether a function of the file makes tokens of samples: it names their column, or gives back what a tokenizer makes of them. */
 function makesTokens(given: PyValue | undefined): boolean {
   if (given?.kind !== 'function') return false;
-  const text = textOf(given);
+  const text = codeOf(given);
   return /["']input_ids["']/.test(text) || /(?:\breturn|:)\s+(?:self\.)?tokenizer\s*\(/.test(text);
 }
 
