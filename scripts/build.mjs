@@ -32,6 +32,7 @@ const base = {
   sourcemap: production ? false : 'linked',
   minify: production,
   legalComments: 'none',
+  charset: 'utf8',
 };
 /** Its ES module asks for its own address, which bundles of another kind do not have. */
 const alias = {

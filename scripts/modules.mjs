@@ -105,6 +105,8 @@ export const MODULES = {
   bundle: true,
   logLevel: 'warning',
   legalComments: 'none',
+  // Escaped, each Cyrillic letter takes three times its bytes.
+  charset: 'utf8',
   platform: 'node',
   format: 'esm',
   target: 'node20',

@@ -74,7 +74,7 @@ export function activateOn(context: ExtensionContext, platform: Platform): void 
     showsConfigs(running),
     showsCostAgainstHead(running),
     showsCostInDiffs(running),
-    contributeSchemas(context.extensionUri, running, log),
+    contributeSchemas(running, log),
     explainsOutOfMemory(running),
     ...(platform.readsRecords ? [measuresRuns(running)] : []),
     languageModelTools(context, running),

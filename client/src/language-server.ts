@@ -66,15 +66,15 @@ import {
   RUNS_REQUEST,
   type Runs,
   type RunsParams,
+  SCHEMA_REQUEST,
   SCHEMAS_NOTIFICATION,
+  type SchemaParams,
   type SchemasParams,
   SEARCH_REQUEST,
   type SearchParams,
   STATUS_NOTIFICATION,
   type StatusParams,
   SUPPLY_COMMAND,
-  TEXTS_REQUEST,
-  type TextsParams,
   TOOL_REQUEST,
   type ToolAnswer,
   type ToolParams,
@@ -221,10 +221,10 @@ export class LanguageServer implements Disposable {
     await this.#client?.sendNotification(SCHEMAS_NOTIFICATION, params);
   }
 
-  /** Documentation of keys, in the language of the person. Rejects when the server cannot answer. */
-  async texts(texts: readonly string[]): Promise<readonly string[]> {
-    const params: TextsParams = { texts };
-    return this.#request<readonly string[]>(TEXTS_REQUEST, params);
+  /** The JSON schema of that name, in the language of the person; null where there is none. Rejects when the server cannot answer. */
+  async schema(name: string): Promise<unknown> {
+    const params: SchemaParams = { name };
+    return this.#request<unknown>(SCHEMA_REQUEST, params);
   }
 
   /** What there is to choose from. Rejects when the server cannot answer. */

@@ -63,7 +63,7 @@ export interface KnownConfig {
 export const FAMILY_NOTIFICATION = 'oomlint/family';
 export interface FamilyParams {
   readonly uri: string;
-  /** `id` of the dialect; absent where the document is no training config. */
+  /** `id` of the dialect, which is the name of its schema; absent where the document is no training config, or of a family without one. */
   readonly family?: string;
 }
 
@@ -73,10 +73,14 @@ export interface SchemasParams {
   readonly served: boolean;
 }
 
-/** Request, client to server: documentation of keys, as schemas have it, in the language of the person. `TextsParams` -> texts. */
-export const TEXTS_REQUEST = 'oomlint/texts';
-export interface TextsParams {
-  readonly texts: readonly string[];
+/**
+ * Request, client to server: the JSON schema by which another extension completes and explains YAML documents. `SchemaParams` -> schema;
+ * null where there is none of that name.
+ */
+export const SCHEMA_REQUEST = 'oomlint/schema';
+export interface SchemaParams {
+  /** `id` of a family, `vocabulary` or `project-file`. */
+  readonly name: string;
 }
 
 /**

@@ -1,6 +1,7 @@
 // What an editor draws of an analysis: read with the engine, as the server's start has no use for it.
 export { codeLens } from '../features/code-lens';
 export { drawnAlike } from '../features/drawn';
+export { hasSchema } from '../features/editor-schema';
 export { hover } from '../features/hover';
 export { withBreakdown } from '../features/hover-breakdown';
 export { atLineEnds, inlayHints } from '../features/inlay-hints';

@@ -7,6 +7,7 @@ import { openedOf } from '../features/breakdown';
 import { compareRuns } from '../features/compare';
 import { completions } from '../features/completion/completion';
 import { withOutcomes } from '../features/completion/outcome';
+import { editorSchema } from '../features/editor-schema';
 import { decisionsSection } from '../features/hover-decisions';
 import { whatIfTexts } from '../features/hover-what-if';
 import { explainOom } from '../features/oom/explained';
@@ -74,6 +75,7 @@ export function createEngine(
       const found = await completions({ text, position, document, dialect, reading, schemasServed, files });
       return withOutcomes(found, text, (changed) => workspace.preview(uri, new Map([[uri, changed]])));
     },
+    schema: editorSchema,
     projectHover: async (uri, text, position) => {
       if (!isProjectFile(uri)) return undefined;
       const open = workspace.dependents(uri).filter((user) => preferences.isOpen(user));

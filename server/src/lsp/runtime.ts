@@ -81,6 +81,8 @@ export interface Engine extends World {
     position: Position,
     schemasServed: boolean,
   ): Promise<readonly Completion[]>;
+  /** The JSON schema of that name, for an extension that completes YAML by it; null where there is none. */
+  schema(name: string): unknown;
   /** What a key of an `oomlint.yaml` means, and which configs read it; undefined for other files and places. */
   projectHover(uri: string, text: string, position: Position): Promise<HoverText | undefined>;
   /** How many of the analysed configs read an `oomlint.yaml`; undefined where none does. */

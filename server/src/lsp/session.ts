@@ -458,13 +458,14 @@ export class Session implements Disposable {
     uri: string,
     announced: Announced,
     { version, analysis }: Known,
-    { status, statusBefore, trainingPlace }: Engine['drawing'],
+    { hasSchema, status, statusBefore, trainingPlace }: Engine['drawing'],
   ): Promise<void> {
     if (announced.status?.version === version && announced.status.analysis === analysis) {
       return;
     }
     announced.status = { version, analysis };
-    await this.#tellFamily(uri, announced, analysis?.dialect.id);
+    const family = analysis?.dialect.id;
+    await this.#tellFamily(uri, announced, family !== undefined && hasSchema(family) ? family : undefined);
     const hasStatus = analysis !== undefined;
     if (!hasStatus && announced.hasStatus === false) {
       // Reported once: a file that is no config has no problems while it is typed in.

@@ -100,10 +100,10 @@ export {
   RUNS_REQUEST,
   type Runs,
   type RunsParams,
+  SCHEMA_REQUEST,
   SCHEMAS_NOTIFICATION,
+  type SchemaParams,
   type SchemasParams,
-  TEXTS_REQUEST,
-  type TextsParams,
   type WorkspaceOptionsOfClient,
 } from '../features/workspace-protocol';
 export type { DetailNode } from '../results/detail-node';

@@ -1,9 +1,8 @@
-import { schemaText } from '../../features/key-documentation';
 import {
+  SCHEMA_REQUEST,
   SCHEMAS_NOTIFICATION,
+  type SchemaParams,
   type SchemasParams,
-  TEXTS_REQUEST,
-  type TextsParams,
 } from '../../features/workspace-protocol';
 import { toCompletionItem } from '../convert';
 import { about, type Connected } from './connected';
@@ -33,5 +32,7 @@ export function onCompletion(server: Connected): void {
   connection.onNotification(SCHEMAS_NOTIFICATION, ({ served }: SchemasParams) => {
     server.schemasServed = served === true;
   });
-  connection.onRequest(TEXTS_REQUEST, ({ texts }: TextsParams) => texts.map(schemaText));
+  connection.onRequest(SCHEMA_REQUEST, async ({ name }: SchemaParams) =>
+    (await server.engine()).schema(name),
+  );
 }
