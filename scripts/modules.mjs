@@ -44,6 +44,26 @@ const protocolOfBrowsers = {
   },
 };
 
+/**
+ * What agents answer is checked by the smaller of the two validators of JSON schemas that their protocol's package brings: it asks for
+ * that of Node by a name of its own.
+ */
+const smallValidator = {
+  name: 'small-validator',
+  setup(bundle) {
+    bundle.onResolve({ filter: /^@modelcontextprotocol\/server\/_shims$/ }, ({ path: name, resolveDir }) => ({
+      path: name,
+      namespace: 'small-validator',
+      pluginData: resolveDir,
+    }));
+    bundle.onLoad({ filter: /.*/, namespace: 'small-validator' }, ({ pluginData: resolveDir }) => ({
+      contents: `export { CfWorkerJsonSchemaValidator as DefaultJsonSchemaValidator } from '@modelcontextprotocol/server/validators/cf-worker';
+export { default as process } from 'node:process';`,
+      resolveDir,
+    }));
+  },
+};
+
 /** Tables as text that is parsed where they are asked for: V8 reads JSON twice as fast as the same as a literal. */
 const parsedTables = {
   name: 'parsed-tables',
@@ -112,7 +132,7 @@ export const MODULES = {
   target: 'node20',
   mainFields: MAIN_FIELDS,
   alias: BOTH,
-  plugins: [protocolOfBrowsers, parsedTables, lateBuiltins],
+  plugins: [protocolOfBrowsers, smallValidator, parsedTables, lateBuiltins],
   splitting: true,
   metafile: true,
   // What libraries of the older kind of module expect around them.

@@ -2,10 +2,13 @@
 import { unzlibSync, zlibSync } from 'fflate';
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
+/** As many as a palette holds. */
 const COLOURS = 256;
+/** Nearer colours, over the three channels of 8 bits, look the same. */
+const APART = 8;
 
-/** A truecolour PNG of 8 bits, as Chromium takes it, with a palette. Format: https://www.w3.org/TR/png-3/ */
-export function smallPng(png) {
+/** A truecolour PNG of 8 bits, as Chromium takes it, with a palette of so many colours at most. Format: https://www.w3.org/TR/png-3/ */
+export function smallPng(png, colours = COLOURS) {
   const view = new DataView(png.buffer, png.byteOffset, png.byteLength);
   const width = view.getUint32(16);
   const height = view.getUint32(20);
@@ -19,10 +22,7 @@ export function smallPng(png) {
     const colour = colourAt(pixels, at);
     counts.set(colour, (counts.get(colour) ?? 0) + 1);
   }
-  const palette = [...counts]
-    .sort((a, b) => b[1] - a[1])
-    .slice(0, COLOURS)
-    .map(([colour]) => colour);
+  const palette = paletteOf(counts, colours);
   const index = new Map(palette.map((colour, i) => [colour, i]));
   const rows = new Uint8Array((width + 1) * height);
   for (let y = 0; y < height; y += 1) {
@@ -35,16 +35,26 @@ export function smallPng(png) {
   const header = new Uint8Array(13);
   header.set(png.subarray(16, 24));
   header.set([8, 3, 0, 0, 0], 8);
-  const colours = new Uint8Array(
+  const colourTable = new Uint8Array(
     palette.flatMap((colour) => [colour >> 16, (colour >> 8) & 255, colour & 255]),
   );
   const chunks = [
     chunk('IHDR', header),
-    chunk('PLTE', colours),
+    chunk('PLTE', colourTable),
     chunk('IDAT', zlibSync(rows, { level: 9 })),
     chunk('IEND', new Uint8Array(0)),
   ];
   return Buffer.concat([Buffer.from(SIGNATURE), ...chunks]);
+}
+
+/** The most frequent colours that can be told apart: a dot of its own colour is not lost to the many shades of a text's edges. */
+function paletteOf(counts, size) {
+  const palette = [];
+  for (const [colour] of [...counts].sort((a, b) => b[1] - a[1])) {
+    if (palette.length === size) break;
+    if (palette.every((other) => distance(other, colour) >= APART ** 2)) palette.push(colour);
+  }
+  return palette;
 }
 
 /** The compressed pixels, which may come in several pieces. */
@@ -86,15 +96,16 @@ function paeth(left, up, corner) {
 
 const colourAt = (pixels, at) => (pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2];
 
+/** Squared, over the three channels of 8 bits. */
+const distance = (a, b) =>
+  [16, 8, 0].reduce((sum, shift) => sum + (((a >> shift) & 255) - ((b >> shift) & 255)) ** 2, 0);
+
 function nearest(palette, colour) {
   let best = 0;
   let least = Number.POSITIVE_INFINITY;
   palette.forEach((other, i) => {
-    const distance = [16, 8, 0].reduce(
-      (sum, shift) => sum + (((other >> shift) & 255) - ((colour >> shift) & 255)) ** 2,
-      0,
-    );
-    if (distance < least) [best, least] = [i, distance];
+    const far = distance(other, colour);
+    if (far < least) [best, least] = [i, far];
   });
   return best;
 }

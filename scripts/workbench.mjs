@@ -13,8 +13,8 @@ export async function copyExamples(root) {
   return { examples, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** The folder's settings are read at once, so they can change what is shown while it is open. */
-export async function setTheme(examples, name) {
+/** The folder's settings are read at once, so they can change what is shown while it is open; `more` beside those of every picture. */
+export async function setTheme(examples, name, more = {}) {
   await mkdir(path.join(examples, '.vscode'), { recursive: true });
   await writeFile(
     path.join(examples, '.vscode', 'settings.json'),
@@ -26,6 +26,7 @@ export async function setTheme(examples, name) {
       'editor.fontSize': 13,
       'breadcrumbs.enabled': false,
       'files.exclude': { '.vscode': true },
+      ...more,
     }),
   );
 }

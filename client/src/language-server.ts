@@ -58,6 +58,8 @@ import {
   type MeasuredAnswer,
   type MeasuredParams,
   type MeasuredProgress,
+  NOTE_REQUEST,
+  type NoteParams,
   type OomParams,
   type Opened,
   PLAN_REQUEST,
@@ -225,6 +227,11 @@ export class LanguageServer implements Disposable {
   async schema(name: string): Promise<unknown> {
     const params: SchemaParams = { name };
     return this.#request<unknown>(SCHEMA_REQUEST, params);
+  }
+
+  /** The text of a project file in which the values stand; null where it cannot be read. Rejects when the server cannot answer. */
+  async note(params: NoteParams): Promise<string | null> {
+    return this.#request<string | null>(NOTE_REQUEST, params);
   }
 
   /** What there is to choose from. Rejects when the server cannot answer. */

@@ -15,6 +15,7 @@ import { onHover } from './lsp/handlers/hover';
 import { onCodeLens } from './lsp/handlers/lenses';
 import { onLifecycle } from './lsp/handlers/lifecycle';
 import { onMeasured } from './lsp/handlers/measured';
+import { onNote } from './lsp/handlers/notes';
 import { onOutOfMemory } from './lsp/handlers/out-of-memory';
 import { onPanel } from './lsp/handlers/panel';
 import { onRuns } from './lsp/handlers/runs';
@@ -76,6 +77,7 @@ export function startServer(connection: Connection, runtime: Runtime): void {
   onCodeActions(server);
   onPanel(server);
   onCatalog(server);
+  onNote(server);
   onOutOfMemory(server);
   onRuns(server);
   onMeasured(server);

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { ConfigurationTarget, Uri, workspace } from 'vscode';
 import { writeSettings } from '../../client/src/supply/destinations';
 import { mergeDirective, writeDirective } from '../../client/src/supply/directive';
-import { mergeProject, writeProjectFile } from '../../client/src/supply/project-file';
+import { writeProjectFile } from '../../client/src/supply/project-file';
 import { readTypedValue } from '../../client/src/supply/read-value';
+import { noteForProject } from '../../server/src/advice/project-note';
+import type { NoteParams } from '../../server/src/shared/protocol';
 import { file } from './editor';
 
 const facts = new Map([
@@ -91,22 +93,11 @@ describe('what a person types for a fact', () => {
 });
 
 describe('supplying facts in the project file', () => {
-  it('sorts hardware under targets and the rest under defaults', () => {
-    assert.equal(
-      mergeProject('', new Map([...facts, ['batch.sequence', '4096']])),
-      'targets:\n  gpu: A100-SXM4-80GB\n  gpus: 4\ndefaults:\n  sequence: 4096\n',
-    );
-  });
-
-  it('keeps comments and order', () => {
-    const text = '# ours\ntargets:\n  gpus: 8 # a node\n  gpu: H100\n';
-    assert.equal(mergeProject(text, facts), '# ours\ntargets:\n  gpus: 4 # a node\n  gpu: A100-SXM4-80GB\n');
-  });
-
   it('writes into the nearest project file', async () => {
     const project = await scratch('nested/oomlint.yaml', 'targets:\n  gpu: H100\n');
     const config = await scratch('nested/deeper/ds.json', '{}');
-    await writeProjectFile(config, facts);
+    const note = async ({ project, values }: NoteParams) => noteForProject(project.text, values) ?? null;
+    await writeProjectFile({ note }, config, facts);
     assert.equal(
       (await workspace.openTextDocument(project)).getText(),
       'targets:\n  gpu: A100-SXM4-80GB\n  gpus: 4\n',

@@ -1,7 +1,7 @@
 import { ConfigurationTarget, commands, l10n, type QuickPickItem, type Uri, window, workspace } from 'vscode';
 import { fieldTitle } from './ask-value';
 import { commentOf, textToNote, writeDirective } from './directive';
-import { writeProjectFile } from './project-file';
+import { type Notes, writeProjectFile } from './project-file';
 import { asked, type BACK } from './question';
 import { readTypedValue } from './read-value';
 
@@ -22,6 +22,7 @@ const SETTINGS: Readonly<Record<string, { readonly name: string; readonly numeri
 
 /** Asks where the facts shall stand, and lists them: what one file, a project, or a workspace states. */
 export async function chooseDestination(
+  notes: Notes,
   uri: Uri,
   facts: ReadonlyMap<string, string>,
 ): Promise<Destination | typeof BACK | undefined> {
@@ -43,13 +44,13 @@ export async function chooseDestination(
     label: `$(file) ${l10n.t('In oomlint.yaml, for this config')}`,
     description: whose,
     detail: l10n.t('Other configs of the project stay as they are.'),
-    destination: { write: (facts) => writeProjectFile(uri, facts, 'config') },
+    destination: { write: (facts) => writeProjectFile(notes, uri, facts, 'config') },
   });
   items.push({
     label: `$(files) ${l10n.t('In oomlint.yaml, for every config')}`,
     description: whose,
     detail: l10n.t('Commit it, and the whole team gets the same answer.'),
-    destination: { write: (facts) => writeProjectFile(uri, facts) },
+    destination: { write: (facts) => writeProjectFile(notes, uri, facts) },
   });
   if (fitsSettings([...facts.keys()])) {
     items.push({

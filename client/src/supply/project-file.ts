@@ -1,16 +1,21 @@
 import { l10n, Position, Uri, WorkspaceEdit, window, workspace } from 'vscode';
-import { parseDocument } from 'yaml';
-import { noteForFile, type RunValues } from '../../../server/src/shared/fields';
+import type { RunValues } from '../../../server/src/shared/fields';
+import type { NoteParams } from '../../../server/src/shared/protocol';
 import { readTypedValue } from './read-value';
-import { shortName } from './short-name';
 
 const PROJECT_FILE = 'oomlint.yaml';
+
+/** Who writes the text of a project file: the server. */
+export interface Notes {
+  note(params: NoteParams): Promise<string | null>;
+}
 
 /**
  * States facts in the project file next to the config or above it; makes one in the workspace folder. For this config alone, or for
  * every config of the project. The person stays where the answer shows.
  */
 export async function writeProjectFile(
+  notes: Notes,
   config: Uri,
   facts: ReadonlyMap<string, string>,
   scope: 'config' | 'project' = 'project',
@@ -21,11 +26,12 @@ export async function writeProjectFile(
   const edit = new WorkspaceEdit();
   const present = existing && (await workspace.openTextDocument(existing));
   const before = present?.getText();
-  const after =
-    scope === 'config'
-      ? noteForFile({ uri: uri.toString(), text: before }, config.toString(), valuesOf(facts))
-      : mergeProject(before ?? '', facts);
-  if (after === undefined) throw new Error(l10n.t('{0} could not be read.', PROJECT_FILE));
+  const after = await notes.note({
+    project: { uri: uri.toString(), ...(before === undefined ? {} : { text: before }) },
+    ...(scope === 'config' ? { config: config.toString() } : {}),
+    values: valuesOf(facts),
+  });
+  if (after === null) throw new Error(l10n.t('{0} could not be read.', PROJECT_FILE));
   if (present) {
     const end = present.lineAt(present.lineCount - 1).rangeIncludingLineBreak.end;
     edit.replace(uri, present.validateRange(present.lineAt(0).range.with({ end })), after);
@@ -47,18 +53,6 @@ function valuesOf(facts: ReadonlyMap<string, string>): RunValues {
   return Object.fromEntries(
     [...facts].map(([field, typed]) => [field, readTypedValue(field, typed).value ?? typed]),
   ) as RunValues;
-}
-
-/** A project file's text with the facts set, hardware under `targets`; comments and order stay. */
-export function mergeProject(text: string, facts: ReadonlyMap<string, string>): string {
-  const document = parseDocument(text);
-  for (const [field, typed] of facts) {
-    const { value = typed } = readTypedValue(field, typed);
-    const section = field.startsWith('hardware.') ? 'targets' : 'defaults';
-    const name = document.hasIn([section, field]) ? field : shortName(field);
-    document.setIn([section, name], value);
-  }
-  return document.toString();
 }
 
 async function findProjectFile(config: Uri): Promise<Uri | undefined> {

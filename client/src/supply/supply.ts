@@ -38,7 +38,7 @@ export async function supplyFacts(
     const field = wanted[at];
     if (field === undefined) {
       if (uri === undefined) return writeSettings(undefined, facts);
-      const destination = await chooseDestination(uri, facts);
+      const destination = await chooseDestination(server, uri, facts);
       if (destination !== BACK) return destination?.write(facts);
       at--;
       continue;

@@ -35,6 +35,25 @@ export function noteForFile(
   return document.toString({ lineWidth: 0 });
 }
 
+/**
+ * The text of a project file in which values hold for every config, hardware under `targets`. Comments and order stay. Undefined where
+ * the text cannot be read.
+ */
+export function noteForProject(text: string | undefined, values: RunValues): string | undefined {
+  const document = parseDocument(text ?? '');
+  if (document.errors.length > 0 || (document.contents !== null && !isMap(document.contents)))
+    return undefined;
+  for (const [field, value] of Object.entries(values)) {
+    const section = field.startsWith('hardware.') ? 'targets' : 'defaults';
+    const present = document.get(section);
+    if (present !== undefined && present !== null && !isMap(present)) return undefined;
+    const name = document.hasIn([section, field]) ? field : shortAlias(field as FieldPath);
+    if (isMap(present)) present.set(name, value);
+    else document.set(section, document.createNode({ [name]: value }));
+  }
+  return document.toString();
+}
+
 /** As in .gitignore: a name without a slash would stand for files of that name in any folder. */
 function patternOf(path: string): string {
   const escaped = path.replace(/[\\*?[\]]/g, '\\$&');

@@ -34,6 +34,7 @@ export {
 } from '../features/measured-protocol';
 export type { Compared } from '../features/measured-run';
 export type { MeasuredTimeline } from '../features/measured-timeline';
+export { NOTE_REQUEST, type NoteParams } from '../features/note-protocol';
 export {
   EXPLAIN_OOM_COMMAND,
   EXPLAIN_OOM_REQUEST,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { planValues } from '../../../server/src/advice/apply-plan';
 import { isEstimated } from '../../../server/src/advice/changed-run';
 import { fixesFor } from '../../../server/src/advice/fixes';
-import { noteForFile } from '../../../server/src/advice/project-note';
+import { noteForFile, noteForProject } from '../../../server/src/advice/project-note';
 import type { RunValues } from '../../../server/src/run/fields';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
@@ -120,6 +120,29 @@ describe('a note for one config', () => {
   it('is none where the text cannot be read', () => {
     assert.equal(noteForFile(project('a: [1'), URI, { 'batch.sequence': 4096 }), undefined);
     assert.equal(noteForFile(project('files: 3\n'), URI, { 'batch.sequence': 4096 }), undefined);
+  });
+});
+
+describe('a note for every config', () => {
+  const facts = { 'hardware.gpu': 'A100-SXM4-80GB', 'hardware.gpus': 4 };
+
+  it('sorts hardware under targets and the rest under defaults', () => {
+    assert.equal(
+      noteForProject(undefined, { ...facts, 'batch.sequence': 4096 }),
+      'targets:\n  gpu: A100-SXM4-80GB\n  gpus: 4\ndefaults:\n  sequence: 4096\n',
+    );
+  });
+
+  it('keeps comments and order, and fills a section that is named and empty', () => {
+    const text = '# ours\ntargets:\n  gpus: 8 # a node\n  gpu: H100\n';
+    const after = '# ours\ntargets:\n  gpus: 4 # a node\n  gpu: A100-SXM4-80GB\n';
+    assert.equal(noteForProject(text, facts), after);
+    assert.equal(noteForProject('defaults:\n', { 'batch.micro': 2 }), 'defaults:\n  micro-batch: 2\n');
+  });
+
+  it('is none where the text cannot be read', () => {
+    for (const text of ['a: [1', '- 1\n', 'targets: 3\n'])
+      assert.equal(noteForProject(text, facts), undefined, text);
   });
 });
 
