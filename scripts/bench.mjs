@@ -38,7 +38,7 @@ const ORDINARY_MS = 40;
 const EMPTY_ROUNDS = 9;
 /** Time of the processor alone does not grow where others use it, too. */
 const OF_PROCESSOR = /^processor time/;
-const VSIX_BUDGET_MB = 3;
+const VSIX_BUDGET_MB = 2;
 /** What takes longer waits for something that does not come. */
 const PATIENCE_MS = 600_000;
 const BUNDLES = ['client/dist/extension.js', 'client/dist/panel.js', 'server/dist/engine.js'];

@@ -1,4 +1,4 @@
-import { commands, Disposable, type ExtensionContext, env, l10n, type Uri, window, workspace } from 'vscode';
+import { commands, Disposable, type ExtensionContext, type Uri, window, workspace } from 'vscode';
 import {
   CHOOSE_RUN_COMMAND,
   ESTIMATE_COMMAND,
@@ -7,7 +7,6 @@ import {
   WRITE_RUN_COMMAND,
   type WriteRunArguments,
 } from '../../server/src/shared/protocol';
-import { speak } from '../../server/src/shared/words';
 import { BreakdownPanels } from './breakdown-panels';
 import { chooseRun, RememberedRuns } from './chosen-runs';
 import { showsCostInDiffs } from './compare/diff-costs';
@@ -16,7 +15,7 @@ import { isReasonToStart, targetUri } from './config-documents';
 import { showsConfigs } from './configs-view';
 import { estimateMemory } from './estimate-memory';
 import { explainsOutOfMemory } from './explain-oom';
-import { withFieldTexts } from './field-texts';
+import { speaksOfFields } from './field-texts';
 import { showsVerdictAtHints } from './hint-marks';
 import { languageModelTools } from './language-model-tools';
 import { type Connect, LanguageServer } from './language-server';
@@ -47,13 +46,12 @@ let server: LanguageServer | undefined;
 
 /** All that the extension does, on any platform. */
 export function activateOn(context: ExtensionContext, platform: Platform): void {
-  speak(env.language, l10n.bundle);
-  void withFieldTexts(context.extensionUri, env.language).then((bundle) => speak(env.language, bundle));
   const log = window.createOutputChannel('Oomlint', { log: true });
   const chosenRuns = new RememberedRuns(context.workspaceState);
   server = new LanguageServer(platform.connect, log, () => chosenRuns.all());
-  const panel = new BreakdownPanels(context.extensionUri, server, log);
   const running = server;
+  context.subscriptions.push(speaksOfFields(running, log));
+  const panel = new BreakdownPanels(context.extensionUri, server, log);
   const seen = new SeenConfigs(running);
   /** What a command is about: its argument, the active editor's file, or the config that was looked at last where no text is active. */
   const about = (target: unknown) =>

@@ -1,18 +1,26 @@
-import { l10n, Uri, workspace } from 'vscode';
-import type { Bundle } from '../../server/src/shared/words';
+import { type Disposable, env, type LogOutputChannel, l10n } from 'vscode';
+import { FIELDS } from '../../server/src/shared/fields';
+import { speak } from '../../server/src/shared/words';
+import type { LanguageServer } from './language-server';
 
 /**
- * The bundle of the editor's language with the documentation of run fields, which the editor's own mechanism does not
- * load. Undefined where there is no bundle, as in English; the bundle alone where the file cannot be read.
+ * Speaks the editor's language, with the documentation of run fields as soon as the server runs, which has it: the editor's own
+ * mechanism loads the bundle alone. English needs neither.
  */
-export async function withFieldTexts(extension: Uri, language: string): Promise<Bundle | undefined> {
+export function speaksOfFields(server: LanguageServer, log: LogOutputChannel): Disposable {
   const { bundle } = l10n;
-  if (bundle === undefined) return undefined;
-  const file = Uri.joinPath(extension, 'l10n', `fields.${language.toLowerCase().split('-')[0]}.json`);
-  try {
-    const texts: unknown = JSON.parse(new TextDecoder().decode(await workspace.fs.readFile(file)));
-    return typeof texts === 'object' ? { ...texts, ...bundle } : bundle;
-  } catch {
-    return bundle;
-  }
+  speak(env.language, bundle);
+  return server.onState(async (state) => {
+    if (bundle === undefined || state !== 'running') return;
+    try {
+      const english = Object.values(FIELDS).map(({ doc }) => doc);
+      const texts = await server.texts(english);
+      speak(env.language, {
+        ...Object.fromEntries(english.map((text, at) => [text, texts[at] ?? text])),
+        ...bundle,
+      });
+    } catch (error) {
+      log.warn(`Fields are explained in English: ${error}`);
+    }
+  });
 }

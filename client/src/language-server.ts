@@ -77,6 +77,8 @@ import {
   STATUS_NOTIFICATION,
   type StatusParams,
   SUPPLY_COMMAND,
+  TEXTS_REQUEST,
+  type TextsParams,
   TOOL_REQUEST,
   type ToolAnswer,
   type ToolParams,
@@ -227,6 +229,12 @@ export class LanguageServer implements Disposable {
   async schema(name: string): Promise<unknown> {
     const params: SchemaParams = { name };
     return this.#request<unknown>(SCHEMA_REQUEST, params);
+  }
+
+  /** Documentation in the language of the person, in the order asked. Rejects when the server cannot answer. */
+  async texts(texts: readonly string[]): Promise<readonly string[]> {
+    const params: TextsParams = { texts };
+    return this.#request<readonly string[]>(TEXTS_REQUEST, params);
   }
 
   /** The text of a project file in which the values stand; null where it cannot be read. Rejects when the server cannot answer. */

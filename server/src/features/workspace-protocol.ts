@@ -73,6 +73,12 @@ export interface SchemasParams {
   readonly served: boolean;
 }
 
+/** Request, client to server: documentation in the language of the person. `TextsParams` -> texts, in their order. */
+export const TEXTS_REQUEST = 'oomlint/texts';
+export interface TextsParams {
+  readonly texts: readonly string[];
+}
+
 /**
  * Request, client to server: the JSON schema by which another extension completes and explains YAML documents. `SchemaParams` -> schema;
  * null where there is none of that name.

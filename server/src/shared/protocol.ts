@@ -105,6 +105,8 @@ export {
   SCHEMAS_NOTIFICATION,
   type SchemaParams,
   type SchemasParams,
+  TEXTS_REQUEST,
+  type TextsParams,
   type WorkspaceOptionsOfClient,
 } from '../features/workspace-protocol';
 export type { DetailNode } from '../results/detail-node';

@@ -3,7 +3,10 @@ import {
   SCHEMAS_NOTIFICATION,
   type SchemaParams,
   type SchemasParams,
+  TEXTS_REQUEST,
+  type TextsParams,
 } from '../../features/workspace-protocol';
+import { say } from '../../wording/say';
 import { toCompletionItem } from '../convert';
 import { about, type Connected } from './connected';
 
@@ -32,6 +35,7 @@ export function onCompletion(server: Connected): void {
   connection.onNotification(SCHEMAS_NOTIFICATION, ({ served }: SchemasParams) => {
     server.schemasServed = served === true;
   });
+  connection.onRequest(TEXTS_REQUEST, ({ texts }: TextsParams) => texts.map((text) => say(text)));
   connection.onRequest(SCHEMA_REQUEST, async ({ name }: SchemaParams) =>
     (await server.engine()).schema(name),
   );
