@@ -47,7 +47,7 @@ export function smallPng(png, colours = COLOURS) {
   return Buffer.concat([Buffer.from(SIGNATURE), ...chunks]);
 }
 
-/** The most frequent colours that can be told apart: a dot of its own colour is not lost to the many shades of a text's edges. */
+/** The most frequent colours that the eye keeps apart: a dot of its own colour is not lost to the many shades of a text's edges. */
 function paletteOf(counts, size) {
   const palette = [];
   for (const [colour] of [...counts].sort((a, b) => b[1] - a[1])) {

@@ -267,11 +267,7 @@ export class Draft {
   leaveWord(fields: readonly FieldPath[] | undefined, node: ConfigNode, key: string): void {
     if (node.kind !== 'scalar' || (typeof node.value !== 'string' && typeof node.value !== 'number')) return;
     if (STATES_NOTHING.test(String(node.value)) || isFilledLater(String(node.value))) return;
-    if (
-      fields?.every((field) => this.isStated(field)) ||
-      this.statesBy(node.range) ||
-      this.hasLeft(node.range)
-    )
+    if (fields?.every((field) => this.states(field)) || this.statesBy(node.range) || this.hasLeft(node.range))
       return;
     const name = this.commandLine ? `--${key.split('.').at(-1)}` : key;
     const message = say('`{0}` takes `{1}`, which is not known.', name, node.text);
@@ -328,7 +324,7 @@ export class Draft {
   }
 
   /** Whether the file itself states a field. */
-  private isStated(field: FieldPath): boolean {
+  states(field: FieldPath): boolean {
     return this.facts.some((known) => known.field === field && known.origin.kind !== 'default');
   }
 

@@ -11,6 +11,36 @@ ${more}
 `;
 const yaml = (more: string, known = {}) => trainer(small(more), known, 'args.yaml');
 
+describe('arguments of a script whose code is not read', () => {
+  const undecided = (more: string) =>
+    (yaml(more).unread ?? []).flatMap(({ text, fields }) => (fields ? [`${text} ${fields}`] : []));
+
+  it('that are about adapters leave open what is trained', () => {
+    assert.deepEqual(undecided('lora_rank: 64\nlora_alpha: 16'), ['lora_rank method.kind']);
+    assert.deepEqual(undecided('lora_r: 8'), ['lora_r method.kind']);
+    assert.deepEqual(undecided('freeze_backbone: true'), ['freeze_backbone method.kind']);
+    assert.deepEqual(undecided('tuning_method: bitfit'), ['tuning_method method.kind']);
+    assert.deepEqual(undecided('adapter_path: out\nfreeze_backbone: false\nlora_rank: 0'), []);
+  });
+
+  it('that are about fewer bits leave open how weights are held', () => {
+    assert.deepEqual(undecided('quantization_bit: 4'), ['quantization_bit quantization.kind']);
+    assert.deepEqual(undecided('quantization_bit: 16\nuse_8bit_adam: true'), []);
+  });
+
+  it('say what is trained where a switch or a mode does', () => {
+    assert.deepEqual(undecided('use_lora: true\nlora_rank: 64'), []);
+    assert.deepEqual(undecided('use_lora: false\nlora_rank: 64'), []);
+    assertStates(yaml('train_mode: lora\nlora_rank: 64'), {
+      'method.kind': 'lora file',
+      'lora.rank': '64 file',
+    });
+    assertStates(yaml('train_mode: qlora'), { 'method.kind': 'lora file', 'quantization.kind': 'nf4 file' });
+    assertStates(yaml('train_mode: full\nlora_rank: 64'), { 'method.kind': 'full file' });
+    assert.deepEqual(undecided('train_mode: full\nlora_rank: 64'), []);
+  });
+});
+
 describe('HF TrainingArguments', () => {
   it('multiplies in TF32 where the file states it', () => {
     assertStates(yaml('tf32: true'), { 'kernels.tf32': 'true file' });

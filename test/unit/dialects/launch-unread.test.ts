@@ -125,12 +125,17 @@ torchrun --nproc_per_node 8 pretrain_gpt.py ${MEGATRON} $A
   it('is no error but a warning that names what was not read', async () => {
     const text = (script: string, more: string) =>
       `torchrun --nproc_per_node 8 ${script} --model_name_or_path meta-llama/Llama-3.1-70B --per_device_train_batch_size 4 --max_seq_length 4096 --bf16 True --output_dir o ${more}\n`;
-    const own = await analyzed(text('my_train.py', '--use_my_lora True --my_name x'), H100);
+    const own = await analyzed(text('my_train.py', '--use_my_offload True --my_name x'), H100);
     assert.deepEqual(errors(own), []);
-    assert.deepEqual(unread(own), ['flag --use_my_lora', 'script my_train.py']);
+    assert.deepEqual(unread(own), ['flag --use_my_offload', 'script my_train.py']);
     const problem = own.problems.find(({ code }) => code === 'does-not-fit');
     assert.equal(problem?.severity, 'warning');
-    assert.match(problem?.message ?? '', /Not understood: `--use_my_lora`, `my_train.py`\.$/);
+    assert.match(problem?.message ?? '', /Not understood: `--use_my_offload`, `my_train.py`\.$/);
+    const adapted = await analyzed(text('my_train.py', '--use_my_lora True'), H100);
+    assert.deepEqual(
+      adapted.resolved.unknown.map(({ field }) => field),
+      ['method.kind'],
+    );
     const known = await analyzed(text('examples/scripts/sft.py', ''), H100);
     assert.deepEqual(
       errors(known).map(({ code }) => code),

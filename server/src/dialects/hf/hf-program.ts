@@ -10,10 +10,12 @@ import { TRL_KEYS, TRL_TABLE } from '../trl/trl-keys';
 import { hfTrainingArguments, readScriptArguments } from './hf-training-arguments';
 import { trainerWords } from './hf-words';
 import { rowsOfScripts } from './no-trainer-scripts';
+import { besides, leaveAdapters } from './script-adapter';
 import { NAMES_OF_THE_MODEL, SCRIPT_ARGUMENTS_KEYS } from './script-arguments-keys';
 import { checkTrainingArguments } from './training-arguments-rules';
 
-const KEYS = [...TRL_KEYS, ...SCRIPT_ARGUMENTS_KEYS];
+const WRITTEN = [...TRL_KEYS, ...SCRIPT_ARGUMENTS_KEYS];
+const KEYS = [...WRITTEN, ...besides(WRITTEN)];
 const table = new KeyTable(KEYS, 'TRL', TRL_TABLE.released);
 /** Any script that takes the Trainer's arguments. */
 export const hfProgram: Program = {
@@ -37,6 +39,7 @@ export const hfProgram: Program = {
     const linked = linkConfig(launch, section);
     if (linked) draft.assumesNothing();
     readScriptArguments(section, section, draft, context);
+    leaveAdapters(launch.arguments, draft, '--');
     const trainer = section.has(['bf16', 'fp16', 'save_strategy', 'eval_strategy', 'evaluation_strategy']);
     if (linked || !trainer) return;
     rejectMisfits(launch.arguments, table, draft);

@@ -17,7 +17,7 @@ import { MODEL_ARGUMENTS_KEYS } from './model-arguments-keys';
 import { assumePadding, unpaddedBy } from './padding';
 import { readPeftConfig } from './peft-config';
 import { PEFT_CONFIG_KEYS } from './peft-config-keys';
-import { readScriptAdapter } from './script-adapter';
+import { besides, leaveAdapters, readScriptAdapter } from './script-adapter';
 import {
   CHECKPOINTING_SWITCHES,
   FLASH_SWITCHES,
@@ -36,7 +36,7 @@ const nested = (parent: string, keys: Dialect['keys']) =>
   keys.map((row) => movedRow(`${parent}.${row.path}`, row));
 
 const FLAT = [...TRAINING_ARGUMENTS_KEYS, ...MODEL_ARGUMENTS_KEYS, ...SCRIPT_ARGUMENTS_KEYS];
-const flat = new KeyTable(FLAT, 'Trainer', TRAINING_ARGUMENTS_TABLE.released);
+const flat = new KeyTable([...FLAT, ...besides(FLAT)], 'Trainer', TRAINING_ARGUMENTS_TABLE.released);
 
 /** Made for the first file that has them: every start loads this family. */
 const rows = onDemand((): readonly KeySpec[] => [
@@ -91,6 +91,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const inner = own !== root;
   const section = new Section(own, draft, inner ? 'training_args' : '');
   readScriptArguments(section, new Section(root, draft), draft, context);
+  leaveAdapters(root, draft);
   noteScript(own, draft);
   rejectMisfits(own, flat, draft);
   draft.rules(() => checkTrainingArguments(own, section, flat, say('The script'), draft));

@@ -1,13 +1,14 @@
 import { fileIn } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { block, inertKeys } from '../key-rows';
+import { block, inertKeys, type Row } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { LLAVA } from './hugging-face-repository';
 import { SCRIPT_ARGUMENTS_KEYS } from './script-arguments-keys';
 
 const SOURCE = fileIn(LLAVA, 'llava/train/train.py');
 
-const READ_KEYS = block('', SOURCE, [
+/** Adapters and quantized weights by the names that scripts around the Trainer share. */
+export const SCRIPT_ADAPTER_KEYS: readonly KeySpec[] = block('', SOURCE, [
   ['lora_enable', 'boolean', 'Train LoRA adapters.', { default: false, fields: ['method.kind'] }],
   ['use_lora', 'boolean', 'Train LoRA adapters.', { default: false, fields: ['method.kind'] }],
   ['q_lora', 'boolean', 'LoRA over a base in 4 bits.', { default: false, fields: ['quantization.kind'] }],
@@ -39,6 +40,17 @@ const READ_KEYS = block('', SOURCE, [
     '4-bit type.',
     { values: ['fp4', 'nf4'], default: 'nf4', fields: ['quantization.kind'] },
   ],
+  ...['train_mode', 'train_type', 'finetuning_type', 'tuning_type', 'peft_method'].map(
+    (name): Row => [
+      name,
+      'string',
+      'What is trained: all weights, adapters, adapters over quantized weights.',
+      { fields: ['method.kind', 'quantization.kind'] },
+    ],
+  ),
+]);
+
+const READ_KEYS = block('', SOURCE, [
   [
     'tune_mm_mlp_adapter',
     'boolean',
@@ -128,6 +140,7 @@ const READ_KEYS = block('', SOURCE, [
 ]);
 /** Arguments of published scripts beside those of the Trainer. */
 export const KNOWN_SCRIPT_KEYS: readonly KeySpec[] = [
+  ...SCRIPT_ADAPTER_KEYS,
   ...READ_KEYS,
   ...inertKeys('', SOURCE, 'Setting of the script that costs no GPU memory.', {
     any: `pretrain_mm_mlp_adapter group_by_modality_length mm_vision_select_layer mm_vision_select_feature mm_use_im_start_end

@@ -189,6 +189,7 @@ function noteFlags(
       draft.bring('model-beside', entry.value, `--${key}`);
       continue;
     }
+    if (draft.unread.some(({ location }) => isSame(location.range, keyRange))) continue;
     const fields = decidedBy(entry);
     if (rowOf(key) || !(fields || mayShapeMemory(key)) || openIn(entry.value).length > 0) continue;
     draft.leave(
