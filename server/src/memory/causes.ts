@@ -46,6 +46,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'method.teacher': ['logits-and-loss', 'activations'],
   'method.frozenDtype': ['reference-model'],
   'method.frozenSharded': ['reference-model'],
+  'method.otherModels': ['other-models'],
   'method.valueModel': [...STATES, 'quantized-weights', 'adapters'],
   'method.valueTogether': ['activations', 'logits-and-loss'],
   'rollout.sequences': ['logits-and-loss'],
@@ -300,6 +301,7 @@ const LEVERS: Readonly<Record<Category, readonly FieldPath[]>> = {
   'quantized-weights': ['quantization.kind', 'model.id', 'model.path'],
   adapters: ['lora.rank', 'lora.targets'],
   'reference-model': ['method.referenceModel', 'method.objective', 'model.id'],
+  'other-models': ['method.otherModels'],
   'master-weights': [
     'zero.stage',
     'fsdp.strategy',

@@ -9,6 +9,7 @@ import { say } from '../wording/say';
 import { communicators } from './communicators';
 import { HANDLES, handleBytes, outsideAllocator, transformerEngineWorkspaces } from './device';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
+import { otherModels, otherModelWords } from './other-models';
 import { LAYOUTS, upcastsRest } from './quantization';
 import { frozenCopies, frozenDtype } from './reference-models';
 import { shardGroupSize } from './sharding';
@@ -250,6 +251,10 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
   }),
   'reference-model': ({ run, sums, sharding: { splits } }) => ({
     formula: `${frozenModels(run, sums)}${run['method.frozenSharded'] === false ? '' : over(splits.weights)}`,
+    source: SOURCES.modules,
+  }),
+  'other-models': ({ run }) => ({
+    formula: joinWords(otherModels(run).map(otherModelWords)),
     source: SOURCES.modules,
   }),
   workspaces: ({ run, accelerator }) => {

@@ -9,6 +9,7 @@ import { say } from '../wording/say';
 import { elementsWords } from './formula-words';
 import { liesOnGpu } from './fsdp/loading';
 import { bytesOf, combine, copyOf, type Ledger, post, retell, totalOf } from './ledger';
+import { beforeLaterModels } from './other-models';
 import { type LoadingMoment, marked, residentBytes, type Sharding } from './sharding-scheme';
 import type { Point } from './step';
 import type { TracedStage } from './traced-run';
@@ -34,7 +35,8 @@ export interface Loaded {
  * point is the loaded model at rest.
  */
 export function initializationPoints(loaded: Loaded): Point[] {
-  const { constant, sharding, available } = loaded;
+  const { run, sharding, available } = loaded;
+  const constant = beforeLaterModels(loaded.constant, run);
   const weights = weightsOf(sharding);
   const resting = combine(constant, weights);
   const events: readonly LoadingMoment[] = [

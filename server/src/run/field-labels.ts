@@ -30,6 +30,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'method.frozenParameters': 'parameters of other frozen models',
   'method.frozenDtype': 'type of frozen models',
   'method.frozenSharded': 'sharding of frozen models',
+  'method.otherModels': 'other models on the GPU',
   'method.valueModel': 'value model',
   'method.valueTogether': 'value model in the graph of the policy',
   'method.teacher': 'teacher',

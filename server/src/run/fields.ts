@@ -176,6 +176,9 @@ export const FIELDS = {
   'method.frozenSharded': flag({
     doc: 'The reference and further frozen models are sharded as the trained one is (ZeRO stage 3, FSDP). Unset: they are.',
   }),
+  'method.otherModels': object({
+    doc: 'Models that lie whole on the GPU beside the training and have no part in it, such as a pipeline of the same program: by name `{parameters, dtype}`.',
+  }),
   'method.valueModel': flag({
     doc: 'A value model of the size of the policy is trained beside it (PPO).',
     default: false,
