@@ -155,6 +155,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'kernels.liger': ['activations', 'logits-and-loss'],
   'kernels.unsloth': ['activations', 'logits-and-loss'],
   'kernels.compile': ['activations'],
+  'precision.halfModules': ['weights', 'activations'],
   'precision.wideActivations': ['activations', 'logits-and-loss'],
   'kernels.compileParts': ['activations', 'logits-and-loss'],
   'kernels.uncompiled': ['activations', 'logits-and-loss'],

@@ -42,6 +42,7 @@ export function initializationPoints(loaded: Loaded): Point[] {
   const events: readonly LoadingMoment[] = [
     ...(sharding.loading?.moments({ constant, weights, available }) ?? []),
     ...quantizing(loaded, resting),
+    ...beforeHalving(loaded, resting),
     ...beforeHosting(loaded, resting),
     { label: say('weights in place'), ledger: resting },
   ];
@@ -141,6 +142,19 @@ export function readAheadBytes({
       if (weight.role !== 'adapter') elements += traced.copies * weight.localElements;
   }
   return elements * published;
+}
+
+/** Modules that become fp16 were loaded in fp32, before there were adapters (`vision.py`, `custom_datatype`). */
+function beforeHalving({ run, sums, sharding }: Loaded, resting: Ledger): LoadingMoment[] {
+  if (run['precision.halfModules'].length === 0) return [];
+  const before = combine(resting);
+  post(before, 'adapters', -bytesOf(sharding.atRest, 'adapters'));
+  retell(before, 'adapters', []);
+  return marked(say('all weights are in fp32'), before, 'weights', 2 * sums.lowered, {
+    name: say('weights that become fp16'),
+    formula: elementsWords(sums.lowered, 2),
+    source: fileIn(UNSLOTH, 'unsloth/models/vision.py'),
+  });
 }
 
 /** An embedding that stays in host memory comes there from the GPU, once the

@@ -91,6 +91,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'precision.compute': 'compute type',
   'precision.scheme': 'precision scheme',
   'precision.autocast': 'autocast around the forward pass',
+  'precision.halfModules': 'modules in fp16',
   'precision.wideActivations': 'activations in fp32',
   'precision.gradientAccumulation': 'accumulation type of gradients',
   'precision.reduce': 'reduction type of gradients',

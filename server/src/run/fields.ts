@@ -424,6 +424,10 @@ export const FIELDS = {
     doc: 'Autocast runs around the forward pass of a model whose weights FSDP 1 lowers already, as Accelerate prepares it.',
     default: false,
   }),
+  'precision.halfModules': list({
+    doc: 'Ends of the names of modules whose frozen weights become fp16 once a model is loaded in fp32 (Unsloth).',
+    default: [],
+  }),
   'precision.wideActivations': flag({
     doc: 'Without autocast, some of the activations are in fp32 where the weights are in 16 bits, because fp16 cannot hold them, and which is not known: between all of them, which is told, and none, which is the least.',
     default: false,
