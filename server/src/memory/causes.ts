@@ -67,6 +67,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'lora.rankPattern': ADAPTERS,
   'lora.targetPattern': [...ADAPTERS, 'activations'],
   'lora.targetParameters': [...ADAPTERS, 'activations'],
+  'lora.feedForward': [...ADAPTERS, 'activations'],
   'lora.exclude': [...ADAPTERS, 'activations'],
   'lora.layers': [...ADAPTERS, 'activations'],
   'lora.bias': ['gradients', 'optimizer-states'],

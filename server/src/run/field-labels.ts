@@ -57,6 +57,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'lora.dtype': 'type of the adapters',
   'lora.targetPattern': 'pattern of LoRA targets',
   'lora.targetParameters': 'parameters with LoRA',
+  'lora.feedForward': 'modules with a scaled input',
   'lora.exclude': 'modules without LoRA',
   'lora.layers': 'layers with LoRA',
   'lora.rankPattern': 'LoRA ranks by module',

@@ -296,6 +296,9 @@ export const FIELDS = {
     doc: 'Modules that get no adapter though they are targets: the last parts of their paths, or whole paths with `*` for anything.',
     default: [],
   }),
+  'lora.feedForward': list({
+    doc: 'Ends of the names of modules whose input IA3 scales instead of their output. Unset: those that PEFT lists for the model.',
+  }),
   'lora.layers': list({
     doc: 'Indices of the layers that get adapters. Empty: all.',
     default: [],
