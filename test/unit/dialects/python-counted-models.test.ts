@@ -176,6 +176,8 @@ describe('models of known size that lie on the GPU beside a training', () => {
     assert.equal(checkpointWeights('SUNO/bark-small')?.parameters, 404_696_346);
     assert.equal(checkpointWeights('Helsinki-NLP/opus-mt-en-fr')?.parameters, 75_133_952);
     assert.equal(checkpointWeights('bert-base-uncased')?.headless, true);
+    // Its two files have 6,444,683,944 bytes: four for each parameter, and what they begin with.
+    assert.equal(checkpointWeights('nari-labs/Dia-1.6B-0626')?.parameters, 1_611_160_576);
     // Copies that are quantized take something else.
     assert.equal(checkpointWeights('TheBloke/Llama-2-7B-GPTQ'), undefined);
     assert.equal(checkpointWeights('acme/mine'), undefined);
