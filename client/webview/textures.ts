@@ -3,10 +3,10 @@ import { svg } from './element';
 
 /**
  * High contrast themes have few colours, so components also differ by texture there: lines of six directions in
- * three densities, drawn in the background colour over the component's own.
+ * four densities, drawn in the background colour over the component's own.
  */
 const ANGLES = [45, -45, 0, 90, 20, -20] as const;
-const SPACINGS = [10, 6, 4] as const;
+const SPACINGS = [10, 6, 4, 3] as const;
 
 export function textureUrl(category: Category): string {
   return `url(#texture-${category})`;

@@ -333,6 +333,7 @@ export class AdapterSelection {
       tokens: run['lora.tokens'],
       prompt: addsVirtualTokens(run['lora.kind']) ? promptSizes(model) : undefined,
       feedForward: (path) =>
+        run['lora.feedForward']?.some((module) => path.endsWith(module)) ??
         feedForwardModules(model.modelType)?.some((module) => endsWith(path, module)) ??
         FEED_FORWARD.test(path),
       experts: (path) => {

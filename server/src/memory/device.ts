@@ -5,6 +5,7 @@ import { type Band, sumOfBands } from './band';
 import { communicatorBands } from './communicators';
 import { contextBand } from './cuda-context';
 import { emptyLedger, type Ledger, post } from './ledger';
+import { postOtherModels } from './other-models';
 import { userBufferBand } from './user-buffers';
 
 const MIB = 2 ** 20;
@@ -73,6 +74,7 @@ export function constants(run: TrainingRun, accelerator: Accelerator, capacityBy
   const ledger = emptyLedger();
   post(ledger, 'workspaces', HANDLES * handleBytes(run, accelerator));
   for (const bytes of transformerEngineWorkspaces(run, accelerator)) post(ledger, 'workspaces', bytes);
+  postOtherModels(ledger, run);
   // An engine that sleeps gives its memory back while the model trains.
   // One that shares the weights is counted beside them (`shared-engine.ts`).
   const colocated = run['rollout.engine'] === 'vllm-colocate';

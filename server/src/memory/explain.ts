@@ -9,6 +9,7 @@ import { say } from '../wording/say';
 import { communicators } from './communicators';
 import { HANDLES, handleBytes, outsideAllocator, transformerEngineWorkspaces } from './device';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
+import { otherModels, otherModelWords } from './other-models';
 import { LAYOUTS, upcastsRest } from './quantization';
 import { frozenCopies, frozenDtype } from './reference-models';
 import { shardGroupSize } from './sharding';
@@ -158,8 +159,12 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
         ? bytesPer(run['precision.compute'])
         : masterWidth(run);
     const base = sums.trained + sums.frozen - (explains.flat === 'partitions' ? 0 : sums.adapters);
+    const words = (width: number, count: number) =>
+      say('{1} parameters × {0} {0|byte|bytes}', width, formatCount(count));
+    const low = bytes === 4 ? sums.lowered : 0;
+    const all = low > 0 ? joinWords([words(bytes, base - low), words(2, low)]) : words(bytes, base);
     return {
-      formula: `${say('{1} parameters × {0} {0|byte|bytes}', bytes, formatCount(base))}${over(splits.weights)}`,
+      formula: `${all}${over(splits.weights)}`,
       source: SOURCES.modules,
     };
   },
@@ -250,6 +255,10 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
   }),
   'reference-model': ({ run, sums, sharding: { splits } }) => ({
     formula: `${frozenModels(run, sums)}${run['method.frozenSharded'] === false ? '' : over(splits.weights)}`,
+    source: SOURCES.modules,
+  }),
+  'other-models': ({ run }) => ({
+    formula: joinWords(otherModels(run).map(otherModelWords)),
     source: SOURCES.modules,
   }),
   workspaces: ({ run, accelerator }) => {

@@ -9,6 +9,7 @@ import { say } from '../wording/say';
 import { elementsWords } from './formula-words';
 import { liesOnGpu } from './fsdp/loading';
 import { bytesOf, combine, copyOf, type Ledger, post, retell, totalOf } from './ledger';
+import { beforeLaterModels } from './other-models';
 import { type LoadingMoment, marked, residentBytes, type Sharding } from './sharding-scheme';
 import type { Point } from './step';
 import type { TracedStage } from './traced-run';
@@ -34,12 +35,14 @@ export interface Loaded {
  * point is the loaded model at rest.
  */
 export function initializationPoints(loaded: Loaded): Point[] {
-  const { constant, sharding, available } = loaded;
+  const { run, sharding, available } = loaded;
+  const constant = beforeLaterModels(loaded.constant, run);
   const weights = weightsOf(sharding);
   const resting = combine(constant, weights);
   const events: readonly LoadingMoment[] = [
     ...(sharding.loading?.moments({ constant, weights, available }) ?? []),
     ...quantizing(loaded, resting),
+    ...beforeHalving(loaded, resting),
     ...beforeHosting(loaded, resting),
     { label: say('weights in place'), ledger: resting },
   ];
@@ -139,6 +142,19 @@ export function readAheadBytes({
       if (weight.role !== 'adapter') elements += traced.copies * weight.localElements;
   }
   return elements * published;
+}
+
+/** Modules that become fp16 were loaded in fp32, before there were adapters (`vision.py`, `custom_datatype`). */
+function beforeHalving({ run, sums, sharding }: Loaded, resting: Ledger): LoadingMoment[] {
+  if (run['precision.halfModules'].length === 0) return [];
+  const before = combine(resting);
+  post(before, 'adapters', -bytesOf(sharding.atRest, 'adapters'));
+  retell(before, 'adapters', []);
+  return marked(say('all weights are in fp32'), before, 'weights', 2 * sums.lowered, {
+    name: say('weights that become fp16'),
+    formula: elementsWords(sums.lowered, 2),
+    source: fileIn(UNSLOTH, 'unsloth/models/vision.py'),
+  });
 }
 
 /** An embedding that stays in host memory comes there from the GPU, once the

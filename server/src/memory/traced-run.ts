@@ -116,6 +116,13 @@ function statesOwnCompute(run: TrainingRun): boolean {
   return kind === 'nf4' || kind === 'fp4';
 }
 
+/** Weights that lie in another type than those around them. */
+const apart = (run: TrainingRun): Pick<TraceSettings, 'lowEnds' | 'halfModules' | 'raisesListed'> => ({
+  lowEnds: upcastsRest(run) && run['quantization.recast'],
+  halfModules: run['precision.halfModules'],
+  raisesListed: raisesListed(run),
+});
+
 /** Whether modules that a class lists lie in fp32: as they were loaded, unless an engine lowers the whole model or shards it. */
 function raisesListed(run: TrainingRun): boolean {
   const { raisesListed: rule, lowersWeights } = behaviours(run);
@@ -159,8 +166,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     loss: tracedLoss(run),
     divergence: run['loss.divergence'],
     behaviours: does,
-    lowEnds: upcastsRest(run) && run['quantization.recast'],
-    raisesListed: raisesListed(run),
+    ...apart(run),
     ownHead: run['model.tied'] === undefined ? does.hasOwnHead : !run['model.tied'],
     fusedLayerNorm: run['kernels.fusedLayerNorm'],
     fusedSoftmax: run['kernels.fusedSoftmax'],

@@ -32,7 +32,7 @@ export interface WeightSums {
   readonly frozen: number;
   /** Frozen elements of routed experts (a part of `frozen`). */
   readonly expertFrozen: number;
-  /** Frozen elements that lie in bf16 where the other unquantized weights were upcast. */
+  /** Frozen elements that lie in 16 bits where the other unquantized weights lie in fp32. */
   readonly lowered: number;
   /** Of the frozen those that stay in host memory (`loading.embedding`), or are mapped from disk. */
   readonly hosted: number;
@@ -146,7 +146,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
       } else {
         if (weight.idle === true) sums.totalTrained += copies * weight.elements;
         sums.frozen += copies * local;
-        if (upcast && weight.dtype === 'bf16') sums.lowered += copies * local;
+        if ((upcast && weight.dtype === 'bf16') || weight.halved === true) sums.lowered += copies * local;
         if (weight.expert) sums.expertFrozen += copies * local;
         if (persistent) sums.persistentFrozen += copies * local;
       }

@@ -173,14 +173,20 @@ export abstract class TapeRecorder {
     const trainable =
       !quantized && (spec.trainable ?? this.settings.trainable(spec.name, spec.linear === true));
     const raised = spec.raised === true && !quantized && weightDtype !== 'fp32';
+    const halved = weightDtype === 'fp32' && !quantized && !trainable && this.isHalf(spec);
     const weight: Weight = {
       name,
       shape: spec.shape,
       elements: product(spec.shape),
       localElements: product(spec.local ?? spec.shape),
       rows: (spec.local ?? spec.shape)[linearExpert ? 1 : 0] ?? 1,
-      dtype: scaled ? 'fp16' : raised ? 'fp32' : (spec.dtype ?? (lowered ? 'bf16' : weightDtype)),
+      dtype: scaled
+        ? 'fp16'
+        : raised
+          ? 'fp32'
+          : (spec.dtype ?? (halved ? 'fp16' : lowered ? 'bf16' : weightDtype)),
       scaled,
+      ...(halved && spec.dtype === undefined ? { halved } : {}),
       ...(raised ? { raised } : {}),
       quantization: quantized ? quantization : 'none',
       trainable: trainable && spec.idle !== true,
@@ -194,6 +200,14 @@ export abstract class TapeRecorder {
     };
     this.weights.push(weight);
     return weight;
+  }
+
+  /** Whether the module of a weight becomes fp16 once the model is loaded. */
+  private isHalf({ name, role }: { readonly name: string; readonly role?: Weight['role'] }): boolean {
+    const { halfModules = [] } = this.settings;
+    if (halfModules.length === 0 || role === 'adapter') return false;
+    const module = name.replace(/\.(?:weight|bias)$/, '');
+    return halfModules.some((end) => module.endsWith(end));
   }
 
   /** Takes over the weights of a part that another tracer played. */

@@ -85,6 +85,8 @@ export interface Weight {
   readonly scaled?: boolean;
   /** Lies in fp32 though the other weights of the model do not. */
   readonly raised?: boolean;
+  /** Lies in fp16 though the other weights of the model lie in fp32. */
+  readonly halved?: boolean;
 }
 
 /** How the gradient of one input comes about in backward. */

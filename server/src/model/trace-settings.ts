@@ -214,6 +214,8 @@ export interface TraceSettings {
   readonly raisesInput?: (module: string) => boolean;
   /** Embedding and head lie in bf16 though the other weights do not. */
   readonly lowEnds?: boolean;
+  /** Modules by the ends of their names whose frozen weights lie in fp16 where the others are in fp32. */
+  readonly halfModules?: readonly string[];
   /** Modules that the model's class lists lie in fp32 though the other weights do not. */
   readonly raisesListed?: boolean;
   /** The head has a weight of its own where the model ties it to the embedding. */

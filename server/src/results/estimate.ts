@@ -4,6 +4,7 @@ export const CATEGORIES = [
   'quantized-weights',
   'adapters',
   'reference-model',
+  'other-models',
   'master-weights',
   'gradients',
   'optimizer-states',

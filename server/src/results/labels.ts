@@ -8,6 +8,7 @@ export const CATEGORY_LABELS: Readonly<Record<Category, string>> = {
   'quantized-weights': 'quantized weights',
   adapters: 'adapters',
   'reference-model': 'reference model',
+  'other-models': 'other models',
   'master-weights': 'master weights',
   gradients: 'gradients',
   'optimizer-states': 'optimizer states',

@@ -176,6 +176,9 @@ export const FIELDS = {
   'method.frozenSharded': flag({
     doc: 'The reference and further frozen models are sharded as the trained one is (ZeRO stage 3, FSDP). Unset: they are.',
   }),
+  'method.otherModels': object({
+    doc: 'Models that lie whole on the GPU beside the training and have no part in it, such as a pipeline of the same program: by name `{parameters, dtype}`.',
+  }),
   'method.valueModel': flag({
     doc: 'A value model of the size of the policy is trained beside it (PPO).',
     default: false,
@@ -292,6 +295,9 @@ export const FIELDS = {
   'lora.exclude': list({
     doc: 'Modules that get no adapter though they are targets: the last parts of their paths, or whole paths with `*` for anything.',
     default: [],
+  }),
+  'lora.feedForward': list({
+    doc: 'Ends of the names of modules whose input IA3 scales instead of their output. Unset: those that PEFT lists for the model.',
   }),
   'lora.layers': list({
     doc: 'Indices of the layers that get adapters. Empty: all.',
@@ -420,6 +426,10 @@ export const FIELDS = {
   'precision.autocast': flag({
     doc: 'Autocast runs around the forward pass of a model whose weights FSDP 1 lowers already, as Accelerate prepares it.',
     default: false,
+  }),
+  'precision.halfModules': list({
+    doc: 'Ends of the names of modules whose frozen weights become fp16 once a model is loaded in fp32 (Unsloth).',
+    default: [],
   }),
   'precision.wideActivations': flag({
     doc: 'Without autocast, some of the activations are in fp32 where the weights are in 16 bits, because fp16 cannot hold them, and which is not known: between all of them, which is told, and none, which is the least.',

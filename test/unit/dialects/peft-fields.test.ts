@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { loadPython } from '../../../server/src/config/python/grammar';
 import { isDecisive } from '../../../server/src/run/unread';
-import { read } from './reading';
+import { factOf, read } from './reading';
 
 const VARIANT = 'adapter-variant';
 /** Fields that are read and decide nothing: a scale, and the task, whose head is small. */
@@ -147,9 +147,15 @@ describe('fields of PEFT configs', () => {
       assert.deepEqual([read.unread?.map(({ text }) => text), withholds(read, key)], [[key], true]);
     });
 
-  it('that choose other modules of IA3 than PEFT lists withhold the verdict, none at all, too', () => {
-    for (const modules of ['[]', '["k_proj"]'])
-      assert.ok(withholds(reading('IA3', `feedforward_modules=${modules}`), 'feedforward_modules'), modules);
+  it('that choose other modules of IA3 than PEFT lists are read, none at all, too; a pattern withholds the verdict', () => {
+    const of = (modules: string) => reading('IA3', `feedforward_modules=${modules}`);
+    const named = (modules: string) => factOf(of(modules), 'lora.feedForward')?.value;
+    assert.deepEqual(named('[]'), []);
+    assert.deepEqual(named('["k_proj"]'), ['k_proj']);
+    assert.equal(of('[]').unread, undefined);
+    assert.equal(named('None'), undefined);
+    for (const modules of ['".*k_proj"', 'asked()'])
+      assert.ok(withholds(of(modules), 'feedforward_modules'), modules);
   });
 
   it('of a value that only the running script knows decide the run, but for the scale', () => {

@@ -138,7 +138,7 @@ ${TRAIN}`;
     // Another one beside it is still one.
     assert.match(
       doubts(
-        `${IMPORTS}judge = AutoModelForCausalLM.from_pretrained("gpt2", device_map="auto")\n${MODEL}${TRAIN}`,
+        `${IMPORTS}judge = AutoModelForCausalLM.from_pretrained("acme/judge", device_map="auto")\n${MODEL}${TRAIN}`,
       ),
       /another model/,
     );

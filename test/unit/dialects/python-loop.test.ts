@@ -619,7 +619,7 @@ ${HEAD}model = get_peft_model(model, LoraConfig(r=8))\noptimizer = ${made}\n${LO
       unread(`${HEAD}${before}\nmodel.to("cuda")\n${OPTIMIZER}${more}${LOOP}`).filter((one) =>
         one.includes('from_pretrained'),
       );
-    const teacher = 'teacher = AutoModelForCausalLM.from_pretrained("gpt2-large")';
+    const teacher = 'teacher = AutoModelForCausalLM.from_pretrained("acme/teacher")';
     const device = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")';
     assert.deepEqual(beside(`${teacher}.to(${device})`), ['script AutoModelForCausalLM.from_pretrained']);
     assert.deepEqual(beside(`${teacher}.to("cpu")`), []);

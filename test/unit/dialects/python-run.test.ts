@@ -658,9 +658,9 @@ import mine\nmodel = get_peft_model(model, LoraConfig(r=8))\nopt = ${made}\n`,
       );
     });
 
-    it('another model on the GPU is reported, one on the host or given to the trainer is not', () => {
+    it('another model of unknown size on the GPU is reported, one on the host or given to the trainer is not', () => {
       const beside = (load: string, more = '') =>
-        trained(`other = AutoModelForCausalLM.from_pretrained("gpt2"${load}\n`, more).unread?.map(
+        trained(`other = AutoModelForCausalLM.from_pretrained("acme/mine"${load}\n`, more).unread?.map(
           ({ text }) => text,
         );
       assert.deepEqual(beside(').eval().cuda()'), ['AutoModelForCausalLM.from_pretrained']);
@@ -704,7 +704,7 @@ import mine\nmodel = get_peft_model(model, LoraConfig(r=8))\nopt = ${made}\n`,
       assertStates(named({ 'hardware.gpus': 8 }), { 'loading.placement': undefined });
     });
 
-    describe('a model that is put on the GPU beside it', () => {
+    describe('a model of unknown size that is put on the GPU beside it', () => {
       const LOADS = 'from transformers import pipeline, TextClassificationPipeline\n';
       const notes = (before: string, after = '', transformers?: string) =>
         (
@@ -719,9 +719,9 @@ trainer = Trainer(model, TrainingArguments("o"))\n${after}\ntrainer.train()\n`,
         ).map(({ message }) => /puts|may put/.exec(message)?.[0]);
 
       it('is reported where a pipeline holds it, by the release', () => {
-        const pipe = 'pipe = pipeline("text-to-speech", model="suno/bark-small"';
+        const pipe = 'pipe = pipeline("text-to-speech", model="acme/speaks"';
         assert.deepEqual(notes(`${pipe})`), ['puts']);
-        assert.deepEqual(notes('pipe = pipeline("sentiment-analysis")'), ['puts']);
+        assert.deepEqual(notes('pipe = pipeline("table-question-answering")'), ['puts']);
         assert.deepEqual(notes(`${pipe})`, '', '4.47.0'), ['puts']);
         // Older ones leave it on the host, unless a device is stated.
         assert.deepEqual(notes(`${pipe})`, '', '4.46.3'), []);
@@ -744,7 +744,7 @@ trainer = Trainer(model, TrainingArguments("o"))\n${after}\ntrainer.train()\n`,
           'TextClassificationPipeline(model, tokenizer=t)',
         ])
           assert.deepEqual(notes(`pipe = ${made}`), [], made);
-        const other = 'other = AutoModelForCausalLM.from_pretrained("gpt2")\n';
+        const other = 'other = AutoModelForCausalLM.from_pretrained("acme/mine")\n';
         assert.deepEqual(notes(other), []);
         assert.deepEqual(notes(`${other}pipe = pipeline("text-generation", model=other)`), ['puts']);
         assert.deepEqual(notes(`${other}pipe = TextClassificationPipeline(other, tokenizer=t)`), ['puts']);
@@ -753,7 +753,7 @@ trainer = Trainer(model, TrainingArguments("o"))\n${after}\ntrainer.train()\n`,
       it('is reported whatever its device is spelled as', () => {
         const other = (more: string) =>
           notes(
-            `from accelerate import Accelerator\nother = AutoModelForCausalLM.from_pretrained("gpt2"${more}`,
+            `from accelerate import Accelerator\nother = AutoModelForCausalLM.from_pretrained("acme/mine"${more}`,
           );
         for (const more of [
           ').to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))',
@@ -782,13 +782,13 @@ trainer = Trainer(model, TrainingArguments("o"))\n${after}\ntrainer.train()\n`,
           notes(
             `from sentence_transformers import CrossEncoder, SentenceTransformer\nfrom speechbrain.inference import EncoderClassifier\nfrom unsloth import FastLanguageModel\nfrom vllm import LLM\nother = ${what}\n${more}`,
           );
-        assert.deepEqual(made('SentenceTransformer("all-MiniLM-L6-v2")'), ['puts']);
-        assert.deepEqual(made('SentenceTransformer("all-MiniLM-L6-v2", device="cpu")'), []);
+        assert.deepEqual(made('SentenceTransformer("acme/mine")'), ['puts']);
+        assert.deepEqual(made('SentenceTransformer("acme/mine", device="cpu")'), []);
         const encodes = 'vectors = other.encode(["a"])\n';
-        assert.deepEqual(made('SentenceTransformer("all-MiniLM-L6-v2")', `${encodes}del other`), []);
-        assert.deepEqual(made('CrossEncoder("cross-encoder/ms-marco-MiniLM-L6-v2")'), ['puts']);
+        assert.deepEqual(made('SentenceTransformer("acme/mine")', `${encodes}del other`), []);
+        assert.deepEqual(made('CrossEncoder("acme/ranks")'), ['puts']);
         assert.deepEqual(made('LLM(model="gpt2")'), ['puts']);
-        const speaker = 'EncoderClassifier.from_hparams(source="speechbrain/spkrec-xvect-voxceleb"';
+        const speaker = 'EncoderClassifier.from_hparams(source="acme/xvect"';
         assert.deepEqual(made(`${speaker})`), []);
         assert.deepEqual(made(`${speaker}, run_opts={"device": "cuda"})`), ['puts']);
         assert.deepEqual(made('FastLanguageModel.from_pretrained("unsloth/Qwen3-4B")[0]'), ['puts']);
@@ -1049,7 +1049,7 @@ Trainer(model=model, args=TrainingArguments("out")).train()`,
   it('know a model that was tried before as gone once its name is given to the one that is trained', () => {
     const beside = (after: string) =>
       python(
-        `${IMPORTS}model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-13b-hf", device_map="auto")\n${after}\n${MODEL}${SFT}`,
+        `${IMPORTS}model = AutoModelForCausalLM.from_pretrained("acme/tried-13b", device_map="auto")\n${after}\n${MODEL}${SFT}`,
       ).unread?.some(({ text }) => text === 'AutoModelForCausalLM.from_pretrained') ?? false;
     assert.equal(beside(''), false);
     assert.equal(beside('model.generate(x)\ndel model'), false);

@@ -163,6 +163,10 @@ describe('Unsloth', () => {
         unread: unread.map(({ text }) => text),
         verdict: estimate?.verdict,
         trained: estimate?.model.trainableParameters,
+        peak: estimate?.peak.moment,
+        resting: estimate?.timeline
+          .find(({ moment }) => moment === 'forward')
+          ?.parts.find(({ category }) => category === 'weights')?.bytes,
       };
     };
     const targets = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
@@ -172,11 +176,16 @@ describe('Unsloth', () => {
       off: true,
       compiled: false,
       weights: 'fp32',
-      unread: ['dtype'],
+      unread: [],
       verdict: 'unknown',
       // 14,516,224 of rank 16 in a published output: those of the codec's two transformers among them.
       trained: 2 * 14_516_224,
+      // It is loaded in fp32, and what ends in `_proj`, `fc1`, `fc2`, `codebook` or `head` becomes fp16 (its modules on the meta device).
+      peak: 'initialization',
+      resting: 4 * 427_709_249 + 2 * 1_204_390_912,
     });
+    const full = await of({ model: 'unsloth/csm-1b', bits: 'False', load: ', full_finetuning=True' });
+    assert.deepEqual(full.unread, ['dtype']);
     const t5 = { model: 'google/flan-t5-base', loader: 'FastModel' };
     assert.equal((await of({ ...t5, install: 'unsloth transformers==4.57.1' })).off, true);
     assert.equal((await of({ ...t5, install: 'unsloth transformers==5.2.0' })).off, false);

@@ -83,6 +83,12 @@ const PEFT: readonly (readonly [string, number, RunValues])[] = [
   ],
   ['MiSS', 2_097_152, { 'lora.kind': 'miss', 'lora.rank': 64, 'lora.targets': ['q_proj', 'down_proj'] }],
   ['IA3', 53_248, { 'lora.kind': 'ia3' }],
+  ['IA3 that scales no input', 24_576, { 'lora.kind': 'ia3', 'lora.feedForward': [] }],
+  [
+    'IA3 that scales the input of keys',
+    32_768,
+    { 'lora.kind': 'ia3', 'lora.targets': ['k_proj', 'down_proj'], 'lora.feedForward': ['k_proj'] },
+  ],
   [
     'FourierFT',
     16_000,

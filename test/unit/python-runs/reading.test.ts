@@ -33,8 +33,8 @@ describe('how far Python files of public repositories are read', () => {
     const { runs, whole } = shareOf(all.map(({ notebooks }) => notebooks));
     assert.ok(runs > 900, String(runs));
     // Of runs that are known as such: those of embeddings, none of which is estimated, were taken for none before.
-    // Of 40 more something is not counted: in 28 a pipeline puts another model on the GPU, which was not seen when 838 were whole.
-    assert.ok(whole >= 800 && whole / runs >= 0.86, `${whole} of ${runs}`);
+    // Of 8 more something is not counted.
+    assert.ok(whole >= 832 && whole / runs >= 0.9, `${whole} of ${runs}`);
     const unsloth = all.find(({ name }) => name === 'unslothai/notebooks');
     assert.ok(unsloth);
     const own = shareOf([unsloth.notebooks, unsloth.scripts]);

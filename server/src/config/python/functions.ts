@@ -46,6 +46,7 @@ export function callFunction(
   machine.scope = { values, outer: called.scope };
   machine.context = called.home;
   machine.returns = [];
+  const before = machine.calls.length;
   const body = childIn(called.node, 'body');
   if (called.node.type === 'lambda') machine.returns.push(machine.evaluate(machine, body));
   else machine.execute(machine, body);
@@ -56,6 +57,7 @@ export function callFunction(
   machine.context = kept.context;
   machine.returns = kept.returns;
   machine.loops = kept.loops;
+  if (body) machine.leave(before, called.home.lines.text.slice(body.start, body.end), values, returns);
   return returns.length === 0 ? machine.scalar(null, node) : either(returns, machine.rangeOf(node));
 }
 

@@ -3,6 +3,7 @@ import type { Lines } from '../lines';
 import type { MapNode } from '../node';
 import type { DataFiles } from './data-files';
 import { modulesAround } from './imports';
+import { goneModels } from './local-models';
 import { isMadeOf, MAKES } from './made-of';
 import type { LoadedModules } from './modules';
 import type { SyntaxNode } from './syntax-node';
@@ -180,6 +181,19 @@ export class Machine {
     const held = [...this.scope.values.values(), ...this.assignments.map((one) => one.value)];
     for (const id of loads)
       if (!held.some((one) => isMadeOf(one, id, this.calls))) this.released.set(id, this.calls.length);
+  }
+
+  /** A function of the file has returned: `before` calls came before it, and its names are in sight no more. */
+  leave(before: number, body: string, names: ReadonlyMap<string, PyValue>, values: readonly PyValue[]): void {
+    const made = this.loads.filter((id) => id >= before && !this.released.has(id));
+    if (made.length === 0) return;
+    const inSight = this.assignments.map(({ value }) => value);
+    for (const of of this.attributes.values()) inSight.push(...of.values());
+    for (const start of [this.scope, ...this.callers])
+      for (let scope: PyScope | undefined = start; scope; scope = scope.outer)
+        inSight.push(...scope.values.values());
+    for (const id of goneModels(made, { body, names, values }, inSight, this.calls))
+      this.released.set(id, this.calls.length);
   }
 
   /**

@@ -11,7 +11,7 @@ export const MAKES =
 const ANSWERS =
   /^(?:generate|decode|batch_decode|encode|encode_batch|classify_batch|predict|rank|similarity|transcribe)$/;
 /** What answers with texts, labels and images when it is called. */
-const PIPES = /pipeline$|Pipeline\w*(?:\.from_pretrained)?$/;
+export const PIPES = /pipeline$|Pipeline\w*(?:\.from_pretrained)?$/;
 
 const answersOnly = ({ callee, of }: PyCall, calls: readonly PyCall[]): boolean =>
   of !== undefined && (ANSWERS.test(callee) || (callee === '()' && PIPES.test(calls[of.id]?.callee ?? '')));

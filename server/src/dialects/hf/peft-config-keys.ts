@@ -79,6 +79,12 @@ const CONFIG: readonly Row[] = [
     { default: null, sets: 'lora.exclude' },
   ],
   [
+    'feedforward_modules',
+    'any',
+    'Modules of IA3 that scale their input instead of their output.',
+    { default: null, sets: 'lora.feedForward' },
+  ],
+  [
     'layers_to_transform',
     'any',
     'Indices of the layers that get adapters.',

@@ -119,11 +119,12 @@ function readOwn(config: Section, draft: Draft, kind: FieldValue<'lora.kind'>): 
     if (layers.node.kind === 'map') leaveVariant(draft, layers.node, 'layers_to_transform');
     else config.take('layers_to_transform');
   }
-  const without = readsField(kind, 'exclude_modules') ? config.find('exclude_modules') : undefined;
-  if (without?.node.kind === 'list') config.take('exclude_modules');
-  else if (without && textOf(without.node))
+  for (const key of ['exclude_modules', 'feedforward_modules']) {
+    const named = readsField(kind, key) ? config.find(key) : undefined;
+    if (named?.node.kind === 'list') config.take(key);
     // One text is a regular expression to PEFT.
-    leaveVariant(draft, without.node, 'exclude_modules');
+    else if (named && textOf(named.node)) leaveVariant(draft, named.node, key);
+  }
   const tokens = readsField(kind, 'trainable_token_indices')
     ? config.find('trainable_token_indices')
     : undefined;

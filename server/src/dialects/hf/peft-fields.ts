@@ -41,7 +41,7 @@ const READ: Readonly<Record<Kind, readonly string[]>> = {
   oft: [...LAYERS, 'target_modules', 'bias'],
   boft: [...LAYERS, 'target_modules', 'bias'],
   miss: [...LAYERS, 'target_modules', 'bias'],
-  ia3: ['target_modules', 'exclude_modules'],
+  ia3: ['target_modules', 'exclude_modules', 'feedforward_modules'],
   'ln-tuning': [],
   'prompt-tuning': PROMPT,
   'prefix-tuning': PROMPT,
@@ -58,6 +58,7 @@ const READ_APART: ReadonlySet<string> = new Set([
   ...LAYERS,
   ...PROMPT,
   'target_modules',
+  'feedforward_modules',
   'trainable_token_indices',
 ]);
 
@@ -109,12 +110,10 @@ const HARMLESS: Partial<Record<Kind, readonly string[]>> = {
 
 /**
  * Values under which a field changes nothing: its default, or others that make the same matrices (`tuners/lora/layer.py`). EVA moves
- * ranks between layers, MiCA trains one matrix of two, and CorDA and LoRA-GA take passes before the training. No module that scales its
- * input is another choice than those that PEFT lists.
+ * ranks between layers, MiCA trains one matrix of two, and CorDA and LoRA-GA take passes before the training.
  */
 const SAME: Readonly<Partial<Record<string, RegExp>>> = {
   init_lora_weights: /^(true|false|null|[Gg]aussian|orthogonal|[Oo][Ll]o[Rr][Aa]|loftq|pissa.*)$/,
-  feedforward_modules: /^null$/,
   encoder_reparameterization_type: /(^|\.)MLP$/,
   use_cayley_neumann: /^true$/,
   num_cayley_neumann_terms: /^5$/,

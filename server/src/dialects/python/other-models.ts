@@ -5,6 +5,7 @@ import type { ReadContext } from '../dialect';
 import { adaptersInPlace } from './adapters-in-place';
 import { readHolding } from './beside-models';
 import { argumentOf, type Calls } from './call-block';
+import { type CountedModel, countedModel } from './counted-models';
 import { chainOf, type ModelChain } from './model-chain';
 import { freezesFirst, peftOptimizer } from './peft-optimizers';
 import { handedOn, isPipeline, makesOther, placementOf } from './placed-models';
@@ -18,11 +19,13 @@ const PART = /(?:^|\.)(?:layers|blocks|h|block|layer|encoder|decoder|experts)$/;
  * trainer is not given, and layers that the code replaces.
  */
 export function noteOtherModels(
-  { program, draft }: Calls,
+  calls: Calls,
   chain: ModelChain,
   trainer: PyCall,
-  { versions }: ReadContext,
+  context: ReadContext,
 ): void {
+  const { program, draft } = calls;
+  const counted: { readonly load: PyCall; readonly model: CountedModel }[] = [];
   const given = new Set([...trainer.positional, ...trainer.named.map(({ value }) => value)].flatMap(idsIn));
   // What is put there beside the trainer that was made lies there, too, when it starts.
   const start = startOf(program, trainer) ?? trainer;
@@ -36,8 +39,13 @@ export function noteOtherModels(
     if ((program.released.get(call.id) ?? Number.POSITIVE_INFINITY) <= start.id) continue;
     const steps = handedOn(program, call).filter(({ id }) => id < start.id);
     if ([call, ...steps].some(({ id }) => given.has(id))) continue;
-    const place = placementOf(program, call, steps, versions?.transformers?.version);
+    const place = placementOf(program, call, steps, context.versions?.transformers?.version);
     if (place !== 'gpu' && place !== 'unsure') continue;
+    const model = place === 'gpu' ? countedModel(calls, call, steps, context) : undefined;
+    if (model) {
+      counted.push({ load: call, model });
+      continue;
+    }
     const name = shortName(call);
     const words =
       place === 'gpu'
@@ -45,6 +53,7 @@ export function noteOtherModels(
         : say('`{0}` may put another model on the GPU, which is not counted.', name);
     draft.leave('script', { range: call.calleeRange }, name, words);
   }
+  stateCounted(calls, chain, counted);
   const changed = program.assignments.find(
     ({ of, attribute, after }) => chain.ids.has(of) && PART.test(attribute) && after <= trainer.id,
   );
@@ -59,6 +68,24 @@ export function noteOtherModels(
       ),
       ['model.id'],
     );
+}
+
+/** States the models beside the training whose weights are known: each by its name, with a number where several have it. */
+function stateCounted(
+  { draft }: Calls,
+  { load: trained }: ModelChain,
+  counted: readonly { readonly load: PyCall; readonly model: CountedModel }[],
+): void {
+  const [first] = counted;
+  if (!first) return;
+  const entries: Record<string, Omit<CountedModel, 'name'> & { readonly later: boolean }> = {};
+  for (const { load, model } of counted) {
+    const { name, ...rest } = model;
+    let key = name;
+    for (let number = 2; key in entries; number += 1) key = `${name} (${number})`;
+    entries[key] = { ...rest, later: trained !== undefined && load.id > trained.id };
+  }
+  draft.state('method.otherModels', entries, { range: first.load.calleeRange }, shortName(first.load));
 }
 
 /** What is given the model and leaves it as it is: collators, and what only reads it or is read elsewhere. */

@@ -598,9 +598,16 @@ export function settlePrecision(calls: Calls, load: PyCall, release: string | un
   draft.assume('precision.scheme', 'autocast', note, source);
 }
 
-/** Loaded in fp32, with projections and heads in fp16 (`loader.py`, `register_custom_dtype`): the first always, the others in fp16 alone. */
+/**
+ * Loaded in fp32, with projections and heads in fp16 (`loader.py`, `register_custom_dtype`): the first always, the others in fp16 alone.
+ * Modules by the ends of their names.
+ */
 const MIXED = /^csm$/;
+const MIXED_MODULES = ['_proj', 'fc1', 'fc2', 'codebook', 'head'];
 const MIXED_OF_HALF = /^(?:falcon_h1|nemotron_h)$/;
+const MIXED_MODULES_OF_HALF = [...'qkvo']
+  .map((one) => `${one}_proj`)
+  .concat('gate_proj', 'up_proj', 'down_proj', 'head');
 
 /** `None` is bf16 where the GPU has it, else fp16, of which a training of all weights makes fp32. */
 function readType(calls: Calls, load: PyCall, config: ModelConfig | undefined): void {
@@ -611,11 +618,18 @@ function readType(calls: Calls, load: PyCall, config: ModelConfig | undefined): 
   const half = (stated ?? (bf16 === false ? 'fp16' : 'bf16')) === 'fp16';
   const type = String(config?.model_type ?? '');
   if (MIXED.test(type) || (half && MIXED_OF_HALF.test(type))) {
-    const note = say(
-      'Unsloth loads this model in fp32, and then makes fp16 of its projections and heads: that it takes less from there on is not counted.',
-    );
-    draft.leave('value', { range: load.calleeRange }, 'dtype', note);
     draft.assume('precision.weights', 'fp32', say('Unsloth loads this model in fp32'), LOADER, 'dtype');
+    // What is trained of them would be fp16 as well.
+    if (trainsAll(load)) {
+      const words = say('Which weights `{0}` trains in fp16 is not counted.', 'full_finetuning');
+      draft.leave('value', { range: load.calleeRange }, 'dtype', words);
+      return;
+    }
+    // A head that shares the weight of the embedding brings it along.
+    const tied = config?.tie_word_embeddings === true ? ['embed_tokens'] : [];
+    const modules = MIXED.test(type) ? MIXED_MODULES : [...MIXED_MODULES_OF_HALF, ...tied];
+    const note = say('Unsloth makes fp16 of projections and heads once they are loaded');
+    draft.assume('precision.halfModules', modules, note, LOADER, 'dtype');
     return;
   }
   // Norms, activation functions and attention widen, linear layers take fp16 (`temporary_patches/gemma.py`, `gemma4_float32.py`).

@@ -97,10 +97,10 @@ export function mimiCodec(config: ConfigReader): Stage[] {
         ];
   const quantizers = config.size('num_quantizers') > config.size('num_semantic_quantizers') ? 2 : 1;
   const layer = transformerLayer(config);
-  const of = (name: string, count: number, shapes: readonly Shape[]) =>
+  const of = (name: string, count: number, shapes: readonly Shape[], modules: readonly string[] = []) =>
     unheardStage(`codec_model.${name}`, count, (t) => {
       for (const [i, shape] of shapes.entries()) {
-        t.weight({ name: `codec_model.${name}.${i}.weight`, shape, trainable: false });
+        t.weight({ name: `codec_model.${name}.${modules[i] ?? i}.weight`, shape, trainable: false });
       }
     });
   const transformer = (side: string) =>
@@ -117,6 +117,6 @@ export function mimiCodec(config: ConfigReader): Stage[] {
     of('seanet', 1, [...seanet(config, ratios, true), ...seanet(config, ratios, false), ...resampled]),
     transformer('encoder_transformer'),
     transformer('decoder_transformer'),
-    of('quantizer', quantizers, projections),
+    of('quantizer', quantizers, projections, ['input_proj', 'output_proj']),
   ];
 }
