@@ -2,6 +2,7 @@ import { fillArguments } from './command-line';
 import { ofDictionary, ofList } from './container-methods';
 import { contentOf } from './data-loaders';
 import { attributesOf, callFunction, methodIn, placesOf, setFields } from './functions';
+import { followFit, isLightningTrainer, saveHyperparameters } from './lightning-hooks';
 import type { Machine } from './machine';
 import { pathMethod } from './paths';
 import { serializedIn } from './serialized-value';
@@ -28,6 +29,8 @@ export function callMethod(
     const held = made && machine.attributes.get(owner.id)?.get(name);
     if (held?.kind === 'function') return callFunction(machine, held, passed, node);
     if (held?.kind === 'object') return callObject(machine, held, passed, node);
+    if (made && name === 'save_hyperparameters' && saveHyperparameters(machine, owner, made, passed))
+      return machine.scalar(null, node);
     return ofObject(machine, owner, name, passed, node);
   }
   if (owner.kind === 'unknown') {
@@ -126,8 +129,9 @@ function ofObject(
   if (/(^|\.)YAML$/.test(maker) && name === 'load')
     return contentOf(machine, passed.positional[0], node, false);
   const callee = childIn(node, 'function') ?? node;
+  const fits = name === 'fit' && isLightningTrainer(machine.calls[owner.id]);
   const made = machine.record({
-    ...passed,
+    ...(fits ? followFit(machine, passed, node) : passed),
     callee: name,
     of: owner,
     ...placesOf(machine, node, callee),

@@ -126,14 +126,16 @@ const LOADERS =
   /(^|\.)(?:torch\.utils\.data|monai\.data|torch_geometric\.(?:loader|data))\.(\w+\.)?DataLoader$/;
 
 /** The batch of the loader that feeds the loop: the one that shuffles or is given how to sample, else the first. */
-function readBatch(calls: Calls, { backward }: TrainingLoop, chain: ModelChain): void {
+function readBatch(calls: Calls, { backward, lightning }: TrainingLoop, chain: ModelChain): void {
   const { program, draft } = calls;
   const loaders = program.calls.filter(({ callee, id }) => LOADERS.test(callee) && id < backward.id);
   const feeds = loaders.find((call) => {
     const shuffle = argumentOf(call, 'shuffle', 2);
     return argumentOf(call, 'sampler', 3) !== undefined || (shuffle && flagOf(knownNode(shuffle)) !== false);
   });
-  const loader = feeds ?? loaders[0];
+  const fitted = lightning && argumentOf(lightning.fit, 'train_dataloaders', 1);
+  const given = fitted?.kind === 'object' ? loaders.find(({ id }) => id === fitted.id) : undefined;
+  const loader = given ?? feeds ?? loaders[0];
   if (!loader && !backward.repeated) {
     const texts = tokenizedTexts(program, backward);
     if (texts) {
