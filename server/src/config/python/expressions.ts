@@ -1,6 +1,6 @@
 import { evaluateCall } from './calls';
 import { chosenByComprehension } from './chosen-parameters';
-import { fieldOf } from './functions';
+import { fieldOf, methodIn } from './functions';
 import { arithmetic, compared, numberFrom, unescaped } from './literals';
 import { either, lifted, type Machine, same, truth } from './machine';
 import { isNone } from './node-of-value';
@@ -8,7 +8,7 @@ import { dividedPath, pathAttribute } from './paths';
 import { samplingRate } from './sampling-rate';
 import { childIn, type SyntaxNode } from './syntax-node';
 import { unwrapped } from './unwrapped-models';
-import type { PyArgument, PyCall, PyDict, PyList, PyScalar, PyValue } from './value';
+import type { PyArgument, PyCall, PyDict, PyFunction, PyList, PyObject, PyScalar, PyValue } from './value';
 import { castsWeights } from './weight-casts';
 
 /** What an expression is known to be. Calls in it are noted in the machine, in the order of their execution. */
@@ -132,6 +132,13 @@ function loadedDtype({ calls }: Machine, call: PyCall | undefined): PyValue | un
   return /^torch\.(?:b?float16|float32|half)$/.test(given.name) ? given : undefined;
 }
 
+/** A method of an object of a class of the file, as it is handed to others: `rows.map(self.tokenize)`. */
+function methodOf({ instances }: Machine, owner: PyObject, name: string): PyFunction | undefined {
+  const made = owner.item === undefined ? instances.get(owner.id) : undefined;
+  const own = made && methodIn(made, name);
+  return own && { ...own, bound: { positional: [owner], named: [] } };
+}
+
 function attributeOf(machine: Machine, owner: PyValue | undefined, name: string, node: SyntaxNode): PyValue {
   const imported = owner?.kind === 'name' ? machine.fromModule(owner.name, name) : undefined;
   if (imported) return imported;
@@ -147,6 +154,8 @@ function attributeOf(machine: Machine, owner: PyValue | undefined, name: string,
   if (owner?.kind === 'object') {
     const set = owner.item === undefined ? machine.attributes.get(owner.id)?.get(name) : undefined;
     const call = machine.calls[owner.id];
+    const method = set ? undefined : methodOf(machine, owner, name);
+    if (method) return method;
     if (name === 'total_memory' && /(^|\.)get_device_properties$/.test(call?.callee ?? ''))
       return machine.unknown(node, { ofMemory: 1 });
     const rate = name === 'sampling_rate' && owner.item === undefined ? samplingRate(call) : undefined;

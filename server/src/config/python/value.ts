@@ -88,6 +88,8 @@ export interface PyFunction extends Valued {
   readonly filled?: readonly PyValue[];
   /** The same by name. */
   readonly filledNamed?: readonly PyArgument[];
+  /** What comes before all that a call passes: the object of a method, what `functools.partial` keeps. */
+  readonly bound?: Passed;
 }
 /** A function as it is written. */
 export const codeOf = ({ home, node }: PyFunction): string => home.lines.text.slice(node.start, node.end);
