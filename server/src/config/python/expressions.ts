@@ -7,6 +7,7 @@ import { isNone } from './node-of-value';
 import { dividedPath, pathAttribute } from './paths';
 import { samplingRate } from './sampling-rate';
 import { childIn, type SyntaxNode } from './syntax-node';
+import { isText } from './texts';
 import { unwrapped } from './unwrapped-models';
 import type { PyArgument, PyCall, PyDict, PyFunction, PyList, PyObject, PyScalar, PyValue } from './value';
 import { castsWeights } from './weight-casts';
@@ -204,7 +205,7 @@ function joined(machine: Machine, parts: readonly PyValue[], node: SyntaxNode, c
     const texts = values.map((value) => (value.kind === 'scalar' ? spoken(value.value) : undefined));
     return texts.every((text) => text !== undefined)
       ? machine.scalar(texts.join(''), node, computed)
-      : machine.unknown(node);
+      : machine.unknown(node, { text: 'one' });
   });
 }
 
@@ -326,6 +327,8 @@ function binary(machine: Machine, node: SyntaxNode): PyValue {
       if (memory !== undefined) return machine.unknown(node, { ofMemory: memory });
       if (operator === '-' && a?.kind === 'scalar' && b?.kind === 'unknown')
         return machine.unknown(node, { left: { of: a, without: b.range } });
+      // A text is added to a text alone.
+      if (operator === '+' && (isText(a) || isText(b))) return machine.unknown(node, { text: 'one' });
       return machine.unknown(node, part === undefined ? {} : { of: part });
     }
     const [x, y] = [a.value, b.value];

@@ -186,7 +186,7 @@ export class Machine {
    * A dictionary or a list is changed in place: whatever names it, or something that holds it, has the change. Names of callers
    * and of modules, where a condition decides about it, have something that is not known.
    */
-  change(before: PyDict | PyList, after: PyDict | PyList | PyUnknown): void {
+  change(before: PyDict | PyList | PyUnknown, after: PyDict | PyList | PyUnknown): void {
     const scopes = new Set<PyScope>();
     for (const start of [this.scope, ...this.callers])
       for (let scope: PyScope | undefined = start; scope; scope = scope.outer) scopes.add(scope);

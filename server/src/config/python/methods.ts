@@ -1,5 +1,5 @@
 import { fillArguments } from './command-line';
-import { ofDictionary, ofList } from './container-methods';
+import { ofDictionary, ofList, ofTexts } from './container-methods';
 import { contentOf } from './data-loaders';
 import { attributesOf, callFunction, instance, methodIn, placesOf, setFields } from './functions';
 import { followFit, isLightningTrainer, saveHyperparameters } from './lightning-hooks';
@@ -35,6 +35,7 @@ export function callMethod(
     return ofObject(machine, owner, name, passed, node);
   }
   if (owner.kind === 'unknown') {
+    if (owner.text === 'list') return ofTexts(machine, owner, name, passed, node);
     // `data["train"].map(tokenize)`: likewise.
     followGiven(machine, passed, node);
     if (owner.file !== undefined && /^write(?:lines)?$/.test(name)) {

@@ -9,9 +9,10 @@ import { noteKeptSamples } from './kept-samples';
 import { arithmetic } from './literals';
 import { type BlockEnd, either, lifted, type Machine, truth } from './machine';
 import { notePackedRows } from './packed-rows';
-import { inRound, timesOf } from './rounds';
+import { inEach, inRound, timesOf } from './rounds';
 import { setAttribute } from './set-attribute';
 import { childIn, type SyntaxNode } from './syntax-node';
+import { eachText } from './texts';
 import type {
   FieldFactory,
   GpuProbe,
@@ -388,9 +389,17 @@ function loop(machine: Machine, node: SyntaxNode): BlockEnd {
     for (const name of carried(machine, body))
       if (before.has(name)) machine.bind(name, machine.unknown(node));
   const target = childIn(node, 'left');
-  const item = values?.kind === 'list' && over ? either(values.items, machine.rangeOf(over)) : undefined;
   const of = values?.kind === 'unknown' ? values.of : values?.kind === 'object' ? values.id : undefined;
-  if (target) assign(machine, target, item ?? machine.unknown(target, of === undefined ? {} : { of }));
+  const unknown =
+    target && machine.unknown(target, { ...(of === undefined ? {} : { of }), ...eachText(values) });
+  if (target && unknown)
+    assign(
+      machine,
+      target,
+      values?.kind === 'list' && over
+        ? inEach(values.items, target, unknown, machine.rangeOf(over))
+        : unknown,
+    );
   const { passed, continued, left } = machine;
   machine.left = [];
   const times =

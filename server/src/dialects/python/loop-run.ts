@@ -12,7 +12,7 @@ import { noteImportNeeds } from './dropped-arguments';
 import { readLigerPatches } from './liger-patches';
 import { readLightning } from './lightning-run';
 import { readLoopSharding } from './loop-sharding';
-import { madeSamples, repeatedSamples } from './made-batch';
+import { madeSamples, oneText, repeatedSamples } from './made-batch';
 import { chainOf, type ModelChain } from './model-chain';
 import { noteChangers, noteOtherModels } from './other-models';
 import { readAdapters, readCallsOnModel } from './python-adapters';
@@ -147,9 +147,13 @@ function readBatch(calls: Calls, { backward, lightning }: TrainingLoop, chain: M
   }
   const made = loader
     ? undefined
-    : (madeSamples(program, chain, backward) ?? repeatedSamples(program, chain, backward));
+    : (madeSamples(program, chain, backward) ??
+      repeatedSamples(program, chain, backward) ??
+      oneText(program, chain, backward));
   if (made) {
-    const note = say('the code makes batches of so many samples');
+    const note = made.each
+      ? say('each step gets one text')
+      : say('the code makes batches of so many samples');
     draft.state('batch.micro', made.samples, { range: made.value.range }, 'model(...)', note);
     if (made.texts) readWrittenLength(calls, made.texts);
     return;
@@ -216,7 +220,7 @@ function readWrittenLength({ program, draft }: Calls, texts: PyValue): void {
   const call = program.calls.find(({ positional: [first] }) => first === texts);
   const filled = call && argumentOf(call, 'padding');
   const isFilled = filled?.kind !== 'scalar' || filled.value === 'max_length';
-  const all = texts.kind === 'list' ? texts.items : [texts];
+  const all = texts.kind === 'list' ? texts.items : texts.kind === 'either' ? texts.options : [texts];
   const written = all.map((item) => (item.kind === 'scalar' ? item.value : undefined));
   if (!call || (filled && isFilled) || !written.every((text) => typeof text === 'string')) return;
   const cut = argumentOf(call, 'max_length');
