@@ -131,6 +131,8 @@ export interface PyUnknown extends Valued {
   readonly ofMemory?: number;
   /** How many items it gives one after the other, as `range(4)` does. */
   readonly times?: PyValue;
+  /** It is a number, and no larger: `min(tokenizer.model_max_length, 1024)`. */
+  readonly most?: PyScalar;
   /** It is a text, whatever stands in it, or a list of nothing else. */
   readonly text?: 'one' | 'list';
   /** It is a tensor of so many samples: `ids.unsqueeze(0)`. */

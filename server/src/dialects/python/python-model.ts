@@ -316,12 +316,17 @@ function readPlacement(calls: Calls, load: PyCall, { known }: ReadContext): void
 function readMadeModel(calls: Calls, load: PyCall, made: MadeOf, context: ReadContext): LoadedModel {
   const byConfig = /\.from_config$/.test(load.callee);
   calls.draft.infer('loading.newWeights', true, `\`${load.callee}\``, { range: load.calleeRange });
-  if (made.isNamed) stateModel(calls, made.call);
+  // Code of the checkpoint makes the model only where this call, too, trusts it.
+  if (made.isNamed) stateModel(calls, made.call, undefined, load);
   else stateArchitecture(calls, made.call);
-  const stated = ['dtype', 'torch_dtype'].some((key) => argumentOf(load, key) !== undefined);
+  const isType = ({ key }: { readonly key: string }) => /^(?:torch_)?dtype$/.test(key);
+  // A type that the config is given is that of `from_config`.
+  const ofConfig = byConfig && !load.named.some(isType) ? made.call.named.filter(isType) : [];
+  const typed: PyCall = { ...load, named: [...load.named, ...ofConfig] };
+  const stated = typed.named.some(isType);
   const automatic =
     byConfig && made.isNamed && !stated ? [standIn('torch_dtype', 'auto', load.calleeRange)] : [];
-  const section = sectionOf(calls, load, MODEL_ARGUMENTS_TABLE, automatic);
+  const section = sectionOf(calls, typed, MODEL_ARGUMENTS_TABLE, automatic);
   if (byConfig && (stated || made.isNamed))
     readWeightsDtype(section, ['dtype', 'torch_dtype'], context, calls.draft);
   else calls.draft.assume('precision.weights', 'fp32', say('{0} default', 'PyTorch'), LOADING);
@@ -404,6 +409,7 @@ export function stateModel(
   { draft, program }: Calls,
   load: PyCall,
   key = 'pretrained_model_name_or_path',
+  trusts: PyCall = load,
 ): void {
   const name = argumentOf(load, key, 0);
   // What a name of another module stands for is not followed.
@@ -411,7 +417,7 @@ export function stateModel(
   const text = textOf(node);
   const call = callNames(program).get(load.id) ?? '';
   readOtherSizes({ draft, program }, load);
-  const own = argumentOf(load, 'trust_remote_code');
+  const own = argumentOf(trusts, 'trust_remote_code');
   if (own && flagOf(knownNode(own)) === true)
     draft.state('model.ownCode', true, own, `${call}.trust_remote_code`);
   if (node && text !== undefined && (node.kind !== 'scalar' || node.open === undefined))
