@@ -240,6 +240,10 @@ function refuseCpu({ draft }: Calls, { accelerator, lightning, fabric }: Trainin
     const kind = call && argumentOf(call, 'accelerator');
     if (kind && textOf(knownNode(kind)) === 'cpu') draft.refuseCpu(kind, 'accelerator');
   }
+  // Before Lightning 2 `gpus` stated how many there are, and none is the CPU (1.9, `trainer/connectors/accelerator_connector.py`).
+  const gpus = lightning && argumentOf(lightning.trainer, 'gpus');
+  const isNone = gpus?.kind === 'list' ? gpus.items.length === 0 : integerOf(knownNode(gpus)) === 0;
+  if (gpus && isNone) draft.refuseCpu(gpus, 'gpus');
 }
 
 /** `mixed_precision` of Accelerate, else autocast around the forward pass. */
