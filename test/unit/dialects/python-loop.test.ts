@@ -462,7 +462,7 @@ for i, batch in enumerate(loader):
     for (const condition of ['i % every == 0', '(i + 1) % every == 0 or i == len(loader) - 1']) {
       const once = of(most(16), condition);
       assertStates(once, { 'batch.accumulation': undefined });
-      assert.equal(once.unread, undefined);
+      assert.equal(once.unread, undefined, condition);
       assertStates(of(most(64), condition), { 'batch.accumulation': '2 inferred' });
     }
     // A fraction is asked for by a number that stands there.
@@ -473,12 +473,33 @@ for i, batch in enumerate(loader):
     const text = `${HEAD}${OPTIMIZER}for i, batch in enumerate(loader):
     loss = model(**batch).loss / 4
     loss.backward()
-    if (i + 1) % 4 == 0:
+    if (i + 1) % 4 == rest():
         optimizer.step()
 `;
-    assertStates(python(text), { 'batch.accumulation': '2 inferred' });
-    assert.deepEqual(unread(text), ['words step']);
-    const scaled = text
+    const counted = text.replace('rest()', '0');
+    for (const [one, rounds] of [
+      [counted, '4 file'],
+      [counted.replace('% 4', '% every').replace('for i', 'every = 8\nfor i'), '8 file'],
+      [
+        counted.replace('    if (i + 1) % 4 == 0', '    if (i + 1) % 4 == 0 or i + 1 == len(loader)'),
+        '4 file',
+      ],
+      [
+        counted.replace('    if (i + 1) % 4 == 0', '    if (i + 1) % 4 != 0:\n        continue\n    if True'),
+        '4 file',
+      ],
+      [
+        counted.replace('% 4', '% accumulation_steps').replace('for i', 'accumulation_steps = 1\nfor i'),
+        '1 file',
+      ],
+    ] as const) {
+      assertStates(python(one), { 'batch.accumulation': rounds });
+      assert.deepEqual(unread(one), [], one);
+    }
+    const some = text.replace('(i + 1) % 4 == rest()', 'rest()');
+    assertStates(python(some), { 'batch.accumulation': '2 inferred' });
+    assert.deepEqual(unread(some), ['words step']);
+    const scaled = some
       .replace('loss.backward()', 'scaler.scale(loss).backward()')
       .replace('optimizer.step()', 'scaler.step(optimizer)');
     assert.deepEqual(unread(`${scaled}`.replace('for i,', 'scaler = torch.amp.GradScaler()\nfor i,')), [

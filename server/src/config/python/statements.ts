@@ -15,8 +15,8 @@ import { childIn, type SyntaxNode } from './syntax-node';
 import { eachText } from './texts';
 import type {
   FieldFactory,
-  GpuProbe,
   Namespace,
+  Probe,
   PyArgument,
   PyCall,
   PyClass,
@@ -334,10 +334,9 @@ function taken(
     return { end: inner.end, others: [yes, ...inner.others] };
   }
   const probe = asked.kind === 'either' && asked.probe ? asked : undefined;
-  const first = probe?.options[0];
-  const holds = first && truth(first);
+  const [holds, fails] = (probe?.options ?? []).map(truth);
   const ways = holds === false ? [otherwise, yes] : [yes, otherwise];
-  const about = holds === undefined ? undefined : probe?.probe;
+  const about = holds === undefined || fails !== !holds ? undefined : probe?.probe;
   return { end: undecided(machine, ways, condition ?? node, about), others: [] };
 }
 
@@ -346,7 +345,7 @@ function undecided(
   machine: Machine,
   ways: readonly (() => BlockEnd)[],
   condition: SyntaxNode,
-  probe?: GpuProbe,
+  probe?: Probe,
 ): BlockEnd {
   const because = machine.rangeOf(condition);
   const before = machine.scope.values;

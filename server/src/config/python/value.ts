@@ -146,11 +146,14 @@ export interface PyEither extends Valued {
   readonly options: readonly PyValue[];
   /** The condition. */
   readonly because: Range;
-  /** What it asks of the GPU: the first option holds where that is so, the second where it is not. */
-  readonly probe?: GpuProbe;
+  /** What it asks of the GPU, or of a published model: the first option holds where that is so, the second where it is not. */
+  readonly probe?: Probe;
 }
-/** Whether a GPU computes in bf16, or has so many bytes of memory and more. */
-export type GpuProbe = 'bf16' | { readonly bytes: number };
+/** Whether a GPU computes in bf16, or has so many bytes of memory and more; whether a model that a call loads as it is published is of a type. */
+export type Probe =
+  | 'bf16'
+  | { readonly bytes: number }
+  | { readonly typeOf: number; readonly is: 'bf16' | 'fp16' };
 
 /** A value by its name: an argument of a call, or an entry of a dictionary. */
 export interface PyArgument {
@@ -248,8 +251,8 @@ export interface PyProgram {
   readonly classes: readonly PyClass[];
   /** Variables of the environment that the text sets. */
   readonly environment: readonly PyArgument[];
-  /** Some of its values hang on how much memory the GPU has. */
-  readonly asksMemory?: true;
+  /** Some of its values hang on how much memory the GPU has, or on the type that a model is published in. */
+  readonly asks?: true;
   /** Evaluation was given up: the text does more than can be followed. */
   readonly truncated: boolean;
   /** Every import of the text, followed or not. */

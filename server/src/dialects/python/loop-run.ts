@@ -1,8 +1,9 @@
+import { REMAINDER } from '../../config/python/expressions';
 import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import { choosesAll, choosesNamed, type ParameterChoice } from '../../config/python/parameter-choice';
 import type { PyCall, PyList, PyProgram, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
-import type { Range } from '../../text/place';
+import { isWithin, type Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
@@ -302,10 +303,8 @@ function readPrecision(
 const PRECISION = ['precision.compute', 'precision.scheme'] as const;
 
 /** Accelerate's own count, else how often a loop asks for gradients before a step; a step under a condition adds up those of as many batches as the code states. */
-function readAccumulation(
-  { program, draft }: Calls,
-  { accelerator, optimizer, backward }: TrainingLoop,
-): void {
+function readAccumulation(calls: Calls, { accelerator, optimizer, backward }: TrainingLoop): void {
+  const { program, draft } = calls;
   const steps = accelerator && argumentOf(accelerator, 'gradient_accumulation_steps');
   const count = integerOf(knownNode(steps));
   if (steps && count !== undefined) {
@@ -328,7 +327,28 @@ function readAccumulation(
   if (step && !steps && readRounds(draft, step, backward)) return;
   // What gradients are asked under, too, decides nothing about the step alone.
   const condition = steps?.range ?? step?.conditions.findLast((one) => !backward.conditions.includes(one));
+  if (!steps && readRemainder(calls, backward, condition)) return;
   if (condition) guessRounds(draft, condition, say('the optimizer steps under a condition'));
+}
+
+/** The optimizer steps once in so many rounds: `if (i + 1) % n == 0`. Where n is 1 it steps in each, and only its name tells what it counts. */
+function readRemainder({ program, draft }: Calls, backward: PyCall, condition: Range | undefined): boolean {
+  const all = program.calls.filter(
+    ({ callee, loops }) => callee === REMAINDER && loops.at(-1) === backward.loops.at(-1),
+  );
+  const found = all.flatMap(({ range, named: [divisor] }) => {
+    if (!divisor) return [];
+    const decides = condition ? isWithin(range, condition) : /accum/i.test(divisor.key);
+    return decides ? [{ every: divisor, count: integerOf(knownNode(divisor.value)) ?? 0 }] : [];
+  });
+  const [first, ...others] = found;
+  if (!first || others.some(({ count }) => count !== first.count)) return false;
+  const { every, count } = first;
+  // Under a condition that the text does not settle more is asked than whether a round is over.
+  if (count < 1 || (condition === undefined) !== (count === 1)) return false;
+  const note = say('the optimizer steps once in so many rounds');
+  draft.state('batch.accumulation', count, { range: every.used }, every.key, note);
+  return true;
 }
 
 /** Gradients that go between forward and backward alone lie there while forward runs. */
