@@ -225,6 +225,8 @@ export interface PyAssignment {
   readonly conditions: readonly Range[];
   /** Calls that came before. */
   readonly after: number;
+  /** Loops that it stands in, from the outermost on. */
+  readonly loops: readonly PyLoop[];
 }
 
 /** A file of data that a program loads, by what it names it with. */

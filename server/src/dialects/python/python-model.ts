@@ -2,11 +2,13 @@ import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import { callNames } from '../../config/python/python';
 import type { PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { findRepackaged } from '../../model/repackaged';
 import type { FieldPath, FieldValue } from '../../run/fields';
 import { isAtLeast } from '../../terms/version';
 import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
+import type { Draft } from '../draft';
 import { attentionOf } from '../hf/attention';
 import { readQuantization } from '../hf/model-arguments';
 import { MODEL_ARGUMENTS_TABLE } from '../hf/model-arguments-keys';
@@ -446,6 +448,7 @@ function readQuantizationConfig(
   const name = made?.callee.split('.').at(-1) ?? '';
   if (made && name === 'TorchAoConfig' && config.kind !== 'either' && readTorchAo(calls, made))
     return undefined;
+  if (made && config.kind !== 'either' && isOfCheckpoint(calls.draft, name)) return undefined;
   if (!made || name !== 'BitsAndBytesConfig' || config.kind === 'either') {
     calls.draft.leave(
       'value',
@@ -463,6 +466,25 @@ function readQuantizationConfig(
   const bits = readBits(calls, stated, made);
   if (bits) readSkippedModules(stated, calls.draft);
   return bits;
+}
+
+/** Configs of quantization by the kind of weights that they are of. */
+const KINDS_OF_CONFIGS: Readonly<Record<string, string>> = {
+  GPTQConfig: 'gptq',
+  AwqConfig: 'awq',
+  AqlmConfig: 'aqlm',
+};
+
+/**
+ * Whether a checkpoint, as its name goes, is quantized as a config asks: what the load is given then changes how it is computed with, and
+ * nothing is quantized anew (`quantizers/auto.py`, `merge_quantization_configs`).
+ */
+function isOfCheckpoint(draft: Draft, config: string): boolean {
+  const name = draft.valueOf('model.id');
+  const stored = typeof name === 'string' ? findRepackaged(name)?.values['quantization.kind'] : undefined;
+  return (
+    stored !== undefined && Object.hasOwn(KINDS_OF_CONFIGS, config) && KINDS_OF_CONFIGS[config] === stored
+  );
 }
 
 /** Weights alone in so many bits (`torchao/quantization/quant_api.py`); older releases of transformers took their names. */
