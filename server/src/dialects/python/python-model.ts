@@ -441,7 +441,7 @@ function readQuantizationConfig(
 ): 4 | 8 | undefined {
   if (config === undefined || isNone(config)) return readBits(calls, section);
   const asked = askedOf(calls, config, 'get_quantization_config');
-  if (asked) return readAsked(sectionOf(calls, asked, MODEL_ARGUMENTS_TABLE));
+  if (asked) return readAsked(sectionOf(calls, asked, MODEL_ARGUMENTS_TABLE), calls.draft);
   const options: readonly PyValue[] = config.kind === 'either' ? config.options : [config];
   const object = options.find((option) => option.kind === 'object');
   const made = object?.kind === 'object' ? calls.program.calls[object.id] : undefined;
@@ -513,10 +513,13 @@ function readTorchAo({ program, draft }: Calls, made: PyCall): boolean {
   return true;
 }
 
-/** What TRL's `ModelConfig` asks for. */
-function readAsked(section: Section): 4 | 8 | undefined {
+/** What TRL's `ModelConfig` asks for: its `dtype` is what 4-bit weights are multiplied in, too (`trainer/utils.py`, `get_quantization_config`). */
+function readAsked(section: Section, draft: Draft): 4 | 8 | undefined {
   readQuantization(section);
-  if (section.flag('load_in_4bit') === true) return 4;
+  if (section.flag('load_in_4bit') === true) {
+    noteUnpacked(draft, section, undefined, ['dtype', 'torch_dtype']);
+    return 4;
+  }
   return section.flag('load_in_8bit') === true ? 8 : undefined;
 }
 
