@@ -315,6 +315,23 @@ POLICY = partial(transformer_auto_wrap_policy, transformer_layer_cls={BertLayer}
       });
     });
 
+    it('in fp8 by their own word are not estimated, whose products fail on older GPUs', () => {
+      const text = `${HEAD}${OPTIMIZER}from accelerate import Accelerator
+accelerator = Accelerator(mixed_precision="fp8")
+model, optimizer = accelerator.prepare(model, optimizer)
+for batch in loader:
+    accelerator.backward(model(**batch).loss)
+    optimizer.step()
+`;
+      const about = (gpu: string) =>
+        python(text, { 'hardware.gpu': gpu }).unread?.map(({ message }) => message);
+      assert.match(
+        about('A100-SXM4-80GB')?.join() ?? '',
+        /^A100\S* has no fp8, which needs compute capability 8\.9: .* fp16/,
+      );
+      assert.deepEqual(about('H100-SXM5-80GB'), ['What `mixed_precision` changes is not counted.']);
+    });
+
     it('are those of the accelerator that asks for gradients', () => {
       const text = `${HEAD}from accelerate import Accelerator
 def prepared(accelerator=None):

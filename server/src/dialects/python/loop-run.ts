@@ -3,6 +3,7 @@ import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import { choosesAll, choosesNamed, type ParameterChoice } from '../../config/python/parameter-choice';
 import type { PyCall, PyList, PyProgram, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { findAccelerator } from '../../hardware/catalog';
 import { isWithin, type Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
@@ -268,6 +269,7 @@ function readPrecision(
       if (scheme === 'deepspeed') draft.state('precision.weights', text, mixed, 'mixed_precision');
       if (scheme === 'fsdp') draft.state('precision.masterWeights', 'fp32', mixed, 'mixed_precision');
     } else if (text === 'no') draft.state('precision.scheme', 'native', mixed, 'mixed_precision');
+    else if (text === 'fp8') leaveFp8(calls, mixed, known['hardware.gpu']);
     else leaveArgument(calls.draft, 'mixed_precision', mixed, PRECISION);
     return;
   }
@@ -301,6 +303,20 @@ function readPrecision(
 }
 
 const PRECISION = ['precision.compute', 'precision.scheme'] as const;
+
+/** fp8 by the argument, which replaces layers on any GPU (`accelerator.py`, `fp8_enabled`); one without it gets fp16 for the rest (`state.py`, `AcceleratorState`). */
+function leaveFp8({ draft }: Calls, mixed: PyValue, gpu: unknown): void {
+  const card = typeof gpu === 'string' ? findAccelerator(gpu) : undefined;
+  if (!card || card.supports.fp8) {
+    draft.leaveUncounted(mixed, 'mixed_precision', PRECISION);
+    return;
+  }
+  const words = say(
+    '{0} has no fp8, which needs compute capability 8.9: Accelerate warns, computes the rest in fp16, and layers of fp8 fail there.',
+    card.name,
+  );
+  draft.leave('value', mixed, 'mixed_precision', words, PRECISION);
+}
 
 /** Accelerate's own count, else how often a loop asks for gradients before a step; a step under a condition adds up those of as many batches as the code states. */
 function readAccumulation(calls: Calls, { accelerator, optimizer, backward }: TrainingLoop): void {
