@@ -23,9 +23,9 @@ const LAST_NVIDIA = '25.09';
 
 /** Versions that the name of a container image tells: `pytorch/pytorch:2.4.0-cuda12.1-...`, `nvcr.io/nvidia/pytorch:24.07-py3`. */
 export const imageVersions = (image: string, range: Range): Requirement[] =>
-  toldBy(image, range).map((requirement) => ({ ...requirement, of: image }));
+  versionsOf(image, range).map((requirement) => ({ ...requirement, of: image }));
 
-function toldBy(image: string, range: Range): Requirement[] {
+function versionsOf(image: string, range: Range): Requirement[] {
   const official = /(?:^|\/)pytorch\/pytorch:(\d+\.\d+(?:\.\d+)?)/.exec(image)?.[1];
   if (official !== undefined) return of('torch', official, range);
   const release = /(?:^|[/#])nvidia\/pytorch:(\d\d\.\d\d)/.exec(image)?.[1];

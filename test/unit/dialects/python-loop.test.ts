@@ -304,6 +304,17 @@ POLICY = partial(transformer_auto_wrap_policy, transformer_layer_cls={BertLayer}
       assert.deepEqual(fields(sized('')), ['parallel.data']);
     });
 
+    it('leave to an open stage of DeepSpeed what hangs on it', () => {
+      const plugin = (stage: string) =>
+        planned(
+          `DeepSpeedPlugin(zero_stage=${stage})`,
+          'deepspeed_plugin',
+          'from accelerate import DeepSpeedPlugin\n',
+        );
+      assertStates(plugin('2'), { 'zero.overlapCommunication': 'false default' });
+      assertStates(plugin('choose()'), { 'zero.overlapCommunication': undefined });
+    });
+
     it('in fp8 are not estimated, and those that compile are compiled', () => {
       const IMPORT = 'from accelerate.utils import AORecipeKwargs, TorchDynamoPlugin, ProfileKwargs\n';
       const handlers = (list: string) =>

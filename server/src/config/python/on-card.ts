@@ -1,7 +1,7 @@
 import type { Probe, PyArgument, PyProgram, PyValue } from './value';
 
 /** What is known of what a program asks. */
-export interface Around {
+export interface WhatIsAsked {
   /** Memory of the GPU. */
   readonly bytes?: number | undefined;
   /** The type that the model of a name is published in. */
@@ -12,7 +12,7 @@ export interface Around {
 function holds(
   { calls }: PyProgram,
   probe: Exclude<Probe, 'bf16'>,
-  { bytes, published }: Around,
+  { bytes, published }: WhatIsAsked,
 ): boolean | undefined {
   if ('bytes' in probe) return bytes === undefined ? undefined : bytes >= probe.bytes;
   const load = calls[probe.typeOf];
@@ -28,7 +28,7 @@ function holds(
  * A program as it runs on a GPU with so many bytes of memory, and with the model that it loads: of values that hang on that those that
  * hold there. Of a program that does not ask the same.
  */
-export function onCard(program: PyProgram, around: Around): PyProgram {
+export function onCard(program: PyProgram, around: WhatIsAsked): PyProgram {
   if (!program.asks) return program;
   const seen = new Map<PyValue, PyValue>();
   const settled = (value: PyValue): PyValue => {
