@@ -1,7 +1,7 @@
 import type { Probe, PyArgument, PyProgram, PyValue } from './value';
 
 /** What is known of what a program asks. */
-export interface WhatIsAsked {
+interface WhatIsAsked {
   /** Memory of the GPU. */
   readonly bytes?: number | undefined;
   /** The type that the model of a name is published in. */
