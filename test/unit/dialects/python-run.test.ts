@@ -72,7 +72,7 @@ SFTTrainer(model, args=SFTConfig(max_length=2048, fp16=True if model.dtype == to
     const [first] = python(script('"auto"')).unread ?? [];
     assert.match(
       first?.message ?? '',
-      /`fp16` is true or false: .* taken to be off, which may need more or less/,
+      /`fp16` is false or true: .* taken to be off, which may need more or less/,
     );
   });
 });
