@@ -108,6 +108,8 @@ export interface Behaviours {
   readonly boundsMaskedScores: boolean;
   /** Objectives whose trainer takes a loss of Liger's that is fused with the head, beside that of the model itself. */
   readonly ligerLosses: readonly Objective[];
+  /** Where adapters beside quantized weights are cast to bf16, magnitudes of DoRA stay in fp32. */
+  readonly keepsMagnitudes: boolean;
   /** Preference losses write the log-softmax of all logits out to pick the tokens' from it. */
   readonly keepsLogSoftmax: boolean;
   /** The loss of split logits is the default. */

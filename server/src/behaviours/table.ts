@@ -333,6 +333,10 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     ],
     otherwise: [],
   },
+  keepsMagnitudes: yes({
+    library: { of: 'trl', since: '1.15' },
+    source: fileIn({ ...TRL, at: 'v1.15.0' }, 'trl/trainer/sft_trainer.py'),
+  }),
   keepsLogSoftmax: yes({
     library: { of: 'trl', before: '0.15' },
     source: fileIn({ ...TRL, at: 'v0.14.0' }, 'trl/trainer/dpo_trainer.py'),

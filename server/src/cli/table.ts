@@ -184,6 +184,12 @@ function unknownLines({ unknown }: Breakdown): string[] {
 }
 
 /** Beside the verdict, as it decides how far that holds; every item with its reason stands further down. */
+/** What was not understood, each sentence once: several places may have the same. */
+function notUnderstoodLines({ notUnderstood = [] }: Breakdown): string[] {
+  const messages = new Set(notUnderstood.map(({ message }) => `  ${message}`));
+  return messages.size > 0 ? ['', say('Not understood'), ...messages] : [];
+}
+
 function unreadLine({ notUnderstood = [] }: Breakdown, paint: Output['paint']): string[] {
   return notUnderstood.length > 0 ? [paint('yellow', `  ${unreadSentence(notUnderstood)}`)] : [];
 }
@@ -213,9 +219,7 @@ export function breakdownTable(breakdown: Breakdown, folder: string, output: Out
     ...(rest.length > 0 ? ['', ...columns(rest, '')] : []),
     ...assumptionLines(breakdown, output),
     ...unknownLines(breakdown),
-    ...((breakdown.notUnderstood?.length ?? 0) > 0
-      ? ['', say('Not understood'), ...(breakdown.notUnderstood ?? []).map(({ message }) => `  ${message}`)]
-      : []),
+    ...notUnderstoodLines(breakdown),
     ...(breakdown.notes.length > 0 ? ['', say('Notes'), ...breakdown.notes.map((note) => `  ${note}`)] : []),
     ...(problems.length > 0 ? ['', say('Problems'), ...problems] : []),
     '',

@@ -22,7 +22,10 @@ const NVIDIA_PYTORCH: readonly (readonly [release: string, torch: string])[] = [
 const LAST_NVIDIA = '25.09';
 
 /** Versions that the name of a container image tells: `pytorch/pytorch:2.4.0-cuda12.1-...`, `nvcr.io/nvidia/pytorch:24.07-py3`. */
-export function imageVersions(image: string, range: Range): Requirement[] {
+export const imageVersions = (image: string, range: Range): Requirement[] =>
+  versionsOf(image, range).map((requirement) => ({ ...requirement, of: image }));
+
+function versionsOf(image: string, range: Range): Requirement[] {
   const official = /(?:^|\/)pytorch\/pytorch:(\d+\.\d+(?:\.\d+)?)/.exec(image)?.[1];
   if (official !== undefined) return of('torch', official, range);
   const release = /(?:^|[/#])nvidia\/pytorch:(\d\d\.\d\d)/.exec(image)?.[1];

@@ -169,12 +169,33 @@ function condaEnvironment(text: string, name: string): Requirement[] {
 
 const condaName = (name: string) => (name === 'pytorch' ? 'torch' : name);
 
+/** A `FROM` with the arguments of the build in their places, by their defaults; undefined where one has none. */
+function withArguments(image: string, given: ReadonlyMap<string, string>): string | undefined {
+  let open = false;
+  const filled = image.replace(
+    /\$(?:(\w+)|\{(\w+)(?::?-([^}]*))?\})/g,
+    (_, bare?: string, name?: string, other?: string) => {
+      const value = given.get(bare ?? name ?? '') ?? other;
+      open ||= value === undefined;
+      return value ?? '';
+    },
+  );
+  return open ? undefined : filled;
+}
+
 /** Images that a `Dockerfile` starts from, and what it installs by name. */
 function dockerfile(text: string): Requirement[] {
+  const given = new Map<string, string>();
   return text.split('\n').flatMap((line, index) => {
     const range = lineRange(index, 0, line.length);
+    // An argument may stand for one before it.
+    const words = /^\s*ARG\s+(.{0,2000})/i.exec(line)?.[1] ?? '';
+    for (const [, name = '', value = ''] of words.matchAll(/(\w+)=["']?([^\s"']*)/g)) {
+      const known = withArguments(value, given);
+      if (known !== undefined) given.set(name, known);
+    }
     const image = /^\s*FROM\s+(?:--\S+\s+)?(\S+)/i.exec(line)?.[1];
-    if (image !== undefined) return imageVersions(image, range);
+    if (image !== undefined) return imageVersions(withArguments(image, given) ?? '', range);
     return [
       ...line
         .slice(0, 2000)

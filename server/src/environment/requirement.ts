@@ -13,6 +13,8 @@ export interface Requirement {
   readonly optional?: true;
   /** It comes from a repository, and no tag tells which release it is. */
   readonly repository?: RepositoryState;
+  /** The image whose name states it. */
+  readonly of?: string;
   /** An image of a container holds it: what is pinned for the run is installed over it. */
   readonly image?: true;
   /** Where the requirement stands in its file. */

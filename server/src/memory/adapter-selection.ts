@@ -323,6 +323,7 @@ export class AdapterSelection {
       dropout: run['lora.dropout'],
       dtype,
       dora: run['lora.dora'],
+      ...(keepsMagnitudes(run, dtype) ? { magnitudes: 'fp32' } : {}),
       ownBias: run['lora.ownBias'],
       frozenFirst: run['lora.frozenFirst'],
       blockSize: run['lora.blockSize'],
@@ -438,3 +439,7 @@ export function savedModules(run: TrainingRun, { modelType }: Pick<Model, 'model
 export function isSaved(weight: string, modules: readonly string[]): boolean {
   return modules.some((module) => weight.startsWith(`${module}.`) || weight.includes(`.${module}.`));
 }
+
+/** PEFT casts all of an adapter to fp32, and trainers of TRL bring the rest of it down beside quantized weights. */
+const keepsMagnitudes = (run: TrainingRun, adapters: DType): boolean =>
+  adapters === 'bf16' && run['quantization.kind'] !== 'none' && behaviours(run).keepsMagnitudes;

@@ -603,7 +603,8 @@ export abstract class ProductTracer extends OperatorTracer {
     local: readonly number[] = shape,
     experts?: Pick<Weight, 'activeShare'>,
   ): Weight {
-    const { dtype, frozenFirst } = this.settings.adapter ?? {};
+    const { dtype: type, magnitudes, frozenFirst } = this.settings.adapter ?? {};
+    const dtype = /\.lora_magnitude_vector\.weight$/.test(name) ? (magnitudes ?? type) : type;
     const { activeShare = 1 } = experts ?? {};
     const expert = experts !== undefined;
     const trainable = !(frozenFirst === true && /\.lora_A(?:\.weight)?$/.test(name));

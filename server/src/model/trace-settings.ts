@@ -44,6 +44,8 @@ export interface AdapterSettings {
   readonly dropout: number;
   readonly dtype: DType;
   readonly dora: boolean;
+  /** Type of DoRA's magnitudes, where it is another. */
+  readonly magnitudes?: DType;
   /** The second LoRA matrix has a bias. */
   readonly ownBias?: boolean;
   /** The first LoRA matrix is frozen. */

@@ -58,12 +58,15 @@ export function mayShapeMemory(flag: string): boolean {
   return SHAPES_MEMORY.test(name) && !(NEVER.test(name) && !/lora|freez|flash|quant/.test(name));
 }
 
-/** The first few of what was not understood, in one sentence; empty where there is none. */
+/** The first few of what was not understood, in one sentence, behind what is understood and not estimated; empty where there is neither. */
 export function unreadSentence(unread: readonly Unread[]): string {
-  if (unread.length === 0) return '';
-  const shown = [...new Set(unread.map(({ text }) => `\`${text}\``))];
+  const refused = [...new Set(unread.flatMap(({ kind, message }) => (kind === 'refused' ? [message] : [])))];
+  const others = unread.filter(({ kind }) => kind !== 'refused');
+  const shown = [...new Set(others.map(({ text }) => `\`${text}\``))];
   const first = shown.slice(0, 3).join(', ');
-  return shown.length > 3
-    ? say('Not understood: {0} and {1} more.', first, shown.length - 3)
-    : say('Not understood: {0}.', first);
+  const sentence =
+    shown.length > 3
+      ? say('Not understood: {0} and {1} more.', first, shown.length - 3)
+      : say('Not understood: {0}.', first);
+  return [...refused, ...(shown.length > 0 ? [sentence] : [])].join(' ');
 }

@@ -38,3 +38,10 @@ export function isSameLocation(one: Location | undefined, other: Location | unde
   const [mine, its] = [one.range, other.range];
   return one.uri === other.uri && isSamePosition(mine.start, its.start) && isSamePosition(mine.end, its.end);
 }
+
+const isBefore = (a: Position, b: Position): boolean =>
+  a.line < b.line || (a.line === b.line && a.character < b.character);
+
+/** Whether a range lies in another of the same file. */
+export const isWithin = (inner: Range, outer: Range): boolean =>
+  inner.uri === outer.uri && !isBefore(inner.start, outer.start) && !isBefore(outer.end, inner.end);

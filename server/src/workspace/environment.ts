@@ -243,7 +243,7 @@ const lowerBound = (specifier: string) => />=(\d[\w.]*)/.exec(specifier)?.[1];
 function versionFact(
   name: VersionedPackage,
   { newest, oldest, endsAtAssumed }: AllowedVersions,
-  { uri, range, specifier, optional, repository }: Stated,
+  { uri, range, specifier, optional, repository, of }: Stated,
   files: TrackedFiles,
 ): Fact {
   const place = files.folders.flatMap((folder) => relativePath(folder, uri) ?? [])[0] ?? fileName(uri);
@@ -261,7 +261,9 @@ function versionFact(
     location,
     note: repository
       ? repositoryNote(name, repository, place)
-      : rangeNote(what, place, oldest, endsAtAssumed),
+      : of
+        ? say('{0} in {1} has {2}', of, place, what.replace(/\.\*$/, ''))
+        : rangeNote(what, place, oldest, endsAtAssumed),
     orElse: oldest,
   });
 }

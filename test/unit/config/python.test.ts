@@ -158,7 +158,7 @@ else:
 f(n=n, small=4 if all < 39 else 16, of=[n, 1], other={"n": n})`;
     const program = programOf(asked);
     const on = (gib: number) => {
-      const call = onCard(program, gib * 2 ** 30).calls.find(({ callee }) => callee === 'lib.f');
+      const call = onCard(program, { bytes: gib * 2 ** 30 }).calls.find(({ callee }) => callee === 'lib.f');
       return (call?.named ?? []).map(({ value }) => short(value));
     };
     assert.deepEqual(on(16), [2, 4, [2, 1], { n: 2 }]);
@@ -167,7 +167,30 @@ f(n=n, small=4 if all < 39 else 16, of=[n, 1], other={"n": n})`;
     // Unsettled, it is one of several, and a program that does not ask stays as it is.
     assert.equal(short(program.calls.at(-1)?.named[1]?.value), '16 | 4 by memory');
     const other = programOf('from lib import f\nf(x=1)');
-    assert.equal(onCard(other, 1), other);
+    assert.equal(onCard(other, { bytes: 1 }), other);
+  });
+
+  it('hang on the type that a model is published in', () => {
+    const program = programOf(`import lib, torch
+from transformers import AutoModelForCausalLM
+model = AutoModelForCausalLM.from_pretrained("a/b", dtype="auto")
+asked = model.dtype
+lib.f(bf16=asked == torch.bfloat16, fp16=True if asked == torch.float16 else False)`);
+    const given = (id: string, type: string | undefined) => {
+      const call = onCard(program, { published: { id, type } }).calls.find(
+        ({ callee }) => callee === 'lib.f',
+      );
+      return call?.named.map(({ value }) => (value.kind === 'scalar' ? value.value : value.kind));
+    };
+    assert.deepEqual(given('a/b', 'bf16'), [true, false]);
+    assert.deepEqual(given('a/b', 'fp16'), [false, true]);
+    assert.deepEqual(given('a/b', 'fp32'), [false, false]);
+    for (const [id, type] of [
+      ['a/b', undefined],
+      ['a/b', 'fp8'],
+      ['c/d', 'bf16'],
+    ] as const)
+      assert.deepEqual(given(id, type), ['either', 'either']);
   });
 
   it('follows functions of the file with what they are given', () => {

@@ -159,7 +159,10 @@ for batch in loader:
 ${body}    optimizer.step()
     optimizer.zero_grad()
 `);
-    assertStates(loop('    if seen % 8 != 0:\n        continue\n'), { 'batch.accumulation': '2 inferred' });
+    assertStates(loop('    if seen % 8 != 0:\n        continue\n'), { 'batch.accumulation': '8 file' });
+    assertStates(loop('    if not enough(seen):\n        continue\n'), {
+      'batch.accumulation': '2 inferred',
+    });
     assertStates(loop(''), { 'batch.accumulation': undefined });
     const prepared = (step: string) =>
       python(`${IMPORTS}from accelerate import Accelerator
@@ -171,7 +174,7 @@ for i, batch in enumerate(loader):
     accelerator.backward(model(**batch).loss)
 ${step}`);
     assertStates(prepared('    if i % 4 == 0:\n        optimizer.step()\n'), {
-      'batch.accumulation': '2 inferred',
+      'batch.accumulation': '4 file',
     });
     assertStates(prepared('    optimizer.step()\n'), { 'batch.accumulation': undefined });
   });
@@ -335,6 +338,15 @@ SFTTrainer(model=model, args=SFTConfig(per_device_train_batch_size=2)).train()\n
       'quantization.double': 'false default',
     });
     assertStates(asked('load_in_8bit=True'), { 'quantization.kind': 'int8 file' });
+    // Its own type is what packed weights are multiplied in, where nothing is mixed.
+    const typed = (settings: string) =>
+      python(
+        `${TRL_IMPORTS}asked = ModelConfig(${settings})
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B", quantization_config=get_quantization_config(asked))
+SFTTrainer(model=model, args=SFTConfig(bf16=False)).train()\n`,
+      );
+    assertStates(typed('dtype="bfloat16", load_in_4bit=True'), { 'precision.compute': 'bf16 file' });
+    assertStates(typed('load_in_4bit=True'), { 'precision.compute': 'fp32 default' });
     const whole = asked('');
     assert.equal(factOf(whole, 'quantization.kind'), undefined);
     assert.deepEqual(whole.unread ?? [], []);

@@ -118,6 +118,18 @@ pl.Trainer(devices=1).fit(Digits(), DataLoader([], batch_size=4))
     });
   });
 
+  it('have GPUs, or none, by the older argument, too', () => {
+    assertStates(python(lightning('gpus=2, num_nodes=2')), { 'hardware.gpus': '4 file' });
+    for (const given of ['gpus=0', 'gpus=[]', 'accelerator="cpu"']) {
+      const { unread } = python(lightning(given));
+      assert.deepEqual(
+        unread?.map(({ kind, onCpu }) => [kind, onCpu]),
+        [['refused', true]],
+        given,
+      );
+    }
+  });
+
   it('are sharded by DeepSpeed with the buckets of the strategy', () => {
     assertStates(python(lightning('strategy="deepspeed_stage_3_offload", precision="bf16-mixed"')), {
       'parallel.data': 'zero file',

@@ -72,7 +72,7 @@ SFTTrainer(model, args=SFTConfig(max_length=2048, fp16=True if model.dtype == to
     const [first] = python(script('"auto"')).unread ?? [];
     assert.match(
       first?.message ?? '',
-      /`fp16` is true or false: .* taken to be off, which may need more or less/,
+      /`fp16` is false or true: .* taken to be off, which may need more or less/,
     );
   });
 });
@@ -457,6 +457,10 @@ Trainer(model, TrainingArguments("o", bf16=True)).train()\n`);
         'model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("gpt2", use_cache=False))',
       );
       assert.equal(factOf(same, 'model.id')?.value, 'gpt2');
+      const typed = made(
+        'model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("gpt2", trust_remote_code=True, torch_dtype=torch.float32))',
+      );
+      assertStates(typed, { 'precision.weights': 'fp32 file', 'model.ownCode': undefined });
     });
 
     it('have the other sizes that its config is given; those that are not known make another model', () => {
@@ -941,6 +945,11 @@ Trainer(model=model, args=TrainingArguments(output_dir="out"), train_dataset=dat
       128,
     );
     assert.equal(lengthOf('[whole["input_ids"][i : i + 64] for i in range(0, total, 64)]'), 64);
+    const limited = 'min(tokenizer.model_max_length, size)';
+    assert.equal(
+      lengthOf(`{k: [t[i : i + ${limited}] for i in range(0, total, ${limited})] for k, t in whole.items()}`),
+      128,
+    );
     const rows = (...lines: readonly string[]) => `[]\n    ${lines.join('\n        ')}`;
     const packed = rows(
       'for i in range(total // (size + 1)):',

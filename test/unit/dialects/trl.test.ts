@@ -102,6 +102,30 @@ describe('TRL', () => {
     assert.deepEqual(preparation({}, QLORA.replace('load_in_4bit', 'load_in_8bit')), none);
   });
 
+  it('leaves them as they are in each trainer since a release of its own', () => {
+    const made = (name: string, version: string) => {
+      const reading = trl(QLORA, { 'version.trl': version }, `${name}.yaml`);
+      const reported = ['quantization.prepared', 'quantization.recast', 'lora.dtype'] as const;
+      return reported.map((path) => stated(reading, path)).join(' ');
+    };
+    const [recast, left, bare] = [' true default ', 'false default  bf16 default', 'false default  '];
+    const releases: readonly (readonly [name: string, old: string, fresh: string, before: string])[] = [
+      ['sft', '0.25.1', '0.26.0', recast],
+      ['reward', '0.25.1', '0.26.0', recast],
+      ['rloo', '0.26.2', '0.27.0', recast],
+      ['dpo', '0.28.0', '0.29.0', recast],
+      ['kto', '1.3.0', '1.4.0', recast],
+    ];
+    for (const [name, old, fresh, before] of releases)
+      assert.deepEqual([made(name, old), made(name, fresh)], [before, left], name);
+    for (const name of ['orpo', 'cpo']) assert.equal(made(name, '1.16.0'), recast, name);
+    assert.deepEqual(
+      ['0.21.0', '0.22.2', '0.26.0'].map((version) => made('grpo', version)),
+      [bare, recast, left],
+    );
+    assert.equal(made('reward', '0.21.0'), '  ');
+  });
+
   it('reads a supervised recipe', () => {
     const reading = trl(SFT, {}, 'zephyr/sft/config_full.yaml');
     assertStates(reading, {

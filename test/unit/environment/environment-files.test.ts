@@ -118,6 +118,16 @@ describe('files that name versions', () => {
     ]);
   });
 
+  it('images of a Dockerfile by its arguments, where they have a value', () => {
+    const from = 'FROM nvcr.io/nvidia/pytorch:${YEAR}.${MONTH}-py3 AS base\n';
+    assert.deepEqual(read('Dockerfile', `ARG YEAR=25\nARG MONTH="03"\n\n${from}`), ['torch ==2.7.*']);
+    assert.deepEqual(read('Dockerfile', `ARG YEAR=24 MONTH=07\n${from}`), ['torch ==2.4.*']);
+    assert.deepEqual(read('Dockerfile', `ARG YEAR=24\nARG MONTH\n${from}`), []);
+    const byDefault = 'ARG T=2.5.1\nARG TAG=$T-cuda12.4\nFROM pytorch/pytorch:${TAG:-2.0.0}\n';
+    assert.deepEqual(read('Dockerfile', byDefault), ['torch ==2.5.1']);
+    assert.deepEqual(read('Dockerfile', 'FROM pytorch/pytorch:${TAG:-2.0.0}\n'), ['torch ==2.0.0']);
+  });
+
   it('images and installs of a Dockerfile; quoted requirements of a setup.py', () => {
     const docker =
       'FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel AS base\nRUN pip install "transformers==4.46.3" trl[peft]==0.12.0 numpy\n';

@@ -171,8 +171,12 @@ function extreme(machine: Machine, name: string, values: readonly PyValue[], nod
   const numbers = values.map((value) =>
     value.kind === 'scalar' && typeof value.value === 'number' ? value.value : undefined,
   );
-  if (numbers.length < 2 || !numbers.every((number) => number !== undefined)) return machine.unknown(node);
-  return machine.scalar(name === 'min' ? Math.min(...numbers) : Math.max(...numbers), node);
+  const known = numbers.filter((number) => number !== undefined);
+  if (numbers.length < 2 || known.length < numbers.length) {
+    const least = values.find((value) => value.kind === 'scalar' && value.value === Math.min(...known));
+    return machine.unknown(node, name === 'min' && least?.kind === 'scalar' ? { most: least } : {});
+  }
+  return machine.scalar(name === 'min' ? Math.min(...known) : Math.max(...known), node);
 }
 
 /** A path of what is known; of one of several each. Undefined where nothing of it is. */

@@ -6,6 +6,7 @@ import { callFunction, instance, placesOf } from './functions';
 import { lifted, type Machine } from './machine';
 import { callMethod, callObject, followGiven } from './methods';
 import { changeByMethod, handClasses, handOver } from './module-changes';
+import { partialFunction } from './partial-functions';
 import { brokenIn, childIn, type SyntaxNode } from './syntax-node';
 import type { Passed, PyArgument, PyCall, PyValue } from './value';
 
@@ -77,6 +78,8 @@ function callValue(
   }
   const answer = callBuiltin(machine, called.name, passed, node);
   if (answer) return answer;
+  const partly = partialFunction(called.name, passed);
+  if (partly) return partly;
   handClasses(called.name, passed);
   return recorded(machine, called.name, passed, node, callee);
 }

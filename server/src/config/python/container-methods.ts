@@ -1,6 +1,7 @@
 import type { Machine } from './machine';
 import type { SyntaxNode } from './syntax-node';
-import type { Passed, PyArgument, PyDict, PyList, PyValue } from './value';
+import { isListOfTexts, isText } from './texts';
+import type { Passed, PyArgument, PyDict, PyList, PyUnknown, PyValue } from './value';
 
 /** A method of a dictionary: what it answers, and what it changes in place. */
 export function ofDictionary(
@@ -82,6 +83,33 @@ export function ofList(
         ? given.items
         : undefined;
   if (once && more) machine.change(owner, { ...owner, items: [...owner.items, ...more] });
-  else machine.change(owner, machine.unknown(node));
+  else machine.change(owner, ofTheSame(machine, owner, name, given, node));
   return machine.unknown(node);
+}
+
+/** A list that a loop changes: of texts as before, where texts are all that it gets. */
+function ofTheSame(
+  machine: Machine,
+  owner: PyList | PyUnknown,
+  name: string,
+  given: PyValue | undefined,
+  node: SyntaxNode,
+): PyUnknown {
+  const gets = name === 'append' ? isText(given) : given !== undefined && isListOfTexts(given);
+  const adds = /^(?:append|extend|insert)$/.test(name);
+  return machine.unknown(node, isListOfTexts(owner) && (!adds || gets) ? { text: 'list' } : {});
+}
+
+/** A method of a list of texts of which nobody knows how many they are. */
+export function ofTexts(
+  machine: Machine,
+  owner: PyUnknown,
+  name: string,
+  { positional: [given] }: Passed,
+  node: SyntaxNode,
+): PyValue {
+  if (!CHANGES.test(name)) return machine.unknown(node);
+  const after = ofTheSame(machine, owner, name, given, node);
+  if (after.text !== owner.text) machine.change(owner, after);
+  return machine.unknown(node, name === 'pop' ? { text: 'one' } : {});
 }

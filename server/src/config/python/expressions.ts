@@ -1,15 +1,16 @@
 import { evaluateCall } from './calls';
 import { chosenByComprehension } from './chosen-parameters';
-import { fieldOf } from './functions';
+import { fieldOf, methodIn } from './functions';
 import { arithmetic, compared, numberFrom, unescaped } from './literals';
+import { loadedDtype } from './loaded-dtype';
 import { either, lifted, type Machine, same, truth } from './machine';
 import { isNone } from './node-of-value';
 import { dividedPath, pathAttribute } from './paths';
 import { samplingRate } from './sampling-rate';
 import { childIn, type SyntaxNode } from './syntax-node';
+import { isText } from './texts';
 import { unwrapped } from './unwrapped-models';
-import type { PyArgument, PyCall, PyDict, PyList, PyScalar, PyValue } from './value';
-import { castsWeights } from './weight-casts';
+import type { PyArgument, PyDict, PyFunction, PyList, PyObject, PyScalar, PyValue } from './value';
 
 /** What an expression is known to be. Calls in it are noted in the machine, in the order of their execution. */
 export function evaluate(machine: Machine, node: SyntaxNode | undefined): PyValue {
@@ -123,13 +124,11 @@ function attribute(machine: Machine, node: SyntaxNode): PyValue {
   return lifted([owner], ([of]) => attributeOf(machine, of, field ? machine.textOf(field) : '', node));
 }
 
-/** The type that a model is loaded in, where the load names it and nothing casts it since: `model.dtype`. */
-function loadedDtype({ calls }: Machine, call: PyCall | undefined): PyValue | undefined {
-  if (!call || !/\.from_pretrained$/.test(call.callee)) return undefined;
-  const casts = calls.some((one) => one.of?.id === call.id && castsWeights(one));
-  const given = call.named.find(({ key }) => key === 'dtype' || key === 'torch_dtype')?.value;
-  if (casts || given?.kind !== 'name') return undefined;
-  return /^torch\.(?:b?float16|float32|half)$/.test(given.name) ? given : undefined;
+/** A method of an object of a class of the file, as it is handed to others: `rows.map(self.tokenize)`. */
+function methodOf({ instances }: Machine, owner: PyObject, name: string): PyFunction | undefined {
+  const made = owner.item === undefined ? instances.get(owner.id) : undefined;
+  const own = made && methodIn(made, name);
+  return own && { ...own, bound: { positional: [owner], named: [] } };
 }
 
 function attributeOf(machine: Machine, owner: PyValue | undefined, name: string, node: SyntaxNode): PyValue {
@@ -147,11 +146,13 @@ function attributeOf(machine: Machine, owner: PyValue | undefined, name: string,
   if (owner?.kind === 'object') {
     const set = owner.item === undefined ? machine.attributes.get(owner.id)?.get(name) : undefined;
     const call = machine.calls[owner.id];
+    const method = set ? undefined : methodOf(machine, owner, name);
+    if (method) return method;
     if (name === 'total_memory' && /(^|\.)get_device_properties$/.test(call?.callee ?? ''))
       return machine.unknown(node, { ofMemory: 1 });
     const rate = name === 'sampling_rate' && owner.item === undefined ? samplingRate(call) : undefined;
     if (rate !== undefined && !set) return machine.scalar(rate, node);
-    const dtype = name === 'dtype' && owner.item === undefined ? loadedDtype(machine, call) : undefined;
+    const dtype = name === 'dtype' && owner.item === undefined ? loadedDtype(machine, call, node) : undefined;
     if (dtype && !set) return dtype;
     const passed = owner.item === undefined && /^[A-Z]/.test(call?.callee.split('.').at(-1) ?? '');
     const argument = passed ? call?.named.find(({ key }) => key === name)?.value : undefined;
@@ -195,7 +196,7 @@ function joined(machine: Machine, parts: readonly PyValue[], node: SyntaxNode, c
     const texts = values.map((value) => (value.kind === 'scalar' ? spoken(value.value) : undefined));
     return texts.every((text) => text !== undefined)
       ? machine.scalar(texts.join(''), node, computed)
-      : machine.unknown(node);
+      : machine.unknown(node, { text: 'one' });
   });
 }
 
@@ -295,6 +296,24 @@ function isNamedOne(node: SyntaxNode, divisor: PyValue | undefined): boolean {
   );
 }
 
+/** What is left of a count that nobody knows is called so among the calls of a program, with what it is divided by, by its name there. */
+export const REMAINDER = 'n % k';
+
+function recordRemainder(machine: Machine, node: SyntaxNode, divisor: PyValue | undefined): void {
+  const right = childIn(node, 'right');
+  if (!right || divisor?.kind !== 'scalar' || typeof divisor.value !== 'number') return;
+  const [range, used, text] = [machine.rangeOf(node), machine.rangeOf(right), machine.shown(right)];
+  const named = [{ key: text, keyRange: used, value: divisor, used, text }];
+  machine.record({
+    positional: [],
+    named,
+    callee: REMAINDER,
+    range,
+    calleeRange: used,
+    argumentsRange: range,
+  });
+}
+
 function binary(machine: Machine, node: SyntaxNode): PyValue {
   const [left, right] = [childIn(node, 'left'), childIn(node, 'right')].map((side) =>
     machine.evaluate(machine, side),
@@ -310,6 +329,7 @@ function binary(machine: Machine, node: SyntaxNode): PyValue {
       if (path) return path;
     }
     if (a?.kind !== 'scalar' || b?.kind !== 'scalar') {
+      if (operator === '%' && a?.kind === 'unknown') recordRemainder(machine, node, b);
       if (operator === '%' && a?.kind === 'unknown' && isNamedOne(node, b)) return machine.scalar(0, node);
       // A part of an object that is scaled is one still: `outputs.loss / steps`.
       const part = /^[*/]$/.test(operator) && a?.kind === 'unknown' ? a.of : undefined;
@@ -317,6 +337,8 @@ function binary(machine: Machine, node: SyntaxNode): PyValue {
       if (memory !== undefined) return machine.unknown(node, { ofMemory: memory });
       if (operator === '-' && a?.kind === 'scalar' && b?.kind === 'unknown')
         return machine.unknown(node, { left: { of: a, without: b.range } });
+      // A text is added to a text alone.
+      if (operator === '+' && (isText(a) || isText(b))) return machine.unknown(node, { text: 'one' });
       return machine.unknown(node, part === undefined ? {} : { of: part });
     }
     const [x, y] = [a.value, b.value];
@@ -436,7 +458,7 @@ function askedMemory(
   if (!/^[<>]=?$/.test(operator)) return undefined;
   const more = operator.startsWith('>');
   const options = [machine.scalar(more, node), machine.scalar(!more, node)];
-  machine.asksMemory = true;
+  machine.asks = true;
   return either(options, machine.rangeOf(node), { bytes: b.value / a.ofMemory });
 }
 
@@ -525,10 +547,9 @@ function conditional(machine: Machine, node: SyntaxNode): PyValue {
   if (known !== undefined) return machine.evaluate(machine, known ? yes : no);
   const because = condition ? machine.rangeOf(condition) : machine.rangeOf(node);
   const [a, b] = [machine.evaluate(machine, yes), machine.evaluate(machine, no)];
-  if (asked.kind === 'either' && asked.probe) {
-    const first = asked.options[0];
-    const holds = first && truth(first);
-    if (holds !== undefined) return either(holds ? [a, b] : [b, a], asked.because, asked.probe);
-  }
-  return either([a, b], because);
+  if (asked.kind !== 'either' || !asked.probe) return either([a, b], because);
+  return lifted([asked], ([one]) => {
+    const holds = one && truth(one);
+    return holds === undefined ? either([a, b], because) : holds ? a : b;
+  });
 }

@@ -1,4 +1,5 @@
 import { either, type Machine } from './machine';
+import { behind } from './partial-functions';
 import { childIn, type SyntaxNode } from './syntax-node';
 import type { Passed, PyClass, PyFunction, PyObject, PyValue } from './value';
 
@@ -19,10 +20,11 @@ export function placesOf(machine: Machine, node: SyntaxNode, callee: SyntaxNode)
 export function callFunction(
   machine: Machine,
   called: PyFunction,
-  passed: Passed,
+  more: Passed,
   node: SyntaxNode,
   self?: PyValue,
 ): PyValue {
+  const passed = called.bound ? behind(called.bound, more) : more;
   const { running } = machine;
   if (running.includes(called.node) || running.length >= DEEPEST_CALLS || machine.truncated)
     return machine.unknown(node);

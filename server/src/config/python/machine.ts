@@ -8,9 +8,9 @@ import { isMadeOf, MAKES } from './made-of';
 import type { LoadedModules } from './modules';
 import type { SyntaxNode } from './syntax-node';
 import type {
-  GpuProbe,
   ModuleContext,
   Namespace,
+  Probe,
   PyArgument,
   PyAssignment,
   PyCall,
@@ -134,8 +134,8 @@ export class Machine {
     this.steps += 1;
     return this.steps < MOST_STEPS;
   }
-  /** Something was compared with how much memory the GPU has. */
-  asksMemory = false;
+  /** Something was compared with how much memory the GPU has, or asked of the type that a model is published in. */
+  asks = false;
 
   get truncated(): boolean {
     return this.steps >= MOST_STEPS;
@@ -200,7 +200,7 @@ export class Machine {
    * A dictionary or a list is changed in place: whatever names it, or something that holds it, has the change. Names of callers
    * and of modules, where a condition decides about it, have something that is not known.
    */
-  change(before: PyDict | PyList, after: PyDict | PyList | PyUnknown): void {
+  change(before: PyDict | PyList | PyUnknown, after: PyDict | PyList | PyUnknown): void {
     const scopes = new Set<PyScope>();
     for (const start of [this.scope, ...this.callers])
       for (let scope: PyScope | undefined = start; scope; scope = scope.outer) scopes.add(scope);
@@ -261,7 +261,7 @@ function replaced(value: PyValue, before: PyValue, after: PyValue, depth = 0): P
 }
 
 /** One of several values; the value itself where all are the same, unknown where they are too many. */
-export function either(options: readonly PyValue[], because: Range, probe?: GpuProbe): PyValue {
+export function either(options: readonly PyValue[], because: Range, probe?: Probe): PyValue {
   const [first, second] = options;
   if (probe && first && second && !same(first, second))
     return { kind: 'either', options: [first, second], because, probe, range: first.range };

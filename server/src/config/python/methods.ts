@@ -1,8 +1,10 @@
 import { fillArguments } from './command-line';
-import { ofDictionary, ofList } from './container-methods';
+import { ofDictionary, ofList, ofTexts } from './container-methods';
 import { contentOf } from './data-loaders';
-import { attributesOf, callFunction, methodIn, placesOf, setFields } from './functions';
+import { attributesOf, callFunction, instance, methodIn, placesOf, setFields } from './functions';
+import { followFit, isLightningTrainer, saveHyperparameters } from './lightning-hooks';
 import type { Machine } from './machine';
+import { calledByPartial } from './partial-functions';
 import { pathMethod } from './paths';
 import { serializedIn } from './serialized-value';
 import { childIn, type SyntaxNode } from './syntax-node';
@@ -28,9 +30,12 @@ export function callMethod(
     const held = made && machine.attributes.get(owner.id)?.get(name);
     if (held?.kind === 'function') return callFunction(machine, held, passed, node);
     if (held?.kind === 'object') return callObject(machine, held, passed, node);
+    if (made && name === 'save_hyperparameters' && saveHyperparameters(machine, owner, made, passed))
+      return machine.scalar(null, node);
     return ofObject(machine, owner, name, passed, node);
   }
   if (owner.kind === 'unknown') {
+    if (owner.text === 'list') return ofTexts(machine, owner, name, passed, node);
     // `data["train"].map(tokenize)`: likewise.
     followGiven(machine, passed, node);
     if (owner.file !== undefined && /^write(?:lines)?$/.test(name)) {
@@ -75,6 +80,15 @@ export function followGiven(machine: Machine, { positional, named }: Passed, nod
 /** Notes the call of an object, such as a tokenizer, and follows it where its class is one of the file. */
 export function callObject(machine: Machine, of: PyObject, passed: Passed, node: SyntaxNode): PyValue {
   const callee = childIn(node, 'function') ?? node;
+  const partly = calledByPartial(machine, of, passed);
+  if (partly?.called.kind === 'object') return callObject(machine, partly.called, partly.passed, node);
+  if (partly?.called.kind === 'class') return instance(machine, partly.called, partly.passed, node);
+  if (partly?.called.kind === 'name') {
+    const { called, passed: given } = partly;
+    const made = machine.record({ ...given, callee: called.name, ...placesOf(machine, node, callee) });
+    followGiven(machine, given, node);
+    return made;
+  }
   const answer = machine.record({ ...passed, callee: '()', of, ...placesOf(machine, node, callee) });
   followObject(machine, of, passed, node);
   return answer;
@@ -126,8 +140,9 @@ function ofObject(
   if (/(^|\.)YAML$/.test(maker) && name === 'load')
     return contentOf(machine, passed.positional[0], node, false);
   const callee = childIn(node, 'function') ?? node;
+  const fits = name === 'fit' && isLightningTrainer(machine.calls[owner.id]);
   const made = machine.record({
-    ...passed,
+    ...(fits ? followFit(machine, passed, node) : passed),
     callee: name,
     of: owner,
     ...placesOf(machine, node, callee),

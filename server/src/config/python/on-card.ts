@@ -1,11 +1,35 @@
-import type { PyArgument, PyProgram, PyValue } from './value';
+import type { Probe, PyArgument, PyProgram, PyValue } from './value';
+
+/** What is known of what a program asks. */
+interface WhatIsAsked {
+  /** Memory of the GPU. */
+  readonly bytes?: number | undefined;
+  /** The type that the model of a name is published in. */
+  readonly published?: { readonly id: unknown; readonly type: string | undefined } | undefined;
+}
+
+/** Whether what a value hangs on holds; undefined where that is not known. */
+function holds(
+  { calls }: PyProgram,
+  probe: Exclude<Probe, 'bf16'>,
+  { bytes, published }: WhatIsAsked,
+): boolean | undefined {
+  if ('bytes' in probe) return bytes === undefined ? undefined : bytes >= probe.bytes;
+  const load = calls[probe.typeOf];
+  const key = 'pretrained_model_name_or_path';
+  const name = load?.named.find((argument) => argument.key === key)?.value ?? load?.positional[0];
+  const isIt = name?.kind === 'scalar' && name.value === published?.id;
+  return isIt && /^(?:fp32|bf16|fp16)$/.test(published?.type ?? '')
+    ? published?.type === probe.is
+    : undefined;
+}
 
 /**
- * A program as it runs on a GPU with so many bytes of memory: of values that hang on how much it has those that hold there. Of a program
- * that does not ask the same.
+ * A program as it runs on a GPU with so many bytes of memory, and with the model that it loads: of values that hang on that those that
+ * hold there. Of a program that does not ask the same.
  */
-export function onCard(program: PyProgram, bytes: number): PyProgram {
-  if (!program.asksMemory) return program;
+export function onCard(program: PyProgram, around: WhatIsAsked): PyProgram {
+  if (!program.asks) return program;
   const seen = new Map<PyValue, PyValue>();
   const settled = (value: PyValue): PyValue => {
     const found = seen.get(value);
@@ -24,8 +48,9 @@ export function onCard(program: PyProgram, bytes: number): PyProgram {
     if (value.kind !== 'either') return value;
     const { probe, options } = value;
     if (probe === undefined || probe === 'bf16') return { ...value, options: options.map(settled) };
-    const chosen = options[bytes >= probe.bytes ? 0 : 1];
-    return chosen ? settled(chosen) : value;
+    const known = holds(program, probe, around);
+    const chosen = known === undefined ? undefined : options[known ? 0 : 1];
+    return chosen ? settled(chosen) : { ...value, options: options.map(settled) };
   };
   return {
     ...program,

@@ -52,7 +52,7 @@ export function followProgram(
     classes,
     environment,
     truncated,
-    ...(machine.asksMemory ? { asksMemory: true } : {}),
+    ...(machine.asks ? { asks: true } : {}),
     imports: importsIn(root, lines),
     words: () => wordsIn(root, lines),
     fillsSamples: () => fillsSamples(lines.text),

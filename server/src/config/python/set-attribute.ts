@@ -30,6 +30,7 @@ export function setAttribute(
     range: machine.rangeOf(target),
     conditions: [...machine.conditions],
     after: machine.calls.length,
+    loops: [...machine.rounds],
   });
   if (owner.kind !== 'object' || owner.item !== undefined) return;
   const condition = machine.conditions.at(-1);

@@ -9,13 +9,14 @@ import { noteKeptSamples } from './kept-samples';
 import { arithmetic } from './literals';
 import { type BlockEnd, either, lifted, type Machine, truth } from './machine';
 import { notePackedRows } from './packed-rows';
-import { inRound, timesOf } from './rounds';
+import { inEach, inRound, timesOf } from './rounds';
 import { setAttribute } from './set-attribute';
 import { childIn, type SyntaxNode } from './syntax-node';
+import { eachText } from './texts';
 import type {
   FieldFactory,
-  GpuProbe,
   Namespace,
+  Probe,
   PyArgument,
   PyCall,
   PyClass,
@@ -333,10 +334,9 @@ function taken(
     return { end: inner.end, others: [yes, ...inner.others] };
   }
   const probe = asked.kind === 'either' && asked.probe ? asked : undefined;
-  const first = probe?.options[0];
-  const holds = first && truth(first);
+  const [holds, fails] = (probe?.options ?? []).map(truth);
   const ways = holds === false ? [otherwise, yes] : [yes, otherwise];
-  const about = holds === undefined ? undefined : probe?.probe;
+  const about = holds === undefined || fails !== !holds ? undefined : probe?.probe;
   return { end: undecided(machine, ways, condition ?? node, about), others: [] };
 }
 
@@ -345,7 +345,7 @@ function undecided(
   machine: Machine,
   ways: readonly (() => BlockEnd)[],
   condition: SyntaxNode,
-  probe?: GpuProbe,
+  probe?: Probe,
 ): BlockEnd {
   const because = machine.rangeOf(condition);
   const before = machine.scope.values;
@@ -388,9 +388,17 @@ function loop(machine: Machine, node: SyntaxNode): BlockEnd {
     for (const name of carried(machine, body))
       if (before.has(name)) machine.bind(name, machine.unknown(node));
   const target = childIn(node, 'left');
-  const item = values?.kind === 'list' && over ? either(values.items, machine.rangeOf(over)) : undefined;
   const of = values?.kind === 'unknown' ? values.of : values?.kind === 'object' ? values.id : undefined;
-  if (target) assign(machine, target, item ?? machine.unknown(target, of === undefined ? {} : { of }));
+  const unknown =
+    target && machine.unknown(target, { ...(of === undefined ? {} : { of }), ...eachText(values) });
+  if (target && unknown)
+    assign(
+      machine,
+      target,
+      values?.kind === 'list' && over
+        ? inEach(values.items, target, unknown, machine.rangeOf(over))
+        : unknown,
+    );
   const { passed, continued, left } = machine;
   machine.left = [];
   const times =

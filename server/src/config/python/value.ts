@@ -88,6 +88,8 @@ export interface PyFunction extends Valued {
   readonly filled?: readonly PyValue[];
   /** The same by name. */
   readonly filledNamed?: readonly PyArgument[];
+  /** What comes before all that a call passes: the object of a method, what `functools.partial` keeps. */
+  readonly bound?: Passed;
 }
 /** A function as it is written. */
 export const codeOf = ({ home, node }: PyFunction): string => home.lines.text.slice(node.start, node.end);
@@ -129,6 +131,10 @@ export interface PyUnknown extends Valued {
   readonly ofMemory?: number;
   /** How many items it gives one after the other, as `range(4)` does. */
   readonly times?: PyValue;
+  /** It is a number, and no larger: `min(tokenizer.model_max_length, 1024)`. */
+  readonly most?: PyScalar;
+  /** It is a text, whatever stands in it, or a list of nothing else. */
+  readonly text?: 'one' | 'list';
   /** It is a tensor of so many samples: `ids.unsqueeze(0)`. */
   readonly rows?: number;
   /** What is left of a number when another value, which stands at that place, is taken away: `2048 - longest`. */
@@ -140,11 +146,14 @@ export interface PyEither extends Valued {
   readonly options: readonly PyValue[];
   /** The condition. */
   readonly because: Range;
-  /** What it asks of the GPU: the first option holds where that is so, the second where it is not. */
-  readonly probe?: GpuProbe;
+  /** What it asks of the GPU, or of a published model: the first option holds where that is so, the second where it is not. */
+  readonly probe?: Probe;
 }
-/** Whether a GPU computes in bf16, or has so many bytes of memory and more. */
-export type GpuProbe = 'bf16' | { readonly bytes: number };
+/** Whether a GPU computes in bf16, or has so many bytes of memory and more; whether a model that a call loads as it is published is of a type. */
+export type Probe =
+  | 'bf16'
+  | { readonly bytes: number }
+  | { readonly typeOf: number; readonly is: 'bf16' | 'fp16' };
 
 /** A value by its name: an argument of a call, or an entry of a dictionary. */
 export interface PyArgument {
@@ -216,6 +225,8 @@ export interface PyAssignment {
   readonly conditions: readonly Range[];
   /** Calls that came before. */
   readonly after: number;
+  /** Loops that it stands in, from the outermost on. */
+  readonly loops: readonly PyLoop[];
 }
 
 /** A file of data that a program loads, by what it names it with. */
@@ -242,8 +253,8 @@ export interface PyProgram {
   readonly classes: readonly PyClass[];
   /** Variables of the environment that the text sets. */
   readonly environment: readonly PyArgument[];
-  /** Some of its values hang on how much memory the GPU has. */
-  readonly asksMemory?: true;
+  /** Some of its values hang on how much memory the GPU has, or on the type that a model is published in. */
+  readonly asks?: true;
   /** Evaluation was given up: the text does more than can be followed. */
   readonly truncated: boolean;
   /** Every import of the text, followed or not. */

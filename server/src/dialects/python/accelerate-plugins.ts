@@ -75,7 +75,8 @@ export function readPlugin(
     const isMember = given.kind === 'name' && /(?:^|\.)ShardingStrategy\.\w+$/.test(given.name);
     if (given.kind !== 'scalar' && given.kind !== 'list' && !isMember) {
       leaveValue(draft, argument, fields.length > 0 ? fields : ['parallel.data']);
-      withhold(draft, fields);
+      // What DeepSpeed does by default hangs on the stage.
+      withhold(draft, argument.key === 'zero_stage' ? [...fields, 'zero.overlapCommunication'] : fields);
       return [];
     }
     const node = nodeOf(given, { used: argument.used, bf16 });

@@ -77,10 +77,12 @@ const BYTES: Readonly<Record<string, number>> = {
 
 /** Of a value that a branch decides, for people: `4 or 8`. */
 function shown(value: PyEither): string {
-  const words = value.options.map((option) =>
+  const flat = (one: PyValue): readonly PyValue[] =>
+    one.kind === 'either' ? one.options.flatMap(flat) : [one];
+  const words = flat(value).map((option) =>
     option.kind === 'scalar' ? JSON.stringify(option.value) : option.kind === 'name' ? option.name : '?',
   );
-  return words.join(say(' or '));
+  return [...new Set(words)].join(say(' or '));
 }
 
 /** What is taken of a value that a branch decides. */

@@ -1,9 +1,10 @@
 import { FREEZES_PART } from '../../config/python/calls';
-import { NOBODY, type PyValue } from '../../config/python/value';
+import { NOBODY, type PyCall, type PyValue } from '../../config/python/value';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { argumentOf, type Calls } from './call-block';
 import type { ModelChain } from './model-chain';
+import { startOf } from './trainer-start';
 
 /** Functions of other modules that do, as their names go. */
 const FREEZER = /\.\w*freeze\w*$/i;
@@ -30,9 +31,9 @@ const LEAVES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /** Weights that the text freezes itself. Which are trained then is known where methods of the model's class do it, and nothing else. */
-export function readFrozen(calls: Calls, chain: ModelChain, { model }: ReadContext): void {
+export function readFrozen(calls: Calls, chain: ModelChain, trainer: PyCall, { model }: ReadContext): void {
   const { draft } = calls;
-  const { byHand, byMethod } = freezersOf(calls, chain);
+  const { byHand, byMethod } = freezersOf(calls, chain, isInTime(calls, trainer));
   const [first] = byMethod;
   const place = byHand ?? first?.calleeRange;
   if (!place) {
@@ -61,8 +62,28 @@ export function readFrozen(calls: Calls, chain: ModelChain, { model }: ReadConte
   );
 }
 
-/** Where weights are frozen one by one, and calls that freeze some. */
-function freezersOf({ program }: Calls, chain: ModelChain) {
+/** Whether something stands before a training is over, in its outermost loop too: what is frozen later is so for another training. */
+function isInTime(
+  { program }: Calls,
+  trainer: PyCall,
+): (one: Pick<PyCall, 'loops'>, after: number) => boolean {
+  const isLoop = trainer.callee === 'backward' || trainer.callee === 'fit';
+  const start = isLoop ? trainer : startOf(program, trainer);
+  const [outer] = start?.loops ?? [];
+  return ({ loops }, after) =>
+    start === undefined || after <= start.id || (outer !== undefined && loops[0] === outer);
+}
+
+/** Where weights are frozen one by one before a training is over, and calls that freeze some. */
+function freezersOf(
+  { program: { calls, assignments } }: Calls,
+  chain: ModelChain,
+  isBefore: ReturnType<typeof isInTime>,
+) {
+  const program = {
+    calls: calls.filter((call) => isBefore(call, call.id)),
+    assignments: assignments.filter((one) => isBefore(one, one.after)),
+  };
   const methods = new Set(program.calls.flatMap(({ id, of }) => (of && chain.ids.has(of.id) ? [id] : [])));
   const isOn = (value: PyValue | undefined) => value?.kind === 'scalar' && value.value === true;
   const frozen = program.assignments.find(

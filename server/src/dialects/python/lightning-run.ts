@@ -71,7 +71,7 @@ export function readLightning(calls: Calls, { trainer }: LightningTraining, cont
 
 /** `devices` of each of `num_nodes`; what the machine decides (`auto`, -1) is left to it. */
 function readDevices({ draft }: Calls, trainer: PyCall): void {
-  const devices = argumentOf(trainer, 'devices');
+  const devices = argumentOf(trainer, 'devices') ?? argumentOf(trainer, 'gpus');
   const nodes = argumentOf(trainer, 'num_nodes');
   const each = devices?.kind === 'list' ? devices.items.length : integerOf(knownNode(devices));
   const many = nodes ? integerOf(knownNode(nodes)) : 1;

@@ -1,8 +1,10 @@
+import { REMAINDER } from '../../config/python/expressions';
 import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import { choosesAll, choosesNamed, type ParameterChoice } from '../../config/python/parameter-choice';
 import type { PyCall, PyList, PyProgram, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
-import type { Range } from '../../text/place';
+import { findAccelerator } from '../../hardware/catalog';
+import { isWithin, type Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
@@ -12,7 +14,7 @@ import { noteImportNeeds } from './dropped-arguments';
 import { readLigerPatches } from './liger-patches';
 import { readLightning } from './lightning-run';
 import { readLoopSharding } from './loop-sharding';
-import { madeSamples, repeatedSamples } from './made-batch';
+import { madeSamples, oneText, repeatedSamples } from './made-batch';
 import { chainOf, type ModelChain } from './model-chain';
 import { noteChangers, noteOtherModels } from './other-models';
 import { readAdapters, readCallsOnModel } from './python-adapters';
@@ -126,14 +128,16 @@ const LOADERS =
   /(^|\.)(?:torch\.utils\.data|monai\.data|torch_geometric\.(?:loader|data))\.(\w+\.)?DataLoader$/;
 
 /** The batch of the loader that feeds the loop: the one that shuffles or is given how to sample, else the first. */
-function readBatch(calls: Calls, { backward }: TrainingLoop, chain: ModelChain): void {
+function readBatch(calls: Calls, { backward, lightning }: TrainingLoop, chain: ModelChain): void {
   const { program, draft } = calls;
   const loaders = program.calls.filter(({ callee, id }) => LOADERS.test(callee) && id < backward.id);
   const feeds = loaders.find((call) => {
     const shuffle = argumentOf(call, 'shuffle', 2);
     return argumentOf(call, 'sampler', 3) !== undefined || (shuffle && flagOf(knownNode(shuffle)) !== false);
   });
-  const loader = feeds ?? loaders[0];
+  const fitted = lightning && argumentOf(lightning.fit, 'train_dataloaders', 1);
+  const given = fitted?.kind === 'object' ? loaders.find(({ id }) => id === fitted.id) : undefined;
+  const loader = given ?? feeds ?? loaders[0];
   if (!loader && !backward.repeated) {
     const texts = tokenizedTexts(program, backward);
     if (texts) {
@@ -145,9 +149,13 @@ function readBatch(calls: Calls, { backward }: TrainingLoop, chain: ModelChain):
   }
   const made = loader
     ? undefined
-    : (madeSamples(program, chain, backward) ?? repeatedSamples(program, chain, backward));
+    : (madeSamples(program, chain, backward) ??
+      repeatedSamples(program, chain, backward) ??
+      oneText(program, chain, backward));
   if (made) {
-    const note = say('the code makes batches of so many samples');
+    const note = made.each
+      ? say('each step gets one text')
+      : say('the code makes batches of so many samples');
     draft.state('batch.micro', made.samples, { range: made.value.range }, 'model(...)', note);
     if (made.texts) readWrittenLength(calls, made.texts);
     return;
@@ -214,7 +222,7 @@ function readWrittenLength({ program, draft }: Calls, texts: PyValue): void {
   const call = program.calls.find(({ positional: [first] }) => first === texts);
   const filled = call && argumentOf(call, 'padding');
   const isFilled = filled?.kind !== 'scalar' || filled.value === 'max_length';
-  const all = texts.kind === 'list' ? texts.items : [texts];
+  const all = texts.kind === 'list' ? texts.items : texts.kind === 'either' ? texts.options : [texts];
   const written = all.map((item) => (item.kind === 'scalar' ? item.value : undefined));
   if (!call || (filled && isFilled) || !written.every((text) => typeof text === 'string')) return;
   const cut = argumentOf(call, 'max_length');
@@ -234,6 +242,10 @@ function refuseCpu({ draft }: Calls, { accelerator, lightning, fabric }: Trainin
     const kind = call && argumentOf(call, 'accelerator');
     if (kind && textOf(knownNode(kind)) === 'cpu') draft.refuseCpu(kind, 'accelerator');
   }
+  // Before Lightning 2 `gpus` stated how many there are, and none is the CPU (1.9, `trainer/connectors/accelerator_connector.py`).
+  const gpus = lightning && argumentOf(lightning.trainer, 'gpus');
+  const isNone = gpus?.kind === 'list' ? gpus.items.length === 0 : integerOf(knownNode(gpus)) === 0;
+  if (gpus && isNone) draft.refuseCpu(gpus, 'gpus');
 }
 
 /** `mixed_precision` of Accelerate, else autocast around the forward pass. */
@@ -257,6 +269,7 @@ function readPrecision(
       if (scheme === 'deepspeed') draft.state('precision.weights', text, mixed, 'mixed_precision');
       if (scheme === 'fsdp') draft.state('precision.masterWeights', 'fp32', mixed, 'mixed_precision');
     } else if (text === 'no') draft.state('precision.scheme', 'native', mixed, 'mixed_precision');
+    else if (text === 'fp8') leaveFp8(calls, mixed, known['hardware.gpu']);
     else leaveArgument(calls.draft, 'mixed_precision', mixed, PRECISION);
     return;
   }
@@ -291,11 +304,23 @@ function readPrecision(
 
 const PRECISION = ['precision.compute', 'precision.scheme'] as const;
 
+/** fp8 by the argument, which replaces layers on any GPU (`accelerator.py`, `fp8_enabled`); one without it gets fp16 for the rest (`state.py`, `AcceleratorState`). */
+function leaveFp8({ draft }: Calls, mixed: PyValue, gpu: unknown): void {
+  const card = typeof gpu === 'string' ? findAccelerator(gpu) : undefined;
+  if (!card || card.supports.fp8) {
+    draft.leaveUncounted(mixed, 'mixed_precision', PRECISION);
+    return;
+  }
+  const words = say(
+    '{0} has no fp8, which needs compute capability 8.9: Accelerate warns, computes the rest in fp16, and layers of fp8 fail there.',
+    card.name,
+  );
+  draft.leave('value', mixed, 'mixed_precision', words, PRECISION);
+}
+
 /** Accelerate's own count, else how often a loop asks for gradients before a step; a step under a condition adds up those of as many batches as the code states. */
-function readAccumulation(
-  { program, draft }: Calls,
-  { accelerator, optimizer, backward }: TrainingLoop,
-): void {
+function readAccumulation(calls: Calls, { accelerator, optimizer, backward }: TrainingLoop): void {
+  const { program, draft } = calls;
   const steps = accelerator && argumentOf(accelerator, 'gradient_accumulation_steps');
   const count = integerOf(knownNode(steps));
   if (steps && count !== undefined) {
@@ -318,7 +343,28 @@ function readAccumulation(
   if (step && !steps && readRounds(draft, step, backward)) return;
   // What gradients are asked under, too, decides nothing about the step alone.
   const condition = steps?.range ?? step?.conditions.findLast((one) => !backward.conditions.includes(one));
+  if (!steps && readRemainder(calls, backward, condition)) return;
   if (condition) guessRounds(draft, condition, say('the optimizer steps under a condition'));
+}
+
+/** The optimizer steps once in so many rounds: `if (i + 1) % n == 0`. Where n is 1 it steps in each, and only its name tells what it counts. */
+function readRemainder({ program, draft }: Calls, backward: PyCall, condition: Range | undefined): boolean {
+  const all = program.calls.filter(
+    ({ callee, loops }) => callee === REMAINDER && loops.at(-1) === backward.loops.at(-1),
+  );
+  const found = all.flatMap(({ range, named: [divisor] }) => {
+    if (!divisor) return [];
+    const decides = condition ? isWithin(range, condition) : /accum/i.test(divisor.key);
+    return decides ? [{ every: divisor, count: integerOf(knownNode(divisor.value)) ?? 0 }] : [];
+  });
+  const [first, ...others] = found;
+  if (!first || others.some(({ count }) => count !== first.count)) return false;
+  const { every, count } = first;
+  // Under a condition that the text does not settle more is asked than whether a round is over.
+  if (count < 1 || (condition === undefined) !== (count === 1)) return false;
+  const note = say('the optimizer steps once in so many rounds');
+  draft.state('batch.accumulation', count, { range: every.used }, every.key, note);
+  return true;
 }
 
 /** Gradients that go between forward and backward alone lie there while forward runs. */

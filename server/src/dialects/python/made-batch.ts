@@ -1,4 +1,7 @@
 import { REPEATED } from '../../config/python/expressions';
+import { isMadeOf } from '../../config/python/made-of';
+import { isNone } from '../../config/python/node-of-value';
+import { isText } from '../../config/python/texts';
 import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import type { ModelChain } from './model-chain';
 
@@ -9,11 +12,15 @@ const STACKS = /^torch\.(?:stack|tensor|as_tensor|LongTensor)$/;
 /** What gives a tensor of as many samples. */
 const SAME = /^(?:to|cuda|cpu|long|int|clone|detach|contiguous)$/;
 
+const TOKENIZER = /Tokenizer\w*\.from_pretrained$/;
+
 /** How many samples a batch has that the code makes, where that stands, and the texts that it is made of where they are written there. */
 interface MadeBatch {
   readonly samples: number;
   readonly value: PyValue;
   readonly texts?: PyValue;
+  /** There is one for each round of a loop over texts. */
+  readonly each?: true;
 }
 
 /** Samples of the tensors that the code itself gives the model before a step; undefined where it does not say how many there are. */
@@ -50,9 +57,7 @@ export function repeatedSamples(
   );
   const tokenized = calls.filter(
     ({ callee, of, id }) =>
-      callee === '()' &&
-      id < before &&
-      /Tokenizer\w*\.from_pretrained$/.test((of && calls[of.id]?.callee) ?? ''),
+      callee === '()' && id < before && TOKENIZER.test((of && calls[of.id]?.callee) ?? ''),
   );
   const repeats = calls.filter(({ callee, id }) => callee === REPEATED && id < before);
   const [only, times] = repeats.length === 1 ? (repeats[0]?.positional ?? []) : [];
@@ -69,6 +74,42 @@ export function repeatedSamples(
     ? { samples: rows * times.value, value: times, texts: given }
     : undefined;
 }
+
+/** What brings samples together, or fills them up to be. */
+const GATHERS = /(?:^|\.)(?:pad|pad_sequence|stack|cat|concat\w*|collate\w*)$/;
+
+/** The one sample of a step whose model gets what a tokenizer makes of one text in the same round: `for text in texts: model(**tokenizer(text, return_tensors="pt"))`. */
+export function oneText(
+  { calls }: PyProgram,
+  { ids }: ModelChain,
+  { id: before, loops }: PyCall,
+): MadeBatch | undefined {
+  const inRound = (call: PyCall) =>
+    call.id < before &&
+    loops.length > 0 &&
+    call.loops.length === loops.length &&
+    call.loops.at(-1) === loops.at(-1);
+  const forward = calls.findLast(
+    (call) => call.callee === '()' && inRound(call) && call.of !== undefined && ids.has(call.of.id),
+  );
+  const tokenized = calls.filter(
+    (call) =>
+      call.callee === '()' && inRound(call) && TOKENIZER.test((call.of && calls[call.of.id]?.callee) ?? ''),
+  );
+  const [made] = tokenized;
+  const [text] = made?.positional ?? [];
+  if (!forward || !made || !text || tokenized.length > 1 || made.id > forward.id || !isText(text))
+    return undefined;
+  const isTensor = made.named.some(({ key, value }) => key === 'return_tensors' && !isNone(value));
+  const given = [...forward.positional, ...forward.named.map(({ value }) => value)];
+  const gets =
+    forward.open !== undefined ||
+    given.some((value) => isMadeOf(value, made.id, calls) || ofCall(value) === made.id);
+  const gathers = calls.some(({ callee, id }) => id > made.id && id < forward.id && GATHERS.test(callee));
+  return isTensor && gets && !gathers ? { samples: 1, value: text, texts: text, each: true } : undefined;
+}
+
+const ofCall = (value: PyValue): number | undefined => (value.kind === 'unknown' ? value.of : undefined);
 
 function rowsOf(calls: readonly PyCall[], value: PyValue | undefined): number | undefined {
   if (value?.kind === 'unknown') return value.rows;

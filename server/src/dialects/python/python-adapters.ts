@@ -77,7 +77,7 @@ export function readAdapters(
   }
   if (put && putsBare(put)) readBareType(calls, `${PEFT}functional#peft.inject_adapter_in_model`);
   if (!given || isNone(given)) {
-    readFrozen(calls, chain, context);
+    readFrozen(calls, chain, trainer, context);
     return { byTrainer: false };
   }
   if (!(put && putsBare(put)) && keepsType(put, context))

@@ -2,11 +2,13 @@ import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import { callNames } from '../../config/python/python';
 import type { PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { findRepackaged } from '../../model/repackaged';
 import type { FieldPath, FieldValue } from '../../run/fields';
 import { isAtLeast } from '../../terms/version';
 import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
+import type { Draft } from '../draft';
 import { attentionOf } from '../hf/attention';
 import { readQuantization } from '../hf/model-arguments';
 import { MODEL_ARGUMENTS_TABLE } from '../hf/model-arguments-keys';
@@ -316,12 +318,17 @@ function readPlacement(calls: Calls, load: PyCall, { known }: ReadContext): void
 function readMadeModel(calls: Calls, load: PyCall, made: MadeOf, context: ReadContext): LoadedModel {
   const byConfig = /\.from_config$/.test(load.callee);
   calls.draft.infer('loading.newWeights', true, `\`${load.callee}\``, { range: load.calleeRange });
-  if (made.isNamed) stateModel(calls, made.call);
+  // Code of the checkpoint makes the model only where this call, too, trusts it.
+  if (made.isNamed) stateModel(calls, made.call, undefined, load);
   else stateArchitecture(calls, made.call);
-  const stated = ['dtype', 'torch_dtype'].some((key) => argumentOf(load, key) !== undefined);
+  const isType = ({ key }: { readonly key: string }) => /^(?:torch_)?dtype$/.test(key);
+  // A type that the config is given is that of `from_config`.
+  const ofConfig = byConfig && !load.named.some(isType) ? made.call.named.filter(isType) : [];
+  const typed: PyCall = { ...load, named: [...load.named, ...ofConfig] };
+  const stated = typed.named.some(isType);
   const automatic =
     byConfig && made.isNamed && !stated ? [standIn('torch_dtype', 'auto', load.calleeRange)] : [];
-  const section = sectionOf(calls, load, MODEL_ARGUMENTS_TABLE, automatic);
+  const section = sectionOf(calls, typed, MODEL_ARGUMENTS_TABLE, automatic);
   if (byConfig && (stated || made.isNamed))
     readWeightsDtype(section, ['dtype', 'torch_dtype'], context, calls.draft);
   else calls.draft.assume('precision.weights', 'fp32', say('{0} default', 'PyTorch'), LOADING);
@@ -404,6 +411,7 @@ export function stateModel(
   { draft, program }: Calls,
   load: PyCall,
   key = 'pretrained_model_name_or_path',
+  trusts: PyCall = load,
 ): void {
   const name = argumentOf(load, key, 0);
   // What a name of another module stands for is not followed.
@@ -411,7 +419,7 @@ export function stateModel(
   const text = textOf(node);
   const call = callNames(program).get(load.id) ?? '';
   readOtherSizes({ draft, program }, load);
-  const own = argumentOf(load, 'trust_remote_code');
+  const own = argumentOf(trusts, 'trust_remote_code');
   if (own && flagOf(knownNode(own)) === true)
     draft.state('model.ownCode', true, own, `${call}.trust_remote_code`);
   if (node && text !== undefined && (node.kind !== 'scalar' || node.open === undefined))
@@ -433,13 +441,14 @@ function readQuantizationConfig(
 ): 4 | 8 | undefined {
   if (config === undefined || isNone(config)) return readBits(calls, section);
   const asked = askedOf(calls, config, 'get_quantization_config');
-  if (asked) return readAsked(sectionOf(calls, asked, MODEL_ARGUMENTS_TABLE));
+  if (asked) return readAsked(sectionOf(calls, asked, MODEL_ARGUMENTS_TABLE), calls.draft);
   const options: readonly PyValue[] = config.kind === 'either' ? config.options : [config];
   const object = options.find((option) => option.kind === 'object');
   const made = object?.kind === 'object' ? calls.program.calls[object.id] : undefined;
   const name = made?.callee.split('.').at(-1) ?? '';
   if (made && name === 'TorchAoConfig' && config.kind !== 'either' && readTorchAo(calls, made))
     return undefined;
+  if (made && config.kind !== 'either' && isOfCheckpoint(calls.draft, name)) return undefined;
   if (!made || name !== 'BitsAndBytesConfig' || config.kind === 'either') {
     calls.draft.leave(
       'value',
@@ -457,6 +466,25 @@ function readQuantizationConfig(
   const bits = readBits(calls, stated, made);
   if (bits) readSkippedModules(stated, calls.draft);
   return bits;
+}
+
+/** Configs of quantization by the kind of weights that they are of. */
+const KINDS_OF_CONFIGS: Readonly<Record<string, string>> = {
+  GPTQConfig: 'gptq',
+  AwqConfig: 'awq',
+  AqlmConfig: 'aqlm',
+};
+
+/**
+ * Whether a checkpoint, as its name goes, is quantized as a config asks: what the load is given then changes how it is computed with, and
+ * nothing is quantized anew (`quantizers/auto.py`, `merge_quantization_configs`).
+ */
+function isOfCheckpoint(draft: Draft, config: string): boolean {
+  const name = draft.valueOf('model.id');
+  const stored = typeof name === 'string' ? findRepackaged(name)?.values['quantization.kind'] : undefined;
+  return (
+    stored !== undefined && Object.hasOwn(KINDS_OF_CONFIGS, config) && KINDS_OF_CONFIGS[config] === stored
+  );
 }
 
 /** Weights alone in so many bits (`torchao/quantization/quant_api.py`); older releases of transformers took their names. */
@@ -485,10 +513,13 @@ function readTorchAo({ program, draft }: Calls, made: PyCall): boolean {
   return true;
 }
 
-/** What TRL's `ModelConfig` asks for. */
-function readAsked(section: Section): 4 | 8 | undefined {
+/** What TRL's `ModelConfig` asks for: its `dtype` is what 4-bit weights are multiplied in, too (`trainer/utils.py`, `get_quantization_config`). */
+function readAsked(section: Section, draft: Draft): 4 | 8 | undefined {
   readQuantization(section);
-  if (section.flag('load_in_4bit') === true) return 4;
+  if (section.flag('load_in_4bit') === true) {
+    noteUnpacked(draft, section, undefined, ['dtype', 'torch_dtype']);
+    return 4;
+  }
   return section.flag('load_in_8bit') === true ? 8 : undefined;
 }
 

@@ -138,7 +138,8 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const draft = new Draft(document, context);
   const gpu = context.known['hardware.gpu'];
   const card = typeof gpu === 'string' ? findAccelerator(gpu) : undefined;
-  const program = document.program && card ? onCard(document.program, card.usableBytes) : document.program;
+  const published = { id: context.known['model.id'], type: context.model?.publishedDtype };
+  const program = document.program && onCard(document.program, { bytes: card?.usableBytes, published });
   const [first, ...others] = program ? trainings(program) : [];
   const loop = program && !first ? trainingLoop(program) : undefined;
   const recipe = program && !first && !loop ? calledRecipe(program) : undefined;

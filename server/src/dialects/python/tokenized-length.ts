@@ -161,6 +161,21 @@ function readChunks({ calls }: PyProgram, draft: Draft, trainer: PyCall, own: nu
     draft.infer('batch.packed', true, joined(), size);
     return true;
   }
+  if (size?.kind === 'unknown' && size.most && typeof size.most.value === 'number') {
+    const note = say(
+      'texts are cut into pieces of this length, or less where the tokenizer has a lower limit',
+    );
+    draft.infer(
+      'batch.sequence',
+      Math.min(size.most.value, own ?? size.most.value),
+      note,
+      size.most,
+      undefined,
+      true,
+    );
+    draft.infer('batch.packed', true, joined(), size);
+    return true;
+  }
   const of = size?.kind === 'unknown' && size.of !== undefined ? calls[size.of]?.callee : undefined;
   if (own === undefined || !size || !/Tokenizer\w*\.from_pretrained$/.test(of ?? '')) return false;
   const note = say('texts are cut into pieces of as many tokens as the model has positions');

@@ -21,10 +21,15 @@ interface Unpacked {
 
 const noted = new WeakMap<Draft, Unpacked>();
 
-/** Notes where the type is named that the trained model's 4-bit weights are unpacked to. */
-export function noteUnpacked(draft: Draft, section: Section, config?: PyCall): void {
+/** Notes where the type is named that the trained model's 4-bit weights are unpacked to, and by which keys. */
+export function noteUnpacked(
+  draft: Draft,
+  section: Section,
+  config?: PyCall,
+  keys: readonly string[] = [KEY],
+): void {
   const given = config && argumentOf(config, KEY);
-  noted.set(draft, { section, found: section.find(KEY), given });
+  noted.set(draft, { section, found: section.find(keys), given });
 }
 
 /**

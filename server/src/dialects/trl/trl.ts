@@ -3,7 +3,6 @@ import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, TRL } from '../../sources/repositories';
-import { isFsdp } from '../../terms/data-parallel';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
@@ -16,6 +15,7 @@ import { assumePadding } from '../hf/padding';
 import { readTrainingArguments, type TrainerDefaults } from '../hf/training-arguments';
 import { rejectMisfits } from '../key-check';
 import { Section as Block, type DefaultValue, type Section } from '../section';
+import { readQuantizedBase } from './quantized-base';
 import { readRolloutScores } from './rollout-scores';
 import { TRL_KEYS, TRL_TABLE } from './trl-keys';
 import { methodOf, objectiveOf, type TrlMethod, WITH_REFERENCE } from './trl-method';
@@ -136,7 +136,7 @@ export function readTrl(
   readLoss(section, method, context);
   readModelArguments(section, draft, context);
   assumeReadByAll(section, draft);
-  readPreparation(section, draft, context);
+  readQuantizedBase(section, method, draft, context);
   readLength(section, method, draft, context);
   readPacking(section, method);
   if (method !== 'grpo' && method !== 'rloo')
@@ -199,48 +199,6 @@ function readOldPreparation(section: Section, method: TrlMethod, draft: Draft, c
   const found = section.find('gradient_checkpointing');
   if (found) section.state('activations.checkpointing', 'full', found, note);
   else draft.assume('activations.checkpointing', 'full', note, OLD_TRAINER, 'gradient_checkpointing');
-}
-
-/**
- * What becomes of the weights beside quantized ones. Until 0.26 PEFT upcast them and TRL cast embedding and head back under
- * bf16, unless FSDP was to shard the packed ones (`models/utils.py`, `prepare_peft_model`); since then they stay as they
- * are and adapters are cast to bf16 (`sft_trainer.py`).
- */
-function readPreparation(section: Section, draft: Draft, context: ReadContext): void {
-  // Stated, or by the name of the model.
-  const stored = context.known['quantization.kind'] ?? 'none';
-  const four = section.flag('load_in_4bit') === true || stored === 'nf4' || stored === 'fp4';
-  if (!four && section.flag('load_in_8bit') !== true && stored !== 'int8') {
-    if (stored !== 'none' && !draft.knows('quantization.prepared'))
-      draft.assume(
-        'quantization.prepared',
-        false,
-        say('TRL prepares weights of bitsandbytes alone'),
-        `${SOURCE}sft_trainer.py`,
-      );
-    return;
-  }
-  const data = context.known['parallel.data'];
-  const fresh = isAtLeast(context.known['version.trl'], '0.26') === true;
-  // Whoever made the adapters before has prepared the weights, or has not.
-  if (draft.knows('quantization.prepared')) {
-    if (fresh && !draft.knows('lora.dtype'))
-      draft.assume('lora.dtype', 'bf16', say('TRL since 0.26'), `${SOURCE}sft_trainer.py`);
-    return;
-  }
-  if (fresh || (four && isFsdp(data))) {
-    const note = fresh ? say('TRL since 0.26') : say('TRL leaves weights that FSDP shards as they are');
-    draft.assume('quantization.prepared', false, note, `${SOURCE}sft_trainer.py`);
-    if (fresh) draft.assume('lora.dtype', 'bf16', note, `${SOURCE}sft_trainer.py`);
-    return;
-  }
-  if (four && section.flag('fp16') !== true && section.flag('bf16') !== false)
-    draft.assume(
-      'quantization.recast',
-      true,
-      say('TRL casts embedding and head back to bf16'),
-      `${SOURCE}utils.py`,
-    );
 }
 
 /** Since 0.27 models are loaded in fp32 unless set otherwise; before, transformers decided. */

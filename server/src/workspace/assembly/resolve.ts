@@ -140,7 +140,7 @@ function ownLengths({ sampleLength, targetLength }: Partial<Model>, stated: read
   return [...own('batch.sequence', sampleLength), ...own('batch.targetSequence', targetLength)];
 }
 
-/** The attention that transformers runs where nobody asks for any and the class of the model has no SDPA. */
+/** The attention that transformers runs where nobody asks for any and the class of the model has no SDPA, or runs it on demand alone. */
 function ownAttention(model: Model | undefined, stated: readonly Fact[]): Fact[] {
   const field = 'attention.implementation';
   const code = stated.find((other) => other.field === 'model.code')?.value ?? 'transformers';
@@ -152,7 +152,7 @@ function ownAttention(model: Model | undefined, stated: readonly Fact[]): Fact[]
   const known = typeof release === 'string' ? release : undefined;
   const lacks = isAlone ? lacksKernel('sdpa', modelType, known) : predatesSdpa(modelType, known);
   if (!lacks) return [];
-  const note = say('transformers has no SDPA for `{0}`', modelType);
+  const note = say('transformers chooses no SDPA for `{0}`', modelType);
   return [fact(field, 'eager', { kind: 'inferred', note })];
 }
 

@@ -1,0 +1,51 @@
+import { strict as assert } from 'node:assert';
+import { tracedEstimate } from '../../../server/src/estimate';
+import type { RunValues } from '../../../server/src/run/fields';
+import { aModel, aRun, CARD } from './a-run';
+
+const MODEL = {
+  model_type: 'llama',
+  vocab_size: 32000,
+  hidden_size: 4096,
+  intermediate_size: 11008,
+  num_hidden_layers: 2,
+  num_attention_heads: 32,
+};
+
+describe('magnitudes of DoRA beside quantized weights', () => {
+  const activations = (more: RunValues) => {
+    const run = aRun({
+      framework: 'trl',
+      'method.kind': 'lora',
+      'lora.rank': 8,
+      'lora.dora': true,
+      'lora.dtype': 'bf16',
+      'lora.targets': ['q_proj', 'v_proj'],
+      'quantization.kind': 'nf4',
+      'quantization.prepared': false,
+      'precision.weights': 'bf16',
+      'precision.compute': 'bf16',
+      'precision.scheme': 'autocast',
+      'activations.checkpointing': 'none',
+      'batch.micro': 1,
+      'batch.sequence': 1024,
+      ...more,
+    });
+    return tracedEstimate({ run, model: aModel(MODEL), accelerator: CARD }).estimate.peak.allocatedBytes;
+  };
+
+  it('stay in fp32 since TRL 1.15', () => {
+    const before = activations({ 'version.trl': '1.14.2' });
+    const after = activations({ 'version.trl': '1.15.0' });
+    assert.ok(after >= before + 2 * 2 * 2 * 4096, `${after} beside ${before}`);
+    assert.equal(
+      activations({ 'version.trl': '1.15.0', 'lora.dora': false }),
+      activations({ 'version.trl': '1.14.2', 'lora.dora': false }),
+    );
+    const plain = { 'quantization.kind': 'none' } as const;
+    assert.equal(
+      activations({ 'version.trl': '1.15.0', ...plain }),
+      activations({ 'version.trl': '1.14.2', ...plain }),
+    );
+  });
+});
