@@ -1,7 +1,7 @@
 import type { Resolution } from '../run/resolve';
 import { isDecisive, type Unread, unreadSentence } from '../run/unread';
 import type { Problem } from '../text/problem';
-import { fileName } from '../text/uri';
+import { canonicalUri, fileName } from '../text/uri';
 import { say } from '../wording/say';
 import type { ConfigReading } from './config-reading';
 
@@ -9,14 +9,13 @@ import type { ConfigReading } from './config-reading';
 export function unreadOf(configs: readonly ConfigReading[]): Unread[] {
   const found = new Map<string, Unread>();
   // Of a script that is followed with the flags that it is given, its own reading states what is not known.
-  const followed = new Set(
-    configs.flatMap(({ document, laidOver, uri }) =>
-      document.format === 'python' && laidOver ? [fileName(uri)] : [],
-    ),
-  );
-  for (const { reading } of configs)
+  const scripts = configs.filter(({ document, laidOver }) => document.format === 'python' && laidOver);
+  const followed = new Set(scripts.map(({ uri }) => fileName(uri)));
+  const starters = new Set(scripts.flatMap(({ laidOver }) => (laidOver ? [canonicalUri(laidOver.uri)] : [])));
+  for (const { reading, uri: own } of configs)
     for (const unread of reading.unread ?? []) {
       if (unread.kind === 'script' && followed.has(unread.text)) continue;
+      if (unread.kind === 'flag' && starters.has(canonicalUri(own))) continue;
       const { uri, range } = unread.location;
       const key = `${uri}:${range.start.line}:${range.start.character}:${unread.text}`;
       if (!found.has(key)) found.set(key, unread);

@@ -3,6 +3,7 @@ import { entryOf, mapAt } from '../config/lookup';
 import type { ConfigDocument, MapNode } from '../config/node';
 import { readDocument } from '../dialects/templated-values';
 import { withChanges } from '../memo/on-demand';
+import type { Fact } from '../run/origin';
 import { canonicalUri } from '../text/uri';
 import type { ConfigReading, LaidOver } from './config-reading';
 import type { Member } from './member';
@@ -62,7 +63,7 @@ export function statedByTheirFile(members: readonly Member[]): readonly Member[]
     const below = laid.filter((other) => isIn(other.config.laidOver?.uri, config.uri));
     if (below.length === 0) return member;
     const alone = new Set(reading.links.flatMap(({ overrides }) => overrides?.facts ?? []));
-    const own = reading.facts.filter((stated) => !alone.has(stated));
+    const own = reading.facts.filter((stated) => !alone.has(stated) || isLengthAlone(stated, below));
     const words = below.flatMap(({ config: other }) =>
       other.reading.facts.flatMap((stated) => {
         const { location } = stated.origin;
@@ -73,4 +74,15 @@ export function statedByTheirFile(members: readonly Member[]): readonly Member[]
     );
     return { ...member, config: { ...config, reading: withChanges(reading, { facts: [...own, ...words] }) } };
   });
+}
+
+/** A length by the name of its flag, where the script that is followed cuts samples in a way that is not seen. */
+function isLengthAlone({ field }: Fact, below: readonly Member[]): boolean {
+  return (
+    field === 'batch.sequence' &&
+    below.every(
+      ({ config: { document, reading } }) =>
+        document.format === 'python' && !reading.facts.some((other) => other.field === field),
+    )
+  );
 }

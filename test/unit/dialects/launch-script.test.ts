@@ -136,14 +136,17 @@ deepspeed --num_gpus 8 train.py ${FLAGS} --deepspeed ds.json
       'torchrun train.py --model_name_or_path m --per_device_train_batch_size $1 --deepspeed $DS/z.json --bf16 True --output_dir o\n',
     );
     assert.equal(stated(reading, 'batch.micro'), undefined);
-    assert.deepEqual(reading.links, []);
+    assert.deepEqual(
+      reading.links.filter(({ path }) => !path.endsWith('.py')),
+      [],
+    );
   });
 
   it('take a switch without a value for no file', () => {
     const reading = script(`deepspeed train.py ${FLAGS} --deepspeed --deepspeed_config ds.json\n`);
     assert.deepEqual(
       reading.links.map(({ path }) => path),
-      [],
+      ['train.py'],
     );
     assert.equal(stated(reading, 'parallel.data'), 'zero file');
   });
@@ -190,7 +193,10 @@ deepspeed --num_gpus 8 train.py ${FLAGS} --bf16 True --deepspeed ./ds.json
     assert.equal(stated(reading, 'zero.stage'), '3 file');
     assert.equal(placeOf(text, reading, 'zero.stage'), '3');
     assert.equal(placeOf(text, reading, 'zero.reduceBucket'), '1000000');
-    assert.deepEqual(reading.links, []);
+    assert.deepEqual(
+      reading.links.filter(({ path }) => !path.endsWith('.py')),
+      [],
+    );
   });
 
   it('read a config that they write and start with, and what runs for its output', () => {
@@ -214,7 +220,10 @@ LOG=$(NPROC_PER_NODE=4 llamafactory-cli train sft.yaml per_device_train_batch_si
     const micro = reading.facts.find((fact) => fact.field === 'batch.micro');
     assert.equal(micro?.value, 2);
     assert.equal(placeOf(text, reading, 'batch.micro'), '2');
-    assert.deepEqual(reading.links, []);
+    assert.deepEqual(
+      reading.links.filter(({ path }) => !path.endsWith('.py')),
+      [],
+    );
   });
 
   it('take what stands behind the dashes of a submitter, and in the text of bash -c', () => {

@@ -1,4 +1,6 @@
+import { entryOf } from '../lookup';
 import { chosenByFunction } from './chosen-parameters';
+import { LAUNCHED_WITH } from './command-line';
 import { loadedBy } from './data-loaders';
 import { either, lifted, type Machine, truth } from './machine';
 import { setNamed } from './object-changes';
@@ -200,6 +202,9 @@ function fromEnvironment(
   const key = name?.kind === 'scalar' ? String(name.value) : undefined;
   const set = machine.environment.find((entry) => entry.key === key);
   if (set) return set.value;
+  const launched = machine.command && entryOf(machine.command, LAUNCHED_WITH)?.value;
+  const given = launched?.kind === 'map' && key !== undefined ? entryOf(launched, key)?.value : undefined;
+  if (given?.kind === 'scalar') return machine.scalar(given.text, node);
   return byDefault
     ? either([byDefault, machine.unknown(node)], machine.rangeOf(node))
     : machine.unknown(node, { given: 'launch' });

@@ -1,3 +1,4 @@
+import type { Range } from '../../text/place';
 import { entryOf } from '../lookup';
 import type { ConfigNode, MapNode } from '../node';
 import { attributesOf } from './functions';
@@ -144,16 +145,38 @@ function defaultValue(call: PyCall): PyValue {
   return { kind: 'unknown', range: call.range, given: 'launch' };
 }
 
+/** Key of what the launcher of a command sets in the environment of each process. */
+export const LAUNCHED_WITH = '**';
+
+/** `sys.argv` of a script that a command starts: its own name, flags with what they are given, and words. */
+export function argumentVector({ command, file }: Machine, range: Range): PyValue | undefined {
+  if (!command) return undefined;
+  const items = command.entries.flatMap(({ key, value }): PyValue[] => {
+    if (key === LAUNCHED_WITH) return [];
+    const words = value.kind === 'list' ? value.items.map(plainValue) : [plainValue(value)];
+    if (key === COMMAND_WORDS) return words;
+    const isSwitch = value.kind === 'scalar' && value.value === true;
+    return [{ kind: 'scalar', value: `--${key}`, range }, ...(isSwitch ? [] : words)];
+  });
+  return { kind: 'list', items: [{ kind: 'scalar', value: file ?? '', range }, ...items], range };
+}
+
 /** `fire.Fire(train)`: flags of the command are arguments of the function. What they are given as is read as Python. */
 export function flagsAsArguments({ command }: Machine): PyArgument[] {
   return (command?.entries ?? []).flatMap(({ key, keyRange, value: node }): PyArgument[] => {
-    if (key === COMMAND_WORDS) return [];
-    const known = node.kind === 'scalar' && !node.open && !node.guessed;
-    const value: PyValue = known
-      ? { kind: 'scalar', value: literal(node.value), range: node.range }
-      : { kind: 'unknown', range: node.range, given: 'launch' };
-    return [{ key, keyRange, value, used: node.range, text: key }];
+    if (key === COMMAND_WORDS || key === LAUNCHED_WITH) return [];
+    return [{ key, keyRange, value: plainValue(node), used: node.range, text: key }];
   });
+}
+
+/** A word, or several of them behind one flag. */
+function plainValue(node: ConfigNode): PyValue {
+  const { range } = node;
+  if (node.kind === 'list') return { kind: 'list', items: node.items.map(plainValue), range };
+  const known = node.kind === 'scalar' && !node.open && !node.guessed;
+  return known
+    ? { kind: 'scalar', value: literal(node.value), range }
+    : { kind: 'unknown', range, given: 'launch' };
 }
 
 /** Numbers and `True` are what they are in Python, anything else is text. */

@@ -1,5 +1,6 @@
 import { evaluateCall } from './calls';
 import { chosenByComprehension } from './chosen-parameters';
+import { argumentVector } from './command-line';
 import { fieldOf, methodIn } from './functions';
 import { arithmetic, compared, numberFrom, unescaped } from './literals';
 import { loadedDtype } from './loaded-dtype';
@@ -134,8 +135,11 @@ function methodOf({ instances }: Machine, owner: PyObject, name: string): PyFunc
 function attributeOf(machine: Machine, owner: PyValue | undefined, name: string, node: SyntaxNode): PyValue {
   const imported = owner?.kind === 'name' ? machine.fromModule(owner.name, name) : undefined;
   if (imported) return imported;
-  if (owner?.kind === 'name')
-    return { kind: 'name', name: `${owner.name}.${name}`, range: machine.rangeOf(node) };
+  if (owner?.kind === 'name') {
+    const range = machine.rangeOf(node);
+    const vector = owner.name === 'sys' && name === 'argv' ? argumentVector(machine, range) : undefined;
+    return vector ?? { kind: 'name', name: `${owner.name}.${name}`, range };
+  }
   if (owner?.kind === 'class') return fieldOf(owner, name) ?? machine.unknown(node);
   if (owner?.kind === 'dict' && owner.attributes) {
     const held = owner.open ? undefined : owner.entries.find(({ key }) => key === name)?.value;

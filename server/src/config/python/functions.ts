@@ -1,7 +1,7 @@
 import { either, type Machine } from './machine';
 import { behind } from './partial-functions';
 import { childIn, type SyntaxNode } from './syntax-node';
-import type { Passed, PyClass, PyFunction, PyObject, PyValue } from './value';
+import { codeOf, type Passed, type PyClass, type PyFunction, type PyObject, type PyValue } from './value';
 
 /** Functions of the file that call each other deeper than this are not followed. */
 const DEEPEST_CALLS = 12;
@@ -24,6 +24,7 @@ export function callFunction(
   node: SyntaxNode,
   self?: PyValue,
 ): PyValue {
+  if (namesLinearLayers(codeOf(called))) return { ...machine.scalar('all-linear', node), computed: true };
   const passed = called.bound ? behind(called.bound, more) : more;
   const { running } = machine;
   if (running.includes(called.node) || running.length >= DEEPEST_CALLS || machine.truncated)
@@ -110,6 +111,21 @@ function boundParameters(
       ...(passed.open ? { open: true } : {}),
     });
   return values;
+}
+
+/**
+ * Whether a function collects the last parts of the names of all linear layers but the head, as the one of QLoRA's script does that is copied
+ * most: PEFT's `all-linear`. https://github.com/artidoro/qlora/blob/7f4e95a6/qlora.py#L248
+ */
+function namesLinearLayers(code: string): boolean {
+  return (
+    /\.named_modules\(\)/.test(code) &&
+    /isinstance\(\s*module\s*,/.test(code) &&
+    /Linear/.test(code) &&
+    /\.split\(\s*['"]\.['"]\s*\)/.test(code) &&
+    /lm_head/.test(code) &&
+    /\bset\(\)/.test(code)
+  );
 }
 
 /** An object of a class of the file: of what it inherits from, or of a dataclass with its fields. */

@@ -1,14 +1,15 @@
 import { fillArguments } from './command-line';
 import { ofDictionary, ofList, ofTexts } from './container-methods';
 import { contentOf } from './data-loaders';
-import { attributesOf, callFunction, instance, methodIn, placesOf, setFields } from './functions';
+import { attributesOf, callFunction, instance, methodIn, placesOf } from './functions';
 import { followFit, isLightningTrainer, saveHyperparameters } from './lightning-hooks';
 import type { Machine } from './machine';
+import { fillDataclasses, PARSES_DATACLASSES } from './parsed-dataclasses';
 import { calledByPartial } from './partial-functions';
 import { pathMethod } from './paths';
 import { serializedIn } from './serialized-value';
 import { childIn, type SyntaxNode } from './syntax-node';
-import type { Passed, PyCall, PyObject, PyScalar, PyUnknown, PyValue } from './value';
+import type { Passed, PyObject, PyScalar, PyUnknown, PyValue } from './value';
 
 /** A method of a value: of text and dictionaries as Python has it, of parsers of arguments, else it is noted. */
 export function callMethod(
@@ -152,35 +153,7 @@ function ofObject(
   if (/(^|\.)ArgumentParser$/.test(maker) && /^parse(_known)?_args$/.test(name)) {
     fillArguments(machine, owner.id, made.id);
     if (name === 'parse_known_args') attributesOf(machine, made.id).set('[0]', made);
-  } else if (/(^|\.)(HfArgumentParser|TrlParser|H4ArgumentParser)$/.test(maker))
-    fillDataclasses(machine, owner.id, made, node);
+  } else if (PARSES_DATACLASSES.test(maker))
+    fillDataclasses(machine, { parser: owner.id, method: name, passed }, made, node);
   return made;
 }
-
-/** `HfArgumentParser((A, B)).parse_args_into_dataclasses()`: classes of the file with their defaults; others come with the launch. */
-function fillDataclasses(machine: Machine, parser: number, made: PyObject, node: SyntaxNode): void {
-  const given =
-    machine.calls[parser]?.positional[0] ?? argumentNamed(machine.calls[parser], 'dataclass_types');
-  const kinds = given?.kind === 'list' ? given.items : given ? [given] : [];
-  kinds.forEach((kind, index) => {
-    const attributes = attributesOf(machine, made.id);
-    if (kind.kind !== 'class' || kind.bases.some(({ kind: base }) => base === 'name')) {
-      attributes.set(`[${index}]`, machine.unknown(node, { given: 'launch' }));
-      return;
-    }
-    const object = machine.record({
-      callee: `.${kind.name}`,
-      positional: [],
-      named: [],
-      range: made.range,
-      calleeRange: made.range,
-      argumentsRange: made.range,
-      subclass: kind.name,
-    }) as PyObject;
-    setFields(machine, kind, object.id);
-    attributes.set(`[${index}]`, object);
-  });
-}
-
-const argumentNamed = (call: PyCall | undefined, key: string) =>
-  call?.named.find((argument) => argument.key === key)?.value;

@@ -197,6 +197,7 @@ export interface PyCall {
   readonly outside?: number;
   /** A class of the file that inherits from `callee`, and may do otherwise. */
   readonly subclass?: string;
+  readonly parsed?: Passed['parsed'];
 }
 
 /** A loop that may go round more than once. */
@@ -211,6 +212,8 @@ export interface PyLoop {
 export interface Passed {
   readonly positional: readonly PyValue[];
   readonly named: readonly PyArgument[];
+  /** A parser of flags passes it: among the named arguments are fields of other classes, too. */
+  readonly parsed?: true;
   readonly open?: Range;
 }
 

@@ -4,6 +4,7 @@ import { rejectMisfits } from '../key-check';
 import { KeyTable } from '../key-table';
 import { linkConfig } from '../launch/linked-config';
 import type { Program } from '../launch/program';
+import { linkScript } from '../launch/recipe-program';
 import { isOlmoCore } from '../open-instruct/open-instruct-program';
 import { Section } from '../section';
 import { TRL_KEYS, TRL_TABLE } from '../trl/trl-keys';
@@ -38,8 +39,11 @@ export const hfProgram: Program = {
     const section = new Section(launch.arguments, draft, `${launch.path}.arguments`);
     const linked = linkConfig(launch, section);
     if (linked) draft.assumesNothing();
+    const before = draft.facts.length;
     readScriptArguments(section, section, draft, context);
     leaveAdapters(launch.arguments, draft, '--');
+    // What the flags mean the code of the script states, where it is here and followed.
+    linkScript(launch, draft, draft.facts.slice(before));
     const trainer = section.has(['bf16', 'fp16', 'save_strategy', 'eval_strategy', 'evaluation_strategy']);
     if (linked || !trainer) return;
     rejectMisfits(launch.arguments, table, draft);

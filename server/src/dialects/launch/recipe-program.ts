@@ -1,7 +1,9 @@
 import { inFile } from '../../config/deep-merge';
-import type { MapNode } from '../../config/node';
-import { COMMAND_WORDS } from '../../config/python/command-line';
+import type { ConfigNode, MapNode } from '../../config/node';
+import { COMMAND_WORDS, LAUNCHED_WITH } from '../../config/python/command-line';
 import { textOf } from '../../config/scalar';
+import type { Fact } from '../../run/origin';
+import type { Draft } from '../draft';
 import { Section } from '../section';
 import type { Launch } from './launch';
 import { launcherOf } from './launcher';
@@ -62,21 +64,58 @@ export const recipeProgram: Program = {
     // Scripts that take a recipe and flags over it hand this one to the Trainer or to `deepspeed.initialize`.
     for (const { key, value } of launch.arguments.entries)
       if (DEEPSPEED.test(key) && /\.json$/i.test(textOf(value) ?? '')) section.link(key, 'deepspeed');
-    const path = scriptFile(launch);
-    const node = launch.scriptNode;
-    if (path === undefined || !node) return;
-    const others = { kind: 'list', items: launch.words, range: launch.range } as const;
-    const command = {
-      ...launch.arguments,
-      entries: [...launch.arguments.entries, { key: COMMAND_WORDS, keyRange: launch.range, value: others }],
-    };
-    draft.links.push({
-      path,
-      range: node.range,
-      key: `${launch.path}.script`,
-      role: 'include',
-      optional: true,
-      overrides: { tree: NOTHING, choices: inFile(command, draft.uri), facts: [] },
-    });
+    linkScript(launch, draft);
   },
 };
+
+/**
+ * The file of Python that a launch starts, with the flags that it is given. `alone`: what the flags state by their names, which counts only
+ * where the file is not followed.
+ */
+export function linkScript(launch: Launch, draft: Draft, alone: readonly Fact[] = []): void {
+  const path = scriptFile(launch);
+  const node = launch.scriptNode;
+  if (path === undefined || !node) return;
+  const others = { kind: 'list', items: launch.words, range: launch.range } as const;
+  const entry = (key: string, value: ConfigNode) => ({ key, keyRange: launch.range, value });
+  const command = {
+    ...launch.arguments,
+    entries: [
+      ...launch.arguments.entries,
+      entry(COMMAND_WORDS, others),
+      entry(LAUNCHED_WITH, environmentOf(launch, draft)),
+    ],
+  };
+  draft.links.push({
+    path,
+    range: node.range,
+    key: `${launch.path}.script`,
+    role: 'include',
+    optional: true,
+    overrides: { tree: NOTHING, choices: inFile(command, draft.uri), facts: alone },
+  });
+}
+
+/** Launchers that start a process for each GPU, and state in its environment how many there are. */
+const STARTS_PROCESSES = new Set(['torchrun', 'accelerate', 'deepspeed']);
+
+/** `WORLD_SIZE` where the launcher sets it and is told how many processes it starts; the launch's own variables. */
+function environmentOf(launch: Launch, draft: Draft): MapNode {
+  const gpus = draft.facts.find(
+    ({ field, origin }) => field === 'hardware.gpus' && origin.kind === 'file',
+  )?.value;
+  const counts = STARTS_PROCESSES.has(launcherOf(launch) ?? '') && typeof gpus === 'number';
+  const { entries } = launch.environment;
+  if (!counts) return launch.environment;
+  const value = {
+    kind: 'scalar' as const,
+    value: gpus,
+    text: String(gpus),
+    quoted: false,
+    range: launch.range,
+  };
+  return {
+    ...launch.environment,
+    entries: [...entries, { key: 'WORLD_SIZE', keyRange: launch.range, value }],
+  };
+}

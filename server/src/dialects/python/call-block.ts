@@ -9,6 +9,7 @@ import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import { DEEPSPEED_TABLE } from '../deepspeed/deepspeed-keys';
 import type { Draft } from '../draft';
+import { MODEL_ARGUMENTS_TABLE } from '../hf/model-arguments-keys';
 import { PEFT_TABLE } from '../hf/peft-config-keys';
 import type { KeyTable } from '../key-table';
 import { Section } from '../section';
@@ -149,7 +150,8 @@ export function blockOf(
       fields,
     );
   }
-  const given = argumentsOf(program, call).map((argument) => {
+  const own = argumentsOf(program, call).filter(({ key }) => !call.parsed || isOwnField(call, key, rows));
+  const given = own.map((argument) => {
     if (argument.key === 'parallelism_config')
       return { ...argument, value: parallelismOf(program, argument.value) };
     return TAKES_FILE.test(argument.key)
@@ -157,6 +159,12 @@ export function blockOf(
       : argument;
   });
   return blockOfArguments(calls, given, call.argumentsRange, rows, extra);
+}
+
+/** Whether a class of a library has a field that a parser of flags was given; those of `ModelConfig` are no arguments of a trainer. */
+function isOwnField({ callee }: PyCall, key: string, rows: KeyTable): boolean {
+  const ofModel = MODEL_ARGUMENTS_TABLE.find(key) !== undefined;
+  return /ModelConfig$/.test(callee) ? ofModel : rows.find(key) !== undefined && !ofModel;
 }
 
 /** Names of classes: however many they are, a head for them is small. */

@@ -1,0 +1,140 @@
+import { COMMAND_WORDS, flagsAsArguments } from './command-line';
+import { contentOf } from './data-loaders';
+import { attributesOf, fieldOf, instance, setFields } from './functions';
+import type { Machine } from './machine';
+import type { SyntaxNode } from './syntax-node';
+import type { Passed, PyArgument, PyCall, PyClass, PyObject, PyValue } from './value';
+
+/** Parsers that make dataclasses of flags: of transformers, of TRL, of the alignment handbook. */
+export const PARSES_DATACLASSES = /(^|\.)(HfArgumentParser|TrlParser|H4ArgumentParser)$/;
+/** Parsers that take a recipe of YAML beside the flags. */
+const TAKES_RECIPE = /(^|\.)(TrlParser|H4ArgumentParser)$/;
+
+/**
+ * `HfArgumentParser((A, B)).parse_args_into_dataclasses()`: classes of the file and of a library with what the command or a file gives, each
+ * with the fields that are its own (`transformers/hf_argparser.py`). Where nobody knows what that is, classes of the file have their defaults,
+ * and those of a library come with the launch.
+ */
+export function fillDataclasses(
+  machine: Machine,
+  { parser, method, passed }: { readonly parser: number; readonly method: string; readonly passed: Passed },
+  made: PyObject,
+  node: SyntaxNode,
+): void {
+  const call = machine.calls[parser];
+  const asked = call?.positional[0] ?? argumentNamed(call, 'dataclass_types');
+  const kinds = asked?.kind === 'list' ? asked.items : asked ? [asked] : [];
+  const given = givenTo(machine, call?.callee ?? '', method, passed, node);
+  const attributes = attributesOf(machine, made.id);
+  kinds.forEach((kind, index) => {
+    const others = kinds.filter((other) => other !== kind);
+    const own = given?.filter(
+      ({ key }) => !others.some((other) => isField(other, key)) || isField(kind, key),
+    );
+    attributes.set(`[${index}]`, filled(machine, kind, own, made, node));
+  });
+}
+
+function filled(
+  machine: Machine,
+  kind: PyValue,
+  given: readonly PyArgument[] | undefined,
+  made: PyObject,
+  node: SyntaxNode,
+): PyValue {
+  const places = { range: made.range, calleeRange: made.range, argumentsRange: made.range };
+  if (kind.kind === 'class') {
+    const isLibrary = kind.bases.some(({ kind: base }) => base === 'name');
+    if (isLibrary && !given) return machine.unknown(node, { given: 'launch' });
+    const flags = (given ?? []).map((flag) => asDeclared(kind, flag));
+    if (!isLibrary) return ofFile(machine, kind, flags, places);
+    const declared = [...kind.fields].filter(([key]) => !flags.some((flag) => flag.key === key));
+    const named = [...declared.map(([key, value]) => argument(key, value)), ...flags];
+    return instance(machine, kind, { positional: [], named, parsed: true }, node);
+  }
+  if (kind.kind !== 'name' || !given) return machine.unknown(node, { given: 'launch' });
+  return machine.record({ callee: kind.name, positional: [], named: given, ...places, parsed: true });
+}
+
+/** A dataclass of the file. */
+function ofFile(
+  machine: Machine,
+  kind: PyClass,
+  flags: readonly PyArgument[],
+  places: Pick<PyCall, 'range' | 'calleeRange' | 'argumentsRange'>,
+): PyValue {
+  const object = machine.record({
+    callee: `.${kind.name}`,
+    positional: [],
+    named: [],
+    ...places,
+    subclass: kind.name,
+  }) as PyObject;
+  setFields(machine, kind, object.id);
+  for (const { key, value } of flags) attributesOf(machine, object.id).set(key, value);
+  return object;
+}
+
+/** What the parser takes the fields from; undefined where that is not known. */
+function givenTo(
+  machine: Machine,
+  parser: string,
+  method: string,
+  { positional, named }: Passed,
+  node: SyntaxNode,
+): readonly PyArgument[] | undefined {
+  const first = positional[0] ?? named[0]?.value;
+  if (method === 'parse_dict') return entriesOf(first);
+  if (/^parse_(?:json|yaml)_file$/.test(method)) return entriesOf(fileOf(machine, first, node));
+  if (!machine.command) return undefined;
+  // `args=[...]` stands in for what the command gives.
+  if (method === 'parse_args_into_dataclasses' && named.some(({ key }) => key === 'args')) return undefined;
+  const flags = flagsAsArguments(machine);
+  if (!TAKES_RECIPE.test(parser)) return flags;
+  const recipe = flags.find(({ key }) => key === 'config')?.value ?? firstWord(machine);
+  if (!recipe) return flags;
+  const below = entriesOf(fileOf(machine, recipe, node));
+  return below && [...below.filter(({ key }) => !flags.some((flag) => flag.key === key)), ...flags];
+}
+
+/** The settings in a file that is named. */
+function fileOf(machine: Machine, path: PyValue | undefined, node: SyntaxNode): PyValue | undefined {
+  const text = path?.kind === 'scalar' && typeof path.value === 'string' ? path.value : undefined;
+  return text === undefined
+    ? undefined
+    : contentOf(machine, { ...machine.unknown(node), file: text }, node, false);
+}
+
+function firstWord({ command }: Machine): PyValue | undefined {
+  const words = command?.entries.find(({ key }) => key === COMMAND_WORDS)?.value;
+  const [word] = words?.kind === 'list' ? words.items : [];
+  return word?.kind === 'scalar' ? { kind: 'scalar', value: word.text, range: word.range } : undefined;
+}
+
+const entriesOf = (value: PyValue | undefined): readonly PyArgument[] | undefined =>
+  value?.kind === 'dict' && !value.open ? value.entries : undefined;
+
+const isField = (kind: PyValue, key: string): boolean =>
+  kind.kind === 'class' && fieldOf(kind, key) !== undefined;
+
+/** A switch takes words, as `string_to_bool` of transformers does. */
+function asDeclared(kind: PyClass, flag: PyArgument): PyArgument {
+  const declared = fieldOf(kind, flag.key);
+  const { value } = flag;
+  const isSwitch = declared?.kind === 'scalar' && typeof declared.value === 'boolean';
+  if (!isSwitch || value.kind !== 'scalar' || typeof value.value === 'boolean') return flag;
+  const word = String(value.value).toLowerCase();
+  const on = /^(?:yes|true|t|y|1)$/.test(word);
+  return on || /^(?:no|false|f|n|0)$/.test(word) ? { ...flag, value: { ...value, value: on } } : flag;
+}
+
+const argument = (key: string, value: PyValue): PyArgument => ({
+  key,
+  keyRange: value.range,
+  value,
+  used: value.range,
+  text: key,
+});
+
+const argumentNamed = (call: PyCall | undefined, key: string) =>
+  call?.named.find((argument) => argument.key === key)?.value;

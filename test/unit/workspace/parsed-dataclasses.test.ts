@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { smallWorkspace } from './small-workspace';
+
+/** A script that takes all that it needs from a parser of dataclasses, in the usual shape of public training code. */
+const script = (parse: string, more = '') => `import os, sys
+import torch
+from dataclasses import dataclass, field
+from typing import Optional
+from datasets import load_dataset
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, AutoTokenizer, HfArgumentParser, Trainer, TrainingArguments
+from trl import ModelConfig, SFTConfig, SFTTrainer, TrlParser, get_peft_config
+
+@dataclass
+class ModelArguments:
+    model_name_or_path: str = field(default="Qwen/Qwen2.5-0.5B")
+    torch_dtype: str = field(default="float32")
+    use_lora: bool = field(default=False)
+    lora_rank: int = field(default=8)
+    target_modules: Optional[str] = field(default="all")
+
+@dataclass
+class OwnArguments(TrainingArguments):
+    optim: str = field(default="paged_adamw_32bit")
+    per_device_train_batch_size: int = field(default=3)
+    model_max_length: int = field(default=512)
+
+def find_all_linear_names(model):
+    names = set()
+    for name, module in model.named_modules():
+        if isinstance(module, torch.nn.Linear):
+            parts = name.split('.')
+            names.add(parts[0] if len(parts) == 1 else parts[-1])
+    if 'lm_head' in names:
+        names.remove('lm_head')
+    return list(names)
+
+def main():
+    ${parse}
+    dtype = model_args.torch_dtype if model_args.torch_dtype in ["auto", None] else getattr(torch, model_args.torch_dtype)
+    model = AutoModelForCausalLM.from_pretrained(model_args.model_name_or_path, torch_dtype=dtype)
+    if model_args.use_lora:
+        targets = model_args.target_modules.split(',')
+        if 'all' in targets:
+            targets = find_all_linear_names(model)
+        model = get_peft_model(model, LoraConfig(r=model_args.lora_rank, target_modules=targets))
+    ${more}
+    tokenizer = AutoTokenizer.from_pretrained(model_args.model_name_or_path)
+    rows = load_dataset("x")["train"].map(lambda row: tokenizer(row["text"], truncation=True, max_length=1024))
+    Trainer(model=model, args=training_args, train_dataset=rows).train()
+
+if __name__ == "__main__":
+    main()
+`;
+const OF_TRANSFORMERS = `parser = HfArgumentParser((ModelArguments, TrainingArguments))
+    if len(sys.argv) == 2 and sys.argv[1].endswith(".json"):
+        model_args, training_args = parser.parse_json_file(json_file=os.path.abspath(sys.argv[1]))
+    else:
+        model_args, training_args = parser.parse_args_into_dataclasses()`;
+
+const started = async (code: string, command: string, files: Readonly<Record<string, string>> = {}) => {
+  const run = `# oomlint: gpu=H100-SXM5-80GB\n${command}\n`;
+  const { analyze } = smallWorkspace({ 'train.py': code, 'run.sh': run, ...files });
+  return analyze('run.sh');
+};
+const FLAGS = '--per_device_train_batch_size 4 --bf16 True --gradient_checkpointing --output_dir o';
+
+describe('a script that takes dataclasses from a parser of flags', () => {
+  it('has what the command gives, and the defaults of its own classes', async () => {
+    const command = `torchrun --nproc_per_node 2 train.py ${FLAGS} --use_lora true --lora_rank 16 --torch_dtype bfloat16`;
+    const { resolved } = await started(script(OF_TRANSFORMERS), command);
+    const { values } = resolved;
+    assert.equal(values['model.id'], 'Qwen/Qwen2.5-0.5B');
+    assert.equal(values['batch.micro'], 4);
+    assert.equal(values['batch.sequence'], 1024);
+    assert.equal(values['precision.compute'], 'bf16');
+    assert.equal(values['precision.weights'], 'bf16');
+    assert.equal(values['activations.checkpointing'], 'full');
+    assert.equal(values['method.kind'], 'lora');
+    assert.equal(values['lora.rank'], 16);
+    assert.deepEqual(values['lora.targets'], ['all-linear']);
+    assert.equal(values['hardware.gpus'], 2);
+    assert.deepEqual(resolved.unknown, []);
+  });
+
+  it('is trained as its code states, not as the names of its flags would have it', async () => {
+    const { resolved, unread } = await started(
+      script(OF_TRANSFORMERS),
+      `python train.py ${FLAGS} --lora_rank 16`,
+    );
+    assert.equal(resolved.values['method.kind'], 'full');
+    assert.equal(resolved.values['precision.weights'], 'fp32');
+    assert.equal(unread, undefined);
+  });
+
+  it('takes the defaults of its own subclass of the arguments', async () => {
+    const parse = `parser = HfArgumentParser((ModelArguments, OwnArguments))
+    model_args, training_args = parser.parse_args_into_dataclasses()`;
+    const { resolved } = await started(script(parse), 'python train.py --output_dir o --learning_rate 1e-4');
+    assert.equal(resolved.values['batch.micro'], 3);
+    assert.equal(resolved.values['optimizer.name'], 'paged-adamw');
+  });
+
+  it('takes them from a file of JSON that the command names', async () => {
+    const values = JSON.stringify({
+      model_name_or_path: 'Qwen/Qwen2.5-1.5B',
+      per_device_train_batch_size: 6,
+      output_dir: 'o',
+    });
+    const { resolved } = await started(script(OF_TRANSFORMERS), 'python train.py args.json', {
+      'args.json': values,
+    });
+    assert.equal(resolved.values['model.id'], 'Qwen/Qwen2.5-1.5B');
+    assert.equal(resolved.values['batch.micro'], 6);
+  });
+
+  it('takes them from a recipe of YAML under the flags, as the parser of TRL does', async () => {
+    const parse = `parser = TrlParser((ModelArguments, TrainingArguments))
+    model_args, training_args = parser.parse_args_and_config()`;
+    const { resolved } = await started(script(parse), 'python train.py --config c.yaml --lora_rank 4', {
+      'c.yaml':
+        'model_name_or_path: Qwen/Qwen2.5-1.5B\nper_device_train_batch_size: 6\nuse_lora: true\nlora_rank: 32\n',
+    });
+    assert.equal(resolved.values['model.id'], 'Qwen/Qwen2.5-1.5B');
+    assert.equal(resolved.values['batch.micro'], 6);
+    assert.equal(resolved.values['lora.rank'], 4);
+  });
+
+  it('knows the number of its processes from what launches it', async () => {
+    const more = `if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        model.gradient_checkpointing_enable()`;
+    const flags = '--per_device_train_batch_size 4 --output_dir o';
+    const of = async (launcher: string) =>
+      (await started(script(OF_TRANSFORMERS, more), `${launcher} train.py ${flags}`)).resolved.values[
+        'activations.checkpointing'
+      ];
+    assert.equal(await of('torchrun --nproc_per_node 4'), 'full');
+    assert.equal(await of('torchrun --nproc_per_node 1'), 'none');
+  });
+});
