@@ -61,6 +61,7 @@ export {
   ESTIMATE_COMMAND,
   type EstimateArguments,
   type InitializationOptions,
+  type JudgedLens,
   KNOBS,
   type Knob,
   type KnobId,

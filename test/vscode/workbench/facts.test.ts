@@ -193,7 +193,7 @@ describe('choosing model and GPU in the workbench', function () {
     await searchAndAccept(/GPU/, 'h200', /^H200-SXM-141GB$/, 'choose-gpu');
     await searchAndAccept(/Save Where/, 'this config', /for this config/);
     await written(/gpu: H200-SXM-141GB$/m);
-    await lens(/^Fits: [\d.]+ of 1\d\d\.\d GiB · Qwen3-8B · 8×H200/).waitFor();
+    await lens(/^\s*Fits: [\d.]+ of 1\d\d\.\d GiB · Qwen3-8B · 8×H200/).waitFor();
   });
 
   it('has what the workspace trains first, then what many train, and the catalog last', async () => {
