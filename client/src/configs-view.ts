@@ -59,7 +59,8 @@ export function showsConfigs(server: LanguageServer): Disposable {
     rows,
     new Disposable(() => clearTimeout(timer)),
     rows.onFound(({ configs, more }) => {
-      const large = configs.filter(({ verdict }) => verdict === 'exceeds').length;
+      // As their signs have it: what may fit as it is started is none of them.
+      const large = configs.filter((config) => verdictSign(config) === 'error').length;
       view.badge =
         large > 0
           ? { value: large, tooltip: l10n.t('{0} of {1} configs do not fit', large, configs.length) }

@@ -8,6 +8,7 @@ import {
   window,
 } from 'vscode';
 import type { Middleware } from 'vscode-languageclient';
+import { signVerdicts } from './verdict-sign';
 
 /**
  * Which text of a file the lenses in an editor are of. The editor asks for them some time after a key, and draws them when it has had them
@@ -30,6 +31,7 @@ export class DrawnLenses implements Disposable {
     provideCodeLenses: async (document, token, next) => {
       const { version } = document;
       const lenses = await next(document, token);
+      if (lenses) signVerdicts(lenses);
       if (lenses && !token.isCancellationRequested) this.#asked(document, version, lenses);
       return lenses;
     },

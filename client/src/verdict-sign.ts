@@ -1,4 +1,5 @@
-import type { KnownConfig } from '../../server/src/shared/protocol';
+import type { CodeLens } from 'vscode';
+import type { JudgedLens, KnownConfig } from '../../server/src/shared/protocol';
 
 /** How a run comes out, and how Problems have that. */
 export type JudgedRun = Pick<KnownConfig, 'verdict' | 'severity'>;
@@ -16,4 +17,21 @@ export function verdictSign({
   severity,
 }: JudgedRun): 'pass' | 'warning' | 'error' | 'question' | 'info' {
   return severity === undefined || verdict === 'unknown' ? SIGNS[verdict] : OF_PROBLEMS[severity];
+}
+
+/** A plain blank behind an icon is not drawn in a lens. */
+const GAP = '\u00a0';
+
+/** Titles of lenses draw icons: the sign stands before a verdict. */
+export function signVerdicts(lenses: readonly CodeLens[]): void {
+  for (const lens of lenses) {
+    const judged = judgedOf(lens);
+    if (judged && lens.command) lens.command.title = `$(${verdictSign(judged)})${GAP}${lens.command.title}`;
+  }
+}
+
+/** The protocol's library keeps on a lens what the server sent with it. */
+function judgedOf(lens: object): JudgedLens | undefined {
+  const data = 'data' in lens ? lens.data : undefined;
+  return typeof data === 'object' && data !== null && 'verdict' in data ? (data as JudgedLens) : undefined;
 }

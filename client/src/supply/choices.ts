@@ -1,14 +1,18 @@
-import { l10n, type Memento, type QuickPickItem, QuickPickItemKind } from 'vscode';
-import { accelerators } from '../../../server/src/shared/fields';
-import type { Catalog } from '../../../server/src/shared/protocol';
+import { CancellationTokenSource, l10n, type Memento, type QuickPickItem, QuickPickItemKind } from 'vscode';
+import { accelerators, popular } from '../../../server/src/shared/fields';
+import type { Catalog, KnownConfig } from '../../../server/src/shared/protocol';
 import { formatCount, say } from '../../../server/src/shared/words';
 import type { LanguageServer } from '../language-server';
+import { type Named, namedIn } from './named-in-configs';
 
 /** An answer that is offered. What it stands for is its label. */
 export type Choice = QuickPickItem;
 
 /** As many as are looked through at a glance. */
 const RECENT = 5;
+
+/** So long a list waits for the configs of the workspace; large folders take longer, and are there the next time. */
+const CONFIGS_MS = 400;
 
 /** Common answers, so that most people pick instead of typing. Anything else can be typed. */
 const NUMBERS: Readonly<
@@ -26,10 +30,15 @@ const NUMBERS: Readonly<
   'hardware.nodes': { values: [1, 2, 4, 8, 16], unit: (value) => say('{0|node|nodes}', value) },
 };
 
-/** What can be answered to a question: what was answered lately, what this machine has, what the catalogs know. */
+type Listed = 'hardware.gpu' | 'model.id';
+
+/** What can be answered to a question: what the workspace has, what was answered lately, what many use, what the catalogs know. */
 export class Choices {
   readonly #server: LanguageServer;
   readonly #memory: Memento;
+  /** As found last. */
+  #configs: readonly KnownConfig[] = [];
+  #looking: Promise<void> | undefined;
 
   constructor(server: LanguageServer, memory: Memento) {
     this.#server = server;
@@ -53,7 +62,25 @@ export class Choices {
     if (field !== 'hardware.gpu' && field !== 'model.id') {
       return this.atOnce(field);
     }
-    return this.#grouped(field, await this.#server.catalog().catch(() => undefined));
+    const [catalog] = await Promise.all([this.#server.catalog().catch(() => undefined), this.#look()]);
+    return this.#grouped(field, catalog);
+  }
+
+  /** Settles when the configs of the workspace are known, or take too long. */
+  async #look(): Promise<void> {
+    const { token } = new CancellationTokenSource();
+    this.#looking ??= this.#server
+      .configs(token)
+      .then(
+        ({ configs }) => {
+          this.#configs = configs;
+        },
+        () => undefined,
+      )
+      .finally(() => {
+        this.#looking = undefined;
+      });
+    await Promise.race([this.#looking, new Promise((resolve) => setTimeout(resolve, CONFIGS_MS))]);
   }
 
   /** Keeps an answer for the next time. */
@@ -69,25 +96,39 @@ export class Choices {
     return this.#memory.get<readonly string[]>(keyOf(field), []);
   }
 
-  #grouped(field: 'hardware.gpu' | 'model.id', catalog: Catalog | undefined): readonly Choice[] {
-    const known = field === 'hardware.gpu' ? gpus() : models(catalog);
-    const here = field === 'hardware.gpu' ? detected(catalog) : cached(catalog, known);
-    const recent = this.#recent(field).map(
-      (name) => known.find(({ label }) => label === name) ?? { label: name },
-    );
-    const shown = new Set(here.map(({ label }) => label));
-    const earlier = recent.filter(({ label }) => !shown.has(label));
-    for (const { label } of earlier) shown.add(label);
-    return [
-      ...group(l10n.t('On this machine'), here),
-      ...group(l10n.t('Recent'), earlier),
-      ...group(
-        l10n.t('Catalog'),
-        known.filter(({ label }) => !shown.has(label)),
-      ),
-    ];
+  /** Each answer once, in the first group that has it. */
+  #grouped(field: Listed, catalog: Catalog | undefined): readonly Choice[] {
+    const isCard = field === 'hardware.gpu';
+    const known = isCard ? gpus() : models(catalog);
+    const choiceOf = (name: string) => known.find(({ label }) => label === name) ?? { label: name };
+    const here = isCard ? detected(catalog) : cached(catalog, known);
+    const groups = [
+      [
+        l10n.t('In this workspace'),
+        namedIn(this.#configs, isCard ? 'gpu' : 'model').map(inConfigs(choiceOf)),
+      ],
+      [l10n.t('On this machine'), here],
+      [l10n.t('Recent'), this.#recent(field).map(choiceOf)],
+      [l10n.t('Popular'), popular[isCard ? 'gpus' : 'models'].map(({ name }) => choiceOf(name))],
+      [l10n.t('Catalog'), known],
+    ] as const;
+    const shown = new Set<string>();
+    return groups.flatMap(([title, choices]) => {
+      const own = choices.filter(({ label }) => !shown.has(label));
+      for (const { label } of own) shown.add(label);
+      return group(title, own);
+    });
   }
 }
+
+/** In how many configs a name stands comes before what else is known of it. */
+const inConfigs =
+  (choiceOf: (name: string) => Choice) =>
+  ({ name, configs }: Named): Choice => {
+    const choice = choiceOf(name);
+    const times = say('{0} {0|config|configs}', configs);
+    return { ...choice, description: [times, choice.description].filter((words) => words).join(' · ') };
+  };
 
 const keyOf = (field: string) => `oomlint.recent.${field}`;
 

@@ -8,13 +8,22 @@ import { formatBytesOf } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { answerSentence } from '../workspace/open-questions';
-import { ESTIMATE_COMMAND, type EstimateArguments, SUPPLY_COMMAND, type SupplyArguments } from './protocol';
+import { verdictSeverity } from '../workspace/verdict-severity';
+import {
+  ESTIMATE_COMMAND,
+  type EstimateArguments,
+  type JudgedLens,
+  SUPPLY_COMMAND,
+  type SupplyArguments,
+} from './protocol';
 import { status } from './status';
 
 export interface Lens {
   readonly range: Range;
   readonly title: string;
   readonly tooltip?: string;
+  /** How the run comes out, where the line has that. */
+  readonly judged?: JudgedLens;
   readonly command: typeof ESTIMATE_COMMAND | typeof SUPPLY_COMMAND;
   readonly argument: EstimateArguments | SupplyArguments;
 }
@@ -32,6 +41,7 @@ export function codeLens(analysis: Analysis): Lens | undefined {
       range: FIRST_LINE,
       title: answer(analysis, estimate),
       tooltip: tooltipOf(analysis),
+      judged: { verdict: estimate.verdict, severity: verdictSeverity(analysis) },
       command: ESTIMATE_COMMAND,
       argument: { uri },
     };

@@ -301,6 +301,12 @@ export interface EstimateArguments {
   readonly cell?: string;
 }
 
+/** `data` of the lens that has a run's verdict, for the editor's side: how the run comes out, and how Problems have that. */
+export interface JudgedLens {
+  readonly verdict: Verdict;
+  readonly severity?: Severity;
+}
+
 /** Command of the editor's side: asks for facts that nobody states. */
 export const SUPPLY_COMMAND = 'oomlint.supply';
 /** Only argument of `SUPPLY_COMMAND`: what is missing before this file's run can be estimated. */

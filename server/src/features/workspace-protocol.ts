@@ -48,6 +48,9 @@ export interface KnownConfig {
   /** Path within its workspace folder. */
   readonly name: string;
   readonly family: string;
+  /** Its model and its card, by the names that the catalogs have where they know them. */
+  readonly model?: string;
+  readonly gpu?: string;
   readonly verdict: Verdict;
   /** How Problems have the verdict, where they have it. */
   readonly severity?: Severity;

@@ -54,12 +54,14 @@ export function toMarkup(markdown: string, support: ClientSupport): MarkupConten
 const withoutPageSpaces = (markdown: string): string =>
   markdown.replaceAll('&nbsp;&nbsp;', '').replaceAll('&nbsp;', ' ');
 
-export function toCodeLens(lens: Lens | RunLens): CodeLens {
+/** For our own editor side the verdict goes along: it draws a sign, where other editors would show its name. */
+export function toCodeLens(lens: Lens | RunLens, drawsSigns = false): CodeLens {
   const { title, command, argument } = lens;
   const tooltip = 'tooltip' in lens ? lens.tooltip : undefined;
   return {
     range: mutable(lens.range),
     command: { title, ...(tooltip !== undefined && { tooltip }), command, arguments: [argument] },
+    ...(drawsSigns && 'judged' in lens && { data: lens.judged }),
   };
 }
 

@@ -39,11 +39,13 @@ export async function workspaceConfigs(
 }
 
 function knownConfig(analysis: Analysis, folder: string): KnownConfig {
-  const { uri, dialect, estimate, resolved, files } = analysis;
+  const { uri, dialect, estimate, resolved, model, accelerator, files } = analysis;
   return {
     uri,
     name: relativePath(folder, uri) ?? uri,
     family: dialect.name,
+    model: model?.id ?? resolved.values['model.id'],
+    gpu: accelerator?.name ?? resolved.values['hardware.gpu'],
     verdict: estimate?.verdict ?? 'unknown',
     severity: verdictSeverity(analysis),
     ...(estimate && { peakBytes: estimate.peak.processBytes, capacityBytes: estimate.capacityBytes }),

@@ -62,6 +62,7 @@ export {
   ESTIMATE_COMMAND,
   type EstimateArguments,
   type InitializationOptions,
+  type JudgedLens,
   KNOBS,
   type Knob,
   type KnobId,

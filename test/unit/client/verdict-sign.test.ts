@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { verdictSign } from '../../../client/src/verdict-sign';
+import { signVerdicts, verdictSign } from '../../../client/src/verdict-sign';
 
 describe('the sign of a verdict', () => {
   it('is that of its problem: an error only where all that decides it is certain', () => {
@@ -17,5 +17,22 @@ describe('the sign of a verdict', () => {
     assert.equal(verdictSign({ verdict: 'exceeds' }), 'error');
     assert.equal(verdictSign({ verdict: 'fits' }), 'pass');
     assert.equal(verdictSign({ verdict: 'unknown', severity: 'information' }), 'question');
+  });
+
+  it('stands before the verdict of a lens, and before no other lens', () => {
+    const lenses = [
+      { title: 'Does not fit: 175.8 of 79.3 GiB', data: { verdict: 'exceeds', severity: 'error' } },
+      { title: 'in the run of train.sh' },
+      { title: 'largest micro batch that fits: 4', data: 'file:///ds_config.json' },
+    ].map(({ title, data }) => ({ command: { title, command: '' }, data }));
+    signVerdicts(lenses as unknown as Parameters<typeof signVerdicts>[0]);
+    assert.deepEqual(
+      lenses.map(({ command }) => command.title),
+      [
+        '$(error)\u00a0Does not fit: 175.8 of 79.3 GiB',
+        'in the run of train.sh',
+        'largest micro batch that fits: 4',
+      ],
+    );
   });
 });

@@ -90,7 +90,7 @@ describe('files at a glance, in the workbench', function () {
 
   it('a file that breaks under an edit keeps its last verdict, marked as that', async () => {
     await workbench.openFile('ds_config.json');
-    await lens(/^Fits: .*GiB/).waitFor();
+    await lens(/^\s*Fits: .*GiB/).waitFor();
     const before = (await lens('Fits').innerText()).split('|')[0]?.trim() ?? '';
     const status = page.locator('.statusbar-item', { hasText: 'GiB' }).first();
     const figures = (await status.innerText()).trim();

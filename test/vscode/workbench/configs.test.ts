@@ -53,6 +53,17 @@ describe('the configs of the workspace', function () {
     await workbench.pictures('configs-view');
   });
 
+  it('have a badge of those that do not fit, which reports in words of how many it is', async () => {
+    const large = await rows().locator('.codicon-error').count();
+    const explorer = page.locator('.activitybar .action-item', {
+      has: page.locator('[aria-label^="Explorer"]'),
+    });
+    await explorer.locator('.badge-content', { hasText: new RegExp(`^${large}$`) }).waitFor();
+    const all = await rows().count();
+    const label = await explorer.locator('.action-label').getAttribute('aria-label');
+    assert.ok(large > 0 && label?.includes(`${large} of ${all} configs do not fit`), `${large}: ${label}`);
+  });
+
   it('lead to the file and to its breakdown', async () => {
     const row = rows().filter({ hasText: 'accelerate.yaml' }).first();
     await row.click();

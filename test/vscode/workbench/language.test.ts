@@ -46,6 +46,24 @@ describe('Russian, in the workbench', function () {
     await page.keyboard.press('Escape');
   });
 
+  it('stands above the groups of a list, with numbers of configs as the language has them', async () => {
+    const rows = page.locator('.quick-input-list .monaco-list-row');
+    const own = rows.filter({ hasText: 'В этой рабочей области' });
+    // Folders that take long to look through are there the next time.
+    for (let left = 5; ; left--) {
+      await workbench.command('Choose Model');
+      await page.locator('.quick-input-title', { hasText: 'Модель' }).waitFor();
+      const found = own.first().waitFor({ timeout: 3_000 });
+      if (await found.then(() => true).catch(() => false)) break;
+      assert.ok(left > 0, 'the configs of the workspace are found');
+      await page.keyboard.press('Escape');
+    }
+    assert.match(await own.first().innerText(), /\d+ конфиг(?:а|ов)? · /);
+    await rows.filter({ hasText: 'Популярные' }).first().waitFor();
+    await workbench.pictures('russian-choose-model');
+    await page.keyboard.press('Escape');
+  });
+
   it('stands in the manifest: commands, which their English titles find too', async () => {
     await page.keyboard.press('F1');
     await page.locator('.quick-input-widget input').fill('>Oomlint: Choose GPU');

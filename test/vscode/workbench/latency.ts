@@ -64,20 +64,8 @@ async function changesAfter(page: Page, key: string): Promise<Readonly<Record<Dr
   return (await seen.jsonValue()) ?? assert.fail('nothing was drawn');
 }
 
-interface Typed {
-  readonly latencies: Latencies;
-  /** Texts of the lens. */
-  readonly texts: ReadonlySet<string>;
-  /** Calls between window and extensions meanwhile, by the method. */
-  readonly calls: ReadonlyMap<string, number>;
-}
-
-/** Types another micro batch so many times, in turn 1, 12, 1, 13, ...: each is another run. */
-export async function typed(
-  { page, openFile, calls }: Workbench,
-  file: string,
-  times: number,
-): Promise<Typed> {
+/** Puts the cursor behind a micro batch of 1. */
+export async function atMicroBatch({ page, openFile }: Workbench, file: string): Promise<void> {
   await openFile(file);
   await page.locator('.codelens-decoration a', { hasText: 'GiB' }).first().waitFor();
   await page
@@ -88,18 +76,56 @@ export async function typed(
   await page.keyboard.type('_per_gpu": 1');
   await page.keyboard.press('Escape');
   await page.keyboard.press('ArrowRight');
-  const lens = page.locator('.codelens-decoration a', { hasText: 'GiB' }).first();
-  const found: Record<Drawn, number[]> = { lens: [], hint: [], status: [] };
+}
+
+/** Between two keys: longer than VS Code waits before it asks for what stands above a text. */
+const REST_MS = 300;
+
+/** Key by key in turn in two windows, so that what else the machine does meanwhile counts for both: latencies of each. */
+export async function typedInTurn(
+  own: Workbench,
+  other: Workbench,
+  times: number,
+): Promise<{ readonly own: Latencies; readonly other: Latencies; readonly texts: ReadonlySet<string> }> {
+  const found = { own: noLatencies(), other: noLatencies() };
+  const lens = own.page.locator('.codelens-decoration a', { hasText: 'GiB' }).first();
   const texts = new Set([await lens.innerText()]);
-  const before = new Map(calls);
   for (let i = 0; i < times; i++) {
-    const change = await changesAfter(page, i % 2 === 0 ? String(2 + i / 2) : 'Backspace');
-    for (const what of DRAWN) found[what].push(change[what]);
-    texts.add(await lens.innerText());
-    await page.waitForTimeout(300);
+    // 12, 1, 13, 1, ...: each is another run.
+    const key = i % 2 === 0 ? String(2 + i / 2) : 'Backspace';
+    const windows = [
+      ['own', own],
+      ['other', other],
+    ] as const;
+    for (const [name, { page }] of i % 4 < 2 ? windows : windows.toReversed()) {
+      const change = await changesAfter(page, key);
+      for (const what of DRAWN) found[name][what].push(change[what]);
+      if (name === 'own') texts.add(await lens.innerText());
+      await page.waitForTimeout(REST_MS);
+    }
   }
-  const since = new Map([...calls].map(([method, times]) => [method, times - (before.get(method) ?? 0)]));
-  return { latencies: found, texts, calls: since };
+  return { ...found, texts };
+}
+
+const noLatencies = (): Record<Drawn, number[]> => ({ lens: [], hint: [], status: [] });
+
+/** Work long enough to meet a scheduler's turns, and how often. */
+const WORK = { ms: 50, times: 9 } as const;
+
+/** How many times as long work takes as it would on a core of its own: what others leave of the machine, now. */
+export async function stretch(): Promise<number> {
+  const factors: number[] = [];
+  for (let i = 0; i < WORK.times; i++) {
+    const before = { cpu: process.cpuUsage(), at: performance.now() };
+    const spent = () => {
+      const { user, system } = process.cpuUsage(before.cpu);
+      return (user + system) / 1000;
+    };
+    while (spent() < WORK.ms);
+    factors.push((performance.now() - before.at) / spent());
+    await new Promise((resolve) => setTimeout(resolve, WORK.ms));
+  }
+  return Math.max(1, median(factors));
 }
 
 /** Milliseconds from a click on the lens to the page of a panel that shows its headline. */
@@ -115,6 +141,14 @@ export async function opened({ page }: Workbench): Promise<number> {
     assert.ok(performance.now() - since < 60_000, 'the panel opens');
     await page.waitForTimeout(5);
   }
+}
+
+/** Closes the panel that a click on the lens opened. */
+export async function closed({ page }: Workbench): Promise<void> {
+  const files = page.locator('.monaco-editor');
+  const tab = page.locator('.editor-group-container').filter({ hasNot: files }).locator('.tab').first();
+  await tab.click({ button: 'middle' });
+  await page.locator('iframe.webview').first().waitFor({ state: 'detached' });
 }
 
 export function median(values: readonly number[]): number {

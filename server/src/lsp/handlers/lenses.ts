@@ -31,7 +31,9 @@ export function onCodeLens(server: Connected): void {
           engine,
         );
       const measured = measuredLens(analysis, await (await server.measuredRuns())?.beside(analysis));
-      const lenses = [first, runLens(analysis), measured].flatMap((lens) => (lens ? [toCodeLens(lens)] : []));
+      const lenses = [first, runLens(analysis), measured].flatMap((lens) =>
+        lens ? [toCodeLens(lens, server.client.hasCommands)] : [],
+      );
       const found = inView(lenses, view, analysis, engine);
       const [drawn] = found;
       if (!drawn || !analysis.estimate) return found;
@@ -42,7 +44,9 @@ export function onCodeLens(server: Connected): void {
     }),
   );
   connection.onCodeLensResolve((lens, token) => {
-    const uri = String(lens.data);
+    // One that has its command needs nothing.
+    if (typeof lens.data !== 'string') return lens;
+    const uri = lens.data;
     // The text may have become one without an estimate since: what is clicked leads to the panel all the same.
     const without = toBatchLens(lens, { title: say('Open the memory breakdown') });
     return runner.request<CodeLens>('Code lens', without, token, async () => {
