@@ -72,7 +72,17 @@ export function statedByTheirFile(members: readonly Member[]): readonly Member[]
         return { ...stated, origin: { ...stated.origin, kind: 'file' as const, location: place } };
       }),
     );
-    return { ...member, config: { ...config, reading: withChanges(reading, { facts: [...own, ...words] }) } };
+    const facts = [...own, ...words];
+    const changes = below.some((other) => other.config.document.format === 'python')
+      ? // Which flags a script has its code states, which is followed here.
+        {
+          facts,
+          get problems() {
+            return reading.problems.filter(({ code }) => code !== 'unknown-key' && code !== 'dead-key');
+          },
+        }
+      : { facts };
+    return { ...member, config: { ...config, reading: withChanges(reading, changes) } };
   });
 }
 

@@ -38,6 +38,13 @@ function passed(text: string): Record<string, unknown> {
 const x = (text: string) => passed(text).x;
 
 describe('Python texts, followed without running them', () => {
+  it('take parts of lists and texts', () => {
+    const values = passed(
+      'items = (1, 2, 3, 4)\nf(a=items[:2], b=items[1:-1], c="a/b"[2:], d=items[:], e=items[:n], g=items[::2])',
+    );
+    assert.deepEqual(values, { a: [1, 2], b: [2, 3], c: 'b', d: [1, 2, 3, 4], e: '?', g: '?' });
+  });
+
   before(loadPython);
 
   describe('constants of a class', () => {

@@ -84,13 +84,18 @@ describe('a script that takes dataclasses from a parser of flags', () => {
   });
 
   it('is trained as its code states, not as the names of its flags would have it', async () => {
-    const { resolved, unread } = await started(
+    const { resolved, unread, problems } = await started(
       script(OF_TRANSFORMERS),
-      `python train.py ${FLAGS} --lora_rank 16`,
+      `python train.py ${FLAGS} --lora_rank 16 --qlora False`,
     );
     assert.equal(resolved.values['method.kind'], 'full');
     assert.equal(resolved.values['precision.weights'], 'fp32');
     assert.equal(unread, undefined);
+    assert.deepEqual(
+      problems.map(({ code }) => code).filter((code) => /key/.test(code)),
+      [],
+      'which flags there are the script states',
+    );
   });
 
   it('takes the defaults of its own subclass of the arguments', async () => {

@@ -251,7 +251,30 @@ function dictionary(machine: Machine, node: SyntaxNode): PyDict {
 function subscript(machine: Machine, node: SyntaxNode): PyValue {
   const [owner, index] = node.children.map((child) => machine.evaluate(machine, child));
   if (!owner || !index) return machine.unknown(node);
+  const last = node.children.at(-1);
+  if (last?.type === 'slice')
+    return lifted([owner], ([of]) => sliced(machine, of, last) ?? itemOf(machine, of, index, node));
   return lifted([owner, index], ([of, at]) => itemOf(machine, of, at, node));
+}
+
+/** `items[:4]`, `name[1:-1]`: of a list or a text that is known, by whole numbers that are; undefined where it is not. */
+function sliced(machine: Machine, owner: PyValue | undefined, slice: SyntaxNode): PyValue | undefined {
+  const parts = machine.textOf(slice).split(':');
+  const given = slice.children.filter(({ type }) => type !== 'comment');
+  if (parts.length !== 2 || given.length !== parts.filter((text) => text.trim() !== '').length)
+    return undefined;
+  const bounds = given.map((child) => machine.evaluate(machine, child));
+  const numbers = bounds.flatMap((value) =>
+    value.kind === 'scalar' && typeof value.value === 'number' && Number.isInteger(value.value)
+      ? [value.value]
+      : [],
+  );
+  if (numbers.length !== bounds.length) return undefined;
+  const from = parts[0]?.trim() === '' ? 0 : numbers.shift();
+  const to = numbers.shift();
+  if (owner?.kind === 'list') return { ...owner, items: owner.items.slice(from, to) };
+  if (owner?.kind !== 'scalar' || typeof owner.value !== 'string') return undefined;
+  return { ...machine.scalar(owner.value.slice(from, to), slice), computed: true };
 }
 
 function itemOf(

@@ -4,7 +4,7 @@ import { contentOf } from './data-loaders';
 import { attributesOf, callFunction, instance, methodIn, placesOf } from './functions';
 import { followFit, isLightningTrainer, saveHyperparameters } from './lightning-hooks';
 import type { Machine } from './machine';
-import { fillDataclasses, PARSES_DATACLASSES } from './parsed-dataclasses';
+import { PARSES_DATACLASSES, parsedDataclasses } from './parsed-dataclasses';
 import { calledByPartial } from './partial-functions';
 import { pathMethod } from './paths';
 import { serializedIn } from './serialized-value';
@@ -154,6 +154,6 @@ function ofObject(
     fillArguments(machine, owner.id, made.id);
     if (name === 'parse_known_args') attributesOf(machine, made.id).set('[0]', made);
   } else if (PARSES_DATACLASSES.test(maker))
-    fillDataclasses(machine, { parser: owner.id, method: name, passed }, made, node);
+    return parsedDataclasses(machine, { parser: owner.id, method: name, passed }, made, node);
   return made;
 }

@@ -1,6 +1,7 @@
 import { COMMAND_WORDS, flagsAsArguments } from './command-line';
 import { contentOf } from './data-loaders';
 import { attributesOf, fieldOf, instance, setFields } from './functions';
+import { defaultsOf } from './library-defaults';
 import type { Machine } from './machine';
 import type { SyntaxNode } from './syntax-node';
 import type { Passed, PyArgument, PyCall, PyClass, PyObject, PyValue } from './value';
@@ -13,26 +14,31 @@ const TAKES_RECIPE = /(^|\.)(TrlParser|H4ArgumentParser)$/;
 /**
  * `HfArgumentParser((A, B)).parse_args_into_dataclasses()`: classes of the file and of a library with what the command or a file gives, each
  * with the fields that are its own (`transformers/hf_argparser.py`). Where nobody knows what that is, classes of the file have their defaults,
- * and those of a library come with the launch.
+ * and those of a library come with the launch. Several are a tuple, with what is left over behind them where that is asked for.
  */
-export function fillDataclasses(
+export function parsedDataclasses(
   machine: Machine,
   { parser, method, passed }: { readonly parser: number; readonly method: string; readonly passed: Passed },
   made: PyObject,
   node: SyntaxNode,
-): void {
+): PyValue {
   const call = machine.calls[parser];
   const asked = call?.positional[0] ?? argumentNamed(call, 'dataclass_types');
   const kinds = asked?.kind === 'list' ? asked.items : asked ? [asked] : [];
   const given = givenTo(machine, call?.callee ?? '', method, passed, node);
-  const attributes = attributesOf(machine, made.id);
-  kinds.forEach((kind, index) => {
+  const items = kinds.map((kind) => {
     const others = kinds.filter((other) => other !== kind);
     const own = given?.filter(
       ({ key }) => !others.some((other) => isField(other, key)) || isField(kind, key),
     );
-    attributes.set(`[${index}]`, filled(machine, kind, own, made, node));
+    return filled(machine, kind, own, made, node);
   });
+  const [only] = items;
+  if (!only) return made;
+  // The handbook's own parser gives one by itself.
+  if (items.length === 1 && method === 'parse') return only;
+  const left = passed.named.some(({ key }) => /^return_remaining/.test(key)) ? [machine.unknown(node)] : [];
+  return { kind: 'list', items: [...items, ...left], range: made.range };
 }
 
 function filled(
@@ -53,7 +59,12 @@ function filled(
     return instance(machine, kind, { positional: [], named, parsed: true }, node);
   }
   if (kind.kind !== 'name' || !given) return machine.unknown(node, { given: 'launch' });
-  return machine.record({ callee: kind.name, positional: [], named: given, ...places, parsed: true });
+  const object = machine.record({ callee: kind.name, positional: [], named: given, ...places, parsed: true });
+  if (object.kind !== 'object') return object;
+  const attributes = attributesOf(machine, object.id);
+  for (const [key, value] of defaultsOf(kind.name)) attributes.set(key, machine.scalar(value, node));
+  for (const { key, value } of given) attributes.set(key, value);
+  return object;
 }
 
 /** A dataclass of the file. */
