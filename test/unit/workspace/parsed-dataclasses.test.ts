@@ -131,6 +131,30 @@ describe('a script that takes dataclasses from a parser of flags', () => {
     assert.equal(resolved.values['lora.rank'], 4);
   });
 
+  it('is cut where a dataset of its own cuts its samples', async () => {
+    const own = `rows = Rows("data.jsonl", AutoTokenizer.from_pretrained("x"), model_args.lora_rank * 100)
+    Trainer(model=model, args=training_args, train_dataset=rows).train()
+    return`;
+    const dataset = `import json
+from torch.utils.data import Dataset
+
+class Rows(Dataset):
+    def __init__(self, file, tokenizer, longest):
+        self.tokenizer = tokenizer
+        self.longest = longest
+        self.lines = open(file).readlines()
+
+    def __getitem__(self, index):
+        text = json.loads(self.lines[index])["text"]
+        input_ids = self.tokenizer.encode(text)
+        input_ids = input_ids[:self.longest]
+        return {"input_ids": input_ids, "attention_mask": [1] * len(input_ids)}
+
+${script(OF_TRANSFORMERS, own)}`;
+    const { resolved } = await started(dataset, `python train.py ${FLAGS} --lora_rank 7`);
+    assert.equal(resolved.values['batch.sequence'], 700);
+  });
+
   it('knows the number of its processes from what launches it', async () => {
     const more = `if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         model.gradient_checkpointing_enable()`;

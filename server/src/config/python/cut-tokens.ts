@@ -10,11 +10,15 @@ const SAMPLE = /\[(["'])input_ids\1\]\[[^\]:]+\]$/;
 /** The tokens of a batch: `input_ids`, `batch["input_ids"]`, `batch.input_ids`. */
 const BATCH = /(?:^|\.)input_ids$|\[(["'])input_ids\1\]$/;
 
-/** Whether a place holds the tokens of one sample: `batch["input_ids"][i]`, or a name that was asked how many tokens it has. */
+/** Whether a place holds the tokens of one sample: `batch["input_ids"][i]`, a name in `__getitem__`, or one that was asked how many tokens it has. */
 function isSample(machine: Machine, place: SyntaxNode): boolean {
   const text = machine.textOf(place);
   if (place.type === 'subscript') return SAMPLE.test(text);
   if (place.type !== 'identifier' || text !== 'input_ids') return false;
+  // What gives one sample of a dataset of the file's own.
+  const around = machine.running.at(-1);
+  const name = around && childIn(around, 'name');
+  if (name && machine.textOf(name) === '__getitem__') return true;
   const asked = machine.asked.at(-1);
   return asked !== undefined && /^len\(input_ids\)\s*>/.test(machine.textOf(asked));
 }

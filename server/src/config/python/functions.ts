@@ -147,6 +147,13 @@ export function instance(machine: Machine, made: PyClass, passed: Passed, node: 
   machine.instances.set(object.id, made);
   const initial = methodIn(made, '__init__');
   if (initial) callFunction(machine, initial, passed, node, object);
+  // A loader takes samples of it, one after the other.
+  if (/^torch\.utils\.data\.(?:\w+\.)*(?:Iterable)?Dataset$/.test(library ?? ''))
+    for (const name of ['__getitem__', '__iter__']) {
+      const own = methodIn(made, name);
+      const index = name === '__getitem__' ? [machine.unknown(node)] : [];
+      if (own) callFunction(machine, own, { positional: index, named: [] }, node, object);
+    }
   // Lightning calls these itself, before the first step (`trainer/trainer.py`, `_run`).
   if (/(^|\.)LightningModule$/.test(library ?? ''))
     for (const name of ['configure_model', 'configure_optimizers']) {

@@ -266,7 +266,8 @@ export const longestNote = (key: string, { fillsSamples }: Pick<PyProgram, 'fill
     : say('`{0}` is the longest that a sample may be: where the data is shorter, less is needed', key);
 
 function noteOf({ key, tokens, filled }: Cut, program: PyProgram): string {
-  if (key === 'max_length' || key === CUT_TOKENS) return longestNote(key, program);
+  if (key === 'max_length') return longestNote(key, program);
+  if (key === CUT_TOKENS) return longestNote(`[:${tokens}]`, program);
   return filled
     ? say('samples are filled up to the {0} tokens that the tokenizer takes', String(tokens))
     : say(
