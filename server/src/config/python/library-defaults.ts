@@ -34,5 +34,5 @@ const DEFAULTS: readonly (readonly [RegExp, Readonly<Record<string, PyScalar['va
 ];
 
 /** What a class of a library holds where nobody gives it, as far as scripts ask for it. */
-export const defaultsOf = (name: string): [string, PyScalar['value']][] =>
+export const givenByNobody = (name: string): [string, PyScalar['value']][] =>
   DEFAULTS.filter(([pattern]) => pattern.test(name)).flatMap(([, fields]) => Object.entries(fields));

@@ -1,7 +1,7 @@
 import { COMMAND_WORDS, flagsAsArguments } from './command-line';
 import { contentOf } from './data-loaders';
 import { attributesOf, fieldOf, instance, setFields } from './functions';
-import { defaultsOf } from './library-defaults';
+import { givenByNobody } from './library-defaults';
 import type { Machine } from './machine';
 import type { SyntaxNode } from './syntax-node';
 import type { Passed, PyArgument, PyCall, PyClass, PyObject, PyValue } from './value';
@@ -62,7 +62,7 @@ function filled(
   const object = machine.record({ callee: kind.name, positional: [], named: given, ...places, parsed: true });
   if (object.kind !== 'object') return object;
   const attributes = attributesOf(machine, object.id);
-  for (const [key, value] of defaultsOf(kind.name)) attributes.set(key, machine.scalar(value, node));
+  for (const [key, value] of givenByNobody(kind.name)) attributes.set(key, machine.scalar(value, node));
   for (const { key, value } of given) attributes.set(key, value);
   return object;
 }

@@ -99,7 +99,7 @@ export function linkScript(launch: Launch, draft: Draft, alone: readonly Fact[] 
 /** Launchers that start a process for each GPU, and state in its environment how many there are. */
 const STARTS_PROCESSES = new Set(['torchrun', 'accelerate', 'deepspeed']);
 
-/** `WORLD_SIZE` where the launcher sets it and is told how many processes it starts; the launch's own variables. */
+/** `WORLD_SIZE` where the launcher sets it and knows how many processes it starts; the launch's own variables. */
 function environmentOf(launch: Launch, draft: Draft): MapNode {
   const gpus = draft.facts.find(
     ({ field, origin }) => field === 'hardware.gpus' && origin.kind === 'file',
