@@ -80,7 +80,7 @@ describe('no false alarm', () => {
 
   it("about flags of a script that resemble the Trainer's", async () => {
     const text =
-      'torchrun --nproc_per_node 8 mine.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --bf16 True --use_lora 1\n';
+      'torchrun --nproc_per_node 8 mine.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --bf16 True --use_pefts 1\n';
     assert.deepEqual(await reported('run.sh', text), ['unknown-key hint']);
   });
 
