@@ -168,9 +168,16 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
   {
     name: 'FastChat LoRA',
     source: `${FASTCHAT_TRAINING}train_lora.py`,
-    matches: (script) => /(^|\/)(fastchat\/train\/)?train_lora(_t5)?$/.test(path(script)),
+    matches: (script) => /(^|\/)(fastchat\/train\/)?train_lora$/.test(path(script)),
     adapter: { switches: 'always', rank: 8, alpha: 16, dropout: 0.05, targets: ['q_proj', 'v_proj'] },
     length: { key: 'model_max_length', tokens: 512 },
+  },
+  {
+    name: 'FastChat LoRA of T5',
+    source: `${FASTCHAT_TRAINING}train_lora_t5.py`,
+    matches: (script) => /(^|\/)(fastchat\/train\/)?train_lora_t5$/.test(path(script)),
+    adapter: { switches: 'always', rank: 8, alpha: 16, dropout: 0.05, targets: ['q', 'v'] },
+    length: { key: 'model_max_length', tokens: 2048 },
   },
   {
     name: 'FastChat',

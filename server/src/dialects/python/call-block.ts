@@ -36,6 +36,9 @@ const TAKES_FILE = /^(?:deepspeed|fsdp_config|accelerator_config)$/;
 const SAVES =
   /gradient_checkpointing|load_in_[48]bit|liger|double_quant|flash|offload|fp16|bf16|packing_free|padding_free/;
 
+/** Lists of modules of the model. */
+const NAMES_MODULES = /^(?:target_modules|modules_to_save|lora_target_modules)$/;
+
 /** Of several values the one that needs the most: the largest number, no saving, more of what is no saving. */
 function worst(key: string): (value: PyEither) => PyValue {
   return ({ options }) => {
@@ -52,6 +55,10 @@ function worst(key: string): (value: PyEither) => PyValue {
       const [most] = [...numbers].sort(([a], [b]) => b - a);
       if (most) return most[1];
     }
+    const lists = options.filter((option) => option.kind === 'list');
+    // Each names modules of another model: those that the model has need most together.
+    if (NAMES_MODULES.test(key) && first && lists.length > 1 && lists.length === known.length)
+      return { kind: 'list', items: lists.flatMap(({ items }) => items), range: first.range };
     const types = options.map((option) => (option.kind === 'name' ? BYTES[option.name] : undefined));
     if (types.every((bytes) => bytes !== undefined))
       return options[types.indexOf(Math.max(...types))] ?? first ?? NOWHERE;
