@@ -16,6 +16,7 @@ import { askedOf } from './asked-of';
 import { argumentOf, argumentsOf, type Calls, sectionOf, standIn } from './call-block';
 import { readFrozen } from './frozen-weights';
 import { callsOnModel, type ModelChain } from './model-chain';
+import { readWeightCasts } from './weight-casts';
 
 const PEFT = 'https://huggingface.co/docs/peft/package_reference/';
 
@@ -208,6 +209,7 @@ export function readCallsOnModel(
   const compiled = on.find(({ callee }) => /^(torch\.)?compile$/.test(callee));
   if (compiled) draft.state('kernels.compile', true, { range: compiled.calleeRange }, 'torch.compile');
   readCasts(calls, chain);
+  readWeightCasts(calls, chain, trainer);
 }
 
 /** Embeddings of a stated length; as many as a tokenizer has are about those of its model. */
