@@ -64,7 +64,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
       'refused',
       { range: loop.another.calleeRange },
       'optimizer',
-      say('Several optimizers train more than one model here: that is not estimated.'),
+      say('Several optimizers are made here, of different weights: that is not estimated.'),
     );
   if (!loop.ownLoss)
     draft.leave(

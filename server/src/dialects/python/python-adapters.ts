@@ -68,6 +68,11 @@ export function readAdapters(
   const loaded =
     chain.steps.find(({ callee }) => loads.test(callee)) ?? (put && loads.test(put.callee) ? put : undefined);
   if (loaded) {
+    // In one arm of a branch they are loaded, in the other they may be made.
+    if (loaded.conditions.length > 0) {
+      leaveKind(calls, loaded.calleeRange, WHICH());
+      return { byTrainer: false };
+    }
     const name = loaded.of ? loaded.callee : 'PeftModel.from_pretrained';
     leaveKind(calls, loaded.calleeRange, say('The adapters that `{0}` loads are not read.', name));
     return { byTrainer: false };
@@ -78,6 +83,10 @@ export function readAdapters(
   }
   if (put && putsBare(put)) readBareType(calls, `${PEFT}functional#peft.inject_adapter_in_model`);
   if (!given || isNone(given)) {
+    if (chain.branch && putsInOtherArm(calls, chain)) {
+      leaveKind(calls, chain.branch, WHICH());
+      return { byTrainer: false };
+    }
     readFrozen(calls, chain, trainer, context);
     return { byTrainer: false };
   }
@@ -109,6 +118,12 @@ export function readAdapters(
   readPeftConfig(section, calls.draft, unreadFields(calls, config, section));
   return { config, byTrainer: !put };
 }
+
+/** Whether the model gets adapters where a branch goes otherwise than it is followed. */
+const putsInOtherArm = ({ program }: Calls, { instead }: ModelChain): boolean =>
+  [...instead].some((id) =>
+    /(?:^|\.)(?:get_peft_model|PeftModel\w*\.from_pretrained)$/.test(program.calls[id]?.callee ?? ''),
+  );
 
 const WHICH = () => say('Which adapters this makes is known only when the script runs.');
 
