@@ -2,6 +2,7 @@ import { entryOf } from '../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../config/node';
 import { LOADS } from '../config/python/made-of';
 import { flagOf } from '../config/scalar';
+import { ofTransformers } from '../model/families/llama-like';
 import { type Behaviours, behavioursOfValues, takesPart } from '../run/behaviours';
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
 import { ORIGIN_KINDS, type Origin, type OriginKind } from '../run/origin';
@@ -238,6 +239,7 @@ export function assumptionsOf({ document, resolved, model, unread = [], members 
   const isRefused = unread.some(({ kind }) => kind === 'refused');
   const autos = new Set(members?.flatMap(({ reading }) => reading.autos.map(({ key }) => key)));
   const isAuto = (field: FieldPath) => autos.has(FILLED_BY_WIDTH[field] ?? '');
+  const type = model?.config?.model_type;
   const hasLoop = document.program?.calls.some(({ callee }) => callee === 'backward') === true;
   return FIELD_PATHS.flatMap((field) => {
     const origin = origins[field];
@@ -247,6 +249,9 @@ export function assumptionsOf({ document, resolved, model, unread = [], members 
     if (isAssumed(origin) && (isRefused || left.has(field))) return [];
     // Code that is not seen loads the model: how it does, and what it trains of it, is no default.
     if (isAssumed(origin) && document.format === 'python' && asked.has('model.id') && OF_LOADING.has(field))
+      return [];
+    // A type that transformers has not runs by code of its own, whatever loads it.
+    if (isAssumed(origin) && OF_MODEL.has(field) && typeof type === 'string' && !ofTransformers(type))
       return [];
     if (isAssumed(origin) && model === undefined && (OF_MODEL.has(field) || isAuto(field))) return [];
     // Loops are written for pictures and sound, too.

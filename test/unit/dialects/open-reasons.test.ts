@@ -61,9 +61,19 @@ for batch in DataLoader(rows, batch_size=8, shuffle=True):
 `;
     const zero = `{"train_micro_batch_size_per_gpu": "auto", "bf16": {"enabled": true}, "zero_optimization": {"stage": 3,
 "reduce_bucket_size": "auto", "stage3_prefetch_bucket_size": "auto", "stage3_param_persistence_threshold": "auto"}}`;
-    const { analyze } = smallWorkspace({ 'train.py': loop, 'zero3.json': zero });
+    const own = `{"model_name_or_path": "m", "output_dir": "o", "per_device_train_batch_size": 1, "max_seq_length": 512}`;
+    const config = `{"model_type": "internlm", "architectures": ["InternLMForCausalLM"], "vocab_size": 103168, "hidden_size": 4096,
+"intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32, "hidden_act": "silu", "max_position_embeddings": 2048}`;
+    const { analyze } = smallWorkspace({
+      'train.py': loop,
+      'zero3.json': zero,
+      'args.json': own,
+      'm/config.json': config,
+    });
     const listed = async (path: string) => assumptionsOf(await analyze(path)).map(({ field }) => field);
-    for (const path of ['train.py', 'zero3.json'])
+    const types = (await analyze('args.json')).model?.config?.model_type;
+    assert.equal(types, 'internlm');
+    for (const path of ['train.py', 'zero3.json', 'args.json'])
       assert.deepEqual(
         (await listed(path)).filter((field) =>
           /^(?:model\.code|attention\.implementation|zero\.(?:reduce|prefetch|persistence)\w*)$/.test(field),
@@ -71,6 +81,18 @@ for batch in DataLoader(rows, batch_size=8, shuffle=True):
         [],
       );
     assert.equal((await listed('train.py')).includes('method.objective'), false);
+  });
+});
+
+describe('flags that a script drops', () => {
+  it('change nothing', () => {
+    const launch =
+      'python qlora.py --model_name_or_path b --output_dir o --lora_modules all --lora_bottleneck 3\n';
+    const { unread } = read('launch-script', 'file:///run.sh', launch);
+    assert.deepEqual(
+      unread?.map(({ text }) => text),
+      ['--lora_bottleneck'],
+    );
   });
 });
 

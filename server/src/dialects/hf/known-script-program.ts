@@ -39,6 +39,7 @@ export const knownScriptProgram: Program = {
   keys: KEYS,
   keysOf: rowsOfScripts(KEYS),
   maybeCopied: (launch) => scriptOf(launch)?.isCommon?.(launch.script ?? '') ?? false,
+  drops: (launch) => scriptOf(launch)?.drops ?? [],
   match: (launch) => (scriptOf(launch) ? 0.8 : 0),
   read(launch, draft, context) {
     const script = scriptOf(launch);

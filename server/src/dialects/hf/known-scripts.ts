@@ -263,6 +263,8 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     name: 'qlora',
     source: fileIn(QLORA, 'qlora.py'),
     matches: (script) => /(^|\/)qlora$/.test(path(script)),
+    // `parse_args_into_dataclasses(return_remaining_strings=True)`.
+    drops: ['lora_modules'],
     trainer: { micro: 1, accumulation: 16, checkpointing: true },
     read(section, _draft, _context, own) {
       // `DataArguments`.
