@@ -94,6 +94,8 @@ export interface Reading {
   readonly notModelled?: TrainerNotModelled;
   /** Releases without which its code cannot run: the first that take what it passes. */
   readonly needs?: Partial<Record<FieldPath, string>>;
+  /** It hands an optimizer to whoever trains, and that counts in the place of one that other files of the run name. */
+  readonly givesOptimizer?: true;
   /** How what is missing of its run is asked for. */
   readonly asking?: Asking;
   /** What of this file was not understood. */

@@ -56,6 +56,7 @@ export class Draft {
   notModelled?: TrainerNotModelled;
   wholeAt?: Range | undefined;
   asking?: Asking | undefined;
+  givesOptimizer = false;
   readonly needs: Partial<Record<FieldPath, string>> = {};
   private withoutDefaults = false;
   private lookedFor = 0;
@@ -351,6 +352,7 @@ export class Draft {
       ...(this.wholeAt ? { wholeAt: this.wholeAt } : {}),
       ...(Object.keys(this.needs).length > 0 ? { needs: this.needs } : {}),
       ...(this.asking ? { asking: this.asking } : {}),
+      ...(this.givesOptimizer ? { givesOptimizer: true as const } : {}),
       ...(this.notModelled ? { notModelled: this.notModelled } : {}),
     };
     return {

@@ -2,6 +2,7 @@ import { entryOf } from '../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../config/node';
 import { LOADS } from '../config/python/made-of';
 import { flagOf } from '../config/scalar';
+import { ofTransformers } from '../model/families/llama-like';
 import { type Behaviours, behavioursOfValues, takesPart } from '../run/behaviours';
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
 import { ORIGIN_KINDS, type Origin, type OriginKind } from '../run/origin';
@@ -202,6 +203,14 @@ function bringsCode({ root, program }: ConfigDocument): boolean {
 /** What the code that loads a model decides. */
 const OF_LOADING: ReadonlySet<FieldPath> = new Set(['method.kind', 'precision.weights', 'lora.dtype']);
 
+/** What the model decides itself: whose code it runs, which of its kernels, and how large what its caller fills in by its width is. */
+const OF_MODEL: ReadonlySet<FieldPath> = new Set(['model.code', 'attention.implementation']);
+const FILLED_BY_WIDTH: Readonly<Partial<Record<FieldPath, string>>> = {
+  'zero.reduceBucket': 'zero_optimization.reduce_bucket_size',
+  'zero.prefetchBucket': 'zero_optimization.stage3_prefetch_bucket_size',
+  'zero.persistenceThreshold': 'zero_optimization.stage3_param_persistence_threshold',
+};
+
 /** That nothing is known of the packages of kernels is no value: what is taken then is asked about (`open-questions.ts`). */
 const namesNoKernels = (values: RunValues): boolean =>
   values['kernels.states']?.every((name) => name === UNKNOWN_PACKAGES) ?? true;
@@ -218,7 +227,7 @@ interface Assumption {
  * Values of a run that the file itself does not state, with who states it, strongest originName first. What is asked for is not assumed,
  * nor what hangs on it.
  */
-export function assumptionsOf({ document, resolved, model, unread = [] }: Analysis): Assumption[] {
+export function assumptionsOf({ document, resolved, model, unread = [], members }: Analysis): Assumption[] {
   const { origins } = resolved;
   const asked = new Set<FieldPath>(resolved.unknown.map(({ field }) => field));
   const values = Object.fromEntries(
@@ -228,6 +237,10 @@ export function assumptionsOf({ document, resolved, model, unread = [] }: Analys
   const left = new Set(unread.flatMap(({ fields = [] }) => fields));
   // Of a run that is not estimated nothing is taken in the place of what its code states.
   const isRefused = unread.some(({ kind }) => kind === 'refused');
+  const autos = new Set(members?.flatMap(({ reading }) => reading.autos.map(({ key }) => key)));
+  const isAuto = (field: FieldPath) => autos.has(FILLED_BY_WIDTH[field] ?? '');
+  const type = model?.config?.model_type;
+  const hasLoop = document.program?.calls.some(({ callee }) => callee === 'backward') === true;
   return FIELD_PATHS.flatMap((field) => {
     const origin = origins[field];
     if (field === 'kernels.states' && (!model?.statePackages || namesNoKernels(values))) return [];
@@ -237,6 +250,12 @@ export function assumptionsOf({ document, resolved, model, unread = [] }: Analys
     // Code that is not seen loads the model: how it does, and what it trains of it, is no default.
     if (isAssumed(origin) && document.format === 'python' && asked.has('model.id') && OF_LOADING.has(field))
       return [];
+    // A type that transformers has not runs by code of its own, whatever loads it.
+    if (isAssumed(origin) && OF_MODEL.has(field) && typeof type === 'string' && !ofTransformers(type))
+      return [];
+    if (isAssumed(origin) && model === undefined && (OF_MODEL.has(field) || isAuto(field))) return [];
+    // Loops are written for pictures and sound, too.
+    if (isAssumed(origin) && asked.has('model.id') && hasLoop && field === 'method.objective') return [];
     if (asked.has(field) || !origin || origin.kind === 'file' || !matters(field, values, does, origin)) {
       return [];
     }

@@ -423,6 +423,10 @@ deepspeed --num_gpus 8 --module $training_commands
       },
     ],
     [
+      'python qlora.py --model_name_or_path m --output_dir o --bf16',
+      { 'lora.dtype': 'bf16 file', 'quantization.recast': 'true file', 'precision.weights': 'bf16 file' },
+    ],
+    [
       'torchrun --nproc_per_node=8 internvl/train/internvl_chat_finetune.py --model_name_or_path m --output_dir o --use_llm_lora 16 --grad_checkpoint True',
       {
         'method.kind': 'lora file',

@@ -101,6 +101,7 @@ function recorded(
   const [first] = passed.positional;
   const parsed = parsedClass(machine, name, passed, node);
   if (parsed) return parsed;
+  if (ADDS_FLAGS.test(name) && first) return first;
   if (STARTS.test(name) && first?.kind === 'function')
     callFunction(machine, first, { positional: [], named: flagsAsArguments(machine) }, node);
   else if (LAUNCHES.test(name) && first?.kind === 'function')
@@ -108,6 +109,9 @@ function recorded(
   else if (given === passed) followGiven(machine, passed, node);
   return made;
 }
+
+/** DeepSpeed adds flags of its own to a parser, and gives it back (`deepspeed/__init__.py`). */
+const ADDS_FLAGS = /^deepspeed\.add_(?:config|tuning)_arguments$/;
 
 /** What runs a function in processes of its own: `notebook_launcher(train, (model,), num_processes=2)`. */
 const LAUNCHES =

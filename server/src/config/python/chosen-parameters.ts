@@ -1,5 +1,5 @@
 import type { Machine } from './machine';
-import { ALL, type ParameterChoice } from './parameter-choice';
+import { ALL, type ParameterChoice, TRAINED } from './parameter-choice';
 import { childIn, type SyntaxNode } from './syntax-node';
 import type { ChosenParameters, PyCall, PyObject, PyValue } from './value';
 
@@ -47,7 +47,7 @@ export function chosenByFunction(
   const body = childIn(first.node, 'body');
   if (parameter?.type !== 'identifier' || !body) return undefined;
   const names = new Set([machine.textOf(parameter)]);
-  return handedOn(machine, narrowed(from, asked(machine, body, names, from.of)), node);
+  return handedOn(machine, narrowed(from, askedOfEach(machine, body, names, from.of)), node);
 }
 
 const handedOn = (
@@ -58,8 +58,14 @@ const handedOn = (
 
 const narrowed = ({ of, choice }: ChosenParameters, more: ParameterChoice): ChosenParameters => ({
   of,
-  choice: choice.kind === 'all' ? more : more.kind === 'all' ? choice : { kind: 'and', of: [choice, more] },
+  choice: both(choice, more),
 });
+
+/** What two choices take together: of those that are trained and all of them it is the first. */
+export function both(choice: ParameterChoice, more: ParameterChoice): ParameterChoice {
+  if (choice.kind === 'all') return more.kind === 'all' && !more.trained ? choice : more;
+  return more.kind === 'all' ? choice : { kind: 'and', of: [choice, more] };
+}
 
 /**
  * `[p for n, p in model.named_parameters() if "bias" not in n]`, and the same of names, in braces or as a generator; undefined of any other
@@ -80,7 +86,7 @@ export function chosenByComprehension(machine: Machine, node: SyntaxNode): PyVal
   const from = chosenIn(machine.calls, machine.evaluate(machine, right));
   if (!from) return undefined;
   const chosen = more.reduce((so, { children: [condition] }) => {
-    return condition ? narrowed(so, asked(machine, condition, names, so.of)) : so;
+    return condition ? narrowed(so, askedOfEach(machine, condition, names, so.of)) : so;
   }, from);
   return handedOn(machine, chosen, node);
 }
@@ -104,20 +110,20 @@ const OPPOSITE: Readonly<Record<string, string>> = {
 };
 
 /** What a condition asks of the parameter, or the name, that one of the names stands for. What asks for a gradient is asked of none: the others are frozen. */
-function asked(
+export function askedOfEach(
   machine: Machine,
   node: SyntaxNode,
   names: ReadonlySet<string>,
   of: PyObject,
 ): ParameterChoice {
   const inner = (one: SyntaxNode | undefined): ParameterChoice =>
-    one ? asked(machine, one, names, of) : { kind: 'asked', text: '' };
+    one ? askedOfEach(machine, one, names, of) : { kind: 'asked', text: '' };
   const [first, second] = node.children;
   if (node.type === 'parenthesized_expression') return inner(first);
   if (node.type === 'not_operator') return { kind: 'not', of: inner(childIn(node, 'argument')) };
   if (node.type === 'boolean_operator')
     return { kind: node.tokens.includes('and') ? 'and' : 'or', of: [inner(first), inner(second)] };
-  if (node.type === 'attribute' && /\.requires_grad$/.test(machine.textOf(node))) return ALL;
+  if (node.type === 'attribute' && /\.requires_grad$/.test(machine.textOf(node))) return TRAINED;
   if (node.type !== 'comparison_operator' || !first || !second || node.children.length !== 2)
     return question(machine.textOf(node), names);
   const operator = node.tokens.join(' ');

@@ -23,6 +23,7 @@ import type {
   PyScope,
   PyUnknown,
   PyValue,
+  WeightCast,
 } from './value';
 
 /** Expressions and statements that are looked at: programs that call themselves over and over end here. */
@@ -45,6 +46,7 @@ interface ProgramModules {
 export class Machine {
   readonly calls: PyCall[] = [];
   readonly assignments: PyAssignment[] = [];
+  readonly casts: WeightCast[] = [];
   readonly attributes = new Map<number, Map<string, PyValue>>();
   readonly modules = new Set<string>();
   /** Modules of which everything is imported. */

@@ -1,12 +1,14 @@
 /** Which of a model's parameters a text chooses, by what it asks of each: of its name, as a rule. */
 export type ParameterChoice =
-  | { readonly kind: 'all' }
+  /** `trained`: those that ask for a gradient, the others are frozen. */
+  | { readonly kind: 'all'; readonly trained?: true }
   /** A question that has one answer for each parameter, as it is written. */
   | { readonly kind: 'asked'; readonly text: string }
   | { readonly kind: 'not'; readonly of: ParameterChoice }
   | { readonly kind: 'and' | 'or'; readonly of: readonly ParameterChoice[] };
 
 export const ALL: ParameterChoice = { kind: 'all' };
+export const TRAINED: ParameterChoice = { kind: 'all', trained: true };
 
 /** Questions that are followed: each doubles the cases. */
 const MOST_QUESTIONS = 10;

@@ -42,10 +42,12 @@ export function followProgram(
   const context = { lines, imports, namespaces: new Map(), file };
   const machine = new Machine(context, evaluate, execute, { loaded, data, command });
   machine.execute(machine, root);
-  const { calls, assignments, attributes, modules, classes, environment, truncated, released } = machine;
+  const { calls, assignments, casts, attributes, modules, classes, environment, truncated, released } =
+    machine;
   return {
     calls,
     assignments,
+    casts,
     attributes,
     released,
     modules,

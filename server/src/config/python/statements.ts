@@ -3,6 +3,7 @@ import { setVariable } from './builtins';
 import { clickArguments, wrappedConfig } from './command-libraries';
 import { noteCutTokens } from './cut-tokens';
 import { configOfHydra } from './data-loaders';
+import { noteWeightCasts } from './each-weight';
 import { part } from './expressions';
 import { LIBRARY, submodule } from './imports';
 import { noteKeptSamples } from './kept-samples';
@@ -410,6 +411,7 @@ function loop(machine: Machine, node: SyntaxNode): BlockEnd {
   };
   if (once) round();
   else inRound(machine, { range, ...(times ? { times } : {}) }, round);
+  noteWeightCasts(machine, values, target, body);
   takeLeft(machine, range);
   machine.left = left;
   machine.passed = passed;

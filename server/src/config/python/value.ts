@@ -232,6 +232,21 @@ export interface PyAssignment {
   readonly loops: readonly PyLoop[];
 }
 
+/** A loop over weights of a model, or over its modules, that gives them another type: `param.data = param.data.float()`. */
+export interface WeightCast {
+  readonly of: PyObject;
+  readonly each: 'parameter' | 'module';
+  /** Which of them it does that to. */
+  readonly choice: ParameterChoice;
+  /** The type, as it is named; undefined where that is not known. */
+  readonly to: 'fp32' | 'bf16' | 'fp16' | undefined;
+  readonly range: Range;
+  /** Conditions around the loop that the text does not settle. */
+  readonly conditions: readonly Range[];
+  /** Calls that came before. */
+  readonly after: number;
+}
+
 /** A file of data that a program loads, by what it names it with. */
 export interface DataRequest {
   /** As the program names it: a path, relative or not. */
@@ -246,6 +261,7 @@ export interface DataRequest {
 export interface PyProgram {
   readonly calls: readonly PyCall[];
   readonly assignments: readonly PyAssignment[];
+  readonly casts: readonly WeightCast[];
   /** Attributes that were set on what calls made, by the call. */
   readonly attributes: ReadonlyMap<number, ReadonlyMap<string, PyValue>>;
   /** Models that were loaded and that no name holds any more, with how many calls came before. */

@@ -235,6 +235,8 @@ function readAdapter(section: Section, own: <V>(value: V, note?: string) => Defa
   }
   section.state('method.kind', 'lora', rank);
   section.state('lora.rank', size, rank);
+  // `lora_scaling = 1`, divided by the rank (`LinearLayer_LoRA`).
+  section.assume('lora.alpha', own(1), 'lora_dim');
   const names = ['actor_lora_module_name', 'lora_module_name'];
   const name = section.find(names);
   const pattern = `.*${section.textOrDefault(names).replace(/[^\w]/g, '\\$&')}.*`;

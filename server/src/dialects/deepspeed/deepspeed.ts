@@ -120,7 +120,7 @@ function readStage(section: Section, draft: Draft, { known }: ReadContext): numb
     const filled = known['zero.stage'];
     return typeof filled === 'number' ? filled : AUTO_STAGE;
   }
-  draft.assume('parallel.data', 'zero', say('DeepSpeed shards data-parallel state by ZeRO'), ZERO_DOCS);
+  draft.assume('parallel.data', 'zero', say('ZeRO at stage 0: each GPU holds the whole state'), ZERO_DOCS);
   return 0;
 }
 

@@ -9,7 +9,7 @@ import type { KnownScript } from './known-script';
 import { KNOWN_SCRIPT_KEYS, KNOWN_SCRIPT_TABLE } from './known-script-keys';
 import { KNOWN_SCRIPTS, readKnownAdapter } from './known-scripts';
 import { MODEL_ARGUMENTS_KEYS } from './model-arguments-keys';
-import { rowsOfScripts } from './no-trainer-scripts';
+import { hasNoTrainer, rowsOfScripts } from './no-trainer-scripts';
 import { SCRIPT_ARGUMENTS_KEYS } from './script-arguments-keys';
 import { TRAINER_DEFAULTS } from './training-arguments';
 import { TRAINING_ARGUMENTS_KEYS } from './training-arguments-keys';
@@ -39,6 +39,7 @@ export const knownScriptProgram: Program = {
   keys: KEYS,
   keysOf: rowsOfScripts(KEYS),
   maybeCopied: (launch) => scriptOf(launch)?.isCommon?.(launch.script ?? '') ?? false,
+  drops: (launch) => scriptOf(launch)?.drops ?? [],
   match: (launch) => (scriptOf(launch) ? 0.8 : 0),
   read(launch, draft, context) {
     const script = scriptOf(launch);
@@ -50,6 +51,13 @@ export const knownScriptProgram: Program = {
       source: script.source,
     });
     script.read?.(section, draft, context, own);
+    // Without a Trainer there is no default of it: the script makes its optimizer itself.
+    if (hasNoTrainer(launch.script) && !draft.knows('optimizer.name'))
+      section.assume('optimizer.name', {
+        value: 'adamw',
+        note: say('the script makes its optimizer itself: AdamW, as examples of transformers do'),
+        source: script.source,
+      });
     if (script.adapter) readKnownAdapter(section, script.adapter, own);
     const { length } = script;
     readScriptArguments(section, section, draft, context, { ...TRAINER_DEFAULTS, ...script.trainer });

@@ -32,6 +32,8 @@ export interface KnownScript {
     readonly target?: number;
     readonly note?: string;
   };
+  /** Flags that its own examples give and that it has not: what it parses with drops them. */
+  readonly drops?: readonly string[];
   /** What else its arguments mean, before they are read as the Trainer's. */
   read?(section: Section, draft: Draft, context: ReadContext, own: <V>(value: V) => DefaultValue<V>): void;
 }

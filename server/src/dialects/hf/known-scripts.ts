@@ -27,6 +27,14 @@ function loadsInBf16(section: Section): void {
     section.state('precision.weights', 'bf16', bf16, say('the script loads the model in bf16'));
 }
 
+/** A loop behind `get_peft_model` gives adapters, embedding and head the type that the run computes in (`qlora.py`, `get_accelerate_model`). */
+function castsBack(section: Section): void {
+  const bf16 = section.find('bf16');
+  if (!bf16 || flagOf(bf16.node) !== true) return;
+  section.state('lora.dtype', 'bf16', bf16, say('the script casts adapters to bf16'));
+  section.state('quantization.recast', true, bf16, say('the script casts embedding and head back to bf16'));
+}
+
 /** Base weights in 4 or 8 bits by `--bits`, in NF4 with double quantization unless set otherwise. */
 function readBits(section: Section, own: <V>(value: V) => DefaultValue<V>, byDefault?: 4): void {
   const bits = section.find('bits');
@@ -262,6 +270,8 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     name: 'qlora',
     source: fileIn(QLORA, 'qlora.py'),
     matches: (script) => /(^|\/)qlora$/.test(path(script)),
+    // `parse_args_into_dataclasses(return_remaining_strings=True)`.
+    drops: ['lora_modules'],
     trainer: { micro: 1, accumulation: 16, checkpointing: true },
     read(section, _draft, _context, own) {
       // `DataArguments`.
@@ -279,6 +289,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
         section.takeElse('lora_dropout', own(0));
         section.assume('lora.targets', own(ALL));
         readBits(section, own, 4);
+        castsBack(section);
       }
       loadsInBf16(section);
       if (!section.has('optim')) section.assume('optimizer.name', own('paged-adamw' as const), 'optim');

@@ -11,8 +11,12 @@ const TAKEN = new Set(
   ),
 );
 
+/** Whether a script is one around a loop of its own, by its name. */
+export const hasNoTrainer = (script: string | undefined): boolean =>
+  /_no_trainer(?:\.py)?$/.test(script ?? '');
+
 /** The rows that a launch may be written with: fewer where its script has no Trainer. */
 export function rowsOfScripts(rows: readonly KeySpec[]): (launch: Launch) => readonly KeySpec[] {
   const few = rows.filter(({ path }) => TAKEN.has(path));
-  return ({ script }) => (/_no_trainer(?:\.py)?$/.test(script ?? '') ? few : rows);
+  return ({ script }) => (hasNoTrainer(script) ? few : rows);
 }

@@ -5,6 +5,8 @@ import type { Launch } from './launch';
 
 /** A training program that a launch may start: how it is distinguished, and how its flags are read. */
 export interface Program {
+  /** Flags of a launch that the script has not, and drops. */
+  drops?(launch: Launch): readonly string[];
   /** Family, for people. */
   readonly name: string;
   /** What its flags mean, by name with underscores. */

@@ -176,8 +176,10 @@ function noteFlags(
   // What a script of the project's own does with its flags its code states, where it is followed; beside a recipe they may change that.
   const besideRecipe = draft.links.some(({ role, path }) => role === 'include' && !/\.py$/.test(path));
   if (program.keys.length === 0 && !besideRecipe) return;
+  const dropped = new Set(program.drops?.(launch));
   for (const entry of launch.arguments.entries) {
     const { key, keyRange } = entry;
+    if (dropped.has(key)) continue;
     if (draft.links.some(({ range }) => isSame(range, entry.value.range))) continue;
     const reported = draft.problems.some(
       ({ code, range }) => code === 'unknown-key' && isSame(range, keyRange),

@@ -111,3 +111,12 @@ function freezersOf(
   );
   return { byHand: frozen?.range ?? switched?.range ?? elsewhere?.calleeRange, byMethod };
 }
+
+/** Whether the text freezes weights before so many calls: by hand, by a method, or by preparing them for adapters. */
+export function isFrozenBefore(calls: Calls, chain: ModelChain, after: number): boolean {
+  const { byHand, byMethod } = freezersOf(calls, chain, (_, at) => at < after);
+  const prepared = chain.steps.some(
+    ({ callee, id }) => id < after && /(^|\.)prepare_model_for_(kbit|int8)_training$/.test(callee),
+  );
+  return byHand !== undefined || byMethod.length > 0 || prepared;
+}

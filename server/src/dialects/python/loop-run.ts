@@ -40,7 +40,11 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   const loaded = own
     ? readUnsloth(calls, own, chain, backward, context)
     : readModel(calls, chain, context, backward, undefined);
-  if (!loaded.known && loaded.refused) return;
+  if (!loaded.known && loaded.refused) {
+    // Whatever else is left open, what a file beside it names is not what steps.
+    if (loop.handed) readOptimizer(calls, loop);
+    return;
+  }
   const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain, context);
   if (!own) readCallsOnModel(calls, backward, chain, adapted);
   if (!own) readTextsAlone(calls, backward, context, true);
@@ -60,7 +64,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
       'refused',
       { range: loop.another.calleeRange },
       'optimizer',
-      say('Several optimizers train more than one model here: that is not estimated.'),
+      say('Several optimizers are made here, of different weights: that is not estimated.'),
     );
   if (!loop.ownLoss)
     draft.leave(
@@ -76,7 +80,10 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
       'params',
       say('The code puts together what the optimizer gets: all weights that are not frozen are taken.'),
     );
+  // Without data of its own DeepSpeed makes no loader: batches are those of the loop.
+  const ownLoader = engine !== undefined && argumentOf(engine, 'training_data', 4) === undefined;
   const byDeepspeed = lightning ? false : readLoopSharding(calls, loop, chain, context);
+  if (byDeepspeed && ownLoader && !draft.knows('batch.micro')) readStatedLoader(calls, loop);
   // Who shards the model may recompute it, too.
   if (!draft.knows('activations.checkpointing'))
     draft.assume('activations.checkpointing', 'none', say('nothing turns it on'));
@@ -88,7 +95,8 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
     readTokenizedLength(calls, backward, context);
     return;
   }
-  if (loop.optimizer) readMadeOptimizer(calls, loop.optimizer);
+  readOptimizer(calls, loop);
+  readBesides(calls, loop);
   if (!byDeepspeed) {
     readBatch(calls, loop, chain);
     readPrecision(calls, loop, context);
@@ -96,6 +104,31 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
     readLateZero(calls, loop);
   }
   readTokenizedLength(calls, backward, context);
+}
+
+/** DeepSpeed steps the optimizer that it is given, and makes none of its config (`runtime/engine.py`, `_configure_optimizer`). */
+function readOptimizer(calls: Calls, { handed, optimizer }: TrainingLoop): void {
+  const { draft } = calls;
+  if (handed) {
+    draft.givesOptimizer = true;
+    draft.forget('optimizer.name', 'optimizer.implementation');
+  }
+  if (optimizer) readMadeOptimizer(calls, optimizer);
+  else if (handed) {
+    leaveArgument(draft, 'optimizer', handed, ['optimizer.name']);
+    withhold(draft, ['optimizer.name']);
+  }
+}
+
+/** Models that DeepSpeed holds beside the one that is trained: a reference, a teacher. */
+function readBesides({ draft }: Calls, { besides: [other] }: TrainingLoop): void {
+  if (!other) return;
+  const words = say(
+    'DeepSpeed holds another model here beside the one that is trained: neither it nor a loss that is made of both is counted.',
+  );
+  const fields = ['method.objective', 'method.referenceModel'] as const;
+  draft.leave('value', { range: other.calleeRange }, 'deepspeed.initialize', words, fields);
+  withhold(draft, fields);
 }
 
 /** What names of adapters' weights hold by the class of their config (PEFT, `tuners/lora/layer.py`, `tuners/vera/layer.py`). */
@@ -185,6 +218,19 @@ function readBatch(calls: Calls, { backward, lightning }: TrainingLoop, chain: M
       withhold(draft, ['batch.micro']);
     }
   }
+}
+
+/** The batch of a loop's own loader, where it is known; the settings of DeepSpeed state it otherwise. */
+function readStatedLoader({ program, draft }: Calls, { backward }: TrainingLoop): void {
+  const loaders = program.calls.filter(({ callee, id }) => LOADERS.test(callee) && id < backward.id);
+  const [loader] = loaders.filter((call) => {
+    const [shuffle, sampler] = [argumentOf(call, 'shuffle', 2), argumentOf(call, 'sampler', 3)];
+    return sampler !== undefined || (shuffle !== undefined && flagOf(knownNode(shuffle)) !== false);
+  });
+  const value = loader && argumentOf(loader, 'batch_size', 1);
+  const size = integerOf(knownNode(value));
+  if (!value || size === undefined || partsOf(program, loader, backward)) return;
+  draft.state('batch.micro', size, value, 'DataLoader.batch_size');
 }
 
 /** What splits a batch of the loader into parts before the model is called. Texts have a method of that name, too. */

@@ -108,6 +108,8 @@ const onModel = (value: PyValue | undefined, ids: ReadonlySet<number>) =>
 function readEngine(calls: Calls, engine: PyCall, context: ReadContext): true {
   const config = engine.named.find(({ key }) => key === 'config' || key === 'config_params');
   if (config && readDeepspeedArgument(calls, engine, config, context)) return true;
+  // A launch names the file that `args.deepspeed_config` holds: it is read as one of the run.
+  if (!config && context.known['parallel.data'] === 'zero') return true;
   calls.draft.leave(
     'value',
     { range: (config?.value ?? engine).range },

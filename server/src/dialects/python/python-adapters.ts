@@ -16,6 +16,7 @@ import { askedOf } from './asked-of';
 import { argumentOf, argumentsOf, type Calls, sectionOf, standIn } from './call-block';
 import { readFrozen } from './frozen-weights';
 import { callsOnModel, type ModelChain } from './model-chain';
+import { readWeightCasts } from './weight-casts';
 
 const PEFT = 'https://huggingface.co/docs/peft/package_reference/';
 
@@ -67,6 +68,11 @@ export function readAdapters(
   const loaded =
     chain.steps.find(({ callee }) => loads.test(callee)) ?? (put && loads.test(put.callee) ? put : undefined);
   if (loaded) {
+    // In one arm of a branch they are loaded, in the other they may be made.
+    if (loaded.conditions.length > 0) {
+      leaveKind(calls, loaded.calleeRange, WHICH());
+      return { byTrainer: false };
+    }
     const name = loaded.of ? loaded.callee : 'PeftModel.from_pretrained';
     leaveKind(calls, loaded.calleeRange, say('The adapters that `{0}` loads are not read.', name));
     return { byTrainer: false };
@@ -77,6 +83,10 @@ export function readAdapters(
   }
   if (put && putsBare(put)) readBareType(calls, `${PEFT}functional#peft.inject_adapter_in_model`);
   if (!given || isNone(given)) {
+    if (chain.branch && putsInOtherArm(calls, chain)) {
+      leaveKind(calls, chain.branch, WHICH());
+      return { byTrainer: false };
+    }
     readFrozen(calls, chain, trainer, context);
     return { byTrainer: false };
   }
@@ -108,6 +118,12 @@ export function readAdapters(
   readPeftConfig(section, calls.draft, unreadFields(calls, config, section));
   return { config, byTrainer: !put };
 }
+
+/** Whether the model gets adapters where a branch goes otherwise than it is followed. */
+const putsInOtherArm = ({ program }: Calls, { instead }: ModelChain): boolean =>
+  [...instead].some((id) =>
+    /(?:^|\.)(?:get_peft_model|PeftModel\w*\.from_pretrained)$/.test(program.calls[id]?.callee ?? ''),
+  );
 
 const WHICH = () => say('Which adapters this makes is known only when the script runs.');
 
@@ -208,6 +224,7 @@ export function readCallsOnModel(
   const compiled = on.find(({ callee }) => /^(torch\.)?compile$/.test(callee));
   if (compiled) draft.state('kernels.compile', true, { range: compiled.calleeRange }, 'torch.compile');
   readCasts(calls, chain);
+  readWeightCasts(calls, chain, trainer);
 }
 
 /** Embeddings of a stated length; as many as a tokenizer has are about those of its model. */

@@ -148,6 +148,19 @@ function ownClassAt({ classes }: PyProgram, lost: Range | undefined): string | u
 }
 const OWN_BASE = /^transformers\.(?:\w+\.)*\w+$/;
 
+/** What loads a model, by the name of its class. */
+const LOADS_MODEL = /^(?:transformers|diffusers)\.(?:\w+\.)*(?:\w*Model\w*|\w+For[A-Z]\w*)\.from_pretrained$/;
+
+/** No way leads from the training to what loads its model. */
+function reportUnseen({ program, draft }: Calls, range: Range): void {
+  const words = program.calls.some(({ callee }) => LOADS_MODEL.test(callee))
+    ? say('Oomlint does not see which of the models that the text loads is trained.')
+    : say(
+        'Oomlint does not see which model is trained: the text leads to no `from_pretrained` of a known library.',
+      );
+  draft.report('python-model-unknown', 'information', words, range);
+}
+
 /** What is known of how the model was loaded. */
 export interface LoadedModel {
   /** Bits of the frozen weights, where they are quantized while loading. */
@@ -187,14 +200,7 @@ export function readModel(
     return { known: false, refused: true };
   }
   if (!load) {
-    draft.report(
-      'python-model-unknown',
-      'information',
-      say(
-        'Oomlint does not see which model is trained: the text leads to no `from_pretrained` of a known library.',
-      ),
-      chain.lost ?? place.range,
-    );
+    reportUnseen(calls, chain.lost ?? place.range);
     draft.asking = askingOfClasses(calls.program);
     withhold(draft, OF_MODEL);
     return { known: false };
@@ -449,6 +455,16 @@ function readQuantizationConfig(
   if (made && name === 'TorchAoConfig' && config.kind !== 'either' && readTorchAo(calls, made))
     return undefined;
   if (made && config.kind !== 'either' && isOfCheckpoint(calls.draft, name)) return undefined;
+  if (made && config.kind === 'either' && Object.hasOwn(OF_TRANSFORMERS, name)) {
+    const words = say(
+      'Whether and how `{0}` stores the weights depends on a condition which the text does not settle.',
+      name,
+    );
+    calls.draft.leave('value', { range: config.range }, `quantization_config=${name}`, words, [
+      'quantization.kind',
+    ]);
+    return undefined;
+  }
   if (!made || name !== 'BitsAndBytesConfig' || config.kind === 'either') {
     calls.draft.leave(
       'value',
@@ -467,6 +483,14 @@ function readQuantizationConfig(
   if (bits) readSkippedModules(stated, calls.draft);
   return bits;
 }
+
+/** Configs of quantization that are read where no condition decides about them. */
+const OF_TRANSFORMERS: Readonly<Record<string, true>> = {
+  BitsAndBytesConfig: true,
+  GPTQConfig: true,
+  AwqConfig: true,
+  TorchAoConfig: true,
+};
 
 /** Configs of quantization by the kind of weights that they are of. */
 const KINDS_OF_CONFIGS: Readonly<Record<string, string>> = {

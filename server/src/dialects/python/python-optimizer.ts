@@ -25,6 +25,12 @@ const OPTIMIZERS: Readonly<Record<string, OptimizerName>> = {
   'torch.Adafactor': 'torch-adafactor',
   'transformers.AdamW': 'adamw',
   'transformers.Adafactor': 'adafactor',
+  'deepspeed.FusedAdam': 'adamw',
+  'deepspeed.DeepSpeedCPUAdam': 'adamw',
+  'deepspeed.FusedLamb': 'lamb',
+  'deepspeed.FusedLion': 'lion',
+  'deepspeed.DeepSpeedCPULion': 'lion',
+  'deepspeed.DeepSpeedCPUAdagrad': 'adagrad',
   'bitsandbytes.AdamW8bit': 'adamw-8bit',
   'bitsandbytes.Adam8bit': 'adam-8bit',
   'bitsandbytes.PagedAdamW8bit': 'paged-adamw-8bit',
@@ -51,9 +57,19 @@ export function readMadeOptimizer(calls: Calls, optimizer: PyCall): void {
     return;
   }
   const momentum = argumentOf(optimizer, 'momentum');
+  // Of DeepSpeed's Adam it is a switch whether weight decay is decoupled.
+  const coupled = ['adam_w_mode', 'adamw_mode'].map((key) => argumentOf(optimizer, key));
+  const isPlain = coupled.some((one) => one !== undefined && flagOf(knownNode(one)) === false);
   const moves = known === 'sgd' && momentum !== undefined && Number(textOf(knownNode(momentum)) ?? 1) !== 0;
-  draft.state('optimizer.name', moves ? 'sgd-momentum' : known, place, optimizer.callee);
-  if (name.startsWith('transformers.')) {
+  draft.state(
+    'optimizer.name',
+    moves ? 'sgd-momentum' : isPlain && known === 'adamw' ? 'adam' : known,
+    place,
+    optimizer.callee,
+  );
+  if (/^deepspeed\.Fused/.test(name))
+    draft.state('optimizer.implementation', 'fused', place, optimizer.callee);
+  else if (name.startsWith('transformers.')) {
     draft.assume('optimizer.implementation', 'for-loop', say('{0} default', 'transformers'), OPTIM);
   } else if (name.startsWith('torch.')) {
     const [fused, foreach] = ['fused', 'foreach'].map((key) => argumentOf(optimizer, key));

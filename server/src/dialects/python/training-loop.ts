@@ -1,4 +1,5 @@
 import { chosenIn } from '../../config/python/chosen-parameters';
+import { isNone } from '../../config/python/node-of-value';
 import { ALL, type ParameterChoice } from '../../config/python/parameter-choice';
 import type { ChosenParameters, PyCall, PyObject, PyProgram, PyValue } from '../../config/python/value';
 import { argumentOf } from './call-block';
@@ -15,6 +16,10 @@ export interface TrainingLoop {
   readonly optimizer?: PyCall;
   /** `deepspeed.initialize(...)`. */
   readonly engine?: PyCall;
+  /** What DeepSpeed is given as optimizer, and steps in the place of the one of its config. */
+  readonly handed?: PyValue;
+  /** Engines of other models beside it, none of which is given an optimizer. */
+  readonly besides: readonly PyCall[];
   /** `Trainer(...).fit(...)` of Lightning, which asks for gradients itself. */
   readonly lightning?: LightningTraining;
   /** `Accelerator(...)`. */
@@ -31,6 +36,9 @@ export interface TrainingLoop {
   readonly choices: readonly ParameterChoice[];
 }
 
+/** Optimizers of DeepSpeed that a program makes itself (`ops/adam/fused_adam.py`, `ops/adam/cpu_adam.py` and their siblings). */
+const BY_DEEPSPEED =
+  /^deepspeed\.ops\.(?:\w+\.)+(FusedAdam|DeepSpeedCPUAdam|FusedLamb|FusedLion|DeepSpeedCPULion|DeepSpeedCPUAdagrad)$/;
 const OPTIMIZER =
   /^(?:torch\.optim\.(?:\w+\.)?|bitsandbytes\.optim\.(?:\w+\.)?|transformers\.(?:optimization\.)?)([A-Z]\w*)$/;
 const FABRIC = /^(?:lightning(?:\.fabric)?|lightning_fabric)\.(?:\w+\.)*Fabric$/;
@@ -42,6 +50,8 @@ export function optimizerClass(call: PyCall): string | undefined {
   const { callee, of } = call;
   const byPeft = peftOptimizer(call);
   if (byPeft !== undefined) return `peft.${byPeft}`;
+  const byDeepspeed = of ? undefined : BY_DEEPSPEED.exec(callee)?.[1];
+  if (byDeepspeed !== undefined) return `deepspeed.${byDeepspeed}`;
   const name = of ? undefined : OPTIMIZER.exec(callee)?.[1];
   if (name === undefined || NO_OPTIMIZER.test(name)) return undefined;
   const isPlain = !callee.startsWith('transformers.') || /^(AdamW|Adafactor)$/.test(name);
@@ -57,8 +67,12 @@ export function trainingLoop(program: PyProgram): TrainingLoop | undefined {
   const asks = accelerators.find(({ id }) => id === backward.of?.id);
   const accelerator = asks ?? accelerators.at(-1);
   // An engine that was made for another loop does nothing in this one.
-  const engine = asks ? undefined : calls.findLast(({ callee }) => callee === 'deepspeed.initialize');
-  const optimizer = calls.findLast((call) => optimizerClass(call) !== undefined && call.id < backward.id);
+  const engines = asks ? [] : calls.filter(({ callee }) => callee === 'deepspeed.initialize');
+  const engine = engines.find(({ id }) => id === backward.of?.id) ?? engines.at(-1);
+  const handed = handedTo(engine);
+  const made = handed && optimizerBehind(program, handed);
+  const last = calls.findLast((call) => optimizerClass(call) !== undefined && call.id < backward.id);
+  const optimizer = handed ? made : last;
   if (!engine && !optimizer) return undefined;
   const fabric = calls.findLast(({ callee }) => FABRIC.test(callee));
   const given = givenTo(program, optimizer);
@@ -68,12 +82,14 @@ export function trainingLoop(program: PyProgram): TrainingLoop | undefined {
   const answers = isModels ? loss : undefined;
   const model =
     given?.of ?? (engine && argumentOf(engine, 'model', 1)) ?? behind ?? answers?.of ?? called(program);
+  const besides = engines.filter((one) => one !== engine && handedTo(one) === undefined);
   const another = calls.find(
     (call) =>
       optimizerClass(call) !== undefined &&
+      optimizer !== undefined &&
       call.id < backward.id &&
       call.conditions.length === 0 &&
-      call.calleeRange.start.line !== optimizer?.calleeRange.start.line &&
+      call.calleeRange.start.line !== optimizer.calleeRange.start.line &&
       trainedBy(program, call) !== trainedBy(program, optimizer) &&
       !isOver(program, call, optimizer),
   );
@@ -83,11 +99,25 @@ export function trainingLoop(program: PyProgram): TrainingLoop | undefined {
     ownLoss: answers !== undefined,
     ...(optimizer ? { optimizer } : {}),
     ...(engine ? { engine } : {}),
+    ...(handed ? { handed } : {}),
+    besides,
     ...(accelerator ? { accelerator } : {}),
     ...(fabric ? { fabric } : {}),
     ...(model ? { model } : {}),
     choices: given?.choices ?? (optimizer === undefined && engine !== undefined ? [ALL] : []),
   };
+}
+
+/** The optimizer that DeepSpeed is given (`deepspeed/__init__.py`, `initialize`). */
+function handedTo(engine: PyCall | undefined): PyValue | undefined {
+  const given = engine && argumentOf(engine, 'optimizer', 2);
+  return given && !isNone(given) ? given : undefined;
+}
+
+/** The call that makes an optimizer; of several between which a condition chooses none. */
+function optimizerBehind({ calls }: PyProgram, value: PyValue): PyCall | undefined {
+  const call = value.kind === 'object' && value.item === undefined ? calls[value.id] : undefined;
+  return call && optimizerClass(call) !== undefined ? call : undefined;
 }
 
 /** The training that Lightning runs: the optimizer that `configure_optimizers` gives, of what the module holds. */
@@ -100,6 +130,7 @@ function lightningLoop(program: PyProgram): TrainingLoop | undefined {
   return {
     backward: fit,
     lightning,
+    besides: [],
     ownLoss: returnsOwnLoss(program, module),
     ...(optimizer ? { optimizer } : {}),
     ...(model ? { model } : {}),

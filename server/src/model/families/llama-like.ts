@@ -114,7 +114,7 @@ function foreignField(config: JsonObject): string | undefined {
 }
 
 /** Every `model_type` of transformers. */
-function ofTransformers(modelType: string): boolean {
+export function ofTransformers(modelType: string): boolean {
   const file = require('../../../data/model-types.json') as { readonly types: readonly string[] };
   return file.types.includes(modelType);
 }

@@ -12,7 +12,9 @@ export interface Statements {
 
 /** Joins the statements of the files of a run; families say which of others they replace. */
 export function statementsOf(members: readonly Member[]): Statements {
+  const giver = members.find(({ config }) => config.reading.givesOptimizer)?.config;
   const rules = members.flatMap(({ config: { dialect, reading } }) => {
+    if (giver) return [];
     const replaces = dialect.joins?.replaces?.(reading.facts);
     return replaces ? [{ dialect, replaces }] : [];
   });
@@ -20,7 +22,12 @@ export function statementsOf(members: readonly Member[]): Statements {
   const facts = members.flatMap((member) => {
     const others = rules.filter(({ dialect }) => dialect !== member.config.dialect);
     return factsOfMember(member, members).filter((stated) => {
-      const counts = !others.some(({ replaces }) => replaces(stated));
+      const isGiven =
+        giver !== undefined &&
+        member.config !== giver &&
+        stated.field.startsWith('optimizer.') &&
+        stated.origin.kind !== 'directive';
+      const counts = !isGiven && !others.some(({ replaces }) => replaces(stated));
       if (!counts && stated.origin.kind !== 'default') replaced.push(stated);
       return counts;
     });
