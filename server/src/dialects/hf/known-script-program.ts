@@ -49,6 +49,7 @@ export const knownScriptProgram: Program = {
       note: say('default of {0}', script.name),
       source: script.source,
     });
+    if (script.loads) section.assume('model.class', own(script.loads));
     script.read?.(section, draft, context, own);
     if (script.adapter) readKnownAdapter(section, script.adapter, own);
     const { length } = script;
