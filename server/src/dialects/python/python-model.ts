@@ -23,6 +23,7 @@ import {
   argumentsOf,
   blockOfArguments,
   type Calls,
+  openOf,
   sectionOf,
   standIn,
   withhold,
@@ -266,8 +267,8 @@ function leaveOpen(draft: Calls['draft'], load: PyCall, section: Section): void 
       : (['quantization.kind'] as const)),
   ];
   if (fields.length === 0) return;
-  const words = say('What `**` passes here is not known: it may be any argument.');
-  draft.leave('value', { range: load.open }, '**dtype', words, fields);
+  const { shown, words } = openOf(load);
+  draft.leave('value', { range: load.open }, `${shown}dtype`, words, fields);
   withhold(draft, fields);
 }
 
