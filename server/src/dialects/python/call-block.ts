@@ -136,7 +136,7 @@ export function argumentsOf(program: PyProgram, call: PyCall): PyArgument[] {
 export function openOf({ openBy }: PyCall): { readonly shown: string; readonly words: string } {
   if (openBy === 'broken')
     return {
-      shown: '?',
+      shown: '(…)',
       words: say('The arguments here are no valid Python: what could not be read may be any argument.'),
     };
   const shown = openBy ?? '**';

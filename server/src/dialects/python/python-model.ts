@@ -268,7 +268,13 @@ function leaveOpen(draft: Calls['draft'], load: PyCall, section: Section): void 
   ];
   if (fields.length === 0) return;
   const { shown, words } = openOf(load);
-  draft.leave('value', { range: load.open }, `${shown}dtype`, words, fields);
+  draft.leave(
+    'value',
+    { range: load.open },
+    load.openBy === 'broken' ? shown : `${shown}dtype`,
+    words,
+    fields,
+  );
   withhold(draft, fields);
 }
 
