@@ -1,11 +1,13 @@
-"""Which model types an Auto class of transformers takes in no release: `from_pretrained` stops there.
+"""Which model types an Auto class of transformers takes in no release, so that `from_pretrained` stops there; which classes make the text
+model alone of a type that also sees or hears.
 
     pip download --no-deps --dest WHEELS transformers==4.25.1 ...
     python scripts/auto-classes.py WHEELS
 
 Reads `models/auto` out of the wheels, without running them, and writes `server/data/auto-classes.json`: of the types of the catalog
 that the newest of the releases knows, those that none of them takes. A type is taken where its config's class is that of one in the
-table (`models/auto/auto_factory.py`, `type(config) in cls._model_mapping`).
+table (`models/auto/auto_factory.py`, `type(config) in cls._model_mapping`). A class makes the text model alone where the config that it is
+made of is that which a type's own config holds as its `text_config` (`auto_factory.py`, `config.get_text_config()`).
 """
 
 import ast
@@ -86,20 +88,77 @@ def taken(wheel):
     return result, set(configs)
 
 
+def classes(text):
+    """Classes of a module: by name the config that each is of, its own or that of a class that it is made of; what configs hold inside."""
+    found = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)}
+
+    def config_of(name):
+        node = found.get(name)
+        if node is None:
+            return None
+        for line in node.body:
+            if isinstance(line, ast.Assign) and getattr(line.targets[0], "id", "") == "config_class":
+                return getattr(line.value, "id", None)
+            if isinstance(line, ast.AnnAssign) and getattr(line.target, "id", "") == "config":
+                return getattr(line.annotation, "id", None)
+        return next((of for base in node.bases if (of := config_of(getattr(base, "id", "")))), None)
+
+    def text_of(node):
+        for line in node.body:
+            if isinstance(line, (ast.Assign, ast.AnnAssign)):
+                target = line.targets[0] if isinstance(line, ast.Assign) else line.target
+                if getattr(target, "id", "") == "sub_configs" and isinstance(line.value, ast.Dict):
+                    for key, value in zip(line.value.keys, line.value.values):
+                        if getattr(key, "value", None) == "text_config":
+                            return getattr(value, "id", None)
+        return None
+
+    return {name: config_of(name) for name in found}, {name: text_of(node) for name, node in found.items()}
+
+
+def texts(wheel):
+    """Types whose text model a class for causal language models is, by class; `AutoModelForCausalLM` makes some of them."""
+    result = {}
+    with ZipFile(wheel) as files:
+        found = tables(files)
+        types = {config: name for name, config in found["CONFIG_MAPPING_NAMES"].items() if isinstance(config, str)}
+        causal = found["MODEL_FOR_CAUSAL_LM_MAPPING_NAMES"]
+        for name in files.namelist():
+            if not re.fullmatch(r"transformers/models/\w+/configuration_\w+\.py", name):
+                continue
+            modeling = name.replace("/configuration_", "/modeling_")
+            if modeling not in files.namelist():
+                continue
+            inner = {text: types[whole] for whole, text in classes(files.read(name).decode())[1].items() if text and whole in types}
+            if not inner:
+                continue
+            for model, config in classes(files.read(modeling).decode())[0].items():
+                if config not in inner or not model.endswith("ForCausalLM"):
+                    continue
+                result.setdefault(model, set()).add(inner[config])
+                if causal.get(inner[config]) == model:
+                    result.setdefault("AutoModelForCausalLM", set()).add(inner[config])
+    return result
+
+
 def main():
     wheels = {wheel.name.split("-")[1]: wheel for wheel in Path(sys.argv[1]).glob("transformers-*.whl")}
     releases = sorted(wheels, key=lambda text: [int(part) for part in text.split(".")])
-    takes, known = {}, set()
+    takes, known, alone = {}, set(), {}
     for release in releases:
         result, known = taken(wheels[release])
         for kind, types in result.items():
             takes.setdefault(kind, set()).update(types)
+        for kind, types in texts(wheels[release]).items():
+            alone.setdefault(kind, set()).update(types)
     catalog = {model["model_type"] for model in json.loads((DATA / "models.json").read_text())["models"]}
     rows = [
         f'"{kind}":{json.dumps(sorted((catalog & known) - takes[kind]), separators=(",", ":"))}' for kind in TABLES if kind in takes
     ]
     head = f'{{"source":"transformers {", ".join(releases)}: models/auto/modeling_auto.py, model types that no release takes",\n"refuses":{{\n'
-    (DATA / "auto-classes.json").write_text(head + ",\n".join(rows) + "\n}}\n", encoding="utf8")
+    made = [f'"{kind}":{json.dumps(sorted(types), separators=(",", ":"))}' for kind, types in sorted(alone.items())]
+    middle = '\n},\n"textAlone":{\n'
+    (DATA / "auto-classes.json").write_text(head + ",\n".join(rows) + middle + ",\n".join(made) + "\n}}\n", encoding="utf8")
 
 
 main()

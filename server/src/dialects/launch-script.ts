@@ -1,5 +1,6 @@
 import { mapAt, nodeAt } from '../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../config/node';
+import type { Fact } from '../run/origin';
 import type { Range } from '../text/place';
 import { isAbsolutePath } from '../text/uri';
 import { say } from '../wording/say';
@@ -104,8 +105,9 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   if (program.countsGpus?.(launch) !== true) readLaunchHardware(launch, sbatch, draft);
   readSlurmGpu([new Section(launch.wrapper, draft, `${launch.path}.wrapper`), sbatch], draft);
   readAllocatorEnvironment(new Section(launch.environment, draft, `${launch.path}.environment`), draft);
-  if (launcherOf(launch) === 'accelerate') readAccelerateFlags(launch, draft);
+  const ofLauncher = launcherOf(launch) === 'accelerate' ? precisionOfAccelerate(launch, draft) : [];
   program.read(launch, draft, context);
+  draft.facts.push(...ofLauncher.filter(({ field }) => !draft.knows(field)));
   preferStatedGpus(draft);
   readWrittenConfigs(document, program.config, draft, context);
   const written = mapAt(document.root, ['files'])?.entries.map(({ key }) => key.replace(/^\.\//, '')) ?? [];
@@ -231,4 +233,17 @@ function reportLostFlags(document: ConfigDocument, draft: Draft): void {
 
 function placeOf({ programNodes, range }: Launch): Range {
   return programNodes[0]?.range ?? range;
+}
+
+/**
+ * Reads the flags of `accelerate launch`. What it takes for granted of precision is given back: what the script's own flags and defaults say goes
+ * before it (`transformers/training_args.py`, `ACCELERATE_MIXED_PRECISION`).
+ */
+function precisionOfAccelerate(launch: Launch, draft: Draft): readonly Fact[] {
+  readAccelerateFlags(launch, draft);
+  const isGranted = ({ field, origin }: Fact) =>
+    /^precision\.(?:scheme|weights)$/.test(field) && /^(?:default|inferred)$/.test(origin.kind);
+  const granted = draft.facts.filter(isGranted);
+  draft.facts.splice(0, draft.facts.length, ...draft.facts.filter((stated) => !isGranted(stated)));
+  return granted;
 }

@@ -34,6 +34,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'model.path': MODEL,
   'model.config': MODEL,
   'model.changes': MODEL,
+  'model.class': MODEL,
   'model.code': [...STATES, ...GATHERED, ...PER_TOKEN],
   'model.tied': STATES,
   'method.kind': [...STATES, 'adapters', 'activations'],

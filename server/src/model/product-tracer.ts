@@ -46,6 +46,9 @@ const KEEP_INPUT: ReadonlySet<Weight['quantization']> = new Set([
 /** Kinds whose quantizers in transformers do not ask which modules a class lists (`quantizer_gptq.py`, `quantizer_hqq.py`). */
 const IGNORES_LISTED: ReadonlySet<Weight['quantization']> = new Set(['gptq', 'hqq']);
 
+/** Whether autocast keeps what it casts of a weight until it exits. */
+const isCached = ({ trainable, dtype }: Weight): boolean => trainable && dtype === 'fp32';
+
 /** bitsandbytes' 4-bit kinds. */
 function isPacked(weight: Weight): boolean {
   return weight.quantization === 'nf4' || weight.quantization === 'fp4';
@@ -124,12 +127,15 @@ export abstract class ProductTracer extends OperatorTracer {
     return wideActivations === true ? weightDtype : x.dtype;
   }
 
-  /** The low-precision copy of a weight: cached by autocast for trainable leaves, made per call for frozen ones. */
+  /**
+   * The copy of a weight in the type of the product: autocast caches it for trainable leaves in fp32, and makes it per call for frozen ones and
+   * those in 16 bits (`aten/src/ATen/autocast_mode.cpp`, `cached_cast`).
+   */
   private weightCopy(weight: Weight): Storage {
     const known = this.copies.get(weight.name);
     if (known) return known;
     const bytes = weight.localElements * ELEMENT_BYTES[this.settings.computeDtype];
-    if (!weight.trainable) return this.keptWeight(bytes, weight.name);
+    if (!isCached(weight)) return this.keptWeight(bytes, weight.name);
     const copy = this.storage(bytes, weight.name, 'weight-copy');
     this.copies.set(weight.name, copy);
     return copy;
@@ -291,8 +297,8 @@ export abstract class ProductTracer extends OperatorTracer {
       return {
         ...nothing,
         saves: keeps ? [copy] : [],
-        copies: weight.trainable ? [copy] : [],
-        forward: weight.trainable || keeps ? 0 : copy.bytes,
+        copies: isCached(weight) ? [copy] : [],
+        forward: isCached(weight) || keeps ? 0 : copy.bytes,
       };
     }
     return this.settings.copiedReads === true && weight.role === 'matrix' && keeps

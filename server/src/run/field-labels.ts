@@ -18,6 +18,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'model.config': 'model',
   'model.code': 'model code',
   'model.ownCode': 'code of the checkpoint',
+  'model.class': 'class of the model',
   'model.linearExperts': 'experts of linear layers',
   'model.changes': 'changed sizes',
   'model.tied': 'head shares the embedding',

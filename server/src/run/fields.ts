@@ -122,6 +122,9 @@ export const FIELDS = {
     doc: 'The model is made by the code that comes with its checkpoint (`trust_remote_code`), not by the class of the library.',
     default: false,
   }),
+  'model.class': text({
+    doc: 'Class that loads the model. `AutoModelForCausalLM` and classes of text models, such as `Gemma3ForCausalLM`, make the text model alone of some that also see or hear. Unset: the whole model.',
+  }),
   'model.linearExperts': flag({
     doc: 'Each expert is made of linear layers of its own, which are quantized and adapted as others are. Unset: as the code of the model has them.',
   }),

@@ -4,6 +4,7 @@ import { changedConfig } from '../model/changed-config';
 import type { Model, ModelConfig } from '../model/model';
 import { suggestModels, unnamed } from '../model/name-suggestions';
 import { findRepackaged } from '../model/repackaged';
+import { textAlone } from '../model/text-alone';
 import type { FieldPath, RunValues } from '../run/fields';
 import type { Origin } from '../run/origin';
 import { isAbsolutePath, pathOfUri } from '../text/uri';
@@ -136,8 +137,23 @@ function withChanges(finding: ModelFinding, changes: RunValues['model.changes'])
   return 'error' in built ? { reason: `${finding.model.id}: ${built.error}` } : { ...finding, model: built };
 }
 
+/** A named model as the class that loads it makes it: some make the text model alone of one that also sees. */
+function asLoaded(finding: ModelFinding, loads: RunValues['model.class']): ModelFinding {
+  const { model } = finding;
+  const text = model && textAlone(model.config, loads);
+  if (!model || !text) return finding;
+  const built = modelFromConfig(text, model.id, 'inline');
+  if ('error' in built) return { reason: `${model.id}: ${built.error}` };
+  const { origin, sources, publishedDtype } = model;
+  const note = say('`{0}` makes the text model of {1} alone', loads ?? '', model.id);
+  const notes = [...model.notes, note];
+  const alone = { ...built, origin, sources, notes, ...(publishedDtype ? { publishedDtype } : {}) };
+  return { ...finding, model: alone };
+}
+
 /**
- * Finds the model that a run names, with the sizes that it gives it: see `findNamed`. Never throws on what the files hold.
+ * Finds the model that a run names, with the sizes that it gives it, as the class that loads it makes it: see `findNamed`. Never throws on what
+ * the files hold.
  */
 export async function findModelOf(
   values: RunValues,
@@ -145,7 +161,8 @@ export async function findModelOf(
   from: string,
   files: ModelFiles,
 ): Promise<ModelFinding> {
-  return withChanges(await findNamed(values, origins, from, files), values['model.changes']);
+  const named = withChanges(await findNamed(values, origins, from, files), values['model.changes']);
+  return asLoaded(named, values['model.class']);
 }
 
 /**

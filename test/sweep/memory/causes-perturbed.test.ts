@@ -525,6 +525,7 @@ const NAMES_THE_MODEL: ReadonlySet<FieldPath> = new Set<FieldPath>([
   'model.path',
   'model.config',
   'model.changes',
+  'model.class',
 ]);
 
 function valuesOf(field: FieldPath): readonly unknown[] {

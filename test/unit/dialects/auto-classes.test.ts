@@ -53,6 +53,24 @@ describe('Auto classes that take no model of a type', () => {
       if (message !== undefined) assert.equal(estimate, undefined);
     });
 
+  it('makes the text model alone of some that also see: no images, no tower, no adapters in it', async () => {
+    const adapted = `AutoModelForCausalLM.from_pretrained("Qwen/Qwen3.5-2B")
+import peft
+model = peft.get_peft_model(model, peft.LoraConfig(r=8, target_modules="all-linear"))`;
+    const { model } = (await judged(adapted)).estimate ?? {};
+    // Counted on the meta device with transformers 5.23.0 and PEFT 0.21.2.
+    assert.equal(model?.totalParameters, 1_881_825_088 + 8_409_600);
+    assert.equal(model?.trainableParameters, 8_409_600);
+    for (const [load, total] of [
+      ['AutoModelForCausalLM.from_pretrained("Qwen/Qwen3.5-0.8B")', 752_393_024],
+      ['Qwen3_5ForCausalLM.from_pretrained("Qwen/Qwen3.5-0.8B")', 752_393_024],
+      ['AutoModelForImageTextToText.from_pretrained("Qwen/Qwen3.5-0.8B")', 852_985_920],
+    ] as const) {
+      const { estimate: whole } = await judged(load);
+      assert.equal(whole?.model.totalParameters, total, load);
+    }
+  });
+
   it('may take what code of the model registers, or a config that is given', async () => {
     const T5 = '"google-t5/t5-small"';
     for (const [load, before = ''] of [

@@ -41,4 +41,26 @@ describe('tokens that an evaluation generates', () => {
     const config = ', generation_config=GenerationConfig(max_length=8, num_beams=4)';
     assertStates(trained(config, ''), { 'evaluation.beams': '4 file' });
   });
+
+  for (const [given, states, isOpen] of [
+    ['generation_config:\n  max_new_tokens: 512\n  num_beams: 4', ['512 file', '4 file'], false],
+    ['generation_config:\n  max_length: 64', ['64 file', '1 default'], false],
+    ['generation_config:\n  max_new_tokens: 512\ngeneration_max_length: 32', ['32 file', '1 default'], false],
+    ['generation_config: my/model', [undefined, undefined], true],
+    ['report_to: none', ['20 default', '1 default'], false],
+  ] as const)
+    it(`are those of a file: ${given.split('\n').join(', ')}`, () => {
+      const reading = read(
+        'hf-training-arguments',
+        'file:///args.yaml',
+        `output_dir: out\nper_device_train_batch_size: 8\neval_strategy: epoch\npredict_with_generate: true\nlearning_rate: 1e-5\n${given}\n`,
+      );
+      const [tokens, beams] = states;
+      assertStates(reading, { 'evaluation.generatedTokens': tokens });
+      if (beams?.endsWith('file')) assertStates(reading, { 'evaluation.beams': beams });
+      const open = (reading.unread ?? []).some(({ fields }) =>
+        fields?.includes('evaluation.generatedTokens'),
+      );
+      assert.equal(open, isOpen);
+    });
 });

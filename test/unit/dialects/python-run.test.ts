@@ -1107,6 +1107,13 @@ Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()`
     assert.deepEqual(length('bert', 512, 'truncation=True'), [512, true]);
     assert.deepEqual(length('roberta', 514, 'truncation=True'), [512, true]);
     assert.deepEqual(length('roberta', 514, 'truncation=True, max_length=None'), [512, true]);
+    const either = 'truncation="only_second" if asked() else "only_first"';
+    assert.deepEqual(length('bert', 512, `${either}, max_length=384`), [384, true]);
+    assert.deepEqual(length('bert', 512, `${either}, max_length=384, padding="max_length"`), [384, false]);
+    assert.deepEqual(length('bert', 512, 'truncation=True if asked() else False, max_length=384'), [
+      512,
+      true,
+    ]);
     // Nothing cuts, or to a length that is not known: the table of positions bounds it all the same, where there is one.
     assert.deepEqual(length('bert', 512, 'padding=True'), [512, true]);
     assert.deepEqual(length('bert', 512, 'truncation=True, max_length=args.length'), [512, true]);
@@ -1178,11 +1185,31 @@ SFTTrainer(model, args=SFTConfig(per_device_train_batch_size=n, gradient_checkpo
       'precision.compute': undefined,
       'method.kind': 'full default',
     });
+    const words = (given: string) =>
+      python(`${IMPORTS}${MODEL}SFTTrainer(model, args=SFTConfig(${given})).train()`).unread?.map(
+        ({ message }) => message,
+      );
+    assert.deepEqual(words('**more()'), ['What `**` passes here is not known: it may be any argument.']);
+    assert.deepEqual(words('*more()'), ['What `*` passes here is not known: it may be any argument.']);
+    const invalid = 'The arguments here are no valid Python: what could not be read may be any argument.';
+    assert.equal(words('max_length=)more')?.[0], invalid);
     const broken = `${IMPORTS}${MODEL}${LORA.replace('r=16', 'r=')}SFTTrainer(model, args=SFTConfig(), peft_config=lora).train()`;
     assertStates(python(broken), { 'lora.rank': undefined, 'batch.micro': '8 default' });
     const others = `${IMPORTS}${MODEL}from helpers import make\nTrainer(model, make()).train()`;
     assertStates(python(others), { 'batch.micro': undefined, 'optimizer.name': undefined });
     assert.deepEqual(unread(others), ['words args']);
+  });
+
+  it('hold the model that a loop puts adapters on, as it is in its first round', () => {
+    const before = `${IMPORTS}${MODEL}${LORA}base = model\nfor task in tasks():\n`;
+    const round = '    Trainer(model, TrainingArguments("out", per_device_train_batch_size=4)).train()\n';
+    for (const bound of ['model = get_peft_model(model, lora)', 'model = get_peft_model(base, lora)'])
+      assertStates(python(`${before}    ${bound}\n${round}`), {
+        'model.id': 'meta-llama/Llama-2-7b-hf file',
+        'lora.rank': '16 file',
+      });
+    const changed = python(`${before}    model = change(model)\n${round}`);
+    assertStates(changed, { 'model.id': undefined });
   });
 
   it('say nothing of weights and adapters of a model that they lose', () => {
@@ -1718,6 +1745,17 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
         'hardware.reservedFraction': '0.9 file',
       });
       assertStates(on(text('', 'SFT', standby)), { 'rollout.sleep': 'false default' });
+      // But code may put it to sleep before it trains.
+      const before = (lines: string, set = standby) =>
+        on(text('', 'SFT', set).replace(/^(?=.*SFTTrainer\()/m, `${lines}\n`));
+      const sleeps = 'model.vllm_engine.sleep()';
+      assertStates(before(sleeps), { 'rollout.sleep': 'true file' });
+      for (const awake of [
+        before(`${sleeps}\nmodel.vllm_engine.wake_up()`),
+        before(`if asked():\n    ${sleeps}`),
+        before(sleeps, ''),
+      ])
+        assertStates(awake, { 'rollout.sleep': 'false default' });
       // Activations of 16384 tokens are spared: a T4 printed 76.93 %, of which it was asked for 80.
       const long = on(text(', gpu_memory_utilization=0.8').replace('1024', '16384'), 'T4', {
         hidden_size: 3584,

@@ -80,6 +80,24 @@ describe('precision schemes', () => {
     assert.equal(part(bf16, 'loss', 'autocast-cache'), 0);
   });
 
+  // Counted with torch 2.13: three calls cast a weight in fp32 once, one in 16 bits three times.
+  for (const [weights, compute] of [
+    ['fp16', 'bf16'],
+    ['bf16', 'fp16'],
+  ] as const)
+    it(`autocast to ${compute} caches nothing of weights in ${weights}: the graph keeps a copy of each call`, () => {
+      const run: RunValues = {
+        'precision.scheme': 'autocast',
+        'precision.weights': weights,
+        'precision.compute': compute,
+      };
+      const same: RunValues = { ...run, 'precision.weights': compute };
+      for (const moment of ['forward', 'loss', 'backward'])
+        assert.equal(part(run, moment, 'autocast-cache'), 0, moment);
+      const kept = part(run, 'loss', 'activations') - part(same, 'loss', 'activations');
+      assert.ok(kept >= 2 * LINEAR, `${kept}`);
+    });
+
   it("Apex O2 steps masters with gradients of their own: 4 bytes more than the scheme's 16", () => {
     const values = { ...fused, 'precision.scheme': 'apex-o2', 'precision.compute': 'fp16' } as const;
     assert.equal(part(values, 'optimizer-step', 'optimizer-transients'), 4 * N);

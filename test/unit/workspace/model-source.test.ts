@@ -30,6 +30,32 @@ describe('finding the model of a run', () => {
     assert.equal(because?.['quantization.checkpointBytes'], 'the files of `qwen3-14b-unsloth-bnb-4bit`');
   });
 
+  // Counted on the meta device with transformers 5.23.0.
+  for (const [loads, id, total, type] of [
+    ['AutoModelForCausalLM', 'Qwen/Qwen3.5-0.8B', 752_393_024, 'qwen3_5_text'],
+    ['AutoModelForCausalLM', 'Qwen/Qwen3.5-2B', 1_881_825_088, 'qwen3_5_text'],
+    ['Qwen3_5ForCausalLM', 'Qwen/Qwen3.5-27B', 26_895_998_464, 'qwen3_5_text'],
+    ['AutoModelForCausalLM', 'Qwen/Qwen3.5-35B-A3B', 34_660_610_688, 'qwen3_5_moe_text'],
+    ['AutoModelForCausalLM', 'meta-llama/Llama-4-Scout-17B-16E', 107_769_861_120, 'llama4_text'],
+    ['AutoModelForCausalLM', 'google/gemma-3-4b-it', 4_300_079_472, 'gemma3'],
+    ['Gemma3ForCausalLM', 'google/gemma-3-4b-it', 3_880_263_168, 'gemma3_text'],
+    ['AutoModelForImageTextToText', 'Qwen/Qwen3.5-0.8B', 852_985_920, 'qwen3_5'],
+  ] as const)
+    it(`${id} as ${loads} makes it: ${type}`, async () => {
+      const { model } = await find({}, { 'model.id': id, 'model.class': loads });
+      assert.deepEqual([model?.parameters.total, model?.modelType], [total, type]);
+    });
+
+  it('does not know the text model of Llama 3.2 Vision by itself', async () => {
+    const values = {
+      'model.id': 'meta-llama/Llama-3.2-11B-Vision',
+      'model.class': 'AutoModelForCausalLM',
+    } as const;
+    const { model, reason } = await find({}, values);
+    assert.equal(model, undefined);
+    assert.match(reason ?? '', /mllama_text_model/);
+  });
+
   it('looks into the catalog', async () => {
     const { model, reason } = await find({}, { 'model.id': 'meta-llama/Llama-3.1-8B' });
     assert.equal(reason, undefined);

@@ -47,6 +47,10 @@ export function evaluateCall(machine: Machine, node: SyntaxNode): PyValue {
         callee: machine.textOf(method),
         ...placesOf(machine, node, callee),
       });
+    // vLLM inside of a model is put to sleep, and woken up.
+    const engine = /\bvllm_engine\.(?:sleep|wake_up)$/.exec(machine.textOf(callee))?.[0];
+    if (owner.kind === 'unknown' && engine)
+      machine.record({ ...passed, callee: engine, ...placesOf(machine, node, callee) });
     // Whatever an image comes from, its size is written out.
     if (owner.kind === 'unknown' && /^(?:resize|thumbnail)$/.test(machine.textOf(method)))
       machine.record({ ...passed, callee: machine.textOf(method), ...placesOf(machine, node, callee) });
@@ -150,6 +154,7 @@ function passedTo(machine: Machine, args: SyntaxNode): Passed {
   // What could not be read there may be any argument.
   const broken = brokenIn(args);
   let open: PyCall['open'] = broken ? machine.rangeOf(broken) : undefined;
+  let openBy: PyCall['openBy'] = broken ? 'broken' : undefined;
   // `min(x for x in y)`
   if (args.type === 'generator_expression') positional.push(machine.evaluate(machine, args));
   for (const child of args.type === 'argument_list' ? args.children : []) {
@@ -168,12 +173,12 @@ function passedTo(machine: Machine, args: SyntaxNode): Passed {
     } else if (child.type === 'dictionary_splat') {
       const more = machine.evaluate(machine, child.children[0]);
       if (more.kind === 'dict') for (const entry of more.entries) named.set(entry.key, entry);
-      if (more.kind !== 'dict' || more.open) open = machine.rangeOf(child);
+      if (more.kind !== 'dict' || more.open) [open, openBy] = [machine.rangeOf(child), undefined];
     } else if (child.type === 'list_splat') {
       const more = machine.evaluate(machine, child.children[0]);
       if (more.kind === 'list') positional.push(...more.items);
-      else open = machine.rangeOf(child);
+      else [open, openBy] = [machine.rangeOf(child), '*'];
     } else if (child.broken !== true) positional.push(machine.evaluate(machine, child));
   }
-  return { positional, named: [...named.values()], ...(open ? { open } : {}) };
+  return { positional, named: [...named.values()], ...(open ? { open } : {}), ...(openBy ? { openBy } : {}) };
 }

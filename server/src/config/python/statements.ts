@@ -387,7 +387,7 @@ function loop(machine: Machine, node: SyntaxNode): BlockEnd {
   const before = new Map(machine.scope.values);
   if (!once)
     for (const name of carried(machine, body))
-      if (before.has(name)) machine.bind(name, machine.unknown(node));
+      if (before.has(name) && !isModel(machine, before.get(name))) machine.bind(name, machine.unknown(node));
   const target = childIn(node, 'left');
   const of = values?.kind === 'unknown' ? values.of : values?.kind === 'object' ? values.id : undefined;
   const unknown =
@@ -417,6 +417,17 @@ function loop(machine: Machine, node: SyntaxNode): BlockEnd {
   machine.passed = passed;
   machine.continued = continued;
   return 'next';
+}
+
+/** A model that is loaded, or that PEFT put adapters on: what a loop makes of it is, in its first round, made of that. */
+function isModel(machine: Machine, value: PyValue | undefined): boolean {
+  const made = value?.kind === 'object' && value.item === undefined ? machine.calls[value.id] : undefined;
+  return (
+    made !== undefined &&
+    /\bAuto(?:Peft)?Model\w*\.from_pretrained$|For[A-Z]\w*\.from_pretrained$|(?:^|\.)get_peft_model$/.test(
+      made.callee,
+    )
+  );
 }
 
 /** What is bound where a loop is left early holds after it, too. */

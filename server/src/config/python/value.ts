@@ -183,6 +183,8 @@ export interface PyCall {
   readonly named: readonly PyArgument[];
   /** `**more` whose content is not known: it may hold any argument. */
   readonly open?: Range;
+  /** What is open is no `**`: `*more`, or text that is no Python. */
+  readonly openBy?: '*' | 'broken';
   /** The whole call, what is called, and the arguments with their brackets. */
   readonly range: Range;
   readonly calleeRange: Range;
@@ -215,6 +217,7 @@ export interface Passed {
   /** A parser of flags passes it: among the named arguments are fields of other classes, too. */
   readonly parsed?: true;
   readonly open?: Range;
+  readonly openBy?: PyCall['openBy'];
 }
 
 /** `object.attribute = value`. */

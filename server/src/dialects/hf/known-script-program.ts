@@ -50,6 +50,7 @@ export const knownScriptProgram: Program = {
       note: say('default of {0}', script.name),
       source: script.source,
     });
+    if (script.loads) section.assume('model.class', own(script.loads));
     script.read?.(section, draft, context, own);
     // Without a Trainer there is no default of it: the script makes its optimizer itself.
     if (hasNoTrainer(launch.script) && !draft.knows('optimizer.name'))

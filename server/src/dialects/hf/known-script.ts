@@ -22,6 +22,8 @@ export interface KnownScript {
   matches(script: string, has: (flag: string) => boolean): boolean;
   /** Whether the script is found by a name that many others have. */
   isCommon?(script: string): boolean;
+  /** The class that it loads the model by, where that is one for texts. */
+  readonly loads?: 'AutoModelForCausalLM';
   /** Defaults of `TrainingArguments` that it changes. */
   readonly trainer?: Partial<TrainerDefaults>;
   readonly adapter?: ScriptAdapter;

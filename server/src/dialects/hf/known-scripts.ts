@@ -145,6 +145,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
   {
     name: 'LongLoRA',
     source: fileIn(LONG_LORA, 'fine-tune.py'),
+    loads: 'AutoModelForCausalLM',
     matches: (_script, has) => has('low_rank_training') || has('use_full_attn'),
     trainer: { checkpointing: true },
     length: { key: 'model_max_length', tokens: 32768 },
@@ -176,6 +177,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
   {
     name: 'FastChat LoRA',
     source: `${FASTCHAT_TRAINING}train_lora.py`,
+    loads: 'AutoModelForCausalLM',
     matches: (script) => /(^|\/)(fastchat\/train\/)?train_lora$/.test(path(script)),
     adapter: { switches: 'always', rank: 8, alpha: 16, dropout: 0.05, targets: ['q_proj', 'v_proj'] },
     length: { key: 'model_max_length', tokens: 512 },
@@ -188,8 +190,15 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     length: { key: 'model_max_length', tokens: 2048 },
   },
   {
+    name: 'FastChat T5',
+    source: `${FASTCHAT_TRAINING}train_flant5.py`,
+    matches: (script) => /(^|\/)(fastchat\/train\/)?train_flant5$/.test(path(script)),
+    length: { key: 'model_max_length', tokens: 2048 },
+  },
+  {
     name: 'FastChat',
     source: `${FASTCHAT_TRAINING}train.py`,
+    loads: 'AutoModelForCausalLM',
     matches: (script, has) =>
       /(^|\/)fastchat\/train\//.test(path(script)) ||
       (/(^|\/)(train|train_mem|train_xformers|alpaca_train)$/.test(path(script)) && has('data_path')),
@@ -201,6 +210,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
   {
     name: 'Qwen',
     source: fileIn(QWEN, 'finetune.py'),
+    loads: 'AutoModelForCausalLM',
     matches: (script, has) =>
       /(^|\/)finetune$/.test(path(script)) && has('data_path') && (has('lazy_preprocess') || has('q_lora')),
     adapter: {
@@ -269,6 +279,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
   {
     name: 'qlora',
     source: fileIn(QLORA, 'qlora.py'),
+    loads: 'AutoModelForCausalLM',
     matches: (script) => /(^|\/)qlora$/.test(path(script)),
     // `parse_args_into_dataclasses(return_remaining_strings=True)`.
     drops: ['lora_modules'],
@@ -300,6 +311,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
       return say('PEFT examples');
     },
     source: fileIn(PEFT, 'examples/sft/train.py'),
+    loads: 'AutoModelForCausalLM',
     matches: (_script, has) => has('use_peft_lora'),
     adapter: {
       switches: ['use_peft_lora'],
@@ -323,6 +335,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
       return say('language modelling examples of transformers');
     },
     source: `${EXAMPLES}pytorch/language-modeling/run_clm.py`,
+    loads: 'AutoModelForCausalLM',
     matches: (script) => /(^|\/)run_(clm|fim)(_no_trainer)?$/.test(path(script)),
     read(section, _draft, context, own) {
       const longest = Math.min(1024, context.model?.maxPositions ?? 1024);

@@ -239,6 +239,30 @@ function readEvaluation(section: Section, byDefault: DefaultValue<boolean>): voi
 /** Types whose checkpoints are published with a length and beams of their own in `generation_config.json`; those of T5 have neither. */
 const GENERATES_OWN = /^(?:bart|blenderbot|led|m2m_100|marian|mbart|pegasus|pegasus_x|prophetnet)$/;
 
+/** A `GenerationConfig` spelled out, which takes the place of the model's own; true of one that is named: what it holds is not known. */
+function readGenerationConfig(section: Section, draft: Draft): boolean {
+  const given = section.find('generation_config');
+  if (
+    given?.node.kind === 'scalar' &&
+    textOf(given.node) !== undefined &&
+    !section.has('generation_max_length')
+  ) {
+    const words = say('`{0}` is not read: what the evaluation generates hangs on it.', 'generation_config');
+    draft.leave('value', given.node, 'generation_config', words, [
+      'evaluation.generatedTokens',
+      'evaluation.beams',
+    ]);
+    return true;
+  }
+  if (given?.node.kind !== 'map') return false;
+  if (!section.has('generation_max_length'))
+    for (const key of ['max_new_tokens', 'max_length'])
+      section.stateInteger('evaluation.generatedTokens', `generation_config.${key}`);
+  if (!section.has('generation_num_beams'))
+    section.stateInteger('evaluation.beams', 'generation_config.num_beams');
+  return false;
+}
+
 /**
  * Generation in evaluation (`Seq2SeqTrainingArguments`): 20 tokens where neither it nor the model's config states more. What such a config states is not
  * known: as many as the model has positions are the most.
@@ -258,6 +282,7 @@ function readGeneration(section: Section, draft: Draft, { model }: ReadContext):
           ),
         }
       : { value: 20, note: say("length of the model's generation config, 20 unless it says otherwise") };
+  if (readGenerationConfig(section, draft)) return;
   const isStated =
     section.has('generation_max_length') || section.has(scripts) || draft.knows('evaluation.generatedTokens');
   const hasBeams = section.has(['generation_num_beams', 'num_beams']) || draft.knows('evaluation.beams');

@@ -139,6 +139,17 @@ export function argumentsOf(program: PyProgram, call: PyCall): PyArgument[] {
   return [...call.named.filter(({ key }) => !later.some((other) => other.key === key)), ...later];
 }
 
+/** Why a call may have any argument beside those that are read, and what stands there. */
+export function openOf({ openBy }: PyCall): { readonly shown: string; readonly words: string } {
+  if (openBy === 'broken')
+    return {
+      shown: '(…)',
+      words: say('The arguments here are no valid Python: what could not be read may be any argument.'),
+    };
+  const shown = openBy ?? '**';
+  return { shown, words: say('What `{0}` passes here is not known: it may be any argument.', shown) };
+}
+
 /** The arguments of a call that are known, as a block; those that are not are left with a word, and state nothing. */
 export function blockOf(
   calls: Calls,
@@ -149,13 +160,8 @@ export function blockOf(
   const { program, draft } = calls;
   if (call.open) {
     const fields = withholdDefaults(draft, call, rows);
-    draft.leave(
-      'words',
-      { range: call.open },
-      '**',
-      say('What `**` passes here is not known: it may be any argument.'),
-      fields,
-    );
+    const { shown, words } = openOf(call);
+    draft.leave('words', { range: call.open }, shown, words, fields);
   }
   const own = argumentsOf(program, call).filter(({ key }) => !call.parsed || isOwnField(call, key, rows));
   const given = own.map((argument) => {

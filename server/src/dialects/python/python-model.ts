@@ -23,6 +23,7 @@ import {
   argumentsOf,
   blockOfArguments,
   type Calls,
+  openOf,
   sectionOf,
   standIn,
   withhold,
@@ -221,6 +222,7 @@ export function readModel(
     return { known: false, refused: true };
   }
   stateModel(calls, load);
+  inferClass(calls, load, kind);
   if (refusesType(calls, load, kind, context)) {
     withhold(draft, OF_MODEL);
     return { known: false, refused: true };
@@ -245,6 +247,13 @@ export function readModel(
   return { known: true, ...(quantized ? { quantized } : {}) };
 }
 
+/** The class that makes the model, where it is one of transformers for texts: of some models that also see it makes the text model alone. */
+function inferClass({ draft }: Calls, load: PyCall, kind: string): void {
+  if (!/^transformers\./.test(load.callee) || load.subclass !== undefined || !/ForCausalLM$/.test(kind))
+    return;
+  draft.infer('model.class', kind, `\`${kind}\``, { range: load.calleeRange });
+}
+
 /** `attn_implementation`, or the name that the config itself has for it. */
 function takeAttention({ draft }: Calls, load: PyCall, section: Section): void {
   section.take('attn_implementation');
@@ -264,8 +273,14 @@ function leaveOpen(draft: Calls['draft'], load: PyCall, section: Section): void 
       : (['quantization.kind'] as const)),
   ];
   if (fields.length === 0) return;
-  const words = say('What `**` passes here is not known: it may be any argument.');
-  draft.leave('value', { range: load.open }, '**dtype', words, fields);
+  const { shown, words } = openOf(load);
+  draft.leave(
+    'value',
+    { range: load.open },
+    load.openBy === 'broken' ? shown : `${shown}dtype`,
+    words,
+    fields,
+  );
   withhold(draft, fields);
 }
 
@@ -323,6 +338,7 @@ function readPlacement(calls: Calls, load: PyCall, { known }: ReadContext): void
  */
 function readMadeModel(calls: Calls, load: PyCall, made: MadeOf, context: ReadContext): LoadedModel {
   const byConfig = /\.from_config$/.test(load.callee);
+  inferClass(calls, load, /(\w+?)(?:\.from_config)?$/.exec(load.callee)?.[1] ?? '');
   calls.draft.infer('loading.newWeights', true, `\`${load.callee}\``, { range: load.calleeRange });
   // Code of the checkpoint makes the model only where this call, too, trusts it.
   if (made.isNamed) stateModel(calls, made.call, undefined, load);

@@ -354,7 +354,7 @@ export function readUnsloth(
   readAutoModel(calls, load);
   const name = textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '';
   draft.assume('kernels.unsloth', true, say('the model is loaded by Unsloth'), LOADER);
-  readFastInference(calls, load, context, /GRPOTrainer$/.test(trainer.callee));
+  readFastInference(calls, load, context, trainer);
   readEmbeddingPlace(calls, load, trainer, context.versions?.unsloth?.version);
   const full = trainsAll(load);
   const quantized = full ? undefined : readStorage(calls, load);

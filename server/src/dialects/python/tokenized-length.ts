@@ -69,6 +69,13 @@ function ofText(call: PyCall, key: string): PyValue | undefined {
   return inner ?? argumentOf(call, key);
 }
 
+/** How a call cuts what it is given; of a condition that the text does not settle each way: none where one of them is not known. */
+function waysOf(cut: PyValue | undefined): readonly PyScalar[] {
+  const options = cut?.kind === 'either' ? cut.options : cut ? [cut] : [];
+  const known = options.flatMap((option) => (option.kind === 'scalar' ? [option] : []));
+  return known.length === options.length ? known : [];
+}
+
 /**
  * The length that samples are cut to: `tokenizer(text, max_length=512, truncation=True)`, or that of the model's positions. Of several the longest counts; what is
  * passed as `text_target` is the target of a model with two sides. Samples that are not filled up may be shorter, so that
@@ -89,19 +96,22 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
     const maker = call.of && program.calls[call.of.id]?.callee;
     if (!maker || !/(Tokenizer|Processor|FeatureExtractor)\w*\.from_pretrained$/.test(maker)) return [];
     const [length, cut, fill] = ['max_length', 'truncation', 'padding'].map((key) => ofText(call, key));
-    const truncates = cut?.kind === 'scalar' && cut.value !== false && cut.value !== null;
+    const ways = waysOf(cut);
+    const truncates = ways.length > 0 && ways.every(({ value }) => value !== false && value !== null);
     const filled = fill?.kind === 'scalar' && fill.value === 'max_length';
     const isOwn = length === undefined || (length.kind === 'scalar' && length.value === null);
     // One that were longer could not be put into a batch with the others.
     if (!truncates && filled && isOwn && own !== undefined && fill)
       return [{ call, length: fill, key: 'padding', tokens: own, filled }];
     if (!truncates && !(filled && templates)) return [];
-    if (isOwn && own !== undefined && cut?.kind === 'scalar')
-      return [{ call, length: cut, key: 'truncation', tokens: own, filled }];
+    const [way] = ways;
+    if (isOwn && own !== undefined && way)
+      return [{ call, length: way, key: 'truncation', tokens: own, filled }];
     if (length?.kind !== 'scalar' || typeof length.value !== 'number') return [];
     return [{ call, length, key: 'max_length', tokens: length.value, filled }];
   });
-  const longest = (some: readonly Cut[]) => [...some].sort((a, b) => b.tokens - a.tokens)[0];
+  const longest = (some: readonly Cut[]) =>
+    [...some].sort((a, b) => b.tokens - a.tokens || Number(b.filled) - Number(a.filled))[0];
   const isTarget = ({ call }: Cut) => argumentOf(call, 'text_target') !== undefined;
   const isSource = ({ call }: Cut) => call.positional.length > 0 || argumentOf(call, 'text') !== undefined;
   const source = longest(cuts.filter((cut) => !isTarget(cut) || isSource(cut)));

@@ -7,6 +7,7 @@ import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { argumentOf, type Calls, leaveArgument, variableOf } from './call-block';
+import { startOf } from './trainer-start';
 
 const VLLM = fileIn(UNSLOTH_ZOO, 'unsloth_zoo/vllm_utils.py');
 const GIB = 2 ** 30;
@@ -32,9 +33,9 @@ const RELEASE = '2026.4.4';
 
 /**
  * `fast_inference`: vLLM in the same process generates with the very weights that are trained. States its share of the GPU and whether it
- * sleeps. `grpo`: the trainer generates, and so lets it sleep in between.
+ * sleeps: a trainer that generates (GRPO) lets it sleep in between, and code may put it to sleep before another one trains.
  */
-export function readFastInference(calls: Calls, load: PyCall, context: ReadContext, grpo: boolean): void {
+export function readFastInference(calls: Calls, load: PyCall, context: ReadContext, trainer: PyCall): void {
   const { draft, program } = calls;
   const asked = argumentOf(load, 'fast_inference');
   const on = flagOf(knownNode(asked));
@@ -57,8 +58,23 @@ export function readFastInference(calls: Calls, load: PyCall, context: ReadConte
   draft.assume('rollout.sharesWeights', true, say('vLLM inside of Unsloth shares the weights'), VLLM);
   const variable = variableOf(program, 'UNSLOTH_VLLM_STANDBY');
   const standby = variable !== undefined && variable !== '0' && !hasTower(context);
-  draft.assume('rollout.sleep', standby && grpo, standbyNote(standby, grpo), VLLM, 'UNSLOTH_VLLM_STANDBY');
+  const grpo = /GRPOTrainer$/.test(trainer.callee);
+  const slept = standby && !grpo ? sleepBefore(calls, trainer) : undefined;
+  if (slept) draft.state('rollout.sleep', true, { range: slept.range }, SLEEPS);
+  else
+    draft.assume('rollout.sleep', standby && grpo, standbyNote(standby, grpo), VLLM, 'UNSLOTH_VLLM_STANDBY');
   readShare(calls, load, context, standby);
+}
+
+const SLEEPS = 'vllm_engine.sleep';
+
+/** The call that puts vLLM to sleep before the training, where nothing in between wakes it. */
+function sleepBefore({ program }: Calls, trainer: PyCall): PyCall | undefined {
+  const start = startOf(program, trainer) ?? trainer;
+  const last = program.calls.findLast(
+    ({ callee, id }) => /(?:^|\.)vllm_engine\.(?:sleep|wake_up)$/.test(callee) && id < start.id,
+  );
+  return last?.callee === SLEEPS && last.conditions.length === 0 ? last : undefined;
 }
 
 /** Models with a tower of their own do not sleep (`load_vllm`). */
