@@ -136,18 +136,20 @@ export function joinReleases(winners: Map<FieldPath, Fact>, overruled: Fact[]): 
     if (before) overruled.push(before);
   };
   if (pair.transformers !== transformers.newest) {
-    const note = say('the newest that {0} takes', `trl ${pair.trl}`);
+    const note = say('the newest that {0} takes', packageAt('trl', pair.trl));
     put(other, narrowedFact('version.transformers', pair.transformers, note, other));
   }
   if (pair.trl === trl.newest) return;
   const takes =
     pair.transformers === transformers.newest &&
     !isIn(pair.transformers, neededBy(trl.newest, 'transformers'))
-      ? `transformers ${pair.transformers}`
-      : `accelerate ${accelerate}`;
+      ? packageAt('transformers', pair.transformers)
+      : packageAt('accelerate', accelerate);
   put(own, narrowedFact('version.trl', pair.trl, say('the newest that takes {0}', takes), own));
   restate(winners, pair.trl);
 }
+
+const packageAt = (name: string, release: string): string => `${name} ${release}`;
 
 const neededBy = (trl: string, name: 'transformers' | 'accelerate'): string =>
   requirementsOf(trl)?.[name] ?? '';
@@ -159,7 +161,7 @@ function restate(winners: Map<FieldPath, Fact>, trl: string): void {
     const found = winners.get(field);
     if (found?.origin.kind !== 'default' || found.origin.location || found.origin.pinned) continue;
     const needs = neededBy(trl, name);
-    const note = say('{0} {1} requires {2}', 'trl', trl, `${name} ${needs}`);
+    const note = say('{0} {1} requires {2}', 'trl', trl, packageAt(name, needs));
     if (needs !== '') winners.set(field, { ...found, origin: { ...found.origin, note } });
   }
 }

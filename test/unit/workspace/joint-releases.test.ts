@@ -53,7 +53,7 @@ describe('releases of TRL and transformers', () => {
     assert.match((await found(sft('', ', tokenizer=t'))).transformers, /^5\.23/);
   });
 
-  it('are told by the tokenizer that a trainer takes', async () => {
+  it('follow from the tokenizer that a trainer takes', async () => {
     for (const [trainer, release] of [
       ['GKD', '0.12.2'],
       ['KTO', '0.13.0'],
@@ -67,7 +67,7 @@ describe('releases of TRL and transformers', () => {
     }
   });
 
-  it('follow from the one that a file names', async () => {
+  it('follow from the release that a file names', async () => {
     const plain = sft('');
     const older = await found(plain, 'trl==0.12.2\n');
     assert.equal(older.transformers, '4.46.3 the newest that trl 0.12.2 takes');
