@@ -5,9 +5,9 @@
     python scripts/trl-requirements.py TRL TRANSFORMERS
 
 Reads the wheels without running them and writes `server/data/trl-requirements.json`, release by release: `Requires-Dist` of the two packages, and
-by trainer the first of the releases of transformers that has no more all that the trainer's module imports of it, whatever the case, or does not take
-what it gives to transformers' own `Trainer`; none where today's does. Of transformers one release a minor version is read, the last that is in the
-folder; names of the package itself are those of `imported-names.json`.
+by trainer the first of the releases of transformers that it does not run with: it lacks what the trainer's module imports whatever the case, an
+argument that is given to transformers' own `Trainer`, or an attribute of models that something is put in; none where today's has all. Of
+transformers one release a minor version is read, the last that is in the folder; names of the package itself are those of `imported-names.json`.
 """
 
 import ast
@@ -160,6 +160,21 @@ def given(node):
     return {keyword.arg for one in supers for keyword in one.keywords if keyword.arg}
 
 
+def set_on_model(node):
+    """Attributes of the model in which a trainer puts something whatever the case: the model has to have them."""
+    made = next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
+    targets = [target for one in (made.body if made else []) if isinstance(one, ast.Assign) for target in one.targets]
+    taken_of = [target.value for target in targets if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Attribute)]
+    return {one.attr for one in taken_of if isinstance(one.value, ast.Name) and one.value.id == "model"}
+
+
+@cache
+def made_for_models(wheel):
+    """Attributes that transformers gives to every model."""
+    nodes = ast.walk(tree(wheel, "transformers/modeling_utils.py"))
+    return {one.attr for one in nodes if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)}
+
+
 def trainers(wheel):
     for path in wheel.namelist():
         if re.fullmatch(r"trl/(?:trainer|experimental/\w+)/\w+_trainer\.py", path):
@@ -188,12 +203,18 @@ def end_of_argument(name):
     return first_without(TRANSFORMERS, lambda wheel: name in arguments_of_trainer(wheel))
 
 
+@cache
+def end_of_attribute(name):
+    return first_without(TRANSFORMERS, lambda wheel: name in made_for_models(wheel))
+
+
 def ends(wheel):
     """By trainer the first release of transformers that it does not run with, and what it lacks there."""
     found = {}
     for node, path in sorted(trainers(wheel), key=lambda one: "experimental" in one[1]):
         lacking = [(end_of(module, name), f"{module}.{name}") for module, name in taken(wheel, path, set())]
         lacking += [(end_of_argument(name), f"Trainer({name}=)") for name in given(node)]
+        lacking += [(end_of_attribute(name), f"model.{name}") for name in set_on_model(node)]
         known = sorted([one for one in lacking if one[0]], key=lambda one: (numbers(one[0]), one[1]))
         found.setdefault(node.name, known[0] if known else None)
     return {name: end for name, end in sorted(found.items()) if end}

@@ -15,7 +15,8 @@ const sft = (config: string, own = '', more = '') =>
   script('SFTTrainer', `SFTConfig("o"${config})`, own, more);
 
 async function found(text: string, requirements?: string, config = 'train.py') {
-  const around = requirements === undefined ? {} : { 'requirements.txt': requirements };
+  const around: Record<string, string> =
+    requirements === undefined ? {} : { 'requirements.txt': requirements };
   const { resolved } = await smallWorkspace({ [config]: text, ...around }).analyze(config);
   const of = (name: 'trl' | 'transformers' | 'accelerate') =>
     `${resolved.values[`version.${name}`]} ${resolved.origins[`version.${name}`]?.note}`;
@@ -44,11 +45,14 @@ describe('releases of TRL and transformers', () => {
     assert.match((await found(sft(', evaluation_strategy="no"'))).trl, /^0\.18\.2 /);
   });
 
-  it('end where a later transformers lacks what the trainer imports', async () => {
+  it('end where a later transformers lacks what the trainer asks of it', async () => {
     const dpo = script('DPOTrainer', 'DPOConfig("o")', ', tokenizer=t');
     const { trl, transformers } = await found(dpo);
     assert.match(trl, /^0\.15\.2 `DPOTrainer` takes `tokenizer`/);
     assert.equal(transformers, '4.57.6 the newest that trl 0.15.2 takes');
+    // It sets something in an attribute that models have no more since 5.1.
+    const orpo = script('ORPOTrainer', 'ORPOConfig("o")', ', tokenizer=t');
+    assert.equal((await found(orpo)).transformers, '5.0.0 the newest that trl 0.14.0 takes');
     // The trainer of supervised fine-tuning imports nothing that is gone.
     assert.match((await found(sft('', ', tokenizer=t'))).transformers, /^5\.23/);
   });
