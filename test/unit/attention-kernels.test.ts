@@ -6,6 +6,7 @@ import { modelTypes } from '../../server/src/model/families/registry';
 import type { FieldPath, RunValues } from '../../server/src/run/fields';
 import { Workspace } from '../../server/src/workspace/analyze';
 import { MemoryHost } from '../../server/src/workspace/memory-host';
+import { smallWorkspace } from './workspace/small-workspace';
 
 /** Types that are played here and have no SDPA in the newest release, by the classes of transformers (`_supports_sdpa`). */
 const WITHOUT = modelTypes().filter((type) => lacksKernel('sdpa', type, undefined));
@@ -93,6 +94,22 @@ describe('attention that transformers has for a model', () => {
     for (const model of ['meta-llama/Llama-3.2-1B', 'Qwen/Qwen2-VL-2B-Instruct']) {
       const old = await attentionOf(model, '', '', '!pip install transformers==4.30.2\n');
       assert.deepEqual([old.value, old.kind], ['eager', 'inferred'], model);
+    }
+  });
+
+  it('is the eager one of a release without SDPA where no model is known, too', async () => {
+    for (const [release, expected] of [
+      ['4.15.0', 'eager inferred'],
+      ['4.34.0', 'eager inferred'],
+      ['4.36.0', 'sdpa default'],
+    ] as const) {
+      const { resolved } = await smallWorkspace({
+        'ds_config.json': '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 2}}',
+        'requirements.txt': `transformers==${release}\n`,
+      }).analyze('ds_config.json');
+      const { values, origins } = resolved;
+      const found = `${values['attention.implementation']} ${origins['attention.implementation']?.kind}`;
+      assert.equal(found, expected, release);
     }
   });
 });

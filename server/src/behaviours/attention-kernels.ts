@@ -15,6 +15,10 @@ const CALLED_SDPA: Readonly<Record<string, string>> = { falcon: '4.31', idefics:
 /** Models whose code comes with them alone: no release of transformers decides over their attention. */
 const OF_THEIR_OWN = /^(?:chatglm|qwen|baichuan|internlm2?|aquila|xverse)$/;
 
+/** Whether transformers chooses SDPA for no model, whichever it is. */
+export const precedesSdpa = (release: string | undefined): boolean =>
+  isAtLeast(release, CHOOSES_SDPA) === false;
+
 /** Whether transformers had no SDPA for any class of today, but those that called it themselves. */
 export function predatesSdpa(modelType: string, release: string | undefined): boolean {
   if (isAtLeast(release, CHOOSES_SDPA) !== false || OF_THEIR_OWN.test(modelType)) return false;

@@ -8,6 +8,7 @@ import { fieldError } from '../run/parse-field';
 import type { Unread, UnreadKind } from '../run/unread';
 import type { Versions } from '../run/versions';
 import type { UnmodelledFeature } from '../terms/unmodelled-features';
+import { isAtLeast } from '../terms/version';
 import { beginTogether, locationOf, type Range } from '../text/place';
 import type { Problem, ProblemCode, Severity } from '../text/problem';
 import { closest, MOST_LOOKED_FOR } from '../wording/closest';
@@ -308,7 +309,10 @@ export class Draft {
     const elsewhere = this.versions[name];
     const isWeak = !here || here.origin.kind === 'inferred' || here.origin.kind === 'default';
     if (isWeak && elsewhere && elsewhere.source !== 'assumed') return elsewhere.version;
-    return here?.value as string | undefined;
+    const own = here?.value as string | undefined;
+    // What is inferred of one package may narrow what is inferred of another.
+    const isNarrowed = isWeak && elsewhere && isAtLeast(elsewhere.version, own ?? '0') === false;
+    return isNarrowed && own !== undefined ? elsewhere.version : own;
   }
 
   /** Whether something was stated about a field already. */

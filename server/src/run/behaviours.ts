@@ -4,7 +4,7 @@ import { behavioursOf } from '../behaviours/resolve';
 import { oncePer, remembered } from '../memo/remembered';
 import type { FieldPath, RunValues, TrainingRun } from './fields';
 
-export { lacksKernel, languageType, predatesSdpa } from '../behaviours/attention-kernels';
+export { lacksKernel, languageType, precedesSdpa, predatesSdpa } from '../behaviours/attention-kernels';
 export { takesPart } from '../behaviours/products';
 export type { Behaviours };
 

@@ -13,6 +13,7 @@ import {
   type RunValues,
   type TrainingRun,
 } from './fields';
+import { joinReleases } from './joint-releases';
 import { type Fact, fact, ORIGIN_KINDS, type Origin } from './origin';
 import { fieldError, shortAlias } from './parse-field';
 import type { ResolvedRun } from './resolved-run';
@@ -252,6 +253,7 @@ export function resolveRun(facts: readonly Fact[]): Resolution {
     }
   }
   narrowVersions(winners, overruled);
+  joinReleases(winners, overruled);
   pickModel(winners, overruled);
   readHardware(winners);
   derive(winners);

@@ -1746,14 +1746,14 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       });
       assertStates(on(text('', 'SFT', standby)), { 'rollout.sleep': 'false default' });
       // But code may put it to sleep before it trains.
-      const before = (lines: string, set = standby) =>
+      const behind = (lines: string, set = standby) =>
         on(text('', 'SFT', set).replace(/^(?=.*SFTTrainer\()/m, `${lines}\n`));
       const sleeps = 'model.vllm_engine.sleep()';
-      assertStates(before(sleeps), { 'rollout.sleep': 'true file' });
+      assertStates(behind(sleeps), { 'rollout.sleep': 'true file' });
       for (const awake of [
-        before(`${sleeps}\nmodel.vllm_engine.wake_up()`),
-        before(`if asked():\n    ${sleeps}`),
-        before(sleeps, ''),
+        behind(`${sleeps}\nmodel.vllm_engine.wake_up()`),
+        behind(`if asked():\n    ${sleeps}`),
+        behind(sleeps, ''),
       ])
         assertStates(awake, { 'rollout.sleep': 'false default' });
       // Activations of 16384 tokens are spared: a T4 printed 76.93 %, of which it was asked for 80.

@@ -19,21 +19,42 @@ interface LastTaking {
   readonly release: string;
 }
 
-/** The last release of TRL whose trainer takes an argument itself (`trainer/sft_trainer.py`, `dpo_trainer.py`). */
-const OF_TRL: Readonly<Record<string, readonly LastTaking[]>> = {
-  sft: [
+/** What the trainers of preferences took themselves before their configs had it. */
+const OF_PREFERENCES =
+  /^(?:label_smoothing|loss_type|label_pad_token_id|padding_value|truncation_mode|max_(?:prompt_|target_)?length|is_encoder_decoder|disable_dropout|generate_during_eval|precompute_ref_log_probs|dataset_num_proc|(?:ref_)?model_init_kwargs|(?:model|ref)_adapter_name|reference_free|force_use_ref_model|beta)$/;
+
+const tokenizerUntil = (release: string): LastTaking => ({ keys: /^tokenizer$/, release });
+
+/**
+ * The last release of TRL whose trainer takes an argument itself, or by a decorator (`__init__` in `trainer/*_trainer.py` of the last patch of each
+ * minor version).
+ */
+const OF_TRL: Readonly<Partial<Record<string, readonly LastTaking[]>>> = {
+  SFTTrainer: [
     {
-      keys: /^(max_seq_length|packing|dataset_text_field|num_of_sequences|neftune_noise_alpha|dataset_kwargs)$/,
+      keys: /^(?:max_seq_length|packing|eval_packing|dataset_(?:text_field|num_proc|batch_size|kwargs)|num_of_sequences|chars_per_token|infinite|neftune_noise_alpha|model_init_kwargs)$/,
       release: '0.12.2',
     },
-    { keys: /^tokenizer$/, release: '0.15.2' },
+    { keys: /^model_init$/, release: '0.14.0' },
+    tokenizerUntil('0.15.2'),
   ],
-  dpo: [
-    {
-      keys: /^(beta|max_length|max_prompt_length|max_target_length|loss_type|precompute_ref_log_probs)$/,
-      release: '0.12.2',
-    },
-    { keys: /^tokenizer$/, release: '0.15.2' },
+  DPOTrainer: [
+    { keys: OF_PREFERENCES, release: '0.12.2' },
+    tokenizerUntil('0.15.2'),
+    { keys: /^model_init$/, release: '0.18.2' },
+  ],
+  GKDTrainer: [tokenizerUntil('0.12.2')],
+  KTOTrainer: [tokenizerUntil('0.13.0')],
+  CPOTrainer: [tokenizerUntil('0.13.0')],
+  RLOOTrainer: [
+    tokenizerUntil('0.13.0'),
+    { keys: /^(?:config|policy|ref_policy|reward_model|data_collator)$/, release: '0.24.0' },
+  ],
+  ORPOTrainer: [tokenizerUntil('0.14.0')],
+  RewardTrainer: [
+    { keys: /^max_length$/, release: '0.13.0' },
+    tokenizerUntil('0.14.0'),
+    { keys: /^model_init$/, release: '0.23.1' },
   ],
 };
 
@@ -145,13 +166,13 @@ function limitsOfConfig(config: PyCall | undefined): Limit[] {
 }
 
 /** Limits of arguments that a trainer took once and takes no more. */
-function limitsOfTrainer(call: PyCall, method: string | undefined): Limit[] {
+function limitsOfTrainer(call: PyCall): Limit[] {
   if (call.subclass !== undefined) return [];
   const field = isBase(call.callee) ? 'version.transformers' : 'version.trl';
   const rows = isBase(call.callee)
     ? OF_TRANSFORMERS
     : call.callee.startsWith('trl.')
-      ? (OF_TRL[method ?? ''] ?? [])
+      ? (OF_TRL[nameOf(call)] ?? [])
       : [];
   return rows.flatMap(({ keys, release }) =>
     call.named
@@ -178,9 +199,9 @@ export function limitsOfLoad(call: PyCall): Limit[] {
   );
 }
 
-/** Limits of a trainer's own arguments, and of those of its config. `method`: of TRL's trainer. */
-export const limitsOf = (call: PyCall, method: string | undefined, config: PyCall | undefined): Limit[] => [
-  ...limitsOfTrainer(call, method),
+/** Limits of a trainer's own arguments, and of those of its config. */
+export const limitsOf = (call: PyCall, config: PyCall | undefined): Limit[] => [
+  ...limitsOfTrainer(call),
   ...limitsOfConfig(config),
 ];
 
@@ -198,15 +219,10 @@ const namesRelease = ({ facts }: Calls['draft'], field: VersionField): boolean =
 
 /**
  * Arguments that releases dropped tell that the file is for one that has them: the newest with all of them, whichever call they are given
- * to. `method`: of TRL's trainer.
+ * to.
  */
-export function inferVersions(
-  { draft }: Calls,
-  call: PyCall,
-  method: string | undefined,
-  config: PyCall | undefined,
-): void {
-  const limits = limitsOf(call, method, config);
+export function inferVersions({ draft }: Calls, call: PyCall, config: PyCall | undefined): void {
+  const limits = limitsOf(call, config);
   for (const field of ['version.transformers', 'version.trl'] as const) {
     if (namesRelease(draft, field)) continue;
     const oldest = limits

@@ -64,9 +64,9 @@ function inferFromCalls(program: PyProgram, draft: Draft): void {
   );
   const trained = trainings(program).filter(({ call }) => always(call));
   for (const limit of [
-    ...configs.flatMap((call) => limitsOf(call, undefined, call)),
+    ...configs.flatMap((call) => limitsOf(call, call)),
     ...program.calls.filter(always).flatMap(limitsOfLoad),
-    ...trained.flatMap(({ call, kind: { method } }) => limitsOf(call, method, undefined)),
+    ...trained.flatMap(({ call }) => limitsOf(call, undefined)),
   ])
     inferLimit(draft, limit);
 }

@@ -290,7 +290,7 @@ function readTrainer(
   const { draft } = calls;
   const unsloth = unslothLoad(chain);
   draft.assume('framework', 'transformers', say('the file calls {0}', '`Trainer`'));
-  inferVersions(calls, call, undefined, config);
+  inferVersions(calls, call, config);
   const block = config ? blockOf(calls, config, TRAINING_ARGUMENTS_TABLE) : emptyBlock(call);
   const section = new Section(block, draft, config ? nameOf(calls, config) : '', TRAINING_ARGUMENTS_TABLE);
   readGeneratedLength(calls, call, config);
@@ -340,7 +340,7 @@ function readTrlTrainer(
   const block = { ...base, entries: [...inherited, ...own, ...stands] };
   const section = new Section(block, draft, config ? nameOf(calls, config) : '', TRL_TABLE);
   draft.assume('framework', 'trl', say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``));
-  if (!unsloth) inferVersions(calls, call, method, config);
+  if (!unsloth) inferVersions(calls, call, config);
   const plain = /(^|\.)(Seq2Seq)?TrainingArguments$/.test(config?.callee ?? '');
   const unslothOwn = unsloth
     ? unslothDefaults(calls, unsloth, context.versions?.unsloth?.version)

@@ -34,7 +34,11 @@ export function alternative(assembled: Assembled, changes: RunValues): EstimateI
   const { collected, known, resolved } = assembled;
   const { model } = known.finding;
   // Values are asked for by name: those that are not changed need no copy.
-  const values: RunValues = Object.assign(Object.create(known.values) as RunValues, changes);
+  const values: RunValues = Object.assign(
+    Object.create(known.values) as RunValues,
+    changes,
+    joinedVersions(resolved.resolution, changes),
+  );
   const again = read(collected, { ...known, values }, assembled.read);
   const { resolution, accelerator } = again === assembled.read ? resolved : resolve(collected, known, again);
   const { run } = resolveRun(changedFacts(resolution, changes));
@@ -42,6 +46,14 @@ export function alternative(assembled: Assembled, changes: RunValues): EstimateI
   const another = changes['hardware.gpu'];
   const card = another === undefined ? accelerator : findAccelerator(another);
   return model && card && { run, model, accelerator: card };
+}
+
+/** Releases that stand together: with another of the one the other may be another, too. */
+function joinedVersions(resolution: Resolution, changes: RunValues): RunValues {
+  const joined = ['version.trl', 'version.transformers'] as const;
+  if (!joined.some((field) => changes[field] !== undefined)) return {};
+  const { values } = resolveRun(changedFacts(resolution, changes));
+  return Object.fromEntries(joined.map((field) => [field, values[field]]));
 }
 
 function isBroken(conditions: RunValues, changes: RunValues): boolean {

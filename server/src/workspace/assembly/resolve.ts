@@ -4,7 +4,7 @@ import { anonymousAccelerator, findAccelerator } from '../../hardware/catalog';
 import { lacksTargets } from '../../memory/adapter-selection';
 import { promptGap } from '../../memory/prompt-gap';
 import type { Model, SampleLength } from '../../model/model';
-import { lacksKernel, languageType, predatesSdpa } from '../../run/behaviours';
+import { lacksKernel, languageType, precedesSdpa, predatesSdpa } from '../../run/behaviours';
 import { modelParallelSize, unevenLayout } from '../../run/derive';
 import { type Fact, fact, type Origin, type OriginKind } from '../../run/origin';
 import { fieldError } from '../../run/parse-field';
@@ -140,17 +140,27 @@ function ownLengths({ sampleLength, targetLength }: Partial<Model>, stated: read
   return [...own('batch.sequence', sampleLength), ...own('batch.targetSequence', targetLength)];
 }
 
-/** The attention that transformers runs where nobody asks for any and the class of the model has no SDPA, or runs it on demand alone. */
-function ownAttention(model: Model | undefined, stated: readonly Fact[]): Fact[] {
+/**
+ * The attention that transformers runs where nobody asks for any and the class of the model has no SDPA, or runs it on demand alone. `release`:
+ * that of transformers. Older ones than have SDPA choose it for no model, whichever it is.
+ */
+function ownAttention(
+  model: Model | undefined,
+  stated: readonly Fact[],
+  release: string | undefined,
+): Fact[] {
   const field = 'attention.implementation';
   const code = stated.find((other) => other.field === 'model.code')?.value ?? 'transformers';
-  if (!model || code !== 'transformers' || stated.some((other) => other.field === field)) return [];
+  if (code !== 'transformers' || stated.some((other) => other.field === field)) return [];
+  if (!model) {
+    if (!precedesSdpa(release)) return [];
+    const note = say('transformers {0} chooses no SDPA', release ?? '');
+    return [fact(field, 'eager', { kind: 'inferred', note })];
+  }
   const { config, modelType } = model;
   // Towers beside a language model have kernels of their own.
   const isAlone = languageType(config) === config.model_type;
-  const release = stated.find((other) => other.field === 'version.transformers')?.value;
-  const known = typeof release === 'string' ? release : undefined;
-  const lacks = isAlone ? lacksKernel('sdpa', modelType, known) : predatesSdpa(modelType, known);
+  const lacks = isAlone ? lacksKernel('sdpa', modelType, release) : predatesSdpa(modelType, release);
   if (!lacks) return [];
   const note = say('transformers chooses no SDPA for `{0}`', modelType);
   return [fact(field, 'eager', { kind: 'inferred', note })];
@@ -220,12 +230,13 @@ function withImages(resolution: Resolution, model: Model | undefined): Resolutio
  */
 export function resolve(
   { commandLine, around, measured, members }: Collected,
-  { finding, detected }: Known,
+  { finding, detected, values }: Known,
   { facts: stated, autos, unread, notModelled, self }: Read,
   settled?: SettledRun,
 ): Resolved {
   const read = [...commandLine, ...stated, ...around, ...detected, ...storedAs(finding), ...autos];
-  const stating = [...read, ...ownLengths(finding.model ?? {}, read), ...ownAttention(finding.model, read)];
+  const attention = ownAttention(finding.model, read, values['version.transformers']);
+  const stating = [...read, ...ownLengths(finding.model ?? {}, read), ...attention];
   const joined =
     settled && isSameList(stating, settled.stating)
       ? settled.joined
