@@ -67,6 +67,16 @@ export const CLAIMS: Readonly<Record<string, readonly (readonly [file: string, t
     ['dialects/imported-names', 'are read with the first release that has them'],
     ['dialects/imported-names', 'tell of which release the file is'],
   ],
+  '**Which releases go together**': [
+    [
+      'workspace/joint-releases',
+      'stand together where each is inferred by itself: transformers is the newest that TRL takes',
+    ],
+    [
+      'workspace/joint-releases',
+      'have requirements that are understood, of the last patch of every minor version since 0.7',
+    ],
+  ],
   'Neither users nor that test need Python.': [['contributing', 'of what needs Python is so']],
   '**Flags of a team**': [
     ['dialects/vocabulary', 'teach flags of any team'],

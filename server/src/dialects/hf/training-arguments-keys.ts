@@ -1,7 +1,7 @@
 import RELEASES from '../../../data/framework-keys/transformers.jsonl' with { type: 'text' };
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, type FrameworkTables, ReleasedKeys } from '../framework-keys';
-import { block, inertKeys, movedRow, releasedBlock } from '../key-rows';
+import { block, inertKeys, movedRow, type Row, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { mebibytes, positive } from '../key-value';
 
@@ -378,6 +378,25 @@ const rest = inertKeys(
 );
 
 /** Every argument of `TrainingArguments` of transformers 4 and 5, at top level. */
-export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [...heavy, ...fsdp, ...withPrefix, ...rest];
+/** A `GenerationConfig` that stands in the file. */
+const generation = block('', DOCS, [
+  ...['max_new_tokens', 'max_length'].map(
+    (name): Row => [
+      `generation_config.${name}`,
+      'integer',
+      'Tokens that the evaluation generates at most.',
+      { sets: 'evaluation.generatedTokens' },
+    ],
+  ),
+  ['generation_config.num_beams', 'integer', 'Beams of that generation.', { sets: 'evaluation.beams' }],
+]);
+
+export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
+  ...heavy,
+  ...fsdp,
+  ...withPrefix,
+  ...generation,
+  ...rest,
+];
 
 export const TRAINING_ARGUMENTS_TABLE = new KeyTable(TRAINING_ARGUMENTS_KEYS, 'Trainer', RELEASED);

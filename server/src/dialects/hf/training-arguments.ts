@@ -255,13 +255,14 @@ function readGenerationConfig(section: Section, draft: Draft): boolean {
     return true;
   }
   if (given?.node.kind !== 'map') return false;
-  if (!section.has('generation_max_length'))
-    for (const key of ['max_new_tokens', 'max_length'])
-      section.stateInteger('evaluation.generatedTokens', `generation_config.${key}`);
-  if (!section.has('generation_num_beams'))
-    section.stateInteger('evaluation.beams', 'generation_config.num_beams');
+  if (!section.has('generation_max_length')) section.take(...LENGTHS_SPELLED_OUT);
+  if (!section.has('generation_num_beams')) section.take(BEAMS_SPELLED_OUT);
   return false;
 }
+
+/** A `GenerationConfig` that stands in the file, by what it states. */
+const LENGTHS_SPELLED_OUT = ['generation_config.max_new_tokens', 'generation_config.max_length'];
+const BEAMS_SPELLED_OUT = 'generation_config.num_beams';
 
 /**
  * Generation in evaluation (`Seq2SeqTrainingArguments`): 20 tokens where neither it nor the model's config states more. What such a config states is not
@@ -271,6 +272,7 @@ function readGeneration(section: Section, draft: Draft, { model }: ReadContext):
   const generates = section.find('predict_with_generate');
   if (!generates || flagOf(generates.node) !== true) return;
   const scripts = 'val_max_target_length';
+  const beams = 'num_beams';
   const { model_type: type, max_position_embeddings: positions } = model?.config ?? {};
   const isOwn = typeof type === 'string' && GENERATES_OWN.test(type);
   const length =
@@ -283,9 +285,9 @@ function readGeneration(section: Section, draft: Draft, { model }: ReadContext):
         }
       : { value: 20, note: say("length of the model's generation config, 20 unless it says otherwise") };
   if (readGenerationConfig(section, draft)) return;
-  const isStated =
-    section.has('generation_max_length') || section.has(scripts) || draft.knows('evaluation.generatedTokens');
-  const hasBeams = section.has(['generation_num_beams', 'num_beams']) || draft.knows('evaluation.beams');
+  const isSpelledOut = section.has(LENGTHS_SPELLED_OUT);
+  const isStated = section.has(['generation_max_length', scripts]) || isSpelledOut;
+  const hasBeams = section.has(['generation_num_beams', beams, BEAMS_SPELLED_OUT]);
   if (isOwn && !(isStated && hasBeams))
     draft.leave(
       'value',
@@ -296,8 +298,10 @@ function readGeneration(section: Section, draft: Draft, { model }: ReadContext):
       ),
       isStated ? ['evaluation.beams'] : ['evaluation.generatedTokens', 'evaluation.beams'],
     );
-  if (section.has('generation_max_length') || !section.has(scripts))
+  const isOwnArgument = section.has('generation_max_length');
+  if (isOwnArgument || !(section.has(scripts) || isSpelledOut))
     section.takeElse('generation_max_length', { ...length, source: DOCS });
-  else section.stateInteger('evaluation.generatedTokens', scripts);
-  if (!section.take('generation_num_beams')) section.stateInteger('evaluation.beams', 'num_beams');
+  else if (!isSpelledOut) section.stateInteger('evaluation.generatedTokens', scripts);
+  if (!section.take('generation_num_beams') && !section.has(BEAMS_SPELLED_OUT))
+    section.stateInteger('evaluation.beams', beams);
 }
