@@ -23,7 +23,7 @@ export function verdictSign({
 const GAP = '\u00a0';
 
 /** Titles of lenses draw icons: the sign stands before a verdict. */
-export function signVerdicts(lenses: readonly CodeLens[]): void {
+export function signVerdicts(lenses: readonly Pick<CodeLens, 'command'>[]): void {
   for (const lens of lenses) {
     const judged = judgedOf(lens);
     if (judged && lens.command) lens.command.title = `$(${verdictSign(judged)})${GAP}${lens.command.title}`;

@@ -50,13 +50,17 @@ interface Pair {
 const isIn = (release: string, specifier: string): boolean =>
   specifier === '' || satisfies(release, specifier, { prereleases: true });
 
+const requirements = remembered<Requirements | undefined>(256);
+
 /** What is known of a release of TRL: of `0.12` that of its last patch, of one between two that of the older. */
-function requirementsOf(release: string): Requirements | undefined {
-  if (valid(release) === null) return undefined;
-  const row =
-    ROWS.findLast((one) => isIn(one, `==${release}.*`)) ?? ROWS.findLast((one) => isIn(one, `<=${release}`));
-  return row === undefined ? undefined : OF_TRL[row];
-}
+const requirementsOf = (release: string): Requirements | undefined =>
+  requirements.of(release, () => {
+    if (valid(release) === null) return undefined;
+    const row =
+      ROWS.findLast((one) => isIn(one, `==${release}.*`)) ??
+      ROWS.findLast((one) => isIn(one, `<=${release}`));
+    return row === undefined ? undefined : OF_TRL[row];
+  });
 
 /** The newest of a span first, then the last patch of each older minor version. */
 function releasesIn({ newest, oldest, isFixed }: Span, releases: readonly string[]): string[] {

@@ -25,7 +25,7 @@ describe('the sign of a verdict', () => {
       { title: 'in the run of train.sh' },
       { title: 'largest micro batch that fits: 4', data: 'file:///ds_config.json' },
     ].map(({ title, data }) => ({ command: { title, command: '' }, data }));
-    signVerdicts(lenses as unknown as Parameters<typeof signVerdicts>[0]);
+    signVerdicts(lenses);
     assert.deepEqual(
       lenses.map(({ command }) => command.title),
       [

@@ -131,6 +131,16 @@ describe('a script that takes dataclasses from a parser of flags', () => {
     assert.equal(resolved.values['lora.rank'], 4);
   });
 
+  it('is followed where it collects names of layers itself, and trains', async () => {
+    const more = `names = set()
+    for name, module in model.named_modules():
+        if isinstance(module, torch.nn.Linear) and 'lm_head' not in name:
+            names.add(name.split('.')[-1])`;
+    const { resolved } = await started(script(OF_TRANSFORMERS, more), `python train.py ${FLAGS}`);
+    assert.equal(resolved.values['model.id'], 'Qwen/Qwen2.5-0.5B');
+    assert.equal(resolved.values['batch.sequence'], 1024);
+  });
+
   it('is cut where a dataset of its own cuts its samples', async () => {
     const own = `rows = Rows("data.jsonl", AutoTokenizer.from_pretrained("x"), model_args.lora_rank * 100)
     Trainer(model=model, args=training_args, train_dataset=rows).train()

@@ -8,7 +8,8 @@ import type { PyArgument, PyCall, PyValue } from './value';
 /** Key of the words of a command that belong to no flag. */
 export const COMMAND_WORDS = '*';
 
-const argumentOf = (call: PyCall, key: string) => call.named.find((argument) => argument.key === key);
+export const namedArgument = (call: PyCall, key: string) =>
+  call.named.find((argument) => argument.key === key);
 const textOf = (value: PyValue | undefined): string | undefined =>
   value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
 
@@ -19,7 +20,7 @@ const keyOf = (name: string): string => name.replace(/^-+/, '').replaceAll('-', 
 
 /** The name that an argument of `argparse` goes by. */
 function destinationOf(call: PyCall): string | undefined {
-  const dest = textOf(argumentOf(call, 'dest')?.value);
+  const dest = textOf(namedArgument(call, 'dest')?.value);
   if (dest !== undefined) return dest;
   const names = namesOf(call);
   const first = names.find((name) => name.startsWith('--')) ?? names[0];
@@ -82,7 +83,7 @@ function commandValues(command: MapNode, added: readonly PyCall[]): [name: strin
     if (name === undefined) return [];
     const names = namesOf(call);
     const isFlag = names.some((one) => one.startsWith('-'));
-    const many = argumentOf(call, 'nargs') !== undefined;
+    const many = namedArgument(call, 'nargs') !== undefined;
     // Words of a command stand for positional arguments in their order.
     const node = isFlag
       ? names.flatMap((one) => entryOf(command, keyOf(one))?.value ?? []).at(-1)
@@ -97,7 +98,7 @@ function commandValues(command: MapNode, added: readonly PyCall[]): [name: strin
 function takenBy(call: PyCall, node: ConfigNode, many: boolean): PyValue {
   const { range } = node;
   const unknown: PyValue = { kind: 'unknown', range, given: 'launch' };
-  const action = textOf(argumentOf(call, 'action')?.value);
+  const action = textOf(namedArgument(call, 'action')?.value);
   if (action === 'store_true' || action === 'store_false')
     return { kind: 'scalar', value: action === 'store_true', range };
   if (node.kind === 'list')
@@ -106,7 +107,7 @@ function takenBy(call: PyCall, node: ConfigNode, many: boolean): PyValue {
       : unknown;
   if (node.kind !== 'scalar' || node.open || node.guessed || (action !== undefined && action !== 'store'))
     return unknown;
-  const value = converted(argumentOf(call, 'type')?.value, node.text);
+  const value = converted(namedArgument(call, 'type')?.value, node.text);
   // What is not among the choices is refused: it stands for one of them, or the command was written for another state of the file.
   const taken: PyValue =
     value === undefined || !mayChoose(call, value) ? unknown : { kind: 'scalar', value, range };
@@ -115,7 +116,7 @@ function takenBy(call: PyCall, node: ConfigNode, many: boolean): PyValue {
 
 /** Whether `choices` allows a value, as far as they are known. */
 function mayChoose(call: PyCall, value: string | number): boolean {
-  const choices = argumentOf(call, 'choices')?.value;
+  const choices = namedArgument(call, 'choices')?.value;
   if (choices?.kind !== 'list') return true;
   return choices.items.some((choice) => choice.kind !== 'scalar' || choice.value === value);
 }
@@ -131,13 +132,13 @@ function converted(type: PyValue | undefined, text: string): string | number | u
 }
 
 function defaultValue(call: PyCall): PyValue {
-  const byDefault = argumentOf(call, 'default');
+  const byDefault = namedArgument(call, 'default');
   if (byDefault) return byDefault.value;
-  const action = argumentOf(call, 'action')?.value;
+  const action = namedArgument(call, 'action')?.value;
   const word = action?.kind === 'scalar' ? action.value : undefined;
   if (word === 'store_true' || word === 'store_false')
     return { kind: 'scalar', value: word === 'store_false', range: call.range, computed: true };
-  const required = argumentOf(call, 'required')?.value;
+  const required = namedArgument(call, 'required')?.value;
   const positional = call.positional[0];
   const named = positional?.kind === 'scalar' && String(positional.value).startsWith('-');
   if (named && !(required?.kind === 'scalar' && required.value === true))

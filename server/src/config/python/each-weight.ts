@@ -13,18 +13,10 @@ interface Each extends ChosenParameters {
 
 const NONE: ParameterChoice = { kind: 'not', of: ALL };
 const MODULES = /^(?:named_)?modules$/;
-const METHODS: Readonly<Record<string, WeightCast['to']>> = {
-  float: 'fp32',
-  half: 'fp16',
-  bfloat16: 'bf16',
-};
-const TYPES: Readonly<Record<string, WeightCast['to']>> = {
-  'torch.float32': 'fp32',
-  'torch.float': 'fp32',
-  'torch.float16': 'fp16',
-  'torch.half': 'fp16',
-  'torch.bfloat16': 'bf16',
-};
+/** Some type, by a name that is not known. */
+const UNKNOWN = '?';
+const METHODS = /^(?:float|half|bfloat16)$/;
+const TYPES = /^torch\.(?:float(?:16|32)?|half|bfloat16)$/;
 
 /** Notes what a loop over a model's weights or modules casts, where it stands right in its body. */
 export function noteWeightCasts(
@@ -150,29 +142,24 @@ function note(machine: Machine, statement: SyntaxNode, each: Each, choice: Param
     of: each.of,
     each: each.each,
     choice: narrowed(choice, one),
-    to: to === 'unknown' ? undefined : to,
+    to: to === UNKNOWN ? undefined : to,
     range: machine.rangeOf(statement),
     conditions: [...machine.conditions],
     after: machine.calls.length,
   });
 }
 
-/** The type that a call casts to; undefined where it casts nothing. */
-function typeOf(
-  machine: Machine,
-  method: string,
-  given: SyntaxNode | undefined,
-): WeightCast['to'] | 'unknown' {
-  if (Object.hasOwn(METHODS, method)) return METHODS[method];
+/** The name of the type that a call casts to; undefined where it casts nothing. */
+function typeOf(machine: Machine, method: string, given: SyntaxNode | undefined): string | undefined {
+  if (METHODS.test(method)) return method;
   if (method !== 'to' && method !== 'type') return undefined;
   const values = (given?.children ?? []).map((one) => {
     const node = one.type === 'keyword_argument' ? childIn(one, 'value') : one;
     return { node, value: node && machine.evaluate(machine, node) };
   });
-  for (const { value } of values)
-    if (value?.kind === 'name' && Object.hasOwn(TYPES, value.name)) return TYPES[value.name];
+  for (const { value } of values) if (value?.kind === 'name' && TYPES.test(value.name)) return value.name;
   const isType = ({ node, value }: (typeof values)[number]) =>
     (node && /dtype|torch\.b?float/.test(machine.textOf(node))) ||
     (value?.kind === 'name' && /^torch\.(?:float|bfloat|double)/.test(value.name));
-  return values.some(isType) ? 'unknown' : undefined;
+  return values.some(isType) ? UNKNOWN : undefined;
 }

@@ -24,7 +24,7 @@ export function callFunction(
   node: SyntaxNode,
   self?: PyValue,
 ): PyValue {
-  if (namesLinearLayers(codeOf(called))) return { ...machine.scalar('all-linear', node), computed: true };
+  if (namesLinearLayers(called)) return { ...machine.scalar('all-linear', node), computed: true };
   const passed = called.bound ? behind(called.bound, more) : more;
   const { running } = machine;
   if (running.includes(called.node) || running.length >= DEEPEST_CALLS || machine.truncated)
@@ -113,13 +113,18 @@ function boundParameters(
   return values;
 }
 
+/** What gives a list of the names that it has collected, and nothing else. */
+const GIVES_NAMES = /\breturn (?:list|sorted)\(\w+\)\s*$/;
+
 /**
  * Whether a function collects the last parts of the names of all linear layers but the head, as the one of QLoRA's script does that is copied
  * most: PEFT's `all-linear`. https://github.com/artidoro/qlora/blob/7f4e95a6/qlora.py#L248
  */
-function namesLinearLayers(code: string): boolean {
+function namesLinearLayers(called: PyFunction): boolean {
+  const code = codeOf(called);
   return (
-    /\.named_modules\(\)/.test(code) &&
+    code.includes('.named_modules()') &&
+    GIVES_NAMES.test(code) &&
     /isinstance\(\s*module\s*,/.test(code) &&
     /Linear/.test(code) &&
     /\.split\(\s*['"]\.['"]\s*\)/.test(code) &&
@@ -195,7 +200,7 @@ export function forgetFields({ fields }: PyClass): void {
 const NOTHING: Passed = { positional: [], named: [] };
 
 /** Fields of a class of the file, those that it inherits first. */
-export function setFields(machine: Machine, made: PyClass, id: number): void {
+function setFields(machine: Machine, made: PyClass, id: number): void {
   for (const base of made.bases) if (base.kind === 'class') setFields(machine, base, id);
   for (const [name, value] of made.fields) attributesOf(machine, id).set(name, value);
   for (const [name, { made: inner, node }] of made.factories ?? []) {

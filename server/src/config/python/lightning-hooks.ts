@@ -2,7 +2,15 @@ import { attributesOf, callFunction, methodIn } from './functions';
 import type { Machine } from './machine';
 import { isNone } from './node-of-value';
 import type { SyntaxNode } from './syntax-node';
-import type { Passed, PyArgument, PyCall, PyClass, PyObject, PyValue } from './value';
+import {
+  argumentAt,
+  type Passed,
+  type PyArgument,
+  type PyCall,
+  type PyClass,
+  type PyObject,
+  type PyValue,
+} from './value';
 
 const TRAINER = /^(?:pytorch_lightning|lightning(?:\.pytorch)?)\.(?:trainer\.){0,2}Trainer$/;
 const MODULE = /(?:^|\.)Lightning(?:Data)?Module$/;
@@ -85,7 +93,7 @@ export function saveHyperparameters(
   const { values } = machine.scope;
   const entries = [...values].flatMap(([key, value]): PyArgument[] => {
     if (value === owner || (named.length > 0 && !named.includes(key))) return [];
-    return [{ key, keyRange: value.range, value, used: value.range, text: key }];
+    return [argumentAt(key, value)];
   });
   attributesOf(machine, owner.id).set('hparams', {
     kind: 'dict',

@@ -1,10 +1,10 @@
-import { COMMAND_WORDS, flagsAsArguments } from './command-line';
+import { COMMAND_WORDS, flagsAsArguments, namedArgument } from './command-line';
 import { contentOf } from './data-loaders';
-import { attributesOf, fieldOf, instance, setFields } from './functions';
+import { attributesOf, fieldOf, instance } from './functions';
 import { givenByNobody } from './library-defaults';
 import type { Machine } from './machine';
 import type { SyntaxNode } from './syntax-node';
-import type { Passed, PyArgument, PyCall, PyClass, PyObject, PyValue } from './value';
+import { argumentAt, type Passed, type PyArgument, type PyClass, type PyObject, type PyValue } from './value';
 
 /** Parsers that make dataclasses of flags: of transformers, of TRL, of the alignment handbook. */
 export const PARSES_DATACLASSES = /(^|\.)(HfArgumentParser|TrlParser|H4ArgumentParser)$/;
@@ -23,7 +23,7 @@ export function parsedDataclasses(
   node: SyntaxNode,
 ): PyValue {
   const call = machine.calls[parser];
-  const asked = call?.positional[0] ?? argumentNamed(call, 'dataclass_types');
+  const asked = call?.positional[0] ?? (call && namedArgument(call, 'dataclass_types')?.value);
   const kinds = asked?.kind === 'list' ? asked.items : asked ? [asked] : [];
   const given = givenTo(machine, call?.callee ?? '', method, passed, node);
   const items = kinds.map((kind) => {
@@ -48,41 +48,25 @@ function filled(
   made: PyObject,
   node: SyntaxNode,
 ): PyValue {
-  const places = { range: made.range, calleeRange: made.range, argumentsRange: made.range };
   if (kind.kind === 'class') {
     const isLibrary = kind.bases.some(({ kind: base }) => base === 'name');
     if (isLibrary && !given) return machine.unknown(node, { given: 'launch' });
     const flags = (given ?? []).map((flag) => asDeclared(kind, flag));
-    if (!isLibrary) return ofFile(machine, kind, flags, places);
-    const declared = [...kind.fields].filter(([key]) => !flags.some((flag) => flag.key === key));
-    const named = [...declared.map(([key, value]) => argument(key, value)), ...flags];
+    // A library's class gets the fields that are declared anew as arguments; one of the file has its fields.
+    const declared = isLibrary
+      ? [...kind.fields].filter(([key]) => !flags.some((flag) => flag.key === key))
+      : [];
+    const named = [...declared.map(([key, value]) => argumentAt(key, value)), ...flags];
     return instance(machine, kind, { positional: [], named, parsed: true }, node);
   }
   if (kind.kind !== 'name' || !given) return machine.unknown(node, { given: 'launch' });
+  const { range } = made;
+  const places = { range, calleeRange: range, argumentsRange: range };
   const object = machine.record({ callee: kind.name, positional: [], named: given, ...places, parsed: true });
   if (object.kind !== 'object') return object;
   const attributes = attributesOf(machine, object.id);
   for (const [key, value] of givenByNobody(kind.name)) attributes.set(key, machine.scalar(value, node));
   for (const { key, value } of given) attributes.set(key, value);
-  return object;
-}
-
-/** A dataclass of the file. */
-function ofFile(
-  machine: Machine,
-  kind: PyClass,
-  flags: readonly PyArgument[],
-  places: Pick<PyCall, 'range' | 'calleeRange' | 'argumentsRange'>,
-): PyValue {
-  const object = machine.record({
-    callee: `.${kind.name}`,
-    positional: [],
-    named: [],
-    ...places,
-    subclass: kind.name,
-  }) as PyObject;
-  setFields(machine, kind, object.id);
-  for (const { key, value } of flags) attributesOf(machine, object.id).set(key, value);
   return object;
 }
 
@@ -138,14 +122,3 @@ function asDeclared(kind: PyClass, flag: PyArgument): PyArgument {
   const on = /^(?:yes|true|t|y|1)$/.test(word);
   return on || /^(?:no|false|f|n|0)$/.test(word) ? { ...flag, value: { ...value, value: on } } : flag;
 }
-
-const argument = (key: string, value: PyValue): PyArgument => ({
-  key,
-  keyRange: value.range,
-  value,
-  used: value.range,
-  text: key,
-});
-
-const argumentNamed = (call: PyCall | undefined, key: string) =>
-  call?.named.find((argument) => argument.key === key)?.value;

@@ -166,6 +166,15 @@ export interface PyArgument {
   readonly text: string;
 }
 
+/** A value by a name that stands nowhere beside it: a field, a variable. */
+export const argumentAt = (key: string, value: PyValue): PyArgument => ({
+  key,
+  keyRange: value.range,
+  value,
+  used: value.range,
+  text: key,
+});
+
 /** Names and what they are bound to, of a module or of one call of a function. */
 export interface PyScope {
   values: Map<string, PyValue>;
@@ -241,8 +250,8 @@ export interface WeightCast {
   readonly each: 'parameter' | 'module';
   /** Which of them it does that to. */
   readonly choice: ParameterChoice;
-  /** The type, as it is named; undefined where that is not known. */
-  readonly to: 'fp32' | 'bf16' | 'fp16' | undefined;
+  /** The type, as PyTorch names it or its method; undefined where that is not known. */
+  readonly to: string | undefined;
   readonly range: Range;
   /** Conditions around the loop that the text does not settle. */
   readonly conditions: readonly Range[];

@@ -7,6 +7,9 @@ import { SCRIPT_ARGUMENTS_KEYS } from './script-arguments-keys';
 
 const SOURCE = fileIn(LLAVA, 'llava/train/train.py');
 
+/** Names by which scripts ask what is trained in a word: `full`, `lora`, `qlora`. */
+export const SCRIPT_MODES = ['train_mode', 'train_type', 'finetuning_type', 'tuning_type', 'peft_method'];
+
 /** Adapters and quantized weights by the names that scripts around the Trainer share. */
 export const SCRIPT_ADAPTER_KEYS: readonly KeySpec[] = block('', SOURCE, [
   ['lora_enable', 'boolean', 'Train LoRA adapters.', { default: false, fields: ['method.kind'] }],
@@ -40,7 +43,7 @@ export const SCRIPT_ADAPTER_KEYS: readonly KeySpec[] = block('', SOURCE, [
     '4-bit type.',
     { values: ['fp4', 'nf4'], default: 'nf4', fields: ['quantization.kind'] },
   ],
-  ...['train_mode', 'train_type', 'finetuning_type', 'tuning_type', 'peft_method'].map(
+  ...SCRIPT_MODES.map(
     (name): Row => [
       name,
       'string',

@@ -5,14 +5,12 @@ import { say } from '../../wording/say';
 import type { KeySpec } from '../dialect';
 import type { Draft } from '../draft';
 import type { FoundKey, Section } from '../section';
-import { KNOWN_SCRIPT_TABLE, SCRIPT_ADAPTER_KEYS } from './known-script-keys';
+import { KNOWN_SCRIPT_TABLE, SCRIPT_ADAPTER_KEYS, SCRIPT_MODES } from './known-script-keys';
 
 /** Switches by which well-known training scripts ask for LoRA (LLaVA, Qwen, PEFT's examples, InternVL). */
 const SWITCHES = ['lora_enable', 'use_lora', 'use_peft_lora', 'use_qlora', 'q_lora'];
 const FOUR_BIT = ['q_lora', 'use_qlora', 'use_4bit_quantization', 'use_4bit_qunatization'];
 const EIGHT_BIT = ['use_8bit_quantization', 'use_8bit_qunatization'];
-/** Names by which scripts ask what is trained in a word: `full`, `lora`, `qlora`. */
-const MODES = ['train_mode', 'train_type', 'finetuning_type', 'tuning_type', 'peft_method'];
 
 /** Rows of the names below that a table of a script's arguments lacks. */
 export const besides = (rows: readonly KeySpec[]): readonly KeySpec[] =>
@@ -50,7 +48,7 @@ export function readScriptAdapter(script: Section): void {
 
 /** What is trained, where the script is asked in a word that has one meaning. */
 function modeOf(section: Section): { found: FoundKey; adapts: boolean; quantized: boolean } | undefined {
-  const found = section.find(MODES);
+  const found = section.find(SCRIPT_MODES);
   const word = textOf(found?.node)?.toLowerCase();
   if (!found || !/^(?:full|q?lora)$/.test(word ?? '')) return undefined;
   return { found, adapts: word !== 'full', quantized: word === 'qlora' };

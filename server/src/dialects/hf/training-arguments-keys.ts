@@ -377,7 +377,6 @@ const rest = inertKeys(
   RELEASED,
 );
 
-/** Every argument of `TrainingArguments` of transformers 4 and 5, at top level. */
 /** A `GenerationConfig` that stands in the file. */
 const generation = block('', DOCS, [
   ...['max_new_tokens', 'max_length'].map(
@@ -391,6 +390,7 @@ const generation = block('', DOCS, [
   ['generation_config.num_beams', 'integer', 'Beams of that generation.', { sets: 'evaluation.beams' }],
 ]);
 
+/** Every argument of `TrainingArguments` of transformers 4 and 5, at top level. */
 export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
   ...heavy,
   ...fsdp,

@@ -239,6 +239,10 @@ function readEvaluation(section: Section, byDefault: DefaultValue<boolean>): voi
 /** Types whose checkpoints are published with a length and beams of their own in `generation_config.json`; those of T5 have neither. */
 const GENERATES_OWN = /^(?:bart|blenderbot|led|m2m_100|marian|mbart|pegasus|pegasus_x|prophetnet)$/;
 
+/** A `GenerationConfig` that stands in the file, by what it states. */
+const LENGTHS_SPELLED_OUT = ['generation_config.max_new_tokens', 'generation_config.max_length'];
+const BEAMS_SPELLED_OUT = 'generation_config.num_beams';
+
 /** A `GenerationConfig` spelled out, which takes the place of the model's own; true of one that is named: what it holds is not known. */
 function readGenerationConfig(section: Section, draft: Draft): boolean {
   const given = section.find('generation_config');
@@ -259,10 +263,6 @@ function readGenerationConfig(section: Section, draft: Draft): boolean {
   if (!section.has('generation_num_beams')) section.take(BEAMS_SPELLED_OUT);
   return false;
 }
-
-/** A `GenerationConfig` that stands in the file, by what it states. */
-const LENGTHS_SPELLED_OUT = ['generation_config.max_new_tokens', 'generation_config.max_length'];
-const BEAMS_SPELLED_OUT = 'generation_config.num_beams';
 
 /**
  * Generation in evaluation (`Seq2SeqTrainingArguments`): 20 tokens where neither it nor the model's config states more. What such a config states is not
@@ -286,8 +286,12 @@ function readGeneration(section: Section, draft: Draft, { model }: ReadContext):
       : { value: 20, note: say("length of the model's generation config, 20 unless it says otherwise") };
   if (readGenerationConfig(section, draft)) return;
   const isSpelledOut = section.has(LENGTHS_SPELLED_OUT);
-  const isStated = section.has(['generation_max_length', scripts]) || isSpelledOut;
-  const hasBeams = section.has(['generation_num_beams', beams, BEAMS_SPELLED_OUT]);
+  const isStated =
+    section.has(['generation_max_length', scripts]) ||
+    isSpelledOut ||
+    draft.knows('evaluation.generatedTokens');
+  const hasBeams =
+    section.has(['generation_num_beams', beams, BEAMS_SPELLED_OUT]) || draft.knows('evaluation.beams');
   if (isOwn && !(isStated && hasBeams))
     draft.leave(
       'value',

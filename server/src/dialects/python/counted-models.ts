@@ -36,7 +36,6 @@ const SHAPES_PIPELINE =
 /** Methods that leave the weights of a model in their number, where they are called on it. */
 const KEEPS_WEIGHTS =
   /^(?:\(\)|to|cuda|cpu|half|float|bfloat16|eval|train|requires_grad_|forward|generate|prepare|encode|encode_batch|classify_batch|predict|rank|similarity|transcribe|parameters|named_parameters|num_parameters|get_memory_footprint|state_dict|save_pretrained|push_to_hub|tie_weights|compute_transition_scores)$/;
-const TYPED: Readonly<Record<string, DType>> = { half: 'fp16', float: 'fp32', bfloat16: 'bf16' };
 
 /** Heads that a published language model has as it is. */
 const OWN_HEAD =
@@ -159,7 +158,7 @@ function typeOf(
     if (revision && dtype === published) dtype = weightsDtypeOf(textIn(revision)) ?? published;
   }
   for (const { callee, positional, named } of steps) {
-    dtype = TYPED[callee] ?? dtype;
+    dtype = weightsDtypeOf(callee) ?? dtype;
     if (callee !== 'to') continue;
     for (const value of [...positional, ...named.map((argument) => argument.value)])
       dtype = weightsDtypeOf(textOf(knownNode(value, { bf16 }))) ?? dtype;

@@ -10,6 +10,7 @@ import { MODEL_ARGUMENTS_TABLE } from '../hf/model-arguments-keys';
 import { readPeftConfig } from '../hf/peft-config';
 import { PEFT_TABLE } from '../hf/peft-config-keys';
 import type { GivenField } from '../hf/peft-fields';
+import { weightsDtypeOf } from '../hf/weights-dtype';
 import type { Section } from '../section';
 import { adaptersInPlace, configOfPut, isUncertain, putsBare } from './adapters-in-place';
 import { askedOf } from './asked-of';
@@ -289,12 +290,6 @@ function stateCheckpointing({ draft }: Calls, call: PyCall): void {
     draft.state('activations.reentrant', reentrant.value, reentrant, 'use_reentrant');
 }
 
-const CASTS: Readonly<Record<string, 'fp32' | 'bf16' | 'fp16'>> = {
-  half: 'fp16',
-  float: 'fp32',
-  bfloat16: 'bf16',
-};
-
 /** `model.to(torch.bfloat16)`, `model.half()`: the last one counts. */
 function readCasts({ draft }: Calls, chain: ModelChain): void {
   for (const call of [...chain.steps].reverse()) {
@@ -303,7 +298,7 @@ function readCasts({ draft }: Calls, chain: ModelChain): void {
     );
     const named = given?.kind === 'name' ? given.name.split('.').at(-1) : undefined;
     const word = call.callee === 'to' ? named : call.callee;
-    const dtype = word === 'float16' ? 'fp16' : word === 'float32' ? 'fp32' : CASTS[word ?? ''];
+    const dtype = weightsDtypeOf(word);
     if (!dtype || !call.of) continue;
     draft.forget('precision.weights');
     draft.state('precision.weights', dtype, { range: call.range }, call.callee);

@@ -2,6 +2,7 @@ import type { ParameterChoice } from '../../config/python/parameter-choice';
 import type { PyCall, WeightCast } from '../../config/python/value';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
+import { weightsDtypeOf } from '../hf/weights-dtype';
 import type { Calls } from './call-block';
 import { isFrozenBefore } from './frozen-weights';
 import type { ModelChain } from './model-chain';
@@ -56,23 +57,27 @@ export function readWeightCasts(calls: Calls, chain: ModelChain, trainer: PyCall
     const kind = castOf(cast);
     const hasAdapters = adapted !== undefined && cast.after > adapted.id;
     const quantized = (draft.valueOf('quantization.kind') ?? 'none') !== 'none';
-    const isSure = cast.conditions.length === 0 && cast.to !== undefined;
+    const to = weightsDtypeOf(cast.to);
+    const isSure = cast.conditions.length === 0 && to !== undefined;
     const isFrozen = !hasAdapters && kind === 'trained' && isFrozenBefore(calls, chain, cast.after);
-    if (!isSure || isFrozen || !stateCast(draft, cast, { kind, hasAdapters, quantized }))
+    if (!isSure || isFrozen || !stateCast(draft, cast, { kind, to, hasAdapters, quantized }))
       leave(draft, cast, kind);
   }
 }
 
 interface Situation {
   readonly kind: Cast;
+  readonly to: 'fp32' | 'bf16' | 'fp16';
   readonly hasAdapters: boolean;
   readonly quantized: boolean;
 }
 
 /** States what a cast leaves; false where no field stands for that. */
-function stateCast(draft: Draft, cast: WeightCast, { kind, hasAdapters, quantized }: Situation): boolean {
-  const { to, range } = cast;
-  if (to === undefined) return true;
+function stateCast(
+  draft: Draft,
+  { range }: WeightCast,
+  { kind, to, hasAdapters, quantized }: Situation,
+): boolean {
   const place = { range };
   if (kind === 'adapters' || (kind === 'trained' && hasAdapters)) {
     if (!hasAdapters) return true;
