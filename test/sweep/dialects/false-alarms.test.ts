@@ -78,6 +78,13 @@ describe('no false alarm', () => {
     assert.deepEqual(await reported('run.sh', `${flags}\n`), ['wrong-type warning']);
   });
 
+  it('about dots that stand in the place of a value', async () => {
+    const text = (value: string) =>
+      `torchrun --nproc_per_node 8 mine.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --bf16 True --save_strategy no --max_length ${value} --deepspeed ${value}\n`;
+    assert.deepEqual(await reported('run.sh', text('...')), []);
+    assert.ok((await reported('run.sh', text('many'))).includes('wrong-type warning'));
+  });
+
   it("about flags of a script that resemble the Trainer's", async () => {
     const text =
       'torchrun --nproc_per_node 8 mine.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --bf16 True --use_pefts 1\n';
