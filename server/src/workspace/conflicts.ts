@@ -73,14 +73,22 @@ const isGivenAnew = ({ field, origin }: Fact) =>
 const saying = ({ field, origin, value }: Fact) =>
   `${spelledKey(origin.key ?? shortAlias(field))} = ${shown(value)}`;
 
+/** Whether what is taken of a value is one of several that it may have: it contradicts nothing. */
+const isOneOfSeveral = ({ field, origin }: Fact, unread: readonly Unread[]): boolean =>
+  unread.some(
+    ({ kind, fields, location }) =>
+      kind === 'branch' && fields?.includes(field) && location?.uri === origin.location?.uri,
+  );
+
 /**
  * Two files of one run state different values for the same quantity. One problem per key of this file, none where one is
- * reported at that place already.
+ * reported at that place already, or where one of the values is one of several.
  */
 export function linkConflicts(
   facts: readonly Fact[],
   uri: string,
   reported: readonly Problem[] = [],
+  unread: readonly Unread[] = [],
 ): Problem[] {
   const own = ownStatements(facts, uri);
   const reportedLines = new Set(
@@ -97,6 +105,7 @@ export function linkConflicts(
     if (known || sameValue(mine.value, other.value) || problems.has(key)) {
       continue;
     }
+    if ([mine, other].some((fact) => isOneOfSeveral(fact, unread))) continue;
     const name = fileName(other.origin.location.uri);
     problems.set(key, {
       code: 'cross-file-conflict',
@@ -199,6 +208,7 @@ export function arithmeticConflicts(
   resolution: Resolution,
   uri: string,
   reported: readonly Problem[],
+  unread: readonly Unread[] = [],
 ): Problem[] {
   const { values, origins } = resolution;
   const problems: Problem[] = [];
@@ -218,7 +228,10 @@ export function arithmeticConflicts(
   const micro = values['batch.micro'];
   const accumulation = values['batch.accumulation'];
   // Values given on the command line are what-ifs: the files need not agree with them.
-  const stated = BATCH.slice(0, 3).every((field) => STATED.has(origins[field]?.kind ?? ''));
+  const stated = BATCH.slice(0, 3).every((field) => {
+    const fact = resolution.winners.get(field);
+    return fact !== undefined && STATED.has(fact.origin.kind) && !isOneOfSeveral(fact, unread);
+  });
   if (
     stated &&
     copies !== undefined &&

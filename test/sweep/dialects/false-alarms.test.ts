@@ -8,11 +8,15 @@ import type { Range } from '../../../server/src/text/place';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 
+/** A file in a workspace of its own; nothing where it is no training config. */
+function analyzed(name: string, text: string) {
+  const uri = `file:///w/${name}`;
+  return new Workspace(new MemoryHost({ [uri]: text }, { folders: ['file:///w'] })).analyze(uri);
+}
+
 /** Problems of one config in a workspace of its own, as `code severity`. */
 async function reported(name: string, text: string): Promise<string[]> {
-  const uri = `file:///w/${name}`;
-  const workspace = new Workspace(new MemoryHost({ [uri]: text }, { folders: ['file:///w'] }));
-  const analysis = await workspace.analyze(uri);
+  const analysis = await analyzed(name, text);
   assert.ok(analysis, name);
   return analysis.problems
     .filter(({ severity, code }) => severity !== 'information' && code !== 'unknown-model')
@@ -173,6 +177,19 @@ ${lines}`;
     );
   });
 
+  it('about recipes of tools that have words of Axolotl or of TRL, and a word of their own for the adapter', async () => {
+    const lora = 'lora_r: 16\nlora_alpha: 32\nlora_dropout: 0.05\n';
+    const tuner = (lines: string) => `base_model: gpt2\nmicro_batch_size: 1\n${lora}${lines}`;
+    const other = tuner('prompt_template: chat\ndataset_rows: 95\nepochs: 16\n');
+    assert.equal(await analyzed('info.yaml', other), undefined);
+    const own = await reported('axolotl.yaml', tuner('datasets: [{path: a}]\nsequence_len: 512\n'));
+    assert.ok(own.includes('dead-key warning'), own.join());
+    const series = 'prediction_length: 24\ncontext_length: 512\nfinetune_mode: lora\n';
+    const script = `model_name_or_path: gpt2\nlearning_rate: 0.1\n${lora}${series}`;
+    assert.deepEqual(await reported('recipe.yaml', `${script}gradient_accumulation_steps: 2\n`), []);
+    assert.equal(await analyzed('recipe.yaml', `${script}num_steps: 5000\n`), undefined);
+  });
+
   it('about arguments of other tools that have words of DeepSpeed', async () => {
     const diffusion = {
       model_family: 'sdxl',
@@ -183,8 +200,7 @@ ${lines}`;
       gradient_accumulation_steps: 1,
       train_batch_size: 1,
     };
-    const host = new MemoryHost({ 'file:///w/config.json': JSON.stringify(diffusion) });
-    assert.equal(await new Workspace(host).analyze('file:///w/config.json'), undefined);
+    assert.equal(await analyzed('config.json', JSON.stringify(diffusion)), undefined);
     const neox = {
       'pipe-parallel-size': 1,
       'model-parallel-size': 1,

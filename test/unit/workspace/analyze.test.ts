@@ -447,6 +447,38 @@ describe('files that make up one run', () => {
     assert.equal(linkConflicts(handed, 'file:///b.json')[0]?.severity, 'warning');
   });
 
+  it('does not hold a value that is one of several against another file, nor against a product', async () => {
+    const script = (steps: string) => `import os
+import fire
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+def train(steps: int = 4):
+    world = int(os.environ.get("WORLD_SIZE", 1))
+    if world != 1:
+        steps = ${steps}
+    model = AutoModelForCausalLM.from_pretrained("gpt2")
+    Trainer(model, TrainingArguments(per_device_train_batch_size=1, gradient_accumulation_steps=steps, deepspeed="ds.json")).train()
+if __name__ == "__main__":
+    fire.Fire(train)
+`;
+    const problems = async (steps: string) => {
+      const files = {
+        'file:///w/run.sh': 'mpirun -n 2 python train.py --steps 4\n',
+        'file:///w/train.py': script(steps),
+        'file:///w/ds.json':
+          '{"train_batch_size": 4, "gradient_accumulation_steps": 2, "zero_optimization": {"stage": 2}}',
+      };
+      const workspace = new Workspace(new MemoryHost(files, { folders: ['file:///w'] }));
+      const found = await Promise.all(
+        ['ds.json', 'run.sh'].map((name) => workspace.analyze(`file:///w/${name}`)),
+      );
+      return found.flatMap((analysis) => (analysis?.problems ?? []).map(({ code }) => code)).sort();
+    };
+    const contradicts = (codes: readonly string[]) =>
+      codes.filter((code) => /cross-file-conflict|batch-triangle/.test(code));
+    assert.deepEqual(contradicts(await problems('steps // world')), []);
+    assert.notDeepEqual(contradicts(await problems('steps')), []);
+  });
+
   it('a script asks for mixed precision under an Accelerate config without it, and gets it', async () => {
     const files = {
       'acc.yaml':

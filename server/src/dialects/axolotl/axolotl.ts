@@ -1,5 +1,5 @@
 import { entryOf } from '../../config/lookup';
-import type { ConfigDocument, ConfigNode } from '../../config/node';
+import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { AXOLOTL, fileIn } from '../../sources/repositories';
@@ -26,6 +26,16 @@ const SOURCE = fileIn(AXOLOTL, 'src/axolotl/');
 
 function axolotlDefault<V>(value: V, file: string): DefaultValue<V> {
   return { value, note: say('{0} default', 'Axolotl'), source: `${SOURCE}${file}` };
+}
+
+/** Keys that Axolotl shares with the tools around Alpaca-LoRA, which call the model, the batch and the rank so, too. */
+const SHARED =
+  /^(?:base_model|micro_batch_size|gradient_accumulation_steps|lora_\w+|learning_rate|val_set_size)$/;
+
+/** Whether a file has none of the keys by which Axolotl is known, beside several that it does not know. */
+function isOfOtherTool({ entries }: MapNode): boolean {
+  const known = entries.filter(({ key }) => AXOLOTL_TABLE.find(key));
+  return known.every(({ key }) => SHARED.test(key)) && entries.length - known.length >= 3;
 }
 
 /** Axolotl's YAML. */
@@ -61,6 +71,7 @@ export const axolotl: Dialect = {
     const found = own.filter((key) => entryOf(root, key) && !foreign(key)).length;
     // Half written, or the part that several runs share: nobody else calls the length so.
     if (!entryOf(root, 'base_model')) return found >= 4 && entryOf(root, 'sequence_len') ? 0.8 : 0;
+    if (isOfOtherTool(root)) return 0;
     return found >= 2 ? 0.95 : found === 1 ? 0.6 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {

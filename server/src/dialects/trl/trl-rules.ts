@@ -58,7 +58,8 @@ function missingCap(section: Section, range: Parameters<Draft['report']>[3], dra
 }
 
 function checkDead(section: Section, peft: boolean, draft: Draft): void {
-  if (peft) return;
+  // A script with arguments of its own has its own word for it.
+  if (peft || draft.unread.some(({ fields }) => fields?.includes('method.kind'))) return;
   for (const key of LORA_KEYS) {
     const found = section.find(key);
     if (!found) continue;

@@ -4,6 +4,7 @@ import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, TRL } from '../../sources/repositories';
 import { isAtLeast } from '../../terms/version';
+import { fileName } from '../../text/uri';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
@@ -12,6 +13,7 @@ import { assumeReadByAll } from '../hf/fsdp-argument';
 import { launchQuestions } from '../hf/launch-question';
 import { readModelArguments } from '../hf/model-arguments';
 import { assumePadding } from '../hf/padding';
+import { leaveAdapters } from '../hf/script-adapter';
 import { readTrainingArguments, type TrainerDefaults } from '../hf/training-arguments';
 import { rejectMisfits } from '../key-check';
 import { Section as Block, type DefaultValue, type Section } from '../section';
@@ -65,12 +67,15 @@ const TELLING =
   /^(use_peft|lora_target_modules|max_prompt_length|max_completion_length|packing|beta|loss_type|use_vllm|num_generations|dataset_mixture|dataset_mixer|gamma_beta_ratio|chat_template|assistant_only_loss|dataset_text_field)$/;
 
 /** Whether a recipe is for a script of its own: it states more that TRL has no key for than what only TRL has. */
-function isOfOtherScript({ entries }: MapNode, fileName: string): boolean {
+function isOfOtherScript({ entries }: MapNode, name: string): boolean {
   const foreign = entries.filter(({ key }) => !TRL_TABLE.find(key)).length;
   // TRL's own parser reads YAML alone (`scripts/utils.py`, `TrlParser`).
-  if (/\.json$/i.test(fileName) && foreign > 1) return true;
+  if (/\.json$/i.test(name) && foreign > 1) return true;
   return foreign > 1 + 2 * entries.filter(({ key }) => TELLING.test(key)).length;
 }
+
+const asksTrainer = (root: MapNode) =>
+  ['per_device_train_batch_size', 'gradient_accumulation_steps'].some((key) => entryOf(root, key));
 
 /** Recipes of TRL, the alignment handbook, open-r1, SimPO: one flat YAML. */
 export const trlRecipe: Dialect = {
@@ -81,14 +86,14 @@ export const trlRecipe: Dialect = {
   keys: TRL_KEYS,
   joins: { questions: launchQuestions },
   markers: /model_name_or_path/,
-  detect(root: ConfigNode, fileName: string): number {
+  detect(root: ConfigNode, name: string): number {
     if (root.kind !== 'map' || !entryOf(root, 'model_name_or_path') || entryOf(root, 'stage')) return 0;
     const trains = ['per_device_train_batch_size', 'learning_rate', 'gradient_accumulation_steps'];
     if (!trains.some((key) => entryOf(root, key))) return 0;
     const own = root.entries.filter(({ key }) => OWN.test(key)).length;
-    // Below what any script around the Trainer gets.
-    if (own > 0 && isOfOtherScript(root, fileName)) return 0.6;
-    return own >= 2 ? 0.85 : /\.ya?ml$/i.test(fileName) && own >= 1 ? 0.75 : 0;
+    // Below what any script around the Trainer gets; who asks for no batch of the Trainer's is not known to start it.
+    if (own > 0 && isOfOtherScript(root, name)) return asksTrainer(root) ? 0.6 : 0;
+    return own >= 2 ? 0.85 : /\.ya?ml$/i.test(name) && own >= 1 ? 0.75 : 0;
   },
   read,
 };
@@ -101,6 +106,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const section: Section = new Block(root, draft, '', TRL_TABLE);
   const method = readTrl(section, document.uri, draft, context);
   rejectMisfits(root, TRL_TABLE, draft);
+  if (isOfOtherScript(root, fileName(document.uri))) leaveAdapters(root, draft);
   draft.rules(() => {
     checkTrl(root, section, method, draft);
     checkWholeGroups(section, method, draft, context);

@@ -209,11 +209,12 @@ function conflictsOf(assembled: Assembled, joins: readonly Joins[], reported: re
       facts.filter(({ origin }) => !overridden.has(origin.location?.uri ?? '')),
       uri,
       reported,
+      read.unread,
     ),
     ...joins.flatMap(
       ({ checkLinked }) => checkLinked?.(read.self, read.members, collected.followed.links) ?? [],
     ),
-    ...arithmeticConflicts(resolution, uri, reported),
+    ...arithmeticConflicts(resolution, uri, reported, read.unread),
     ...rejectedValues(resolution, uri, reported),
     ...movedMeasurements(resolved.moved, resolution, shown(assembled), collected.project),
   ];
