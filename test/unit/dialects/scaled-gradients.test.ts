@@ -49,6 +49,29 @@ describe('gradients that a scaler takes', () => {
     assert.deepEqual(found(script(BF16, 'fp16=True', cast)), []);
   });
 
+  it('are not known of a copy of PEFT that the project has of its own', () => {
+    const put =
+      'model = get_peft_model(prepare_model_for_int8_training(model), LoraConfig(r=8, target_modules=["q_proj"]))';
+    const text = script(FP16, 'fp16=True', put).replace(
+      'LoraConfig,',
+      'LoraConfig, prepare_model_for_int8_training,',
+    );
+    const copy = (folder: string) =>
+      `import os, sys\nsys.path.append(os.path.join(os.getcwd(), "${folder}"))\n${text}`;
+    const old = { 'version.peft': '0.9.0' } as const;
+    assert.deepEqual(found(text, old), ['error fp16']);
+    for (const folder of ['peft/src/', 'hf_peft', 'libs/peft-main/src']) {
+      assert.deepEqual(found(copy(folder), old), []);
+      const { unread } = read('python', 'file:///w/train.py', copy(folder), old);
+      assert.deepEqual(
+        unread?.map(({ kind, text }) => `${kind} ${text}`),
+        ['script peft'],
+      );
+    }
+    for (const folder of ['src', 'peft_scripts', 'my/peft/data'])
+      assert.deepEqual(found(copy(folder), old), ['error fp16']);
+  });
+
   it('are of adapters that TRL casts to bf16, by its release', () => {
     const trl = (name: string) =>
       script(FOUR, 'bf16=True').replace(

@@ -8,6 +8,7 @@ import { importsIn, wordsIn } from './imports';
 import { Machine } from './machine';
 import { madeSmaller } from './made-smaller';
 import { LoadedModules } from './modules';
+import { ownCopies } from './own-copies';
 import { execute } from './statements';
 import type { SyntaxNode } from './syntax-node';
 import type { PyArgument, PyModule, PyProgram } from './value';
@@ -59,6 +60,7 @@ export function followProgram(
     words: () => wordsIn(root, lines),
     fillsSamples: () => fillsSamples(lines.text),
     madeSmaller: () => madeSmaller(lines),
+    ownCopies: () => ownCopies(lines),
     taken: [...loaded.used, ...data.used],
     wanted: [...data.wanted.values()],
     written: data.written,

@@ -2,6 +2,7 @@ import type { Range } from '../../text/place';
 import type { Lines } from '../lines';
 import type { PyImport } from './imports';
 import type { MadeSmaller } from './made-smaller';
+import type { OwnCopy } from './own-copies';
 import type { ParameterChoice } from './parameter-choice';
 import type { SyntaxNode } from './syntax-node';
 
@@ -296,6 +297,8 @@ export interface PyProgram {
   readonly fillsSamples: () => boolean;
   /** A call of it, followed or not, that makes images smaller. */
   readonly madeSmaller: () => MadeSmaller | undefined;
+  /** Packages that it imports from a folder of the project. */
+  readonly ownCopies: () => readonly OwnCopy[];
   /** Addresses of the modules and the files of data of the workspace that values were taken from. */
   readonly taken: readonly string[];
   /** The command that starts it is known. */

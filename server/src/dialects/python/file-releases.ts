@@ -45,9 +45,10 @@ const isNamed = ({ origin: { kind, orElse } }: Fact) =>
 
 function inferFromNames(program: PyProgram, draft: Draft, packages: readonly NamedPackage[]): void {
   const names = takenNames(program);
+  const copies = new Set(program.ownCopies().map(({ name }) => name));
   for (const of of packages) {
     const end = newestWithNames(names, of);
-    if (!end) continue;
+    if (!end || copies.has(of)) continue;
     const note = say('`{0}` has `{1}` up to release {2}', of, end.name, end.last);
     draft.infer(VERSION_FIELDS[of], end.last, note, end, end.name);
   }

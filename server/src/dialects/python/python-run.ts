@@ -134,7 +134,16 @@ export const pythonRun: Dialect = {
   read,
 };
 
-function read(document: ConfigDocument, context: ReadContext): Reading {
+/** Of a package that the project has a copy of, no release is known. */
+function withoutCopies(around: ReadContext, program: PyProgram | undefined): ReadContext {
+  const copies = new Set((program?.ownCopies() ?? []).map(({ name }) => name));
+  if (copies.size === 0 || !around.versions) return around;
+  const others = Object.entries(around.versions).filter(([name]) => !copies.has(name));
+  return { ...around, versions: Object.fromEntries(others) };
+}
+
+function read(document: ConfigDocument, around: ReadContext): Reading {
+  const context = withoutCopies(around, document.program);
   const draft = new Draft(document, context);
   const gpu = context.known['hardware.gpu'];
   const card = typeof gpu === 'string' ? findAccelerator(gpu) : undefined;
@@ -473,6 +482,13 @@ function noteDoubts({ program, draft }: Calls, call: PyCall): void {
       { range: xla.calleeRange },
       'torch_xla',
       say('{0} trains here: that is not estimated.', 'PyTorch/XLA'),
+    );
+  for (const { name, range } of program.ownCopies())
+    draft.leave(
+      'script',
+      { range },
+      name,
+      say('`{0}` is imported from a copy that the project has of its own, which is not read.', name),
     );
   const { subclass, calleeRange, conditions, outside } = call;
   const loss = argumentOf(call, 'compute_loss_func');
