@@ -68,7 +68,7 @@ ADAPTERS = {
     "prefix tuning": (PrefixTuningConfig(num_virtual_tokens=20), {"lora.kind": "prefix-tuning"}),
     "prefix tuning with projection": (
         PrefixTuningConfig(num_virtual_tokens=64, prefix_projection=True, encoder_hidden_size=512),
-        {"lora.kind": "prefix-tuning", "lora.virtualTokens": 64, "lora.encoderSize": 512}),
+        {"lora.kind": "prefix-tuning", "lora.virtualTokens": 64, "lora.prefixProjection": True, "lora.encoderSize": 512}),
     "p-tuning": (PromptEncoderConfig(num_virtual_tokens=32, encoder_hidden_size=128),
                  {"lora.kind": "p-tuning", "lora.virtualTokens": 32, "lora.encoderSize": 128}),
     "LN tuning": (LNTuningConfig(), {"lora.kind": "ln-tuning"}),

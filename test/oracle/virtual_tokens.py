@@ -27,7 +27,8 @@ from model_counts import NESTED  # noqa: E402
 
 TASKS = {"classification": "SEQ_CLS", "token-classification": "TOKEN_CLS", "question-answering": "QUESTION_ANS"}
 KINDS = {"prompt-tuning": (PromptTuningConfig, {}), "p-tuning": (PromptEncoderConfig, {}), "prefix-tuning": (PrefixTuningConfig, {}),
-         "prefix-tuning, projected": (PrefixTuningConfig, {"prefix_projection": True, "encoder_hidden_size": 32})}
+         "prefix-tuning, projected": (PrefixTuningConfig, {"prefix_projection": True, "encoder_hidden_size": 32}),
+         "prefix-tuning, projected as wide": (PrefixTuningConfig, {"prefix_projection": True})}
 TOKENS = 7
 
 

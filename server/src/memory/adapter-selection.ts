@@ -331,6 +331,7 @@ export class AdapterSelection {
       vectorLength: run['lora.vectorLength'],
       virtualTokens: run['lora.virtualTokens'],
       encoderSize: run['lora.encoderSize'],
+      projectsPrefix: run['lora.prefixProjection'],
       tokens: run['lora.tokens'],
       prompt: addsVirtualTokens(run['lora.kind']) ? promptSizes(model) : undefined,
       feedForward: (path) =>

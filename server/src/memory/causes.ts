@@ -80,6 +80,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'lora.vectors': ADAPTERS,
   'lora.vectorLength': [...ADAPTERS, 'activations'],
   'lora.encoderSize': ADAPTERS,
+  'lora.prefixProjection': ADAPTERS,
   'lora.tokens': ADAPTERS,
   'lora.dropout': ['activations'],
   'lora.targets': [...ADAPTERS, 'activations'],

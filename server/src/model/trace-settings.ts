@@ -58,6 +58,8 @@ export interface AdapterSettings {
   /** Of prompt, prefix and p-tuning. */
   readonly virtualTokens?: number;
   readonly encoderSize?: number;
+  /** An encoder makes the prefixes. */
+  readonly projectsPrefix?: boolean;
   /** Rows of the token embedding that are trained. */
   readonly tokens?: number;
   readonly prompt?: PromptSizes;

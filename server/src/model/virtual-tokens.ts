@@ -76,11 +76,13 @@ function encodedPrompt(
 
 /** Keys and values of every layer, from a table or an encoder (`prefix_tuning/model.py`, `PrefixEncoder`). */
 function encodedPrefix(t: ProductTracer, adapter: AdapterSettings, width: number): void {
-  const { virtualTokens = 20, encoderSize, prompt = { keyWidth: width, layers: 1 } } = adapter;
+  const { virtualTokens = 20, prompt = { keyWidth: width, layers: 1 } } = adapter;
   const prefixToken = prompt.keyWidth;
+  // As wide as the prefixes unless it is given (`utils/other.py`, `_prepare_prompt_learning_config`).
+  const { encoderSize = prefixToken } = adapter;
   const prefixWidth = 2 * prompt.layers * prefixToken;
   const rows = [t.settings.batch, virtualTokens];
-  if (encoderSize === undefined) {
+  if (!adapter.projectsPrefix) {
     lookedUp(t, [virtualTokens, prefixWidth], rows, 'prefix');
     return;
   }

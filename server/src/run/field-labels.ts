@@ -71,6 +71,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'lora.vectorLength': 'vector length of VB-LoRA',
   'lora.virtualTokens': 'virtual tokens',
   'lora.encoderSize': 'prompt encoder size',
+  'lora.prefixProjection': 'prefix projection',
   'lora.tokens': 'trained token embeddings',
   'lora.trainsHead': 'trained classification head',
   'lora.tiesCopies': 'one copy of tied weights',

@@ -344,8 +344,12 @@ export const FIELDS = {
     default: 20,
   }),
   'lora.encoderSize': integer({
-    doc: 'Hidden size of the encoder of p-tuning, or of prefix tuning with projection. Unset: none, and the hidden size of the model for p-tuning.',
+    doc: 'Hidden size of the encoder of p-tuning, or of prefix tuning with projection. Unset: as wide as the virtual tokens.',
     minimum: 1,
+  }),
+  'lora.prefixProjection': flag({
+    doc: 'An encoder makes the prefixes of prefix tuning (`prefix_projection`); without it they are a table.',
+    default: false,
   }),
   'lora.tokens': integer({
     doc: 'Rows of the token embedding that are trained beside the adapters (PEFT `trainable_token_indices`).',

@@ -472,6 +472,7 @@ const VALUES: Partial<Record<FieldPath, readonly unknown[]>> = {
   'lora.tokens': [4096],
   'fsdp.reshardSize': [2],
   'lora.encoderSize': [64, 1024],
+  'lora.prefixProjection': [true],
   'lora.virtualTokens': [4, 200],
   'quantization.kind': ['none', 'nf4', 'int8'],
   'quantization.bits': [2, 8],

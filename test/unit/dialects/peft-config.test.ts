@@ -62,7 +62,11 @@ const KINDS: readonly (readonly [peft: string, expected: Partial<Record<FieldPat
   ],
   [
     '  peft_type: PREFIX_TUNING\n  prefix_projection: true\n  encoder_hidden_size: 512\n',
-    { 'lora.encoderSize': '512 file' },
+    { 'lora.prefixProjection': 'true file', 'lora.encoderSize': '512 file' },
+  ],
+  [
+    '  peft_type: PREFIX_TUNING\n  prefix_projection: true\n',
+    { 'lora.prefixProjection': 'true file', 'lora.encoderSize': '' },
   ],
   [
     '  peft_type: P_TUNING\n  encoder_hidden_size: 128\n',

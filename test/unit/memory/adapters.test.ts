@@ -118,7 +118,11 @@ const PEFT: readonly (readonly [string, number, RunValues])[] = [
   ['VeRA', 24_576, { 'lora.kind': 'vera', 'lora.rank': 256, 'lora.targets': ['q_proj', 'v_proj'] }],
   ['prompt tuning', 40_960, { 'lora.kind': 'prompt-tuning' }],
   ['prefix tuning', 163_840, { 'lora.kind': 'prefix-tuning' }],
-  ['prefix tuning with projection', 4_475_392, { 'lora.kind': 'prefix-tuning', 'lora.encoderSize': 512 }],
+  [
+    'prefix tuning with projection',
+    4_475_392,
+    { 'lora.kind': 'prefix-tuning', 'lora.prefixProjection': true, 'lora.encoderSize': 512 },
+  ],
   ['p-tuning', 12_630_016, { 'lora.kind': 'p-tuning' }],
   ['p-tuning, encoder of 128', 583_936, { 'lora.kind': 'p-tuning', 'lora.encoderSize': 128 }],
   ['LN tuning', 34_816, { 'lora.kind': 'ln-tuning' }],

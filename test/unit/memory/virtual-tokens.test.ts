@@ -28,7 +28,12 @@ const PROMPTS: Readonly<Record<string, RunValues>> = {
   'prompt-tuning': { 'lora.kind': 'prompt-tuning' },
   'p-tuning': { 'lora.kind': 'p-tuning' },
   'prefix-tuning': { 'lora.kind': 'prefix-tuning' },
-  'prefix-tuning, projected': { 'lora.kind': 'prefix-tuning', 'lora.encoderSize': 32 },
+  'prefix-tuning, projected': {
+    'lora.kind': 'prefix-tuning',
+    'lora.prefixProjection': true,
+    'lora.encoderSize': 32,
+  },
+  'prefix-tuning, projected as wide': { 'lora.kind': 'prefix-tuning', 'lora.prefixProjection': true },
 };
 
 /** Every class of every type that is built, once. */

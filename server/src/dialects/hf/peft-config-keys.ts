@@ -108,7 +108,12 @@ const CONFIG: readonly Row[] = [
     'Trained tokens of prefix or prompt tuning.',
     { sets: 'lora.virtualTokens' },
   ],
-  ['prefix_projection', 'boolean', 'An encoder makes the prefixes.', { default: false }],
+  [
+    'prefix_projection',
+    'boolean',
+    'An encoder makes the prefixes.',
+    { default: false, sets: 'lora.prefixProjection' },
+  ],
   ['encoder_hidden_size', 'integer', 'Hidden size of the encoder.', { sets: 'lora.encoderSize' }],
   ['init_r', 'integer', 'Initial rank of AdaLoRA.', { default: 12, sets: 'lora.rank' }],
   [

@@ -101,6 +101,7 @@ export function readPeftConfig(section: Section, draft: Draft, beside: readonly 
   readOwn(config, draft, kind);
   if (kind === 'prompt-tuning' || kind === 'prefix-tuning' || kind === 'p-tuning') {
     config.take('num_virtual_tokens');
+    if (kind === 'prefix-tuning') config.take('prefix_projection');
     // Without its projection a prefix is a table.
     if (kind === 'p-tuning' || config.flag('prefix_projection') === true) config.take('encoder_hidden_size');
   }
