@@ -2,6 +2,7 @@ import { pathOfUri } from '../../text/uri';
 import type { Lines } from '../lines';
 import type { ConfigDocument, ConfigNode, MapNode } from '../node';
 import { DataFiles } from './data-files';
+import { environmentMagics } from './environment-magics';
 import { evaluate } from './expressions';
 import { fillsSamples } from './filled-samples';
 import { importsIn, wordsIn } from './imports';
@@ -42,6 +43,7 @@ export function followProgram(
   );
   const context = { lines, imports, namespaces: new Map(), file };
   const machine = new Machine(context, evaluate, execute, { loaded, data, command });
+  machine.environment.push(...environmentMagics(lines));
   machine.execute(machine, root);
   const { calls, assignments, casts, attributes, modules, classes, environment, truncated, released } =
     machine;

@@ -902,6 +902,14 @@ export function readUnslothTrainer(
     draft.assume('loss.implementation', 'full-upcast', because, NEMOTRON_CODE);
     return;
   }
+  if (variableOf(calls.program, RETURNS_LOGITS) === '1') {
+    const because = say(
+      '`{0}` is set: Unsloth computes the loss over the logits of the whole batch',
+      RETURNS_LOGITS,
+    );
+    draft.assume('loss.implementation', 'in-place', because, LLAMA);
+    return;
+  }
   const loss = lossOf(release, (section.integer('per_device_train_batch_size') ?? 4) * (length ?? 2048));
   draft.assume('loss.implementation', loss, lossNote(loss, release), LLAMA);
 }
@@ -942,6 +950,9 @@ function cutsRows({ calls }: Calls['program']): boolean {
   const given = calls.some((call) => argumentOf(call, 'data_collator') !== undefined);
   return !given || calls.some(({ callee }) => /Collator\w*$/.test(callee));
 }
+
+/** Set to `1`, logits are made, and the loss of Unsloth's kernel takes them (`llama.py`; `unsloth_zoo/fused_losses/ast_rewriter.py`). */
+const RETURNS_LOGITS = 'UNSLOTH_RETURN_LOGITS';
 
 type UnslothLoss = Extract<
   FieldValue<'loss.implementation'>,
