@@ -24,6 +24,7 @@ const UNMODELLED_FEATURES = {
   'rounded-requests': 'adds',
   'muon-step': 'adds',
   'partial-quantization': 'adds',
+  'absent-config': 'saves',
   'activation-offload': 'saves',
   'fp8-training': 'saves',
   'adapter-kind': 'saves',

@@ -85,6 +85,7 @@ function withheld(
   accelerator: Accelerator,
   resolved: ResolvedRun,
   document: ConfigDocument,
+  absent?: string,
 ): Problem {
   const figures = say('{0} on {1}', formatBytesOf(peak.processBytes, capacityBytes), accelerator.name);
   const names = joinWords(features.map((name) => `\`${name}\``));
@@ -93,7 +94,14 @@ function withheld(
   return {
     code: 'feature-not-modelled',
     severity: 'information',
-    message: withheldSentence(features, figures, names),
+    message:
+      absent === undefined
+        ? withheldSentence(features, figures, names)
+        : say(
+            'Needs at most about {0}: `{1}` is not here, and what it shards or offloads is not counted.',
+            figures,
+            absent,
+          ),
     range: (own && keyRange(own, document)) ?? firstKey(document),
   };
 }
@@ -120,15 +128,16 @@ function tooLarge(bytes: number, { name }: Accelerator, capacityBytes: number): 
   );
 }
 
-/** The verdict as a problem: an error where the run does not fit, a warning where it is tight, nothing where it fits. */
+/** The verdict as a problem: an error where the run does not fit, a warning where it is tight, nothing where it fits. `absent`: a file that is not here and may shard the run. */
 export function verdictProblem(
   estimate: Estimate,
   accelerator: Accelerator,
   resolved: ResolvedRun,
   document: ConfigDocument,
+  absent?: string,
 ): Problem | undefined {
   const { verdict, peak, capacityBytes } = estimate;
-  if (verdict === 'unknown') return withheld(estimate, accelerator, resolved, document);
+  if (verdict === 'unknown') return withheld(estimate, accelerator, resolved, document, absent);
   if (verdict !== 'exceeds' && verdict !== 'tight') {
     return undefined;
   }
@@ -198,14 +207,20 @@ export function nothingTrained(
   };
 }
 
-/** That a run does not fit is no certainty while a file is missing that may shard it. */
-export function withoutFiles(problem: Problem, { links }: Pick<FollowedLinks, 'links'>): Problem {
+/**
+ * No run is sure not to fit, or to be tight, while a file is missing that may shard it: it needs what is estimated at most, and there is
+ * no verdict. One that fits without does so with it.
+ */
+export function withoutFiles(
+  estimate: Estimate,
+  { links }: Pick<FollowedLinks, 'links'>,
+): { readonly estimate: Estimate; readonly absent?: string } {
   const absent = links.find(
     ({ role, uri, optional }) => ROLES[role].shards && uri === undefined && !optional,
   );
-  if (!absent || problem.code !== 'does-not-fit') return problem;
-  const reason = say('`{0}` is not here: what it shards or offloads is not counted.', absent.path);
-  return { ...problem, severity: 'warning', message: `${problem.message} ${reason}` };
+  if (!absent || !/^(?:exceeds|tight)$/.test(estimate.verdict)) return { estimate };
+  const unmodelled = [...(estimate.unmodelled ?? []), 'absent-config'];
+  return { estimate: { ...estimate, verdict: 'unknown', unmodelled }, absent: absent.path };
 }
 
 /** Values that make a useful start where nobody states one. */

@@ -409,6 +409,25 @@ describe('files that make up one run', () => {
     assert.equal(problem(analysis, 'missing-file')?.severity, 'information');
   });
 
+  it('gives no verdict that a file which is not here may change by what it shards', async () => {
+    const run = (model: string, more: string) =>
+      `torchrun --nproc_per_node 8 train.py --model_name_or_path ${model} --per_device_train_batch_size 1 --max_length 512 --bf16 True ${more}\n`;
+    const found = async (text: string) => {
+      const host = new MemoryHost(
+        { 'file:///w/run.sh': text, 'file:///w/oomlint.yaml': 'defaults: {gpu: A100-SXM4-80GB}\n' },
+        { folders: ['file:///w'] },
+      );
+      const { estimate, problems } = await must(new Workspace(host).analyze('file:///w/run.sh'));
+      return [estimate?.verdict, problems.find(({ code }) => /not-fit|modelled/.test(code))?.message];
+    };
+    const large = 'huggyllama/llama-30b';
+    assert.equal((await found(run(large, '')))[0], 'exceeds');
+    const [verdict, message] = await found(run(large, '--deepspeed /cluster/zero2.json'));
+    assert.equal(verdict, 'unknown');
+    assert.match(message ?? '', /^Needs at most about .*: `\/cluster\/zero2\.json` is not here/);
+    assert.equal((await found(run('gpt2', '--deepspeed /cluster/zero2.json')))[0], 'fits');
+  });
+
   it('reports a circle once and stops', async () => {
     const text = ACCELERATE.replace('ds/zero3.json', 'acc.yaml');
     const analysis = await must(world({ 'acc.yaml': text }).analyze('acc.yaml'));

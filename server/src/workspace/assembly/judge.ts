@@ -96,14 +96,15 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
     if (refused) return { missing: refused.missing, problems: () => [refused.problem] };
     const even = answered(evenQuestions(resolution), alone, otherwise);
     const shortest = shortestAnswer(resolution, alone, otherwise);
-    const result = overEvenAnswers(alone, shortest ? [...even, shortest] : even);
+    const answeredAll = overEvenAnswers(alone, shortest ? [...even, shortest] : even);
+    const { estimate: result, absent } = withoutFiles(answeredAll, assembled.collected.followed);
     const lengths = onDemand(() => lengthAnswer(resolution, alone, otherwise));
     const answers = onDemand(() => {
       const others = answered(openQuestions(members, resolution, model), alone, otherwise);
       const shorter = lengths();
       return byEffect([...others, ...even, ...(shorter ? [shorter] : [])], alone);
     });
-    const verdict = () => verdictProblem(result, accelerator, resolution, document);
+    const verdict = () => verdictProblem(result, accelerator, resolution, document, absent);
     return {
       estimate: result,
       alternative: (changes) => alternative(assembled, changes),
@@ -238,7 +239,7 @@ function filesOf({ collected, known, read }: Assembled): string[] {
 /** What is wrong with the file at hand, in file order. */
 function problemsOf(assembled: Assembled, verdicts: Verdicts): Problem[] {
   const { collected, read, resolved } = assembled;
-  const { config, followed } = collected;
+  const { config } = collected;
   const { uri } = config;
   const document = shown(assembled);
   const { resolution } = resolved;
@@ -254,7 +255,7 @@ function problemsOf(assembled: Assembled, verdicts: Verdicts): Problem[] {
       !(field === 'lora.targets' && untargeted.length > 0),
   );
   const [judged, ...others] = verdicts.problems?.() ?? [];
-  const verdict = (judged && withoutFiles(judged, followed)) ?? unknownProblem(unnamed, document);
+  const verdict = judged ?? unknownProblem(unnamed, document);
   const cardIsGuessed = resolution.origins['hardware.gpu']?.guess === true;
   // While the syntax is broken, half a file is read: what follows from it would come and go with each key pressed.
   const broken = isBroken(document);
