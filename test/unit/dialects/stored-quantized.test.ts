@@ -34,6 +34,8 @@ async function preparedIn(model: string, body: string, release?: string) {
     kind: values['quantization.kind'],
     prepared: values['quantization.prepared'],
     adapters: values['lora.dtype'],
+    weights: values['precision.weights'],
+    checkpointing: values['activations.checkpointing'],
   };
 }
 
@@ -56,5 +58,22 @@ describe('weights that the name of a model states to be quantized', () => {
     const fresh = await preparedIn(BNB, BY_TRL, '1.12.0');
     assert.deepEqual([fresh.prepared, fresh.adapters], [false, 'bf16']);
     assert.equal((await preparedIn(AWQ, BY_TRL, '1.12.0')).prepared, false);
+  });
+});
+
+describe('weights that are not quantized', () => {
+  it('are cast to fp32 by a preparation for those that are, without checkpointing', async () => {
+    const plain = 'Qwen/Qwen2.5-7B-Instruct';
+    const before = await preparedIn(plain, PLAIN);
+    assert.deepEqual([before.weights, before.checkpointing], ['fp16', 'none']);
+    for (const name of ['prepare_model_for_kbit_training', 'prepare_model_for_int8_training']) {
+      const after = await preparedIn(plain, PREPARED.replace('prepare_model_for_kbit_training', name));
+      assert.deepEqual(
+        [after.kind, after.weights, after.adapters, after.checkpointing],
+        ['none', 'fp32', 'fp32', 'none'],
+      );
+    }
+    const quantized = await preparedIn(BNB, PREPARED);
+    assert.deepEqual([quantized.weights, quantized.checkpointing], ['fp16', 'full']);
   });
 });

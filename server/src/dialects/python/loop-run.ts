@@ -11,6 +11,7 @@ import type { Draft } from '../draft';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { argumentOf, type Calls, leaveArgument, leaveValue, withhold } from './call-block';
 import { noteImportNeeds } from './dropped-arguments';
+import { readPreparation } from './kbit-preparation';
 import { readLigerPatches } from './liger-patches';
 import { readLightning } from './lightning-run';
 import { readLoopSharding } from './loop-sharding';
@@ -45,6 +46,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
     if (loop.handed) readOptimizer(calls, loop);
     return;
   }
+  if (!own) readPreparation(calls, chain, backward, context);
   const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain, context);
   if (!own) readCallsOnModel(calls, backward, chain, adapted);
   if (!own) readTextsAlone(calls, backward, context, true);

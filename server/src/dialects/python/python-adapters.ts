@@ -16,6 +16,7 @@ import { adaptersInPlace, configOfPut, isUncertain, putsBare } from './adapters-
 import { askedOf } from './asked-of';
 import { argumentOf, argumentsOf, type Calls, sectionOf, standIn } from './call-block';
 import { readFrozen } from './frozen-weights';
+import { isCastWhole, preparationOf } from './kbit-preparation';
 import { callsOnModel, type ModelChain } from './model-chain';
 import { readWeightCasts } from './weight-casts';
 
@@ -197,7 +198,7 @@ export function readCallsOnModel(
 ): void {
   const { draft } = calls;
   const on = callsOnModel(calls.program, chain, trainer.id);
-  const prepared = on.find(({ callee }) => /(^|\.)prepare_model_for_(kbit|int8)_training$/.test(callee));
+  const prepared = preparationOf(on);
   // Also where nothing is quantized while loading: the name of a model may state that its weights are.
   if (prepared)
     draft.state(
@@ -215,7 +216,7 @@ export function readCallsOnModel(
     );
   const enabled = on.filter(({ callee }) => /^gradient_checkpointing_(en|dis)able$/.test(callee)).at(-1);
   if (enabled?.callee === 'gradient_checkpointing_enable') stateCheckpointing(calls, enabled);
-  else if (prepared && !enabled) {
+  else if (prepared && !enabled && !isCastWhole(calls)) {
     const asked = argumentOf(prepared, 'use_gradient_checkpointing', 1);
     if (asked?.kind !== 'scalar' || asked.value !== false) stateCheckpointing(calls, prepared);
   }

@@ -42,6 +42,7 @@ import { inferVersions, noteNeeds } from './dropped-arguments';
 import { inferFromFile } from './file-releases';
 import { readGeneratedLength } from './generated-length';
 import { checkImportedNames } from './imported-names';
+import { readPreparation } from './kbit-preparation';
 import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
 import { adaptedByPeft, chainOf, type ModelChain } from './model-chain';
@@ -270,6 +271,7 @@ function readTraining(
   const loaded = own
     ? readUnsloth(calls, own, chain, call, context)
     : readModel(calls, chain, context, call, config);
+  if (!own) readPreparation(calls, chain, call, context);
   const adapted =
     own && !adaptedByPeft(chain) ? { byTrainer: false } : readAdapters(calls, call, chain, context);
   noteNeeds(calls, call, config);
