@@ -118,6 +118,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'optimizer.implementation': ['optimizer-transients'],
   'optimizer.lateZero': ['gradients'],
   'optimizer.inBackward': ['gradients', 'optimizer-transients'],
+  'optimizer.precisionAware': ['master-weights', 'optimizer-transients'],
   'optimizer.rank': ['optimizer-states', 'optimizer-transients'],
   'optimizer.targets': ['optimizer-states', 'optimizer-transients'],
   'optimizer.extraStates': ['optimizer-states'],

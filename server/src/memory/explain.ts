@@ -8,6 +8,7 @@ import { formatBytes, formatCount } from '../wording/figures';
 import { say } from '../wording/say';
 import { communicators } from './communicators';
 import { HANDLES, handleBytes, outsideAllocator, transformerEngineWorkspaces } from './device';
+import { mainWeightBytes } from './megatron';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
 import { otherModels, otherModelWords } from './other-models';
 import { LAYOUTS, upcastsRest } from './quantization';
@@ -186,7 +187,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     source: SOURCES.lora,
   }),
   'master-weights': ({ sums, run, sharding: { splits } }) => ({
-    formula: `${trainable(masterWidth(run), sums)}${over(splits.states)}`,
+    formula: `${trainable(run['optimizer.precisionAware'] ? mainWeightBytes(run) : masterWidth(run), sums)}${over(splits.states)}`,
     source: behaviours(run).flattensIntoBuffers ? SOURCES.megatron : SOURCES.zero12,
   }),
   gradients: ({ sums, sharding: { splits } }) => ({
@@ -204,13 +205,13 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
       url: OPTIMIZER_COSTS[run['optimizer.name']].source,
     },
   }),
-  'optimizer-transients': ({ sums, sharding: { splits } }) => ({
+  'optimizer-transients': ({ run, sums, sharding: { splits } }) => ({
     formula: say(
       'temporary copies during the optimizer step of {0} trainable parameters{1}',
       formatCount(sums.trained),
       over(splits.states),
     ),
-    source: SOURCES.adamw,
+    source: behaviours(run).flattensIntoBuffers ? SOURCES.megatron : SOURCES.adamw,
   }),
   activations: ({ run }) => ({
     formula: say(

@@ -34,6 +34,23 @@ function mainGradient(run: TrainingRun): DType {
   return stated ?? (run['precision.compute'] === 'bf16' ? 'fp32' : run['precision.compute']);
 }
 
+/**
+ * Whether Transformer Engine's Adam steps gradients in their own type and holds the main weights itself (Megatron-Core 0.16,
+ * `optimizer_config.py`, `use_precision_aware_optimizer_no_fp8_or_ds_fp8`); of recipes of fp8 only delayed scaling lets it.
+ */
+const stepsPrecisionAware = (run: TrainingRun): boolean =>
+  run['optimizer.precisionAware'] && run['precision.fp8'] === 'none';
+
+/**
+ * Bytes of a main weight. Of fp32 ones beside weights in bf16 a precision-aware optimizer keeps the 16 bits that those lack
+ * (`optimizer_config.py`, `store_param_remainders`).
+ */
+export function mainWeightBytes(run: TrainingRun): number {
+  const stated = run['precision.masterWeights'];
+  const isRest = stepsPrecisionAware(run) && stated === 'fp32' && run['precision.compute'] === 'bf16';
+  return isRest ? 2 : bytesPer(stated);
+}
+
 /** GPUs that the distributed optimizer shards a dense weight over: data and context parallel ranks of one instance. */
 function denseShards(run: TrainingRun): number {
   if (!run['parallel.distributedOptimizer']) return 1;
@@ -80,11 +97,11 @@ export function megatronReplicas(run: TrainingRun, sums: WeightSums): Sharding {
     ['reference-model', referenceBytes(run, sums, 1)],
     ['gradients', sums.trained * bytesPer(gradient)],
   );
-  if (low) post(atRest, 'master-weights', onGpu * master);
+  if (low) post(atRest, 'master-weights', onGpu * mainWeightBytes(run));
   postStates(atRest, run, onGpu, master, allStepped(sums));
   const duringStep = emptyLedger();
-  // `main_param.grad = main_grad.float()` copies what is not fp32.
-  if (gradient !== 'fp32') post(duringStep, 'optimizer-transients', onGpu * 4);
+  // `main_param.grad = main_grad.float()` copies what is not fp32, unless the optimizer takes it as it is.
+  if (gradient !== 'fp32' && !stepsPrecisionAware(run)) post(duringStep, 'optimizer-transients', onGpu * 4);
   const states = emptyLedger();
   postStates(states, run, sharded * offloaded, 4, allStepped(sums));
   const perNode = run['hardware.gpus'] / run['hardware.nodes'];

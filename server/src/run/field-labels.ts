@@ -104,6 +104,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'precision.optimizerStates': 'type of optimizer states',
   'optimizer.name': 'optimizer',
   'optimizer.implementation': 'optimizer implementation',
+  'optimizer.precisionAware': 'precision-aware optimizer',
   'optimizer.rank': 'rank of projected gradients',
   'optimizer.targets': 'modules of the optimizer',
   'optimizer.extraStates': 'extra optimizer states',

@@ -471,6 +471,10 @@ export const FIELDS = {
   'optimizer.implementation': choice(['foreach', 'fused', 'for-loop'], {
     doc: 'How the step is executed: foreach needs one temporary copy of the weights, fused none.',
   }),
+  'optimizer.precisionAware': flag({
+    doc: "Megatron's precision-aware optimizer: gradients are stepped in their own type, and of fp32 main weights only what bf16 ones lack is kept.",
+    default: false,
+  }),
   'optimizer.rank': integer({
     doc: 'Rank of the projected gradients of GaLore and APOLLO.',
     minimum: 1,

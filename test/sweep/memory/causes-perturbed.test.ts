@@ -488,6 +488,7 @@ const VALUES: Partial<Record<FieldPath, readonly unknown[]>> = {
   'precision.masterWeights': ['fp32', 'bf16'],
   'precision.optimizerStates': ['fp32', 'bf16'],
   'optimizer.name': ['adamw', 'sgd', 'lomo', 'adamw-8bit', 'muon'],
+  'optimizer.precisionAware': [true],
   'optimizer.rank': [8, 64],
   'optimizer.extraStates': [1],
   'optimizer.blockSize': [64, 2048],

@@ -281,6 +281,7 @@ describe('Megatron-LM arguments', () => {
       `${MIXTRAL}--use-precision-aware-optimizer: true\n--main-grads-dtype: bf16\n--main-params-dtype: fp16\n--exp-avg-dtype: fp8\n--exp-avg-sq-dtype: bf16\n--optimizer-cpu-offload: true\n--optimizer-offload-fraction: 0.5\n--fp8-format: hybrid`,
     );
     assert.equal(stated(reading, 'precision.gradientAccumulation'), 'bf16 file');
+    assert.equal(stated(reading, 'optimizer.precisionAware'), 'true file');
     assert.equal(stated(reading, 'precision.masterWeights'), 'fp16 file');
     assert.equal(stated(reading, 'precision.optimizerStates'), 'bf16 file');
     assert.equal(stated(reading, 'offload.optimizer'), 'cpu file');

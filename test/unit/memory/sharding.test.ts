@@ -345,6 +345,24 @@ describe('what sharding schemes hold', () => {
     'parallel.data': 'ddp',
     'parallel.distributedOptimizer': true,
   };
+  it('a precision-aware optimizer keeps what bf16 weights lack, and copies no gradients', () => {
+    const low: RunValues = { ...megatron, 'precision.gradientAccumulation': 'bf16' };
+    const [plain, aware] = [of(low), of({ ...low, 'optimizer.precisionAware': true })];
+    near(atStep(plain, 'master-weights'), (4 * P) / 8, 'main weights');
+    near(atStep(aware, 'master-weights'), (2 * P) / 8, 'what is kept of them');
+    near(atStep(plain, 'optimizer-transients'), (4 * P) / 8, 'copies of gradients');
+    assert.equal(atStep(aware, 'optimizer-transients'), 0);
+    assert.equal(atStep(aware, 'optimizer-states'), atStep(plain, 'optimizer-states'));
+    const half = of({ ...low, 'optimizer.precisionAware': true, 'precision.masterWeights': 'fp16' });
+    near(atStep(half, 'master-weights'), (2 * P) / 8, 'main weights in fp16');
+    // Of fp8 only one recipe lets it, and which one this is no field states.
+    const eight = { ...low, 'precision.fp8': 'transformer-engine' } as const;
+    assert.equal(
+      atStep(of({ ...eight, 'optimizer.precisionAware': true }), 'master-weights'),
+      atStep(of(eight), 'master-weights'),
+    );
+  });
+
   for (const [what, values, sharing] of [
     ['context-parallel ranks share the distributed optimizer', { ...megatron, 'parallel.context': 4 }, 8],
     ['instances of it do not', { ...megatron, 'parallel.replicate': 2 }, 4],

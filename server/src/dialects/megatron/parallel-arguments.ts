@@ -146,7 +146,9 @@ function readMainGradients(args: Section, low: DType | undefined): void {
 
 /** Types of gradients, masters and states, which only `use_precision_aware_optimizer` lets differ from fp32. */
 export function readStates(args: Section): void {
-  if (args.flag('use_precision_aware_optimizer') !== true) return;
+  const aware = args.find('use_precision_aware_optimizer');
+  if (!aware || flagOf(aware.node) !== true) return;
+  args.state('optimizer.precisionAware', true, aware);
   const typeAt = (name: string) => {
     const found = args.find(name);
     const type = weightsDtypeOf(textOf(found?.node));
