@@ -149,7 +149,7 @@ FLAGS["lora4"] = {**FLAGS["lora16"], "lora.targets": ["q_proj", "k_proj", "v_pro
 EAGER = {"mamba2-130m", "deepseek-v4", "mimo-v2-flash", "gpt-oss-20b", "deberta-v3-base", "gpt-j-6b", "gpt-neo-1.3b", "git-base", "vilt-b32", "layoutlmv2-base", "convnext-tiny", "speecht5-tts"}
 
 # Samples of a micro batch, and what their length counts.
-PERCEIVED = {"wav2vec2-base": (4, 16000), "wav2vec2-large-lv60": (4, 16000), "git-base": (4, 512), "vilt-b32": (1, 40), "mit-b0": (2, 16384), "detr-resnet-50": (1, 1050),
+PERCEIVED = {"wav2vec2-base": (4, 16000), "wav2vec2-large-lv60": (4, 16000), "wav2vec2-mms": (4, 16000), "git-base": (4, 512), "vilt-b32": (1, 40), "mit-b0": (2, 16384), "detr-resnet-50": (1, 1050),
              "layoutlmv2-base": (2, 512), "swin-tiny": (4, 3136), "convnext-tiny": (4, 3136), "videomae-base": (2, 1568), "speecht5-tts": (4, 200)}
 
 # Tokens of a clip of 30 seconds, and linear layers of the tower that adapters are put on.

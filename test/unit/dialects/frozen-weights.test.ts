@@ -20,6 +20,9 @@ ${middle}
 Trainer(model=model, args=TrainingArguments(per_device_train_batch_size=8, fp16=True)).train()
 `;
 const CTC = 'AutoModelForCTC.from_pretrained("facebook/wav2vec2-base")';
+const MMS = 'AutoModelForCTC.from_pretrained("facebook/mms-1b-all")';
+const LANGUAGE =
+  'model.init_adapter_layers()\nmodel.freeze_base_model()\nfor p in model._get_adapters().values():\n    p.requires_grad = True';
 const CLASSES = 'AutoModelForAudioClassification.from_pretrained("facebook/wav2vec2-base", num_labels=2)';
 const WHISPER = 'WhisperForConditionalGeneration.from_pretrained("openai/whisper-small")';
 const DETR = 'AutoModelForObjectDetection.from_pretrained("facebook/detr-resnet-50")';
@@ -29,6 +32,17 @@ const COUNTS: readonly (readonly [length: number, load: string, middle: string, 
   [160_000, CTC, 'model.freeze_feature_encoder()', 90_195_872],
   [160_000, CTC, 'model.wav2vec2.freeze_feature_encoder()', 90_195_872],
   [160_000, CTC, 'model.freeze_base_model()', 24_608],
+  [160_000, MMS, LANGUAGE, 2_348_442],
+  [
+    160_000,
+    MMS,
+    LANGUAGE.replace('in model._get_adapters()', 'in weights').replace(
+      'for',
+      'weights = model._get_adapters()\nfor',
+    ),
+    2_348_442,
+  ],
+  [160_000, MMS, 'model.freeze_base_model()', 197_274],
   [160_000, CLASSES, 'model.freeze_feature_encoder()', 90_368_642],
   [160_000, CLASSES, 'model.freeze_feature_encoder()\nmodel.freeze_base_model()', 197_378],
   [448, WHISPER, 'model.freeze_encoder()', 153_580_800],
@@ -65,6 +79,8 @@ describe('methods of models that freeze a part', () => {
     'model.wav2vec2.feature_extractor._freeze_parameters()',
     'if asked():\n    model.freeze_feature_encoder()',
     'model.freeze_feature_encoder()\nfor p in model.wav2vec2.encoder.parameters():\n    p.requires_grad = False',
+    'model.freeze_base_model()\nfor p in model.wav2vec2.encoder.layers.parameters():\n    p.requires_grad = True',
+    'model.freeze_base_model()\nmodel.wav2vec2.encoder.requires_grad_(True)',
     'model.freeze()',
     'model.wav2vec2.encoder.freeze_layers()',
     'freeze_layers(model)',

@@ -57,9 +57,40 @@ describe('model catalog', () => {
     assert.equal(variant?.parameters.total, (base?.parameters.total ?? 0) + 2 * 3 * 4096);
   });
 
+  it('knows checkpoints of a training, copies and fine-tuned models by the sizes of what they go on from', () => {
+    const parameters = (name: string) => findModel(name)?.parameters.total;
+    assert.equal(parameters('TinyLlama/TinyLlama-1.1B-intermediate-step-955k-token-2T'), 1_100_048_384);
+    assert.equal(parameters('LiquidAI/LFM2.5-350M'), 354_483_968);
+    assert.equal(parameters('mosaicml/mpt-7b-8k'), parameters('mosaicml/mpt-7b'));
+    assert.equal(findModel('mosaicml/mpt-7b-8k')?.config.max_seq_len, 8192);
+    assert.equal(parameters('microsoft/tapex-base'), parameters('facebook/bart-base'));
+    // Tokens that a fine-tuned model adds are rows of the embedding and the head.
+    const added = (parameters('WizardLM/WizardLM-7B-V1.0') ?? 0) - (parameters('huggyllama/llama-7b') ?? 0);
+    assert.equal(added, 2 * 4096);
+    for (const [name, labels] of [
+      ['nvidia/segformer-b0-finetuned-ade-512-512', 150],
+      ['nvidia/segformer-b5-finetuned-cityscapes-1024-1024', 19],
+    ] as const)
+      assert.equal(findModel(name)?.config.num_labels, labels, name);
+  });
+
+  it('counts models as their publishers do', () => {
+    for (const [name, published] of [
+      // EleutherAI's card of Polyglot-Ko.
+      ['EleutherAI/polyglot-ko-5.8b', 5_885_059_072],
+      // Pages of the Hugging Face hub: 484M, 615M, 256M, 507M, 8.46B.
+      ['facebook/m2m100_418M', 483_905_536],
+      ['facebook/nllb-200-distilled-600M', 615_073_792],
+      ['HuggingFaceTB/SmolVLM2-256M-Video-Instruct', 256_484_928],
+      ['HuggingFaceTB/SmolVLM2-500M-Video-Instruct', 507_482_304],
+      ['HuggingFaceM4/Idefics3-8B-Llama3', 8_462_086_384],
+    ] as const)
+      assert.equal(findModel(name)?.parameters.total, published, name);
+  });
+
   it('reports where an entry is not confirmed', () => {
     const unconfirmed = catalogEntries().filter((e) => e.verified === false);
-    assert.equal(unconfirmed.length, 41);
+    assert.equal(unconfirmed.length, 43);
     for (const entry of unconfirmed) {
       assert.ok(
         findModel(entry.id)?.notes.some((note) => note.includes('not confirmed')),

@@ -1,5 +1,5 @@
 import type { Machine } from './machine';
-import type { SyntaxNode } from './syntax-node';
+import { childIn, type SyntaxNode } from './syntax-node';
 import { isListOfTexts, isText } from './texts';
 import type { Passed, PyArgument, PyDict, PyList, PyUnknown, PyValue } from './value';
 
@@ -66,7 +66,17 @@ export function ofDictionary(
 /** Methods that change a list. */
 const CHANGES = /^(?:append|clear|extend|insert|pop|remove|reverse|sort)$/;
 
-/** A method of a list. What is added once, and certainly, is known. */
+/** What a loop over known items adds in all its rounds, where each adds its item: `for name in NAMES: found.append(name)`. */
+function eachItem(machine: Machine, name: string, node: SyntaxNode): readonly PyValue[] | undefined {
+  const [round] = machine.rounds;
+  const each = machine.loops === 1 && machine.rounds.length === 1 ? round?.each : undefined;
+  const [added] = childIn(node, 'arguments')?.children ?? [];
+  if (name !== 'append' || !each || added?.type !== 'identifier' || machine.textOf(added) !== each.name)
+    return undefined;
+  return machine.lookup(each.name) === each.bound ? each.items : undefined;
+}
+
+/** A method of a list. What is added once, and certainly, is known, and what all rounds of a loop add. */
 export function ofList(
   machine: Machine,
   owner: PyList,
@@ -82,7 +92,8 @@ export function ofList(
       : name === 'extend' && given?.kind === 'list'
         ? given.items
         : undefined;
-  if (once && more) machine.change(owner, { ...owner, items: [...owner.items, ...more] });
+  const added = once ? more : eachItem(machine, name, node);
+  if (added) machine.change(owner, { ...owner, items: [...owner.items, ...added] });
   else machine.change(owner, ofTheSame(machine, owner, name, given, node));
   return machine.unknown(node);
 }

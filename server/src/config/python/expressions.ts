@@ -380,7 +380,8 @@ function binary(machine: Machine, node: SyntaxNode): PyValue {
 
 /**
  * Samples that are cut out of one long text, `[t[i : i + size] for i in range(0, total, size)]`, of each column of a batch or of what
- * is named after tokens: noted as a call of `CHUNKS` with their size. Nothing else is evaluated of comprehensions, but which parameters they choose.
+ * is named after tokens: noted as a call of `CHUNKS` with their size. Of other comprehensions those are evaluated that choose parameters, or items
+ * of a known list.
  */
 function comprehension(machine: Machine, node: SyntaxNode, inEach = false): PyValue {
   const chosen = chosenByComprehension(machine, node);
@@ -398,7 +399,21 @@ function comprehension(machine: Machine, node: SyntaxNode, inEach = false): PyVa
     const places = { range, calleeRange: machine.rangeOf(size), argumentsRange: range };
     machine.record({ positional: [machine.evaluate(machine, size)], named: [], callee: CHUNKS, ...places });
   }
-  return machine.unknown(node);
+  return (node.type === 'list_comprehension' && chosenItems(machine, node)) || machine.unknown(node);
+}
+
+/** Items of a known list, `[name for name in NAMES if name in there]`: all of them, or where conditions choose, some or none. */
+function chosenItems(machine: Machine, node: SyntaxNode): PyValue | undefined {
+  const [body, clause, ...conditions] = node.children;
+  const target = clause && childIn(clause, 'left');
+  const over = clause && childIn(clause, 'right');
+  if (body?.type !== 'identifier' || target?.type !== 'identifier' || !over) return undefined;
+  if (machine.textOf(body) !== machine.textOf(target)) return undefined;
+  if (conditions.some(({ type }) => type !== 'if_clause')) return undefined;
+  const all = machine.evaluate(machine, over);
+  if (all.kind !== 'list') return undefined;
+  const [asked] = conditions;
+  return asked ? either([all, { ...all, items: [] }], machine.rangeOf(asked)) : { ...all };
 }
 
 /** A batch of one sample many times is made so: `{k: v.repeat(8, 1) for k, v in sample.items()}`. What is repeated, and how often. */

@@ -405,12 +405,16 @@ function loop(machine: Machine, node: SyntaxNode): BlockEnd {
   const times =
     values?.kind === 'list' && over ? machine.scalar(values.items.length, over) : timesOf(machine, values);
   const range = machine.rangeOf(over ?? condition ?? node);
+  const name = target?.type === 'identifier' ? machine.textOf(target) : undefined;
+  const bound = name === undefined ? undefined : machine.lookup(name);
+  const each =
+    values?.kind === 'list' && name !== undefined && bound ? { items: values.items, name, bound } : undefined;
   const round = () => {
     machine.execute(machine, body);
     notePackedRows(machine, node);
   };
   if (once) round();
-  else inRound(machine, { range, ...(times ? { times } : {}) }, round);
+  else inRound(machine, { range, ...(times ? { times } : {}), ...(each ? { each } : {}) }, round);
   noteWeightCasts(machine, values, target, body);
   takeLeft(machine, range);
   machine.left = left;

@@ -218,6 +218,8 @@ export interface PyLoop {
   readonly range: Range;
   /** How often, where the text states it. */
   readonly times?: PyValue;
+  /** What it goes through, where each item is known, and the value that its name has meanwhile. */
+  readonly each?: { readonly items: readonly PyValue[]; readonly name: string; readonly bound: PyValue };
 }
 
 /** What is passed to a call. */

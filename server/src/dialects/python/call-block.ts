@@ -87,8 +87,10 @@ const BYTES: Readonly<Record<string, number>> = {
 function shown(value: PyEither): string {
   const flat = (one: PyValue): readonly PyValue[] =>
     one.kind === 'either' ? one.options.flatMap(flat) : [one];
+  const one = (option: PyValue): string =>
+    option.kind === 'scalar' ? JSON.stringify(option.value) : option.kind === 'name' ? option.name : '?';
   const words = flat(value).map((option) =>
-    option.kind === 'scalar' ? JSON.stringify(option.value) : option.kind === 'name' ? option.name : '?',
+    option.kind === 'list' ? `[${option.items.map(one).join(', ')}]` : one(option),
   );
   return [...new Set(words)].join(say(' or '));
 }
@@ -121,6 +123,12 @@ function isKnown(value: PyValue): boolean {
     return value.probe === 'bf16' ? value.options.every(isKnown) : value.options.some(isKnown);
   if (value.kind === 'list') return value.items.every(isKnown);
   return value.kind !== 'unknown' && !isForeign(value);
+}
+
+/** Whether a list of modules is filled with what is not known: that it begins without any is no choice of none. */
+function isCollected(key: string, value: PyValue): boolean {
+  if (!NAMES_MODULES.test(key) || value.kind !== 'either' || value.options.every(isKnown)) return false;
+  return value.options.filter(isKnown).every((option) => option.kind === 'list' && option.items.length === 0);
 }
 
 const isMade = ({ kind }: PyValue): boolean => kind === 'object' || kind === 'function' || kind === 'class';
@@ -200,7 +208,7 @@ export function blockOfArguments(
     // What a call made is a number or a switch only where the argument takes one.
     const made = isMade(value);
     if (made && (fields.length === 0 || READ_APART.test(key))) return [];
-    if (made || !isKnown(value)) {
+    if (made || !isKnown(value) || isCollected(key, value)) {
       // How long the run goes on changes nothing of what a step needs.
       if (matters && !isOfSchedule(fields)) leaveValue(draft, argument, fields);
       else withhold(draft, fields);

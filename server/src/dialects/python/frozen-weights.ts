@@ -1,5 +1,6 @@
 import { FREEZES_PART } from '../../config/python/calls';
-import { NOBODY, type PyCall, type PyValue } from '../../config/python/value';
+import { NOBODY, type PyCall, type PyProgram, type PyValue } from '../../config/python/value';
+import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { argumentOf, type Calls } from './call-block';
@@ -13,7 +14,10 @@ const FREEZER = /\.\w*freeze\w*$/i;
 const under = (modules: string) => `(?:.*\\.)?(?:${modules})\\.`;
 const EXCEPT_FEATURES = `(?!${under('feature_extractor')})`;
 /** The waveform takes a gradient nevertheless: only `freeze_feature_encoder` ends that (`Wav2Vec2FeatureEncoder._requires_grad`). */
-const HEAD_ALONE = `(?=${under('lm_head|projector|classifier')}|.*\\._requires_grad$)`;
+const headAnd = (more: string) => `(?=${under(`lm_head|projector|classifier${more}`)}|.*\\._requires_grad$)`;
+const HEAD_ALONE = headAnd('');
+/** `_get_adapters` of wav2vec 2.0 has the weights of one language: the head, and what stands behind each layer. */
+const ADAPTERS = '_get_adapters';
 
 /**
  * What methods of transformers' models leave to be trained, as the beginning of a pattern of weights, by the type of the model
@@ -33,8 +37,10 @@ const LEAVES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** Weights that the text freezes itself. Which are trained then is known where methods of the model's class do it, and nothing else. */
 export function readFrozen(calls: Calls, chain: ModelChain, trainer: PyCall, { model }: ReadContext): void {
   const { draft } = calls;
-  const { byHand, byMethod } = freezersOf(calls, chain, isInTime(calls, trainer));
+  const { byHand: frozen, byMethod, opened } = freezersOf(calls, chain, isInTime(calls, trainer));
   const [first] = byMethod;
+  // What is switched on again behind a method that freezes is trained beside what that leaves.
+  const byHand = frozen ?? (first && !opened?.adapters ? opened?.range : undefined);
   const place = byHand ?? first?.calleeRange;
   if (!place) {
     draft.assume('method.kind', 'full', say('nothing is frozen and no adapters are made'));
@@ -42,7 +48,11 @@ export function readFrozen(calls: Calls, chain: ModelChain, trainer: PyCall, { m
   }
   const leaves = LEAVES[String(model?.config?.model_type)];
   const parts = byMethod.map(({ callee, conditions }) =>
-    conditions.length === 0 && leaves && Object.hasOwn(leaves, callee) ? leaves[callee] : undefined,
+    conditions.length > 0 || !leaves || !Object.hasOwn(leaves, callee)
+      ? undefined
+      : opened?.adapters && leaves[callee] === HEAD_ALONE
+        ? headAnd('|adapter_layer')
+        : leaves[callee],
   );
   if (!byHand && first && parts.every((part) => part !== undefined)) {
     const note = say(
@@ -109,7 +119,39 @@ function freezersOf(
     ({ callee, of, positional, named }) =>
       !of && FREEZER.test(callee) && [...positional, ...named.map(({ value }) => value)].some(holds),
   );
-  return { byHand: frozen?.range ?? switched?.range ?? elsewhere?.calleeRange, byMethod };
+  const byHand = frozen?.range ?? switched?.range ?? elsewhere?.calleeRange;
+  return { byHand, byMethod, opened: openedBehind(program, calls, chain, byMethod[0]?.id) };
+}
+
+/** Where weights are switched on again behind the first method that freezes some, and whether those of a language's adapters are all. */
+function openedBehind(
+  program: Pick<PyProgram, 'calls' | 'assignments'>,
+  calls: PyProgram['calls'],
+  chain: ModelChain,
+  frozen: number | undefined,
+): { readonly range: Range; readonly adapters: boolean } | undefined {
+  if (frozen === undefined) return undefined;
+  const isOn = (value: PyValue | undefined) => value?.kind === 'scalar' && value.value === true;
+  /** Methods that what is switched on comes from, up to the model. */
+  const madeBy = (id: number): string[] | undefined => {
+    if (chain.ids.has(id)) return [];
+    const call = calls[id];
+    const owner = call?.of && madeBy(call.of.id);
+    return call && owner ? [...owner, call.callee] : undefined;
+  };
+  const set = program.assignments.flatMap(({ of, attribute, value, range, after }) => {
+    if (!/\.?requires_grad$/.test(attribute) || !isOn(value) || after <= frozen) return [];
+    const made = of === NOBODY ? [] : madeBy(of);
+    return made ? [{ range, adapters: made[0] === ADAPTERS }] : [];
+  });
+  const called = program.calls.flatMap((call) => {
+    if (call.callee !== 'requires_grad_' || call.id < frozen) return [];
+    const given = argumentOf(call, 'requires_grad', 0);
+    const made = given !== undefined && !isOn(given) ? undefined : call.of ? madeBy(call.of.id) : [];
+    return made ? [{ range: call.calleeRange, adapters: made[0] === ADAPTERS }] : [];
+  });
+  const opened = [...set, ...called];
+  return opened.find(({ adapters }) => !adapters) ?? opened[0];
 }
 
 /** Whether the text freezes weights before so many calls: by hand, by a method, or by preparing them for adapters. */

@@ -60,6 +60,8 @@ interface Sizes {
   readonly stable: boolean;
   readonly positions: { readonly kernel: number; readonly groups: number };
   readonly projector: number;
+  /** Width of what stands behind each layer for one language (`adapter_attn_dim` of MMS); 0 where nothing does. */
+  readonly adapter: number;
   /** A vector stands for frames that are hidden at random (`masked_spec_embed`). */
   readonly masks: boolean;
   /** Share of the frames that it stands for. */
@@ -70,8 +72,6 @@ interface Sizes {
 function read(config: ConfigReader): Sizes {
   for (const name of ['add_adapter', 'use_weighted_layer_sum'])
     if (config.flag(false, name)) throw new ConfigError(say('"{0}": true is not supported', name));
-  if (config.has('adapter_attn_dim'))
-    throw new ConfigError(say('"{0}" is not supported', 'adapter_attn_dim'));
   const [time, feature] = ['mask_time_prob', 'mask_feature_prob'].map((name) => config.number(0, name));
   return {
     hidden: config.size('hidden_size'),
@@ -91,6 +91,8 @@ function read(config: ConfigReader): Sizes {
       groups: config.size('num_conv_pos_embedding_groups'),
     },
     projector: config.size('classifier_proj_size'),
+    // A layer that norms after its branches has no adapter, whatever the config has (`Wav2Vec2EncoderLayer`).
+    adapter: config.has('adapter_attn_dim') ? config.size('adapter_attn_dim') : 0,
     masks: (time ?? 0) > 0 || (feature ?? 0) > 0,
     masked: config.flag(true, 'apply_spec_augment') ? (time ?? 0) : 0,
     dropout: {
@@ -216,8 +218,25 @@ function hideFrames(t: Tracer, x: Tensor, { hidden, masks, masked }: Sizes): Ten
   });
 }
 
+/** What a layer makes and what is added to it; it stays until that is. */
+function adapted(t: Tracer, x: Tensor, adapter: Block | undefined): Tensor {
+  return adapter ? t.scope(() => t.add(t.hold(x), adapter(t, x), 'adapter_layer.residual')) : x;
+}
+
+/** `Wav2Vec2AttnAdapterLayer`: what is added for one language to `[b, frames, h]`. */
+function languageAdapter({ hidden, adapter }: Sizes): Block {
+  const name = (part: string) => `adapter_layer.${part}`;
+  return (t, x) => {
+    const normed = layerNormed(name('norm'))(t, x);
+    const narrow = t.linear(normed, { name: name('linear_1'), out: adapter, bias: true });
+    const active = applyActivation(t, narrow, 'relu');
+    return t.linear(active, { name: name('linear_2'), out: hidden, bias: true });
+  };
+}
+
 /** `Wav2Vec2EncoderLayer`, or with norms before its branches `Wav2Vec2EncoderLayerStableLayerNorm`. `[b, frames, h]` in and out. */
-function encoderLayer({ hidden, heads, inner, activation, stable, dropout }: Sizes): Block {
+function encoderLayer(sizes: Sizes): Block {
+  const { hidden, heads, inner, activation, stable, dropout } = sizes;
   const mixer = selfAttention({
     module: 'attention',
     hidden,
@@ -243,15 +262,18 @@ function encoderLayer({ hidden, heads, inner, activation, stable, dropout }: Siz
     return t.linear(active, { name: 'feed_forward.output_dense', out: hidden, bias: true, split: 'row' });
   };
   const norms = [layerNormed('layer_norm'), layerNormed('final_layer_norm')] as const;
+  const before: Block = (t, x) =>
+    residualLayer(t, x, {
+      mixer,
+      beforeMixer: norms[0],
+      feedForward,
+      beforeFeedForward: norms[1],
+      dropout: dropout.hidden,
+    });
+  const adapter = sizes.adapter > 0 ? languageAdapter(sizes) : undefined;
   return (t, x) =>
     stable
-      ? residualLayer(t, x, {
-          mixer,
-          beforeMixer: norms[0],
-          feedForward,
-          beforeFeedForward: norms[1],
-          dropout: dropout.hidden,
-        })
+      ? adapted(t, before(t, x), adapter)
       : postNormLayer(t, x, {
           mixer,
           mixerNorm: norms[0],

@@ -59,9 +59,10 @@ function withModel(resolution: Resolution, finding: ModelFinding): Resolution {
   };
 }
 
-/** An adapter whose modules neither the run nor PEFT names cannot be made: nothing is estimated. */
+/** An adapter whose modules neither the run nor PEFT names cannot be made: nothing is estimated. Names that are not known are names. */
 function withTargets(resolution: Resolution, model: Model | undefined): Resolution {
-  if (!model || !lacksTargets(resolution.values, model)) return resolution;
+  const named = resolution.unknown.some(({ field }) => field === 'lora.targets');
+  if (!model || named || !lacksTargets(resolution.values, model)) return resolution;
   const reason = say(
     'PEFT lists no modules for model_type "{0}" (as of {1}) and stops where the run names none: `target_modules` is needed, such as `all-linear`.',
     model.modelType,
