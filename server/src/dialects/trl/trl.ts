@@ -17,7 +17,7 @@ import { leaveAdapters } from '../hf/script-adapter';
 import { readTrainingArguments, type TrainerDefaults } from '../hf/training-arguments';
 import { rejectMisfits } from '../key-check';
 import { Section as Block, type DefaultValue, type Section } from '../section';
-import { readQuantizedBase } from './quantized-base';
+import { readOldPreparation, readQuantizedBase } from './quantized-base';
 import { readRolloutScores } from './rollout-scores';
 import { TRL_KEYS, TRL_TABLE } from './trl-keys';
 import { methodOf, objectiveOf, type TrlMethod, WITH_REFERENCE } from './trl-method';
@@ -25,7 +25,6 @@ import { checkTrl, checkWholeGroups } from './trl-rules';
 import { trlWords } from './trl-words';
 
 const SOURCE = fileIn(TRL, 'trl/trainer/');
-const OLD_TRAINER = fileIn({ ...TRL, at: 'v0.7.1' }, 'trl/trainer/sft_trainer.py');
 
 const DEFAULTS: TrainerDefaults = {
   get note() {
@@ -189,22 +188,6 @@ function readCheckpointing(section: Section, context: ReadContext): void {
       ...trl(false, 'sft_trainer.py'),
       note: say('TRL default since 0.28'),
     });
-}
-
-/**
- * Until 0.7.1 SFT, DPO and reward trainers prepare quantized weights by `prepare_model_for_int8_training`, which turns checkpointing on
- * whatever the arguments ask for (`sft_trainer.py`, `dpo_trainer.py`, `reward_trainer.py` of the wheels; PEFT's `use_gradient_checkpointing=True`).
- */
-function readOldPreparation(section: Section, method: TrlMethod, draft: Draft, context: ReadContext): void {
-  if (isAtLeast(context.known['version.trl'], '0.7.2') !== false || !/^(sft|dpo|reward)$/.test(method))
-    return;
-  const quantized = section.flag('load_in_4bit') === true || section.flag('load_in_8bit') === true;
-  // Whoever made the adapters before has prepared the weights, or has not.
-  if (!quantized || section.flag('use_peft') !== true || draft.knows('quantization.prepared')) return;
-  const note = say('TRL before 0.7.2 recomputes activations of quantized models');
-  const found = section.find('gradient_checkpointing');
-  if (found) section.state('activations.checkpointing', 'full', found, note);
-  else draft.assume('activations.checkpointing', 'full', note, OLD_TRAINER, 'gradient_checkpointing');
 }
 
 /** Since 0.27 models are loaded in fp32 unless set otherwise; before, transformers decided. */
