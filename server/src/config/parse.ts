@@ -9,6 +9,7 @@ import { readJson } from './json';
 import { Lines } from './lines';
 import type { ConfigDocument, ConfigFormat } from './node';
 import { gpuOfJoined } from './python/cells';
+import { pythonLines } from './python/databricks-source';
 import { loadPython } from './python/grammar';
 import { readNotebook } from './python/notebook';
 import { type PythonReading, readPython } from './python/python';
@@ -36,7 +37,7 @@ export function parseConfig(
   const notebook = /\.ipynb$/i.test(uri.split(/[?#]/, 1)[0] ?? '') ? readNotebook(content) : undefined;
   const refused = refuse(notebook?.lines.text ?? content);
   if (refused) return { ...empty, problems: [refused] };
-  const lines = notebook?.lines ?? new Lines(content);
+  const lines = notebook?.lines ?? (format === 'python' ? pythonLines(content) : new Lines(content));
   if (lines.count > MAX_LINES) {
     return { ...empty, problems: [tooLarge(say('{0} lines', formatInteger(lines.count)))] };
   }

@@ -1,6 +1,7 @@
-import { Lines } from '../config/lines';
+import type { Lines } from '../config/lines';
 import type { ConfigDocument, MapNode } from '../config/node';
 import { parseConfig } from '../config/parse';
+import { pythonLines } from '../config/python/databricks-source';
 import { parseWhole } from '../config/python/grammar';
 import { LIBRARY, modulesAround, submodule } from '../config/python/imports';
 import { withoutMagics } from '../config/python/magics';
@@ -108,7 +109,7 @@ function treeOf(document: ConfigDocument, text: string) {
   const known = trees.get(document);
   if (known) return known;
   if (!document.program) return undefined;
-  const lines = new Lines(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+  const lines = pythonLines(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   const tree = parseWhole(withoutMagics(lines.text));
   if (!tree || brokenIn(tree)) return undefined;
   const made = { tree, lines };

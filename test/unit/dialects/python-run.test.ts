@@ -233,8 +233,8 @@ ${before}${trainer}("Qwen/Qwen2.5-0.5B", args=${config}(per_device_train_batch_s
 DPOTrainer(model, ref, DPOConfig("o")).train()\n`);
       assertStates(reference(', torch_dtype=torch.float32'), { 'method.frozenDtype': 'fp32 file' });
       assertStates(reference(''), {
-        'method.frozenDtype': undefined,
-        'method.referenceModel': 'true default',
+        'method.frozenDtype': 'fp16 inferred',
+        'method.referenceModel': 'true file',
       });
     });
 
@@ -805,6 +805,43 @@ trainer = Trainer(model, TrainingArguments("o"))\n${after}\ntrainer.train()\n`,
 DPOTrainer(model, ref, args=DPOConfig("o")).train()\n`).unread?.map(({ text }) => text);
       assert.deepEqual(preferring('meta-llama/Llama-2-13b-hf'), ['ref_model']);
       assert.equal(preferring('meta-llama/Llama-2-7b-hf'), undefined);
+    });
+
+    it('a reference that the file loads itself stands as it was loaded', () => {
+      const preferring = (policy: string, load: string, release = '4.46.3', more = '') =>
+        python(
+          `from transformers import BitsAndBytesConfig\n${IMPORTS}bits = BitsAndBytesConfig(load_in_4bit=True)
+model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-7b-hf"${policy})
+ref = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-7b-hf"${load}
+DPOTrainer(model, ref, args=DPOConfig("o")${more}).train()\n`,
+          { 'version.transformers': release },
+        );
+      const bf16 = ', torch_dtype=torch.bfloat16';
+      // Fp32 where nothing is stated before transformers 5, the type that is published since.
+      assertStates(preferring(bf16, ')'), {
+        'precision.weights': 'bf16 file',
+        'method.referenceModel': 'true file',
+        'method.frozenDtype': 'fp32 inferred',
+      });
+      assertStates(preferring(bf16, ')', '5.0.0'), { 'method.frozenDtype': 'fp16 inferred' });
+      assertStates(preferring('', `${bf16})`), { 'method.frozenDtype': 'bf16 file' });
+      assertStates(preferring(bf16, ').half()'), { 'method.frozenDtype': 'fp16 inferred' });
+      const note = preferring(bf16, ')').facts.find(({ field }) => field === 'method.referenceModel')?.origin
+        .note;
+      assert.equal(note, 'the file passes its own reference model');
+      // It stands there beside adapters, too.
+      const adapters = ', peft_config=LoraConfig(r=8), force_use_ref_model=True';
+      assertStates(preferring(bf16, ')', '4.46.3', adapters), { 'method.referenceModel': 'true file' });
+      // Packed alike it is as large as a copy; else nobody counts it.
+      const packed = ', quantization_config=bits';
+      const unread = (policy: string, load: string) =>
+        preferring(policy, load).unread?.map(({ text }) => text);
+      assert.equal(unread(packed, `${packed})`), undefined);
+      assert.deepEqual(unread(packed, ')'), ['ref_model']);
+      assert.deepEqual(unread(bf16, `${packed})`), ['ref_model']);
+      // The same object, and none, are no models of their own.
+      const same = python(`${IMPORTS}${MODEL}DPOTrainer(model, None, args=DPOConfig("o")).train()\n`);
+      assertStates(same, { 'method.referenceModel': 'true default', 'method.frozenDtype': undefined });
     });
 
     it('a function that makes the model is followed', () => {

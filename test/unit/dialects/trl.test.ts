@@ -81,6 +81,14 @@ describe('TRL', () => {
     assert.equal(checkpointing('0.7.2'), 'none file');
     assert.equal(checkpointing('0.7.1', '', 'orpo.yaml'), 'none file');
     assert.equal(stated(trl(QLORA, { 'version.trl': '0.4.7' }), 'activations.checkpointing'), 'full default');
+    assert.equal(checkpointing('0.4.7', '', 'reward.yaml'), 'none file');
+    assert.equal(checkpointing('0.5.0', '', 'reward.yaml'), 'full file');
+    // The name of the model states what its weights are.
+    const stored = trl(QLORA.replace('load_in_4bit: true\n', ''), {
+      'version.trl': '0.4.7',
+      'quantization.kind': 'nf4',
+    });
+    assert.equal(stated(stored, 'activations.checkpointing'), 'full default');
     const plain = trl(small('use_peft: true\ngradient_checkpointing: false\nmax_length: 8'), {
       'version.trl': '0.4.7',
     });
@@ -98,6 +106,14 @@ describe('TRL', () => {
     assert.deepEqual(preparation({ 'version.trl': '0.26.0' }), ['false default', undefined, 'bf16 default']);
     assert.deepEqual(preparation({ 'parallel.data': 'fsdp1' }), ['false default', undefined, undefined]);
     const none = [undefined, undefined, undefined];
+    // `bf16` was off until 0.19 where nothing asks for it.
+    const unasked = QLORA.replace(/bf16: true\n?/, '');
+    assert.deepEqual(preparation({ 'version.trl': '0.18.2' }, unasked), none);
+    assert.deepEqual(preparation({ 'version.trl': '0.19.0' }, unasked), [
+      undefined,
+      'true default',
+      undefined,
+    ]);
     assert.deepEqual(preparation({}, QLORA.replace('bf16', 'fp16')), none);
     assert.deepEqual(preparation({}, QLORA.replace('load_in_4bit', 'load_in_8bit')), none);
   });
@@ -119,6 +135,21 @@ describe('TRL', () => {
     for (const [name, old, fresh, before] of releases)
       assert.deepEqual([made(name, old), made(name, fresh)], [before, left], name);
     for (const name of ['orpo', 'cpo']) assert.equal(made(name, '1.16.0'), recast, name);
+    // Casts came after preparation, and at first took the adapters along.
+    const along = ' true default bf16 default';
+    assert.deepEqual(
+      ['0.4.7', '0.7.4', '0.7.5', '0.8.6', '0.9.2'].map((version) => made('sft', version)),
+      ['  ', '  ', along, along, recast],
+    );
+    assert.deepEqual(
+      ['0.4.7', '0.5.0', '0.7.7', '0.7.8', '0.9.2'].map((version) => made('dpo', version)),
+      [bare, '  ', '  ', along, recast],
+    );
+    assert.deepEqual(
+      ['0.4.7', '0.5.0', '0.8.6'].map((version) => made('reward', version)),
+      [bare, '  ', '  '],
+    );
+    assert.equal(made('kto', '0.8.0'), along);
     assert.deepEqual(
       ['0.21.0', '0.22.2', '0.26.0'].map((version) => made('grpo', version)),
       [bare, recast, left],

@@ -13,6 +13,14 @@ export function markOf(cell: string): string {
   return /^#[ \t]*%%[^\r\n]*(?:\r\n?|\n)?/.exec(cell)?.[0] ?? '';
 }
 
+/** A cell that is for a shell as a whole: `%%bash`, its options, and the line's rest where that is none. */
+const SHELL = /^\s*%%(?:bash|sh|script[ \t]+(?:ba)?sh)\b(?:[ \t]+--?[\w-]+)*/;
+
+/** Where the commands of a cell begin that is for a shell; undefined where it is Python. `cell`: without the line that begins it. */
+export function shellStart(cell: string): number | undefined {
+  return SHELL.exec(cell)?.[0].length;
+}
+
 /** Code cells of a notebook that is open in an editor, as one text. */
 export interface JoinedCells {
   readonly text: string;

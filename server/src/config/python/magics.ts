@@ -1,7 +1,7 @@
 import type { Range } from '../../text/place';
 import type { Lines } from '../lines';
 import { REPOSITORY, type RepositoryState, repositoryPackage } from '../repository-address';
-import { cellsOf, markOf } from './cells';
+import { cellsOf, markOf, shellStart } from './cells';
 
 /** A package that a cell installs. */
 export interface Install {
@@ -95,9 +95,35 @@ function boundPackage(text: string, name: string): string | undefined {
   return packages.size === 1 && one !== '' ? one : undefined;
 }
 
-/** Packages that a text installs, or names as what it needs, with the place of each. */
-export function installsIn(text: string, lines: Pick<Lines, 'range'>): Install[] {
-  return [...neededPackages(text, lines), ...convertedInstalls(text, lines), ...writtenInstalls(text, lines)];
+/** Packages that a text installs, or names as what it needs, with the place of each. `cells`: the text, cut where they begin. */
+export function installsIn(
+  text: string,
+  lines: Pick<Lines, 'range'>,
+  cells: readonly string[] = cellsOf(text),
+): Install[] {
+  return [
+    ...neededPackages(text, lines),
+    ...convertedInstalls(text, lines),
+    ...installsOfCells(text, lines, cells),
+  ];
+}
+
+/** Packages that cells install, in their order: those for a shell need no mark before a command. */
+function installsOfCells(text: string, lines: Pick<Lines, 'range'>, cells: readonly string[]): Install[] {
+  const found: Install[] = [];
+  let at = 0;
+  for (const cell of cells) {
+    const end = at + cell.length;
+    const body = at + markOf(cell).length;
+    const shell = shellStart(text.slice(body, end));
+    found.push(
+      ...(shell === undefined
+        ? writtenInstalls(text, lines, COMMAND, at, end)
+        : writtenInstalls(text, lines, SHELL_COMMAND, body + shell, end)),
+    );
+    at = end;
+  }
+  return found;
 }
 
 /** What a script names in comments for whoever starts it (PEP 723; `uv run`). */
@@ -150,10 +176,17 @@ function convertedInstalls(text: string, lines: Pick<Lines, 'range'>): Install[]
 export const shellInstalls = (text: string, lines: Pick<Lines, 'range'>): Install[] =>
   writtenInstalls(text, lines, SHELL_COMMAND);
 
-function writtenInstalls(text: string, lines: Pick<Lines, 'range'>, commands = COMMAND): Install[] {
-  return [...text.matchAll(commands)].flatMap((command) => {
+/** Packages that commands name in a stretch of a text. */
+function writtenInstalls(
+  text: string,
+  lines: Pick<Lines, 'range'>,
+  commands = COMMAND,
+  from = 0,
+  to = text.length,
+): Install[] {
+  return [...text.slice(from, to).matchAll(commands)].flatMap((command) => {
     const words = command[1] ?? '';
-    return packagesAmong(words, command.index + command[0].length - words.length, text, lines);
+    return packagesAmong(words, from + command.index + command[0].length - words.length, text, lines);
   });
 }
 

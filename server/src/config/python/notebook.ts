@@ -67,7 +67,7 @@ export function readNotebook(text: string): Notebook | undefined {
   const file = new Lines(text);
   const segments: Segment[] = [];
   let joined = '';
-  let written = '';
+  const written: string[] = [];
   for (const cell of cells.children) {
     if (inner(cell, 'cell_type')?.value !== 'code') continue;
     const own: Segment[] = [];
@@ -81,12 +81,12 @@ export function readNotebook(text: string): Notebook | undefined {
       source += part.value;
     }
     segments.push(...own);
-    written += `${source}\n`;
+    written.push(`${source}\n`);
     joined += `${withoutMagics(source)}\n`;
   }
   const gpu = gpuOf(inner(root, 'metadata'), file);
   const lines = new CellLines(joined, segments, file);
-  return { lines, installs: installsIn(written, lines), ...(gpu ? { gpu } : {}) };
+  return { lines, installs: installsIn(written.join(''), lines, written), ...(gpu ? { gpu } : {}) };
 }
 
 /** A source is one text, or a list of its lines. */

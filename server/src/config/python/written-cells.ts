@@ -2,12 +2,11 @@ import { readJson } from '../json';
 import { Lines } from '../lines';
 import type { ConfigNode } from '../node';
 import { readYaml } from '../yaml';
-import { cellsOf, markOf } from './cells';
+import { cellsOf, markOf, shellStart } from './cells';
 
 /** `%%writefile ds.json`, the whole cell. */
 const CELL = /^\s*%%(?:writefile|file)[ \t]+(?<path>["']?[^\s"']+["']?)[ \t]*(?:\r?\n|$)/;
 /** `cat > ds.json << 'EOF'` and `cat << EOF > ds.json` of a cell for the shell. */
-const SHELL = /^\s*%%(?:bash|sh|script[ \t]+(?:ba)?sh)\b/;
 const HEREDOC =
   /\bcat[ \t]*(?:>[ \t]*(?<before>\S+)[ \t]*<<-?[ \t]*(?<q1>["']?)(?<e1>\w+)\k<q1>|<<-?[ \t]*(?<q2>["']?)(?<e2>\w+)\k<q2>[ \t]*>[ \t]*(?<after>\S+))[ \t]*\r?\n/g;
 
@@ -26,7 +25,7 @@ export function writtenCells(text: string): Map<string, ConfigNode | undefined> 
     const whole = CELL.exec(body);
     const path = whole?.groups?.path?.replaceAll(/["']/g, '');
     if (whole && path) found.set(path, settingsIn(text, path, start + whole[0].length, at));
-    if (!SHELL.test(body)) continue;
+    if (shellStart(body) === undefined) continue;
     for (const heredoc of body.matchAll(HEREDOC)) {
       const { before, after, e1, e2 } = heredoc.groups ?? {};
       const file = (before ?? after ?? '').replaceAll(/["']/g, '');

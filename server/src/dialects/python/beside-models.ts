@@ -2,7 +2,9 @@ import type { ConfigNode, MapEntry } from '../../config/node';
 import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import type { PyCall, PyScalar, PyValue } from '../../config/python/value';
 import { textOf } from '../../config/scalar';
+import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
+import type { Draft } from '../draft';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { argumentOf, type Calls } from './call-block';
 import { chainOf, type ModelChain } from './model-chain';
@@ -68,14 +70,19 @@ function nameOf({ name, load }: ModelChain): PyScalar | undefined {
   return given?.kind === 'scalar' && typeof given.value === 'string' ? given : undefined;
 }
 
+/** How a model beside the trained one stores its weights is not known. */
+export function leaveHolding(draft: Draft, range: Range, key: string): void {
+  const words = say('How `{0}` stores the weights is not known: that code is not read.', key);
+  draft.leave('value', { range }, key, words, ['method.frozenDtype']);
+}
+
 /** How such a model is held: its type where the load states it; quantized ones take less than is counted. */
-export function readHolding({ draft, bf16 }: Calls, load: PyCall, key: string): void {
+function readHolding({ draft, bf16 }: Calls, load: PyCall, key: string): void {
   const quantized = load.named.find(
     (argument) => /^(quantization_config|load_in_[48]bit)$/.test(argument.key) && !isNone(argument.value),
   );
   if (quantized) {
-    const words = say('How `{0}` stores the weights is not known: that code is not read.', key);
-    draft.leave('value', { range: quantized.used }, key, words, ['method.frozenDtype']);
+    leaveHolding(draft, quantized.used, key);
     return;
   }
   const given = argumentOf(load, 'dtype') ?? argumentOf(load, 'torch_dtype');

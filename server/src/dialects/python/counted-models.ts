@@ -77,7 +77,7 @@ export function countedModel(
   if (steps.some(({ callee, of }) => of !== undefined && !KEEPS_WEIGHTS.test(callee))) return undefined;
   const found = weightsOf(load);
   if (!found) return undefined;
-  const dtype = typeOf(calls, load, steps, found, context);
+  const dtype = typeWhenTrained(calls, load, steps, found.dtype, context);
   if (!dtype) return undefined;
   const { name, parameters, bufferBytes } = found;
   return { name, parameters, bufferBytes, dtype };
@@ -137,12 +137,12 @@ function named(name: string | undefined): NamedWeights | undefined {
 const textIn = (value: PyValue | undefined): string | undefined =>
   value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
 
-/** The type that its weights have when the training starts. */
-function typeOf(
+/** The type that a model's weights have when the training starts, by its load and what is called on it. `published`: that of the checkpoint. */
+export function typeWhenTrained(
   { bf16 }: Calls,
   load: PyCall,
   steps: readonly PyCall[],
-  { dtype: published }: CheckpointWeights,
+  published: DType | undefined,
   { known, versions }: ReadContext,
 ): DType | undefined {
   let dtype: DType | undefined;

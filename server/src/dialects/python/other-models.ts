@@ -3,10 +3,9 @@ import type { PyCall, PyValue } from '../../config/python/value';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { adaptersInPlace } from './adapters-in-place';
-import { readHolding } from './beside-models';
 import { argumentOf, type Calls } from './call-block';
 import { type CountedModel, countedModel } from './counted-models';
-import { chainOf, type ModelChain } from './model-chain';
+import type { ModelChain } from './model-chain';
 import { freezesFirst, peftOptimizer } from './peft-optimizers';
 import { handedOn, isPipeline, makesOther, placementOf } from './placed-models';
 import { startOf } from './trainer-start';
@@ -141,25 +140,6 @@ function isReadInPlace(trainer: PyCall): boolean {
 
 /** The class and its method. */
 const shortName = ({ callee }: PyCall): string => callee.split('.').slice(-2).join('.');
-
-/** A reference that is loaded from elsewhere than the policy may be of another size: the frozen copy that is counted is not. */
-export function noteOtherReference(calls: Calls, chain: ModelChain, reference: PyValue | undefined): void {
-  const { program, draft } = calls;
-  const nameOf = ({ load, name }: Pick<ModelChain, 'load' | 'name'>) =>
-    name ?? (load && argumentOf(load, 'pretrained_model_name_or_path', 0));
-  const loaded = reference && chainOf(program, reference);
-  if (loaded?.load && !chain.ids.has(loaded.load.id)) readHolding(calls, loaded.load, 'ref_model');
-  const other = loaded && nameOf(loaded);
-  const policy = nameOf(chain);
-  if (other?.kind !== 'scalar' || policy?.kind !== 'scalar' || other.value === policy.value) return;
-  draft.leave(
-    'value',
-    { range: other.range },
-    'ref_model',
-    say('`{0}` is another model than the one that is trained: a copy of that one is counted.', 'ref_model'),
-    ['method.referenceModel'],
-  );
-}
 
 const idsIn = (value: PyValue): number[] =>
   value.kind === 'object'

@@ -46,9 +46,10 @@ import { readPreparation } from './kbit-preparation';
 import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
 import { adaptedByPeft, chainOf, type ModelChain } from './model-chain';
-import { noteChangers, noteOtherModels, noteOtherReference } from './other-models';
+import { noteChangers, noteOtherModels } from './other-models';
 import { otherStarts } from './other-starts';
 import { namesOther, otherTraining } from './other-training';
+import { readOwnReference } from './own-reference';
 import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapters';
 import { type LoadedModel, readModel, SPREADS } from './python-model';
 import { readGivenOptimizer } from './python-optimizer';
@@ -331,7 +332,8 @@ function readTrlTrainer(
 ): void {
   const { draft } = calls;
   const method = kind.method ?? 'sft';
-  noteOtherReference(calls, chain, argumentOf(call, 'ref_model', kind.order.indexOf('ref_model')));
+  const given = argumentOf(call, 'ref_model', kind.order.indexOf('ref_model'));
+  const reference = readOwnReference(calls, chain, given, context);
   const stands: MapEntry[] = [];
   if (loaded.quantized) stands.push(standIn(`load_in_${loaded.quantized}bit`, true, call.calleeRange));
   const unsloth = unslothLoad(chain);
@@ -369,6 +371,7 @@ function readTrlTrainer(
     method,
     because: say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``),
     ...(defaults ? { defaults } : {}),
+    ...(reference ? { reference } : {}),
   });
   // That nothing asks for adapters states nothing where it is not known whether the model has them already.
   if (draft.unread.some(({ fields }) => fields?.includes('method.kind'))) draft.withdraw(['method.kind']);

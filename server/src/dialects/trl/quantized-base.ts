@@ -19,8 +19,13 @@ const CASTS_ADAPTERS: Readonly<Partial<Record<TrlMethod, string>>> = {
   distillation: '1.10',
 };
 
-/** Releases before which a trainer prepares no quantized weights, and hands the adapters to PEFT alone; `never`: none does. */
+/**
+ * Releases before which a trainer prepares no quantized weights, and hands the adapters to PEFT alone; `never`: none does. Supervised
+ * training does since it is there (0.4.2).
+ */
 const PREPARES: Readonly<Partial<Record<TrlMethod, string>>> = {
+  dpo: '0.5',
+  reward: '0.5',
   grpo: '0.22',
   rloo: '0.22',
   online_dpo: '0.22',
@@ -28,8 +33,20 @@ const PREPARES: Readonly<Partial<Record<TrlMethod, string>>> = {
   distillation: 'never',
 };
 
-/** Where reward models were prepared by PEFT alone: TRL casts embedding and head back since `prepare_peft_model`. */
-const REWARD_RECASTS = '0.22';
+/**
+ * Releases before which PEFT alone prepares the weights: TRL casts no embedding and head back (`peft_module_casting_to_bf16`; reward models
+ * came to it by `prepare_peft_model`). Trainers that are not named do so since they are there.
+ */
+const RECASTS: Readonly<Partial<Record<TrlMethod, string>>> = { sft: '0.7.5', dpo: '0.7.8', reward: '0.22' };
+
+/** Before, that cast takes the adapters along (`isinstance(module, BaseTunerLayer)`; gone in v0.9.2, the first of 0.9). */
+const LEAVES_ADAPTERS = '0.9';
+const OLD_CASTS = fileIn({ ...TRL, at: 'v0.8.6' }, 'trl/trainer/utils.py');
+
+/** Since then `bf16` is on where a config states nothing else. */
+const LOWERS_UNASKED = '0.19';
+
+const OLD_TRAINER = fileIn({ ...TRL, at: 'v0.7.1' }, 'trl/trainer/sft_trainer.py');
 
 const trainer = (file: string) => fileIn(TRL, `trl/trainer/${file}`);
 
@@ -44,12 +61,11 @@ export function readQuantizedBase(
   draft: Draft,
   context: ReadContext,
 ): void {
-  // Stated, or by the name of the model.
-  const stored = context.known['quantization.kind'] ?? 'none';
-  const four = section.flag('load_in_4bit') === true || stored === 'nf4' || stored === 'fp4';
+  const bits = bitsOf(section, context);
+  const four = bits === 4;
   const source = trainer(`${method === 'simpo' ? 'cpo' : method}_trainer.py`);
-  if (!four && section.flag('load_in_8bit') !== true && stored !== 'int8') {
-    if (stored !== 'none' && !draft.knows('quantization.prepared'))
+  if (bits === undefined) {
+    if ((context.known['quantization.kind'] ?? 'none') !== 'none' && !draft.knows('quantization.prepared'))
       draft.assume('quantization.prepared', false, say('TRL prepares weights of bitsandbytes alone'), source);
     return;
   }
@@ -77,12 +93,56 @@ export function readQuantizedBase(
     draft.assume('quantization.prepared', false, words, source);
     return;
   }
-  const recasts = method !== 'reward' || isAtLeast(version, REWARD_RECASTS) === true;
-  if (four && recasts && section.flag('fp16') !== true && section.flag('bf16') !== false)
+  if (four) readRecasts(section, method, draft, version);
+}
+
+/** What the cast after preparation makes bf16, where the run is. */
+function readRecasts(section: Section, method: TrlMethod, draft: Draft, version: unknown): void {
+  const recasts = RECASTS[method];
+  if (recasts !== undefined && isAtLeast(version, recasts) === false) return;
+  const asked = section.flag('bf16');
+  const lowers = isAtLeast(version, LOWERS_UNASKED) === false ? asked === true : asked !== false;
+  if (!lowers || section.flag('fp16') === true) return;
+  draft.assume(
+    'quantization.recast',
+    true,
+    say('TRL casts embedding and head back to bf16'),
+    trainer('utils.py'),
+  );
+  if (isAtLeast(version, LEAVES_ADAPTERS) === false && !draft.knows('lora.dtype'))
     draft.assume(
-      'quantization.recast',
-      true,
-      say('TRL casts embedding and head back to bf16'),
-      trainer('utils.py'),
+      'lora.dtype',
+      'bf16',
+      say('TRL before {0} casts adapters to bf16', LEAVES_ADAPTERS),
+      OLD_CASTS,
     );
+}
+
+/**
+ * Until 0.7.1 SFT, DPO and reward trainers prepare quantized weights by `prepare_model_for_int8_training`, which turns checkpointing on
+ * whatever the arguments ask for (`sft_trainer.py`, `dpo_trainer.py`, `reward_trainer.py` of the wheels; PEFT's `use_gradient_checkpointing=True`).
+ */
+export function readOldPreparation(
+  section: Section,
+  method: TrlMethod,
+  draft: Draft,
+  context: ReadContext,
+): void {
+  const version = context.known['version.trl'];
+  if (isAtLeast(version, '0.7.2') !== false || !/^(sft|dpo|reward)$/.test(method)) return;
+  if (isAtLeast(version, PREPARES[method] ?? '0') === false) return;
+  // Whoever made the adapters before has prepared the weights, or has not.
+  if (bitsOf(section, context) === undefined || section.flag('use_peft') !== true) return;
+  if (draft.knows('quantization.prepared')) return;
+  const note = say('TRL before 0.7.2 recomputes activations of quantized models');
+  const found = section.find('gradient_checkpointing');
+  if (found) section.state('activations.checkpointing', 'full', found, note);
+  else draft.assume('activations.checkpointing', 'full', note, OLD_TRAINER, 'gradient_checkpointing');
+}
+
+/** Bits of weights that bitsandbytes quantizes, stated or by the name of the model; undefined where it does not. */
+function bitsOf(section: Section, { known }: ReadContext): 4 | 8 | undefined {
+  const stored = known['quantization.kind'];
+  if (section.flag('load_in_4bit') === true || stored === 'nf4' || stored === 'fp4') return 4;
+  return section.flag('load_in_8bit') === true || stored === 'int8' ? 8 : undefined;
 }

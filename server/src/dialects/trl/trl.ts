@@ -4,6 +4,7 @@ import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, TRL } from '../../sources/repositories';
 import { isAtLeast } from '../../terms/version';
+import type { Range } from '../../text/place';
 import { fileName } from '../../text/uri';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
@@ -17,7 +18,15 @@ import { leaveAdapters } from '../hf/script-adapter';
 import { readTrainingArguments, type TrainerDefaults } from '../hf/training-arguments';
 import { rejectMisfits } from '../key-check';
 import { Section as Block, type DefaultValue, type Section } from '../section';
-import { readQuantizedBase } from './quantized-base';
+import {
+  completionByDefault,
+  cutsPromptByDefault,
+  lengthByDefault,
+  lengthWithout,
+  onlineLength,
+  PROMPT,
+} from './default-length';
+import { readOldPreparation, readQuantizedBase } from './quantized-base';
 import { readRolloutScores } from './rollout-scores';
 import { TRL_KEYS, TRL_TABLE } from './trl-keys';
 import { methodOf, objectiveOf, type TrlMethod, WITH_REFERENCE } from './trl-method';
@@ -25,7 +34,6 @@ import { checkTrl, checkWholeGroups } from './trl-rules';
 import { trlWords } from './trl-words';
 
 const SOURCE = fileIn(TRL, 'trl/trainer/');
-const OLD_TRAINER = fileIn({ ...TRL, at: 'v0.7.1' }, 'trl/trainer/sft_trainer.py');
 
 const DEFAULTS: TrainerDefaults = {
   get note() {
@@ -121,6 +129,8 @@ interface TrlCaller {
   readonly because: string;
   /** The arguments are those of another class, which has other defaults. */
   readonly defaults?: TrainerDefaults;
+  /** Where the trainer is given a reference model that the caller has loaded itself. */
+  readonly reference?: { readonly range: Range };
 }
 
 /** States what a recipe states, from a file or from the same names on a command line. `place` names file or program. */
@@ -148,7 +158,7 @@ export function readTrl(
   if (method !== 'grpo' && method !== 'rloo')
     assumePadding(section, draft, section.integerOrDefault('per_device_train_batch_size'));
   section.take('activation_offloading');
-  readReference(section, method, draft, context);
+  readReference(section, method, draft, context, caller?.reference);
   if (method === 'grpo') readOwnGroups(section, draft, context);
   stateFrozenModels(section, OTHER_MODELS[method] ?? []);
   if (method === 'gkd' || method === 'distillation') readTeacher(section, method, context);
@@ -189,22 +199,6 @@ function readCheckpointing(section: Section, context: ReadContext): void {
       ...trl(false, 'sft_trainer.py'),
       note: say('TRL default since 0.28'),
     });
-}
-
-/**
- * Until 0.7.1 SFT, DPO and reward trainers prepare quantized weights by `prepare_model_for_int8_training`, which turns checkpointing on
- * whatever the arguments ask for (`sft_trainer.py`, `dpo_trainer.py`, `reward_trainer.py` of the wheels; PEFT's `use_gradient_checkpointing=True`).
- */
-function readOldPreparation(section: Section, method: TrlMethod, draft: Draft, context: ReadContext): void {
-  if (isAtLeast(context.known['version.trl'], '0.7.2') !== false || !/^(sft|dpo|reward)$/.test(method))
-    return;
-  const quantized = section.flag('load_in_4bit') === true || section.flag('load_in_8bit') === true;
-  // Whoever made the adapters before has prepared the weights, or has not.
-  if (!quantized || section.flag('use_peft') !== true || draft.knows('quantization.prepared')) return;
-  const note = say('TRL before 0.7.2 recomputes activations of quantized models');
-  const found = section.find('gradient_checkpointing');
-  if (found) section.state('activations.checkpointing', 'full', found, note);
-  else draft.assume('activations.checkpointing', 'full', note, OLD_TRAINER, 'gradient_checkpointing');
 }
 
 /** Since 0.27 models are loaded in fp32 unless set otherwise; before, transformers decided. */
@@ -276,10 +270,24 @@ function readLength(section: Section, method: TrlMethod, draft: Draft, context: 
     readRolloutLength(section, method, draft, context);
     return;
   }
+  const version = context.known['version.trl'];
   const spelling = ['max_length', 'max_seq_length'];
-  const uncut = entryOf(section.root, 'max_length');
-  if (uncut && !section.has(spelling)) return;
-  section.takeElse('max_length', trl(1024, 'sft_config.py'));
+  const isNull = spelling.some((key) => entryOf(section.root, key)) && !section.has(spelling);
+  const cut = isNull ? lengthWithout(method, version) : lengthByDefault(method, version);
+  if (isNull && cut) section.assume('batch.sequence', cut, 'max_length');
+  else if (cut) section.takeElse('max_length', cut);
+  else if (section.has(spelling)) section.take('max_length');
+  else if (method === 'dpo') statePartLengths(section);
+}
+
+/** Nothing cuts what DPO puts together of a prompt and an answer, each of which is cut where both have a limit; else rows are as long as the data. */
+function statePartLengths(section: Section): void {
+  const prompt = section.find('max_prompt_length');
+  const answer = section.find(['max_completion_length', 'max_target_length']);
+  const [question, answered] = [integerOf(prompt?.node), integerOf(answer?.node)];
+  if (!prompt || question === undefined || answered === undefined) return;
+  const note = say('prompt of {0} and completion of {1} tokens', String(question), String(answered));
+  section.state('batch.sequence', question + answered, prompt, note);
 }
 
 /**
@@ -290,23 +298,21 @@ const CUTS_NO_PROMPT: Readonly<Record<string, string>> = { grpo: '0.26', rloo: '
 
 /** Prompt and completion together. Newer versions do not cut the prompt. */
 function readRolloutLength(section: Section, method: TrlMethod, draft: Draft, context: ReadContext): void {
+  const version = context.known['version.trl'];
   const completion = section.find(['max_completion_length', 'response_length', 'max_new_tokens']);
   const prompt = section.find('max_prompt_length');
-  // 512 tokens since 1.10, 256 before (`grpo_config.py`, `rloo_config.py`).
-  // PPO's are 53 (`OnPolicyConfig`).
-  const wide = method === 'distillation' || isAtLeast(context.known['version.trl'], '1.10') === true;
-  const long = wide ? 512 : 256;
-  const byDefault = method === 'ppo' ? 53 : long;
+  const byDefault = completionByDefault(method, version);
   const answer = integerOf(completion?.node) ?? byDefault;
   const question = integerOf(prompt?.node);
-  const note = say('prompt of {0} and completion of {1} tokens', String(question ?? 512), String(answer));
+  const note = say('prompt of {0} and completion of {1} tokens', String(question ?? PROMPT), String(answer));
   const stated = prompt ?? completion;
+  // Online DPO cuts what a prompt and its completion are together.
+  const whole = method === 'online_dpo' ? onlineLength(version) : undefined;
+  if (whole && !draft.knows('batch.sequence')) section.takeElse('max_length', whole);
   const isKnown = draft.knows('batch.sequence');
   const uncut = CUTS_NO_PROMPT[method];
   const isWarned =
-    uncut !== undefined &&
-    isAtLeast(context.known['version.trl'], uncut) === true &&
-    draft.valueOf('kernels.unsloth') !== true;
+    uncut !== undefined && isAtLeast(version, uncut) === true && draft.valueOf('kernels.unsloth') !== true;
   if (!isKnown && prompt && question !== undefined && isWarned)
     draft.infer(
       'batch.sequence',
@@ -326,15 +332,18 @@ function readRolloutLength(section: Section, method: TrlMethod, draft: Draft, co
   else if (!isKnown)
     draft.infer(
       'batch.sequence',
-      512 + answer,
-      say('{0}: no limit of the prompt is set', note),
+      PROMPT + answer,
+      cutsPromptByDefault(method, version) ? note : say('{0}: no limit of the prompt is set', note),
       stated?.node,
       stated?.key,
     );
   const stands = ['max_completion_length', 'response_length', 'max_new_tokens'].find((key) =>
     section.has(key),
   );
-  section.takeElse(stands ?? 'max_completion_length', trl(byDefault, 'grpo_config.py'));
+  section.takeElse(
+    stands ?? 'max_completion_length',
+    trl(byDefault, `${method === 'distillation' ? 'grpo' : method}_config.py`),
+  );
 }
 
 function readPacking(section: Section, method: TrlMethod): void {
@@ -356,7 +365,13 @@ const OTHER_MODELS: Partial<Record<TrlMethod, readonly string[]>> = {
 };
 
 /** DPO and its kin compare with a frozen copy; with adapters the base model itself serves, adapters off. */
-function readReference(section: Section, method: TrlMethod, draft: Draft, context: ReadContext): void {
+function readReference(
+  section: Section,
+  method: TrlMethod,
+  draft: Draft,
+  context: ReadContext,
+  own?: TrlCaller['reference'],
+): void {
   const adapters = section.flag('use_peft') === true;
   if (section.flag('precompute_ref_log_probs') === true) section.take('precompute_ref_log_probs');
   const free = section.find('reference_free');
@@ -366,6 +381,12 @@ function readReference(section: Section, method: TrlMethod, draft: Draft, contex
   }
   if (method === 'grpo' || method === 'rloo') {
     readRolloutScores(section, method, draft, context);
+    return;
+  }
+  if (own && WITH_REFERENCE.has(method)) {
+    // It stands beside adapters, too (`dpo_trainer.py`, `if ref_model: self.ref_model = ref_model`).
+    const note = say('the file passes its own reference model');
+    draft.state('method.referenceModel', true, own, 'ref_model', note);
     return;
   }
   const needed = WITH_REFERENCE.has(method) && !adapters && section.flag('precompute_ref_log_probs') !== true;
