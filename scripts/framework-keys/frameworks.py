@@ -11,11 +11,13 @@ class Table:
     """Keys of one class, function, parser or YAML file, in a block of the config (empty: at its top)."""
 
     name: str
-    kind: str  # class, function, arguments, yaml
+    kind: str  # class, function, arguments, yaml, yamls (all files that a pattern matches, together)
     of: tuple[str, ...]
     below: str = ""
     extends: str = ""
     """Another table of the framework: keys that are the same there are not repeated."""
+    without: str = ""
+    """Pattern of keys that are left out."""
 
 
 @dataclass(frozen=True)
@@ -213,6 +215,25 @@ FRAMEWORKS: tuple[Framework, ...] = (
             Table("MLATransformerConfig", "class", ("MLATransformerConfig",), extends="TransformerConfig"),
         ),
         link="https://github.com/NVIDIA/Megatron-LM/blob/core_v{version}/",
+    ),
+    Framework(
+        family="nemo-rl",
+        repository="NVIDIA-NeMo/RL",
+        tags=r"^v(\d+\.\d+\.\d+)$",
+        files=r"^nemo_rl/.*\.py$|^examples/(configs|nemo_gym)/.*\.yaml$",
+        tables=(
+            # Blocks of which no key is looked at by itself: data, environments, loggers, models beside the one that is trained.
+            Table("configs", "yamls", (r"^examples/(configs|nemo_gym)/.*\.yaml$",), without=r"^(env(?!\.nemo_gym\.num_gpu_nodes$)|data|logger|checkpointing|loss_fn|value_loss_fn|reward_penalties|data_plane|on_policy_distillation|teachers?|value|generation|eval|tokenizer|sif_dir)(\.|$)|^policy\.generation\.(?!colocated)\w+\."),
+            of_class("PolicyConfig", "policy."),
+            of_class("GRPOConfig", "grpo."),
+            of_class("DPOConfig", "dpo."),
+            of_class("SFTConfig", "sft."),
+            of_class("RMConfig", "rm."),
+            of_class("PPOConfig", "ppo."),
+            of_class("DistillationConfig", "distillation."),
+            Table("vllm", "class", ("VllmSpecificArgs",), "policy.generation.vllm_cfg."),
+        ),
+        link="https://github.com/NVIDIA-NeMo/RL/blob/v{version}/",
     ),
     Framework(
         family="gpt-neox",

@@ -18,7 +18,7 @@ import math
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterable
 
 import yaml
 from pip._vendor.packaging.version import Version
@@ -130,10 +130,26 @@ def keys_of(table: Table, package: Package, files: dict[str, str]) -> tuple[Keys
         return package.fields(table.of[0], table.below), place
     if table.kind == "function":
         return package.parameters(*table.of), table.of[0]
+    if table.kind == "yamls":
+        found = sorted(path for path in files if re.search(table.of[0], path))
+        keys = united(of_yaml(yaml.safe_load(files[path])) for path in found)
+        kept = {name: entry for name, entry in keys.items() if not (table.without and re.search(table.without, name))}
+        return kept, found[0] if found else ""
     for path in table.of:
         if path in files:
             return (package.arguments([path]) if table.kind == "arguments" else of_yaml(yaml.safe_load(files[path]))), path
     return {}, ""
+
+
+def united(tables: Iterable[Keys]) -> Keys:
+    """Keys of files of one tool that give each other's keys other values: what they agree on."""
+    keys: Keys = {}
+    for table in tables:
+        for name, entry in table.items():
+            known = keys.setdefault(name, {"type": entry["type"]})
+            if known["type"] != entry["type"]:
+                known["type"] = "any"
+    return keys
 
 
 def over_versions(found: list[tuple[str, Keys]], versions: list[str]) -> Keys:

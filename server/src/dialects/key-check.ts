@@ -52,6 +52,7 @@ function leaveUnknown(key: string, range: Range, table: KeyTable, draft: Draft):
 
 /** The same of a block that no row has, below one that is known: what stands in it is on or off by itself. */
 function leaveUnknownBlock(block: MapNode, table: KeyTable, draft: Draft, parent: string): void {
+  if (isSwitchedOff(block)) return;
   for (const { key, keyRange, value } of block.entries) {
     const path = `${parent}.${key}`;
     if (value.kind === 'map') leaveUnknownBlock(value, table, draft, path);
@@ -62,6 +63,10 @@ function leaveUnknownBlock(block: MapNode, table: KeyTable, draft: Draft, parent
 /** What is switched off: nothing, false, an empty list. */
 const isOff = (node: ConfigNode) =>
   isBlank(node) || flagOf(node) === false || (node.kind === 'list' && node.items.length === 0);
+
+/** A block that its own switch leaves out: what else stands in it decides nothing. */
+const isSwitchedOff = ({ entries }: MapNode) =>
+  entries.some(({ key, value }) => /^enabled?$/.test(key) && flagOf(value) === false);
 
 /** What is switched on: true, more than one, a word, a block of which something is on, or that has no switch. */
 function isOn(node: ConfigNode): boolean {
@@ -83,11 +88,13 @@ function isOn(node: ConfigNode): boolean {
  * not known, and `auto` is for the caller to fill.
  */
 export function rejectMisfits(root: MapNode, table: KeyTable, draft: Draft, parent = ''): void {
+  const off = parent !== '' && isSwitchedOff(root);
   for (const { key, keyRange, value } of root.entries) {
     const path = parent === '' ? key : `${parent}.${key}`;
     const spec = table.find(path);
     if (!spec) {
-      const mayCount = parent === '' || (!isOff(value) && table.released?.presence(path) === undefined);
+      const mayCount =
+        !off && (parent === '' || (!isOff(value) && table.released?.presence(path) === undefined));
       if (mayCount) leaveUnknown(path, keyRange, table, draft);
       if (mayCount && parent !== '' && value.kind === 'map') leaveUnknownBlock(value, table, draft, path);
       continue;

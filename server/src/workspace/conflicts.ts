@@ -1,3 +1,5 @@
+import { spotAt } from '../config/lookup';
+import type { ConfigDocument } from '../config/node';
 import { suggestAccelerators } from '../hardware/catalog';
 import { isMisspelt, suggestModels } from '../model/name-suggestions';
 import type { RuleId } from '../rules/rule-id';
@@ -10,7 +12,7 @@ import { spelledKey } from '../run/spelled-key';
 import type { Unread } from '../run/unread';
 import { fileIn, PEFT } from '../sources/repositories';
 import type { Problem } from '../text/problem';
-import { fileName } from '../text/uri';
+import { canonicalUri, fileName } from '../text/uri';
 import { say } from '../wording/say';
 
 const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
@@ -70,8 +72,17 @@ function ownStatements(facts: readonly Fact[], uri: string): ReadonlyMap<FieldPa
 const isGivenAnew = ({ field, origin }: Fact) =>
   field === 'precision.compute' && origin.key === 'mixed_precision';
 
-const saying = ({ field, origin, value }: Fact) =>
-  `${spelledKey(origin.key ?? shortAlias(field))} = ${shown(value)}`;
+/**
+ * How a statement is named: by its key where that has the value, by the field where the value is computed, such as GPUs of all
+ * machines. `documents` are the files of the run.
+ */
+function nameOf({ field, origin, value }: Fact, documents: readonly ConfigDocument[]): string {
+  const { key, location } = origin;
+  const document = location && documents.find(({ uri }) => canonicalUri(uri) === canonicalUri(location.uri));
+  const node = document && spotAt(document.root, location.range.start)?.node;
+  const written = node?.kind === 'scalar' && typeof node.value === 'number' ? node.value : value;
+  return key === undefined || (typeof value === 'number' && written !== value) ? shortAlias(field) : key;
+}
 
 /** Whether what is taken of a value is one of several that it may have: it contradicts nothing. */
 const isOneOfSeveral = ({ field, origin }: Fact, unread: readonly Unread[]): boolean =>
@@ -89,7 +100,9 @@ export function linkConflicts(
   uri: string,
   reported: readonly Problem[] = [],
   unread: readonly Unread[] = [],
+  documents: readonly ConfigDocument[] = [],
 ): Problem[] {
+  const saying = (stated: Fact) => `${spelledKey(nameOf(stated, documents))} = ${shown(stated.value)}`;
   const own = ownStatements(facts, uri);
   const reportedLines = new Set(
     reported.flatMap(({ code, range }) => (code === 'cross-file-conflict' ? [range.start.line] : [])),
@@ -124,27 +137,32 @@ export function linkConflicts(
   return [...problems.values()];
 }
 
-/** What a file that takes this one in states in the place of its values, at the value: it has no effect in this run. */
-export function overriddenValues(facts: readonly Fact[], uri: string): Problem[] {
+/**
+ * What a file that takes this one in states in the place of its values, at the value: it has no effect in this run. `documents` are
+ * the files of the run, `heirs` those that inherit from others in place of starting them.
+ */
+export function overriddenValues(
+  facts: readonly Fact[],
+  uri: string,
+  documents: readonly ConfigDocument[],
+  heirs: ReadonlySet<string>,
+): Problem[] {
   const own = ownStatements(facts, uri);
   const problems = new Map<string, Problem>();
   for (const other of facts) {
     const mine = own.get(other.field);
-    const { kind, location, key } = other.origin;
+    const { kind, location } = other.origin;
     if (!mine?.origin.location || kind !== 'overriding-file' || !location) continue;
     const at = place(mine.origin);
     if (sameValue(mine.value, other.value) || problems.has(at)) continue;
-    const flag = key?.split('.').at(-1) ?? shortAlias(other.field);
+    const flag = nameOf(other, documents).split('.').at(-1) ?? shortAlias(other.field);
+    const words = [fileName(location.uri), flag, shown(other.value), shown(mine.value)] as const;
     problems.set(at, {
       code: 'overridden-value',
       severity: 'information',
-      message: say(
-        '{0} starts this run with {1} = {2}, which counts in the place of {3}.',
-        fileName(location.uri),
-        flag,
-        shown(other.value),
-        shown(mine.value),
-      ),
+      message: heirs.has(canonicalUri(location.uri))
+        ? say('{0} inherits this file with {1} = {2}, which counts in the place of {3}.', ...words)
+        : say('{0} starts this run with {1} = {2}, which counts in the place of {3}.', ...words),
       range: mine.origin.location.range,
       related: relatedTo(other.origin, `${flag} = ${shown(other.value)}`),
     });

@@ -4,6 +4,7 @@ import { withChanges } from '../memo/on-demand';
 import type { Fact } from '../run/origin';
 import { canonicalUri, fileName } from '../text/uri';
 import type { ConfigReading } from './config-reading';
+import { inherits, isRunByItself } from './inheritance';
 import { apartFrom, factsOfLinked, followLinks } from './links';
 import type { Member } from './member';
 import { overlaid } from './overrides';
@@ -43,13 +44,17 @@ export async function findRuns(config: ConfigReading, files: ParentSearch): Prom
         : [];
     // Files that name each other in a circle are no runs of each other.
     const others = own.size === 0 ? uses : await withoutLinked(current, uses, files);
-    const outer = await startingAsItStands(current, others, files);
+    const users = await startingAsItStands(current, others, files);
+    // Those that start from a whole run are runs of their own: of its files, but not of it.
+    const whole = users.some(inherits) && isRunByItself(current);
+    const starting = whole ? users.filter((use) => !inherits(use)) : users;
+    const outer = above.length === 0 ? starting : users;
     if (above.length === 0) direct = outer;
+    if (starting.length === 0) found.push({ root: current, above });
     for (const use of outer) {
       if (found.length >= MOST_RUNS) return;
       await climb(use.config, [use, ...above], [...passed, use.config.uri]);
     }
-    if (outer.length === 0) found.push({ root: current, above });
   };
   await climb(config, [], [canonicalUri(config.uri)]);
   return { runs: found, uses: direct };

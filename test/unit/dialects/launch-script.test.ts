@@ -400,7 +400,7 @@ deepspeed --num_gpus 8 --module $training_commands
       },
     ],
     [
-      'torchrun --nproc_per_node=4 train.py --model_name_or_path m --data_path d --output_dir o',
+      'torchrun --nproc_per_node=4 train_mem.py --model_name_or_path m --data_path d --lazy_preprocess True --output_dir o',
       { 'batch.sequence': '512 default', 'batch.micro': '8 default' },
     ],
     [

@@ -462,6 +462,31 @@ deepspeed --num_gpus 8 --num_nodes 48 pretrain_gpt.py \\
     assert.deepEqual(reading.links, []);
   });
 
+  it('keeps the scores of attention above DeepSpeed, where the modules are its own, unless FlashAttention is asked for', () => {
+    const attentionUnder = (flags: string) =>
+      stated(
+        script(
+          `deepspeed pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 64 --max-position-embeddings 64 --vocab-size 1000 --micro-batch-size 1 --fp16 ${flags}`,
+        ),
+        'attention.implementation',
+      );
+    const beneath = '--deepspeed --deepspeed_config ds.json --zero-stage 1';
+    assert.equal(attentionUnder(''), 'flash2 default');
+    assert.equal(attentionUnder(beneath), 'eager default');
+    assert.equal(
+      attentionUnder('--zero-stage 1 --deepspeed-activation-checkpointing --no-pipeline-parallel'),
+      'eager default',
+    );
+    for (const flag of [
+      '--use-flash-attn',
+      '--use-flash-attn-v1',
+      '--use-flash-attn-v2',
+      '--use-flash-attn-triton',
+    ])
+      assert.equal(attentionUnder(`${beneath} ${flag}`), 'flash2 file', flag);
+    assert.equal(attentionUnder(`${beneath} --transformer-impl transformer_engine`), 'flash2 default');
+  });
+
   it('links a JSON that lies elsewhere', () => {
     const reading = script(
       'deepspeed pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 64 --max-position-embeddings 64 --vocab-file gpt2-vocab.json --merge-file m.txt --micro-batch-size 1 --fp16 --deepspeed --deepspeed_config ds.json',

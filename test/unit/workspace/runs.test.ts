@@ -482,8 +482,9 @@ describe('a defaults list', () => {
 
   it('lets a config start from another and override it, whichever is open', async () => {
     const child =
-      'defaults:\n  - base\n  - _self_\nper_device_train_batch_size: 16\ngradient_checkpointing: true\nbf16: true\n';
-    const { analyze } = world({ 'exp/child.yaml': child, 'exp/base.yaml': PLAIN, 'oomlint.yaml': project });
+      'defaults:\n  - base\n  - _self_\nper_device_train_batch_size: 16\ngradient_checkpointing: true\nbf16: true\nmodel_name_or_path: meta-llama/Llama-3.1-8B\n';
+    const part = PLAIN.replace(/^model_name_or_path.*\n/m, '');
+    const { analyze } = world({ 'exp/child.yaml': child, 'exp/base.yaml': part, 'oomlint.yaml': project });
     const a = await analyze('exp/child.yaml');
     assert.equal(a.links[0]?.uri, `${ROOT}/exp/base.yaml`);
     assert.equal(a.resolved.values['batch.micro'], 16);

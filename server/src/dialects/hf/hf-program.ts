@@ -10,7 +10,7 @@ import { Section } from '../section';
 import { TRL_KEYS, TRL_TABLE } from '../trl/trl-keys';
 import { hfTrainingArguments, readScriptArguments } from './hf-training-arguments';
 import { trainerWords } from './hf-words';
-import { rowsOfScripts } from './no-trainer-scripts';
+import { isOfAnotherTrainer, rowsOfScripts } from './no-trainer-scripts';
 import { besides, leaveAdapters } from './script-adapter';
 import { NAMES_OF_THE_MODEL, SCRIPT_ARGUMENTS_KEYS } from './script-arguments-keys';
 import { checkTrainingArguments } from './training-arguments-rules';
@@ -41,6 +41,8 @@ export const hfProgram: Program = {
     if (linked) draft.assumesNothing();
     const before = draft.facts.length;
     readScriptArguments(section, section, draft, context);
+    // What another trainer takes where nothing is stated, its code states.
+    if (isOfAnotherTrainer(launch)) draft.withdraw(draft.facts.slice(before).map(({ field }) => field));
     leaveAdapters(launch.arguments, draft, '--');
     // What the flags mean the code of the script states, where it is here and followed.
     linkScript(launch, draft, draft.facts.slice(before));

@@ -107,21 +107,24 @@ function noteScript({ entries }: MapNode, draft: Draft): void {
   draft.leave('script', { range: first.keyRange }, first.key, message);
 }
 
-/** States what a script around the Trainer is given, from a file or from a command line. */
+/**
+ * States what a script around the Trainer is given, from a file or from a command line. `whole`: why all weights are trained where nothing is
+ * stated of it.
+ */
 export function readScriptArguments(
   section: Section,
   script: Section,
   draft: Draft,
   context: ReadContext,
   defaults: TrainerDefaults = TRAINER_DEFAULTS,
+  whole = say('no flag freezes weights or makes adapters: all are assumed to be trained'),
 ): void {
   draft.assume('framework', 'transformers', say('arguments of the Hugging Face Trainer'));
   readOtherNames(script);
   readTrainingArguments(section, draft, context, defaults);
   readPeftConfig(script.section('peft_config'), draft);
   readScriptAdapter(script);
-  const note = say('nothing is frozen and no adapters are made');
-  readModelArguments(script, draft, context, { value: 'full', note });
+  readModelArguments(script, draft, context, { value: 'full', note: whole });
   assumeReadByAll(section, draft);
   readLengths(script);
   const micro = section.integer('per_device_train_batch_size') ?? defaults.micro;

@@ -20,3 +20,7 @@ export const QWEN2_VL_FINETUNE: Repository = {
   name: '2U1/Qwen2-VL-Finetune',
   at: '6695161adfbd1da24a2a12fb172f005b59e723e3',
 };
+export const STANFORD_ALPACA: Repository = {
+  name: 'tatsu-lab/stanford_alpaca',
+  at: '761dc5bfbdeeffa89b8bff5d038781a4055f796a',
+};

@@ -2,6 +2,8 @@ import { entryOf } from '../../config/lookup';
 import { say } from '../../wording/say';
 import type { Launch } from '../launch/launch';
 import type { Program } from '../launch/program';
+import { linkScript } from '../launch/recipe-program';
+import { optimizerStatements, transformersOptimizer } from '../optimizer-names';
 import { type DefaultValue, Section } from '../section';
 import { readScriptArguments } from './hf-training-arguments';
 import { trainerWords } from './hf-words';
@@ -45,6 +47,7 @@ export const knownScriptProgram: Program = {
     const script = scriptOf(launch);
     if (!script) return;
     const section = new Section(launch.arguments, draft, `${launch.path}.arguments`, KNOWN_SCRIPT_TABLE);
+    const before = draft.facts.length;
     const own = <V>(value: V): DefaultValue<V> => ({
       value,
       note: say('default of {0}', script.name),
@@ -59,11 +62,18 @@ export const knownScriptProgram: Program = {
         note: say('the script makes its optimizer itself: AdamW, as examples of transformers do'),
         source: script.source,
       });
+    const { optim } = script;
+    if (optim !== undefined && !section.has('optim')) {
+      for (const { field, value } of optimizerStatements(transformersOptimizer(optim) ?? {}))
+        section.assume(field, own(value as never), 'optim');
+    }
     if (script.adapter) readKnownAdapter(section, script.adapter, own);
     const { length } = script;
-    readScriptArguments(section, section, draft, context, { ...TRAINER_DEFAULTS, ...script.trainer });
-    if (!length) return;
-    section.assume('batch.sequence', own(length.tokens), length.key);
-    if (length.target !== undefined) section.assume('batch.targetSequence', own(length.target));
+    const whole = say('nothing is frozen and no adapters are made');
+    readScriptArguments(section, section, draft, context, { ...TRAINER_DEFAULTS, ...script.trainer }, whole);
+    if (length) section.assume('batch.sequence', own(length.tokens), length.key);
+    if (length?.target !== undefined) section.assume('batch.targetSequence', own(length.target));
+    // By such a name others go, too: where the script is here, its own code counts.
+    if (script.isCommon?.(launch.script ?? '')) linkScript(launch, draft, draft.facts.slice(before));
   },
 };

@@ -26,6 +26,8 @@ export interface KnownScript {
   readonly loads?: 'AutoModelForCausalLM';
   /** Defaults of `TrainingArguments` that it changes. */
   readonly trainer?: Partial<TrainerDefaults>;
+  /** `optim` of its own `TrainingArguments`, where that is another than the Trainer's. */
+  readonly optim?: string;
   readonly adapter?: ScriptAdapter;
   /** Tokens of a sample where nothing is stated, under the key that would say it. */
   readonly length?: {

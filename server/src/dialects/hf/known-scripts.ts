@@ -12,6 +12,7 @@ import {
   QLORA,
   QWEN,
   QWEN2_VL_FINETUNE,
+  STANFORD_ALPACA,
 } from './hugging-face-repository';
 import type { KnownScript, ScriptAdapter } from './known-script';
 import { lmflow } from './lmflow';
@@ -111,6 +112,14 @@ function readLlava(section: Section): void {
 
 const ALL = ['all-linear'];
 const FASTCHAT_TRAINING = fileIn(FASTCHAT, 'fastchat/train/');
+const FASTCHAT_FOLDER = /(^|\/)fastchat\/train\//;
+/** `optim` of `TrainingArguments` in the scripts that FastChat and Alpaca became the pattern of. */
+const ADAMW = 'adamw_torch';
+
+/** Whether a script is one of FastChat: by its folder, or by a name that others have, too, together with what only it is given. */
+const isFastchat = (script: string, name: string, isGiven: boolean) =>
+  new RegExp(`(^|/)fastchat/train/${name}$`).test(path(script)) ||
+  (isGiven && new RegExp(`(^|/)${name}$`).test(path(script)));
 const EXAMPLES = fileIn(TRANSFORMERS, 'examples/');
 
 /** Scripts of HF's examples that differ in their lengths alone: name, argument, default, and default of the target. */
@@ -134,6 +143,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     source: fileIn(LLAVA, 'llava/train/train.py'),
     matches: (script, has) =>
       /(^|\/)llava\/train\//.test(path(script)) || has('mm_projector_type') || has('mm_vision_select_layer'),
+    optim: ADAMW,
     adapter: { switches: ['lora_enable'], rank: 64, alpha: 16, dropout: 0.05, targets: ALL },
     length: { key: 'model_max_length', tokens: 512 },
     read(section, _draft, _context, own) {
@@ -148,6 +158,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     loads: 'AutoModelForCausalLM',
     matches: (_script, has) => has('low_rank_training') || has('use_full_attn'),
     trainer: { checkpointing: true },
+    optim: ADAMW,
     length: { key: 'model_max_length', tokens: 32768 },
     read(section, _draft, _context, own) {
       // `torch_dtype=torch.bfloat16`, whatever the Trainer computes in.
@@ -178,21 +189,27 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     name: 'FastChat LoRA',
     source: `${FASTCHAT_TRAINING}train_lora.py`,
     loads: 'AutoModelForCausalLM',
-    matches: (script) => /(^|\/)(fastchat\/train\/)?train_lora$/.test(path(script)),
+    matches: (script, has) => isFastchat(script, 'train_lora', has('lazy_preprocess') || has('q_lora')),
+    isCommon: (script) => !FASTCHAT_FOLDER.test(path(script)),
+    optim: ADAMW,
     adapter: { switches: 'always', rank: 8, alpha: 16, dropout: 0.05, targets: ['q_proj', 'v_proj'] },
     length: { key: 'model_max_length', tokens: 512 },
   },
   {
     name: 'FastChat LoRA of T5',
     source: `${FASTCHAT_TRAINING}train_lora_t5.py`,
-    matches: (script) => /(^|\/)(fastchat\/train\/)?train_lora_t5$/.test(path(script)),
+    matches: (script, has) => isFastchat(script, 'train_lora_t5', has('data_path')),
+    isCommon: (script) => !FASTCHAT_FOLDER.test(path(script)),
+    optim: ADAMW,
     adapter: { switches: 'always', rank: 8, alpha: 16, dropout: 0.05, targets: ['q', 'v'] },
     length: { key: 'model_max_length', tokens: 2048 },
   },
   {
     name: 'FastChat T5',
     source: `${FASTCHAT_TRAINING}train_flant5.py`,
-    matches: (script) => /(^|\/)(fastchat\/train\/)?train_flant5$/.test(path(script)),
+    matches: (script, has) => isFastchat(script, 'train_flant5', has('data_path')),
+    isCommon: (script) => !FASTCHAT_FOLDER.test(path(script)),
+    optim: ADAMW,
     length: { key: 'model_max_length', tokens: 2048 },
   },
   {
@@ -200,9 +217,19 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     source: `${FASTCHAT_TRAINING}train.py`,
     loads: 'AutoModelForCausalLM',
     matches: (script, has) =>
-      /(^|\/)fastchat\/train\//.test(path(script)) ||
-      (/(^|\/)(train|train_mem|train_xformers|alpaca_train)$/.test(path(script)) && has('data_path')),
-    isCommon: (script) => !/(^|\/)fastchat\/train\//.test(path(script)),
+      FASTCHAT_FOLDER.test(path(script)) ||
+      isFastchat(script, 'train(?:_mem|_xformers)?', has('data_path') && has('lazy_preprocess')),
+    isCommon: (script) => !FASTCHAT_FOLDER.test(path(script)),
+    optim: ADAMW,
+    length: { key: 'model_max_length', tokens: 512 },
+  },
+  {
+    name: 'Stanford Alpaca',
+    source: fileIn(STANFORD_ALPACA, 'train.py'),
+    loads: 'AutoModelForCausalLM',
+    matches: (script, has) => has('data_path') && /(^|\/)stanford_alpaca\/train$/.test(path(script)),
+    isCommon: () => true,
+    optim: ADAMW,
     length: { key: 'model_max_length', tokens: 512 },
   },
   lmflow(/(^|\/)(multistage_)?finetune(_with_custom_optim)?$/, 'lm'),
@@ -220,6 +247,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
       dropout: 0.05,
       targets: ['c_attn', 'c_proj', 'w1', 'w2'],
     },
+    optim: ADAMW,
     length: { key: 'model_max_length', tokens: 8192 },
     read(section) {
       const quantized = section.find('q_lora');

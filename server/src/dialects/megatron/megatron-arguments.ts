@@ -52,7 +52,7 @@ export function readMegatronArguments(
   readSharding(args);
   readPrecisionArguments(args);
   readOptimizerArguments(args);
-  readAttention(args);
+  readAttention(args, fork);
   readModules(args, { transformerEngine: fork !== true, grouped: false });
   readLoss(args);
   readUnmodelled(args, ...(sees === true ? (['vision-tower'] as const) : []));

@@ -1,6 +1,6 @@
 import { fileIn, MEGATRON } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { block, inertKeys, releasedBlock } from '../key-rows';
+import { block, inertKeys, type ReleasedRow, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { happens } from '../key-value';
 import { MEGATRON_CORE_KEYS, MEGATRON_RELEASES } from './core-rows';
@@ -202,6 +202,13 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
         fields: ['attention.implementation'],
       },
     ],
+    ...['use_flash_attn_v1', 'use_flash_attn_v2', 'use_flash_attn_triton', 'use_flash_attn_builder'].map(
+      (name): ReleasedRow => [
+        name,
+        'FlashAttention, in the fork with DeepSpeed beneath.',
+        { type: 'boolean', fields: ['attention.implementation'] },
+      ],
+    ),
     [
       'transformer_impl',
       "Transformer Engine's or Megatron's own modules.",

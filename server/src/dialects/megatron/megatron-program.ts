@@ -14,6 +14,14 @@ const SCRIPT =
   /(^|\/)(pretrain|finetune|train)_(gpt|gpt2|bert|t5|llama|mamba|hybrid|moe|mixtral|vlm|retro)\w*\.py$/;
 /** Scripts that take the same flags and train nothing. */
 const SERVES = /inference|generat|text_gen|server|eval|zeroshot|prompting|convert/;
+/** Flags of the forks alone (`megatron/arguments.py`). */
+const OF_FORKS = [
+  'checkpoint_activations',
+  'checkpoint_num_layers',
+  'deepspeed_activation_checkpointing',
+  'zero_stage',
+  'no_pipeline_parallel',
+];
 const ENGINE = fileIn(MEGATRON_DEEPSPEED, 'megatron/training.py');
 
 /** Megatron-LM's `pretrain_*.py`, and forks that run DeepSpeed beneath. */
@@ -36,7 +44,7 @@ export const megatronProgram: Program = {
     if (deepspeed) readDeepspeed(args);
     if (yaml) return;
     const script = launch.script ?? '';
-    const fork = deepspeed || args.has('checkpoint_activations') || args.has('checkpoint_num_layers');
+    const fork = deepspeed || OF_FORKS.some((key) => args.has(key));
     readMegatronArguments(args, draft, {
       fork,
       bert: /bert/.test(script),

@@ -249,12 +249,26 @@ export function readModules(section: Section, { transformerEngine, grouped }: Mo
   args.takeElse('moe_grouped_gemm', megatron(grouped, 'transformer/transformer_config.py'));
 }
 
-/** Kernels: Transformer Engine's and flash attention keep no scores, Megatron's own attention does. */
-export function readAttention(args: Section): void {
+/** Flags of Megatron-LM, and of the fork with DeepSpeed beneath, for kernels of FlashAttention (`megatron/arguments.py`, `_add_training_args`). */
+const FLASH_SWITCHES = [
+  'use_flash_attn',
+  'use_flash_attn_v1',
+  'use_flash_attn_v2',
+  'use_flash_attn_triton',
+  'use_flash_attn_builder',
+];
+
+/**
+ * Kernels: Transformer Engine's and flash attention keep no scores, Megatron's own attention does, with its masked softmax fused or not.
+ * `ownModules`: layers are Megatron's own where nothing is stated, as in forks that run DeepSpeed beneath.
+ */
+export function readAttention(args: Section, ownModules = false): void {
   const backend = args.find('attention_backend');
   const word = textOf(backend?.node)?.replace(/^.*\./, '').toLowerCase();
-  const flash = args.find('use_flash_attn');
-  const local = args.text('transformer_impl') === 'local';
+  const switches = FLASH_SWITCHES.map((key) => args.find(key));
+  const flash = switches.find((found) => flagOf(found?.node) === true) ?? switches.find(Boolean);
+  const modules = args.text('transformer_impl');
+  const local = modules === 'local' || (ownModules && modules === undefined);
   if (backend && (word === 'unfused' || (word === 'local' && flagOf(flash?.node) !== true)))
     args.state('attention.implementation', 'eager', backend);
   else if (backend && (word === 'flash' || word === 'fused'))

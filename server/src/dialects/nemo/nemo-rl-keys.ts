@@ -1,10 +1,15 @@
+import RELEASES from '../../../data/framework-keys/nemo-rl.jsonl' with { type: 'text' };
 import { fileIn, NEMO_RL } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
+import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
+import { ATTENTION } from '../hf/attention';
 import { block, inertKeys, type Row } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { happens } from '../key-value';
 import { megatronCoreKeys, PARALLEL_SIZES } from '../megatron/core-rows';
 
+/** What the releases, and the configs that they bring, have of keys: those that no row has are known, and cost nothing. */
+const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES)]);
 const SOURCE = fileIn(NEMO_RL, 'nemo_rl/models/policy/__init__.py');
 const CONFIG = fileIn(NEMO_RL, 'examples/configs/grpo_math_1B.yaml');
 
@@ -89,6 +94,20 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
     ['num_nodes', 'integer', 'Machines.', { fields: ['hardware.nodes', 'hardware.gpus'] }],
   ]),
   ...block('policy', SOURCE, [
+    ['quant_cfg', 'any', 'Weights are rounded while they train (ModelOpt).', { brings: 'fake-quantization' }],
+    ['draft', 'object', 'A draft model that trains beside the policy.', { brings: 'model-beside' }],
+    [
+      'activation_checkpointing_enabled',
+      'boolean',
+      'Recompute layers in backward, until release 0.4.',
+      { fields: ['activations.checkpointing'] },
+    ],
+    [
+      'fsdp_offload_enabled',
+      'boolean',
+      'Weights and states lie in host memory, until release 0.4.',
+      { fields: ['offload.parameters', 'offload.optimizer', 'parallel.data'] },
+    ],
     ['model_name', 'string', 'Model on the Hub.', { sets: 'model.id' }],
     ['train_micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
     ['train_global_batch_size', 'integer', 'Samples per step over all GPUs.', { sets: 'batch.global' }],
@@ -160,6 +179,8 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
       'Parts of a model that sees or hears which are not trained.',
       { fields: ['method.kind', 'method.trainable', 'lora.exclude'] },
     ],
+    ['attn_implementation', 'string', 'Attention kernel.', ATTENTION],
+    ['use_liger_kernel', 'boolean', 'Liger kernels.', { sets: 'kernels.liger' }],
   ]),
   ...block('policy.optimizer', SOURCE, [
     ['name', 'string', 'Class of the optimizer.', { fields: ['optimizer.name', 'optimizer.implementation'] }],
@@ -189,7 +210,13 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
   ...block('policy.megatron_cfg.peft', SOURCE, LORA),
   ...ALGORITHMS.flatMap((algorithm) =>
     block(algorithm, CONFIG, [
-      ['max_num_steps', 'integer', 'Optimizer steps of the whole run.', { sets: 'schedule.steps' }],
+      [
+        'max_num_steps',
+        'integer',
+        'Steps of the whole run at most: of generation each takes as many optimizer steps as global batches are in its samples.',
+        { fields: ['schedule.steps'] },
+      ],
+      ['max_num_epochs', 'integer', 'Passes over the data at most.'],
       [
         'val_period',
         'integer',
@@ -198,6 +225,15 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
       ],
     ]),
   ),
+  ...['grpo', 'ppo', 'distillation'].flatMap((algorithm) =>
+    block(algorithm, CONFIG, [
+      ['num_prompts_per_step', 'integer', 'Prompts of a step.', { fields: ['schedule.steps'] }],
+      ['num_generations_per_prompt', 'integer', 'Completions of each.', { fields: ['schedule.steps'] }],
+    ]),
+  ),
+  ...block('ppo', CONFIG, [
+    ['ppo_epochs', 'integer', 'Passes over the samples of a step.', { fields: ['schedule.steps'] }],
+  ]),
   ...block('policy.megatron_cfg', SOURCE, [
     ['enabled', 'boolean', 'Megatron-Core trains.', { fields: ['model.code', 'parallel.data'] }],
   ]),
@@ -315,8 +351,11 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
       'Whether generation shares the GPUs of training.',
       { fields: ['rollout.engine'] },
     ],
-    ['vllm_cfg', 'object', 'Settings of vLLM.'],
+    ['vllm_cfg', 'object', 'Settings of vLLM.', { fields: ['rollout.tensor'] }],
+  ]),
+  ...block('policy.generation.vllm_cfg', SOURCE, [
+    ['tensor_parallel_size', 'integer', 'GPUs of one copy of the model.', { sets: 'rollout.tensor' }],
   ]),
 ];
 
-export const NEMO_RL_TABLE = new KeyTable(NEMO_RL_KEYS, 'NeMo-RL');
+export const NEMO_RL_TABLE = new KeyTable(NEMO_RL_KEYS, 'NeMo-RL', RELEASED);

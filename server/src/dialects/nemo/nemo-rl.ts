@@ -30,6 +30,7 @@ import { stateOptimizer } from '../stated-optimizer';
 import { assumeTensorPlan, excludeFrozen, readFreezes } from './automodel';
 import { RL_BASES, RL_BASES_SOURCE, type RlBase } from './nemo-rl-bases';
 import { NEMO_RL_KEYS, NEMO_RL_TABLE } from './nemo-rl-keys';
+import { readSteps } from './nemo-rl-steps';
 import { nemoRlWords } from './nemo-rl-words';
 
 const SOURCE = fileIn(NEMO_RL, 'nemo_rl/');
@@ -66,6 +67,7 @@ export const nemoRl: Dialect = {
   id: 'nemo-rl',
   name: 'NeMo-RL',
   keys: NEMO_RL_KEYS,
+  released: NEMO_RL_TABLE.released,
   words: nemoRlWords,
   // An anchor may stand before the key.
   markers: /^(?:&\S+[ \t]+)?policy\s*:/m,
@@ -91,7 +93,7 @@ export const nemoRl: Dialect = {
     linkBases(document, draft);
     draft.assume('framework', 'nemo-rl', say('the file is a {0} config', 'NeMo-RL'));
     section.take('policy.model_name');
-    readMethod(section, filled);
+    readMethod(section, filled, context);
     readBatch(section, context);
     readGeneration(section);
     readCluster(section, draft);
@@ -151,7 +153,7 @@ function usesMegatron(section: Section, context: ReadContext, base: RlBase | und
   return base?.megatron ?? (section.has('policy.megatron_cfg') && !section.has('policy.dtensor_cfg'));
 }
 
-function readMethod(section: Section, root: MapNode): void {
+function readMethod(section: Section, root: MapNode, context: ReadContext): void {
   const found = root.entries.find(({ key, value }) => value.kind === 'map' && Object.hasOwn(OBJECTIVES, key));
   const objective = found && OBJECTIVES[found.key];
   if (!found || !objective) return;
@@ -159,7 +161,8 @@ function readMethod(section: Section, root: MapNode): void {
   section.state('method.objective', objective, because);
   // The reference's weights lie in host memory and are swapped in (`reference_model_state_dict`).
   section.state('method.referenceModel', false, because, say('the reference waits in host memory'));
-  section.take(`${found.key}.max_num_steps`, `${found.key}.val_period`);
+  readSteps(section, found.key, context);
+  section.take(`${found.key}.val_period`);
 }
 
 /** A packed or dynamic micro batch holds as many tokens as it may, in one row. */
@@ -204,6 +207,9 @@ function readGeneration(section: Section): void {
     }
   }
   section.take('policy.generation.max_new_tokens');
+  const engine = textOf(found?.node);
+  if (engine === undefined || engine === 'vllm')
+    section.take('policy.generation.vllm_cfg.tensor_parallel_size');
 }
 
 /** GPUs that train: those of generation, judges and teachers on GPUs of their own are not among them. */
@@ -294,14 +300,15 @@ function readDtensor(section: Section, assumes: boolean, draft: Draft, context: 
   dtensor.take('tensor_parallel_size', 'context_parallel_size', 'expert_parallel_size');
   dtensor.take('dp_replicate_size', 'sequence_parallel');
   assumeTensorPlan(dtensor, dtensor.integer('tensor_parallel_size') ?? 1);
-  const recompute = dtensor.find('activation_checkpointing');
+  const recompute =
+    dtensor.find('activation_checkpointing') ?? section.find('policy.activation_checkpointing_enabled');
   const on = flagOf(recompute?.node);
   if (recompute && on !== undefined)
     dtensor.state('activations.checkpointing', on ? 'full' : 'none', recompute);
   else if (assumes)
     dtensor.assume('activations.checkpointing', own('none' as const, say('off unless set'), setup));
   section.assume('activations.reentrant', own(false, say('without reentry'), setup));
-  const offload = dtensor.find('cpu_offload');
+  const offload = dtensor.find('cpu_offload') ?? section.find('policy.fsdp_offload_enabled');
   if (offload && flagOf(offload.node) !== undefined) {
     const place = flagOf(offload.node) ? 'cpu' : 'none';
     dtensor.state('offload.parameters', place, offload);
@@ -312,6 +319,7 @@ function readDtensor(section: Section, assumes: boolean, draft: Draft, context: 
   readLora(dtensor, 'lora_cfg', adapted);
   // Passed on to Automodel, which freezes (`_transformers/auto_model.py`).
   const passed = dtensor.section('automodel_kwargs');
+  passed.take('attn_implementation', 'use_liger_kernel');
   if (adapted) excludeFrozen(passed, context);
   else readFreezes(passed, draft, context);
   readClassOptimizer(section, draft);

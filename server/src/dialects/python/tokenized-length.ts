@@ -126,7 +126,7 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
   }
   if (!source && readPackedLength(program, draft, trainer)) return;
   if (!source) {
-    if (inferKept(program, draft, trainer) || !positions) return;
+    if (inferKept(program, draft, trainer) || inferLimit(program, draft, trainer) || !positions) return;
     const { rows } = positions;
     inferPositions(draft, trainer, fillsUp(program, trainer) ? FILLED(rows) : OPEN(rows), rows);
     return;
@@ -233,6 +233,21 @@ function inferKept({ calls }: PyProgram, draft: Draft, trainer: PyCall): boolean
     String(most.value),
   );
   draft.infer('batch.sequence', Number(most.value), note, most, 'filter', true);
+  return true;
+}
+
+/** The limit that a tokenizer is loaded with, where the code that calls it is not followed: what is to be cut is cut to it. */
+function inferLimit({ calls }: PyProgram, draft: Draft, trainer: PyCall): boolean {
+  const limit = calls
+    .filter(({ callee, id }) => id < trainer.id && /Tokenizer\w*\.from_pretrained$/.test(callee))
+    .map((call) => argumentOf(call, 'model_max_length'))
+    .findLast((value) => value !== undefined);
+  if (limit?.kind !== 'scalar' || typeof limit.value !== 'number') return false;
+  const note = say(
+    'samples are taken to be cut to the `{0}` that the tokenizer is loaded with: the code that calls it is not followed',
+    'model_max_length',
+  );
+  draft.infer('batch.sequence', limit.value, note, limit, 'model_max_length', true);
   return true;
 }
 

@@ -23,6 +23,7 @@ import {
 } from '../conflicts';
 import { doubted, ofShownLaunch } from '../doubt';
 import { hostProblem } from '../host-verdict';
+import { takesIn } from '../inheritance';
 import { internalError } from '../internal-error';
 import { isAround } from '../links';
 import { movedMeasurements } from '../measured-problems';
@@ -198,19 +199,24 @@ function conflictsOf(assembled: Assembled, joins: readonly Joins[], reported: re
   const overridden = new Set(
     read.members.flatMap(({ config, relation }) => (relation === 'overridden' ? [config.uri] : [])),
   );
+  const documents = read.members.map(({ config }) => config.document);
+  const heirs = new Set(
+    read.members.flatMap(({ config }) => (takesIn(config) ? [canonicalUri(config.uri)] : [])),
+  );
   const winner = (field: FieldPath) => resolution.winners.get(field);
   const replacedHere = read.replaced.filter(
     ({ origin }) => origin.kind === 'file' && origin.location?.uri === uri,
   );
   return [
     ...directiveConflicts(resolution, uri),
-    ...overriddenValues(facts, uri),
+    ...overriddenValues(facts, uri, documents, heirs),
     ...joins.flatMap(({ reportReplaced }) => reportReplaced?.(replacedHere, winner) ?? []),
     ...linkConflicts(
       facts.filter(({ origin }) => !overridden.has(origin.location?.uri ?? '')),
       uri,
       reported,
       read.unread,
+      documents,
     ),
     ...joins.flatMap(
       ({ checkLinked }) => checkLinked?.(read.self, read.members, collected.followed.links) ?? [],
