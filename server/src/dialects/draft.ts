@@ -337,6 +337,15 @@ export class Draft {
     if (!this.autos.some((known) => known.key === key)) this.autos.push({ key, range: node.range });
   }
 
+  /** What `read` finds to be `auto` is filled by those that fill it in the files of another family, whose settings these are. */
+  filledAs<T>(family: string, read: () => T): T {
+    const before = this.autos.length;
+    const result = read();
+    const own = this.autos.splice(before).map((auto) => ({ ...auto, family }));
+    this.autos.push(...own);
+    return result;
+  }
+
   /** Takes what another family read out of a part of this document: a config that a script writes, for example. */
   take(part: Reading, family: string): void {
     // The file is still what it is.
