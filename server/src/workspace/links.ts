@@ -36,10 +36,19 @@ export function candidates(
   return [...new Set(found.map(canonicalUri))];
 }
 
+/** Places where the file of a link may lie, in the order they are tried. */
+export function placesOfLink(
+  { path, searched = [] }: FileLink,
+  from: string,
+  files: Pick<Files, 'folders' | 'apart' | 'home'>,
+): string[] {
+  const paths = [path, ...searched.map((folder) => `${folder}/${path}`)];
+  return paths.flatMap((each) => candidates(each, from, files));
+}
+
 /** The file that a link names, in the folders that are searched, too; for a model folder, the `config.json` in it. */
 export async function locate(link: FileLink, from: string, files: Files): Promise<string | undefined> {
-  const paths = [link.path, ...(link.searched ?? []).map((folder) => `${folder}/${link.path}`)];
-  for (const candidate of paths.flatMap((path) => candidates(path, from, files))) {
+  for (const candidate of placesOfLink(link, from, files)) {
     const uri =
       link.role === 'model' && !candidate.endsWith('.json') ? `${candidate}/config.json` : candidate;
     if (await files.exists(uri)) {

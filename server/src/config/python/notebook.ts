@@ -7,6 +7,8 @@ import { type Install, installsIn, withoutMagics } from './magics';
 /** A notebook's code, cell after cell, as one text whose places are those of the file. */
 interface Notebook {
   readonly lines: Lines;
+  /** As they are written, one after the other at the places of `lines`. */
+  readonly cells: readonly string[];
   /** Packages that its cells install. */
   readonly installs: readonly Install[];
   /** The GPU that the notebook asks its service for. */
@@ -67,7 +69,7 @@ export function readNotebook(text: string): Notebook | undefined {
   const file = new Lines(text);
   const segments: Segment[] = [];
   let joined = '';
-  let written = '';
+  const written: string[] = [];
   for (const cell of cells.children) {
     if (inner(cell, 'cell_type')?.value !== 'code') continue;
     const own: Segment[] = [];
@@ -81,12 +83,12 @@ export function readNotebook(text: string): Notebook | undefined {
       source += part.value;
     }
     segments.push(...own);
-    written += `${source}\n`;
+    written.push(`${source}\n`);
     joined += `${withoutMagics(source)}\n`;
   }
   const gpu = gpuOf(inner(root, 'metadata'), file);
   const lines = new CellLines(joined, segments, file);
-  return { lines, installs: installsIn(written, lines), ...(gpu ? { gpu } : {}) };
+  return { lines, cells: written, installs: installsIn(written.join(''), lines), ...(gpu ? { gpu } : {}) };
 }
 
 /** A source is one text, or a list of its lines. */
