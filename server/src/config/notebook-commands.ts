@@ -32,9 +32,10 @@ export const isJupyter = (uri: string): boolean => JUPYTER.test(pathOf(uri));
 /** Whether a text is the source of a notebook of Databricks. */
 export const isDatabricks = (text: string): boolean => text.startsWith('# Databr') && DATABRICKS.test(text);
 
-/** What a notebook's cells install; undefined where the file is none. */
+/** What a notebook's cells install; undefined where the file is none. A job of SageMaker runs in another place than its notebook. */
 export function notebookInstalls(uri: string, text: string): readonly Install[] | undefined {
-  return codeOf(uri, text)?.installs;
+  const code = codeOf(uri, text);
+  return code?.cells.some((cell) => jobsIn(cell).length > 0) ? [] : code?.installs;
 }
 
 function codeOf(uri: string, text: string): Code | undefined {
@@ -102,8 +103,10 @@ export function notebookCommands(
   for (const cell of code.cells) {
     const shell = SHELL_CELL.exec(cell.text)?.[0];
     if (shell !== undefined) add([piece(cell, shell.length, cell.text.length)]);
-    else if (!OTHER_CELL.test(cell.text))
+    else if (!OTHER_CELL.test(cell.text)) {
       walk(cell, bound, { add, enter, set: (more) => before.push(...more) });
+      found.push(...jobsIn(cell));
+    }
   }
   return found.flatMap((script) => {
     const document = heldScript(uri, code.lines, script, isWorth);
@@ -219,4 +222,34 @@ function boundNames(cells: readonly Cell[]): ReadonlyMap<string, Piece> {
       found.set(name, isKnown ? piece(cell, at, at + value.length) : undefined);
     }
   return new Map([...found].flatMap(([name, known]) => (known ? [[name, known]] : [])));
+}
+
+/** `SourceCode(source_dir="scripts", command="accelerate launch ...")` of SageMaker. */
+const JOB = /\bSourceCode\(((?:[^()"'\\]|"[^"\\\n]*"|'[^'\\\n]*')*)\)/g;
+/**
+ * Where a job finds what `source_dir` holds (`SM_CODE_CONTAINER_PATH`,
+ * https://github.com/aws/sagemaker-python-sdk/blob/v2.243.0/src/sagemaker/modules/constants.py).
+ */
+const IN_JOB = '/opt/ml/input/data/code/';
+
+/** The commands of jobs that a cell of SageMaker describes, each in the folder of its code. */
+function jobsIn(cell: Cell): Piece[][] {
+  if (!cell.text.includes('SourceCode(')) return [];
+  const text = cell.text.replace(/^[ \t]*#[^\n]*/gm, (comment) => ' '.repeat(comment.length));
+  return [...text.matchAll(JOB)].flatMap((job) => {
+    const given = (key: string) =>
+      new RegExp(String.raw`[,(\s]${key}\s*=\s*(["'])([^"'\n]*)\1`, 'd').exec(job[0])?.indices?.[2];
+    const folder = given('source_dir');
+    const command = given('command');
+    if (!folder || !command) return [];
+    const name = job[0].slice(...folder).replace(/\/+$/, '');
+    const script: Piece[] = [mark(`cd "${name}"\n`, cell.start + job.index + folder[0])];
+    let from = job.index + command[0];
+    const to = job.index + command[1];
+    for (let at = text.indexOf(IN_JOB, from); at >= 0 && at < to; at = text.indexOf(IN_JOB, from)) {
+      if (at > from) script.push(piece(cell, from, at));
+      from = at + IN_JOB.length;
+    }
+    return [[...script, piece(cell, from, to)]];
+  });
 }

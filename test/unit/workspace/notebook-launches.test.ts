@@ -148,6 +148,23 @@ describe('launches that stand in notebooks', () => {
     assert.deepEqual((await runOf({ 'run.py': `x = 1\n# MAGIC !${LAUNCH}\n` })).runs, []);
   });
 
+  it('are those of a job of SageMaker, whose packages are not those of the notebook', async () => {
+    const job = (command: string) => `source = SourceCode(
+    source_dir="scripts/",
+    # command="torchrun --nproc_per_node=2 other.py",
+    command="${command}",
+)`;
+    const install = '%pip install transformers==4.34.0';
+    for (const path of ['/opt/ml/input/data/code/tune.py', 'tune.py']) {
+      const cells = jupyter(install, job(`torchrun --nproc_per_node=4 ${path} --rows=24`));
+      const { gpus, micro, transformers } = await runOf({ 'run.ipynb': cells });
+      assert.deepEqual({ gpus, micro }, { gpus: 4, micro: 24 }, path);
+      assert.notEqual(transformers, '4.34.0');
+    }
+    const commented = job('torchrun --nproc_per_node=4 tune.py').replace(/^/gm, '# ');
+    assert.deepEqual((await runOf({ 'run.ipynb': jupyter(commented) })).runs, []);
+  });
+
   it('name the config of a launcher', async () => {
     const accelerate =
       'mixed_precision: bf16\nnum_processes: 8\nnum_machines: 1\ndistributed_type: MULTI_GPU\ncompute_environment: LOCAL_MACHINE\n';
