@@ -6,7 +6,7 @@ import { FIELDS, type FieldPath, type FieldSpec, type FieldValue } from '../run/
 import { type Fact, fact } from '../run/origin';
 import { fieldError } from '../run/parse-field';
 import type { Unread, UnreadKind } from '../run/unread';
-import type { Versions } from '../run/versions';
+import type { KnownVersion, Versions } from '../run/versions';
 import type { UnmodelledFeature } from '../terms/unmodelled-features';
 import { isAtLeast } from '../terms/version';
 import { beginTogether, locationOf, type Range } from '../text/place';
@@ -223,6 +223,12 @@ export class Draft {
     const { severity = 'error', doubt = '' } = standing ?? {};
     this.report(code, severity, doubt === '' ? message : `${message} ${doubt}`, range, detail);
     return true;
+  }
+
+  /** The release of a package that somebody names. */
+  statedVersion(name: string): KnownVersion | undefined {
+    const known = this.versions[name];
+    return known?.source === 'assumed' ? undefined : known;
   }
 
   /** How surely a release refuses something; undefined where it is known to take it. */

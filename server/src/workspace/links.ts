@@ -230,6 +230,8 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
 /** A script that starts no training by itself, or whose model is not seen: it makes no run of the command that starts it. */
 function isAside({ document, reading }: ConfigReading): boolean {
   if (document.format !== 'python') return false;
+  // What is known of it is that its training is not estimated: flags alone would make another run of it.
+  if (reading.unread?.some(({ kind }) => kind === 'refused')) return false;
   return (
     reading.joinsOnly === true ||
     !reading.facts.some(({ field }) => /^model\.(?:id|path|config)$/.test(field))
