@@ -6,7 +6,7 @@ import { FIELDS, type FieldPath, type FieldSpec, type FieldValue } from '../run/
 import { type Fact, fact } from '../run/origin';
 import { fieldError } from '../run/parse-field';
 import type { Unread, UnreadKind } from '../run/unread';
-import type { Versions } from '../run/versions';
+import type { KnownVersion, Versions } from '../run/versions';
 import type { UnmodelledFeature } from '../terms/unmodelled-features';
 import { isAtLeast } from '../terms/version';
 import { beginTogether, locationOf, type Range } from '../text/place';
@@ -225,6 +225,12 @@ export class Draft {
     return true;
   }
 
+  /** The release of a package that somebody names. */
+  statedVersion(name: string): KnownVersion | undefined {
+    const known = this.versions[name];
+    return known?.source === 'assumed' ? undefined : known;
+  }
+
   /** How surely a release refuses something; undefined where it is known to take it. */
   standing(source: string, releases: Releases): Standing | undefined {
     return standingOf(source, releases, this.versions);
@@ -335,6 +341,15 @@ export class Draft {
 
   auto(key: string, node: ConfigNode): void {
     if (!this.autos.some((known) => known.key === key)) this.autos.push({ key, range: node.range });
+  }
+
+  /** What `read` finds to be `auto` is filled by those that fill it in the files of another family, whose settings these are. */
+  filledAs<T>(family: string, read: () => T): T {
+    const before = this.autos.length;
+    const result = read();
+    const own = this.autos.splice(before).map((auto) => ({ ...auto, family }));
+    this.autos.push(...own);
+    return result;
   }
 
   /** Takes what another family read out of a part of this document: a config that a script writes, for example. */

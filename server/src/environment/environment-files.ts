@@ -1,6 +1,7 @@
 import { Lines } from '../config/lines';
 import { entryOf, nodeAt } from '../config/lookup';
 import type { ConfigNode } from '../config/node';
+import { notebookInstalls } from '../config/notebook-commands';
 import { parseConfig } from '../config/parse';
 import { shellInstalls } from '../config/python/magics';
 import { flagOf, textOf } from '../config/scalar';
@@ -232,10 +233,10 @@ export const SCRIPT_IMAGES: EnvironmentFormat = {
  * What the commands in a text for people install: `pip install transformers==4.43.1`. Of a package that they ask for in several ways
  * nobody knows which was typed.
  */
-function shownInstalls(text: string): Requirement[] {
-  const asked = shellInstalls(commandsAlone(text), new Lines(text)).flatMap(
-    ({ name, specifier, open, range }) =>
-      open ? [] : (parseRequirement(`${name}${specifier.replace(/#.*$/, '')}`, range) ?? []),
+function shownInstalls(text: string, name: string): Requirement[] {
+  const installs = notebookInstalls(name, text) ?? shellInstalls(commandsAlone(text), new Lines(text));
+  const asked = installs.flatMap(({ name, specifier, open, range }) =>
+    open ? [] : (parseRequirement(`${name}${specifier.replace(/#.*$/, '')}`, range) ?? []),
   );
   return asked.filter(({ name, specifier }) =>
     asked.every((other) => other.name !== name || other.specifier === specifier),

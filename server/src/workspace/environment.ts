@@ -61,10 +61,14 @@ export async function environmentOf(
   own: readonly Fact[] = [],
   shown: readonly string[] = [],
 ): Promise<Environment> {
-  const around = withShown(await statedAround(uri, files), await statedByTexts(shown, files), uri);
+  // What a notebook installs is there when it starts the run, whatever lies around.
+  const [notebooks, texts] = [shown.filter(isCode), shown.filter((text) => !isCode(text))];
+  const installed = (await statedByTexts(notebooks, files)).map((each) => ({ ...each, rank: RECORDED_RANK }));
+  const around = withShown(await statedAround(uri, files), await statedByTexts(texts, files), uri);
   const pinned = (name: string) =>
     around.some((each) => each.name === name && each.exact !== undefined && !each.optional);
   const stated = [
+    ...installed,
     ...recorded
       .filter(({ image, name }) => !image || !pinned(name))
       .map((each) => ({ ...each, rank: RECORDED_RANK })),
@@ -73,6 +77,9 @@ export async function environmentOf(
   ];
   return { facts: factsOf(stated, family, files, own), frameworks: frameworksIn(stated) };
 }
+
+/** Whether a file that shows how a run is started runs commands itself: a notebook, or the source of one. */
+const isCode = (uri: string) => /\.(?:ipynb|py)$/i.test(uri);
 
 /** What lies around a config about the software that runs it. */
 interface Environment {

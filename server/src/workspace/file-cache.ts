@@ -2,6 +2,7 @@ import { placed } from '../config/deep-merge';
 import { baseConfigs, mayHaveBase, searchPathOf } from '../config/defaults-list';
 import { eachEntry, mapAt } from '../config/lookup';
 import type { ConfigDocument, MapNode } from '../config/node';
+import { isDatabricks, isJupyter } from '../config/notebook-commands';
 import { parseConfig, prepareFormat } from '../config/parse';
 import type { Dialect, KeySpec, Reading } from '../dialects/dialect';
 import { movedRow } from '../dialects/key-rows';
@@ -505,6 +506,14 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
     }
     const config = await this.read(uri);
     return config ? this.#cache.runsOf(config) : [];
+  }
+
+  /** The runs that commands in a notebook start. */
+  async notebookLaunches(uri: string): Promise<readonly ConfigReading[]> {
+    const text = await this.readText(uri);
+    return text !== undefined && (isJupyter(uri) || isDatabricks(text))
+      ? this.#cache.held(canonicalUri(uri), text)
+      : [];
   }
 
   async read(uri: string, dialectId?: string, choices?: MapNode): Promise<FullReading | undefined> {

@@ -1,10 +1,11 @@
 import { makeRecipes } from '../config/make-recipes';
 import type { ConfigDocument } from '../config/node';
+import { notebookCommands } from '../config/notebook-commands';
 import { textOf } from '../config/scalar';
 import { shownCommands } from '../config/shown-commands';
 import { launchesOf } from '../dialects/launch/launch';
 import { launchScript, trainingCommands } from '../dialects/launch-script';
-import { isMakefile } from '../text/command-files';
+import { isMakefile, showsCommands } from '../text/command-files';
 import { runRoot } from '../text/run-root';
 import type { ConfigReading } from './config-reading';
 import { readKnowing } from './read-knowing';
@@ -14,7 +15,7 @@ const LEFT_OUT = /^(?:\.{3}|…|\[.*\]|\{.*\}|<.*>)$|\[_+\]|<[\p{L}_][\p{L}\p{N}
 
 /** The runs that a file starts in which commands stand among other text, each as a reading of its own. */
 export function readHeld(uri: string, text: string): ConfigReading[] {
-  const scripts = isMakefile(uri) ? makeRecipes : shownCommands;
+  const scripts = isMakefile(uri) ? makeRecipes : showsCommands(uri) ? shownCommands : notebookCommands;
   return scripts(uri, text, (script) => launchScript.markers.test(script)).flatMap((document) =>
     trainingCommands(document)
       .filter((command) => !isPattern(document, command))
@@ -41,7 +42,10 @@ function isPattern({ root }: ConfigDocument, command: number): boolean {
   const values = [launch?.launcher, launch?.arguments].flatMap(
     (flags) => flags?.entries.map(({ value }) => value) ?? [],
   );
-  return [...(launch?.words ?? []), ...values].some((node) => LEFT_OUT.test(textOf(node) ?? ''));
+  return [...(launch?.words ?? []), ...values].some(
+    // What a program puts in is no word of the reader's.
+    (node) => !(node.kind === 'scalar' && node.open) && LEFT_OUT.test(textOf(node) ?? ''),
+  );
 }
 
 function ofCommand(config: Omit<ConfigReading, 'reading'>, command: number): ConfigReading {

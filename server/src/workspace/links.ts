@@ -36,10 +36,19 @@ export function candidates(
   return [...new Set(found.map(canonicalUri))];
 }
 
+/** Places where the file of a link may lie, in the order they are tried. */
+export function placesOfLink(
+  { path, searched = [] }: FileLink,
+  from: string,
+  files: Pick<Files, 'folders' | 'apart' | 'home'>,
+): string[] {
+  const paths = [path, ...searched.map((folder) => `${folder}/${path}`)];
+  return paths.flatMap((each) => candidates(each, from, files));
+}
+
 /** The file that a link names, in the folders that are searched, too; for a model folder, the `config.json` in it. */
 export async function locate(link: FileLink, from: string, files: Files): Promise<string | undefined> {
-  const paths = [link.path, ...(link.searched ?? []).map((folder) => `${folder}/${link.path}`)];
-  for (const candidate of paths.flatMap((path) => candidates(path, from, files))) {
+  for (const candidate of placesOfLink(link, from, files)) {
     const uri =
       link.role === 'model' && !candidate.endsWith('.json') ? `${candidate}/config.json` : candidate;
     if (await files.exists(uri)) {
@@ -221,6 +230,8 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
 /** A script that starts no training by itself, or whose model is not seen: it makes no run of the command that starts it. */
 function isAside({ document, reading }: ConfigReading): boolean {
   if (document.format !== 'python') return false;
+  // What is known of it is that its training is not estimated: flags alone would make another run of it.
+  if (reading.unread?.some(({ kind }) => kind === 'refused')) return false;
   return (
     reading.joinsOnly === true ||
     !reading.facts.some(({ field }) => /^model\.(?:id|path|config)$/.test(field))

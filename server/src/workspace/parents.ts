@@ -1,11 +1,12 @@
 import { mayHaveBase } from '../config/defaults-list';
+import { isJupyter } from '../config/notebook-commands';
 import type { FileLink } from '../dialects/dialect';
 import { holdsCommands, isMakefile, showsCommands } from '../text/command-files';
 import { canonicalUri, fileName } from '../text/uri';
 import type { ConfigReading } from './config-reading';
 import type { Files } from './files';
 import { foldersAround, workspaceFolderOf } from './folders-around';
-import { candidates, locate } from './links';
+import { locate, placesOfLink } from './links';
 
 /** Folders hold at most this many configs that are looked at; more is a data folder. */
 const MOST_FILES = 128;
@@ -17,6 +18,10 @@ const MOST_FOLDERS = 3;
 const MOST_SIBLINGS = 32;
 /** A file with more characters names its configs somewhere else. */
 const LONGEST = 200_000;
+/** A notebook holds what it printed, too. */
+const LONGEST_NOTEBOOK = 4_000_000;
+/** Python files of a folder that are looked into for being notebooks. */
+const MOST_SOURCES = 32;
 /** Files that can name a config: configs of every syntax and launch scripts. */
 const NAMING = /\.(ya?ml|json|jsonc|toml|flags|sh|bash|slurm|sbatch)$/i;
 const isNaming = (name: string) => NAMING.test(name) || isMakefile(name);
@@ -45,6 +50,8 @@ export interface ParentSearch extends Files {
   list(uri: string): Promise<readonly string[] | undefined>;
   /** The runs that a file starts, each as a reading of its own. */
   launches(uri: string): Promise<readonly ConfigReading[]>;
+  /** The runs that commands in a notebook start; none where the file is no notebook. */
+  notebookLaunches(uri: string): Promise<readonly ConfigReading[]>;
   /** As `list`, of a folder that another one may hold: where that one holds none of this name, nothing is asked of it. */
   listWithin(folder: string, name: string): Promise<readonly string[] | undefined>;
   /** Asks something for which files are read whole, but of which the answer alone counts: they may say anything else. */
@@ -120,12 +127,21 @@ async function siblingFolders(
 const sideFolders = (folder: string) =>
   SIDE_FOLDERS.map((name) => ({ uri: canonicalUri(`${folder}/${name}`), folder, name }));
 
+/** What of a file counts: the runs that it starts, or in a notebook its commands alone, whatever its own code trains. */
+type Started = 'launches' | 'notebookLaunches';
+
 /** The runs that a file starts with the links by which they name another; only a text that contains its name is parsed. */
-async function usesIn(candidate: string, self: string, files: ParentSearch): Promise<Use[]> {
+async function usesIn(
+  candidate: string,
+  self: string,
+  files: ParentSearch,
+  started: Started,
+): Promise<Use[]> {
   const text = await files.readText(candidate);
-  if (text === undefined || text.length > LONGEST || !mayName(candidate, text, fileName(self))) return [];
+  const longest = isJupyter(candidate) ? LONGEST_NOTEBOOK : LONGEST;
+  if (text === undefined || text.length > longest || !mayName(candidate, text, fileName(self))) return [];
   const uses: Use[] = [];
-  for (const config of await files.launches(candidate)) {
+  for (const config of await files[started](candidate)) {
     const link = await linkTo(self, config, files);
     if (link) uses.push({ config, link });
   }
@@ -141,7 +157,7 @@ async function linkTo(
   for (const link of reading.links) {
     // Most links of a text lead to other files: what they are called tells that at once.
     if (link.role === 'model' || lastOf(link.path) !== name) continue;
-    const may = candidates(link.path, uri, files).includes(self);
+    const may = placesOfLink(link, uri, files).includes(self);
     if (may && (await locate(link, uri, files)) === self) return link;
   }
   return undefined;
@@ -160,15 +176,40 @@ export async function findUses(uri: string, files: ParentSearch): Promise<Use[]>
   const nearby = await nearbyNames(uri, files);
   const naming = [...filesNamed(nearby, isNaming), ...files.seen.map(canonicalUri)];
   const uses = await usesAmong(naming, uri, files);
-  return uses.length > 0 ? uses : usesAmong(filesNamed(nearby, showsCommands), uri, files);
+  if (uses.length > 0) return uses;
+  return [
+    ...(await usesAmong(filesNamed(nearby, showsCommands), uri, files)),
+    ...(await usesAmong(notebooksAbove(uri, nearby, files), uri, files, 'notebookLaunches')),
+  ];
 }
 
-async function usesAmong(places: readonly string[], uri: string, files: ParentSearch): Promise<Use[]> {
+/** Notebooks in the folder of a file and the folders above, and Python files, which may be the source of one. */
+function notebooksAbove(
+  uri: string,
+  nearby: Awaited<ReturnType<typeof nearbyNames>>,
+  files: ParentSearch,
+): string[] {
+  const folders = new Set(foldersAround(uri, files).slice(0, MOST_FOLDERS));
+  const above = nearby.filter(([folder]) => folders.has(folder));
+  const sources = above.map(
+    ([folder, names]) =>
+      [folder, names.filter((name) => /\.py$/i.test(name)).slice(0, MOST_SOURCES)] as const,
+  );
+  return [...filesNamed(above, isJupyter), ...filesNamed(sources, () => true)];
+}
+
+async function usesAmong(
+  places: readonly string[],
+  uri: string,
+  files: ParentSearch,
+  started: Started = 'launches',
+): Promise<Use[]> {
   const self = canonicalUri(uri);
   const uses: Use[] = [];
   for (const candidate of new Set(places)) {
-    const names = async (apart: ParentSearch) => (await usesIn(candidate, self, apart)).length > 0;
-    if (candidate !== self && (await files.gist(names))) uses.push(...(await usesIn(candidate, self, files)));
+    const names = async (apart: ParentSearch) => (await usesIn(candidate, self, apart, started)).length > 0;
+    if (candidate !== self && (await files.gist(names)))
+      uses.push(...(await usesIn(candidate, self, files, started)));
   }
   return uses;
 }

@@ -13,12 +13,16 @@ export async function startingAsItStands(
 ): Promise<readonly Use[]> {
   if (!uses.some(isShown)) return uses;
   const kept: Use[] = [];
-  for (const use of uses)
-    if (!isShown(use) || (!isVariant(use, config) && (await trains(config, use, files)))) kept.push(use);
+  for (const use of uses) if (!isShown(use) || (await startsAsItStands(config, use, files))) kept.push(use);
   return kept;
 }
 
 const isShown = ({ config }: Use): boolean => config.document.isShown === true;
+
+async function startsAsItStands(config: ConfigReading, use: Use, files: ParentSearch): Promise<boolean> {
+  const started = await under(config, use, files);
+  return started !== undefined && !isVariant(use, started);
+}
 
 function isVariant({ config: launch }: Use, { reading }: ConfigReading): boolean {
   const own = new Map(
@@ -33,10 +37,18 @@ function isVariant({ config: launch }: Use, { reading }: ConfigReading): boolean
   );
 }
 
-/** Whether a program of Python trains with what a launch gives it, as far as it does without. */
-async function trains(config: ConfigReading, { link }: Use, files: ParentSearch): Promise<boolean> {
+/**
+ * A program of Python as it is with what a launch gives it: its own values of flags are no more than defaults. Undefined where it
+ * trains with them no longer, as it does without.
+ */
+async function under(
+  config: ConfigReading,
+  { link }: Use,
+  files: ParentSearch,
+): Promise<ConfigReading | undefined> {
   const choices = link.overrides?.choices;
-  if (config.document.format !== 'python' || !choices || config.reading.joinsOnly) return true;
+  if (config.document.format !== 'python' || !choices) return config;
   const started = await files.read(config.uri, config.dialect.id, choices);
-  return started !== undefined && started.reading.joinsOnly !== true;
+  if (config.reading.joinsOnly) return started ?? config;
+  return started?.reading.joinsOnly === true ? undefined : started;
 }

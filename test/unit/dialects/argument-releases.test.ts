@@ -68,3 +68,39 @@ describe('arguments that a release does not take', () => {
     ]);
   });
 });
+
+describe('arguments that a parser is given and a release does not take', () => {
+  const RECIPE = 'per_device_train_batch_size: 1\noutput_dir: o\nlearning_rate: 1e-5\n';
+  const LAUNCH = '--model_name_or_path gpt2 --per_device_train_batch_size 1 --bf16 True --output_dir o';
+  const ASSUMED: Versions = { transformers: { version: '5.23.0', source: 'assumed' } };
+  const of = (dialect: string, file: string, text: string, version?: string) => {
+    const known = version === undefined ? {} : TRANSFORMERS(version);
+    const versions = version === undefined ? ASSUMED : statedVersions(known);
+    const { problems } = read(dialect, `file:///w/${file}`, text, known, versions);
+    return problems.flatMap(({ code, severity, data }) =>
+      code === 'argument-release' ? [`${severity} ${String(data?.replacement)}`] : [],
+    );
+  };
+
+  it('stop it in a recipe', () => {
+    const old = `${RECIPE}evaluation_strategy: steps\n`;
+    const recipe = (text: string, version?: string) => of('hf-training-arguments', 'sft.yaml', text, version);
+    assert.deepEqual(recipe(old, '4.51.2'), ['error eval_strategy']);
+    assert.deepEqual(recipe(old, '4.50.3'), []);
+    assert.deepEqual(recipe(old), []);
+    assert.deepEqual(recipe(`${RECIPE}eval_strategy: steps\n`, '4.40.0'), ['error evaluation_strategy']);
+    const trl = `model_name_or_path: gpt2\ndataset_name: x\n${old}`;
+    assert.deepEqual(of('trl', 'sft.yaml', trl, '4.51.2'), ['error eval_strategy']);
+    const factory = `stage: sft\ndo_train: true\nmodel_name_or_path: gpt2\n${old}`;
+    assert.deepEqual(of('llama-factory', 'sft.yaml', factory, '4.51.2'), ['error eval_strategy']);
+  });
+
+  it('stop it on a command line, which a script of the project may read otherwise', () => {
+    const launch = (script: string, version: string) =>
+      of('launch-script', 'run.sh', `torchrun ${script} ${LAUNCH} --evaluation_strategy steps\n`, version);
+    assert.deepEqual(launch('tune.py', '4.51.2'), ['warning eval_strategy']);
+    assert.deepEqual(launch('tune.py', '4.50.3'), []);
+    const example = 'examples/pytorch/language-modeling/run_clm.py';
+    assert.deepEqual(launch(example, '4.51.2'), ['error eval_strategy']);
+  });
+});

@@ -28,8 +28,14 @@ describe('arguments of a script whose code is not read', () => {
     assert.deepEqual(undecided('quantization_bit: 16\nuse_8bit_adam: true'), []);
   });
 
+  it('leave open the rank where a switch is on and none is given', () => {
+    assert.deepEqual(undecided('use_lora: true'), ['use_lora lora.rank,lora.alpha']);
+    assert.deepEqual(undecided('use_lora: true\nlora_r: 16'), ['use_lora lora.alpha']);
+    assert.deepEqual(undecided('use_lora: true\nlora_r: 16\nlora_alpha: 16'), []);
+  });
+
   it('say what is trained where a switch or a mode does', () => {
-    assert.deepEqual(undecided('use_lora: true\nlora_rank: 64'), []);
+    assert.deepEqual(undecided('use_lora: true\nlora_rank: 64\nlora_alpha: 64'), []);
     assert.deepEqual(undecided('use_lora: false\nlora_rank: 64'), []);
     assertStates(yaml('train_mode: lora\nlora_rank: 64'), {
       'method.kind': 'lora file',

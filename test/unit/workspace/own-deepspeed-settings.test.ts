@@ -92,3 +92,79 @@ for batch in loader:
     );
   });
 });
+
+const ZERO3 = {
+  zero_optimization: {
+    stage: 3,
+    reduce_bucket_size: 'auto',
+    stage3_prefetch_bucket_size: 'auto',
+    stage3_param_persistence_threshold: 'auto',
+  },
+  train_micro_batch_size_per_gpu: 'auto',
+};
+const trainer = (settings: string, before = '') => `import json, yaml
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+${before}
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
+args = TrainingArguments("o", bf16=True, per_device_train_batch_size=1, deepspeed=${settings})
+Trainer(model=model, args=args, train_dataset=ds).train()
+`;
+
+/** Buffers of a run, and what fills them in. */
+async function buffers(files: Readonly<Record<string, string>>, name = 'a.py') {
+  const { resolved } = await smallWorkspace({ ...PROJECT, ...files }).analyze(name);
+  const fields = ['zero.reduceBucket', 'zero.prefetchBucket', 'zero.persistenceThreshold'] as const;
+  return fields.map((field) => [resolved.values[field], resolved.origins[field]?.kind]);
+}
+
+describe('auto in DeepSpeed settings that are no file of their own', () => {
+  // Qwen2.5-0.5B has a hidden size of 896.
+  const FILLED = [
+    [896 ** 2, 'inferred'],
+    [Math.trunc(0.9 * 896 ** 2), 'inferred'],
+    [8960, 'inferred'],
+  ];
+  const FILE = { 'ds.json': JSON.stringify(ZERO3), 'ds.yaml': JSON.stringify(ZERO3) };
+  for (const [what, script] of [
+    ['the path of a file', trainer('"ds.json"')],
+    ['a dictionary of the code', trainer(JSON.stringify(ZERO3))],
+    ['what json.load read', trainer('settings', 'with open("ds.json") as f:\n    settings = json.load(f)')],
+    ['what json.loads read', trainer('json.loads(open("ds.json").read())')],
+    ['what yaml.safe_load read', trainer('yaml.safe_load(open("ds.yaml"))')],
+  ] as const)
+    it(`is filled by the Trainer that is given ${what}`, async () => {
+      assert.deepEqual(await buffers({ ...FILE, 'a.py': script }), FILLED);
+    });
+
+  it('is filled in a block of a recipe', async () => {
+    const text = recipe(`bf16: true\ndeepspeed: ${JSON.stringify(ZERO3)}\n`);
+    assert.deepEqual(await buffers({ 'sft.yaml': text }, 'sft.yaml'), FILLED);
+  });
+
+  const loop = (start: string) => `import json, torch, deepspeed
+from accelerate import Accelerator, DeepSpeedPlugin
+from transformers import AutoModelForCausalLM
+settings = json.load(open("ds.json"))
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
+loader = torch.utils.data.DataLoader(data, batch_size=1)
+${start}
+for batch in loader:
+    loss = model(**batch).loss
+    engine.backward(loss)
+    engine.step()
+    optimizer.step()
+`;
+  it('is filled by Accelerate, whose plugin is given them', async () => {
+    const start = `engine = Accelerator(mixed_precision="bf16", deepspeed_plugin=DeepSpeedPlugin(hf_ds_config=settings))
+model, optimizer, loader = engine.prepare(model, optimizer, loader)`;
+    assert.deepEqual(await buffers({ ...FILE, 'a.py': loop(start) }), FILLED);
+  });
+
+  // deepspeed 0.19, `runtime/config_utils.py`, `DeepSpeedConfigModel.__init__`: what is `auto` is as if it were left out.
+  it('is filled by nobody where DeepSpeed itself is given them', async () => {
+    const start = 'engine, optimizer, _, _ = deepspeed.initialize(model=model, config=settings)';
+    const origins = (await buffers({ ...FILE, 'a.py': loop(start) })).map(([, kind]) => kind);
+    assert.equal(origins.includes('inferred'), false);
+  });
+});

@@ -177,3 +177,54 @@ ${script(OF_TRANSFORMERS, own)}`;
     assert.equal(await of('torchrun --nproc_per_node 1'), 'none');
   });
 });
+
+describe('a launched script whose training is not estimated', () => {
+  const script = (model: string) => `from dataclasses import dataclass
+from peft import LoraConfig, get_peft_model
+from transformers import ${model}, HfArgumentParser, Trainer, TrainingArguments
+@dataclass
+class ModelArguments:
+    model_name_or_path: str = "Qwen/Qwen2.5-0.5B"
+@dataclass
+class LoraArguments:
+    lora_r: int = 64
+    lora_alpha: int = 64
+parser = HfArgumentParser((ModelArguments, LoraArguments, TrainingArguments))
+model_args, lora_args, args = parser.parse_args_into_dataclasses()
+model = ${model}.from_pretrained(model_args.model_name_or_path)
+model = get_peft_model(model, LoraConfig(r=lora_args.lora_r, lora_alpha=lora_args.lora_alpha))
+Trainer(model=model, args=args, train_dataset=ds).train()
+`;
+  const launch =
+    'torchrun --nproc_per_node 2 tune.py --model_name_or_path Qwen/Qwen2.5-0.5B --per_device_train_batch_size 2 --model_max_length 512 --use_lora true --output_dir o --bf16 true\n';
+  const runWith = (text: string) =>
+    smallWorkspace({
+      'oomlint.yaml': 'gpu: A100-SXM4-80GB\n',
+      'run.sh': launch,
+      ...(text && { 'tune.py': text }),
+    }).analyze('run.sh');
+
+  it('is not estimated by its flags alone', async () => {
+    const followed = await runWith(script('AutoModelForCausalLM'));
+    assert.equal(followed.resolved.values['lora.rank'], 64);
+    const { estimate, unread, members } = await runWith(script('AutoModel'));
+    assert.equal(estimate, undefined);
+    assert.equal(
+      members?.some(({ uri }) => uri.endsWith('/tune.py')),
+      true,
+    );
+    assert.equal(
+      unread?.some(({ kind }) => kind === 'refused'),
+      true,
+    );
+  });
+
+  it('has a rank of its own where it is not here', async () => {
+    const analysis = await runWith('');
+    assert.equal(analysis.estimate, undefined);
+    assert.deepEqual(
+      analysis.resolved.unknown.map(({ field }) => field),
+      ['lora.rank'],
+    );
+  });
+});

@@ -7,6 +7,8 @@ import { type Install, installsIn, withoutMagics } from './magics';
 /** A notebook's code, cell after cell, as one text whose places are those of the file. */
 interface Notebook {
   readonly lines: Lines;
+  /** As they are written, one after the other at the places of `lines`. */
+  readonly cells: readonly string[];
   /** Packages that its cells install. */
   readonly installs: readonly Install[];
   /** The GPU that the notebook asks its service for. */
@@ -86,7 +88,12 @@ export function readNotebook(text: string): Notebook | undefined {
   }
   const gpu = gpuOf(inner(root, 'metadata'), file);
   const lines = new CellLines(joined, segments, file);
-  return { lines, installs: installsIn(written.join(''), lines, written), ...(gpu ? { gpu } : {}) };
+  return {
+    lines,
+    cells: written,
+    installs: installsIn(written.join(''), lines, written),
+    ...(gpu ? { gpu } : {}),
+  };
 }
 
 /** A source is one text, or a list of its lines. */

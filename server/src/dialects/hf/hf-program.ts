@@ -11,6 +11,7 @@ import { TRL_KEYS, TRL_TABLE } from '../trl/trl-keys';
 import { hfTrainingArguments, readScriptArguments } from './hf-training-arguments';
 import { trainerWords } from './hf-words';
 import { isOfAnotherTrainer, rowsOfScripts } from './no-trainer-scripts';
+import { checkParsedArguments } from './released-arguments';
 import { besides, leaveAdapters } from './script-adapter';
 import { NAMES_OF_THE_MODEL, SCRIPT_ARGUMENTS_KEYS } from './script-arguments-keys';
 import { checkTrainingArguments } from './training-arguments-rules';
@@ -51,5 +52,6 @@ export const hfProgram: Program = {
     rejectMisfits(launch.arguments, table, draft);
     // A script that nobody knows may well have such a flag.
     checkTrainingArguments(launch.arguments, section, table, say('The script'), draft, 'hint');
+    checkParsedArguments(launch.arguments, draft, { may: true });
   },
 };

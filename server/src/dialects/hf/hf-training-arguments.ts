@@ -17,6 +17,7 @@ import { MODEL_ARGUMENTS_KEYS } from './model-arguments-keys';
 import { assumePadding, unpaddedBy } from './padding';
 import { readPeftConfig } from './peft-config';
 import { PEFT_CONFIG_KEYS } from './peft-config-keys';
+import { checkParsedArguments } from './released-arguments';
 import { besides, leaveAdapters, readScriptAdapter } from './script-adapter';
 import {
   CHECKPOINTING_SWITCHES,
@@ -94,7 +95,10 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   leaveAdapters(root, draft);
   noteScript(own, draft);
   rejectMisfits(own, flat, draft);
-  draft.rules(() => checkTrainingArguments(own, section, flat, say('The script'), draft));
+  draft.rules(() => {
+    checkTrainingArguments(own, section, flat, say('The script'), draft);
+    checkParsedArguments(own, draft);
+  });
   return draft.reading();
 }
 

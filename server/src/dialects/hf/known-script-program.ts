@@ -12,6 +12,7 @@ import { KNOWN_SCRIPT_KEYS, KNOWN_SCRIPT_TABLE } from './known-script-keys';
 import { KNOWN_SCRIPTS, readKnownAdapter } from './known-scripts';
 import { MODEL_ARGUMENTS_KEYS } from './model-arguments-keys';
 import { hasNoTrainer, rowsOfScripts } from './no-trainer-scripts';
+import { checkParsedArguments } from './released-arguments';
 import { SCRIPT_ARGUMENTS_KEYS } from './script-arguments-keys';
 import { TRAINER_DEFAULTS } from './training-arguments';
 import { TRAINING_ARGUMENTS_KEYS } from './training-arguments-keys';
@@ -34,13 +35,15 @@ function scriptOf(launch: Launch): KnownScript | undefined {
   return trains ? KNOWN_SCRIPTS.find((known) => known.matches(script, has)) : undefined;
 }
 
+const isCopy = (launch: Launch): boolean => scriptOf(launch)?.isCommon?.(launch.script ?? '') ?? false;
+
 /** Well-known scripts around the Trainer, whose own arguments have defaults of their own. */
 export const knownScriptProgram: Program = {
   name: 'a script around the Trainer',
   words: trainerWords,
   keys: KEYS,
   keysOf: rowsOfScripts(KEYS),
-  maybeCopied: (launch) => scriptOf(launch)?.isCommon?.(launch.script ?? '') ?? false,
+  maybeCopied: isCopy,
   drops: (launch) => scriptOf(launch)?.drops ?? [],
   match: (launch) => (scriptOf(launch) ? 0.8 : 0),
   read(launch, draft, context) {
@@ -53,6 +56,7 @@ export const knownScriptProgram: Program = {
       note: say('default of {0}', script.name),
       source: script.source,
     });
+    draft.rules(() => checkParsedArguments(launch.arguments, draft, { may: isCopy(launch) }));
     if (script.loads) section.assume('model.class', own(script.loads));
     script.read?.(section, draft, context, own);
     // Without a Trainer there is no default of it: the script makes its optimizer itself.

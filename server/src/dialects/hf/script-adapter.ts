@@ -62,7 +62,8 @@ const QUANTIZES = /^(?!.*(?:adam|optim)).*(?:quantiz|(?:^|_)(?:[48]_?bits?|n?bit
 
 /**
  * Arguments of a script whose code is not read, by which it may train adapters or hold the weights in fewer bits, where no switch states
- * whether it does: what is trained is not known then. `dashes`: as they stand before the names on a command line.
+ * whether it does: what is trained is not known then. Where one does and no rank is given, the script has a rank of its own.
+ * `dashes`: as they stand before the names on a command line.
  */
 export function leaveAdapters({ entries }: MapNode, draft: Draft, dashes = ''): void {
   const switched = entries.some(
@@ -70,15 +71,18 @@ export function leaveAdapters({ entries }: MapNode, draft: Draft, dashes = ''): 
   );
   const about = (names: RegExp) =>
     entries.find((entry) => names.test(entry.key.toLowerCase()) && isOn(entry));
-  const leave = (entry: MapEntry | undefined, field: FieldPath) => {
-    if (!entry || draft.states(field)) return;
+  const leave = (entry: MapEntry | undefined, ...fields: readonly FieldPath[]) => {
+    const open = fields.filter((field) => !draft.states(field));
+    if (!entry || open.length === 0) return;
     const message = say(
       'What `{0}` makes of the training is in the code of the script, which is not read.',
       `${dashes}${entry.key}`,
     );
-    draft.leave('flag', { range: entry.keyRange }, `${dashes}${entry.key}`, message, [field]);
+    draft.leave('flag', { range: entry.keyRange }, `${dashes}${entry.key}`, message, open);
   };
   if (!switched) leave(about(ADAPTS), 'method.kind');
+  const adapts = entries.find(({ key, value }) => SWITCHES.includes(key) && flagOf(value) === true);
+  leave(adapts, 'lora.rank', 'lora.alpha');
   leave(about(QUANTIZES), 'quantization.kind');
 }
 

@@ -49,7 +49,7 @@ export function readTrainerSharding(
  * that they lack (accelerate 1.15, `utils/dataclasses.py`, `DeepSpeedPlugin.set_mixed_precision`).
  */
 function readOwnSettings(settings: MapNode, section: Section, draft: Draft, context: ReadContext): void {
-  readDeepspeedSettings(settings, draft, context);
+  draft.filledAs('deepspeed', () => readDeepspeedSettings(settings, draft, context));
   if (section.flag('bf16') === true || section.flag('fp16') === true) draft.withdraw(OF_PRECISION);
 }
 

@@ -5,6 +5,7 @@ import { fileIn, LLAMA_FACTORY } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
+import { checkParsedArguments } from '../hf/released-arguments';
 import { checkTrainingArguments } from '../hf/training-arguments-rules';
 import { forbid } from '../refusal';
 import type { Section } from '../section';
@@ -38,6 +39,7 @@ interface Checked {
 /** What LLaMA-Factory refuses (`hparams/parser.py`, `get_train_args`; `finetuning_args.py`, `__post_init__`). */
 export function checkLlamaFactory(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {
   checkTrainingArguments(root, section, LLAMA_FACTORY_TABLE, 'LLaMA-Factory', draft);
+  checkParsedArguments(root, draft);
   const at = (key: string) => section.find(key)?.node;
   const type = textOf(at('finetuning_type'))?.toLowerCase() ?? 'lora';
   const checked: Checked = {

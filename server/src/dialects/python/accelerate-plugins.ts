@@ -59,7 +59,7 @@ export function readPlugin(
   if (!plugin || !kind || plugin.open || plugin.positional.length > 0) return false;
   const own = kind === 'DEEPSPEED' && plugin.named.find((argument) => argument.key === 'hf_ds_config');
   if (own) {
-    const isRead = readDeepspeedArgument(calls, plugin, own, context);
+    const isRead = draft.filledAs('deepspeed', () => readDeepspeedArgument(calls, plugin, own, context));
     // Accelerate adds the block of its own precision where the settings have none.
     if (isRead && accelerator.named.some((argument) => argument.key === 'mixed_precision'))
       draft.withdraw(OF_PRECISION);

@@ -1,17 +1,13 @@
 import type { PyCall } from '../../config/python/value';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
-import type { FrameworkKey, FrameworkKeys } from '../framework-keys';
 import { TRL_RELEASES } from '../hf/model-arguments-keys';
-import { TRAINER_RELEASES, TRAINING_ARGUMENTS_TABLE } from '../hf/training-arguments-keys';
-import type { Releases } from '../release';
+import { otherName, refusals } from '../hf/released-arguments';
+import { TRAINER_RELEASES } from '../hf/training-arguments-keys';
 import type { Calls } from './call-block';
 import { takesTrainerArguments } from './dropped-arguments';
 
 const [TRAINERS, OF_TRAINERS] = TRAINER_RELEASES;
-
-/** `4.41` of `4.41.2`: releases are looked at by their last patch, and an argument may be there since the first. */
-const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.');
 
 /**
  * Arguments of a config that the release which is named does not take: the call stops with a `TypeError`. Only of releases that somebody
@@ -47,28 +43,4 @@ export function checkArgumentReleases(
       if (draft.refuse('argument-release', message, keyRange, { source, releases, data })) break;
     }
   }
-}
-
-/** Releases without an argument, and where one of them has what it takes. */
-function refusals(
-  { since, until }: FrameworkKey,
-  keys: FrameworkKeys,
-  table: string,
-): (readonly [Releases, source: string])[] {
-  const before = since === undefined ? undefined : keys.versions[keys.versions.indexOf(since) - 1];
-  return [
-    ...(since !== undefined && before !== undefined
-      ? [[{ until: minorOf(since) }, keys.sourceOf(table, before)] as const]
-      : []),
-    ...(until === undefined ? [] : [[{ from: until }, keys.sourceOf(table, until)] as const]),
-  ];
-}
-
-/** The name that an argument has in other releases. */
-function otherName(key: string): string | undefined {
-  const row = TRAINING_ARGUMENTS_TABLE.find(key);
-  if (row?.deprecated !== undefined) return row.deprecated;
-  return TRAINING_ARGUMENTS_TABLE.names('').find(
-    (name) => TRAINING_ARGUMENTS_TABLE.find(name)?.deprecated === key,
-  );
 }

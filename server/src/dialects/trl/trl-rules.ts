@@ -6,6 +6,8 @@ import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
+import { TRL_RELEASES } from '../hf/model-arguments-keys';
+import { checkParsedArguments } from '../hf/released-arguments';
 import { checkTrainingArguments } from '../hf/training-arguments-rules';
 import { forbid } from '../refusal';
 import type { Section } from '../section';
@@ -25,9 +27,13 @@ const LORA_KEYS = [
   'use_rslora',
 ];
 
+/** Whether one of TRL's own configs has an argument, whatever transformers has. */
+const isOfTrl = (key: string) => TRL_RELEASES.tableNames.some((name) => TRL_RELEASES.table(name).has(key));
+
 /** What TRL refuses or ignores. */
 export function checkTrl(root: MapNode, section: Section, method: TrlMethod, draft: Draft): void {
   checkTrainingArguments(root, section, TRL_TABLE, 'TRL', draft);
+  checkParsedArguments(root, draft, { isOwn: isOfTrl });
   const on = (key: string) => flagOf(section.find(key)?.node) === true;
   forbid(on('load_in_8bit') && on('load_in_4bit'), section.find('load_in_8bit')?.node, draft, {
     code: 'two-quantizations',
