@@ -42,6 +42,7 @@ import { inferVersions, noteNeeds } from './dropped-arguments';
 import { inferFromFile } from './file-releases';
 import { readGeneratedLength } from './generated-length';
 import { checkImportedNames } from './imported-names';
+import { readKeptCache } from './kept-cache';
 import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
 import { adaptedByPeft, chainOf, type ModelChain } from './model-chain';
@@ -273,6 +274,7 @@ function readTraining(
   const adapted =
     own && !adaptedByPeft(chain) ? { byTrainer: false } : readAdapters(calls, call, chain, context);
   noteNeeds(calls, call, config);
+  readKeptCache(calls, chain, call, config, context);
   if (!own) readTextsAlone(calls, call, context, false);
   readScaledImages(calls, startOf(program, call) ?? call, context);
   const optimizer = readGivenOptimizer(calls, call);
@@ -367,6 +369,7 @@ function readTrlTrainer(
     method,
     because: say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``),
     ...(defaults ? { defaults } : {}),
+    ...(chain.name ? { loads: 'trainer' } : {}),
   });
   // That nothing asks for adapters states nothing where it is not known whether the model has them already.
   if (draft.unread.some(({ fields }) => fields?.includes('method.kind'))) draft.withdraw(['method.kind']);

@@ -17,6 +17,7 @@ import { leaveAdapters } from '../hf/script-adapter';
 import { readTrainingArguments, type TrainerDefaults } from '../hf/training-arguments';
 import { rejectMisfits } from '../key-check';
 import { Section as Block, type DefaultValue, type Section } from '../section';
+import { assumeNoCache } from './kept-cache';
 import { readQuantizedBase } from './quantized-base';
 import { readRolloutScores } from './rollout-scores';
 import { TRL_KEYS, TRL_TABLE } from './trl-keys';
@@ -121,6 +122,8 @@ interface TrlCaller {
   readonly because: string;
   /** The arguments are those of another class, which has other defaults. */
   readonly defaults?: TrainerDefaults;
+  /** The trainer gets the name of its model. */
+  readonly loads?: 'trainer';
 }
 
 /** States what a recipe states, from a file or from the same names on a command line. `place` names file or program. */
@@ -139,6 +142,7 @@ export function readTrl(
   readDtype(section, draft, context);
   readLigerLoss(section, method, context);
   readTrainingArguments(section, draft, context, caller?.defaults ?? defaultsOf(context));
+  assumeNoCache(section, method, context, caller ? caller.loads : 'script');
   readLoss(section, method, context);
   readModelArguments(section, draft, context);
   assumeReadByAll(section, draft);
