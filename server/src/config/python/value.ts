@@ -123,6 +123,8 @@ export interface PyUnknown extends Valued {
   /** The object that it is a part of, and the way there: `config` of `model.config`. */
   readonly of?: number;
   readonly path?: string;
+  /** It is how many tokens the tokenizer has that this call has loaded, or the processor around it. */
+  readonly countOf?: number;
   /** The file whose content it is, open or read, by the path that names it. */
   readonly file?: string;
   /** The value that this is the text of, as `json.dumps` makes it. */

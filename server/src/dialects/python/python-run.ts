@@ -281,7 +281,7 @@ function readTraining(
   noteOtherModels(calls, chain, call, context);
   noteChangers(calls, chain, call, optimizer);
   if (!own) readLigerPatches(calls, chain, call);
-  if (!own) readCallsOnModel(calls, call, chain, adapted);
+  if (!own) readCallsOnModel(calls, call, chain, adapted, context);
   if (kind.method === undefined) readTrainer(calls, call, config, context, chain);
   else readTrlTrainer(calls, { call, kind }, config, context, { chain, loaded, adapted });
   const scaled = { call, config, chain, ...(kind.method === undefined ? {} : { method: kind.method }) };
