@@ -1,5 +1,6 @@
 import type { Model } from '../model/model';
 import { ELEMENT_BYTES, type Storage, type Tape, type Tensor } from '../model/tape';
+import { keepsTextSetting } from '../model/text-cache-setting';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { fileIn, TRANSFORMERS } from '../sources/repositories';
@@ -83,7 +84,7 @@ export function evaluationPoints({ model, run, stages, sharding, constant }: Eva
   const resting = combine(sharding.atRest, constant, sharding.throughout);
   const predictions = predictionsOf(run, stages);
   const before = withPredictions(resting, predictions.beforeLast);
-  const kept = keepsCache(run) ? (traced: TracedStage) => cacheOf(model, run, traced) : undefined;
+  const kept = keepsCache(model, run) ? (traced: TracedStage) => cacheOf(model, run, traced) : undefined;
   forward(stages, before, sharding, (label, ledger) => mark(say('evaluation, {0}', label), ledger), kept);
   if (predictions.whileGathered > 0)
     mark(say('predictions are gathered'), withPredictions(resting, predictions.whileGathered));
@@ -160,12 +161,14 @@ function remembered(known: Map<Tape, Map<string, Excursion>>, traced: TracedStag
 
 /**
  * Language models of transformers return their cache unless set not to (`config.use_cache`, on by default); the Trainer
- * tells them so since 5.0 (`trainer.py`, `self.model.config.use_cache = self.args.use_cache`).
+ * tells them so since 5.0 (`trainer.py`, `self.model.config.use_cache = self.args.use_cache`), which some that also see do not read.
  */
-function keepsCache(run: TrainingRun): boolean {
+function keepsCache({ config }: Model, run: TrainingRun): boolean {
   const stated = run['evaluation.keepsCache'];
   if (stated !== undefined) return stated;
-  return run['method.objective'] === 'lm' && behaviours(run).evaluatesWithCache;
+  if (run['method.objective'] !== 'lm') return false;
+  const readsOther = run['model.code'] === 'transformers' && keepsTextSetting(config.model_type, true);
+  return readsOther || behaviours(run).evaluatesWithCache;
 }
 
 /**

@@ -254,7 +254,18 @@ function parseBySpec(spec: FieldSpec, raw: unknown): Parsed<unknown> {
         : { error: isNot(raw, spec) };
     }
     case 'object':
-      return typeof raw === 'object' && !Array.isArray(raw) ? { value: raw } : { error: isNot(raw, spec) };
+      return objectOf(raw) ?? { error: isNot(raw, spec) };
+  }
+}
+
+/** An object, or the text of one as JSON writes it. */
+function objectOf(raw: unknown): { readonly value: object } | undefined {
+  if (typeof raw === 'object' && raw !== null && !Array.isArray(raw)) return { value: raw };
+  if (typeof raw !== 'string' || !raw.trim().startsWith('{')) return undefined;
+  try {
+    return objectOf(JSON.parse(raw));
+  } catch {
+    return undefined;
   }
 }
 

@@ -96,9 +96,10 @@ function pickModel(winners: Map<FieldPath, Fact>, overruled: Fact[]): void {
       overruled.push(other);
     }
   }
-  // Sizes of another model than the one that is taken.
+  // Sizes of another model than the one that is taken. Embeddings of another length any model may get.
   const changes = winners.get('model.changes');
-  if (best && changes && strength(changes.origin) > strength(best.origin)) {
+  const isOfAny = changes && Object.keys(changes.value).every((key) => key === 'vocab_size');
+  if (best && changes && !isOfAny && strength(changes.origin) > strength(best.origin)) {
     winners.delete('model.changes');
     overruled.push(changes);
   }

@@ -134,7 +134,9 @@ function withChanges(finding: ModelFinding, changes: RunValues['model.changes'])
       reason: say('The config of {0} has no `{1}` that could be another.', finding.model.id, changed.missing),
     };
   const built = modelFromConfig(changed.config, finding.model.id, 'inline');
-  return 'error' in built ? { reason: `${finding.model.id}: ${built.error}` } : { ...finding, model: built };
+  if ('error' in built) return { reason: `${finding.model.id}: ${built.error}` };
+  const { publishedDtype } = finding.model;
+  return { ...finding, model: { ...built, ...(publishedDtype ? { publishedDtype } : {}) } };
 }
 
 /** A named model as the class that loads it makes it: some make the text model alone of one that also sees. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmdirSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
@@ -25,16 +25,15 @@ const BASH = ['/bin/bash', '/usr/bin/bash'].find((each) => existsSync(each));
 
 /** Words of each launch; undefined where bash itself cannot read the script. */
 function inBash(script: string, folder: string): string[][] | undefined {
-  const { stderr, error, output } = spawnSync(
-    BASH ?? 'bash',
-    ['--norc', '--noprofile', '-c', PREAMBLE + script],
-    {
-      cwd: folder,
-      env: {},
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-      timeout: 20_000,
-    },
-  );
+  // A file, whose end a shell reads otherwise than that of a text behind `-c`; in a folder of its own, where no pattern finds it.
+  const [place, file] = [path.join(folder, 'empty'), path.join(folder, 'script.sh')];
+  writeFileSync(file, PREAMBLE + script);
+  const { stderr, error, output } = spawnSync(BASH ?? 'bash', ['--norc', '--noprofile', file], {
+    cwd: place,
+    env: {},
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    timeout: 20_000,
+  });
   assert.ok(!error, String(error));
   if (/syntax error|unexpected|bad substitution|bad array/.test(String(stderr))) return undefined;
   const printed = String(output[3] ?? '');
@@ -208,21 +207,25 @@ const launch = fc.oneof(
   ),
   fc.constant('o=$(torchrun $N)'),
 );
+/** How the text of a script ends, also in the middle of a command that goes on. */
+const ending = fc.constantFrom('\n', '', ' \\\n', ' \\', '\\', ' \\\n\n', ' \\\n  \n', ' \\\n\\\n');
 const script = fc
-  .tuple(fc.array(statement, { maxLength: 6 }), launch)
-  .map(([statements, last]) => `${START}${statements.join('\n')}\n${last}\n`);
+  .tuple(fc.array(statement, { maxLength: 6 }), launch, ending)
+  .map(([statements, last, end]) => `${START}${statements.join('\n')}\n${last}${end}`);
 
 describe('shell scripts, held to bash', () => {
   let folder = '';
   before(function () {
-    if (BASH) folder = mkdtempSync(path.join(tmpdir(), 'oomlint-bash-'));
-    else {
+    if (BASH) {
+      folder = mkdtempSync(path.join(tmpdir(), 'oomlint-bash-'));
+      mkdirSync(path.join(folder, 'empty'));
+    } else {
       console.log('      bash is not here: what scripts expand to is not held to it');
       this.skip();
     }
   });
   after(() => {
-    if (folder !== '') rmdirSync(folder);
+    if (folder !== '') rmSync(folder, { recursive: true });
   });
 
   it('expands the words of a launch as bash does', function () {
@@ -239,6 +242,7 @@ describe('shell scripts, held to bash', () => {
         if (ours?.settled === false) return;
         known++;
         assert.deepEqual(ours?.words, theirs, source);
+        assert.deepEqual(here(source.replaceAll('\n', '\r\n')), here(source), source);
       }),
       { numRuns, interruptAfterTimeLimit: 100_000 + numRuns * 100 },
     );

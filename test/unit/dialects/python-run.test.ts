@@ -379,15 +379,6 @@ ${call}${model}${SFT}`);
     );
   });
 
-  it('with embeddings of another length are another model', () => {
-    const resized = (size: string) =>
-      python(`${IMPORTS}${MODEL}model.resize_token_embeddings(${size})\n${SFT}`).unread?.flatMap(
-        (one) => one.fields,
-      );
-    assert.deepEqual(resized('64000'), ['model.config']);
-    assert.equal(resized('len(tokenizer)'), undefined);
-  });
-
   it('by a class of the file without the word in its name are found', () => {
     const own = `${IMPORTS}class Mine(SFTTrainer):\n    pass\n${MODEL}Mine(model, args=SFTConfig(max_length=8)).train()\n`;
     assert.ok(mightBeTrainingConfig(own, 'train.py'));

@@ -8,7 +8,7 @@ import { isPathFunction, pathOf } from './paths';
 import { iterated } from './rounds';
 import type { SyntaxNode } from './syntax-node';
 import { tokenizerLength } from './tokenizer-length';
-import type { Passed, PyArgument, PyScalar, PyValue } from './value';
+import type { Passed, PyArgument, PyScalar, PyUnknown, PyValue } from './value';
 
 /** Functions that ask whether the GPU computes in bf16. */
 const PROBES =
@@ -108,7 +108,14 @@ function openedFile(machine: Machine, path: PyValue | undefined, node: SyntaxNod
 function lengthOf(machine: Machine, of: PyValue | undefined, node: SyntaxNode): PyValue {
   if (of?.kind === 'list') return machine.scalar(of.items.length, node);
   const tokens = of?.kind === 'object' ? tokenizerLength(machine, of) : undefined;
-  return tokens === undefined ? machine.unknown(node) : machine.scalar(tokens, node);
+  return tokens === undefined ? machine.unknown(node, counted(of)) : machine.scalar(tokens, node);
+}
+
+/** Whose tokens are counted where their number is not known: those of a tokenizer, alone or in a processor. */
+function counted(of: PyValue | undefined): Pick<PyUnknown, 'countOf'> {
+  if (of?.kind === 'object' && of.item === undefined) return { countOf: of.id };
+  const isHeld = of?.kind === 'unknown' && of.path === 'tokenizer' && of.of !== undefined;
+  return isHeld ? { countOf: of.of } : {};
 }
 
 /** PyTorch's module of the device that trains, which is a GPU. */

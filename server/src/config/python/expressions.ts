@@ -161,13 +161,17 @@ function attributeOf(machine: Machine, owner: PyValue | undefined, name: string,
     const passed = owner.item === undefined && /^[A-Z]/.test(call?.callee.split('.').at(-1) ?? '');
     const argument = passed ? call?.named.find(({ key }) => key === name)?.value : undefined;
     return (
-      set ?? argument ?? unwrapped(machine.calls, owner, name) ?? machine.unknown(node, { of: owner.id })
+      set ??
+      argument ??
+      unwrapped(machine.calls, owner, name) ??
+      machine.unknown(node, { of: owner.id, path: name })
     );
   }
   if (owner?.kind === 'unknown')
     return machine.unknown(node, {
       ...(owner.given ? { given: owner.given } : {}),
       ...(owner.of === undefined ? {} : { of: owner.of }),
+      ...(owner.path === undefined ? {} : { path: `${owner.path}.${name}` }),
     });
   return machine.unknown(node);
 }

@@ -26,6 +26,7 @@ export function setAttribute(
   machine.assignments.push({
     of: id,
     attribute: owner.kind === 'object' ? attribute : `.${attribute}`,
+    ...(owner.kind === 'unknown' && owner.path !== undefined ? { within: owner.path } : {}),
     value,
     range: machine.rangeOf(target),
     conditions: [...machine.conditions],

@@ -120,8 +120,11 @@ export interface PyUnknown extends Valued {
   readonly kind: 'unknown';
   /** Who gives it: the command that launches the script, or nobody that could be asked. */
   readonly given?: 'launch';
-  /** The object that it is a part of. */
+  /** The object that it is a part of, and the way there: `config` of `model.config`. */
   readonly of?: number;
+  readonly path?: string;
+  /** It is how many tokens the tokenizer has that this call has loaded, or the processor around it. */
+  readonly countOf?: number;
   /** The file whose content it is, open or read, by the path that names it. */
   readonly file?: string;
   /** The value that this is the text of, as `json.dumps` makes it. */
@@ -238,6 +241,8 @@ export interface PyAssignment {
   /** The call that made the owner; `NOBODY` where that is not known. */
   readonly of: number;
   readonly attribute: string;
+  /** The part of it that the attribute is of: `config` in `model.config.use_cache = False`. */
+  readonly within?: string;
   readonly value: PyValue;
   readonly range: Range;
   readonly conditions: readonly Range[];

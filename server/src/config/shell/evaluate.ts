@@ -26,7 +26,8 @@ import { slurmOptions, slurmVariables } from './slurm-options';
  * it cannot know (arguments of the script, output of commands) stays as written. Of branches whose condition is open, the one is
  * taken that a plain start of the script takes, else the first; what hangs on it is marked.
  */
-export function evaluateShell(script: ScriptSource): ShellReading {
+export function evaluateShell(given: ScriptSource): ShellReading {
+  const script = given.asTyped();
   const tree = parse(script.text);
   const job: Job = {
     commands: [],

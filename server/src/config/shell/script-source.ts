@@ -20,6 +20,24 @@ export class ScriptSource {
     return new ScriptSource([{ text, start: 0, end: text.length, exact: true }]);
   }
 
+  /**
+   * The script as a shell is given it: whatever ends the lines of the file, each is ended by a newline, and the backslash that ends the last
+   * one takes the end of the file with it (bash 5.2, `shell_getc`).
+   */
+  asTyped(): ScriptSource {
+    const { text } = this;
+    const end = /(?<!\\)(?:\\\\)*\\\r?$/.test(text) ? text.lastIndexOf('\\') : text.length;
+    const breaks = [...text.slice(0, end).matchAll(/\r(?=\n|$)/g)].map(({ index }) => index);
+    if (end === text.length && breaks.length === 0) return this;
+    let from = 0;
+    const pieces = [...breaks, end].flatMap((at) => {
+      const line = this.slice(from, at);
+      from = at + 1;
+      return line;
+    });
+    return new ScriptSource(pieces);
+  }
+
   /** The text between two offsets, with where it was written. */
   slice(from: number, to: number): PlacedText {
     const [only] = this.pieces;

@@ -112,6 +112,8 @@ export function readAxolotl(section: Section, draft: Draft, context: ReadContext
   const held = section.numberOrDefault('val_set_size');
   const set = section.find(['val_set_size', 'test_datasets']);
   if (set && (held > 0 || section.has('test_datasets'))) section.state('evaluation.enabled', true, set);
+  if (draft.knows('evaluation.enabled'))
+    section.assume('evaluation.keepsCache', axolotlDefault(false, 'loaders/utils.py'));
   section.take('eval_batch_size', 'eval_sequence_len', 'neftune_noise_alpha');
 }
 

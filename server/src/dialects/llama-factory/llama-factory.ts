@@ -3,6 +3,7 @@ import type { ConfigDocument, ConfigNode } from '../../config/node';
 import { flagOf, integerOf, isBlank, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, LLAMA_FACTORY } from '../../sources/repositories';
+import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
@@ -70,7 +71,7 @@ export function readLlamaFactory(section: Section, draft: Draft, context: ReadCo
   readMethod(section, draft, context);
   readObjective(section, draft);
   readChosenOptimizer(section);
-  readCheckpointing(section);
+  readCheckpointing(section, context.versions?.llamafactory?.version);
   section.take('enable_liger_kernel');
   const reading = readTrainingArguments(section, draft, context, TRAINER_DEFAULTS);
   readWeights(section, draft, reading);
@@ -245,8 +246,11 @@ function readChosenOptimizer(section: Section): void {
 }
 
 /** On unless it is switched off (`model/model_utils/checkpointing.py`). */
-function readCheckpointing(section: Section): void {
+function readCheckpointing(section: Section, version: string | undefined): void {
   section.take('disable_gradient_checkpointing', 'use_reentrant_gc', 'use_unsloth_gc', 'use_unsloth');
+  // The model that recomputes returns no keys and values; since 0.9.3 none that is trained does (`model/model_utils/kv_cache.py`).
+  if (section.flag('disable_gradient_checkpointing') !== true || isAtLeast(version, '0.9.3') === true)
+    section.assume('evaluation.keepsCache', factory(false, 'model/model_utils/checkpointing.py'));
 }
 
 /**

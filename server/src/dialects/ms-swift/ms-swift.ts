@@ -666,4 +666,6 @@ function readEvaluation(section: Section): void {
   if (strategy?.asked === false) section.state('evaluation.enabled', false, strategy.found);
   else if (held) section.state('evaluation.enabled', true, held);
   else if (ratio) section.state('evaluation.enabled', share > 0, ratio);
+  if (section.flag('gradient_checkpointing') !== false)
+    section.assume('evaluation.keepsCache', swift(false, 'trainers/mixin.py'));
 }

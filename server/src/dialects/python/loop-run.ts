@@ -48,7 +48,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   }
   if (!own) readPreparation(calls, chain, backward, context);
   const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain, context);
-  if (!own) readCallsOnModel(calls, backward, chain, adapted);
+  if (!own) readCallsOnModel(calls, backward, chain, adapted, context);
   if (!own) readTextsAlone(calls, backward, context, true);
   readScaledImages(calls, backward, context);
   noteOtherModels(calls, chain, backward, context);

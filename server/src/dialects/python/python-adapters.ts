@@ -18,6 +18,7 @@ import { argumentOf, argumentsOf, type Calls, sectionOf, standIn } from './call-
 import { readFrozen } from './frozen-weights';
 import { isCastWhole, preparationOf } from './kbit-preparation';
 import { callsOnModel, type ModelChain } from './model-chain';
+import { readResized } from './resized-embeddings';
 import { readWeightCasts } from './weight-casts';
 
 const PEFT = 'https://huggingface.co/docs/peft/package_reference/';
@@ -195,6 +196,7 @@ export function readCallsOnModel(
   trainer: PyCall,
   chain: ModelChain,
   adapted: AdapterPlan,
+  context: ReadContext,
 ): void {
   const { draft } = calls;
   const on = callsOnModel(calls.program, chain, trainer.id);
@@ -220,25 +222,13 @@ export function readCallsOnModel(
     const asked = argumentOf(prepared, 'use_gradient_checkpointing', 1);
     if (asked?.kind !== 'scalar' || asked.value !== false) stateCheckpointing(calls, prepared);
   }
-  readResized(calls, on);
+  readResized(calls, chain, on, context);
   readWrappedCheckpoints(calls, on);
   readDevice(calls, on);
   const compiled = on.find(({ callee }) => /^(torch\.)?compile$/.test(callee));
   if (compiled) draft.state('kernels.compile', true, { range: compiled.calleeRange }, 'torch.compile');
   readCasts(calls, chain);
   readWeightCasts(calls, chain, trainer);
-}
-
-/** Embeddings of a stated length; as many as a tokenizer has are about those of its model. */
-function readResized({ draft }: Calls, on: readonly PyCall[]): void {
-  const resized = on.find(({ callee }) => callee === 'resize_token_embeddings');
-  const count = resized && argumentOf(resized, 'new_num_tokens', 0);
-  if (count?.kind !== 'scalar' || typeof count.value !== 'number') return;
-  const words = say(
-    '`{0}` makes another model than the one that is named, which is not counted.',
-    'resize_token_embeddings',
-  );
-  draft.leave('value', { range: count.range }, 'resize_token_embeddings', words, ['model.config']);
 }
 
 /** A model that is moved to another kind of device is trained there. */

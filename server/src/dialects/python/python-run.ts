@@ -43,6 +43,7 @@ import { inferFromFile } from './file-releases';
 import { readGeneratedLength } from './generated-length';
 import { checkImportedNames } from './imported-names';
 import { readPreparation } from './kbit-preparation';
+import { readKeptCache } from './kept-cache';
 import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
 import { adaptedByPeft, chainOf, type ModelChain } from './model-chain';
@@ -276,13 +277,14 @@ function readTraining(
   const adapted =
     own && !adaptedByPeft(chain) ? { byTrainer: false } : readAdapters(calls, call, chain, context);
   noteNeeds(calls, call, config);
+  readKeptCache(calls, chain, call, config, context);
   if (!own) readTextsAlone(calls, call, context, false);
   readScaledImages(calls, startOf(program, call) ?? call, context);
   const optimizer = readGivenOptimizer(calls, call);
   noteOtherModels(calls, chain, call, context);
   noteChangers(calls, chain, call, optimizer);
   if (!own) readLigerPatches(calls, chain, call);
-  if (!own) readCallsOnModel(calls, call, chain, adapted);
+  if (!own) readCallsOnModel(calls, call, chain, adapted, context);
   if (kind.method === undefined) readTrainer(calls, call, config, context, chain);
   else readTrlTrainer(calls, { call, kind }, config, context, { chain, loaded, adapted });
   const scaled = { call, config, chain, ...(kind.method === undefined ? {} : { method: kind.method }) };
@@ -372,6 +374,7 @@ function readTrlTrainer(
     because: say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``),
     ...(defaults ? { defaults } : {}),
     ...(reference ? { reference } : {}),
+    ...(chain.name ? { loads: 'trainer' } : {}),
   });
   // That nothing asks for adapters states nothing where it is not known whether the model has them already.
   if (draft.unread.some(({ fields }) => fields?.includes('method.kind'))) draft.withdraw(['method.kind']);

@@ -6,6 +6,7 @@ import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { argumentOf, type Calls } from './call-block';
+import { mayBeTrained } from './trained-tokenizer';
 import { startOf } from './trainer-start';
 
 /** A call of a tokenizer that cuts what it is given. */
@@ -86,8 +87,9 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
   const own = positions?.cutTo;
   // What a trainer is given to make batches with is followed with the call that makes it.
   const end = startOf(program, trainer) ?? trainer;
+  const isTrained = mayBeTrained(program, trainer, draft.valueOf('model.id'));
   const cuts = program.calls.flatMap((call): Cut[] => {
-    if (call.id > end.id) return [];
+    if (call.id > end.id || !isTrained(call.of)) return [];
     const [left] = call.callee === CUT_TOKENS ? call.positional : [];
     if (left?.kind === 'scalar' && typeof left.value === 'number')
       return [{ call, length: left, key: CUT_TOKENS, tokens: left.value, filled: false }];

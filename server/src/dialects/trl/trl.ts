@@ -26,6 +26,7 @@ import {
   onlineLength,
   PROMPT,
 } from './default-length';
+import { assumeNoCache } from './kept-cache';
 import { readOldPreparation, readQuantizedBase } from './quantized-base';
 import { readRolloutScores } from './rollout-scores';
 import { TRL_KEYS, TRL_TABLE } from './trl-keys';
@@ -131,6 +132,8 @@ interface TrlCaller {
   readonly defaults?: TrainerDefaults;
   /** Where the trainer is given a reference model that the caller has loaded itself. */
   readonly reference?: { readonly range: Range };
+  /** The trainer gets the name of its model. */
+  readonly loads?: 'trainer';
 }
 
 /** States what a recipe states, from a file or from the same names on a command line. `place` names file or program. */
@@ -149,6 +152,7 @@ export function readTrl(
   readDtype(section, draft, context);
   readLigerLoss(section, method, context);
   readTrainingArguments(section, draft, context, caller?.defaults ?? defaultsOf(context));
+  assumeNoCache(section, method, context, caller ? caller.loads : 'script');
   readLoss(section, method, context);
   readModelArguments(section, draft, context);
   assumeReadByAll(section, draft);
