@@ -35,6 +35,8 @@ const PACKAGINGS: readonly (readonly [ending: RegExp, values: Storage])[] = [
   [/[-_.](?:bf16|fp16|hf|safetensors|dequantized)$/i, {}],
   // The same weights in smaller files: `falcon-7b-sharded-bf16`, `llama-2-7b-hf-small-shards`.
   [/[-_.]shard(?:s|ed)(?:[-_](?:bf16|fp16|hf))?$/i, {}],
+  // LoftQ's bases, which are stored whole, as what so few bits leave of them (peft 0.21.2, `examples/loftq_finetuning/quantize_save_load.py`).
+  [/-[248]bit-\d+rank$/i, {}],
   [/[-_.](?:bf16|fp16|small)[-_]shard(?:s|ed)(?:[-_](?:bf16|fp16|hf))?$/i, {}],
 ];
 
