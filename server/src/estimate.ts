@@ -135,6 +135,7 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
     },
     bands,
     ...(features.length > 0 ? { unmodelled: features } : {}),
+    ...(crowded ? { crowdsText: true as const } : {}),
     notes: [
       ...notesOn(model, run),
       ...loadingNotes(readAhead, stepping),
