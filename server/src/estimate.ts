@@ -134,7 +134,7 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
       return compute();
     },
     bands,
-    ...(features.length > 0 ? { unmodelled: features } : {}),
+    ...leftOut(features, crowded),
     notes: [
       ...notesOn(model, run),
       ...loadingNotes(readAhead, stepping),
@@ -144,6 +144,15 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
   };
   return { ...worst, estimate: result, model: stages, atPeak: ledger };
 }
+
+/** What the figures leave out, and that no sample is as short as this one. */
+const leftOut = (
+  features: readonly string[],
+  crowded: CrowdedText | undefined,
+): Pick<Estimate, 'unmodelled' | 'crowdsText'> => ({
+  ...(features.length > 0 ? { unmodelled: features } : {}),
+  ...(crowded ? { crowdsText: true as const } : {}),
+});
 
 /** Notes on a model; on images, where samples hold any and the run leaves open what a note takes them for. */
 function notesOn({ notes, imageNotes = [] }: Model, run: TrainingRun): string[] {

@@ -15,6 +15,10 @@ export interface Trial {
   readonly estimate: Estimate;
 }
 
+/** Whether a trial shortens samples below what their images take: none is like that. */
+export const cutsImages = ({ changes, estimate }: Trial): boolean =>
+  estimate.crowdsText === true && changes['batch.sequence'] !== undefined;
+
 /** An analysis that can be estimated. */
 export interface Estimated extends Analysis {
   readonly model: Model;

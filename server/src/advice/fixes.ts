@@ -7,7 +7,7 @@ import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { isWeak, planValues } from './apply-plan';
 import { hasLine } from './by-hand';
-import { type Estimated, isEstimated, type Trial, tryChanges } from './changed-run';
+import { cutsImages, type Estimated, isEstimated, type Trial, tryChanges } from './changed-run';
 import { freshProblems } from './fresh-problems';
 import { learningRateRule, shownRate, withLearningRate } from './learning-rate';
 import { changesOf, isRefused, type Move, movesOf, PRICES } from './moves';
@@ -109,7 +109,7 @@ async function search(analysis: Estimated, world: World): Promise<readonly Fix[]
 }
 
 const fits = ({ trial }: Candidate) =>
-  trial.estimate.verdict === 'fits' && trial.estimate.host.verdict !== 'exceeds';
+  trial.estimate.verdict === 'fits' && trial.estimate.host.verdict !== 'exceeds' && !cutsImages(trial);
 
 /** Moves that some file of the run has words for. */
 export function writableMoves(

@@ -1,5 +1,5 @@
 import type { FieldPath, RunValues } from '../run/fields';
-import { type Estimated, type Trial, tryChanges } from './changed-run';
+import { cutsImages, type Estimated, type Trial, tryChanges } from './changed-run';
 import { isRefused, type Movable, type Move, movesOf, PRICES } from './moves';
 import { relativeTime } from './speed';
 
@@ -73,7 +73,8 @@ export async function recipesFor(
   return found;
 }
 
-const fitsWhole = ({ estimate }: Trial) => estimate.verdict === 'fits' && estimate.host.verdict !== 'exceeds';
+const fitsWhole = (trial: Trial) =>
+  trial.estimate.verdict === 'fits' && trial.estimate.host.verdict !== 'exceeds' && !cutsImages(trial);
 
 /** More than what is enough already is no recipe of its own, nor is the same in other sizes. */
 const isPartOf = (small: Recipe, large: Recipe) =>

@@ -213,6 +213,8 @@ export interface Estimate {
   readonly bands: MeterBands;
   /** Features of the run that are not in its figures (`terms/unmodelled-features.ts`); absent where there are none. */
   readonly unmodelled?: readonly string[];
+  /** Images and sound take more tokens than a sample has, so that no sample is like that. */
+  readonly crowdsText?: true;
   /** Limits of this estimate worth saying, for people. */
   readonly notes: readonly string[];
 }

@@ -51,7 +51,7 @@ function cutAt(length: number, values: RunValues): RunValues {
 
 /**
  * What a run that does not fit would need with shorter samples, where only the data tells how long they are: the longest halving of
- * its length that may fit. Undefined where it fits with none, or where rows are as long as is stated.
+ * its length that may fit. Undefined where it fits with none that holds the images of a sample, or where rows are as long as is stated.
  */
 export function lengthAnswer(
   resolution: Pick<Resolution, 'values' | 'origins'>,
@@ -63,15 +63,19 @@ export function lengthAnswer(
   const shortened = (length: number) => {
     const changes = cutAt(length, resolution.values);
     const estimate = otherwise(changes);
-    return estimate && estimate.verdict !== 'exceeds' ? { length, changes, estimate } : undefined;
+    return estimate && { length, changes, estimate };
   };
   const lengths = halvings(most);
-  // Most runs that are too large are so at any length: one estimate shows it.
+  // Most runs that are too large are so at any length: one estimate shows it, where images leave samples as short.
   const shortest = lengths.at(-1);
-  if (shortest === undefined || !shortened(shortest)) return undefined;
+  const least = shortest === undefined ? undefined : shortened(shortest);
+  if (!least || (!least.estimate.crowdsText && least.estimate.verdict === 'exceeds')) return undefined;
   for (const length of lengths) {
     const found = shortened(length);
     if (!found) continue;
+    // Shorter ones hold the images no more either.
+    if (found.estimate.crowdsText) return undefined;
+    if (found.estimate.verdict === 'exceeds') continue;
     const { verdict, peak } = found.estimate;
     const { processBytes, lowerBytes, upperBytes } = peak;
     return {
@@ -97,16 +101,30 @@ export function shortestAnswer(
   const most = values['batch.sequence'] ?? 0;
   if (present.verdict !== 'exceeds' || most <= SHORTEST) return undefined;
   if (origins['batch.sequence']?.atMost !== true || !cutsSamples(resolution)) return undefined;
-  const changes = cutAt(SHORTEST, values);
-  const found = otherwise(changes);
-  if (!found || found.verdict === 'exceeds') return undefined;
-  const { processBytes, lowerBytes, upperBytes } = found.peak;
+  // No sample is shorter than its images are.
+  for (const length of [SHORTEST, ...halvings(most).reverse()]) {
+    const changes = cutAt(length, values);
+    const found = otherwise(changes);
+    if (found?.crowdsText) continue;
+    return found && found.verdict !== 'exceeds' ? shortAnswer(resolution, length, changes, found) : undefined;
+  }
+  return undefined;
+}
+
+/** What samples would take that are as short as data may be. */
+function shortAnswer(
+  resolution: Pick<Resolution, 'values' | 'origins'>,
+  length: number,
+  changes: RunValues,
+  { verdict, peak }: Estimate,
+): OpenAnswer {
+  const { processBytes, lowerBytes, upperBytes } = peak;
   return {
     field: 'batch.longestSequence',
     even: true,
     reason: openWords(resolution),
-    otherwise: { changes, words: say('samples of up to {0} tokens', SHORTEST) },
-    estimate: { verdict: found.verdict, processBytes, lowerBytes, upperBytes },
+    otherwise: { changes, words: say('samples of up to {0} tokens', length) },
+    estimate: { verdict, processBytes, lowerBytes, upperBytes },
   };
 }
 

@@ -73,6 +73,31 @@ describe('a run that is too large where samples are as long as they may be', () 
     assert.ok(analysis.answers?.every(({ field }) => field !== 'batch.longestSequence') ?? true);
   });
 
+  it('is offered no length that the images of a sample do not leave it', async () => {
+    const preferring = (length: number) => `from transformers import AutoModelForVision2Seq, AutoProcessor
+from trl import DPOConfig, DPOTrainer
+from datasets import load_dataset
+model = AutoModelForVision2Seq.from_pretrained("google/paligemma-3b-pt-448", torch_dtype="bfloat16")
+processor = AutoProcessor.from_pretrained("google/paligemma-3b-pt-448")
+data = load_dataset("some/pictures")["train"]
+args = DPOConfig("o", per_device_train_batch_size=8, max_length=${length}, gradient_checkpointing=False, bf16=True)
+DPOTrainer(model, None, args=args, train_dataset=data, processing_class=processor).train()
+`;
+    const offered = async (length: number) => {
+      const uri = 'file:///w/train.py';
+      const host = new MemoryHost({ [uri]: preferring(length) }, { folders: ['file:///w'] });
+      const analysis = await new Workspace(host, { settings: () => ON }).analyze(uri);
+      assert.equal(analysis?.estimate?.verdict, 'exceeds', String(length));
+      const answer = analysis.answers?.find(({ field }) => field === 'batch.longestSequence');
+      const message = analysis.problems.find(({ code }) => code === 'does-not-fit')?.message ?? '';
+      assert.equal(message.includes('Only the data shows'), answer !== undefined);
+      return answer?.otherwise?.changes['batch.sequence'];
+    };
+    // An image takes 1,024 tokens.
+    assert.equal(await offered(1024), undefined);
+    assert.equal(await offered(1536), undefined);
+  });
+
   it('is an error where documents are joined into full rows', async () => {
     const titan = `[model]
 name = "llama3"
