@@ -288,6 +288,46 @@ function readLength(section: Section, method: TrlMethod, draft: Draft, context: 
  */
 const CUTS_NO_PROMPT: Readonly<Record<string, string>> = { grpo: '0.26', rloo: '0.27' };
 
+/** First releases with a default of `max_prompt_length`, to which they cut (`grpo_config.py` of v0.14.0, `rloo_config.py` of v0.22.0). */
+const CUTS_BY_DEFAULT: Readonly<Record<string, string>> = { grpo: '0.14', rloo: '0.22' };
+/** That default, and what is assumed of prompts where nothing cuts them. Tokens. */
+const PROMPT = 512;
+
+/** What prompts and completions have together where no limit of prompts is stated, or that there is none. */
+function inferUnstated(
+  section: Section,
+  draft: Draft,
+  method: TrlMethod,
+  context: ReadContext,
+  answer: number,
+  stated: { readonly node: ConfigNode; readonly key: string } | undefined,
+): void {
+  const [since, until] = [CUTS_BY_DEFAULT[method], CUTS_NO_PROMPT[method]];
+  const version = context.known['version.trl'];
+  const cuts =
+    since !== undefined &&
+    until !== undefined &&
+    isAtLeast(version, since) === true &&
+    isAtLeast(version, until) === false;
+  const place = stated?.node;
+  if (cuts && !entryOf(section.root, 'max_prompt_length')) {
+    const note = say(
+      'TRL {0} cuts prompts to {1} tokens; completions have {2}',
+      String(version),
+      PROMPT,
+      answer,
+    );
+    draft.infer('batch.sequence', PROMPT + answer, note, place, stated?.key);
+    return;
+  }
+  const note = say(
+    'assumed prompts of {0} tokens, and completions of {1}: no limit of prompts is set',
+    PROMPT,
+    answer,
+  );
+  draft.suppose('batch.sequence', PROMPT + answer, 2 * PROMPT + answer, note, place, stated?.key);
+}
+
 /** Prompt and completion together. Newer versions do not cut the prompt. */
 function readRolloutLength(section: Section, method: TrlMethod, draft: Draft, context: ReadContext): void {
   const completion = section.find(['max_completion_length', 'response_length', 'max_new_tokens']);
@@ -299,7 +339,7 @@ function readRolloutLength(section: Section, method: TrlMethod, draft: Draft, co
   const byDefault = method === 'ppo' ? 53 : long;
   const answer = integerOf(completion?.node) ?? byDefault;
   const question = integerOf(prompt?.node);
-  const note = say('prompt of {0} and completion of {1} tokens', String(question ?? 512), String(answer));
+  const note = say('prompt of {0} and completion of {1} tokens', String(question ?? PROMPT), String(answer));
   const stated = prompt ?? completion;
   const isKnown = draft.knows('batch.sequence');
   const uncut = CUTS_NO_PROMPT[method];
@@ -323,14 +363,7 @@ function readRolloutLength(section: Section, method: TrlMethod, draft: Draft, co
     );
   else if (!isKnown && stated && question !== undefined)
     section.state('batch.sequence', question + answer, stated, note);
-  else if (!isKnown)
-    draft.infer(
-      'batch.sequence',
-      512 + answer,
-      say('{0}: no limit of the prompt is set', note),
-      stated?.node,
-      stated?.key,
-    );
+  else if (!isKnown) inferUnstated(section, draft, method, context, answer, stated);
   const stands = ['max_completion_length', 'response_length', 'max_new_tokens'].find((key) =>
     section.has(key),
   );
