@@ -72,6 +72,13 @@ SFTTrainer(model=model, train_dataset=data(), args=SFTConfig(per_device_train_ba
       unsloth === undefined ? {} : { unsloth: { version: unsloth, source: 'stated' } },
     ).facts.some(({ field }) => field === 'kernels.lora');
 
+  it('leave layers that have a bias to PEFT', async () => {
+    const parts = async (model: string) =>
+      (await trained({ loader: 'FastLanguageModel', model })).resolved.values['kernels.lora'];
+    assert.deepEqual(await parts('unsloth/Qwen2.5-7B-Instruct'), ['mlp', 'output']);
+    assert.deepEqual(await parts('unsloth/Llama-3.2-1B'), ['mlp', 'qkv', 'output']);
+  });
+
   it('take the place of them where no bias is trained, nothing is in fp32, and a release has dropout in them', () => {
     assert.ok(fused(''));
     assert.ok(fused('lora_dropout=0, bias="none"'));
@@ -222,6 +229,77 @@ describe('Unsloth', () => {
         : [],
     );
     assert.deepEqual(stated, []);
+  });
+
+  it('leaves checkpoints on the GPU where a release does not offload by default', async () => {
+    const offloaded = async (cell: Cell) => {
+      const { values } = (await trained(cell)).resolved;
+      return [values['activations.checkpointing'], values['activations.offload'] ?? false];
+    };
+    const llama = { loader: 'FastLanguageModel', model: 'unsloth/Llama-3.2-1B' };
+    const at = (release: string, more: Cell = {}) =>
+      offloaded({ ...llama, install: `unsloth==${release}`, ...more });
+    const asked = (value: string) => ({ adapters: `r=8, use_gradient_checkpointing=${value}` });
+    const loading = (value: string) => ({ load: `, use_gradient_checkpointing=${value}` });
+    assert.deepEqual(await at('2024.9.post2'), ['full', false]);
+    assert.deepEqual(await at('2024.9.post2', asked('"unsloth"')), ['full', true]);
+    // The loader arms it, and nothing takes that back.
+    assert.deepEqual(await at('2025.5.4'), ['full', true]);
+    assert.deepEqual(await at('2025.5.4', asked('True')), ['full', true]);
+    assert.deepEqual(await at('2025.5.4', loading('True')), ['full', false]);
+    assert.deepEqual(await at('2025.12.10', loading('True')), ['full', true]);
+    assert.deepEqual(await at('2025.12.10', asked('False')), ['none', false]);
+    // The last call decides.
+    assert.deepEqual(await at('2026.10.9', asked('True')), ['full', false]);
+    assert.deepEqual(await at('2026.10.9', loading('True')), ['full', true]);
+    const short = { length: 'max_seq_length=256' };
+    assert.deepEqual(await at('2026.10.9', short), ['full', false]);
+    assert.deepEqual(await at('2025.12.10', short), ['full', true]);
+    // Layers that are the model's own are armed by the loader alone.
+    const own = { loader: 'FastModel', model: 'unsloth/gemma-3-4b-it' };
+    assert.deepEqual(await at('2025.12.10', { ...own, ...asked('True') }), ['full', true]);
+    assert.deepEqual(await at('2025.12.10', { ...own, ...loading('True') }), ['full', false]);
+  });
+
+  it('takes the attention that its release takes', async () => {
+    const gemma = (release: string, more: Cell = {}) =>
+      attention({ model: 'unsloth/gemma-3-4b-it', install: `unsloth==${release}`, ...more });
+    assert.deepEqual(await gemma('2025.5.4'), ['sdpa', 'default']);
+    assert.deepEqual(await gemma('2025.12.10'), ['sdpa', 'default']);
+    assert.deepEqual(await gemma('2025.12.10', { load: ask('eager') }), ['eager', 'file']);
+    assert.deepEqual(await gemma('2025.3.10', { load: ask('eager') }), ['sdpa', 'default']);
+    assert.deepEqual(await gemma('2026.2.1'), ['flex', 'default']);
+    assert.deepEqual(await gemma('2026.4.8', { install: 'unsloth==2026.4.8 flash-attn' }), [
+      'flash2',
+      'default',
+    ]);
+    assert.deepEqual(await gemma('2026.5.3', { install: 'unsloth==2026.5.3 flash-attn' }), [
+      'flex',
+      'default',
+    ]);
+    const { origins } = (await trained({ install: 'unsloth==2026.3.1' })).resolved;
+    assert.match(
+      origins['attention.implementation']?.note ?? '',
+      /flexible attention where the model has it/,
+    );
+  });
+
+  it('leaves defaults of trainers as they are in releases that write none', async () => {
+    const of = async (release: string) => {
+      const install = `unsloth==${release} trl==0.12.2`;
+      const { values } = (await trained({ install, config: 'SFTConfig()' })).resolved;
+      return [values['batch.micro'], values['precision.scheme']];
+    };
+    assert.deepEqual(await of('2025.1.8'), [8, 'native']);
+    assert.deepEqual(await of('2025.2.6'), [4, 'autocast']);
+  });
+
+  it('takes no release of transformers but the one that it requires', async () => {
+    const { values, origins } = (await trained({ install: 'unsloth==2025.5.4' })).resolved;
+    assert.equal(values['version.transformers'], '4.51.3');
+    assert.equal(values['version.trl'], '0.15.2');
+    const notes = Object.values(origins).map((origin) => origin?.note ?? '');
+    assert.ok(!notes.some((note) => /trl 1\./.test(note)), notes.join('\n'));
   });
 
   it('bounds the versions that nobody names by what its release requires', async () => {
