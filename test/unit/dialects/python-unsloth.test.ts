@@ -73,10 +73,14 @@ SFTTrainer(model=model, train_dataset=data(), args=SFTConfig(per_device_train_ba
     ).facts.some(({ field }) => field === 'kernels.lora');
 
   it('leave layers that have a bias to PEFT', async () => {
-    const parts = async (model: string) =>
-      (await trained({ loader: 'FastLanguageModel', model })).resolved.values['kernels.lora'];
+    const parts = async (model: string, adapters = 'r=8') =>
+      (await trained({ loader: 'FastLanguageModel', model, adapters })).resolved.values['kernels.lora'];
     assert.deepEqual(await parts('unsloth/Qwen2.5-7B-Instruct'), ['mlp', 'output']);
-    assert.deepEqual(await parts('unsloth/Llama-3.2-1B'), ['mlp', 'qkv', 'output']);
+    const llama = 'unsloth/Llama-3.2-1B';
+    assert.deepEqual(await parts(llama), ['mlp', 'qkv', 'output']);
+    // As are those of which some have no adapter.
+    const some = 'r=8, target_modules=["q_proj", "v_proj", "o_proj"]';
+    assert.deepEqual(await parts(llama, some), ['output']);
   });
 
   it('take the place of them where no bias is trained, nothing is in fp32, and a release has dropout in them', () => {
@@ -292,6 +296,30 @@ describe('Unsloth', () => {
     };
     assert.deepEqual(await of('2025.1.8'), [8, 'native']);
     assert.deepEqual(await of('2025.2.6'), [4, 'autocast']);
+  });
+
+  it('is held to no requirement where all is installed without any', async () => {
+    const noteOf = async (install: string) => {
+      const { values, origins } = (await trained({ install })).resolved;
+      return [`${values['version.trl']}`, origins['version.trl']?.note ?? ''];
+    };
+    const [release, note = ''] = await noteOf('--no-deps trl unsloth');
+    assert.ok(release?.startsWith('1.16'), release);
+    assert.match(note, /^the newest trl is installed, by `--no-deps`/);
+    const [, made = ''] = await noteOf('--no-deps unsloth');
+    assert.match(made, /is made for trl <=/);
+    const [, pinned = ''] = await noteOf('--no-deps unsloth==2025.12.10');
+    assert.match(pinned, /^Unsloth 2025\.12\.10 is made for trl <=0\.24\.0/);
+    // Elsewhere it is installed with what it requires.
+    const [, bound = ''] = await noteOf('--no-deps trl unsloth\n!pip install unsloth');
+    assert.match(bound, /requires trl <=/);
+  });
+
+  it('takes the release of PyTorch that what cells install is built for', async () => {
+    const torch = async (install: string) => (await trained({ install })).resolved.values['version.torch'];
+    assert.equal(await torch('unsloth vllm==0.8.4'), '2.6.0');
+    assert.equal(await torch('unsloth xformers==0.0.30'), '2.7.0');
+    assert.notEqual(await torch('unsloth\n!pip install --no-deps xformers==0.0.30'), '2.7.0');
   });
 
   it('takes no release of transformers but the one that it requires', async () => {

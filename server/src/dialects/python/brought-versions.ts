@@ -75,9 +75,10 @@ export function readBrought(installs: readonly Install[], draft: Draft): void {
         ),
       );
     const release = vllmOf(install);
+    const isBounded = named.has('unsloth');
+    if (release === undefined || (isBounded && !install.specifier.startsWith('=='))) continue;
     // Unsloth has bounds of its own on transformers, within which its notebooks name releases.
-    if (release === undefined || named.has('unsloth')) continue;
-    for (const name of ['torch', 'transformers'] as const) {
+    for (const name of isBounded ? (['torch'] as const) : (['torch', 'transformers'] as const)) {
       const specifier = requiredSpecifier('vllm', release, name) ?? VLLM[release]?.[name];
       if (specifier === undefined) continue;
       const exact = /^==(\d[\d.]*)$/.exec(specifier)?.[1];

@@ -825,7 +825,6 @@ function readUnslothAdapters(
   else if (!dropout) draft.assume('lora.dropout', 0, say('{0} default', 'Unsloth'), LLAMA, 'lora_dropout');
   leaveUncounted(calls, put);
   leaveOtherFields(draft, put);
-  if (hasKernels(load, model?.config)) readFusedAdapters(calls, put, context);
   readUnslothTargets(draft, put, {
     kernels: hasKernels(load, model?.config),
     config: model?.config,
@@ -833,10 +832,18 @@ function readUnslothAdapters(
     transformers: versions?.transformers?.version,
     peft: versions?.peft?.version,
   });
+  if (hasKernels(load, model?.config)) readFusedAdapters(calls, put, context);
 }
 
 /** First release whose kernels of LoRA have dropout in them (`kernels/fast_lora.py`, `FUSED_LORA_DROPOUT`; 2026.10.6 has it not). */
 const FUSES_DROPOUT = '2026.10.7';
+
+/** Layers of a part, all of which need adapters to run as one. */
+const LAYERS = {
+  mlp: ['gate_proj', 'up_proj', 'down_proj'],
+  qkv: ['q_proj', 'k_proj', 'v_proj'],
+  output: ['o_proj'],
+} as const;
 
 /** Types whose queries, keys and values have a bias, whatever their config states (`modeling_qwen2.py`, `Qwen2Attention`). */
 const BIASED = /^qwen2$/;
@@ -845,14 +852,14 @@ const BIASED = /^qwen2$/;
  * Parts whose layers have no bias: those with one are left to PEFT, in every release from 2024.8 on (`llama.py`, `patch_peft_model`:
  * `q_proj.bias is None`). What no adapter is for is left as it is, too.
  */
-function partsWithoutBias(config: ModelConfig | undefined): ('mlp' | 'qkv' | 'output')[] {
+function partsWithoutBias(config: ModelConfig | undefined, targets: unknown): (keyof typeof LAYERS)[] {
   const attention = config?.attention_bias === true;
   const biased = BIASED.test(String(config?.model_type ?? ''));
-  return [
-    ...(config?.mlp_bias === true ? [] : (['mlp'] as const)),
-    ...(attention || biased ? [] : (['qkv'] as const)),
-    ...(attention && !biased ? [] : (['output'] as const)),
-  ];
+  const free = { mlp: config?.mlp_bias !== true, qkv: !attention && !biased, output: !attention || biased };
+  const names = Array.isArray(targets) ? new Set<unknown>(targets) : undefined;
+  const isAdapted = (layers: readonly string[]) =>
+    names === undefined || names.has('all-linear') || layers.every((layer) => names.has(layer));
+  return (['mlp', 'qkv', 'output'] as const).filter((part) => free[part] && isAdapted(LAYERS[part]));
 }
 
 /**
@@ -870,7 +877,7 @@ function readFusedAdapters({ draft }: Calls, put: PyCall, { known, model, versio
     (draft.valueOf('quantization.kind') ?? 'none') === 'none';
   const wraps = /^fsdp/.test(String(known['parallel.data']));
   if (!plain || typeof dropout !== 'number' || !fuses || whole || wraps) return;
-  const parts = partsWithoutBias(config);
+  const parts = partsWithoutBias(config, draft.valueOf('lora.targets'));
   const note = say('Unsloth runs them as one function with their adapters');
   if (parts.length > 0) draft.assume('kernels.lora', parts, note, LLAMA);
 }
