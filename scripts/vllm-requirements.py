@@ -1,6 +1,6 @@
-"""What releases of vLLM require of PyTorch and transformers, and which of them TRL's extra allows.
+"""What releases of vLLM require of PyTorch and transformers, and of xFormers of PyTorch, and which of vLLM TRL's extra allows.
 
-    python scripts/vllm-requirements.py VLLM_VERSION... -- TRL_VERSION...
+    python scripts/vllm-requirements.py VLLM_VERSION... -- TRL_VERSION... -- XFORMERS_VERSION...
 
 Asks pip for the metadata of each release, which installs nothing, and writes `server/data/vllm-requirements.json`.
 """
@@ -34,21 +34,24 @@ def required(package, version):
 
 def main(words):
     split = words.index("--")
-    vllm = {
-        version: {name: specifier for name, specifier, marker in required("vllm", version) if name in ("torch", "transformers") and "extra" not in marker}
-        for version in words[:split]
-    }
+    second = words.index("--", split + 1)
+
+    def needs(package, version, names):
+        return {name: specifier for name, specifier, marker in required(package, version) if name in names and "extra" not in marker}
+
+    vllm = {version: needs("vllm", version, ("torch", "transformers")) for version in words[:split]}
+    xformers = {version: needs("xformers", version, ("torch",)) for version in words[second + 1 :]}
     trl = {
         version: next((specifier for name, specifier, marker in required("trl", version) if name == "vllm" and "extra" in marker), "")
-        for version in words[split + 1 :]
+        for version in words[split + 1 : second]
     }
 
     def table(rows):
         return ",\n".join(f"    {json.dumps(key)}: {json.dumps(value)}" for key, value in rows.items())
 
     OUT.write_text(
-        f'{{\n"read": "{date.today()}",\n"source": "https://pypi.org/project/vllm/#history",\n'
-        f'"vllm": {{\n{table(vllm)}\n}},\n"trl": {{\n{table(trl)}\n}}\n}}\n'
+        f'{{\n"read": "{date.today()}",\n"source": "https://pypi.org/project/vllm/#history, https://pypi.org/project/xformers/#history",\n'
+        f'"vllm": {{\n{table(vllm)}\n}},\n"xformers": {{\n{table(xformers)}\n}},\n"trl": {{\n{table(trl)}\n}}\n}}\n'
     )
 
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import KERNELS from '../../server/data/attention-kernels.json';
 import RELEASES from '../../server/data/releases.json';
+import { decisionsOf } from '../../server/src/advice/decisions';
 import { lacksKernel, languageType } from '../../server/src/behaviours/attention-kernels';
 import { modelTypes } from '../../server/src/model/families/registry';
 import type { FieldPath, RunValues } from '../../server/src/run/fields';
@@ -71,6 +72,20 @@ describe('attention that transformers has for a model', () => {
     const written = await attentionOf('google/gemma-2-2b', ', attn_implementation="eager"', ', tokenizer=t');
     const bytes = (of: typeof older) => of.analysis?.estimate?.peak.processBytes ?? Number.NaN;
     assert.ok(bytes(older) < bytes(written), `${bytes(older)} of ${bytes(written)}`);
+  });
+
+  it('is the SDPA that transformers chooses, which nobody assumes', async () => {
+    const llama = await attentionOf('meta-llama/Llama-3.2-1B', '', '', '!pip install transformers==4.46.3\n');
+    assert.deepEqual([llama.value, llama.kind], ['sdpa', 'inferred']);
+    assert.ok(llama.analysis);
+    const note = llama.analysis.resolved.origins['attention.implementation']?.note;
+    assert.equal(note, 'transformers 4.46.3 chooses SDPA for `llama`');
+    assert.ok(!decisionsOf(llama.analysis).some(({ field }) => field === 'attention.implementation'));
+    // Before PyTorch 2.1.1 it runs none, and arguments that are not known may name another.
+    const torch = '!pip install torch==2.0.1 transformers==4.36.2\n';
+    assert.equal((await attentionOf('meta-llama/Llama-3.2-1B', '', '', torch)).value, 'eager');
+    const open = await attentionOf('meta-llama/Llama-3.2-1B', ', **read_arguments()');
+    assert.notEqual(open.kind, 'inferred');
   });
 
   it('is the eager one before transformers has SDPA, but of classes that call it themselves', async () => {

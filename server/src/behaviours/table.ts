@@ -592,8 +592,12 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
   }),
 
   fusesElementwise: yes({ code: ['megatron'], source: megatron('transformer/transformer_config.py') }),
-  multipliesInTf32: yes({
-    code: ['tensorflow'],
-    source: fileIn(TENSORFLOW, 'tensorflow/python/framework/config.py'),
-  }),
+  multipliesInTf32: yes(
+    { code: ['tensorflow'], source: fileIn(TENSORFLOW, 'tensorflow/python/framework/config.py') },
+    // `allow_tf32_cublas`, true from 1.7 to 1.11.
+    {
+      library: { of: 'torch', since: '1.7', before: '1.12' },
+      source: fileIn({ ...PYTORCH, at: 'v1.11.0' }, 'aten/src/ATen/Context.h'),
+    },
+  ),
 };

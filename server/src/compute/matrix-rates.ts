@@ -43,7 +43,7 @@ export function matrixRates(
 ): MatrixRates | undefined {
   const { denseFlops } = accelerator;
   if (type === 'fp32') {
-    // PyTorch has TF32 off by default for products (`torch.backends.cuda.matmul.allow_tf32`). TensorFlow has it on since 2.4
+    // PyTorch has TF32 off by default for products (`torch.backends.cuda.matmul.allow_tf32`) since 1.12. TensorFlow has it on since 2.4
     // (`tensorflow/python/framework/config.py`, `enable_tensor_float_32_execution`), NVIDIA's 1.15 too.
     const { fp32, tf32 } = denseFlops;
     const rated = lowered ? (tf32 ?? fp32) : fp32;

@@ -181,6 +181,21 @@ export class Draft {
     this.facts.push(fact(field, value, { kind: 'inferred', note, location, key, guess: true, atMost: true }));
   }
 
+  /** A guess that another value may be as right as: what that one needs is reported with it. */
+  suppose(
+    field: 'batch.sequence',
+    value: number,
+    otherwise: number,
+    note: string,
+    node?: { range: Range },
+    key?: string,
+  ): void {
+    if (this.withoutDefaults) return;
+    const location = node && locationOf(node.range, this.uri);
+    const orElse = String(otherwise);
+    this.facts.push(fact(field, value, { kind: 'inferred', note, location, key, guess: true, orElse }));
+  }
+
   /** A value of another file that is no config of its own: what is wrong with it is reported where this file takes it. */
   takes(range: Range, at: Range): void {
     if (range.uri !== undefined && at.uri === undefined) this.takenAt.set(spelled(range), at);

@@ -17,6 +17,8 @@ export interface Requirement {
   readonly of?: string;
   /** An image of a container holds it: what is pinned for the run is installed over it. */
   readonly image?: true;
+  /** It is installed without what it requires (`--no-deps`). */
+  readonly alone?: true;
   /** Where the requirement stands in its file. */
   readonly range: Range;
 }

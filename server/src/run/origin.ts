@@ -38,7 +38,7 @@ export interface Origin {
   readonly atMost?: boolean;
   /** A release of the framework asks for exactly this version: the one that is there, or the newest where nobody states which is. */
   readonly pinned?: 'by-known-release' | 'by-newest-release';
-  /** The other end of what the statement allows, such as the oldest version. */
+  /** The other end of what the statement allows, such as the oldest version; of a guess another value that may be as right. */
   readonly orElse?: string;
   /** What the run was when this was measured: it is not known of a run with other values. */
   readonly while?: RunValues;

@@ -6,6 +6,7 @@ import {
   SCRIPT_IMAGES,
   SHOWN_INSTALLS,
 } from '../environment/environment-files';
+import { PROVIDERS, requiredSpecifier } from '../environment/required-releases';
 import type { Requirement } from '../environment/requirement';
 import {
   type AllowedVersions,
@@ -98,6 +99,7 @@ const FRAMEWORKS = [
     'torchtitan',
     'peft',
     'unsloth',
+    'flash-attn',
   ]),
 ];
 
@@ -167,12 +169,18 @@ function versionFacts(
 ): Fact[] {
   const framework = FRAMEWORK_PACKAGES[family];
   const release = framework === undefined ? undefined : best(stated, framework, ({ optional }) => !optional);
-  const { version: taken, isNamed } = takenRelease(family, release, own);
+  const ofFamily = VERSIONED_PACKAGES.find((one) => one === framework);
+  const limited = ofFamily && broughtFact(ofFamily, release, stated, files);
+  const { version: taken, isNamed } = limited
+    ? { version: String(limited.value), isNamed: true }
+    : takenRelease(family, release, own);
   return VERSIONED_PACKAGES.flatMap((name) => {
     const upgraded = stated.find((each) => each.name === name && isUpgrade(each));
     if (upgraded) return upgradedFact(name, upgraded);
     const usable = (each: Stated) => allowedVersions(name, each) !== undefined;
     const found = best(stated, name, (each) => !each.optional && usable(each)) ?? best(stated, name, usable);
+    const brought = broughtFact(name, found, stated, files);
+    if (brought) return brought;
     const allowed = found && allowedVersions(name, found);
     if (found && allowed) return versionFact(name, allowed, found, files);
     const pin = family === name ? undefined : pinOf(family, name, taken);
@@ -194,6 +202,52 @@ function versionFacts(
       : [];
   });
 }
+
+/**
+ * The release of a package that another one which is installed beside it requires: `vllm==0.8.4` of PyTorch. What is named itself in one
+ * release goes before, a range only narrows.
+ */
+function broughtFact(
+  name: VersionedPackage,
+  own: Stated | undefined,
+  stated: readonly Stated[],
+  files: TrackedFiles,
+): Fact | undefined {
+  if (own?.exact !== undefined || own?.repository !== undefined || own?.of !== undefined) return undefined;
+  for (const provider of PROVIDERS) {
+    const from = best(
+      stated,
+      provider,
+      ({ exact, optional, alone }) => exact !== undefined && !optional && !alone,
+    );
+    const specifier = from?.exact === undefined ? undefined : requiredSpecifier(provider, from.exact, name);
+    if (!from || specifier === undefined) continue;
+    const both = own && !own.optional && own.specifier !== '' ? `${own.specifier},${specifier}` : specifier;
+    const allowed = allowedVersions(name, { specifier: both, exact: exactOf(both) });
+    if (!allowed) continue;
+    return fact(VERSION_FIELDS[name], allowed.newest, {
+      kind: 'environment',
+      location: { uri: from.uri, range: from.range },
+      note: say(
+        '{0} in {1} requires {2}',
+        `${provider} ${from.exact}`,
+        placeOf(from.uri, files),
+        `${name} ${shortened(specifier)}`,
+      ),
+    });
+  }
+  return undefined;
+}
+
+/** What a specifier ends with; releases that it leaves out in between say little. */
+const shortened = (specifier: string): string =>
+  specifier
+    .split(',')
+    .filter((bound) => !bound.startsWith('!='))
+    .join(',');
+
+const placeOf = (uri: string, files: TrackedFiles): string =>
+  files.folders.flatMap((folder) => relativePath(folder, uri) ?? [])[0] ?? fileName(uri);
 
 /**
  * The release of a framework that the run takes: what somebody states, what lies around, of that what the file's own arguments leave, and
@@ -243,7 +297,7 @@ const upgradedFact = (name: VersionedPackage, { uri, range }: Stated): Fact =>
     note: say('the newest {0} is installed', name),
   });
 
-const exactOf = (specifier: string) => /^==([^,*]+)$/.exec(specifier)?.[1];
+const exactOf = (specifier: string) => /^(?:!=[^,]*,)*==([^,*]+)$/.exec(specifier)?.[1];
 const upperBound = (specifier: string) => /<=?(\d[\w.]*)/.exec(specifier)?.[1];
 const lowerBound = (specifier: string) => />=(\d[\w.]*)/.exec(specifier)?.[1];
 
@@ -253,7 +307,7 @@ function versionFact(
   { uri, range, specifier, optional, repository, of }: Stated,
   files: TrackedFiles,
 ): Fact {
-  const place = files.folders.flatMap((folder) => relativePath(folder, uri) ?? [])[0] ?? fileName(uri);
+  const place = placeOf(uri, files);
   const what = `${name} ${specifier.replace(/^==(?!=)/, '')}`.trimEnd();
   const location = { uri, range };
   if (optional)
@@ -345,7 +399,7 @@ async function statedAround(uri: string, files: TrackedFiles): Promise<Stated[]>
   return JSON.parse(text) as Stated[];
 }
 
-const OF_INTEREST: ReadonlySet<string> = new Set([...VERSIONED_PACKAGES, ...FRAMEWORKS]);
+const OF_INTEREST: ReadonlySet<string> = new Set([...VERSIONED_PACKAGES, ...FRAMEWORKS, ...PROVIDERS]);
 const isOfInterest = (name: string) => OF_INTEREST.has(name) || statePackageOf(name) !== undefined;
 
 async function statedIn(folder: string, files: TrackedFiles): Promise<Stated[]> {

@@ -171,8 +171,17 @@ function ofFields(
   return questions;
 }
 
-function ofGuess(field: FieldPath, { guess, note }: Origin): OpenQuestion | undefined {
-  return guess === true ? { field, reason: capital(`${note ?? field}.`) } : undefined;
+function ofGuess(field: FieldPath, { guess, note, orElse }: Origin): OpenQuestion | undefined {
+  if (guess !== true) return undefined;
+  const reason = capital(`${note ?? field}.`);
+  if (orElse === undefined) return { field, reason };
+  const other = Number(orElse);
+  return {
+    field,
+    reason,
+    otherwise: { changes: { [field]: other }, words: say('{0} {0|token|tokens}', other) },
+    oneOfMany: true,
+  };
 }
 
 function ofRange(field: FieldPath, { guess, orElse }: Origin): OpenQuestion | undefined {

@@ -7,6 +7,7 @@ import type { Accelerator } from '../../../server/src/hardware/accelerator';
 import { anonymousAccelerator, findAccelerator } from '../../../server/src/hardware/catalog';
 import type { ComputeEstimate, Spread, TimeEstimate } from '../../../server/src/results/estimate';
 import { timeFacts } from '../../../server/src/results/time-labels';
+import { behavioursOfValues } from '../../../server/src/run/behaviours';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD, SMALL_LLAMA } from '../memory/a-run';
 
@@ -292,6 +293,14 @@ describe('utilization', () => {
   it('of fp32 is that of fp32 products, unless somebody switches TF32 on', () => {
     const plain = utilized(FP32);
     const lowered = utilized({ ...FP32, 'kernels.tf32': true });
+    // On by default from 1.7 to 1.11.
+    for (const [torch, expected] of [
+      ['1.6.0', false],
+      ['1.8.1', true],
+      ['1.11.0', true],
+      ['1.12.0', false],
+    ] as const)
+      assert.equal(behavioursOfValues({ 'version.torch': torch }).multipliesInTf32, expected, torch);
     assert.ok(plain.mfu.high <= 1 && lowered.mfu.high <= 1, `${plain.mfu.high} ${lowered.mfu.high}`);
     assert.ok(lowered.seconds.low < 0.5 * plain.seconds.low);
     assert.ok(plain.seconds.low > (0.9 * plain.compute.flopsPerStep) / 19.5e12);

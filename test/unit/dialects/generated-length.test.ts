@@ -27,10 +27,22 @@ describe('tokens that an evaluation generates', () => {
     [', generation_max_length=32', 'trainer.evaluate(max_length=128)', '128 file'],
     [', generation_max_length=32', 'trainer.evaluate()', '32 file'],
     [', eval_strategy="epoch", generation_max_length=32', 'trainer.evaluate(max_length=8)', '32 file'],
+    [', eval_strategy="epoch", generation_max_length=32', 'trainer.evaluate(max_length=128)', '128 file'],
+    [', generation_max_length=32', 'trainer.evaluate(max_length=8)\ntrainer.predict(data)', '32 file'],
   ] as const)
     it(`${more} ${calls}: ${tokens}`, () => {
       assertStates(trained(more, calls), { 'evaluation.generatedTokens': tokens });
     });
+
+  it('have the beams that calls pass', () => {
+    const calls = 'trainer.evaluate(max_length=128, num_beams=5)\ntrainer.predict(data, num_beams=3)';
+    assertStates(trained(', generation_num_beams=2', calls), {
+      'evaluation.generatedTokens': '128 file',
+      'evaluation.beams': '5 file',
+    });
+    const { unread = [] } = trained('', 'trainer.evaluate(num_beams=asked())');
+    assert.ok(unread.some(({ fields }) => fields?.includes('evaluation.beams')));
+  });
 
   it('are not known where the config is not', () => {
     const { unread = [] } = trained(', generation_config=made_elsewhere()', '');

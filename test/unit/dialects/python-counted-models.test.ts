@@ -108,6 +108,10 @@ describe('models of known size that lie on the GPU beside a training', () => {
     assert.deepEqual(of({ before: `${pipe}\ndel p` }), []);
     assert.deepEqual(of({ before: `${pipe}\np = pipeline("ner", device=-1)` }), []);
     assert.deepEqual(of({ before: `${pipe}\nkept = [p]\ndel p` }), [false]);
+    // What a model answers with holds its weights by the graph alone.
+    const other = `model = AutoModel.from_pretrained("${SQUAD}").to("cuda")`;
+    assert.deepEqual(of({ before: `${other}\nwith torch.no_grad():\n    outputs = model(**inputs)` }), []);
+    assert.deepEqual(of({ before: `${other}\noutputs = model(**inputs)` }), [false]);
     assert.deepEqual(
       Object.keys(beside({ before: `${pipe}\nq = pipeline("sentiment-analysis")` }).counted).length,
       2,

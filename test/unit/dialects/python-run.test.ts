@@ -321,6 +321,41 @@ def prepare(batch):
     assert.equal(counted('len(batch["input_values"])', 'short', own), undefined);
   });
 
+  it('take the length of the longest rows that a table of pandas keeps', () => {
+    const kept = (filter: string, more: { column?: string; transformers?: string } = {}) =>
+      factOf(
+        python(
+          `${IMPORTS}from datasets import Dataset
+limit = 4096
+rows["N"] = ${more.column ?? 'rows["Messages"].apply(lambda x: len(tokenizer.apply_chat_template(x)))'}
+${filter}
+data = Dataset.from_pandas(rows)
+${MODEL}SFTTrainer(model, args=SFTConfig("o", max_length=4096), train_dataset=data).train()\n`,
+          { 'version.transformers': more.transformers ?? '4.57.6' },
+        ),
+        'batch.sequence',
+      )?.value;
+    assert.equal(kept('rows = rows.loc[rows["N"] <= limit/2].copy()'), 2048);
+    assert.equal(kept('rows = rows[rows["N"] < 1000]'), 999);
+    assert.equal(kept('rows = rows[(rows.N > 3) & (rows.N <= 1_000)].reset_index(drop=True)'), 1000);
+    assert.equal(kept('rows = rows.query("N <= 1500")'), 1500);
+    assert.equal(
+      kept('rows = rows[rows["N"] <= 900]', {
+        column: 'rows["text"].map(lambda x: len(tokenizer(x)["input_ids"]))',
+        transformers: '5.23.0',
+      }),
+      900,
+    );
+    // Of a chat template `len` counts the names of a dictionary there.
+    assert.equal(kept('rows = rows[rows["N"] <= 900]', { transformers: '5.23.0' }), 4096);
+    // Characters, an alternative, a bound that is not known, and rows that are counted beside those that are trained on.
+    const characters = 'rows["text"].apply(lambda x: len(tokenizer.apply_chat_template(x, tokenize=False)))';
+    assert.equal(kept('rows = rows[rows["N"] <= 900]', { column: characters }), 4096);
+    assert.equal(kept('rows = rows[(rows["N"] <= 900) | rows["keep"]]'), 4096);
+    assert.equal(kept('rows = rows[rows["N"] <= longest()]'), 4096);
+    assert.equal(kept('few = rows[rows["N"] <= 900]'), 4096);
+  });
+
   it('are seen to freeze weights, however the text reaches them', () => {
     const fields = (text: string) =>
       python(`${IMPORTS}${MODEL}${text}${SFT}`).unread?.flatMap((one) => one.fields ?? []);

@@ -72,6 +72,17 @@ SFTTrainer(model=model, train_dataset=data(), args=SFTConfig(per_device_train_ba
       unsloth === undefined ? {} : { unsloth: { version: unsloth, source: 'stated' } },
     ).facts.some(({ field }) => field === 'kernels.lora');
 
+  it('leave layers that have a bias to PEFT', async () => {
+    const parts = async (model: string, adapters = 'r=8') =>
+      (await trained({ loader: 'FastLanguageModel', model, adapters })).resolved.values['kernels.lora'];
+    assert.deepEqual(await parts('unsloth/Qwen2.5-7B-Instruct'), ['mlp', 'output']);
+    const llama = 'unsloth/Llama-3.2-1B';
+    assert.deepEqual(await parts(llama), ['mlp', 'qkv', 'output']);
+    // As are those of which some have no adapter.
+    const some = 'r=8, target_modules=["q_proj", "v_proj", "o_proj"]';
+    assert.deepEqual(await parts(llama, some), ['output']);
+  });
+
   it('take the place of them where no bias is trained, nothing is in fp32, and a release has dropout in them', () => {
     assert.ok(fused(''));
     assert.ok(fused('lora_dropout=0, bias="none"'));
@@ -222,6 +233,101 @@ describe('Unsloth', () => {
         : [],
     );
     assert.deepEqual(stated, []);
+  });
+
+  it('leaves checkpoints on the GPU where a release does not offload by default', async () => {
+    const offloaded = async (cell: Cell) => {
+      const { values } = (await trained(cell)).resolved;
+      return [values['activations.checkpointing'], values['activations.offload'] ?? false];
+    };
+    const llama = { loader: 'FastLanguageModel', model: 'unsloth/Llama-3.2-1B' };
+    const at = (release: string, more: Cell = {}) =>
+      offloaded({ ...llama, install: `unsloth==${release}`, ...more });
+    const asked = (value: string) => ({ adapters: `r=8, use_gradient_checkpointing=${value}` });
+    const loading = (value: string) => ({ load: `, use_gradient_checkpointing=${value}` });
+    assert.deepEqual(await at('2024.9.post2'), ['full', false]);
+    assert.deepEqual(await at('2024.9.post2', asked('"unsloth"')), ['full', true]);
+    // The loader arms it, and nothing takes that back.
+    assert.deepEqual(await at('2025.5.4'), ['full', true]);
+    assert.deepEqual(await at('2025.5.4', asked('True')), ['full', true]);
+    assert.deepEqual(await at('2025.5.4', loading('True')), ['full', false]);
+    assert.deepEqual(await at('2025.12.10', loading('True')), ['full', true]);
+    assert.deepEqual(await at('2025.12.10', asked('False')), ['none', false]);
+    // The last call decides.
+    assert.deepEqual(await at('2026.10.9', asked('True')), ['full', false]);
+    assert.deepEqual(await at('2026.10.9', loading('True')), ['full', true]);
+    const short = { length: 'max_seq_length=256' };
+    assert.deepEqual(await at('2026.10.9', short), ['full', false]);
+    assert.deepEqual(await at('2025.12.10', short), ['full', true]);
+    // Layers that are the model's own are armed by the loader alone.
+    const own = { loader: 'FastModel', model: 'unsloth/gemma-3-4b-it' };
+    assert.deepEqual(await at('2025.12.10', { ...own, ...asked('True') }), ['full', true]);
+    assert.deepEqual(await at('2025.12.10', { ...own, ...loading('True') }), ['full', false]);
+  });
+
+  it('takes the attention that its release takes', async () => {
+    const gemma = (release: string, more: Cell = {}) =>
+      attention({ model: 'unsloth/gemma-3-4b-it', install: `unsloth==${release}`, ...more });
+    assert.deepEqual(await gemma('2025.5.4'), ['sdpa', 'default']);
+    assert.deepEqual(await gemma('2025.12.10'), ['sdpa', 'default']);
+    assert.deepEqual(await gemma('2025.12.10', { load: ask('eager') }), ['eager', 'file']);
+    assert.deepEqual(await gemma('2025.3.10', { load: ask('eager') }), ['sdpa', 'default']);
+    assert.deepEqual(await gemma('2026.2.1'), ['flex', 'default']);
+    assert.deepEqual(await gemma('2026.4.8', { install: 'unsloth==2026.4.8 flash-attn' }), [
+      'flash2',
+      'default',
+    ]);
+    assert.deepEqual(await gemma('2026.5.3', { install: 'unsloth==2026.5.3 flash-attn' }), [
+      'flex',
+      'default',
+    ]);
+    const { origins } = (await trained({ install: 'unsloth==2026.3.1' })).resolved;
+    assert.match(
+      origins['attention.implementation']?.note ?? '',
+      /flexible attention where the model has it/,
+    );
+  });
+
+  it('leaves defaults of trainers as they are in releases that write none', async () => {
+    const of = async (release: string) => {
+      const install = `unsloth==${release} trl==0.12.2`;
+      const { values } = (await trained({ install, config: 'SFTConfig()' })).resolved;
+      return [values['batch.micro'], values['precision.scheme']];
+    };
+    assert.deepEqual(await of('2025.1.8'), [8, 'native']);
+    assert.deepEqual(await of('2025.2.6'), [4, 'autocast']);
+  });
+
+  it('is held to no requirement where all is installed without any', async () => {
+    const noteOf = async (install: string) => {
+      const { values, origins } = (await trained({ install })).resolved;
+      return [`${values['version.trl']}`, origins['version.trl']?.note ?? ''];
+    };
+    const [release, note = ''] = await noteOf('--no-deps trl unsloth');
+    assert.ok(release?.startsWith('1.16'), release);
+    assert.match(note, /^the newest trl is installed, by `--no-deps`/);
+    const [, made = ''] = await noteOf('--no-deps unsloth');
+    assert.match(made, /is made for trl <=/);
+    const [, pinned = ''] = await noteOf('--no-deps unsloth==2025.12.10');
+    assert.match(pinned, /^Unsloth 2025\.12\.10 is made for trl <=0\.24\.0/);
+    // Elsewhere it is installed with what it requires.
+    const [, bound = ''] = await noteOf('--no-deps trl unsloth\n!pip install unsloth');
+    assert.match(bound, /requires trl <=/);
+  });
+
+  it('takes the release of PyTorch that what cells install is built for', async () => {
+    const torch = async (install: string) => (await trained({ install })).resolved.values['version.torch'];
+    assert.equal(await torch('unsloth vllm==0.8.4'), '2.6.0');
+    assert.equal(await torch('unsloth xformers==0.0.30'), '2.7.0');
+    assert.notEqual(await torch('unsloth\n!pip install --no-deps xformers==0.0.30'), '2.7.0');
+  });
+
+  it('takes no release of transformers but the one that it requires', async () => {
+    const { values, origins } = (await trained({ install: 'unsloth==2025.5.4' })).resolved;
+    assert.equal(values['version.transformers'], '4.51.3');
+    assert.equal(values['version.trl'], '0.15.2');
+    const notes = Object.values(origins).map((origin) => origin?.note ?? '');
+    assert.ok(!notes.some((note) => /trl 1\./.test(note)), notes.join('\n'));
   });
 
   it('bounds the versions that nobody names by what its release requires', async () => {

@@ -51,6 +51,22 @@ describe('TRL', () => {
     });
   });
 
+  it('cuts prompts to its default as long as its version has one, and assumes their length after', () => {
+    const length = (version: string, more = '') =>
+      recipe(`num_generations: 8\nmax_completion_length: 256\n${more}`, {
+        'version.trl': version,
+      }).facts.find(({ field }) => field === 'batch.sequence');
+    const cut = length('0.17.0');
+    assert.equal(cut?.value, 768);
+    assert.equal(cut?.origin.note, 'TRL 0.17.0 cuts prompts to 512 tokens; completions have 256');
+    assert.equal(cut?.origin.guess, undefined);
+    for (const open of [length('0.26.0'), length('0.17.0', 'max_prompt_length: null\n')]) {
+      assert.equal(open?.value, 768);
+      assert.match(open?.origin.note ?? '', /^assumed prompts of 512 tokens/);
+      assert.deepEqual([open?.origin.guess, open?.origin.orElse], [true, '1280']);
+    }
+  });
+
   it('loads weights as its version does', () => {
     const unstated = (version: string) =>
       recipe('', { 'version.trl': version, 'version.transformers': '5.1' }).facts.find(

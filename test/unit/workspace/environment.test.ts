@@ -39,6 +39,26 @@ describe('versions of the software around a config', () => {
     });
   });
 
+  it('are those that a package which is installed beside requires', async () => {
+    const found = async (requirements: string) => {
+      const files = { 'file:///w/recipes/sft.yaml': RECIPE, 'file:///w/requirements.txt': requirements };
+      return (await versions(files)).shown;
+    };
+    const torch = async (requirements: string) => (await found(requirements))('version.torch');
+    assert.equal(
+      await torch('trl==0.17.0\nvllm==0.8.4\n'),
+      '2.6.0 (environment: vllm 0.8.4 in requirements.txt requires torch ==2.6.0)',
+    );
+    assert.match(await torch('torch>=2.4\nvllm==0.8.5\n'), /^2\.6\.0 /);
+    assert.match(await torch('xformers==0.0.28.post3\n'), /^2\.5\.1 .*xformers 0\.0\.28\.post3/);
+    // What is named itself goes before, and a range of the other states nothing.
+    assert.match(await torch('torch==2.7.1\nvllm==0.8.4\n'), /^2\.7\.1 .*torch 2\.7\.1 in/);
+    assert.ok(!/vllm/.test(await torch('vllm>=0.8\n')));
+    const unsloth = await found('unsloth==2025.5.4\ntrl\n');
+    assert.match(unsloth('version.transformers'), /^4\.51\.3 .*unsloth 2025\.5\.4 in requirements\.txt/);
+    assert.match(unsloth('version.trl'), /^0\.15\.2 /);
+  });
+
   it('are the newest that a range allows', async () => {
     const { shown } = await versions({
       'file:///w/recipes/sft.yaml': RECIPE,

@@ -72,6 +72,8 @@ export class Machine {
   outside = 0;
   /** How many `try` with something that handles a failure stand around what is followed now. */
   tried = 0;
+  /** How many `with torch.no_grad():` stand around what is followed now. */
+  graphless = 0;
   scope: PyScope = { values: new Map() };
   /** Scopes of the calls that are waiting for the one that is followed. */
   readonly callers: PyScope[] = [];
@@ -221,11 +223,14 @@ export class Machine {
   }
 
   /** Notes a call, and answers what it makes. */
-  record(call: Omit<PyCall, 'id' | 'conditions' | 'repeated' | 'loops' | 'outside'>): PyValue {
+  record(call: Omit<PyCall, 'id' | 'conditions' | 'repeated' | 'loops' | 'outside' | 'graphless'>): PyValue {
     const id = this.calls.length;
     const conditions = [...this.conditions, ...this.passed];
     const loops = [...this.rounds];
-    const around = loops.length > 0 ? { outside: this.outside } : {};
+    const around = {
+      ...(loops.length > 0 ? { outside: this.outside } : {}),
+      ...(this.graphless > 0 ? { graphless: true as const } : {}),
+    };
     this.calls.push({ ...call, id, conditions, repeated: this.loops > 0, loops, ...around });
     if (MAKES.test(call.callee)) this.loads.push(id);
     return { kind: 'object', id, range: call.range };

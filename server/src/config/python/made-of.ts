@@ -13,8 +13,11 @@ const ANSWERS =
 /** What answers with texts, labels and images when it is called. */
 export const PIPES = /pipeline$|Pipeline\w*(?:\.from_pretrained)?$/;
 
-const answersOnly = ({ callee, of }: PyCall, calls: readonly PyCall[]): boolean =>
-  of !== undefined && (ANSWERS.test(callee) || (callee === '()' && PIPES.test(calls[of.id]?.callee ?? '')));
+/** A model that is called answers with tensors, which hold its weights by their graph alone. */
+const answersOnly = ({ callee, of, graphless }: PyCall, calls: readonly PyCall[]): boolean =>
+  of !== undefined &&
+  (ANSWERS.test(callee) ||
+    (callee === '()' && (graphless === true || PIPES.test(calls[of.id]?.callee ?? ''))));
 
 /** Whether a value is what a call made, holds it, or was made by a call that was given it or is a method of it. */
 export function isMadeOf(

@@ -6,6 +6,7 @@ import { configOfHydra } from './data-loaders';
 import { noteWeightCasts } from './each-weight';
 import { part } from './expressions';
 import { LIBRARY, submodule } from './imports';
+import { noteKeptRows } from './kept-rows';
 import { noteKeptSamples } from './kept-samples';
 import { arithmetic } from './literals';
 import { type BlockEnd, either, lifted, type Machine, truth } from './machine';
@@ -72,9 +73,13 @@ const STATEMENTS: Readonly<Record<string, Statement>> = {
   while_statement: loop,
   try_statement: attempt,
   with_statement: (machine, node) => {
-    for (const item of childIn(node, 'clause')?.children ?? node.children[0]?.children ?? [])
-      enter(machine, item);
-    return machine.execute(machine, childIn(node, 'body'));
+    const items = childIn(node, 'clause')?.children ?? node.children[0]?.children ?? [];
+    for (const item of items) enter(machine, item);
+    const isGraphless = items.some((item) => GRAPHLESS.test(machine.textOf(item)));
+    if (isGraphless) machine.graphless += 1;
+    const end = machine.execute(machine, childIn(node, 'body'));
+    if (isGraphless) machine.graphless -= 1;
+    return end;
   },
   function_definition: defined,
   class_definition: defined,
@@ -138,6 +143,9 @@ function leavesFor(machine: Machine, node: SyntaxNode): boolean {
   return callee !== undefined && /^(sys\.exit|exit|quit|os\._exit)$/.test(machine.textOf(callee));
 }
 
+/** Inside of it no graph is kept, which would hold the weights that results are made of. */
+const GRAPHLESS = /(?:^|\.)(?:no_grad|inference_mode)\(\s*\)$/;
+
 function assignment(machine: Machine, node: SyntaxNode): BlockEnd {
   const [left, right] = [childIn(node, 'left'), childIn(node, 'right')];
   if (!left || !right) return 'next';
@@ -149,6 +157,7 @@ function assignment(machine: Machine, node: SyntaxNode): BlockEnd {
     assign(machine, left, machine.evaluate(machine, right));
     noteCutTokens(machine, left, right);
     noteKeptSamples(machine, left, right);
+    noteKeptRows(machine, left, right);
   }
   return 'next';
 }

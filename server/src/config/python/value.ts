@@ -210,6 +210,8 @@ export interface PyCall {
   readonly loops: readonly PyLoop[];
   /** How many of the conditions stand around the outermost of them: those after decide about a round. */
   readonly outside?: number;
+  /** It stands in `with torch.no_grad():`: what it makes holds no graph. */
+  readonly graphless?: true;
   /** A class of the file that inherits from `callee`, and may do otherwise. */
   readonly subclass?: string;
   readonly parsed?: Passed['parsed'];

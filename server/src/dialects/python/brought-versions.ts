@@ -1,6 +1,7 @@
 import { maxSatisfying, valid } from '@renovatebot/pep440';
 import tables from '../../../data/vllm-requirements.json';
 import type { ConfigDocument } from '../../config/node';
+import { requiredSpecifier } from '../../environment/required-releases';
 import { normalName } from '../../environment/requirement';
 import { type AllowedVersions, allowedVersions, VERSION_FIELDS } from '../../environment/versions';
 import { fact } from '../../run/origin';
@@ -22,6 +23,8 @@ function vllmOf({ name, specifier, extras = [], open, alone }: Install): string 
   if (package_ !== 'vllm' && !isExtra) return undefined;
   const trl = isExtra ? maxSatisfying(Object.keys(OF_TRL), specifier === '' ? '>=0' : specifier) : null;
   if (isExtra && trl === null) return undefined;
+  const exact = /^==(\d[\w.]*)$/.exec(specifier)?.[1];
+  if (trl === null && exact !== undefined) return exact;
   const asked = trl === null ? specifier : (OF_TRL[trl] ?? '');
   return maxSatisfying(Object.keys(VLLM), asked === '' ? '>=0' : asked) ?? undefined;
 }
@@ -32,6 +35,13 @@ function torchOfUnsloth({ name, extras = [], alone }: Install): string | undefin
   const [, major, minor, patch] = extras.flatMap((extra) => /torch(\d)(\d{1,2})(\d)$/.exec(extra) ?? []);
   const release = `${major}.${Number(minor)}.${patch}`;
   return valid(release) === null ? undefined : release;
+}
+
+/** The release of PyTorch that a release of xFormers is built for. */
+function torchOfXformers({ name, specifier, alone, open }: Install): string | undefined {
+  const release = /^==(\d[\w.]*)$/.exec(specifier)?.[1];
+  if (normalName(name) !== 'xformers' || alone || open || release === undefined) return undefined;
+  return /^==(\d[\d.]*)$/.exec(requiredSpecifier('xformers', release, 'torch') ?? '')?.[1];
 }
 
 /**
@@ -52,11 +62,24 @@ export function readBrought(installs: readonly Install[], draft: Draft): void {
     const torch = torchOfUnsloth(install);
     if (torch !== undefined)
       put('version.torch', { newest: torch }, say('the extra of Unsloth is for this release of PyTorch'));
+    const xformers = torchOfXformers(install);
+    if (xformers !== undefined)
+      put(
+        'version.torch',
+        { newest: xformers },
+        say(
+          '{0} {1} is installed, and requires {2}',
+          'xFormers',
+          install.specifier.slice(2),
+          `torch ==${xformers}`,
+        ),
+      );
     const release = vllmOf(install);
+    const isBounded = named.has('unsloth');
+    if (release === undefined || (isBounded && !install.specifier.startsWith('=='))) continue;
     // Unsloth has bounds of its own on transformers, within which its notebooks name releases.
-    if (release === undefined || named.has('unsloth')) continue;
-    for (const name of ['torch', 'transformers'] as const) {
-      const specifier = VLLM[release]?.[name];
+    for (const name of isBounded ? (['torch'] as const) : (['torch', 'transformers'] as const)) {
+      const specifier = requiredSpecifier('vllm', release, name) ?? VLLM[release]?.[name];
       if (specifier === undefined) continue;
       const exact = /^==(\d[\d.]*)$/.exec(specifier)?.[1];
       const allowed = allowedVersions(name, { specifier, ...(exact === undefined ? {} : { exact }) });

@@ -1,32 +1,77 @@
-import { knownNode } from '../../config/python/node-of-value';
-import type { PyCall } from '../../config/python/value';
+import { isNone, knownNode } from '../../config/python/node-of-value';
+import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
+import type { ReadContext } from '../dialect';
 import { argumentOf, type Calls, leaveArgument } from './call-block';
 
 const LENGTHS = ['max_length', 'max_new_tokens'] as const;
 
+/** Tokens where nothing states more (`GenerationConfig.max_length`), and beams. */
+const TOKENS = 20;
+const BEAMS = 1;
+
 /**
  * How many tokens an evaluation generates by what the calls themselves pass: `evaluate(max_length=...)` goes before the arguments of the
- * trainer, and `generation_config` takes the place of the model's own (transformers 5.23, `trainer_seq2seq.py`).
+ * trainer, and `generation_config` takes the place of the model's own (transformers 5.23, `trainer_seq2seq.py`). Arguments that a parser makes
+ * may turn it on elsewhere.
  */
-export function readGeneratedLength(calls: Calls, trainer: PyCall, config: PyCall | undefined): void {
+export function readGeneratedLength(
+  calls: Calls,
+  trainer: PyCall,
+  config: PyCall | undefined,
+  { known }: ReadContext,
+): void {
   const generates = config && argumentOf(config, 'predict_with_generate');
-  if (!config || !generates || flagOf(knownNode(generates)) !== true) return;
-  if (!readPassed(calls, trainer, config)) readMade(calls, config);
+  const isOn = generates
+    ? flagOf(knownNode(generates)) === true
+    : known['evaluation.generatedTokens'] !== undefined;
+  if (!config || !isOn) return;
+  readMade(calls, config);
+  readPassed(calls, trainer, config);
 }
 
-/** Lengths that every evaluation is passed, none of which is one while training; true where they are stated. */
-function readPassed({ program, draft }: Calls, trainer: PyCall, config: PyCall): boolean {
+/** What one evaluation asks for, and where that stands; no place where it is the default. */
+interface Asked {
+  readonly count: number;
+  readonly value?: PyValue;
+  readonly key?: string;
+}
+
+/**
+ * What calls pass, where that is more than what evaluations while training generate, which go by the arguments alone: the most of all
+ * decides. What a call passes and is not known leaves it open.
+ */
+function readPassed({ program, draft }: Calls, trainer: PyCall, config: PyCall): void {
   const strategy = argumentOf(config, 'eval_strategy') ?? argumentOf(config, 'evaluation_strategy');
-  if (strategy && !/(^|\.)no$/i.test(textOf(knownNode(strategy)) ?? '')) return false;
-  const asked = program.calls.filter(
+  const trains = strategy !== undefined && !/(^|\.)no$/i.test(textOf(knownNode(strategy)) ?? '');
+  const made = program.calls.filter(
     ({ callee, of }) => of?.id === trainer.id && /^(evaluate|predict)$/.test(callee),
   );
-  const lengths = asked.map((call) => lengthOf(call));
-  const most = [...lengths].sort((a, b) => (b?.count ?? 0) - (a?.count ?? 0))[0];
-  if (!most || lengths.includes(undefined)) return false;
-  draft.state('evaluation.generatedTokens', most.count, most.value, most.key);
-  return true;
+  const settle = (
+    field: 'evaluation.generatedTokens' | 'evaluation.beams',
+    keys: readonly string[],
+    otherwise: number,
+  ) => {
+    const stated = draft.valueOf(field);
+    const own: Asked = { count: typeof stated === 'number' ? stated : otherwise };
+    const asked = made.map((call): Asked | undefined => {
+      const passed = keys.map((key) => ({ key, value: argumentOf(call, key) }));
+      const given = passed.filter(({ value }) => value && !isNone(value)).at(-1);
+      if (!given?.value) return own;
+      const count = integerOf(knownNode(given.value));
+      if (count === undefined) leaveArgument(draft, given.key, given.value, [field]);
+      return count === undefined ? undefined : { count, value: given.value, key: given.key };
+    });
+    if (asked.includes(undefined)) return;
+    const [most] = [...asked, ...(trains ? [own] : [])].sort((a, b) => (b?.count ?? 0) - (a?.count ?? 0));
+    if (!most?.value || !most.key) return;
+    draft.forget(field);
+    draft.state(field, most.count, most.value, most.key);
+  };
+  const length = argumentOf(config, 'generation_max_length');
+  const beams = argumentOf(config, 'generation_num_beams');
+  settle('evaluation.generatedTokens', LENGTHS, integerOf(length && knownNode(length)) ?? TOKENS);
+  settle('evaluation.beams', ['num_beams'], integerOf(beams && knownNode(beams)) ?? BEAMS);
 }
 
 /** `GenerationConfig(max_length=8, num_beams=4)`; what is not known of it leaves the length open. */

@@ -78,7 +78,7 @@ import { inferMask } from './row-masks';
 import { checkScaledGradients } from './scaled-gradients';
 import { readScaledImages } from './scaled-images';
 import { readTextsAlone } from './texts-alone';
-import { readTokenizedLength } from './tokenized-length';
+import { limitKept, readTokenizedLength } from './tokenized-length';
 import { readTokenizedRows } from './tokenized-rows';
 import { checkTrainerArguments } from './trainer-arguments';
 import { namesTrainer, TRAINER_NAMES } from './trainer-classes';
@@ -307,7 +307,7 @@ function readTrainer(
   inferVersions(calls, call, config);
   const block = config ? blockOf(calls, config, TRAINING_ARGUMENTS_TABLE) : emptyBlock(call);
   const section = new Section(block, draft, config ? nameOf(calls, config) : '', TRAINING_ARGUMENTS_TABLE);
-  readGeneratedLength(calls, call, config);
+  readGeneratedLength(calls, call, config, context);
   readTrainingArguments(section, draft, context, TRAINER_DEFAULTS);
   readTokenizedLength(calls, call, context);
   if (unsloth && hasKernels(unsloth, context.model?.config))
@@ -380,11 +380,13 @@ function readTrlTrainer(
   if (draft.unread.some(({ fields }) => fields?.includes('method.kind'))) draft.withdraw(['method.kind']);
   if (unsloth) settlePrecision(calls, unsloth, context.versions?.unsloth?.version);
   if (unsloth && method === 'grpo') {
-    settleGroups(calls, section, context.known['hardware.gpus']);
+    settleGroups(calls, section, context.known['hardware.gpus'], context.versions?.unsloth?.version);
     readScoredParts(calls, unsloth, context.versions?.unsloth?.version);
   }
-  if (unsloth) settleEvaluation(calls, section, plain || config === undefined);
+  if (unsloth)
+    settleEvaluation(calls, section, plain || config === undefined, context.versions?.unsloth?.version);
   if (!unsloth && method === 'sft') readTokenizedRows(calls, call, context);
+  if (method === 'sft') limitKept(calls, call, context);
   if (!unsloth && preparesItself(calls, call, config)) withhold(draft, ['batch.sequence']);
   checkTrl(block, section, method, draft);
   if (!unsloth) checkWholeGroups(section, method, draft, context);

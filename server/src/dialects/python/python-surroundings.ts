@@ -89,13 +89,20 @@ function readKernels(installs: NonNullable<ConfigDocument['installs']>, draft: D
   );
 }
 
+/** Whether no command that installs a package installs what it requires (`--no-deps`). */
+export function isAlone(package_: string, installs: NonNullable<ConfigDocument['installs']>): boolean {
+  const own = installs.filter(({ name, commented }) => normalName(name) === package_ && !commented);
+  return own.length > 0 && own.every(({ alone }) => alone === true);
+}
+
 /** The release of Unsloth that cells install, where they name one; the last counts. */
 export function unslothInstalled({ installs = [] }: ConfigDocument): readonly Requirement[] {
   const last = [...installs]
     .reverse()
     .find(({ name, specifier, commented }) => name === 'unsloth' && /^==\d/.test(specifier) && !commented);
   const release = last && parseRequirement(`${last.name}${last.specifier}`, last.range);
-  return release?.exact === undefined ? [] : [release];
+  const alone = isAlone('unsloth', installs) ? { alone: true as const } : {};
+  return release?.exact === undefined ? [] : [{ ...release, ...alone }];
 }
 
 /** Packages of which cells install the newest release (`-U`), whatever lies around; the last statement about each counts. */

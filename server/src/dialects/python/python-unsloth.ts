@@ -1,7 +1,7 @@
 import { knownNode, nodeOf } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
-import { allowedVersions, pinOf, VERSION_FIELDS } from '../../environment/versions';
+import { allowedVersions, assumedRelease, pinOf, VERSION_FIELDS } from '../../environment/versions';
 import { findAccelerator } from '../../hardware/catalog';
 import { checkpointSize } from '../../model/quantized-checkpoints';
 import { FIELD_PATHS, type FieldValue } from '../../run/fields';
@@ -15,11 +15,13 @@ import { weightsDtypeOf } from '../hf/weights-dtype';
 import type { Section } from '../section';
 import { adaptersInPlace } from './adapters-in-place';
 import { argumentOf, type Calls, leaveArgument, variableOf, withhold } from './call-block';
-import { adaptedByPeft, callsOnModel, type ModelChain } from './model-chain';
+import { adaptedByPeft, type ModelChain } from './model-chain';
 import { type LoadedModel, stateModel } from './python-model';
+import { isAlone } from './python-surroundings';
 import { buildsImages, builtSound, writesTextRows } from './sample-kinds';
 import { longestNote } from './tokenized-length';
 import { readUnslothAttention } from './unsloth-attention';
+import { readUnslothCheckpointing } from './unsloth-checkpointing';
 import { isReplaced, mappedCheckpoint } from './unsloth-checkpoints';
 import { readFastInference } from './unsloth-engine';
 import { readPackedExperts } from './unsloth-experts';
@@ -32,20 +34,28 @@ const LOADER = fileIn(UNSLOTH, 'unsloth/models/loader.py');
 const BLOCKS = fileIn(UNSLOTH, 'unsloth/models/_block_compile.py');
 const LLAMA = fileIn(UNSLOTH, 'unsloth/models/llama.py');
 
-/** Shorter sequences are checkpointed on the GPU (`_utils.py`, `apply_unsloth_gradient_checkpointing`). */
-const LEAST_OFFLOADED = 512;
-
 /** The loader of Unsloth that a model comes from; undefined where it comes from another library's. */
 export function unslothLoad({ load }: ModelChain): PyCall | undefined {
   return load && /(^|\.)Fast\w*Model\.from_pretrained$/.test(load.callee) ? load : undefined;
 }
 
-/** What Unsloth's trainers take where their config leaves it out (`rl.py`); they compute in the type of the model. */
+/** Since this release Unsloth writes trainers and their configs anew (`rl.py`, `_patch_trl_rl_trainers`; 2025.2.5 leaves their defaults). */
+const WRITES_TRAINERS = '2025.2.6';
+
+/** Whether defaults of trainers are Unsloth's own, and not those of TRL and transformers. */
+const writesTrainers = (release: string | undefined): boolean =>
+  isAtLeast(release, WRITES_TRAINERS) !== false;
+
+/**
+ * What Unsloth's trainers take where their config leaves it out (`rl.py`); they compute in the type of the model. Undefined of releases that
+ * leave them as TRL has them.
+ */
 export function unslothDefaults(
   calls: Pick<Calls, 'bf16'>,
   load: PyCall,
   release: string | undefined,
-): TrainerDefaults {
+): TrainerDefaults | undefined {
+  if (!writesTrainers(release)) return undefined;
   return {
     get note() {
       return say('{0} default', 'Unsloth');
@@ -58,16 +68,31 @@ export function unslothDefaults(
   };
 }
 
-/** Versions that nobody names are the newest that the release of Unsloth takes (`Requires-Dist` of its wheel). */
-function assumeRequired({ draft }: Calls, release: string | undefined): void {
+/**
+ * Versions that nobody names are the newest that the release of Unsloth takes (`Requires-Dist` of its wheel). Where all is installed without
+ * what it requires, nothing keeps to that: of what is installed so it is the newest.
+ */
+function assumeRequired({ draft, installs = [] }: Calls, release: string | undefined): void {
+  const alone = isAlone('unsloth', installs);
   for (const name of ['transformers', 'trl'] as const) {
+    if (alone && isAlone(name, installs)) {
+      draft.assume(
+        VERSION_FIELDS[name],
+        assumedRelease(name),
+        say('the newest {0} is installed, by `--no-deps` whatever Unsloth requires', name),
+      );
+      continue;
+    }
     const pin = pinOf('unsloth', name, release);
-    const least = pin?.specifier.split(',').filter((bound) => bound.startsWith('<')) ?? [];
+    const least = pin?.specifier.split(',').filter((bound) => /^(?:<|==)/.test(bound)) ?? [];
     // Older releases state nothing.
     if (!pin || least.length === 0 || isAtLeast(release, pin.release) === false) continue;
     const allowed = draft.knows(VERSION_FIELDS[name]) ? undefined : allowedVersions(name, pin);
     if (!allowed) continue;
-    const note = say('{0} {1} requires {2}', 'Unsloth', release ?? pin.release, `${name} ${least.join(',')}`);
+    const [of, bounds] = [release ?? pin.release, `${name} ${least.join(',')}`];
+    const note = alone
+      ? say('{0} {1} is made for {2}, which `--no-deps` does not see to', 'Unsloth', of, bounds)
+      : say('{0} {1} requires {2}', 'Unsloth', of, bounds);
     draft.assume(VERSION_FIELDS[name], allowed.newest, note);
   }
 }
@@ -83,7 +108,9 @@ export function settleEvaluation(
   { draft }: Calls,
   section: Pick<Section, 'find' | 'integer'>,
   plain: boolean,
+  release: string | undefined,
 ): void {
+  if (!writesTrainers(release)) return;
   const key = 'per_device_eval_batch_size';
   const stated = section.find(key);
   const size = stated ? integerOf(stated.node) : plain ? EVALUATED.trainers : EVALUATED.own;
@@ -164,6 +191,9 @@ function compilesNothing(
   return isOff ? say('Unsloth compiles no layer of this model') : undefined;
 }
 
+/** Since this release a layer is compiled as a whole (`_block_compile.py`; 2026.10.5 has it not). */
+const COMPILES_LAYERS = '2026.10.6';
+
 /**
  * Each layer of the decoder is compiled as one region, 4-bit products and LoRA branches with it, and a checkpoint runs around it
  * (`_block_compile.py`, 2026.10.9; its parts by themselves in releases before). Towers, what is not checkpointed as a whole, and what is
@@ -192,6 +222,7 @@ function readCompiled(
   }
   const inOne =
     config !== undefined &&
+    isAtLeast(release, COMPILES_LAYERS) !== false &&
     (!hasTowers || texts) &&
     // What keeps a state is left as it is (`_block_compile.py`, `_is_ssm_layer`).
     !hasMamba(config) &&
@@ -373,7 +404,10 @@ export function readUnsloth(
   if (!full && !adaptedByPeft(chain)) readUnslothAdapters(calls, load, chain, trainer, context);
   else draft.assume('method.kind', 'full', say('`full_finetuning` is on'), LOADER);
   // Its own `get_peft_model` turns checkpointing on.
-  if (!adaptedByPeft(chain)) readUnslothCheckpointing(calls, load, chain, trainer, context);
+  if (!adaptedByPeft(chain)) {
+    const release = context.versions?.unsloth?.version;
+    readUnslothCheckpointing(calls, { load, chain, trainer, release, kernels: hasKernels(load, config) });
+  }
   readAllocator(calls, context);
   if (!hasKernels(load, config)) readCompiled(calls, load, config, trainer, context);
   return { known: true, ...(quantized ? { quantized } : {}) };
@@ -590,6 +624,7 @@ export function settlePrecision(calls: Calls, load: PyCall, release: string | un
     draft.assume('precision.scheme', 'native', say('Unsloth trains this without autocast'), source);
     return;
   }
+  if (!writesTrainers(release)) return;
   const compute = computeOf(calls, load, release);
   if (compute === 'fp32' || draft.valueOf('precision.scheme') !== 'native') return;
   draft.forget('precision.compute', 'precision.scheme');
@@ -790,7 +825,6 @@ function readUnslothAdapters(
   else if (!dropout) draft.assume('lora.dropout', 0, say('{0} default', 'Unsloth'), LLAMA, 'lora_dropout');
   leaveUncounted(calls, put);
   leaveOtherFields(draft, put);
-  if (hasKernels(load, model?.config)) readFusedAdapters(calls, put, context);
   readUnslothTargets(draft, put, {
     kernels: hasKernels(load, model?.config),
     config: model?.config,
@@ -798,16 +832,42 @@ function readUnslothAdapters(
     transformers: versions?.transformers?.version,
     peft: versions?.peft?.version,
   });
+  if (hasKernels(load, model?.config)) readFusedAdapters(calls, put, context);
 }
 
 /** First release whose kernels of LoRA have dropout in them (`kernels/fast_lora.py`, `FUSED_LORA_DROPOUT`; 2026.10.6 has it not). */
 const FUSES_DROPOUT = '2026.10.7';
 
+/** Layers of a part, all of which need adapters to run as one. */
+const LAYERS = {
+  mlp: ['gate_proj', 'up_proj', 'down_proj'],
+  qkv: ['q_proj', 'k_proj', 'v_proj'],
+  output: ['o_proj'],
+} as const;
+
+/** Types whose queries, keys and values have a bias, whatever their config states (`modeling_qwen2.py`, `Qwen2Attention`). */
+const BIASED = /^qwen2$/;
+
+/**
+ * Parts whose layers have no bias: those with one are left to PEFT, in every release from 2024.8 on (`llama.py`, `patch_peft_model`:
+ * `q_proj.bias is None`). What no adapter is for is left as it is, too.
+ */
+function partsWithoutBias(config: ModelConfig | undefined, targets: unknown): (keyof typeof LAYERS)[] {
+  const attention = config?.attention_bias === true;
+  const biased = BIASED.test(String(config?.model_type ?? ''));
+  const free = { mlp: config?.mlp_bias !== true, qkv: !attention && !biased, output: !attention || biased };
+  const names = Array.isArray(targets) ? new Set<unknown>(targets) : undefined;
+  const isAdapted = (layers: readonly string[]) =>
+    names === undefined || names.has('all-linear') || layers.every((layer) => names.has(layer));
+  return (['mlp', 'qkv', 'output'] as const).filter((part) => free[part] && isAdapted(LAYERS[part]));
+}
+
 /**
  * Linear layers run as one function with their LoRA branches, where no bias is trained, nothing is in fp32 and FSDP wraps no layer
  * (`llama.py`, `patch_peft_model`); before that release only without dropout.
  */
-function readFusedAdapters({ draft }: Calls, put: PyCall, { known, versions }: ReadContext): void {
+function readFusedAdapters({ draft }: Calls, put: PyCall, { known, model, versions }: ReadContext): void {
+  const config: ModelConfig | undefined = model?.config;
   const bias = argumentOf(put, 'bias');
   const plain = !bias || (bias.kind === 'scalar' && bias.value === 'none');
   const dropout = draft.valueOf('lora.dropout');
@@ -817,62 +877,9 @@ function readFusedAdapters({ draft }: Calls, put: PyCall, { known, versions }: R
     (draft.valueOf('quantization.kind') ?? 'none') === 'none';
   const wraps = /^fsdp/.test(String(known['parallel.data']));
   if (!plain || typeof dropout !== 'number' || !fuses || whole || wraps) return;
+  const parts = partsWithoutBias(config, draft.valueOf('lora.targets'));
   const note = say('Unsloth runs them as one function with their adapters');
-  draft.assume('kernels.lora', ['mlp', 'qkv', 'output'], note, LLAMA);
-}
-
-/** `use_gradient_checkpointing`, "unsloth" where nothing is stated: inputs of layers wait in host memory. */
-function readUnslothCheckpointing(
-  calls: Calls,
-  load: PyCall,
-  chain: ModelChain,
-  trainer: PyCall,
-  { versions }: ReadContext,
-): void {
-  const { draft } = calls;
-  const holders = [load, ...chain.steps, ...callsOnModel(calls.program, chain, trainer.id)];
-  const argument = holders.flatMap((call) => argumentOf(call, 'use_gradient_checkpointing') ?? []).at(-1);
-  const word = argument?.kind === 'scalar' ? argument.value : argument ? undefined : 'unsloth';
-  const length = integerOf(knownNode(argumentOf(load, 'max_seq_length', 1))) ?? 2048;
-  const offloads = word === 'unsloth' && length >= LEAST_OFFLOADED;
-  if (argument && word === undefined) {
-    leaveArgument(calls.draft, 'use_gradient_checkpointing', argument, ['activations.checkpointing']);
-    return;
-  }
-  const kind = word === 'unsloth' || word === true ? ('full' as const) : ('none' as const);
-  if (argument) draft.state('activations.checkpointing', kind, argument, 'use_gradient_checkpointing');
-  else
-    draft.assume(
-      'activations.checkpointing',
-      kind,
-      say('{0} default', 'Unsloth'),
-      LLAMA,
-      'use_gradient_checkpointing',
-    );
-  readReentry(calls, trainer, versions?.unsloth?.version);
-  if (offloads)
-    draft.assume(
-      'activations.offload',
-      true,
-      say('Unsloth moves inputs of checkpointed layers to the host'),
-      LLAMA,
-    );
-}
-
-/** Since this release reentry is not up to what is asked for (`unsloth_zoo/gradient_checkpointing.py`, `unsloth_checkpoint`). */
-const REENTERS = '2026.3.3';
-
-/** Its checkpoints go back into the forward pass, also where the arguments of the trainer ask for others. */
-function readReentry({ program, draft }: Calls, trainer: PyCall, release: string | undefined): void {
-  const args = argumentOf(trainer, 'args');
-  const config = args?.kind === 'object' ? program.calls[args.id] : undefined;
-  const words = config && argumentOf(config, 'gradient_checkpointing_kwargs');
-  const asked =
-    words?.kind === 'dict' ? words.entries.find(({ key }) => key === 'use_reentrant')?.value : undefined;
-  if (asked && isAtLeast(release, REENTERS) !== false) {
-    const note = say('Unsloth checkpoints with reentry, whatever `{0}` states', 'use_reentrant');
-    draft.infer('activations.reentrant', true, note, knownNode(asked), 'use_reentrant');
-  } else draft.assume('activations.reentrant', true, say('{0} default', 'Unsloth'), LLAMA);
+  if (parts.length > 0) draft.assume('kernels.lora', parts, note, LLAMA);
 }
 
 /**
@@ -1061,6 +1068,9 @@ export function readScoredParts(
   draft.bringByDefault('split-scores', note, LOADER);
 }
 
+/** Since this release micro batches are raised to whole groups (`rl.py`, `check_num_generations`; 2025.5.7 has it not). */
+const RAISES_GROUPS = '2025.5.8';
+
 /**
  * A micro batch whose step does not hold whole groups of completions becomes one group (`rl.py`, `check_num_generations`). `gpus`: that
  * are known to train.
@@ -1069,7 +1079,9 @@ export function settleGroups(
   { draft }: Calls,
   section: Pick<Section, 'find' | 'integer'>,
   gpus: unknown,
+  release: string | undefined,
 ): void {
+  if (isAtLeast(release, RAISES_GROUPS) === false) return;
   if (section.find('steps_per_generation') || section.find('generation_batch_size')) return;
   const stated = section.find('num_generations');
   const group = stated ? integerOf(stated.node) : 8;

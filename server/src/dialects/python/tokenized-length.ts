@@ -1,7 +1,9 @@
 import { CUT_TOKENS } from '../../config/python/cut-tokens';
 import { CHUNKS } from '../../config/python/expressions';
+import { OF_TEMPLATE } from '../../config/python/kept-rows';
 import { KEPT_TOKENS } from '../../config/python/kept-samples';
 import type { PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/value';
+import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
@@ -128,7 +130,8 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
   }
   if (!source && readPackedLength(program, draft, trainer)) return;
   if (!source) {
-    if (inferKept(program, draft, trainer) || inferLimit(program, draft, trainer) || !positions) return;
+    if (inferKept({ program, draft }, trainer, context) || inferLimit(program, draft, trainer) || !positions)
+      return;
     const { rows } = positions;
     inferPositions(draft, trainer, fillsUp(program, trainer) ? FILLED(rows) : OPEN(rows), rows);
     return;
@@ -222,13 +225,29 @@ function readPackedLength({ calls }: PyProgram, draft: Draft, trainer: PyCall): 
   return true;
 }
 
-/** Samples of more tokens are left out; of several filters that which keeps most counts. */
-function inferKept({ calls }: PyProgram, draft: Draft, trainer: PyCall): boolean {
+/** Since this release a chat template returns a dictionary by default (`tokenization_utils_base.py`, `return_dict`), whose `len` counts names. */
+const RETURNS_DICTIONARIES = '5';
+
+/** The most tokens of samples that filters keep, of several the most; a filter by what holds no lengths leaves none out. */
+function keptTokens({ calls }: PyProgram, trainer: PyCall, context: ReadContext): PyScalar | undefined {
+  const lists = isAtLeast(context.known['version.transformers'], RETURNS_DICTIONARIES) === false;
   const [most] = calls
-    .flatMap(({ callee, id, positional: [length] }) =>
-      callee === KEPT_TOKENS && id < trainer.id && length?.kind === 'scalar' ? [length] : [],
-    )
+    .flatMap((call) => {
+      const [length] = call.callee === KEPT_TOKENS && call.id < trainer.id ? call.positional : [];
+      const counts = lists || argumentOf(call, OF_TEMPLATE) === undefined;
+      return length?.kind === 'scalar' && counts ? [length] : [];
+    })
     .sort((a, b) => Number(b.value) - Number(a.value));
+  return most;
+}
+
+/** Samples of more tokens are left out; of several filters that which keeps most counts. */
+function inferKept(
+  { program, draft }: Pick<Calls, 'program' | 'draft'>,
+  trainer: PyCall,
+  context: ReadContext,
+): boolean {
+  const most = keptTokens(program, trainer, context);
   if (!most) return false;
   const note = say(
     'samples of more tokens than {0} are left out: where they are shorter, less is needed',
@@ -251,6 +270,17 @@ function inferLimit({ calls }: PyProgram, draft: Draft, trainer: PyCall): boolea
   );
   draft.infer('batch.sequence', limit.value, note, limit, 'model_max_length', true);
   return true;
+}
+
+/** The same of samples that a trainer cuts itself: the shorter of both counts, but where samples are put together. */
+export function limitKept(calls: Calls, trainer: PyCall, context: ReadContext): void {
+  const { draft, program } = calls;
+  const cut = draft.valueOf('batch.sequence');
+  const kept = keptTokens(program, trainer, context);
+  if (!kept || draft.valueOf('batch.packed') === true) return;
+  if (typeof cut === 'number' && cut <= Number(kept.value)) return;
+  draft.forget('batch.sequence');
+  inferKept(calls, trainer, context);
 }
 
 /**

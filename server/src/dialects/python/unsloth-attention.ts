@@ -4,12 +4,14 @@ import { textOf } from '../../config/scalar';
 import { lacksKernel, languageType } from '../../run/behaviours';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, UNSLOTH } from '../../sources/repositories';
+import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { attentionOf } from '../hf/attention';
 import { argumentOf, type Calls, leaveArgument } from './call-block';
 
 const CHOICE = fileIn(UNSLOTH, 'unsloth/models/_utils.py');
+const VISION = fileIn(UNSLOTH, 'unsloth/models/vision.py');
 const OWN_LAYERS = fileIn(UNSLOTH, 'unsloth/models/llama.py');
 const KEY = 'attn_implementation';
 
@@ -44,18 +46,19 @@ export function readUnslothAttention(
     if (asked) leaveArgument(calls.draft, KEY, asked, ['attention.implementation']);
     return;
   }
-  if (written) readOwnLayers(calls, load, config);
+  if (written) readOwnLayers(calls, load, context, config);
   else readChosen(calls, load, context, config);
 }
 
-/** `flash-attn` among what the cells install. */
-const installsFlash = ({ installs = [] }: Calls) =>
+/** `flash-attn` among what the cells install, or what the requirements of the run name. */
+const installsFlash = ({ installs = [] }: Calls, { versions }: ReadContext) =>
+  versions?.['flash-attn'] !== undefined ||
   installs.some(({ name, commented }) => /^flash[-_]attn$/.test(name) && !commented);
 
-function readOwnLayers(calls: Calls, load: PyCall, config: Config): void {
+function readOwnLayers(calls: Calls, load: PyCall, context: ReadContext, config: Config): void {
   const { draft } = calls;
   const field = 'attention.implementation';
-  const flash = installsFlash(calls) && calls.bf16 !== false;
+  const flash = installsFlash(calls, context) && calls.bf16 !== false;
   if (config.model_type === 'gemma2') {
     const source = fileIn(UNSLOTH, 'unsloth/models/gemma2.py');
     const note = flash
@@ -73,10 +76,51 @@ function readOwnLayers(calls: Calls, load: PyCall, config: Config): void {
   }
 }
 
+/** Since this release what is asked for counts (`vision.py`; 2025.3.19 still takes SDPA in its place, 2025.3.10 drops it). */
+const HEEDS = '2025.4.1';
+/** Since this release flexible attention is taken for every class that has it (`prefer_flex_attn_if_supported`; 2026.1.4 has it not). */
+const FIRST_FLEX = '2026.2.1';
+/** Since this release FlashAttention 2 goes first where it is installed, then SDPA (`resolve_attention_implementation`; 2026.3.18 has it not). */
+const RESOLVES = '2026.4.1';
+/** Since this release some go back to flexible attention (`_FLEX_PREFERRED_MODELS`; 2026.5.2 has it not). */
+const PREFERS_FLEX = '2026.5.3';
+
+/**
+ * Releases before the choice of today: SDPA where the class has it, whatever is asked for at first; then flexible attention where the class
+ * has it, which keeps no scores either.
+ */
+function readBefore(calls: Calls, load: PyCall, release: string, support: Support): void {
+  const { draft } = calls;
+  const field = 'attention.implementation';
+  const asked = argumentOf(load, KEY);
+  const word = textOf(knownNode(asked));
+  const kernel = attentionOf(word);
+  if (asked && kernel !== undefined && isAtLeast(release, HEEDS) !== false) {
+    draft.state(field, kernel, asked, KEY);
+    return;
+  }
+  const flexible = isAtLeast(release, FIRST_FLEX) === true;
+  if (flexible && FLEXIBLE.test(support.type)) {
+    draft.assume(field, 'flex', say('Unsloth {0} default', release), VISION);
+    return;
+  }
+  const own = support.own ? 'sdpa' : 'eager';
+  const note = flexible
+    ? say(
+        'Unsloth {0} takes flexible attention where the model has it, else SDPA: neither keeps scores',
+        release,
+      )
+    : asked
+      ? say('Unsloth {0} takes no `{1}`', release, KEY)
+      : say('Unsloth {0} default', release);
+  draft.assume(field, own, note, VISION);
+}
+
 function readChosen(calls: Calls, load: PyCall, context: ReadContext, config: Config): void {
   const { draft } = calls;
   const field = 'attention.implementation';
   const asked = argumentOf(load, KEY);
+  const release = context.versions?.unsloth?.version;
   const word = textOf(knownNode(asked));
   const kernel = attentionOf(word);
   const isNone = asked?.kind === 'scalar' && asked.value === null;
@@ -85,6 +129,10 @@ function readChosen(calls: Calls, load: PyCall, context: ReadContext, config: Co
     return;
   }
   const support = supportOf(calls, context, config);
+  if (release !== undefined && isAtLeast(release, RESOLVES) === false) {
+    readBefore(calls, load, release, support);
+    return;
+  }
   if (asked && kernel !== undefined) {
     const taken = takenInstead(kernel, support);
     if (taken === kernel) draft.state(field, kernel, asked, KEY);
@@ -98,7 +146,7 @@ function readChosen(calls: Calls, load: PyCall, context: ReadContext, config: Co
       );
     return;
   }
-  const byDefault = defaultOf(calls, support);
+  const byDefault = defaultOf(calls, context, support);
   if (byDefault !== 'sdpa') draft.assume(field, byDefault, say('{0} default', 'Unsloth'), CHOICE);
 }
 
@@ -106,6 +154,8 @@ function readChosen(calls: Calls, load: PyCall, context: ReadContext, config: Co
 interface Support {
   readonly type: string;
   readonly sdpa: boolean;
+  /** Its class has SDPA, whatever Unsloth thinks of it. */
+  readonly own: boolean;
   readonly flex: boolean;
   readonly flash: boolean;
   /** Its heads are too wide for FlashAttention 2, or it has none. */
@@ -121,6 +171,7 @@ function supportOf({ bf16 }: Calls, { known }: ReadContext, config: Config): Sup
     lacksKernel(kernel, type, version) || lacksKernel(kernel, language, version);
   return {
     type,
+    own: !lacks('sdpa'),
     sdpa: !WITHOUT_SDPA.test(type) && !lacks('sdpa'),
     // Flexible attention is for Ampere and newer (`_FLEX_ATTENTION_MIN_CAPABILITY`).
     flex: bf16 !== false,
@@ -148,9 +199,14 @@ function takenInstead(asked: Kernel, { sdpa, flex, refusesFlash, type }: Support
   return asked === 'sdpa' && WITHOUT_SDPA.test(type) ? (refusesFlash ? fallback : 'eager') : asked;
 }
 
-function defaultOf(calls: Calls, { type, sdpa, flex, flash, refusesFlash }: Support): Kernel {
+function defaultOf(
+  calls: Calls,
+  context: ReadContext,
+  { type, sdpa, flex, flash, refusesFlash }: Support,
+): Kernel {
   if (EAGER.test(type)) return 'eager';
-  if (FLEXIBLE.test(type) && flex) return 'flex';
-  if (flash && !refusesFlash && installsFlash(calls)) return 'flash2';
+  const prefersFlex = isAtLeast(context.versions?.unsloth?.version, PREFERS_FLEX) !== false;
+  if (FLEXIBLE.test(type) && flex && prefersFlex) return 'flex';
+  if (flash && !refusesFlash && installsFlash(calls, context)) return 'flash2';
   return sdpa ? 'sdpa' : FLEXIBLE.test(type) ? 'eager' : flex ? 'flex' : 'eager';
 }

@@ -300,6 +300,36 @@ function statePartLengths(section: Section): void {
  */
 const CUTS_NO_PROMPT: Readonly<Record<string, string>> = { grpo: '0.26', rloo: '0.27' };
 
+/** What prompts and completions have together where no limit of prompts is stated, or that there is none. */
+function inferUnstated(
+  section: Section,
+  draft: Draft,
+  method: TrlMethod,
+  context: ReadContext,
+  answer: number,
+  stated: { readonly node: ConfigNode; readonly key: string } | undefined,
+): void {
+  const version = context.known['version.trl'];
+  const cuts = cutsPromptByDefault(method, version);
+  const place = stated?.node;
+  if (cuts && !entryOf(section.root, 'max_prompt_length')) {
+    const note = say(
+      'TRL {0} cuts prompts to {1} tokens; completions have {2}',
+      String(version),
+      PROMPT,
+      answer,
+    );
+    draft.infer('batch.sequence', PROMPT + answer, note, place, stated?.key);
+    return;
+  }
+  const note = say(
+    'assumed prompts of {0} tokens, and completions of {1}: no limit of prompts is set',
+    PROMPT,
+    answer,
+  );
+  draft.suppose('batch.sequence', PROMPT + answer, 2 * PROMPT + answer, note, place, stated?.key);
+}
+
 /** Prompt and completion together. Newer versions do not cut the prompt. */
 function readRolloutLength(section: Section, method: TrlMethod, draft: Draft, context: ReadContext): void {
   const version = context.known['version.trl'];
@@ -333,14 +363,7 @@ function readRolloutLength(section: Section, method: TrlMethod, draft: Draft, co
     );
   else if (!isKnown && stated && question !== undefined)
     section.state('batch.sequence', question + answer, stated, note);
-  else if (!isKnown)
-    draft.infer(
-      'batch.sequence',
-      PROMPT + answer,
-      cutsPromptByDefault(method, version) ? note : say('{0}: no limit of the prompt is set', note),
-      stated?.node,
-      stated?.key,
-    );
+  else if (!isKnown) inferUnstated(section, draft, method, context, answer, stated);
   const stands = ['max_completion_length', 'response_length', 'max_new_tokens'].find((key) =>
     section.has(key),
   );

@@ -3,16 +3,20 @@ import type { Accelerator } from '../../hardware/accelerator';
 import { anonymousAccelerator, findAccelerator } from '../../hardware/catalog';
 import { lacksTargets } from '../../memory/adapter-selection';
 import { promptGap } from '../../memory/prompt-gap';
+import { ofTransformers } from '../../model/families/llama-like';
 import type { Model, SampleLength } from '../../model/model';
 import { lacksKernel, languageType, precedesSdpa, predatesSdpa } from '../../run/behaviours';
 import { modelParallelSize, unevenLayout } from '../../run/derive';
+import type { RunValues } from '../../run/fields';
 import { type Fact, fact, type Origin, type OriginKind } from '../../run/origin';
 import { fieldError } from '../../run/parse-field';
 import { type Resolution, sameValue, strongest } from '../../run/resolve';
+import { isAtLeast } from '../../terms/version';
 import { isSameLocation } from '../../text/place';
 import { say } from '../../wording/say';
 import { withoutUnread } from '../doubt';
 import { type MovedMeasurement, resolvedWithMeasured } from '../measured-facts';
+import type { Member } from '../member';
 import type { ModelFinding } from '../model-source';
 import { type Collected, factsOfValues } from './collect';
 import type { Known } from './know';
@@ -141,15 +145,32 @@ function ownLengths({ sampleLength, targetLength }: Partial<Model>, stated: read
   return [...own('batch.sequence', sampleLength), ...own('batch.targetSequence', targetLength)];
 }
 
+/** First release of PyTorch that transformers runs SDPA with (`import_utils.py`, `is_torch_sdpa_available`). */
+const RUNS_SDPA = '2.1.1';
+
+/** Whether code that is read loads the model itself: what it leaves to transformers is chosen there. */
+function loadsModel(members: readonly Member[], stated: readonly Fact[]): boolean {
+  const scripts = new Set(
+    members.flatMap(({ config }) => (config.document.format === 'python' ? [config.uri] : [])),
+  );
+  return stated.some(
+    ({ field, origin }) =>
+      field === 'model.id' && origin.location !== undefined && scripts.has(origin.location.uri),
+  );
+}
+
 /**
- * The attention that transformers runs where nobody asks for any and the class of the model has no SDPA, or runs it on demand alone. `release`:
- * that of transformers. Older ones than have SDPA choose it for no model, whichever it is.
+ * The attention that transformers runs where nobody asks for any: the eager one where the class of the model has no SDPA, or runs it on demand
+ * alone, and SDPA of the others, which is certain of code that loads the model itself. Older releases than have SDPA choose it for no model,
+ * whichever it is. `values`: versions.
  */
 function ownAttention(
   model: Model | undefined,
   stated: readonly Fact[],
-  release: string | undefined,
+  values: RunValues,
+  isLoaded: boolean,
 ): Fact[] {
+  const release = values['version.transformers'];
   const field = 'attention.implementation';
   const code = stated.find((other) => other.field === 'model.code')?.value ?? 'transformers';
   if (code !== 'transformers' || stated.some((other) => other.field === field)) return [];
@@ -162,9 +183,17 @@ function ownAttention(
   // Towers beside a language model have kernels of their own.
   const isAlone = languageType(config) === config.model_type;
   const lacks = isAlone ? lacksKernel('sdpa', modelType, release) : predatesSdpa(modelType, release);
-  if (!lacks) return [];
-  const note = say('transformers chooses no SDPA for `{0}`', modelType);
-  return [fact(field, 'eager', { kind: 'inferred', note })];
+  if (lacks) {
+    const note = say('transformers chooses no SDPA for `{0}`', modelType);
+    return [fact(field, 'eager', { kind: 'inferred', note })];
+  }
+  if (!isLoaded || !isAlone || !ofTransformers(modelType)) return [];
+  if (isAtLeast(values['version.torch'], RUNS_SDPA) === false) {
+    const note = say('transformers runs no SDPA before PyTorch {0}', RUNS_SDPA);
+    return [fact(field, 'eager', { kind: 'inferred', note })];
+  }
+  const note = say('transformers {0} chooses SDPA for `{1}`', release ?? '', modelType);
+  return [fact(field, 'sdpa', { kind: 'inferred', note })];
 }
 
 /** What the name of a repackaged model states of its weights. */
@@ -236,7 +265,11 @@ export function resolve(
   settled?: SettledRun,
 ): Resolved {
   const read = [...commandLine, ...stated, ...around, ...detected, ...storedAs(finding), ...autos];
-  const attention = ownAttention(finding.model, read, values['version.transformers']);
+  // Arguments that are not known may be this one, too.
+  const isLeft = unread.some(({ fields }) =>
+    fields?.some((field) => field === 'attention.implementation' || field === 'quantization.kind'),
+  );
+  const attention = ownAttention(finding.model, read, values, !isLeft && loadsModel(members, read));
   const stating = [...read, ...ownLengths(finding.model ?? {}, read), ...attention];
   const joined =
     settled && isSameList(stating, settled.stating)
