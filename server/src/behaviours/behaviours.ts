@@ -231,6 +231,8 @@ export interface Behaviours {
   readonly evaluatesWithLogits: boolean;
   /** A language model returns keys and values of all layers in evaluation. */
   readonly evaluatesWithCache: boolean;
+  /** So does one that reads the setting of its own part of the config, whatever is set on the whole. */
+  readonly evaluatesWithTextCache: boolean;
   /** Threads read weights onto the GPU ahead of the one that quantizes them. */
   readonly readsAheadOfQuantizing: boolean;
   /** Largest file of a saved checkpoint. Bytes. */

@@ -565,6 +565,10 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     library: { of: 'transformers', before: '5' },
     source: transformers4('trainer.py'),
   }),
+  evaluatesWithTextCache: yes({
+    code: ['transformers'],
+    source: transformers4('models/llava/modeling_llava.py'),
+  }),
   // `convert_and_load_state_dict_in_model`, `thread_pool`; without it where weights are quantized, from 5.4 on.
   readsAheadOfQuantizing: yes({
     code: ['transformers'],

@@ -167,8 +167,8 @@ function keepsCache({ config }: Model, run: TrainingRun): boolean {
   const stated = run['evaluation.keepsCache'];
   if (stated !== undefined) return stated;
   if (run['method.objective'] !== 'lm') return false;
-  const readsOther = run['model.code'] === 'transformers' && keepsTextSetting(config.model_type, true);
-  return readsOther || behaviours(run).evaluatesWithCache;
+  const { evaluatesWithCache, evaluatesWithTextCache } = behaviours(run);
+  return evaluatesWithCache || (evaluatesWithTextCache && keepsTextSetting(config.model_type, true));
 }
 
 /**

@@ -466,12 +466,11 @@ describe('settings of FSDP in a file of their own, beside words in the recipe', 
 });
 
 describe('a file that is missing and may shard the run', () => {
-  it('makes a warning of what would be an error', async () => {
+  it('leaves no verdict that the run does not fit', async () => {
     const files = { 'a.yaml': RECIPE, 'oomlint.yaml': 'targets: {gpu: A100-SXM4-40GB, gpus: 1}\n' };
     const { analyze } = world(files);
-    const [found] = problems(await analyze('a.yaml'), 'does-not-fit');
-    assert.equal(found?.severity, 'warning');
-    assert.match(found.message, /`\.\.\/ds\/zero3\.json` is not here/);
+    const [found] = problems(await analyze('a.yaml'), 'feature-not-modelled');
+    assert.match(found?.message ?? '', /^Needs at most .*`\.\.\/ds\/zero3\.json` is not here/);
     const plain = world({ ...files, 'a.yaml': PLAIN });
     assert.equal(problems(await plain.analyze('a.yaml'), 'does-not-fit')[0]?.severity, 'error');
   });

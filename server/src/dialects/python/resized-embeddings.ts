@@ -49,7 +49,7 @@ export function readResized(
     return;
   }
   const words = say(
-    'The embeddings get as many rows as the tokenizer of `{0}` has tokens, which is another than that of the model and not known: `model.changes` states it, such as {1}.',
+    'The embeddings get as many rows as the tokenizer of `{0}` has tokens, which is another than that of the model and not known: give it by `model.changes`, such as {1}.',
     String(tokenizer.value),
     '`{"vocab_size": 50000}`',
   );

@@ -83,8 +83,10 @@ function isOfOtherScript({ entries }: MapNode, name: string): boolean {
   return foreign > 1 + 2 * entries.filter(({ key }) => TELLING.test(key)).length;
 }
 
-const asksTrainer = (root: MapNode) =>
-  ['per_device_train_batch_size', 'gradient_accumulation_steps'].some((key) => entryOf(root, key));
+/** Whether such a script may be one around the Trainer: it asks for a batch in its words, or states little that TRL does not know. */
+const mayBeTrainer = (root: MapNode) =>
+  ['per_device_train_batch_size', 'gradient_accumulation_steps'].some((key) => entryOf(root, key)) ||
+  root.entries.filter(({ key }) => !TRL_TABLE.find(key)).length < 3;
 
 /** Recipes of TRL, the alignment handbook, open-r1, SimPO: one flat YAML. */
 export const trlRecipe: Dialect = {
@@ -101,7 +103,7 @@ export const trlRecipe: Dialect = {
     if (!trains.some((key) => entryOf(root, key))) return 0;
     const own = root.entries.filter(({ key }) => OWN.test(key)).length;
     // Below what any script around the Trainer gets; who asks for no batch of the Trainer's is not known to start it.
-    if (own > 0 && isOfOtherScript(root, name)) return asksTrainer(root) ? 0.6 : 0;
+    if (own > 0 && isOfOtherScript(root, name)) return mayBeTrainer(root) ? 0.6 : 0;
     return own >= 2 ? 0.85 : /\.ya?ml$/i.test(name) && own >= 1 ? 0.75 : 0;
   },
   read,
