@@ -53,3 +53,35 @@ describe('a script whose name is that of a framework', () => {
     assert.equal(await framework(), 'llama-factory');
   });
 });
+
+describe('a model among the words of a launch', () => {
+  const recipe =
+    'training_args:\n  per_device_train_batch_size: 1\n  output_dir: o\n  learning_rate: 1e-5\n  max_steps: 3\n';
+  const modelOf = async (words: string, files: Readonly<Record<string, string>> = {}) => {
+    const { analyze } = smallWorkspace({
+      'run.sh': `torchrun --nproc_per_node=2 tune.py ${words}\n`,
+      'lora.yaml': recipe,
+      ...files,
+    });
+    const { values, origins } = (await analyze('lora.yaml')).resolved;
+    return [values['model.id'], origins['model.id']?.kind];
+  };
+
+  it('is that of the run where the catalog has it and there is no other', async () => {
+    assert.deepEqual(await modelOf('./data THUDM/chatglm3-6b lora.yaml'), ['THUDM/chatglm3-6b', 'inferred']);
+    for (const words of [
+      'data/train lora.yaml',
+      'gpt2/x lora.yaml',
+      'THUDM/chatglm3-6b Qwen/Qwen2.5-0.5B lora.yaml',
+    ])
+      assert.deepEqual(await modelOf(words), [undefined, undefined], words);
+  });
+
+  it('gives way to a recipe that names one', async () => {
+    const own = recipe.replace('training_args:', 'model_name: Qwen/Qwen2.5-0.5B\ntraining_args:');
+    assert.deepEqual(
+      (await modelOf('THUDM/chatglm3-6b lora.yaml', { 'lora.yaml': own }))[0],
+      'Qwen/Qwen2.5-0.5B',
+    );
+  });
+});
