@@ -32,10 +32,13 @@ export interface Composition {
   readonly parts: readonly ConfigPart[];
   /** Files that were read for it and gave nothing: with other texts they might. */
   readonly looked?: readonly ConfigDocument[];
+  /** What of other files it was made with, beside their documents. */
+  readonly imported?: string;
 }
 
 /** What composing needs from the workspace. */
 export interface ComposedFiles extends Files {
+  readText(uri: string): Promise<string | undefined>;
   /** A file parsed, of whatever family; undefined where there is none. */
   parsed(uri: string): Promise<{ readonly text: string; readonly document: ConfigDocument } | undefined>;
 }

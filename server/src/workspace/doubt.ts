@@ -68,6 +68,8 @@ const SPLITS = /pipeline|parallel|stage|layers/;
 /** Rules of a framework's own trainer: a script of the project's own need not follow them. */
 const OF_THE_TRAINER: Readonly<Record<string, Problem['severity']>> = {
   'cross-file-conflict': 'information',
+  // A script may have an argument of the name itself.
+  'argument-release': 'warning',
   'unknown-key': 'hint',
   'dead-key': 'hint',
   'no-lora-targets': 'information',

@@ -3,7 +3,7 @@ import { baseConfigs, mayHaveBase, searchPathOf } from '../config/defaults-list'
 import { eachEntry, mapAt } from '../config/lookup';
 import type { ConfigDocument, MapNode } from '../config/node';
 import { isDatabricks, isJupyter } from '../config/notebook-commands';
-import { parseConfig, prepareFormat } from '../config/parse';
+import { formatOf, parseConfig, prepareFormat } from '../config/parse';
 import type { Dialect, KeySpec, Reading } from '../dialects/dialect';
 import { movedRow } from '../dialects/key-rows';
 import { DIALECTS, detectDialect, mightBeTrainingConfig } from '../dialects/registry';
@@ -27,6 +27,7 @@ import type { ModelFiles } from './model-source';
 import type { ParentSearch } from './parents';
 import { type ProjectFile, parseProjectFile } from './project-file';
 import { readKnowing } from './read-knowing';
+import { withStarted } from './started-scripts';
 
 /** How long an answer about another file is believed without news of a change. Milliseconds. */
 const FRESH = 2000;
@@ -310,6 +311,7 @@ export class FileCache {
       ...more,
       ...(composition?.parts.map(({ document }) => document) ?? []),
       ...(composition?.looked ?? []),
+      ...(composition?.imported === undefined ? [] : [composition.imported]),
       ...(choices ? [choices] : []),
     ];
     if (known?.text === text && sameItems(this.#readWith.get(known) ?? [], took)) {
@@ -398,6 +400,9 @@ export class FileCache {
 }
 
 const isPython = (uri: string) => /\.(py|ipynb)$/i.test(uri);
+
+/** A script of Python that lies in a folder of the workspace may be named by it. */
+const STARTS_PYTHON = /[\w-]\.py\b/;
 
 /** Whether a text is a script that trains and imports something. */
 const mayImport = (uri: string, text: string, more: readonly Dialect[]) =>
@@ -490,6 +495,8 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
 
   /** A config with those that it starts from; undefined where it starts from none that is here. */
   async composed(uri: string, text: string, choices?: MapNode): Promise<Composition | undefined> {
+    if (STARTS_PYTHON.test(text) && formatOf(fileName(uri), text) === 'shell')
+      return withStarted(this.#cache.document(canonicalUri(uri), text), this);
     const imports = mayImport(uri, text, this.dialects);
     if (!imports && !mayHaveBase(uri, text)) return undefined;
     // What is at hand keeps the spelling of its address: the editor knows it by that one.

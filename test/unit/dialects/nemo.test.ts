@@ -376,11 +376,33 @@ on_policy_distillation:
     assert.equal(stated(reading, 'batch.sequence'), '16384 file');
     assert.equal(stated(reading, 'method.kind'), 'lora file');
     assert.equal(stated(reading, 'lora.rank'), '32 file');
-    assert.equal(stated(reading, 'lora.targets'), 'all-linear file');
+    assert.equal(stated(reading, 'lora.targets'), 'all-linear,lm_head file');
     assert.equal(stated(reading, 'offload.parameters'), 'cpu file');
     assert.equal(stated(reading, 'activations.checkpointing'), 'full file');
     assert.equal(stated(reading, 'rollout.engine'), 'vllm-server file');
     assert.equal(stated(reading, 'hardware.gpus'), '16 file');
+  });
+
+  it('adapts the modules that the matcher of Automodel takes', () => {
+    const adapted = (words: string) =>
+      read(
+        'nemo-rl',
+        URI,
+        BASE.replace('cpu_offload: False', `lora_cfg:\n      enabled: true\n      dim: 8\n${words}`),
+      );
+    const without = adapted(
+      "      target_modules: []\n      exclude_modules: ['*out_proj*']\n      match_all_linear: false",
+    );
+    assert.equal(stated(without, 'lora.targets'), 'all-linear,lm_head file');
+    assert.equal(stated(without, 'lora.exclude'), '*out_proj* file');
+    const named = adapted("      target_modules: ['*_proj']\n      match_all_linear: false");
+    assert.equal(stated(named, 'lora.targetPattern'), '(.*)_proj file');
+    const nothing = adapted(
+      '      target_modules: []\n      exclude_modules: []\n      match_all_linear: false',
+    );
+    assert.equal(stated(nothing, 'lora.targetPattern'), '(.*)_proj default');
+    // What the recipe that it starts from states of them is not here.
+    assert.equal(stated(adapted('      alpha: 16'), 'lora.targetPattern'), undefined);
   });
 
   it('refuses what its asserts refuse', () => {

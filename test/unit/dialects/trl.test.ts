@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { parseConfig } from '../../../server/src/config/parse';
+import { detectDialect } from '../../../server/src/dialects/registry';
 import { assertStates, complaints, factOf, problemsOf, read, refused, stated } from './reading';
 
 const trl = (text: string, known = {}, name = 'config.yaml') =>
@@ -340,5 +342,43 @@ describe('models beside the trained one', () => {
       undefined,
       1,
     ]);
+  });
+});
+
+describe('a file of a script that makes a GRPOConfig of it', () => {
+  const GROUPS = `model_name: LiquidAI/LFM2-350M
+default_goal: Complete the task.
+learning_rate: 5.0e-6
+per_device_train_batch_size: 1
+num_generations: 4
+generation_batch_size: 4
+max_completion_length: 32
+use_vllm: true
+vllm_mode: colocate
+`;
+  const dialectOf = (text: string) => detectDialect(parseConfig('file:///w/configs/run.yaml', text))?.id;
+  const known = { 'version.trl': '0.25.1', 'version.transformers': '4.57.3', 'version.torch': '2.9.1' };
+
+  it('is found by the words that only such configs have', () => {
+    assert.equal(dialectOf(GROUPS), 'trl');
+    assert.equal(dialectOf(GROUPS.replace(/^(?:num|gener|max|use|vllm).*\n/gm, '')), 'hf-training-arguments');
+    for (const other of ['base_model: a/b', 'model: a/b', 'rlhf_type: grpo\nmodel: a/b'])
+      assert.notEqual(dialectOf(GROUPS.replace('model_name: LiquidAI/LFM2-350M', other)), 'trl', other);
+  });
+
+  it('has the objective and the defaults of its release, and code that is not read', () => {
+    const reading = trl(GROUPS, known);
+    assertStates(reading, {
+      'model.id': 'LiquidAI/LFM2-350M file',
+      'method.objective': 'grpo inferred',
+      'rollout.completion': '32 file',
+      'precision.compute': 'bf16 default',
+      'activations.checkpointing': 'full default',
+    });
+    assert.deepEqual(
+      (reading.unread ?? []).map(({ kind, text }) => `${kind} ${text}`),
+      ['script model_name'],
+    );
+    assert.deepEqual(problemsOf(reading, 'error', 'warning'), []);
   });
 });

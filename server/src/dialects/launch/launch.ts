@@ -15,6 +15,8 @@ export interface Launch {
   readonly script?: string;
   /** Where it is named. */
   readonly scriptNode?: ConfigNode;
+  /** Modules that it imports, where it lies here. */
+  readonly imports?: readonly string[];
   /** Words of `srun` and its like, before the launcher. */
   readonly submitter: readonly string[];
   /** Their flags. */
@@ -54,12 +56,15 @@ export function launchesOf(root: ConfigNode | null): Launch[] {
     const programNodes = list('program');
     const program = programNodes.map((node) => textOf(node) ?? '');
     const [first = '', ...rest] = program;
+    const script = textOf(nodeAt(command, ['script']));
+    const imported = script === undefined ? undefined : nodeAt(root, ['imports', script]);
     return {
       path: `commands.[${index}]`,
       range: command.range,
       program: [first.split('/').at(-1) ?? first, ...rest],
       programNodes,
-      script: textOf(nodeAt(command, ['script'])),
+      script,
+      ...(imported?.kind === 'list' ? { imports: imported.items.flatMap((item) => textOf(item) ?? []) } : {}),
       scriptNode: nodeAt(command, ['script']),
       submitter: list('submitter').map((node) => textOf(node) ?? ''),
       wrapper,
@@ -72,3 +77,7 @@ export function launchesOf(root: ConfigNode | null): Launch[] {
     };
   });
 }
+
+/** Whether the script that a launch starts lies here and imports none of a framework's packages: it is another program of the name. */
+export const isOtherProgram = ({ imports }: Launch, packages: RegExp): boolean =>
+  imports !== undefined && !imports.some((name) => name.split('.').some((part) => packages.test(part)));

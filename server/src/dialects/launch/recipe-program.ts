@@ -2,7 +2,9 @@ import { inFile } from '../../config/deep-merge';
 import type { ConfigNode, MapNode } from '../../config/node';
 import { COMMAND_WORDS, LAUNCHED_WITH } from '../../config/python/command-line';
 import { textOf } from '../../config/scalar';
+import { findModel } from '../../model/catalog';
 import type { Fact } from '../../run/origin';
+import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { Section } from '../section';
 import type { Launch } from './launch';
@@ -48,6 +50,8 @@ export const recipeProgram: Program = {
   },
   read(launch, draft) {
     const section = new Section(launch.arguments, draft, `${launch.path}.arguments`);
+    const before = draft.facts.length;
+    inferGivenModel(launch, draft);
     draft.assumesNothing();
     const flagged = FLAGS.flatMap((flag) => {
       const found = section.find(flag);
@@ -64,9 +68,26 @@ export const recipeProgram: Program = {
     // Scripts that take a recipe and flags over it hand this one to the Trainer or to `deepspeed.initialize`.
     for (const { key, value } of launch.arguments.entries)
       if (DEEPSPEED.test(key) && /\.json$/i.test(textOf(value) ?? '')) section.link(key, 'deepspeed');
-    linkScript(launch, draft);
+    linkScript(launch, draft, draft.facts.slice(before));
   },
 };
+
+/** A model of the catalog that stands among the words of a launch: `finetune.py data THUDM/chatglm3-6b lora.yaml`. */
+function inferGivenModel({ words, path }: Launch, draft: Draft): void {
+  const named = words.filter(
+    ({ text, open }) =>
+      open === undefined && /^[\w.-]+\/[\w.-]+$/.test(text) && findModel(text) !== undefined,
+  );
+  const [first] = named;
+  if (!first || named.some(({ text }) => text !== first.text)) return;
+  draft.infer(
+    'model.id',
+    first.text,
+    say('the script is given it, and no other model'),
+    first,
+    `${path}.words`,
+  );
+}
 
 /**
  * The file of Python that a launch starts, with the flags that it is given. `alone`: what the flags state by their names, which counts only

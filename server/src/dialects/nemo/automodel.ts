@@ -307,7 +307,7 @@ function matcherPattern(word: string): string {
 }
 
 /** Asked for all linear layers Automodel adapts the head, too; given what to leave out, all the others; given nothing, `*_proj`. */
-function readTargets(peft: Section): void {
+export function readTargets(peft: Section): void {
   const all = peft.find('match_all_linear');
   const targets = peft.texts('target_modules') ?? [];
   const place = peft.find('target_modules');

@@ -22,6 +22,7 @@ const LORA: readonly Row[] = [
   ['alpha', 'number', 'Scaling.', { sets: 'lora.alpha' }],
   ['dropout', 'number', 'Dropout on the input of adapters.', { sets: 'lora.dropout' }],
   ['target_modules', 'array', 'Modules that get adapters.', { sets: 'lora.targets' }],
+  ['exclude_modules', 'any', 'Modules that get none.', { fields: ['lora.targets', 'lora.exclude'] }],
   ['match_all_linear', 'boolean', 'Every linear layer gets an adapter.', { fields: ['lora.targets'] }],
 ];
 

@@ -27,7 +27,7 @@ import { classOptimizer } from '../optimizer-names';
 import { forbid } from '../refusal';
 import { type DefaultValue, Section } from '../section';
 import { stateOptimizer } from '../stated-optimizer';
-import { assumeTensorPlan, excludeFrozen, readFreezes } from './automodel';
+import { assumeTensorPlan, excludeFrozen, readFreezes, readTargets } from './automodel';
 import { RL_BASES, RL_BASES_SOURCE, type RlBase } from './nemo-rl-bases';
 import { NEMO_RL_KEYS, NEMO_RL_TABLE } from './nemo-rl-keys';
 import { readSteps } from './nemo-rl-steps';
@@ -371,6 +371,12 @@ function readLora(block: Section, key: string, on: boolean): void {
   if (!on || !found) return;
   block.state('method.kind', 'lora', found);
   block.take(`${key}.dim`, `${key}.alpha`, `${key}.dropout`);
+  // Automodel's own matcher gets these words (`models/automodel/setup.py`); a recipe that has none leaves them to a file that is not here.
+  const words = ['match_all_linear', 'target_modules', 'exclude_modules'].map((word) => `${key}.${word}`);
+  if (key === 'lora_cfg') {
+    if (block.has(words)) readTargets(block.section(key));
+    return;
+  }
   const all = block.find(`${key}.match_all_linear`);
   const targets = block.texts(`${key}.target_modules`) ?? [];
   if (all && flagOf(all.node) === true) block.state('lora.targets', ['all-linear'], all);

@@ -15,6 +15,7 @@ import { launchQuestions } from '../hf/launch-question';
 import { readModelArguments } from '../hf/model-arguments';
 import { assumePadding } from '../hf/padding';
 import { leaveAdapters } from '../hf/script-adapter';
+import { NAMES_OF_THE_MODEL, SCRIPT_ARGUMENTS_TABLE } from '../hf/script-arguments-keys';
 import { readTrainingArguments, type TrainerDefaults } from '../hf/training-arguments';
 import { rejectMisfits } from '../key-check';
 import { Section as Block, type DefaultValue, type Section } from '../section';
@@ -88,6 +89,17 @@ const mayBeTrainer = (root: MapNode) =>
   ['per_device_train_batch_size', 'gradient_accumulation_steps'].some((key) => entryOf(root, key)) ||
   root.entries.filter(({ key }) => !TRL_TABLE.find(key)).length < 3;
 
+/** Arguments that trainers of TRL which generate have, and no other Trainer. */
+const GENERATES =
+  /^(?:num_generations|max_completion_length|generation_batch_size|steps_per_generation|use_vllm|vllm_(?:mode|gpu_memory_utilization|server_host|server_port|tensor_parallel_size)|scale_rewards|num_completions_to_print)$/;
+/** Names by which files of other tools give the model, whose own trainers have some of these words, too. */
+const OF_OTHERS = ['base_model', 'model', 'model_id_or_path', 'rlhf_type'];
+
+/** Whether a file is for `GRPOConfig` or one of its kin, though it names its model as the script likes: a script reads it. */
+const generatesGroups = (root: MapNode): boolean =>
+  root.entries.filter(({ key }) => GENERATES.test(key)).length >= 2 &&
+  !OF_OTHERS.some((key) => entryOf(root, key));
+
 /** Recipes of TRL, the alignment handbook, open-r1, SimPO: one flat YAML. */
 export const trlRecipe: Dialect = {
   id: 'trl',
@@ -96,11 +108,12 @@ export const trlRecipe: Dialect = {
   words: trlWords,
   keys: TRL_KEYS,
   joins: { questions: launchQuestions },
-  markers: /model_name_or_path/,
+  markers: /model_name_or_path|num_generations|max_completion_length/,
   detect(root: ConfigNode, name: string): number {
-    if (root.kind !== 'map' || !entryOf(root, 'model_name_or_path') || entryOf(root, 'stage')) return 0;
+    if (root.kind !== 'map' || entryOf(root, 'stage')) return 0;
     const trains = ['per_device_train_batch_size', 'learning_rate', 'gradient_accumulation_steps'];
     if (!trains.some((key) => entryOf(root, key))) return 0;
+    if (!entryOf(root, 'model_name_or_path')) return generatesGroups(root) && asksTrainer(root) ? 0.8 : 0;
     const own = root.entries.filter(({ key }) => OWN.test(key)).length;
     // Below what any script around the Trainer gets; who asks for no batch of the Trainer's is not known to start it.
     if (own > 0 && isOfOtherScript(root, name)) return mayBeTrainer(root) ? 0.6 : 0;
@@ -109,13 +122,24 @@ export const trlRecipe: Dialect = {
   read,
 };
 
+/** Such a file is no recipe of TRL's parser: what the script makes of its keys stands in its code. */
+function noteScript({ entries }: MapNode, draft: Draft): void {
+  const first = entries.find(({ key }) => !TRL_TABLE.find(key));
+  if (!first) return;
+  const message = say('`{0}` is an argument of a script of the project, whose code is not read.', first.key);
+  draft.leave('script', { range: first.keyRange }, first.key, message);
+}
+
 function read(document: ConfigDocument, context: ReadContext): Reading {
   const draft = new Draft(document, context);
   const { root } = document;
   if (root?.kind !== 'map') return draft.reading();
   draft.assume('framework', 'trl', say('the file is a TRL recipe'));
   const section: Section = new Block(root, draft, '', TRL_TABLE);
+  const isScripts = !section.has('model_name_or_path');
+  if (isScripts) section.by(SCRIPT_ARGUMENTS_TABLE).take(...NAMES_OF_THE_MODEL);
   const method = readTrl(section, document.uri, draft, context);
+  if (isScripts) noteScript(root, draft);
   rejectMisfits(root, TRL_TABLE, draft);
   if (isOfOtherScript(root, fileName(document.uri))) leaveAdapters(root, draft);
   draft.rules(() => {
