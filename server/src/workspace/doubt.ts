@@ -10,7 +10,8 @@ export function unreadOf(configs: readonly ConfigReading[]): Unread[] {
   const found = new Map<string, Unread>();
   // Of a script that is followed with the flags that it is given, its own reading states what is not known.
   const scripts = configs.filter(({ document, laidOver }) => document.format === 'python' && laidOver);
-  const followed = new Set(scripts.map(({ uri }) => fileName(uri)));
+  const laid = configs.filter(({ laidOver }) => laidOver);
+  const followed = new Set(laid.map(({ uri }) => fileName(uri)));
   const starters = new Set(scripts.flatMap(({ laidOver }) => (laidOver ? [canonicalUri(laidOver.uri)] : [])));
   for (const { reading, uri: own } of configs)
     for (const unread of reading.unread ?? []) {
