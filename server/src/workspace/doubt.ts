@@ -13,7 +13,12 @@ export function unreadOf(configs: readonly ConfigReading[]): Unread[] {
   const laid = configs.filter(({ laidOver }) => laidOver);
   const followed = new Set(laid.map(({ uri }) => fileName(uri)));
   const starters = new Set(scripts.flatMap(({ laidOver }) => (laidOver ? [canonicalUri(laidOver.uri)] : [])));
-  for (const { reading, uri: own } of configs)
+  // What a config that is merged of parts leaves open it leaves itself: a part alone has its keys in no block.
+  const parts = new Set(
+    configs.flatMap(({ whole }) => whole?.parts.map(({ uri }) => canonicalUri(uri)) ?? []),
+  );
+  for (const { reading, uri: own } of configs) {
+    if (parts.has(canonicalUri(own))) continue;
     for (const unread of reading.unread ?? []) {
       if (unread.kind === 'script' && followed.has(unread.text)) continue;
       if (unread.kind === 'flag' && starters.has(canonicalUri(own))) continue;
@@ -21,6 +26,7 @@ export function unreadOf(configs: readonly ConfigReading[]): Unread[] {
       const key = `${uri}:${range.start.line}:${range.start.character}:${unread.text}`;
       if (!found.has(key)) found.set(key, unread);
     }
+  }
   return [...found.values()];
 }
 

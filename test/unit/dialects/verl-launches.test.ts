@@ -105,6 +105,20 @@ trainer: {n_gpus_per_node: 8, nnodes: 1}
     assert.equal(values['batch.micro'], 4);
   });
 
+  it('finds a folder that is named by where the launch starts, and leaves what its parts state in blocks of their own to the whole', async () => {
+    const run = await analyze(
+      'CONFIG_PATH="$(pwd)/examples/config"\npython3 -m verl.trainer.main_ppo --config-path="$CONFIG_PATH" --config-name=multiturn',
+      {
+        'examples/config/multiturn.yaml': `${YAML}defaults: [critic@critic: dense, _self_]\n`,
+        'examples/config/critic/dense.yaml':
+          'cliprange_value: 0.5\nmodel: {enable_gradient_checkpointing: true}\nppo_max_token_len_per_gpu: 32768\n',
+      },
+    );
+    assert.equal(run.resolved.values['rollout.tensor'], 4);
+    assert.equal(run.resolved.values['activations.checkpointing'], 'none');
+    assert.deepEqual(unread(run), []);
+  });
+
   it('takes the defaults of the release in use', async () => {
     const of = async (release: string, flags = '') => {
       const run = await analyze(`python3 -m verl.trainer.main_ppo ${flags}`, {

@@ -135,9 +135,11 @@ export function hydraConfig(launch: Launch, usual = 'conf'): NamedConfig | undef
       ? path.text
       : `${beside}${path.text.replace(/^\.\//, '')}`
     : `${beside}${usual}`;
+  // Where the launch is started is no folder of its own: paths are looked for there.
+  const start = /^\$(?:\(pwd\)|\{?PWD\}?)\//;
   const whole = `${(folder?.text ?? inFolder).replace(/(?<!\/)\/+$/, '')}/${file}`;
   return {
-    path: whole,
+    path: whole.replace(start, ''),
     node: named.node,
     key: named.key,
     optional: (path === undefined && folder === undefined) || !launch.script?.endsWith('.py'),
