@@ -26,6 +26,7 @@ import { kernelNotes, unplayedPackages, withoutKernels } from './memory/state-ke
 import { walkStep } from './memory/step';
 import { hasTeacher } from './memory/teacher';
 import type { TracedStage } from './memory/traced-run';
+import { type Turn, turnsOf, waitingBeside } from './memory/turns';
 import { buffersBeside, sumWeights, type WeightSums } from './memory/weights';
 import { type RunWalk, walkRun } from './memory/whole-run';
 import { grownModel } from './model/grown-model';
@@ -42,6 +43,8 @@ export interface EstimateInput {
   readonly run: TrainingRun;
   readonly model: Model;
   readonly accelerator: Accelerator;
+  /** Which of two models that are trained in turns is looked at; unset: the one that needs more. */
+  readonly turn?: Turn;
 }
 
 /**
@@ -65,7 +68,7 @@ interface TracedEstimate extends Walked {
 
 /** `estimate` with what stands behind it, for explanations. `shard` is the scheme; explanations put a telling one there. */
 export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardingOf): TracedEstimate {
-  const asked = ofLargerBatches(given);
+  const asked = ofLargerBatches(ofLargerTurn(given));
   const input = settled(asked);
   const { run, accelerator, model } = input;
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
@@ -108,7 +111,7 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
   const features = unmodelled(run, model, stages, crowded !== undefined);
   const verdict = verdictOf(lowerBytes, needed, capacityBytes, features);
   const whole = run['parallel.pipeline'] > 1 ? sumWeights(stages, run) : sums;
-  const compute = lateCompute(input, whole);
+  const { compute, counted } = ofPolicy(input, whole);
   const result: Estimate = {
     verdict,
     peak: {
@@ -126,9 +129,9 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
     capacityBytes,
     host: hostMemory({ ...worst, run, stages: worst.held, published: model.publishedDtype }),
     model: {
-      totalParameters: Math.round(whole.total),
-      trainableParameters: Math.round(whole.totalTrained),
-      activeParameters: Math.round(whole.active),
+      totalParameters: Math.round(counted.total),
+      trainableParameters: Math.round(counted.totalTrained),
+      activeParameters: Math.round(counted.active),
     },
     get compute() {
       return compute();
@@ -154,11 +157,23 @@ const leftOut = (
   ...(crowded ? { crowdsText: true as const } : {}),
 });
 
-/** Notes on a model; on images, where samples hold any and the run leaves open what a note takes them for. */
+/** FLOPs are those of a whole step, of both models that take turns, and parameters the policy's, whichever needs more memory. */
+function ofPolicy(input: EstimateInput, whole: WeightSums) {
+  const { model, run, turn } = input;
+  if (!turn || !run['method.valueTurn']) return { compute: lateCompute(input, whole), counted: whole };
+  const policy = turn.waiting;
+  const counted = sumWeights(rememberedTrace(model, policy), policy);
+  return { compute: lateCompute({ ...input, run: policy }, counted), counted };
+}
+
+/** Whose step it is where two models take turns; notes on a model; on images, where samples hold any and the run leaves open what a note takes them for. */
 function notesOn({ notes, imageNotes = [] }: Model, run: TrainingRun): string[] {
-  if (run['batch.images'] === 0) return [...notes];
+  const turn = run['method.valueTurn']
+    ? [say('The step of the value model needs the most: the figures of memory are of it.')]
+    : [];
+  if (run['batch.images'] === 0) return [...notes, ...turn];
   const open = imageNotes.filter(({ unless = [] }) => unless.every((field) => run[field] === undefined));
-  return [...notes, ...open.map(({ text }) => text)];
+  return [...notes, ...turn, ...open.map(({ text }) => text)];
 }
 
 /**
@@ -178,6 +193,16 @@ function ofLargerBatches(asked: EstimateInput): EstimateInput {
   const plain: TrainingRun = { ...run, 'attention.mask': false };
   const bytes = (of: TrainingRun) => tracedEstimate({ ...rest, run: of }).estimate.peak.processBytes;
   return { ...rest, run: bytes(plain) > bytes(masked) ? plain : masked };
+}
+
+/** A run whose policy and value model are trained in turns, by the turn that needs more. */
+function ofLargerTurn(asked: EstimateInput): EstimateInput {
+  const turns = asked.turn ? undefined : turnsOf(asked.run);
+  if (!turns) return asked;
+  const [policy, value] = turns.map((turn) => ({ ...asked, run: turn.run, turn }));
+  if (!policy || !value) return asked;
+  const bytes = (of: EstimateInput) => tracedEstimate(of).estimate.peak.processBytes;
+  return bytes(value) > bytes(policy) ? value : policy;
 }
 
 /** The run is estimated by its batches without a mask, though it has others. */
@@ -376,7 +401,7 @@ function worstStage(...walking: Parameters<typeof walkedStages>): Walked {
 /** Every pipeline stage, walked through a run. */
 function* walkedStages(
   stages: readonly TracedStage[],
-  { model, run, free }: SizedInput,
+  { model, run, free, turn }: SizedInput,
   constant: Ledger,
   available: number,
   shard: ShardingOf,
@@ -392,7 +417,9 @@ function* walkedStages(
     const plain = shard(run, sums, stage.stages);
     const sharding = pipelined(plain, pipeline);
     const engine = sharedEngine(run, model, sums, available, plain.atRest);
-    const beside = combine(constant, buffersBeside(sums), dormantStates(run, sums, plain.splits), engine);
+    const waiting = turn ? [waitingBeside(model, turn, stage.index, shardingOf)] : [];
+    const own = [buffersBeside(sums), dormantStates(run, sums, plain.splits), engine];
+    const beside = combine(constant, ...own, ...waiting);
     const always = combine(beside, pipeline.always);
     const walked = stage.walked.stages;
     const held = stage.stages;
@@ -432,7 +459,7 @@ interface RankFigure {
  * the process per GPU and its parts. One entry where the run has no pipeline. As dear as `estimate`; for those who ask.
  */
 export function rankFigures(asked: EstimateInput): readonly RankFigure[] {
-  const whole = settled(asked);
+  const whole = settled(ofLargerTurn(asked));
   const { run, accelerator, model } = whole;
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const outside = besideAllocator(run, accelerator, model.hiddenSize);

@@ -104,8 +104,18 @@ class Interpolator {
     return node.kind === 'scalar' || depth > DEEPEST ? node : this.fill(node, keys, depth + 1);
   }
 
+  /** `oc.select` takes what its key leads to, else what stands behind it; without that, null. */
+  private select(parts: readonly string[], path: readonly string[], depth: number): ConfigNode | undefined {
+    const [key = '', otherwise] = parts.map((part) => part.trim());
+    if (!REFERENCE.test(key)) return undefined;
+    const found = this.resolve(key, path, depth);
+    if (found) return found;
+    return constant((otherwise ?? 'null').replace(/^(["'])(.*)\1$/, '$2'));
+  }
+
   private call(name: string, rest: string, path: readonly string[], depth: number): ConfigNode | undefined {
     const parts = commas(rest);
+    if (name === 'oc.select') return this.select(parts, path, depth);
     if (name === 'oc.env') return parts.length > 1 ? constant((parts[1] ?? '').trim()) : undefined;
     const values = parts.map((part) => {
       const text = this.text(part.trim(), path, depth + 1);
@@ -117,6 +127,7 @@ class Interpolator {
   }
 }
 
+const REFERENCE = /^[\w.[\]]+$/;
 const ARITHMETIC: Readonly<Record<string, (values: readonly number[]) => number>> = {
   mul: (values) => values.reduce((a, b) => a * b, 1),
   multiply: (values) => values.reduce((a, b) => a * b, 1),

@@ -58,10 +58,13 @@ export interface KeySpec {
   readonly brings?: UnmodelledFeature;
 }
 
+/** A framework whose version no field holds: as pip knows it. */
+type FrameworkPackage = 'verl';
+
 /** A default that a release of a library changed. */
 interface ChangedDefault {
-  /** The field of the library's version. */
-  readonly of: Extract<FieldPath, `version.${string}`>;
+  /** The field of the library's version, or the framework whose version no field holds: of that the newest is taken where none is named. */
+  readonly of: Extract<FieldPath, `version.${string}`> | FrameworkPackage;
   readonly before: Spelled | null;
   /** First release with the new one. */
   readonly since: string;
@@ -148,6 +151,8 @@ export interface FileLink {
   readonly optional?: boolean;
   /** It lies below a folder of another machine: that it is not here is no fault, but what it states is not known. */
   readonly elsewhere?: boolean;
+  /** The path is that of a script, whose `@hydra.main` names the file. */
+  readonly byMain?: boolean;
   /** Folders that are looked into where the path leads nowhere, as `hydra.searchpath` writes them. */
   readonly searched?: readonly string[];
   /** Values of the file that the one at hand replaces. */

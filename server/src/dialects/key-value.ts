@@ -23,11 +23,12 @@ export function defaultOf(row: KeySpec): unknown {
 /** The row with the default of the versions that a run uses, and the release that changed it; `newer` where the run has that. */
 export function inVersion(
   row: KeySpec,
-  known: Partial<Record<FieldPath, unknown>>,
+  known: Readonly<Record<string, unknown>>,
 ): { readonly row: KeySpec; readonly changed?: { readonly since: string; readonly newer: boolean } } {
   const { defaults } = row;
   if (!defaults) return { row };
-  const newer = isAtLeast(known[defaults.of], defaults.since) === true;
+  const atLeast = isAtLeast(known[defaults.of], defaults.since);
+  const newer = defaults.of in FIELDS ? atLeast === true : atLeast !== false;
   const value = newer ? defaults.after : defaults.before;
   return { row: defaultingRow(row, value), changed: { since: defaults.since, newer } };
 }

@@ -50,7 +50,7 @@ export interface Rows {
   /** What is reported of them, where it is not `{family} default`. */
   readonly note?: string;
   /** What is known of the run, versions among it. */
-  readonly known?: Partial<Record<FieldPath, unknown>>;
+  readonly known?: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -85,7 +85,7 @@ export class Section {
   }
 
   /** The same block, whose defaults are those of the versions that the run uses. */
-  withVersions(known: Partial<Record<FieldPath, unknown>>): Section {
+  withVersions(known: Readonly<Record<string, unknown>>): Section {
     return this.reading(this.rows && { ...this.rows, known });
   }
 

@@ -31,8 +31,9 @@ export function rolloutPoints(rollout: Rollout): Point[] {
   const engine = run['rollout.engine'];
   if (engine === 'transformers') return [byTheModel(rollout), ...scored(rollout)];
   if (engine !== 'vllm-colocate' || !run['rollout.sleep']) return [];
-  const ledger = combine(sharding.atRest, constant);
-  takeAway(ledger, run['rollout.offload']);
+  const resting = combine(sharding.atRest);
+  takeAway(resting, run['rollout.offload']);
+  const ledger = combine(resting, constant);
   const share = run['rollout.sharesWeights']
     ? keyValueShare(run, available, sharding.atRest)
     : run['hardware.reservedFraction'] * available;
@@ -40,8 +41,8 @@ export function rolloutPoints(rollout: Rollout): Point[] {
   return [point(say('vLLM generates completions'), ledger)];
 }
 
-/** What waits in host memory while vLLM has the GPU (verl, `workers/engine/base.py`, `BaseEngineCtx`). */
-function takeAway(ledger: Ledger, what: TrainingRun['rollout.offload']): void {
+/** What waits in host memory while vLLM, or another model, has the GPU (verl, `workers/engine/base.py`, `BaseEngineCtx`). */
+export function takeAway(ledger: Ledger, what: TrainingRun['rollout.offload']): void {
   const weights = what === 'weights' || what === 'all';
   const states = what === 'states' || what === 'all';
   for (const category of [

@@ -9,6 +9,7 @@ import {
   PEFT,
   PYTORCH,
   TRANSFORMERS,
+  VERL,
 } from '../sources/repositories';
 
 function pytorch(path: string, label = path.split('/').at(-1) ?? path): Source {
@@ -50,6 +51,10 @@ export const SOURCES = {
   loss: {
     label: 'transformers, loss_utils.py',
     url: fileIn(TRANSFORMERS, 'src/transformers/loss/loss_utils.py'),
+  },
+  verlTurns: {
+    label: 'verl, ray_trainer.py',
+    url: fileIn(VERL, 'verl/trainer/ppo/ray_trainer.py'),
   },
   accumulatorReset: {
     label: 'OpenNMT-tf, optimizers/utils.py',

@@ -371,7 +371,8 @@ export function traceRun(
   run: TrainingRun,
   overrides: Partial<TraceSettings> = {},
 ): TracedStage[] {
-  const settings = { ...traceSettings(run, model), ...overrides };
+  const turn = run['method.valueTurn'] ? { objective: 'reward' as const } : {};
+  const settings = { ...traceSettings(run, model), ...turn, ...overrides };
   const uses: Use[] = [];
   // Both models play the same layers; their heads differ, in role too.
   const known: PlayedStages = new Map();
@@ -380,7 +381,8 @@ export function traceRun(
     const score = { ...settings, objective: 'reward' as const, returnedHidden: undefined };
     uses.push(...usesOf(valueStages(model), settingsByPlace(model, run, score), known, skipped));
   }
-  uses.push(...usesOf(model.stages, settingsByPlace(model, run, settings), known, skipped));
+  const trained = run['method.valueTurn'] ? valueStages(model) : model.stages;
+  uses.push(...usesOf(trained, settingsByPlace(model, run, settings), known, skipped));
   const checkpointed = run['activations.checkpointing'] === 'full';
   const offloads = run['activations.offload'] && run['activations.checkpointing'] === 'none';
   const played = withHosted(withConsumed(uses, checkpointed), model, run);

@@ -156,9 +156,14 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
   return { ...sums, ...beside, scaled, raised, layers, stepped, steppedAdapters };
 }
 
-/** Models of these weights that are trained: a value model beside the policy is one more. */
+/** Whether policy and value model are trained one after the other, each with gradients of its own. */
+export function takesTurns(run: TrainingRun): boolean {
+  return run['method.valueModel'] && !run['method.valueTogether'] && run['method.valueStep'] !== undefined;
+}
+
+/** Models of these weights that are trained at once: a value model beside the policy is one more. */
 export function timesTrained(run: TrainingRun): number {
-  return run['method.valueModel'] && !run['method.valueTogether'] ? 2 : 1;
+  return run['method.valueModel'] && !run['method.valueTogether'] && !takesTurns(run) ? 2 : 1;
 }
 
 /** What PEFT trains in full is a copy: the original stays, frozen (`ModulesToSaveWrapper`). */

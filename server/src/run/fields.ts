@@ -186,6 +186,17 @@ export const FIELDS = {
     doc: 'A value model of the size of the policy is trained beside it (PPO).',
     default: false,
   }),
+  'method.valueStep': object({
+    doc: 'The value model is trained in a step of its own while the policy waits, and the policy while it waits: fields of the run in which its step differs from that of the policy, such as `{activations.checkpointing: none}`. Gradients of the one are gone when the other trains. Unset: both are trained at once.',
+  }),
+  'method.valueOffload': choice(['none', 'states', 'weights', 'all'], {
+    doc: 'What of a value model with a step of its own waits in host memory while others use the GPU: nothing, optimizer states, weights, or all.',
+    default: 'none',
+  }),
+  'method.valueTurn': flag({
+    doc: 'The step of the value model is looked at instead of that of the policy, where each has one of its own. An estimate looks at both and states the larger.',
+    default: false,
+  }),
   'method.valueTogether': flag({
     doc: 'The value model runs forward and backward in one graph with the policy, whose hidden states and logits are returned whole (PPO in TRL).',
     default: false,
@@ -240,7 +251,7 @@ export const FIELDS = {
     default: 'none',
   }),
   'rollout.tensor': integer({
-    doc: 'GPUs that share one copy of the weights while the model itself generates (the hybrid engine of DeepSpeed).',
+    doc: 'GPUs that share one copy of the weights while completions are generated: by vLLM, or by the hybrid engine of DeepSpeed.',
     minimum: 1,
     default: 1,
   }),

@@ -58,6 +58,7 @@ export const LION: Repository = { name: 'lucidrains/lion-pytorch', at: '0.2.3' }
 export const LITGPT: Repository = { name: 'Lightning-AI/litgpt', at: 'v0.5.13' };
 export const LLAMA_FACTORY: Repository = { name: 'hiyouga/LLaMA-Factory', at: 'v0.9.5' };
 export const LLM_FOUNDRY: Repository = { name: 'mosaicml/llm-foundry', at: 'v0.21.0' };
+export const VERL: Repository = { name: 'volcengine/verl', at: 'v0.7.0' };
 export const MEGATRON: Repository = { name: 'NVIDIA/Megatron-LM', at: 'core_v0.19.0' };
 export const MS_SWIFT: Repository = { name: 'modelscope/ms-swift', at: 'v4.5.2' };
 export const NANOTRON: Repository = { name: 'huggingface/nanotron', at: 'v0.5' };

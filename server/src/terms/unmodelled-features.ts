@@ -52,6 +52,9 @@ const UNMODELLED_FEATURES = {
   'adapter-variant': 'either',
   'megatron-fsdp-experts': 'either',
   'model-of-the-script': 'either',
+  'other-value-model': 'either',
+  'own-trainer': 'either',
+  'reward-model': 'adds',
 } as const satisfies Readonly<Record<string, 'adds' | 'saves' | 'either'>>;
 export type UnmodelledFeature = keyof typeof UNMODELLED_FEATURES;
 

@@ -10,9 +10,15 @@ export function unreadOf(configs: readonly ConfigReading[]): Unread[] {
   const found = new Map<string, Unread>();
   // Of a script that is followed with the flags that it is given, its own reading states what is not known.
   const scripts = configs.filter(({ document, laidOver }) => document.format === 'python' && laidOver);
-  const followed = new Set(scripts.map(({ uri }) => fileName(uri)));
+  const laid = configs.filter(({ laidOver }) => laidOver);
+  const followed = new Set(laid.map(({ uri }) => fileName(uri)));
   const starters = new Set(scripts.flatMap(({ laidOver }) => (laidOver ? [canonicalUri(laidOver.uri)] : [])));
-  for (const { reading, uri: own } of configs)
+  // What a config that is merged of parts leaves open it leaves itself: a part alone has its keys in no block.
+  const parts = new Set(
+    configs.flatMap(({ whole }) => whole?.parts.map(({ uri }) => canonicalUri(uri)) ?? []),
+  );
+  for (const { reading, uri: own } of configs) {
+    if (parts.has(canonicalUri(own))) continue;
     for (const unread of reading.unread ?? []) {
       if (unread.kind === 'script' && followed.has(unread.text)) continue;
       if (unread.kind === 'flag' && starters.has(canonicalUri(own))) continue;
@@ -20,6 +26,7 @@ export function unreadOf(configs: readonly ConfigReading[]): Unread[] {
       const key = `${uri}:${range.start.line}:${range.start.character}:${unread.text}`;
       if (!found.has(key)) found.set(key, unread);
     }
+  }
   return [...found.values()];
 }
 

@@ -8,6 +8,8 @@ export interface Files {
   /** Names of the files in a folder, links to nowhere among them; undefined where there is none, or none can be listed. */
   list(uri: string): Promise<readonly string[] | undefined>;
   listFolders(uri: string): Promise<readonly string[] | undefined>;
+  /** Undefined where there is no such file. */
+  readText(uri: string): Promise<string | undefined>;
   /**
    * Reads a config; `dialect` is the family that the link states it is, where it is not known from the text. `choices` are
    * options of groups that the launch takes.

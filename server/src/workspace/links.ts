@@ -10,6 +10,7 @@ import type { ResolvedLink } from './analysis';
 import type { ConfigReading } from './config-reading';
 import type { Files } from './files';
 import { foldersAround } from './folders-around';
+import { configOfMain } from './hydra-main';
 import { overlaid } from './overrides';
 
 /** Links followed at most this deep: configs name configs that name configs, and no further. */
@@ -173,7 +174,8 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
       // What a part of a merged config names counts as far as the merged config states it.
       if (part && link.role !== 'include') continue;
       const { uri: elsewhere } = link.range;
-      const uri = await locate(link, elsewhere ?? config.uri, files);
+      const found = await locate(link, elsewhere ?? config.uri, files);
+      const uri = link.byMain && found !== undefined ? await configOfMain(found, files) : found;
       const own = first === undefined && elsewhere === undefined;
       if (own) {
         links.push({ ...link, uri });
@@ -212,8 +214,8 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
       // What is included may hold too little to be known by itself.
       const family = link.role === 'include' ? included(config) : ROLES[link.role].family;
       const { tree, choices } = link.overrides ?? {};
-      const found = apartFrom(config, uri) ? undefined : await files.read(uri, family, choices);
-      const next = found && tree ? overlaid(found, { uri: config.uri, tree }) : found;
+      const other = apartFrom(config, uri) ? undefined : await files.read(uri, family, choices);
+      const next = other && tree ? overlaid(other, { uri: config.uri, tree }) : other;
       if (next && !isAside(next)) {
         linked.push(next);
         if (trail.length < DEEPEST) {

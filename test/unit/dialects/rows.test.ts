@@ -65,7 +65,7 @@ const BY_HAND: Readonly<Record<string, string>> = {
   'ms-swift/ms-swift.ts: hardware.reservedFraction':
     'the same key in the block of the workers that generate over Ray',
   'ms-swift/swift-program.ts: batch.imagePixels': 'a variable of the environment',
-  'verl/verl.ts: batch.paddingFree': 'one key, two fields: its row sets the other',
+  'verl/verl-model.ts: batch.paddingFree': 'one key, two fields: its row sets the other',
 };
 
 /** Reads that fall back to a value that some row has, too, and why it is not taken from there. */

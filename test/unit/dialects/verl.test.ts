@@ -48,6 +48,8 @@ describe('verl', () => {
     assert.equal(values['activations.checkpointing'], 'full');
     assert.equal(values['rollout.engine'], 'vllm-colocate');
     assert.equal(values['rollout.sleep'], true);
+    assert.equal(values['rollout.tensor'], 2);
+    assert.match(resolved.origins['rollout.tensor']?.note ?? '', /^verl default/);
     assert.equal(values['hardware.reservedFraction'], 0.6);
     assert.equal(values['loss.implementation'], 'in-place');
     // 20 micro batches, each of which reduces its gradients: none lie whole.
@@ -86,18 +88,6 @@ describe('verl', () => {
     assert.equal(values['batch.micro'], 1);
     assert.equal(values['batch.sequence'], 48_000);
     assert.equal(values['parallel.ulysses'], 2);
-  });
-
-  it('trains a value model with `gae`, unless it waits in host memory in its turn', async () => {
-    const gae = GRPO.replace('adv_estimator=grpo', 'adv_estimator=gae');
-    const together = await analyze('run.sh', gae);
-    assert.equal(together.resolved.values['method.objective'], 'ppo');
-    assert.equal(together.resolved.values['method.valueModel'], true);
-    const away = gae.replace(
-      'trainer.nnodes=1',
-      'critic.model.fsdp_config.param_offload=True critic.model.fsdp_config.optimizer_offload=True trainer.nnodes=1',
-    );
-    assert.equal((await analyze('run.sh', away)).resolved.values['method.valueModel'], false);
   });
 
   it('reads FSDP 2, LoRA and whole offload', async () => {

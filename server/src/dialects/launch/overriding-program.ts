@@ -19,6 +19,8 @@ export interface NamedConfig {
   readonly key: string;
   /** It may lie in the framework, out of reach. */
   readonly optional?: boolean;
+  /** `path` is a script, whose `@hydra.main` names the config. */
+  readonly byMain?: boolean;
 }
 
 /**
@@ -30,6 +32,8 @@ export function overridingProgram(
   match: (launch: Launch) => number,
   config: (launch: Launch) => NamedConfig | undefined,
   countsGpus?: (launch: Launch) => boolean,
+  /** The family with what a launch decides of its defaults, where its config is not here. */
+  familyOf: (launch: Launch) => Dialect = () => family,
 ): Program {
   return {
     ...(countsGpus ? { countsGpus } : {}),
@@ -42,18 +46,19 @@ export function overridingProgram(
       const values = valuesOf(launch.arguments);
       const tree = nestedArguments(values);
       const choices = { ...values, entries: values.entries.filter(({ key }) => !key.includes('.')) };
-      const facts = factsAlone(tree, family, launch, draft, context);
+      const facts = factsAlone(tree, familyOf(launch), launch, draft, context);
       draft.facts.push(...facts);
       const named = config(launch);
       if (!named) return;
-      const { path, node, key, optional } = named;
+      const { path, node, key, optional, byMain } = named;
       const link = {
         path,
         range: node.range,
         key: `${launch.path}.arguments.${key}`,
         role: 'include' as const,
       };
-      draft.links.push({ ...link, ...(optional ? { optional } : {}), overrides: { tree, choices, facts } });
+      const kind = { ...(optional ? { optional } : {}), ...(byMain ? { byMain } : {}) };
+      draft.links.push({ ...link, ...kind, overrides: { tree, choices, facts } });
     },
   };
 }
@@ -107,24 +112,34 @@ export function configFile(launch: Launch): NamedConfig | undefined {
   return node && path !== undefined ? { path, node, key: 'config' } : undefined;
 }
 
-const folderOf = (path: string) => path.slice(0, path.lastIndexOf('/') + 1);
+/** The folder of a script, and of a module (`python -m verl.trainer.main_ppo`) that of its package. */
+const folderOf = (script: string) => {
+  const path = script.includes('/') || script.endsWith('.py') ? script : script.replaceAll('.', '/');
+  return path.slice(0, path.lastIndexOf('/') + 1);
+};
 
 /**
- * The config that Hydra composes: `--config-path` counts from the folder of the script, where NeMo's lie in `conf`. Which one a
- * script takes when none is named stands in its code.
+ * The config that Hydra composes: `--config-path` counts from the folder of the script; without it the configs lie in `conf`, as NeMo's do,
+ * or in what the family calls it. Which one a script takes when none is named stands in its code.
  * hydra-core 1.3 `_internal/utils.py`, `compute_search_path_dir`
  */
-export function hydraConfig(launch: Launch): NamedConfig | undefined {
+export function hydraConfig(launch: Launch, usual = 'conf'): NamedConfig | undefined {
   const named = flagOf(launch, ['config_name', 'cn']);
   const path = flagOf(launch, ['config_path', 'cp']);
   const folder = flagOf(launch, ['config_dir', 'cd']);
   if (!named) return undefined;
   const file = CONFIG.test(named.text) ? named.text : `${named.text}.yaml`;
   const beside = folderOf(launch.script ?? '');
-  const inFolder = path ? (path.text.startsWith('/') ? path.text : `${beside}${path.text}`) : `${beside}conf`;
+  const inFolder = path
+    ? /^[/$~]/.test(path.text)
+      ? path.text
+      : `${beside}${path.text.replace(/^\.\//, '')}`
+    : `${beside}${usual}`;
+  // Where the launch is started is no folder of its own: paths are looked for there.
+  const start = /^\$(?:\(pwd\)|\{?PWD\}?)\//;
   const whole = `${(folder?.text ?? inFolder).replace(/(?<!\/)\/+$/, '')}/${file}`;
   return {
-    path: whole,
+    path: whole.replace(start, ''),
     node: named.node,
     key: named.key,
     optional: (path === undefined && folder === undefined) || !launch.script?.endsWith('.py'),

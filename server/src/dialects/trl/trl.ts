@@ -113,7 +113,7 @@ export const trlRecipe: Dialect = {
     if (root.kind !== 'map' || entryOf(root, 'stage')) return 0;
     const trains = ['per_device_train_batch_size', 'learning_rate', 'gradient_accumulation_steps'];
     if (!trains.some((key) => entryOf(root, key))) return 0;
-    if (!entryOf(root, 'model_name_or_path')) return generatesGroups(root) && asksTrainer(root) ? 0.8 : 0;
+    if (!entryOf(root, 'model_name_or_path')) return generatesGroups(root) && mayBeTrainer(root) ? 0.8 : 0;
     const own = root.entries.filter(({ key }) => OWN.test(key)).length;
     // Below what any script around the Trainer gets; who asks for no batch of the Trainer's is not known to start it.
     if (own > 0 && isOfOtherScript(root, name)) return mayBeTrainer(root) ? 0.6 : 0;

@@ -1,14 +1,13 @@
 import RELEASES from '../../../data/framework-keys/verl.jsonl' with { type: 'text' };
 import type { ConfigNode } from '../../config/node';
 import { flagOf, textOf } from '../../config/scalar';
-import { fileIn } from '../../sources/repositories';
+import { fileIn, VERL } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { block, inertKeys, type Row, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { megatronCoreKeys, PARALLEL_SIZES } from '../megatron/core-rows';
-import { VERL } from './verl-repository';
 
 /** What the releases say of the keys: types and defaults of most rows. */
 const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES), 'ppo', 'ppo_megatron', 'sft']);
@@ -16,6 +15,7 @@ const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES), 'ppo', 'pp
 const CONFIG = fileIn(VERL, 'verl/trainer/config/');
 const PPO = `${CONFIG}ppo_trainer.yaml`;
 const SFT = `${CONFIG}sft_trainer_engine.yaml`;
+const SFT_OLD = `${CONFIG}sft_trainer.yaml`;
 const ACTOR = `${CONFIG}actor/actor.yaml`;
 const FSDP = `${CONFIG}engine/fsdp.yaml`;
 const MEGATRON = `${CONFIG}engine/megatron.yaml`;
@@ -27,8 +27,23 @@ const dtype = (node: ConfigNode) => weightsDtypeOf(textOf(node));
 const checkpointing = (node: ConfigNode) => (flagOf(node) === false ? 'none' : 'full');
 const strategy = (node: ConfigNode) => (flagOf(node) === false ? 'grad-op' : 'full');
 
+/** A default that a release of verl changed. */
+type Changed = KeySpec['defaults'];
+
+/** Since the release before which the default was another (`trainer/config/` at the tags: `ppo_trainer.yaml`, `model/hf_model.yaml`, `critic/dp_critic.yaml`, `actor/actor.yaml`). */
+const since = (release: string, before: number | boolean, after: number | boolean): Changed => ({
+  of: 'verl',
+  before,
+  since: release,
+  after,
+});
+const UNPADDED_POLICY = since('0.7.0', false, true);
+/** The dense trainers' critic: that of 0.7.1 still pads. */
+const UNPADDED_CRITIC = since('0.8.0', false, true);
+const NO_ENTROPY = since('0.4.0', 0.001, 0);
+
 /** Rows of a model's block. */
-const model: readonly Row[] = [
+const model = (unpadded: Changed): readonly Row[] => [
   ['fsdp_config', 'object', 'How FSDP shards.'],
   ['path', 'string', 'Model on the Hub or in a folder.', { sets: 'model.id' }],
   ['partial_pretrain', 'string', 'Model on the Hub or in a folder.', { sets: 'model.id' }],
@@ -48,7 +63,7 @@ const model: readonly Row[] = [
     'use_remove_padding',
     'boolean',
     'Samples of a micro batch in one row without padding.',
-    { default: true, sets: 'batch.packed', assumes: true },
+    { default: true, defaults: unpadded, sets: 'batch.packed', assumes: true },
   ],
   [
     'lora_rank',
@@ -64,7 +79,12 @@ const model: readonly Row[] = [
   ],
   ['target_modules', 'any', 'Modules that get adapters.', { default: 'all-linear', sets: 'lora.targets' }],
   ['exclude_modules', 'any', 'Modules that get no adapters.'],
-  ['use_liger', 'boolean', 'Liger kernels, the fused loss apart.', { default: false, sets: 'kernels.liger' }],
+  [
+    'use_liger',
+    'boolean',
+    'Liger kernels, the fused loss apart.',
+    { default: false, sets: 'kernels.liger', assumes: true },
+  ],
   [
     'use_fused_kernels',
     'boolean',
@@ -86,13 +106,13 @@ const fsdp: readonly Row[] = [
     'param_offload',
     'boolean',
     'Weights and gradients wait in host memory while others use the GPU. While this model trains they are on the GPU.',
-    { default: false, fields: ['rollout.offload', 'method.valueModel'] },
+    { default: false, fields: ['rollout.offload'] },
   ],
   [
     'optimizer_offload',
     'boolean',
     'Optimizer states wait in host memory while others use the GPU. While this model trains they are on the GPU.',
-    { default: false, fields: ['rollout.offload', 'method.valueModel'] },
+    { default: false, fields: ['rollout.offload'] },
   ],
   [
     'offload_policy',
@@ -186,6 +206,12 @@ const megatron: readonly Row[] = [
     'Weights and gradients wait in host memory while others use the GPU. While this model trains they are on the GPU.',
     { default: false, fields: ['rollout.offload'] },
   ],
+  [
+    'use_remove_padding',
+    'boolean',
+    'Samples of a micro batch in one row without padding.',
+    { default: true, sets: 'batch.packed', assumes: true, fields: ['batch.packed', 'batch.paddingFree'] },
+  ],
   ['grad_offload', 'boolean', 'Gradients wait in host memory while others use the GPU.', { default: false }],
   [
     'optimizer_offload',
@@ -220,6 +246,17 @@ const megatron: readonly Row[] = [
   ],
 ];
 
+/** Rows of the value model: what they state holds in its own step. */
+const ofCritic = (rows: readonly Row[]): readonly Row[] =>
+  rows.map(([name, type, doc, extra]): Row => {
+    // Which model it is decides nothing that is read of it: whether it is the policy's is compared.
+    if (extra?.sets === 'model.id') return [name, type, doc];
+    const own = extra?.sets ?? extra?.fields?.[0];
+    return own === undefined || own === 'method.valueModel'
+      ? [name, type, doc, extra]
+      : [name, type, doc, { ...extra, fields: ['method.valueStep', own] } as Row[3]];
+  });
+
 const A = 'actor_rollout_ref';
 
 /** Keys of verl (0.9, and those of before that say the same). */
@@ -243,7 +280,7 @@ export const VERL_KEYS: readonly KeySpec[] = [
       'use_remove_padding',
       'boolean',
       'Samples of a micro batch in one row without padding.',
-      { sets: 'batch.packed' },
+      { default: false, sets: 'batch.packed', assumes: SFT_OLD },
     ],
   ]),
   ...inertKeys(
@@ -311,9 +348,17 @@ export const VERL_KEYS: readonly KeySpec[] = [
     ['model', 'The value model of PPO.'],
     ['fsdp', 'How FSDP shards.'],
   ]),
-  ...block(`${A}.model`, MODEL, model),
-  ...block('critic.model', MODEL, model),
-  ...block('model', MODEL, model),
+  ...block(`${A}.model`, MODEL, model(UNPADDED_POLICY)),
+  ...block('critic.model', `${CONFIG}critic/dp_critic.yaml`, ofCritic(model(UNPADDED_CRITIC))),
+  ...block('model', MODEL, [
+    ...model(UNPADDED_POLICY),
+    [
+      'strategy',
+      'string',
+      'FSDP 1 or 2, in the older trainer.',
+      { values: ['fsdp', 'fsdp2'], default: 'fsdp2', fields: ['parallel.data'] },
+    ],
+  ]),
   ...block(`${A}.actor`, ACTOR, [
     [
       'strategy',
@@ -357,7 +402,7 @@ export const VERL_KEYS: readonly KeySpec[] = [
       'entropy_coeff',
       'number',
       'Weight of the entropy in the loss; not 0 keeps the logits longer.',
-      { default: 0, fields: ['loss.implementation'] },
+      { default: 0, defaults: NO_ENTROPY, fields: ['loss.implementation'] },
     ],
     [
       'calculate_entropy',
@@ -378,10 +423,27 @@ export const VERL_KEYS: readonly KeySpec[] = [
   ]),
   ...block(`${A}.actor.fsdp_config`, FSDP, fsdp),
   ...block('engine', FSDP, fsdp),
-  ...block('critic.model.fsdp_config', FSDP, fsdp),
-  ...block('critic.fsdp', FSDP, fsdp),
+  ...block('model.fsdp_config', SFT_OLD, [
+    ...fsdp.filter(([name]) => name === 'model_dtype'),
+    [
+      'cpu_offload',
+      'boolean',
+      'FSDP keeps what `offload_params` states in host memory, while it trains, too.',
+      { default: false, fields: ['offload.parameters'] },
+    ],
+    [
+      'offload_params',
+      'boolean',
+      'With `cpu_offload`: weights wait in host memory.',
+      { default: false, fields: ['offload.parameters'] },
+    ],
+  ]),
+  ...block('critic.model.fsdp_config', FSDP, ofCritic(fsdp)),
+  ...block('critic.fsdp', FSDP, ofCritic(fsdp)),
   ...megatronCoreKeys(`${A}.actor.megatron`, MEGATRON, ...PARALLEL_SIZES, 'expert_tensor_parallel_size'),
   ...block(`${A}.actor.megatron`, MEGATRON, megatron),
+  ...megatronCoreKeys('critic.megatron', MEGATRON, ...PARALLEL_SIZES, 'expert_tensor_parallel_size'),
+  ...block('critic.megatron', MEGATRON, ofCritic(megatron)),
   ...block(`${A}.actor.optim`, `${CONFIG}optim/fsdp.yaml`, optimizer),
   ...block('optim', `${CONFIG}optim/fsdp.yaml`, optimizer),
   ...block(`${A}.rollout`, ROLLOUT, [
@@ -408,8 +470,26 @@ export const VERL_KEYS: readonly KeySpec[] = [
     [
       'tensor_model_parallel_size',
       'integer',
-      'GPUs that generate together. Costs no memory of training.',
-      { default: 2 },
+      'GPUs that share one copy of the weights while they generate. Costs no memory of training.',
+      { default: 2, sets: 'rollout.tensor', assumes: true },
+    ],
+    [
+      'data_parallel_size',
+      'integer',
+      'Copies of the engine that share experts. Costs no memory of training.',
+      { default: 1 },
+    ],
+    [
+      'pipeline_model_parallel_size',
+      'integer',
+      'GPUs that generate one after another. Costs no memory of training.',
+      { default: 1 },
+    ],
+    [
+      'expert_parallel_size',
+      'integer',
+      'GPUs that share the experts while they generate. Costs no memory of training.',
+      { default: 1 },
     ],
     [
       'nnodes',
@@ -430,8 +510,52 @@ export const VERL_KEYS: readonly KeySpec[] = [
       'Whether a value model is trained. Unset: with `gae`.',
       { default: null, fields: ['method.valueModel'] },
     ],
-    ['ppo_micro_batch_size_per_gpu', 'integer', 'Samples of the value model per GPU and forward pass.'],
+    ['strategy', 'string', 'What trains the value model.', { default: 'fsdp', fields: ['method.valueStep'] }],
+    [
+      'ppo_micro_batch_size_per_gpu',
+      'integer',
+      'Samples of the value model per GPU and forward pass.',
+      { sets: 'batch.micro', fields: ['method.valueStep', 'batch.micro'] },
+    ],
+    [
+      'ppo_micro_batch_size',
+      'integer',
+      'Samples of the value model per forward pass over all GPUs.',
+      { fields: ['method.valueStep'], deprecated: 'critic.ppo_micro_batch_size_per_gpu' },
+    ],
+    [
+      'ppo_mini_batch_size',
+      'integer',
+      "Prompts per optimizer step of the value model. Unset: the policy's.",
+      { fields: ['method.valueStep'] },
+    ],
+    [
+      'use_dynamic_bsz',
+      'boolean',
+      'Micro batches of the value model are filled by tokens. Unset: as those of the policy.',
+      { fields: ['method.valueStep'] },
+    ],
+    [
+      'ppo_max_token_len_per_gpu',
+      'integer',
+      'Tokens of the value model per GPU and forward pass where batches are made by tokens.',
+      { default: 32768, fields: ['method.valueStep'] },
+    ],
+    [
+      'ulysses_sequence_parallel_size',
+      'integer',
+      'GPUs that share a sequence of the value model (Ulysses).',
+      {
+        default: 1,
+        sets: 'parallel.ulysses',
+        assumes: true,
+        fields: ['method.valueStep', 'parallel.ulysses'],
+      },
+    ],
+    ['megatron', 'object', "Megatron's parallelism of the value model."],
+    ['optim', 'object', 'Optimizer of the value model.'],
   ]),
+  ...block('critic.optim', `${CONFIG}optim/fsdp.yaml`, ofCritic(optimizer)),
 ];
 
 export const VERL_TABLE = new KeyTable(VERL_KEYS, 'verl', RELEASED);

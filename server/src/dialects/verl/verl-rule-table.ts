@@ -1,6 +1,5 @@
 import { refused } from '../../rules/rule';
-import { fileIn } from '../../sources/repositories';
-import { VERL } from './verl-repository';
+import { fileIn, VERL } from '../../sources/repositories';
 
 // Where the frameworks have it, at the release that is described.
 const verl = (path: string) => fileIn(VERL, `verl/workers/${path}`);
