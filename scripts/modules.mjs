@@ -26,14 +26,14 @@ const BOTH = {
 };
 
 /**
- * What the server in a browser speaks by. Its packages show it under the condition `browser` alone, which would have other
- * packages take what is theirs for browsers into the command line, too.
+ * What server and client speak by in a browser. Its packages show it under the condition `browser` alone, which would have other
+ * packages take what is theirs for browsers into the command line and into a desktop, too.
  */
 const protocolOfBrowsers = {
   name: 'protocol-of-browsers',
   setup(bundle) {
     bundle.onResolve(
-      { filter: /^vscode-(?:languageserver|languageserver-protocol|jsonrpc)\/browser$/ },
+      { filter: /^vscode-(?:languageclient|languageserver|languageserver-protocol|jsonrpc)\/browser$/ },
       async (asked) => {
         const whole = asked.path.replace(/\/browser$/, '');
         const found = await bundle.resolve(whole, { resolveDir: asked.resolveDir, kind: asked.kind });
@@ -193,6 +193,26 @@ export function doorsBundle(folder, { doors, startFolder = folder, minify, sourc
     supported: { 'dynamic-import': false },
   };
 }
+
+/**
+ * Options of esbuild for the client, but for how small it gets: one file that a desktop and a browser start. Nothing of Node is asked for
+ * before the part that runs on a desktop is.
+ */
+export const CLIENT = {
+  absWorkingDir: root,
+  bundle: true,
+  logLevel: 'warning',
+  legalComments: 'none',
+  charset: 'utf8',
+  platform: 'node',
+  format: 'cjs',
+  target: 'node20',
+  mainFields: MAIN_FIELDS,
+  plugins: [protocolOfBrowsers],
+  entryPoints: ['client/src/extension.ts'],
+  outfile: 'client/dist/extension.js',
+  external: ['vscode'],
+};
 
 /** Options of esbuild for the panel's page, but for the file and how small it gets. */
 export const PANEL = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { builtinModules } from 'node:module';
 import { build, type Metafile } from 'esbuild';
-import { ENTRIES, MODULES } from '../../scripts/modules.mjs';
+import { CLIENT, ENTRIES, MODULES } from '../../scripts/modules.mjs';
 
 /** Modules that only a call on Node reaches, and what they take of Node. */
 const NODE_ONLY = [/^server\/src\/config\/python\/grammar-files\.ts$/, /web-tree-sitter\//];
@@ -67,21 +67,32 @@ describe('what a browser gets', function () {
     assert.ok(inputs(true).filter((input) => late.test(input)).length > 100);
   });
 
-  it('of the client is one file that asks for VS Code alone', async () => {
-    const { metafile } = await build({
-      entryPoints: ['client/src/web-extension.ts'],
-      bundle: true,
-      write: false,
-      metafile: true,
-      platform: 'browser',
-      format: 'cjs',
-      outdir: 'out/browser-bundle',
-      external: ['vscode'],
-      logLevel: 'silent',
-    });
-    const [output, ...more] = Object.values(metafile.outputs);
+  it('of the client is what a desktop gets, and asks for VS Code alone there', async () => {
+    const { outputFiles } = await build({ ...CLIENT, write: false });
+    const [bundle, ...more] = outputFiles;
     assert.deepEqual(more, []);
-    const outside = new Set(output?.imports.filter(({ external }) => external).map(({ path }) => path));
-    assert.deepEqual([...outside], ['vscode']);
+    assert.deepEqual(await askedFor(bundle?.text ?? '', undefined), ['vscode']);
+    const onDesktop = await askedFor(bundle?.text ?? '', process);
+    assert.ok(onDesktop.includes('child_process'), onDesktop.join());
   });
 });
+
+/** Modules that the client asks for until it is activated, where `process` is what it finds under that name. */
+async function askedFor(bundle: string, process: unknown): Promise<string[]> {
+  const asked = new Set<string>();
+  /** Whatever VS Code has: a class, a function and an object at once. */
+  const anything: unknown = new Proxy(class {}, {
+    apply: () => anything,
+    get: (target, name) =>
+      name in target || typeof name === 'symbol' ? Reflect.get(target, name) : anything,
+  });
+  const module = { exports: {} as { activate(context: unknown): Promise<void> } };
+  const ask = (name: string) => {
+    asked.add(name);
+    return name === 'vscode' ? anything : require(name);
+  };
+  new Function('require', 'module', 'exports', 'process', bundle)(ask, module, module.exports, process);
+  // Nothing stands in its context: it ends where it looks for the first thing there.
+  await assert.rejects(module.exports.activate({}));
+  return [...asked];
+}
