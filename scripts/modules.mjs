@@ -75,6 +75,41 @@ const parsedTables = {
   },
 };
 
+/**
+ * Translations by keys that `say` makes of the English texts, which the code has anyway: what they take packed is two thirds of what it
+ * was. Keys stand together, and texts: each pack better among their like.
+ */
+const shortTranslations = {
+  name: 'short-translations',
+  setup(bundle) {
+    bundle.onLoad({ filter: /[\\/]wording[\\/]russian\.ts$/ }, async ({ path: file }) => {
+      const { RUSSIAN, textKey } = await evaluated(
+        bundle.esbuild,
+        `export * from ${JSON.stringify(file)}; export * from './text-keys';`,
+        path.dirname(file),
+      );
+      const keys = Object.keys(RUSSIAN).map(textKey).join('');
+      const texts = JSON.stringify(Object.values(RUSSIAN));
+      return {
+        contents: `import { keyedBundle } from './text-keys';
+export const RUSSIAN = keyedBundle(${JSON.stringify(keys)}, JSON.parse(${JSON.stringify(texts)}));`,
+        loader: 'js',
+      };
+    });
+  },
+};
+
+/** What a module exports, for a build that asks the sources themselves. */
+async function evaluated(esbuild, contents, resolveDir) {
+  const { outputFiles } = await esbuild.build({
+    stdin: { contents, resolveDir, loader: 'ts' },
+    bundle: true,
+    write: false,
+    format: 'esm',
+  });
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
+}
+
 /** Modules of Node that most commands need nothing of, and that take long to load: read at the first use of a name. */
 const lateBuiltins = {
   name: 'late-builtins',
@@ -132,7 +167,7 @@ export const MODULES = {
   target: 'node20',
   mainFields: MAIN_FIELDS,
   alias: BOTH,
-  plugins: [protocolOfBrowsers, smallValidator, parsedTables, lateBuiltins],
+  plugins: [protocolOfBrowsers, smallValidator, parsedTables, shortTranslations, lateBuiltins],
   splitting: true,
   metafile: true,
   // What libraries of the older kind of module expect around them.
@@ -187,7 +222,11 @@ export function doorsBundle(folder, { doors, startFolder = folder, minify, sourc
       ...BOTH,
       'web-tree-sitter': path.join(root, 'node_modules', 'web-tree-sitter', 'web-tree-sitter.cjs'),
     },
-    plugins: [tablesBeside(folder), ...MODULES.plugins, starters],
+    plugins: [
+      tablesBeside(folder),
+      ...MODULES.plugins.filter((plugin) => plugin !== shortTranslations),
+      starters,
+    ],
     banner: { js: '(function (exports, require, module, __filename, __dirname) {' },
     footer: { js: '})' },
     supported: { 'dynamic-import': false },

@@ -11,6 +11,10 @@ const onNode = typeof process !== 'undefined' && typeof process.versions?.node =
  * initialized only there, since a browser has nothing of Node and a desktop no worker.
  */
 export async function activate(context: ExtensionContext): Promise<void> {
-  const { platform } = onNode ? await import('./on-desktop') : await import('./in-browser');
-  activateOn(context, platform(context));
+  activateOn(
+    context,
+    onNode
+      ? (await import('./on-desktop')).desktop(context)
+      : (await import('./in-browser')).browser(context),
+  );
 }

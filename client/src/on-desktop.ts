@@ -5,7 +5,7 @@ import { nodeServer } from './node-server';
 import { openSample } from './sample-workspace';
 
 /** The extension on a desktop, and beside a remote. */
-export function platform(context: ExtensionContext): Platform {
+export function desktop(context: ExtensionContext): Platform {
   context.subscriptions.push(agentServers(context));
   return { connect: nodeServer(context.extensionUri), readsRecords: true, openSample };
 }
