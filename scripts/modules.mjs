@@ -118,20 +118,20 @@ const briefManifest = {
 };
 
 /**
- * Translations by keys that `say` makes of the English texts, which the code has anyway: what they take packed is two thirds of what it
- * was. Keys stand together, and texts: each pack better among their like.
+ * Translations by keys that `say` makes of the English texts, which the code has anyway, and with letters of one byte: what they take
+ * packed is three fifths of what it was. Keys stand together, and texts: each pack better among their like.
  */
 const shortTranslations = {
   name: 'short-translations',
   setup(bundle) {
     bundle.onLoad({ filter: /[\\/]wording[\\/]russian\.ts$/ }, async ({ path: file }) => {
-      const { RUSSIAN, textKey } = await evaluated(
+      const { RUSSIAN, textKey, exchanged } = await evaluated(
         bundle.esbuild,
         `export * from ${JSON.stringify(file)}; export * from './text-keys';`,
         path.dirname(file),
       );
       const keys = Object.keys(RUSSIAN).map(textKey).join('');
-      const texts = JSON.stringify(Object.values(RUSSIAN));
+      const texts = JSON.stringify(Object.values(RUSSIAN).map(exchanged));
       return {
         contents: `import { keyedBundle } from './text-keys';
 export const RUSSIAN = keyedBundle(${JSON.stringify(keys)}, JSON.parse(${JSON.stringify(texts)}));`,

@@ -3,9 +3,9 @@
  * editor talks to one person, so one language holds for the whole process; without a bundle all is English.
  */
 
-import { markedKey, textKey } from './text-keys';
+import { exchanged, markedKey, textKey } from './text-keys';
 
-/** Translations by English text, as in `l10n/messages.ru.json`, or by its key, as builds have them. */
+/** Translations by English text, as in `l10n/messages.ru.json`, or as builds have them (`text-keys.ts`). */
 export type Bundle = Readonly<Record<string, string>>;
 
 interface Language {
@@ -48,10 +48,15 @@ const lookedUp = new Map<string, string>();
 function translationOf(text: string): string | undefined {
   const known = lookedUp.get(text);
   if (known !== undefined) return known;
-  const key = [text, markedKey(textKey(text))].find((name) => Object.hasOwn(language.bundle, name));
-  const translated = key === undefined ? undefined : language.bundle[key];
+  const translated = Object.hasOwn(language.bundle, text) ? language.bundle[text] : builtTranslation(text);
   if (translated !== undefined) lookedUp.set(text, translated);
   return translated;
+}
+
+function builtTranslation(text: string): string | undefined {
+  const key = markedKey(textKey(text));
+  const packed = Object.hasOwn(language.bundle, key) ? language.bundle[key] : undefined;
+  return packed === undefined ? undefined : exchanged(packed);
 }
 
 export function fill(template: string, args: readonly (string | number)[], tongue: string): string {

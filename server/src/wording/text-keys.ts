@@ -22,7 +22,27 @@ export function textKey(text: string): string {
 /** A key among English texts, none of which begins so. */
 export const markedKey = (key: string) => `\0${key}`;
 
-/** Translations by their keys, which stand one after another in `keys`. */
+const LATIN = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const CYRILLIC = 'абвгдежзийклмнопрстуфхцчшщъыьэюяАБВГДЕЖЗИЙКЛМНОПРСТУ';
+const partners = new Map(
+  [...LATIN].flatMap((latin, at): [string, string][] => {
+    const cyrillic = CYRILLIC.charAt(at);
+    return [
+      [latin, cyrillic],
+      [cyrillic, latin],
+    ];
+  }),
+);
+
+/**
+ * A text with Latin letters for Cyrillic ones and the other way round, which is how a built bundle has it: a letter of what is mostly
+ * Russian takes one byte in place of two, packed an eighth less. Done twice it is the text again.
+ */
+export function exchanged(text: string): string {
+  return text.replace(/[A-Za-zА-я]/g, (letter) => partners.get(letter) ?? letter);
+}
+
+/** Translations with exchanged letters by their keys, which stand one after another in `keys`. */
 export function keyedBundle(keys: string, texts: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     texts.map((text, at) => [markedKey(keys.slice(at * LENGTH, (at + 1) * LENGTH)), text]),
