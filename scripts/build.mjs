@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { writeBillOfMaterials } from './bill-of-materials.mjs';
 import {
+  CLIENT,
   copyParser,
   doorsBundle,
   GRAMMAR,
@@ -22,7 +23,7 @@ const watch = process.argv.includes('--watch');
 /** The extension does without: the command line is installed by itself. */
 const withCommandLine = !process.argv.includes('--extension');
 /** Bundles of the extension, whose licences it carries. */
-const SHIPPED = /^(?:client\/dist\/(?:extension|panel|web-extension)\.js|server\/dist\/modules\/.*\.mjs)$/;
+const SHIPPED = /^(?:client\/dist\/(?:extension|panel)\.js|server\/dist\/modules\/.*\.mjs)$/;
 const OUT_TEST = path.join(root, 'out', 'test');
 
 const base = {
@@ -39,7 +40,6 @@ const alias = {
   'web-tree-sitter': path.join(root, 'node_modules', 'web-tree-sitter', 'web-tree-sitter.cjs'),
 };
 const node = { ...base, platform: 'node', format: 'cjs', target: 'node20', mainFields: MAIN_FIELDS, alias };
-const browser = { ...base, platform: 'browser', format: 'iife', target: 'es2022' };
 const MODULES_FOLDER = 'server/dist/modules';
 const modules = {
   ...MODULES,
@@ -53,23 +53,11 @@ const modules = {
 };
 
 const bundles = [
-  {
-    ...node,
-    entryPoints: ['client/src/extension.ts'],
-    outfile: 'client/dist/extension.js',
-    external: ['vscode'],
-  },
+  { ...CLIENT, sourcemap: production ? false : 'linked', minify: production },
   {
     ...base,
     ...PANEL,
     outfile: 'client/dist/panel.js',
-  },
-  {
-    ...browser,
-    format: 'cjs',
-    entryPoints: { 'web-extension': 'client/src/web-extension.ts' },
-    outdir: 'client/dist',
-    external: ['vscode'],
   },
   {
     ...node,

@@ -7,8 +7,11 @@ const COLOURS = 256;
 /** Nearer colours, over the three channels of 8 bits, look the same. */
 const APART = 8;
 
-/** A truecolour PNG of 8 bits, as Chromium takes it, with a palette of so many colours at most. Format: https://www.w3.org/TR/png-3/ */
-export function smallPng(png, colours = COLOURS) {
+/**
+ * Pixels of a truecolour PNG of 8 bits, as Chromium takes it, with so many colours at most: `indexes` of `palette`, row by row.
+ * Format: https://www.w3.org/TR/png-3/
+ */
+export function withFewColours(png, colours = COLOURS) {
   const view = new DataView(png.buffer, png.byteOffset, png.byteLength);
   const width = view.getUint32(16);
   const height = view.getUint32(20);
@@ -24,20 +27,30 @@ export function smallPng(png, colours = COLOURS) {
   }
   const palette = paletteOf(counts, colours);
   const index = new Map(palette.map((colour, i) => [colour, i]));
+  const indexes = Uint8Array.from({ length: width * height }, (_, at) => {
+    const colour = colourAt(pixels, at * channels);
+    if (!index.has(colour)) index.set(colour, nearest(palette, colour));
+    return index.get(colour);
+  });
+  return {
+    width,
+    height,
+    palette: palette.map((colour) => [colour >> 16, (colour >> 8) & 255, colour & 255]),
+    indexes,
+  };
+}
+
+/** A truecolour PNG of 8 bits with a palette of so many colours at most. */
+export function smallPng(png, colours = COLOURS) {
+  const { width, height, palette, indexes } = withFewColours(png, colours);
   const rows = new Uint8Array((width + 1) * height);
   for (let y = 0; y < height; y += 1) {
-    for (let x = 0; x < width; x += 1) {
-      const colour = colourAt(pixels, (y * width + x) * channels);
-      if (!index.has(colour)) index.set(colour, nearest(palette, colour));
-      rows[y * (width + 1) + 1 + x] = index.get(colour);
-    }
+    rows.set(indexes.subarray(y * width, (y + 1) * width), y * (width + 1) + 1);
   }
   const header = new Uint8Array(13);
   header.set(png.subarray(16, 24));
   header.set([8, 3, 0, 0, 0], 8);
-  const colourTable = new Uint8Array(
-    palette.flatMap((colour) => [colour >> 16, (colour >> 8) & 255, colour & 255]),
-  );
+  const colourTable = new Uint8Array(palette.flat());
   const chunks = [
     chunk('IHDR', header),
     chunk('PLTE', colourTable),

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { launchBrowser } from './browser.mjs';
 import { serveVsCode } from './served-vscode.mjs';
-import { smallPng } from './small-png.mjs';
+import { smallWebp } from './small-webp.mjs';
 import {
   copyExamples,
   frameWith,
@@ -58,9 +58,9 @@ try {
     await page.waitForSelector('.monaco-workbench');
     const shoot = async (name) => {
       await settle(page);
-      const picture = smallPng(await page.screenshot(), COLOURS);
-      await writeFile(path.join(pictures, `${name}-${kind}.png`), picture);
-      console.log(`media/walkthrough/${name}-${kind}.png, ${Math.round(picture.length / 1000)} kB`);
+      const picture = await smallWebp(await page.screenshot(), COLOURS);
+      await writeFile(path.join(pictures, `${name}-${kind}.webp`), picture);
+      console.log(`media/walkthrough/${name}-${kind}.webp, ${Math.round(picture.length / 1000)} kB`);
     };
     await steps(page, shoot);
     await page.close();

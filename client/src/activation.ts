@@ -34,7 +34,7 @@ import { writeRun } from './write-run';
 import { contributeSchemas } from './yaml-schemas';
 
 /** What a desktop and a browser do each in its own way. */
-interface Platform {
+export interface Platform {
   /** A client of a language server that is about to start. */
   readonly connect: Connect;
   /** False where there is no disk that holds what runs left behind. */

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { builtinModules } from 'node:module';
+import path from 'node:path';
 import { build, type Metafile } from 'esbuild';
-import { ENTRIES, MODULES } from '../../scripts/modules.mjs';
+import { CLIENT, ENTRIES, MODULES } from '../../scripts/modules.mjs';
+import { accelerators } from '../../server/data/gpus.json';
+import { models } from '../../server/data/models.json';
 
 /** Modules that only a call on Node reaches, and what they take of Node. */
 const NODE_ONLY = [/^server\/src\/config\/python\/grammar-files\.ts$/, /web-tree-sitter\//];
@@ -23,6 +26,7 @@ const builtins = (output: Metafile['outputs'][string]) =>
 describe('what a browser gets', function () {
   this.timeout(120_000);
   let modules: Metafile;
+  let files: ReadonlyMap<string, string>;
 
   before(async () => {
     const made = await build({
@@ -34,6 +38,7 @@ describe('what a browser gets', function () {
       metafile: true,
     });
     modules = made.metafile;
+    files = new Map(made.outputFiles.map((file) => [file.path, file.text]));
   });
 
   it('of the server starts without anything of Node', () => {
@@ -67,21 +72,55 @@ describe('what a browser gets', function () {
     assert.ok(inputs(true).filter((input) => late.test(input)).length > 100);
   });
 
-  it('of the client is one file that asks for VS Code alone', async () => {
-    const { metafile } = await build({
-      entryPoints: ['client/src/web-extension.ts'],
-      bundle: true,
-      write: false,
-      metafile: true,
-      platform: 'browser',
-      format: 'cjs',
-      outdir: 'out/browser-bundle',
-      external: ['vscode'],
-      logLevel: 'silent',
-    });
-    const [output, ...more] = Object.values(metafile.outputs);
+  it('of the client is what a desktop gets, and asks for VS Code alone there', async () => {
+    const { outputFiles } = await build({ ...CLIENT, write: false });
+    const [bundle, ...more] = outputFiles;
     assert.deepEqual(more, []);
-    const outside = new Set(output?.imports.filter(({ external }) => external).map(({ path }) => path));
-    assert.deepEqual([...outside], ['vscode']);
+    assert.deepEqual(await askedFor(bundle?.text ?? '', undefined), ['vscode']);
+    const onDesktop = await askedFor(bundle?.text ?? '', process);
+    assert.ok(onDesktop.includes('child_process'), onDesktop.join());
+  });
+
+  it('of the client has of the table of cards what lists of them show, and of all cards', async () => {
+    const [bundle] = (await build({ ...CLIENT, write: false })).outputFiles;
+    const text = bundle?.text ?? '';
+    assert.deepEqual(
+      accelerators.filter(({ name }) => !text.includes(JSON.stringify(name).slice(1, -1))),
+      [],
+    );
+    assert.match(text, /marketedGb/);
+    assert.doesNotMatch(text, /usableBytes/);
+  });
+
+  it('of the server has every model with its config and its sources, without words for checks of the table', () => {
+    const text = Object.entries(modules.outputs).flatMap(([name, { inputs }]) =>
+      Object.keys(inputs).some((input) => input.endsWith('data/models.json')) ? [name] : [],
+    );
+    assert.equal(text.length, 1);
+    const table = files.get(path.resolve(text[0] ?? '')) ?? '';
+    for (const { id } of models) assert.ok(table.includes(`"${id}"`), id);
+    assert.match(table, /tie_word_embeddings/);
+    assert.match(table, /sources/);
+    assert.doesNotMatch(table, /HF API scrape|not cross-checked/);
   });
 });
+
+/** Modules that the client asks for until it is activated, where `process` is what it finds under that name. */
+async function askedFor(bundle: string, process: unknown): Promise<string[]> {
+  const asked = new Set<string>();
+  /** Whatever VS Code has: a class, a function and an object at once. */
+  const anything: unknown = new Proxy(class {}, {
+    apply: () => anything,
+    get: (target, name) =>
+      name in target || typeof name === 'symbol' ? Reflect.get(target, name) : anything,
+  });
+  const module = { exports: {} as { activate(context: unknown): Promise<void> } };
+  const ask = (name: string) => {
+    asked.add(name);
+    return name === 'vscode' ? anything : require(name);
+  };
+  new Function('require', 'module', 'exports', 'process', bundle)(ask, module, module.exports, process);
+  // Nothing stands in its context: it ends where it looks for the first thing there.
+  await assert.rejects(module.exports.activate({}));
+  return [...asked];
+}

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
+import { CLIENT } from '../../scripts/modules.mjs';
 import { circle, edgesOf, FLOORS, floorOf, importsOf, mutualFloors, upwardImports } from '../house/imports';
 
 /** Floors that may know the Language Server Protocol's library; VS Code's own API is the client's alone. */
@@ -44,6 +45,7 @@ describe('the floors of the house', () => {
       platform: 'node',
       mainFields: ['module', 'main'],
       external: ['vscode'],
+      plugins: CLIENT.plugins,
       loader: { '.css': 'empty' },
     });
     const missed = Object.entries(metafile.inputs).flatMap(([file, { imports }]) => {

@@ -5,6 +5,7 @@ import path from 'node:path';
 import vm from 'node:vm';
 import { build } from 'esbuild';
 import { STRINGS } from '../../client/webview/strings';
+import { CLIENT } from '../../scripts/modules.mjs';
 import { SEVERITY_WORDS } from '../../server/src/cli/problem-lines';
 import { HELP_TITLES } from '../../server/src/cli/program';
 import { SYNTAX_MESSAGES } from '../../server/src/config/json';
@@ -158,6 +159,7 @@ describe('translations', () => {
       outdir: 'out',
       platform: 'node',
       external: ['vscode'],
+      plugins: CLIENT.plugins,
       mainFields: ['module', 'main'],
       logLevel: 'silent',
     });

@@ -6,7 +6,7 @@ import { buildArchitecture } from './families/registry';
 import type { Model, ModelConfig } from './model';
 import { countParameters, oneTokenTapes, statePackagesOf } from './parameter-count';
 
-/** One row of `data/models.json`. */
+/** One row of `data/models.json`. What no surface shows is for checks of the table alone: builds leave it out. */
 interface CatalogEntry {
   readonly id: string;
   readonly aliases: readonly string[];
@@ -16,10 +16,11 @@ interface CatalogEntry {
   readonly params: {
     readonly total: number;
     readonly active?: number;
-    /** Published integer, where it differs. */
+    /** Published integer, where it differs. For checks. */
     readonly published?: number;
-    readonly source: string;
-    /** Why it differs. */
+    /** For checks. */
+    readonly source?: string;
+    /** Why it differs. For checks. */
     readonly difference?: string;
   };
   readonly sources: readonly string[];
@@ -27,6 +28,7 @@ interface CatalogEntry {
   readonly variants?: Readonly<Record<string, JsonObject>>;
   /** False where no second source confirms the config. */
   readonly verified?: boolean;
+  /** For checks. */
   readonly note?: string;
 }
 

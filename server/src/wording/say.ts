@@ -3,7 +3,9 @@
  * editor talks to one person, so one language holds for the whole process; without a bundle all is English.
  */
 
-/** Translations by English text, as in `l10n/messages.ru.json`. */
+import { exchanged, markedKey, textKey } from './text-keys';
+
+/** Translations by English text, as in `l10n/messages.ru.json`, or as builds have them (`text-keys.ts`). */
 export type Bundle = Readonly<Record<string, string>>;
 
 interface Language {
@@ -17,6 +19,7 @@ let language = ENGLISH;
 /** Speaks that language from now on; without a bundle, English. `name` is a tag such as `ru` or `ru-RU`. */
 export function speak(name: string, bundle: Bundle | undefined): void {
   language = bundle ? { name, bundle } : ENGLISH;
+  lookedUp.clear();
 }
 
 /** The language that is spoken now, as a key of what is remembered with texts in it. */
@@ -34,9 +37,26 @@ export function spokenTag(): string {
  * (Russian takes three: one, few, many). Numbers are written as the language does, grouped by thousands.
  */
 export function say(text: string, ...args: readonly (string | number)[]): string {
-  const translated = Object.hasOwn(language.bundle, text) ? language.bundle[text] : undefined;
+  const translated = language === ENGLISH ? undefined : translationOf(text);
   if (args.length === 0) return translated ?? text;
   return fill(translated ?? text, args, translated === undefined ? 'en' : language.name);
+}
+
+/** Texts in `language`, each looked up once. */
+const lookedUp = new Map<string, string>();
+
+function translationOf(text: string): string | undefined {
+  const known = lookedUp.get(text);
+  if (known !== undefined) return known;
+  const translated = Object.hasOwn(language.bundle, text) ? language.bundle[text] : builtTranslation(text);
+  if (translated !== undefined) lookedUp.set(text, translated);
+  return translated;
+}
+
+function builtTranslation(text: string): string | undefined {
+  const key = markedKey(textKey(text));
+  const packed = Object.hasOwn(language.bundle, key) ? language.bundle[key] : undefined;
+  return packed === undefined ? undefined : exchanged(packed);
 }
 
 export function fill(template: string, args: readonly (string | number)[], tongue: string): string {

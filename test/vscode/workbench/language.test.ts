@@ -93,6 +93,14 @@ describe('Russian, in the workbench', function () {
       .locator('.getting-started-step', { hasText: RUSSIAN['walkthrough.start.chooseGpu.title'] })
       .waitFor();
     assert.equal(await page.locator('.getting-started-step').count(), 7);
+    // The step that is open has its picture beside it, where the window is wide enough.
+    const picture = page.locator('.getting-started-media img').first();
+    await picture.waitFor({ state: 'attached' });
+    const width = await picture.evaluate(async (image: HTMLImageElement) => {
+      await image.decode();
+      return image.naturalWidth;
+    });
+    assert.ok(width > 100, String(width));
     await workbench.pictures('russian-walkthrough');
   });
 
