@@ -16,7 +16,7 @@ const VERBS =
 /** Scripts that prepare data and are given all flags of the training that follows. */
 const PREPARES = /^(?:prepare_(?:data|dataset)|(?:data|dataset)_prepar(?:e|ation))$/;
 
-/** Switches of scripts that train where they are told to (`--do_train`), for what else they do. */
+/** Switches of scripts that train where a switch asks for it (`--do_train`), for what else they do. */
 const DOES_OTHERWISE =
   /^(?:do_(?:eval\w*|predict\w*|test|calib\w*|export|infer\w*|generate|valid\w*|quant\w*)|(?:save|export|to)_onnx)$/;
 

@@ -60,7 +60,7 @@ const LAUNCHED: readonly LaunchedTrainer[] = [
       (nameOf(launch) === 'train.py' && hasAny(launch, ['data_backend_config'])),
   },
   {
-    // Its launcher starts programs of other kinds, too: those that are told what they train with.
+    // Its launcher starts programs of other kinds, too: those that are given arguments of its trainer.
     trainer: PADDLE_NLP,
     starts: (launch) =>
       hasAny(launch, OF_PADDLE) && hasAny(launch, ['per_device_train_batch_size', 'recompute']),

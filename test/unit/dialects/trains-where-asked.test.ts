@@ -33,7 +33,7 @@ python run_quant_qa.py --model_name_or_path out --output_dir ./ --save_onnx --pe
 \`\`\`
 `;
 
-describe('a script that trains where it is told to', () => {
+describe('a script that trains where a switch asks for it', () => {
   it('has no run in commands that are given another switch', async () => {
     const { analyze } = smallWorkspace({
       'oomlint.yaml': 'targets: {gpu: H100, gpus: 1}\n',
