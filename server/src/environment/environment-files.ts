@@ -81,7 +81,17 @@ function requirementLines(text: string): Requirement[] {
   });
 }
 
-/** Requirements in quotes, as `setup.py` lists them. */
+/**
+ * Requirements in quotes, as `setup.py` lists them. Of a package that it lists in several ways, for extras of other hardware, nobody knows which
+ * was installed; a build for CPUs is that of no GPU.
+ */
+function setupRequirements(text: string): Requirement[] {
+  const listed = quotedRequirements(text).filter(({ specifier }) => !/\+cpu\b/.test(specifier));
+  return listed.filter(({ name, specifier }) =>
+    listed.every((other) => other.name !== name || other.specifier === specifier),
+  );
+}
+
 function quotedRequirements(text: string): Requirement[] {
   return text.split('\n').flatMap((line, index) =>
     [...line.slice(0, 2000).matchAll(/["']([A-Za-z][^"']{0,200})["']/g)].flatMap((match) => {
@@ -262,7 +272,7 @@ const ENVIRONMENT_FORMATS: readonly EnvironmentFormat[] = [
   { names: /^(?:environment|conda)(?:[-_.][\w.-]{0,40})?\.ya?ml$/i, rank: 2, read: condaEnvironment },
   { names: /^pyproject\.toml$/, rank: 3, read: pyproject },
   { names: /^setup\.cfg$/, rank: 3, read: setupLists },
-  { names: /^setup\.py$/, rank: 3, read: quotedRequirements },
+  { names: /^setup\.py$/, rank: 3, read: setupRequirements },
   { names: /^(?:Dockerfile(?:\.[\w-]{1,40})?|[\w-]{1,40}\.Dockerfile)$/i, rank: 4, read: dockerfile },
 ];
 

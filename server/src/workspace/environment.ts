@@ -393,7 +393,10 @@ function withShown(around: readonly Stated[], shown: readonly Stated[], uri: str
 async function statedAround(uri: string, files: TrackedFiles): Promise<Stated[]> {
   const text = await files.gist(async (asked) => {
     const found: Stated[] = [];
-    for (const folder of foldersAround(uri, files)) found.push(...(await statedIn(folder, asked)));
+    for (const [index, folder] of foldersAround(uri, files).entries()) {
+      found.push(...(await statedIn(folder, uri, asked)));
+      if (index === 0) found.push(...(await statedByReadme(folder, asked)));
+    }
     return JSON.stringify(found.filter(({ name }) => isOfInterest(name)));
   });
   return JSON.parse(text) as Stated[];
@@ -402,7 +405,33 @@ async function statedAround(uri: string, files: TrackedFiles): Promise<Stated[]>
 const OF_INTEREST: ReadonlySet<string> = new Set([...VERSIONED_PACKAGES, ...FRAMEWORKS, ...PROVIDERS]);
 const isOfInterest = (name: string) => OF_INTEREST.has(name) || statePackageOf(name) !== undefined;
 
-async function statedIn(folder: string, files: TrackedFiles): Promise<Stated[]> {
+/** What the text beside a file for people asks them to install for it, before what lies in folders above. */
+async function statedByReadme(folder: string, files: TrackedFiles): Promise<Stated[]> {
+  const base = folder.replace(/\/$/, '');
+  const names = ((await files.list(base)) ?? []).filter((name) =>
+    /^readme\.(?:md|markdown|rst)$/i.test(name),
+  );
+  return statedByTexts(
+    names.map((name) => `${base}/${encodeURI(name)}`),
+    files,
+  );
+}
+
+/** A part of a book or a course, in the name of a file or a folder: `requirements-chapter7.txt`, `lesson_03`. */
+const PART =
+  /(?:^|[-_. ])(?:chapter|chap|ch|part|lesson|unit|module|week|day|lab|section|exercise)[-_. ]?0*(\d{1,3})(?=[-_. ]|$)/i;
+/** A number before the name of a file or a folder: `07_question-answering.ipynb`. */
+const NUMBERED = /^0*(\d{1,3})[a-z]?[-_. ]/i;
+
+/** Whether a list of packages is named for another part than the one that a file belongs to. */
+function isOfOtherPart(name: string, uri: string): boolean {
+  const part = PART.exec(name)?.[1];
+  if (part === undefined) return false;
+  const places = uri.split('/').map((segment) => decodeURIComponent(segment));
+  return !places.some((place) => (PART.exec(place) ?? NUMBERED.exec(place))?.[1] === part);
+}
+
+async function statedIn(folder: string, run: string, files: TrackedFiles): Promise<Stated[]> {
   const base = folder.replace(/\/$/, '');
   const names = (await files.list(base)) ?? [];
   const folders = (await files.listFolders(base)) ?? [];
@@ -417,7 +446,7 @@ async function statedIn(folder: string, files: TrackedFiles): Promise<Stated[]> 
       (path.includes('/') && /\.(?:txt|in)$/.test(name)
         ? environmentFormatOf('requirements.txt')
         : undefined);
-    return format && !ASIDE.test(name) ? { path, format } : [];
+    return format && !ASIDE.test(name) && !isOfOtherPart(name, run) ? { path, format } : [];
   });
   for (const { path, format } of candidates.slice(0, MOST_FILES)) {
     const uri = `${base}/${encodeURI(path)}`;

@@ -16,7 +16,8 @@ policy:
   generation:
     backend: vllm
     colocated: {enabled: true}
-    vllm_cfg: {tensor_parallel_size: 4, gpu_memory_utilization: 0.6}
+    vllm_cfg: {tensor_parallel_size: 4, gpu_memory_utilization: 0.6, max_num_seqs: 64}
+    trtllm_cfg: {max_batch_size: 8}
 cluster: {gpus_per_node: 8, num_nodes: 1}
 `;
 const analysisOf = (text: string) =>

@@ -34,6 +34,10 @@ const FILES: Readonly<Record<string, readonly [path: string, text: string]>> = {
     '{"training_method": "LORA", "model_type": "FLUX_DEV_1", "base_model_name": "a/b", "resolution": "768"}',
   ],
   OLMo: ['olmo.yaml', OLMO],
+  PaddleNLP: [
+    'sft_argument.json',
+    '{"model_name_or_path": "bigscience/bloomz-560m", "output_dir": "x", "per_device_train_batch_size": 4, "evaluation_strategy": "epoch", "learning_rate": 3e-5, "fp16": true, "fp16_opt_level": "O2", "recompute": true, "tensor_parallel_degree": 4}',
+  ],
 };
 
 describe('trainers that are not modelled', () => {
@@ -93,6 +97,10 @@ describe('trainers that are not modelled', () => {
     'an official script of OLMo-core': [
       'OLMo-core',
       'torchrun --nproc-per-node=8 src/scripts/official/OLMo2/OLMo-2-0325-32B-train.py --save-folder=/data/out',
+    ],
+    'a script of PaddleNLP': [
+      'PaddleNLP',
+      'python -m paddle.distributed.launch --gpus "0,1" run_pretrain.py --model_name_or_path a/b --tensor_parallel_degree 2 --per_device_train_batch_size 1 --max_seq_length 512',
     ],
     'a config of AI Toolkit': ['AI Toolkit', 'python run.py train.yaml'],
   };

@@ -16,6 +16,10 @@ const VERBS =
 /** Scripts that prepare data and are given all flags of the training that follows. */
 const PREPARES = /^(?:prepare_(?:data|dataset)|(?:data|dataset)_prepar(?:e|ation))$/;
 
+/** Switches of scripts that train where a switch asks for it (`--do_train`), for what else they do. */
+const DOES_OTHERWISE =
+  /^(?:do_(?:eval\w*|predict\w*|test|calib\w*|export|infer\w*|generate|valid\w*|quant\w*)|(?:save|export|to)_onnx)$/;
+
 /** Words of a script's name: `hf2mcore_qwen2.5_convertor.py` is `hf2mcore`, `qwen2`, `5` and `convertor`, the module `a.b_c` is `b` and `c`. */
 function wordsOf(script: string): string[] {
   const last = script.split('/').at(-1) ?? '';
@@ -57,7 +61,9 @@ export function trainsNothing(launch: Launch): boolean {
   if (on('trainer.val_only') || on('+trainer.val_only')) return true;
   // torchtitan saves the weights of step 0 and stops (`train.py`).
   if (on('checkpoint.create_seed_checkpoint')) return true;
-  if (!learns && (on('do_eval') || on('do_predict')) && !on('do_train')) return true;
+  const { entries } = launch.arguments;
+  const otherwise = entries.some(({ key, value }) => DOES_OTHERWISE.test(key) && flagOf(value) === true);
+  if (!learns && otherwise && !on('do_train')) return true;
   if (script === 'lm_eval' || script.startsWith('lm_eval.')) return true;
   // Scripts of HF's examples train where they are set to.
   const example =

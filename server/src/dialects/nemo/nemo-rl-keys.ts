@@ -26,6 +26,16 @@ const LORA: readonly Row[] = [
   ['match_all_linear', 'boolean', 'Every linear layer gets an adapter.', { fields: ['lora.targets'] }],
 ];
 
+/** Switches of a model that sees or hears, which Megatron-Bridge takes. */
+const FROZEN_PARTS = [
+  'freeze_config',
+  'freeze_language_model',
+  'freeze_vision_model',
+  'freeze_vision_projection',
+  'freeze_sound_encoder',
+  'freeze_sound_projection',
+];
+
 /** Blocks of the algorithms. */
 const ALGORITHMS = ['grpo', 'dpo', 'sft', 'rm', 'ppo', 'distillation'];
 
@@ -85,6 +95,18 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
     any: 'pipeline_dtype moe_router_dtype checkpoint peft.lora_A_init_method peft.lora_B_init_method peft.lora_dtype',
   }),
   ...inertKeys('policy.dtensor_cfg.lora_cfg', SOURCE, INERT, { any: 'lora_A_init' }),
+  // What generates, and what judges it, is set up by settings of vLLM and its like.
+  ...['policy.generation', 'policy.generation.vllm_cfg', 'env.nemo_gym'].flatMap((parent) =>
+    inertKeys(parent, SOURCE, INERT, { any: '*' }),
+  ),
+  ...block('policy.megatron_cfg', SOURCE, [
+    ...FROZEN_PARTS.map(
+      (name): Row => [name, 'any', 'Parts that are not trained.', { brings: 'frozen-modules' }],
+    ),
+    ...['first_last_layers_bf16', 'num_layers_at_start_in_bf16', 'num_layers_at_end_in_bf16'].map(
+      (name): Row => [name, 'any', 'Layers that stay bf16 beside fp8.', { brings: 'fp8-training' }],
+    ),
+  ]),
   ...['grpo', 'dpo', 'sft'].flatMap((algorithm) =>
     inertKeys(algorithm, CONFIG, INERT, {
       any: 'val_batch_size val_batches val_global_batch_size val_micro_batch_size batch_multiplier dynamic_sampling_max_gen_batches',

@@ -3,8 +3,10 @@ import type { Launch } from '../launch/launch';
 import type { Program } from '../launch/program';
 import {
   MUSUBI_TUNER,
+  OF_PADDLE,
   OLMO_CORE,
   type OtherTrainer,
+  PADDLE_NLP,
   SD_SCRIPTS,
   SIMPLE_TUNER,
   XTUNER,
@@ -57,6 +59,12 @@ const LAUNCHED: readonly LaunchedTrainer[] = [
       /(^|\/)simpletuner\/train\.py$/i.test(launch.script ?? '') ||
       (nameOf(launch) === 'train.py' && hasAny(launch, ['data_backend_config'])),
   },
+  {
+    // Its launcher starts programs of other kinds, too: those that are given arguments of its trainer.
+    trainer: PADDLE_NLP,
+    starts: (launch) =>
+      hasAny(launch, OF_PADDLE) && hasAny(launch, ['per_device_train_batch_size', 'recompute']),
+  },
   { trainer: MUSUBI_TUNER, starts: (launch) => MUSUBI_NAMES.test(nameOf(launch)) },
   {
     // `xtuner/entry_point.py` of InternLM/xtuner 0: the config is Python, by its path or by the name of one that it brings.
@@ -94,4 +102,4 @@ export const programsNotModelled: readonly Program[] = LAUNCHED.map(({ trainer, 
 
 /** What stands in scripts that start one of them. */
 export const LAUNCHES_NOT_MODELLED =
-  /\b(?:sdxl|flux|sd3|lumina|anima)_train|\btrain_textual_inversion_XTI\b|\bnetwork_(?:module|dim)\b|\b(?:train_network|train_db|fine_tune|train_textual_inversion|train_control_?net)\.py\b|\bsimpletuner\/train\.py\b|\bdata_backend_config\b|\b(?:wan|hv|hv_1_5|fpack|flux_2|flux_kontext|qwen_image|kandinsky5|zimage|krea2|ideogram4|hidream_o1)_train|\bxtuner\s+train\b|\bsrc\/scripts\/(?:train|official)\//;
+  /\b(?:sdxl|flux|sd3|lumina|anima)_train|\btrain_textual_inversion_XTI\b|\bnetwork_(?:module|dim)\b|\b(?:train_network|train_db|fine_tune|train_textual_inversion|train_control_?net)\.py\b|\bsimpletuner\/train\.py\b|\b(?:tensor|pipeline|sharding)_parallel_(?:degree|config)\b|\bdata_backend_config\b|\b(?:wan|hv|hv_1_5|fpack|flux_2|flux_kontext|qwen_image|kandinsky5|zimage|krea2|ideogram4|hidream_o1)_train|\bxtuner\s+train\b|\bsrc\/scripts\/(?:train|official)\//;

@@ -21,6 +21,31 @@ function has(root: ConfigNode, ...paths: readonly string[]): boolean {
 }
 const hasAny = (root: ConfigNode, ...paths: readonly string[]) => paths.some((path) => has(root, path));
 
+/**
+ * Arguments of PaddleNLP's `TrainingArguments` and of its scripts that transformers' Trainer, whose other names they share, has not
+ * (https://github.com/PaddlePaddle/PaddleNLP/blob/v2.8.1/paddlenlp/trainer/training_args.py).
+ */
+export const OF_PADDLE = [
+  'tensor_parallel_degree',
+  'pipeline_parallel_degree',
+  'sharding_parallel_degree',
+  'sep_parallel_degree',
+  'tensor_parallel_config',
+  'pipeline_parallel_config',
+  'sharding_parallel_config',
+  'eval_with_do_generation',
+  'unified_checkpoint',
+  'amp_master_grad',
+];
+
+export const PADDLE_NLP: OtherTrainer = {
+  name: 'PaddleNLP',
+  trains: () => say('language models in PaddlePaddle'),
+  owns: (root) =>
+    hasAny(root, 'per_device_train_batch_size', 'output_dir', 'model_name_or_path') &&
+    (hasAny(root, ...OF_PADDLE) || (has(root, 'recompute') && hasAny(root, 'fp16_opt_level', 'sharding'))),
+};
+
 export const SD_SCRIPTS: OtherTrainer = {
   // `library/train_util.py` of kohya-ss/sd-scripts, and the files that the interface of kohya_ss saves.
   name: 'sd-scripts (kohya)',
@@ -56,6 +81,7 @@ export const OLMO_CORE: StartedTrainer = { name: 'OLMo-core', trains: OWN_LANGUA
 export const OTHER_TRAINERS: readonly OtherTrainer[] = [
   SD_SCRIPTS,
   SIMPLE_TUNER,
+  PADDLE_NLP,
   {
     // `config/examples` of ostris/ai-toolkit.
     name: 'AI Toolkit',
