@@ -175,16 +175,16 @@ export function flagsAsArguments({ command }: Machine, byFire = false): PyArgume
 function valueByFire(node: ConfigNode): PyValue {
   const plain = plainValue(node);
   const isText = plain.kind === 'scalar' && typeof plain.value === 'string';
-  return isText ? valueOf(fireLiteral(String(plain.value)), plain.range) : plain;
+  return isText ? literalValue(fireLiteral(String(plain.value)), plain.range) : plain;
 }
 
 /** A literal, all of whose parts lie in one place. */
-function valueOf(literal: Literal, range: Range): PyValue {
+function literalValue(literal: Literal, range: Range): PyValue {
   if (Array.isArray(literal))
-    return { kind: 'list', items: literal.map((item) => valueOf(item, range)), range };
+    return { kind: 'list', items: literal.map((item) => literalValue(item, range)), range };
   if (literal === null || typeof literal !== 'object')
     return { kind: 'scalar', value: literal as PyScalar['value'], range };
-  const entries = Object.entries(literal).map(([key, value]) => argumentAt(key, valueOf(value, range)));
+  const entries = Object.entries(literal).map(([key, value]) => argumentAt(key, literalValue(value, range)));
   return { kind: 'dict', entries, range };
 }
 
