@@ -1,4 +1,5 @@
 import type { ConfigNode } from './node';
+import { textsOfList } from './python/fire-literal';
 
 /*
  * Reading scalars as the tools do, which is looser than the formats: YAML 1.1 types `1e-5` as text and `no` as a
@@ -60,13 +61,12 @@ export function textOf(node: ConfigNode | undefined): string | undefined {
   return typeof node.value === 'string' ? node.value : node.text;
 }
 
-/** Items of a list, or of text that separates them with commas. */
+/** Items of a list, or of text that separates them with commas, or that writes them as a list of Python. */
 export function textsOf(node: ConfigNode | undefined): string[] | undefined {
   if (node?.kind === 'list') return node.items.map(textOf).filter((item) => item !== undefined);
   if (node?.kind !== 'scalar' || node.value === null) return undefined;
   const text = typeof node.value === 'string' ? node.value : node.text;
-  return text
-    .split(',')
+  return (textsOfList(text) ?? text.split(','))
     .map((item) => item.trim())
     .filter((item) => item !== '' && item.length <= LONGEST_TEXT);
 }

@@ -5,9 +5,10 @@ import { pythonLines } from '../config/python/databricks-source';
 import { parseWhole } from '../config/python/grammar';
 import { LIBRARY, modulesAround, submodule } from '../config/python/imports';
 import { withoutMagics } from '../config/python/magics';
+import { searchedFolders } from '../config/python/searched-folders';
 import { brokenIn, type SyntaxNode } from '../config/python/syntax-node';
-import type { PyModule } from '../config/python/value';
-import { canonicalUri, isInside, parentUri } from '../text/uri';
+import type { PyModule, PyProgram } from '../config/python/value';
+import { canonicalUri, isInside, parentUri, resolvePath } from '../text/uri';
 import type { ComposedFiles, Composition } from './composition';
 import type { ConfigPart } from './config-reading';
 import { LoadedFiles } from './loaded-files';
@@ -16,7 +17,7 @@ import { LoadedFiles } from './loaded-files';
 const MOST_MODULES = 16;
 const DEEPEST = 4;
 
-/** Modules that a Python file imports, found as Python finds them: beside the script, else from a workspace folder. */
+/** Modules that a Python file imports, found as Python finds them: beside the script, in the folders that it adds, else from a workspace folder. */
 class Modules {
   readonly parts: ConfigPart[] = [];
   readonly #known = new Map<string, PyModule & { readonly imports: Map<string, PyModule> }>();
@@ -25,13 +26,22 @@ class Modules {
   constructor(
     private readonly files: ComposedFiles,
     script: string,
+    program: PyProgram,
   ) {
     const own = parentUri(script);
     const around = files.folders
       .map((folder) => canonicalUri(folder).replace(/\/$/, ''))
       .filter((folder) => isInside(script, [folder]))
       .sort((a, b) => b.length - a.length);
-    this.#bases = [...new Set([...(own === undefined ? [] : [own]), ...around])];
+    const beside = own === undefined ? [] : [own];
+    // A path that is not whole counts from the folder that the program is started in.
+    const put = (isFirst: boolean) =>
+      searchedFolders(program)
+        .filter((one) => one.isFirst === isFirst)
+        .flatMap(({ path }) => [...beside, ...around].flatMap((base) => resolvePath(base, `${path}/`) ?? []))
+        .map((folder) => canonicalUri(folder).replace(/\/$/, ''))
+        .filter((folder) => around.length === 0 || isInside(folder, around));
+    this.#bases = [...new Set([...put(true), ...beside, ...put(false), ...around])];
   }
 
   /** The modules of the workspace that a file imports, by the names that it imports them with. */
@@ -129,7 +139,7 @@ export async function withSurroundings(
 ): Promise<Composition | undefined> {
   const { uri, program } = document;
   if (!program) return undefined;
-  const modules = new Modules(files, canonicalUri(uri));
+  const modules = new Modules(files, canonicalUri(uri), program);
   const imports = await modules.importsOf(document);
   let whole = imports.size === 0 && !command ? document : parseConfig(uri, text, { imports, command });
   const loaded = new LoadedFiles(files, canonicalUri(uri));

@@ -109,6 +109,18 @@ describe('a cache of keys and values that evaluation keeps', () => {
         ),
         'evaluation.keepsCache',
       )?.value;
+    const swift = (more: string) =>
+      factOf(
+        read(
+          'ms-swift',
+          'file:///w/sft.yaml',
+          `model: Qwen/Qwen2.5-7B-Instruct\ntrain_type: lora\ndataset: d\nmax_length: 512\nsplit_dataset_ratio: 0.1\nper_device_train_batch_size: 1\n${more}`,
+          known,
+        ),
+        'evaluation.keepsCache',
+      )?.value;
+    assert.equal(swift(''), false);
+    assert.equal(swift('gradient_checkpointing: false\n'), undefined);
     assert.equal(factory('', '0.9.0'), false);
     assert.equal(factory('disable_gradient_checkpointing: true\n', '0.9.0'), undefined);
     assert.equal(factory('disable_gradient_checkpointing: true\n', '0.9.3'), false);

@@ -300,6 +300,28 @@ main()
     assert.ok(reading.unread?.some(({ kind }) => kind === 'words'));
   });
 
+  it('is read as literals of Python where Fire starts it', async () => {
+    const text = `import fire
+from peft import LoraConfig
+from trl import SFTConfig, SFTTrainer
+def train(batch: int = 4, targets: list = ["all"], more: dict = None):
+    args = SFTConfig(per_device_train_batch_size=batch, max_length=512, **more)
+    SFTTrainer("Qwen/Qwen2.5-7B", args=args, peft_config=LoraConfig(r=8, target_modules=targets)).train()
+fire.Fire(train)
+`;
+    for (const targets of [
+      `"['q_proj', 'v_proj']"`,
+      '[q_proj,v_proj]',
+      'q_proj,v_proj',
+      `'("q_proj", "v_proj")'`,
+    ]) {
+      const run = `python train.py --batch 2 --targets ${targets} --more '{"gradient_accumulation_steps": 3}'\n`;
+      const { resolved } = await smallWorkspace({ 'train.py': text, 'run.sh': run }).analyze('train.py');
+      assert.deepEqual(resolved.values['lora.targets'], ['q_proj', 'v_proj'], targets);
+      assert.equal(resolved.values['batch.accumulation'], 3);
+    }
+  });
+
   it('is read as flags that tyro, draccus, typer and click take', async () => {
     const train = (batch: string) =>
       `    args = SFTConfig(per_device_train_batch_size=${batch}, max_length=512)\n    SFTTrainer("Qwen/Qwen2.5-7B", args=args).train()\n`;

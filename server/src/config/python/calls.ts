@@ -107,7 +107,12 @@ function recorded(
   if (parsed) return parsed;
   if (ADDS_FLAGS.test(name) && first) return first;
   if (STARTS.test(name) && first?.kind === 'function')
-    callFunction(machine, first, { positional: [], named: flagsAsArguments(machine) }, node);
+    callFunction(
+      machine,
+      first,
+      { positional: [], named: flagsAsArguments(machine, /Fire$/.test(name)) },
+      node,
+    );
   else if (LAUNCHES.test(name) && first?.kind === 'function')
     callFunction(machine, first, launchedWith(machine, name, passed, node), node);
   else if (given === passed) followGiven(machine, passed, node);

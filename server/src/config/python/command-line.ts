@@ -1,9 +1,10 @@
 import type { Range } from '../../text/place';
 import { entryOf } from '../lookup';
 import type { ConfigNode, MapNode } from '../node';
+import { fireLiteral, type Literal } from './fire-literal';
 import { attributesOf } from './functions';
 import type { Machine } from './machine';
-import type { PyArgument, PyCall, PyValue } from './value';
+import { argumentAt, type PyArgument, type PyCall, type PyScalar, type PyValue } from './value';
 
 /** Key of the words of a command that belong to no flag. */
 export const COMMAND_WORDS = '*';
@@ -162,12 +163,29 @@ export function argumentVector({ command, file }: Machine, range: Range): PyValu
   return { kind: 'list', items: [{ kind: 'scalar', value: file ?? '', range }, ...items], range };
 }
 
-/** `fire.Fire(train)`: flags of the command are arguments of the function. What they are given as is read as Python. */
-export function flagsAsArguments({ command }: Machine): PyArgument[] {
+/** Flags of the command as arguments of a function. `byFire`: what they are given is a literal of Python wherever it is one. */
+export function flagsAsArguments({ command }: Machine, byFire = false): PyArgument[] {
   return (command?.entries ?? []).flatMap(({ key, keyRange, value: node }): PyArgument[] => {
     if (key === COMMAND_WORDS || key === LAUNCHED_WITH) return [];
-    return [{ key, keyRange, value: plainValue(node), used: node.range, text: key }];
+    const value = byFire ? valueByFire(node) : plainValue(node);
+    return [{ key, keyRange, value, used: node.range, text: key }];
   });
+}
+
+function valueByFire(node: ConfigNode): PyValue {
+  const plain = plainValue(node);
+  const isText = plain.kind === 'scalar' && typeof plain.value === 'string';
+  return isText ? literalValue(fireLiteral(String(plain.value)), plain.range) : plain;
+}
+
+/** A literal, all of whose parts lie in one place. */
+function literalValue(literal: Literal, range: Range): PyValue {
+  if (Array.isArray(literal))
+    return { kind: 'list', items: literal.map((item) => literalValue(item, range)), range };
+  if (literal === null || typeof literal !== 'object')
+    return { kind: 'scalar', value: literal as PyScalar['value'], range };
+  const entries = Object.entries(literal).map(([key, value]) => argumentAt(key, literalValue(value, range)));
+  return { kind: 'dict', entries, range };
 }
 
 /** A word, or several of them behind one flag. */

@@ -43,12 +43,22 @@ export const askingOf = (kind: string): Asking | undefined => BY_CLASS.find(([na
 /** A class of models in what a text calls: `MobileNetV2ForImageClassification(config)`, `AutoModelForCTC.from_pretrained`. */
 const CLASS = /(?:^|\.)([A-Z]\w*For[A-Z]\w*?)(?:\.from_(?:pretrained|config))?$/;
 
+/** Libraries without which hardly a language model is trained. */
+const OF_LANGUAGE =
+  /^(?:transformers|trl|peft|unsloth\w*|tokenizers|sentencepiece|tiktoken|litgpt|auto_gptq|adapters)(?:\.|$)/;
+/** Nothing shows that a language model is trained: no example is one of what is. */
+const ANYTHING: Asking = { examples: { 'model.id': '...', 'batch.sequence': '...' } };
+
 /**
  * How the model is asked for that a text trains where nothing leads to it: as its classes of models are, if all of one kind are. Of several kinds
  * no example is one of any.
  */
-export function askingOfClasses({ calls }: Pick<PyProgram, 'calls'>): Asking | undefined {
+export function askingOfClasses({
+  calls,
+  imports,
+}: Pick<PyProgram, 'calls' | 'imports'>): Asking | undefined {
   const kinds = calls.flatMap(({ callee }) => CLASS.exec(callee)?.[1] ?? []);
   const [first, ...others] = new Set(kinds.map(askingOf));
+  if (kinds.length === 0 && !imports.some(({ module }) => OF_LANGUAGE.test(module))) return ANYTHING;
   return others.length === 0 ? first : { examples: { 'model.id': '...' } };
 }

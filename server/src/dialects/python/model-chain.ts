@@ -107,8 +107,13 @@ export function chainOf(program: PyProgram, model: PyValue | undefined, depth = 
   }
 }
 
-/** Whether two ways begin with the same model. */
-const sameModel = (a: ModelChain, b: ModelChain): boolean => a.load !== undefined && a.load === b.load;
+/** Whether two ways begin with the same model: one that is loaded, or one that the code itself makes. */
+const sameModel = (a: ModelChain, b: ModelChain): boolean =>
+  a.load === b.load && (a.load !== undefined || (madeAt(a) !== undefined && madeAt(a) === madeAt(b)));
+
+/** The call at which a way ends that leads to no model of a library. */
+const madeAt = ({ load, name, ids }: ModelChain): number | undefined =>
+  load || name ? undefined : [...ids].at(-1);
 
 /** Whether two ways make the same of the same model, whoever hands it on. */
 const sameSteps = (a: ModelChain, b: ModelChain): boolean =>

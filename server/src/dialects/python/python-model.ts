@@ -99,6 +99,21 @@ const OF_MODEL: readonly FieldPath[] = [
 /** Models of diffusion, which the code makes anew. */
 const DIFFUSERS = /^diffusers\.(?:\w+\.)*[A-Z]\w*$/;
 
+/** What loads such a model, or what holds one. */
+const LOADS_DIFFUSION =
+  /^diffusers\.(?:\w+\.)*(\w*(?:UNet|Transformer)\w*|\w+Pipeline\w*)\.from_(?:pretrained|config|single_file)$/;
+
+/** Where no way leads to what trains and the code loads parts of a diffusion model, those are what trains. */
+function refuseDiffusion({ program, draft }: Calls, { load, name }: ModelChain): boolean {
+  const found = load || name ? undefined : program.calls.find(({ callee }) => LOADS_DIFFUSION.test(callee));
+  const kind = found && LOADS_DIFFUSION.exec(found.callee)?.[1];
+  if (!found || kind === undefined) return false;
+  const words = say('A diffusion model trains here (`{0}`): that is not estimated.', kind);
+  draft.leave('refused', { range: found.calleeRange }, kind, words);
+  withhold(draft, OF_MODEL);
+  return true;
+}
+
 /** Classes of transformers, and modules of libraries beside it. */
 const CLASSES = /^transformers\.(?:\w+\.)*[A-Z]\w*$/;
 const MODULES =
@@ -200,6 +215,7 @@ export function readModel(
     withhold(draft, OF_MODEL);
     return { known: false, refused: true };
   }
+  if (refuseDiffusion(calls, chain)) return { known: false, refused: true };
   if (!load) {
     reportUnseen(calls, chain.lost ?? place.range);
     draft.asking = askingOfClasses(calls.program);
