@@ -123,6 +123,7 @@ export const CLAIMS: Readonly<Record<string, readonly (readonly [file: string, t
   'A word that goes with a number': [['l10n', 'have three forms where a Russian word goes with a number']],
   'Texts of `package.json` stand': [['l10n', 'cover the manifest']],
   '**How texts are translated**': [['contributing', 'of kinds of files, and of what depends on nothing']],
+  'What is built has hashes': [['wording/text-keys', 'stand in what is built in place of the English texts']],
   'That is done when the text is made': [['l10n', 'are asked for when something is shown']],
   'Numbers go in as numbers': [
     ['wording/say', 'groups whole numbers by thousands'],

@@ -144,8 +144,13 @@ describe('what CONTRIBUTING states', () => {
   it('of kinds of files, and of what depends on nothing, is so', () => {
     const [, kinds] = /\(26 kinds of files then, (\d+) now\)/.exec(TEXT) ?? [];
     assert.equal(Number(kinds), DIALECTS.length);
-    assert.match(TEXT, /`wording\/say\.ts` depends on nothing/);
-    assert.doesNotMatch(readFileSync('server/src/wording/say.ts', 'utf8'), /^import |\bfrom '/m);
+    assert.match(TEXT, /`wording\/say\.ts` depends on nothing but `wording\/text-keys\.ts`/);
+    const taken = (file: string) =>
+      [...readFileSync(`server/src/wording/${file}.ts`, 'utf8').matchAll(/\bfrom '([^']+)'/g)].map(
+        ([, from]) => from,
+      );
+    assert.deepEqual(taken('say'), ['./text-keys']);
+    assert.deepEqual(taken('text-keys'), []);
   });
 
   it('of a family is so: of the last that came nothing outside of its folder speaks but the line of the registry', () => {

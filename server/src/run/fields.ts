@@ -194,7 +194,7 @@ export const FIELDS = {
     default: 'none',
   }),
   'method.valueTurn': flag({
-    doc: 'The step of the value model is looked at instead of that of the policy, where each has one of its own. An estimate looks at both and states the larger.',
+    doc: 'The step of the value model is looked at instead of that of the policy, where each has one of its own. An estimate looks at both and gives the larger.',
     default: false,
   }),
   'method.valueTogether': flag({

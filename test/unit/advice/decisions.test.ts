@@ -214,8 +214,13 @@ ${trainer}(model=model, args=${config}(per_device_train_batch_size=8, bf16=True)
       ['SFTTrainer', 'SFTConfig'],
     ] as const) {
       const found = await asked('openai-community/gpt2', trainer, config);
-      assert.equal(found.has('attention.implementation'), true, trainer);
-      for (const field of ['kernels.liger', 'loss.implementation', 'activations.offload'] as const)
+      // What transformers chooses by itself hangs on nothing that a file could give.
+      for (const field of [
+        'attention.implementation',
+        'kernels.liger',
+        'loss.implementation',
+        'activations.offload',
+      ] as const)
         assert.equal(found.has(field), false, `${trainer} ${field}`);
     }
   });

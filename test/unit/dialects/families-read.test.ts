@@ -5,8 +5,8 @@ import { LUDWIG } from '../../../server/src/dialects/ludwig/ludwig-repository';
 import { AUTOMODEL, MEGATRON_BRIDGE, NEMO } from '../../../server/src/dialects/nemo/nemo-repository';
 import { OPEN_INSTRUCT } from '../../../server/src/dialects/open-instruct/open-instruct-repository';
 import { OPENRLHF } from '../../../server/src/dialects/openrlhf/openrlhf-repository';
-import { VERL } from '../../../server/src/sources/repositories';
 import * as shared from '../../../server/src/sources/repositories';
+import { VERL } from '../../../server/src/sources/repositories';
 
 const ROOT = process.cwd();
 const KEYS = path.join(ROOT, 'server/data/framework-keys');

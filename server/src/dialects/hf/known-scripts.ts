@@ -227,7 +227,10 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     name: 'Stanford Alpaca',
     source: fileIn(STANFORD_ALPACA, 'train.py'),
     loads: 'AutoModelForCausalLM',
-    matches: (script, has) => has('data_path') && /(^|\/)stanford_alpaca\/train$/.test(path(script)),
+    // As its README starts it, and as it is started elsewhere: from its own folder, sharded by the Trainer.
+    matches: (script, has) =>
+      has('data_path') &&
+      (/(^|\/)stanford_alpaca\/train$/.test(path(script)) || (path(script) === 'train' && has('fsdp'))),
     isCommon: () => true,
     optim: ADAMW,
     length: { key: 'model_max_length', tokens: 512 },
