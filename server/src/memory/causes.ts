@@ -51,7 +51,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'method.valueModel': [...STATES, 'quantized-weights', 'adapters'],
   'method.valueStep': [...STATES, ...PER_TOKEN],
   'method.valueOffload': STATES,
-  'method.valueTurn': [...STATES, ...PER_TOKEN],
+  'method.valueTurn': [...STATES, 'reference-model', ...PER_TOKEN],
   'method.valueTogether': ['activations', 'logits-and-loss'],
   'rollout.sequences': ['logits-and-loss'],
   'method.trainable': ['gradients', 'optimizer-states', 'activations'],

@@ -139,6 +139,12 @@ const base = (name: string, fields: RegExp, run: RunValues, model = DENSE): Base
 const SCHEMES = /^(precision\.|parallel\.(data|replicate)|hardware|offload\.(optimizer|parameters)$|batch)/;
 const BASES: readonly Base[] = [
   base('tensor parallelism of Megatron', /^parallel\.userBuffers$/, MEGATRON),
+  base('main gradients in bf16', /^optimizer\.precisionAware$/, {
+    ...MEGATRON,
+    'precision.weights': 'bf16',
+    'precision.compute': 'bf16',
+    'precision.gradientAccumulation': 'bf16',
+  }),
   base('batches with a mask in fp32', /^attention\.unmaskedBatches$/, {
     ...ONE_GPU,
     ...SGD,
@@ -253,6 +259,7 @@ const BASES: readonly Base[] = [
   base('VB-LoRA', /^lora\.(vec|rank$)/, { ...LORA, 'lora.kind': 'vblora' }),
   base('prefix tuning', /^lora\.(virtual|encoder)/, { ...LORA, 'lora.kind': 'prefix-tuning' }),
   base('p-tuning', /^lora\.(virtual|encoder)/, { ...LORA, 'lora.kind': 'p-tuning' }),
+  base('prefix tuning', /^lora\.prefix/, { ...LORA, 'lora.kind': 'prefix-tuning' }),
   base('freeze', /^method\.(train|spread|kind|newL)/, {
     ...ONE_GPU,
     'method.kind': 'freeze',
@@ -635,6 +642,9 @@ const WHAT_THEY_ARE_MADE_OF: readonly Category[] = ['weights', 'adapters', 'grad
 const NAMED_THOUGH_STILL: Partial<Record<FieldPath, string>> = {
   'model.ownCode':
     'no model here has code of its own that holds more: `dialects/python-unsloth.test.ts` has PaddleOCR-VL with it',
+  'method.valueStep':
+    'it holds how the value model is trained, which `memory/turns.ts` looks at in a run of its own: `dialects/verl-critic.test.ts`',
+  'method.valueOffload': 'the same: it moves the turns of both models, which no run here takes',
   'lora.tiesCopies':
     'no run here trains both tied ends in full: `model/adapters.test.ts` has one that does, as one copy and as two',
   'quantization.partial':

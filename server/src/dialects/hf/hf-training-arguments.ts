@@ -97,7 +97,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   rejectMisfits(own, flat, draft);
   draft.rules(() => {
     checkTrainingArguments(own, section, flat, say('The script'), draft);
-    checkParsedArguments(own, draft);
+    checkParsedArguments(own, draft, { may: true });
   });
   return draft.reading();
 }

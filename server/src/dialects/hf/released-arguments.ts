@@ -36,7 +36,7 @@ export function otherName(key: string): string | undefined {
 
 /**
  * Arguments of the Trainer in a file or on a command line that the release which is named does not take: a parser stops there
- * (`HfArgumentParser.parse_args_into_dataclasses` and `parse_dict`, `hf_argparser.py`). `may`: a script of the project's own may have
+ * (`HfArgumentParser.parse_args_into_dataclasses` and `parse_dict`, `hf_argparser.py`). `may`: whoever reads them may have
  * one of the name. `isOwn`: those that the framework around the Trainer has itself.
  */
 export function checkParsedArguments(

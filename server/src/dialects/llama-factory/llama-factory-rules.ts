@@ -39,7 +39,8 @@ interface Checked {
 /** What LLaMA-Factory refuses (`hparams/parser.py`, `get_train_args`; `finetuning_args.py`, `__post_init__`). */
 export function checkLlamaFactory(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {
   checkTrainingArguments(root, section, LLAMA_FACTORY_TABLE, 'LLaMA-Factory', draft);
-  checkParsedArguments(root, draft);
+  // Its releases bring arguments that transformers drops (`hparams/training_args.py`, `overwrite_output_dir`), and end what they take of it.
+  checkParsedArguments(root, draft, { may: true, isOwn: (key) => key === 'overwrite_output_dir' });
   const at = (key: string) => section.find(key)?.node;
   const type = textOf(at('finetuning_type'))?.toLowerCase() ?? 'lora';
   const checked: Checked = {

@@ -161,7 +161,7 @@ const ROWS: readonly (readonly [source: string, rows: readonly ReleasedRow[]])[]
       [
         'use_precision_aware_optimizer',
         'Masters, main gradients and states may have other types than fp32.',
-        { fields: ['precision.masterWeights', 'precision.optimizerStates'] },
+        { fields: ['optimizer.precisionAware', 'precision.masterWeights', 'precision.optimizerStates'] },
       ],
       [
         'main_grads_dtype',

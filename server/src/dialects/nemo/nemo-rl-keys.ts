@@ -309,6 +309,7 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
           'parallel.distributedOptimizer',
           'precision.optimizerStates',
           'precision.masterWeights',
+          'optimizer.precisionAware',
           'offload.optimizer',
           'offload.optimizerRatio',
         ],

@@ -33,7 +33,7 @@ const isOfTrl = (key: string) => TRL_RELEASES.tableNames.some((name) => TRL_RELE
 /** What TRL refuses or ignores. */
 export function checkTrl(root: MapNode, section: Section, method: TrlMethod, draft: Draft): void {
   checkTrainingArguments(root, section, TRL_TABLE, 'TRL', draft);
-  checkParsedArguments(root, draft, { isOwn: isOfTrl });
+  checkParsedArguments(root, draft, { may: true, isOwn: isOfTrl });
   const on = (key: string) => flagOf(section.find(key)?.node) === true;
   forbid(on('load_in_8bit') && on('load_in_4bit'), section.find('load_in_8bit')?.node, draft, {
     code: 'two-quantizations',

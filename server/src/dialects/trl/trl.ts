@@ -107,6 +107,8 @@ export const trlRecipe: Dialect = {
   released: TRL_TABLE.released,
   words: trlWords,
   keys: TRL_KEYS,
+  rowAt: ([key = '', ...more]) =>
+    more.length === 0 && NAMES_OF_THE_MODEL.includes(key) ? SCRIPT_ARGUMENTS_TABLE.find(key) : undefined,
   joins: { questions: launchQuestions },
   markers: /model_name_or_path|num_generations|max_completion_length/,
   detect(root: ConfigNode, name: string): number {
