@@ -6,3 +6,9 @@ export const MODULES: BuildOptions;
 export const CLIENT: BuildOptions & { readonly outfile: string };
 export const ENTRIES: { readonly server: string; readonly cli: string };
 export const STARTED_BY_EDITOR: { readonly server: string; readonly mcp: string };
+/** Rows of a table by their columns. */
+export function columnsOf(
+  rows: readonly Readonly<Record<string, unknown>>[],
+): Readonly<Record<string, readonly unknown[]>>;
+/** The rows again, each as JSON on a line of its own; `columns` as JSON. */
+export function rowsOf(columns: string): string;

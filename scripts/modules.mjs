@@ -82,6 +82,64 @@ const parsedTables = {
   },
 };
 
+/** What stands in a column where the row above has the same, and where a row has none; what looks like one of both stands in a list. */
+const SAME = 0;
+const NONE = 1;
+
+/** Rows of a table by their columns, which pack a seventh smaller than rows that name their keys. */
+export function columnsOf(rows) {
+  const columns = {};
+  for (const key of new Set(rows.flatMap(Object.keys))) {
+    let above;
+    columns[key] = rows.map((row) => {
+      const value = row[key];
+      const text = JSON.stringify(value);
+      const isSame = text === above;
+      above = text;
+      if (value === undefined) return NONE;
+      if (isSame) return SAME;
+      return value === SAME || value === NONE || Array.isArray(value) ? [value] : value;
+    });
+  }
+  return columns;
+}
+
+/** The rows again, each as JSON on a line of its own: stands in what is built, and names nothing around it. */
+export function rowsOf(columns) {
+  const table = JSON.parse(columns);
+  const rows = [];
+  for (const [key, values] of Object.entries(table)) {
+    let above;
+    values.forEach((value, at) => {
+      if (value !== 0) above = value === 1 ? undefined : Array.isArray(value) ? value[0] : value;
+      rows[at] ??= {};
+      if (above !== undefined) rows[at][key] = above;
+    });
+  }
+  return rows.map((row) => JSON.stringify(row)).join('\n');
+}
+
+/** Keys of frameworks by columns, whose rows are made again when somebody asks for them. */
+const columnTables = {
+  name: 'column-tables',
+  setup(bundle) {
+    const keys = /[\\/]server[\\/]data[\\/]framework-keys[\\/][\w-]+\.jsonl$/;
+    bundle.onLoad({ filter: keys }, async ({ path: file }) => {
+      const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
+      const columns = JSON.stringify(columnsOf(lines.map((line) => JSON.parse(line))));
+      return {
+        contents: `let text;
+const rowsOf = ${rowsOf};
+Object.defineProperties(exports, {
+  __esModule: { value: true },
+  default: { enumerable: true, get: () => (text ??= rowsOf(${JSON.stringify(columns)})) },
+});`,
+        loader: 'js',
+      };
+    });
+  },
+};
+
 /** What a list of cards shows: of their table, the client has no more. */
 const LISTED = ['name', 'aliases', 'vendor', 'architecture', 'marketedGb', 'denseFlops', 'bf16', 'fp16'];
 const listedCards = {
@@ -209,7 +267,15 @@ export const MODULES = {
   target: 'node20',
   mainFields: MAIN_FIELDS,
   alias: BOTH,
-  plugins: [protocolOfBrowsers, smallValidator, briefManifest, parsedTables, shortTranslations, lateBuiltins],
+  plugins: [
+    protocolOfBrowsers,
+    smallValidator,
+    briefManifest,
+    parsedTables,
+    columnTables,
+    shortTranslations,
+    lateBuiltins,
+  ],
   splitting: true,
   metafile: true,
   // What libraries of the older kind of module expect around them.

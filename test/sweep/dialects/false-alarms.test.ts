@@ -180,7 +180,7 @@ ${lines}`;
   it('about recipes of tools that have words of Axolotl or of TRL, and a word of their own for the adapter', async () => {
     const lora = 'lora_r: 16\nlora_alpha: 32\nlora_dropout: 0.05\n';
     const tuner = (lines: string) => `base_model: gpt2\nmicro_batch_size: 1\n${lora}${lines}`;
-    const other = tuner('prompt_template: chat\ndataset_rows: 95\nepochs: 16\n');
+    const other = tuner('prompt_template: chat\ndataset_rows: 95\nepochs: 16\ntrain_on_inputs: false\n');
     assert.equal(await analyzed('info.yaml', other), undefined);
     const own = await reported('axolotl.yaml', tuner('datasets: [{path: a}]\nsequence_len: 512\n'));
     assert.ok(own.includes('dead-key warning'), own.join());

@@ -83,6 +83,26 @@ describe('a script that takes dataclasses from a parser of flags', () => {
     assert.deepEqual(resolved.unknown, []);
   });
 
+  it('has words that YAML takes for switches as texts, and switches as they are', async () => {
+    for (const [word, on] of [
+      ['no', 'none'],
+      ['yes', 'full'],
+    ]) {
+      const flags = `--per_device_train_batch_size 4 --output_dir o --gradient_checkpointing ${word}`;
+      const { analyze } = smallWorkspace({
+        'train.py': script(OF_TRANSFORMERS),
+        'run.sh': `# oomlint: gpu=H100-SXM5-80GB\npython train.py ${flags} --eval_strategy "no" --save_strategy no\n`,
+      });
+      const [launch, code] = [await analyze('run.sh'), await analyze('train.py')];
+      assert.equal(launch.resolved.values['activations.checkpointing'], on);
+      for (const { problems } of [launch, code])
+        assert.deepEqual(
+          problems.filter(({ code: rule }) => rule === 'wrong-type'),
+          [],
+        );
+    }
+  });
+
   it('is trained as its code states, not as the names of its flags would have it', async () => {
     const { resolved, unread, problems } = await started(
       script(OF_TRANSFORMERS),

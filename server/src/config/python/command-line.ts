@@ -167,13 +167,20 @@ export function argumentVector({ command, file }: Machine, range: Range): PyValu
 export function flagsAsArguments({ command }: Machine, byFire = false): PyArgument[] {
   return (command?.entries ?? []).flatMap(({ key, keyRange, value: node }): PyArgument[] => {
     if (key === COMMAND_WORDS || key === LAUNCHED_WITH) return [];
-    const value = byFire ? valueByFire(node) : plainValue(node);
+    const value = byFire ? valueByFire(node) : wordValue(node);
     return [{ key, keyRange, value, used: node.range, text: key }];
   });
 }
 
+/** Words that YAML takes for switches are texts on a command line: a switch of a dataclass makes them one (`string_to_bool`). */
+function wordValue(node: ConfigNode): PyValue {
+  if (node.kind === 'scalar' && typeof node.value === 'boolean' && /^(?:yes|no|on|off|y|n)$/i.test(node.text))
+    return { kind: 'scalar', value: node.text, range: node.range };
+  return plainValue(node);
+}
+
 function valueByFire(node: ConfigNode): PyValue {
-  const plain = plainValue(node);
+  const plain = wordValue(node);
   const isText = plain.kind === 'scalar' && typeof plain.value === 'string';
   return isText ? literalValue(fireLiteral(String(plain.value)), plain.range) : plain;
 }

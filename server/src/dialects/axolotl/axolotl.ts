@@ -30,7 +30,7 @@ function axolotlDefault<V>(value: V, file: string): DefaultValue<V> {
 
 /** Keys that Axolotl shares with the tools around Alpaca-LoRA, which call the model, the batch and the rank so, too. */
 const SHARED =
-  /^(?:base_model|micro_batch_size|gradient_accumulation_steps|lora_\w+|learning_rate|val_set_size)$/;
+  /^(?:base_model|micro_batch_size|gradient_accumulation_steps|lora_\w+|learning_rate|val_set_size|train_on_inputs|group_by_length|load_in_8bit|num_epochs|warmup_steps|weight_decay|seed|bf16|fp16|output_dir|(?:save|eval|logging)_steps|wandb_\w+)$/;
 
 /** Whether a file has none of the keys by which Axolotl is known, beside several that it does not know. */
 function isOfOtherTool({ entries }: MapNode): boolean {
