@@ -1,3 +1,4 @@
+import { unnamed } from '../model/name-suggestions';
 import { sameValue } from '../run/resolve';
 import type { ConfigReading } from './config-reading';
 import type { ParentSearch, Use } from './parents';
@@ -21,7 +22,18 @@ const isShown = ({ config }: Use): boolean => config.document.isShown === true;
 
 async function startsAsItStands(config: ConfigReading, use: Use, files: ParentSearch): Promise<boolean> {
   const started = await under(config, use, files);
-  return started !== undefined && !isVariant(use, started);
+  return started !== undefined && !isVariant(use, started) && !isTemplate(config, started);
+}
+
+const modelOf = ({ reading }: ConfigReading): string | undefined =>
+  reading.facts.flatMap(({ field, value }) => (field === 'model.id' ? [String(value)] : []))[0];
+
+/** A launch that leaves the model to whoever fills it in, of a file that names one, is how it may be started, and no run. */
+function isTemplate(config: ConfigReading, started: ConfigReading): boolean {
+  const [own, given] = [modelOf(config), modelOf(started)];
+  return (
+    own !== undefined && given !== undefined && unnamed(own) === undefined && unnamed(given) !== undefined
+  );
 }
 
 function isVariant({ config: launch }: Use, { reading }: ConfigReading): boolean {

@@ -56,6 +56,27 @@ describe('launches that texts show', () => {
     assert.equal((await recipeUnder(`- so:\n\n  ~~~~bash\n  ${FULL}\n  ~~~~\n`)).gpus, 4);
   });
 
+  it('are no runs where they leave the model of a script that names one to whoever fills it in', async () => {
+    const code = (model: string) => `import argparse
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+parser = argparse.ArgumentParser()
+parser.add_argument("--base_model", default="${model}")
+parser.add_argument("--batch", type=int, default=4)
+args = parser.parse_args()
+model = AutoModelForCausalLM.from_pretrained(args.base_model)
+Trainer(model=model, args=TrainingArguments("o", per_device_train_batch_size=args.batch)).train()
+`;
+    const shown = async (model: string, given: string) => {
+      const readme = fenced('bash', `python tune.py --base_model "${given}" --batch 16`);
+      const { analyze } = smallWorkspace({ 'tune.py': code(model), 'README.md': readme });
+      const { values } = (await analyze('tune.py')).resolved;
+      return [values['model.id'], values['batch.micro']];
+    };
+    assert.deepEqual(await shown('gpt2', 'PATH_TO_MODEL'), ['gpt2', 4]);
+    assert.deepEqual(await shown('gpt2', 'gpt2-large'), ['gpt2-large', 16]);
+    assert.deepEqual(await shown('PATH_TO_MODEL', 'YOUR_MODEL'), ['YOUR_MODEL', 16]);
+  });
+
   it('are left alone where words are left out', async () => {
     for (const word of ['--model <model>', '...', '[OPTIONS]', '{args}', '--help'])
       assert.deepEqual((await recipeUnder(fenced('bash', `${FULL} ${word}`))).runs, [], word);
