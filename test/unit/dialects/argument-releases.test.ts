@@ -95,6 +95,23 @@ describe('arguments that a parser is given and a release does not take', () => {
     assert.deepEqual(of('llama-factory', 'sft.yaml', factory, '4.51.2'), ['warning eval_strategy']);
   });
 
+  it('are no matter of a call, which has a rule of its own', () => {
+    const call = (name: string, kind: string) => `import trl
+trl.${name}(model="gpt2", args=trl.${kind}(output_dir="o", warmup_ratio=0.1), train_dataset=rows, reward_funcs=[f]).train()
+`;
+    for (const [name, kind] of [
+      ['GRPOTrainer', 'GRPOConfig'],
+      ['SFTTrainer', 'SFTConfig'],
+    ] as const) {
+      const known = TRANSFORMERS('5.23.0');
+      const { problems } = read('python', 'file:///w/a.py', call(name, kind), known, statedVersions(known));
+      assert.deepEqual(
+        problems.filter(({ message }) => /parser/.test(message)),
+        [],
+      );
+    }
+  });
+
   it('stop it on a command line, which a script of the project may read otherwise', () => {
     const launch = (script: string, version: string) =>
       of('launch-script', 'run.sh', `torchrun ${script} ${LAUNCH} --evaluation_strategy steps\n`, version);

@@ -6,7 +6,7 @@ import type { Program } from '../launch/program';
 import { Section } from '../section';
 import { readTrl, trlRecipe } from './trl';
 import { TRL_KEYS, TRL_TABLE } from './trl-keys';
-import { checkTrl } from './trl-rules';
+import { checkParsedTrl, checkTrl } from './trl-rules';
 import { trlWords } from './trl-words';
 
 const METHODS = /^(sft|dpo|grpo|kto|orpo|cpo|rloo|reward|ppo)$/;
@@ -38,6 +38,7 @@ export const trlProgram: Program = {
     if (!linked) {
       rejectMisfits(launch.arguments, TRL_TABLE, draft);
       checkTrl(launch.arguments, section, method, draft);
+      checkParsedTrl(launch.arguments, draft);
     }
   },
 };

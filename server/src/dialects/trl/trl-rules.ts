@@ -30,10 +30,13 @@ const LORA_KEYS = [
 /** Whether one of TRL's own configs has an argument, whatever transformers has. */
 const isOfTrl = (key: string) => TRL_RELEASES.tableNames.some((name) => TRL_RELEASES.table(name).has(key));
 
+/** Arguments that TRL's parser is given and that the release of transformers does not take; a call has a rule of its own. */
+export const checkParsedTrl = (root: MapNode, draft: Draft): void =>
+  checkParsedArguments(root, draft, { may: true, isOwn: isOfTrl });
+
 /** What TRL refuses or ignores. */
 export function checkTrl(root: MapNode, section: Section, method: TrlMethod, draft: Draft): void {
   checkTrainingArguments(root, section, TRL_TABLE, 'TRL', draft);
-  checkParsedArguments(root, draft, { may: true, isOwn: isOfTrl });
   const on = (key: string) => flagOf(section.find(key)?.node) === true;
   forbid(on('load_in_8bit') && on('load_in_4bit'), section.find('load_in_8bit')?.node, draft, {
     code: 'two-quantizations',

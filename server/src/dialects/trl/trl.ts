@@ -32,7 +32,7 @@ import { readOldPreparation, readQuantizedBase } from './quantized-base';
 import { readRolloutScores } from './rollout-scores';
 import { TRL_KEYS, TRL_TABLE } from './trl-keys';
 import { methodOf, objectiveOf, type TrlMethod, WITH_REFERENCE } from './trl-method';
-import { checkTrl, checkWholeGroups } from './trl-rules';
+import { checkParsedTrl, checkTrl, checkWholeGroups } from './trl-rules';
 import { trlWords } from './trl-words';
 
 const SOURCE = fileIn(TRL, 'trl/trainer/');
@@ -146,6 +146,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   if (isOfOtherScript(root, fileName(document.uri))) leaveAdapters(root, draft);
   draft.rules(() => {
     checkTrl(root, section, method, draft);
+    checkParsedTrl(root, draft);
     checkWholeGroups(section, method, draft, context);
   });
   return draft.reading();
