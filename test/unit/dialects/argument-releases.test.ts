@@ -88,6 +88,13 @@ describe('arguments that a parser is given and a release does not take', () => {
     assert.deepEqual(recipe(old, '4.51.2'), ['warning eval_strategy']);
     assert.deepEqual(recipe(old, '4.50.3'), []);
     assert.deepEqual(recipe(old), []);
+    const ranged = { transformers: { version: '5.23.0', oldest: '4.31.0', source: 'range' } } as const;
+    const { problems } = read('hf-training-arguments', 'file:///w/sft.yaml', old, {}, ranged);
+    assert.deepEqual(
+      problems.filter(({ code }) => code === 'argument-release'),
+      [],
+      'a release of the range takes it',
+    );
     assert.deepEqual(recipe(`${RECIPE}eval_strategy: steps\n`, '4.40.0'), ['warning evaluation_strategy']);
     const trl = `model_name_or_path: gpt2\ndataset_name: x\n${old}`;
     assert.deepEqual(of('trl', 'sft.yaml', trl, '4.51.2'), ['warning eval_strategy']);
