@@ -235,12 +235,19 @@ describe('choosing model and GPU in the workbench', function () {
       await groupOf(/^Popular$/)
         .first()
         .waitFor();
-      const places = await rows.evaluateAll((all) =>
-        all.map((row) => [
-          row.querySelector('.quick-input-list-separator')?.textContent ?? '',
-          `${row.querySelector('.label-name')?.textContent}${row.querySelector('.label-description')?.textContent}`,
-        ]),
-      );
+      const drawn = () =>
+        rows.evaluateAll((all) =>
+          all.map((row) => [
+            row.querySelector('.quick-input-list-separator')?.textContent ?? '',
+            `${row.querySelector('.label-name')?.textContent}${row.querySelector('.label-description')?.textContent}`,
+          ]),
+        );
+      let places = await drawn();
+      // What was found before stands there at once; what is found now takes its place.
+      for (let left = 30; left > 0 && !first.test(places[0]?.[1] ?? ''); left--) {
+        await page.waitForTimeout(100);
+        places = await drawn();
+      }
       const titles = places.map(([group]) => group).filter((group) => group !== '');
       assert.equal(titles[0], 'In this workspace');
       assert.ok(titles.indexOf('Popular') > 0, titles.join(', '));
