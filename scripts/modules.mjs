@@ -119,6 +119,13 @@ export function rowsOf(columns) {
   return rows.map((row) => JSON.stringify(row)).join('\n');
 }
 
+/** A module whose text is what an expression gives, which is asked at the first use. */
+const whenAsked = (expression) => `let text;
+Object.defineProperties(exports, {
+  __esModule: { value: true },
+  default: { enumerable: true, get: () => (text ??= ${expression}) },
+});`;
+
 /** Keys of frameworks by columns, whose rows are made again when somebody asks for them. */
 const columnTables = {
   name: 'column-tables',
@@ -127,15 +134,7 @@ const columnTables = {
     bundle.onLoad({ filter: keys }, async ({ path: file }) => {
       const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
       const columns = JSON.stringify(columnsOf(lines.map((line) => JSON.parse(line))));
-      return {
-        contents: `let text;
-const rowsOf = ${rowsOf};
-Object.defineProperties(exports, {
-  __esModule: { value: true },
-  default: { enumerable: true, get: () => (text ??= rowsOf(${JSON.stringify(columns)})) },
-});`,
-        loader: 'js',
-      };
+      return { contents: whenAsked(`(${rowsOf})(${JSON.stringify(columns)})`), loader: 'js' };
     });
   },
 };
@@ -245,11 +244,7 @@ const tablesBeside = (folder) => ({
         return { contents: `module.exports = JSON.parse(${read});`, loader: 'js' };
       }
       await writeFile(place, text);
-      const get = `let text; const get = () => (text ??= ${read});`;
-      return {
-        contents: `${get} Object.defineProperties(exports, { __esModule: { value: true }, default: { enumerable: true, get } });`,
-        loader: 'js',
-      };
+      return { contents: whenAsked(read), loader: 'js' };
     });
   },
 });

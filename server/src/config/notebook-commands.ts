@@ -1,6 +1,7 @@
 import { heldScript } from './held-script';
 import { Lines } from './lines';
 import type { ConfigDocument } from './node';
+import { isDatabricks } from './python/databricks-source';
 import { type Install, installsIn } from './python/magics';
 import { readNotebook } from './python/notebook';
 import type { Piece } from './shell/placed-text';
@@ -19,8 +20,7 @@ interface Code {
 }
 
 const JUPYTER = /\.ipynb$/i;
-/** First line of the source that Databricks exports of a notebook, and the marks in it. */
-const DATABRICKS = /^\uFEFF?# Databricks notebook source[ \t]*\r?$/m;
+/** Marks in the source that Databricks exports of a notebook. Magics stay as they are: `%sh` may have its command beside it. */
 const BETWEEN_CELLS = /^(?=# COMMAND -{5,})/m;
 const MAGIC = /^# MAGIC ?/gm;
 
@@ -28,9 +28,6 @@ const pathOf = (uri: string) => uri.split(/[?#]/, 1)[0] ?? '';
 
 /** Whether a file is a notebook by its name. */
 export const isJupyter = (uri: string): boolean => JUPYTER.test(pathOf(uri));
-
-/** Whether a text is the source of a notebook of Databricks. */
-export const isDatabricks = (text: string): boolean => text.startsWith('# Databr') && DATABRICKS.test(text);
 
 /** What a notebook's cells install; undefined where the file is none. A job of SageMaker runs in another place than its notebook. */
 export function notebookInstalls(uri: string, text: string): readonly Install[] | undefined {

@@ -86,11 +86,14 @@ function requirementLines(text: string): Requirement[] {
  * was installed; a build for CPUs is that of no GPU.
  */
 function setupRequirements(text: string): Requirement[] {
-  const listed = quotedRequirements(text).filter(({ specifier }) => !/\+cpu\b/.test(specifier));
-  return listed.filter(({ name, specifier }) =>
-    listed.every((other) => other.name !== name || other.specifier === specifier),
-  );
+  return inOneWay(quotedRequirements(text).filter(({ specifier }) => !/\+cpu\b/.test(specifier)));
 }
+
+/** Requirements of packages that a text asks for in one way alone, however often. */
+const inOneWay = (asked: readonly Requirement[]): Requirement[] =>
+  asked.filter(({ name, specifier }) =>
+    asked.every((other) => other.name !== name || other.specifier === specifier),
+  );
 
 function quotedRequirements(text: string): Requirement[] {
   return text.split('\n').flatMap((line, index) =>
@@ -248,9 +251,7 @@ function shownInstalls(text: string, name: string): Requirement[] {
   const asked = installs.flatMap(({ name, specifier, open, range }) =>
     open ? [] : (parseRequirement(`${name}${specifier.replace(/#.*$/, '')}`, range) ?? []),
   );
-  return asked.filter(({ name, specifier }) =>
-    asked.every((other) => other.name !== name || other.specifier === specifier),
-  );
+  return inOneWay(asked);
 }
 
 /** A text that shows how the run is started, which is looked into where it does. */

@@ -186,10 +186,14 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     ),
     source: SOURCES.lora,
   }),
-  'master-weights': ({ sums, run, sharding: { splits } }) => ({
-    formula: `${trainable(run['optimizer.precisionAware'] ? mainWeightBytes(run) : masterWidth(run), sums)}${over(splits.states)}`,
-    source: behaviours(run).flattensIntoBuffers ? SOURCES.megatron : SOURCES.zero12,
-  }),
+  'master-weights': ({ sums, run, sharding: { splits } }) => {
+    const { flattensIntoBuffers } = behaviours(run);
+    const bytes = flattensIntoBuffers ? mainWeightBytes(run) : masterWidth(run);
+    return {
+      formula: `${trainable(bytes, sums)}${over(splits.states)}`,
+      source: flattensIntoBuffers ? SOURCES.megatron : SOURCES.zero12,
+    };
+  },
   gradients: ({ sums, sharding: { splits } }) => ({
     formula: say(
       'gradients of {0} trainable parameters{1}, as far as they exist at that moment',

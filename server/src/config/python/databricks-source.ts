@@ -34,9 +34,12 @@ class SourceLines extends Lines {
   }
 }
 
+/** Whether a text is the source of a notebook that Databricks exports. */
+export const isDatabricks = (text: string): boolean => HEAD.test(text);
+
 /** Lines of a Python file; of a notebook's source with its cells and magics as IPython has them. */
 export function pythonLines(text: string): Lines {
-  return HEAD.test(text) && !/\r(?!\n)/.test(text) ? sourceLines(text) : new Lines(text);
+  return isDatabricks(text) && !/\r(?!\n)/.test(text) ? sourceLines(text) : new Lines(text);
 }
 
 /** Source that Databricks exports: `# COMMAND ----------` begins a cell, and `# MAGIC` stands before lines that are no Python. */

@@ -42,7 +42,7 @@ export function otherName(key: string): string | undefined {
 export function checkParsedArguments(
   root: MapNode,
   draft: Draft,
-  { may = false, isOwn }: { readonly may?: boolean; readonly isOwn?: (key: string) => boolean } = {},
+  { may, isOwn }: { readonly may: boolean; readonly isOwn?: (key: string) => boolean },
 ): void {
   const known = draft.statedVersion('transformers');
   if (!known) return;

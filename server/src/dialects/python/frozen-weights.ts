@@ -4,6 +4,7 @@ import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { argumentOf, type Calls } from './call-block';
+import { preparationOf } from './kbit-preparation';
 import type { ModelChain } from './model-chain';
 import { startOf } from './trainer-start';
 
@@ -157,8 +158,6 @@ function openedBehind(
 /** Whether the text freezes weights before so many calls: by hand, by a method, or by preparing them for adapters. */
 export function isFrozenBefore(calls: Calls, chain: ModelChain, after: number): boolean {
   const { byHand, byMethod } = freezersOf(calls, chain, (_, at) => at < after);
-  const prepared = chain.steps.some(
-    ({ callee, id }) => id < after && /(^|\.)prepare_model_for_(kbit|int8)_training$/.test(callee),
-  );
-  return byHand !== undefined || byMethod.length > 0 || prepared;
+  const prepared = preparationOf(chain.steps.filter(({ id }) => id < after));
+  return byHand !== undefined || byMethod.length > 0 || prepared !== undefined;
 }

@@ -6,8 +6,10 @@ import { callsOnModel, type ModelChain } from './model-chain';
 
 const KEY = 'prepare_model_for_kbit_training';
 
-/** The call that prepares a model for training beside quantized weights. */
-export const preparationOf = (calls: readonly PyCall[]): PyCall | undefined =>
+/** The first call that prepares a model for training beside quantized weights. */
+export const preparationOf = <Call extends Pick<PyCall, 'callee'>>(
+  calls: readonly Call[],
+): Call | undefined =>
   calls.find(({ callee }) => /(^|\.)prepare_model_for_(kbit|int8)_training$/.test(callee));
 
 /**
