@@ -197,7 +197,7 @@ export function inRelease(
   judgement: Judgement | undefined,
   parent: string,
   key: string,
-  { family, released }: KeyTable,
+  { family, released }: Pick<KeyTable, 'family' | 'released'>,
   version: unknown,
 ): Judgement | undefined {
   const path = parent === '' ? key : `${parent}.${key}`;

@@ -120,6 +120,29 @@ fsdp_config:
       assert.deepEqual(refused(reading), []);
     });
 
+    it('takes the old name of a setting from the releases that have it', () => {
+      const old = (version: string, more = '') =>
+        read(
+          'accelerate',
+          'file:///a.yaml',
+          `distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n  fsdp_backward_prefetch_policy: BACKWARD_PRE\n${more}`,
+          { 'version.accelerate': version },
+        );
+      assert.equal(stated(old('0.33.0'), 'fsdp.backwardPrefetch'), 'pre file');
+      // The old name goes before the new one (`utils/launch.py`).
+      const both = old('0.33.0', '  fsdp_backward_prefetch: BACKWARD_POST\n');
+      assert.equal(stated(both, 'fsdp.backwardPrefetch'), 'pre file');
+      assert.deepEqual([problemsOf(old('0.33.0')), old('0.33.0').unread], [[], undefined]);
+      assert.equal(stated(old('1.14.0'), 'fsdp.backwardPrefetch'), 'none default');
+      const [problem] = problemsOf(old('1.14.0'));
+      assert.equal(problem?.code, 'unknown-key');
+      assert.equal(
+        problem?.message,
+        'Accelerate has no key `fsdp_backward_prefetch_policy` any more, since version 1.0.1.',
+      );
+      assert.equal(problem?.data?.replacement, 'fsdp_backward_prefetch');
+    });
+
     it('reads version 2', () => {
       const reading = config(
         'FSDP',

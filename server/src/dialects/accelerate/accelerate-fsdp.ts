@@ -4,7 +4,9 @@ import { flagOf, integerOf, isBlank } from '../../config/scalar';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { isNoFsdp } from '../hf/fsdp-version';
+import { statedBy } from '../key-value';
 import type { FoundKey, Section } from '../section';
+import { ACCELERATE_TABLE, LAUNCH_ARGUMENTS } from './accelerate-keys';
 
 const DOCS = 'https://huggingface.co/docs/accelerate/usage_guides/fsdp';
 
@@ -52,7 +54,7 @@ export function readFsdp(section: Section, type: FoundKey, draft: Draft): void {
   }
   if (second)
     draft.assume('fsdp.backwardPrefetch', 'none', say('FSDP 2 has no such setting in Accelerate'), DOCS);
-  else readFirstVersion(config);
+  else readFirstVersion(config, draft);
 }
 
 /** FSDP 2: whether weights that were gathered for forward are freed until backward, and whether replicas do so. */
@@ -84,8 +86,17 @@ function readWrap(config: Section): void {
   config.takeElse('fsdp_min_num_params', { value: 1e8, note, source: DOCS });
 }
 
-function readFirstVersion(config: Section): void {
+/** Name of `fsdp_backward_prefetch` in old releases: those that have both take this one first (`utils/launch.py`, v0.33.0). */
+const OLD_PREFETCH = 'fsdp_backward_prefetch_policy';
+
+function readFirstVersion(config: Section, draft: Draft): void {
   const note = say('{0} default', 'Accelerate');
-  config.takeElse('fsdp_backward_prefetch', { value: 'none', note, source: DOCS });
+  const version = draft.statedVersion('accelerate')?.version;
+  const row = ACCELERATE_TABLE.find('fsdp_config.fsdp_backward_prefetch');
+  const byOldName =
+    row !== undefined &&
+    LAUNCH_ARGUMENTS.presence(OLD_PREFETCH, version) === 'present' &&
+    config.stateMeaning('fsdp.backwardPrefetch', OLD_PREFETCH, ({ node }) => statedBy(row, node) as never);
+  if (!byOldName) config.takeElse('fsdp_backward_prefetch', { value: 'none', note, source: DOCS });
   config.take('fsdp_forward_prefetch', 'fsdp_use_orig_params');
 }

@@ -9,7 +9,10 @@ import { KeyTable } from '../key-table';
 import { strategyOf } from './fsdp-strategy';
 
 /** What the releases say of the keys: types and defaults of most rows. */
-const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES), 'ClusterConfig']);
+const OF_ACCELERATE = new FrameworkKeys(() => RELEASES);
+const RELEASED = new ReleasedKeys([OF_ACCELERATE, 'ClusterConfig']);
+/** The launcher's arguments, whose names the keys within blocks are (`launch.py`, `_validate_launch_command`). */
+export const LAUNCH_ARGUMENTS = new ReleasedKeys([OF_ACCELERATE, 'launch']);
 
 const LAUNCH = 'https://huggingface.co/docs/accelerate/package_reference/cli#accelerate-launch';
 const CONFIG = fileIn(ACCELERATE, 'src/accelerate/commands/config/config_args.py');

@@ -12,7 +12,13 @@ import type { Draft } from '../draft';
 import { checkKeys, inRelease, type Judgement, type KeyPolicy } from '../key-check';
 import { forbid } from '../refusal';
 import { fsdpKey, fsdpVersionOf } from './accelerate-fsdp';
-import { ACCELERATE_TABLE, CLUSTER_KEYS, DISTRIBUTED_TYPES, SAGEMAKER_KEYS } from './accelerate-keys';
+import {
+  ACCELERATE_TABLE,
+  CLUSTER_KEYS,
+  DISTRIBUTED_TYPES,
+  LAUNCH_ARGUMENTS,
+  SAGEMAKER_KEYS,
+} from './accelerate-keys';
 import type { RunKind } from './accelerate-kind';
 import { strategyOf } from './fsdp-strategy';
 
@@ -25,7 +31,7 @@ const DATACLASSES = `${SOURCE}utils/dataclasses.py`;
 export function checkAccelerate(root: MapNode, kind: RunKind, context: ReadContext, draft: Draft): void {
   const version = context.known['version.accelerate'];
   checkTopLevel(root, kind, version, draft);
-  checkKeys(root, ACCELERATE_TABLE, { ...policy, version }, draft);
+  checkKeys(root, ACCELERATE_TABLE, policyOf(version), draft);
   checkKind(root, kind, draft);
   checkPrecision(root, kind, draft);
   checkProcesses(root, kind, context, draft);
@@ -35,16 +41,18 @@ export function checkAccelerate(root: MapNode, kind: RunKind, context: ReadConte
   checkOrphans(root, kind, draft);
 }
 
-const policy: KeyPolicy = {
+const policyOf = (version: unknown): KeyPolicy => ({
+  version,
   refusal: () => ({ source: DATACLASSES, releases: {} }),
   unknown(parent: string, key: string, near: readonly string[]): Judgement | undefined {
     // Top-level keys depend on the environment: judged by `checkTopLevel`.
     if (parent === '') return undefined;
     const hint = suggested(near, '`');
-    return {
+    const ignored: Judgement = {
       severity: near.length > 0 ? 'warning' : 'hint',
       message: say('Accelerate silently ignores the unknown key `{0}` in `{1}`.{2}', key, parent, hint),
     };
+    return inRelease(ignored, '', key, { family: 'Accelerate', released: LAUNCH_ARGUMENTS }, version);
   },
   // `load_config_from_file` hands the value on: None is what an argument that was not given is.
   accepts: isBlank,
@@ -53,7 +61,7 @@ const policy: KeyPolicy = {
     if (/auto_wrap_policy$/.test(path)) return 'error';
     return spec.type === 'string' && !spec.values ? undefined : 'warning';
   },
-};
+});
 
 function checkTopLevel(root: MapNode, kind: RunKind, version: unknown, draft: Draft): void {
   const known = kind.sagemaker ? SAGEMAKER_KEYS : CLUSTER_KEYS;
