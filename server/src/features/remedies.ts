@@ -108,6 +108,7 @@ const EFFICIENT_LOADING = ['cpu_ram_efficient_loading', 'fsdp_cpu_ram_efficient_
 export function remediesOf({ code, data = {} }: Problem, root: ConfigNode | null): readonly Remedy[] {
   const { product } = data;
   if (code === 'batch-triangle' && typeof product === 'number') return [{ train_batch_size: product }];
+  if (code === 'engine-share') return typeof data.share === 'number' ? [{ '.': data.share }] : [];
   if (code === 'efficient-loading-4bit') {
     const stands = EFFICIENT_LOADING.find((key) => entryAt(root, ['fsdp_config', key]));
     return stands === undefined ? [] : [{ [`/fsdp_config.${stands}`]: false }];

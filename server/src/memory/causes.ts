@@ -60,6 +60,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'rollout.completion': ['logits-and-loss'],
   'rollout.tensor': ['gathered-parameters', 'activations'],
   'rollout.sleep': ['reserved-for-others'],
+  'rollout.quantized': ['reserved-for-others'],
   'rollout.sharesWeights': ['reserved-for-others'],
   'rollout.offload': STATES,
   'method.newLayers': [...STATES, ...PER_TOKEN],

@@ -9,6 +9,7 @@ import {
   TRANSFORMERS,
   TRL,
   TRLX,
+  VLLM,
 } from '../sources/repositories';
 import { doubtful, ignored, memory, ourPage, reading, refused } from './rule';
 
@@ -73,6 +74,15 @@ export const RUN_RULES = {
     {
       reason:
         'A change of a stacked parameter is added to it before the product, so that no input of the adapter is there to drop out. Where releases are assumed it is a warning.',
+    },
+  ),
+  'engine-share': refused(
+    'The share of a GPU that vLLM may take beside the training does not hold the weights.',
+    'Raise its share, or let more GPUs hold one copy of the weights (tensor parallelism).',
+    fileIn(VLLM, 'vllm/v1/worker/gpu_worker.py'),
+    {
+      reason:
+        'vLLM takes its weights out of its share and stops where nothing is left for keys and values. Where the share is a default it is a warning.',
     },
   ),
   'no-figure': memory(

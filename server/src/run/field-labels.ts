@@ -50,6 +50,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'rollout.completion': 'longest completion',
   'rollout.tensor': 'GPUs per copy while generating',
   'rollout.sleep': 'vLLM sleep mode',
+  'rollout.quantized': 'vLLM quantizes the weights',
   'rollout.sharesWeights': 'vLLM runs on the trained weights',
   'rollout.offload': 'what waits in host memory while vLLM generates',
   'lora.kind': 'kind of adapter',

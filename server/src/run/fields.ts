@@ -259,6 +259,10 @@ export const FIELDS = {
     doc: 'vLLM on the same GPUs gives its memory back while the model trains (sleep mode).',
     default: false,
   }),
+  'rollout.quantized': flag({
+    doc: 'vLLM keeps weights in fewer than 16 bits, or a part of them in host memory.',
+    default: false,
+  }),
   'rollout.sharesWeights': flag({
     doc: 'vLLM on the same GPUs runs on the very weights that are trained (`fast_inference` of Unsloth): its share, which is one of what is free before it starts, holds them, and the rest of it is its cache of keys and values.',
     default: false,

@@ -95,6 +95,7 @@ export const UNSLOTH: Repository = {
   name: 'unslothai/unsloth',
   at: '015bdef0d94a241bcd94eec7a405b1700632180d',
 };
+export const VLLM: Repository = { name: 'vllm-project/vllm', at: 'v0.12.0' };
 export const UNSLOTH_ZOO: Repository = {
   name: 'unslothai/unsloth-zoo',
   at: '6e4d24ffc52d3c649f5e35588a7a00e90c3455ee',

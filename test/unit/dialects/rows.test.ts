@@ -43,6 +43,7 @@ const BY_HAND: Readonly<Record<string, string>> = {
     'arguments of BitsAndBytesConfig in `bnb_config_kwargs`, a block without rows',
   'axolotl/axolotl.ts: hardware.reservedFraction':
     'of the engine in `vllm`, counted in GRPO beside the policy alone',
+  'axolotl/axolotl.ts: rollout.tensor': 'of the engine in `vllm`, counted in GRPO beside the policy alone',
   'axolotl/axolotl.ts: activations.reentrant': 'arguments of `torch.utils.checkpoint`, a block without rows',
   'gpt-neox/gpt-neox.ts: zero.stage':
     'GPT-NeoX fills it in from `zero_optimization`: read where it stands, never offered',
@@ -143,7 +144,7 @@ describe('rows of key tables', () => {
 
   it('read every key of one type but those that are listed, each with its reason', () => {
     assert.deepEqual([...new Set(typedReads())].sort(), Object.keys(BY_HAND).sort());
-    assert.equal(typedReads().length, 20);
+    assert.equal(typedReads().length, 21);
   });
 
   for (const folder of [...folders, ...SHARED]) {

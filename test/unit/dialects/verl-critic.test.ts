@@ -9,7 +9,7 @@ const PPO = `python3 -m verl.trainer.main_ppo \\
     actor_rollout_ref.actor.ppo_mini_batch_size=256 \\
     actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 \\
     actor_rollout_ref.rollout.name=vllm \\
-    actor_rollout_ref.rollout.gpu_memory_utilization=0.05 \\
+    actor_rollout_ref.rollout.gpu_memory_utilization=0.1 \\
     critic.model.path=Qwen/Qwen2.5-7B-Instruct \\
     critic.ppo_micro_batch_size_per_gpu=4 \\
     trainer.n_gpus_per_node=8 trainer.nnodes=1

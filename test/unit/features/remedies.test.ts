@@ -132,7 +132,7 @@ const deepspeed = (more: string) =>
 
 /** Texts that each break a rule, and the first way out that is offered. */
 const CASES: readonly (readonly [
-  code: keyof typeof REMEDIES | 'batch-triangle' | 'wrong-type' | 'efficient-loading-4bit',
+  code: keyof typeof REMEDIES | 'batch-triangle' | 'wrong-type' | 'efficient-loading-4bit' | 'engine-share',
   name: string,
   text: string,
   title: string,
@@ -203,6 +203,22 @@ const CASES: readonly (readonly [
     'ds.json',
     deepspeed('"train_batch_size": 64,\n  "gradient_accumulation_steps": 1'),
     'Set train_batch_size to 8',
+  ],
+  [
+    'engine-share',
+    'a.yaml',
+    `model_name_or_path: Qwen/Qwen2.5-14B-Instruct
+num_generations: 8
+max_completion_length: 256
+per_device_train_batch_size: 8
+bf16: true
+use_peft: true
+dtype: bfloat16
+use_vllm: true
+vllm_mode: colocate
+vllm_gpu_memory_utilization: 0.3
+`,
+    'Set vllm_gpu_memory_utilization to 0.4',
   ],
   [
     'wrong-type',
@@ -580,7 +596,14 @@ describe('ways out that rules name', () => {
   it('exist for every rule, or a reason why not', () => {
     // These change the name where it stands (`examples.test.ts`, `scaled-gradients.test.ts`, `argument-releases.test.ts`).
     const renamed = ['removed-flag', 'scaled-gradients', 'argument-release'];
-    const own = ['batch-triangle', 'wrong-type', 'bad-value', 'efficient-loading-4bit', ...renamed];
+    const own = [
+      'batch-triangle',
+      'wrong-type',
+      'bad-value',
+      'efficient-loading-4bit',
+      'engine-share',
+      ...renamed,
+    ];
     const reasoned = WITHOUT_REMEDY.flatMap(([, rules]) => rules);
     assert.deepEqual([...Object.keys(REMEDIES), ...own, ...reasoned].sort(), Object.keys(RULES).sort());
   });

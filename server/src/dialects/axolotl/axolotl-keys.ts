@@ -571,6 +571,7 @@ const online = releasedBlock('trl', DOCS, RELEASED, [
     { fields: ['rollout.engine'] },
   ],
   ['max_completion_length', 'Longest completion.', { sets: 'rollout.completion' }],
+  ['vllm_enable_sleep_mode', 'vLLM gives its memory back while the model trains.', { sets: 'rollout.sleep' }],
   [
     'beta',
     'Weight of the distance to the reference; above 0 a reference is needed.',

@@ -410,14 +410,16 @@ function readRollouts(section: Section, rl: FoundKey): void {
     vllm ?? rl,
   );
   online.take('max_completion_length');
-  if (uses && colocated)
-    section
-      .section('vllm')
-      .stateNumber(
-        'hardware.reservedFraction',
-        'gpu_memory_utilization',
-        axolotlDefault(0.9, 'utils/schemas/vllm.py'),
-      );
+  if (uses && colocated) {
+    const engine = section.section('vllm');
+    engine.stateNumber(
+      'hardware.reservedFraction',
+      'gpu_memory_utilization',
+      axolotlDefault(0.9, 'utils/schemas/vllm.py'),
+    );
+    engine.stateInteger('rollout.tensor', 'tensor_parallel_size');
+    online.take('vllm_enable_sleep_mode');
+  }
   const beta = online.find('beta');
   const weight = online.number('beta') ?? 0;
   if (beta) section.state('method.referenceModel', weight > 0 && !section.has('adapter'), beta);

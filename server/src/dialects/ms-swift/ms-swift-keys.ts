@@ -396,6 +396,16 @@ const rlhf = releasedBlock('', `${ARGUMENTS}rlhf_args.py`, RELEASED, [
   ],
   ['vllm_gpu_memory_utilization', 'Share of a GPU that vLLM takes.', { sets: 'hardware.reservedFraction' }],
   [
+    'vllm_tensor_parallel_size',
+    'GPUs that share one copy of the weights while vLLM generates.',
+    { type: 'integer', default: 1, sets: 'rollout.tensor' },
+  ],
+  [
+    'vllm_engine_kwargs',
+    'Further arguments of vLLM, as JSON.',
+    { type: 'any', default: null, fields: ['rollout.quantized'] },
+  ],
+  [
     'sleep_level',
     'Above 0, vLLM gives its memory back while the model trains.',
     {
@@ -524,7 +534,7 @@ const rest = inertKeys(
     init_strategy packing_strategy vit_attn_impl experts_impl local_repo_path advantage_estimator
     importance_sampling_level lr_decay_style mcore_model mcore_adapter wandb_project swanlab_project ddp_backend
     download_mode multi_turn_scheduler bridge_backend num_labels dataset_num_proc packing_num_proc
-    max_new_tokens max_epochs steps_per_generation num_iterations vllm_tensor_parallel_size vllm_max_model_len
+    max_new_tokens max_epochs steps_per_generation num_iterations vllm_max_model_len
     eval_limit lr_warmup_iters eval_iters early_stop_interval max_turns shuffle_buffer_size lora_ga_batch_size
     data_seed temperature top_p epsilon epsilon_high lr min_lr lr_warmup_fraction vit_lr aligner_lr
     lorap_lr_ratio router_aux_loss_coef cpo_alpha simpo_gamma desirable_weight undesirable_weight rpo_alpha

@@ -1,6 +1,6 @@
 import { entryOf, mapAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
-import { flagOf, integerOf, numberOf, textOf, textsOf } from '../../config/scalar';
+import { flagOf, integerOf, numberOf, plainOf, textOf, textsOf } from '../../config/scalar';
 import { parseRequirement } from '../../environment/requirement';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, MS_SWIFT } from '../../sources/repositories';
@@ -548,7 +548,10 @@ function readRollouts(section: Section, megatron: boolean): void {
   if (section.has('vllm_gpu_memory_utilization') || !section.has(nested))
     section.takeElse('vllm_gpu_memory_utilization', swift(0.9, 'rlhf_trainers/args_mixin.py'));
   else section.stateNumber('hardware.reservedFraction', nested);
-  section.take('sleep_level');
+  section.take('sleep_level', 'vllm_tensor_parallel_size');
+  const more = section.find('vllm_engine_kwargs');
+  if (more && /quantization|cpu_offload/.test(JSON.stringify(plainOf(more.node))))
+    section.state('rollout.quantized', true, more);
   readOffload(section, megatron);
 }
 

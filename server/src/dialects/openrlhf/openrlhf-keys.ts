@@ -226,6 +226,12 @@ const ppo: readonly Row[] = [
     },
   ),
   ...flag(
+    ['vllm.tensor_parallel_size', 'vllm_tensor_parallel_size'],
+    'integer',
+    'GPUs that share one copy of the weights while vLLM generates.',
+    { default: 1, sets: 'rollout.tensor' },
+  ),
+  ...flag(
     ['vllm.enable_sleep', 'vllm_enable_sleep'],
     'boolean',
     'vLLM gives its memory back while the models train.',
@@ -271,8 +277,7 @@ export const OPENRLHF_KEYS: readonly KeySpec[] = [
       critic_num_nodes critic_num_gpus_per_node reward.model_name_or_path reward_pretrain reward.remote_url
       remote_rm_url critic.model_name_or_path critic_pretrain ref.model_name_or_path ref_pretrain rollout.batch_size
       rollout.micro_batch_size rollout.n_samples_per_prompt rollout_batch_size micro_rollout_batch_size
-      n_samples_per_prompt vllm.tensor_parallel_size vllm.sync_backend vllm.enforce_eager vllm_tensor_parallel_size
-      vllm_sync_backend enforce_eager algo.advantage.estimator algo.advantage.gamma algo.advantage.lambd
+      n_samples_per_prompt vllm.sync_backend vllm.enforce_eager vllm_sync_backend enforce_eager algo.advantage.estimator algo.advantage.gamma algo.advantage.lambd
       algo.kl.init_coef algo.kl.use_loss algo.kl.estimator advantage_estimator init_kl_coef use_kl_loss kl_estimator
       gamma lambd normalize_reward reward.normalize_enable model.beta beta model.aux_loss_coef aux_loss_coef
       ds.ring_attn_head_stride ring_head_stride train.colocate_critic_reward colocate_critic_reward seed local_rank

@@ -300,7 +300,7 @@ function readRollouts(section: Section, own: Own): void {
   const beside = all && section.flag(NAMES.asynchronous) !== true;
   section.state('rollout.engine', beside ? 'vllm-colocate' : 'vllm-server', engines);
   if (!beside) return;
-  section.take('vllm.gpu_memory_utilization', 'vllm.enable_sleep');
+  section.take('vllm.gpu_memory_utilization', 'vllm.enable_sleep', 'vllm.tensor_parallel_size');
   // Weights stay (`utils/deepspeed/deepspeed_utils.py`, `offload_deepspeed_states`).
   const sleep = section.find(['ds.enable_sleep', 'deepspeed_enable_sleep']);
   if (sleep) section.state('rollout.offload', whatWaits(false, sleeps), sleep);

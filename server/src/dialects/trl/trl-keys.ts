@@ -137,7 +137,11 @@ const lengths = [
       'vLLM gives its memory back while the model trains.',
       { sets: 'rollout.sleep', assumes: `${SOURCE}grpo_config.py` },
     ],
-    ['vllm_tensor_parallel_size', 'Tensor-parallel size of vLLM.'],
+    [
+      'vllm_tensor_parallel_size',
+      'Tensor-parallel size of vLLM.',
+      { type: 'integer', default: 1, sets: 'rollout.tensor' },
+    ],
     [
       'beta',
       'Weight of the divergence from the reference model; 0 needs none (GRPO). In distillation 0 is the forward KL divergence, 1 the reverse one.',

@@ -543,5 +543,5 @@ function readRollouts(section: Section, method: TrlMethod, context: ReadContext)
   const colocated = (textOf(mode?.node) ?? byDefault) === 'colocate';
   section.state('rollout.engine', colocated ? 'vllm-colocate' : 'vllm-server', mode ?? vllm);
   if (!colocated) return;
-  section.take('vllm_gpu_memory_utilization', 'vllm_enable_sleep_mode');
+  section.take('vllm_gpu_memory_utilization', 'vllm_enable_sleep_mode', 'vllm_tensor_parallel_size');
 }

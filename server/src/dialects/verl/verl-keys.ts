@@ -474,6 +474,12 @@ export const VERL_KEYS: readonly KeySpec[] = [
       { default: 2, sets: 'rollout.tensor', assumes: true },
     ],
     [
+      'quantization',
+      'string',
+      'How vLLM quantizes the weights.',
+      { default: null, fields: ['rollout.quantized'] },
+    ],
+    [
       'data_parallel_size',
       'integer',
       'Copies of the engine that share experts. Costs no memory of training.',

@@ -249,6 +249,8 @@ function readRollouts(section: Section, core: boolean, release: unknown): void {
   if (alone) section.takeElse(tensor, verlDefault(1));
   else section.take(tensor);
   if (engine !== 'vllm-colocate') return;
+  const quantized = section.find(`${block}.quantization`);
+  if (quantized && !isBlank(quantized.node)) section.state('rollout.quantized', true, quantized);
   section.take(`${block}.gpu_memory_utilization`, `${block}.free_cache_engine`);
   const blocks = [`${ACTOR}.fsdp_config`, `${ACTOR}.megatron`];
   const weights = section.find(blocks.map((each) => `${each}.param_offload`));

@@ -22,6 +22,7 @@ import {
   unnamedTargets,
 } from '../conflicts';
 import { doubted, ofShownLaunch } from '../doubt';
+import { refusedEngine } from '../engine-share';
 import { hostProblem } from '../host-verdict';
 import { takesIn } from '../inheritance';
 import { internalError } from '../internal-error';
@@ -95,6 +96,8 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
       };
     const refused = refusedAdapters(run, model, resolution, document);
     if (refused) return { missing: refused.missing, problems: () => [refused.problem] };
+    const engine = refusedEngine(run, model, alone, resolution, document);
+    if (engine) return { missing: engine.missing, problems: () => [engine.problem] };
     const even = answered(evenQuestions(resolution), alone, otherwise);
     const shortest = shortestAnswer(resolution, alone, otherwise);
     const answeredAll = overEvenAnswers(alone, shortest ? [...even, shortest] : even);
