@@ -42,6 +42,9 @@ export function remedyActions(
   }));
 }
 
+/** Rules about the run as a whole, which a text that is read by itself does not report: the value that is offered was worked out from the run. */
+const OF_THE_RUN: ReadonlySet<string> = new Set(['engine-share']);
+
 /** The entry that a problem is at. Blocks of a script's commands lie where the command does: a flag is found by where its value begins. */
 function placeOf(
   { root, format }: ConfigDocument,
@@ -111,6 +114,7 @@ export function isBetter(
   after: ProblemCounts | undefined,
   code: string,
 ): boolean {
-  if (!before || !after || (after.get(code) ?? 0) >= (before.get(code) ?? 0)) return false;
+  if (!before || !after) return false;
+  if (!OF_THE_RUN.has(code) && (after.get(code) ?? 0) >= (before.get(code) ?? 0)) return false;
   return [...after].every(([other, count]) => count <= (before.get(other) ?? 0));
 }
