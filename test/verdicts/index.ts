@@ -1,25 +1,25 @@
 import { documentedRuns } from './all';
-import { type Score, scored } from './documented';
+import { type Scored, scored } from './documented';
+import { tableOf } from './table';
 
 /* `npm run verdicts`: what Oomlint reports of documented runs, beside what became of them. `-- --all` prints every one. */
 
 async function main(): Promise<void> {
   const all = process.argv.includes('--all');
-  const row = (cells: readonly (string | number)[]) => console.log(`| ${cells.join(' | ')} |`);
-  row(['runs', 'of', 'right', 'near', 'withheld', 'wrong']);
-  row(Array.from({ length: 6 }, () => '---'));
-  const lines: string[] = [];
+  const found: Record<string, Scored[]> = {};
   for (const [name, runs] of Object.entries(documentedRuns())) {
-    const counts: Record<Score, number> = { right: 0, near: 0, withheld: 0, wrong: 0 };
-    for (const run of runs) {
-      const { score, verdict, outcome, source, peakBytes, reported } = await scored(run);
-      counts[score]++;
-      const peak = peakBytes === undefined ? '' : `, ${(peakBytes / 2 ** 30).toFixed(1)} GiB`;
-      if (all || score === 'wrong' || score === 'withheld')
-        lines.push(`${score}: ${outcome}, said ${verdict}${peak}. ${reported} ${source}`);
-    }
-    row([name, runs.length, counts.right, counts.near, counts.withheld, counts.wrong]);
+    const list: Scored[] = [];
+    for (const run of runs) list.push(await scored(run));
+    found[name] = list;
   }
+  console.log(tableOf(found).join('\n'));
+  const shown = Object.values(found)
+    .flat()
+    .filter(({ score }) => all || score === 'wrong' || score === 'withheld');
+  const lines = shown.map(({ score, verdict, outcome, source, peakBytes, reported }) => {
+    const peak = peakBytes === undefined ? '' : `, ${(peakBytes / 2 ** 30).toFixed(1)} GiB`;
+    return `${score}: ${outcome}, said ${verdict}${peak}. ${reported} ${source}`;
+  });
   console.log(`\n${lines.join('\n')}`);
 }
 

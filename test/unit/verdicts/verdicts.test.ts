@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { documentedRuns } from '../../verdicts/all';
 import { type Scored, scored, scoreOf } from '../../verdicts/documented';
+import { tableOf } from '../../verdicts/table';
 
 describe('verdicts on documented runs', function () {
   this.timeout(120_000);
   const all: Scored[] = [];
+  const byPublisher: Record<string, Scored[]> = {};
   before(async () => {
-    for (const run of Object.values(documentedRuns()).flat()) all.push(await scored(run));
+    for (const [name, runs] of Object.entries(documentedRuns())) {
+      const found: Scored[] = [];
+      for (const run of runs) found.push(await scored(run));
+      byPublisher[name] = found;
+      all.push(...found);
+    }
   });
   const of = (score: Scored['score']) => all.filter((run) => run.score === score);
 
@@ -27,6 +35,17 @@ describe('verdicts on documented runs', function () {
       promised.map(({ source }) => source),
       [],
     );
+  });
+
+  it('are as docs/verdicts.md has them', () => {
+    const page = readFileSync('docs/verdicts.md', 'utf8');
+    const table = tableOf(byPublisher);
+    const rows = page.split('\n').filter((line) => line.startsWith('|'));
+    assert.deepEqual(rows.slice(0, table.length), table);
+    const judged = of('right').length + of('wrong').length;
+    assert.ok(page.includes(`Of ${judged} verdicts `), `of ${judged} verdicts`);
+    const out = all.filter(({ outcome }) => outcome === 'out-of-memory').length;
+    assert.ok(page.includes(`of the ${out} runs that ran out of memory`), `${out} ran out of memory`);
   });
 
   it('are seldom withheld', () => {
