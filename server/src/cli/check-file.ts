@@ -11,11 +11,19 @@ export interface Target {
   readonly workspace: Workspace;
 }
 
+/** What of a file is kept beside its problems, where somebody asks for it: an analysis is a hundred times as large. */
+export interface Kept {
+  /** For the edits of quick fixes. */
+  readonly analysis?: boolean;
+  readonly cost?: boolean;
+}
+
 /** What is found in one file, on each of the targets; undefined where it is nothing that Oomlint reads. */
 export async function checkFile(
   uri: string,
   targets: readonly Target[],
   folder: string,
+  kept: Kept = {},
 ): Promise<CheckedFile | undefined> {
   const [first] = targets;
   if (!first) return undefined;
@@ -29,13 +37,15 @@ export async function checkFile(
   for (const { asked, workspace } of targets) {
     const analysis = await workspace.analyze(uri);
     if (!analysis) return undefined;
-    runs.push(runOf(analysis, asked));
+    runs.push(runOf(analysis, asked, kept.cost));
     problems.push(
       ...analysis.problems.filter((problem) => !problems.some((known) => isSame(known, problem))),
     );
     last ??= analysis;
   }
-  return last && { ...file, runs, problems, unread: last.unread ?? [], files: last.files, analysis: last };
+  if (!last) return undefined;
+  const found = { ...file, runs, problems, unread: last.unread ?? [], files: last.files };
+  return kept.analysis ? { ...found, analysis: last } : found;
 }
 
 /** What is wrong on every GPU is reported once. */
@@ -48,7 +58,7 @@ function isSame(a: Problem, b: Problem): boolean {
   );
 }
 
-export function runOf(analysis: Analysis, asked?: string): CheckedRun {
+export function runOf(analysis: Analysis, asked?: string, withCost = false): CheckedRun {
   const { estimate, accelerator, resolved } = analysis;
   return {
     asked,
@@ -57,10 +67,8 @@ export function runOf(analysis: Analysis, asked?: string): CheckedRun {
     gpus: resolved.values['hardware.gpus'],
     peak: estimate?.peak,
     capacityBytes: estimate?.capacityBytes,
-    parts: estimate?.parts ?? [],
-    get costUsd() {
-      return estimate?.compute.time?.costUsd?.likely;
-    },
+    parts: (estimate?.parts ?? []).map(({ category, bytes }) => ({ category, bytes })),
+    ...(withCost ? { costUsd: estimate?.compute.time?.costUsd?.likely } : {}),
   };
 }
 

@@ -6,7 +6,7 @@ import { version } from '../../package.json';
 import { say } from '../wording/say';
 import { findConfigs } from '../workspace/config-files';
 import { beyondBaseline, readBaseline, writeBaseline } from './baseline';
-import { checkFile, notAConfig } from './check-file';
+import { checkFile, type Kept, notAConfig } from './check-file';
 import type { CheckedFile } from './checked-file';
 import { type CliContext, EXIT } from './context';
 import type { FormatName } from './formats/format-names';
@@ -100,8 +100,12 @@ export async function checkedFiles(
       ? undefined
       : await filesSince(folder, options.since === true ? undefined : options.since);
   const checked: CheckedFile[] = [];
+  const kept: Kept = {
+    analysis: options.as === 'rdjson',
+    cost: options.as === 'json' || options.as === 'jsonl' || options.maxCost !== undefined,
+  };
   for await (const { uri, candidate } of worthALook([...files], context)) {
-    const found = candidate ? await checkFile(uri, context.targets, folder) : undefined;
+    const found = candidate ? await checkFile(uri, context.targets, folder, kept) : undefined;
     if (found && (!changed || takesPart(found, changed))) checked.push(found);
     // Somebody who names a file counts on an answer.
     if (!found && named.has(fileURLToPath(uri)))

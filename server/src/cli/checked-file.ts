@@ -15,8 +15,8 @@ export interface CheckedRun {
   readonly gpus?: number;
   readonly peak?: Peak;
   readonly capacityBytes?: number;
-  readonly parts: readonly Part[];
-  /** Of the whole run, US dollars; where its length and a price are known. */
+  readonly parts: readonly Pick<Part, 'category' | 'bytes'>[];
+  /** Of the whole run, US dollars; where it is asked for, and its length and a price are known. */
   readonly costUsd?: number;
 }
 
@@ -33,7 +33,7 @@ export interface CheckedFile {
   readonly unread: readonly Unread[];
   /** Files that took part, itself among them. */
   readonly files: readonly string[];
-  /** Absent for a project file or a vocabulary. */
+  /** Where fixes are asked for; absent for a project file or a vocabulary. */
   readonly analysis?: Analysis;
 }
 

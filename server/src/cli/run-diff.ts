@@ -171,7 +171,7 @@ function diffOf(
 function sideOf(analysis: Analysis): RunVersion {
   const { stepSeconds, costUsd } = analysis.estimate?.compute.time ?? {};
   return {
-    ...runOf(analysis),
+    ...runOf(analysis, undefined, true),
     stepSeconds: stepSeconds?.likely,
     stepSpread: stepSeconds,
     costSpread: costUsd,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import v8 from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { checkFile } from '../../../server/src/cli/check-file';
 import { Lines } from '../../../server/src/config/lines';
 import { readYaml } from '../../../server/src/config/yaml';
 import { Workspace } from '../../../server/src/workspace/analyze';
@@ -34,6 +35,25 @@ describe('memory is given back', function () {
     });
     // 120 versions of 180 KB would be 21 MB.
     assert.ok(grown < 6, `${grown} MB`);
+  });
+
+  it('by files that were checked: what was found in each is kept, not how it came about', async () => {
+    const uri = (i: number) => `file:///w/d${i}/run.yaml`;
+    const files = Object.fromEntries(
+      Array.from({ length: 400 }, (_, i) => [
+        uri(i),
+        `# oomlint: gpu=H100 gpus=1\nbase_model: meta-llama/Llama-3.1-8B\nsequence_len: ${512 + i}\nmicro_batch_size: 1\ndatasets: []\n`,
+      ]),
+    );
+    const targets = [{ workspace: new Workspace(new MemoryHost(files, { folders: ['file:///w'] })) }];
+    const found: unknown[] = [];
+    const check = async (from: number, to: number) => {
+      for (let i = from; i < to; i++) found.push(await checkFile(uri(i), targets, '/w'));
+    };
+    // Caches fill first.
+    await check(0, 280);
+    const grown = await growth(() => check(280, 400));
+    assert.ok(grown < 4, `${grown} MB`);
   });
 
   it('by files that are closed', async () => {

@@ -31,7 +31,9 @@ async function checked(files: Readonly<Record<string, string>>): Promise<Checked
   const workspace = new Workspace(new MemoryHost(texts, { folders: [`file://${FOLDER}`] }), {
     commandLine: commandLineFacts({ gpu: 'A100-80GB', gpus: '1' }),
   });
-  const found = await Promise.all(Object.keys(texts).map((uri) => checkFile(uri, [{ workspace }], FOLDER)));
+  const found = await Promise.all(
+    Object.keys(texts).map((uri) => checkFile(uri, [{ workspace }], FOLDER, { analysis: true, cost: true })),
+  );
   return found.filter((file) => file !== undefined);
 }
 
