@@ -215,12 +215,16 @@ const FILLED_BY_WIDTH: Readonly<Partial<Record<FieldPath, string>>> = {
  * What is taken of a run by its model where that is not known: the type that it is loaded in, and in code, which may train on pictures and sound,
  * the task and the mask of padding, which only models of text have as a rule.
  */
-function isOfUnknown(field: FieldPath, origin: Origin | undefined, { format }: ConfigDocument): boolean {
-  if (isAssumed(origin))
-    return field === 'precision.weights' || (field === 'method.objective' && format === 'python');
-  return (
-    origin?.kind === 'inferred' && /^attention\.(?:mask|unmaskedBatches)$/.test(field) && format === 'python'
-  );
+function isOfUnknown(
+  field: FieldPath,
+  value: unknown,
+  origin: Origin | undefined,
+  { format }: ConfigDocument,
+): boolean {
+  const isCode = format === 'python';
+  if (isAssumed(origin)) return field === 'precision.weights' || (field === 'method.objective' && isCode);
+  const masks = /^attention\.(?:mask|unmaskedBatches)$/.test(field) && value === true;
+  return masks && isCode && origin?.kind === 'inferred';
 }
 
 /** That nothing is known of the packages of kernels is no value: what is taken then is asked about (`open-questions.ts`). */
@@ -266,7 +270,7 @@ export function assumptionsOf({ document, resolved, model, unread = [], members 
       return [];
     if (isAssumed(origin) && model === undefined && (OF_MODEL.has(field) || isAuto(field))) return [];
     // What a model that is not known is published in, is trained for and is given beside its samples, nobody knows.
-    if (asked.has('model.id') && isOfUnknown(field, origin, document)) return [];
+    if (asked.has('model.id') && isOfUnknown(field, values[field], origin, document)) return [];
     if (asked.has(field) || !origin || origin.kind === 'file' || !matters(field, values, does, origin)) {
       return [];
     }
