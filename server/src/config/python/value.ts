@@ -216,6 +216,8 @@ export interface PyCall {
   readonly graphless?: true;
   /** A class of the file that inherits from `callee`, and may do otherwise. */
   readonly subclass?: string;
+  /** What its class hands on to `callee`, by name: `super().__init__(model=student)`. */
+  readonly handed?: readonly PyArgument[];
   readonly parsed?: Passed['parsed'];
 }
 
