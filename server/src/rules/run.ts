@@ -286,6 +286,11 @@ export const RUN_RULES = {
     'Take the quick fix, or give the argument to the config that has it.',
     fileIn(TRANSFORMERS, 'src/transformers/trainer.py'),
   ),
+  'evaluation-data': refused(
+    'Evaluations are asked for, and the trainer gets no data for them.',
+    'Pass `eval_dataset` to the trainer, or set the strategy to `no`.',
+    fileIn(TRANSFORMERS, 'src/transformers/trainer.py'),
+  ),
   'scaled-gradients': refused(
     '`fp16` scales the gradients of weights that are trained in 16 bits.',
     'Train with `bf16`, or load what is trained in fp32.',

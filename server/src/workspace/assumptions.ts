@@ -211,6 +211,22 @@ const FILLED_BY_WIDTH: Readonly<Partial<Record<FieldPath, string>>> = {
   'zero.persistenceThreshold': 'zero_optimization.stage3_param_persistence_threshold',
 };
 
+/**
+ * What is taken of a run by its model where that is not known: the type that it is loaded in, and in code, which may train on pictures and sound,
+ * the task and the mask of padding, which only models of text have as a rule.
+ */
+function isOfUnknown(
+  field: FieldPath,
+  value: unknown,
+  origin: Origin | undefined,
+  { format }: ConfigDocument,
+): boolean {
+  const isCode = format === 'python';
+  if (isAssumed(origin)) return field === 'precision.weights' || (field === 'method.objective' && isCode);
+  const masks = /^attention\.(?:mask|unmaskedBatches)$/.test(field) && value === true;
+  return masks && isCode && origin?.kind === 'inferred';
+}
+
 /** That nothing is known of the packages of kernels is no value: what is taken then is asked about (`open-questions.ts`). */
 const namesNoKernels = (values: RunValues): boolean =>
   values['kernels.states']?.every((name) => name === UNKNOWN_PACKAGES) ?? true;
@@ -240,7 +256,6 @@ export function assumptionsOf({ document, resolved, model, unread = [], members 
   const autos = new Set(members?.flatMap(({ reading }) => reading.autos.map(({ key }) => key)));
   const isAuto = (field: FieldPath) => autos.has(FILLED_BY_WIDTH[field] ?? '');
   const type = model?.config?.model_type;
-  const hasLoop = document.program?.calls.some(({ callee }) => callee === 'backward') === true;
   return FIELD_PATHS.flatMap((field) => {
     const origin = origins[field];
     if (field === 'kernels.states' && (!model?.statePackages || namesNoKernels(values))) return [];
@@ -254,8 +269,8 @@ export function assumptionsOf({ document, resolved, model, unread = [], members 
     if (isAssumed(origin) && OF_MODEL.has(field) && typeof type === 'string' && !ofTransformers(type))
       return [];
     if (isAssumed(origin) && model === undefined && (OF_MODEL.has(field) || isAuto(field))) return [];
-    // Loops are written for pictures and sound, too.
-    if (isAssumed(origin) && asked.has('model.id') && hasLoop && field === 'method.objective') return [];
+    // What a model that is not known is published in, is trained for and is given beside its samples, nobody knows.
+    if (asked.has('model.id') && isOfUnknown(field, values[field], origin, document)) return [];
     if (asked.has(field) || !origin || origin.kind === 'file' || !matters(field, values, does, origin)) {
       return [];
     }

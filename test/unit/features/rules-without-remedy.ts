@@ -35,6 +35,7 @@ export const WITHOUT_REMEDY: readonly (readonly [reason: string, rules: readonly
       'processes-missing',
       'missing-length-cap',
       'missing-steps',
+      'evaluation-data',
       'batch-missing',
       'missing-reward-model',
       'missing-quantization-bits',

@@ -26,6 +26,7 @@ export function evaluateCall(machine: Machine, node: SyntaxNode): PyValue {
     const passed = passedTo(machine, args);
     handOver(machine, undefined, passed);
     const container = childIn(callee, 'object');
+    if (container && machine.textOf(method) === '__init__') handToBase(machine, container, passed);
     if (container) changeByMethod(machine, owner, machine.textOf(method), passed, container);
     // Whoever asks for gradients trains, whatever they are of.
     if (owner.kind === 'unknown' && machine.textOf(method) === 'backward')
@@ -62,6 +63,15 @@ export function evaluateCall(machine: Machine, node: SyntaxNode): PyValue {
   }
   const target = machine.evaluate(machine, callee);
   return lifted([target], ([called]) => callValue(machine, called, node, args, callee));
+}
+
+/** `super().__init__(model=student)` in the `__init__` of a class of the file: what it inherits from is made with that. */
+function handToBase(machine: Machine, container: SyntaxNode, { named }: Passed): void {
+  if (!/^super\(/.test(machine.textOf(container))) return;
+  const self = machine.lookup('self');
+  const made = self?.kind === 'object' && self.item === undefined ? machine.calls[self.id] : undefined;
+  if (made?.subclass !== undefined && machine.instances.has(made.id))
+    machine.calls[made.id] = { ...made, handed: [...(made.handed ?? []), ...named] };
 }
 
 function callValue(

@@ -1,4 +1,5 @@
 import { evaluateCall } from './calls';
+import { hasOtherEntries } from './changed-entries';
 import { chosenByComprehension } from './chosen-parameters';
 import { argumentVector } from './command-line';
 import { fieldOf, methodIn } from './functions';
@@ -297,6 +298,8 @@ function itemOf(
   // A part of an answer by its name, as by its attribute: `outputs["loss"]`.
   if (owner?.kind === 'object' && typeof key === 'string' && machine.calls[owner.id]?.callee === '()')
     return machine.unknown(node, { of: owner.id });
+  if (owner?.kind === 'object' && typeof key === 'string' && !hasOtherEntries(machine, owner.id))
+    return machine.unknown(node, { entryOf: owner.id });
   return machine.unknown(node, owner?.kind === 'unknown' && owner.given ? { given: owner.given } : {});
 }
 

@@ -1,3 +1,4 @@
+import { entryAfter } from './changed-entries';
 import { fillArguments } from './command-line';
 import { ofDictionary, ofList, ofTexts } from './container-methods';
 import { contentOf } from './data-loaders';
@@ -52,6 +53,7 @@ export function callMethod(
       ...(owner.given ? { given: owner.given } : {}),
       ...(owner.of === undefined ? {} : { of: owner.of }),
       ...rowsOf(owner, name, passed),
+      ...entryAfter(machine, owner, name, passed),
     });
   }
   return machine.unknown(node);

@@ -1,5 +1,6 @@
 import type { Range } from '../../text/place';
 import { setVariable } from './builtins';
+import { changeEntries } from './changed-entries';
 import { clickArguments, wrappedConfig } from './command-libraries';
 import { noteCutTokens } from './cut-tokens';
 import { configOfHydra } from './data-loaders';
@@ -201,6 +202,7 @@ function assignItem(machine: Machine, target: SyntaxNode, value: PyValue): void 
   if (owner.kind === 'name' && owner.name === 'os.environ' && key.kind === 'scalar')
     setVariable(machine, key, value, target);
   if (owner.kind === 'list') machine.change(owner, machine.unknown(target));
+  changeEntries(machine, owner);
   if (owner.kind === 'either' && container.type === 'identifier')
     machine.bind(machine.textOf(container), machine.unknown(target));
   if (owner.kind !== 'dict') return;

@@ -125,6 +125,8 @@ export interface PyUnknown extends Valued {
   readonly path?: string;
   /** It is how many tokens the tokenizer has that this call has loaded, or the processor around it. */
   readonly countOf?: number;
+  /** It is an entry, by a name, of what this call made, as it was made: `load_dataset("glue")["train"]`. */
+  readonly entryOf?: number;
   /** The file whose content it is, open or read, by the path that names it. */
   readonly file?: string;
   /** The value that this is the text of, as `json.dumps` makes it. */
@@ -214,6 +216,8 @@ export interface PyCall {
   readonly graphless?: true;
   /** A class of the file that inherits from `callee`, and may do otherwise. */
   readonly subclass?: string;
+  /** What its class hands on to `callee`, by name: `super().__init__(model=student)`. */
+  readonly handed?: readonly PyArgument[];
   readonly parsed?: Passed['parsed'];
 }
 

@@ -52,6 +52,8 @@ export function readWeightsDtype(
       source,
     );
   } else if (published === undefined) {
+    // Of a model that nobody knows it is not known what it is published in either.
+    if (context.model === undefined) return;
     draft.infer(
       'precision.weights',
       'bf16',

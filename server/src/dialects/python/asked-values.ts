@@ -5,6 +5,9 @@ import type { Asking } from '../dialect';
 /** A second of a waveform has 16,000 values (`feature_extraction_wav2vec2.py`, `sampling_rate`): ten seconds of it. */
 const WAVEFORM = String(10 * 16_000);
 
+/** Models of many kinds: what a sample of theirs is, and how long, nobody knows beside the model. */
+const UNLIKE: Asking = { examples: { 'model.id': '...' }, fixedByModel: ['batch.sequence'] };
+
 /** Models by which a person can answer what a class is given, and what these fix themselves. The first that goes with a class counts. */
 const BY_CLASS: readonly (readonly [RegExp, Asking])[] = [
   [/ForObjectDetection$/, ofImages('facebook/detr-resnet-50')],
@@ -15,7 +18,7 @@ const BY_CLASS: readonly (readonly [RegExp, Asking])[] = [
     /For(?:CTC|AudioClassification|AudioFrameClassification)$/,
     { examples: { 'model.id': 'facebook/wav2vec2-base', 'batch.sequence': WAVEFORM } },
   ],
-  [/ForSpeechSeq2Seq$/, { examples: { 'model.id': 'openai/whisper-small' } }],
+  [/ForSpeechSeq2Seq$/, { ...UNLIKE, examples: { 'model.id': 'openai/whisper-small' } }],
   // Most classes of this name see or hear beside reading: T5 stands for those of its own kind alone.
   [
     /ForSeq2SeqLM$|^(?:T5|MT5|UMT5|LongT5|Bart|MBart|Pegasus|M2M100)ForConditionalGeneration$/,
@@ -25,10 +28,7 @@ const BY_CLASS: readonly (readonly [RegExp, Asking])[] = [
     /For(?:MaskedLM|SequenceClassification|TokenClassification|QuestionAnswering|MultipleChoice)$/,
     { examples: { 'model.id': 'google-bert/bert-base-uncased', 'batch.sequence': '512' } },
   ],
-  [
-    /ForConditionalGeneration$|ForVision2Seq$|ForImageTextToText$|^AutoModel$/,
-    { examples: { 'model.id': '...' } },
-  ],
+  [/ForConditionalGeneration$|ForVision2Seq$|ForImageTextToText$|^AutoModel$/, UNLIKE],
 ];
 
 /** A sample is an image, or some: how many patches it has the model fixes. */
@@ -60,5 +60,5 @@ export function askingOfClasses({
   const kinds = calls.flatMap(({ callee }) => CLASS.exec(callee)?.[1] ?? []);
   const [first, ...others] = new Set(kinds.map(askingOf));
   if (kinds.length === 0 && !imports.some(({ module }) => OF_LANGUAGE.test(module))) return ANYTHING;
-  return others.length === 0 ? first : { examples: { 'model.id': '...' } };
+  return others.length === 0 ? first : UNLIKE;
 }

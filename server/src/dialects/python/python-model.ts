@@ -29,6 +29,7 @@ import {
   withhold,
 } from './call-block';
 import { readCroppedImages } from './cropped-images';
+import { downloadedAs } from './downloaded-folders';
 import { readLabels } from './head-labels';
 import { readImageTiles } from './image-tiles';
 import { configOfMade, type MadeOf, makesModel, SIZES, stateArchitecture } from './made-model';
@@ -451,7 +452,8 @@ export function stateModel(
   key = 'pretrained_model_name_or_path',
   trusts: PyCall = load,
 ): void {
-  const name = argumentOf(load, key, 0);
+  const given = argumentOf(load, key, 0);
+  const name = downloadedAs(program, load, given) ?? given;
   // What a name of another module stands for is not followed.
   const node = name && name.kind !== 'name' ? nodeOf(name) : undefined;
   const text = textOf(node);

@@ -39,6 +39,7 @@ import {
 import { calledRecipe } from './called-recipe';
 import { leaveDecisive } from './decisive-arguments';
 import { inferVersions, noteNeeds } from './dropped-arguments';
+import { checkEvaluationData } from './evaluation-data';
 import { inferFromFile } from './file-releases';
 import { readGeneratedLength } from './generated-length';
 import { checkImportedNames } from './imported-names';
@@ -210,6 +211,7 @@ function read(document: ConfigDocument, around: ReadContext): Reading {
   noteDoubts(calls, first.call);
   reportOthers(calls, first.call, others);
   draft.rules(() => checkTrainerArguments(calls, first.call));
+  draft.rules(() => checkEvaluationData(calls, first, config));
   draft.rules(() => checkImportedNames(program, draft, context.versions));
   nameKeys(calls, first, config);
   return draft.reading();

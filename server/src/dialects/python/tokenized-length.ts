@@ -8,6 +8,7 @@ import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { argumentOf, type Calls } from './call-block';
+import { mayBeOfData } from './trained-data';
 import { mayBeTrained } from './trained-tokenizer';
 import { startOf } from './trainer-start';
 
@@ -90,8 +91,9 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
   // What a trainer is given to make batches with is followed with the call that makes it.
   const end = startOf(program, trainer) ?? trainer;
   const isTrained = mayBeTrained(program, trainer, draft.valueOf('model.id'));
+  const isOfData = mayBeOfData(program, trainer);
   const cuts = program.calls.flatMap((call): Cut[] => {
-    if (call.id > end.id || !isTrained(call.of)) return [];
+    if (call.id > end.id || !isTrained(call.of) || !isOfData(call)) return [];
     const [left] = call.callee === CUT_TOKENS ? call.positional : [];
     if (left?.kind === 'scalar' && typeof left.value === 'number')
       return [{ call, length: left, key: CUT_TOKENS, tokens: left.value, filled: false }];

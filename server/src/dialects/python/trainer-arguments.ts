@@ -46,7 +46,7 @@ export function checkTrainerArguments({ program, draft }: Calls, call: PyCall): 
   const own = call.subclass === undefined ? undefined : parametersOf(program.classes, call.subclass);
   if (own === 'unknown' || (own?.takesRest && !own.handsOn)) return;
   const names = own === undefined ? TAKEN : own.handsOn ? [...own.names, ...TAKEN] : own.names;
-  for (const { key, keyRange } of call.named) {
+  for (const { key, keyRange } of program.calls[call.id]?.named ?? []) {
     if (names.includes(key)) continue;
     const near = draft.near(key, names, 1);
     const message = say(

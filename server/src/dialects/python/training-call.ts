@@ -27,11 +27,23 @@ function bareTrainer({ calls }: PyProgram, call: PyCall): TrainerClass | undefin
     : undefined;
 }
 
+/**
+ * A trainer of a class of the file with the model that the class hands on to that which it inherits from, where the call itself names none:
+ * other parameters of its own may come before.
+ */
+function withHanded(call: PyCall): PyCall {
+  const model = call.handed?.findLast(({ key }) => key === 'model');
+  const isSeen = model?.value.kind === 'object' || model?.value.kind === 'scalar';
+  return model && isSeen && !call.named.some(({ key }) => key === 'model')
+    ? { ...call, named: [...call.named, model] }
+    : call;
+}
+
 /** Calls of trainers, each once: those whose `train` is called, where there are any. */
 export function trainings(program: PyProgram): Training[] {
   const made = program.calls.flatMap((call) => {
     const kind = call.of ? undefined : (trainerOf(call.callee) ?? bareTrainer(program, call));
-    return kind ? [{ call, kind }] : [];
+    return kind ? [{ call: withHanded(call), kind }] : [];
   });
   const trained = made.filter(({ call }) => startOf(program, call));
   return (trained.length > 0 ? trained : made.filter(({ call }) => !onlyEvaluates(program, call))).filter(

@@ -1,0 +1,33 @@
+import { attributesOf } from './functions';
+import type { Machine } from './machine';
+import type { Passed, PyProgram, PyUnknown, PyValue } from './value';
+
+/** Under this name stands, among the attributes of an object, that its entries are no longer those that it was made with. */
+const ENTRIES = '[*]';
+
+/** Methods of a data set that give samples with the same columns and contents, or fewer of them. */
+export const KEEPS_CONTENT =
+  /^(?:shuffle|select|filter|take|skip|shard|sort|train_test_split|flatten_indices|(?:remove|rename|select)_columns?|cast|cast_column|class_encode_column|with_format|to_iterable_dataset)$/;
+
+/** Methods that change a data set in place: a transform runs where samples are taken. */
+const CHANGES = /^set_transform$/;
+
+/** `data["train"] = data["train"].map(tokenize)`. */
+export function changeEntries(machine: Machine, owner: PyValue): void {
+  const id = owner.kind === 'object' ? owner.id : owner.kind === 'unknown' ? owner.entryOf : undefined;
+  if (id !== undefined) attributesOf(machine, id).set(ENTRIES, { kind: 'unknown', range: owner.range });
+}
+
+export const hasOtherEntries = ({ attributes }: Pick<PyProgram, 'attributes'>, id: number): boolean =>
+  attributes.get(id)?.has(ENTRIES) === true;
+
+/** Whether what a method of an entry gives is still an entry as it was made, perhaps with fewer samples. */
+export function entryAfter(
+  machine: Machine,
+  owner: PyUnknown,
+  method: string,
+  { open }: Passed,
+): { readonly entryOf?: number } {
+  if (CHANGES.test(method)) changeEntries(machine, owner);
+  return owner.entryOf !== undefined && !open && KEEPS_CONTENT.test(method) ? { entryOf: owner.entryOf } : {};
+}
