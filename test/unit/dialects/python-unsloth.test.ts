@@ -120,6 +120,27 @@ describe('Unsloth', () => {
     assert.deepEqual(await attention(wide), ['sdpa', 'inferred']);
   });
 
+  it('decides for SDPA where heads are too wide for FlashAttention 2, and runs those of 512 dimensions itself', async () => {
+    const wide = { model: 'google/gemma-4-31B-it', config: 'SFTConfig(per_device_train_batch_size=1)' };
+    const of = async (more: Cell = {}) => {
+      const { resolved, estimate } = await trained({ ...wide, ...more });
+      return { own: resolved.values['kernels.wideHeads'], bytes: estimate?.peak.processBytes ?? 0 };
+    };
+    const today = await trained({ ...wide, install: 'unsloth transformers==5.5.0' });
+    const { origins } = today.resolved;
+    assert.match(origins['attention.implementation']?.note ?? '', /^Unsloth takes SDPA: heads of over 256/);
+    const asked = decisionsOf(today).map(({ field }) => field);
+    assert.ok(!asked.includes('attention.implementation'), asked.join());
+    const at = (release: string) => of({ install: `unsloth==${release} transformers==5.5.0` });
+    const [before, since] = [await at('2026.10.6'), await at('2026.10.7')];
+    assert.deepEqual([before.own, since.own], [false, true]);
+    assert.ok(since.bytes < before.bytes, `${since.bytes} < ${before.bytes}`);
+    // Heads of other widths are not for it.
+    assert.equal((await of({ model: 'unsloth/gemma-3-4b-it' })).own, false);
+    // Gemma 4 is in fp32 where the card has no bf16.
+    assert.equal((await of({ gpu: 'T4' })).own, false);
+  });
+
   it('leaves no default in the place of targets that the call names itself', async () => {
     const targets = async (adapters: string) => {
       const { origins } = (await trained({ model: 'unsloth/gemma-3-4b-it', adapters })).resolved;
