@@ -174,6 +174,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'kernels.fusedGelu': KERNELS,
   'kernels.lora': ['activations'],
   'kernels.tiledMlp': ['activations'],
+  'kernels.wideHeads': ['activations'],
   'kernels.transformerEngine': ['workspaces'],
   'kernels.groupedExperts': ['workspaces'],
   'allocator.expandableSegments': ALLOCATOR,

@@ -1,3 +1,4 @@
+import { findAccelerator } from '../hardware/catalog';
 import { oncePer } from '../memo/remembered';
 import { vectorBank } from '../model/adapters';
 import { statedLabels } from '../model/config';
@@ -133,6 +134,12 @@ function raisesListed(run: TrainingRun): boolean {
   return run['precision.weights'] === 'fp16' || (rule === 'with-fp16-or-quantized' && packed);
 }
 
+/** Whether a card is NVIDIA's and has compute capability 8.0 (`_measured_faster_on`; AMD's are left out by `torch.version.hip`). */
+function isAmpereOrNewer(gpu: string): boolean {
+  const card = findAccelerator(gpu);
+  return card?.vendor === 'NVIDIA' && Number(card.computeCapability ?? 0) >= 8;
+}
+
 /** Settings of the trace that a run implies. Sizes are per GPU. */
 export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const does = behaviours(run);
@@ -160,6 +167,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     liger: run['kernels.liger'] || writesLayers(run),
     unsloth: run['kernels.unsloth'],
     ownLayers: writesLayers(run),
+    wideHeads: run['kernels.wideHeads'] && isAmpereOrNewer(run['hardware.gpu']),
     fusedLora: run['kernels.lora'],
     absentPackages: absentPackages(run),
     fp8: run['precision.fp8'],

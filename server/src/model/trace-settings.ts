@@ -122,6 +122,8 @@ export interface TraceSettings {
   readonly unsloth?: boolean;
   /** Layers are Unsloth's own, which hand SDPA grouped heads as they are (`models/llama.py`, `SDPA_HAS_GQA`). */
   readonly ownLayers?: boolean;
+  /** A kernel of Unsloth takes heads of 512 dimensions in place of SDPA (`kernels/large_head_attention.py`), and the card has it. */
+  readonly wideHeads?: boolean;
   readonly fusedLora?: readonly string[];
   /** Packages of kernels that layers which keep a state do without. */
   readonly absentPackages?: ReadonlySet<StatePackage>;

@@ -161,6 +161,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'kernels.compileParts': 'parts of layers compiled',
   'kernels.uncompiled': 'layers left uncompiled',
   'kernels.tiledMlp': 'MLPs on parts of the tokens',
+  'kernels.wideHeads': 'kernel for wide heads',
   'kernels.transformerEngine': 'modules of Transformer Engine',
   'kernels.groupedExperts': 'grouped products of experts',
   'kernels.states': 'packages of kernels for layers with states',

@@ -711,6 +711,10 @@ export const FIELDS = {
     doc: 'MLPs and experts run on parts of the tokens, as many as the hidden size has features, one after the other, and each part again in backward (Unsloth): of a layer only their input is kept.',
     default: false,
   }),
+  'kernels.wideHeads': flag({
+    doc: 'Attention heads of 512 dimensions run as a kernel of Unsloth that keeps no scores, on NVIDIA cards since Ampere and in 16 bits; other cards run SDPA.',
+    default: false,
+  }),
   'kernels.transformerEngine': flag({
     doc: "Linear layers are modules of NVIDIA's Transformer Engine, whose products have a workspace of their own. Unset: where products are in its fp8.",
   }),

@@ -18,20 +18,23 @@ interface Cell {
   readonly adapters?: string;
   readonly bits?: string;
   readonly first?: string;
+  /** The trainer's method, as its class names it. */
+  readonly kind?: string;
   readonly gpu?: string;
 }
 
 /** A notebook that trains adapters with Unsloth, as it is understood. */
 async function trained({ install = '', loader = 'FastModel', model = 'unsloth/Qwen3-4B', ...more }: Cell) {
+  const { kind = 'SFT' } = more;
   const text = `# %%
 !pip install ${install || 'unsloth'}
 # %%
 ${more.first ?? ''}from unsloth import ${loader}
-from trl import SFTConfig, SFTTrainer
+from trl import ${kind}Config, ${kind}Trainer
 from transformers import TrainingArguments
 model, tokenizer = ${loader}.from_pretrained("${model}", ${more.length ?? 'max_seq_length=1024'}, load_in_4bit=${more.bits ?? 'True'}${more.load ?? ''})
 model = ${loader}.get_peft_model(model, ${more.adapters ?? 'r=8'})
-trainer = SFTTrainer(model=model, args=${more.config ?? 'SFTConfig(per_device_train_batch_size=2)'}${more.trainer ?? ''})
+trainer = ${kind}Trainer(model=model, args=${more.config ?? `${kind}Config(per_device_train_batch_size=2)`}${more.trainer ?? ''})
 trainer.train()
 `;
   const settings = () => ({ 'hardware.gpu': more.gpu ?? 'A100-SXM4-80GB', 'hardware.gpus': 1 }) as const;
@@ -118,6 +121,60 @@ describe('Unsloth', () => {
     // Heads of 512 dimensions are too wide for FlashAttention 2.
     const wide = { model: 'google/gemma-4-E4B-it', load: ask('flash_attention_2') };
     assert.deepEqual(await attention(wide), ['sdpa', 'inferred']);
+  });
+
+  it('decides for SDPA where heads are too wide for FlashAttention 2, and runs those of 512 dimensions itself', async () => {
+    const wide = { model: 'google/gemma-4-31B-it', config: 'SFTConfig(per_device_train_batch_size=1)' };
+    const of = async (more: Cell = {}) => {
+      const { resolved, estimate } = await trained({ ...wide, ...more });
+      return { own: resolved.values['kernels.wideHeads'], bytes: estimate?.peak.processBytes ?? 0 };
+    };
+    const today = await trained({ ...wide, install: 'unsloth transformers==5.5.0' });
+    const { origins } = today.resolved;
+    assert.match(origins['attention.implementation']?.note ?? '', /^Unsloth takes SDPA: heads of over 256/);
+    const asked = decisionsOf(today).map(({ field }) => field);
+    assert.ok(!asked.includes('attention.implementation'), asked.join());
+    const at = (release: string) => of({ install: `unsloth==${release} transformers==5.5.0` });
+    const [before, since] = [await at('2026.10.6'), await at('2026.10.7')];
+    assert.deepEqual([before.own, since.own], [false, true]);
+    assert.ok(since.bytes < before.bytes, `${since.bytes} < ${before.bytes}`);
+    // Heads of other widths are not for it.
+    assert.equal((await of({ model: 'unsloth/gemma-3-4b-it' })).own, false);
+    // Gemma 4 is in fp32 where the card has no bf16.
+    assert.equal((await of({ gpu: 'T4' })).own, false);
+  });
+
+  it('takes preference losses of hidden states, and drops the mask of their rows, as its release does', async () => {
+    const of = async (method: string, install: string, { args = '', adapters = 'r=8', first = '' } = {}) => {
+      const config = `${method}Config(per_device_train_batch_size=2${args})`;
+      const cell = {
+        loader: 'FastLanguageModel',
+        model: 'unsloth/llama-3-8b',
+        adapters,
+        install,
+        config,
+        first,
+      };
+      const { values } = (await trained({ ...cell, kind: method })).resolved;
+      return [values['loss.implementation'], values['attention.mask']];
+    };
+    const [tiles, whole] = ['log-probabilities-chunked', 'full'];
+    const today = 'unsloth==2026.10.9 trl==0.22.2';
+    for (const method of ['ORPO', 'CPO', 'DPO', 'KTO'])
+      assert.deepEqual(await of(method, today), [tiles, false], method);
+    assert.deepEqual(await of('ORPO', 'unsloth==2026.10.8 trl==0.22.2'), [whole, false]);
+    assert.deepEqual(await of('ORPO', 'unsloth==2026.10.9 trl==0.13.0'), [whole, false]);
+    assert.deepEqual(await of('DPO', 'unsloth==2026.10.9 trl==0.14.0'), [whole, false]);
+    assert.deepEqual(await of('DPO', 'unsloth==2026.10.9 trl==1.14.0'), [tiles, false]);
+    // What wants the logits, or has a head that is not a plain layer.
+    assert.deepEqual(await of('DPO', today, { args: ', use_weighting=True' }), [whole, false]);
+    const head = { adapters: 'r=8, target_modules=["q_proj", "lm_head"]' };
+    assert.deepEqual(await of('ORPO', today, head), [whole, false]);
+    const off = { first: 'import os\nos.environ["UNSLOTH_PREFERENCE_CHUNKED"] = "0"\n' };
+    assert.deepEqual(await of('ORPO', today, off), [whole, false]);
+    assert.deepEqual(await of('DPO', today, off), [tiles, false]);
+    // Rows of a reward model may be filled up on the left.
+    assert.deepEqual((await of('Reward', today))[1], true);
   });
 
   it('leaves no default in the place of targets that the call names itself', async () => {

@@ -74,4 +74,21 @@ describe('grouped heads without a mask', () => {
     assert.equal(kept('5.12.0', {}, 256), kept('5.13.0', {}, 256));
     assert.equal(kept('5.13.0', {}, 512), kept('4.53.3', {}, 512));
   });
+
+  // `kernels/large_head_attention.py`: it keeps what goes in, its result, and a number per row.
+  it('of 512 dimensions keep no scores in a kernel of Unsloth, on cards and in types that it is for', () => {
+    const wide = (gpu: string, values: RunValues = {}) =>
+      kept('5.12.0', { 'kernels.unsloth': true, 'hardware.gpu': gpu, ...values }, 512);
+    const own: RunValues = { 'kernels.wideHeads': true };
+    const flash: RunValues = { 'attention.implementation': 'flash2' };
+    assert.equal(wide('A100-SXM4-80GB', own), wide('A100-SXM4-80GB', flash));
+    assert.ok(wide('A100-SXM4-80GB', own) < wide('A100-SXM4-80GB'));
+    for (const gpu of ['T4', 'MI300X']) assert.equal(wide(gpu, own), wide(gpu));
+    assert.equal(wide('A100-SXM4-80GB', { ...own, ...FP32 }), wide('A100-SXM4-80GB', FP32));
+    // Operator by operator it reads the mask; a compiled graph leaves the call to SDPA.
+    const masked: RunValues = { 'attention.mask': true };
+    assert.ok(wide('A100-SXM4-80GB', { ...own, ...masked }) < wide('A100-SXM4-80GB', masked));
+    const compiled: RunValues = { ...masked, 'kernels.compile': true };
+    assert.equal(wide('A100-SXM4-80GB', { ...own, ...compiled }), wide('A100-SXM4-80GB', compiled));
+  });
 });

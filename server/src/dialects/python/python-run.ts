@@ -89,6 +89,7 @@ import { namesLoop, trainingLoop } from './training-loop';
 import { stateUnpacked } from './unpacked-type';
 import type { Batches } from './unsloth-length';
 import { type PaddedBatches, readUnslothPadding } from './unsloth-padding';
+import { readScoredPairs } from './unsloth-preference';
 
 /** Where a trainer's own limit stands in for a length that nobody states, data is mostly shorter. */
 function lengthQuestions(members: readonly RunMember[]): OpenQuestion[] {
@@ -367,7 +368,7 @@ function readTrlTrainer(
     readUnslothTrainer(calls, unsloth, section, batchesOf(method), context);
     if (method !== 'grpo' && method !== 'rloo')
       readPadding(calls, call, unsloth, section, context, {
-        batches: method === 'sft' ? 'supervised' : 'preference',
+        batches: paddedBatchesOf(method),
         ...(defaults ?? TRAINER_DEFAULTS),
       });
   }
@@ -385,6 +386,7 @@ function readTrlTrainer(
     settleGroups(calls, section, context.known['hardware.gpus'], context.versions?.unsloth?.version);
     readScoredParts(calls, unsloth, context.versions?.unsloth?.version);
   }
+  if (unsloth) readScoredPairs(calls, method, section, context);
   if (unsloth)
     settleEvaluation(calls, section, plain || config === undefined, context.versions?.unsloth?.version);
   if (!unsloth && method === 'sft') readTokenizedRows(calls, call, context);
@@ -407,6 +409,12 @@ function batchesOf(method: TrlMethod): Batches {
   if (method === 'sft') return 'supervised';
   if (method === 'reward' || method === 'gkd') return 'scored';
   return /^(dpo|kto|orpo|cpo|simpo)$/.test(method) ? 'preference' : 'generated';
+}
+
+/** The same, of batches that are padded: losses of preferences are taken of rows that are filled up on the right. */
+function paddedBatchesOf(method: TrlMethod): PaddedBatches['batches'] {
+  const batches = batchesOf(method);
+  return batches === 'supervised' || batches === 'preference' ? batches : 'scored';
 }
 
 /** What Unsloth makes of the padding of a trainer's batches. */

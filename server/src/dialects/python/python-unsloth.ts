@@ -20,7 +20,7 @@ import { type LoadedModel, stateModel } from './python-model';
 import { isAlone } from './python-surroundings';
 import { buildsImages, builtSound, writesTextRows } from './sample-kinds';
 import { longestNote } from './tokenized-length';
-import { readUnslothAttention } from './unsloth-attention';
+import { readUnslothAttention, readWideHeads } from './unsloth-attention';
 import { readUnslothCheckpointing } from './unsloth-checkpointing';
 import { isReplaced, mappedCheckpoint } from './unsloth-checkpoints';
 import { readFastInference } from './unsloth-engine';
@@ -400,6 +400,7 @@ export function readUnsloth(
   }
   if (!draft.knows('attention.implementation'))
     readUnslothAttention(calls, load, context, hasKernels(load, config));
+  if (!isForced(calls, load)) readWideHeads(calls, context);
   readType(calls, load, config);
   if (!full && !adaptedByPeft(chain)) readUnslothAdapters(calls, load, chain, trainer, context);
   else draft.assume('method.kind', 'full', say('`full_finetuning` is on'), LOADER);

@@ -8,7 +8,7 @@ import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { attentionOf } from '../hf/attention';
-import { argumentOf, type Calls, leaveArgument } from './call-block';
+import { argumentOf, type Calls, leaveArgument, variableOf } from './call-block';
 
 const CHOICE = fileIn(UNSLOTH, 'unsloth/models/_utils.py');
 const VISION = fileIn(UNSLOTH, 'unsloth/models/vision.py');
@@ -147,7 +147,38 @@ function readChosen(calls: Calls, load: PyCall, context: ReadContext, config: Co
     return;
   }
   const byDefault = defaultOf(calls, context, support);
-  if (byDefault !== 'sdpa') draft.assume(field, byDefault, say('{0} default', 'Unsloth'), CHOICE);
+  draft.assume(field, byDefault, noteOf(byDefault, support), CHOICE);
+}
+
+/** Why Unsloth takes a kernel that nobody asks for. */
+function noteOf(kernel: Kernel, { type, flash, refusesFlash }: Support): string {
+  if (kernel !== 'sdpa') return say('{0} default', 'Unsloth');
+  if (refusesFlash && !WITHOUT_FLASH.test(type))
+    return say('Unsloth takes SDPA: heads of over {0} dimensions have no FlashAttention 2', WIDEST_FLASH);
+  // Decoders with heads of over 128 run flexible attention on cards that hold its blocks (`_prefers_flex_for_head_dim`): neither keeps scores.
+  return flash && !refusesFlash
+    ? say('Unsloth takes SDPA or flexible attention, where FlashAttention 2 is not installed')
+    : say('{0} default', 'Unsloth');
+}
+
+/** Since this release a kernel of its own takes wide heads (`kernels/large_head_attention.py`; 2026.10.6 has it not). */
+const TAKES_WIDE_HEADS = '2026.10.7';
+/** Width of the heads that it is for (`_SUPPORTED_HEAD_DIMS`). */
+const WIDE_HEAD = 512;
+
+/**
+ * Heads of 512 dimensions run as a kernel of Unsloth's in place of SDPA, unless a variable has it otherwise (`patch_large_head_attention`).
+ * It is for 16 bits: a model that is loaded in fp16 is forced to fp32, which leaves it out.
+ */
+export function readWideHeads(calls: Calls, { model, versions }: ReadContext): void {
+  const { draft, program } = calls;
+  const config = model?.config;
+  if (!config || !headSizes(config).includes(WIDE_HEAD)) return;
+  if (isAtLeast(versions?.unsloth?.version, TAKES_WIDE_HEADS) === false) return;
+  if (variableOf(program, 'UNSLOTH_HD512_ATTENTION') === '0') return;
+  const source = fileIn(UNSLOTH, 'unsloth/kernels/large_head_attention.py');
+  const note = say('Unsloth has a kernel for heads of {0} dimensions', WIDE_HEAD);
+  draft.assume('kernels.wideHeads', true, note, source);
 }
 
 /** What decides over the attention of a model. */
@@ -176,21 +207,20 @@ function supportOf({ bf16 }: Calls, { known }: ReadContext, config: Config): Sup
     // Flexible attention is for Ampere and newer (`_FLEX_ATTENTION_MIN_CAPABILITY`).
     flex: bf16 !== false,
     flash: !lacks('flash') && bf16 !== false,
-    refusesFlash: WITHOUT_FLASH.test(type) || widestHead(config) > WIDEST_FLASH,
+    refusesFlash: WITHOUT_FLASH.test(type) || Math.max(0, ...headSizes(config)) > WIDEST_FLASH,
   };
 }
 
-function widestHead(config: Config): number {
+function headSizes(config: Config): readonly number[] {
   const nested = Object.entries(config).flatMap(([key, value]) =>
     key.endsWith('_config') && typeof value === 'object' && value !== null ? [value as Config] : [],
   );
-  const sizes = [config, ...nested].flatMap((one) =>
+  return [config, ...nested].flatMap((one) =>
     ['head_dim', 'global_head_dim', 'local_head_dim', 'kv_head_dim'].flatMap((key) => {
       const size = one[key];
       return typeof size === 'number' ? [size] : [];
     }),
   );
-  return Math.max(0, ...sizes);
 }
 
 function takenInstead(asked: Kernel, { sdpa, flex, refusesFlash, type }: Support): Kernel {

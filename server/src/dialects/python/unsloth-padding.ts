@@ -57,8 +57,11 @@ export interface PaddedBatches {
   /** The layers are Unsloth's own. */
   readonly kernels: boolean;
   readonly accumulation: number;
-  /** Those of TRL's supervised trainer, which Unsloth changes; with labels, of any other; or without, which the trainer scores itself. */
-  readonly batches: 'supervised' | 'labelled' | 'preference';
+  /**
+   * Those of TRL's supervised trainer, which Unsloth changes; with labels, of any other; or without, which the trainer scores itself: those
+   * of preferences, whose collators fill rows on the right or lay them out so (TRL, `DPODataCollatorWithPadding`, `flush_left`), or others.
+   */
+  readonly batches: 'supervised' | 'labelled' | 'preference' | 'scored';
 }
 
 const variable = ({ program }: Calls, name: string): string | undefined =>
@@ -199,14 +202,16 @@ export function readUnslothPadding(asked: PaddedBatches, load: PyCall, micro: nu
  * without padding other layers take a kernel that keeps samples apart since 2026.10.4 (`hf_packed_attention.py`), before a mask.
  */
 function inferRowMask(
-  { calls, kernels, context, batches }: PaddedBatches,
+  { calls, kernels, context, batches, trainer }: PaddedBatches,
   padding: Padding | undefined,
   micro: number,
 ): void {
   const { draft } = calls;
   if (micro <= 1 || draft.knows('attention.mask')) return;
   const release = context.versions?.unsloth?.version;
-  const drops = kernels && (batches !== 'preference' || isAtLeast(release, KNOWS_TEXTS) === false);
+  const own = batches === 'preference' && argumentOf(trainer, 'data_collator') !== undefined;
+  const keeps = batches === 'scored' || own;
+  const drops = kernels && (!keeps || isAtLeast(release, KNOWS_TEXTS) === false);
   if (drops) draft.infer('attention.mask', false, say("Unsloth's own layers drop the mask in training"));
   else if (padding?.kind === 'none' && isAtLeast(release, KNOWS_TEXTS) !== false)
     draft.infer('attention.mask', false, say('a kernel keeps the samples of a row apart'));

@@ -175,7 +175,9 @@ function local(t: Tracer, spec: AttentionSpec): Tensor {
   const written = spec.kernels === 'eager' || (noSdpa && sdpa);
   const implementation = written ? 'eager' : t.settings.attention;
   if (implementation === 'eager') return eager(t, spec);
-  return sdpa && grouped && (plain || spec.grouping === 'broadcast') ? math(t, spec) : fused(t, spec);
+  return sdpa && grouped && !runsWide(t, spec) && (plain || spec.grouping === 'broadcast')
+    ? math(t, spec)
+    : fused(t, spec);
 }
 
 /**
@@ -207,6 +209,23 @@ function repeatsHeads(t: Tracer, spec: AttentionSpec): boolean {
     repeatsKeysAndValues ||
     (sdpa && (repeatsForSdpa || wide))
   );
+}
+
+/** Width of the heads that Unsloth has a kernel for (`_SUPPORTED_HEAD_DIMS`). */
+const UNSLOTH_WIDTH = 512;
+
+/**
+ * Whether Unsloth's kernel for wide heads takes SDPA's place (`large_head_attention.py`, `_make_router`): in 16 bits, without dropout. A
+ * compiled graph does not read masks, and leaves those calls to SDPA.
+ */
+function runsWide(t: Tracer, spec: AttentionSpec): boolean {
+  const { wideHeads, attention, autocast, computeDtype, compiled } = t.settings;
+  const { headDim, valueHeadDim = headDim, q } = spec;
+  if (wideHeads !== true || attention !== 'sdpa') return false;
+  if (headDim !== UNSLOTH_WIDTH || valueHeadDim !== headDim) return false;
+  const half = (q.dtype === 'bf16' || q.dtype === 'fp16') && (!autocast || q.dtype === computeDtype);
+  const plain = (spec.dropout ?? 0) === 0 && !spec.bias && !spec.softcap && !spec.sinks;
+  return half && plain && !(compiled && isMasked(t, spec));
 }
 
 function math(t: Tracer, spec: AttentionSpec): Tensor {
@@ -245,8 +264,9 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
   let v = half(t, spec.v);
   const queries = q.elements / (b * heads * headDim);
   const keys = k.elements / (b * spec.keyValueHeads * headDim);
-  const masked = isMasked(t, spec);
-  const repeated = repeatsHeads(t, spec);
+  const wide = runsWide(t, spec);
+  const masked = isMasked(t, spec) && !wide;
+  const repeated = repeatsHeads(t, spec) && !wide;
   if (repeated) {
     k = repeat(t, k, spec, `${spec.name}.repeat_k`);
     v = repeat(t, v, spec, `${spec.name}.repeat_v`);
@@ -254,10 +274,12 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
   const bytes = ELEMENT_BYTES[q.dtype];
   // FlashAttention's backward sums the queries' gradient in fp32, in rows and columns that fill its blocks (`flash_api.cpp`, `mha_bwd`).
   const logSumExp = b * heads * queries * ELEMENT_BYTES.fp32;
+  // Unsloth's kernel adds up the queries' gradient in its program, and holds one fp32 number per row (`_bwd_impl`, `delta`).
+  const delta = logSumExp;
   const paddedRows = Math.ceil(queries / 128) * 128;
   const paddedDim = headDim <= 128 ? Math.ceil(headDim / 32) * 32 : Math.ceil(headDim / 64) * 64;
   const accumulator = b * heads * paddedRows * (paddedDim + 1) * ELEMENT_BYTES.fp32;
-  const grouped = spec.heads !== spec.keyValueHeads && !repeated;
+  const grouped = spec.heads !== spec.keyValueHeads && !repeated && !wide;
   const expanded = grouped ? b * keys * heads * (headDim + valueDim) * bytes : 0;
   // The memory-efficient kernel keeps the mask as a bias of the query's type.
   const bias = masked && !spec.bias ? b * queries * keys * bytes : 0;
@@ -281,7 +303,7 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
     savesOutputs: [0],
     savesBytes: logSumExp + bias,
     forwardScratch: context.forward,
-    backwardScratch: accumulator + expanded + context.backward,
+    backwardScratch: (wide ? delta : accumulator) + expanded + context.backward,
     weights: spec.sinks ? [spec.sinks] : [],
     flops,
     unmaskedFlops: unmasked,
