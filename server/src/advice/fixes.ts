@@ -160,7 +160,7 @@ function candidateOf(analysis: Estimated, moves: readonly Move[]): Candidate | u
   const { run } = analysis.resolved;
   const changes = run && changesOf(moves, run);
   const trial = changes && tryChanges(analysis, changes);
-  if (!trial || isRefused(trial.run)) return undefined;
+  if (!trial || isRefused(trial.run, analysis)) return undefined;
   const price = moves.reduce((sum, move) => sum + move.price, 0);
   return {
     moves,

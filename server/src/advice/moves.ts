@@ -1,4 +1,6 @@
+import type { SplitWays } from '../dialects/dialect';
 import { acceleratorNames, findAccelerator } from '../hardware/catalog';
+import type { Model } from '../model/model';
 import { behaviours } from '../run/behaviours';
 import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
 import { isFsdp } from '../terms/data-parallel';
@@ -39,7 +41,10 @@ const move = (
 });
 
 /** What moves look at: an analysis, or one as if some moves had been made. */
-export type Movable = Pick<Estimated, 'model' | 'accelerator' | 'estimate' | 'resolved'>;
+export type Movable = Pick<
+  Estimated,
+  'model' | 'accelerator' | 'estimate' | 'resolved' | 'dialect' | 'members'
+>;
 
 /** Every single move that a run leaves open, cheapest of each kind first. Whether it helps, only an estimate tells. */
 export function movesOf(analysis: Movable): Move[] {
@@ -298,8 +303,21 @@ export function changesOf(moves: readonly Move[], run: TrainingRun): RunValues {
     : { ...all, 'batch.accumulation': Math.round(present * factor) };
 }
 
+/** What the families of a run's files state of its split; a trainer that splits by itself states it, whatever starts it. */
+function splitsOf({ dialect, members }: Pick<Movable, 'dialect' | 'members'>): readonly SplitWays[] {
+  const all = (members ?? [{ dialect }]).flatMap((member) => member.dialect.splits ?? []);
+  const own = all.filter(({ ofScripts }) => !ofScripts);
+  return own.length > 0 ? own : all;
+}
+
 /** Combinations that tools refuse though each part of them is fine. */
-export function isRefused(run: TrainingRun): boolean {
+export function isRefused(
+  run: TrainingRun,
+  stated: Pick<Movable, 'dialect' | 'members'> & { readonly model?: Model },
+): boolean {
+  const { model } = stated;
+  const split = run['parallel.tensor'] > 1 || run['parallel.context'] > 1;
+  if (split && model && splitsOf(stated).some((splits) => splits.refuses(run, model))) return true;
   const data = run['parallel.data'];
   // "Currently, the compatibility between 'autotp' and 'zero_stage = 3' has not been validated": an assertion of
   // https://github.com/deepspeedai/DeepSpeed/blob/v0.19.5/deepspeed/runtime/engine.py, `_configure_tensor_parallel_states`.
@@ -313,7 +331,10 @@ export function isRefused(run: TrainingRun): boolean {
 /** Frameworks that split their own models; elsewhere the split depends on a plan for the architecture. */
 const SPLITTERS = new Set(['megatron', 'torchtitan']);
 
-function splits({ resolved }: Movable, run: TrainingRun): Move[] {
+function splits(analysis: Movable, run: TrainingRun): Move[] {
+  const { resolved } = analysis;
+  const known = splitsOf(analysis);
+  const needs: RunValues = Object.assign({}, ...known.map(({ contextNeeds }) => contextNeeds));
   const perNode = Math.max(1, Math.floor(run['hardware.gpus'] / run['hardware.nodes']));
   const price = SPLITTERS.has(run['model.code']) ? PRICES.none : PRICES.rounding;
   const found: Move[] = [];
@@ -321,17 +342,26 @@ function splits({ resolved }: Movable, run: TrainingRun): Move[] {
     ['parallel.tensor', say('Tensor parallel size')],
     ['parallel.context', say('Context parallel size')],
   ] as const) {
+    // Megatron-LM, which Accelerate may run, splits by itself.
+    const byScript = known.some(({ ofScripts }) => ofScripts) && run['precision.scheme'] !== 'megatron';
+    if (field === 'parallel.tensor' && byScript) continue;
     for (const degree of [2, 4, 8]) {
       if (degree <= run[field] || perNode % degree !== 0) continue;
       // GPUs that share a sample are fewer copies of the data: accumulation makes up for them.
       const more = (run['batch.accumulation'] * degree) / run[field];
-      const changes = { [field]: degree, 'batch.accumulation': more };
-      const fields = follows(resolved, 'batch.accumulation') ? [field] : undefined;
+      const others = field === 'parallel.context' ? unmet(needs, run) : {};
+      const changes: RunValues = { [field]: degree, ...others, 'batch.accumulation': more };
+      const fields = (Object.keys(changes) as FieldPath[]).filter(
+        (one) => one !== 'batch.accumulation' || !follows(resolved, one),
+      );
       found.push(move(field, `${name} ${degree}`, changes, price, fields));
     }
   }
   return found;
 }
+
+const unmet = (needs: RunValues, run: TrainingRun): RunValues =>
+  Object.fromEntries(Object.entries(needs).filter(([field, value]) => run[field as FieldPath] !== value));
 
 type Resolved = Estimated['resolved'];
 

@@ -104,7 +104,7 @@ function extended(
   if (seen.has(key) || !canSay(move, all, touched)) return undefined;
   seen.add(key);
   const trial = tryChanges(analysis, all);
-  return trial && !isRefused(trial.run)
+  return trial && !isRefused(trial.run, analysis)
     ? { moves: [...moves, move], changes: all, fields: touched, trial }
     : undefined;
 }
@@ -112,6 +112,8 @@ function extended(
 /** The run after changes, as far as moves look at it. */
 function asChanged(analysis: Estimated, { run, accelerator, estimate }: Trial): Movable {
   return {
+    dialect: analysis.dialect,
+    members: analysis.members,
     model: analysis.model,
     accelerator,
     estimate,

@@ -82,7 +82,7 @@ export function* search(
       if (!set) continue;
       tried++;
       const trial = tryChanges(analysis, set);
-      if (!trial || isRefused(trial.run)) break;
+      if (!trial || isRefused(trial.run, analysis)) break;
       const fits = trial.estimate.verdict === 'fits' && trial.estimate.host.verdict !== 'exceeds';
       if (fits) found.push(optionOf(analysis, trial, set, labels));
       yield { tried: index, total };

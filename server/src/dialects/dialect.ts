@@ -1,6 +1,6 @@
 import type { ConfigDocument, ConfigFormat, ConfigNode, MapNode } from '../config/node';
 import type { Requirement } from '../environment/requirement';
-import type { FieldPath, RunValues } from '../run/fields';
+import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
 import type { OpenQuestion } from '../run/open-question';
 import type { Fact } from '../run/origin';
 import type { Unread } from '../run/unread';
@@ -249,6 +249,23 @@ interface SchemaRules {
   readonly ofFields?: boolean;
 }
 
+/** What a family states of a model's split over GPUs beside its keys. */
+export interface SplitWays {
+  /** Its key states how a script has split the model, and splits none itself. */
+  readonly ofScripts?: true;
+  /** Values without which it splits no samples. */
+  readonly contextNeeds?: RunValues;
+  /** Whether it stops on a run that is split, or leaves a part of it whole without a word. */
+  refuses(run: TrainingRun, model: SplitModel): boolean;
+}
+
+/** What of a model decides how it is split. */
+export interface SplitModel {
+  readonly modelType: string;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly keyValueHeads: number;
+}
+
 /** A config family. A table of keys beside a few lines of code; no formulas, no editor types. */
 export interface Dialect {
   readonly id: string;
@@ -281,6 +298,8 @@ export interface Dialect {
   readonly schema?: SchemaRules;
   /** How the family writes what its rows do not say plainly. */
   readonly words?: Words;
+  /** How it splits a model over GPUs, for the search of what fits. */
+  readonly splits?: SplitWays;
   /** Releases of frameworks that a file itself holds: of the one that wrote it, or that its cells install. */
   releases?(document: ConfigDocument): readonly Requirement[];
   /** Files of the framework's repository that define its arguments: a changed copy around a config may know more than the releases. */

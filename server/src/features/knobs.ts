@@ -56,7 +56,7 @@ function isSplitBy(field: 'parallel.tensor' | 'parallel.pipeline', analysis: Ana
   if (!run || run[field] > 1) return run !== undefined;
   // A script has the keys of the program that it starts.
   const keys = [...dialect.keys, ...(reading.keys ?? []).flatMap(({ rows }) => rows)];
-  return keys.some(({ fields }) => fields?.includes(field)) && !isRefused({ ...run, [field]: 2 });
+  return keys.some(({ fields }) => fields?.includes(field)) && !isRefused({ ...run, [field]: 2 }, analysis);
 }
 
 function numbers(analysis: Analysis): NumberKnob[] {

@@ -40,8 +40,9 @@ export function tryKnobs(
   return { version, turned, values, breakdown };
 }
 
-function refuses({ resolved: { run } }: Analysis): boolean {
-  return run !== undefined && isRefused(run);
+function refuses(analysis: Analysis): boolean {
+  const { run } = analysis.resolved;
+  return run !== undefined && isRefused(run, analysis);
 }
 
 /** The figures of a run with some knobs turned, opened; null where there is no estimate. */

@@ -8,7 +8,7 @@ export interface PublishedRecipe {
 const axolotl = (head: string, lines: string) => ({
   'config.yaml': `# oomlint: ${head}\ndatasets:\n  - path: tatsu-lab/alpaca\n    type: alpaca\n${lines}`,
 });
-const FULL = 'optimizer: adamw_torch\nbf16: true\ngradient_accumulation_steps: 4\n';
+const FULL = 'optimizer: adamw_torch\nlearning_rate: 2.0e-5\nbf16: true\ngradient_accumulation_steps: 4\n';
 const LORA = `adapter: lora\nlora_r: 16\nlora_alpha: 32\nlora_target_linear: true\n${FULL}`;
 const QLORA = `adapter: qlora\nload_in_4bit: true\nlora_r: 16\nlora_alpha: 32\nlora_target_linear: true\n${FULL}`;
 const trainer = (head: string, lines: string) => ({

@@ -358,6 +358,36 @@ vllm_gpu_memory_utilization: 0.3
     'Set optimizer to adamw_torch_8bit',
   ],
   [
+    'tensor-parallel-liger',
+    'ax.yml',
+    `${AXOLOTL}plugins: [axolotl.integrations.liger.LigerPlugin]\nliger_rms_norm: true\ntensor_parallel_size: 2\n`,
+    'Set liger_rms_norm to false',
+  ],
+  [
+    'tensor-parallel-8bit',
+    'ax.yml',
+    `${AXOLOTL}optimizer: adamw_8bit\ntensor_parallel_size: 2\n`,
+    'Set optimizer to adamw_torch_8bit',
+  ],
+  [
+    'context-parallel-attention',
+    'ax.yml',
+    `${AXOLOTL}context_parallel_size: 2\n`,
+    'Set attn_implementation to flash_attention_2',
+  ],
+  [
+    'context-parallel-packing',
+    'ax.yml',
+    `${AXOLOTL.replace('micro_batch_size: 1', 'micro_batch_size: 2')}context_parallel_size: 2\nattn_implementation: flash_attention_2\nsample_packing: true\n`,
+    'Set micro_batch_size to 1',
+  ],
+  [
+    'context-parallel-liger',
+    'ax.yml',
+    `${AXOLOTL}context_parallel_size: 2\nattn_implementation: flash_attention_2\nrl: grpo\ntrl:\n  use_liger_loss: true\n`,
+    'Remove context_parallel_size',
+  ],
+  [
     'pure-bf16-zero3',
     'lf.yaml',
     `${LLAMA_FACTORY}finetuning_type: full\npure_bf16: true\ndeepspeed: z3.json\n`,

@@ -153,6 +153,7 @@ export const WITHOUT_REMEDY: readonly (readonly [reason: string, rules: readonly
   [
     'Parts of a run exclude each other, and each way out is another training.',
     [
+      'tensor-parallel-tied',
       'nothing-trained',
       'no-lora-targets',
       'experts-dropout',

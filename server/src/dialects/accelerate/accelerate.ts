@@ -7,9 +7,10 @@ import type { DType } from '../../terms/dtypes';
 import { say } from '../../wording/say';
 import { DEEPSPEED_TABLE } from '../deepspeed/deepspeed-keys';
 import { readZero } from '../deepspeed/deepspeed-zero';
-import type { Dialect, ReadContext, Reading } from '../dialect';
+import type { Dialect, ReadContext, Reading, SplitWays } from '../dialect';
 import { Draft } from '../draft';
 import { scriptQuestions } from '../hf/launch-question';
+import { lacksTensorPlan } from '../hf/tensor-plan';
 import { rejectMisfits } from '../key-check';
 import { type FoundKey, Section } from '../section';
 import { containerReleases } from './accelerate-container';
@@ -22,6 +23,20 @@ import { accelerateWords } from './accelerate-words';
 
 const DOCS = 'https://huggingface.co/docs/accelerate/package_reference/cli#accelerate-launch';
 
+/**
+ * `_prepare_tp` of `accelerator.py` leaves a model whole whose weights are no distributed tensors: the script loads it with a plan.
+ * `context_parallel` works with FSDP 2, and the Trainer refuses other kernels than SDPA with it.
+ */
+const SPLITS: SplitWays = {
+  ofScripts: true,
+  contextNeeds: { 'attention.implementation': 'sdpa' },
+  refuses: (run, { modelType }) =>
+    run['precision.scheme'] !== 'megatron' &&
+    ((run['parallel.tensor'] > 1 && lacksTensorPlan(modelType)) ||
+      (run['parallel.context'] > 1 &&
+        (run['parallel.data'] !== 'fsdp2' || run['attention.implementation'] !== 'sdpa'))),
+};
+
 /** Config of `accelerate launch`: YAML, or JSON of old versions. */
 export const accelerate: Dialect = {
   id: 'accelerate',
@@ -33,6 +48,7 @@ export const accelerate: Dialect = {
   isLibrary: true,
   joins: { questions: scriptQuestions },
   words: accelerateWords,
+  splits: SPLITS,
   markers: /distributed_type/,
   detect(root: ConfigNode): number {
     if (root.kind !== 'map' || !entryOf(root, 'distributed_type')) return 0;
@@ -49,7 +65,7 @@ function readAccelerate(document: ConfigDocument, context: ReadContext): Reading
   const { root } = document;
   if (root?.kind !== 'map') return draft.reading();
   draft.assume('framework', 'accelerate', say('the file is an {0} config', 'Accelerate'));
-  const kind = readAccelerateSettings(root, draft, context.known);
+  const kind = readAccelerateSettings(root, draft, context);
   rejectMisfits(root, ACCELERATE_TABLE, draft);
   draft.rules(() => checkAccelerate(root, kind, context, draft));
   return draft.reading();
@@ -59,7 +75,7 @@ function readAccelerate(document: ConfigDocument, context: ReadContext): Reading
 export function readAccelerateSettings(
   root: MapNode,
   draft: Draft,
-  known: ReadContext['known'] = {},
+  context: Pick<ReadContext, 'known' | 'model'> = { known: {} },
 ): RunKind {
   const kind = runKindOf(root);
   const section = new Section(root, draft, '', ACCELERATE_TABLE);
@@ -69,9 +85,9 @@ export function readAccelerateSettings(
     readHardware(section, kind);
     readPrecision(section, kind, draft);
     readData(section, kind, draft);
-    readParallelism(section);
+    readParallelism(section, context);
     section.take('dynamo_config.dynamo_backend');
-    if (kind.sagemaker) readInstance(section, root, draft, known);
+    if (kind.sagemaker) readInstance(section, root, draft, context.known);
   }
   return kind;
 }
@@ -275,8 +291,12 @@ function fillStage(block: Section, draft: Draft): void {
     );
 }
 
-function readParallelism(section: Section): void {
+function readParallelism(section: Section, { model }: Pick<ReadContext, 'model'>): void {
   const block = section.section('parallelism_config');
+  const tensor = block.find('parallelism_config_tp_size');
+  // It is trained whole on each of these GPUs.
+  if (tensor && (integerOf(tensor.node) ?? 1) > 1 && lacksTensorPlan(model?.config?.model_type))
+    block.leave(tensor, ['parallel.tensor']);
   block.take('parallelism_config_tp_size', 'parallelism_config_cp_size');
   block.take('parallelism_config_sp_size', 'parallelism_config_dp_replicate_size');
   if (block.integerOrDefault('parallelism_config_sp_size') > 1)

@@ -26,7 +26,7 @@ export const axolotlProgram: Program = {
     readAxolotl(section, draft, context);
     if (!linked) {
       rejectMisfits(launch.arguments, AXOLOTL_TABLE, draft);
-      checkAxolotl(launch.arguments, section, draft);
+      checkAxolotl(launch.arguments, section, draft, context.model?.config);
     }
   },
 };

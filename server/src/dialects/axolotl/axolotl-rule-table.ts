@@ -123,6 +123,36 @@ export const AXOLOTL_RULES = {
     'Set `max_steps`.',
     axolotl('validation.py'),
   ),
+  'tensor-parallel-liger': refused(
+    "Liger's loss and its RMSNorm do not work with tensor parallelism.",
+    'Switch them off.',
+    fileIn(AXOLOTL, 'src/axolotl/integrations/liger/args.py'),
+  ),
+  'tensor-parallel-8bit': refused(
+    'The optimizer does not work with tensor parallelism.',
+    'Use `adamw_torch_8bit`.',
+    axolotl('validation.py'),
+  ),
+  'tensor-parallel-tied': refused(
+    'Tensor parallelism does not work with tied embeddings.',
+    'Shard by FSDP or ZeRO.',
+    fileIn(AXOLOTL, 'src/axolotl/loaders/utils.py'),
+  ),
+  'context-parallel-attention': refused(
+    'Context parallelism needs FlashAttention 2.',
+    'Set `attn_implementation: flash_attention_2`.',
+    axolotl('validation.py'),
+  ),
+  'context-parallel-packing': refused(
+    'Context parallelism over packed samples needs a micro batch of 1.',
+    'Set `micro_batch_size: 1`.',
+    axolotl('validation.py'),
+  ),
+  'context-parallel-liger': refused(
+    "GRPO with Liger's loss does not work with context parallelism.",
+    'Switch one of them off.',
+    axolotl('validation.py'),
+  ),
   'two-losses': refused('Several losses are switched on.', 'Keep one.', axolotl('validation.py')),
 };
 

@@ -1,5 +1,5 @@
 import type { MapNode } from '../../config/node';
-import { flagOf, textOf, textsOf } from '../../config/scalar';
+import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { RuleId } from '../../rules/rule-id';
 import { AXOLOTL, fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
@@ -13,6 +13,10 @@ import { AXOLOTL_TABLE } from './axolotl-keys';
 
 const SOURCE = fileIn(AXOLOTL, 'src/axolotl/utils/schemas/');
 const policy = scriptPolicy('Axolotl', true);
+
+/** A file of the schemas, or one elsewhere in the package by its folder. */
+const sourceOf = (file: string) =>
+  file.includes('/') ? fileIn(AXOLOTL, `src/axolotl/${file}`) : `${SOURCE}${file}`;
 
 /** A config as its rules look at it. */
 interface Checked {
@@ -43,13 +47,19 @@ interface Checked {
   readonly quantized: string | undefined;
 }
 
-/** What Axolotl refuses (`validation.py`, `peft.py`) and ignores. */
-export function checkAxolotl(root: MapNode, section: Section, draft: Draft): void {
+/** What Axolotl refuses (`validation.py`, `peft.py`) and ignores; `config` is the model's, once it is found. */
+export function checkAxolotl(
+  root: MapNode,
+  section: Section,
+  draft: Draft,
+  config: Readonly<Record<string, unknown>> = {},
+): void {
   checkKeys(root, AXOLOTL_TABLE, policy, draft);
   const checked = checkedOf(section, draft);
   checkAdapter(checked);
   checkBatch(checked);
   checkSharding(checked);
+  checkSplits(checked, config);
   checkOptimizer(checked);
   checkSavers(checked);
   checkKernels(checked);
@@ -66,7 +76,7 @@ function checkedOf(section: Section, draft: Draft): Checked {
     on,
     given: (key) => section.has(key) && flagOf(section.find(key)?.node) !== false,
     refuse: (broken, key, code, message, file = 'validation.py', releases) =>
-      forbid(broken, section.find(key)?.node, draft, { code, message, source: `${SOURCE}${file}`, releases }),
+      forbid(broken, section.find(key)?.node, draft, { code, message, source: sourceOf(file), releases }),
     adapter: word('adapter'),
     rl: word('rl'),
     optimizer: word('optimizer') ?? '',
@@ -190,6 +200,72 @@ function checkSharding({ on, given, section, fsdp, second, rl, quantized, refuse
     say('`deepcompile` needs DeepSpeed.'),
     'validation.py',
     { from: '0.12' },
+  );
+}
+
+/** Models and samples that are split over GPUs. */
+function checkSplits(
+  { on, section, optimizer, refuse }: Checked,
+  config: Readonly<Record<string, unknown>>,
+): void {
+  const since = { from: '0.12' };
+  const tensor = (section.integer('tensor_parallel_size') ?? 1) > 1;
+  const plugins = (textsOf(section.find('plugins')?.node) ?? []).join(' ').toLowerCase();
+  for (const key of ['liger_fused_linear_cross_entropy', 'liger_rms_norm'])
+    refuse(
+      tensor && plugins.includes('liger') && on(key),
+      key,
+      'tensor-parallel-liger',
+      say('`{0}` does not work with tensor parallelism.', key),
+      'integrations/liger/args.py',
+      since,
+    );
+  refuse(
+    tensor && /^(paged_adamw_8bit|adamw_8bit|adamw_bnb_8bit)$/.test(optimizer),
+    'optimizer',
+    'tensor-parallel-8bit',
+    say('`{0}` does not work with tensor parallelism.', optimizer),
+    'validation.py',
+    since,
+  );
+  refuse(
+    tensor && config.tie_word_embeddings === true,
+    'tensor_parallel_size',
+    'tensor-parallel-tied',
+    say('Tensor parallelism does not work with a head that shares its weights with the embedding.'),
+    'loaders/utils.py',
+    since,
+  );
+  const samples = section.find(['context_parallel_size', 'sequence_parallel_degree']);
+  if ((integerOf(samples?.node) ?? 1) <= 1 || on('use_glm_dsa_kernels')) return;
+  const key = section.has('context_parallel_size') ? 'context_parallel_size' : 'sequence_parallel_degree';
+  const kernel = textOf(section.find('attn_implementation')?.node)?.split(/[:@]/)[0]?.trim();
+  const second = kernel === undefined ? on('flash_attention') : kernel === 'flash_attention_2';
+  refuse(
+    !second && !on('gemma4_hybrid_attn_impl'),
+    key,
+    'context-parallel-attention',
+    say('Context parallelism needs FlashAttention 2: set `{0}`.', 'attn_implementation: flash_attention_2'),
+    'validation.py',
+    // Until 0.18 any kernel of FlashAttention would do.
+    { from: kernel !== undefined && /flash/.test(kernel) ? '0.19' : '0.8' },
+  );
+  refuse(
+    on('sample_packing') && section.integerOrDefault('micro_batch_size') > 1,
+    'micro_batch_size',
+    'context-parallel-packing',
+    say('Context parallelism over packed samples needs `micro_batch_size: 1`.'),
+    'validation.py',
+    { from: '0.8' },
+  );
+  refuse(
+    textOf(section.find('rl')?.node)?.toLowerCase() === 'grpo' &&
+      section.section('trl').flag('use_liger_loss') === true,
+    key,
+    'context-parallel-liger',
+    say("GRPO with Liger's loss does not work with context parallelism."),
+    'validation.py',
+    since,
   );
 }
 

@@ -20,6 +20,7 @@ import { stateOptimizer } from '../stated-optimizer';
 import { assumeShardedInt8, readAxolotlFsdp, readAxolotlMasters } from './axolotl-fsdp';
 import { AXOLOTL_KEYS, AXOLOTL_TABLE } from './axolotl-keys';
 import { checkAxolotl } from './axolotl-rules';
+import { axolotlSplits } from './axolotl-splits';
 import { axolotlWords } from './axolotl-words';
 
 const SOURCE = fileIn(AXOLOTL, 'src/axolotl/');
@@ -50,6 +51,7 @@ export const axolotl: Dialect = {
   optimizers: Object.keys({ ...AXOLOTL_OPTIMIZERS, ...TRANSFORMERS_OPTIMIZERS }),
   keys: AXOLOTL_KEYS,
   words: axolotlWords,
+  splits: axolotlSplits,
   markers: /^[ \t]*(?:base_model|sequence_len)\s*:/m,
   detect(root: ConfigNode): number {
     if (root.kind !== 'map') return 0;
@@ -81,7 +83,7 @@ export const axolotl: Dialect = {
     const section = new Section(root, draft, '', AXOLOTL_TABLE);
     readAxolotl(section, draft, context);
     rejectMisfits(root, AXOLOTL_TABLE, draft);
-    draft.rules(() => checkAxolotl(root, section, draft));
+    draft.rules(() => checkAxolotl(root, section, draft, context.model?.config));
     return draft.reading();
   },
 };
