@@ -27,6 +27,10 @@ const BUDGETS = {
   'check of 50,000 files without a config': 20_000,
   'diff of two commits': 2000,
   'oomlint mcp, spawn to initialize': 300,
+  'view of configs, 10,000 files, first': 3000,
+  'view of configs, 10,000 files, again': 500,
+  'view of configs, 10,000 files, after an edit': 200,
+  'processor time of the view of configs, again': 250,
   // What is left is one look in three seconds whether the editor still lives.
   'processor time in 30 s, no config open': 5,
   'processor time in 30 s, configs open and left alone': 5,

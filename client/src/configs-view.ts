@@ -42,18 +42,14 @@ type Row =
   | { readonly file: string; readonly uri: string };
 
 /**
- * The training configs of the workspace, those that do not fit first, in the Explorer. Nothing is looked for until the view is open, and
- * it is there only where a training config was seen.
+ * The training configs of the workspace, those that do not fit first, in the Explorer. It is there only where a training config was
+ * seen; from then on they are looked for while nothing else happens, so that the badge is there whether the view is open or not.
  */
 export function showsConfigs(server: LanguageServer): Disposable {
   const rows = new ConfigRows(server);
   const view = window.createTreeView<Row>(VIEW, { treeDataProvider: rows, showCollapseAll: true });
   let timer: NodeJS.Timeout | undefined;
   let seen = false;
-  const later = () => {
-    clearTimeout(timer);
-    if (view.visible) timer = setTimeout(() => rows.refresh(), REST_MS);
-  };
   return Disposable.from(
     view,
     rows,
@@ -66,21 +62,23 @@ export function showsConfigs(server: LanguageServer): Disposable {
           ? { value: large, tooltip: l10n.t('{0} of {1} configs do not fit', large, configs.length) }
           : undefined;
       view.message =
-        configs.length === 0
-          ? l10n.t('No training config was found.')
-          : more > 0
-            ? l10n.t('The first {0} configs by name. {1} more are not listed.', configs.length, more)
-            : undefined;
+        configs.length > 0 && more > 0
+          ? l10n.t('The first {0} configs by name. {1} more are not listed.', configs.length, more)
+          : undefined;
     }),
     server.onStatus(({ status }) => {
       if (status !== undefined && !seen) {
         seen = true;
         void commands.executeCommand('setContext', 'oomlint.configSeen', true);
       }
-      later();
+      if (!seen) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => void rows.look(true), REST_MS);
     }),
-    view.onDidChangeVisibility(({ visible }) => visible && rows.refresh()),
-    commands.registerCommand('oomlint.refreshConfigs', () => rows.refresh()),
+    view.onDidChangeVisibility(({ visible }) => {
+      if (visible) void rows.look(false);
+    }),
+    commands.registerCommand('oomlint.refreshConfigs', () => rows.look(false)),
   );
 }
 
@@ -90,28 +88,50 @@ class ConfigRows implements TreeDataProvider<Row>, Disposable {
   readonly #found = new EventEmitter<KnownConfigs>();
   readonly onDidChangeTreeData = this.#changed.event;
   readonly onFound = this.#found.event;
-  #search = new CancellationTokenSource();
+  readonly #source = new CancellationTokenSource();
+  #rows: readonly Row[] | undefined;
+  /** What the rows were made of. */
+  #shown = '';
+  #looking: Promise<void> | undefined;
+  /** What was asked for meanwhile. */
+  #next: { readonly again: boolean } | undefined;
 
   constructor(server: LanguageServer) {
     this.#server = server;
   }
 
-  refresh(): void {
+  /** Looks for configs: with `again` only at what changed since the last time. What is shown stays until the answer comes. */
+  look(again: boolean): Promise<void> {
+    if (this.#looking) {
+      this.#next = { again: again && (this.#next?.again ?? true) };
+      return this.#looking;
+    }
+    this.#looking = this.#look(again).finally(() => {
+      this.#looking = undefined;
+      const next = this.#next;
+      this.#next = undefined;
+      if (next) void this.look(next.again);
+    });
+    return this.#looking;
+  }
+
+  async #look(again: boolean): Promise<void> {
+    const found = await this.#server.configs(this.#source.token, again).catch(() => undefined);
+    if (!found || this.#source.token.isCancellationRequested) return;
+    const shown = JSON.stringify(found);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    this.#rows = [...found.configs]
+      .sort((a, b) => compareVerdicts(b.verdict, a.verdict) || a.name.localeCompare(b.name))
+      .map((config) => ({ config, uri: config.uri }));
+    this.#found.fire(found);
     this.#changed.fire();
   }
 
   async getChildren(row?: Row): Promise<Row[]> {
     if (row) return 'config' in row ? row.config.files.map((uri) => ({ file: uri, uri })) : [];
-    // What was asked for before is outdated.
-    this.#search.cancel();
-    const search = new CancellationTokenSource();
-    this.#search = search;
-    const found = await this.#server.configs(search.token).catch(() => undefined);
-    if (!found || search.token.isCancellationRequested) return [];
-    this.#found.fire(found);
-    return [...found.configs]
-      .sort((a, b) => compareVerdicts(b.verdict, a.verdict) || a.name.localeCompare(b.name))
-      .map((config) => ({ config, uri: config.uri }));
+    if (!this.#rows) await this.look(false);
+    return [...(this.#rows ?? [])];
   }
 
   getTreeItem(row: Row): TreeItem {
@@ -142,7 +162,7 @@ class ConfigRows implements TreeDataProvider<Row>, Disposable {
   }
 
   dispose(): void {
-    this.#search.cancel();
+    this.#source.cancel();
     this.#changed.dispose();
     this.#found.dispose();
   }

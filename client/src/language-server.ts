@@ -37,6 +37,7 @@ import {
   CONFIGS_REQUEST,
   type CompareParams,
   type Comparison,
+  type ConfigsParams,
   DETAIL_REQUEST,
   type DetailParams,
   ESTIMATE_COMMAND,
@@ -125,6 +126,7 @@ export class LanguageServer implements Disposable {
   readonly #chosenRuns: () => Readonly<Record<string, string>>;
   #schemasServed = false;
   #postponed = false;
+  #foundConfigs: KnownConfigs | undefined;
   readonly #following: Disposable;
   #client: BaseLanguageClient | undefined;
   #state: ServerState = 'stopped';
@@ -207,9 +209,17 @@ export class LanguageServer implements Disposable {
     return this.#request<Runs | null>(RUNS_REQUEST, params);
   }
 
-  /** Training configs of the workspace. Takes as long as it takes. */
-  async configs(token: CancellationToken): Promise<KnownConfigs> {
-    return this.#ask<KnownConfigs>(CONFIGS_REQUEST, {}, token);
+  /** Training configs of the workspace. Takes as long as it takes; with `again` only what changed since the last time is looked at. */
+  async configs(token: CancellationToken, again?: boolean): Promise<KnownConfigs> {
+    const params: ConfigsParams = { again };
+    const found = await this.#ask<KnownConfigs>(CONFIGS_REQUEST, params, token);
+    if (!token.isCancellationRequested) this.#foundConfigs = found;
+    return found;
+  }
+
+  /** What was found when they were asked for last. */
+  get foundConfigs(): KnownConfigs | undefined {
+    return this.#foundConfigs;
   }
 
   /** Shows a file in one of its runs from now on; without a root in the worst. */

@@ -5,7 +5,13 @@ import {
   SUPPLY_COMMAND,
   type SupplyArguments,
 } from '../../server/src/shared/protocol';
-import { formatBytes, formatBytesOf, formatDuration, formatUsd } from '../../server/src/shared/words';
+import {
+  formatBytes,
+  formatBytesOf,
+  formatDuration,
+  formatInteger,
+  formatUsd,
+} from '../../server/src/shared/words';
 import type { LanguageServer } from './language-server';
 import { done } from './walkthrough-steps';
 import { writeRun } from './write-run';
@@ -106,9 +112,14 @@ function nowText({ peak, hardware, compute }: Breakdown): string | undefined {
   const figures = [
     formatBytesOf(peak.processBytes, hardware.capacityBytes),
     ...(seconds === undefined ? [] : [l10n.t('{0} per step', formatDuration(seconds))]),
+    ...(seconds && compute ? [throughput(compute.tokensPerStep / seconds)] : []),
   ];
   return l10n.t('Now: {0}', figures.join(' · '));
 }
+
+/** Over all GPUs: a step may hold another number of tokens in each row. Three figures, as no time is known better. */
+const throughput = (perSecond: number) =>
+  l10n.t('{0} tokens/s', formatInteger(Number(perSecond.toPrecision(3))));
 
 /** How full the GPU is, as a bar: grey stands out from light and dark lists alike. */
 function levelIcon(share: number): Uri {
@@ -127,11 +138,13 @@ function itemsOf(options: readonly Option[]): OptionItem[] {
 }
 
 function itemOf(option: Option, withHardware: boolean): OptionItem {
-  const { peakBytes, capacityBytes, stepSeconds, usdPerBillionTokens, label, current } = option;
+  const { peakBytes, capacityBytes, stepSeconds, tokensPerSecond, usdPerBillionTokens, label, current } =
+    option;
   const figures = [
     withHardware ? hardwareOf(option) : undefined,
     `${formatBytes(peakBytes)} / ${formatBytes(capacityBytes)}`,
     stepSeconds === undefined ? undefined : l10n.t('{0} per step', formatDuration(stepSeconds)),
+    tokensPerSecond === undefined ? undefined : throughput(tokensPerSecond),
     usdPerBillionTokens === undefined
       ? undefined
       : l10n.t('{0} per billion tokens', formatUsd(usdPerBillionTokens)),

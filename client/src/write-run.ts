@@ -7,8 +7,9 @@ import {
   Uri,
   window,
 } from 'vscode';
-import type { FileChange, Planned, WriteRunArguments } from '../../server/src/shared/protocol';
+import type { Planned, WriteRunArguments } from '../../server/src/shared/protocol';
 import type { LanguageServer } from './language-server';
+import { writeRows } from './write-rows';
 
 interface Decision extends QuickPickItem {
   readonly write?: boolean;
@@ -38,22 +39,23 @@ export async function writeRun(
   }
 }
 
-/** Shows every line that would change, and in which file, before anything is written. */
-async function agrees({ files }: Planned, label: string, title: string): Promise<boolean> {
-  const picked = await window.showQuickPick<Decision>(
-    [
-      { label: `$(check) ${l10n.t('Write')}`, description: label, write: true },
-      { label: l10n.t('What is written'), kind: QuickPickItemKind.Separator },
-      ...files.map((file) => ({ label: `$(file) ${file.name}`, detail: linesOf(file), uri: file.uri })),
-    ],
-    { title },
+/** Shows every line that would change, in which file, and what is left to do by hand, before anything is written. */
+async function agrees(plan: Planned, label: string, title: string): Promise<boolean> {
+  const rows = writeRows(plan, label, {
+    write: l10n.t('Write'),
+    note: l10n.t('Note It'),
+    written: l10n.t('What is written'),
+    byHand: l10n.t('By hand:'),
+    newFile: (name) => l10n.t('{0} (new)', name),
+    noteIn: (name) => l10n.t('{0} (a note that only Oomlint reads)', name),
+  });
+  const items = rows.map(
+    (row): Decision => (row.heading ? { label: row.label, kind: QuickPickItemKind.Separator } : row),
   );
-  if (picked?.uri !== undefined) await commands.executeCommand('vscode.open', Uri.parse(picked.uri));
-  return picked?.write === true;
-}
-
-/** `− "stage": 2, + "stage": 3,`. */
-function linesOf({ removed, added }: FileChange): string {
-  const marked = (mark: string, lines: readonly string[]) => lines.map((line) => `${mark} ${line.trim()}`);
-  return [...marked('−', removed), ...marked('+', added)].join('  ');
+  for (;;) {
+    const picked = await window.showQuickPick(items, { title });
+    if (picked?.uri !== undefined) await commands.executeCommand('vscode.open', Uri.parse(picked.uri));
+    // A row of what is done by hand is there to be read.
+    if (!picked || picked.write || picked.uri !== undefined) return picked?.write === true;
+  }
 }

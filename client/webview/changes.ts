@@ -25,6 +25,11 @@ export function signedSeconds(seconds: number): string {
   return `${seconds > 0 ? '+' : '−'}${formatDuration(Math.abs(seconds))}`;
 }
 
+/** `+1.6 s, 1.22× faster per token`: the speed where steps hold other numbers of tokens. */
+export function timeChange(seconds: number | undefined, speed: string | undefined): string {
+  return [seconds === undefined ? '' : signedSeconds(seconds), speed ?? ''].filter((word) => word).join(', ');
+}
+
 /** As the headline has it: above what there is nothing is tight. */
 function verdictOf({ verdict, peak, hardware }: Breakdown): string {
   return verdictAt(verdict, peak?.processBytes, hardware?.capacityBytes);

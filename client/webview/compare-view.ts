@@ -1,7 +1,7 @@
 import type { Breakdown, Difference } from '../../server/src/shared/protocol';
 import { fieldLabel, formatBytes } from '../../server/src/shared/words';
 import type { Announcer } from './announcer';
-import { changesTable, LEAST_SECONDS, signedBytes, signedSeconds } from './changes';
+import { changesTable, LEAST_SECONDS, signedBytes, timeChange } from './changes';
 import { ChartFrame } from './chart-frame';
 import { componentLabel, heldCategories, stackOrder } from './components';
 import { dataTable, namedRows } from './data-table';
@@ -142,12 +142,12 @@ function differenceTable(
   return dataTable(
     t('differencesTable'),
     [t('difference'), ...names, t('costs'), t('stepTime')],
-    differences.map(({ fields, before, after, bytes, seconds }) => [
+    differences.map(({ fields, before, after, bytes, seconds, speed }) => [
       namedRows(breakable(fields.map(fieldLabel).join(', ')), t('becomes', before, after)),
       before,
       after,
       signedBytes(bytes),
-      seconds === undefined ? '' : signedSeconds(seconds),
+      timeChange(seconds, speed),
     ]),
     { numbers: [3, 4], wide: [1, 2] },
   );

@@ -39,6 +39,34 @@ function processorMs(pid: number): number | undefined {
   }
 }
 
+/** The view of all configs: the first look at the folder, later ones, and one after an edit of a config. */
+async function configsView(folder: string): Promise<Figures> {
+  const server = await TestServer.start({ folder });
+  const pid = server.child.pid ?? 0;
+  const figures: Record<string, number[]> = { first: [], again: [], edited: [] };
+  const processor: number[] = [];
+  const look = (again: boolean) => timed(() => server.request('oomlint/configs', { again }));
+  figures.first?.push(await look(false));
+  for (let i = 0; i < STARTS; i += 1) {
+    const before = processorMs(pid);
+    figures.again?.push(await look(false));
+    const after = processorMs(pid);
+    if (before !== undefined && after !== undefined) processor.push(after - before);
+  }
+  const uri = await server.open('configs/run7/ds_config.json', longConfig());
+  for (let i = 0; i < STARTS; i += 1) {
+    await server.change(uri, longConfig().replace('"gradient_clipping": 1.0', `"gradient_clipping": 1.${i}`));
+    figures.edited?.push(await look(true));
+  }
+  await server.stop();
+  return {
+    'view of configs, 10,000 files, first': figures.first ?? [],
+    'view of configs, 10,000 files, again': figures.again ?? [],
+    'view of configs, 10,000 files, after an edit': figures.edited ?? [],
+    ...(processor.length > 0 && { 'processor time of the view of configs, again': processor }),
+  };
+}
+
 /** What servers use while nobody asks them for anything: one with nothing open, one with two configs. */
 async function idle(folder: string, config: string): Promise<Figures> {
   const empty = await TestServer.start({ folder });
@@ -98,12 +126,14 @@ async function main(): Promise<void> {
     second.push(await timed(() => hint('configs/run8/ds_config.json')));
     await server.stop();
   }
+  const view = await configsView(host.folder);
   const resting = await idle(host.folder, config);
   await host.stop();
   const figures: Figures = {
     'client, load its bundle': await clientLoad(),
     'open to first hint, 10,000 files, 50 configs': first,
     'open to hint of a second config': second,
+    ...view,
     ...resting,
   };
   report(figures);

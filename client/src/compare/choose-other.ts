@@ -1,5 +1,5 @@
 import { CancellationTokenSource, l10n, type QuickPickItem, QuickPickItemKind, Uri, window } from 'vscode';
-import type { CompareParams, KnownConfig } from '../../../server/src/shared/protocol';
+import type { CompareParams, KnownConfigs } from '../../../server/src/shared/protocol';
 import type { ComparedWith } from '../../webview/messages';
 import { knownConfigLabel, knownConfigText } from '../known-configs';
 import type { LanguageServer } from '../language-server';
@@ -19,7 +19,7 @@ export interface Other {
 export async function chooseOther(
   uri: Uri,
   choice: ComparedWith,
-  server: Pick<LanguageServer, 'configs'>,
+  server: Pick<LanguageServer, 'configs' | 'foundConfigs'>,
 ): Promise<Other | undefined> {
   if (choice.with === 'releases') {
     const name = l10n.t('{0} under the newest releases', uri.path.split('/').pop() ?? uri.path);
@@ -83,23 +83,51 @@ interface ConfigItem extends QuickPickItem {
 }
 
 /** A config of the workspace, with how it comes out; a file anywhere last. */
-async function pickConfig(uri: Uri, server: Pick<LanguageServer, 'configs'>): Promise<Uri | undefined> {
+async function pickConfig(
+  uri: Uri,
+  server: Pick<LanguageServer, 'configs' | 'foundConfigs'>,
+): Promise<Uri | undefined> {
   const source = new CancellationTokenSource();
   const browse: ConfigItem = { label: `$(folder-opened) ${l10n.t('Browse...')}` };
-  const item = (config: KnownConfig): ConfigItem => ({
-    label: knownConfigLabel(config),
-    description: knownConfigText(config),
-    uri: config.uri,
-  });
-  const items = server.configs(source.token).then(
-    ({ configs }) => [...configs.filter((config) => config.uri !== uri.toString()).map(item), browse],
-    () => [browse],
-  );
-  const picked = await window.showQuickPick<ConfigItem>(items, {
-    title: l10n.t('Config to compare with'),
-    matchOnDescription: true,
+  const itemsOf = (found: KnownConfigs | undefined): ConfigItem[] => [
+    ...(found?.configs ?? [])
+      .filter((config) => config.uri !== uri.toString())
+      .map((config) => ({
+        label: knownConfigLabel(config),
+        description: knownConfigText(config),
+        uri: config.uri,
+      })),
+    browse,
+  ];
+  const list = window.createQuickPick<ConfigItem>();
+  list.title = l10n.t('Config to compare with');
+  list.matchOnDescription = true;
+  // What was found before stands there at once, and the way to any file does always.
+  list.items = itemsOf(server.foundConfigs);
+  list.busy = true;
+  list.keepScrollPosition = true;
+  const picked = await new Promise<ConfigItem | undefined>((resolve) => {
+    list.onDidAccept(() => resolve(list.activeItems[0]));
+    list.onDidHide(() => resolve(undefined));
+    list.show();
+    void server
+      .configs(source.token, true)
+      .then(
+        (found) => {
+          if (source.token.isCancellationRequested) return;
+          const active = list.activeItems[0]?.uri;
+          list.items = itemsOf(found);
+          const same = list.items.find((item) => active !== undefined && item.uri === active);
+          if (same) list.activeItems = [same];
+        },
+        () => undefined,
+      )
+      .finally(() => {
+        if (!source.token.isCancellationRequested) list.busy = false;
+      });
   });
   source.cancel();
+  list.dispose();
   if (!picked) return undefined;
   return picked.uri === undefined ? browseFor(uri) : Uri.parse(picked.uri);
 }

@@ -1,6 +1,6 @@
 import type { Breakdown } from '../../../server/src/shared/protocol';
 import { fieldLabel, formatBytes, say } from '../../../server/src/shared/words';
-import { changes, signedBytes, signedSeconds } from '../changes';
+import { changes, signedBytes, timeChange } from '../changes';
 import { gib, share } from '../component-table';
 import { componentLabel, stackOrder } from '../components';
 import { peakText, verdictText } from '../headline';
@@ -48,14 +48,8 @@ export function comparisonMarkdown({ before, after, comparison }: ComparedMessag
     lines.push(
       row([t('difference'), ...heads, t('costs'), t('stepTime')]),
       '| --- | --- | --- | ---: | ---: |',
-      ...differences.map(({ fields, before: was, after: is, bytes, seconds }) =>
-        row([
-          fields.map(fieldLabel).join(', '),
-          was,
-          is,
-          signedBytes(bytes),
-          seconds === undefined ? '' : signedSeconds(seconds),
-        ]),
+      ...differences.map(({ fields, before: was, after: is, bytes, seconds, speed }) =>
+        row([fields.map(fieldLabel).join(', '), was, is, signedBytes(bytes), timeChange(seconds, speed)]),
       ),
       '',
     );

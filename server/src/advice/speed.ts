@@ -59,5 +59,18 @@ export function speedWords(
   return likely > 1 ? say('{0}× slower', times(likely)) : say('{0}× faster', times(1 / likely));
 }
 
+/**
+ * `1.22× faster per token`, for runs whose steps hold other numbers of tokens: there the time of a step alone misleads. Undefined where they
+ * hold the same, or where the times are not known.
+ */
+export function speedPerToken(
+  trial: Pick<Trial, 'estimate'>,
+  to: Pick<Trial, 'estimate'>,
+): string | undefined {
+  if (trial.estimate.compute.tokensPerStep === to.estimate.compute.tokensPerStep) return undefined;
+  const words = speedWords(relativeTime(trial, to));
+  return words && say('{0} per token', words);
+}
+
 /** Two digits behind the point below 2: there they decide. */
 const times = (factor: number): string => (factor < 2 ? significant(factor, 3) : decimal(factor, 1));

@@ -1,7 +1,7 @@
 import { categoryLabel } from '../results/labels';
 import { formatDollars, formatDuration, formatDurations, formatUsd } from '../results/time-labels';
 import { fieldLabel } from '../run/field-labels';
-import { formatBytes, formatBytesOf } from '../wording/figures';
+import { formatBytes, formatBytesOf, formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import { displayPath } from './report';
 import { type DiffCause, isWorse, type RunDiff, type TreeDiff } from './run-diff';
@@ -46,6 +46,13 @@ export function timeChanges({ before, after }: RunDiff): string[] {
     const [first, last] = [formatDuration(before.stepSeconds), formatDuration(after.stepSeconds)];
     const band = after.stepSpread ? formatDurations(after.stepSpread) : last;
     if (first !== last) found.push(say('step {0} → {1}', first, band));
+    // Of steps that hold other numbers of tokens the times say little.
+    if (before.tokensPerStep !== after.tokensPerStep) {
+      const [few = '', many = ''] = [before, after].map(({ tokensPerStep = 0, stepSeconds = 0 }) =>
+        formatInteger(Number((tokensPerStep / stepSeconds).toPrecision(3))),
+      );
+      found.push(say('{0} → {1} tokens/s', few, many));
+    }
   }
   if (before?.costUsd !== undefined && after?.costUsd !== undefined) {
     const [first, last] = [formatUsd(before.costUsd), formatUsd(after.costUsd)];
@@ -76,7 +83,7 @@ function matters({ bytes, seconds = 0 }: DiffCause): boolean {
   return Math.abs(bytes) >= LEAST_BYTES || Math.abs(seconds) >= LEAST_SECONDS;
 }
 
-function causeText({ fields, before, after, bytes, seconds = 0 }: DiffCause): string {
+function causeText({ fields, before, after, bytes, seconds = 0, speed }: DiffCause): string {
   const [first = ''] = fields;
   const more = fields.length > 1 ? ` ${say('and {0} more', fields.length - 1)}` : '';
   // Several values in a row say little.
@@ -86,6 +93,7 @@ function causeText({ fields, before, after, bytes, seconds = 0 }: DiffCause): st
     ...(Math.abs(seconds) >= LEAST_SECONDS
       ? [say('step {0}', `${seconds < 0 ? '−' : '+'}${formatDuration(Math.abs(seconds))}`)]
       : []),
+    ...(speed === undefined ? [] : [speed]),
   ];
   return `${fieldLabel(first)}${more}${values}: ${changes.join(', ')}`;
 }

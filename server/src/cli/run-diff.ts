@@ -27,6 +27,7 @@ interface Turn {
 interface RunVersion extends CheckedRun {
   readonly stepSeconds?: number;
   readonly stepSpread?: Spread;
+  readonly tokensPerStep?: number;
   /** US dollars for the whole run. */
   readonly costSpread?: Spread;
 }
@@ -174,6 +175,7 @@ function sideOf(analysis: Analysis): RunVersion {
     ...runOf(analysis, undefined, true),
     stepSeconds: stepSeconds?.likely,
     stepSpread: stepSeconds,
+    tokensPerStep: analysis.estimate?.compute.tokensPerStep,
     costSpread: costUsd,
   };
 }

@@ -1,3 +1,4 @@
+import { speedPerToken } from '../advice/speed';
 import type { Estimate } from '../results/estimate';
 import { outcomeLabel } from '../results/labels';
 import { formatDuration } from '../results/time-labels';
@@ -25,9 +26,10 @@ export function changeCost(before: Analysis, after: Analysis): ChangeCost | null
   const total = {
     bytes: after.estimate.peak.processBytes - before.estimate.peak.processBytes,
     seconds: difference(secondsOf(before.estimate), secondsOf(after.estimate)),
+    speed: speedPerToken({ estimate: after.estimate }, { estimate: before.estimate }),
   };
   const turned = turnOf(before.estimate, after.estimate);
-  const words = costWords(total);
+  const words = [costWords(total), batchTurn(before, after)].filter((word) => word).join(', ');
   if (words === '' && turned === undefined) return null;
   const whole = [words, turned].filter((word) => word).join(', ');
   const at = found.flatMap((one): (CostAtKey & { readonly time: string })[] => {
@@ -68,11 +70,12 @@ const secondsOf = ({ compute }: Estimate) => compute.time?.stepSeconds.likely;
 const difference = (before: number | undefined, after: number | undefined) =>
   before === undefined || after === undefined ? undefined : after - before;
 
-/** `peak +27.8 GiB, step +4.2 s`; empty where neither is worth a word. */
-function costWords({ bytes, seconds = 0 }: Costly): string {
+/** `peak +27.8 GiB, step +4.2 s, 1.22× faster per token`; empty where none is worth a word. */
+function costWords({ bytes, seconds = 0, speed = '' }: Costly): string {
   return [
     Math.abs(bytes) < LEAST_BYTES ? '' : say('peak {0}', signed(bytes, formatBytes)),
     Math.abs(seconds) < LEAST_SECONDS ? '' : say('step {0}', signed(seconds, formatDuration)),
+    speed,
   ]
     .filter((word) => word !== '')
     .join(', ');
@@ -84,7 +87,9 @@ function shortCost(cost: Costly): string {
   return [bytes, shortTime(cost)].filter((word) => word !== '').join(', ');
 }
 
-function shortTime({ seconds = 0 }: Costly): string {
+/** Of a step that holds another number of tokens the time says little. */
+function shortTime({ seconds = 0, speed }: Costly): string {
+  if (speed !== undefined) return speed;
   return Math.abs(seconds) < LEAST_SECONDS ? '' : say('{0}/step', signed(seconds, formatDuration));
 }
 
@@ -102,6 +107,14 @@ const signed = (value: number, format: (value: number) => string) =>
 function turnOf(before: Estimate, after: Estimate): string | undefined {
   const [old, now] = [outcomeLabel(before), outcomeLabel(after)];
   return old === now ? undefined : `${old} → ${now}`;
+}
+
+/** `global batch 16 → 64`; undefined where it stays, or nobody knows it. */
+function batchTurn(before: Analysis, after: Analysis): string | undefined {
+  const [old, now] = [before, after].map(({ resolved }) => resolved.run?.['batch.global']);
+  return old === undefined || now === undefined || old === now
+    ? undefined
+    : say('global batch {0} → {1}', old, now);
 }
 
 /** Where a file states the first of some fields that it states. */

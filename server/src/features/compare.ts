@@ -1,3 +1,4 @@
+import { speedPerToken } from '../advice/speed';
 import { type EstimateInput, estimate } from '../estimate';
 import { evenDataParallelSize } from '../run/derive';
 import { FIELD_PATHS, FIELDS, type FieldPath, type FieldSpec, type TrainingRun } from '../run/fields';
@@ -8,8 +9,8 @@ import type { Analysis } from '../workspace/analysis';
 import { breakdownOf } from './breakdown';
 import type { Comparison, Difference } from './protocol';
 
-/** What a change costs: bytes per GPU at the peak, seconds of a step where the time is known. */
-export type Costly = Pick<Difference, 'bytes' | 'seconds'>;
+/** What a change costs: bytes per GPU at the peak, seconds of a step where the time is known, speed where the batch is another. */
+export type Costly = Pick<Difference, 'bytes' | 'seconds' | 'speed'>;
 
 /** Fields that make sense together alone: changed one by one they would be runs that nobody can start. */
 const TOGETHER: readonly RegExp[] = [
@@ -78,6 +79,7 @@ function differences(from: EstimateInput, to: EstimateInput, following: readonly
       after: fields.map((field) => shown(field, to.run[field])).join(', '),
       bytes: next.peak.processBytes - last.peak.processBytes,
       seconds: difference(last.compute.time?.stepSeconds.likely, next.compute.time?.stepSeconds.likely),
+      speed: speedPerToken({ estimate: next }, { estimate: last }),
     });
     last = next;
   };

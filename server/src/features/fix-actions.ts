@@ -1,5 +1,6 @@
 import { type Fix, fixesFor } from '../advice/fixes';
 import type { World } from '../advice/world';
+import { joinWords } from '../results/labels';
 import type { Range } from '../text/place';
 import type { Problem } from '../text/problem';
 import { canonicalUri, isInside, pathOfUri } from '../text/uri';
@@ -37,34 +38,42 @@ function actionOf(
   uri: string,
   folders: readonly string[],
 ): Action {
-  const [only] = files;
   // A note changes no training: what does stands in the title.
   if (byHand.length > 0) {
     const note = files.find((file) => file.note);
-    const name = note ? pathOfUri(note.uri).replace(/^.*\//, '') : '';
+    const name = note ? nameOf(note.uri) : '';
     const label = say('{0}. By hand: {1} This notes it in {2}', title, byHand.join(' '), name);
     return { title: label.replaceAll('`', ''), problem, preferred, edits: fileEdits(files) };
   }
-  const elsewhere = files.length === 1 && only && !isSame(only.uri, uri);
   const made = files.find(({ create, note }) => create && !note);
-  if (made) {
-    const label = say('{0}, with a new file {1}', title, pathOfUri(made.uri).replace(/^.*\//, ''));
-    return { title: label, problem, preferred, edits: fileEdits(files) };
-  }
-  // A file that no open folder holds is not changed unless its name is read before.
-  const outside =
-    folders.length > 0 ? files.filter((file) => !isInside(file.uri, folders) && !isSame(file.uri, uri)) : [];
-  const label = elsewhere
-    ? say('{0}, in {1}', title, pathOfUri(only.uri))
-    : outside.length > 0
-      ? say(
-          '{0}, in {1} files, also in {2}',
-          title,
-          files.length,
-          outside.map((file) => pathOfUri(file.uri)).join(', '),
-        )
-      : files.length > 1
-        ? say('{0}, in {1} files', title, files.length)
-        : title;
+  const others = files.filter((file) => file !== made);
+  const isOwn = others.every((file) => isSame(file.uri, uri));
+  const whole = made ? say('{0}, with a new file {1}', title, nameOf(made.uri)) : title;
+  const label = isOwn ? whole : withNames(whole, others, uri, folders);
   return { title: label, problem, preferred, edits: fileEdits(files) };
+}
+
+const nameOf = (uri: string) => pathOfUri(uri).replace(/^.*\//, '');
+
+/** So many files are named in a title: more are counted. */
+const MOST_NAMED = 3;
+
+/**
+ * A title with the names of files: one that no open folder holds by its path, and so one that another has the name of. What is not changed unless its name is
+ * read before is not left out of the title either, however many there are.
+ */
+function withNames(title: string, files: Fix['files'], uri: string, folders: readonly string[]): string {
+  const isOutside = (file: string) => folders.length > 0 && !isInside(file, folders) && !isSame(file, uri);
+  const isAmbiguous = (file: string) =>
+    files.filter((other) => nameOf(other.uri) === nameOf(file)).length > 1;
+  const named = files.length <= MOST_NAMED ? files : files.filter((file) => isOutside(file.uri));
+  const names = named.map((file) =>
+    isOutside(file.uri) || isAmbiguous(file.uri) || files.length === 1
+      ? pathOfUri(file.uri)
+      : nameOf(file.uri),
+  );
+  if (named.length === files.length) return say('{0}, in {1}', title, joinWords(names));
+  return names.length === 0
+    ? say('{0}, in {1} files', title, files.length)
+    : say('{0}, in {1} files, also in {2}', title, files.length, names.join(', '));
 }

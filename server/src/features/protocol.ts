@@ -255,6 +255,8 @@ export interface Difference {
   readonly bytes: number;
   /** Seconds per step, where the time is known. */
   readonly seconds?: number;
+  /** `1.22× faster per token`, for people: where a step holds another number of tokens. */
+  readonly speed?: string;
 }
 
 /** Request, client to server: `ChangeCostParams` -> `ChangeCost | null` (null: no estimate, or no change for the run). */

@@ -35,8 +35,12 @@ export interface Runs {
 /** Shows the view of the configs: the editor makes it of the view's name. */
 export const CONFIGS_VIEW_COMMAND = 'oomlint.configs.focus';
 
-/** Request, client to server: `{}` -> `KnownConfigs`. Looks through the folders on disk, and gives way to everything else. */
+/** Request, client to server: `ConfigsParams` -> `KnownConfigs`. Looks through the folders on disk, and gives way to everything else. */
 export const CONFIGS_REQUEST = 'oomlint/configs';
+export interface ConfigsParams {
+  /** The folders were looked through before: only what is known to have changed since is looked at. */
+  readonly again?: boolean;
+}
 export interface KnownConfigs {
   readonly configs: readonly KnownConfig[];
   /** Configs beyond those that are listed. */

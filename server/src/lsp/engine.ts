@@ -23,7 +23,7 @@ import * as drawing from './drawing';
 import type { EditorHost } from './open-files';
 import type { Engine, LocalMachine, Preferences } from './runtime';
 import { underNewestReleases } from './upgraded';
-import { workspaceConfigs } from './workspace-configs';
+import { WorkspaceConfigs } from './workspace-configs';
 
 const isProjectFile = (uri: string) => PROJECT_FILE_NAMES.includes(fileName(uri));
 
@@ -48,15 +48,25 @@ export function createEngine(
     },
   };
   const workspace = new Workspace(host, options);
+  const configs = new WorkspaceConfigs(workspace, host, machine);
   return {
     drawing,
     isCandidate: (uri, text) => workspace.isCandidate(uri, text),
     teaches: (uri) => Workspace.teaches(uri),
     analyze: (uri) => workspace.analyze(uri),
     checkProjectFile: (uri) => workspace.checkProjectFile(uri),
-    invalidate: (uri) => workspace.invalidate(uri),
-    edited: (uri) => workspace.edited(uri),
-    invalidateAll: () => workspace.invalidateAll(),
+    invalidate: (uri) => {
+      workspace.invalidate(uri);
+      configs.changed(uri);
+    },
+    edited: (uri) => {
+      workspace.edited(uri);
+      configs.changed(uri);
+    },
+    invalidateAll: () => {
+      workspace.invalidateAll();
+      configs.reset();
+    },
     dependents: (uri) => workspace.dependents(uri),
     source: (uri) => workspace.source(uri),
     project: (analysis) => workspace.project(analysis),
@@ -100,7 +110,7 @@ export function createEngine(
     analyzeAs: (uri, text) => workspace.preview(uri, new Map([[uri, text]])),
     analyzeUpgraded: underNewestReleases(host, options),
     compared: compareRuns,
-    configs: (isCancelled) => workspaceConfigs(workspace, host, machine, isCancelled),
+    configs: (isCancelled, again) => configs.look(isCancelled, again),
     explainedOom: (params) => explainOom(params, workspace),
     tools: (write) => toolsOn(editorDesk(host, workspace, { options, machine, write })),
   };

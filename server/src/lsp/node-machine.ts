@@ -1,5 +1,8 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { ListedFiles } from '../workspace/listed-file';
 import type { LocalMachine } from './runtime';
+
+let listed: ListedFiles | undefined;
 
 /** The machine that Node runs on. Each part is loaded when it is first asked for. */
 export const NODE_MACHINE: LocalMachine = {
@@ -8,6 +11,10 @@ export const NODE_MACHINE: LocalMachine = {
     const { findConfigs } = await import('../workspace/config-files');
     const files = await findConfigs(fileURLToPath(folder), () => undefined);
     return files.map((file) => pathToFileURL(file).href);
+  },
+  look: async (uri) => {
+    listed ??= new (await import('../workspace/listed-file')).ListedFiles();
+    return listed.look(uri);
   },
   measuredRuns: async () => new (await import('./measured-runs')).MeasuredRuns(),
 };

@@ -16,6 +16,7 @@ import type { Position } from '../text/place';
 import type { Problem } from '../text/problem';
 import type { Analysis } from '../workspace/analysis';
 import type { Host } from '../workspace/host';
+import type { ListedFile } from '../workspace/listed-file';
 import type { MeasuredRuns } from './measured-runs';
 import type { EditorHost } from './open-files';
 
@@ -25,6 +26,8 @@ export interface LocalMachine {
   detectGpus(): Promise<DetectedGpus | undefined>;
   /** Files below a folder of the disk that may be configs, without what git ignores. */
   configsBelow(folder: string): Promise<readonly string[]>;
+  /** What a file of the disk is now, cheaply; undefined where there is none. */
+  look(uri: string): Promise<ListedFile | undefined>;
   /** Reader of what runs left behind. */
   measuredRuns(): Promise<MeasuredRuns>;
 }
@@ -115,8 +118,8 @@ export interface Engine extends World {
   /** The analysis of a file under the newest releases of the packages that count. */
   analyzeUpgraded(uri: string): Promise<Analysis | undefined>;
   compared(before: Analysis, after: Analysis): Comparison | null;
-  /** Training configs in the folders of the editor; ends early where `isCancelled`. */
-  configs(isCancelled: () => boolean): Promise<KnownConfigs>;
+  /** Training configs in the folders of the editor; ends early where `isCancelled`. With `again` the folders are looked through only where needed. */
+  configs(isCancelled: () => boolean, again?: boolean): Promise<KnownConfigs>;
   /** Out-of-memory messages of a text, held to the run that left it. */
   explainedOom(params: OomParams): Promise<ExplainedOom>;
   /** Tools of agents; `write` has the editor carry out a change, false where it refuses. */

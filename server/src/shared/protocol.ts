@@ -89,6 +89,7 @@ export {
   CHOSEN_RUN_NOTIFICATION,
   type ChosenRunParams,
   CONFIGS_REQUEST,
+  type ConfigsParams,
   FAMILY_NOTIFICATION,
   type FamilyParams,
   FILES_REQUEST,

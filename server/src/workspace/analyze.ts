@@ -12,6 +12,7 @@ import type { Fact } from '../run/origin';
 import type { Problem } from '../text/problem';
 import { canonicalUri, fileName, parentUri, resolvePath } from '../text/uri';
 import type { Analysis } from './analysis';
+import type { Asked } from './asked';
 import { assemble } from './assembly/assemble';
 import { rememberedEstimate } from './estimate-cache';
 import {
@@ -266,8 +267,17 @@ export class Workspace {
   /** Whether a file can be a config, a project file or a vocabulary; reads it once and keeps nothing of it. */
   async isWorthChecking(uri: string): Promise<boolean> {
     const text = await this.#cache.host.readText(uri).catch(() => undefined);
-    if (text === undefined) return false;
+    return text !== undefined && this.isWorthReading(uri, text);
+  }
+
+  /** The same of a text that is at hand. */
+  async isWorthReading(uri: string, text: string): Promise<boolean> {
     return Workspace.teaches(uri) || /\bkeys\s*:/.test(text) || this.isCandidate(uri, text);
+  }
+
+  /** What the analysis of a file that is at hand asked of the files. */
+  asked(uri: string): Asked | undefined {
+    return this.#kept.get(canonicalUri(uri))?.files.asked;
   }
 
   /** As `mayBeConfig`, with the families that the workspace teaches. */

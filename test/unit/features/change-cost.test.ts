@@ -19,9 +19,19 @@ describe('what a change costs', () => {
       text.split('\n')[micro?.range.start.line ?? -1] ?? '',
       /"train_micro_batch_size_per_gpu": 64/,
     );
-    assert.match(micro?.label ?? '', /^\+[\d,.]+ GiB, fits → does not fit, \+[\d.]+ m?s\/step$/);
+    assert.match(micro?.label ?? '', /^\+[\d,.]+ GiB, fits → does not fit, [\d.]+× faster per token$/);
     assert.equal(micro?.lines[0], 'micro batch size: 2 → 64');
-    assert.match(cost.words, /^peak \+.* GiB, step .*, fits → does not fit$/);
+    assert.match(
+      cost.words,
+      /^peak \+.* GiB, step \+.*, [\d.]+× faster per token, global batch 64 → 2,048, fits → does not fit$/,
+    );
+  });
+
+  it('has the time of a step alone where the step holds as many tokens', async () => {
+    const cost = changeCost(await analysed(), await analysed(DEEPSPEED.replace('"stage": 3', '"stage": 1')));
+    assert.match(cost?.words ?? '', /step [+−][\d.]+ m?s/);
+    assert.doesNotMatch(cost?.words ?? '', /token|batch/);
+    assert.match(cost?.at[0]?.label ?? '', /m?s\/step$/);
   });
 
   it('of a key that is gone stands where it was', async () => {

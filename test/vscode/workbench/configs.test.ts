@@ -33,6 +33,17 @@ describe('the configs of the workspace', function () {
     assert.equal(await page.locator('.pane-header', { hasText: 'Training Configs' }).count(), 0);
   });
 
+  it('have a badge although nobody opened their view', async () => {
+    await workbench.openFile('ds_config.json');
+    const header = page.locator('.pane-header', { hasText: 'Training Configs' });
+    await header.waitFor();
+    await page
+      .locator('.activitybar .action-item', { has: page.locator('[aria-label^="Explorer"]') })
+      .locator('.badge-content', { hasText: /^[1-9]/ })
+      .waitFor();
+    assert.equal(await header.getAttribute('aria-expanded'), 'false');
+  });
+
   it('stand in the Explorer with verdict and peak, what does not fit first', async () => {
     await workbench.openFile('ds_config.json');
     await page.locator('.codelens-decoration', { hasText: 'GiB' }).first().waitFor();

@@ -95,7 +95,10 @@ describe('what a change costs, in the workbench', function () {
       .first()
       .waitFor();
     const title = await lens().first().getAttribute('title');
-    assert.match(title ?? '', /^Against HEAD: peak \+[\d.]+ GiB, step \+[\d.]+ s, fits → does not fit$/);
+    assert.match(
+      title ?? '',
+      /^Against HEAD: peak \+[\d.]+ GiB, step \+[\d.]+ s, [\d.]+× faster per token, global batch [\d,]+ → [\d,]+, fits → does not fit$/,
+    );
     await workbench.pictures('head-lens');
   });
 
@@ -107,7 +110,7 @@ describe('what a change costs, in the workbench', function () {
     await workbench.picture('diff-opened');
     const costs = await untilBehind(
       'modified',
-      /_gpu": 4,.*"\+\d+ GiB, fits → does not fit, \+[\d.]+ s\/step"$/,
+      /_gpu": 4,.*"\+\d+ GiB, fits → does not fit, [\d.]+× faster per token"$/,
     );
     assert.equal(costs.length, 1, 'what did not change costs nothing');
     await workbench.pictures('diff-cost');

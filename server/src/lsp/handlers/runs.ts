@@ -3,6 +3,7 @@ import {
   CHOSEN_RUN_NOTIFICATION,
   type ChosenRunParams,
   CONFIGS_REQUEST,
+  type ConfigsParams,
   type KnownConfigs,
   RUNS_REQUEST,
   type Runs,
@@ -14,10 +15,12 @@ const NO_CONFIGS: KnownConfigs = { configs: [], more: 0 };
 
 /** The runs that a file is part of, which of them is shown, and all configs that there are. */
 export function onRuns({ connection, runner, session, chosenRuns, engine }: Connected): void {
-  connection.onRequest<KnownConfigs, void>(CONFIGS_REQUEST, (_params: object, token: CancellationToken) =>
-    runner.request<KnownConfigs>('Configs', NO_CONFIGS, token, async () =>
-      (await engine()).configs(() => token.isCancellationRequested || runner.isDown),
-    ),
+  connection.onRequest<KnownConfigs, void>(
+    CONFIGS_REQUEST,
+    ({ again }: ConfigsParams, token: CancellationToken) =>
+      runner.request<KnownConfigs>('Configs', NO_CONFIGS, token, async () =>
+        (await engine()).configs(() => token.isCancellationRequested || runner.isDown, again),
+      ),
   );
   connection.onRequest<Runs | null, void>(RUNS_REQUEST, (params: RunsParams, token: CancellationToken) =>
     runner.request<Runs | null>('Runs', null, token, async () => {
