@@ -1,5 +1,6 @@
 import type { ConfigDocument, ConfigFormat, ConfigNode, MapNode } from '../config/node';
 import type { Requirement } from '../environment/requirement';
+import type { Model } from '../model/model';
 import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
 import type { OpenQuestion } from '../run/open-question';
 import type { Fact } from '../run/origin';
@@ -323,6 +324,8 @@ export interface ReadContext {
     readonly maxPositions?: number;
     readonly layers?: number;
     readonly hiddenSize?: number;
+    /** Where it is a decoder behind an encoder. */
+    readonly decoder?: Model['decoder'];
     /** `config.json`, as far as it was read. */
     readonly config?: Readonly<Record<string, unknown>>;
   };

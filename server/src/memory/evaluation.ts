@@ -94,18 +94,19 @@ export function evaluationPoints({ model, run, stages, sharding, constant }: Eva
   return points;
 }
 
-/** Plays a forward pass without a graph from a level on, at both ends of every run of equal stages. */
+/** Plays a forward pass without a graph from a level on, at both ends of every run of equal stages; layers count on from `layersBefore`. */
 function forward(
   stages: readonly TracedStage[],
   start: Ledger,
   sharding: Sharding,
   mark: (label: string, ledger: Ledger) => void,
   cache?: (stage: TracedStage) => Ledger,
+  layersBefore = 0,
 ): void {
   const known = new Map<Tape, Map<string, Excursion>>();
   const plan = sharding.plan(stages);
   let level = combine(start, plan.start);
-  let layer = 0;
+  let layer = layersBefore;
   // What the model's own forward names until it returns, such as the embedded tokens.
   let named = emptyLedger();
   // Of that, what the next stage takes over: it is the stage's own while its first copy runs.
@@ -183,9 +184,9 @@ function cacheOf(model: Model, run: TrainingRun, { stage, tape }: TracedStage): 
   const rotated = tape.operations.find(({ name }) => /rotary|rope/.test(name))?.outputs[0];
   const width = rotated ? ELEMENT_BYTES[rotated.dtype] : bytesPer(run['precision.compute']);
   const settings = evaluated(run);
-  const target = model.config.is_encoder_decoder === true ? settings['batch.targetSequence'] : 0;
+  const { 'batch.sequence': sequence, 'batch.targetSequence': target = sequence } = settings;
   const ranks = run['parallel.context'] * run['parallel.ulysses'] * run['parallel.tensor'];
-  const tokens = (settings['batch.sequence'] + (target ?? settings['batch.sequence'])) / ranks;
+  const tokens = (model.decoder ? (model.decoder.encoded ?? sequence) + target : sequence) / ranks;
   post(ledger, 'activations', layerCacheBytes(model, settings['batch.micro'], tokens, width), {
     name: say('keys and values that the model returns'),
     formula: tokensWords(settings['batch.micro'], tokens, width),
@@ -198,7 +199,7 @@ function cacheOf(model: Model, run: TrainingRun, { stage, tape }: TracedStage): 
 interface Predictions {
   /** While the model runs. */
   readonly beforeLast: number;
-  /** LoadingMoment those of this GPU, those of all. */
+  /** Beside those of this GPU, those of all. */
   readonly whileGathered: number;
   /** The old and the new concatenation, and what is added. 0 where nothing is concatenated. */
   readonly whileJoined: number;
@@ -271,6 +272,11 @@ function logitsOf(stages: readonly TracedStage[]): Tensor | undefined {
   return undefined;
 }
 
+/** Where the stages of a decoder behind an encoder start: at the last table of tokens, or what stands for it. */
+function decoderStarts(stages: Model['stages']): number {
+  return stages.findLastIndex(({ role }) => role === 'embedding');
+}
+
 function withPredictions(ledger: Ledger, bytes: number): Ledger {
   const sum = combine(ledger);
   post(sum, 'logits-and-loss', bytes, {
@@ -284,7 +290,8 @@ function withPredictions(ledger: Ledger, bytes: number): Ledger {
 /**
  * Generation in evaluation: the prompts' forward pass without the head beside their keys and values, then the last token,
  * when the cache is longest: one layer's keys are concatenated anew beside the old ones (`cache_utils.py`), and the logits
- * of one position are taken in fp32 (`generation/utils.py`); beams score a copy of them.
+ * of one position are taken in fp32 (`generation/utils.py`); beams score a copy of them. An encoder reads each sample once,
+ * before beams are made of it, and its decoder then starts from one token.
  */
 function generation(
   model: Model,
@@ -300,7 +307,10 @@ function generation(
   const samples = settings['batch.micro'] * beams;
   const width = bytesPer(run['precision.compute']);
   const prompt = settings['batch.sequence'];
-  const stages = traceRun(model, { ...settings, 'batch.micro': samples }, { evaluating: true });
+  const traced = (values: Partial<TrainingRun>) =>
+    traceRun(model, { ...settings, ...values }, { evaluating: true }).filter(
+      ({ stage }) => stage.role !== 'head',
+    );
   const cached = (generated: number): Ledger => {
     const ledger = combine(resting);
     post(ledger, 'activations', keyValueCacheBytes(model, samples, { prompt, fresh: generated }, width), {
@@ -310,9 +320,28 @@ function generation(
     });
     return ledger;
   };
-  const body = stages.filter(({ stage }) => stage.role !== 'head');
-  forward(body, cached(0), sharding, (label, ledger) => mark(say('generation, prompt, {0}', label), ledger));
+  const markPrompt = (label: string, ledger: Ledger) => mark(say('generation, prompt, {0}', label), ledger);
   const last = cached(fresh);
+  if (model.decoder) {
+    const start = decoderStarts(model.stages);
+    const starting = traced({ 'batch.micro': samples, 'batch.targetSequence': 1 });
+    forward(traced({}).slice(0, start), resting, sharding, markPrompt);
+    const encoded = samples * (model.decoder.encoded ?? prompt) * model.hiddenSize * width;
+    const first = cached(0);
+    for (const ledger of [first, last])
+      post(ledger, 'activations', encoded, {
+        name: say('what the encoder hands over, of every beam'),
+        formula: bytesWords(encoded),
+      });
+    forward(
+      starting.slice(start),
+      first,
+      sharding,
+      markPrompt,
+      undefined,
+      model.layers - model.decoder.layers,
+    );
+  } else forward(traced({ 'batch.micro': samples }), cached(0), sharding, markPrompt);
   const layer = layerCacheBytes(model, samples, prompt + fresh, width) / 2;
   post(last, 'activations', layer, {
     name: say('keys of one layer, concatenated anew'),

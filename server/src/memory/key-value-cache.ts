@@ -31,16 +31,10 @@ interface SeenTokens {
   readonly fresh: number;
 }
 
-/** Layers of the decoder of a model with an encoder: those that attend to their own tokens and to the encoder's. */
-function decoderLayers(model: Model): number {
-  const stated = ['num_decoder_layers', 'decoder_layers', 'num_layers'].map((name) => numberOf(model, name));
-  return stated.find((layers) => layers !== undefined) ?? model.layers / 2;
-}
-
 /**
  * Bytes of the keys and values that generation keeps of `samples` samples, on one GPU without tensor parallelism. Layers
  * with a sliding window keep its last tokens only, linear-attention and state-space layers none (`cache_utils.py`,
- * `DynamicCache`, by `layer_types`). LoadingMoment an encoder, decoder layers keep what was generated and, for cross-attention, the
+ * `DynamicCache`, by `layer_types`). Behind an encoder, decoder layers keep what was generated and, for cross-attention, the
  * encoded prompt (`EncoderDecoderCache`). `width` is bytes per element.
  */
 export function keyValueCacheBytes(
@@ -51,7 +45,7 @@ export function keyValueCacheBytes(
 ): number {
   const tokens = prompt + fresh;
   const each = samples * perTokenAndLayer(model) * width;
-  if (model.config.is_encoder_decoder === true) return each * tokens * decoderLayers(model);
+  if (model.decoder) return each * ((model.decoder.encoded ?? prompt) + fresh) * model.decoder.layers;
   const types = textConfig(model).layer_types;
   if (!Array.isArray(types)) return model.attentionHeads > 0 ? each * tokens * model.layers : 0;
   const window = numberOf(model, 'sliding_window') ?? Number.POSITIVE_INFINITY;

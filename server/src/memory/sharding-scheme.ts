@@ -31,7 +31,7 @@ export interface Sharding {
   readonly gradientsThroughForward?: Ledger;
   /** Gradients there when the optimizer steps. */
   readonly gradientsAtStep: Ledger;
-  /** LoadingMoment states and gradients while the optimizer steps. */
+  /** Beside states and gradients while the optimizer steps. */
   readonly duringStep: Ledger;
   /** What becomes of a weight gradient within a stage. */
   readonly gradients: 'keep' | 'pass';

@@ -16,6 +16,13 @@ export interface SampleLength {
   readonly note: () => string;
 }
 
+/** The decoder of a model that has an encoder before it: the part that generates. */
+export interface DecoderPart {
+  readonly layers: number;
+  /** Tokens that the encoder hands over of every sample, where they are not those of the sample. */
+  readonly encoded?: number;
+}
+
 /** A note on the images that samples hold: nothing to runs whose samples hold none. */
 export interface ImageNote {
   /** For people, in their language. */
@@ -54,6 +61,8 @@ export interface Model {
   readonly sampleLength?: SampleLength;
   /** The same of what a decoder of its own makes. */
   readonly targetLength?: SampleLength;
+  /** The decoder behind an encoder; absent where the model is one stack. */
+  readonly decoder?: DecoderPart;
   readonly parameters: ParameterCount;
   /** Stages in forward order, built for one micro batch: see `tracer.ts`. */
   readonly stages: readonly Stage[];

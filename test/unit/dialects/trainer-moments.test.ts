@@ -52,6 +52,12 @@ describe('TrainingArguments', () => {
       'evaluation.beams': '4 file',
     });
     golden(hf('predict_with_generate: true\n'), { 'evaluation.generatedTokens': '20 default' });
+    const lengths = 'max_source_length: 512\nmax_target_length: 64\n';
+    golden(hf(`predict_with_generate: true\n${lengths}`), { 'evaluation.generatedTokens': '64 file' });
+    golden(hf(`predict_with_generate: true\n${lengths}val_max_target_length: 96\n`), {
+      'evaluation.generatedTokens': '96 file',
+      'batch.targetSequence': '64 file',
+    });
   });
 
   it('read nested arguments and lengths of input and output', () => {

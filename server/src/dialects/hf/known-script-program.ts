@@ -14,7 +14,7 @@ import { MODEL_ARGUMENTS_KEYS } from './model-arguments-keys';
 import { hasNoTrainer, rowsOfScripts } from './no-trainer-scripts';
 import { checkParsedArguments } from './released-arguments';
 import { SCRIPT_ARGUMENTS_KEYS } from './script-arguments-keys';
-import { TRAINER_DEFAULTS } from './training-arguments';
+import { SCRIPT_LENGTHS, TRAINER_DEFAULTS } from './training-arguments';
 import { TRAINING_ARGUMENTS_KEYS } from './training-arguments-keys';
 
 const named = new Set(KNOWN_SCRIPT_KEYS.map(({ path }) => path));
@@ -74,6 +74,9 @@ export const knownScriptProgram: Program = {
     if (script.adapter) readKnownAdapter(section, script.adapter, own);
     const { length } = script;
     const whole = say('nothing is frozen and no adapters are made');
+    const generates = ['generation_max_length', 'generation_config', ...SCRIPT_LENGTHS];
+    if (length?.target !== undefined && section.flag('predict_with_generate') && !section.has(generates))
+      section.assume('evaluation.generatedTokens', own(length.target));
     readScriptArguments(section, section, draft, context, { ...TRAINER_DEFAULTS, ...script.trainer }, whole);
     if (length) section.assume('batch.sequence', own(length.tokens), length.key);
     if (length?.target !== undefined) section.assume('batch.targetSequence', own(length.target));

@@ -241,6 +241,13 @@ const GENERATES_OWN = /^(?:bart|blenderbot|led|m2m_100|marian|mbart|pegasus|pega
 
 /** A `GenerationConfig` that stands in the file, by what it states. */
 const LENGTHS_SPELLED_OUT = ['generation_config.max_new_tokens', 'generation_config.max_length'];
+/** Arguments of scripts that bound what an evaluation generates (`run_summarization.py`, `run_seq2seq_qa.py`). */
+export const SCRIPT_LENGTHS = [
+  'val_max_target_length',
+  'max_target_length',
+  'val_max_answer_length',
+  'max_answer_length',
+] as const;
 const BEAMS_SPELLED_OUT = 'generation_config.num_beams';
 
 /** A `GenerationConfig` spelled out, which takes the place of the model's own; true of one that is named: what it holds is not known. */
@@ -271,7 +278,8 @@ function readGenerationConfig(section: Section, draft: Draft): boolean {
 function readGeneration(section: Section, draft: Draft, { model }: ReadContext): void {
   const generates = section.find('predict_with_generate');
   if (!generates || flagOf(generates.node) !== true) return;
-  const scripts = 'val_max_target_length';
+  // Examples of transformers hand these over as `generation_max_length`: the first, where it is left out the second.
+  const scripts = SCRIPT_LENGTHS.find((key) => section.has(key)) ?? SCRIPT_LENGTHS[0];
   const beams = 'num_beams';
   const { model_type: type, max_position_embeddings: positions } = model?.config ?? {};
   const isOwn = typeof type === 'string' && GENERATES_OWN.test(type);

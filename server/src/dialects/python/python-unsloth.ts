@@ -829,6 +829,7 @@ function readUnslothAdapters(
   readUnslothTargets(draft, put, {
     kernels: hasKernels(load, model?.config),
     config: model?.config,
+    encodes: model?.decoder !== undefined,
     release: versions?.unsloth?.version,
     transformers: versions?.transformers?.version,
     peft: versions?.peft?.version,

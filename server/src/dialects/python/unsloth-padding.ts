@@ -100,7 +100,7 @@ function inTheWay(
   const config: ModelConfig | undefined = context.model?.config;
   if (!config) return { kind: 'open', note: say('what the model is decides whether batches are padded') };
   const type = String(config.model_type ?? '');
-  if (BLOCKED.test(type) || config.is_encoder_decoder === true)
+  if (BLOCKED.test(type) || context.model?.decoder !== undefined)
     return padded(say('models of type "{0}" need padding', type));
   if (config.vision_config !== undefined || config.audio_config !== undefined)
     return ofProcessor(calls, type, context, since);

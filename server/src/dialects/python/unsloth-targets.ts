@@ -51,6 +51,8 @@ interface AdaptedModel {
   /** Unsloth's own layers, which have no switches. */
   readonly kernels: boolean;
   readonly config: ModelConfig | undefined;
+  /** It is a decoder behind an encoder. */
+  readonly encodes: boolean;
   readonly release: string | undefined;
   /** Of transformers, where experts are stacked since 5. */
   readonly transformers: string | undefined;
@@ -157,7 +159,7 @@ function switchesOf(put: PyCall, all: boolean, release: string | undefined): Swi
 function readScoped(
   draft: Calls['draft'],
   put: PyCall,
-  { config, release }: AdaptedModel,
+  { config, encodes, release }: AdaptedModel,
   names: readonly string[] | undefined,
 ): void {
   const targets = argumentOf(put, 'target_modules', 2);
@@ -166,8 +168,7 @@ function readScoped(
   if (names && on?.parts.length === PARTS.length && !on.sound) return;
   // Experts of gpt-oss are named otherwise, layers of Nemotron have no tag, and models with two sides lists of their own.
   const type = String(config?.model_type ?? '');
-  const isTagged =
-    config !== undefined && !/^(gpt_oss|nemotron_h)$/.test(type) && config.is_encoder_decoder !== true;
+  const isTagged = config !== undefined && !/^(gpt_oss|nemotron_h)$/.test(type) && !encodes;
   const isSwitched = put.named.some(
     ({ key, value }) => /^finetune_/.test(key) && flagOf(knownNode(value)) === false,
   );

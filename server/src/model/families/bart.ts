@@ -253,6 +253,7 @@ function bart(config: ConfigReader): Architecture {
     figures: {
       hiddenSize: model.hidden,
       layers: model.layers.encoder + model.layers.decoder,
+      decoder: { layers: model.layers.decoder },
       attentionHeads: model.heads.encoder,
       keyValueHeads: model.heads.encoder,
       vocabulary: model.vocabulary,
@@ -344,6 +345,7 @@ function whisper(config: ConfigReader): Architecture {
     figures: {
       hiddenSize: model.hidden,
       layers: model.layers.encoder + model.layers.decoder,
+      decoder: { layers: model.layers.decoder, encoded: source },
       attentionHeads: model.heads.encoder,
       keyValueHeads: model.heads.encoder,
       vocabulary: model.vocabulary,

@@ -1,7 +1,7 @@
 import type { Objective } from '../../terms/objectives';
 import type { UnmodelledFeature } from '../../terms/unmodelled-features';
 import type { ConfigReader } from '../config';
-import type { ImageNote, SampleLength, Stage } from '../model';
+import type { DecoderPart, ImageNote, SampleLength, Stage } from '../model';
 
 /** Figures of a model that others show or divide by. */
 export interface Figures {
@@ -14,6 +14,8 @@ export interface Figures {
   readonly sampleLength?: SampleLength;
   /** Of what a decoder of its own makes (`batch.targetSequence`). */
   readonly targetLength?: SampleLength;
+  /** The decoder behind an encoder (`is_encoder_decoder`); absent where the model is one stack. */
+  readonly decoder?: DecoderPart;
 }
 
 export interface Architecture {

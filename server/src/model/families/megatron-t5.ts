@@ -134,7 +134,11 @@ function megatronT5(config: ConfigReader): Architecture {
   };
   const decoderLayers = config.sizeOr(sizes.layers, 'decoder_layers');
   return {
-    figures: { ...figuresOf(sizes), layers: sizes.layers + decoderLayers },
+    figures: {
+      ...figuresOf(sizes),
+      layers: sizes.layers + decoderLayers,
+      decoder: { layers: decoderLayers },
+    },
     stages: [
       embedding('encoder'),
       layers(parts, 'encoder', sizes.layers),

@@ -305,6 +305,7 @@ function speechT5(config: ConfigReader): Architecture {
     figures: {
       hiddenSize: sizes.hidden,
       layers: layers.encoder + layers.decoder,
+      decoder: { layers: layers.decoder },
       attentionHeads: layer.encoder.heads,
       keyValueHeads: layer.encoder.heads,
       vocabulary: sizes.vocabulary,

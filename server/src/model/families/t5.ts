@@ -218,7 +218,13 @@ function build(config: ConfigReader): Architecture {
       },
     },
   ];
-  return { figures: { ...figuresOf(sizes), layers: sizes.layers + sizes.decoderLayers }, stages };
+  const { layers: encoderLayers, decoderLayers } = sizes;
+  const figures = {
+    ...figuresOf(sizes),
+    layers: encoderLayers + decoderLayers,
+    decoder: { layers: decoderLayers },
+  };
+  return { figures, stages };
 }
 
 export const t5: ModelFamily = { modelTypes: ['t5', 'mt5', 'umt5'], build };
