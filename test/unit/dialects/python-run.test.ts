@@ -1751,7 +1751,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
         );
       assertStates(trainer('FastLanguageModel'), {
         'batch.sequence': '1536 inferred',
-        'loss.implementation': 'budgeted-chunks default',
+        'loss.implementation': 'fused-chunks default',
       });
       assertStates(trainer('FastModel'), { 'batch.sequence': undefined });
       const cut =

@@ -918,7 +918,11 @@ export function readUnslothTrainer(
     draft.assume('loss.implementation', 'in-place', because, LLAMA);
     return;
   }
-  const loss = lossOf(release, (section.integer('per_device_train_batch_size') ?? 4) * (length ?? 2048));
+  const loss = lossOf(
+    calls,
+    release,
+    (section.integer('per_device_train_batch_size') ?? 4) * (length ?? 2048),
+  );
   draft.assume('loss.implementation', loss, lossNote(loss, release), LLAMA);
 }
 
@@ -964,7 +968,7 @@ const RETURNS_LOGITS = 'UNSLOTH_RETURN_LOGITS';
 
 type UnslothLoss = Extract<
   FieldValue<'loss.implementation'>,
-  'in-place' | 'cut' | 'budgeted-chunks' | 'free-chunks' | 'half-free-chunks'
+  'in-place' | 'cut' | 'budgeted-chunks' | 'free-chunks' | 'half-free-chunks' | 'fused-chunks'
 >;
 
 /**
@@ -976,11 +980,13 @@ const FEW_TOKENS = 1024;
 /**
  * How a release computes the loss (`CausalLM_fast_forward` in `llama.py`): over logits of the whole batch, whose gradient takes
  * their place, before 2024.11.8; by cut cross-entropy before 2025.8.5; by chunks since: of a budget of 1 GiB at 4 bytes a logit, which
- * is that of 4 GiB at 16 today, of half of what is free from 2025.9.1 on, rounded up since 2026.7.1, and of 4 GiB at most since 2026.9.4
- * (`unsloth_zoo/fused_losses/cross_entropy_loss.py`, whose releases go with those of `unsloth`). `tokens`: of a batch at most.
+ * is that of 4 GiB at 16 later, of half of what is free from 2025.9.1 on, rounded up since 2026.7.1, of 4 GiB at most since 2026.9.4, and of
+ * a count of tokens in one buffer since 2026.10.9 (`unsloth_zoo/fused_losses/cross_entropy_loss.py`, `_use_chunked_ce`, whose releases go with
+ * those of `unsloth`). `tokens`: of a batch at most.
  */
-function lossOf(release: string | undefined, tokens: number): UnslothLoss {
+function lossOf({ program }: Calls, release: string | undefined, tokens: number): UnslothLoss {
   if (isAtLeast(release, '2024.11.8') === false) return 'in-place';
+  if (isAtLeast(release, TILED) !== false && !budgetsLoss(program)) return 'fused-chunks';
   if (isAtLeast(release, '2026.9.4') !== false) return 'budgeted-chunks';
   if (isAtLeast(release, '2026.7.1')) return 'half-free-chunks';
   if (isAtLeast(release, '2025.9.1')) return 'free-chunks';
@@ -988,10 +994,22 @@ function lossOf(release: string | undefined, tokens: number): UnslothLoss {
   return tokens <= FEW_TOKENS && isAtLeast(release, '2025.1.5') === true ? 'in-place' : 'cut';
 }
 
+/** Whether a variable sends the loss to the chunks of a budget (`_use_chunked_ce`). */
+function budgetsLoss(program: Calls['program']): boolean {
+  const off = ['UNSLOTH_CHUNKED_CE', 'UNSLOTH_FUSED_LINEAR'].some(
+    (name) => variableOf(program, name) === '0',
+  );
+  const sized = ['UNSLOTH_CE_LOSS_TARGET_GB', 'UNSLOTH_CE_LOSS_N_CHUNKS'].some(
+    (name) => (variableOf(program, name) ?? '') !== '',
+  );
+  return off || sized || variableOf(program, 'UNSLOTH_FUSED_CE_COMPILE_DISABLE') === '1';
+}
+
 function lossNote(loss: UnslothLoss, release: string | undefined): string {
   if (loss === 'in-place')
     return say('Unsloth {0} computes the loss over the logits of the whole batch', release ?? '');
   if (loss === 'cut') return say('Unsloth {0} computes the loss by cut cross-entropy', release ?? '');
+  if (loss === 'fused-chunks') return say('Unsloth computes the loss over a chunk of tokens at a time');
   return say('Unsloth computes the loss over as much of the logits as there is room for');
 }
 
@@ -1032,7 +1050,7 @@ export function settleTogether({ draft }: Pick<Calls, 'draft'>, config: PyCall):
   return { ...config, named };
 }
 
-/** Since this release tokens are scored tile by tile (`fused_losses/fused_linear.py`, `_tiled_forward`, as TRL does it). */
+/** Since this release losses go by chunks or tiles in one buffer (`fused_losses/fused_linear.py`; 2026.10.8 has it not). */
 const TILED = '2026.10.9';
 
 /**
