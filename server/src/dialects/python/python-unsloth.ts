@@ -484,7 +484,7 @@ function readPlainParts(draft: Calls['draft'], release: string | undefined): voi
   draft.assume(
     'quantization.skippedParts',
     ['multi_modal_projector', ...(isAtLeast(release, PLAIN_TOWERS) === false ? [] : towers)],
-    say('Unsloth quantizes layers of the language model alone'),
+    say('Unsloth leaves parts of these names in 16 bits'),
     fileIn(UNSLOTH_ZOO, 'unsloth_zoo/peft_utils.py'),
   );
 }
@@ -931,13 +931,14 @@ function readLongest(
   { draft, program }: Calls,
   section: Pick<Section, 'find' | 'flag' | 'integer'>,
   batches: Batches,
-  { tokens, node, key, ofModel }: LongestSample,
+  longest: LongestSample,
 ): void {
+  const { tokens, node, key, ofModel } = longest;
   // A tokenizer may cut samples to a length of their own.
   if (tokens === undefined || draft.knows('batch.sequence')) return;
   if (batches === 'supervised') {
     const note = cutsRows(program)
-      ? longestNote(key, program)
+      ? noteOfLongest(longest, tokens, program)
       : say('a collator of the file makes the rows: `{0}` is taken for the longest that they get', key);
     if (section.flag('packing') !== true) draft.limit('batch.sequence', tokens, note, node, key);
     else if (ofModel && node) draft.state('batch.sequence', tokens, node, key);
@@ -955,6 +956,20 @@ function readLongest(
   if (both !== undefined && both <= tokens) return;
   if (ofModel && node) draft.state('batch.sequence', tokens, node, key);
   else if (ofModel && both !== undefined) draft.infer('batch.sequence', tokens, shorter, node, key);
+}
+
+/** What is quoted of the file stands in it: a length that it leaves out is the loader's. */
+function noteOfLongest(
+  { node, key, ofModel }: LongestSample,
+  tokens: number,
+  program: Calls['program'],
+): string {
+  if (!ofModel || node !== undefined || program.fillsSamples()) return longestNote(key, program);
+  return say(
+    '`{0}` is left out: samples are cut to {1} tokens, and where they are shorter, less is needed',
+    key,
+    tokens,
+  );
 }
 
 /** Whether Unsloth or TRL makes the rows, which cut them: where a trainer is given a function of the file, that may do neither. */
