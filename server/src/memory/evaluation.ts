@@ -31,6 +31,7 @@ const WITHOUT_LOGITS: ReadonlySet<TrainingRun['loss.implementation']> = new Set(
   'budgeted-chunks',
   'free-chunks',
   'half-free-chunks',
+  'fused-chunks',
   'linear-chunked',
   'log-probabilities-chunked',
   'checkpointed-chunks',

@@ -7,6 +7,7 @@ const SIZED: ReadonlySet<TrainingRun['loss.implementation']> = new Set([
   'budgeted-chunks',
   'free-chunks',
   'half-free-chunks',
+  'fused-chunks',
 ]);
 
 /** Less than this is no room to size anything by: such a run does not fit. Bytes. */

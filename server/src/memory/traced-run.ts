@@ -140,6 +140,22 @@ function isAmpereOrNewer(gpu: string): boolean {
   return card?.vendor === 'NVIDIA' && Number(card.computeCapability ?? 0) >= 8;
 }
 
+/** Cards of at most so much go by tiles whatever the tokens, others from so many on (`fused_linear.py`, `_SMALL_CARD_BYTES`, `_flash_min_rows_auto`). */
+const SMALL_CARD_BYTES = 24.5 * 2 ** 30;
+const TILED_TOKENS = 4096;
+
+/** How a card takes Unsloth's loss (`_flash_ce_ok`, `_logits_mode`). */
+function lossOnCard(run: TrainingRun): Pick<TraceSettings, 'lossTiles' | 'halfLogits'> {
+  if (run['loss.implementation'] !== 'fused-chunks') return {};
+  const card = findAccelerator(run['hardware.gpu']);
+  const bytes = run['hardware.gpuMemory'] ?? card?.usableBytes ?? Number.POSITIVE_INFINITY;
+  const tiled = isAmpereOrNewer(run['hardware.gpu']);
+  return {
+    ...(tiled ? { lossTiles: bytes <= SMALL_CARD_BYTES ? 0 : TILED_TOKENS } : {}),
+    halfLogits: card?.vendor === 'AMD',
+  };
+}
+
 /** Settings of the trace that a run implies. Sizes are per GPU. */
 export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const does = behaviours(run);
@@ -172,6 +188,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     absentPackages: absentPackages(run),
     fp8: run['precision.fp8'],
     loss: tracedLoss(run),
+    ...lossOnCard(run),
     divergence: run['loss.divergence'],
     behaviours: does,
     ...apart(run),

@@ -132,6 +132,10 @@ export interface TraceSettings {
   readonly loss: LossKind;
   /** What the GPU has left when the first loss is computed, bytes; unset: enough. Losses that are sized by it ask. */
   readonly freeBytes?: number;
+  /** Scored tokens from which on a loss in chunks goes by tiles of the vocabulary; unset: never. 0: whatever their count, on small cards. */
+  readonly lossTiles?: number;
+  /** Logits of a loss in chunks are in the type of the product: the card multiplies into no fp32. */
+  readonly halfLogits?: boolean;
   /** Which divergence from a teacher distillation takes. */
   readonly divergence?: Divergence;
   /** The teacher, where its logits are compared with the model's. */

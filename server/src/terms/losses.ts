@@ -17,6 +17,7 @@ export const LOSSES = [
   'budgeted-chunks',
   'free-chunks',
   'half-free-chunks',
+  'fused-chunks',
   'vocab-parallel',
   'vocab-parallel-compiled',
   'log-probabilities',

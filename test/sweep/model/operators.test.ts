@@ -100,6 +100,7 @@ describe('operators of the catalog', () => {
     Liger: { liger: true, loss: 'liger' },
     'a loss in chunks of a budget': { loss: 'budgeted-chunks' },
     'a loss in chunks of what is free': { loss: 'free-chunks', freeBytes: 2 ** 30 },
+    'a loss in chunks of one buffer': { loss: 'fused-chunks', lossTiles: 4096 },
     LoRA: {
       trainable: () => false,
       adapter: { rank: 8, dropout: 0.05, dtype: 'fp32', dora: false, targets: () => true },

@@ -43,6 +43,6 @@ SFTTrainer(model=model, train_dataset=rows, args=SFTConfig(output_dir="o")).trai
       assertStates(of(line), { 'loss.implementation': 'in-place default' });
     // A comment is part of the value, which is another then.
     for (const line of ['', '%env UNSLOTH_RETURN_LOGITS = 1 # no cut cross-entropy'])
-      assertStates(of(line), { 'loss.implementation': 'budgeted-chunks default' });
+      assertStates(of(line), { 'loss.implementation': 'fused-chunks default' });
   });
 });

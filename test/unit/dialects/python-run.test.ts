@@ -1751,7 +1751,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
         );
       assertStates(trainer('FastLanguageModel'), {
         'batch.sequence': '1536 inferred',
-        'loss.implementation': 'budgeted-chunks default',
+        'loss.implementation': 'fused-chunks default',
       });
       assertStates(trainer('FastModel'), { 'batch.sequence': undefined });
       const cut =
@@ -1798,7 +1798,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       const standby = 'os.environ["UNSLOTH_VLLM_STANDBY"] = "1"';
       const sleeping = text(', gpu_memory_utilization=0.9', 'GRPO', standby);
       assertStates(on(sleeping), {
-        'rollout.sleep': 'true default',
+        'rollout.sleep': 'true file',
         'hardware.reservedFraction': `${0.8 * 0.95} inferred`,
       });
       assertStates(on(sleeping, 'A100-80GB'), { 'hardware.reservedFraction': `${0.925 * 0.95} inferred` });

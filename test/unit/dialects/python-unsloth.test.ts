@@ -177,6 +177,19 @@ describe('Unsloth', () => {
     assert.deepEqual((await of('Reward', today))[1], true);
   });
 
+  it('quotes no length that the file leaves out, and names the parts that stay in 16 bits by their names alone', async () => {
+    const cell = { model: 'unsloth/Qwen3.5-4B', length: 'dtype=None' };
+    const { origins, values } = (await trained(cell)).resolved;
+    assert.equal(values['batch.sequence'], 2048);
+    assert.match(
+      origins['batch.sequence']?.note ?? '',
+      /^`max_seq_length` is left out: samples are cut to 2,?048/,
+    );
+    const stated = (await trained({ ...cell, length: 'max_seq_length=2048' })).resolved.origins;
+    assert.match(stated['batch.sequence']?.note ?? '', /^`max_seq_length` is the longest/);
+    assert.match(origins['quantization.skippedParts']?.note ?? '', /parts of these names in 16 bits/);
+  });
+
   it('leaves no default in the place of targets that the call names itself', async () => {
     const targets = async (adapters: string) => {
       const { origins } = (await trained({ model: 'unsloth/gemma-3-4b-it', adapters })).resolved;

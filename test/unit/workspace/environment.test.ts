@@ -231,7 +231,8 @@ describe('versions of the software around a config', () => {
       const { analysis } = await versions({ [of]: script(install), ...more }, of);
       return analysis.resolved.values['loss.implementation'];
     };
-    assert.equal(await lossWith('!pip install unsloth'), 'budgeted-chunks');
+    assert.equal(await lossWith('!pip install unsloth'), 'fused-chunks');
+    assert.equal(await lossWith('!pip install unsloth==2026.10.8'), 'budgeted-chunks');
     assert.equal(await lossWith('!pip install unsloth==2024.11.7'), 'in-place');
     assert.equal(await lossWith('!pip install unsloth==2024.11.8'), 'cut');
     assert.equal(await lossWith('!pip install "unsloth==2025.8.4"'), 'cut');

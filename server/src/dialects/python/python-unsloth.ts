@@ -484,7 +484,7 @@ function readPlainParts(draft: Calls['draft'], release: string | undefined): voi
   draft.assume(
     'quantization.skippedParts',
     ['multi_modal_projector', ...(isAtLeast(release, PLAIN_TOWERS) === false ? [] : towers)],
-    say('Unsloth quantizes layers of the language model alone'),
+    say('Unsloth leaves parts of these names in 16 bits'),
     fileIn(UNSLOTH_ZOO, 'unsloth_zoo/peft_utils.py'),
   );
 }
@@ -919,7 +919,11 @@ export function readUnslothTrainer(
     draft.assume('loss.implementation', 'in-place', because, LLAMA);
     return;
   }
-  const loss = lossOf(release, (section.integer('per_device_train_batch_size') ?? 4) * (length ?? 2048));
+  const loss = lossOf(
+    calls,
+    release,
+    (section.integer('per_device_train_batch_size') ?? 4) * (length ?? 2048),
+  );
   draft.assume('loss.implementation', loss, lossNote(loss, release), LLAMA);
 }
 
@@ -928,13 +932,14 @@ function readLongest(
   { draft, program }: Calls,
   section: Pick<Section, 'find' | 'flag' | 'integer'>,
   batches: Batches,
-  { tokens, node, key, ofModel }: LongestSample,
+  longest: LongestSample,
 ): void {
+  const { tokens, node, key, ofModel } = longest;
   // A tokenizer may cut samples to a length of their own.
   if (tokens === undefined || draft.knows('batch.sequence')) return;
   if (batches === 'supervised') {
     const note = cutsRows(program)
-      ? longestNote(key, program)
+      ? noteOfLongest(longest, tokens, program)
       : say('a collator of the file makes the rows: `{0}` is taken for the longest that they get', key);
     if (section.flag('packing') !== true) draft.limit('batch.sequence', tokens, note, node, key);
     else if (ofModel && node) draft.state('batch.sequence', tokens, node, key);
@@ -954,6 +959,20 @@ function readLongest(
   else if (ofModel && both !== undefined) draft.infer('batch.sequence', tokens, shorter, node, key);
 }
 
+/** What is quoted of the file stands in it: a length that it leaves out is the loader's. */
+function noteOfLongest(
+  { node, key, ofModel }: LongestSample,
+  tokens: number,
+  program: Calls['program'],
+): string {
+  if (!ofModel || node !== undefined || program.fillsSamples()) return longestNote(key, program);
+  return say(
+    '`{0}` is left out: samples are cut to {1} tokens, and where they are shorter, less is needed',
+    key,
+    tokens,
+  );
+}
+
 /** Whether Unsloth or TRL makes the rows, which cut them: where a trainer is given a function of the file, that may do neither. */
 function cutsRows({ calls }: Calls['program']): boolean {
   const given = calls.some((call) => argumentOf(call, 'data_collator') !== undefined);
@@ -965,7 +984,7 @@ const RETURNS_LOGITS = 'UNSLOTH_RETURN_LOGITS';
 
 type UnslothLoss = Extract<
   FieldValue<'loss.implementation'>,
-  'in-place' | 'cut' | 'budgeted-chunks' | 'free-chunks' | 'half-free-chunks'
+  'in-place' | 'cut' | 'budgeted-chunks' | 'free-chunks' | 'half-free-chunks' | 'fused-chunks'
 >;
 
 /**
@@ -977,11 +996,13 @@ const FEW_TOKENS = 1024;
 /**
  * How a release computes the loss (`CausalLM_fast_forward` in `llama.py`): over logits of the whole batch, whose gradient takes
  * their place, before 2024.11.8; by cut cross-entropy before 2025.8.5; by chunks since: of a budget of 1 GiB at 4 bytes a logit, which
- * is that of 4 GiB at 16 today, of half of what is free from 2025.9.1 on, rounded up since 2026.7.1, and of 4 GiB at most since 2026.9.4
- * (`unsloth_zoo/fused_losses/cross_entropy_loss.py`, whose releases go with those of `unsloth`). `tokens`: of a batch at most.
+ * is that of 4 GiB at 16 later, of half of what is free from 2025.9.1 on, rounded up since 2026.7.1, of 4 GiB at most since 2026.9.4, and of
+ * a count of tokens in one buffer since 2026.10.9 (`unsloth_zoo/fused_losses/cross_entropy_loss.py`, `_use_chunked_ce`, whose releases go with
+ * those of `unsloth`). `tokens`: of a batch at most.
  */
-function lossOf(release: string | undefined, tokens: number): UnslothLoss {
+function lossOf({ program }: Calls, release: string | undefined, tokens: number): UnslothLoss {
   if (isAtLeast(release, '2024.11.8') === false) return 'in-place';
+  if (isAtLeast(release, TILED) !== false && !budgetsLoss(program)) return 'fused-chunks';
   if (isAtLeast(release, '2026.9.4') !== false) return 'budgeted-chunks';
   if (isAtLeast(release, '2026.7.1')) return 'half-free-chunks';
   if (isAtLeast(release, '2025.9.1')) return 'free-chunks';
@@ -989,10 +1010,22 @@ function lossOf(release: string | undefined, tokens: number): UnslothLoss {
   return tokens <= FEW_TOKENS && isAtLeast(release, '2025.1.5') === true ? 'in-place' : 'cut';
 }
 
+/** Whether a variable sends the loss to the chunks of a budget (`_use_chunked_ce`). */
+function budgetsLoss(program: Calls['program']): boolean {
+  const off = ['UNSLOTH_CHUNKED_CE', 'UNSLOTH_FUSED_LINEAR'].some(
+    (name) => variableOf(program, name) === '0',
+  );
+  const sized = ['UNSLOTH_CE_LOSS_TARGET_GB', 'UNSLOTH_CE_LOSS_N_CHUNKS'].some(
+    (name) => (variableOf(program, name) ?? '') !== '',
+  );
+  return off || sized || variableOf(program, 'UNSLOTH_FUSED_CE_COMPILE_DISABLE') === '1';
+}
+
 function lossNote(loss: UnslothLoss, release: string | undefined): string {
   if (loss === 'in-place')
     return say('Unsloth {0} computes the loss over the logits of the whole batch', release ?? '');
   if (loss === 'cut') return say('Unsloth {0} computes the loss by cut cross-entropy', release ?? '');
+  if (loss === 'fused-chunks') return say('Unsloth computes the loss over a chunk of tokens at a time');
   return say('Unsloth computes the loss over as much of the logits as there is room for');
 }
 
@@ -1033,7 +1066,7 @@ export function settleTogether({ draft }: Pick<Calls, 'draft'>, config: PyCall):
   return { ...config, named };
 }
 
-/** Since this release tokens are scored tile by tile (`fused_losses/fused_linear.py`, `_tiled_forward`, as TRL does it). */
+/** Since this release losses go by chunks or tiles in one buffer (`fused_losses/fused_linear.py`; 2026.10.8 has it not). */
 const TILED = '2026.10.9';
 
 /**

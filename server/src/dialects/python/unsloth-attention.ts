@@ -68,10 +68,12 @@ function readOwnLayers(calls: Calls, load: PyCall, context: ReadContext, config:
   } else if (flash)
     draft.assume(field, 'flash2', say('Unsloth runs FlashAttention 2, which is installed'), OWN_LAYERS);
   else {
-    // xFormers keeps what SDPA does: no scores.
+    // xFormers keeps what SDPA and PyTorch's kernel for rows of several samples do: no scores (`attention_dispatch.py`).
     const note = argumentOf(load, KEY)
       ? say('Unsloth runs attention of its own, whatever `{0}` says', KEY)
-      : say('Unsloth runs attention of its own: xFormers or SDPA, where FlashAttention 2 is not installed');
+      : say(
+          'Unsloth runs attention of its own: xFormers or kernels of PyTorch, where FlashAttention 2 is not installed',
+        );
     draft.assume(field, 'sdpa', note, OWN_LAYERS);
   }
 }

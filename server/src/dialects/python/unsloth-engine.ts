@@ -56,16 +56,19 @@ export function readFastInference(calls: Calls, load: PyCall, context: ReadConte
   }
   draft.state('rollout.engine', 'vllm-colocate', asked, 'fast_inference');
   draft.assume('rollout.sharesWeights', true, say('vLLM inside of Unsloth shares the weights'), VLLM);
-  const variable = variableOf(program, 'UNSLOTH_VLLM_STANDBY');
+  const variable = variableOf(program, STANDS_BY);
   const standby = variable !== undefined && variable !== '0' && !hasTower(context);
   const grpo = /GRPOTrainer$/.test(trainer.callee);
   const slept = standby && !grpo ? sleepBefore(calls, trainer) : undefined;
+  const set = program.environment.findLast(({ key }) => key === STANDS_BY);
   if (slept) draft.state('rollout.sleep', true, { range: slept.range }, SLEEPS);
-  else
-    draft.assume('rollout.sleep', standby && grpo, standbyNote(standby, grpo), VLLM, 'UNSLOTH_VLLM_STANDBY');
+  else if (standby && grpo && set) draft.state('rollout.sleep', true, { range: set.used }, STANDS_BY);
+  else draft.assume('rollout.sleep', false, standbyNote(standby), VLLM, STANDS_BY);
   readShare(calls, load, context, standby);
 }
 
+/** Standby mode: vLLM gives its keys and values back while the model trains with GRPO. */
+const STANDS_BY = 'UNSLOTH_VLLM_STANDBY';
 const SLEEPS = 'vllm_engine.sleep';
 
 /** The call that puts vLLM to sleep before the training, where nothing in between wakes it. */
@@ -80,11 +83,10 @@ function sleepBefore({ program }: Calls, trainer: PyCall): PyCall | undefined {
 /** Models with a tower of their own do not sleep (`load_vllm`). */
 const hasTower = ({ model }: ReadContext) => model?.config?.vision_config !== undefined;
 
-function standbyNote(standby: boolean, grpo: boolean): string {
-  if (!standby) return say('{0} default', 'Unsloth');
-  return grpo
-    ? say('standby mode: vLLM gives its keys and values back while the model trains')
-    : say('standby mode, but nothing is generated: vLLM keeps what it was started with');
+function standbyNote(standby: boolean): string {
+  return standby
+    ? say('standby mode, but nothing is generated: vLLM keeps what it was started with')
+    : say('{0} default', 'Unsloth');
 }
 
 function readShare({ draft }: Calls, load: PyCall, context: ReadContext, standby: boolean): void {

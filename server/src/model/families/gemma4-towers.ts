@@ -72,7 +72,7 @@ export function gemma4Tower(config: ConfigReader, outer: ConfigReader, width: nu
       return t.linear(normed, { name: 'embed_vision.embedding_projection', out: width });
     },
     tokens,
-    note: { text: say('an image takes {0} tokens', String(tokens)) },
+    note: { text: say('an image takes {0} tokens at most', String(tokens)) },
   };
 }
 
@@ -110,7 +110,7 @@ export function gemma4Patches(config: ConfigReader, outer: ConfigReader, width: 
       return t.linear(normed, { name: `${name}.embedding_projection`, out: width });
     },
     tokens,
-    note: { text: say('an image takes {0} tokens', String(tokens)) },
+    note: { text: say('an image takes {0} tokens at most', String(tokens)) },
   };
 }
 

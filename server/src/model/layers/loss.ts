@@ -4,6 +4,7 @@ import { localRows, logitsOf } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
 import { chunkedHead } from './chunked-head';
 import { distillationHead } from './distillation';
+import { fusedChunkBytes } from './fused-chunks';
 import type { HeadSpec } from './head-spec';
 import {
   checkpointedChunks,
@@ -268,14 +269,16 @@ const FUSED_WITH_HEAD: ReadonlySet<string> = new Set([
   'budgeted-chunks',
   'free-chunks',
   'half-free-chunks',
+  'fused-chunks',
   'linear-chunked',
 ]);
 
-/** Those whose chunks are sized by what is free, and give their gradients in forward. */
+/** Those of Unsloth, which give their gradients in forward. */
 const CHUNKS_IN_FORWARD: ReadonlySet<string> = new Set([
   'budgeted-chunks',
   'free-chunks',
   'half-free-chunks',
+  'fused-chunks',
 ]);
 
 /** What chunks of a loss may take (`unsloth_zoo/fused_losses/cross_entropy_loss.py`, `_CE_TARGET_GB_CAP`); half of what is free, where that is less. */
@@ -354,8 +357,9 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   const dtype = autocast ? computeDtype : own;
   const liger = t.settings.loss === 'liger';
   const inForward = liger || CHUNKS_IN_FORWARD.has(t.settings.loss);
-  // Liger's function takes what it is given, and casts chunk by chunk.
-  const input = liger && autocast ? whole : t.cast(whole, dtype, `${spec.name}.cast`);
+  const fused = t.settings.loss === 'fused-chunks';
+  // Liger's function and Unsloth's of today take what they are given, and cast chunk by chunk.
+  const input = (liger && autocast) || fused ? whole : t.cast(whole, dtype, `${spec.name}.cast`);
   const bytes = ELEMENT_BYTES[dtype];
   const weight = t.weight({
     name: `${spec.name}.weight`,
@@ -379,6 +383,9 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     // chunk's part of the weight's gradient (`chunked_loss/fused_linear_preference.py`, `fused_linear_ppo.py`).
     const sample = ofSample(t, tokens);
     if (sample !== undefined) forward = 2 * sample * rows * bytes + gradWeight;
+  } else if (fused) {
+    saves = 0;
+    forward = fusedChunkBytes(t, input, weight, dtype, rows);
   } else if (inForward) {
     // Gradients are computed in forward, chunk by chunk and compiled: logits and their gradient, which Inductor gives a buffer of
     // its own because the chosen logits are read after it, and the chunk's part of the weight's gradient (`UnslothFusedLoss.forward`).
