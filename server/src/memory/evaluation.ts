@@ -1,16 +1,16 @@
 import type { Model } from '../model/model';
-import { ELEMENT_BYTES, type Storage, type Tape, type Tensor } from '../model/tape';
+import { ELEMENT_BYTES, type Tensor } from '../model/tape';
 import { keepsTextSetting } from '../model/text-cache-setting';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { fileIn, TRANSFORMERS } from '../sources/repositories';
 import { say } from '../wording/say';
 import { bytesWords, tokensWords } from './formula-words';
+import { forwardWithoutGraph } from './forward-without-graph';
 import { keyValueCacheBytes, layerCacheBytes } from './key-value-cache';
 import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
-import { type Excursion, playForward, rounded } from './play';
-import { dataParallelSize, NONE, type Sharding } from './sharding-scheme';
-import { layerWords, operatorWords, type Point } from './step';
+import { dataParallelSize, type Sharding } from './sharding-scheme';
+import type { Point } from './step';
 import { type TracedStage, traceRun } from './traced-run';
 import { bytesPer } from './weights';
 
@@ -86,79 +86,19 @@ export function evaluationPoints({ model, run, stages, sharding, constant }: Eva
   const predictions = predictionsOf(run, stages);
   const before = withPredictions(resting, predictions.beforeLast);
   const kept = keepsCache(model, run) ? (traced: TracedStage) => cacheOf(model, run, traced) : undefined;
-  forward(stages, before, sharding, (label, ledger) => mark(say('evaluation, {0}', label), ledger), kept);
+  forwardWithoutGraph(
+    stages,
+    before,
+    sharding,
+    (label, ledger) => mark(say('evaluation, {0}', label), ledger),
+    kept,
+  );
   if (predictions.whileGathered > 0)
     mark(say('predictions are gathered'), withPredictions(resting, predictions.whileGathered));
   if (predictions.whileJoined > 0)
     mark(say('predictions are concatenated'), withPredictions(resting, predictions.whileJoined));
   if (run['parallel.pipeline'] === 1) generation(model, run, resting, sharding, mark);
   return points;
-}
-
-/** Plays a forward pass without a graph from a level on, at both ends of every run of equal stages; layers count on from `layersBefore`. */
-function forward(
-  stages: readonly TracedStage[],
-  start: Ledger,
-  sharding: Sharding,
-  mark: (label: string, ledger: Ledger) => void,
-  cache?: (stage: TracedStage) => Ledger,
-  layersBefore = 0,
-): void {
-  const known = new Map<Tape, Map<string, Excursion>>();
-  const plan = sharding.plan(stages);
-  let level = combine(start, plan.start);
-  let layer = layersBefore;
-  // What the model's own forward names until it returns, such as the embedded tokens.
-  let named = emptyLedger();
-  // Of that, what the next stage takes over: it is the stage's own while its first copy runs.
-  let entering: readonly Storage[] = [];
-  for (const traced of stages) {
-    const { stage, copies, tape } = traced;
-    if (stage.role === 'head') level = combine(level, [named, -1]);
-    const played = remembered(known, traced);
-    const own = plan.stages.get(traced);
-    const cached = cache?.(traced) ?? NONE;
-    const change = combine(played.exit, own?.forwardChange ?? NONE, cached);
-    const words = played.operator === 'start' ? stage.name : operatorWords(played.operator);
-    const sizes = new Set([...traced.consumed].map(({ bytes }) => bytes));
-    const kept = emptyLedger();
-    for (const storage of entering)
-      if (sizes.has(storage.bytes)) post(kept, 'activations', rounded(storage.bytes), storage);
-    const at = (i: number) => {
-      const where = stage.role === 'layer' ? `${layerWords(layer + i)}, ` : '';
-      const there = combine(level, [change, i], [kept, i > 0 ? 1 : 0]);
-      const passage = own?.forward(i, copies);
-      const during = passage?.during ?? NONE;
-      if (passage) mark(`${where}${say('weights gathered')}`, combine(there, passage.before));
-      mark(`${where}${words}`, combine(there, during, played.peak, cached));
-    };
-    // With gathers the second copy and the last but one differ from the ends.
-    const numbers = own ? [0, 1, copies - 2, copies - 1] : [0, copies - 1];
-    for (const i of new Set(numbers.filter((number) => number >= 0 && number < copies))) at(i);
-    const leaving = new Set(tape.exit.map(({ storage }) => storage));
-    entering = tape.heldByModel.filter((storage) => leaving.has(storage));
-    for (const storage of tape.heldByModel)
-      if (!leaving.has(storage)) post(kept, 'activations', rounded(storage.bytes), storage);
-    level = combine(level, [change, copies], kept);
-    named = combine(named, kept);
-    if (stage.role === 'layer') layer += copies;
-  }
-}
-
-/** Autograd keeps nothing; autocast caches its copies of trained weights all the same (`autocast_mode.cpp`). */
-function remembered(known: Map<Tape, Map<string, Excursion>>, traced: TracedStage): Excursion {
-  const key = [...traced.consumed].map((storage) => storage.id).join();
-  const variants = known.get(traced.tape) ?? new Map<string, Excursion>();
-  known.set(traced.tape, variants);
-  const played =
-    variants.get(key) ??
-    playForward(traced.tape, {
-      grad: false,
-      consumed: traced.consumed,
-      callerHoldsEntry: traced.stage.role === 'layer',
-    });
-  variants.set(key, played);
-  return played;
 }
 
 /**
@@ -326,7 +266,7 @@ function generation(
   if (model.decoder) {
     const start = decoderStarts(model.stages);
     const starting = traced({ 'batch.micro': samples, 'batch.targetSequence': 1 });
-    forward(traced({}).slice(0, start), resting, sharding, markPrompt);
+    forwardWithoutGraph(traced({}).slice(0, start), resting, sharding, markPrompt);
     const encoded = samples * (model.decoder.encoded ?? prompt) * model.hiddenSize * width;
     const first = cached(0);
     for (const ledger of [first, last])
@@ -334,7 +274,7 @@ function generation(
         name: say('what the encoder hands over, of every beam'),
         formula: bytesWords(encoded),
       });
-    forward(
+    forwardWithoutGraph(
       starting.slice(start),
       first,
       sharding,
@@ -342,7 +282,7 @@ function generation(
       undefined,
       model.layers - model.decoder.layers,
     );
-  } else forward(traced({ 'batch.micro': samples }), cached(0), sharding, markPrompt);
+  } else forwardWithoutGraph(traced({ 'batch.micro': samples }), cached(0), sharding, markPrompt);
   const layer = layerCacheBytes(model, samples, prompt + fresh, width) / 2;
   post(last, 'activations', layer, {
     name: say('keys of one layer, concatenated anew'),

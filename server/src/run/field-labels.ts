@@ -46,6 +46,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'method.noisyEmbeddings': 'noise on embeddings (NEFTune)',
   'rollout.engine': 'generation engine',
   'rollout.batch': 'generation batch',
+  'rollout.steps': 'micro batches per generation',
   'rollout.sequences': 'sequences whose logits stay',
   'rollout.completion': 'longest completion',
   'rollout.tensor': 'GPUs per copy while generating',

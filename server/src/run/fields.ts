@@ -233,8 +233,13 @@ export const FIELDS = {
   }),
   'rollout.batch': integer({
     none: [0, -1],
-    doc: 'Sequences per GPU that the model itself generates at a time. Unset: the micro batch.',
+    doc: 'Sequences per GPU that the model itself generates at a time. Unset: `rollout.steps` micro batches.',
     minimum: 1,
+  }),
+  'rollout.steps': integer({
+    doc: 'Micro batches whose completions the model itself generates in one call (`steps_per_generation` of TRL). 0: as many as a step takes.',
+    minimum: 0,
+    default: 1,
   }),
   'rollout.sequences': integer({
     doc: 'Sequences per GPU whose logits of every generated token stay until they are scored (PPO in TRL: those of an update). Unset: none stay.',

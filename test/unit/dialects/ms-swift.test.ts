@@ -153,6 +153,12 @@ describe('ms-swift', () => {
       'rollout.sleep': 'true file',
       'hardware.reservedFraction': '0.4 file',
     });
+    const own = 'model: m\nrlhf_type: grpo\ndataset: x\nmax_length: 1024\n';
+    golden(swift(own), { 'rollout.engine': 'transformers default', 'rollout.steps': '0 default' });
+    golden(swift(`${own}steps_per_generation: 2\n`), { 'rollout.steps': '2 file' });
+    golden(swift(`${own}generation_batch_size: 64\n`, { 'hardware.gpus': 4 }), {
+      'rollout.batch': '16 file',
+    });
   });
 
   it('reads quantization, old names and environment', () => {

@@ -46,6 +46,37 @@ describe('training loops that a file writes itself', () => {
     assert.deepEqual([reading.unread, reading.problems], [undefined, []]);
   });
 
+  it('on the CPU take no GPU memory: the model goes there by its word, and nowhere else', () => {
+    const onCpu = (move: string, loop = LOOP) =>
+      (python(HEAD + move + OPTIMIZER + loop).unread ?? []).some(({ onCpu }) => onCpu);
+    const inFunction = `def train(model, device="cpu"):\n    model.to(device)\n${`${OPTIMIZER}${LOOP}`.replace(/^(?=.)/gm, '    ')}train(model, device="cpu")\n`;
+    for (const move of [
+      'model.to("cpu")\n',
+      'model = model.cpu()\n',
+      'device = "cpu"\nmodel.to(device)\n',
+      'model.to(torch.device("cpu"))\n',
+    ])
+      assert.equal(onCpu(move), true, move);
+    assert.equal(
+      (python(HEAD + inFunction).unread ?? []).some(({ onCpu }) => onCpu),
+      true,
+    );
+    for (const move of [
+      '',
+      'model.to("cuda")\n',
+      'device = "cuda" if torch.cuda.is_available() else "cpu"\nmodel.to(device)\n',
+      'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\nmodel.to(device)\n',
+      'device = "cpu"\nif torch.cuda.is_available():\n    device = "cuda"\nmodel.to(device)\n',
+      'if len(data) < 100:\n    model.to("cpu")\n',
+      'model.to("cpu")\nmodel.cuda()\n',
+      'model.to(torch.bfloat16)\n',
+    ])
+      assert.equal(onCpu(move), false, move);
+    const prepared =
+      'from accelerate import Accelerator\naccelerator = Accelerator()\nmodel.to("cpu")\nmodel = accelerator.prepare(model)\n';
+    assert.equal(onCpu(prepared, LOOP.replace('loss.backward()', 'accelerator.backward(loss)')), false);
+  });
+
   it('take the batch of loaders that are those of PyTorch under another name, and report where none is seen', () => {
     const of = (make: string) => python(HEAD.replace(/^loader = .*$/m, make) + OPTIMIZER + LOOP);
     const monai =

@@ -137,6 +137,36 @@ describe('TRL', () => {
     });
   });
 
+  it('generates as many micro batches in one call as its release does', () => {
+    const at = (more: string, version: string | undefined, gpus?: number) => {
+      const known = {
+        ...(version ? { 'version.trl': version } : {}),
+        ...(gpus ? { 'hardware.gpus': gpus } : {}),
+      };
+      const { facts } = recipe(`${more}gradient_accumulation_steps: 4\n`, known);
+      const of = (name: FieldPath) => facts.find(({ field }) => field === name)?.value;
+      return [of('rollout.steps'), of('rollout.batch')];
+    };
+    const grpo = 'num_generations: 4\n';
+    assert.deepEqual(at(grpo, '0.16.1'), [undefined, undefined]);
+    assert.deepEqual(at(`${grpo}steps_per_generation: 2\n`, '0.17.0'), [0, undefined]);
+    for (const version of ['0.18.0', '1.16.0', undefined]) {
+      assert.deepEqual(at(grpo, version), [0, undefined]);
+      assert.deepEqual(at(`${grpo}steps_per_generation: 2\n`, version), [2, undefined]);
+      assert.equal(at(`${grpo}generation_batch_size: 64\n`, version, 4)[1], 16);
+    }
+    assert.deepEqual(at(`${grpo}use_vllm: true\n`, undefined), [undefined, undefined]);
+    const rloo = (version: string) => {
+      const { facts } = recipe('rloo_k: 2\ngradient_accumulation_steps: 4\nnum_mini_batches: 2\n', {
+        'version.trl': version,
+      });
+      const of = (name: FieldPath) => facts.find(({ field }) => field === name)?.value;
+      return [of('rollout.steps'), of('rollout.batch'), of('rollout.sequences')];
+    };
+    assert.deepEqual(rloo('0.21.0'), [undefined, 16, 16]);
+    assert.deepEqual(rloo('0.22.0'), [0, undefined, undefined]);
+  });
+
   it('counts prompts in a micro batch of GRPO until 0.14, and keeps a reference by default until 0.18', () => {
     const grpo = 'num_generations: 4\nmax_prompt_length: 128\n';
     golden(recipe(grpo, { 'version.trl': '0.14.0' }), {

@@ -211,9 +211,59 @@ describe('losses of log-probabilities', () => {
   });
 });
 
+const GRPO = { 'method.objective': 'grpo', 'rollout.engine': 'transformers' } as const;
+
 describe('rollouts', () => {
+  it('one call generates the micro batches of a step where a trainer takes them at once, or as many as are stated', () => {
+    const cache = (values: RunValues) =>
+      part(
+        of({ ...GRPO, 'batch.accumulation': 4, 'rollout.completion': 1023, ...values }),
+        'generation',
+        'activations',
+      );
+    assert.equal(cache({ 'rollout.steps': 0 }), 4 * cache({}));
+    assert.equal(cache({ 'rollout.steps': 2 }), 2 * cache({}));
+    assert.equal(cache({ 'rollout.steps': 2, 'rollout.batch': 2 }), cache({}));
+    assert.equal(
+      cache({ 'method.objective': 'online-dpo' }),
+      2 * cache({}),
+      'two completions of each prompt',
+    );
+  });
+
+  it('what scores completions makes logits where the loss of Liger does not', () => {
+    const logits = (values: RunValues) =>
+      part(
+        of({
+          ...GRPO,
+          'rollout.engine': 'vllm-server',
+          'rollout.completion': 255,
+          'kernels.liger': true,
+          ...values,
+        }),
+        'generation',
+        'logits-and-loss',
+      );
+    assert.equal(logits({ 'method.scoringForwards': 0 }), 0);
+    assert.equal(logits({ 'method.scoringForwards': 1 }), 2 * 2 * 256 * model.vocabulary * 2);
+    assert.equal(logits({ 'method.scoringForwards': 1, 'kernels.liger': false }), 0, 'the loss makes more');
+  });
+
+  it('prompts of all sequences go through each layer at once, without a graph and without logits', () => {
+    const at = (completion: number) => of({ ...GRPO, 'rollout.batch': 64, 'rollout.completion': completion });
+    const prompt = 64 * (1024 - 64);
+    const e = at(64);
+    const cache = 2 * 8 * 2048 * 2 * prompt;
+    // Hidden states before and in a layer, and what its MLP makes beside: at least the gate, the product and its output.
+    const activations = part(e, 'generation', 'activations') - cache;
+    assert.ok(activations > prompt * 2 * 2048 * 3, `${activations}`);
+    assert.ok(part(at(1000), 'generation', 'activations') < part(e, 'generation', 'activations'));
+    const logits = part(e, 'generation', 'logits-and-loss');
+    assert.equal(logits, 64 * model.vocabulary * (2 + 3 * 4));
+  });
+
   it('the model itself keeps keys and values of whole sequences', () => {
-    const e = of({ 'method.objective': 'grpo', 'rollout.engine': 'transformers', 'rollout.batch': 16 });
+    const e = of({ ...GRPO, 'rollout.batch': 16, 'rollout.completion': 1023 });
     const cache = 2 * 8 * 2048 * 2 * 16 * 1024;
     const generation = e.timeline.find(({ moment }) => moment === 'generation');
     assert.ok(generation);

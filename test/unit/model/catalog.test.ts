@@ -74,6 +74,21 @@ describe('model catalog', () => {
       assert.equal(findModel(name)?.config.num_labels, labels, name);
   });
 
+  it('states what no count shows: the relations that are scored, and dropout that is not the class default', () => {
+    const relative = catalogEntries().filter(({ config }) => config.relative_attention === true);
+    assert.ok(relative.length >= 5);
+    for (const { id, config } of relative) assert.equal(config.pos_att_type, 'p2c|c2p', id);
+    const of = (name: string, field: string) => findModel(name)?.config[field];
+    for (const name of ['facebook/bart-base', 'facebook/bart-large', 'facebook/bart-large-mnli'])
+      assert.deepEqual([of(name, 'attention_dropout'), of(name, 'activation_dropout')], [0.1, 0.1], name);
+    assert.deepEqual(
+      [of('facebook/bart-large-cnn', 'attention_dropout'), of('microsoft/tapex-large', 'activation_dropout')],
+      [0, 0],
+    );
+    assert.equal(of('microsoft/phi-2', 'resid_pdrop'), 0.1);
+    assert.equal(of('bigcode/starcoder2-7b', 'residual_dropout'), 0.1);
+  });
+
   it('counts models as their publishers do', () => {
     for (const [name, published] of [
       // EleutherAI's card of Polyglot-Ko.

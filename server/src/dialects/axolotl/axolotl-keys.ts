@@ -578,6 +578,7 @@ const online = releasedBlock('trl', DOCS, RELEASED, [
     { fields: ['method.referenceModel'] },
   ],
   ['num_generations', 'Completions per prompt.'],
+  ['generation_batch_size', 'Completions generated at a time over all GPUs.', { fields: ['rollout.batch'] }],
 ]);
 
 /** Every key of Axolotl that configs use. */

@@ -8,6 +8,7 @@ import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { assumeReadByAll } from '../hf/fsdp-argument';
+import { readGenerationSteps } from '../hf/generation-steps';
 import { isMultimodal } from '../hf/multimodal-parts';
 import { assumePadding } from '../hf/padding';
 import { readSkippedModules } from '../hf/skipped-modules';
@@ -97,7 +98,7 @@ export function readAxolotl(section: Section, draft: Draft, context: ReadContext
   const sharding = readTrainerSharding(section, draft, context, SHARDING);
   const compute = readPrecision(section, draft, sharding);
   readMethod(section, draft, compute, context);
-  readObjective(section, draft);
+  readObjective(section, draft, context);
   readOptimizer(section);
   readActivations(section, draft);
   readKernels(section);
@@ -374,7 +375,7 @@ function readOtherTask(section: Section, draft: Draft): void {
   if (unknown) draft.refuseTask(unknown.node, other ?? unknown.key);
 }
 
-function readObjective(section: Section, draft: Draft): void {
+function readObjective(section: Section, draft: Draft, context: ReadContext): void {
   const rl = section.find('rl');
   const value = OBJECTIVES[textOf(rl?.node)?.toLowerCase() ?? ''];
   if (!rl) readOtherTask(section, draft);
@@ -384,7 +385,7 @@ function readObjective(section: Section, draft: Draft): void {
   section.take('precompute_ref_log_probs');
   const adapters = section.has('adapter');
   if (value === 'grpo') {
-    readRollouts(section, rl);
+    readRollouts(section, rl, context);
     return;
   }
   const needed =
@@ -401,7 +402,7 @@ function readObjective(section: Section, draft: Draft): void {
   );
 }
 
-function readRollouts(section: Section, rl: FoundKey): void {
+function readRollouts(section: Section, rl: FoundKey, context: ReadContext): void {
   const online = section.section('trl');
   const vllm = online.find('use_vllm');
   const uses = vllm && flagOf(vllm.node) === true;
@@ -412,6 +413,7 @@ function readRollouts(section: Section, rl: FoundKey): void {
     vllm ?? rl,
   );
   online.take('max_completion_length');
+  if (!uses) readGenerationSteps(online, context, axolotlDefault(0, 'core/trainers/grpo/trainer.py'));
   if (uses && colocated) {
     const engine = section.section('vllm');
     engine.stateNumber(

@@ -383,6 +383,16 @@ const rlhf = releasedBlock('', `${ARGUMENTS}rlhf_args.py`, RELEASED, [
   ],
   ['num_generations', 'Completions per prompt.'],
   [
+    'generation_batch_size',
+    'Completions generated at a time over all GPUs.',
+    { type: 'integer', default: null, fields: ['rollout.batch'] },
+  ],
+  [
+    'steps_per_generation',
+    'Micro batches trained on per generation.',
+    { type: 'integer', default: null, fields: ['rollout.steps'] },
+  ],
+  [
     'max_completion_length',
     'Longest completion, behind a prompt of `max_length`.',
     { sets: 'rollout.completion', fields: ['batch.sequence'] },
@@ -534,7 +544,7 @@ const rest = inertKeys(
     init_strategy packing_strategy vit_attn_impl experts_impl local_repo_path advantage_estimator
     importance_sampling_level lr_decay_style mcore_model mcore_adapter wandb_project swanlab_project ddp_backend
     download_mode multi_turn_scheduler bridge_backend num_labels dataset_num_proc packing_num_proc
-    max_new_tokens max_epochs steps_per_generation num_iterations vllm_max_model_len
+    max_new_tokens max_epochs num_iterations vllm_max_model_len
     eval_limit lr_warmup_iters eval_iters early_stop_interval max_turns shuffle_buffer_size lora_ga_batch_size
     data_seed temperature top_p epsilon epsilon_high lr min_lr lr_warmup_fraction vit_lr aligner_lr
     lorap_lr_ratio router_aux_loss_coef cpo_alpha simpo_gamma desirable_weight undesirable_weight rpo_alpha

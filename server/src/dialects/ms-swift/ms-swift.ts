@@ -10,6 +10,7 @@ import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { divergenceOf, stateFrozenModels, stateTeacher } from '../frozen-models';
 import { evaluationAsked } from '../hf/evaluation-strategy';
+import { readGenerationSteps } from '../hf/generation-steps';
 import { trainerWords } from '../hf/hf-words';
 import { isMultimodal, TOWER_MODULES, trainedParts } from '../hf/multimodal-parts';
 import { assumePadding } from '../hf/padding';
@@ -144,7 +145,7 @@ function readRay(section: Section): void {
 export function readSwift(section: Section, command: SwiftCommand, draft: Draft, context: ReadContext): void {
   if (!section.take('model')) section.stateText('model.id', 'model_name_or_path');
   readMethod(section, command, draft, context);
-  const objective = readObjective(section, command, draft);
+  const objective = readObjective(section, command, draft, context);
   if (command.megatron) readSwiftMegatron(section, draft, context);
   else readTrainer(section, objective, draft, context);
   readQuantization(section);
@@ -457,7 +458,12 @@ const OBJECTIVES: Readonly<Record<string, Objective>> = {
 };
 
 /** A reference stands beside a model that is trained in full, but not where GRPO weighs it with 0 (`rlhf_args.py`). */
-function readObjective(section: Section, { name, megatron }: SwiftCommand, draft: Draft): Objective {
+function readObjective(
+  section: Section,
+  { name, megatron }: SwiftCommand,
+  draft: Draft,
+  context: ReadContext,
+): Objective {
   const type = section.find('rlhf_type');
   const word = textOf(type?.node)?.toLowerCase() ?? (name === 'rlhf' ? 'dpo' : undefined);
   const objective = word === undefined ? undefined : OBJECTIVES[word];
@@ -481,7 +487,7 @@ function readObjective(section: Section, { name, megatron }: SwiftCommand, draft
     });
   readOtherModels(section, objective, megatron);
   if (objective === 'grpo' || objective === 'ppo' || objective === 'distillation')
-    readRollouts(section, megatron);
+    readRollouts(section, objective, megatron, context);
   return objective;
 }
 
@@ -526,7 +532,7 @@ function readTeacher(section: Section, away: boolean): void {
   else section.assume('loss.implementation', swift('divergence-chunks' as const, file));
 }
 
-function readRollouts(section: Section, megatron: boolean): void {
+function readRollouts(section: Section, objective: Objective, megatron: boolean, context: ReadContext): void {
   if (section.has('max_completion_length') || !section.has('response_length'))
     section.takeElse('max_completion_length', swift(512, 'arguments/rlhf_args.py'));
   else section.take('response_length');
@@ -537,6 +543,8 @@ function readRollouts(section: Section, megatron: boolean): void {
       swift('transformers' as const, 'rlhf_trainers/args_mixin.py'),
       'use_vllm',
     );
+    // PPO is TRL's own trainer.
+    if (objective !== 'ppo') readGenerationSteps(section, context, swift(0, 'rlhf_trainers/args_mixin.py'));
     return;
   }
   const groups = section.find('colocate_groups');

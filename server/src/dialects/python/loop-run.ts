@@ -18,6 +18,7 @@ import { readLoopSharding } from './loop-sharding';
 import { madeSamples, oneText, repeatedSamples } from './made-batch';
 import { chainOf, type ModelChain } from './model-chain';
 import { noteChangers, noteOtherModels } from './other-models';
+import { movedToCpu } from './placed-models';
 import { readAdapters, readCallsOnModel } from './python-adapters';
 import { readModel } from './python-model';
 import { readMadeOptimizer } from './python-optimizer';
@@ -60,7 +61,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
     engine ? 'deepspeed' : accelerator ? 'accelerate' : 'pytorch',
     lightning ? say('the file calls {0}', '`Trainer`') : say('the file has a loop of its own'),
   );
-  refuseCpu(calls, loop);
+  refuseCpu(calls, loop, chain);
   if (loop.another)
     draft.leave(
       'refused',
@@ -282,8 +283,18 @@ function readWrittenLength({ program, draft }: Calls, texts: PyValue): void {
   draft.limit('batch.sequence', Math.min(limit, bytes + AROUND), note, { range: texts.range }, 'texts');
 }
 
-/** `Accelerator(cpu=True)`, and `accelerator="cpu"` of Lightning's Trainer and its Fabric. */
-function refuseCpu({ draft }: Calls, { accelerator, lightning, fabric }: TrainingLoop): void {
+/**
+ * `Accelerator(cpu=True)`, `accelerator="cpu"` of Lightning's Trainer and its Fabric, and a model that a loop of nobody else's moves to the
+ * CPU.
+ */
+function refuseCpu(
+  { program, draft }: Calls,
+  { accelerator, lightning, fabric, engine, backward }: TrainingLoop,
+  chain: ModelChain,
+): void {
+  const moved =
+    accelerator || lightning || fabric || engine ? undefined : movedToCpu(program, chain, backward);
+  if (moved) draft.refuseCpu({ range: moved.calleeRange }, moved.callee);
   const cpu = accelerator && argumentOf(accelerator, 'cpu');
   if (cpu && flagOf(knownNode(cpu)) === true) draft.refuseCpu(cpu, 'cpu');
   for (const call of [lightning?.trainer, fabric]) {

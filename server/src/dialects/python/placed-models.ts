@@ -2,7 +2,7 @@ import { isNone } from '../../config/python/node-of-value';
 import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import { isAtLeast } from '../../terms/version';
 import { argumentOf } from './call-block';
-import { GIVES_BACK } from './model-chain';
+import { GIVES_BACK, type ModelChain } from './model-chain';
 import { SPREADS } from './python-model';
 
 /** Where a model lies: on the GPU for sure, on the host, or wherever the code puts it when it runs. */
@@ -72,6 +72,23 @@ export function placementOf(
     }
   }
   return place;
+}
+
+/**
+ * The call that moves the model of a loop to the CPU, where the code does that alone: every move of it before that point names the CPU, by
+ * its word and on no condition.
+ */
+export function movedToCpu(program: PyProgram, { ids }: ModelChain, before: PyCall): PyCall | undefined {
+  const moves = program.calls.filter(
+    ({ callee, of, id }) =>
+      of !== undefined && ids.has(of.id) && id < before.id && /^(?:to|cuda|cpu)$/.test(callee),
+  );
+  const isHost = (step: PyCall) =>
+    step.conditions.length === 0 &&
+    (step.callee === 'cpu' ||
+      (step.callee === 'to' &&
+        deviceOf(program, argumentOf(step, 'device') ?? step.positional[0]) === 'host'));
+  return moves.every(isHost) ? moves.at(-1) : undefined;
 }
 
 /** Where the call that makes it puts it. */

@@ -86,7 +86,11 @@ const lengths = [
   ]),
   ...releasedBlock('', GRPO, RELEASED, [
     ['num_generations', 'Completions per prompt.'],
-    ['generation_batch_size', 'Completions generated at a time over all GPUs.'],
+    [
+      'generation_batch_size',
+      'Completions generated at a time over all GPUs.',
+      { fields: ['rollout.batch'] },
+    ],
     [
       'local_rollout_forward_batch_size',
       'Completions that PPO generates and scores at a time on a GPU.',
@@ -105,7 +109,7 @@ const lengths = [
     [
       'steps_per_generation',
       'Micro batches trained on per generation.',
-      { fields: ['method.scoringForwards'] },
+      { fields: ['rollout.steps', 'method.scoringForwards'] },
     ],
     [
       'num_iterations',

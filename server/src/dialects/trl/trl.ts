@@ -29,6 +29,7 @@ import {
 } from './default-length';
 import { assumeNoCache } from './kept-cache';
 import { readOldPreparation, readQuantizedBase } from './quantized-base';
+import { readRollouts, readUpdate } from './rollout-engine';
 import { readRolloutScores } from './rollout-scores';
 import { TRL_KEYS, TRL_TABLE } from './trl-keys';
 import { methodOf, objectiveOf, type TrlMethod, WITH_REFERENCE } from './trl-method';
@@ -195,7 +196,7 @@ export function readTrl(
   if (method === 'grpo') readOwnGroups(section, draft, context);
   stateFrozenModels(section, OTHER_MODELS[method] ?? []);
   if (method === 'gkd' || method === 'distillation') readTeacher(section, method, context);
-  if (method === 'ppo') readPpo(section);
+  if (method === 'ppo') readPpo(section, context);
   else readRollouts(section, method, context);
   return method;
 }
@@ -470,7 +471,7 @@ function readOwnGroups(section: Section, draft: Draft, context: ReadContext): vo
  * PPO (`ppo_trainer.py`): a value model is trained in one graph with the policy, a reward model stands beside both, and the
  * model itself generates what an update takes, in parts, keeping the scores of every token.
  */
-function readPpo(section: Section): void {
+function readPpo(section: Section, context: ReadContext): void {
   const file = 'ppo_trainer.py';
   section.assume('method.valueModel', {
     ...trl(true, file),
@@ -484,14 +485,9 @@ function readPpo(section: Section): void {
     });
   section.assume('rollout.engine', trl('transformers' as const, file));
   const micro = section.integerOrDefault('per_device_train_batch_size');
-  const steps = section.integerOrDefault('gradient_accumulation_steps');
-  const sequences = micro * steps;
-  const note = say('micro batch × accumulation');
-  section.assume('rollout.sequences', { ...trl(sequences, file), note });
-  const part = section.find('local_rollout_forward_batch_size');
-  const size = Math.min(sequences, section.integerOrDefault('local_rollout_forward_batch_size'));
-  if (part) section.state('rollout.batch', size, part);
-  else section.assume('rollout.batch', trl(size, 'utils.py'), 'local_rollout_forward_batch_size');
+  // Until 0.16 it accumulated within each of them.
+  const within = isAtLeast(context.known['version.trl'], '0.17') === false;
+  const sequences = readUpdate(section, within ? section.integerOrDefault('num_mini_batches') : 1);
   // What a micro batch returned is named until the next of its mini batch has its own.
   const several = sequences / Math.max(1, section.integerOrDefault('num_mini_batches')) > micro;
   section.assume('loss.keptLogits', trl(several ? ('next-step' as const) : ('backward' as const), file));
@@ -527,21 +523,4 @@ function readTeacher(section: Section, method: TrlMethod, context: ReadContext):
   if (share) section.state('rollout.engine', engine, share);
   else section.assume('rollout.engine', trl(engine, file), 'lmbda');
   section.takeElse('max_new_tokens', trl(128, file));
-}
-
-/** Completions come from the model itself or from vLLM, which takes a share of the GPU where it runs on the same. */
-function readRollouts(section: Section, method: TrlMethod, context: ReadContext): void {
-  if (method !== 'grpo' && method !== 'rloo' && method !== 'online_dpo' && method !== 'distillation') return;
-  const vllm = section.find('use_vllm');
-  if (!vllm || flagOf(vllm.node) !== true) {
-    section.assume('rollout.engine', trl('transformers' as const, 'grpo_config.py'), 'use_vllm');
-    return;
-  }
-  const mode = section.find('vllm_mode');
-  // Until 0.15 vLLM had a GPU of its own (`vllm_device`); servers were the default until 1.0.
-  const byDefault = isAtLeast(context.known['version.trl'], '1.0') === true ? 'colocate' : 'server';
-  const colocated = (textOf(mode?.node) ?? byDefault) === 'colocate';
-  section.state('rollout.engine', colocated ? 'vllm-colocate' : 'vllm-server', mode ?? vllm);
-  if (!colocated) return;
-  section.take('vllm_gpu_memory_utilization', 'vllm_enable_sleep_mode', 'vllm_tensor_parallel_size');
 }
