@@ -30,6 +30,44 @@ describe('breakdown panel page', () => {
     });
   });
 
+  it('has the parts by size, their table directly after, and what can be tried beside them where there is room', async () => {
+    const page = await shown(EXCEEDS, { width: 1400, height: 900 });
+    const shares = await page.locator('.sized-legend li').evaluateAll((rows) =>
+      rows
+        .filter((row) => row.querySelector('svg.swatch'))
+        .map((row) => {
+          const size = row.querySelector('.legend-size')?.textContent ?? '';
+          return Number.parseFloat(size) / (size.endsWith('MiB') ? 1024 : 1);
+        }),
+    );
+    assert.ok(shares.length > 3);
+    assert.deepEqual(
+      shares,
+      [...shares].sort((a, b) => b - a),
+    );
+    const follows = await page.evaluate(() => {
+      const legend = document.querySelector('.sized-legend');
+      const parts = document.querySelector('section.parts table');
+      const other = document.querySelector('.timeline');
+      const isBefore = (a: Element | null, b: Element | null) =>
+        a && b ? (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0 : undefined;
+      return [isBefore(legend, parts), other ? isBefore(parts, other) : true];
+    });
+    assert.deepEqual(follows, [true, true]);
+    const boxes = async () => ({
+      knobs: await page.locator('#panel-overview .try').boundingBox(),
+      bar: await page.locator('#panel-overview .component-bar').boundingBox(),
+    });
+    const wide = await boxes();
+    assert.ok(wide.knobs && wide.bar && wide.knobs.x >= wide.bar.x + wide.bar.width, JSON.stringify(wide));
+    await page.setViewportSize({ width: 800, height: 900 });
+    const narrow = await boxes();
+    assert.ok(
+      narrow.knobs && narrow.bar && narrow.knobs.y >= narrow.bar.y + narrow.bar.height,
+      JSON.stringify(narrow),
+    );
+  });
+
   it('comes as one document, and draws once what comes before it listens and again after', async () => {
     const page = await shown(FITS);
     assert.deepEqual(await page.evaluate(() => performance.getEntriesByType('resource')), []);

@@ -55,6 +55,9 @@ describe('oomlint report', function () {
       const text = await page.locator('main').innerText();
       assert.match(text, /optimizer states/i);
       assert.match(text, /H100-SXM5-80GB/);
+      assert.match(await page.title(), /zero3-llama-8b\.json/);
+      assert.match(text, /[Aa]ssume/, 'what the figures hang on');
+      assert.match(await page.locator('.sized-legend').innerText(), /GiB/);
       assert.match(
         await page.locator('footer').innerText(),
         /^Estimated by Oomlint \d+\.\d+\.\d+, \p{L}+ \d+, \d{4}$/u,

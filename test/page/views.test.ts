@@ -6,7 +6,19 @@ import type { SaveFormat } from '../../client/webview/messages';
 import type { Breakdown } from '../../server/src/features/protocol';
 import { accessibilityViolations } from './accessibility';
 import { openPanel, type PanelPage, ROOT, suiteBrowser } from './panel-page';
-import { COMPARED, COMPARED_RANKS, FITS, OPENED, RANKS, TRIED, TRIED_RANKS } from './sample';
+import {
+  COMPARED,
+  COMPARED_RANKS,
+  EXCEEDS,
+  FITS,
+  FIXES,
+  OPENED,
+  PLANNED,
+  RANKS,
+  TRIED,
+  TRIED_RANKS,
+} from './sample';
+
 import { THEME_KINDS } from './themes';
 
 /** A picture for whoever looks at what is saved. */
@@ -15,6 +27,11 @@ async function keepPicture(name: string, png: Buffer): Promise<void> {
   await mkdir(folder, { recursive: true });
   await writeFile(path.join(folder, `${name}.png`), png);
 }
+
+/** What a run hangs on and nobody states. */
+const ASSUMED = {
+  sentence: 'Assumes no activation checkpointing; full would be 21.0 GiB.',
+} as unknown as NonNullable<Breakdown['open']>[number];
 
 const TABS = ['overview', 'timeline', 'compute', 'compare'] as const;
 
@@ -70,6 +87,41 @@ describe('views of the panel', () => {
       expected.filter((key) => !reached.has(key)),
       [],
     );
+  });
+
+  it('fixes and what is tried are taken by keyboard alone', async () => {
+    const page = await shown(EXCEEDS);
+    await panel.post({ type: 'fixes', fixes: FIXES });
+    /** Tab until a control has the focus. */
+    const reach = async (key: string) => {
+      for (let presses = 0; presses < 60; presses++) {
+        await page.keyboard.press('Tab');
+        const at = await page.evaluate(() => (document.activeElement as HTMLElement | null)?.dataset.key);
+        if (at === key) return;
+      }
+      assert.fail(`${key} is not reached`);
+    };
+    await reach('try-fix-0');
+    await page.keyboard.press('Space');
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0))));
+    const values = FIXES[0]?.values ?? {};
+    assert.deepEqual(await last(), { type: 'try', turned: {}, values });
+    await panel.post({ type: 'tried', tried: { ...TRIED, turned: {}, values } });
+    await panel.post({ type: 'planned', planned: { ...PLANNED, values } });
+    assert.equal(
+      await page.evaluate(() => (document.activeElement as HTMLElement | null)?.dataset.key),
+      'try-fix-0',
+      'the focus stays where it was',
+    );
+    await reach('apply');
+    await page.keyboard.press('Enter');
+    assert.deepEqual(await last(), { type: 'apply', values, fix: FIXES[0]?.id });
+    await reach('reset');
+    await page.keyboard.press('Enter');
+    assert.equal(await page.locator('[data-key=reset]').locator('visible=true').count(), 0);
+    await reach('apply-fix-0');
+    await page.keyboard.press('Enter');
+    assert.deepEqual(await last(), { type: 'apply', values, fix: FIXES[0]?.id });
   });
 
   it('shows every pipeline stage where the GPUs differ', async () => {
@@ -509,7 +561,7 @@ describe('views of the panel', () => {
   });
 
   it('copies as Markdown', async () => {
-    await shown();
+    await shown({ ...FITS, open: [ASSUMED] });
     await panel.post({ type: 'asked', action: { kind: 'copy' } });
     const copied = await last();
     assert.ok(copied?.type === 'copy');
@@ -518,6 +570,8 @@ describe('views of the panel', () => {
     assert.ok(lines.includes('| Optimizer states | 7.48 | 16.9 % |'));
     assert.ok(lines.includes('| **Total** | **44.21** | 100 % |'));
     assert.ok(lines.includes('- Hardware: 8 × H100-SXM5-80GB (one node, 79.2 GiB usable per GPU)'));
+    assert.ok(lines.includes(`- ${ASSUMED.sentence}`), copied.text);
+    assert.match(copied.text, /\n\nEstimated by Oomlint, [A-Z][a-z]+ \d+, \d{4}\n$/);
   });
 
   it('copies the comparison where that is in view', async () => {
@@ -532,10 +586,12 @@ describe('views of the panel', () => {
     assert.ok(lines.includes('- ds\\_config.json: Fits: 44.2 of 79.2 GiB'));
     assert.ok(lines.includes('| ZeRO stage | 2 | 3 | −13.1 GiB | +400 ms |'), copied.text);
     assert.ok(lines.includes('| Verdict | does not fit | fits |  |'), copied.text);
+    assert.match(copied.text, /\n\nEstimated by Oomlint, [A-Z][a-z]+ \d+, \d{4}\n$/);
   });
 
   it('saves the figures as JSON, the chart as SVG and PNG', async () => {
-    const page = await shown(FITS, { theme: 'dark' });
+    const run = { ...FITS, open: [ASSUMED] };
+    const page = await shown(run, { theme: 'dark' });
     const saved = async (format: SaveFormat) => {
       const before = (await panel.messages()).length;
       await panel.post({ type: 'asked', action: { kind: 'save', format } });
@@ -547,7 +603,7 @@ describe('views of the panel', () => {
       assert.ok(message?.type === 'save' && message.format === format);
       return message.data;
     };
-    assert.deepEqual(JSON.parse(await saved('json')), JSON.parse(JSON.stringify(FITS)));
+    assert.deepEqual(JSON.parse(await saved('json')), JSON.parse(JSON.stringify(run)));
     const svg = await saved('svg');
     assert.match(svg, /<title[^>]*>ds_config\.json: Fits: 44\.2 of 79\.2 GiB<\/title>/);
     for (const text of ['ds_config.json: Fits: 44.2 of 79.2 GiB', 'Activations', 'Optimizer states'])
@@ -559,6 +615,9 @@ describe('views of the panel', () => {
       'vscode-dark',
       'the page stays as it is',
     );
+    const drawn = svg.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+    assert.ok(drawn.includes(ASSUMED.sentence), drawn);
+    assert.match(svg, /<text[^>]*>Activations[^<]*GiB/, 'the legend has sizes');
     assert.ok(!/var\(|class="component-bar"/.test(svg), 'colours are resolved');
     const png = Buffer.from(await saved('png'), 'base64');
     assert.equal(png.subarray(1, 4).toString(), 'PNG');

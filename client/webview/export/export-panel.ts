@@ -2,7 +2,7 @@ import type { Breakdown } from '../../../server/src/shared/protocol';
 import { shortModelName } from '../../../server/src/shared/words';
 import { peakText, verdictText } from '../headline';
 import type { SaveFormat } from '../messages';
-import { t } from '../strings';
+import { madeBy } from './made-by';
 import { type Caption, pngOf, standalone } from './picture';
 import { printedPage } from './printed-page';
 
@@ -44,13 +44,6 @@ function onPaper<T>(draw: () => T): T {
     body.className = className;
   }
 }
-
-/** Where and when: figures change with the versions of the frameworks and of Oomlint. */
-const madeBy = () =>
-  t(
-    'madeBy',
-    new Date().toLocaleDateString(document.documentElement.lang || undefined, { dateStyle: 'long' }),
-  );
 
 /** The run, when its peak is, and what the figures hang on. */
 function linesOf(breakdown: Breakdown): string[] {

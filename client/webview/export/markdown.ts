@@ -7,6 +7,7 @@ import { peakText, verdictText } from '../headline';
 import type { ComparedMessage } from '../messages';
 import { runFacts } from '../run-facts';
 import { t } from '../strings';
+import { madeBy } from './made-by';
 
 /** A breakdown as Markdown: for an issue, a review, a chat. `tried`: what is changed against the file. */
 export function breakdownMarkdown(file: string, breakdown: Breakdown, tried?: string): string {
@@ -28,6 +29,9 @@ export function breakdownMarkdown(file: string, breakdown: Breakdown, tried?: st
   }
   const capacity = breakdown.hardware?.capacityBytes;
   if (capacity) lines.push(`- ${t('usable', formatBytes(capacity))}`);
+  // Whoever reads it elsewhere does not see what the figures hang on, nor how old they are.
+  for (const { sentence } of breakdown.open ?? []) lines.push(`- ${escaped(sentence)}`);
+  lines.push('', escaped(madeBy()));
   return `${lines.join('\n').trimEnd()}\n`;
 }
 
@@ -58,6 +62,8 @@ export function comparisonMarkdown({ before, after, comparison }: ComparedMessag
     row([t('figure'), ...heads, t('change')]),
     '| --- | ---: | ---: | ---: |',
     ...changes(comparison.before, comparison.after).map(row),
+    '',
+    escaped(madeBy()),
   );
   return `${lines.join('\n').trimEnd()}\n`;
 }

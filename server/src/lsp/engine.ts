@@ -6,7 +6,7 @@ import { batchLens, promptBatchLens } from '../features/batch-lens';
 import { openedOf } from '../features/breakdown';
 import { compareRuns } from '../features/compare';
 import { completions } from '../features/completion/completion';
-import { withOutcomes } from '../features/completion/outcome';
+import { noTriedValues, withOutcomes } from '../features/completion/outcome';
 import { editorSchema } from '../features/editor-schema';
 import { decisionsSection } from '../features/hover-decisions';
 import { whatIfTexts } from '../features/hover-what-if';
@@ -48,6 +48,7 @@ export function createEngine(
     },
   };
   const workspace = new Workspace(host, options);
+  const triedValues = noTriedValues();
   const configs = new WorkspaceConfigs(workspace, host, machine);
   return {
     drawing,
@@ -57,6 +58,7 @@ export function createEngine(
     checkProjectFile: (uri) => workspace.checkProjectFile(uri),
     invalidate: (uri) => {
       workspace.invalidate(uri);
+      triedValues.around = '';
       configs.changed(uri);
     },
     edited: (uri) => {
@@ -65,6 +67,7 @@ export function createEngine(
     },
     invalidateAll: () => {
       workspace.invalidateAll();
+      triedValues.around = '';
       configs.reset();
     },
     dependents: (uri) => workspace.dependents(uri),
@@ -83,7 +86,12 @@ export function createEngine(
       const { document, dialect, reading } = config;
       const files = (typed: string) => workspace.filesFrom(uri, typed);
       const found = await completions({ text, position, document, dialect, reading, schemasServed, files });
-      return withOutcomes(found, text, (changed) => workspace.preview(uri, new Map([[uri, changed]])));
+      return withOutcomes(
+        found,
+        text,
+        (changed) => workspace.preview(uri, new Map([[uri, changed]])),
+        triedValues,
+      );
     },
     schema: editorSchema,
     projectHover: async (uri, text, position) => {

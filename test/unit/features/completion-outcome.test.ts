@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { completions } from '../../../server/src/features/completion/completion';
-import { withOutcomes } from '../../../server/src/features/completion/outcome';
+import { noTriedValues, withOutcomes } from '../../../server/src/features/completion/outcome';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { readConfig } from '../../../server/src/workspace/file-cache';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
@@ -8,16 +8,19 @@ import { marked } from './sample';
 
 const URI = 'file:///repo/sft.yaml';
 
-async function offered(textWithMark: string, gpu = 'H100-SXM5-80GB') {
+async function offered(textWithMark: string, gpu = 'H100-SXM5-80GB', gpus = 1, values = noTriedValues()) {
   const { text, position } = marked(textWithMark);
   const workspace = new Workspace(new MemoryHost({ [URI]: text }), {
-    settings: () => ({ 'hardware.gpu': gpu, 'hardware.gpus': 1 }),
+    settings: () => ({ 'hardware.gpu': gpu, 'hardware.gpus': gpus }),
   });
   const config = readConfig(URI, text);
   assert.ok(config);
   const found = await completions({ ...config, position });
-  const tried = await withOutcomes(found, text, (changed) =>
-    workspace.preview(URI, new Map([[URI, changed]])),
+  const tried = await withOutcomes(
+    found,
+    text,
+    (changed) => workspace.preview(URI, new Map([[URI, changed]])),
+    values,
   );
   return [...tried].sort((a, b) => (a.sort < b.sort ? -1 : 1));
 }
@@ -51,6 +54,19 @@ describe('what completed values would give', () => {
     );
     assert.ok(values.length > 0);
     for (const { outcome } of values) assert.doesNotMatch(outcome ?? '', /GiB/);
+  });
+
+  it('reports the peak of every optimizer that Axolotl takes', async () => {
+    const recipe = `base_model: meta-llama/Llama-3.1-8B\nmicro_batch_size: 1\ngradient_accumulation_steps: 4\nsequence_len: 4096\nbf16: true\ngradient_checkpointing: true\nlearning_rate: 1e-5\ndatasets:\n  - path: x\n    type: alpaca\noptimizer: |\n`;
+    const known = noTriedValues();
+    let values = await offered(recipe, undefined, 8, known);
+    assert.ok(values.length > 40);
+    // On a busy machine the last ones come with the next key.
+    for (let again = 0; again < 10 && values.some(({ untried }) => untried); again++) {
+      assert.ok(values.filter(({ outcome }) => outcome).length >= 16);
+      values = await offered(recipe, undefined, 8, known);
+    }
+    for (const { label, outcome } of values) assert.match(outcome ?? '', /GiB, /, label);
   });
 
   it('tries no catalog', async () => {

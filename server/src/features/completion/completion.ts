@@ -30,6 +30,8 @@ export interface Completion {
   readonly detail?: string;
   /** What the run would need with it: shown on every row. */
   readonly outcome?: string;
+  /** There was no time for its outcome: it is to be asked for again. */
+  readonly untried?: boolean;
   /** Markdown. */
   readonly documentation?: string;
 }

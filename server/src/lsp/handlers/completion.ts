@@ -26,10 +26,12 @@ export function onCompletion(server: Connected): void {
       // A blank opens values, never the list of all keys.
       const asked =
         params.context?.triggerCharacter === ' ' ? found.filter(({ kind }) => kind === 'value') : found;
-      return asked.flatMap((entry) => {
+      const items = asked.flatMap((entry) => {
         const range = view.out(entry.range);
         return range ? [toCompletionItem({ ...entry, range }, server.client.support)] : [];
       });
+      // What took too long to try is remembered by the time that the editor asks again.
+      return asked.some(({ untried }) => untried) ? { isIncomplete: true, items } : items;
     }),
   );
   connection.onNotification(SCHEMAS_NOTIFICATION, ({ served }: SchemasParams) => {
