@@ -58,6 +58,7 @@ export class Draft {
   wholeAt?: Range | undefined;
   asking?: Asking | undefined;
   givesOptimizer = false;
+  earlierBytes = 0;
   readonly needs: Partial<Record<FieldPath, string>> = {};
   private withoutDefaults = false;
   private lookedFor = 0;
@@ -386,6 +387,7 @@ export class Draft {
       ...(this.wholeAt ? { wholeAt: this.wholeAt } : {}),
       ...(Object.keys(this.needs).length > 0 ? { needs: this.needs } : {}),
       ...(this.asking ? { asking: this.asking } : {}),
+      ...(this.earlierBytes > 0 ? { earlierBytes: this.earlierBytes } : {}),
       ...(this.givesOptimizer ? { givesOptimizer: true as const } : {}),
       ...(this.notModelled ? { notModelled: this.notModelled } : {}),
     };

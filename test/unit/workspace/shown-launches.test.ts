@@ -320,3 +320,20 @@ describe('flags beside the recipe of a script that nobody knows', () => {
     assert.deepEqual(unread?.map(({ text }) => text).sort(), ['--use_lora', 'train.py']);
   });
 });
+
+describe('a script whose model a launch names', () => {
+  it('leaves the kernel of attention to transformers, which it loads that model with', async () => {
+    const script = `import argparse
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+parser = argparse.ArgumentParser()
+parser.add_argument("--model")
+model = AutoModelForCausalLM.from_pretrained(parser.parse_args().model)
+Trainer(model=model, args=TrainingArguments("o"), train_dataset=rows).train()
+`;
+    const readme = fenced('bash', 'python train.py --model Qwen/Qwen2.5-0.5B');
+    const { analyze } = smallWorkspace({ 'oomlint.yaml': PROJECT, 'train.py': script, 'README.md': readme });
+    const { resolved } = await analyze('train.py');
+    assert.equal(resolved.values['model.id'], 'Qwen/Qwen2.5-0.5B');
+    assert.equal(resolved.origins['attention.implementation']?.kind, 'inferred');
+  });
+});

@@ -8,7 +8,7 @@ import { callMethod, callObject, followGiven } from './methods';
 import { changeByMethod, handClasses, handOver } from './module-changes';
 import { partialFunction } from './partial-functions';
 import { brokenIn, childIn, type SyntaxNode } from './syntax-node';
-import type { Passed, PyArgument, PyCall, PyValue } from './value';
+import type { Passed, PyArgument, PyCall, PyUnknown, PyValue } from './value';
 
 const FREEZES = /^freeze_\w+$/;
 /** Methods of models that freeze a part of them, or all. */
@@ -87,6 +87,9 @@ function callValue(
   if (called?.kind === 'class') return instance(machine, called, passed, node);
   if (called?.kind !== 'name') {
     if (called?.kind === 'object') return callObject(machine, called, passed, node);
+    // The tokenizer of a processor cuts as the processor does.
+    if (called?.kind === 'unknown' && called.of !== undefined && isTokenizerOf(machine, called))
+      return callObject(machine, { kind: 'object', id: called.of, range: called.range }, passed, node);
     const given = called?.kind === 'unknown' ? called.given : undefined;
     return machine.unknown(node, given ? { given } : {});
   }
@@ -97,6 +100,9 @@ function callValue(
   handClasses(called.name, passed);
   return recorded(machine, called.name, passed, node, callee);
 }
+
+const isTokenizerOf = ({ calls }: Machine, { of, path }: PyUnknown): boolean =>
+  path === 'tokenizer' && of !== undefined && /Processor\w*\.from_pretrained$/.test(calls[of]?.callee ?? '');
 
 /** Notes a call of something imported. Functions of the file that it is given may be run by it: they are followed once. */
 function recorded(

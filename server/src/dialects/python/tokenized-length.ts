@@ -48,22 +48,27 @@ const UNUSED_POSITIONS: Readonly<Record<string, number>> = {
   git: 0,
   vilt: 0,
 };
+/** Of these, those that turn what they attend to by its place, which may be any: their tokenizer keeps to the limit where it cuts, and only there. */
+const ROTATES = /^modernbert$/;
 /** Of these, those whose tokenizers are published with that limit (`model_max_length`): without `max_length`, or with `None`, they cut to it. */
 const CUTS =
   /^(?:bert|distilbert|albert|electra|(?:xlm-)?roberta|camembert|mpnet|modernbert|gpt2|gpt_neo|gptj|marian|pegasus|git|vilt)$/;
 /** Where that limit is less than the table: GIT's tokenizer is BERT's (`convert_git_to_pytorch.py`). */
 const LIMITS: Readonly<Record<string, number>> = { git: 512 };
 
-/** Rows of that table that tokens take. */
+/** Rows of that table that tokens take, where no sample can be longer, and what the tokenizer cuts to by itself. */
 function positionsOf({
   model,
-}: ReadContext): { readonly rows: number; readonly cutTo: number | undefined } | undefined {
+}: ReadContext): { readonly rows: number | undefined; readonly cutTo: number | undefined } | undefined {
   const { model_type: type, max_position_embeddings: rows, n_positions: old } = model?.config ?? {};
   const unused = typeof type === 'string' ? UNUSED_POSITIONS[type] : undefined;
   const size = rows ?? old ?? model?.maxPositions;
   if (typeof type !== 'string' || unused === undefined || typeof size !== 'number') return undefined;
   const of = size - unused;
-  return { rows: of, cutTo: CUTS.test(type) ? Math.min(of, LIMITS[type] ?? of) : undefined };
+  return {
+    rows: ROTATES.test(type) ? undefined : of,
+    cutTo: CUTS.test(type) ? Math.min(of, LIMITS[type] ?? of) : undefined,
+  };
 }
 
 /** What a tokenizer is given; processors of several kinds of data take it apart, as `text_kwargs`. */
@@ -87,7 +92,7 @@ function waysOf(cut: PyValue | undefined): readonly PyScalar[] {
  */
 export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, context: ReadContext): void {
   const positions = positionsOf(context);
-  const own = positions?.cutTo;
+  const { rows, cutTo: own } = positions ?? {};
   // What a trainer is given to make batches with is followed with the call that makes it.
   const end = startOf(program, trainer) ?? trainer;
   const isTrained = mayBeTrained(program, trainer, draft.valueOf('model.id'));
@@ -126,15 +131,14 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
   const target = longest(cuts.filter(isTarget)) ?? longest(old);
   if (draft.knows('batch.sequence') || readChunks(program, draft, trainer, own)) return;
   const pieces = program.calls.some(({ callee, id }) => callee === CHUNKS && id < trainer.id);
-  if (pieces && positions && draft.valueOf('method.objective') !== 'multiple-choice') {
-    inferPositions(draft, trainer, PIECES(positions.rows), positions.rows);
+  if (pieces && rows !== undefined && draft.valueOf('method.objective') !== 'multiple-choice') {
+    inferPositions(draft, trainer, PIECES(rows), rows);
     return;
   }
   if (!source && readPackedLength(program, draft, trainer)) return;
   if (!source) {
-    if (inferKept({ program, draft }, trainer, context) || inferLimit(program, draft, trainer) || !positions)
-      return;
-    const { rows } = positions;
+    if (inferKept({ program, draft }, trainer, context) || inferLimit(program, draft, trainer)) return;
+    if (rows === undefined) return;
     inferPositions(draft, trainer, fillsUp(program, trainer) ? FILLED(rows) : OPEN(rows), rows);
     return;
   }

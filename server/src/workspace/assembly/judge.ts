@@ -2,13 +2,16 @@ import type { ConfigDocument } from '../../config/node';
 import { isBroken } from '../../config/problems';
 import type { Joins } from '../../dialects/dialect';
 import { startsWords } from '../../dialects/not-modelled/starts-words';
-import { onDemand } from '../../memo/on-demand';
+import { onDemand, withChanges } from '../../memo/on-demand';
 import { oncePer } from '../../memo/remembered';
+import type { Estimate } from '../../results/estimate';
 import { hasSoundMemory, isSound } from '../../results/soundness';
 import type { FieldPath, RunValues } from '../../run/fields';
 import type { ResolvedRun } from '../../run/resolved-run';
 import type { Problem } from '../../text/problem';
 import { canonicalUri } from '../../text/uri';
+import { formatBytes } from '../../wording/figures';
+import { say } from '../../wording/say';
 import type { Analysis } from '../analysis';
 import { definedThere } from '../changed-framework';
 import type { ConfigReading } from '../config-reading';
@@ -101,7 +104,8 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
     const even = answered(evenQuestions(resolution), alone, otherwise);
     const shortest = shortestAnswer(resolution, alone, otherwise);
     const answeredAll = overEvenAnswers(alone, shortest ? [...even, shortest] : even);
-    const { estimate: result, absent } = withoutFiles(answeredAll, assembled.collected.followed);
+    const { estimate: seen, absent } = withoutFiles(answeredAll, assembled.collected.followed);
+    const result = withEarlier(seen, members);
     const lengths = onDemand(() => lengthAnswer(resolution, alone, otherwise));
     const answers = onDemand(() => {
       const others = answered(openQuestions(members, resolution, model), alone, otherwise);
@@ -122,6 +126,17 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
   } catch (error) {
     return { problems: () => [internalError(error, document)] };
   }
+}
+
+/** A process that held more before it trains than while it does: what is estimated is the training. */
+function withEarlier(estimate: Estimate, members: readonly Member[]): Estimate {
+  const bytes = Math.max(0, ...members.map(({ config }) => config.reading.earlierBytes ?? 0));
+  if (bytes <= estimate.peak.reservedBytes) return estimate;
+  const note = say(
+    'Models that are gone when the training starts took {0} of the GPU before, together with those that stay: PyTorch keeps that memory, and the process as much. The figures are of the training.',
+    formatBytes(bytes),
+  );
+  return withChanges(estimate, { notes: [...estimate.notes, note] });
 }
 
 /** The file at hand, with the place that stands for the whole of it. */

@@ -148,14 +148,11 @@ function ownLengths({ sampleLength, targetLength }: Partial<Model>, stated: read
 /** First release of PyTorch that transformers runs SDPA with (`import_utils.py`, `is_torch_sdpa_available`). */
 const RUNS_SDPA = '2.1.1';
 
-/** Whether code that is read loads the model itself: what it leaves to transformers is chosen there. */
-function loadsModel(members: readonly Member[], stated: readonly Fact[]): boolean {
-  const scripts = new Set(
-    members.flatMap(({ config }) => (config.document.format === 'python' ? [config.uri] : [])),
-  );
-  return stated.some(
-    ({ field, origin }) =>
-      field === 'model.id' && origin.location !== undefined && scripts.has(origin.location.uri),
+/** Whether code that is read loads the model itself, wherever its name stands: what it leaves to transformers is chosen there. */
+function loadsModel(members: readonly Member[]): boolean {
+  return members.some(
+    ({ config: { document, reading } }) =>
+      document.format === 'python' && reading.facts.some(({ field }) => field === 'model.id'),
   );
 }
 
@@ -269,7 +266,7 @@ export function resolve(
   const isLeft = unread.some(({ fields }) =>
     fields?.some((field) => field === 'attention.implementation' || field === 'quantization.kind'),
   );
-  const attention = ownAttention(finding.model, read, values, !isLeft && loadsModel(members, read));
+  const attention = ownAttention(finding.model, read, values, !isLeft && loadsModel(members));
   const stating = [...read, ...ownLengths(finding.model ?? {}, read), ...attention];
   const joined =
     settled && isSameList(stating, settled.stating)

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { smallWorkspace } from '../workspace/small-workspace';
+
+const read = async (model: string, tokenizer: string, call: string, head = 'SequenceClassification') => {
+  const text = `# oomlint: gpu=A100-SXM4-80GB gpus=1
+from transformers import AutoModelForDocumentQuestionAnswering, AutoModelForSequenceClassification, AutoProcessor, AutoTokenizer, Trainer, TrainingArguments
+model = AutoModelFor${head}.from_pretrained("${model}")
+${tokenizer}
+def encode(rows, longest=384):
+    return ${call}
+data = data.map(encode, batched=True)
+Trainer(model=model, args=TrainingArguments("o"), train_dataset=data).train()
+`;
+  const { resolved } = await smallWorkspace({ 'train.py': text }).analyze('train.py');
+  const { values, origins, unknown } = resolved;
+  return {
+    length: values['batch.sequence'],
+    kind: origins['batch.sequence']?.kind,
+    unknown: unknown.map(({ field }) => field),
+  };
+};
+
+describe('the length that a tokenizer cuts samples to', () => {
+  it('is not bounded by positions that a model turns by', async () => {
+    const own = (name: string) => `tokenizer = AutoTokenizer.from_pretrained("${name}")`;
+    const modern = 'answerdotai/ModernBERT-base';
+    const open = await read(modern, own(modern), 'tokenizer(rows["text"])');
+    assert.deepEqual([open.length, open.unknown], [undefined, ['batch.sequence']]);
+    const cut = await read(modern, own(modern), 'tokenizer(rows["text"], truncation=True)');
+    assert.equal(cut.length, 8192);
+    const table = 'google-bert/bert-base-uncased';
+    assert.equal((await read(table, own(table), 'tokenizer(rows["text"])')).length, 512);
+  });
+
+  it('is stated to that of a processor, too', async () => {
+    const name = 'microsoft/layoutlmv2-base-uncased';
+    const processor = `processor = AutoProcessor.from_pretrained("${name}")\ntokenizer = processor.tokenizer`;
+    const call = 'tokenizer(rows["q"], max_length=longest, padding="max_length", truncation=True)';
+    const { length, kind } = await read(name, processor, call, 'DocumentQuestionAnswering');
+    assert.deepEqual([length, kind], [384, 'file']);
+  });
+});
