@@ -7,6 +7,7 @@ import { type Fact, fact } from '../run/origin';
 import { fieldError } from '../run/parse-field';
 import type { Unread, UnreadKind } from '../run/unread';
 import type { KnownVersion, Versions } from '../run/versions';
+import type { DType } from '../terms/dtypes';
 import type { UnmodelledFeature } from '../terms/unmodelled-features';
 import { isAtLeast } from '../terms/version';
 import { beginTogether, locationOf, type Range } from '../text/place';
@@ -167,6 +168,19 @@ export class Draft {
     if (this.withoutDefaults || fieldError(field, value) !== undefined) return;
     const location = node && locationOf(node.range, this.uri);
     this.facts.push(fact(field, value, { kind: 'inferred', note, location, key, guess }));
+  }
+
+  /** The same of one of two values that are as likely as each other: the estimate covers both. */
+  inferEither(
+    field: 'precision.weights',
+    [value, orElse]: readonly [DType, DType],
+    note: string,
+    node?: { range: Range },
+    key?: string,
+  ): void {
+    if (this.withoutDefaults) return;
+    const location = node && locationOf(node.range, this.uri);
+    this.facts.push(fact(field, value, { kind: 'inferred', note, location, key, orElse }));
   }
 
   /** The same of a limit, which stands for what is below it: a guess, and the most that it may be. */

@@ -186,6 +186,12 @@ function ofGuess(field: FieldPath, { guess, note, orElse }: Origin): OpenQuestio
 
 function ofRange(field: FieldPath, { guess, orElse }: Origin): OpenQuestion | undefined {
   if (guess === true || orElse === undefined) return undefined;
+  if (field === 'precision.weights') {
+    const reason = say('The config of the model does not name the type of its weights.');
+    const words = say('weights in {0}', String(orElse));
+    const changes = { [field]: orElse as RunValues[typeof field] };
+    return { field, reason, even: true, otherwise: { changes, words } };
+  }
   const words = `${field.replace(/^version\./, '')} ${String(orElse)}`;
   const reason = say('{0} may be older.', String(field.replace(/^version\./, '')));
   return { field, reason, even: true, otherwise: { changes: { [field]: orElse }, words } };

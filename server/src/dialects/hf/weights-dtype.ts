@@ -1,5 +1,6 @@
 import { textOf } from '../../config/scalar';
 import { isAtLeast } from '../../terms/version';
+import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
@@ -19,6 +20,15 @@ const NAMES: Readonly<Record<string, 'fp32' | 'bf16' | 'fp16'>> = {
 /** Type by its PyTorch name, with or without `torch.`; undefined for anything else, `auto` included. */
 export function weightsDtypeOf(name: string | undefined): 'fp32' | 'bf16' | 'fp16' | undefined {
   return name === undefined ? undefined : NAMES[name.replace(/^torch\./, '').toLowerCase()];
+}
+
+/**
+ * Weights in the type of a checkpoint whose `config.json` names none: that of its first floating weight (`modeling_utils.py`,
+ * `_get_dtype`, `get_state_dict_dtype`). Configs were written without it before 2021, when weights were fp32.
+ */
+export function inferUnnamed(draft: Draft, node?: { range: Range }, key?: string): void {
+  const note = say('type of the checkpoint, which its config does not name');
+  draft.inferEither('precision.weights', ['bf16', 'fp32'], note, node, key);
 }
 
 /**
@@ -54,13 +64,7 @@ export function readWeightsDtype(
   } else if (published === undefined) {
     // Of a model that nobody knows it is not known what it is published in either.
     if (context.model === undefined) return;
-    draft.infer(
-      'precision.weights',
-      'bf16',
-      say('type of the checkpoint: most are published in bf16'),
-      found?.node,
-      found?.key,
-    );
+    inferUnnamed(draft, found?.node, found?.key);
   } else {
     draft.infer(
       'precision.weights',

@@ -6,6 +6,7 @@ import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
+import { inferUnnamed } from '../hf/weights-dtype';
 import { checkKeys, rejectMisfits } from '../key-check';
 import { forbid } from '../refusal';
 import { type DefaultValue, Section } from '../section';
@@ -127,7 +128,9 @@ function readSharding(section: Section, draft: Draft, kind: Kind, context: ReadC
       ? say('a model that is trained whole is made fp32')
       : say('weights keep their published type');
   if (word === 'deepspeed') return;
-  draft.assume('precision.weights', held, note, `${SOURCE}core/model_engine.py`);
+  if (kind === 'full' || context.model?.publishedDtype)
+    draft.assume('precision.weights', held, note, `${SOURCE}core/model_engine.py`);
+  else inferUnnamed(draft);
   const low = section.flag('bf16') !== false;
   if (!fsdp) {
     draft.assume(

@@ -15,7 +15,7 @@ import { trainerWords } from '../hf/hf-words';
 import { isMultimodal, TOWER_MODULES, trainedParts } from '../hf/multimodal-parts';
 import { assumePadding } from '../hf/padding';
 import { readTrainingLoop, type TrainerDefaults } from '../hf/training-arguments';
-import { weightsDtypeOf } from '../hf/weights-dtype';
+import { inferUnnamed, weightsDtypeOf } from '../hf/weights-dtype';
 import { rejectMisfits } from '../key-check';
 import { readAllocatorEnvironment } from '../launch/allocator-environment';
 import { assumeLength } from '../length-cap';
@@ -256,7 +256,9 @@ function readPrecision(section: Section, draft: Draft, context: ReadContext): DT
     draft.assume('precision.scheme', scheme, note, source, 'torch_dtype');
   }
   if (found && stated) section.state('precision.weights', weights, found);
-  else draft.infer('precision.weights', weights, say('type that the model is published in'));
+  else if (published || scheme === 'deepspeed')
+    draft.infer('precision.weights', weights, say('type that the model is published in'));
+  else inferUnnamed(draft);
   return compute;
 }
 

@@ -9,7 +9,7 @@ import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { isMultimodal } from '../hf/multimodal-parts';
 import { scriptPolicy } from '../hf/training-arguments-rules';
-import { weightsDtypeOf } from '../hf/weights-dtype';
+import { inferUnnamed, weightsDtypeOf } from '../hf/weights-dtype';
 import { checkKeys, type KeyPolicy, rejectMisfits } from '../key-check';
 import { assumeLength } from '../length-cap';
 import { classOptimizer } from '../optimizer-names';
@@ -57,7 +57,7 @@ export const nemoAutomodel: Dialect = {
     readRecipe(section, draft);
     readModel(section, draft, context);
     readDistributed(section, draft);
-    readPrecision(section, context);
+    readPrecision(section, draft, context);
     readBatch(section, draft);
     readMethod(section, draft, context);
     readOptimizer(section);
@@ -242,12 +242,13 @@ function readDistributed(section: Section, draft: Draft): void {
  * Weights in the type that the model is loaded in (bf16 unless it is published otherwise), computed in bf16 and reduced in
  * fp32 (`components/distributed/config.py`, `mp_policy`).
  */
-function readPrecision(section: Section, context: ReadContext): void {
+function readPrecision(section: Section, draft: Draft, context: ReadContext): void {
   const found = section.find(['model.torch_dtype', 'model.dtype', 'model.config.torch_dtype']);
   const type = weightsDtypeOf(textOf(found?.node));
   const published = context.model?.publishedDtype;
   const weights = type ?? (published === 'fp32' || published === 'fp16' ? published : 'bf16');
   if (found && type) section.state('precision.weights', type, found);
+  else if (!published) inferUnnamed(draft, found?.node, found?.key);
   else
     section.assume(
       'precision.weights',
