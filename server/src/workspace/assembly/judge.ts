@@ -101,7 +101,7 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
     const even = answered(evenQuestions(resolution), alone, otherwise);
     const shortest = shortestAnswer(resolution, alone, otherwise);
     const answeredAll = overEvenAnswers(alone, shortest ? [...even, shortest] : even);
-    const { estimate: result, absent } = withoutFiles(answeredAll, assembled.collected.followed);
+    const { estimate: result, absent } = withoutFiles(answeredAll, assembled.collected.unseen);
     const lengths = onDemand(() => lengthAnswer(resolution, alone, otherwise));
     const answers = onDemand(() => {
       const others = answered(openQuestions(members, resolution, model), alone, otherwise);
