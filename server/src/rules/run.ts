@@ -248,8 +248,8 @@ export const RUN_RULES = {
     },
   ),
   'missing-file': reading(
-    'A file that is named is not there.',
-    'Put the path right.',
+    'A file that is named is not there, or cannot be read.',
+    'Put the path right, or the file.',
     ourPage('docs/configs.md#files-that-make-up-one-run'),
     {
       severity: 'warning',

@@ -12,6 +12,7 @@ import type { Files } from './files';
 import { foldersAround } from './folders-around';
 import { configOfMain } from './hydra-main';
 import { overlaid } from './overrides';
+import { mayShard, type UnseenFile, unreadable } from './unreadable-file';
 
 /** Links followed at most this deep: configs name configs that name configs, and no further. */
 const DEEPEST = 4;
@@ -152,6 +153,8 @@ export interface FollowedLinks {
   /** Configs reached over links, nearest first. */
   readonly linked: readonly ConfigReading[];
   readonly problems: readonly Problem[];
+  /** Files that may shard the run and of which nothing counts, at whatever depth. */
+  readonly unseen: readonly UnseenFile[];
 }
 
 /**
@@ -162,6 +165,7 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
   const links: ResolvedLink[] = [];
   const linked: ConfigReading[] = [];
   const problems: Problem[] = [];
+  const unseen: UnseenFile[] = [];
   const read = new Set<string>();
 
   const follow = async (
@@ -181,18 +185,19 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
         links.push({ ...link, uri });
       }
       const place = first ?? link;
+      /** Puts a problem with what a link names where the first file leads there. */
+      const report = (problem: Problem | undefined) => {
+        if (!problem || elsewhere !== undefined) return;
+        const message = own ? problem.message : `${fileName(config.uri)}: ${problem.message}`;
+        problems.push({ ...problem, message, range: place.range });
+      };
       if (uri === undefined) {
+        if (mayShard(link)) unseen.push({ path: link.path, isHere: false });
         const from = elsewhere ?? config.uri;
         const problem = isClosed(link, from, files)
           ? closed(link, files)
           : missing(link, await leadsElsewhere(link, from, files));
-        if (problem && elsewhere === undefined) {
-          problems.push(
-            own
-              ? problem
-              : { ...problem, message: `${fileName(config.uri)}: ${problem.message}`, range: place.range },
-          );
-        }
+        report(problem);
         continue;
       }
       if (link.role === 'model') {
@@ -216,6 +221,10 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
       const { tree, choices } = link.overrides ?? {};
       const other = apartFrom(config, uri) ? undefined : await files.read(uri, family, choices);
       const next = other && tree ? overlaid(other, { uri: config.uri, tree }) : other;
+      const fault =
+        mayShard(link) && !apartFrom(config, uri) ? await unreadable(link, uri, next, files) : undefined;
+      if (fault) unseen.push({ path: link.path, isHere: true });
+      report(fault);
       if (next && !isAside(next)) {
         linked.push(next);
         if (trail.length < DEEPEST) {
@@ -226,7 +235,7 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
     }
   };
   await follow(start, [canonicalUri(start.uri)]);
-  return { links, linked, problems };
+  return { links, linked, problems, unseen };
 }
 
 /** A script that starts no training by itself, or whose model is not seen: it makes no run of the command that starts it. */

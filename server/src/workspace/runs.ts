@@ -5,7 +5,7 @@ import type { Fact } from '../run/origin';
 import { canonicalUri, fileName } from '../text/uri';
 import type { ConfigReading } from './config-reading';
 import { inherits, isRunByItself } from './inheritance';
-import { apartFrom, factsOfLinked, followLinks } from './links';
+import { apartFrom, type FollowedLinks, factsOfLinked, followLinks } from './links';
 import type { Member } from './member';
 import { overlaid } from './overrides';
 import { findUses, type ParentSearch, type Use } from './parents';
@@ -119,23 +119,26 @@ async function withoutLinked(
   return uses.filter((use) => !linked.some(({ uri }) => uri === use.config.uri));
 }
 
-/** The files of one run in reading order, each with how it stands to the file at hand. */
+/** The files of one run in reading order, each with how it stands to the file at hand, and those of which nothing counts. */
 export async function membersOf<C extends ConfigReading>(
   asIs: C,
-  own: readonly ConfigReading[],
+  followed: Pick<FollowedLinks, 'linked' | 'unseen'>,
   run: RunFiles,
   files: ParentSearch,
-): Promise<readonly Member[]> {
+): Promise<Pick<FollowedLinks, 'unseen'> & { readonly members: readonly Member[] }> {
   const config = await underLaunch(asIs, run, files);
   const self = canonicalUri(config.uri);
-  const reached = run.above.length === 0 ? own : (await followLinks(run.root, files)).linked;
+  const own = followed.linked;
+  const fromRoot = run.above.length === 0 ? followed : await followLinks(run.root, files);
+  const reached = fromRoot.linked;
   const order: ConfigReading[] = run.above.length === 0 ? [config] : [run.root];
   for (const other of [...reached, ...run.above.map((use) => use.config), config, ...own]) {
     const next = canonicalUri(other.uri) === self ? config : other;
     if (!order.some((known) => canonicalUri(known.uri) === canonicalUri(next.uri))) order.push(next);
   }
   const overridden = await takenIn(config, files);
-  return order.map((member) => ({ config: member, relation: relationOf(member) }));
+  const members = order.map((member) => ({ config: member, relation: relationOf(member) }));
+  return { members, unseen: [...followed.unseen, ...fromRoot.unseen] };
 
   function relationOf(member: ConfigReading): Member['relation'] {
     const uri = canonicalUri(member.uri);

@@ -1,7 +1,6 @@
 import { entryAt, nodeAt } from '../config/lookup';
 import type { ConfigDocument } from '../config/node';
 import { flagOf } from '../config/scalar';
-import { ROLES } from '../dialects/link-roles';
 import type { Accelerator } from '../hardware/accelerator';
 import { leversOf, shapeable } from '../memory/causes';
 import type { Estimate, Part } from '../results/estimate';
@@ -17,7 +16,7 @@ import type { Range } from '../text/place';
 import type { Problem } from '../text/problem';
 import { formatBytes, formatBytesOf } from '../wording/figures';
 import { say } from '../wording/say';
-import type { FollowedLinks } from './links';
+import type { UnseenFile } from './unreadable-file';
 
 const START: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
 
@@ -85,7 +84,7 @@ function withheld(
   accelerator: Accelerator,
   resolved: ResolvedRun,
   document: ConfigDocument,
-  absent?: string,
+  absent?: UnseenFile,
 ): Problem {
   const figures = say('{0} on {1}', formatBytesOf(peak.processBytes, capacityBytes), accelerator.name);
   const names = joinWords(features.map((name) => `\`${name}\``));
@@ -97,11 +96,17 @@ function withheld(
     message:
       absent === undefined
         ? withheldSentence(features, figures, names)
-        : say(
-            'Needs at most about {0}: `{1}` is not here, and what it shards or offloads is not counted.',
-            figures,
-            absent,
-          ),
+        : absent.isHere
+          ? say(
+              'Needs at most about {0}: `{1}` cannot be read, and what it shards or offloads is not counted.',
+              figures,
+              absent.path,
+            )
+          : say(
+              'Needs at most about {0}: `{1}` is not here, and what it shards or offloads is not counted.',
+              figures,
+              absent.path,
+            ),
     range: (own && keyRange(own, document)) ?? firstKey(document),
   };
 }
@@ -128,13 +133,13 @@ function tooLarge(bytes: number, { name }: Accelerator, capacityBytes: number): 
   );
 }
 
-/** The verdict as a problem: an error where the run does not fit, a warning where it is tight, nothing where it fits. `absent`: a file that is not here and may shard the run. */
+/** The verdict as a problem: an error where the run does not fit, a warning where it is tight, nothing where it fits. `absent`: a file that is not here, or cannot be read, and may shard the run. */
 export function verdictProblem(
   estimate: Estimate,
   accelerator: Accelerator,
   resolved: ResolvedRun,
   document: ConfigDocument,
-  absent?: string,
+  absent?: UnseenFile,
 ): Problem | undefined {
   const { verdict, peak, capacityBytes } = estimate;
   if (verdict === 'unknown') return withheld(estimate, accelerator, resolved, document, absent);
@@ -213,14 +218,12 @@ export function nothingTrained(
  */
 export function withoutFiles(
   estimate: Estimate,
-  { links }: Pick<FollowedLinks, 'links'>,
-): { readonly estimate: Estimate; readonly absent?: string } {
-  const absent = links.find(
-    ({ role, uri, optional }) => ROLES[role].shards && uri === undefined && !optional,
-  );
+  unseen: readonly UnseenFile[],
+): { readonly estimate: Estimate; readonly absent?: UnseenFile } {
+  const [absent] = unseen;
   if (!absent || !/^(?:exceeds|tight)$/.test(estimate.verdict)) return { estimate };
   const unmodelled = [...(estimate.unmodelled ?? []), 'absent-config'];
-  return { estimate: { ...estimate, verdict: 'unknown', unmodelled }, absent: absent.path };
+  return { estimate: { ...estimate, verdict: 'unknown', unmodelled }, absent };
 }
 
 /** Values that make a useful start where nobody states one. */

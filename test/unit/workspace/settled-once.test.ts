@@ -15,7 +15,8 @@ function phases(more: Partial<Known> = {}, restated = (again: Read) => again) {
   const collected: Collected = {
     config,
     members: [{ config, relation: 'self' }],
-    followed: { links: [], linked: [], problems: [] },
+    followed: { links: [], linked: [], problems: [], unseen: [] },
+    unseen: [],
     commandLine: [],
     measured: [],
     around: [fact('hardware.gpu', 'A100-SXM4-80GB', { kind: 'project' })],

@@ -17,6 +17,7 @@ import { nearestProject } from '../nearest-project';
 import { statedByTheirFile } from '../overrides';
 import { type MeasuredEntry, type ProjectFile, projectFacts } from '../project-file';
 import { membersOf, type RunFiles } from '../runs';
+import type { UnseenFile } from '../unreadable-file';
 import { statementsOf } from './statements';
 
 /** What an analysis knows from outside the files. */
@@ -37,6 +38,8 @@ export interface Collected {
   /** Files of the run in reading order, the one at hand among them. */
   readonly members: readonly Member[];
   readonly followed: FollowedLinks;
+  /** Files of the run that may shard it and of which nothing counts. */
+  readonly unseen: readonly UnseenFile[];
   readonly project?: ProjectFile;
   readonly commandLine: readonly Fact[];
   /** What runs measured that had a file of this one. */
@@ -70,7 +73,7 @@ export async function collect(
   options: AssemblyOptions,
 ): Promise<Collected> {
   const { uri } = config;
-  const members = await membersOf(config, followed.linked, runFiles, files);
+  const { members, unseen } = await membersOf(config, followed, runFiles, files);
   const project = await nearestProject(uri, files);
   const settings = factsOfValues((await options.settings?.(uri)) ?? {});
   const commandLine = options.commandLine ?? [];
@@ -94,6 +97,7 @@ export async function collect(
     config,
     members,
     followed,
+    unseen,
     project,
     commandLine,
     measured: measuredOf(project, members),

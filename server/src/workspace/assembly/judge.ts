@@ -104,7 +104,7 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
     const even = answered(evenQuestions(resolution), alone, otherwise);
     const shortest = shortestAnswer(resolution, alone, otherwise);
     const answeredAll = overEvenAnswers(alone, shortest ? [...even, shortest] : even);
-    const { estimate: seen, absent } = withoutFiles(answeredAll, assembled.collected.followed);
+    const { estimate: seen, absent } = withoutFiles(answeredAll, assembled.collected.unseen);
     const result = withEarlier(seen, members);
     const lengths = onDemand(() => lengthAnswer(resolution, alone, otherwise));
     const answers = onDemand(() => {
