@@ -13,12 +13,17 @@ import type { Measurement } from './measurement';
 
 const CASES = 'tests/functional_tests/test_cases';
 const RECIPES = 'tests/test_utils/recipes';
-const CARDS = { dgx_h100: 'H100-SXM5-80GB', dgx_gb200: 'GB200' } as const;
+/** Machines that golden values are of, with the folder of their recipes; some of H100s stand twice, recorded on other machines. */
+const PLATFORMS = {
+  dgx_h100: { recipes: 'h100', card: 'H100-SXM5-80GB' },
+  dgxh100_dgxc: { recipes: 'h100', card: 'H100-SXM5-80GB' },
+  dgx_gb200: { recipes: 'gb200', card: 'GB200' },
+} as const;
 
 /** Whose figures are those of a training run of one model that the vocabulary has. */
 const FOLDERS = ['bert', 'gpt', 'moe', 't5', 'mixtral', 'hybrid'];
 
-/** Tests that are known not to be met, and what of them is not modelled. */
+/** Tests that are known not to be met, by name and machine, and what of them is not modelled. */
 const UNMET: readonly (readonly [test: RegExp, why: string])[] = [
   [/check_grads/, 'one process runs five layouts in turn and keeps the gradients of each to compare them'],
   [
@@ -29,6 +34,10 @@ const UNMET: readonly (readonly [test: RegExp, why: string])[] = [
     /^moe\/gpt3_mcore_tp2_pp2_ep2/,
     "buffers that Megatron's own attention keeps for the scores and gathered sequences",
   ],
+  [
+    /^moe\/gpt3_mcore_te_tp2_pp2_ep4_etp1_memory_speed-h100$/,
+    'routing that drifts to the experts of the GPU: 57.9 GB until step 30, 60.1 by step 40',
+  ],
 ];
 
 interface Machine {
@@ -37,9 +46,9 @@ interface Machine {
 }
 
 /** Machines of the tests of one card, by folder and test: what its recipes say. */
-function machinesOf(checkout: string, card: string): Map<string, Machine> {
+function machinesOf(checkout: string, recipes: string): Map<string, Machine> {
   const machines = new Map<string, Machine>();
-  const folder = path.join(checkout, RECIPES, card.replace('dgx_', ''));
+  const folder = path.join(checkout, RECIPES, recipes);
   for (const file of existsSync(folder) ? readdirSync(folder) : []) {
     const [spec = '', products = ''] = readFileSync(path.join(folder, file), 'utf8').split(/^products:/m);
     const model = /^ {2}model: (\S+)/m.exec(spec)?.[1];
@@ -58,10 +67,10 @@ function machinesOf(checkout: string, card: string): Map<string, Machine> {
 
 /** The largest of the figures that a test recorded over its steps, bytes. */
 function measuredBytes(file: string): number | undefined {
-  const golden = JSON.parse(readFileSync(file, 'utf8')) as Record<
-    string,
-    { values?: Record<string, unknown> }
-  >;
+  const text = readFileSync(file, 'utf8');
+  // Some were never recorded.
+  if (text.trim() === '') return undefined;
+  const golden = JSON.parse(text) as Record<string, { values?: Record<string, unknown> }>;
   const values = Object.values(golden['mem-max-allocated-bytes']?.values ?? {});
   const figures = values.filter((value): value is number => typeof value === 'number');
   return figures.length > 0 ? Math.max(...figures) : undefined;
@@ -81,8 +90,9 @@ function stated(run: RunValues): RunValues {
 /** Every test that can be estimated, once where several say the same of the same card. */
 export async function writeFunctionalTests(checkout: string, commit: string, out: string): Promise<void> {
   const rows = new Map<string, Measurement>();
-  for (const [platform, card] of Object.entries(CARDS)) {
-    for (const [test, machine] of machinesOf(checkout, platform)) {
+  for (const [platform, { recipes, card }] of Object.entries(PLATFORMS)) {
+    const machineName = platform.replace('dgx_', '');
+    for (const [test, machine] of machinesOf(checkout, recipes)) {
       if (!FOLDERS.includes(test.split('/')[0] ?? '')) continue;
       const golden = `${CASES}/${test}/golden_values_dev_${platform}.json`;
       const config = path.join(checkout, CASES, test, 'model_config.yaml');
@@ -96,9 +106,9 @@ export async function writeFunctionalTests(checkout: string, commit: string, out
       const unmet =
         features.length > 0
           ? `not modelled: ${features.join(', ')}`
-          : UNMET.find(([pattern]) => pattern.test(test))?.[1];
+          : UNMET.find(([pattern]) => pattern.test(`${test}-${machineName}`))?.[1];
       const row: Measurement = {
-        id: `megatron-${test.replace('/', '-')}-${platform.replace('dgx_', '')}`,
+        id: `megatron-${test.replace('/', '-')}-${machineName}`,
         framework: 'Megatron-LM',
         method: test.startsWith('moe') || test.startsWith('mixtral') ? 'full, experts' : 'full',
         source: `NVIDIA/Megatron-LM@${commit} ${golden}`,

@@ -1,3 +1,4 @@
+import { PREDICTION_STAGES } from '../model/families/multi-token-prediction';
 import type { Tape, Tensor } from '../model/tape';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
@@ -92,13 +93,17 @@ export function microBatchesInFlight(run: TrainingRun, index: number): readonly 
 /** An encoder of images or sound, which a language model takes the result of. */
 const TOWER = /^(vision|visual|audio|embed_vision)/;
 
+/** Layers that predict further tokens lie on the last stage, beside those that it has of the decoder (`mtp_on_this_rank`). */
+const predicts = ({ stage }: TracedStage): boolean =>
+  stage.role === 'layer' && stage.name.startsWith(PREDICTION_STAGES);
+
 /**
  * Layers that are shared out over the stages: of a model with an encoder of images those of the language model alone, since
  * the first stage holds the encoder whole (Megatron-LM, `examples/multimodal/model.py`, `add_encoder`; ms-swift, `mcore_bridge`).
  */
 function sharedOut(traced: readonly TracedStage[]): (t: TracedStage) => boolean {
   const language = traced.some(({ stage }) => stage.role === 'layer' && !TOWER.test(stage.name));
-  return ({ stage }) => stage.role === 'layer' && !(language && TOWER.test(stage.name));
+  return (t) => t.stage.role === 'layer' && !predicts(t) && !(language && TOWER.test(t.stage.name));
 }
 
 /**
@@ -171,6 +176,11 @@ function withWholeLayers(stages: readonly TracedStage[], run: TrainingRun): read
   const cut: TracedStage[] = [];
   for (const traced of stages) {
     const { copies } = traced;
+    // "recompute_method == 'block' is not supported for MTP yet" (`multi_token_prediction.py`, `_checkpointed_forward`).
+    if (predicts(traced)) {
+      cut.push({ ...traced, whole: true });
+      continue;
+    }
     const wrapped = traced.stage.role === 'layer' ? Math.min(left, copies) : copies;
     if (traced.stage.role === 'layer') left -= wrapped;
     if (wrapped > 0) cut.push(wrapped === copies ? traced : { ...traced, copies: wrapped });
@@ -179,13 +189,22 @@ function withWholeLayers(stages: readonly TracedStage[], run: TrainingRun): read
   return cut;
 }
 
-/** Weights that are tied to ones of another pipeline stage are a copy of their own there. */
+/**
+ * Weights that are tied to ones of another pipeline stage are a copy of their own there, one for each module: Megatron's last stage has an
+ * embedding for the tokens further on beside its output layer (`gpt_model.py`, `skip_weight_param_allocation`).
+ */
 function withOwnCopies(stages: readonly TracedStage[]): TracedStage[] {
-  const owned = new Set(stages.flatMap(({ tape }) => tape.weights.map((weight) => weight.name)));
+  const owned = new Set(
+    stages.flatMap(({ tape }) => tape.weights.flatMap(({ name, tiedTo }) => (tiedTo ? [] : name))),
+  );
+  const made = new Set<string>();
   return stages.map((traced) => {
     const { tape } = traced;
-    const lost = tape.weights.filter(({ tiedTo }) => tiedTo !== undefined && !owned.has(tiedTo));
+    const lost = tape.weights.filter(
+      ({ name, tiedTo }) => tiedTo !== undefined && !owned.has(tiedTo) && !made.has(name),
+    );
     if (lost.length === 0) return traced;
+    for (const { name } of lost) made.add(name);
     const copies = new Map(lost.map((weight) => [weight, { ...weight, tiedTo: undefined }]));
     const operations = tape.operations.map((operation) => ({
       ...operation,

@@ -162,6 +162,15 @@ export abstract class OperatorTracer extends TapeRecorder {
     return outputs;
   }
 
+  /** The same in equal parts along the sequence, the last dimension but one. */
+  chunk(x: Tensor, parts: number): Tensor[] {
+    const [width = 1, sequence = 1, ...before] = [...x.shape].reverse();
+    const shape = [...before.reverse(), sequence / parts, width];
+    const outputs = Array.from({ length: parts }, () => this.viewOf(x, shape));
+    this.record({ name: 'chunk', inputs: [x], outputs, gradRules: [x.requiresGrad ? 'new' : 'none'] });
+    return outputs;
+  }
+
   /** Broadcast without a copy (`expand`); backward sums into a new tensor. */
   expand(x: Tensor, shape: readonly number[]): Tensor {
     return this.alias('expand', x, shape, 'new');
@@ -231,6 +240,22 @@ export abstract class OperatorTracer extends TapeRecorder {
     const out = { ...this.viewOf(x, x.shape), requiresGrad: x.requiresGrad || y.requiresGrad };
     const rule = ({ requiresGrad }: Tensor): GradRule => (requiresGrad ? 'alias' : 'none');
     this.record({ name, inputs: [x, y], outputs: [out], gradRules: [rule(x), rule(y)] });
+    return out;
+  }
+
+  /**
+   * `x` as it is, with a second loss that backward reaches through it: the gradient of `x` passes, that of `loss` is made (a function of
+   * two arguments that returns the first).
+   */
+  addAuxiliary(x: Tensor, loss: Tensor, name: string): Tensor {
+    const out = this.viewOf(x, x.shape);
+    const rule = ({ requiresGrad }: Tensor, made: GradRule): GradRule => (requiresGrad ? made : 'none');
+    this.record({
+      name,
+      inputs: [x, loss],
+      outputs: [out],
+      gradRules: [rule(x, 'alias'), rule(loss, 'new')],
+    });
     return out;
   }
 

@@ -219,11 +219,14 @@ export abstract class TapeRecorder {
 
   /**
    * Plays a module that several layers call, by a name that is its own in the whole model; `owned`: this layer is the first. Undefined:
-   * what is played lies in none.
+   * what is played lies in none. Modules of a module that is shared are shared with it.
    */
   inModule<T>(module: { readonly name: string; readonly owned: boolean } | undefined, body: () => T): T {
     const before = this.sharedModule;
-    this.sharedModule = module;
+    this.sharedModule =
+      module && before
+        ? { name: `${before.name}.${module.name}`, owned: before.owned && module.owned }
+        : module;
     try {
       return body();
     } finally {

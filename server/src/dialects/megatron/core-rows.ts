@@ -148,6 +148,11 @@ const ROWS: readonly (readonly [source: string, rows: readonly ReleasedRow[]])[]
         'Layers that predict further tokens.',
         { fields: ['model.config', 'features.unmodelled'] },
       ],
+      [
+        'mtp_use_repeated_layer',
+        'One layer predicts all further tokens, one after the other.',
+        { fields: ['model.config'] },
+      ],
     ],
   ],
   [

@@ -146,7 +146,8 @@ export function shapeOfArguments(section: Section, { bert, flags, tokenizer }: S
     hybrid,
     latent: latentOf(args, flags),
     bert: bert ? { binaryHead: !on(args, 'bert_no_binary_head') } : undefined,
-    furtherTokens: hybrid?.furtherTokens ?? args.integer('mtp_num_layers'),
+    furtherTokens: hybrid ? hybrid.furtherTokens : args.integer('mtp_num_layers'),
+    repeatsPrediction: on(args, 'mtp_use_repeated_layer'),
     decoderLayers: isEncoderDecoder(args) ? (args.integer('decoder_num_layers') ?? layers) : undefined,
   };
   if (shape.positions === 'learned' && shape.maxPositions === undefined) return { missing: 'sizes' };

@@ -54,6 +54,8 @@ export interface GptShape {
     readonly headDim: number;
     readonly groups: number;
     readonly state: number;
+    /** Layers that predict one further token, as letters. */
+    readonly predicting?: string;
   };
   readonly latent?: {
     readonly queryRank?: number;
@@ -64,7 +66,10 @@ export interface GptShape {
   };
   /** Token types and the heads of BERT's two tasks. */
   readonly bert?: { readonly binaryHead: boolean };
+  /** Layers that predict further tokens, each the one after that of the layer before. */
   readonly furtherTokens?: number;
+  /** One layer predicts all of them. */
+  readonly repeatsPrediction?: boolean;
   /** Layers of the decoder of a T5, whose encoder has `layers`. */
   readonly decoderLayers?: number;
 }
@@ -72,6 +77,15 @@ export interface GptShape {
 /** Width of a gated MLP that nobody states (`arguments.py`: two thirds of 4h, down to a multiple of 64). */
 export function defaultInner(hidden: number, gated: boolean): number {
   return gated ? Math.floor((4 * hidden * 2) / 3 / 64) * 64 : 4 * hidden;
+}
+
+/** Whether what is built has the layers that predict further tokens. */
+export function predictsFurther(config: Readonly<Record<string, unknown>>): boolean {
+  return (
+    config.model_type === 'megatron_gpt' &&
+    config.token_types === undefined &&
+    config.mtp_num_layers !== undefined
+  );
 }
 
 /** The shape as `model.config` of the family `megatron_gpt`. */
@@ -119,6 +133,7 @@ export function configOfShape(shape: GptShape): Readonly<Record<string, unknown>
     expert_bias: experts?.bias,
     moe_latent_size: experts?.latentWidth,
     hybrid_layer_pattern: hybrid?.pattern,
+    mtp_hybrid_pattern: hybrid?.predicting,
     mamba_num_heads: hybrid?.heads,
     mamba_head_dim: hybrid?.headDim,
     mamba_num_groups: hybrid?.groups,
@@ -133,6 +148,7 @@ export function configOfShape(shape: GptShape): Readonly<Record<string, unknown>
     binary_head: bert?.binaryHead || undefined,
     causal: bert ? false : undefined,
     mtp_num_layers: shape.furtherTokens,
+    mtp_use_repeated_layer: (shape.furtherTokens && shape.repeatsPrediction) || undefined,
     decoder_layers: shape.decoderLayers,
   };
   for (const [key, value] of Object.entries(optional)) if (value !== undefined) config[key] = value;

@@ -8,6 +8,20 @@ const LETTERS = /^[M*+E-]+$/;
 
 type Hybrid = NonNullable<GptShape['hybrid']> & { readonly furtherTokens?: number };
 
+/** Letters of the layers that predict one further token, the same for each: behind a slash each, or in a flag of their own once. */
+function predictionOf(
+  args: Section,
+): { readonly pattern: string; readonly depths: number } | 'unequal' | undefined {
+  const [, first, ...others] = (args.text(PATTERN) ?? '').split('/');
+  if (first !== undefined && first !== '')
+    return others.every((other) => other === first)
+      ? { pattern: first, depths: 1 + others.length }
+      : 'unequal';
+  const pattern = args.text('mtp_hybrid_override_pattern');
+  const depths = args.integer('mtp_num_layers') ?? 0;
+  return pattern !== undefined && depths > 0 ? { pattern, depths } : undefined;
+}
+
 /** The letters of the decoder's layers, without the bounds of stages; undefined where the flags are those of no hybrid. */
 function patternOf(args: Section): string | undefined {
   const stated = args.text(PATTERN);
@@ -68,7 +82,11 @@ export function hybridOf(args: Section, hidden: number | undefined): Hybrid | 'u
   const latent = args.flag('multi_latent_attention') === true;
   if (pattern.includes(latent ? '*' : '+')) return 'unknown';
   const headDim = args.integerOrDefault('mamba_head_dim');
-  const depths = (args.text(PATTERN)?.split('/').length ?? 1) - 1;
+  const prediction = predictionOf(args);
+  if (prediction === 'unequal') return 'unknown';
+  const letters = prediction?.pattern ?? '';
+  if (letters !== '' && (!LETTERS.test(letters) || letters.includes(latent ? '*' : '+'))) return 'unknown';
+  if (letters.includes('E') && args.integer('num_experts') === undefined) return 'unknown';
   return {
     pattern,
     // `expand`, which no argument sets, is 2.
@@ -76,7 +94,7 @@ export function hybridOf(args: Section, hidden: number | undefined): Hybrid | 'u
     headDim,
     groups: args.integerOrDefault('mamba_num_groups'),
     state: args.integerOrDefault('mamba_state_dim'),
-    ...(depths > 0 ? { furtherTokens: depths } : {}),
+    ...(prediction ? { predicting: prediction.pattern, furtherTokens: prediction.depths } : {}),
   };
 }
 

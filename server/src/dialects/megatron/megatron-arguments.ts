@@ -4,7 +4,7 @@ import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import type { FoundKey, Section } from '../section';
 import { isEncoderDecoder, type ShapeOptions, shapeOfArguments } from './gpt-arguments';
-import { configOfShape } from './gpt-shape';
+import { configOfShape, predictsFurther } from './gpt-shape';
 import { stagesOfPattern } from './hybrid-arguments';
 import { MEGATRON_TABLE } from './megatron-keys';
 import {
@@ -43,7 +43,7 @@ export function readMegatronArguments(
   const args = section.by(MEGATRON_TABLE);
   args.assume('framework', { value: 'megatron', note: say('these are flags of Megatron-LM') });
   args.assume('model.code', megatron('megatron', '', say('Megatron runs its own modules')));
-  readModel(args, draft, { bert: bert === true || args.has('bert_no_binary_head'), flags });
+  const predicts = readModel(args, draft, { bert: bert === true || args.has('bert_no_binary_head'), flags });
   if (!leavesEncoder(args, draft)) {
     readHybridStages(args);
     readParallelism(args, args.integer(['num_layers', 'encoder_num_layers']));
@@ -55,7 +55,7 @@ export function readMegatronArguments(
   readAttention(args, fork);
   readModules(args, { transformerEngine: fork !== true, grouped: false });
   readLoss(args);
-  readUnmodelled(args, ...(sees === true ? (['vision-tower'] as const) : []));
+  readUnmodelled(args, predicts, ...(sees === true ? (['vision-tower'] as const) : []));
   if (infers !== true) readBatch(args);
 }
 
@@ -70,22 +70,25 @@ function leavesEncoder(args: Section, draft: Draft): boolean {
   return true;
 }
 
-function readModel(args: Section, draft: Draft, kind: ShapeOptions): void {
+/** Whether the model has layers that predict further tokens. */
+function readModel(args: Section, draft: Draft, kind: ShapeOptions): boolean {
   args.take('make_vocab_size_divisible_by');
   const found = args.find(['hidden_size', 'num_layers']);
-  if (!found) return;
+  if (!found) return false;
   // What the programs set where nobody does (`pretrain_gpt.py`, `pretrain_bert.py`, `pretrain_t5.py`: `args_defaults`).
   const words = kind.bert || isEncoderDecoder(args);
   const tokenizer = words ? 'BertWordPieceLowerCase' : 'GPT2BPETokenizer';
   const read = shapeOfArguments(args, { ...kind, tokenizer });
   if ('shape' in read) {
-    args.state('model.config', configOfShape(read.shape), found, read.note);
-    return;
+    const config = configOfShape(read.shape);
+    args.state('model.config', config, found, read.note);
+    return predictsFurther(config);
   }
-  if (read.missing !== 'vocabulary') return;
+  if (read.missing !== 'vocabulary') return false;
   const at =
     args.find(['tokenizer_model', 'tokenizer_type', 'tokenizer_name_or_path', 'vocab_file']) ?? found;
   reportVocabulary(draft, at, 'vocab_size');
+  return false;
 }
 
 /** Stages, and chunks of them, as the pattern of a hybrid bounds them (`arguments.py`, `hybrid_pipeline_segments`). */

@@ -329,7 +329,15 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
   ]),
   ...MEGATRON_CORE_KEYS,
   ...block('', PARALLEL, [
-    ['pipeline_model_parallel_layout', 'string', 'Layers of each stage as letters.', { default: null }],
+    [
+      'pipeline_model_parallel_layout',
+      'string',
+      'Layers of each stage as letters.',
+      {
+        default: null,
+        fields: ['parallel.stageLayers', 'parallel.virtualStages', 'parallel.pipelineSchedule'],
+      },
+    ],
   ]),
   ...releasedBlock('', CONFIG, MEGATRON_RELEASES, [
     [

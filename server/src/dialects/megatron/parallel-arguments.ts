@@ -7,6 +7,7 @@ import { MEGATRON_OPTIMIZERS, optimizerIn } from '../optimizer-names';
 import type { DefaultValue, Section } from '../section';
 import { stateOptimizer } from '../stated-optimizer';
 import { MEGATRON_TABLE } from './megatron-keys';
+import { stagesOfLayout } from './pipeline-layout';
 
 /*
  * What the tools around Megatron-Core have in common: sizes of every parallelism, recomputation, types and optimizer, in the
@@ -52,6 +53,7 @@ function readPipeline(args: Section, layers: number | undefined): void {
     args.state('parallel.virtualStages', chunks, found);
     args.state('parallel.pipelineSchedule', 'interleaved', found);
   }
+  readLayout(args, stages);
   args.take('decoder_first_pipeline_num_layers', 'decoder_last_pipeline_num_layers');
   const embedding = args.find('account_for_embedding_in_pipeline_split');
   if (embedding && flagOf(embedding.node) === true) args.state('parallel.embeddingLayers', 1, embedding);
@@ -59,6 +61,23 @@ function readPipeline(args: Section, layers: number | undefined): void {
   if (loss && flagOf(loss.node) === true) args.state('parallel.headLayers', 1, loss);
   else if (embedding && flagOf(embedding.node) === true)
     args.assume('parallel.headLayers', megatron(0), 'account_for_loss_in_pipeline_split');
+}
+
+/** Layers of each stage or chunk as letters; the stages over those of the pipeline are its chunks (`PipelineParallelLayerLayout`). */
+function readLayout(args: Section, stages: number): void {
+  const found = args.find('pipeline_model_parallel_layout');
+  const layout = stagesOfLayout(textOf(found?.node) ?? '');
+  if (!found || !layout || stages < 2) return;
+  const chunks = layout.length / stages;
+  if (!Number.isInteger(chunks)) return;
+  args.state(
+    'parallel.stageLayers',
+    layout.map(({ layers }) => String(layers)),
+    found,
+  );
+  if (chunks === 1) return;
+  args.state('parallel.virtualStages', chunks, found);
+  args.state('parallel.pipelineSchedule', 'interleaved', found);
 }
 
 /** Activation recomputation. */

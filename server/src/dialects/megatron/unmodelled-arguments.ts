@@ -1,6 +1,7 @@
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { UnmodelledFeature } from '../../terms/unmodelled-features';
 import type { FoundKey, Section } from '../section';
+import { stagesOfLayout } from './pipeline-layout';
 
 const on = ({ node }: FoundKey) => flagOf(node) === true;
 const some = ({ node }: FoundKey) => (integerOf(node) ?? 0) > 0;
@@ -14,7 +15,6 @@ const FEATURES: readonly (readonly [
   feature: UnmodelledFeature,
   does: (found: FoundKey) => boolean,
 ])[] = [
-  ['mtp_num_layers', 'multi-token-prediction', some],
   ['defer_embedding_wgrad_compute', 'deferred-embedding-gradient', on],
   ['fine_grained_activation_offloading', 'activation-offload', on],
   ['cpu_offloading', 'activation-offload', on],
@@ -37,14 +37,37 @@ const FEATURES: readonly (readonly [
   ['freeze_all_layers', 'frozen-modules', on],
 ];
 
-/** What of Megatron-Core the run uses and the estimate does not hold. */
-export function readUnmodelled(args: Section, ...others: readonly UnmodelledFeature[]): void {
+/**
+ * Layers that predict further tokens where they are no part of the model: of a published one, whose config has no size of theirs that its
+ * family plays; of a hybrid without a pattern for them; where a layout has them on another stage than the loss; and where each token draws
+ * from which of the depths before its state comes (`mtp_hsm`).
+ */
+function predictionBeside(args: Section, built: boolean): FoundKey | undefined {
+  const found = args.find('mtp_num_layers');
+  if (!found || !some(found)) return undefined;
+  const layout = stagesOfLayout(args.text('pipeline_model_parallel_layout') ?? '');
+  const mixes = args.flag('mtp_hsm') === true && (integerOf(found.node) ?? 0) > 1;
+  const onLast = layout === undefined || layout.slice(0, -1).every(({ predicting }) => predicting === 0);
+  return built && onLast && !mixes ? undefined : found;
+}
+
+/**
+ * What of Megatron-Core the run uses and the estimate does not hold. `predicts`: the model that the arguments build has the layers that
+ * predict further tokens, where they ask for some.
+ */
+export function readUnmodelled(
+  args: Section,
+  predicts = false,
+  ...others: readonly UnmodelledFeature[]
+): void {
   const used = FEATURES.flatMap(([key, feature, does]) => {
     const found = args.find(key);
     return found && does(found) ? [{ feature, found }] : [];
   });
   const experts = expertsOfMegatronFsdp(args);
   if (experts) used.push({ feature: 'megatron-fsdp-experts', found: experts });
+  const prediction = predictionBeside(args, predicts);
+  if (prediction) used.unshift({ feature: 'multi-token-prediction', found: prediction });
   const at = used[0]?.found ?? (others.length > 0 ? args.find(['hidden_size', 'num_layers']) : undefined);
   const features = [...new Set([...used.map(({ feature }) => feature), ...others])];
   if (at) for (const feature of features) args.bring(feature, at);

@@ -12,7 +12,7 @@ import { checkKeys, type KeyPolicy, rejectMisfits } from '../key-check';
 import { block, inertKeys, movedRow } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { shapeOfArguments } from '../megatron/gpt-arguments';
-import { configOfShape } from '../megatron/gpt-shape';
+import { configOfShape, predictsFurther } from '../megatron/gpt-shape';
 import { MEGATRON_KEYS } from '../megatron/megatron-keys';
 import { checkMegatron } from '../megatron/megatron-rules';
 import {
@@ -238,14 +238,14 @@ export const megatronBridge: Dialect = {
       'model.code',
       megatron('megatron' as const, '', say('Megatron-Bridge runs Megatron-Core')),
     );
-    readModel(document, section, args, draft);
+    const predicts = readModel(document, section, args, draft);
     readParallelism(args, args.integer('num_layers'));
     readRecomputation(args);
     readPrecision(section, args);
     readOptimizerArguments(args);
     readAttention(args);
     readModules(args, { transformerEngine: true, grouped: true });
-    readUnmodelled(args);
+    readUnmodelled(args, predicts);
     readLoss(args);
     readSharding(section);
     readBatch(section);
@@ -302,27 +302,31 @@ const MODELS: readonly (readonly [pattern: RegExp, model: string, sequence: numb
   [/qwen25_?7b|qwen2_5_?7b/, 'Qwen/Qwen2.5-7B', 4096],
 ];
 
-function readModel(document: ConfigDocument, section: Section, args: Section, draft: Draft): void {
+/** Whether the model has layers that predict further tokens. */
+function readModel(document: ConfigDocument, section: Section, args: Section, draft: Draft): boolean {
   // Student and teacher are both in memory, and their recipe names them (`models/distillation_provider.py`).
   const distilled = section.find(['model.teacher', 'model.kd_config']);
   if (distilled) {
     draft.refuseTask(distilled.node, distilled.key);
-    return;
+    return false;
   }
   const hub = section.has(HUB);
   section.take(...HUB);
   const found = args.find('hidden_size');
   const read = shapeOfArguments(args, { bert: false, flags: false });
-  if (!hub && found && 'shape' in read)
-    args.state('model.config', configOfShape(read.shape), found, read.note);
-  if (hub || found) return;
+  if (!hub && found && 'shape' in read) {
+    const config = configOfShape(read.shape);
+    args.state('model.config', config, found, read.note);
+    return predictsFurther(config);
+  }
+  if (hub || found) return false;
   const name = decodeURIComponent(document.uri.split('/').at(-1) ?? '')
     .toLowerCase()
     .replaceAll('-', '_')
     .replaceAll('.', '');
   const recipe = MODELS.find(([pattern]) => pattern.test(name));
   const at = section.find(['model', 'train']);
-  if (!recipe || !at) return;
+  if (!recipe || !at) return false;
   const [, model, sequence] = recipe;
   draft.infer('model.id', model, say("the file's name speaks of this recipe"), at.node, at.key);
   if (!section.has(SEQUENCE) && !/_\d+k_|vl_/.test(name))
@@ -333,6 +337,7 @@ function readModel(document: ConfigDocument, section: Section, args: Section, dr
       at.node,
       at.key,
     );
+  return false;
 }
 
 /** Recipes train in bf16 with fp32 masters (`bf16_mixed`); gradients are reduced in bf16 or fp32 as the recipe has it. */

@@ -9,7 +9,8 @@ import { selfAttention } from '../layers/self-attention';
 import type { QueryKeyNorm } from '../layers/self-attention-spec';
 import { decoderStages } from './decoder-model';
 import type { Architecture, ModelFamily } from './family';
-import { hybridLayers, type MegatronParts } from './megatron-hybrid';
+import { hybridLayers, hybridPrediction, type MegatronParts } from './megatron-hybrid';
+import { predictingStages } from './multi-token-prediction';
 import { twoLinears } from './plain-decoder';
 import { figuresOf, layersOfKinds, readSizes, type Sizes } from './sizes';
 
@@ -197,40 +198,47 @@ function megatronGpt(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
   const parts = partsOf(config, sizes);
   const { norm, dropout } = parts;
-  const layers = config.has('hybrid_layer_pattern')
-    ? hybridLayers(config, sizes, parts)
-    : twoBranchLayers(config, sizes, parts);
+  const isHybrid = config.has('hybrid_layer_pattern');
+  const layers = isHybrid ? hybridLayers(config, sizes, parts) : twoBranchLayers(config, sizes, parts);
   const bert = config.has('token_types');
   const learned = config.text('learned', 'position_embedding') === 'learned';
+  const model = {
+    embedding: {
+      name: 'word_embeddings',
+      rows: sizes.vocabulary,
+      columns: sizes.hidden,
+      positions: learned
+        ? { name: 'position_embeddings', rows: config.size('max_position_embeddings') }
+        : undefined,
+      dropout,
+      after: bert
+        ? tokenTypes(config.size('token_types'))
+        : config.flag(false, 'embedding_norm')
+          ? norm('embedding_norm')
+          : undefined,
+    },
+    layers,
+    finalNorm: norm('final_layernorm'),
+    head: {
+      name: 'output_layer',
+      vocabulary: sizes.vocabulary,
+      tiedTo: sizes.tied ? 'word_embeddings.weight' : undefined,
+      bias: bert,
+    },
+    beforeHead: bert ? bertHeads(sizes, norm, config.flag(false, 'binary_head')) : undefined,
+  };
+  const depths = config.count(0, 'mtp_num_layers');
+  const layer = isHybrid ? hybridPrediction(config, sizes, parts) : layers.at(-1);
+  if (depths === 0 || !layer)
+    return {
+      figures: figuresOf(sizes),
+      stages: decoderStages(model),
+      notes: depths > 0 ? [say('layers that predict further tokens are left out')] : [],
+    };
+  const repeated = config.flag(false, 'mtp_use_repeated_layer');
   return {
     figures: figuresOf(sizes),
-    stages: decoderStages({
-      embedding: {
-        name: 'word_embeddings',
-        rows: sizes.vocabulary,
-        columns: sizes.hidden,
-        positions: learned
-          ? { name: 'position_embeddings', rows: config.size('max_position_embeddings') }
-          : undefined,
-        dropout,
-        after: bert
-          ? tokenTypes(config.size('token_types'))
-          : config.flag(false, 'embedding_norm')
-            ? norm('embedding_norm')
-            : undefined,
-      },
-      layers,
-      finalNorm: norm('final_layernorm'),
-      head: {
-        name: 'output_layer',
-        vocabulary: sizes.vocabulary,
-        tiedTo: sizes.tied ? 'word_embeddings.weight' : undefined,
-        bias: bert,
-      },
-      beforeHead: bert ? bertHeads(sizes, norm, config.flag(false, 'binary_head')) : undefined,
-    }),
-    notes:
-      config.count(0, 'mtp_num_layers') > 0 ? [say('layers that predict further tokens are left out')] : [],
+    stages: predictingStages(model, { depths, repeated, norm, layer }),
   };
 }
 

@@ -48,11 +48,32 @@ function branchOf(letter: string, config: ConfigReader, sizes: Sizes, parts: Meg
 }
 
 /** Layers of one branch each, as the letters of `hybrid_layer_pattern` have them (`hybrid_block.py`, `HybridStack`). */
-export function hybridLayers(config: ConfigReader, sizes: Sizes, parts: MegatronParts): Block[] {
-  return layersOfKinds([...config.text('', 'hybrid_layer_pattern')], (letter): Block => {
+export function hybridLayers(
+  config: ConfigReader,
+  sizes: Sizes,
+  parts: MegatronParts,
+  pattern = config.text('', 'hybrid_layer_pattern'),
+): Block[] {
+  return layersOfKinds([...pattern], (letter): Block => {
     const { norm, block } = branchOf(letter, config, sizes, parts);
     if (!block) throw new ConfigError(say('layers of kind {0} are not supported', JSON.stringify(letter)));
     const beforeMixer = parts.norm(norm);
     return (t, x) => residualLayer(t, x, { beforeMixer, mixer: block, dropout: parts.dropout });
   });
+}
+
+/** The layers that predict one further token, one after the other, without a norm behind them (`multi_token_prediction.py`, `HybridStack`). */
+export function hybridPrediction(
+  config: ConfigReader,
+  sizes: Sizes,
+  parts: MegatronParts,
+): Block | undefined {
+  const layers = hybridLayers(config, sizes, parts, config.text('', 'mtp_hybrid_pattern'));
+  if (layers.length === 0) return undefined;
+  return (t, x) =>
+    layers.reduce(
+      (hidden, layer, i) =>
+        t.inModule({ name: `mtp_model_layer.layers.${i}`, owned: true }, () => layer(t, hidden)),
+      x,
+    );
 }
