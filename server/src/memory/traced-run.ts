@@ -134,25 +134,22 @@ function raisesListed(run: TrainingRun): boolean {
   return run['precision.weights'] === 'fp16' || (rule === 'with-fp16-or-quantized' && packed);
 }
 
-/** Whether a card is NVIDIA's and has compute capability 8.0 (`_measured_faster_on`; AMD's are left out by `torch.version.hip`). */
-function isAmpereOrNewer(gpu: string): boolean {
-  const card = findAccelerator(gpu);
-  return card?.vendor === 'NVIDIA' && Number(card.computeCapability ?? 0) >= 8;
-}
-
 /** Cards of at most so much go by tiles whatever the tokens, others from so many on (`fused_linear.py`, `_SMALL_CARD_BYTES`, `_flash_min_rows_auto`). */
 const SMALL_CARD_BYTES = 24.5 * 2 ** 30;
 const TILED_TOKENS = 4096;
 
-/** How a card takes Unsloth's loss (`_flash_ce_ok`, `_logits_mode`). */
-function lossOnCard(run: TrainingRun): Pick<TraceSettings, 'lossTiles' | 'halfLogits'> {
-  if (run['loss.implementation'] !== 'fused-chunks') return {};
+/** Which kernels of Unsloth a card has (`_measured_faster_on`), and how it takes the loss (`_flash_ce_ok`, `_logits_mode`). */
+function onCard(run: TrainingRun): Pick<TraceSettings, 'lossTiles' | 'halfLogits' | 'wideHeads'> {
+  const chunks = run['loss.implementation'] === 'fused-chunks';
+  if (!chunks && !run['kernels.wideHeads']) return {};
   const card = findAccelerator(run['hardware.gpu']);
   const bytes = run['hardware.gpuMemory'] ?? card?.usableBytes ?? Number.POSITIVE_INFINITY;
-  const tiled = isAmpereOrNewer(run['hardware.gpu']);
+  // AMD's are left out by `torch.version.hip`.
+  const isRecent = card?.vendor === 'NVIDIA' && Number(card.computeCapability ?? 0) >= 8;
   return {
-    ...(tiled ? { lossTiles: bytes <= SMALL_CARD_BYTES ? 0 : TILED_TOKENS } : {}),
-    halfLogits: card?.vendor === 'AMD',
+    wideHeads: run['kernels.wideHeads'] && isRecent,
+    ...(chunks && isRecent ? { lossTiles: bytes <= SMALL_CARD_BYTES ? 0 : TILED_TOKENS } : {}),
+    halfLogits: chunks && card?.vendor === 'AMD',
   };
 }
 
@@ -183,12 +180,11 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     liger: run['kernels.liger'] || writesLayers(run),
     unsloth: run['kernels.unsloth'],
     ownLayers: writesLayers(run),
-    wideHeads: run['kernels.wideHeads'] && isAmpereOrNewer(run['hardware.gpu']),
     fusedLora: run['kernels.lora'],
     absentPackages: absentPackages(run),
     fp8: run['precision.fp8'],
     loss: tracedLoss(run),
-    ...lossOnCard(run),
+    ...onCard(run),
     divergence: run['loss.divergence'],
     behaviours: does,
     ...apart(run),
