@@ -204,9 +204,14 @@ async function combinations(
   const { origins } = analysis.resolved;
   const found = await recipesFor(analysis, {
     pause,
-    canSay: (move, changes) =>
-      (writeChanges({ ...places, run, origins, changes, fields: move.fields })?.length ?? 0) > 0 ||
-      isByHand(analysis, run, { ...move, changes }, places),
+    canSay: (move, changes, touched) => {
+      const count = (fields: readonly FieldPath[]) =>
+        writeChanges({ ...places, run, origins, changes, fields })?.length;
+      const own = count(move.fields);
+      // What a block states that another move writes has no words of its own.
+      const said = own === 0 ? (count(touched) ?? 0) > 0 : own !== undefined;
+      return said || isByHand(analysis, run, { ...move, changes }, places);
+    },
   });
   return found
     .map(({ moves, changes, trial }) => ({

@@ -192,11 +192,13 @@ function sharding(run: TrainingRun): Move[] {
       move('sharding', say('FSDP with 4-bit weights stored as bf16'), {
         'parallel.data': 'fsdp1',
         'fsdp.strategy': 'full',
-        'quantization.storage': 'bf16',
+        // Each process would hold the whole of it on its GPU before it is sharded.
+        'loading.hostCopies': 'one',
+        ...(run['quantization.storage'] === 'uint8' ? { 'quantization.storage': 'bf16' } : {}),
       }),
     );
   // One process is started without `torch.distributed`, and nothing is wrapped (accelerate `state.py`, `AcceleratorState`).
-  if (data === 'ddp' && run['precision.scheme'] !== 'megatron' && run['hardware.gpus'] > 1)
+  if (data === 'ddp' && !packed && run['precision.scheme'] !== 'megatron' && run['hardware.gpus'] > 1)
     for (const scheme of ['fsdp2', 'fsdp1'] as const)
       found.push(
         move(

@@ -17,10 +17,12 @@ interface RecipeOptions {
   readonly pause: () => Promise<void>;
 }
 
-/** Estimates at most, most of them below a millisecond. */
-const MOST_TRIED = 320;
-/** Estimates after the first recipe: the search goes from the cheapest on, so what is found late costs more. */
-const MORE_TRIED = 80;
+/** The dearest moves that each pass may make: what costs nothing beside time is looked for first, however near to fitting others are. */
+const PASSES = [PRICES.none, PRICES.rounding, PRICES.method] as const;
+/** Estimates of a pass at most, most of them below a millisecond. */
+const MOST_TRIED = 160;
+/** Estimates after the first recipe of a pass: the search goes from the cheapest on, so what is found late costs more. */
+const MORE_TRIED = 60;
 /** More changes than these are another run. */
 const MOST_MOVES = 5;
 const ENOUGH = 5;
@@ -45,18 +47,30 @@ export async function recipesFor(
     fields: [],
     trial: { changes: {}, run, accelerator: analysis.accelerator, estimate: analysis.estimate },
   };
+  const found: Recipe[] = [];
+  for (const dearest of PASSES) await pass(analysis, { canSay, pause }, start, dearest, found);
+  return found;
+}
+
+/** One search from the run as it is, by moves of some prices; what earlier passes found is no longer looked for. */
+async function pass(
+  analysis: Estimated,
+  { canSay, pause }: RecipeOptions,
+  start: Recipe,
+  dearest: number,
+  found: Recipe[],
+): Promise<void> {
   const open: { readonly recipe: Recipe; readonly rank: number }[] = [
     { recipe: start, rank: rankOf(start, analysis) },
   ];
   const seen = new Set<string>();
-  const found: Recipe[] = [];
   let left = MOST_TRIED;
   while (open.length > 0 && found.length < ENOUGH && left > 0) {
     open.sort((a, b) => b.rank - a.rank);
     const next = open.pop();
     if (!next) break;
     for (const move of movesOf(asChanged(analysis, next.recipe.trial))) {
-      if (move.price === PRICES.hardware) continue;
+      if (move.price === PRICES.hardware || move.price > dearest) continue;
       const recipe = extended(analysis, next.recipe, move, seen, canSay);
       if (!recipe) continue;
       left--;
@@ -70,7 +84,6 @@ export async function recipesFor(
       if (left <= 0) break;
     }
   }
-  return found;
 }
 
 const fitsWhole = (trial: Trial) =>

@@ -11,6 +11,7 @@ const STATED: readonly FieldPath[] = [
   'fsdp.strategy',
   'offload.optimizer',
   'offload.parameters',
+  'loading.hostCopies',
 ];
 
 interface MadeAccelerate {

@@ -102,7 +102,7 @@ function writeInPlace(writing: Writing): WrittenFile[] | undefined {
       (file) => statesIn(file, field) && !direct.some(({ uri }) => uri === file.uri),
     );
     if (direct.length > 0 && elsewhere.length === 0) continue;
-    const candidates = elsewhere.length > 0 ? elsewhere : writing.files;
+    const candidates = elsewhere.length > 0 ? elsewhere : inOrder(writing.files, field);
     let isWritten = direct.length > 0;
     for (const file of candidates) {
       const spoken = speak(file, field, value, writing);
@@ -141,6 +141,13 @@ function speak(file: SourceFile, field: FieldPath, value: unknown, { run, change
 
 const hasPath = <T extends { readonly path?: KeyPath }>(found: T): found is T & { readonly path: KeyPath } =>
   found.path !== undefined;
+
+/** Settings of the sharding that nobody states go where the sharding stands, before the order of the run's files. */
+function inOrder(files: readonly SourceFile[], field: FieldPath): readonly SourceFile[] {
+  if (!/^(?:fsdp|zero|offload|loading)\./.test(field)) return files;
+  const holds = (file: SourceFile) => statesIn(file, 'parallel.data');
+  return [...files.filter(holds), ...files.filter((file) => !holds(file))];
+}
 
 const stated = ({ reading }: SourceFile, field: FieldPath): Fact | undefined =>
   reading.facts.find((fact) => fact.field === field && fact.origin.kind === 'file' && fact.origin.location);

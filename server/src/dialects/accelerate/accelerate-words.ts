@@ -59,6 +59,10 @@ export const accelerateWords: Words = {
       : isFsdp(data(wish))
         ? offloadWords(value === 'cpu', wish)
         : undefined,
+  'loading.hostCopies': (value, wish) =>
+    isNewBlock(wish) && value === 'one'
+      ? []
+      : [word('fsdp_config.fsdp_cpu_ram_efficient_loading', value === 'one')],
   'fsdp.strategy': (value, wish) => {
     const { run, text } = wish;
     if (isNewBlock(wish)) return [];

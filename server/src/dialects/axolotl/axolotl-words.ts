@@ -1,7 +1,7 @@
 import { isFsdp } from '../../terms/data-parallel';
 import { attentionWords, fourOrEightBit, newDeepspeed } from '../hf/hf-words';
 import { AXOLOTL_OPTIMIZERS, spellingIn, TRANSFORMERS_OPTIMIZERS } from '../optimizer-names';
-import { type Words, without, word } from '../words';
+import { type Wish, type Words, type Written, without, word } from '../words';
 
 const LIGER_PLUGIN = 'axolotl.integrations.liger.LigerPlugin';
 /** Switches of one kernel each, before `attn_implementation` took their place. */
@@ -18,6 +18,18 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   flex: 'flex_attention',
   eager: 'eager_attention',
 };
+
+/** Both states dictionaries are those of Axolotl's examples; FSDP 1 sends what one process read to the others where it is asked to. */
+const fsdpBlock = (version: 'fsdp1' | 'fsdp2', { changes }: Wish): Written => ({
+  auto_wrap_policy: 'TRANSFORMER_BASED_WRAP',
+  state_dict_type: 'FULL_STATE_DICT',
+  ...(version === 'fsdp2' ? { reshard_after_forward: true } : { sharding_strategy: 'FULL_SHARD' }),
+  ...(changes['loading.hostCopies'] === 'one'
+    ? { cpu_ram_efficient_loading: true, ...(version === 'fsdp1' ? { sync_module_states: true } : {}) }
+    : {}),
+  // Adapters are trained beside frozen weights of the same unit (`use_orig_params` of PyTorch).
+  ...(version === 'fsdp1' ? { use_orig_params: true } : {}),
+});
 
 /** Axolotl. */
 export const axolotlWords: Words = {
@@ -63,19 +75,13 @@ export const axolotlWords: Words = {
     ...(fourOrEightBit(value, wish) ?? []),
     ...(value === 'nf4' && wish.run['method.kind'] === 'lora' ? [word('adapter', 'qlora')] : []),
   ],
-  'parallel.data': (value, wish) =>
-    value === 'fsdp2' && wish.text('deepspeed') === undefined
-      ? [
-          word('fsdp_version', 2),
-          word('fsdp_config', {
-            auto_wrap_policy: 'TRANSFORMER_BASED_WRAP',
-            state_dict_type: 'FULL_STATE_DICT',
-            reshard_after_forward: true,
-          }),
-        ]
-      : value === 'zero'
-        ? newDeepspeed(wish, 'fsdp', 'fsdp_config')
-        : undefined,
+  'parallel.data': (value, wish) => {
+    if (value === 'zero') return newDeepspeed(wish, 'fsdp', 'fsdp_config');
+    if (!isFsdp(value) || wish.text('deepspeed') !== undefined) return undefined;
+    return [word('fsdp_version', value === 'fsdp2' ? 2 : 1), word('fsdp_config', fsdpBlock(value, wish))];
+  },
+  'loading.hostCopies': (value, { changes }) =>
+    value === 'one' && isFsdp(changes['parallel.data'] ?? 'none') ? [] : undefined,
   'fsdp.strategy': (value, wish) => {
     if (wish.changes['parallel.data']) return [];
     if (value !== 'full') return undefined;

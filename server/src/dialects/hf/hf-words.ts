@@ -33,18 +33,29 @@ const FSDP_WORDS = { full: 'full_shard auto_wrap', 'grad-op': 'shard_grad_op aut
  * FSDP 1 alone (`training_args.py` of 4.57.1 and 5.0.0). The default is FSDP 2 from 5.10. A new block is written whole: as an argument it
  * is one JSON text, and has no keys with dots.
  */
-function fsdpVersion(version: 1 | 2, { run, text }: Wish): readonly Word[] | undefined {
+function fsdpVersion(version: 1 | 2, { run, text, changes }: Wish): readonly Word[] | undefined {
   const release = run['version.transformers'];
   const counts = isAtLeast(release, '5.0') !== false;
   if (!counts && version === 2) return undefined;
-  if (version === (isAtLeast(release, '5.10') === false ? 1 : 2)) return [];
+  const byDefault = isAtLeast(release, '5.10') === false ? 1 : 2;
+  const settings = {
+    ...(version === byDefault ? {} : { fsdp_version: version }),
+    ...(changes['loading.hostCopies'] === 'one' ? readByOne(version) : {}),
+  };
+  if (Object.keys(settings).length === 0) return [];
   const block = text('fsdp_config');
   // The text of a block is empty: anything else names a file, or is a JSON text that is not taken apart.
   if (block !== undefined && block !== '') return undefined;
   return block === undefined
-    ? [word('fsdp_config', { fsdp_version: version })]
-    : [word('fsdp_config.fsdp_version', version)];
+    ? [word('fsdp_config', settings)]
+    : Object.entries(settings).map(([key, value]) => word(`fsdp_config.${key}`, value));
 }
+
+/** One process reads the checkpoint; FSDP 1 sends what it read to the others where it is asked to. */
+const readByOne = (version: 1 | 2) => ({
+  cpu_ram_efficient_loading: true,
+  ...(version === 1 ? { sync_module_states: true } : {}),
+});
 
 /** Hugging Face `TrainingArguments`, with the model and PEFT arguments that TRL's `ModelConfig` adds. */
 export const trainerWords: Words = {
@@ -72,6 +83,10 @@ export const trainerWords: Words = {
     word('lora_target_modules', value.length === 1 ? (value[0] ?? null) : [...value]),
   ],
   'quantization.kind': (value, wish) => fourOrEightBit(value, wish, 'bnb_4bit_quant_type'),
+  'quantization.storage': oneOf<string>('bnb_4bit_quant_storage', { bf16: 'bfloat16', fp16: 'float16' }),
+  // It stands in the block that the sharding writes.
+  'loading.hostCopies': (value, { changes }) =>
+    value === 'one' && isFsdp(changes['parallel.data'] ?? 'none') ? [] : undefined,
   'parallel.data': (value, wish) => {
     if (value === 'zero') return newDeepspeed(wish, 'fsdp');
     const version = isFsdp(value) ? fsdpVersion(value === 'fsdp2' ? 2 : 1, wish) : undefined;

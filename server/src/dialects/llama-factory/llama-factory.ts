@@ -8,6 +8,7 @@ import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { stateFrozenModels } from '../frozen-models';
+import { assumeReadByAll } from '../hf/fsdp-argument';
 import { launchQuestions } from '../hf/launch-question';
 import { isMultimodal, TOWER_MODULES, trainedParts } from '../hf/multimodal-parts';
 import { assumePadding } from '../hf/padding';
@@ -75,7 +76,8 @@ export function readLlamaFactory(section: Section, draft: Draft, context: ReadCo
   section.take('enable_liger_kernel');
   const reading = readTrainingArguments(section, draft, context, TRAINER_DEFAULTS);
   readWeights(section, draft, reading);
-  readQuantization(section);
+  readQuantization(section, draft);
+  assumeReadByAll(section, draft);
   const fp8 = section.find('fp8');
   if (fp8 && flagOf(fp8.node) === true)
     section.state(
@@ -281,7 +283,7 @@ function readPreparation(section: Section): void {
   if (norms && flagOf(norms.node) === true) section.state('quantization.recast', true, norms);
 }
 
-function readQuantization(section: Section): void {
+function readQuantization(section: Section, draft: Draft): void {
   readPreparation(section);
   const bits = section.find('quantization_bit');
   const width = integerOf(bits?.node);
@@ -294,7 +296,15 @@ function readQuantization(section: Section): void {
   }
   const fp4 = textOf(section.find('quantization_type')?.node)?.toLowerCase() === 'fp4';
   section.state('quantization.kind', width === 8 ? 'int8' : fp4 ? 'fp4' : 'nf4', bits);
-  if (width === 4) section.take('double_quantization');
+  if (width !== 4) return;
+  section.take('double_quantization');
+  const compute = draft.valueOf('precision.compute');
+  if (compute === 'bf16' || compute === 'fp16')
+    section.assume('quantization.storage', {
+      value: compute,
+      note: say('LLaMA-Factory stores 4-bit weights in the type that it computes in'),
+      source: `${SOURCE}model/model_utils/quantization.py`,
+    });
 }
 
 function readPacking(section: Section): void {
