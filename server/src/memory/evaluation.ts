@@ -1,4 +1,5 @@
 import type { Model } from '../model/model';
+import { hasOwnDecoder } from '../model/own-decoder';
 import { ELEMENT_BYTES, type Tensor } from '../model/tape';
 import { keepsTextSetting } from '../model/text-cache-setting';
 import { behaviours } from '../run/behaviours';
@@ -124,7 +125,7 @@ function cacheOf(model: Model, run: TrainingRun, { stage, tape }: TracedStage): 
   const rotated = tape.operations.find(({ name }) => /rotary|rope/.test(name))?.outputs[0];
   const width = rotated ? ELEMENT_BYTES[rotated.dtype] : bytesPer(run['precision.compute']);
   const settings = evaluated(run);
-  const target = model.config.is_encoder_decoder === true ? settings['batch.targetSequence'] : 0;
+  const target = hasOwnDecoder(model.config) ? settings['batch.targetSequence'] : 0;
   const ranks = run['parallel.context'] * run['parallel.ulysses'] * run['parallel.tensor'];
   const tokens = (settings['batch.sequence'] + (target ?? settings['batch.sequence'])) / ranks;
   post(ledger, 'activations', layerCacheBytes(model, settings['batch.micro'], tokens, width), {

@@ -1,4 +1,5 @@
 import type { Model } from '../model/model';
+import { hasOwnDecoder } from '../model/own-decoder';
 
 function numberOf(model: Model, name: string): number | undefined {
   const value = textConfig(model)[name];
@@ -51,7 +52,7 @@ export function keyValueCacheBytes(
 ): number {
   const tokens = prompt + fresh;
   const each = samples * perTokenAndLayer(model) * width;
-  if (model.config.is_encoder_decoder === true) return each * tokens * decoderLayers(model);
+  if (hasOwnDecoder(model.config)) return each * tokens * decoderLayers(model);
   const types = textConfig(model).layer_types;
   if (!Array.isArray(types)) return model.attentionHeads > 0 ? each * tokens * model.layers : 0;
   const window = numberOf(model, 'sliding_window') ?? Number.POSITIVE_INFINITY;

@@ -1,6 +1,7 @@
 import { isNone } from '../../config/python/node-of-value';
 import type { PyCall } from '../../config/python/value';
 import { findAccelerator } from '../../hardware/catalog';
+import { hasOwnDecoder } from '../../model/own-decoder';
 import { routedExperts } from '../../model/routed-experts';
 import { fileIn, UNSLOTH } from '../../sources/repositories';
 import { isAtLeast } from '../../terms/version';
@@ -97,7 +98,7 @@ function inTheWay(
   const config: ModelConfig | undefined = context.model?.config;
   if (!config) return { kind: 'open', note: say('what the model is decides whether batches are padded') };
   const type = String(config.model_type ?? '');
-  if (BLOCKED.test(type) || config.is_encoder_decoder === true)
+  if (BLOCKED.test(type) || hasOwnDecoder(config))
     return padded(say('models of type "{0}" need padding', type));
   if (config.vision_config !== undefined || config.audio_config !== undefined)
     return ofProcessor(calls, type, context, since);

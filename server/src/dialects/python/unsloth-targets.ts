@@ -1,6 +1,7 @@
 import { knownNode } from '../../config/python/node-of-value';
 import type { PyCall } from '../../config/python/value';
 import { flagOf, textOf, textsOf } from '../../config/scalar';
+import { hasOwnDecoder } from '../../model/own-decoder';
 import { routedExperts } from '../../model/routed-experts';
 import { literalPattern } from '../../run/literal-pattern';
 import { fileIn, UNSLOTH } from '../../sources/repositories';
@@ -166,8 +167,7 @@ function readScoped(
   if (names && on?.parts.length === PARTS.length && !on.sound) return;
   // Experts of gpt-oss are named otherwise, layers of Nemotron have no tag, and models with two sides lists of their own.
   const type = String(config?.model_type ?? '');
-  const isTagged =
-    config !== undefined && !/^(gpt_oss|nemotron_h)$/.test(type) && config.is_encoder_decoder !== true;
+  const isTagged = config !== undefined && !/^(gpt_oss|nemotron_h)$/.test(type) && !hasOwnDecoder(config);
   const isSwitched = put.named.some(
     ({ key, value }) => /^finetune_/.test(key) && flagOf(knownNode(value)) === false,
   );
