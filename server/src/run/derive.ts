@@ -99,7 +99,7 @@ function inferUnmaskedBatches(winners: Winners): void {
   const mask = winners.get('attention.mask');
   if (mask?.value !== true || mask.origin.kind !== 'inferred' || winners.has('attention.unmaskedBatches'))
     return;
-  infer(winners, 'attention.unmaskedBatches', true, say('batches of samples of one length have no padding'));
+  infer(winners, 'attention.unmaskedBatches', true, say('batches that nothing fills up have no padding'));
 }
 
 /** Packed rows are full, and rows without padding have none: a mask that is there because samples differ in length is not. */

@@ -366,6 +366,11 @@ const BASES: readonly Base[] = [
     'method.referenceModel': true,
   }),
   base('GRPO', /^(rollout|method\.scoring)/, { ...GRPO, 'rollout.engine': 'transformers' }),
+  base('GRPO that scores without the loss', /^method\.scoring/, {
+    ...GRPO,
+    'rollout.engine': 'vllm-server',
+    'kernels.liger': true,
+  }),
   base('GRPO with vLLM', /^(rollout|hardware\.(gpuM|res))/, {
     ...GRPO,
     'rollout.engine': 'vllm-colocate',
@@ -645,6 +650,8 @@ const NAMED_THOUGH_STILL: Partial<Record<FieldPath, string>> = {
   'method.valueStep':
     'it holds how the value model is trained, which `memory/turns.ts` looks at in a run of its own: `dialects/verl-critic.test.ts`',
   'method.valueOffload': 'the same: it moves the turns of both models, which no run here takes',
+  'rollout.quantized':
+    'it decides whether the share of vLLM holds the weights, which is looked at before an estimate: `workspace/engine-share.ts`',
   'lora.tiesCopies':
     'no run here trains both tied ends in full: `model/adapters.test.ts` has one that does, as one copy and as two',
   'quantization.partial':

@@ -57,9 +57,6 @@ describe('batches with a padding mask and without one', () => {
   });
   it('are reported without a word of cutting, which nothing may do', () => {
     const { origins } = resolveRun([fact('attention.mask', true, { kind: 'inferred' })]);
-    assert.equal(
-      origins['attention.unmaskedBatches']?.note,
-      'batches of samples of one length have no padding',
-    );
+    assert.equal(origins['attention.unmaskedBatches']?.note, 'batches that nothing fills up have no padding');
   });
 });

@@ -47,6 +47,41 @@ describe('what decides a run and nobody states', () => {
     assert.ok(zero.answers.every(({ field }) => field !== 'parallel.data'));
   });
 
+  it('how long targets are that a decoder takes beside its source, unless the code states it', async () => {
+    const script = (
+      model: string,
+      more = '',
+    ) => `from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, Seq2SeqTrainer, Seq2SeqTrainingArguments
+tokenizer = AutoTokenizer.from_pretrained("${model}")
+model = AutoModelForSeq2SeqLM.from_pretrained("${model}")
+def prepare(row):
+    row = tokenizer(row["text"], truncation=True, padding="max_length", max_length=512)
+${more}    return row
+arguments = Seq2SeqTrainingArguments(output_dir="out", per_device_train_batch_size=8)
+Seq2SeqTrainer(model=model, args=arguments, train_dataset=load().map(prepare)).train()
+`;
+    const of = async (text: string) => {
+      const { analysis, answers } = await analysed({ 'file:///w/train.py': text }, 'file:///w/train.py', {
+        ...ON,
+        'hardware.gpus': 1,
+      });
+      const targets = analysis.resolved.values['batch.targetSequence'];
+      return { targets, asked: answers.find(({ field }) => field === 'batch.targetSequence') };
+    };
+    for (const model of ['google-t5/t5-large', 'facebook/bart-base']) {
+      const { targets, asked } = await of(script(model));
+      assert.equal(targets, 512, model);
+      assert.match(
+        asked?.reason ?? '',
+        /^Assumed targets as long as the source: `batch\.targetSequence` states/,
+      );
+      assert.ok((asked?.estimate?.processBytes ?? 0) > 0);
+    }
+    const stated =
+      '    row["labels"] = tokenizer(text_target=row["summary"], truncation=True, max_length=64)["input_ids"]\n';
+    assert.deepEqual(await of(script('google-t5/t5-large', stated)), { targets: 64, asked: undefined });
+  });
+
   it('is certain where the launch is seen', async () => {
     const script = 'torchrun --nproc_per_node 8 sft.py --config sft.yaml\n';
     const { verdict, answers } = await analysed({ [uri]: RECIPE, 'file:///w/launch.sh': script }, uri);

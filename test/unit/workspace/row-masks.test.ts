@@ -28,6 +28,28 @@ describe('whether a mask of padding reaches the attention', () => {
     assert.equal(await mask(trained(made)), DIFFER);
   });
 
+  it('of texts that are filled up to one length it does, and of random tokens it does not', async () => {
+    const made = 'AutoModelForSequenceClassification.from_pretrained("google-bert/bert-base-uncased")';
+    const filled =
+      'from transformers import AutoTokenizer\nt = AutoTokenizer.from_pretrained("google-bert/bert-base-uncased")\ndata = data.map(lambda row: t(row["text"], padding="max_length", max_length=128))\n';
+    const drawn = 'import numpy as np\nrows = np.random.randint(100, 30000, (512, 512))\n';
+    const filledRows = 'true: rows are filled up to one length: a mask reaches the kernel';
+    assert.equal(await mask(trained(made, filled)), filledRows);
+    assert.equal(
+      await mask(trained(made, drawn)),
+      'false: rows of random tokens are of one length: no mask is made',
+    );
+    assert.equal(await mask(trained(made, filled + drawn)), filledRows);
+  });
+
+  it('of images it does not where it is not seen which of the models is trained', async () => {
+    const student = 'from transformers import MobileNetV2Config, MobileNetV2ForImageClassification\n';
+    const made = 'MobileNetV2ForImageClassification(MobileNetV2Config())';
+    assert.equal(await mask(trained(made, student)), ONE_SIZE);
+    const teacher = 'AutoModelForImageClassification.from_pretrained("google/vit-base-patch16-224")\n';
+    assert.equal(await mask(trained('chosen(student, teacher)', `teacher = ${teacher}`)), ONE_SIZE);
+  });
+
   it('of images and videos of one size it does not', async () => {
     for (const made of [
       'AutoModelForImageClassification.from_pretrained("google/vit-base-patch16-224")',

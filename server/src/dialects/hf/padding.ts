@@ -25,9 +25,15 @@ export function unpaddedBy(config: Readonly<Record<string, unknown>> | undefined
 /**
  * Samples of a padded batch differ in length, so a mask reaches the attention kernel (SDPA then takes its
  * memory-efficient path and repeats grouped heads); a batch of one sample, or of packed ones, needs none. `unpadded`: why
- * there is no padding at all.
+ * there is no padding at all; `filled`: all rows are filled up to one length, where the mask hides what fills them.
  */
-export function assumePadding(section: Section, draft: Draft, micro: number, unpadded?: string): void {
+export function assumePadding(
+  section: Section,
+  draft: Draft,
+  micro: number,
+  unpadded?: string,
+  filled = false,
+): void {
   const packed = section.flag(['packing', 'padding_free', 'sample_packing', 'neat_packing']) === true;
   if (packed || micro <= 1 || draft.knows('attention.mask')) return;
   if (unpadded !== undefined) draft.infer('attention.mask', false, unpadded);
@@ -35,6 +41,8 @@ export function assumePadding(section: Section, draft: Draft, micro: number, unp
     draft.infer(
       'attention.mask',
       true,
-      say('samples of a batch differ in length: a mask reaches the kernel'),
+      filled
+        ? say('rows are filled up to one length: a mask reaches the kernel')
+        : say('samples of a batch differ in length: a mask reaches the kernel'),
     );
 }

@@ -5,6 +5,7 @@ import { lacksTargets } from '../../memory/adapter-selection';
 import { promptGap } from '../../memory/prompt-gap';
 import { ofTransformers } from '../../model/families/llama-like';
 import type { Model, SampleLength } from '../../model/model';
+import { readsTargets } from '../../model/own-decoder';
 import { lacksKernel, languageType, precedesSdpa, predatesSdpa } from '../../run/behaviours';
 import { modelParallelSize, unevenLayout } from '../../run/derive';
 import type { RunValues } from '../../run/fields';
@@ -145,6 +146,24 @@ function ownLengths({ sampleLength, targetLength }: Partial<Model>, stated: read
   return [...own('batch.sequence', sampleLength), ...own('batch.targetSequence', targetLength)];
 }
 
+/**
+ * How long the targets of an encoder with a decoder are, which nothing states: as long as the source, beside another length that may be as
+ * right. What labels or scores a text gives both sides the same.
+ */
+function supposedTargets(model: Model | undefined, stated: readonly Fact[]): Fact[] {
+  const field = 'batch.targetSequence';
+  const source = strongest(stated, 'batch.sequence')?.value;
+  const objective = strongest(stated, 'method.objective')?.value ?? 'lm';
+  const isOpen = objective === 'lm' && typeof source === 'number' && strongest(stated, field) === undefined;
+  if (!model || !isOpen || !readsTargets(model.config)) return [];
+  const note = say('assumed targets as long as the source: `{0}` states another length', field);
+  const orElse = String(Math.max(1, Math.ceil(source / SHORTER)));
+  return [fact(field, source, { kind: 'inferred', note, guess: true, orElse })];
+}
+
+/** How much shorter than its source a target may well be, such as a summary. */
+const SHORTER = 4;
+
 /** First release of PyTorch that transformers runs SDPA with (`import_utils.py`, `is_torch_sdpa_available`). */
 const RUNS_SDPA = '2.1.1';
 
@@ -267,7 +286,9 @@ export function resolve(
     fields?.some((field) => field === 'attention.implementation' || field === 'quantization.kind'),
   );
   const attention = ownAttention(finding.model, read, values, !isLeft && loadsModel(members));
-  const stating = [...read, ...ownLengths(finding.model ?? {}, read), ...attention];
+  const lengths = ownLengths(finding.model ?? {}, read);
+  const targets = supposedTargets(finding.model, [...read, ...lengths]);
+  const stating = [...read, ...lengths, ...targets, ...attention];
   const joined =
     settled && isSameList(stating, settled.stating)
       ? settled.joined
