@@ -12,7 +12,7 @@ const node = (...args) => execFileSync(process.execPath, args, { cwd: root, stdi
 const channel = process.argv.includes('--pre-release') ? ['--pre-release'] : [];
 mkdirSync(path.join(root, 'out'), { recursive: true });
 node('scripts/build.mjs', '--production', '--extension');
-node(vsce, 'package', '--no-dependencies', '--out', path.join('out', 'oomlint.vsix'), ...channel);
+node('--require', './scripts/small-deflate.cjs', vsce, 'package', '--no-dependencies', '--out', path.join('out', 'oomlint.vsix'), ...channel);
 
 /** Seconds; of 2020 where there is no git, as in a source archive. */
 function dateOfCommit() {
