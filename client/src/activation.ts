@@ -83,7 +83,7 @@ export function activateOn(context: ExtensionContext, platform: Platform): void 
     ...[ESTIMATE_COMMAND, 'oomlint.estimateFile'].map((command) =>
       commands.registerCommand(command, (target?: unknown) => estimateMemory(panel, target, about(target))),
     ),
-    commands.registerCommand('oomlint.showFixes', () => showFixes(about(undefined))),
+    commands.registerCommand('oomlint.showFixes', (target?: unknown) => showFixes(about(target))),
     commands.registerCommand(COMPARE_WITH_HEAD_COMMAND, (target?: unknown) => {
       const uri = targetUri(target);
       if (uri) panel.show(uri, { with: 'git' });

@@ -154,7 +154,8 @@ class ConfigRows implements TreeDataProvider<Row>, Disposable {
     item.tooltip = `${config.name} · ${config.family}\n${text}`;
     item.iconPath = iconOf(config);
     item.command = open;
-    item.contextValue = 'config';
+    const sign = verdictSign(config);
+    item.contextValue = sign === 'error' || sign === 'warning' ? 'configToFix' : 'config';
     item.accessibilityInformation = {
       label: `${config.name}, ${verdictAt(config.verdict, config.peakBytes, config.capacityBytes)}, ${text}`,
     };

@@ -1,7 +1,7 @@
 import type { FileChange, Planned } from '../../server/src/shared/protocol';
 
 /** The words of the list that is shown before anything is written. */
-export interface WriteWords {
+interface WriteWords {
   readonly write: string;
   /** In place of it, where nothing is written but notes that change no training. */
   readonly note: string;
@@ -12,7 +12,7 @@ export interface WriteWords {
 }
 
 /** A row: what is decided, what is written into a file, or what is left to do; a heading has nothing but its label. */
-export interface WriteRow {
+interface WriteRow {
   readonly label: string;
   readonly description?: string;
   readonly detail?: string;

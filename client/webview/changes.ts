@@ -20,7 +20,7 @@ export function signedBytes(bytes: number): string {
 export const LEAST_SECONDS = 5e-5;
 
 /** `+1.2 s`, `−40 ms`. */
-export function signedSeconds(seconds: number): string {
+function signedSeconds(seconds: number): string {
   if (Math.abs(seconds) < LEAST_SECONDS) return '±0';
   return `${seconds > 0 ? '+' : '−'}${formatDuration(Math.abs(seconds))}`;
 }

@@ -46,7 +46,7 @@ export function timeChanges({ before, after }: RunDiff): string[] {
     const [first, last] = [formatDuration(before.stepSeconds), formatDuration(after.stepSeconds)];
     const band = after.stepSpread ? formatDurations(after.stepSpread) : last;
     if (first !== last) found.push(say('step {0} → {1}', first, band));
-    // Of steps that hold other numbers of tokens the times say little.
+    // Of steps that hold other numbers of tokens the times alone mislead.
     if (before.tokensPerStep !== after.tokensPerStep) {
       const [few = '', many = ''] = [before, after].map(({ tokensPerStep = 0, stepSeconds = 0 }) =>
         formatInteger(Number((tokensPerStep / stepSeconds).toPrecision(3))),

@@ -1,4 +1,5 @@
 import type { Problem, Severity } from '../text/problem';
+import { inQuotes } from '../wording/in-quotes';
 import { say } from '../wording/say';
 import type { Paint, Style } from './output';
 import type { RepeatedInformation } from './repeated-information';
@@ -47,5 +48,5 @@ export function repeatedLines({ problem, paths }: RepeatedInformation, paint: Pa
 function wordsOf({ severity, message, code }: Problem, paint: Paint): string {
   const widest = Math.max(...Object.values(SEVERITY_WORDS).map((word) => say(word).length));
   const word = paint(STYLES[severity], say(SEVERITY_WORDS[severity]).padEnd(widest));
-  return `${word}  ${message}  ${paint('dim', code)}`;
+  return `${word}  ${inQuotes(message)}  ${paint('dim', code)}`;
 }

@@ -87,7 +87,7 @@ function shortCost(cost: Costly): string {
   return [bytes, shortTime(cost)].filter((word) => word !== '').join(', ');
 }
 
-/** Of a step that holds another number of tokens the time says little. */
+/** Of a step that holds another number of tokens the time alone misleads. */
 function shortTime({ seconds = 0, speed }: Costly): string {
   if (speed !== undefined) return speed;
   return Math.abs(seconds) < LEAST_SECONDS ? '' : say('{0}/step', signed(seconds, formatDuration));

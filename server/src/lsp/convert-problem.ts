@@ -2,6 +2,7 @@ import { type Diagnostic, DiagnosticSeverity, DiagnosticTag } from 'vscode-langu
 import { httpsUrl } from '../features/markdown';
 import { rulePage } from '../rules/rule';
 import type { Problem, Severity } from '../text/problem';
+import { inQuotes } from '../wording/in-quotes';
 import { isRuleId } from '../workspace/rules';
 import { type ClientSupport, mutable, SOURCE } from './convert';
 
@@ -38,9 +39,4 @@ export function toDiagnostic(problem: Problem, support: ClientSupport): Diagnost
     diagnostic.tags = [DiagnosticTag.Deprecated];
   }
   return diagnostic;
-}
-
-/** A problem is shown as plain text, where backticks stand as they are: names have quotes, as the others have them. */
-function inQuotes(message: string): string {
-  return message.replace(/`([^`]*)`/g, (_, name: string) => (name.includes('"') ? name : `"${name}"`));
 }

@@ -6,7 +6,7 @@ import { batchLens, promptBatchLens } from '../features/batch-lens';
 import { openedOf } from '../features/breakdown';
 import { compareRuns } from '../features/compare';
 import { completions } from '../features/completion/completion';
-import { noTriedValues, withOutcomes } from '../features/completion/outcome';
+import { noTriedValues, type TriedValues, withOutcomes } from '../features/completion/outcome';
 import { editorSchema } from '../features/editor-schema';
 import { decisionsSection } from '../features/hover-decisions';
 import { whatIfTexts } from '../features/hover-what-if';
@@ -56,20 +56,7 @@ export function createEngine(
     teaches: (uri) => Workspace.teaches(uri),
     analyze: (uri) => workspace.analyze(uri),
     checkProjectFile: (uri) => workspace.checkProjectFile(uri),
-    invalidate: (uri) => {
-      workspace.invalidate(uri);
-      triedValues.around = '';
-      configs.changed(uri);
-    },
-    edited: (uri) => {
-      workspace.edited(uri);
-      configs.changed(uri);
-    },
-    invalidateAll: () => {
-      workspace.invalidateAll();
-      triedValues.around = '';
-      configs.reset();
-    },
+    ...following(workspace, configs, triedValues),
     dependents: (uri) => workspace.dependents(uri),
     source: (uri) => workspace.source(uri),
     project: (analysis) => workspace.project(analysis),
@@ -86,12 +73,8 @@ export function createEngine(
       const { document, dialect, reading } = config;
       const files = (typed: string) => workspace.filesFrom(uri, typed);
       const found = await completions({ text, position, document, dialect, reading, schemasServed, files });
-      return withOutcomes(
-        found,
-        text,
-        (changed) => workspace.preview(uri, new Map([[uri, changed]])),
-        triedValues,
-      );
+      const changed = (to: string) => workspace.preview(uri, new Map([[uri, to]]));
+      return withOutcomes(found, text, changed, triedValues);
     },
     schema: editorSchema,
     projectHover: async (uri, text, position) => {
@@ -121,6 +104,30 @@ export function createEngine(
     configs: (isCancelled, again) => configs.look(isCancelled, again),
     explainedOom: (params) => explainOom(params, workspace),
     tools: (write) => toolsOn(editorDesk(host, workspace, { options, machine, write })),
+  };
+}
+
+/** Whatever is remembered of files hears of their changes. */
+function following(
+  workspace: Workspace,
+  configs: WorkspaceConfigs,
+  triedValues: TriedValues,
+): Pick<Engine, 'invalidate' | 'edited' | 'invalidateAll'> {
+  return {
+    invalidate: (uri) => {
+      workspace.invalidate(uri);
+      triedValues.around = '';
+      configs.changed(uri);
+    },
+    edited: (uri) => {
+      workspace.edited(uri);
+      configs.changed(uri);
+    },
+    invalidateAll: () => {
+      workspace.invalidateAll();
+      triedValues.around = '';
+      configs.reset();
+    },
   };
 }
 

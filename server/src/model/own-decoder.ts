@@ -7,7 +7,7 @@ const WITH_DECODER =
 const OF_TEXTS = /^(?!whisper$|speecht5$)/;
 
 /** Whether a decoder stands beside an encoder, with tokens of its own. */
-export function hasOwnDecoder({ model_type: type, is_encoder_decoder: stated }: Config): boolean {
+function hasOwnDecoder({ model_type: type, is_encoder_decoder: stated }: Config): boolean {
   return typeof stated === 'boolean' ? stated : WITH_DECODER.test(String(type));
 }
 

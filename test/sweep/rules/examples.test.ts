@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { withEdits } from '../../../server/src/advice/write/text-edits';
 import { codeActions } from '../../../server/src/features/code-actions';
+import { toDiagnostic } from '../../../server/src/lsp/convert-problem';
 import { ourPage } from '../../../server/src/rules/rule';
 import { type RuleExample, ruleExample } from '../../../server/src/rules/rule-examples';
 import type { RuleId } from '../../../server/src/rules/rule-id';
@@ -23,6 +24,7 @@ const WITHOUT: Readonly<Partial<Record<RuleId, string>>> = {
 
 const withoutRelease = (address: string) => address.replace(/\/blob\/[^/]+\//, '/blob/');
 const withoutLines = (address: string) => address.replace(/#L\d.*$/, '');
+const PLAIN = { related: true, codeDescription: true, tags: true, markdown: true };
 const RANKS = ['hint', 'information', 'warning', 'error'];
 
 async function looked(files: RuleExample) {
@@ -68,6 +70,12 @@ describe('examples of rules', () => {
           problems.map(({ code, message }) => `${code}: ${message}`).join('\n') || 'no problem',
         );
         assert.ok(RANKS.indexOf(problem.severity) <= RANKS.indexOf(RULES[rule].severity), problem.severity);
+        // Whoever reads Problems, a terminal or a report of CI sees plain text.
+        for (const each of problems) {
+          const { message, relatedInformation = [] } = toDiagnostic(each, PLAIN);
+          for (const words of [message, ...relatedInformation.map(({ message: other }) => other)])
+            assert.doesNotMatch(String(words), /`/);
+        }
         // The address of a family's own check stands with the check, too: both lead to one file.
         // Each may name the release that it was read at.
         if (problem.source !== undefined)

@@ -103,4 +103,29 @@ describe('the configs of the workspace', function () {
     await signs(page.locator('.quick-input-list .monaco-list-row'));
     await page.keyboard.press('Escape');
   });
+
+  it('lead to the fixes of one that does not fit, and to what fits, from their menu', async () => {
+    const row = rows().filter({ hasText: 'ds_never.json' }).first();
+    await row.click({ button: 'right' });
+    const menu = page.locator('.monaco-menu .action-label');
+    await menu.filter({ hasText: 'Show Fixes' }).waitFor();
+    await menu.filter({ hasText: 'What Fits?' }).waitFor();
+    await page.keyboard.press('Escape');
+    await row.hover();
+    await row.locator('.action-label[aria-label*="Show Fixes"]').click();
+    await page.locator('.action-widget .monaco-list-row', { hasText: 'GiB' }).first().waitFor();
+    await page.keyboard.press('Escape');
+    await page.locator('.tab.active', { hasText: 'ds_never.json' }).first().waitFor();
+    const fitting = rows().filter({ hasText: 'ds_config.json' }).first();
+    await fitting.hover();
+    assert.equal(await fitting.locator('.action-label[aria-label*="Show Fixes"]').count(), 0);
+  });
+
+  it('have a chord that opens the breakdown of the config at hand', async () => {
+    await workbench.openFile('ds_config.json');
+    await page.locator('.codelens-decoration', { hasText: 'GiB' }).first().waitFor();
+    await page.keyboard.press('Control+K');
+    await page.keyboard.press('Alt+M');
+    await workbench.panel('ds_config.json');
+  });
 });

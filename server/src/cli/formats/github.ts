@@ -1,4 +1,5 @@
 import type { Severity } from '../../text/problem';
+import { inQuotes } from '../../wording/in-quotes';
 import type { CheckedFile } from '../checked-file';
 
 const COMMANDS: Readonly<Record<Severity, string>> = {
@@ -28,7 +29,7 @@ export function github(files: readonly CheckedFile[]): string {
           ...(sameLine ? [`col=${start.character + 1}`, `endColumn=${end.character + 1}`] : []),
           `title=${inProperty(['oomlint', code].join(' '))}`,
         ];
-        return `::${COMMANDS[severity]} ${place.join(',')}::${inMessage(message)}\n`;
+        return `::${COMMANDS[severity]} ${place.join(',')}::${inMessage(inQuotes(message))}\n`;
       }),
   );
   return lines.join('');

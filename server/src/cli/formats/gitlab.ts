@@ -1,4 +1,5 @@
 import type { Severity } from '../../text/problem';
+import { inQuotes } from '../../wording/in-quotes';
 import { type CheckedFile, findingsOf } from '../checked-file';
 
 const SEVERITIES: Readonly<Record<Severity, string>> = {
@@ -11,7 +12,7 @@ const SEVERITIES: Readonly<Record<Severity, string>> = {
 /** A code quality report of GitLab: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format */
 export function gitlab(files: readonly CheckedFile[]): string {
   const report = findingsOf(files).map(({ file, problem, fingerprint }) => ({
-    description: problem.message,
+    description: inQuotes(problem.message),
     check_name: problem.code,
     fingerprint,
     severity: SEVERITIES[problem.severity],

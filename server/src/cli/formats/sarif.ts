@@ -3,6 +3,7 @@ import type { Location, Result } from 'sarif';
 import { KIND_REASONS, type Rule, rulePage } from '../../rules/rule';
 import type { Range } from '../../text/place';
 import type { Severity } from '../../text/problem';
+import { inQuotes } from '../../wording/in-quotes';
 import { isRuleId, RULES } from '../../workspace/rules';
 import { type CheckedFile, type Finding, findingsOf } from '../checked-file';
 import { displayPath } from '../report';
@@ -26,7 +27,7 @@ function locationOf(path: string, { start, end }: Range, message?: string): Loca
         endColumn: end.character + 1,
       },
     },
-    ...(message === undefined ? {} : { message: { text: message } }),
+    ...(message === undefined ? {} : { message: { text: inQuotes(message) } }),
   };
 }
 
@@ -39,7 +40,7 @@ function resultOf({ file, problem, fingerprint }: Finding, folder: string): Resu
   return {
     ruleId: problem.code,
     level: LEVELS[problem.severity],
-    message: { text: problem.message },
+    message: { text: inQuotes(problem.message) },
     locations: [place],
     partialFingerprints: { 'oomlint/v1': fingerprint },
     ...(related.length > 0
@@ -50,7 +51,7 @@ function resultOf({ file, problem, fingerprint }: Finding, folder: string): Resu
             {
               threadFlows: [
                 {
-                  locations: [...related, { ...place, message: { text: problem.message } }].map(
+                  locations: [...related, { ...place, message: { text: inQuotes(problem.message) } }].map(
                     (location) => ({
                       location,
                     }),
