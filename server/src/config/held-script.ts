@@ -16,7 +16,8 @@ export function heldScript(
 ): ConfigDocument | undefined {
   const source = new ScriptSource(script);
   if (!isWorth(source.text)) return undefined;
-  const { root, problems } = readShell(lines, source);
+  const { root, problems, otherWays } = readShell(lines, source);
   if (problems.length > 0) return undefined;
-  return { uri, format: 'shell', root, problems, directives: [], relaxedJson: false };
+  const ways = otherWays ? { otherWays } : {};
+  return { uri, format: 'shell', root, problems, directives: [], relaxedJson: false, ...ways };
 }

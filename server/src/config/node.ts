@@ -60,6 +60,8 @@ export interface ConfigDocument {
   readonly relaxedJson: boolean;
   /** Shell only: the command that counts, by its place in the script, where that starts several runs. */
   readonly command?: number;
+  /** Shell only: the trees of the other ways at a condition that the script does not settle. */
+  readonly otherWays?: (condition: Range) => readonly MapNode[];
   /** Shell only: a text for people shows the commands. */
   readonly isShown?: boolean;
   /** Where problems go that belong to the file as a whole; its first key where it is left out. */

@@ -58,7 +58,9 @@ export function parseConfig(
   const reading = readFormat(format, source, uri, around);
   // Under a conflict other complaints are noise: they vanish with it.
   const problems = conflict ? [conflict.problem] : reading.problems;
-  const own = { uri, format, root: reading.root, problems, directives, relaxedJson: reading.relaxedJson };
+  const { root, relaxedJson, otherWays } = reading as SyntaxReading;
+  const ways = otherWays ? { otherWays } : {};
+  const own = { uri, format, root, problems, directives, relaxedJson, ...ways };
   if (format !== 'python') return own;
   const gpu = gpuOfJoined(content);
   const head = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };

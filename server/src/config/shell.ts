@@ -7,7 +7,7 @@ import type { ConfigNode, MapEntry, MapNode, ScalarNode } from './node';
 import { SyntaxProblems } from './problems';
 import { resolvePlain } from './pyyaml';
 import { evaluateShell } from './shell/evaluate';
-import type { ShellCommand } from './shell/job';
+import type { ShellCommand, ShellReading } from './shell/job';
 import { type PlacedText, placeOfPieces, splitOnce, textOfPieces, useOfPieces } from './shell/placed-text';
 import { ScriptSource } from './shell/script-source';
 import type { SlurmOption } from './shell/slurm-options';
@@ -31,7 +31,7 @@ import type { SyntaxReading } from './syntax-reading';
  */
 export function readShell(lines: Lines, script = ScriptSource.ofScript(lines.text)): SyntaxReading {
   const problems = new SyntaxProblems();
-  const { commands, files, made, options, errors, overgrown } = evaluateShell(script);
+  const { commands, files, made, options, forks, errors, overgrown } = evaluateShell(script);
   for (const { message, offset } of errors) {
     const range = lines.lineRange(lines.position(offset).line);
     const textOf = (place: Range) => lines.text.slice(lines.offset(place.start), lines.offset(place.end));
@@ -55,9 +55,39 @@ export function readShell(lines: Lines, script = ScriptSource.ofScript(lines.tex
       range: lines.lineRange(0),
     });
   }
+  return {
+    root: rootOf(lines, { commands, files, made, options }),
+    problems: problems.list,
+    relaxedJson: false,
+    ...(forks.size > 0 ? { otherWays: otherWaysOf(lines, script, forks) } : {}),
+  };
+}
+
+/** What the script is where it goes another way at a condition, as trees. */
+function otherWaysOf(
+  lines: Lines,
+  script: ScriptSource,
+  forks: ShellReading['forks'],
+): NonNullable<SyntaxReading['otherWays']> {
+  return (condition) => {
+    const at = lines.offset(condition.start);
+    const fork = forks.get(at);
+    if (!fork) return [];
+    const ways = Array.from({ length: fork.ways }, (_, way) => way).filter((way) => way !== fork.taken);
+    return ways.slice(0, MOST_WAYS).map((way) => rootOf(lines, evaluateShell(script, { at, way })));
+  };
+}
+
+/** Other ways that are gone at one condition: a `case` of a hundred models is not walked through. */
+const MOST_WAYS = 4;
+
+function rootOf(
+  lines: Lines,
+  { commands, files, made, options }: Pick<ShellReading, 'commands' | 'files' | 'made' | 'options'>,
+): MapNode {
   const builder = new Builder(lines);
   const whole = lines.range(0, lines.text.length);
-  const root: MapNode = {
+  return {
     kind: 'map',
     range: whole,
     entries: [
@@ -85,7 +115,6 @@ export function readShell(lines: Lines, script = ScriptSource.ofScript(lines.tex
       }),
     ],
   };
-  return { root, problems: problems.list, relaxedJson: false };
 }
 
 /** `<your_path>`: a place that the person fills in. */

@@ -283,6 +283,13 @@ export class Draft {
     this.unread.push({ kind, location, text, message, ...(fields ? { fields } : {}) });
   }
 
+  /** Words stand there for certain, which are read or printed as the script runs. */
+  leaveWords(node: { range: Range }, text: string): void {
+    const message = say('`{0}` holds words that are known only when the script runs.', text);
+    const location = locationOf(node.range, this.uri);
+    this.unread.push({ kind: 'words', location, text, message, holdsWords: true });
+  }
+
   /** What is passed there is known, and what it changes is not part of the estimate. */
   leaveUncounted(node: { range: Range }, name: string, fields?: readonly FieldPath[]): void {
     this.leave('value', node, name, say('What `{0}` changes is not counted.', name), fields);

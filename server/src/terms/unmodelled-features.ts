@@ -25,6 +25,8 @@ const UNMODELLED_FEATURES = {
   'muon-step': 'adds',
   'partial-quantization': 'adds',
   'absent-config': 'saves',
+  'open-branch': 'either',
+  'open-words': 'either',
   'activation-offload': 'saves',
   'fp8-training': 'saves',
   'adapter-kind': 'saves',

@@ -11,11 +11,13 @@ import { shortAlias } from '../run/parse-field';
 import { unstated } from '../run/resolve';
 import type { ResolvedRun } from '../run/resolved-run';
 import { spelledKey } from '../run/spelled-key';
+import type { Unread } from '../run/unread';
 import { effectOf } from '../terms/unmodelled-features';
 import type { Range } from '../text/place';
 import type { Problem } from '../text/problem';
 import { formatBytes, formatBytesOf } from '../wording/figures';
 import { say } from '../wording/say';
+import { type AnsweredWay, openWayWords } from './open-ways';
 import type { UnseenFile } from './unreadable-file';
 
 const START: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
@@ -84,7 +86,7 @@ function withheld(
   accelerator: Accelerator,
   resolved: ResolvedRun,
   document: ConfigDocument,
-  absent?: UnseenFile,
+  ends: OpenEnds,
 ): Problem {
   const figures = say('{0} on {1}', formatBytesOf(peak.processBytes, capacityBytes), accelerator.name);
   const names = joinWords(features.map((name) => `\`${name}\``));
@@ -93,22 +95,41 @@ function withheld(
   return {
     code: 'feature-not-modelled',
     severity: 'information',
-    message:
-      absent === undefined
-        ? withheldSentence(features, figures, names)
-        : absent.isHere
-          ? say(
-              'Needs at most about {0}: `{1}` cannot be read, and what it shards or offloads is not counted.',
-              figures,
-              absent.path,
-            )
-          : say(
-              'Needs at most about {0}: `{1}` is not here, and what it shards or offloads is not counted.',
-              figures,
-              absent.path,
-            ),
+    message: openEndWords(ends, figures) ?? withheldSentence(features, figures, names),
     range: (own && keyRange(own, document)) ?? firstKey(document),
   };
+}
+
+/** What of a run is not known beside what is not modelled. */
+interface OpenEnds {
+  /** A file that is not here, or cannot be read, and may shard the run. */
+  readonly absent?: UnseenFile;
+  /** A way of its script on which the verdict is another. */
+  readonly open?: AnsweredWay;
+  /** Words of the launch that are not known. */
+  readonly words?: Unread;
+}
+
+function openEndWords({ absent, open, words }: OpenEnds, figures: string): string | undefined {
+  if (absent)
+    return absent.isHere
+      ? say(
+          'Needs at most about {0}: `{1}` cannot be read, and what it shards or offloads is not counted.',
+          figures,
+          absent.path,
+        )
+      : say(
+          'Needs at most about {0}: `{1}` is not here, and what it shards or offloads is not counted.',
+          figures,
+          absent.path,
+        );
+  if (words)
+    return say(
+      'Needs about {0} without what `{1}` holds, which the script does not show.',
+      figures,
+      words.text,
+    );
+  return open && openWayWords(figures, open);
 }
 
 function withheldSentence(features: readonly string[], figures: string, names: string): string {
@@ -133,16 +154,16 @@ function tooLarge(bytes: number, { name }: Accelerator, capacityBytes: number): 
   );
 }
 
-/** The verdict as a problem: an error where the run does not fit, a warning where it is tight, nothing where it fits. `absent`: a file that is not here, or cannot be read, and may shard the run. */
+/** The verdict as a problem: an error where the run does not fit, a warning where it is tight, nothing where it fits. */
 export function verdictProblem(
   estimate: Estimate,
   accelerator: Accelerator,
   resolved: ResolvedRun,
   document: ConfigDocument,
-  absent?: UnseenFile,
+  ends: OpenEnds = {},
 ): Problem | undefined {
   const { verdict, peak, capacityBytes } = estimate;
-  if (verdict === 'unknown') return withheld(estimate, accelerator, resolved, document, absent);
+  if (verdict === 'unknown') return withheld(estimate, accelerator, resolved, document, ends);
   if (verdict !== 'exceeds' && verdict !== 'tight') {
     return undefined;
   }

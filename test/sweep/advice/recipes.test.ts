@@ -25,7 +25,8 @@ describe('published recipes', () => {
       assert.equal(analysis.estimate.verdict, 'exceeds', 'the plain config is too large');
       const before = new Set<string>();
       for (const at of Object.keys(texts))
-        for (const { message } of (await workspace.analyze(at))?.problems ?? []) before.add(`${at} ${message}`);
+        for (const { message } of (await workspace.analyze(at))?.problems ?? [])
+          before.add(`${at} ${message}`);
       const fixes = await fixesFor(analysis, workspace);
       const fits = fixes.filter(({ moves }) => moves.every(({ price }) => price <= PRICES.rounding));
       assert.ok(fits.length > 0, fixes.map(({ title }) => title).join('\n') || 'none');

@@ -290,8 +290,12 @@ export abstract class ControlFlow {
   }
 
   /** Goes each of several ways from the same start. `fills`: variables that the likely way leaves empty are taken from another. */
-  protected goWays(ways: readonly Branch[], likely: number, at: TextStretch, fills: boolean): ListEnd {
+  protected goWays(ways: readonly Branch[], probable: number, at: TextStretch, fills: boolean): ListEnd {
     const { scope } = this;
+    const { turn, forks } = this.job;
+    const likely = turn?.at === at.start && turn.way < ways.length ? turn.way : probable;
+    // In a loop the first round counts.
+    if (at.end > at.start && !forks.has(at.start)) forks.set(at.start, { ways: ways.length, taken: likely });
     const before = scope.copyOf(scope.variables);
     const ends: { readonly way: number; readonly variables: Map<string, Variable> }[] = [];
     for (const [i, { body }] of ways.entries()) {

@@ -13,6 +13,7 @@ import {
   MOST_WORDS,
   type ShellFunction,
   type ShellReading,
+  type Turn,
 } from './job';
 import { isSettled, type PlacedText, splitOnce, type TextStretch, textOfPieces } from './placed-text';
 import { printedBy, withoutNewlines } from './printed-text';
@@ -24,9 +25,9 @@ import { slurmOptions, slurmVariables } from './slurm-options';
  * Follows a script without running anything: variables, arrays, defaults, arithmetic, conditions whose outcome the script
  * itself settles, loops, functions, here-documents, and the scripts that it hands to `eval`, `bash -c`, `ssh` and `sbatch`. What
  * it cannot know (arguments of the script, output of commands) stays as written. Of branches whose condition is open, the one is
- * taken that a plain start of the script takes, else the first; what hangs on it is marked.
+ * taken that a plain start of the script takes, else the first; what hangs on it is marked. `turn` takes another way at one of them.
  */
-export function evaluateShell(given: ScriptSource): ShellReading {
+export function evaluateShell(given: ScriptSource, turn?: Turn): ShellReading {
   const script = given.asTyped();
   const tree = parse(script.text);
   const job: Job = {
@@ -35,6 +36,8 @@ export function evaluateShell(given: ScriptSource): ShellReading {
     made: new Set(),
     options: slurmOptions(script),
     functions: new Map(),
+    forks: new Map(),
+    ...(turn ? { turn } : {}),
     started: new Set(),
     steps: 0,
   };
@@ -49,8 +52,8 @@ export function evaluateShell(given: ScriptSource): ShellReading {
     message,
     offset: script.offset(pos),
   }));
-  const { commands, files, made, options } = job;
-  return { commands, files, made, options, errors, overgrown: budget.exceeded };
+  const { commands, files, made, options, forks } = job;
+  return { commands, files, made, options, forks, errors, overgrown: budget.exceeded };
 }
 
 /** Builtins that set variables. */

@@ -26,6 +26,8 @@ export interface ShellReading {
   readonly made: ReadonlySet<string>;
   /** Options of Slurm in comments, those of scripts that it hands to `sbatch` behind its own. */
   readonly options: readonly SlurmOption[];
+  /** How many ways a condition has that the script does not settle, and which of them was taken; by where it stands. */
+  readonly forks: ReadonlyMap<number, Fork>;
   readonly errors: readonly { readonly message: string; readonly offset: number }[];
   /** Expansions became too many to follow: the script was left there. */
   readonly overgrown: boolean;
@@ -51,9 +53,24 @@ export interface Job {
   readonly made: Set<string>;
   readonly options: SlurmOption[];
   readonly functions: Map<string, ShellFunction>;
+  readonly forks: Map<number, Fork>;
+  /** A condition at which another way is taken than the likely one. */
+  readonly turn?: Turn;
   /** Files among `files` that are run. */
   readonly started: Set<string>;
   steps: number;
+}
+
+/** A condition that the script does not settle. */
+export interface Fork {
+  readonly ways: number;
+  readonly taken: number;
+}
+
+/** Which way is taken at a condition, by where it stands in the script. */
+export interface Turn {
+  readonly at: number;
+  readonly way: number;
 }
 
 /** How a list of commands ended. */

@@ -27,6 +27,10 @@ export function noteUnread(launch: Launch, program: Program, written: readonly s
   }
   for (const node of launch.words) {
     if (node.open === undefined) continue;
+    if (node.open === 'unknown' && FILLED.test(node.text)) {
+      draft.leaveWords(node, node.text);
+      continue;
+    }
     draft.leave(
       'words',
       node,
@@ -57,6 +61,9 @@ export function noteUnread(launch: Launch, program: Program, written: readonly s
       say('`{0}` is a script of the project: what it does beyond its flags is not read.', script),
     );
 }
+
+/** What a command prints, or a variable that a file which was taken in sets: no script writes those without words in them. */
+const FILLED = /^(?:\$\(|`|\$\w+$|\$\{\w+(?:\[[@*]\])?\}$)/;
 
 /** DeepSpeed's launcher shards nothing: a flag, or the code of the script, hands its settings to `deepspeed.initialize`. */
 const namesDeepspeedConfig = (launch: Launch): boolean =>

@@ -12,6 +12,7 @@ import { verdictSeverity } from '../verdict-severity';
 import { type AssemblyOptions, collect } from './collect';
 import { judge } from './judge';
 import { know } from './know';
+import { otherWays } from './other-ways';
 import { read } from './read';
 import { resolve } from './resolve';
 import { settle } from './settle';
@@ -85,5 +86,6 @@ async function assembleIn(
   const known = await know(settled.joined.resolution, collected, files, options);
   const again = read(collected, known);
   const resolved = resolve(collected, known, again, settled);
-  return judge({ collected, known, read: again, resolved }, options.estimate);
+  const assembled = { collected, known, read: again, resolved };
+  return judge(assembled, options.estimate, await otherWays(assembled, files, options));
 }

@@ -42,6 +42,7 @@ import {
   questioned,
   withAnswer,
 } from '../open-questions';
+import { overWays, withoutWords } from '../open-ways';
 import { refusedAdapters } from '../refused-adapters';
 import { lengthAnswer, shortestAnswer } from '../sample-lengths';
 import {
@@ -55,6 +56,7 @@ import {
 import { alternative } from './alternative';
 import type { Assembled } from './assembled';
 import type { AssemblyOptions } from './collect';
+import type { OtherWay } from './other-ways';
 
 /** The estimate of a run that is complete, and what it states of the file at hand. */
 interface Verdicts extends Pick<Analysis, 'estimate' | 'alternative'> {
@@ -70,7 +72,11 @@ interface Verdicts extends Pick<Analysis, 'estimate' | 'alternative'> {
 const hasFigures = oncePer(isSound);
 const hasMemory = oncePer(hasSoundMemory);
 
-function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']): Verdicts {
+function estimated(
+  assembled: Assembled,
+  estimate: AssemblyOptions['estimate'],
+  others: readonly OtherWay[],
+): Verdicts {
   const {
     known: { finding },
     read: { members },
@@ -104,15 +110,22 @@ function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']):
     const even = answered(evenQuestions(resolution), alone, otherwise);
     const shortest = shortestAnswer(resolution, alone, otherwise);
     const answeredAll = overEvenAnswers(alone, shortest ? [...even, shortest] : even);
-    const { estimate: seen, absent } = withoutFiles(answeredAll, assembled.collected.unseen);
+    const withFiles = withoutFiles(answeredAll, assembled.collected.unseen);
+    const ways = others.flatMap(({ condition, input }) => {
+      const found = estimate(input);
+      return hasMemory(found) ? [{ condition, estimate: found }] : [];
+    });
+    const { estimate: known, words } = withoutWords(withFiles.estimate, assembled.read.unread);
+    const { estimate: seen, open } = overWays(known, ways);
     const result = withEarlier(seen, members);
+    const { absent } = withFiles;
     const lengths = onDemand(() => lengthAnswer(resolution, alone, otherwise));
     const answers = onDemand(() => {
       const others = answered(openQuestions(members, resolution, model), alone, otherwise);
       const shorter = lengths();
       return byEffect([...others, ...even, ...(shorter ? [shorter] : [])], alone);
     });
-    const verdict = () => verdictProblem(result, accelerator, resolution, document, absent);
+    const verdict = () => verdictProblem(result, accelerator, resolution, document, { absent, open, words });
     return {
       estimate: result,
       alternative: (changes) => alternative(assembled, changes),
@@ -305,11 +318,15 @@ function problemsOf(assembled: Assembled, verdicts: Verdicts): Problem[] {
  * Estimates the run where it is complete. What is wrong with the file at hand, and what the run hangs on, is looked at when
  * somebody asks: a hover does not, and an edit is drawn before its problems are listed.
  */
-export function judge(assembled: Assembled, estimate: AssemblyOptions['estimate']): Analysis {
+export function judge(
+  assembled: Assembled,
+  estimate: AssemblyOptions['estimate'],
+  others: readonly OtherWay[] = [],
+): Analysis {
   const { collected, known, read, resolved } = assembled;
   const { config, followed } = collected;
   const { uri, document, dialect } = config;
-  const verdicts = estimated(assembled, estimate);
+  const verdicts = estimated(assembled, estimate, others);
   const broken = brokenOf(assembled);
   const problems = onDemand(() => {
     try {

@@ -5,7 +5,6 @@ import { lacksTargets } from '../../memory/adapter-selection';
 import { promptGap } from '../../memory/prompt-gap';
 import { ofTransformers } from '../../model/families/llama-like';
 import type { Model, SampleLength } from '../../model/model';
-import { readsTargets } from '../../model/own-decoder';
 import { lacksKernel, languageType, precedesSdpa, predatesSdpa } from '../../run/behaviours';
 import { modelParallelSize, unevenLayout } from '../../run/derive';
 import type { RunValues } from '../../run/fields';
@@ -155,7 +154,8 @@ function supposedTargets(model: Model | undefined, stated: readonly Fact[]): Fac
   const source = strongest(stated, 'batch.sequence')?.value;
   const objective = strongest(stated, 'method.objective')?.value ?? 'lm';
   const isOpen = objective === 'lm' && typeof source === 'number' && strongest(stated, field) === undefined;
-  if (!model || !isOpen || !readsTargets(model.config)) return [];
+  // What hears hands over as much of every sample.
+  if (!isOpen || !model?.decoder || model.decoder.encoded !== undefined) return [];
   const note = say('assumed targets as long as the source: `{0}` states another length', field);
   const orElse = String(Math.max(1, Math.ceil(source / SHORTER)));
   return [fact(field, source, { kind: 'inferred', note, guess: true, orElse })];

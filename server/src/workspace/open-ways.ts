@@ -1,0 +1,57 @@
+import type { Estimate } from '../results/estimate';
+import type { Unread } from '../run/unread';
+import { formatBytes } from '../wording/figures';
+import { say } from '../wording/say';
+
+/** What the run needs where its script goes another way at a condition that it does not settle. */
+export interface AnsweredWay {
+  readonly condition: Unread;
+  readonly estimate: Estimate;
+}
+
+/**
+ * A verdict holds on every way that a script may go, or there is none: a branch that was guessed decides no run. `open` is the way by
+ * which it would be another.
+ */
+export function overWays(
+  estimate: Estimate,
+  ways: readonly AnsweredWay[],
+): { readonly estimate: Estimate; readonly open?: AnsweredWay } {
+  if (estimate.verdict === 'unknown') return { estimate };
+  const [open] = ways
+    .filter((way) => way.estimate.verdict !== 'unknown' && way.estimate.verdict !== estimate.verdict)
+    .sort((a, b) => distance(b, estimate) - distance(a, estimate));
+  if (!open) return { estimate };
+  const { peak } = estimate;
+  const other = open.estimate.peak;
+  const lowerBytes = Math.min(peak.lowerBytes, other.lowerBytes);
+  const upperBytes = Math.max(peak.upperBytes, other.upperBytes);
+  const unmodelled = [...(estimate.unmodelled ?? []), 'open-branch'];
+  return {
+    estimate: { ...estimate, verdict: 'unknown', unmodelled, peak: { ...peak, lowerBytes, upperBytes } },
+    open,
+  };
+}
+
+/** No verdict holds while words of the launch are not known that stand there for certain: they are flags of the run. */
+export function withoutWords(
+  estimate: Estimate,
+  unread: readonly Unread[],
+): { readonly estimate: Estimate; readonly words?: Unread } {
+  const words = unread.find(({ holdsWords }) => holdsWords);
+  if (!words || estimate.verdict === 'unknown') return { estimate };
+  const unmodelled = [...(estimate.unmodelled ?? []), 'open-words'];
+  return { estimate: { ...estimate, verdict: 'unknown', unmodelled }, words };
+}
+
+const distance = (way: AnsweredWay, { peak }: Estimate): number =>
+  Math.abs(way.estimate.peak.processBytes - peak.processBytes);
+
+/** `Needs 34.4 of 79.1 GiB on H100, 232.6 GiB on the other way of ...`. */
+export const openWayWords = (figures: string, { condition, estimate }: AnsweredWay): string =>
+  say(
+    'Needs about {0}, and {1} where `{2}` turns out otherwise, which the script does not settle.',
+    figures,
+    formatBytes(estimate.peak.processBytes),
+    condition.text,
+  );

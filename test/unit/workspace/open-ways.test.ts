@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { smallWorkspace } from './small-workspace';
+
+const MEGATRON =
+  'torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 40 --hidden-size 5120 --num-attention-heads 40 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 8 --bf16 --vocab-size 50257 --tokenizer-type NullTokenizer';
+
+async function looked(script: string) {
+  const { analyze } = smallWorkspace({
+    'a.sh': `${script}\n`,
+    'oomlint.yaml': 'targets: {gpu: H100-SXM5-80GB}\n',
+  });
+  const { estimate, problems } = await analyze('a.sh');
+  const judged = problems.filter(({ code }) => /not-fit|tight|modelled/.test(code));
+  return { verdict: estimate?.verdict, judged, estimate };
+}
+
+const tensor = (lines: string) => `${lines}\n${MEGATRON} --tensor-model-parallel-size $TP`;
+
+describe('a condition that a script does not settle', () => {
+  it('leaves the verdict open where it is another on another way, towards fits too', async () => {
+    for (const script of [
+      tensor('if [ "$MODE" = big ]; then TP=1; else TP=8; fi'),
+      tensor('if [ "$MODE" = big ]; then TP=8; else TP=1; fi'),
+      tensor('case "$1" in a) TP=8;; b) TP=4;; *) TP=1;; esac'),
+      `EXTRA=""\nif [ "$MODE" = big ]; then EXTRA="--tensor-model-parallel-size 8"; fi\n${MEGATRON} $EXTRA`,
+      `ARGS=(--tensor-model-parallel-size 1)\nif [ "$MODE" = big ]; then ARGS=(--tensor-model-parallel-size 8); fi\n${MEGATRON} "\${ARGS[@]}"`,
+      `if [ "$MODE" = long ]; then LENGTH=32768; else LENGTH=512; fi\n${MEGATRON} --tensor-model-parallel-size 8 --seq-length $LENGTH --max-position-embeddings 32768`,
+    ]) {
+      const { verdict, judged } = await looked(script);
+      assert.equal(verdict, 'unknown', script);
+      assert.deepEqual(
+        judged.map(({ code, severity }) => [code, severity]),
+        [['feature-not-modelled', 'information']],
+        script,
+      );
+      assert.match(
+        judged[0]?.message ?? '',
+        /^Needs about .*, and .* GiB where `.*` turns out otherwise/,
+        script,
+      );
+    }
+  });
+
+  it('states both ends', async () => {
+    const { estimate } = await looked(tensor('if [ "$MODE" = big ]; then TP=1; else TP=8; fi'));
+    assert.ok(estimate);
+    const gib = (bytes: number) => bytes / 2 ** 30;
+    assert.ok(gib(estimate.peak.lowerBytes) < 40);
+    assert.ok(gib(estimate.peak.upperBytes) > 220);
+  });
+
+  it('keeps a verdict on which all ways agree', async () => {
+    assert.equal((await looked(tensor('if [ "$MODE" = big ]; then TP=4; else TP=8; fi'))).verdict, 'fits');
+    assert.equal((await looked(tensor('if [ "$MODE" = big ]; then TP=2; else TP=1; fi'))).verdict, 'exceeds');
+    assert.equal(
+      (
+        await looked(
+          `if [ "$DEBUG" = 1 ]; then OUT=/a; else OUT=/b; fi\n${MEGATRON} --tensor-model-parallel-size 8 --save $OUT`,
+        )
+      ).verdict,
+      'fits',
+    );
+  });
+
+  it('keeps one that the script settles', async () => {
+    assert.equal(
+      (await looked(tensor('MODE=small\nif [ "$MODE" = big ]; then TP=1; else TP=8; fi'))).verdict,
+      'fits',
+    );
+  });
+});
+
+describe('words of a launch that are not known', () => {
+  const split = `${MEGATRON} --tensor-model-parallel-size 8`;
+
+  it('leave the verdict open where they are there for certain', async () => {
+    for (const script of [`${split} $(cat extra.txt)`, `source config.sh\n${split} $PARALLEL_ARGS`]) {
+      const { verdict, judged } = await looked(script);
+      assert.equal(verdict, 'unknown', script);
+      assert.match(judged[0]?.message ?? '', /^Needs about .* without what `\$.*` holds/, script);
+    }
+  });
+
+  it('leave it where whoever starts the script may give some', async () => {
+    for (const script of [`${split} "$@"`, `${split} $EXTRA_ARGS`])
+      assert.equal((await looked(script)).verdict, 'fits', script);
+  });
+});
