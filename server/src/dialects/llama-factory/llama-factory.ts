@@ -75,7 +75,7 @@ export function readLlamaFactory(section: Section, draft: Draft, context: ReadCo
   section.take('enable_liger_kernel');
   const reading = readTrainingArguments(section, draft, context, TRAINER_DEFAULTS);
   readWeights(section, draft, reading);
-  readQuantization(section);
+  readQuantization(section, draft);
   const fp8 = section.find('fp8');
   if (fp8 && flagOf(fp8.node) === true)
     section.state(
@@ -281,7 +281,7 @@ function readPreparation(section: Section): void {
   if (norms && flagOf(norms.node) === true) section.state('quantization.recast', true, norms);
 }
 
-function readQuantization(section: Section): void {
+function readQuantization(section: Section, draft: Draft): void {
   readPreparation(section);
   const bits = section.find('quantization_bit');
   const width = integerOf(bits?.node);
@@ -292,6 +292,12 @@ function readQuantization(section: Section): void {
     section.state('quantization.bits', width, bits);
     return;
   }
+  // bitsandbytes has 4 and 8 bits (`model/model_utils/quantization.py`, `configure_quantization`); other methods are not known.
+  const named = section.find('quantization_method');
+  const odd = named && !/^(?:bnb|bitsandbytes)$/.test(method) ? named : undefined;
+  if (odd || (width !== 4 && width !== 8))
+    section.leave(odd ?? bits, ['quantization.kind', 'quantization.bits']);
+  if (draft.hasLeft((odd ?? bits).node.range)) return;
   const fp4 = textOf(section.find('quantization_type')?.node)?.toLowerCase() === 'fp4';
   section.state('quantization.kind', width === 8 ? 'int8' : fp4 ? 'fp4' : 'nf4', bits);
   if (width === 4) section.take('double_quantization');
