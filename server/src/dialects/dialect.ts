@@ -53,6 +53,8 @@ export interface KeySpec {
   readonly deprecated?: string;
   /** Set on second names that are as good: the path of the first. */
   readonly alias?: string;
+  /** The framework divides by the size: a smaller one is none, and no way to say that there is none. */
+  readonly least?: 1;
   /** A mapping that names a class is read here, by the name: it leaves nothing open. */
   readonly byClass?: true;
   /** Where the key is on the run has this feature, which no formula holds: there is no verdict. */

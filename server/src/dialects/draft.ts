@@ -312,7 +312,11 @@ export class Draft {
   leaveWord(fields: readonly FieldPath[] | undefined, node: ConfigNode, key: string): void {
     if (node.kind !== 'scalar' || (typeof node.value !== 'string' && typeof node.value !== 'number')) return;
     if (STATES_NOTHING.test(String(node.value)) || isFilledLater(String(node.value))) return;
-    if (fields?.every((field) => this.states(field)) || this.statesBy(node.range) || this.hasLeft(node.range))
+    if (
+      fields?.every((field) => this.statesWhole(field)) ||
+      this.statesBy(node.range) ||
+      this.hasLeft(node.range)
+    )
       return;
     const name = this.commandLine ? `--${key.split('.').at(-1)}` : key;
     const message = say('`{0}` takes `{1}`, which is not known.', name, node.text);
@@ -374,6 +378,11 @@ export class Draft {
   /** Whether the file itself states a field. */
   states(field: FieldPath): boolean {
     return this.facts.some((known) => known.field === field && known.origin.kind !== 'default');
+  }
+
+  /** The same of a field that one key states alone: a model's shape has many. */
+  private statesWhole(field: FieldPath): boolean {
+    return field !== 'model.config' && this.states(field);
   }
 
   auto(key: string, node: ConfigNode): void {

@@ -1,5 +1,5 @@
 import { isLeftOpen } from '../config/filled-later';
-import type { ConfigNode, MapEntry, MapNode } from '../config/node';
+import type { ConfigNode, ListNode, MapEntry, MapNode } from '../config/node';
 import { flagOf, integerOf, isAuto, isBlank, numberOf } from '../config/scalar';
 import { FIELDS, type FieldPath } from '../run/fields';
 import { mayShapeMemory } from '../run/unread';
@@ -110,18 +110,32 @@ export function rejectMisfits(root: MapNode, table: KeyTable, draft: Draft, pare
           say('`{0}` is made by a call, whose value is known only when the program runs.', path),
           spec.fields,
         );
-    } else if (value.kind === 'scalar') {
+      else leaveMisplaced(value, spec, path, draft);
+    } else if (value.kind === 'list') leaveMisplaced(value, spec, path, draft);
+    else {
       if (isLeftToCaller(value, spec)) {
         if (spec.auto) draft.auto(path, value);
         continue;
       }
       if (isOpen(value, spec, draft) || isBlank(value)) continue;
-      if (mismatch(value, spec, false) === undefined) continue;
+      const size = spec.least === undefined ? undefined : numberOf(value);
+      const isTooSmall = size !== undefined && size < 1;
+      if (!isTooSmall && mismatch(value, spec, false) === undefined) continue;
       const numbers = numbersOf(spec);
       if (numbers.length > 0) draft.reject(numbers, value, path);
       else if (spec.fields) draft.leaveWord(spec.fields, value, path);
     }
   }
+}
+
+/** A list or a block in the place of a number, a switch or one of a few words is none of them. */
+function leaveMisplaced(node: MapNode | ListNode, spec: KeySpec, path: string, draft: Draft): void {
+  const { type, values, fields } = spec;
+  const single = /^(?:integer|number|boolean)$/.test(type) || (type === 'string' && values !== undefined);
+  if (!single || !fields || fields.length === 0 || draft.hasLeft(node.range)) return;
+  if (spec.means?.(node) !== undefined || fields.every((field) => draft.states(field))) return;
+  const message = say('`{0}` takes {1}, not {2}.', path, mismatch(node, spec, false) ?? type, shown(node));
+  draft.leave('value', node, path, message, fields);
 }
 
 /** Walks a file along its key table: unknown keys, wrong types, values outside of closed sets, old spellings. */

@@ -108,6 +108,10 @@ function readStage(section: Section, draft: Draft, { known }: ReadContext): numb
     section.state('parallel.data', 'zero', block);
     return legacy ? 1 : 0;
   }
+  if (block?.node.kind === 'list') {
+    const message = say('`{0}` takes a block of settings, not a list.', block.key);
+    draft.leave('value', block.node, block.key, message, ['zero.stage']);
+  }
   const found = section.find('zero_optimization.stage');
   const stage = integerOf(found?.node);
   section.take('zero_optimization.stage');

@@ -1,3 +1,4 @@
+import { isFilledLater } from '../../config/filled-later';
 import type { ConfigNode } from '../../config/node';
 import { parseConfig } from '../../config/parse';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
@@ -27,6 +28,19 @@ const STRATEGIES: readonly (readonly [option: string, value: FieldValue<'fsdp.st
   ['no_shard', 'none'],
 ];
 
+/** What may stand beside them; any other word is refused (`FSDPOption`, `trainer_utils.py`). */
+const BESIDE = ['offload', 'auto_wrap', 'true', 'false', 'yes', 'no', '1', '0'];
+
+/** A word that the Trainer does not take leaves open what is sharded. */
+export function leaveUnknownOptions(words: readonly string[], { node }: FoundKey, draft: Draft): boolean {
+  const known = [...STRATEGIES.map(([option]) => option), ...BESIDE];
+  const odd = words.find((word) => !known.includes(word.toLowerCase()));
+  if (odd === undefined || isFilledLater(words.join(' ')) || !/^[\w-]+$/.test(odd)) return false;
+  const message = say('`{0}` takes `{1}`, which is not known.', 'fsdp', odd);
+  draft.leave('value', node, ['fsdp', odd].join(': '), message, ['parallel.data', 'fsdp.strategy']);
+  return true;
+}
+
 /** `fsdp: "full_shard auto_wrap offload"` as its words; empty where FSDP is not asked for. */
 export function fsdpOptions(section: Section): {
   readonly words: readonly string[];
@@ -49,6 +63,7 @@ export function fsdpOptions(section: Section): {
 export function readFsdpArgument(section: Section, draft: Draft, context: ReadContext): boolean {
   const { words, found } = fsdpOptions(section);
   if (!found) return false;
+  if (leaveUnknownOptions(words, found, draft)) return true;
   const written = writtenBlock(section, draft);
   const linked = written === undefined && section.link('fsdp_config', 'fsdp');
   const config = written ?? section.section('fsdp_config');

@@ -1,5 +1,7 @@
 import { entryOf } from '../../config/lookup';
 import { say } from '../../wording/say';
+import { rejectMisfits } from '../key-check';
+import { KeyTable } from '../key-table';
 import type { Launch } from '../launch/launch';
 import type { Program } from '../launch/program';
 import { linkScript } from '../launch/recipe-program';
@@ -25,6 +27,8 @@ const KEYS = [
     ({ path }) => !named.has(path),
   ),
 ];
+
+const TABLE = new KeyTable(KEYS);
 
 function scriptOf(launch: Launch): KnownScript | undefined {
   const { script } = launch;
@@ -80,6 +84,8 @@ export const knownScriptProgram: Program = {
     readScriptArguments(section, section, draft, context, { ...TRAINER_DEFAULTS, ...script.trainer }, whole);
     if (length) section.assume('batch.sequence', own(length.tokens), length.key);
     if (length?.target !== undefined) section.assume('batch.targetSequence', own(length.target));
+    // A copy may have words of its own.
+    if (!isCopy(launch)) rejectMisfits(launch.arguments, TABLE, draft);
     // By such a name others go, too: where the script is here, its own code counts.
     if (script.isCommon?.(launch.script ?? '')) linkScript(launch, draft, draft.facts.slice(before));
   },

@@ -47,6 +47,10 @@ export function readWeightsDtype(
     section.state('precision.weights', stated, found);
     return;
   }
+  if (found && textOf(found.node) !== 'auto') {
+    section.leave(found, ['precision.weights']);
+    if (draft.hasLeft(found.node.range)) return;
+  }
   const source =
     'https://huggingface.co/docs/transformers/main_classes/model#transformers.PreTrainedModel.from_pretrained';
   // Branches of a repository that hold its weights in another type have the name of it: `revision="float16"`.

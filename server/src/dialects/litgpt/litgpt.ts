@@ -1,6 +1,6 @@
 import { entryOf, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
-import { integerOf, textOf } from '../../config/scalar';
+import { integerOf, isAuto, textOf } from '../../config/scalar';
 import { fileIn, LITGPT } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
@@ -139,6 +139,7 @@ function readDevices(section: Section, command: LitgptCommand, draft: Draft): vo
       devices,
       nodes > 1 ? say('on each of {0} machines', nodes) : undefined,
     );
+  else if (devices && !isAuto(devices.node)) section.leave(devices, ['hardware.gpus']);
   // Pre-training takes every GPU that there is.
   else if (!devices && command !== 'pretrain')
     draft.infer('hardware.gpus', nodes, say('litgpt default: one device per machine'));

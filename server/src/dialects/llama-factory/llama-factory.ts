@@ -294,6 +294,12 @@ function readQuantization(section: Section, draft: Draft): void {
     section.state('quantization.bits', width, bits);
     return;
   }
+  // bitsandbytes has 4 and 8 bits (`model/model_utils/quantization.py`, `configure_quantization`); other methods are not known.
+  const named = section.find('quantization_method');
+  const odd = named && !/^(?:bnb|bitsandbytes)$/.test(method) ? named : undefined;
+  if (odd || (width !== 4 && width !== 8))
+    section.leave(odd ?? bits, ['quantization.kind', 'quantization.bits']);
+  if (draft.hasLeft((odd ?? bits).node.range)) return;
   const fp4 = textOf(section.find('quantization_type')?.node)?.toLowerCase() === 'fp4';
   section.state('quantization.kind', width === 8 ? 'int8' : fp4 ? 'fp4' : 'nf4', bits);
   if (width !== 4) return;

@@ -37,11 +37,15 @@ const ROWS: readonly (readonly [source: string, rows: readonly ReleasedRow[]])[]
   [
     PARALLEL,
     [
-      ['tensor_model_parallel_size', 'Tensor-parallel size.', { sets: 'parallel.tensor', assumes: PARALLEL }],
+      [
+        'tensor_model_parallel_size',
+        'Tensor-parallel size.',
+        { sets: 'parallel.tensor', least: 1, assumes: PARALLEL },
+      ],
       [
         'pipeline_model_parallel_size',
         'Pipeline-parallel size.',
-        { sets: 'parallel.pipeline', assumes: PARALLEL },
+        { sets: 'parallel.pipeline', least: 1, assumes: PARALLEL },
       ],
       ['virtual_pipeline_model_parallel_size', 'Layer chunks per stage.', { fields: CHUNKS }],
       [
@@ -66,7 +70,11 @@ const ROWS: readonly (readonly [source: string, rows: readonly ReleasedRow[]])[]
         'The head counts as a layer of its stage.',
         { fields: ['parallel.headLayers'] },
       ],
-      ['context_parallel_size', 'Context-parallel size.', { sets: 'parallel.context', assumes: PARALLEL }],
+      [
+        'context_parallel_size',
+        'Context-parallel size.',
+        { sets: 'parallel.context', least: 1, assumes: PARALLEL },
+      ],
       [
         'cp_comm_type',
         'How context-parallel ranks exchange keys and values.',
@@ -78,11 +86,15 @@ const ROWS: readonly (readonly [source: string, rows: readonly ReleasedRow[]])[]
           means: (node) => CONTEXT_METHODS[textsOf(node)?.[0] ?? ''],
         },
       ],
-      ['expert_model_parallel_size', 'Expert-parallel size.', { sets: 'parallel.expert', assumes: PARALLEL }],
+      [
+        'expert_model_parallel_size',
+        'Expert-parallel size.',
+        { sets: 'parallel.expert', least: 1, assumes: PARALLEL },
+      ],
       [
         'expert_tensor_parallel_size',
         'Tensor-parallel size inside experts. Unset: that of the rest.',
-        { sets: 'parallel.expertTensor' },
+        { sets: 'parallel.expertTensor', least: 1 },
       ],
       [
         'moe_expert_capacity_factor',

@@ -1,3 +1,4 @@
+import { textOf } from '../../config/scalar';
 import { say } from '../../wording/say';
 import type { Section } from '../section';
 import { defaultInner, type GptShape, layerPattern } from './gpt-shape';
@@ -53,12 +54,16 @@ function expertsOf(
 ): GptShape['experts'] {
   const count = args.integer('num_experts');
   if (count === undefined || count < 1) return undefined;
-  const frequency = args.text('moe_layer_freq') ?? args.text('expert_interval');
+  const interval = args.find('moe_layer_freq') ?? args.find('expert_interval');
+  const frequency = textOf(interval?.node);
+  const pattern = frequency === undefined ? undefined : layerPattern(frequency, shape.layers);
+  // An expression that Megatron does not take, or of another number of layers: which of them have experts is not known.
+  if (interval && frequency !== undefined && pattern === undefined) args.leave(interval, ['model.config']);
   return {
     count,
     chosen: args.integerOrDefault(['moe_router_topk', 'topk']),
     inner: args.integer('moe_ffn_hidden_size') ?? shape.inner,
-    layers: frequency === undefined ? undefined : layerPattern(frequency, shape.layers),
+    layers: pattern,
     shared: args.integer('moe_shared_expert_intermediate_size') ?? 0,
     sharedGate: on(args, 'moe_shared_expert_gate'),
     sigmoid: args.text('moe_router_score_function') === 'sigmoid',

@@ -288,27 +288,33 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
     [
       'intra_layer_model_parallel_size',
       'Name of old forks.',
-      { type: 'integer', sets: 'parallel.tensor', alias: 'tensor_model_parallel_size' },
+      { type: 'integer', sets: 'parallel.tensor', least: 1, alias: 'tensor_model_parallel_size' },
     ],
     [
       'model_parallel_size',
       'Old name.',
-      { deprecated: 'tensor_model_parallel_size', sets: 'parallel.tensor' },
+      { deprecated: 'tensor_model_parallel_size', sets: 'parallel.tensor', least: 1 },
     ],
     [
       'inter_layer_model_parallel_size',
       'Name of old forks.',
-      { type: 'integer', sets: 'parallel.pipeline', alias: 'pipeline_model_parallel_size' },
+      { type: 'integer', sets: 'parallel.pipeline', least: 1, alias: 'pipeline_model_parallel_size' },
     ],
     [
       'pipe_parallel_size',
       'Name of old forks.',
-      { type: 'integer', default: null, sets: 'parallel.pipeline', alias: 'pipeline_model_parallel_size' },
+      {
+        type: 'integer',
+        default: null,
+        sets: 'parallel.pipeline',
+        least: 1,
+        alias: 'pipeline_model_parallel_size',
+      },
     ],
     [
       'moe_expert_parallel_size',
       'Name of old forks.',
-      { type: 'integer', sets: 'parallel.expert', alias: 'expert_model_parallel_size' },
+      { type: 'integer', sets: 'parallel.expert', least: 1, alias: 'expert_model_parallel_size' },
     ],
     [
       'distribute_checkpointed_activations',

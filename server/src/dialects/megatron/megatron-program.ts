@@ -2,6 +2,7 @@ import { entryOf } from '../../config/lookup';
 import { flagOf } from '../../config/scalar';
 import { fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
+import { rejectMisfits } from '../key-check';
 import type { Program } from '../launch/program';
 import { Section } from '../section';
 import { readMegatronArguments } from './megatron-arguments';
@@ -52,6 +53,8 @@ export const megatronProgram: Program = {
       flags: true,
       infers: SERVES.test(script),
     });
+    // Forks have words of their own.
+    if (!fork) rejectMisfits(launch.arguments, MEGATRON_TABLE, draft);
     checkMegatron(args, context, draft, {
       modern: !fork,
       complete: true,

@@ -136,10 +136,17 @@ export function readPrecisionArguments(args: Section): void {
   readFp8(args);
 }
 
+/** Formats of products, and the words for none. */
+const FP8_FORMATS = /^(?:e4m3|hybrid|none|null)$/;
+
 /** fp8 products, by Transformer Engine or with block-wise scales. */
 export function readFp8(args: Section): void {
   const fp8 = args.find(['fp8', 'fp8_format', 'fp8_hybrid', 'fp8_e4m3']);
   const word = textOf(fp8?.node)?.toLowerCase();
+  if (fp8 && word !== undefined && flagOf(fp8.node) === undefined && !FP8_FORMATS.test(word)) {
+    args.leave(fp8, ['precision.fp8']);
+    return;
+  }
   if (fp8 && word !== undefined && flagOf(fp8.node) !== false && !/^(none|null)$/.test(word))
     args.state(
       'precision.fp8',

@@ -10,6 +10,7 @@ import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { divergenceOf, stateFrozenModels, stateTeacher } from '../frozen-models';
 import { evaluationAsked } from '../hf/evaluation-strategy';
+import { fsdpOptions, leaveUnknownOptions } from '../hf/fsdp-argument';
 import { readGenerationSteps } from '../hf/generation-steps';
 import { trainerWords } from '../hf/hf-words';
 import { isMultimodal, TOWER_MODULES, trainedParts } from '../hf/multimodal-parts';
@@ -279,7 +280,7 @@ function readSharding(section: Section, draft: Draft, context: ReadContext): voi
   else if (fsdp && textOf(fsdp.node)?.endsWith('.json')) {
     section.state('parallel.data', 'fsdp2', fsdp);
     section.link('fsdp', 'fsdp');
-  }
+  } else if (fsdp) leaveUnknownOptions(fsdpOptions(section).words, fsdp, draft);
 }
 
 function readGalore(section: Section): void {
@@ -395,6 +396,10 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
       ),
       type.node.range,
     );
+  }
+  if (type && unknown && !known) {
+    section.leave(type, ['method.kind', 'lora.kind']);
+    if (draft.hasLeft(type.node.range)) return;
   }
   const kind = name === 'full' || (unknown && !known) ? 'full' : 'lora';
   if (!command.megatron) noteSpeech(section, context);
@@ -629,7 +634,7 @@ function readQuantization(section: Section): void {
     section.state('quantization.kind', width === 8 ? 'int8' : fp4 ? 'fp4' : 'nf4', found);
     if (width === 8) return;
     section.take('bnb_4bit_use_double_quant', 'bnb_4bit_quant_storage');
-  }
+  } else if (name === 'bnb' && bits) section.leave(bits, ['quantization.kind', 'quantization.bits']);
 }
 
 /** Prompt and completion follow each other in GRPO. Without `max_length` only the model limits a sample. */

@@ -40,19 +40,19 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
   ]),
   ...block('parallelism', `${SOURCE}parallelism_config.py`, [
     ['dp', 'integer', 'Data-parallel size.', { fields: ['hardware.gpus'] }],
-    ['pp', 'integer', 'Pipeline-parallel size.', { sets: 'parallel.pipeline' }],
-    ['tp', 'integer', 'Tensor-parallel size.', { sets: 'parallel.tensor' }],
+    ['pp', 'integer', 'Pipeline-parallel size.', { sets: 'parallel.pipeline', least: 1 }],
+    ['tp', 'integer', 'Tensor-parallel size.', { sets: 'parallel.tensor', least: 1 }],
     [
       'context_parallel_size',
       'integer',
       'Context-parallel size.',
-      { default: 1, sets: 'parallel.context', assumes: true },
+      { default: 1, sets: 'parallel.context', least: 1, assumes: true },
     ],
     [
       'expert_parallel_size',
       'integer',
       'Expert-parallel size.',
-      { default: 1, sets: 'parallel.expert', assumes: true },
+      { default: 1, sets: 'parallel.expert', least: 1, assumes: true },
     ],
     [
       'pp_engine',

@@ -248,7 +248,7 @@ function readPrecision(section: Section, draft: Draft, context: ReadContext): vo
   const published = context.model?.publishedDtype;
   const weights = type ?? (published === 'fp32' || published === 'fp16' ? published : 'bf16');
   if (found && type) section.state('precision.weights', type, found);
-  else if (!published) inferUnnamed(draft, found?.node, found?.key);
+  else if (!published && context.model) inferUnnamed(draft, found?.node, found?.key);
   else
     section.assume(
       'precision.weights',

@@ -165,9 +165,14 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
   ]),
   ...block('policy.dtensor_cfg', SOURCE, [
     ['enabled', 'boolean', 'FSDP 2 trains.', { fields: ['parallel.data'] }],
-    ['tensor_parallel_size', 'integer', 'Tensor-parallel size.', { sets: 'parallel.tensor' }],
-    ['context_parallel_size', 'integer', 'Context-parallel size.', { sets: 'parallel.context' }],
-    ['expert_parallel_size', 'integer', 'Expert-parallel size.', { default: 1, sets: 'parallel.expert' }],
+    ['tensor_parallel_size', 'integer', 'Tensor-parallel size.', { sets: 'parallel.tensor', least: 1 }],
+    ['context_parallel_size', 'integer', 'Context-parallel size.', { sets: 'parallel.context', least: 1 }],
+    [
+      'expert_parallel_size',
+      'integer',
+      'Expert-parallel size.',
+      { default: 1, sets: 'parallel.expert', least: 1 },
+    ],
     [
       'dp_replicate_size',
       'integer',
