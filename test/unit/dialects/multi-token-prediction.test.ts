@@ -152,6 +152,11 @@ describe('multi-token prediction of Megatron-Core', () => {
     const stages = { pipeline_model_parallel_size: 4, mtp_num_layers: 1 };
     features({ ...stages, pipeline_model_parallel_layout: 'Et|t|tt|mL' }, undefined);
     features({ ...stages, pipeline_model_parallel_layout: 'Et|tt|tm|L' }, 'multi-token-prediction file');
+    features(
+      { ...stages, pipeline_model_parallel_layout: '[[embedding], [mtp]]' },
+      'multi-token-prediction file',
+    );
+    features({ ...stages, pipeline_model_parallel_layout: 'null' }, undefined);
   });
 });
 
@@ -177,5 +182,7 @@ describe('a layout of pipeline stages', () => {
       'parallel.virtualStages': '2 file',
       'parallel.pipelineSchedule': 'interleaved file',
     });
+    for (const unread of ['[[embedding, decoder], [decoder, loss]]', 'Et|t|tL'])
+      assertStates(layout(unread), { 'parallel.stageLayers': undefined });
   });
 });

@@ -337,7 +337,7 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
   ...block('', PARALLEL, [
     [
       'pipeline_model_parallel_layout',
-      'string',
+      'any',
       'Layers of each stage as letters.',
       {
         default: null,

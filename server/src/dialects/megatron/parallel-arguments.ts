@@ -7,7 +7,7 @@ import { MEGATRON_OPTIMIZERS, optimizerIn } from '../optimizer-names';
 import type { DefaultValue, Section } from '../section';
 import { stateOptimizer } from '../stated-optimizer';
 import { MEGATRON_TABLE } from './megatron-keys';
-import { stagesOfLayout } from './pipeline-layout';
+import { layoutAt } from './pipeline-layout';
 
 /*
  * What the tools around Megatron-Core have in common: sizes of every parallelism, recomputation, types and optimizer, in the
@@ -66,10 +66,13 @@ function readPipeline(args: Section, layers: number | undefined): void {
 /** Layers of each stage or chunk as letters; the stages over those of the pipeline are its chunks (`PipelineParallelLayerLayout`). */
 function readLayout(args: Section, stages: number): void {
   const found = args.find('pipeline_model_parallel_layout');
-  const layout = stagesOfLayout(textOf(found?.node) ?? '');
-  if (!found || !layout || stages < 2) return;
-  const chunks = layout.length / stages;
-  if (!Number.isInteger(chunks)) return;
+  const layout = found ? layoutAt(found.node) : 'none';
+  if (!found || layout === 'none' || stages < 2) return;
+  const chunks = (layout?.length ?? 0) / stages;
+  if (!layout || !Number.isInteger(chunks)) {
+    args.leave(found, ['parallel.stageLayers']);
+    return;
+  }
   args.state(
     'parallel.stageLayers',
     layout.map(({ layers }) => String(layers)),

@@ -1,3 +1,6 @@
+import type { ConfigNode } from '../../config/node';
+import { textOf } from '../../config/scalar';
+
 /** Most letters that a layout may stand for: far above any model's layers. */
 const LONGEST = 10_000;
 
@@ -26,4 +29,10 @@ export function stagesOfLayout(text: string): readonly StageOfLayout[] | undefin
     layers: stage.split('t').length - 1,
     predicting: stage.split('m').length - 1,
   }));
+}
+
+/** Stages as a key states them: `none` where it states no layout, undefined where it is written otherwise (a list of lists) or later. */
+export function layoutAt(node: ConfigNode): readonly StageOfLayout[] | 'none' | undefined {
+  if (node.kind === 'scalar' && /^(none|null)?$/i.test(String(node.value ?? '').trim())) return 'none';
+  return stagesOfLayout(textOf(node) ?? '');
 }

@@ -1,7 +1,7 @@
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { UnmodelledFeature } from '../../terms/unmodelled-features';
 import type { FoundKey, Section } from '../section';
-import { stagesOfLayout } from './pipeline-layout';
+import { layoutAt } from './pipeline-layout';
 
 const on = ({ node }: FoundKey) => flagOf(node) === true;
 const some = ({ node }: FoundKey) => (integerOf(node) ?? 0) > 0;
@@ -45,9 +45,11 @@ const FEATURES: readonly (readonly [
 function predictionBeside(args: Section, built: boolean): FoundKey | undefined {
   const found = args.find('mtp_num_layers');
   if (!found || !some(found)) return undefined;
-  const layout = stagesOfLayout(args.text('pipeline_model_parallel_layout') ?? '');
   const mixes = args.flag('mtp_hsm') === true && (integerOf(found.node) ?? 0) > 1;
-  const onLast = layout === undefined || layout.slice(0, -1).every(({ predicting }) => predicting === 0);
+  const layout = args.find('pipeline_model_parallel_layout');
+  const stages = layout ? layoutAt(layout.node) : 'none';
+  const onLast =
+    stages === 'none' || stages?.slice(0, -1).every(({ predicting }) => predicting === 0) === true;
   return built && onLast && !mixes ? undefined : found;
 }
 
