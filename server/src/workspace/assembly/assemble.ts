@@ -87,5 +87,6 @@ async function assembleIn(
   const again = read(collected, known);
   const resolved = resolve(collected, known, again, settled);
   const assembled = { collected, known, read: again, resolved };
-  return judge(assembled, options.estimate, await otherWays(assembled, files, options));
+  const ways = await otherWays(assembled, (joined, of) => know(joined, of, files, options));
+  return judge(assembled, options.estimate, ways);
 }

@@ -3,17 +3,16 @@ import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import type { EstimateInput } from '../../estimate';
 import { evenDataParallelSize } from '../../run/derive';
 import type { FieldPath, RunValues } from '../../run/fields';
-import { sameValue } from '../../run/resolve';
+import { type Resolution, sameValue } from '../../run/resolve';
 import type { Unread } from '../../run/unread';
 import { beginTogether } from '../../text/place';
 import { canonicalUri } from '../../text/uri';
-import type { TrackedFiles } from '../file-cache';
 import type { Member } from '../member';
 import { documentRead } from '../overrides';
 import { readKnowing } from '../read-knowing';
 import type { Assembled } from './assembled';
-import type { AssemblyOptions, Collected } from './collect';
-import { know } from './know';
+import type { Collected } from './collect';
+import type { Known } from './know';
 import { read } from './read';
 import { resolve } from './resolve';
 import { settle } from './settle';
@@ -27,6 +26,9 @@ export interface OtherWay {
   readonly input: EstimateInput;
 }
 
+/** Looks up what the files of a run settle by themselves. */
+type Knowing = (resolution: Resolution, collected: Collected) => Promise<Known>;
+
 /** A run of another model is another run, which its own name tells apart. */
 const NAMES_MODEL: readonly FieldPath[] = ['model.id', 'model.path'];
 
@@ -36,8 +38,7 @@ const NAMES_MODEL: readonly FieldPath[] = ['model.id', 'model.path'];
  */
 export async function otherWays(
   { collected, read: { unread }, resolved }: Assembled,
-  files: TrackedFiles,
-  options: AssemblyOptions,
+  knowOf: Knowing,
 ): Promise<OtherWay[]> {
   const ways: OtherWay[] = [];
   const open = unread.filter(({ kind }) => kind === 'branch');
@@ -46,7 +47,7 @@ export async function otherWays(
     const script = collected.members.find(({ config }) => canonicalUri(config.uri) === canonicalUri(uri));
     for (const root of script?.config.document.otherWays?.(range) ?? []) {
       const turned = script && onWay(collected, script, root);
-      const input = turned && (await runOf(turned, resolved.resolution.values, files, options));
+      const input = turned && (await runOf(turned, resolved.resolution.values, knowOf));
       if (input) ways.push({ condition, input });
     }
   }
@@ -66,13 +67,12 @@ function onWay(collected: Collected, script: Member, root: MapNode): Collected {
 async function runOf(
   collected: Collected,
   likely: RunValues,
-  files: TrackedFiles,
-  options: AssemblyOptions,
+  knowOf: Knowing,
 ): Promise<EstimateInput | undefined> {
   const settled = settle(collected);
   const { values } = settled.joined.resolution;
   if (NAMES_MODEL.some((field) => !sameValue(values[field], likely[field]))) return undefined;
-  const known = await know(settled.joined.resolution, collected, files, options);
+  const known = await knowOf(settled.joined.resolution, collected);
   const { resolution, accelerator } = resolve(collected, known, read(collected, known), settled);
   const { run } = resolution;
   const { model } = known.finding;
