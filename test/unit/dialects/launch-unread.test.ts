@@ -122,6 +122,30 @@ torchrun --nproc_per_node 8 pretrain_gpt.py ${MEGATRON} $A
     assert.deepEqual(await found('--recompute-method uniform --recompute-num-layers 1'), []);
   });
 
+  it('is any flag that a parser which refuses others does not know, whatever its name', async () => {
+    const large = MEGATRON.replace('24', '40')
+      .replace('1024', '5120')
+      .replace('attention-heads 16', 'attention-heads 40');
+    const swift =
+      'swift sft --model huggyllama/llama-13b --train_type full --max_length 2048 --torch_dtype bfloat16';
+    for (const launch of [`torchrun --nproc_per_node 8 pretrain_gpt.py ${large}`, swift]) {
+      const plain = await analyzed(`${launch}\n`, { ...H100, 'hardware.gpus': 8 });
+      assert.deepEqual(
+        errors(plain).map(({ code }) => code),
+        ['does-not-fit'],
+        launch,
+      );
+      const own = await analyzed(`${launch} --use-fancy-memory-saver 3 --my-log-path x\n`, {
+        ...H100,
+        'hardware.gpus': 8,
+      });
+      assert.deepEqual(unread(own), ['flag --use_fancy_memory_saver'], launch);
+      assert.deepEqual(errors(own), [], launch);
+      const found = own.problems.find(({ code }) => code === 'does-not-fit');
+      assert.equal(found?.severity, 'warning', launch);
+    }
+  });
+
   it('is no error but a warning that names what was not read', async () => {
     const text = (script: string, more: string) =>
       `torchrun --nproc_per_node 8 ${script} --model_name_or_path meta-llama/Llama-3.1-70B --per_device_train_batch_size 4 --max_seq_length 4096 --bf16 True --output_dir o ${more}\n`;

@@ -13,7 +13,7 @@ import {
   MOST_WORDS,
   type ShellFunction,
   type ShellReading,
-  type Turn,
+  type TakenWay,
 } from './job';
 import { isSettled, type PlacedText, splitOnce, type TextStretch, textOfPieces } from './placed-text';
 import { printedBy, withoutNewlines } from './printed-text';
@@ -27,7 +27,7 @@ import { slurmOptions, slurmVariables } from './slurm-options';
  * it cannot know (arguments of the script, output of commands) stays as written. Of branches whose condition is open, the one is
  * taken that a plain start of the script takes, else the first; what hangs on it is marked. `turn` takes another way at one of them.
  */
-export function evaluateShell(given: ScriptSource, turn?: Turn): ShellReading {
+export function evaluateShell(given: ScriptSource, turn?: TakenWay): ShellReading {
   const script = given.asTyped();
   const tree = parse(script.text);
   const job: Job = {

@@ -55,20 +55,20 @@ export interface Job {
   readonly functions: Map<string, ShellFunction>;
   readonly forks: Map<number, Fork>;
   /** A condition at which another way is taken than the likely one. */
-  readonly turn?: Turn;
+  readonly turn?: TakenWay;
   /** Files among `files` that are run. */
   readonly started: Set<string>;
   steps: number;
 }
 
 /** A condition that the script does not settle. */
-export interface Fork {
+interface Fork {
   readonly ways: number;
   readonly taken: number;
 }
 
 /** Which way is taken at a condition, by where it stands in the script. */
-export interface Turn {
+export interface TakenWay {
   readonly at: number;
   readonly way: number;
 }

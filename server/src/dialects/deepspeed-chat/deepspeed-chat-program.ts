@@ -138,6 +138,7 @@ function stepOf(launch: Launch): Step | undefined {
 /** DeepSpeed-Chat: a training loop of its own on DeepSpeed, with a config that it makes of its arguments. */
 export const deepspeedChatProgram: Program = {
   name: 'DeepSpeed-Chat',
+  refusesOthers: true,
   keys: KEYS,
   words: trainerWords,
   match: (launch) => (stepOf(launch) ? 0.9 : 0),

@@ -19,6 +19,8 @@ export interface Program {
   readonly config?: Dialect;
   /** Any script of a project's own: its code may do more than its flags say. */
   readonly ownScript?: boolean;
+  /** Its parser refuses flags that it does not know: a script that takes others is a fork, and what they change nobody can tell. */
+  readonly refusesOthers?: true;
   /** Whether a launch starts a script of the project's own on the framework's flags. */
   startsOwn?(launch: Launch): boolean;
   /** Whether a launch starts a script of a name that is common: where it takes more flags than the known one, it is another. */

@@ -200,7 +200,8 @@ function noteFlags(
     }
     if (draft.unread.some(({ location }) => isSame(location.range, keyRange))) continue;
     const fields = decidedBy(entry);
-    if (rowOf(key) || !(fields || mayShapeMemory(key)) || openIn(entry.value).length > 0) continue;
+    const mayChange = mayShapeMemory(key) || (program.refusesOthers === true && !costsNothing(key));
+    if (rowOf(key) || !(fields || mayChange) || openIn(entry.value).length > 0) continue;
     draft.leave(
       'flag',
       { range: keyRange },

@@ -15,6 +15,7 @@ const PACKAGES = /^(?:llamafactory|llmtuner)$/;
 /** `llamafactory-cli train`, `src/train.py`, and `src/train_bash.py` of its first years. */
 export const llamaFactoryProgram: Program = {
   name: 'LLaMA-Factory',
+  refusesOthers: true,
   keys: LLAMA_FACTORY_KEYS,
   words: llamaFactoryWords,
   config: llamaFactory,

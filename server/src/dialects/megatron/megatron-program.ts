@@ -28,6 +28,7 @@ const ENGINE = fileIn(MEGATRON_DEEPSPEED, 'megatron/training.py');
 /** Megatron-LM's `pretrain_*.py`, and forks that run DeepSpeed beneath. */
 export const megatronProgram: Program = {
   name: 'Megatron-LM',
+  refusesOthers: true,
   keys: MEGATRON_KEYS,
   words: megatronWords,
   match(launch) {

@@ -44,6 +44,7 @@ const TYPES = new Set(['tuner_type', 'train_type', 'sft_type', 'rlhf_type']);
 /** ms-swift, with flags of its own, a config, or both. */
 export const swiftProgram: Program = {
   name: 'ms-swift',
+  refusesOthers: true,
   keys: MS_SWIFT_KEYS,
   words: trainerWords,
   config: msSwift,

@@ -12,7 +12,7 @@ import { verdictSeverity } from '../verdict-severity';
 import { type AssemblyOptions, collect } from './collect';
 import { judge } from './judge';
 import { know } from './know';
-import { otherWays } from './other-ways';
+import { type OtherWay, otherWays, runOnWay } from './other-ways';
 import { read } from './read';
 import { resolve } from './resolve';
 import { settle } from './settle';
@@ -87,5 +87,11 @@ async function assembleIn(
   const again = read(collected, known);
   const resolved = resolve(collected, known, again, settled);
   const assembled = { collected, known, read: again, resolved };
-  return judge(assembled, options.estimate, await otherWays(assembled, files, options));
+  const ways: OtherWay[] = [];
+  for (const way of otherWays(assembled)) {
+    const found = await know(way.settled.joined.resolution, way.collected, files, options);
+    const input = runOnWay(way, found);
+    if (input) ways.push({ condition: way.condition, input });
+  }
+  return judge(assembled, options.estimate, ways);
 }

@@ -2,21 +2,20 @@ import { nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import type { EstimateInput } from '../../estimate';
 import { evenDataParallelSize } from '../../run/derive';
-import type { FieldPath, RunValues } from '../../run/fields';
+import type { FieldPath } from '../../run/fields';
 import { sameValue } from '../../run/resolve';
 import type { Unread } from '../../run/unread';
 import { beginTogether } from '../../text/place';
 import { canonicalUri } from '../../text/uri';
-import type { TrackedFiles } from '../file-cache';
 import type { Member } from '../member';
 import { documentRead } from '../overrides';
 import { readKnowing } from '../read-knowing';
 import type { Assembled } from './assembled';
-import type { AssemblyOptions, Collected } from './collect';
-import { know } from './know';
+import type { Collected } from './collect';
+import type { Known } from './know';
 import { read } from './read';
 import { resolve } from './resolve';
-import { settle } from './settle';
+import { type SettledRun, settle } from './settle';
 
 /** Conditions whose other ways are looked at: of a script with more of them the first decide. */
 const MOST_CONDITIONS = 4;
@@ -27,30 +26,33 @@ export interface OtherWay {
   readonly input: EstimateInput;
 }
 
+/** The files of a run whose script goes another way, and what they settle. */
+interface TurnedFiles {
+  readonly condition: Unread;
+  readonly collected: Collected;
+  readonly settled: SettledRun;
+}
+
 /** A run of another model is another run, which its own name tells apart. */
 const NAMES_MODEL: readonly FieldPath[] = ['model.id', 'model.path'];
 
-/**
- * The runs that a script starts where conditions that it does not settle, and that decide its words, turn out otherwise. Each is joined
- * as the likely one is: what a model is may hang on how it is split.
- */
-export async function otherWays(
-  { collected, read: { unread }, resolved }: Assembled,
-  files: TrackedFiles,
-  options: AssemblyOptions,
-): Promise<OtherWay[]> {
-  const ways: OtherWay[] = [];
+/** The files of the run where conditions that a script does not settle, and that decide its words, turn out otherwise. */
+export function otherWays({ collected, read: { unread }, resolved }: Assembled): TurnedFiles[] {
+  const likely = resolved.resolution.values;
   const open = unread.filter(({ kind }) => kind === 'branch');
-  for (const condition of open.slice(0, MOST_CONDITIONS)) {
+  return open.slice(0, MOST_CONDITIONS).flatMap((condition) => {
     const { uri, range } = condition.location;
     const script = collected.members.find(({ config }) => canonicalUri(config.uri) === canonicalUri(uri));
-    for (const root of script?.config.document.otherWays?.(range) ?? []) {
-      const turned = script && onWay(collected, script, root);
-      const input = turned && (await runOf(turned, resolved.resolution.values, files, options));
-      if (input) ways.push({ condition, input });
-    }
-  }
-  return ways;
+    const roots = script?.config.document.otherWays?.(range) ?? [];
+    return roots.flatMap((root) => {
+      if (!script) return [];
+      const turned = onWay(collected, script, root);
+      const settled = settle(turned);
+      const { values } = settled.joined.resolution;
+      const isOther = NAMES_MODEL.some((field) => !sameValue(values[field], likely[field]));
+      return isOther ? [] : [{ condition, collected: turned, settled }];
+    });
+  });
 }
 
 /** The files of a run with another tree of its script. */
@@ -62,17 +64,8 @@ function onWay(collected: Collected, script: Member, root: MapNode): Collected {
   return { ...collected, members };
 }
 
-/** The run that the files make, joined; undefined where they make none. */
-async function runOf(
-  collected: Collected,
-  likely: RunValues,
-  files: TrackedFiles,
-  options: AssemblyOptions,
-): Promise<EstimateInput | undefined> {
-  const settled = settle(collected);
-  const { values } = settled.joined.resolution;
-  if (NAMES_MODEL.some((field) => !sameValue(values[field], likely[field]))) return undefined;
-  const known = await know(settled.joined.resolution, collected, files, options);
+/** The run that the files make, joined as the likely one is; undefined where they make none. */
+export function runOnWay({ collected, settled }: TurnedFiles, known: Known): EstimateInput | undefined {
   const { resolution, accelerator } = resolve(collected, known, read(collected, known), settled);
   const { run } = resolution;
   const { model } = known.finding;
