@@ -209,8 +209,8 @@ async function combinations(
         writeChanges({ ...places, run, origins, changes, fields })?.length;
       const own = count(move.fields);
       // What a block states that another move writes has no words of its own.
-      const said = own === 0 ? (count(touched) ?? 0) > 0 : own !== undefined;
-      return said || isByHand(analysis, run, { ...move, changes }, places);
+      const stated = own === 0 ? (count(touched) ?? 0) > 0 : own !== undefined;
+      return stated || isByHand(analysis, run, { ...move, changes }, places);
     },
   });
   return found

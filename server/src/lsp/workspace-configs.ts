@@ -1,5 +1,4 @@
 import { pauses } from '../advice/fixes';
-import { isVocabularyFile } from '../dialects/registry';
 import type { KnownConfig, KnownConfigs } from '../features/workspace-protocol';
 import { fieldLabel } from '../run/field-labels';
 import { canonicalUri, fileName, relativePath } from '../text/uri';
@@ -10,6 +9,7 @@ import { isConfigName } from '../workspace/config-names';
 import { listedConfigs } from '../workspace/listed-configs';
 import type { ListedFile } from '../workspace/listed-file';
 import { verdictSeverity } from '../workspace/verdict-severity';
+import { isVocabulary } from '../workspace/vocabularies';
 import type { EditorHost } from './open-files';
 import type { LocalMachine } from './runtime';
 
@@ -111,7 +111,7 @@ export class WorkspaceConfigs {
   /** Whether other files may be configs now, or none any more. */
   async #teaches(changed: ReadonlySet<string>): Promise<boolean> {
     for (const key of changed) {
-      if (isVocabularyFile(fileName(key))) return true;
+      if (isVocabulary(key)) return true;
       // A vocabulary may have any name that a project file gives.
       const text = /\.ya?ml$/i.test(key) ? await this.#host.readText(key) : undefined;
       if (text !== undefined && /\b(?:keys|vocabularies)\s*:/.test(text)) return true;

@@ -1,11 +1,14 @@
 import { isVocabularyFile } from '../dialects/registry';
 import type { Problem } from '../text/problem';
-import { canonicalUri, parentUri, resolvePath } from '../text/uri';
+import { canonicalUri, fileName, parentUri, resolvePath } from '../text/uri';
 import { say } from '../wording/say';
 import type { TaughtDialect, TrackedFiles } from './file-cache';
 import { foldersAround } from './folders-around';
 import type { ProjectFile } from './project-file';
 import { PROJECT_FILE_NAMES } from './project-file-names';
+
+/** Whether a file is a vocabulary by its name alone. */
+export const isVocabulary = (uri: string): boolean => isVocabularyFile(fileName(uri));
 
 /** By the list of a folder's names, which is one object for all files of the folder while it is remembered. */
 const vocabularies = new WeakMap<readonly string[], readonly string[]>();
