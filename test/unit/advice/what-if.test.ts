@@ -306,7 +306,7 @@ describe('fixes', () => {
   });
   it('do not offload where the host has no room', async () => {
     const { analysis, workspace } = await read(
-      RUN.replace('hardware: { gpus: 8 }', 'hardware: { gpus: 8, hostMemory: 32GiB }').replace(
+      RUN.replace('hardware: { gpus: 8 }', 'hardware: { gpus: 8, hostMemory: 16GiB }').replace(
         'stage: 2',
         'stage: 1',
       ),

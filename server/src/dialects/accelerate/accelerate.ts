@@ -295,7 +295,8 @@ function readParallelism(section: Section, { model }: Pick<ReadContext, 'model'>
   const block = section.section('parallelism_config');
   const tensor = block.find('parallelism_config_tp_size');
   // It is trained whole on each of these GPUs.
-  if (tensor && (integerOf(tensor.node) ?? 1) > 1 && lacksTensorPlan(model?.config?.model_type))
+  const splits = block.integerOrDefault('parallelism_config_tp_size') > 1;
+  if (tensor && splits && lacksTensorPlan(model?.config?.model_type))
     block.leave(tensor, ['parallel.tensor']);
   block.take('parallelism_config_tp_size', 'parallelism_config_cp_size');
   block.take('parallelism_config_sp_size', 'parallelism_config_dp_replicate_size');

@@ -209,7 +209,7 @@ function checkSplits(
   config: Readonly<Record<string, unknown>>,
 ): void {
   const since = { from: '0.12' };
-  const tensor = (section.integer('tensor_parallel_size') ?? 1) > 1;
+  const tensor = section.integerOrDefault('tensor_parallel_size') > 1;
   const plugins = (textsOf(section.find('plugins')?.node) ?? []).join(' ').toLowerCase();
   for (const key of ['liger_fused_linear_cross_entropy', 'liger_rms_norm'])
     refuse(
@@ -237,7 +237,8 @@ function checkSplits(
     since,
   );
   const samples = section.find(['context_parallel_size', 'sequence_parallel_degree']);
-  if ((integerOf(samples?.node) ?? 1) <= 1 || on('use_glm_dsa_kernels')) return;
+  const parts = integerOf(samples?.node);
+  if (parts === undefined || parts <= 1 || on('use_glm_dsa_kernels')) return;
   const key = section.has('context_parallel_size') ? 'context_parallel_size' : 'sequence_parallel_degree';
   const kernel = textOf(section.find('attn_implementation')?.node)?.split(/[:@]/)[0]?.trim();
   const second = kernel === undefined ? on('flash_attention') : kernel === 'flash_attention_2';

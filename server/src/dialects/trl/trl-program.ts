@@ -14,7 +14,6 @@ const METHODS = /^(sft|dpo|grpo|kto|orpo|cpo|rloo|reward|ppo)$/;
 /** `trl sft ...`, and TRL's and the alignment handbook's scripts under a launcher. */
 export const trlProgram: Program = {
   name: 'TRL',
-  refusesOthers: true,
   keys: TRL_KEYS,
   words: trlWords,
   config: trlRecipe,
