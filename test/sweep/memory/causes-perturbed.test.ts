@@ -176,7 +176,7 @@ const BASES: readonly Base[] = [
   ),
   base('parameters', /^lora\.targetParameters$/, { ...ADAPTED, 'lora.targets': ['q_proj'] }, EXPERTS),
   base('a frozen embedding', /^loading\.embedding$/, ADAPTED),
-  base('kernels of Unsloth', /^kernels\.(compileParts|tiledMlp|uncompiled)$/, {
+  base('kernels of Unsloth', /^kernels\.(compileParts|tiledMlp|uncompiled|wideHeads)$/, {
     ...ONE_GPU,
     'kernels.unsloth': true,
   }),
@@ -659,6 +659,7 @@ const NAMED_THOUGH_STILL: Partial<Record<FieldPath, string>> = {
   'batch.imageTiles': 'no model here sees images in tiles: `model/image-tiles.test.ts` has three that do',
   'batch.longestSequence':
     'it shortens `batch.sequence` where statements are joined, before a run is estimated',
+  'kernels.wideHeads': 'no model here has heads of 512 dimensions: `model/grouped-heads.test.ts` has one',
 };
 
 /** Parts that fields move without naming them, and why. */
