@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { CodeLens, CompletionItem, DocumentLink } from 'vscode-languageserver-protocol';
+import type { CodeLens, CompletionItem, CompletionList, DocumentLink } from 'vscode-languageserver-protocol';
 import {
   CHOSEN_RUN_NOTIFICATION,
   FAMILY_NOTIFICATION,
@@ -60,11 +60,11 @@ describe('files that make up one run, over the protocol', function () {
     server.request<CodeLens[]>('textDocument/codeLens', { textDocument: { uri } });
   const titles = async (uri: string) => (await lenses(uri)).map(({ command }) => command?.title ?? '');
   const complete = async (uri: string, line: number, character: number) => {
-    const found = await server.request<CompletionItem[]>(
+    const found = await server.request<CompletionItem[] | CompletionList>(
       'textDocument/completion',
       server.at(uri, line, character),
     );
-    return found.map(({ label }) => label);
+    return (Array.isArray(found) ? found : found.items).map(({ label }) => label);
   };
 
   it('a launch script has lens, hover, status, links and problems', async () => {
