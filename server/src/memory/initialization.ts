@@ -147,9 +147,7 @@ export function readAheadBytes({
 /** Modules that become fp16 were loaded in fp32, before there were adapters (`vision.py`, `custom_datatype`). */
 function beforeHalving({ run, sums, sharding }: Loaded, resting: Ledger): LoadingMoment[] {
   if (run['precision.halfModules'].length === 0) return [];
-  const before = combine(resting);
-  post(before, 'adapters', -bytesOf(sharding.atRest, 'adapters'));
-  retell(before, 'adapters', []);
+  const before = beforeAdapters(sharding, resting);
   return marked(say('all weights are in fp32'), before, 'weights', 2 * sums.lowered, {
     name: say('weights that become fp16'),
     formula: elementsWords(sums.lowered, 2),
@@ -157,11 +155,22 @@ function beforeHalving({ run, sums, sharding }: Loaded, resting: Ledger): Loadin
   });
 }
 
-/** An embedding that stays in host memory comes there from the GPU, once the
- * model is loaded (`vision.py`, `offload_input_embedding`). */
-function beforeHosting({ run, sums }: Loaded, resting: Ledger): LoadingMoment[] {
+/** What rests on a GPU, while there are no adapters yet. */
+function beforeAdapters(sharding: Sharding, resting: Ledger): Ledger {
+  const before = combine(resting);
+  post(before, 'adapters', -bytesOf(sharding.atRest, 'adapters'));
+  retell(before, 'adapters', []);
+  return before;
+}
+
+/**
+ * An embedding that stays in host memory comes there from the GPU, once the model is loaded and before it has adapters
+ * (`vision.py`, `offload_input_embedding`).
+ */
+function beforeHosting({ run, sums, sharding }: Loaded, resting: Ledger): LoadingMoment[] {
   const width = residentBytes(run);
-  return marked(say('the embedding goes to the host'), resting, 'weights', sums.hosted * width, {
+  const before = beforeAdapters(sharding, resting);
+  return marked(say('the embedding goes to the host'), before, 'weights', sums.hosted * width, {
     name: say('the embedding, before it goes to the host'),
     formula: elementsWords(sums.hosted, width),
     source: fileIn(UNSLOTH, 'unsloth/models/vision.py'),

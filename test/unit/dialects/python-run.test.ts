@@ -988,6 +988,17 @@ def tokenize(batch):
 data = load().map(tokenize)
 Trainer(model=model, args=TrainingArguments(output_dir="out"), train_dataset=data).train()`);
     assertStates(both, { 'batch.sequence': '512 file', 'batch.targetSequence': '30 file' });
+    const switched = python(`${IMPORTS}${MODEL}
+tokenizer = AutoTokenizer.from_pretrained("x")
+def tokenize(batch):
+    inputs = tokenizer(batch["text"], truncation=True, max_length=128)
+    with tokenizer.as_target_tokenizer():
+        labels = tokenizer(batch["summary"], truncation=True, max_length=128)
+    inputs["labels"] = labels["input_ids"]
+    return inputs
+data = load().map(tokenize)
+Trainer(model=model, args=TrainingArguments(output_dir="out"), train_dataset=data).train()`);
+    assertStates(switched, { 'batch.sequence': '128 inferred', 'batch.targetSequence': '128 file' });
   });
 
   it('take the length of pieces that texts are cut into, and of tokens that are cut away', () => {

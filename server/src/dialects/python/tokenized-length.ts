@@ -126,8 +126,13 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
   const isTarget = ({ call }: Cut) => argumentOf(call, 'text_target') !== undefined;
   const isSource = ({ call }: Cut) => call.positional.length > 0 || argumentOf(call, 'text') !== undefined;
   const source = longest(cuts.filter((cut) => !isTarget(cut) || isSource(cut)));
-  // Under `as_target_tokenizer()` the target's length is the shorter of two.
-  const old = cuts.filter(({ tokens }) => source !== undefined && tokens < source.tokens);
+  // Under `as_target_tokenizer()` the target's length is the shorter of two, or as long.
+  const switches = program.calls.some(({ callee }) => callee === 'as_target_tokenizer');
+  const old = cuts.filter(
+    (cut) =>
+      source !== undefined &&
+      (cut.tokens < source.tokens || (switches && cut !== source && cut.tokens === source.tokens)),
+  );
   const target = longest(cuts.filter(isTarget)) ?? longest(old);
   if (draft.knows('batch.sequence') || readChunks(program, draft, trainer, own)) return;
   const pieces = program.calls.some(({ callee, id }) => callee === CHUNKS && id < trainer.id);
