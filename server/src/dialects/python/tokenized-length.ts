@@ -85,6 +85,14 @@ function waysOf(cut: PyValue | undefined): readonly PyScalar[] {
   return known.length === options.length ? known : [];
 }
 
+/** Under `as_target_tokenizer()` the target's length is the shorter of two, or as long. */
+function besides(program: PyProgram, source: Cut | undefined, cuts: readonly Cut[]): Cut[] {
+  if (!source) return [];
+  const switches = program.calls.some(({ callee }) => callee === 'as_target_tokenizer');
+  const isOther = (cut: Cut) => switches && cut !== source && cut.tokens === source.tokens;
+  return cuts.filter((cut) => cut.tokens < source.tokens || isOther(cut));
+}
+
 /**
  * The length that samples are cut to: `tokenizer(text, max_length=512, truncation=True)`, or that of the model's positions. Of several the longest counts; what is
  * passed as `text_target` is the target of a model with two sides. Samples that are not filled up may be shorter, so that
@@ -126,14 +134,7 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
   const isTarget = ({ call }: Cut) => argumentOf(call, 'text_target') !== undefined;
   const isSource = ({ call }: Cut) => call.positional.length > 0 || argumentOf(call, 'text') !== undefined;
   const source = longest(cuts.filter((cut) => !isTarget(cut) || isSource(cut)));
-  // Under `as_target_tokenizer()` the target's length is the shorter of two, or as long.
-  const switches = program.calls.some(({ callee }) => callee === 'as_target_tokenizer');
-  const old = cuts.filter(
-    (cut) =>
-      source !== undefined &&
-      (cut.tokens < source.tokens || (switches && cut !== source && cut.tokens === source.tokens)),
-  );
-  const target = longest(cuts.filter(isTarget)) ?? longest(old);
+  const target = longest(cuts.filter(isTarget)) ?? longest(besides(program, source, cuts));
   if (draft.knows('batch.sequence') || readChunks(program, draft, trainer, own)) return;
   const pieces = program.calls.some(({ callee, id }) => callee === CHUNKS && id < trainer.id);
   if (pieces && rows !== undefined && draft.valueOf('method.objective') !== 'multiple-choice') {
