@@ -43,7 +43,7 @@ import {
   withAnswer,
 } from '../open-questions';
 import { overWays, withoutWords } from '../open-ways';
-import { refusedAdapters } from '../refused-adapters';
+import { refusedAdapters, renamedTargets } from '../refused-adapters';
 import { lengthAnswer, shortestAnswer } from '../sample-lengths';
 import {
   adaptsNothing,
@@ -103,7 +103,8 @@ function estimated(
         missing: [{ field: 'lora.targets', reason: unmatched.message, stated: true }],
         problems: () => [unmatched],
       };
-    const refused = refusedAdapters(run, model, resolution, document);
+    const refused =
+      refusedAdapters(run, model, resolution, document) ?? renamedTargets(run, model, resolution, document);
     if (refused) return { missing: refused.missing, problems: () => [refused.problem] };
     const engine = refusedEngine(run, model, alone, resolution, document);
     if (engine) return { missing: engine.missing, problems: () => [engine.problem] };
