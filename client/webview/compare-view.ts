@@ -80,7 +80,7 @@ export function compareView(
         {},
         h('h2', {}, t('reasons')),
         differences.length === 0 ? h('p', {}, t('noDifference')) : null,
-        costly.length > 0 ? h('div', { class: 'wide' }, differenceTable(costly, names)) : null,
+        costly.length > 0 ? scrolled(t('reasons'), differenceTable(costly, names)) : null,
         idle.length > 0
           ? h('p', { class: 'quiet' }, t('withoutEffect', idle.map(idleWords).join(', ')))
           : null,
@@ -91,7 +91,7 @@ export function compareView(
         h('h2', {}, t('sideBySide')),
         chart.element,
         legend(heldCategories(both)),
-        h('div', { class: 'wide' }, changesTable(comparison.before, comparison.after, names)),
+        scrolled(t('sideBySide'), changesTable(comparison.before, comparison.after, names)),
       ),
       ...(ranks ? [ranks.element] : []),
     ],
@@ -100,6 +100,11 @@ export function compareView(
 }
 
 /** Of versions a person wants to know which: `PyTorch version 2.3.0 → 2.9.0`. */
+/** A table that scrolls where it is wider than the panel: keys reach it, too. */
+function scrolled(label: string, table: HTMLElement): HTMLElement {
+  return h('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': label }, table);
+}
+
 function idleWords({ fields, before, after }: Difference): string {
   const name = fields.map(fieldLabel).join(', ');
   return fields.every((field) => field.startsWith('version.')) ? `${name} ${before} → ${after}` : name;
