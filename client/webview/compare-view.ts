@@ -5,7 +5,7 @@ import { changesTable, LEAST_SECONDS, signedBytes, timeChange } from './changes'
 import { ChartFrame } from './chart-frame';
 import { componentLabel, heldCategories, stackOrder } from './components';
 import { dataTable, namedRows } from './data-table';
-import { button, h } from './element';
+import { button, figuresKept, h } from './element';
 import { ranksSection } from './gpu-ranks';
 import { verdictText } from './headline';
 import { legend } from './legend';
@@ -140,6 +140,11 @@ function bars(
   );
 }
 
+/** How the time changes, and below it the speed, whose words may take several lines. */
+function timeAndSpeed(time: string, speed: string): HTMLElement {
+  return h('span', {}, time, h('span', { class: 'below' }, ...figuresKept(speed)));
+}
+
 function differenceTable(
   differences: readonly Difference[],
   names: readonly [string, string],
@@ -152,7 +157,7 @@ function differenceTable(
       before,
       after,
       signedBytes(bytes),
-      timeChange(seconds, speed),
+      speed === undefined ? timeChange(seconds, speed) : timeAndSpeed(timeChange(seconds, undefined), speed),
     ]),
     { numbers: [3, 4], wide: [1, 2] },
   );
