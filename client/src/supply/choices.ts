@@ -70,7 +70,7 @@ export class Choices {
   async #look(): Promise<void> {
     const { token } = new CancellationTokenSource();
     this.#looking ??= this.#server
-      .configs(token, true)
+      .configs(token)
       .then(
         ({ configs }) => {
           this.#configs = configs;

@@ -102,7 +102,7 @@ export class WorkspaceConfigs {
     if (decided && this.#decided === before) {
       this.#decided = decided;
       this.#isWhole = true;
-      if (await this.#judged(decided, changed, pause)) return;
+      if (await this.#judged(decided, changed, pause, again)) return;
     }
     // What was not looked at to its end is looked at the next time.
     for (const key of changed) this.#changed.add(key);
@@ -177,11 +177,13 @@ export class WorkspaceConfigs {
     decided: ReadonlyMap<string, Decided>,
     changed: ReadonlySet<string>,
     pause: Pause,
+    again: boolean,
   ): Promise<boolean> {
     for (const [key, file] of decided) {
       if (!file.isWorth) continue;
       if (!(await pause())) return false;
-      if (file.row && !changed.has(key) && (await holds(file.row, changed))) continue;
+      // A whole look asks the workspace, which knows best what still holds.
+      if (again && file.row && !changed.has(key) && (await holds(file.row, changed))) continue;
       const analysis = await this.#workspace.analyze(file.uri);
       file.row = {
         config: analysis && !isPart(analysis) ? knownConfig(analysis, file.folder) : undefined,
