@@ -3,7 +3,7 @@ import type { ConfigDocument, ConfigNode, ScalarNode } from '../config/node';
 import { VERSION_FIELDS, type VersionedPackage } from '../environment/versions';
 import type { RuleId } from '../rules/rule-id';
 import { FIELDS, type FieldPath, type FieldSpec, type FieldValue } from '../run/fields';
-import { type Fact, fact } from '../run/origin';
+import { type Fact, fact, type Origin } from '../run/origin';
 import { fieldError } from '../run/parse-field';
 import type { Unread, UnreadKind } from '../run/unread';
 import type { KnownVersion, Versions } from '../run/versions';
@@ -165,9 +165,19 @@ export class Draft {
     key?: string,
     guess?: boolean,
   ): void {
+    this.#inferred(field, value, { note, key, guess }, node);
+  }
+
+  /** Not what the field cannot be: whoever works a value out may come upon one. */
+  #inferred<P extends FieldPath>(
+    field: P,
+    value: FieldValue<P>,
+    origin: Omit<Origin, 'kind' | 'location'>,
+    node: { range: Range } | undefined,
+  ): void {
     if (this.withoutDefaults || fieldError(field, value) !== undefined) return;
     const location = node && locationOf(node.range, this.uri);
-    this.facts.push(fact(field, value, { kind: 'inferred', note, location, key, guess }));
+    this.facts.push(fact(field, value, { ...origin, kind: 'inferred', location }));
   }
 
   /** The same of one of two values that are as likely as each other: the estimate covers both. */
@@ -178,9 +188,7 @@ export class Draft {
     node?: { range: Range },
     key?: string,
   ): void {
-    if (this.withoutDefaults) return;
-    const location = node && locationOf(node.range, this.uri);
-    this.facts.push(fact(field, value, { kind: 'inferred', note, location, key, orElse }));
+    this.#inferred(field, value, { note, key, orElse }, node);
   }
 
   /** The same of a limit, which stands for what is below it: a guess, and the most that it may be. */
@@ -191,9 +199,7 @@ export class Draft {
     node: { range: Range } | undefined,
     key: string,
   ): void {
-    if (this.withoutDefaults || fieldError(field, value) !== undefined) return;
-    const location = node && locationOf(node.range, this.uri);
-    this.facts.push(fact(field, value, { kind: 'inferred', note, location, key, guess: true, atMost: true }));
+    this.#inferred(field, value, { note, key, guess: true, atMost: true }, node);
   }
 
   /** A guess that another value may be as right as: what that one needs is reported with it. */
@@ -205,10 +211,7 @@ export class Draft {
     node?: { range: Range },
     key?: string,
   ): void {
-    if (this.withoutDefaults) return;
-    const location = node && locationOf(node.range, this.uri);
-    const orElse = String(otherwise);
-    this.facts.push(fact(field, value, { kind: 'inferred', note, location, key, guess: true, orElse }));
+    this.#inferred(field, value, { note, key, guess: true, orElse: String(otherwise) }, node);
   }
 
   /** A value of another file that is no config of its own: what is wrong with it is reported where this file takes it. */

@@ -40,29 +40,56 @@ export function refusedAdapters(
 ): RefusedAdapters | undefined {
   if (run['model.code'] !== 'transformers' || FINDS_LINEAR.has(run.framework ?? '')) return undefined;
   if (!dropsOutOfStacks(run, model)) return undefined;
-  const isNamed = RELEASES.every((field) => (origins[field]?.kind ?? 'default') !== 'default');
-  const isCertain = isNamed && !bringsCode(document);
   const stops = say(
     'PEFT {0} stops: adapters of stacked experts, which the names of modules reach, have no dropout (`lora_dropout` is {1}).',
     run['version.peft'],
     run['lora.dropout'],
   );
-  const message = isCertain
-    ? stops
-    : `${stops} ${say('The releases of PEFT and transformers are assumed: others may give experts no adapters.')}`;
-  const { 'lora.dropout': origin } = origins;
+  return refusedAt(origins, document, {
+    code: 'experts-dropout',
+    field: 'lora.dropout',
+    releases: RELEASES,
+    example: '0.18',
+    stops,
+    unless: say('The releases of PEFT and transformers are assumed: others may give experts no adapters.'),
+    source: fileIn(PEFT, 'src/peft/tuners/lora/layer.py'),
+  });
+}
+
+interface Refusal {
+  readonly code: 'experts-dropout' | 'no-lora-targets';
+  /** What the run states and PEFT stops on. */
+  readonly field: FieldPath;
+  /** Releases that decide it; of the first one another is an example under which PEFT goes on. */
+  readonly releases: readonly [FieldPath, ...FieldPath[]];
+  readonly example: string;
+  readonly stops: string;
+  /** For people, where a release is assumed. */
+  readonly unless: string;
+  readonly source: string;
+}
+
+/** An error where the releases are named, else a warning: the run may have others. */
+function refusedAt(
+  origins: ResolvedRun['origins'],
+  document: ConfigDocument,
+  { code, field, releases, example, stops, unless, source }: Refusal,
+): RefusedAdapters {
+  const isNamed = releases.every((release) => (origins[release]?.kind ?? 'default') !== 'default');
+  const isCertain = isNamed && !bringsCode(document);
+  const message = isCertain ? stops : `${stops} ${unless}`;
+  const origin = origins[field];
   const own = origin?.location?.uri === document.uri && origin.kind === 'file' ? origin : undefined;
-  const missing = isCertain
-    ? ({ field: 'lora.dropout', reason: message, stated: true } as const)
-    : { field: 'version.peft' as const, reason: message, example: '0.18' };
   return {
-    missing: [missing],
+    missing: [
+      isCertain ? { field, reason: message, stated: true } : { field: releases[0], reason: message, example },
+    ],
     problem: {
-      code: 'experts-dropout',
+      code,
       severity: isCertain ? 'error' : 'warning',
       message,
       range: (own && keyRange(own, document)) ?? firstKey(document),
-      source: fileIn(PEFT, 'src/peft/tuners/lora/layer.py'),
+      source,
     },
   };
 }
@@ -81,27 +108,18 @@ export function renamedTargets(
   if (targets.length === 0 || targets.some((name) => renamed.names.includes(name.split('.').at(-1) ?? '')))
     return undefined;
   if (isAtLeast(version, renamed.since) !== true) return undefined;
-  const isCertain =
-    (origins['version.transformers']?.kind ?? 'default') !== 'default' && !bringsCode(document);
   const stops = say(
     'PEFT stops: transformers names the layers of this model `{0}` since {1}, and none of the names is one of them.',
     renamed.names.slice(0, 3).join('`, `'),
     renamed.since,
   );
-  const message = isCertain ? stops : `${stops} ${say('The release of transformers is assumed.')}`;
-  const { 'lora.targets': origin } = origins;
-  const own = origin?.location?.uri === document.uri && origin.kind === 'file' ? origin : undefined;
-  const missing = isCertain
-    ? ({ field: 'lora.targets', reason: message, stated: true } as const)
-    : { field: 'version.transformers' as const, reason: message, example: '5.8' };
-  return {
-    missing: [missing],
-    problem: {
-      code: 'no-lora-targets',
-      severity: isCertain ? 'error' : 'warning',
-      message,
-      range: (own && keyRange(own, document)) ?? firstKey(document),
-      source: fileIn(TRANSFORMERS, 'src/transformers/models/vit/modeling_vit.py'),
-    },
-  };
+  return refusedAt(origins, document, {
+    code: 'no-lora-targets',
+    field: 'lora.targets',
+    releases: ['version.transformers'],
+    example: '5.8',
+    stops,
+    unless: say('The release of transformers is assumed.'),
+    source: fileIn(TRANSFORMERS, 'src/transformers/models/vit/modeling_vit.py'),
+  });
 }
