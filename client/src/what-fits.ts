@@ -9,8 +9,8 @@ import {
   formatBytes,
   formatBytesOf,
   formatDuration,
-  formatInteger,
   formatUsd,
+  threeFigures,
 } from '../../server/src/shared/words';
 import type { LanguageServer } from './language-server';
 import { done } from './walkthrough-steps';
@@ -117,9 +117,8 @@ function nowText({ peak, hardware, compute }: Breakdown): string | undefined {
   return l10n.t('Now: {0}', figures.join(' · '));
 }
 
-/** Over all GPUs: a step may hold another number of tokens in each row. Three figures, as no time is known better. */
-const throughput = (perSecond: number) =>
-  l10n.t('{0} tokens/s', formatInteger(Number(perSecond.toPrecision(3))));
+/** Over all GPUs: a step may hold another number of tokens in each row. */
+const throughput = (perSecond: number) => l10n.t('{0} tokens/s', threeFigures(perSecond));
 
 /** How full the GPU is, as a bar: grey stands out from light and dark lists alike. */
 function levelIcon(share: number): Uri {

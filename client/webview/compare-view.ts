@@ -99,12 +99,12 @@ export function compareView(
   };
 }
 
-/** Of versions a person wants to know which: `PyTorch version 2.3.0 → 2.9.0`. */
 /** A table that scrolls where it is wider than the panel: keys reach it, too. */
 function scrolled(label: string, table: HTMLElement): HTMLElement {
   return h('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': label }, table);
 }
 
+/** Of versions a person wants to know which: `PyTorch version 2.3.0 → 2.9.0`. */
 function idleWords({ fields, before, after }: Difference): string {
   const name = fields.map(fieldLabel).join(', ');
   return fields.every((field) => field.startsWith('version.')) ? `${name} ${before} → ${after}` : name;
@@ -141,8 +141,9 @@ function bars(
 }
 
 /** How the time changes, and below it the speed, whose words may take several lines. */
-function timeAndSpeed(time: string, speed: string): HTMLElement {
-  return h('span', {}, time, h('span', { class: 'below' }, ...figuresKept(speed)));
+function timeAndSpeed(seconds: number | undefined, speed: string | undefined): HTMLElement {
+  const below = speed === undefined ? null : h('span', { class: 'below' }, ...figuresKept(speed));
+  return h('span', {}, timeChange(seconds, undefined), below);
 }
 
 function differenceTable(
@@ -157,7 +158,7 @@ function differenceTable(
       before,
       after,
       signedBytes(bytes),
-      speed === undefined ? timeChange(seconds, speed) : timeAndSpeed(timeChange(seconds, undefined), speed),
+      timeAndSpeed(seconds, speed),
     ]),
     { numbers: [3, 4], wide: [1, 2] },
   );

@@ -37,7 +37,8 @@ export async function checkFile(
   for (const { asked, workspace } of targets) {
     const analysis = await workspace.analyze(uri);
     if (!analysis) return undefined;
-    runs.push(runOf(analysis, asked, kept.cost));
+    const costUsd = kept.cost ? analysis.estimate?.compute.time?.costUsd?.likely : undefined;
+    runs.push({ ...runOf(analysis, asked), costUsd });
     problems.push(
       ...analysis.problems.filter((problem) => !problems.some((known) => isSame(known, problem))),
     );
@@ -58,7 +59,7 @@ function isSame(a: Problem, b: Problem): boolean {
   );
 }
 
-export function runOf(analysis: Analysis, asked?: string, withCost = false): CheckedRun {
+export function runOf(analysis: Analysis, asked?: string): CheckedRun {
   const { estimate, accelerator, resolved } = analysis;
   return {
     asked,
@@ -68,7 +69,6 @@ export function runOf(analysis: Analysis, asked?: string, withCost = false): Che
     peak: estimate?.peak,
     capacityBytes: estimate?.capacityBytes,
     parts: (estimate?.parts ?? []).map(({ category, bytes }) => ({ category, bytes })),
-    ...(withCost ? { costUsd: estimate?.compute.time?.costUsd?.likely } : {}),
   };
 }
 

@@ -1,7 +1,13 @@
 import { categoryLabel } from '../results/labels';
-import { formatDollars, formatDuration, formatDurations, formatUsd } from '../results/time-labels';
+import {
+  formatDollars,
+  formatDuration,
+  formatDurations,
+  formatUsd,
+  threeFigures,
+} from '../results/time-labels';
 import { fieldLabel } from '../run/field-labels';
-import { formatBytes, formatBytesOf, formatInteger } from '../wording/figures';
+import { formatBytes, formatBytesOf } from '../wording/figures';
 import { say } from '../wording/say';
 import { displayPath } from './report';
 import { type DiffCause, isWorse, type RunDiff, type TreeDiff } from './run-diff';
@@ -49,7 +55,7 @@ export function timeChanges({ before, after }: RunDiff): string[] {
     // Of steps that hold other numbers of tokens the times alone mislead.
     if (before.tokensPerStep !== after.tokensPerStep) {
       const [few = '', many = ''] = [before, after].map(({ tokensPerStep = 0, stepSeconds = 0 }) =>
-        formatInteger(Number((tokensPerStep / stepSeconds).toPrecision(3))),
+        threeFigures(tokensPerStep / stepSeconds),
       );
       found.push(say('{0} → {1} tokens/s', few, many));
     }

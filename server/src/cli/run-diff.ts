@@ -172,7 +172,8 @@ function diffOf(
 function sideOf(analysis: Analysis): RunVersion {
   const { stepSeconds, costUsd } = analysis.estimate?.compute.time ?? {};
   return {
-    ...runOf(analysis, undefined, true),
+    ...runOf(analysis),
+    costUsd: costUsd?.likely,
     stepSeconds: stepSeconds?.likely,
     stepSpread: stepSeconds,
     tokensPerStep: analysis.estimate?.compute.tokensPerStep,

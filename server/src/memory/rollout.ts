@@ -29,11 +29,14 @@ interface Rollout {
  * or, where it sleeps in between, while it generates.
  */
 export function rolloutPoints(rollout: Rollout): Point[] {
+  return [...generated(rollout), ...comparedWithLogits(rollout)];
+}
+
+function generated(rollout: Rollout): Point[] {
   const { run, sharding, constant, available } = rollout;
   const engine = run['rollout.engine'];
-  if (engine === 'transformers')
-    return [...prompts(rollout), byTheModel(rollout), ...scored(rollout), ...comparedWithLogits(rollout)];
-  if (engine !== 'vllm-colocate' || !run['rollout.sleep']) return comparedWithLogits(rollout);
+  if (engine === 'transformers') return [...prompts(rollout), byTheModel(rollout), ...scored(rollout)];
+  if (engine !== 'vllm-colocate' || !run['rollout.sleep']) return [];
   const resting = combine(sharding.atRest);
   takeAway(resting, run['rollout.offload']);
   const ledger = combine(resting, constant);
@@ -41,7 +44,7 @@ export function rolloutPoints(rollout: Rollout): Point[] {
     ? keyValueShare(run, available, sharding.atRest)
     : run['hardware.reservedFraction'] * available;
   post(ledger, 'reserved-for-others', share);
-  return [point(say('vLLM generates completions'), ledger), ...comparedWithLogits(rollout)];
+  return [point(say('vLLM generates completions'), ledger)];
 }
 
 /** What waits in host memory while vLLM, or another model, has the GPU (verl, `workers/engine/base.py`, `BaseEngineCtx`). */

@@ -45,10 +45,13 @@ export function formatDurations(seconds: Spread): string {
   return ranged(seconds, (value) => figure(value / size), say(name));
 }
 
+/** A number of which no more than three figures are known. */
+export const threeFigures = (value: number): string => formatInteger(Number(value.toPrecision(3)));
+
 /** `$52,000`, `$0.42`; three figures, as no range is known better. */
 export function formatUsd(dollars: number): string {
   if (dollars < 100) return `$${decimal(dollars, 2)}`;
-  return `$${formatInteger(Number(dollars.toPrecision(3)))}`;
+  return `$${threeFigures(dollars)}`;
 }
 
 /** `$52,000 ($41,000 to $70,000)`. */

@@ -14,7 +14,7 @@ export {
   verdictAt,
   verdictLabel,
 } from '../results/labels';
-export { formatDuration, formatUsd, timeFacts } from '../results/time-labels';
+export { formatDuration, formatUsd, threeFigures, timeFacts } from '../results/time-labels';
 export { compareVerdicts } from '../results/verdict-order';
 export { fieldLabel } from '../run/field-labels';
 export { unreadSentence } from '../run/unread';

@@ -1,7 +1,7 @@
 import { mayHaveBase } from '../config/defaults-list';
 import { parseConfig, prepareFormat } from '../config/parse';
 import type { Dialect } from '../dialects/dialect';
-import { detectDialect, isVocabularyFile, mightBeTrainingConfig } from '../dialects/registry';
+import { detectDialect, mightBeTrainingConfig } from '../dialects/registry';
 import type { EstimateInput } from '../estimate';
 import type { DetectedGpus } from '../hardware/detect';
 import { onDemand, withChanges } from '../memo/on-demand';
@@ -33,7 +33,7 @@ import { PROJECT_FILE_NAMES } from './project-file-names';
 import { type ProjectPlace, projectPlace } from './project-place';
 import { reported } from './reported';
 import { type ProgramRuns, runOfPart, runsOfData } from './runs';
-import { missingVocabularies, taughtFor } from './vocabularies';
+import { isVocabulary, missingVocabularies, taughtFor } from './vocabularies';
 
 /** What a workspace knows from outside the files. */
 export interface WorkspaceOptions {
@@ -251,7 +251,7 @@ export class Workspace {
       const project = parseProjectFile(uri, text);
       return [...project.problems, ...(await missingVocabularies(project, files))];
     }
-    if (isVocabularyFile(fileName(uri))) {
+    if (isVocabulary(uri)) {
       return this.#cache.taught(canonicalUri(uri), text).problems;
     }
     // A vocabulary may have any name that the project file gives.
@@ -261,7 +261,7 @@ export class Workspace {
 
   /** Whether a change of the file may turn other files into configs, or make them none. */
   static teaches(uri: string): boolean {
-    return isVocabularyFile(fileName(uri)) || PROJECT_FILE_NAMES.includes(fileName(uri));
+    return isVocabulary(uri) || PROJECT_FILE_NAMES.includes(fileName(uri));
   }
 
   /** Whether a file can be a config, a project file or a vocabulary; reads it once and keeps nothing of it. */

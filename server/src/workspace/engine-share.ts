@@ -4,10 +4,9 @@ import type { Estimate } from '../results/estimate';
 import type { FieldPath, TrainingRun } from '../run/fields';
 import type { ResolvedRun } from '../run/resolved-run';
 import { fileIn, VLLM } from '../sources/repositories';
-import type { Problem } from '../text/problem';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
-import { firstKey, keyRange } from './verdict';
+import { type RefusedRun, refusedRun } from './refused-run';
 
 /** `determine_available_memory` asks what of the share is left beside the weights; none or less stops the engine (`v1/core/kv_cache_utils.py`). */
 const SOURCE = fileIn(VLLM, 'vllm/v1/worker/gpu_worker.py');
@@ -17,11 +16,6 @@ const LEAST = 2;
 /** Shares that are offered are multiples of this, and leave as much for keys and values. */
 const STEP = 0.05;
 
-interface RefusedEngine {
-  readonly problem: Problem;
-  readonly missing: ResolvedRun['unknown'];
-}
-
 /**
  * An engine that shares the GPUs of training and may take less of one than its weights need: it does not start, so nothing is estimated.
  * Experts may be spread over more GPUs than a layer is, and checkpoints of fewer bits may stay so: neither is judged.
@@ -30,9 +24,9 @@ export function refusedEngine(
   run: TrainingRun,
   { publishedDtype }: Pick<Model, 'publishedDtype'>,
   { model, capacityBytes }: Pick<Estimate, 'model' | 'capacityBytes'>,
-  { origins }: Pick<ResolvedRun, 'origins'>,
+  resolved: Pick<ResolvedRun, 'origins'>,
   document: ConfigDocument,
-): RefusedEngine | undefined {
+): RefusedRun | undefined {
   if (run['rollout.engine'] !== 'vllm-colocate' || run['rollout.sharesWeights']) return undefined;
   if (run['rollout.quantized'] || run['quantization.kind'] !== 'none') return undefined;
   if (publishedDtype === undefined || publishedDtype === 'fp8') return undefined;
@@ -42,8 +36,7 @@ export function refusedEngine(
   const weights = (LEAST * (model.totalParameters - adapters)) / run['rollout.tensor'];
   const share = fraction * capacityBytes;
   if (weights <= share) return undefined;
-  const { [SHARE]: origin } = origins;
-  const isStated = origin !== undefined && origin.kind !== 'default';
+  const isStated = (resolved.origins[SHARE]?.kind ?? 'default') !== 'default';
   const stops = say(
     'vLLM does not start: the weights take at least {0} of a GPU, and its share, {1} of it, is {2}.',
     formatBytes(weights),
@@ -51,17 +44,13 @@ export function refusedEngine(
     formatBytes(share),
   );
   const message = isStated ? stops : `${stops} ${say('The share is a default of the framework.')}`;
-  const own = origin?.location?.uri === document.uri && origin.kind === 'file' ? origin : undefined;
   const enough = (Math.ceil(weights / capacityBytes / STEP) + 1) * STEP;
-  return {
-    missing: [{ field: SHARE, reason: message, stated: true }],
-    problem: {
-      code: 'engine-share',
-      severity: isStated ? 'error' : 'warning',
-      message,
-      range: (own && keyRange(own, document)) ?? firstKey(document),
-      source: SOURCE,
-      ...(own && enough < 1 ? { data: { share: Number(enough.toFixed(2)) } } : {}),
-    },
-  };
+  return refusedRun(resolved, document, {
+    code: 'engine-share',
+    field: SHARE,
+    isCertain: isStated,
+    message,
+    source: SOURCE,
+    ...(enough < 1 ? { data: { share: Number(enough.toFixed(2)) } } : {}),
+  });
 }

@@ -1,3 +1,4 @@
+import { withChanges } from '../memo/on-demand';
 import type { Estimate } from '../results/estimate';
 import type { Unread } from '../run/unread';
 import { formatBytes } from '../wording/figures';
@@ -28,7 +29,11 @@ export function overWays(
   const upperBytes = Math.max(peak.upperBytes, other.upperBytes);
   const unmodelled = [...(estimate.unmodelled ?? []), 'open-branch'];
   return {
-    estimate: { ...estimate, verdict: 'unknown', unmodelled, peak: { ...peak, lowerBytes, upperBytes } },
+    estimate: withChanges(estimate, {
+      verdict: 'unknown',
+      unmodelled,
+      peak: { ...peak, lowerBytes, upperBytes },
+    }),
     open,
   };
 }
@@ -41,7 +46,7 @@ export function withoutWords(
   const words = unread.find(({ holdsWords }) => holdsWords);
   if (!words || estimate.verdict === 'unknown') return { estimate };
   const unmodelled = [...(estimate.unmodelled ?? []), 'open-words'];
-  return { estimate: { ...estimate, verdict: 'unknown', unmodelled }, words };
+  return { estimate: withChanges(estimate, { verdict: 'unknown', unmodelled }), words };
 }
 
 const distance = (way: AnsweredWay, { peak }: Estimate): number =>

@@ -5,9 +5,9 @@ import type { FieldPath, TrainingRun } from '../run/fields';
 import type { ResolvedRun } from '../run/resolved-run';
 import { fileIn, PEFT, TRANSFORMERS } from '../sources/repositories';
 import { isAtLeast } from '../terms/version';
-import type { Problem } from '../text/problem';
 import { say } from '../wording/say';
-import { bringsCode, firstKey, keyRange } from './verdict';
+import { type RefusedRun, refusedRun } from './refused-run';
+import { bringsCode } from './verdict';
 
 /** Releases that decide whether experts are stacked, and are found by their old names. */
 const RELEASES = ['version.peft', 'version.transformers'] as const satisfies readonly FieldPath[];
@@ -23,11 +23,6 @@ const RENAMED: Readonly<Record<string, { readonly since: string; readonly names:
   },
 };
 
-interface RefusedAdapters {
-  readonly problem: Problem;
-  readonly missing: ResolvedRun['unknown'];
-}
-
 /**
  * Adapters that PEFT does not build: of stacked experts, with dropout. Where releases are assumed, the run may have others, in which the
  * experts get none: neither is estimated.
@@ -35,9 +30,9 @@ interface RefusedAdapters {
 export function refusedAdapters(
   run: TrainingRun,
   model: Model,
-  { origins }: Pick<ResolvedRun, 'origins'>,
+  resolved: Pick<ResolvedRun, 'origins'>,
   document: ConfigDocument,
-): RefusedAdapters | undefined {
+): RefusedRun | undefined {
   if (run['model.code'] !== 'transformers' || FINDS_LINEAR.has(run.framework ?? '')) return undefined;
   if (!dropsOutOfStacks(run, model)) return undefined;
   const stops = say(
@@ -45,7 +40,7 @@ export function refusedAdapters(
     run['version.peft'],
     run['lora.dropout'],
   );
-  return refusedAt(origins, document, {
+  return refusedBy(resolved, document, {
     code: 'experts-dropout',
     field: 'lora.dropout',
     releases: RELEASES,
@@ -56,7 +51,7 @@ export function refusedAdapters(
   });
 }
 
-interface Refusal {
+interface AdapterRefusal {
   readonly code: 'experts-dropout' | 'no-lora-targets';
   /** What the run states and PEFT stops on. */
   readonly field: FieldPath;
@@ -70,37 +65,25 @@ interface Refusal {
 }
 
 /** An error where the releases are named, else a warning: the run may have others. */
-function refusedAt(
-  origins: ResolvedRun['origins'],
+function refusedBy(
+  resolved: Pick<ResolvedRun, 'origins'>,
   document: ConfigDocument,
-  { code, field, releases, example, stops, unless, source }: Refusal,
-): RefusedAdapters {
-  const isNamed = releases.every((release) => (origins[release]?.kind ?? 'default') !== 'default');
+  { code, field, releases, example, stops, unless, source }: AdapterRefusal,
+): RefusedRun {
+  const isNamed = releases.every((release) => (resolved.origins[release]?.kind ?? 'default') !== 'default');
   const isCertain = isNamed && !bringsCode(document);
   const message = isCertain ? stops : `${stops} ${unless}`;
-  const origin = origins[field];
-  const own = origin?.location?.uri === document.uri && origin.kind === 'file' ? origin : undefined;
-  return {
-    missing: [
-      isCertain ? { field, reason: message, stated: true } : { field: releases[0], reason: message, example },
-    ],
-    problem: {
-      code,
-      severity: isCertain ? 'error' : 'warning',
-      message,
-      range: (own && keyRange(own, document)) ?? firstKey(document),
-      source,
-    },
-  };
+  const asked = isCertain ? undefined : { field: releases[0], example };
+  return refusedRun(resolved, document, { code, field, isCertain, message, source, asked });
 }
 
 /** Adapters of layers by names that the release of transformers has no more: PEFT stops, as none of them is found. */
 export function renamedTargets(
   run: TrainingRun,
   model: Model,
-  { origins }: Pick<ResolvedRun, 'origins'>,
+  resolved: Pick<ResolvedRun, 'origins'>,
   document: ConfigDocument,
-): RefusedAdapters | undefined {
+): RefusedRun | undefined {
   const renamed = RENAMED[String(model.config.model_type)];
   const targets = run['lora.targets'];
   const version = run['version.transformers'];
@@ -113,7 +96,7 @@ export function renamedTargets(
     renamed.names.slice(0, 3).join('`, `'),
     renamed.since,
   );
-  return refusedAt(origins, document, {
+  return refusedBy(resolved, document, {
     code: 'no-lora-targets',
     field: 'lora.targets',
     releases: ['version.transformers'],

@@ -2,6 +2,7 @@ import { entryAt, nodeAt } from '../config/lookup';
 import type { ConfigDocument } from '../config/node';
 import { flagOf } from '../config/scalar';
 import type { Accelerator } from '../hardware/accelerator';
+import { withChanges } from '../memo/on-demand';
 import { leversOf, shapeable } from '../memory/causes';
 import type { Estimate, Part } from '../results/estimate';
 import { categoryLabel, isLikelyTooLarge, joinWords } from '../results/labels';
@@ -244,7 +245,7 @@ export function withoutFiles(
   const [absent] = unseen;
   if (!absent || !/^(?:exceeds|tight)$/.test(estimate.verdict)) return { estimate };
   const unmodelled = [...(estimate.unmodelled ?? []), 'absent-config'];
-  return { estimate: { ...estimate, verdict: 'unknown', unmodelled }, absent };
+  return { estimate: withChanges(estimate, { verdict: 'unknown', unmodelled }), absent };
 }
 
 /** Values that make a useful start where nobody states one. */

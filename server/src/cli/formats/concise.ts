@@ -1,4 +1,3 @@
-import { inQuotes } from '../../wording/in-quotes';
 import type { CheckedFile } from '../checked-file';
 
 /** A problem a line, as compilers print them: `file:line:column: severity code message`. */
@@ -6,7 +5,7 @@ export function concise(files: readonly CheckedFile[]): string {
   const lines = files.flatMap(({ path, problems }) =>
     problems.map(({ range, severity, code, message }) => {
       const { line, character } = range.start;
-      return `${path}:${line + 1}:${character + 1}: ${severity} ${code} ${inQuotes(message).replace(/\s*\n\s*/g, ' ')}\n`;
+      return `${path}:${line + 1}:${character + 1}: ${severity} ${code} ${message.replace(/\s*\n\s*/g, ' ')}\n`;
     }),
   );
   return lines.join('');

@@ -1,5 +1,4 @@
 import type { Severity } from '../../text/problem';
-import { inQuotes } from '../../wording/in-quotes';
 import type { CheckedFile } from '../checked-file';
 
 const COMMANDS: Readonly<Record<Severity, string>> = {
@@ -29,7 +28,7 @@ export function github(files: readonly CheckedFile[]): string {
           ...(sameLine ? [`col=${start.character + 1}`, `endColumn=${end.character + 1}`] : []),
           `title=${inProperty(['oomlint', code].join(' '))}`,
         ];
-        return `::${COMMANDS[severity]} ${place.join(',')}::${inMessage(inQuotes(message))}\n`;
+        return `::${COMMANDS[severity]} ${place.join(',')}::${inMessage(message)}\n`;
       }),
   );
   return lines.join('');

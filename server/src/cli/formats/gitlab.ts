@@ -1,5 +1,4 @@
 import type { Severity } from '../../text/problem';
-import { inQuotes } from '../../wording/in-quotes';
 import { type CheckedFile, findingsOf } from '../checked-file';
 
 const SEVERITIES: Readonly<Record<Severity, string>> = {
@@ -12,7 +11,7 @@ const SEVERITIES: Readonly<Record<Severity, string>> = {
 /** A code quality report of GitLab: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format */
 export function gitlab(files: readonly CheckedFile[]): string {
   const report = findingsOf(files).map(({ file, problem, fingerprint }) => ({
-    description: inQuotes(problem.message),
+    description: problem.message,
     check_name: problem.code,
     fingerprint,
     severity: SEVERITIES[problem.severity],

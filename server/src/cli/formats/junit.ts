@@ -1,5 +1,4 @@
 import { XMLBuilder } from 'fast-xml-parser';
-import { inQuotes } from '../../wording/in-quotes';
 import type { CheckedFile } from '../checked-file';
 
 /** Characters that XML 1.0 has no way to hold. */
@@ -20,8 +19,8 @@ export function junit(files: readonly CheckedFile[]): string {
       '@line': start.line + 1,
       failure: {
         '@type': severity,
-        '@message': inQuotes(message).replace(UNFIT, ''),
-        '#text': `${path}:${start.line + 1}:${start.character + 1} ${inQuotes(message)}`.replace(UNFIT, ''),
+        '@message': message.replace(UNFIT, ''),
+        '#text': `${path}:${start.line + 1}:${start.character + 1} ${message}`.replace(UNFIT, ''),
       },
     }));
     return {

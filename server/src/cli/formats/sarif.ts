@@ -3,7 +3,6 @@ import type { Location, Result } from 'sarif';
 import { KIND_REASONS, type Rule, rulePage } from '../../rules/rule';
 import type { Range } from '../../text/place';
 import type { Severity } from '../../text/problem';
-import { inQuotes } from '../../wording/in-quotes';
 import { isRuleId, RULES } from '../../workspace/rules';
 import { type CheckedFile, type Finding, findingsOf } from '../checked-file';
 import { displayPath } from '../report';
@@ -27,7 +26,7 @@ function locationOf(path: string, { start, end }: Range, message?: string): Loca
         endColumn: end.character + 1,
       },
     },
-    ...(message === undefined ? {} : { message: { text: inQuotes(message) } }),
+    ...(message === undefined ? {} : { message: { text: message } }),
   };
 }
 
@@ -40,7 +39,7 @@ function resultOf({ file, problem, fingerprint }: Finding, folder: string): Resu
   return {
     ruleId: problem.code,
     level: LEVELS[problem.severity],
-    message: { text: inQuotes(problem.message) },
+    message: { text: problem.message },
     locations: [place],
     partialFingerprints: { 'oomlint/v1': fingerprint },
     ...(related.length > 0
@@ -51,7 +50,7 @@ function resultOf({ file, problem, fingerprint }: Finding, folder: string): Resu
             {
               threadFlows: [
                 {
-                  locations: [...related, { ...place, message: { text: inQuotes(problem.message) } }].map(
+                  locations: [...related, { ...place, message: { text: problem.message } }].map(
                     (location) => ({
                       location,
                     }),

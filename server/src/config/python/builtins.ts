@@ -3,6 +3,7 @@ import { chosenByFunction } from './chosen-parameters';
 import { LAUNCHED_WITH } from './command-line';
 import { loadedBy } from './data-loaders';
 import { either, lifted, type Machine, truth } from './machine';
+import { stringOf } from './node-of-value';
 import { setNamed } from './object-changes';
 import { isPathFunction, pathOf } from './paths';
 import { iterated } from './rounds';
@@ -99,7 +100,7 @@ export function callBuiltin(
 
 /** The content of a file that a path names, which is not known here. */
 function openedFile(machine: Machine, path: PyValue | undefined, node: SyntaxNode): PyValue {
-  const file = path?.kind === 'scalar' && typeof path.value === 'string' ? path.value : undefined;
+  const file = stringOf(path);
   const given = path?.kind === 'unknown' ? path.given : undefined;
   return machine.unknown(node, { ...(file ? { file } : {}), ...(given ? { given } : {}) });
 }

@@ -4,6 +4,7 @@ import type { ConfigNode, MapNode } from '../node';
 import { fireLiteral, type Literal } from './fire-literal';
 import { attributesOf } from './functions';
 import type { Machine } from './machine';
+import { stringOf } from './node-of-value';
 import { argumentAt, type PyArgument, type PyCall, type PyScalar, type PyValue } from './value';
 
 /** Key of the words of a command that belong to no flag. */
@@ -11,17 +12,14 @@ export const COMMAND_WORDS = '*';
 
 export const namedArgument = (call: PyCall, key: string) =>
   call.named.find((argument) => argument.key === key);
-const textOf = (value: PyValue | undefined): string | undefined =>
-  value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
-
 /** Names of an argument of `argparse`, as they are written. */
-const namesOf = (call: PyCall): string[] => call.positional.flatMap((value) => textOf(value) ?? []);
+const namesOf = (call: PyCall): string[] => call.positional.flatMap((value) => stringOf(value) ?? []);
 /** The name of a flag as commands have it. */
 const keyOf = (name: string): string => name.replace(/^-+/, '').replaceAll('-', '_');
 
 /** The name that an argument of `argparse` goes by. */
 function destinationOf(call: PyCall): string | undefined {
-  const dest = textOf(namedArgument(call, 'dest')?.value);
+  const dest = stringOf(namedArgument(call, 'dest')?.value);
   if (dest !== undefined) return dest;
   const names = namesOf(call);
   const first = names.find((name) => name.startsWith('--')) ?? names[0];
@@ -99,7 +97,7 @@ function commandValues(command: MapNode, added: readonly PyCall[]): [name: strin
 function takenBy(call: PyCall, node: ConfigNode, many: boolean): PyValue {
   const { range } = node;
   const unknown: PyValue = { kind: 'unknown', range, given: 'launch' };
-  const action = textOf(namedArgument(call, 'action')?.value);
+  const action = stringOf(namedArgument(call, 'action')?.value);
   if (action === 'store_true' || action === 'store_false')
     return { kind: 'scalar', value: action === 'store_true', range };
   if (node.kind === 'list')

@@ -1,5 +1,5 @@
 import type { Machine } from './machine';
-import { isNone } from './node-of-value';
+import { isNone, stringOf } from './node-of-value';
 import { serializedIn } from './serialized-value';
 import type { SyntaxNode } from './syntax-node';
 import type { Passed, PyArgument, PyCall, PyDict, PyObject, PyValue } from './value';
@@ -49,7 +49,7 @@ function writtenBy(machine: Machine, passed: Passed, node: SyntaxNode): PyValue 
     passed.positional[place] ?? passed.named.find(({ key }) => keys.test(key))?.value;
   const value = of(0, /^(?:obj|data|config|o)$/);
   const into = of(1, /^(?:fp|stream|f)$/);
-  const path = into?.kind === 'unknown' ? into.file : textOf(into);
+  const path = into?.kind === 'unknown' ? into.file : stringOf(into);
   if (path !== undefined) machine.data.write(path, value);
   return machine.unknown(node, value && into === undefined ? { serialized: value } : {});
 }
@@ -103,9 +103,6 @@ function overlaid(under: PyDict, over: PyValue): PyDict {
   return { ...under, entries: [...entries.values()], ...(over.open ? { open: true } : {}) };
 }
 
-const textOf = (value: PyValue | undefined): string | undefined =>
-  value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
-
 /**
  * The config that `@hydra.main(config_path=..., config_name=...)` passes to the function below it; undefined where it is not
  * at hand. https://hydra.cc/docs/tutorials/basic/your_first_app/config_file/
@@ -114,8 +111,8 @@ export function configOfHydra(machine: Machine, made: PyObject): PyValue | undef
   const call = machine.calls[made.id];
   if (!call || !/^(?:hydra\.)?main$/.test(call.callee)) return undefined;
   const folder = givenTo(call, 'config_path', 0);
-  const name = textOf(givenTo(call, 'config_name', 1));
-  const below = !folder || isNone(folder) ? '.' : textOf(folder);
+  const name = stringOf(givenTo(call, 'config_name', 1));
+  const below = !folder || isNone(folder) ? '.' : stringOf(folder);
   if (name === undefined || below === undefined) return undefined;
   const path = `${below}/${/\.ya?ml$/.test(name) ? name : `${name}.yaml`}`;
   return machine.data.load({ path, composed: true, range: call.range }, true);

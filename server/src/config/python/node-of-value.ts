@@ -55,6 +55,10 @@ export const knownNode = (value: PyValue | undefined, taking?: Taking): ConfigNo
  */
 export const isForeign = (value: PyValue): boolean => value.kind === 'name' && !LIBRARY.test(value.name);
 
+/** A text that is known, as it stands. */
+export const stringOf = (value: PyValue | undefined): string | undefined =>
+  value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
+
 /** Python's `None`. */
 export const isNone = (value: PyValue): boolean => value.kind === 'scalar' && value.value === null;
 

@@ -3,6 +3,7 @@ import { contentOf } from './data-loaders';
 import { attributesOf, fieldOf, instance } from './functions';
 import { givenByNobody } from './library-defaults';
 import type { Machine } from './machine';
+import { stringOf } from './node-of-value';
 import type { SyntaxNode } from './syntax-node';
 import { argumentAt, type Passed, type PyArgument, type PyClass, type PyObject, type PyValue } from './value';
 
@@ -94,7 +95,7 @@ function givenTo(
 
 /** The settings in a file that is named. */
 function fileOf(machine: Machine, path: PyValue | undefined, node: SyntaxNode): PyValue | undefined {
-  const text = path?.kind === 'scalar' && typeof path.value === 'string' ? path.value : undefined;
+  const text = stringOf(path);
   return text === undefined
     ? undefined
     : contentOf(machine, { ...machine.unknown(node), file: text }, node, false);

@@ -1,4 +1,4 @@
-import { isNone, knownNode } from '../../config/python/node-of-value';
+import { isNone, knownNode, stringOf } from '../../config/python/node-of-value';
 import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import { textOf } from '../../config/scalar';
 import { type CheckpointWeights, checkpointWeights } from '../../model/checkpoint-weights';
@@ -109,9 +109,9 @@ function isTrainedElsewhere(program: PyProgram, ids: ReadonlySet<number>): boole
 function weightsOf(load: PyCall): NamedWeights | undefined {
   if (isPipeline(load)) {
     if (load.named.some(({ key, value }) => SHAPES_PIPELINE.test(key) && !isNone(value))) return undefined;
-    const task = textIn(argumentOf(load, 'task', 0));
+    const task = stringOf(argumentOf(load, 'task', 0));
     const model = argumentOf(load, 'model', 1);
-    const name = model && !isNone(model) ? textIn(model) : task && defaultModelOf(task);
+    const name = model && !isNone(model) ? stringOf(model) : task && defaultModelOf(task);
     const found = named(name);
     if (!found?.modelType) return found;
     if (found.headless) return task !== undefined && SMALL_TASKS.test(taskOf(task)) ? found : undefined;
@@ -119,7 +119,7 @@ function weightsOf(load: PyCall): NamedWeights | undefined {
     return own ? found : undefined;
   }
   const ofSpeech = /\.from_hparams$/.test(load.callee);
-  const name = textIn(argumentOf(load, ofSpeech ? 'source' : 'pretrained_model_name_or_path', 0));
+  const name = stringOf(argumentOf(load, ofSpeech ? 'source' : 'pretrained_model_name_or_path', 0));
   const found = named(name);
   if (ofSpeech) return found;
   if (!/\.from_pretrained$/.test(load.callee) || load.named.some(({ key }) => !PLAIN.test(key)))
@@ -133,9 +133,6 @@ function named(name: string | undefined): NamedWeights | undefined {
   const weights = name === undefined ? undefined : checkpointWeights(name);
   return name !== undefined && weights ? { ...weights, name } : undefined;
 }
-
-const textIn = (value: PyValue | undefined): string | undefined =>
-  value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
 
 /** The type that a model's weights have when the training starts, by its load and what is called on it. `published`: that of the checkpoint. */
 export function typeWhenTrained(
@@ -152,10 +149,10 @@ export function typeWhenTrained(
     const stated = weightsDtypeOf(textOf(knownNode(given, { bf16 })));
     const release = versions?.transformers?.version ?? textOfVersion(known['version.transformers']);
     const since = isPipeline(load) ? PIPED_AS_PUBLISHED : LOADED_AS_PUBLISHED;
-    if (given && !isNone(given)) dtype = stated ?? (textIn(given) === 'auto' ? published : undefined);
+    if (given && !isNone(given)) dtype = stated ?? (stringOf(given) === 'auto' ? published : undefined);
     else dtype = isAtLeast(release, since) === false ? 'fp32' : published;
     const revision = argumentOf(load, 'revision');
-    if (revision && dtype === published) dtype = weightsDtypeOf(textIn(revision)) ?? published;
+    if (revision && dtype === published) dtype = weightsDtypeOf(stringOf(revision)) ?? published;
   }
   for (const { callee, positional, named } of steps) {
     dtype = weightsDtypeOf(callee) ?? dtype;

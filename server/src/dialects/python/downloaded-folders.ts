@@ -1,11 +1,9 @@
+import { stringOf } from '../../config/python/node-of-value';
 import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import { argumentOf } from './call-block';
 
 /** What loads a repository of a hub into a folder (`huggingface_hub`, `modelscope`). */
 const DOWNLOADS = /(?:^|\.)snapshot_download$/;
-
-const textOf = (value: PyValue | undefined): string | undefined =>
-  value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
 
 /** A folder as it is compared: `./models/` is `models`. */
 const folder = (path: string): string => path.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '');
@@ -16,7 +14,7 @@ function repositoryOf(call: PyCall): PyValue | undefined {
   const holdsModel =
     type === undefined || type.kind !== 'scalar' || type.value === null || type.value === 'model';
   const name = argumentOf(call, 'repo_id', 0) ?? argumentOf(call, 'model_id', 0);
-  return holdsModel && textOf(name) !== undefined ? name : undefined;
+  return holdsModel && stringOf(name) !== undefined ? name : undefined;
 }
 
 /** The repository whose files a folder holds, that a model is loaded from: the code has downloaded them there before. */
@@ -29,11 +27,11 @@ export function downloadedAs(
     const made = given.item === undefined ? calls[given.id] : undefined;
     return made && DOWNLOADS.test(made.callee) ? repositoryOf(made) : undefined;
   }
-  const path = textOf(given);
+  const path = stringOf(given);
   if (path === undefined) return undefined;
   const into = calls.findLast((call) => {
     const place =
-      DOWNLOADS.test(call.callee) && call.id < before ? textOf(argumentOf(call, 'local_dir')) : undefined;
+      DOWNLOADS.test(call.callee) && call.id < before ? stringOf(argumentOf(call, 'local_dir')) : undefined;
     return place !== undefined && folder(place) === folder(path);
   });
   return into && repositoryOf(into);

@@ -1,4 +1,4 @@
-import { isNone } from '../../config/python/node-of-value';
+import { isNone, stringOf } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { checkpointWeights } from '../../model/checkpoint-weights';
 import { say } from '../../wording/say';
@@ -62,7 +62,7 @@ function readOwnHolding(
   }
   if (context.known['parallel.data'] === 'zero') return;
   const name = nameOf({ load });
-  const text = name?.kind === 'scalar' && typeof name.value === 'string' ? name.value : undefined;
+  const text = stringOf(name);
   const published = text === undefined ? undefined : checkpointWeights(text)?.dtype;
   const dtype = /(?:^|\.)Fast\w*Model\.from_pretrained$/.test(load.callee)
     ? undefined

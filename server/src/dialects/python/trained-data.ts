@@ -1,6 +1,7 @@
 import { hasOtherEntries, KEEPS_CONTENT } from '../../config/python/changed-entries';
 import { isNone } from '../../config/python/node-of-value';
 import type { PyCall, PyFunction, PyProgram, PyValue } from '../../config/python/value';
+import { isWithin } from '../../text/place';
 import { argumentOf } from './call-block';
 
 /** How many calls data is followed back through. */
@@ -46,11 +47,7 @@ const mapped = (call: PyCall): PyFunction | undefined => {
 
 /** Whether a call stands in the code of a function. */
 function standsIn({ range, id }: PyCall, { node, home }: PyFunction, map: PyCall): boolean {
-  const { start, end } = home.lines.range(node.start, node.end);
-  const [from, to] = [range.start, range.end];
-  const behind = from.line > start.line || (from.line === start.line && from.character >= start.character);
-  const before = to.line < end.line || (to.line === end.line && to.character <= end.character);
-  return id > map.id && range.uri === home.uri && behind && before;
+  return id > map.id && isWithin(range, home.lines.range(node.start, node.end));
 }
 
 /**

@@ -50,9 +50,8 @@ export function readScoredPairs(
   if (OFF.test(variableOf(program, rewritten.variable) ?? '')) return;
   if (wantsLogits(section) || ownsHead(draft) || draft.valueOf('kernels.uncompiled') === true) return;
   if (/^(?:fsdp|zero)/.test(String(known['parallel.data'] ?? draft.valueOf('parallel.data')))) return;
-  const config: Readonly<Record<string, unknown>> = model?.config ?? {};
-  if (config.is_encoder_decoder === true) return;
-  const sees = config.vision_config !== undefined && draft.valueOf('batch.images') !== 0;
+  if (model?.decoder) return;
+  const sees = model?.config?.vision_config !== undefined && draft.valueOf('batch.images') !== 0;
   if (sees) return;
   draft.forget('loss.implementation');
   draft.assume(

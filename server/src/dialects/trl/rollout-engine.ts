@@ -1,17 +1,11 @@
 import { flagOf, textOf } from '../../config/scalar';
-import { fileIn, TRL } from '../../sources/repositories';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { readGenerationSteps } from '../hf/generation-steps';
-import type { DefaultValue, Section } from '../section';
+import type { Section } from '../section';
+import { trlDefault } from './trl-default';
 import type { TrlMethod } from './trl-method';
-
-const SOURCE = fileIn(TRL, 'trl/trainer/');
-
-function trl<V>(value: V, file: string): DefaultValue<V> {
-  return { value, note: say('{0} default', 'TRL'), source: `${SOURCE}${file}` };
-}
 
 /** Completions come from the model itself or from vLLM, which takes a share of the GPU where it runs on the same. */
 export function readRollouts(section: Section, method: TrlMethod, context: ReadContext): void {
@@ -19,7 +13,7 @@ export function readRollouts(section: Section, method: TrlMethod, context: ReadC
   const vllm = section.find('use_vllm');
   const version = context.known['version.trl'];
   if (!vllm || flagOf(vllm.node) !== true) {
-    section.assume('rollout.engine', trl('transformers' as const, 'grpo_config.py'), 'use_vllm');
+    section.assume('rollout.engine', trlDefault('transformers' as const, 'grpo_config.py'), 'use_vllm');
     if (method === 'rloo' && isAtLeast(version, '0.22') === false)
       readUpdate(section, section.integerOrDefault('num_mini_batches'));
     else readGenerated(section, method, context);
@@ -45,8 +39,8 @@ function readGenerated(section: Section, method: TrlMethod, context: ReadContext
   if (method === 'grpo' && !since('0.17')) return;
   const states = method === 'rloo' || (method === 'grpo' && since('0.18'));
   const file = `${method}_trainer.py`;
-  if (states) readGenerationSteps(section, context, trl(0, file));
-  else section.assume('rollout.steps', trl(0, file));
+  if (states) readGenerationSteps(section, context, trlDefault(0, file));
+  else section.assume('rollout.steps', trlDefault(0, file));
 }
 
 /**
@@ -57,10 +51,10 @@ export function readUpdate(section: Section, parts: number): number {
   const micro = section.integerOrDefault('per_device_train_batch_size');
   const sequences = micro * section.integerOrDefault('gradient_accumulation_steps') * Math.max(1, parts);
   const note = say('micro batch × accumulation');
-  section.assume('rollout.sequences', { ...trl(sequences, 'ppo_trainer.py'), note });
+  section.assume('rollout.sequences', { ...trlDefault(sequences, 'ppo_trainer.py'), note });
   const part = section.find('local_rollout_forward_batch_size');
   const size = Math.min(sequences, section.integerOrDefault('local_rollout_forward_batch_size'));
   if (part) section.state('rollout.batch', size, part);
-  else section.assume('rollout.batch', trl(size, 'utils.py'), 'local_rollout_forward_batch_size');
+  else section.assume('rollout.batch', trlDefault(size, 'utils.py'), 'local_rollout_forward_batch_size');
   return sequences;
 }

@@ -18,7 +18,7 @@ import { leaveAdapters } from '../hf/script-adapter';
 import { NAMES_OF_THE_MODEL, SCRIPT_ARGUMENTS_TABLE } from '../hf/script-arguments-keys';
 import { readTrainingArguments, type TrainerDefaults } from '../hf/training-arguments';
 import { rejectMisfits } from '../key-check';
-import { Section as Block, type DefaultValue, type Section } from '../section';
+import { Section as Block, type Section } from '../section';
 import {
   completionByDefault,
   cutsPromptByDefault,
@@ -31,6 +31,7 @@ import { assumeNoCache } from './kept-cache';
 import { readOldPreparation, readQuantizedBase } from './quantized-base';
 import { readRollouts, readUpdate } from './rollout-engine';
 import { readRolloutScores } from './rollout-scores';
+import { trlDefault } from './trl-default';
 import { TRL_KEYS, TRL_TABLE } from './trl-keys';
 import { methodOf, objectiveOf, type TrlMethod, WITH_REFERENCE } from './trl-method';
 import { checkParsedTrl, checkTrl, checkWholeGroups } from './trl-rules';
@@ -64,10 +65,6 @@ function defaultsOf({ known }: ReadContext): TrainerDefaults {
     checkpointing: checkpoints === true,
     compute: sixteen ? 'bf16' : 'fp32',
   };
-}
-
-function trl<V>(value: V, file: string): DefaultValue<V> {
-  return { value, note: say('{0} default', 'TRL'), source: `${SOURCE}${file}` };
 }
 
 /** Keys that TRL and the recipes around it have. */
@@ -230,7 +227,7 @@ function readCheckpointing(section: Section, context: ReadContext): void {
   const asked = ['gradient_checkpointing_kwargs.use_reentrant'];
   if (!section.has(asked) && isAtLeast(context.known['version.trl'], '0.28') === true)
     section.assume('activations.reentrant', {
-      ...trl(false, 'sft_trainer.py'),
+      ...trlDefault(false, 'sft_trainer.py'),
       note: say('TRL default since 0.28'),
     });
 }
@@ -265,7 +262,7 @@ function readLoss(section: Section, method: TrlMethod, context: ReadContext): vo
     const note = say('TRL scores tokens tile by tile since 1.15');
     section.assume(
       'loss.implementation',
-      { ...trl('log-probabilities-chunked' as const, 'utils.py'), note },
+      { ...trlDefault('log-probabilities-chunked' as const, 'utils.py'), note },
       'loss_type',
     );
     return;
@@ -277,7 +274,7 @@ function readLoss(section: Section, method: TrlMethod, context: ReadContext): vo
   else if (!found && isAtLeast(version, '1.7') === true)
     section.assume(
       'loss.implementation',
-      { ...trl(chunked, 'sft_config.py'), note: say('TRL default since 1.7') },
+      { ...trlDefault(chunked, 'sft_config.py'), note: say('TRL default since 1.7') },
       'loss_type',
     );
 }
@@ -399,7 +396,7 @@ function readRolloutLength(section: Section, method: TrlMethod, draft: Draft, co
   );
   section.takeElse(
     stands ?? 'max_completion_length',
-    trl(byDefault, `${method === 'distillation' ? 'grpo' : method}_config.py`),
+    trlDefault(byDefault, `${method === 'distillation' ? 'grpo' : method}_config.py`),
   );
 }
 
@@ -410,7 +407,7 @@ function readPacking(section: Section, method: TrlMethod): void {
   else if (free && flagOf(free.node) === true) {
     section.state('batch.packed', true, free);
     section.state('batch.paddingFree', true, free);
-  } else section.assume('batch.packed', trl(false, 'sft_config.py'), 'packing');
+  } else section.assume('batch.packed', trlDefault(false, 'sft_config.py'), 'packing');
 }
 
 /** Keys that name models which stand frozen beside the trained one. */
@@ -474,23 +471,26 @@ function readOwnGroups(section: Section, draft: Draft, context: ReadContext): vo
 function readPpo(section: Section, context: ReadContext): void {
   const file = 'ppo_trainer.py';
   section.assume('method.valueModel', {
-    ...trl(true, file),
+    ...trlDefault(true, file),
     note: say('a value model of the size of the policy'),
   });
-  section.assume('method.valueTogether', trl(true, file));
+  section.assume('method.valueTogether', trlDefault(true, file));
   if (!section.has('reward_model_path'))
     section.assume('method.frozenModels', {
-      ...trl(1, file),
+      ...trlDefault(1, file),
       note: say('a reward model of the size of the policy'),
     });
-  section.assume('rollout.engine', trl('transformers' as const, file));
+  section.assume('rollout.engine', trlDefault('transformers' as const, file));
   const micro = section.integerOrDefault('per_device_train_batch_size');
   // Until 0.16 it accumulated within each of them.
   const within = isAtLeast(context.known['version.trl'], '0.17') === false;
   const sequences = readUpdate(section, within ? section.integerOrDefault('num_mini_batches') : 1);
   // What a micro batch returned is named until the next of its mini batch has its own.
   const several = sequences / Math.max(1, section.integerOrDefault('num_mini_batches')) > micro;
-  section.assume('loss.keptLogits', trl(several ? ('next-step' as const) : ('backward' as const), file));
+  section.assume(
+    'loss.keptLogits',
+    trlDefault(several ? ('next-step' as const) : ('backward' as const), file),
+  );
 }
 
 /**
@@ -505,14 +505,14 @@ function readTeacher(section: Section, method: TrlMethod, context: ReadContext):
     'loss.divergence',
     'beta',
     divergenceOf,
-    trl(gkd ? ('mixture' as const) : ('reverse' as const), file),
+    trlDefault(gkd ? ('mixture' as const) : ('reverse' as const), file),
   );
   const liger = section.find('use_liger_kernel');
   const fused = gkd && isAtLeast(context.known['version.trl'], '1.13') !== true;
   if (!gkd)
     section.assume(
       'loss.implementation',
-      trl('log-probabilities-chunked' as const, 'distillation_trainer.py'),
+      trlDefault('log-probabilities-chunked' as const, 'distillation_trainer.py'),
     );
   else if (liger && flagOf(liger.node) === true && fused)
     section.state('loss.implementation', 'liger', liger);
@@ -521,6 +521,6 @@ function readTeacher(section: Section, method: TrlMethod, context: ReadContext):
   const generates = section.numberOrDefault('lmbda') > 0 || section.flag('seq_kd') === true;
   const engine = generates ? ('transformers' as const) : ('none' as const);
   if (share) section.state('rollout.engine', engine, share);
-  else section.assume('rollout.engine', trl(engine, file), 'lmbda');
-  section.takeElse('max_new_tokens', trl(128, file));
+  else section.assume('rollout.engine', trlDefault(engine, file), 'lmbda');
+  section.takeElse('max_new_tokens', trlDefault(128, file));
 }

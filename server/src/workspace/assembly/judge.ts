@@ -104,10 +104,10 @@ function estimated(
         problems: () => [unmatched],
       };
     const refused =
-      refusedAdapters(run, model, resolution, document) ?? renamedTargets(run, model, resolution, document);
+      refusedAdapters(run, model, resolution, document) ??
+      renamedTargets(run, model, resolution, document) ??
+      refusedEngine(run, model, alone, resolution, document);
     if (refused) return { missing: refused.missing, problems: () => [refused.problem] };
-    const engine = refusedEngine(run, model, alone, resolution, document);
-    if (engine) return { missing: engine.missing, problems: () => [engine.problem] };
     const even = answered(evenQuestions(resolution), alone, otherwise);
     const shortest = shortestAnswer(resolution, alone, otherwise);
     const answeredAll = overEvenAnswers(alone, shortest ? [...even, shortest] : even);
