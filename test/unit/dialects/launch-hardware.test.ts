@@ -86,8 +86,11 @@ describe('scripts that train nothing', () => {
     `torchrun --nproc_per_node 1 hf2mcore_qwen2.5_vl.py ${MEGATRON}`,
     'torchrun eaglevl/train/data_prepare.py --model_name_or_path m --per_device_train_batch_size 1 --learning_rate 1 --output_dir o',
     `python tools/checkpoint/util.py ${MEGATRON}`,
+    `deepspeed --num_gpus 1 scripts/deepspeed_to_hf_llama.py --deepspeed ${MEGATRON}`,
+    `torchrun tools/ckpts/llama_to_megatron.py ${MEGATRON}`,
     `python ./tasks/eval_harness/evaluate.py ${MEGATRON}`,
     `python tasks/main.py --task LAMBADA ${MEGATRON}`,
+    `deepspeed Megatron-DeepSpeed/tasks/main.py --task "EVAL-HARNESS" ${MEGATRON}`,
     `torchrun pretrain_gpt.py --skip-train ${MEGATRON}`,
     'python3 -m verl.trainer.main_generation trainer.n_gpus_per_node=8 model.path=x actor_rollout_ref.rollout.n=1',
     'python eval_sft.py --model_name_or_path m --per_device_train_batch_size 1 --learning_rate 1',
@@ -100,7 +103,13 @@ describe('scripts that train nothing', () => {
     });
 
   it('are distinguished from those that train and evaluate', async () => {
-    for (const script of ['train_and_eval.py', 'pretrain_gpt.py', 'run_generation_ppo.py'])
+    for (const script of [
+      'train_and_eval.py',
+      'pretrain_gpt.py',
+      'run_generation_ppo.py',
+      'pretrain_to_hf.py',
+      'text_to_sql.py',
+    ])
       assert.ok(await valuesOf(`torchrun ${script} ${MEGATRON}\n`), script);
     const flags = '--per_device_train_batch_size 1 --learning_rate 1e-5 --output_dir o';
     for (const script of [

@@ -16,6 +16,10 @@ const VERBS =
 /** Scripts that prepare data and are given all flags of the training that follows. */
 const PREPARES = /^(?:prepare_(?:data|dataset)|(?:data|dataset)_prepar(?:e|ation))$/;
 
+/** The ends of scripts that write a checkpoint in another form: `deepspeed_to_hf_llama.py`, `zero_to_fp32.py`, `ds_to_universal.py`. */
+const FORM =
+  /^(?:hf|huggingface|transformers|megatron|mcore|nemo|neox|te|deepspeed|ds|fsdp|fp32|universal|safetensors|gguf|ggml|onnx|torch|pytorch)$/;
+
 /** Switches of scripts that train where a switch asks for it (`--do_train`), for what else they do. */
 const DOES_OTHERWISE =
   /^(?:do_(?:eval\w*|predict\w*|test|calib\w*|export|infer\w*|generate|valid\w*|quant\w*)|(?:save|export|to)_onnx)$/;
@@ -39,6 +43,8 @@ export function trainsNothing(launch: Launch): boolean {
   const script = launch.script ?? '';
   const words = wordsOf(script);
   if (VERBS.test(words[0] ?? '') || PREPARES.test(words.join('_'))) return true;
+  if (words.some((word, at) => word === 'to' && FORM.test(words[at + 1] ?? '')) && !namesTraining(launch))
+    return true;
   // Who states how fast to learn, learns.
   const learns = ['per_device_train_batch_size', 'learning_rate'].some((key) =>
     entryOf(launch.arguments, key),
@@ -48,10 +54,10 @@ export function trainsNothing(launch: Launch): boolean {
   if (/(^|\/)tools\/(checkpoint|retro|bert_embedding|preprocess\w*)\//.test(script)) return true;
   const text = (key: string) => textOf(entryOf(launch.arguments, key)?.value);
   const on = (key: string) => flagOf(entryOf(launch.arguments, key)?.value) === true;
-  // Megatron-LM: `tasks/main.py` evaluates without training for these; `--skip-train` evaluates alone.
+  // Megatron-LM: `tasks/main.py` evaluates without training for these, forks of it for what they call so; `--skip-train` evaluates alone.
   if (
     /(^|\/)tasks\/(\w+\/)?main\.py$/.test(script) &&
-    /^(WIKITEXT103|LAMBADA|RETRIEVER-EVAL|ICT-ZEROSHOT-NQ|MSDP-PROMPT|MSDP-EVAL-F1)$/.test(text('task') ?? '')
+    /^(?:WIKITEXT103|LAMBADA|ICT-ZEROSHOT-NQ|MSDP-PROMPT|(?:.*-)?EVAL(?:-.*)?)$/.test(text('task') ?? '')
   )
     return true;
   if (on('help') || on('h')) return true;
