@@ -57,6 +57,10 @@ describe('the share of vLLM on the GPUs that train', () => {
     const swift = (more = '') =>
       `swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-14B-Instruct --tuner_type lora --torch_dtype bfloat16 --num_generations 8 --per_device_train_batch_size 8 --max_length 512 --max_completion_length 256 --use_vllm true --vllm_mode colocate --vllm_gpu_memory_utilization 0.3 ${more}\n`;
     assert.equal((await judged({ 'a.sh': swift() }, 'a.sh')).outcome[0], 'error');
+    // Words that may be any flags may be another share.
+    const { outcome, problem } = await judged({ 'a.sh': swift('"$@"') }, 'a.sh');
+    assert.deepEqual(outcome, ['warning', false]);
+    assert.match(problem?.message ?? '', /Not understood: `\$@`/);
     const engine = `--vllm_engine_kwargs '{"quantization": "fp8"}'`;
     assert.equal((await judged({ 'a.sh': swift(engine) }, 'a.sh')).outcome[0], undefined);
     assert.equal(
