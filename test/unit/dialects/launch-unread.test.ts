@@ -58,6 +58,24 @@ fi
 });
 
 describe('what of a launch is not understood', () => {
+  it('is what another script of the shell starts with the words that it is given', async () => {
+    const flags =
+      '--model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 1 --learning_rate 1e-5 --output_dir o --max_seq_length 2048';
+    const values =
+      'actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 actor_rollout_ref.model.path=Qwen/Qwen2.5-7B trainer.n_gpus_per_node=8';
+    for (const launch of [
+      `bash scripts/train.sh ${flags}`,
+      `./scripts/train.sh ${flags}`,
+      `sh -x scripts/train.sh ${flags}`,
+      `bash "$ROOT/scripts/train.sh" ${values}`,
+    ]) {
+      const analysis = await analyzed(`${launch}\n`, H100);
+      assert.equal(analysis.estimate, undefined, launch);
+      assert.match(unread(analysis).join(), /^script \S*scripts\/train\.sh$/, launch);
+      assert.doesNotMatch(JSON.stringify(analysis.problems), /``/);
+    }
+  });
+
   it('takes the default that a script gives its argument', async () => {
     const text = `ZERO_STAGE=$2
 if [ "$ZERO_STAGE" == "" ]; then

@@ -81,3 +81,19 @@ export function launchesOf(root: ConfigNode | null): Launch[] {
 /** Whether the script that a launch starts lies here and imports none of a framework's packages: it is another program of the name. */
 export const isOtherProgram = ({ imports }: Launch, packages: RegExp): boolean =>
   imports !== undefined && !imports.some((name) => name.split('.').some((part) => packages.test(part)));
+
+const SHELL = /^(?:ba|z|da|k)?sh$/;
+const SHELL_SCRIPT = /\.(?:ba|z|k)?sh$/;
+
+/** The script of the shell that a launch runs: `./train.sh --lr 1e-5`, `bash -x scripts/train.sh data.train_batch_size=8`. */
+export function shellScriptOf(launch: Launch): ScalarNode | undefined {
+  const { program, programNodes, words, arguments: flags } = launch;
+  const isScript = (node: ConfigNode): node is ScalarNode =>
+    node.kind === 'scalar' && SHELL_SCRIPT.test(node.text);
+  const [first, ...rest] = programNodes;
+  if (first && isScript(first)) return first;
+  if (!SHELL.test(program[0] ?? '')) return undefined;
+  // Options of the shell itself take no value: `-ex`.
+  const behind = flags.entries.flatMap(({ key, value }) => (/^[a-z]{1,3}$/.test(key) ? [value] : []));
+  return [...rest, ...words, ...behind].find(isScript);
+}

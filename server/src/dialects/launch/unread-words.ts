@@ -7,7 +7,7 @@ import { say } from '../../wording/say';
 import type { KeySpec } from '../dialect';
 import type { Draft } from '../draft';
 import { KeyTable } from '../key-table';
-import type { Launch } from './launch';
+import { type Launch, shellScriptOf } from './launch';
 import { LAUNCHER_KEYS } from './launch-keys';
 import { launcherOf } from './launcher';
 import type { Program } from './program';
@@ -40,6 +40,7 @@ export function noteUnread(launch: Launch, program: Program, written: readonly s
   }
   noteBranches(launch, rowOf, draft);
   noteFlags(launch, program, rowOf, draft);
+  noteShellScript(launch, draft);
   const script = launch.script?.split('/').at(-1);
   const named = launch.programNodes[0];
   const copied = program.maybeCopied?.(launch) && takesMore(launch, rowOf);
@@ -60,6 +61,19 @@ export function noteUnread(launch: Launch, program: Program, written: readonly s
       script,
       say('`{0}` is a script of the project: what it does beyond its flags is not read.', script),
     );
+}
+
+/** A script of the shell that is given the flags: what it starts, and with what else, stands in it. */
+function noteShellScript(launch: Launch, draft: Draft): void {
+  const named = launch.script === undefined ? shellScriptOf(launch) : undefined;
+  if (!named) return;
+  draft.leave(
+    'script',
+    named,
+    named.text,
+    say('`{0}` is another script: what it starts with these words is not read.', named.text),
+    ['parallel.data'],
+  );
 }
 
 /** What a command prints, or a variable that a file which was taken in sets: no script writes those without words in them. */

@@ -1,8 +1,9 @@
+import type { ScalarNode } from '../../config/node';
 import { withChanges } from '../../memo/on-demand';
 import { say } from '../../wording/say';
 import type { Dialect, Reading } from '../dialect';
 import type { Draft } from '../draft';
-import type { Launch } from '../launch/launch';
+import { type Launch, shellScriptOf } from '../launch/launch';
 import { hasBelow, hydraConfig, type NamedConfig, overridingProgram } from '../launch/overriding-program';
 import type { Program } from '../launch/program';
 import { verl, verlStartedBy } from './verl';
@@ -60,11 +61,17 @@ function configName(launch: Launch): string | undefined {
 
 const knownTrainer = (launch: Launch): Trainer | undefined => CONFIGS[configName(launch) ?? ''];
 
+/** The script that is given the values, of Python or of the shell. */
+function scriptNamed(launch: Launch): ScalarNode | undefined {
+  const node = launch.scriptNode ?? shellScriptOf(launch) ?? launch.programNodes[0];
+  return node?.kind === 'scalar' ? node : undefined;
+}
+
 function familyOf(launch: Launch): Dialect {
   const trainer = knownTrainer(launch);
   if (trainer) return verlStartedBy(trainer);
   const family = trainerOf(launch) ? verlStartedBy(trainerOf(launch)?.trainer ?? 'ppo') : verl;
-  const name = configName(launch) ?? launch.script ?? '';
+  const name = configName(launch) ?? scriptNamed(launch)?.text ?? '';
   return { ...family, read: (document, context) => borrowed(family.read(document, context), name) };
 }
 
@@ -113,10 +120,12 @@ function noteOwnConfig(launch: Launch, draft: Draft): void {
 /** Another script may put its models on pools of GPUs of their own, and do more than its config states. */
 function noteOwnTrainer(launch: Launch, draft: Draft): void {
   if (isKnown(launch)) return;
-  const node = launch.scriptNode ?? launch.programNodes[0];
+  const node = scriptNamed(launch);
   if (!node) return;
-  const script = launch.script ?? '';
   draft.bring('own-trainer', node, `${launch.path}.script`);
+  // What another script of the shell starts is left with the words of the launch.
+  if (launch.script === undefined) return;
+  const { script } = launch;
   draft.leave(
     'script',
     node,
