@@ -613,12 +613,23 @@ Trainer(model, TrainingArguments("o")).train()\n`);
     it('are taken by a class of the file, or handed on by it', () => {
       const handsOn = own(', *args, weight=1.0, **kwargs', 'super().__init__(*args, **kwargs)');
       assert.deepEqual(found(handsOn, ', weight=2.0, callbacks=[]', 'Own'), []);
+      const typed = own(', weight: float, *args: Any, **kwargs: Any', 'super(Own, self).__init__(**kwargs)');
+      assert.deepEqual(found(typed, ', weight=2.0, callbacks=[]', 'Own'), []);
       assert.deepEqual(found(handsOn, ', weights=2.0', 'Own'), [['error', 'weight']]);
       assert.deepEqual(found('class Own(Trainer):\n    pass\n', ', weights=2.0', 'Own'), [
         ['error', 'weights'],
       ]);
       const named = own(', model, args', 'super().__init__(model, args)');
       assert.deepEqual(found(named, ', callbacks=[]', 'Own'), [['error', 'callbacks']]);
+    });
+
+    it('are read through a function that passes on what it takes, whatever its types', () => {
+      const made = (parameters: string) =>
+        python(
+          `${IMPORTS}${MODEL}def make(rate, ${parameters}):\n    return TrainingArguments("o", learning_rate=rate, **more)\nTrainer(model=model, args=make(1e-5, per_device_train_batch_size=3)).train()\n`,
+        ).facts.find(({ field }) => field === 'batch.micro')?.value;
+      assert.equal(made('**more'), 3);
+      assert.equal(made('**more: Any'), 3);
     });
 
     it('may be taken where it does more with them', () => {

@@ -1,6 +1,6 @@
 import { either, type Machine } from './machine';
 import { behind } from './partial-functions';
-import { childIn, type SyntaxNode } from './syntax-node';
+import { childIn, parametersIn, type SyntaxNode } from './syntax-node';
 import { codeOf, type Passed, type PyClass, type PyFunction, type PyObject, type PyValue } from './value';
 
 /** Functions of the file that call each other deeper than this are not followed. */
@@ -77,7 +77,7 @@ function boundParameters(
   /** Name of `**rest`, which has what no other parameter takes. */
   let rest: string | undefined;
   const written = ({ start, end }: SyntaxNode) => called.home.lines.text.slice(start, end);
-  for (const parameter of childIn(called.node, 'parameters')?.children ?? []) {
+  for (const parameter of parametersIn(called.node)) {
     const byDefault = childIn(parameter, 'value');
     const { type } = parameter;
     if (type === 'list_splat_pattern' || type === 'keyword_separator') onlyNamed = true;

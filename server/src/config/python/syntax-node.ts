@@ -97,3 +97,13 @@ export function brokenIn(node: SyntaxNode): SyntaxNode | undefined {
   }
   return undefined;
 }
+
+/** Parameters of a function as they stand, `*args: int` and `**kwargs: Any` without their types. */
+export function parametersIn(called: SyntaxNode): readonly SyntaxNode[] {
+  return (childIn(called, 'parameters')?.children ?? []).map((parameter) => {
+    const [pattern] = parameter.children;
+    return parameter.type === 'typed_parameter' && pattern?.type.endsWith('splat_pattern')
+      ? pattern
+      : parameter;
+  });
+}

@@ -1,4 +1,4 @@
-import { childIn, type SyntaxNode } from '../../config/python/syntax-node';
+import { childIn, parametersIn, type SyntaxNode } from '../../config/python/syntax-node';
 import type { PyCall, PyClass, PyFunction } from '../../config/python/value';
 import { fileIn, TRANSFORMERS } from '../../sources/repositories';
 import { suggested } from '../../wording/closest';
@@ -73,7 +73,7 @@ function parametersOf(classes: readonly PyClass[], name: string): OwnParameters 
 
 function ownParameters({ node, home }: PyFunction): OwnParameters {
   const text = (one: SyntaxNode) => home.lines.text.slice(one.start, one.end);
-  const parameters = childIn(node, 'parameters')?.children ?? [];
+  const parameters = parametersIn(node);
   const rest = parameters.find(({ type }) => type === 'dictionary_splat_pattern')?.children[0];
   const names = parameters.flatMap((one) => {
     const place = childIn(one, 'name') ?? (one.type === 'identifier' ? one : one.children[0]);
