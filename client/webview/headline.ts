@@ -3,9 +3,9 @@ import {
   fieldLabel,
   formatBytes,
   formatBytesOf,
-  isLikelyTooLarge,
   joinWords,
   MOMENT_LABELS,
+  mayNotFit,
   unreadSentence,
 } from '../../server/src/shared/words';
 import { button, h, svg } from './element';
@@ -32,7 +32,7 @@ export function verdictText(breakdown: Breakdown): string {
       : t('exceeds', formatBytesOf(peak.processBytes, hardware.capacityBytes));
   }
   const { processBytes } = peak;
-  const tight = isLikelyTooLarge(verdict, processBytes, hardware.capacityBytes) ? 'likelyTooLarge' : 'tight';
+  const tight = mayNotFit(verdict, processBytes, hardware.capacityBytes) ? 'mayNotFit' : 'tight';
   return t(verdict === 'fits' ? 'fits' : tight, formatBytesOf(processBytes, hardware.capacityBytes));
 }
 

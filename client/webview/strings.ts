@@ -45,7 +45,7 @@ export const STRINGS = {
   // Headline
   fits: 'Fits: {0}',
   tight: 'Tight: {0}',
-  likelyTooLarge: 'Likely too large: {0}',
+  mayNotFit: 'May not fit: {0}',
   missingBytes: 'Does not fit: {0} over',
   exceeds: 'Does not fit: {0}',
   noVerdict: 'No verdict: {0} and what is not modelled',

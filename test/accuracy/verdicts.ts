@@ -93,7 +93,7 @@ export function decisionsOf(rows: readonly Estimated[]): Decision[] {
 
 /**
  * What is reported of a row on its own card. Where its samples' lengths are not published it is estimated at the limit, as a file that
- * states one is: too large there, and not with the shortest samples, is "likely too large".
+ * states one is: too large there, and not with the shortest samples, is "may not fit".
  */
 function verdictOf({ measurement: { unmet }, input, estimate: present }: Estimated): Verdict {
   if (!unmet?.includes("data's lengths are not published")) return present.verdict;

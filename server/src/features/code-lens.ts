@@ -1,5 +1,5 @@
 import type { Estimate } from '../results/estimate';
-import { isLikelyTooLarge, joinWords, shortCardName, shortModelName } from '../results/labels';
+import { joinWords, mayNotFit, shortCardName, shortModelName } from '../results/labels';
 import { stepLabel } from '../results/time-labels';
 import { fieldLabel } from '../run/field-labels';
 import { unreadSentence } from '../run/unread';
@@ -84,8 +84,7 @@ function answer({ resolved, model, accelerator, unread = [] }: Analysis, present
 export function outcomeWords(estimate: Estimate): string {
   const { verdict, peak, capacityBytes } = estimate;
   const figures = formatBytesOf(peak.processBytes, capacityBytes);
-  if (isLikelyTooLarge(verdict, peak.processBytes, capacityBytes))
-    return say('Likely too large: {0}', figures);
+  if (mayNotFit(verdict, peak.processBytes, capacityBytes)) return say('May not fit: {0}', figures);
   switch (verdict) {
     case 'fits':
       return say('Fits: {0}', figures);

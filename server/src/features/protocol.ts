@@ -67,7 +67,7 @@ export interface StatusParams {
   readonly status?: {
     readonly dialect: string;
     readonly verdict: Verdict;
-    /** The verdict in words: `likely too large` of a run that may fit, with its likely figure above what there is. */
+    /** The verdict in words: `may not fit` of a run that may fit, with its likely figure above what there is. */
     readonly outcome: string;
     /** How Problems have the verdict, where they have it: an error only where all that decides it is certain. */
     readonly severity?: Severity;

@@ -59,7 +59,7 @@ export const momentLabel = (moment: Moment) => say(MOMENT_LABELS[moment]);
 export const hostMomentLabel = (moment: HostMoment) => say(HOST_MOMENT_LABELS[moment]);
 export const verdictLabel = (verdict: Verdict) => say(VERDICT_LABELS[verdict]);
 
-/** The verdict in words: `tight` leaves room at the likely figure; above what there is it is likely too large. */
+/** The verdict in words: `tight` leaves room at the likely figure; above what there is the run may not fit. */
 export function outcomeLabel({
   verdict,
   peak,
@@ -71,13 +71,13 @@ export function outcomeLabel({
 /** The same of figures: bytes of the process at the peak, and of the GPU, where they are known. */
 export function verdictAt(verdict: Verdict, processBytes?: number, capacityBytes?: number): string {
   const known = processBytes !== undefined && capacityBytes !== undefined;
-  return known && isLikelyTooLarge(verdict, processBytes, capacityBytes)
-    ? say('likely too large')
+  return known && mayNotFit(verdict, processBytes, capacityBytes)
+    ? say('may not fit')
     : verdictLabel(verdict);
 }
 
-/** Whether a run that may fit needs more than there is at the likely figure. Bytes of one GPU. */
-export function isLikelyTooLarge(verdict: Verdict, processBytes: number, capacityBytes: number): boolean {
+/** Whether a run that may fit needs more than there is at the likely figure, which is the most where the data decides. Bytes of one GPU. */
+export function mayNotFit(verdict: Verdict, processBytes: number, capacityBytes: number): boolean {
   return verdict === 'tight' && processBytes > capacityBytes;
 }
 

@@ -4,9 +4,9 @@ export { formatValue } from '../results/detail-words';
 export {
   CATEGORY_LABELS,
   HOST_MOMENT_LABELS,
-  isLikelyTooLarge,
   joinWords,
   MOMENT_LABELS,
+  mayNotFit,
   shortCardName,
   shortModelName,
   trainedLabel,

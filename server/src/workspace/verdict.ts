@@ -5,7 +5,7 @@ import type { Accelerator } from '../hardware/accelerator';
 import { withChanges } from '../memo/on-demand';
 import { leversOf, shapeable } from '../memory/causes';
 import type { Estimate, Part } from '../results/estimate';
-import { categoryLabel, isLikelyTooLarge, joinWords } from '../results/labels';
+import { categoryLabel, joinWords, mayNotFit } from '../results/labels';
 import type { FieldPath } from '../run/fields';
 import type { Origin } from '../run/origin';
 import { shortAlias } from '../run/parse-field';
@@ -77,7 +77,7 @@ const weight = ({ category, bytes }: Part) =>
 function between(above: boolean, figures: string, { lowerBytes, upperBytes }: Estimate['peak']): string {
   const [lower, upper] = [formatBytes(lowerBytes), formatBytes(upperBytes)];
   return above
-    ? say('Likely too large: needs {0}, between {1} and {2}.', figures, lower, upper)
+    ? say('May not fit: needs {0}, between {1} and {2}.', figures, lower, upper)
     : say('Tight: needs {0}, between {1} and {2}.', figures, lower, upper);
 }
 
@@ -174,7 +174,7 @@ export function verdictProblem(
   const missing = peak.processBytes - capacityBytes;
   const answer =
     verdict === 'tight'
-      ? between(isLikelyTooLarge(verdict, peak.processBytes, capacityBytes), figures, peak)
+      ? between(mayNotFit(verdict, peak.processBytes, capacityBytes), figures, peak)
       : missing > 0
         ? tooLarge(peak.processBytes, accelerator, capacityBytes)
         : say('Does not fit: needs {0}.', figures);

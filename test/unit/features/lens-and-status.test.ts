@@ -49,7 +49,7 @@ describe('code lens', () => {
     };
     assert.equal(first('exceeds', 40 * 1024 ** 3), 'Does not fit: 61.3 of 40.0 GiB');
     assert.equal(first('tight'), 'Tight: 61.3 of 79.2 GiB');
-    assert.equal(first('tight', 60 * 1024 ** 3), 'Likely too large: 61.3 of 60.0 GiB');
+    assert.equal(first('tight', 60 * 1024 ** 3), 'May not fit: 61.3 of 60.0 GiB');
     assert.equal(first('unknown'), 'No verdict: 61.3 of 79.2 GiB and what is not modelled');
   });
 
@@ -101,7 +101,7 @@ describe('status', () => {
     const tight = { ...ESTIMATE, verdict: 'tight' as const, capacityBytes: 60 * 1024 ** 3 };
     assert.equal(
       status(sample('a: 1', { resolved: RUN, model: MODEL, estimate: tight })).outcome,
-      'likely too large',
+      'may not fit',
     );
   });
   it('is short in the item and longer in its hover', () => {

@@ -120,7 +120,7 @@ describe('what a change costs, in the workbench', function () {
     await workbench.picture('diff-cost-long');
     assert.ok((await roomBehindFigure(/\+\d+ GiB/.exec(long)?.[0] ?? '')) >= 0, `${long} is cut`);
     await changeBatch(16, 2, modified);
-    await untilBehind('modified', /_gpu": 2,.*"\+[\d.]+ GiB, fits → likely too large.*"$/);
+    await untilBehind('modified', /_gpu": 2,.*"\+[\d.]+ GiB, fits → may not fit.*"$/);
   });
 
   it('leads to the comparison in the panel', async () => {
