@@ -2,6 +2,7 @@ import { behaviours, lacksKernel, languageType } from '../run/behaviours';
 import type { FieldPath, FieldValue, RunValues, TrainingRun } from '../run/fields';
 import { sameValue } from '../run/resolve';
 import { writesLayers } from '../run/written-layers';
+import { RANKED_ADAPTERS } from '../terms/adapters';
 import { isFsdp } from '../terms/data-parallel';
 import type { OptimizerName } from '../terms/optimizers';
 import type { QuantizationKind } from '../terms/quantizations';
@@ -47,15 +48,19 @@ function around(present: number, least = 1, little = false): number[] {
 function integer(
   field: FieldPath,
   name: string,
-  more: Partial<Lever> & { readonly least?: number; readonly little?: boolean } = {},
+  more: Partial<Lever> & {
+    readonly least?: number;
+    readonly little?: boolean;
+    readonly hasNone?: (values: RunValues) => boolean;
+  } = {},
 ): Lever {
-  const { least, little, ...rest } = more;
+  const { least, little, hasNone, ...rest } = more;
   return {
     field,
     name,
     settings: ({ resolved }) => {
       const present = resolved.values[field];
-      return typeof present === 'number'
+      return typeof present === 'number' && !hasNone?.(resolved.values)
         ? around(present, least, little).map((value) =>
             set(field as 'batch.micro', value, formatInteger(value)),
           )
@@ -247,8 +252,9 @@ export const LEVERS: readonly Lever[] = [
       const rank = isAdapted ? (values['lora.rank'] ?? 16) : 16;
       // A run that has adapters keeps its own: what they are put on, and their scale.
       const adapters: RunValues = isAdapted ? { 'method.kind': 'lora' } : { ...LORA, 'lora.rank': rank };
+      const kind = isAdapted ? (values['lora.kind'] ?? 'lora') : 'lora';
       const on = (label: string, base: QuantizationKind): Setting => ({
-        label,
+        label: kind === 'lora' ? label : base === 'none' ? kind : `${kind}, ${base}`,
         changes: { ...adapters, 'quantization.kind': base },
       });
       const present = values['quantization.kind'] ?? 'none';
@@ -274,6 +280,7 @@ export const LEVERS: readonly Lever[] = [
     costs: 'Weights are rounded to blocks (arXiv 2305.14314).',
   },
   integer('lora.rank', 'Rank', {
+    hasNone: ({ 'lora.kind': kind }) => kind !== undefined && !RANKED_ADAPTERS.has(kind),
     doesNot: () => 'The rank moves adapters and their states; activations and frozen weights hardly change.',
     costs: 'A smaller rank can learn less.',
   }),

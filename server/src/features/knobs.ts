@@ -5,6 +5,7 @@ import { onDemand } from '../memo/on-demand';
 import { evenDataParallelSize, modelParallelSize } from '../run/derive';
 import type { FieldPath, RunValues } from '../run/fields';
 import { sameValue } from '../run/resolve';
+import { RANKED_ADAPTERS } from '../terms/adapters';
 import { isFsdp } from '../terms/data-parallel';
 import type { OptimizerName } from '../terms/optimizers';
 import { say } from '../wording/say';
@@ -307,9 +308,12 @@ function choice(id: KnobId, analysis: Analysis): ChoiceKnob | undefined {
 export function knobsOf(analysis: Analysis): readonly Knob[] {
   if (!analysis.estimate) return [];
   const choices = CHOICES.flatMap((id) => choice(id, analysis) ?? []);
-  // A run that trains all weights, and cannot be turned to an adapter, has no rank.
+  // A run that trains all weights, and cannot be turned to an adapter, has no rank, nor have adapters of some kinds.
+  const { values } = analysis.resolved;
   const hasRank =
-    analysis.resolved.values['method.kind'] === 'lora' || choices.some(({ id }) => id === 'method');
+    values['method.kind'] === 'lora'
+      ? RANKED_ADAPTERS.has(values['lora.kind'] ?? 'lora')
+      : choices.some(({ id }) => id === 'method');
   return [...numbers(analysis).filter(({ id }) => id !== 'rank' || hasRank), ...choices];
 }
 

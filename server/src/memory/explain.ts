@@ -4,6 +4,7 @@ import { joinWords } from '../results/labels';
 import type { Source } from '../results/source';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
+import { type AdapterKind, RANKED_ADAPTERS } from '../terms/adapters';
 import { formatBytes, formatCount } from '../wording/figures';
 import { say } from '../wording/say';
 import { communicators } from './communicators';
@@ -132,6 +133,44 @@ function trainable(bytes: number, sums: WeightSums): string {
   return say('{1} trainable parameters × {0} {0|byte|bytes}', bytes, formatCount(sums.trained));
 }
 
+/** Elements of adapters, with what sets their number: the rank of those that have one. */
+function adapterWords(run: TrainingRun, { adapters }: WeightSums): string {
+  const bytes = bytesPer(behaviours(run).flattensIntoBuffers ? adapterDtype(run) : run['lora.dtype']);
+  const count = formatCount(adapters);
+  const kind = run['lora.kind'];
+  if (kind === 'fourierft')
+    return say(
+      '{1} adapter parameters × {0} {0|byte|bytes} ({2} frequencies)',
+      bytes,
+      count,
+      String(run['lora.rank']),
+    );
+  if (RANKED_ADAPTERS.has(kind))
+    return say(
+      '{1} adapter parameters × {0} {0|byte|bytes} (rank {2})',
+      bytes,
+      count,
+      String(run['lora.rank']),
+    );
+  return PROMPTS.has(kind)
+    ? say(
+        '{1} adapter parameters × {0} {0|byte|bytes} ({2} {2|virtual token|virtual tokens})',
+        bytes,
+        count,
+        run['lora.virtualTokens'],
+      )
+    : say('{1} adapter parameters × {0} {0|byte|bytes}', bytes, count);
+}
+
+/** Kinds whose weights are made for virtual tokens. */
+const PROMPTS: ReadonlySet<AdapterKind> = new Set([
+  'prompt-tuning',
+  'prefix-tuning',
+  'p-tuning',
+  'llama-adapter',
+  'llama-adapter-v2',
+]);
+
 /** Two decimals, without needless zeros. */
 const short = (value: number) => Number(value.toFixed(2));
 
@@ -178,12 +217,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     source: quantizedSource(run),
   }),
   adapters: ({ sums, run }) => ({
-    formula: say(
-      '{1} adapter parameters × {0} {0|byte|bytes} (rank {2})',
-      bytesPer(behaviours(run).flattensIntoBuffers ? adapterDtype(run) : run['lora.dtype']),
-      formatCount(sums.adapters),
-      String(run['lora.rank']),
-    ),
+    formula: adapterWords(run, sums),
     source: SOURCES.lora,
   }),
   'master-weights': ({ sums, run, sharding: { splits } }) => {

@@ -7,7 +7,7 @@ import { type Behaviours, behavioursOfValues, takesPart } from '../run/behaviour
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
 import { ORIGIN_KINDS, type Origin, type OriginKind } from '../run/origin';
 import { isAssumed } from '../run/resolve';
-import type { AdapterKind } from '../terms/adapters';
+import { type AdapterKind, RANKED_ADAPTERS } from '../terms/adapters';
 import { UNKNOWN_PACKAGES } from '../terms/state-packages';
 import { fileName } from '../text/uri';
 import { say } from '../wording/say';
@@ -46,17 +46,7 @@ function originName(origin: Origin): string {
     : `${who}: ${note === 'directive' ? say('directive') : note}`;
 }
 
-/** Adapters that have a rank, or a number of frequencies in its place, and those that scale by a numerator (`tuners/<kind>/config.py` of peft 0.21). */
-const RANKED: ReadonlySet<AdapterKind> = new Set([
-  'lora',
-  'adalora',
-  'vera',
-  'vblora',
-  'fourierft',
-  'loha',
-  'lokr',
-  'miss',
-]);
+/** Adapters that scale by a numerator (`tuners/<kind>/config.py` of peft 0.21). */
 const SCALED: ReadonlySet<AdapterKind> = new Set(['lora', 'adalora', 'loha', 'lokr']);
 
 /** One process has nobody to share with (Lightning takes `SingleDeviceStrategy`, Accelerate and the Trainer wrap nothing); Megatron's wrapper stays. */
@@ -74,7 +64,7 @@ const CONDITIONS: readonly {
   { group: /^lora\./, holds: (values) => values['method.kind'] === 'lora' },
   // LN tuning trains copies in the type of their originals (`ln_tuning/model.py`, `_cast_adapter_dtype`).
   { group: /^lora\.dtype$/, holds: (values) => values['lora.kind'] !== 'ln-tuning' },
-  { group: /^lora\.rank$/, holds: (values) => RANKED.has(values['lora.kind'] ?? 'lora') },
+  { group: /^lora\.rank$/, holds: (values) => RANKED_ADAPTERS.has(values['lora.kind'] ?? 'lora') },
   { group: /^lora\.alpha$/, holds: (values) => SCALED.has(values['lora.kind'] ?? 'lora') },
   { group: /^batch\.choices/, holds: (values) => values['method.objective'] === 'multiple-choice' },
   { group: /^lora\.vector/, holds: (values) => values['lora.kind'] === 'vblora' },

@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict';
 import { loadPython } from '../../../server/src/config/python/grammar';
+import { Workspace } from '../../../server/src/workspace/analyze';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
 import { assertStates, read } from './reading';
 
-const trained = (more: string, calls: string) =>
-  read(
-    'python',
-    'file:///train.py',
-    `from transformers import AutoModelForSeq2SeqLM, GenerationConfig, Seq2SeqTrainer, Seq2SeqTrainingArguments
+const script = (more: string, calls: string) =>
+  `from transformers import AutoModelForSeq2SeqLM, GenerationConfig, Seq2SeqTrainer, Seq2SeqTrainingArguments
 model = AutoModelForSeq2SeqLM.from_pretrained("google-t5/t5-base")
 args = Seq2SeqTrainingArguments(output_dir="o", predict_with_generate=True${more})
 trainer = Seq2SeqTrainer(model=model, args=args)
 trainer.train()
 ${calls}
-`,
-  );
+`;
+const trained = (more: string, calls: string) => read('python', 'file:///train.py', script(more, calls));
 
 describe('tokens that an evaluation generates', () => {
   before(loadPython);
@@ -42,6 +41,32 @@ describe('tokens that an evaluation generates', () => {
     });
     const { unread = [] } = trained('', 'trainer.evaluate(num_beams=asked())');
     assert.ok(unread.some(({ fields }) => fields?.includes('evaluation.beams')));
+  });
+
+  it('are those of the checkpoint wherever no call passes any, if it states them', async () => {
+    const translated = async (strategy: string, calls: string) => {
+      const text = script(`, eval_strategy="${strategy}"`, calls);
+      const host = new MemoryHost({
+        'file:///w/train.py': text.replace('google-t5/t5-base', 'Helsinki-NLP/opus-mt-en-fr'),
+      });
+      const analysis = await new Workspace(host, {}).analyze('file:///w/train.py');
+      assert.ok(analysis);
+      return analysis;
+    };
+    for (const [strategy, calls, words, tokens] of [
+      ['epoch', 'trainer.evaluate(max_length=64)', /how many tokens and beams/, 512],
+      ['no', 'trainer.evaluate(max_length=64)', /says how many beams/, 64],
+      ['no', 'trainer.evaluate(max_length=64)\ntrainer.predict(data)', /how many tokens and beams/, 512],
+      ['no', 'trainer.evaluate(num_beams=4)', /says how many tokens the/, 512],
+      ['no', 'trainer.evaluate(max_length=64, num_beams=4)', undefined, 64],
+    ] as const) {
+      const { unread = [], resolved } = await translated(strategy, calls);
+      const [left, ...more] = unread.filter(({ text }) => text === 'predict_with_generate');
+      assert.deepEqual(more, []);
+      if (words) assert.match(left?.message ?? '', words, calls);
+      else assert.equal(left, undefined);
+      assert.equal(resolved.values['evaluation.generatedTokens'], tokens, calls);
+    }
   });
 
   it('are not known where the config is not', () => {

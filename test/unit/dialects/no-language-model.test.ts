@@ -77,5 +77,11 @@ for batch in loader:
 `;
     assert.deepEqual(await unreadOf(text), ['UNet2DConditionModel']);
     assert.doesNotMatch(await wordsOf(text), /Llama|4096/);
+    const frozen = text.replace(
+      'params, names = inject(unet)',
+      'unet.requires_grad_(False)\nparams, names = inject(text_encoder)',
+    );
+    assert.deepEqual(await unreadOf(frozen), ['UNet2DConditionModel']);
+    assert.doesNotMatch(await wordsOf(frozen), /model trains here/);
   });
 });

@@ -23,4 +23,18 @@ describe('formulas of parts', () => {
     assert.match(formulaIn({ ...packed, 'quantization.prepared': true }, 'weights') ?? '', /× 4 bytes/);
     assert.match(formulaIn({ ...packed, 'quantization.prepared': false }, 'weights') ?? '', /× 2 bytes/);
   });
+
+  it('have a rank where the adapters have one', () => {
+    const adapters = (values: RunValues) => formulaIn({ ...lora, ...values }, 'adapters') ?? '';
+    assert.match(adapters({ 'lora.rank': 8 }), /\(rank 8\)$/);
+    assert.match(adapters({ 'lora.kind': 'fourierft', 'lora.rank': 100 }), /\(100 frequencies\)$/);
+    for (const kind of ['prompt-tuning', 'prefix-tuning', 'p-tuning'] as const)
+      assert.match(
+        adapters({ 'lora.kind': kind, 'lora.virtualTokens': 20 }),
+        /^[\d.,KM]+ adapter parameters × \d bytes \(20 virtual tokens\)$/,
+        kind,
+      );
+    for (const kind of ['ia3', 'oft', 'boft'] as const)
+      assert.match(adapters({ 'lora.kind': kind, 'lora.blockSize': 4 }), /× \d bytes$/, kind);
+  });
 });

@@ -239,6 +239,9 @@ function readEvaluation(section: Section, byDefault: DefaultValue<boolean>): voi
 /** Types whose checkpoints are published with a length and beams of their own in `generation_config.json`; those of T5 have neither. */
 const GENERATES_OWN = /^(?:bart|blenderbot|led|m2m_100|marian|mbart|pegasus|pegasus_x|prophetnet)$/;
 
+/** Whether the checkpoint of a model states how much is generated, where nothing else does. */
+export const generatesOwn = (type: unknown): boolean => typeof type === 'string' && GENERATES_OWN.test(type);
+
 /** A `GenerationConfig` that stands in the file, by what it states. */
 const LENGTHS_SPELLED_OUT = ['generation_config.max_new_tokens', 'generation_config.max_length'];
 /** Arguments of scripts that bound what an evaluation generates (`run_summarization.py`, `run_seq2seq_qa.py`). */
@@ -282,7 +285,7 @@ function readGeneration(section: Section, draft: Draft, { model }: ReadContext):
   const scripts = SCRIPT_LENGTHS.find((key) => section.has(key)) ?? SCRIPT_LENGTHS[0];
   const beams = 'num_beams';
   const { model_type: type, max_position_embeddings: positions } = model?.config ?? {};
-  const isOwn = typeof type === 'string' && GENERATES_OWN.test(type);
+  const isOwn = generatesOwn(type);
   const length =
     isOwn && typeof positions === 'number'
       ? {
@@ -300,16 +303,23 @@ function readGeneration(section: Section, draft: Draft, { model }: ReadContext):
     draft.knows('evaluation.generatedTokens');
   const hasBeams =
     section.has(['generation_num_beams', beams, BEAMS_SPELLED_OUT]) || draft.knows('evaluation.beams');
-  if (isOwn && !(isStated && hasBeams))
-    draft.leave(
-      'value',
-      generates.node,
-      'predict_with_generate',
-      say(
-        "The model's generation config says how many tokens and beams the evaluation generates with: it is not read.",
-      ),
-      isStated ? ['evaluation.beams'] : ['evaluation.generatedTokens', 'evaluation.beams'],
-    );
+  if (isOwn && !(isStated && hasBeams)) {
+    const words = isStated
+      ? say(
+          "The model's generation config says how many beams the evaluation generates with: it is not read.",
+        )
+      : hasBeams
+        ? say(
+            "The model's generation config says how many tokens the evaluation generates with: it is not read.",
+          )
+        : say(
+            "The model's generation config says how many tokens and beams the evaluation generates with: it is not read.",
+          );
+    draft.leave('value', generates.node, 'predict_with_generate', words, [
+      ...(isStated ? [] : (['evaluation.generatedTokens'] as const)),
+      ...(hasBeams ? [] : (['evaluation.beams'] as const)),
+    ]);
+  }
   const isOwnArgument = section.has('generation_max_length');
   if (isOwnArgument || !(section.has(scripts) || isSpelledOut))
     section.takeElse('generation_max_length', { ...length, source: DOCS });

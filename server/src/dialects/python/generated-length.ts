@@ -2,6 +2,7 @@ import { isNone, knownNode } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { ReadContext } from '../dialect';
+import { generatesOwn } from '../hf/training-arguments';
 import { argumentOf, type Calls, leaveArgument } from './call-block';
 
 const LENGTHS = ['max_length', 'max_new_tokens'] as const;
@@ -19,7 +20,7 @@ export function readGeneratedLength(
   calls: Calls,
   trainer: PyCall,
   config: PyCall | undefined,
-  { known }: ReadContext,
+  { known, model }: ReadContext,
 ): void {
   const generates = config && argumentOf(config, 'predict_with_generate');
   const isOn = generates
@@ -27,7 +28,7 @@ export function readGeneratedLength(
     : known['evaluation.generatedTokens'] !== undefined;
   if (!config || !isOn) return;
   readMade(calls, config);
-  readPassed(calls, trainer, config);
+  readPassed(calls, trainer, config, generatesOwn(model?.config?.model_type));
 }
 
 /** What one evaluation asks for, and where that stands; no place where it is the default. */
@@ -39,9 +40,9 @@ interface Asked {
 
 /**
  * What calls pass, where that is more than what evaluations while training generate, which go by the arguments alone: the most of all
- * decides. What a call passes and is not known leaves it open.
+ * decides. What a call passes and is not known leaves it open, and so does a config of the checkpoint that decides about evaluations without any.
  */
-function readPassed({ program, draft }: Calls, trainer: PyCall, config: PyCall): void {
+function readPassed({ program, draft }: Calls, trainer: PyCall, config: PyCall, byCheckpoint: boolean): void {
   const strategy = argumentOf(config, 'eval_strategy') ?? argumentOf(config, 'evaluation_strategy');
   const trains = strategy !== undefined && !/(^|\.)no$/i.test(textOf(knownNode(strategy)) ?? '');
   const made = program.calls.filter(
@@ -50,28 +51,31 @@ function readPassed({ program, draft }: Calls, trainer: PyCall, config: PyCall):
   const settle = (
     field: 'evaluation.generatedTokens' | 'evaluation.beams',
     keys: readonly string[],
+    argument: PyValue | undefined,
     otherwise: number,
   ) => {
-    const stated = draft.valueOf(field);
-    const own: Asked = { count: typeof stated === 'number' ? stated : otherwise };
+    const stated = draft.valueOf(field) ?? integerOf(argument && knownNode(argument));
+    const count = typeof stated === 'number' ? stated : byCheckpoint ? undefined : otherwise;
+    const own: Asked | undefined = count === undefined ? undefined : { count };
     const asked = made.map((call): Asked | undefined => {
       const passed = keys.map((key) => ({ key, value: argumentOf(call, key) }));
       const given = passed.filter(({ value }) => value && !isNone(value)).at(-1);
       if (!given?.value) return own;
-      const count = integerOf(knownNode(given.value));
-      if (count === undefined) leaveArgument(draft, given.key, given.value, [field]);
-      return count === undefined ? undefined : { count, value: given.value, key: given.key };
+      const passes = integerOf(knownNode(given.value));
+      if (passes === undefined) leaveArgument(draft, given.key, given.value, [field]);
+      return passes === undefined ? undefined : { count: passes, value: given.value, key: given.key };
     });
-    if (asked.includes(undefined)) return;
-    const [most] = [...asked, ...(trains ? [own] : [])].sort((a, b) => (b?.count ?? 0) - (a?.count ?? 0));
+    const all = [...asked, ...(trains ? [own] : [])];
+    if (all.includes(undefined)) return;
+    const [most] = all.sort((a, b) => (b?.count ?? 0) - (a?.count ?? 0));
     if (!most?.value || !most.key) return;
     draft.forget(field);
     draft.state(field, most.count, most.value, most.key);
   };
   const length = argumentOf(config, 'generation_max_length');
   const beams = argumentOf(config, 'generation_num_beams');
-  settle('evaluation.generatedTokens', LENGTHS, integerOf(length && knownNode(length)) ?? TOKENS);
-  settle('evaluation.beams', ['num_beams'], integerOf(beams && knownNode(beams)) ?? BEAMS);
+  settle('evaluation.generatedTokens', LENGTHS, length, TOKENS);
+  settle('evaluation.beams', ['num_beams'], beams, BEAMS);
 }
 
 /** `GenerationConfig(max_length=8, num_beams=4)`; what is not known of it leaves the length open. */

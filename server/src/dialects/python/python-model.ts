@@ -104,12 +104,12 @@ const DIFFUSERS = /^diffusers\.(?:\w+\.)*[A-Z]\w*$/;
 const LOADS_DIFFUSION =
   /^diffusers\.(?:\w+\.)*(\w*(?:UNet|Transformer)\w*|\w+Pipeline\w*)\.from_(?:pretrained|config|single_file)$/;
 
-/** Where no way leads to what trains and the code loads parts of a diffusion model, those are what trains. */
+/** Where no way leads to what trains and the code loads parts of a diffusion model, that trains, or something around it: an embedding, a control net. */
 function refuseDiffusion({ program, draft }: Calls, { load, name }: ModelChain): boolean {
   const found = load || name ? undefined : program.calls.find(({ callee }) => LOADS_DIFFUSION.test(callee));
   const kind = found && LOADS_DIFFUSION.exec(found.callee)?.[1];
   if (!found || kind === undefined) return false;
-  const words = say('A diffusion model trains here (`{0}`): that is not estimated.', kind);
+  const words = say('Training around a diffusion model (`{0}`) is not estimated.', kind);
   draft.leave('refused', { range: found.calleeRange }, kind, words);
   withhold(draft, OF_MODEL);
   return true;
