@@ -291,6 +291,11 @@ export const RUN_RULES = {
     'Pass `eval_dataset` to the trainer, or set the strategy to `no`.',
     fileIn(TRANSFORMERS, 'src/transformers/trainer.py'),
   ),
+  'adapters-twice': refused(
+    'A trainer is given a model that has adapters already, and a config of more.',
+    'Leave out `peft_config`, or pass the model without the adapters.',
+    fileIn(TRL, 'trl/trainer/sft_trainer.py'),
+  ),
   'scaled-gradients': refused(
     '`fp16` scales the gradients of weights that are trained in 16 bits.',
     'Train with `bf16`, or load what is trained in fp32.',

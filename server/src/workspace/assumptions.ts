@@ -259,8 +259,9 @@ export function assumptionsOf({ document, resolved, model, unread = [], members 
     if (isAssumed(origin) && OF_MODEL.has(field) && typeof type === 'string' && !ofTransformers(type))
       return [];
     if (isAssumed(origin) && model === undefined && (OF_MODEL.has(field) || isAuto(field))) return [];
-    // What a model that is not known is published in, is trained for and is given beside its samples, nobody knows.
-    if (asked.has('model.id') && isOfUnknown(field, values[field], origin, document)) return [];
+    // What a model that is not known, or not read, is published in, is trained for and is given beside its samples, nobody knows.
+    if ((isRefused || asked.has('model.id')) && isOfUnknown(field, values[field], origin, document))
+      return [];
     if (asked.has(field) || !origin || origin.kind === 'file' || !matters(field, values, does, origin)) {
       return [];
     }

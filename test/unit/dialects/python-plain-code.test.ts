@@ -608,3 +608,35 @@ Seq2SeqTrainer(model=model, args=args).train()
     assert.doesNotMatch(named ?? '', /\btrl\b/);
   });
 });
+
+describe('conditions about what a model has', () => {
+  before(loadPython);
+
+  const under = (condition: string, more = '') =>
+    `${IMPORTS}${MODEL}${more}if ${condition}:\n    model.gradient_checkpointing_enable()\n    ${TRAINER}`;
+
+  it('hold for what every model of transformers has', () => {
+    for (const condition of [
+      'hasattr(model, "config")',
+      'hasattr(model, "gradient_checkpointing_enable")',
+      'model is not None and hasattr(model, "named_parameters")',
+    ]) {
+      assert.equal(doubts(under(condition)), '', condition);
+      assertStates(python(under(condition)), { 'activations.checkpointing': 'full file' });
+    }
+    const wrapped =
+      'from peft import LoraConfig, get_peft_model\nmodel = get_peft_model(model.to("cuda"), LoraConfig(r=8))\n';
+    assert.equal(doubts(under('hasattr(model, "config")', wrapped)), '');
+  });
+
+  it('are open for anything else', () => {
+    for (const condition of ['hasattr(model, "own_method")', 'hasattr(other, "config")', 'bound_nowhere'])
+      assert.match(doubts(under(condition)), /depends on a condition/, condition);
+  });
+
+  it('hold for settings that have an entry of the name', () => {
+    const settings = 'from types import SimpleNamespace\ncfg = SimpleNamespace(rank=8)\n';
+    assert.equal(doubts(under('hasattr(cfg, "rank")', settings)), '');
+    assert.match(doubts(under('hasattr(cfg, "alpha")', settings)), /depends on a condition/);
+  });
+});

@@ -198,6 +198,7 @@ export const WITHOUT_REMEDY: readonly (readonly [reason: string, rules: readonly
       'rwkv-model-parallel',
       'groups-with-sparse',
       'two-widths',
+      'adapters-twice',
       'two-backends',
       'packing-with-dynamic-batches',
       'dynamic-batches-with-stages',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { fact } from '../../../server/src/run/origin';
 import { resolveRun } from '../../../server/src/run/resolve';
+import { assumptionsOf } from '../../../server/src/workspace/assumptions';
 import { smallWorkspace } from './small-workspace';
 
 const HEADER = `# oomlint: gpu=A100-SXM4-80GB gpus=1
@@ -94,6 +95,24 @@ describe('whether a mask of padding reaches the attention', () => {
 data = data.map(group_texts, batched=True)
 `;
     assert.equal(await mask(trained(made, chunks)), 'false: packed rows have no padding');
+    // How long the blocks are is not known: each is as long as the others.
+    const unknown = chunks.replaceAll('128', 'block_size').replace('def', 'block_size = chosen()\ndef');
+    assert.equal(await mask(trained(made, unknown)), 'false: packed rows have no padding');
+  });
+
+  it("of a model of the code's own nothing is stated", async () => {
+    const head = `from torch import nn
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(768, 3)
+`;
+    const text = `${HEADER}${head}${trained('Head()')}`;
+    const analysis = await smallWorkspace({ 'train.py': text }).analyze('train.py');
+    assert.deepEqual(
+      assumptionsOf(analysis).filter(({ field }) => /mask|objective/.test(field)),
+      [],
+    );
   });
 
   it('of packed rows it does not, whoever states them', () => {

@@ -2,6 +2,7 @@ import { entryOf } from '../lookup';
 import { chosenByFunction } from './chosen-parameters';
 import { LAUNCHED_WITH } from './command-line';
 import { loadedBy } from './data-loaders';
+import { hasAttribute } from './has-attribute';
 import { either, lifted, type Machine, truth } from './machine';
 import { stringOf } from './node-of-value';
 import { setNamed } from './object-changes';
@@ -84,12 +85,13 @@ export function callBuiltin(
     case 'setattr':
       if (first) setNamed(machine, first, second, third ?? machine.unknown(node), node);
       return machine.unknown(node);
+    case 'hasattr':
+      return answered(machine, hasAttribute(machine.calls, first, second), node);
     case 'open':
       return openedFile(machine, first, node);
     case 'zip':
     case 'print':
     case 'isinstance':
-    case 'hasattr':
     case 'type':
     case 'super':
       return machine.unknown(node);
@@ -97,6 +99,9 @@ export function callBuiltin(
       return undefined;
   }
 }
+
+const answered = (machine: Machine, answer: boolean | undefined, node: SyntaxNode): PyValue =>
+  answer === undefined ? machine.unknown(node) : machine.scalar(answer, node);
 
 /** The content of a file that a path names, which is not known here. */
 function openedFile(machine: Machine, path: PyValue | undefined, node: SyntaxNode): PyValue {

@@ -347,9 +347,12 @@ export function truth(value: PyValue): boolean | undefined {
     const [first, ...rest] = value.options.map(truth);
     return rest.every((other) => other === first) ? first : undefined;
   }
-  if (value.kind === 'object' || (value.kind === 'name' && ANSWER.test(value.name))) return undefined;
+  if (value.kind === 'object' || (value.kind === 'name' && mayBeFalse(value.name))) return undefined;
   return value.kind === 'unknown' ? undefined : true;
 }
+
+/** A name that nothing in sight binds may be anything. */
+const mayBeFalse = (name: string): boolean => !name.includes('.') || ANSWER.test(name);
 
 /** Names of other modules' values that answer a question, and are no function or class where they are asked: `is_transformers_ge_v5`, `HAS_FLASH`, `torch.version.hip`. */
 const ANSWER = /(?:^|\.)_*(?:is|has|use|supports?)_\w+$|_(?:available|supported|enabled)$|^torch\.version\./i;

@@ -61,7 +61,10 @@ export function readAdapters(
   context: ReadContext,
 ): AdapterPlan {
   const passed = argumentOf(trainer, 'peft_config');
-  const wrapped = chain.steps.findLast(({ callee }) =>
+  // Merged adapters are gone, and what PEFT froze for them stays frozen.
+  const merged = chain.steps.findLast(({ callee }) => callee === 'merge_and_unload');
+  const steps = merged ? chain.steps.slice(chain.steps.indexOf(merged) + 1) : chain.steps;
+  const wrapped = steps.findLast(({ callee }) =>
     /(^|\.)(get_peft_model|inject_adapter_in_model)$/.test(callee),
   );
   const inPlace = passed && !isNone(passed) ? undefined : adaptersInPlace(calls.program, chain, trainer);
@@ -69,7 +72,7 @@ export function readAdapters(
   const given = put ? configOfPut(put) : passed;
   const loads = /(?:PeftModel\w*\.from_pretrained|^load_adapter)$/;
   const loaded =
-    chain.steps.find(({ callee }) => loads.test(callee)) ?? (put && loads.test(put.callee) ? put : undefined);
+    steps.find(({ callee }) => loads.test(callee)) ?? (put && loads.test(put.callee) ? put : undefined);
   if (loaded) {
     // In one arm of a branch they are loaded, in the other they may be made.
     if (loaded.conditions.length > 0) {
@@ -78,6 +81,14 @@ export function readAdapters(
     }
     const name = loaded.of ? loaded.callee : 'PeftModel.from_pretrained';
     leaveKind(calls, loaded.calleeRange, say('The adapters that `{0}` loads are not read.', name));
+    return { byTrainer: false };
+  }
+  const isOpen =
+    (merged && (merged.conditions.length > 0 || !given || isNone(given))) ||
+    // Which of two configs a trainer goes by is a matter of its release.
+    (wrapped && passed && !isNone(passed) && !(given && isOneObject(passed, given)));
+  if (isOpen) {
+    leaveKind(calls, (merged ?? wrapped ?? trainer).calleeRange, WHICH());
     return { byTrainer: false };
   }
   if (inPlace && isUnreadInPlace(calls, inPlace, chain, trainer)) {
@@ -121,6 +132,9 @@ export function readAdapters(
   readPeftConfig(section, calls.draft, unreadFields(calls, config, section));
   return { config, byTrainer: !put };
 }
+
+const isOneObject = (a: PyValue, b: PyValue): boolean =>
+  a.kind === 'object' && b.kind === 'object' && a.id === b.id && a.item === b.item;
 
 /** Whether the model gets adapters where a branch goes otherwise than it is followed. */
 const putsInOtherArm = ({ program }: Calls, { instead }: ModelChain): boolean =>

@@ -90,6 +90,7 @@ import { stateUnpacked } from './unpacked-type';
 import type { Batches } from './unsloth-length';
 import { type PaddedBatches, readUnslothPadding } from './unsloth-padding';
 import { readScoredPairs } from './unsloth-preference';
+import { checkWrappedTwice } from './wrapped-twice';
 
 /** Where a trainer's own limit stands in for a length that nobody states, data is mostly shorter. */
 function lengthQuestions(members: readonly RunMember[]): OpenQuestion[] {
@@ -294,6 +295,7 @@ function readTraining(
   if (own) return;
   calls.draft.rules(() => checkScaledGradients(calls, scaled, context));
   calls.draft.rules(() => checkArgumentReleases(calls, config, context));
+  calls.draft.rules(() => checkWrappedTwice(calls, call, chain, kind.method));
 }
 
 /** Arguments of `Trainer`. Lengths are those that the tokenizer is given. */

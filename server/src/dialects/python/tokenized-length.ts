@@ -139,6 +139,7 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
   const pieces = program.calls.some(({ callee, id }) => callee === CHUNKS && id < trainer.id);
   if (pieces && rows !== undefined && draft.valueOf('method.objective') !== 'multiple-choice') {
     inferPositions(draft, trainer, PIECES(rows), rows);
+    draft.infer('batch.packed', true, joined());
     return;
   }
   if (!source && readPackedLength(program, draft, trainer)) return;
