@@ -556,6 +556,16 @@ Seq2SeqTrainer(model=model, args=args).train()
     assert.deepEqual(await of('"trl[vllm]==1.0.0"'), ['4.57.6', '2.10.0']);
     assert.deepEqual(await of('vllm==0.16.0'), ['4.57.6', '2.9.1']);
     assert.deepEqual(await of('vllm==0.16.0 transformers==4.56.2'), ['4.56.2', '2.9.1']);
+    // The newest that goes with what stands beside it.
+    assert.deepEqual(await of('vllm transformers==4.56.2'), ['4.56.2', '2.11.0']);
+    assert.deepEqual(await of('vllm torch==2.9.1'), ['4.57.6', '2.9.1']);
+    // A condition chooses between two.
+    const chosen = (versions: string) =>
+      of(`placeholder\n_vllm, _triton = ${versions}\n!uv pip install {_vllm} {_triton}`);
+    const two = `('vllm==0.11.2', 'triton') if is_t4 else ('vllm==0.17.1', 'triton')`;
+    assert.equal((await chosen(two))[1], '2.10.0');
+    assert.equal((await chosen(`'vllm==0.11.2', 'triton'`))[1], '2.9.0');
+    assert.equal((await chosen(`pick(), 'triton'`))[1], '2.13');
     // Nothing that it requires comes with it.
     const bare = await of('trl==1.16.0');
     assert.deepEqual(await of('--no-deps vllm==0.16.0 trl==1.16.0'), bare);

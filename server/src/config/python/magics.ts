@@ -14,6 +14,8 @@ export interface Install {
   readonly alone?: true;
   /** Which version is known only when it is installed. */
   readonly open?: true;
+  /** The versions between which a condition chooses then. */
+  readonly choices?: readonly string[];
   /** What is there gives way to the newest (`-U`). */
   readonly upgraded?: true;
   /** It comes from a repository, and no tag tells which release it is. */
@@ -80,19 +82,34 @@ const WITH_VALUE =
 
 /** A name in braces, whose value IPython puts in. */
 const BRACED = /(?:^|\s)\{(\w+)\}(?=$|\s)/g;
-/** `name, other = "torch==2.7.1", "mamba_ssm==2.2.5"`. */
-const BOUND = /^[ \t]*(\w+(?:[ \t]*,[ \t]*\w+)*)[ \t]*=[ \t]*("[^"\n]*"(?:[ \t]*,[ \t]*"[^"\n]*")*)[ \t]*$/gm;
+const QUOTED = String.raw`(?:"[^"\n]*"|'[^'\n]*')`;
+const SEVERAL = String.raw`${QUOTED}(?:[ \t]*,[ \t]*${QUOTED})*`;
+/** `name, other = "torch==2.7.1", "mamba_ssm==2.2.5"`, and with a condition between two of them: `("a==1", "b") if is_t4 else ("a==2", "b")`. */
+const BOUND = new RegExp(
+  String.raw`^[ \t]*(\w+(?:[ \t]*,[ \t]*\w+)*)[ \t]*=[ \t]*\(?(${SEVERAL})\)?(?:[ \t]*if\b[^\n()]+\belse[ \t]*\(?(${SEVERAL})\)?)?[ \t]*\r?$`,
+  'gm',
+);
 
-/** The package that a name stands for in commands of a text, whatever its version; undefined where it is not one alone. */
-function boundPackage(text: string, name: string): string | undefined {
+/** The package that a name stands for in commands of a text, with the versions that it is bound to; undefined where it is not one alone. */
+function boundPackage(
+  text: string,
+  name: string,
+): { readonly name: string; readonly versions: readonly string[] } | undefined {
   const packages = new Set<string>();
-  for (const [, names = '', values = ''] of text.matchAll(BOUND)) {
+  const versions: string[] = [];
+  for (const [, names = '', ...lists] of text.matchAll(BOUND)) {
     const at = names.split(',').findIndex((one) => one.trim() === name);
-    const value = /^"([A-Za-z][\w.-]*)(?:[=<>~!].*)?"$/.exec(values.split(',')[at]?.trim() ?? '')?.[1];
-    if (at >= 0) packages.add(value?.toLowerCase() ?? '');
+    if (at < 0) continue;
+    for (const list of lists) {
+      if (list === undefined) continue;
+      const [, , value, version = ''] =
+        /^(["'])([A-Za-z][\w.-]*)((?:[=<>~!].*)?)\1$/.exec(list.split(',')[at]?.trim() ?? '') ?? [];
+      packages.add(value?.toLowerCase() ?? '');
+      versions.push(version);
+    }
   }
   const [one] = packages;
-  return packages.size === 1 && one !== '' ? one : undefined;
+  return packages.size === 1 && one !== undefined && one !== '' ? { name: one, versions } : undefined;
 }
 
 /** Packages that a text installs, or names as what it needs, with the place of each. `cells`: the text, cut where they begin. */
@@ -208,8 +225,6 @@ function packagesAmong(words: string, start: number, text: string, lines: Pick<L
       range: lines.range(at, at + name.length + specifier.length),
     });
   }
-  const opened = (name: string, at: number, length: number) =>
-    found.push({ name, specifier: '', open: true, range: lines.range(start + at, start + at + length) });
   for (const address of words.matchAll(REPOSITORY)) {
     const { name, specifier, state } = repositoryPackage(address);
     const at = start + address.index;
@@ -223,7 +238,15 @@ function packagesAmong(words: string, start: number, text: string, lines: Pick<L
   }
   for (const { 0: whole, 1: name = '', index } of bare.matchAll(BRACED)) {
     const bound = boundPackage(text, name);
-    if (bound !== undefined) opened(bound, index, whole.length);
+    if (bound === undefined) continue;
+    const exact = bound.versions.every((version) => /^==\d[\w.]*$/.test(version));
+    found.push({
+      name: bound.name,
+      specifier: '',
+      open: true,
+      ...(exact ? { choices: [...new Set(bound.versions)] } : {}),
+      range: lines.range(start + index, start + index + whole.length),
+    });
   }
   return found;
 }

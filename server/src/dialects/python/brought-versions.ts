@@ -1,9 +1,9 @@
-import { maxSatisfying, valid } from '@renovatebot/pep440';
+import { maxSatisfying, minSatisfying, valid } from '@renovatebot/pep440';
 import tables from '../../../data/vllm-requirements.json';
 import type { ConfigDocument } from '../../config/node';
 import { requiredSpecifier } from '../../environment/required-releases';
 import { normalName } from '../../environment/requirement';
-import { type AllowedVersions, allowedVersions, VERSION_FIELDS } from '../../environment/versions';
+import { type AllowedVersions, allowedVersions, pinOf, VERSION_FIELDS } from '../../environment/versions';
 import { fact } from '../../run/origin';
 import { locationOf } from '../../text/place';
 import { say } from '../../wording/say';
@@ -15,8 +15,36 @@ const VLLM: Readonly<Record<string, Readonly<Partial<Record<'torch' | 'transform
   tables.vllm;
 const OF_TRL: Readonly<Record<string, string>> = tables.trl;
 
-/** The release of vLLM that pip installs for this: by its own specifier, or that of TRL's extra; the newest that is known where none is named. */
-function vllmOf({ name, specifier, extras = [], open, alone }: Install): string | undefined {
+type Bounds = Readonly<Partial<Record<'torch' | 'transformers', readonly string[]>>>;
+
+/** What else a command asks for bounds what its vLLM may require: pip takes the newest that goes with all of it. */
+function boundsBeside(install: Install, own: readonly Install[]): Bounds {
+  const { line } = install.range.start;
+  const beside = own.filter((one) => one !== install && one.range.start.line === line && !one.open);
+  const of = (name: 'torch' | 'transformers') =>
+    beside.flatMap((one) => {
+      const package_ = normalName(one.name);
+      if (package_ === name) return one.specifier === '' ? [] : [one.specifier];
+      const release = /^==(\d[\w.]*)$/.exec(one.specifier)?.[1];
+      const pin = package_ === 'unsloth' && !one.alone ? pinOf('unsloth', name, release) : undefined;
+      return pin ? [pin.specifier] : [];
+    });
+  return { torch: of('torch'), transformers: of('transformers') };
+}
+
+/** Whether there are releases that both what vLLM requires and what stands beside it allow. */
+const goesWith = (release: string, bounds: Bounds): boolean =>
+  (['torch', 'transformers'] as const).every((name) => {
+    const others = bounds[name] ?? [];
+    const specifier = [VLLM[release]?.[name] ?? '>=0', ...others].join(',');
+    return others.length === 0 || allowedVersions(name, { specifier }) !== undefined;
+  });
+
+/**
+ * The release of vLLM that pip installs for this: by its own specifier, or that of TRL's extra; the newest that is known and goes with what
+ * stands beside it where none is named.
+ */
+function vllmOf({ name, specifier, extras = [], open, alone }: Install, bounds: Bounds): string | undefined {
   if (open || alone) return undefined;
   const package_ = normalName(name);
   const isExtra = package_ === 'trl' && extras.includes('vllm');
@@ -26,7 +54,41 @@ function vllmOf({ name, specifier, extras = [], open, alone }: Install): string 
   const exact = /^==(\d[\w.]*)$/.exec(specifier)?.[1];
   if (trl === null && exact !== undefined) return exact;
   const asked = trl === null ? specifier : (OF_TRL[trl] ?? '');
-  return maxSatisfying(Object.keys(VLLM), asked === '' ? '>=0' : asked) ?? undefined;
+  const fitting = Object.keys(VLLM).filter((release) => goesWith(release, bounds));
+  return maxSatisfying(fitting, asked === '' ? '>=0' : asked) ?? undefined;
+}
+
+/** Whether a command names another package beside this one, with what that requires. */
+const standsBeside = ({ range }: Install, package_: string, own: readonly Install[]): boolean =>
+  own.some(
+    (one) =>
+      normalName(one.name) === package_ &&
+      !one.alone &&
+      one.range.start.line === range.start.line &&
+      !one.open,
+  );
+
+/** The releases of PyTorch that the versions of vLLM require between which a condition chooses. */
+function torchOfChoices({
+  choices = [],
+  alone,
+}: Install): { readonly torch: AllowedVersions; readonly note: string } | undefined {
+  const releases = choices.map((choice) => choice.slice('=='.length));
+  const torch = releases.map(
+    (release) => /^==(\d[\d.]*)$/.exec(requiredSpecifier('vllm', release, 'torch') ?? '')?.[1],
+  );
+  const known = torch.filter((one) => one !== undefined);
+  if (alone || known.length === 0 || known.length < torch.length) return undefined;
+  const [newest, oldest] = [maxSatisfying(known, '>=0'), minSatisfying(known, '>=0')];
+  if (newest === null) return undefined;
+  const or = say(' or ');
+  const note = say(
+    '{0} {1} is installed, and requires {2}',
+    'vLLM',
+    releases.join(or),
+    `torch ${[...new Set(known)].map((one) => `==${one}`).join(or)}`,
+  );
+  return { torch: { newest, ...(oldest === null || oldest === newest ? {} : { oldest }) }, note };
 }
 
 /** The release of PyTorch that Unsloth's extra is for: `cu126-torch270`, `colab-ampere-torch220`. */
@@ -74,9 +136,13 @@ export function readBrought(installs: readonly Install[], draft: Draft): void {
           `torch ==${xformers}`,
         ),
       );
-    const release = vllmOf(install);
+    const chosen = normalName(install.name) === 'vllm' ? torchOfChoices(install) : undefined;
+    if (chosen) put('version.torch', chosen.torch, chosen.note);
+    const bounds = boundsBeside(install, own);
+    const release = vllmOf(install, bounds);
     const isBounded = named.has('unsloth');
-    if (release === undefined || (isBounded && !install.specifier.startsWith('=='))) continue;
+    const isKnown = install.specifier.startsWith('==') || standsBeside(install, 'unsloth', own);
+    if (release === undefined || (isBounded && !isKnown)) continue;
     // Unsloth has bounds of its own on transformers, within which its notebooks name releases.
     for (const name of isBounded ? (['torch'] as const) : (['torch', 'transformers'] as const)) {
       const specifier = requiredSpecifier('vllm', release, name) ?? VLLM[release]?.[name];
