@@ -107,7 +107,7 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
     hiddenSize: model.hiddenSize,
     sharding: worst.sharding,
   });
-  const crowded = crowdedText(stages);
+  const crowded = crowdedText(stages, run, model);
   const features = unmodelled(run, model, stages, crowded !== undefined);
   const verdict = verdictOf(lowerBytes, needed, capacityBytes, features);
   const whole = run['parallel.pipeline'] > 1 ? sumWeights(stages, run) : sums;
@@ -329,7 +329,7 @@ function crowdsAtLeast(run: TrainingRun, model: Model): boolean {
     'batch.imagePixels': run['batch.imagePixels'] ?? 1,
     'batch.imageTiles': run['batch.imageTiles'] ?? 1,
   };
-  return crowdedText(rememberedTrace(model, smallest)) !== undefined;
+  return crowdedText(rememberedTrace(model, smallest), run, model) !== undefined;
 }
 
 /**
@@ -542,7 +542,7 @@ function limits(
   sums: WeightSums,
   crowded: CrowdedText | undefined,
 ): string[] {
-  const notes = crowded ? [crowdedNote(crowded, run['batch.sound'])] : [];
+  const notes = crowded ? [crowdedNote(crowded, run, model)] : [];
   if (run['quantization.kind'] !== 'none' && sums.expertFrozen > 0) {
     notes.push(
       say(

@@ -233,6 +233,10 @@ export interface Behaviours {
   readonly evaluatesWithCache: boolean;
   /** So does one that reads the setting of its own part of the config, whatever is set on the whole. */
   readonly evaluatesWithTextCache: boolean;
+  /** Idefics 3 writes over the places that the text has, and leaves features of images that find none. */
+  readonly leavesSurplusImages: boolean;
+  /** SmolVLM asks for whole tiles alone, and not for as many as there are images. */
+  readonly asksForWholeTiles: boolean;
   /** Threads read weights onto the GPU ahead of the one that quantizes them. */
   readonly readsAheadOfQuantizing: boolean;
   /** Largest file of a saved checkpoint. Bytes. */

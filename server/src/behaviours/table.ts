@@ -569,6 +569,21 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     code: ['transformers'],
     source: transformers4('models/llava/modeling_llava.py'),
   }),
+  // `inputs_merger`: `masked_scatter` takes as many features as there are places, and nothing counts them before 5.21.
+  leavesSurplusImages: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', since: '4.54', before: '5.21' },
+    source: fileIn(
+      { ...TRANSFORMERS, at: 'v5.20.0' },
+      'src/transformers/models/idefics3/modeling_idefics3.py',
+    ),
+  }),
+  // `At least one sample has <image> tokens not divisible by patch_size`.
+  asksForWholeTiles: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', since: '4.51', before: '5.21' },
+    source: fileIn({ ...TRANSFORMERS, at: 'v5.20.0' }, 'src/transformers/models/smolvlm/modeling_smolvlm.py'),
+  }),
   // `convert_and_load_state_dict_in_model`, `thread_pool`; without it where weights are quantized, from 5.4 on.
   readsAheadOfQuantizing: yes({
     code: ['transformers'],

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 
-async function estimated(model: string, batch: string) {
+async function estimated(model: string, batch: string, release = '5.23.0') {
   const uri = 'file:///w/run.oomlint.yaml';
-  const text = `run:\n  model: { id: ${model} }\n  hardware: { gpu: B200, gpus: 1 }\n  method: full\n  batch: { micro: 2, images: 1, ${batch} }\n`;
+  const text = `run:\n  model: { id: ${model} }\n  hardware: { gpu: B200, gpus: 1 }\n  method: full\n  batch: { micro: 2, images: 1, ${batch} }\n  version: { transformers: "${release}" }\n`;
   const analysis = await new Workspace(new MemoryHost({ [uri]: text })).analyze(uri);
   assert.ok(analysis?.estimate, JSON.stringify(analysis?.problems));
   const { verdict, unmodelled = [], notes } = analysis.estimate;
   return {
     verdict,
     cut: unmodelled.includes('cut-image-tokens'),
-    note: notes.find((one) => one.includes('do not match')),
+    note: notes.find((one) => /do not match|not divisible/.test(one)),
   };
 }
 
@@ -21,6 +21,24 @@ describe('images whose tokens do not go into the text', () => {
     assert.deepEqual([smol.verdict, smol.cut], ['unknown', true]);
     // 17 tiles of 81 tokens, in each of two samples.
     assert.match(smol.note ?? '', /^Images take 2,754 tokens of a text that has 2,048/);
+  });
+
+  it('are left where a release of Idefics 3 counts none', async () => {
+    const id = 'HuggingFaceTB/SmolVLM-Instruct';
+    const cutBy = async (release: string, model = id) =>
+      (await estimated(model, 'sequence: 1024, imageTiles: 17', release)).cut;
+    assert.deepEqual(
+      await Promise.all(['4.53.3', '4.57.1', '5.20.2', '5.21.0'].map((release) => cutBy(release))),
+      [true, false, false, true],
+    );
+  });
+
+  it('stop SmolVLM inside of a tile, in releases that ask for whole ones', async () => {
+    const id = 'HuggingFaceTB/SmolVLM2-2.2B-Instruct';
+    const noteBy = async (release: string) =>
+      (await estimated(id, 'sequence: 1024, imageTiles: 17', release)).note ?? '';
+    assert.match(await noteBy('4.57.1'), /not divisible by patch_size/);
+    assert.match(await noteBy('5.23.0'), /do not match/);
   });
 
   it('go in where samples are longer, or images smaller', async () => {
