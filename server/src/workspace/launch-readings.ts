@@ -10,8 +10,15 @@ import { runRoot } from '../text/run-root';
 import type { ConfigReading } from './config-reading';
 import { readKnowing } from './read-knowing';
 
+/** Tokens of vocabularies as they are published (`special_tokens_map.json`): `<|im_end|>`, `</s>`, `[PAD]`. */
+const TOKEN = String.raw`<\|[^<>|]*\|>|<\/?s>|<(?:pad|unk|bos|eos|mask|sep|cls|start_of_turn|end_of_turn)>|\[(?:PAD|UNK|CLS|SEP|MASK|BOS|EOS|INST|\/INST)\]`;
+/** A list or a dictionary, as JSON and YAML write them: with a comma, a quote, a colon or numbers alone. */
+const DATA = String.raw`[[{](?=[^\]}]*[,"':]|[\d\s.]*[\]}]$).*[\]}]`;
 /** Words that stand for others, which whoever reads the text fills in. */
-const LEFT_OUT = /^(?:\.{3}|…|\[.*\]|\{.*\}|<.*>)$|\[_+\]|<[\p{L}_][\p{L}\p{N}_ -]*>/u;
+const LEFT_OUT = new RegExp(
+  String.raw`^(?!(?:${TOKEN}|${DATA})$)(?:\.{3}|…|\[.*\]|\{.*\}|<.*>)$|\[_+\]|(?!${TOKEN})<[\p{L}_][\p{L}\p{N}_ -]*>`,
+  'u',
+);
 
 /** The runs that a file starts in which commands stand among other text, each as a reading of its own. */
 export function readHeld(uri: string, text: string): ConfigReading[] {

@@ -108,6 +108,22 @@ Trainer(model=model, args=TrainingArguments("o", per_device_train_batch_size=arg
       assert.equal((await recipeUnder(fenced('bash', `${FULL} ${end}`))).gpus, 4, end);
   });
 
+  it('are whole with tokens, lists and dictionaries that look like words to fill in', async () => {
+    for (const given of [
+      '--eos_token "<|im_end|>"',
+      "--pad_token '<|endoftext|>'",
+      '--eos_token "</s>" --pad_token "<pad>"',
+      '--pad_token "[PAD]"',
+      '--prompt "<s>[INST] question [/INST]"',
+      "--lora_target_modules '[q_proj,v_proj]'",
+      `--lora_target_modules '["q_proj"]'`,
+      `--fsdp_config '{"activation_checkpointing": true}'`,
+    ])
+      assert.equal((await recipeUnder(fenced('bash', `${FULL} ${given}`))).gpus, 4, given);
+    for (const given of ['--eos_token "<your token>"', '--pad_token "[TOKEN]"', '--prompt "{prompt}"'])
+      assert.deepEqual((await recipeUnder(fenced('bash', `${FULL} ${given}`))).runs, [], given);
+  });
+
   it('are each a run of its own', async () => {
     const two = fenced('bash', FULL, '# or, smaller', FULL.replace('4', '2'));
     const { runs } = await recipeUnder(`${two}\n${fenced('bash', FULL.replace('full', 'lora'))}`);
