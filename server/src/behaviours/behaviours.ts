@@ -85,6 +85,8 @@ export interface Behaviours {
   readonly makesWholeChangeOfExperts: boolean;
   /** LoRA finds stacked experts by the names that their modules had before they were stacked. */
   readonly convertsNamesOfExperts: boolean;
+  /** Types of models with Mamba's kernels of which LoRA refuses what those read themselves: the last projection, and the convolution. */
+  readonly refusesMambaTargets: readonly string[];
   /** Chosen routing weights stay in fp32, and experts' results are weighted and summed in it. */
   readonly keepsRoutingInFp32: boolean;
   /** Autocast does not know the grouped product of experts, which runs in its input's type. */

@@ -291,6 +291,21 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     library: { of: 'peft', since: '0.19' },
     source: fileIn({ ...PEFT, at: 'v0.19.0' }, 'src/peft/utils/transformers_weight_conversion.py'),
   }),
+  refusesMambaTargets: {
+    cases: [
+      {
+        value: [],
+        library: { of: 'peft', before: '0.16' },
+        source: fileIn({ ...PEFT, at: 'v0.15.2' }, 'src/peft/tuners/tuners_utils.py'),
+      },
+      {
+        value: ['falcon_h1', 'mamba', 'mamba2', 'falcon_mamba'],
+        library: { of: 'peft', before: '0.20' },
+        source: fileIn({ ...PEFT, at: 'v0.19.1' }, 'src/peft/tuners/tuners_utils.py'),
+      },
+    ],
+    otherwise: ['falcon_h1', 'mamba', 'mamba2', 'falcon_mamba', 'nemotron_h'],
+  },
   keepsRoutingInFp32: yes({
     code: ['transformers'],
     source: transformers('models/deepseek_v3/modeling_deepseek_v3.py'),

@@ -76,6 +76,15 @@ export const RUN_RULES = {
         'A change of a stacked parameter is added to it before the product, so that no input of the adapter is there to drop out. Where releases are assumed it is a warning.',
     },
   ),
+  'mamba-targets': refused(
+    'Adapters are asked for of modules whose weights the kernels of Mamba read themselves, which PEFT refuses.',
+    'Name other modules, or leave `out_proj` and `conv1d` out (`exclude_modules`).',
+    fileIn(PEFT, 'src/peft/tuners/tuners_utils.py'),
+    {
+      reason:
+        'The kernel multiplies by the weight of the last projection, past the module and its adapter, which would train nothing. Where the release is assumed it is a warning.',
+    },
+  ),
   'engine-share': refused(
     'The share of a GPU that vLLM may take beside the training does not hold the weights.',
     'Raise its share, or let more GPUs hold one copy of the weights (tensor parallelism).',

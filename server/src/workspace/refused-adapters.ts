@@ -1,5 +1,6 @@
 import type { ConfigDocument } from '../config/node';
 import { dropsOutOfStacks } from '../memory/expert-dropout';
+import { refusedOfMamba } from '../memory/mamba-targets';
 import type { Model } from '../model/model';
 import type { FieldPath, TrainingRun } from '../run/fields';
 import type { ResolvedRun } from '../run/resolved-run';
@@ -52,13 +53,15 @@ export function refusedAdapters(
 }
 
 interface AdapterRefusal {
-  readonly code: 'experts-dropout' | 'no-lora-targets';
+  readonly code: 'experts-dropout' | 'no-lora-targets' | 'mamba-targets';
   /** What the run states and PEFT stops on. */
   readonly field: FieldPath;
   /** Releases that decide it; of the first one another is an example under which PEFT goes on. */
   readonly releases: readonly [FieldPath, ...FieldPath[]];
   readonly example: string;
   readonly stops: string;
+  /** The type of the model decides, so that code of its own repository changes nothing. */
+  readonly byType?: boolean;
   /** For people, where a release is assumed. */
   readonly unless: string;
   readonly source: string;
@@ -68,13 +71,41 @@ interface AdapterRefusal {
 function refusedBy(
   resolved: Pick<ResolvedRun, 'origins'>,
   document: ConfigDocument,
-  { code, field, releases, example, stops, unless, source }: AdapterRefusal,
+  { code, field, releases, example, stops, byType, unless, source }: AdapterRefusal,
 ): RefusedRun {
   const isNamed = releases.every((release) => (resolved.origins[release]?.kind ?? 'default') !== 'default');
-  const isCertain = isNamed && !bringsCode(document);
+  const isCertain = isNamed && (byType === true || !bringsCode(document));
   const message = isCertain ? stops : `${stops} ${unless}`;
   const asked = isCertain ? undefined : { field: releases[0], example };
   return refusedRun(resolved, document, { code, field, isCertain, message, source, asked });
+}
+
+/** Adapters of what the kernels of Mamba read themselves. */
+export function mambaTargets(
+  run: TrainingRun,
+  model: Model,
+  resolved: Pick<ResolvedRun, 'origins'>,
+  document: ConfigDocument,
+): RefusedRun | undefined {
+  // ms-swift takes such names out of its lists (`pipelines/train/tuner.py`, `_drop_mamba_incompatible_targets`).
+  if (run['model.code'] !== 'transformers' || FINDS_LINEAR.has(run.framework ?? '')) return undefined;
+  const module = refusedOfMamba(run, model);
+  if (!module) return undefined;
+  return refusedBy(resolved, document, {
+    code: 'mamba-targets',
+    field: 'lora.targets',
+    releases: ['version.peft'],
+    example: '0.15',
+    stops: say(
+      'PEFT {0} stops: `{1}` of this model gets no adapter, as the kernels of Mamba read its weight themselves (`{2}`).',
+      run['version.peft'],
+      module,
+      model.modelType,
+    ),
+    byType: true,
+    unless: say('The release of PEFT is assumed: older ones may take it.'),
+    source: fileIn(PEFT, 'src/peft/tuners/tuners_utils.py'),
+  });
 }
 
 /** Adapters of layers by names that the release of transformers has no more: PEFT stops, as none of them is found. */

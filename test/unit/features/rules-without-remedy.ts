@@ -157,6 +157,7 @@ export const WITHOUT_REMEDY: readonly (readonly [reason: string, rules: readonly
       'nothing-trained',
       'no-lora-targets',
       'experts-dropout',
+      'mamba-targets',
       'autocast-quantized',
       'zero-stage-needed',
       'onebit-zero',

@@ -43,7 +43,7 @@ import {
   withAnswer,
 } from '../open-questions';
 import { overWays, withoutWords } from '../open-ways';
-import { refusedAdapters, renamedTargets } from '../refused-adapters';
+import { mambaTargets, refusedAdapters, renamedTargets } from '../refused-adapters';
 import { lengthAnswer, shortestAnswer } from '../sample-lengths';
 import {
   adaptsNothing,
@@ -106,6 +106,7 @@ function estimated(
     const refused =
       refusedAdapters(run, model, resolution, document) ??
       renamedTargets(run, model, resolution, document) ??
+      mambaTargets(run, model, resolution, document) ??
       refusedEngine(run, model, alone, resolution, document);
     if (refused) return { missing: refused.missing, problems: () => [refused.problem] };
     const even = answered(evenQuestions(resolution), alone, otherwise);
