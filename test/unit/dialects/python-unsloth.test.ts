@@ -190,6 +190,20 @@ describe('Unsloth', () => {
     assert.match(origins['quantization.skippedParts']?.note ?? '', /parts of these names in 16 bits/);
   });
 
+  it('quantizes no tower again that a copy brings in 4 bits, and names no parts that a model lacks', async () => {
+    const parts = async (model: string, install = '') =>
+      (await trained({ model, install, loader: 'FastVisionModel' })).resolved.values[
+        'quantization.skippedParts'
+      ];
+    const projector = ['multi_modal_projector'];
+    assert.deepEqual(await parts('unsloth/Qwen2.5-VL-7B-Instruct-bnb-4bit'), projector);
+    assert.deepEqual(await parts('llava-hf/llava-1.5-7b-hf'), projector);
+    assert.equal((await parts('unsloth/Qwen2.5-VL-7B-Instruct-unsloth-bnb-4bit'))?.length, 5);
+    assert.equal((await parts('unsloth/gemma-3-4b-it'))?.length, 5);
+    assert.deepEqual(await parts('unsloth/gemma-3-4b-it', 'unsloth==2025.11.1'), projector);
+    assert.deepEqual(await parts('unsloth/gpt-oss-20b-unsloth-bnb-4bit'), []);
+  });
+
   it('leaves no default in the place of targets that the call names itself', async () => {
     const targets = async (adapters: string) => {
       const { origins } = (await trained({ model: 'unsloth/gemma-3-4b-it', adapters })).resolved;
@@ -505,6 +519,24 @@ describe('Unsloth', () => {
     };
     assert.equal(await length('model, tokenizer'), 1024);
     assert.equal(await length('model, tokenizer, max_seq_length=700'), 700);
+  });
+
+  it('takes images to be of the size that the call of the collator states', async () => {
+    const pixels = async (collator: string) => {
+      const trainer = `, data_collator=UnslothVisionDataCollator(model, tokenizer${collator})`;
+      const first = 'from unsloth.trainer import UnslothVisionDataCollator\n';
+      const cell = { first, loader: 'FastVisionModel', model: 'unsloth/Pixtral-12B-2409', trainer };
+      const { resolved, unread = [] } = await trained(cell);
+      return [resolved.values['batch.imagePixels'], unread.some(({ text }) => text === 'resize')];
+    };
+    assert.deepEqual(await pixels(''), [1024 ** 2, false]);
+    assert.deepEqual(await pixels(', resize="min"'), [1024 ** 2, false]);
+    assert.deepEqual(await pixels(', resize=512'), [512 ** 2, false]);
+    assert.deepEqual(await pixels(', 1024, None, 512'), [512 ** 2, false]);
+    assert.deepEqual(await pixels(', resize=(640, 320), resize_dimension=1'), [640 * 320, false]);
+    assert.deepEqual(await pixels(', resize=512, resize_dimension="max"'), [512 ** 2, false]);
+    assert.deepEqual(await pixels(', resize="max"'), [undefined, false]);
+    assert.deepEqual(await pixels(', resize=side_of(model)'), [undefined, true]);
   });
 
   it('cuts pairs and completions to the length of the model', async () => {

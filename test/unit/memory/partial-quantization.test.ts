@@ -29,8 +29,8 @@ function known(id: string): Model {
 }
 
 /** Bytes that the files of a checkpoint hold, `plain` of its quantized weights in 16 bits. */
-function fileBytes(model: Model, plain: number): number {
-  const run = aRun({ ...QLORA, 'quantization.plainShare': plain });
+function fileBytes(model: Model, plain: number, values: RunValues = {}): number {
+  const run = aRun({ ...QLORA, 'quantization.plainShare': plain, ...values });
   return traceRun(model, run)
     .flatMap((traced) =>
       ownWeights(traced).map((weight) => {
@@ -70,6 +70,17 @@ describe('checkpoints that keep some of their layers in 16 bits', () => {
       const error = fileBytes(known(id), 0) / 1e9 - published;
       assert.ok(Math.abs(error) <= 0.006 * gigabytes.length, `${error} GB`);
     });
+
+  it('Qwen2.5-VL-7B-Instruct, whose tower is quantized too where the copy is as a whole, and only its projector is not', () => {
+    const bytes = (parts: string[]) =>
+      fileBytes(known('Qwen2.5-VL-7B-Instruct'), 0, {
+        'batch.images': 1,
+        'quantization.skippedParts': parts,
+      });
+    // `Qwen2.5_VL_(7B)-Vision.ipynb` and `Qwen2_5_7B_VL_GRPO.ipynb`, at the same commit.
+    assert.ok(Math.abs(bytes(['multi_modal_projector']) / 1e9 - 5.97) <= 0.01);
+    assert.ok(Math.abs(bytes(['multi_modal_projector', 'visual']) / 1e9 - 6.9) <= 0.01);
+  });
 
   it('all that are listed hold more than quantized layers, and less than without any', () => {
     for (const { id, gigabytes, source } of sizes.rows) {

@@ -1,6 +1,6 @@
 import { knownNode, nodeOf } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
-import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { flagOf, integerOf, numberOf, textOf } from '../../config/scalar';
 import { allowedVersions, assumedRelease, pinOf, VERSION_FIELDS } from '../../environment/versions';
 import { findAccelerator } from '../../hardware/catalog';
 import { checkpointSize } from '../../model/quantized-checkpoints';
@@ -22,7 +22,7 @@ import { buildsImages, builtSound, writesTextRows } from './sample-kinds';
 import { longestNote } from './tokenized-length';
 import { readUnslothAttention, readWideHeads } from './unsloth-attention';
 import { readUnslothCheckpointing } from './unsloth-checkpointing';
-import { isReplaced, mappedCheckpoint } from './unsloth-checkpoints';
+import { isReplaced, loadsWhole, mappedCheckpoint } from './unsloth-checkpoints';
 import { readFastInference } from './unsloth-engine';
 import { readPackedExperts } from './unsloth-experts';
 import { leaveOtherFields } from './unsloth-fields';
@@ -325,23 +325,64 @@ const bringsCode = (load: PyCall) => flagOf(knownNode(argumentOf(load, 'trust_re
 const SIDE = 512;
 
 /**
- * Unsloth's collator scales images down to so many pixels of width, those of the model's config or of its own
+ * Unsloth's collator scales images down to so many pixels of width, those of the model's config, of its own or of its call, or to one size
  * (`vision_utils.py`, `_resize_images_inplace`); taken are square ones.
  */
 function readImageSize({ draft, program }: Calls, config: ModelConfig | undefined): void {
   const collator = program.calls.find(({ callee }) => /(^|\.)UnslothVisionDataCollator$/.test(callee));
-  if (!collator || argumentOf(collator, 'resize')) return;
+  if (!collator) return;
+  const resize = argumentOf(collator, 'resize', RESIZE_PLACE);
+  const word = textOf(knownNode(resize));
+  if (resize && word !== 'min') {
+    if (word !== 'max') readResize(draft, resize, argumentOf(collator, 'resize_dimension'));
+    return;
+  }
   const tower = config?.vision_config as ModelConfig | undefined;
   const side = typeof tower?.image_size === 'number' ? tower.image_size : SIDE;
   const own = draft.valueOf('batch.imagePixels');
   if (typeof own === 'number' && own <= side ** 2) return;
   draft.forget('batch.imagePixels');
-  draft.assume(
-    'batch.imagePixels',
-    side ** 2,
-    say('Unsloth scales images down to {0} pixels of width; square ones are taken', String(side)),
-    fileIn(UNSLOTH_ZOO, 'unsloth_zoo/vision_utils.py'),
-  );
+  draft.assume('batch.imagePixels', side ** 2, scaledWords(side), COLLATOR);
+}
+
+const COLLATOR = fileIn(UNSLOTH_ZOO, 'unsloth_zoo/vision_utils.py');
+/** Place of `resize` among the arguments of the collator. */
+const RESIZE_PLACE = 4;
+
+const scaledWords = (side: number) =>
+  say('Unsloth scales images down to {0} pixels of width; square ones are taken', String(side));
+
+/** A size that the call of the collator states: a number bounds images, a pair is what each of them gets. */
+function readResize(draft: Calls['draft'], resize: PyValue, along: PyValue | undefined): void {
+  const node = knownNode(resize);
+  const side = numberOf(node);
+  const pair = node?.kind === 'list' ? node.items.map((item) => numberOf(item)) : [];
+  const [width, height] = pair.length === 2 ? pair : [];
+  const own = draft.valueOf('batch.imagePixels');
+  if (side !== undefined && typeof own === 'number' && own <= side ** 2) return;
+  draft.forget('batch.imagePixels');
+  if (width !== undefined && height !== undefined)
+    draft.infer(
+      'batch.imagePixels',
+      width * height,
+      say('Unsloth scales each image to {0} × {1} pixels', String(width), String(height)),
+      node,
+      'resize',
+    );
+  else if (side !== undefined)
+    draft.infer(
+      'batch.imagePixels',
+      side ** 2,
+      along
+        ? say('Unsloth scales images down to {0} pixels of one side; square ones are taken', String(side))
+        : scaledWords(side),
+      node,
+      'resize',
+    );
+  else
+    draft.leave('value', resize, 'resize', say('To which size images are scaled here is not read.'), [
+      'batch.imagePixels',
+    ]);
 }
 
 /** Text diffusion, by types and names of checkpoints (`diffusion.py`, `DIFFUSION_MODEL_TYPES`). */
@@ -392,7 +433,8 @@ export function readUnsloth(
   if (quantized === 4) readCheckpoint(calls, load, name, context.versions?.unsloth?.version);
   if (quantized === 4) readPackedExperts(calls, load, config, context);
   leaveUncounted(calls, load);
-  if (quantized && !hasKernels(load, config)) readPlainParts(draft, context.versions?.unsloth?.version);
+  if (quantized && !hasKernels(load, config))
+    readPlainParts(draft, name, config, context.versions?.unsloth?.version);
   if (GPT_OSS.test(name)) {
     const transformers = context.known['version.transformers'];
     const own = !/bf16/i.test(name) || isAtLeast(transformers, '5') !== false;
@@ -479,13 +521,24 @@ function readGptOss(
 /** Towers are left in 16 bits since this release; projectors were before (`unsloth_zoo/peft_utils.py`, `SKIP_QUANTIZATION_MODULES`). */
 const PLAIN_TOWERS = '2026.2.1';
 
-function readPlainParts(draft: Calls['draft'], release: string | undefined): void {
+/** Parts that are not quantized: of a copy that is already, as it was made, else those that Unsloth leaves out. */
+function readPlainParts(
+  draft: Calls['draft'],
+  name: string,
+  config: ModelConfig | undefined,
+  release: string | undefined,
+): void {
+  if (config && !config.vision_config && !config.audio_config) return;
+  const source = fileIn(UNSLOTH_ZOO, 'unsloth_zoo/peft_utils.py');
   const towers = ['audio_tower', 'vision_tower', 'visual', 'vision_embedder'];
+  const whole = loadsWhole(name);
   draft.assume(
     'quantization.skippedParts',
-    ['multi_modal_projector', ...(isAtLeast(release, PLAIN_TOWERS) === false ? [] : towers)],
-    say('Unsloth leaves parts of these names in 16 bits'),
-    fileIn(UNSLOTH_ZOO, 'unsloth_zoo/peft_utils.py'),
+    ['multi_modal_projector', ...(whole || isAtLeast(release, PLAIN_TOWERS) === false ? [] : towers)],
+    whole
+      ? say('the copy that is loaded was quantized before it was published, its towers too')
+      : say('Unsloth leaves parts of these names in 16 bits'),
+    source,
   );
 }
 

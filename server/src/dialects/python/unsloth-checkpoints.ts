@@ -1,4 +1,5 @@
 import known from '../../../data/unsloth-checkpoints.json';
+import { isPartlyQuantized, isQuantizedBefore } from '../../model/quantized-checkpoints';
 import { isAtLeast } from '../../terms/version';
 
 interface Row {
@@ -30,4 +31,27 @@ export function mappedCheckpoint(name: string, release: string | undefined): str
 /** Checkpoints that Unsloth does not load although they are named (`BAD_MAPPINGS`). */
 export function isReplaced(name: string): boolean {
   return known.replaced.includes(name.toLowerCase());
+}
+
+/** Models with towers for which Unsloth loads, in 4 bits, a copy that is quantized as a whole (`mapper.py`), by their own names. */
+const WHOLE_WITH_TOWERS: ReadonlySet<string> = new Set([
+  'qwen2-vl-2b',
+  'qwen2-vl-7b',
+  'qwen2-vl-72b',
+  'qwen2-vl-72b-instruct',
+  'llama-3.2-90b-vision',
+  'llama-3.2-90b-vision-instruct',
+  'pixtral-12b-base-2409',
+  'llava-1.5-7b-hf',
+  'llava-v1.6-mistral-7b-hf',
+]);
+
+/**
+ * Whether what Unsloth loads for a name in 4 bits is quantized as a whole already: its own list of parts in 16 bits does nothing there
+ * (`vision.py`, `_with_architecture_skip_modules`: the checkpoint's own config wins). The files of Qwen2.5-VL-7B-Instruct-bnb-4bit hold 5.97
+ * GB, 6.9 with its tower in 16 bits.
+ */
+export function loadsWhole(name: string): boolean {
+  const own = name.split('/').at(-1)?.toLowerCase() ?? '';
+  return WHOLE_WITH_TOWERS.has(own) || (isQuantizedBefore(name) && !isPartlyQuantized(name));
 }
