@@ -399,17 +399,14 @@ function sharedGradients(stages: readonly TracedStage[]): Map<TracedStage, Map<s
   const users = new Map<string, { readonly traced: TracedStage; readonly owned: boolean }[]>();
   const owners = new Set(stages.flatMap(({ tape }) => tape.weights.flatMap(({ tiedTo }) => tiedTo ?? [])));
   for (const traced of [...stages].reverse()) {
-    for (const { weightGrads, keptGradients } of traced.tape.operations) {
+    for (const { weightGrads, keptGradients, ownsGradients } of traced.tape.operations) {
+      const owns = keptGradients !== undefined || ownsGradients === true;
       for (const { weight, castFromBytes } of weightGrads) {
         const tied =
           weight.tiedTo !== undefined ||
           (traced.copies === 1 && (weight.role === 'embedding' || owners.has(weight.name)));
         const name = (isOfValueModel(traced) ? 'value.' : '') + (weight.tiedTo ?? weight.name);
-        if (tied)
-          users.set(name, [
-            ...(users.get(name) ?? []),
-            { traced, owned: castFromBytes > 0 || keptGradients !== undefined },
-          ]);
+        if (tied) users.set(name, [...(users.get(name) ?? []), { traced, owned: castFromBytes > 0 || owns }]);
       }
     }
   }

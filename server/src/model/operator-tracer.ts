@@ -36,6 +36,8 @@ export interface CustomSpec {
   readonly fusible?: Operation['fusible'];
   /** Makes the gradients of its inputs and weights in forward and keeps them; backward returns those tensors, or new ones of them. */
   readonly keepsGradients?: 'returned' | 'copied';
+  /** Returns gradients of its weights that it made itself (`torch.autograd.Function`): whatever comes later is added to them in place. */
+  readonly ownsGradients?: boolean;
   readonly kind?: StorageKind;
   /** Its results have a number for every pair of tokens, though nothing that it reads has. */
   readonly pairs?: boolean;
@@ -102,6 +104,7 @@ export abstract class OperatorTracer extends TapeRecorder {
       expensive: spec.expensive ?? false,
       fusible: spec.fusible,
       keptGradients: spec.keepsGradients === 'returned' ? keptGradients : undefined,
+      ownsGradients: spec.ownsGradients,
     });
     return outputs;
   }

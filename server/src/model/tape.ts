@@ -145,6 +145,8 @@ export interface Operation {
    * nobody else names them, so that what comes later is added in place.
    */
   readonly keptGradients?: ReadonlyMap<Tensor | Weight, Storage>;
+  /** Gradients of its weights are new tensors that nobody else names, so that what comes later is added in place (PyTorch's `input_buffer.cpp`, `can_accumulate_inplace`). */
+  readonly ownsGradients?: boolean;
   /** Its gradient asks for the shapes of its inputs, where they are not known before the run (`math_grad.py`). */
   readonly asksShapes?: boolean;
   /** What a graph names alone: passed over where autograd records none. */

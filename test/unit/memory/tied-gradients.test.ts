@@ -3,7 +3,7 @@ import { estimate } from '../../../server/src/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD } from './a-run';
 
-describe("Liger's loss with a head that is tied to the embedding", () => {
+describe("a loss of a function's own with a head that is tied to the embedding", () => {
   // Autograd may add to a gradient that nobody else names; that of `F.linear` is a view, whose sum is a third tensor.
   const [rows, width] = [200_000, 512];
   const table = 2 * rows * width;
@@ -34,7 +34,16 @@ describe("Liger's loss with a head that is tied to the embedding", () => {
     assert.ok(liger > 3 && liger < 3.5, `${liger}`);
   });
 
-  it('is one more without Liger', () => {
+  it("is as much with TRL's, whose function makes the gradient itself, in fp32", () => {
+    // `ChunkedLogProbFunction.backward` (TRL 1.16, `kernels/chunked_logprob.py`), under autocast.
+    const wide = { 'precision.weights': 'fp32', 'precision.scheme': 'autocast' } as const;
+    const chunked = tables({ ...wide, 'loss.implementation': 'log-probabilities-chunked' }) / 2;
+    assert.ok(chunked > 3 && chunked < 3.5, `${chunked}`);
+    const cut = tables({ 'loss.implementation': 'cut' });
+    assert.ok(cut > 3 && cut < 3.5, `${cut}`);
+  });
+
+  it('is one more with a plain linear layer', () => {
     const plain = tables({});
     assert.ok(plain > 4 && plain < 4.5, `${plain}`);
   });

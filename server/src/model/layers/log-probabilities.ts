@@ -255,6 +255,7 @@ export function chunkedLogProbabilities(t: Tracer, hidden: Tensor, spec: HeadSpe
       backwardFlops: (weight.trainable ? 3 : 2) * flops,
       kind: 'logits',
       expensive: true,
+      ownsGradients: true,
     });
   });
 }

@@ -418,5 +418,6 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     // `ctx.saved_tensors` of Liger's function hold the gradients themselves (`ops/fused_linear_cross_entropy.py`); Unsloth's multiplies
     // them by that of the loss, out of place (`fused_losses/cross_entropy_loss.py`).
     keepsGradients: inForward ? (liger ? 'returned' : 'copied') : undefined,
+    ownsGradients: t.settings.loss !== 'linear-chunked',
   });
 }
