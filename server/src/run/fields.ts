@@ -299,7 +299,7 @@ export const FIELDS = {
     default: [],
   }),
   'lora.trainsHead': flag({
-    doc: 'PEFT trains the head of a classifier or reward model beside the adapters, as a second copy (`task_type` is `SEQ_CLS`). Unset: it does.',
+    doc: 'PEFT trains the head of a classifier or reward model beside the adapters, as a second copy (`task_type` is `SEQ_CLS`, `TOKEN_CLS` or `QUESTION_ANS`). Unset: it does.',
   }),
   'lora.tiesCopies': flag({
     doc: 'Of an embedding and a head that are tied and both trained in full PEFT makes one copy (`ensure_weight_tying`). Unset: one each.',

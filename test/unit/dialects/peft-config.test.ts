@@ -11,6 +11,9 @@ const KINDS: readonly (readonly [peft: string, expected: Partial<Record<FieldPat
   ['  r: 8\n', { 'method.kind': 'lora file', 'lora.rank': '8 file', 'lora.dropout': '0 default' }],
   ['  task_type: SEQ_CLS\n', { 'lora.trainsHead': 'true file' }],
   ['  task_type: TaskType.SEQ_CLS\n', { 'lora.trainsHead': 'true file' }],
+  ['  task_type: TOKEN_CLS\n', { 'lora.trainsHead': 'true file' }],
+  ['  task_type: TaskType.QUESTION_ANS\n', { 'lora.trainsHead': 'true file' }],
+  ['  task_type: FEATURE_EXTRACTION\n', { 'lora.trainsHead': 'false file' }],
   ['  task_type: CAUSAL_LM\n', { 'lora.trainsHead': 'false file' }],
   [
     '  peft_type: VERA\n  vera_dropout: 0.1\n  target_modules: [q_proj, v_proj]\n',
