@@ -40,6 +40,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'method.kind': [...STATES, 'adapters', 'activations'],
   'method.objective': ['reference-model', ...STATES, ...PER_TOKEN],
   'method.referenceModel': ['reference-model', ...LOSS],
+  'method.referenceAdapter': ['reference-model'],
   'method.precomputedReference': ['reference-model'],
   'method.scoringForwards': LOSS,
   'method.frozenModels': ['reference-model'],

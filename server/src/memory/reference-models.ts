@@ -27,8 +27,10 @@ export function frozenCopies(run: TrainingRun): number {
 export function frozenModelBytes(run: TrainingRun, sums: WeightSums, shards: number): number {
   const copies = frozenCopies(run);
   const others = run['method.frozenParameters'];
-  if (copies === 0 && others === 0) return 0;
+  // PEFT makes a second adapter in fp32, and what brings the first down to bf16 goes by what is trained.
+  const adapters = run['method.referenceAdapter'] ? sums.adapters * bytesPer('fp32') : 0;
+  if (copies === 0 && others === 0) return adapters / shards;
   const width = bytesPer(frozenDtype(run));
   const split = run['method.frozenSharded'] === false ? 1 : shards;
-  return (copies * (sums.loaded * width + sums.quantizedBytes) + others * width) / split;
+  return (copies * (sums.loaded * width + sums.quantizedBytes) + others * width) / split + adapters / shards;
 }

@@ -25,6 +25,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'method.kind': 'training method',
   'method.objective': 'training objective',
   'method.referenceModel': 'reference model',
+  'method.referenceAdapter': 'copy of the adapters as the reference',
   'method.precomputedReference': 'precomputed reference',
   'method.scoringForwards': 'forward passes that score',
   'method.frozenModels': 'further frozen models',

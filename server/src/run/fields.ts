@@ -151,6 +151,10 @@ export const FIELDS = {
     doc: 'A frozen copy of the model is resident beside the trained one.',
     default: false,
   }),
+  'method.referenceAdapter': flag({
+    doc: 'A frozen copy of the adapters is resident, in fp32, as the reference: TRL makes it of a model that has adapters already.',
+    default: false,
+  }),
   'method.precomputedReference': flag({
     doc: 'Log-probabilities of the reference were computed before training, so it is not resident.',
     default: false,

@@ -43,6 +43,17 @@ describe('passes that score what a model has generated', () => {
     assert.deepEqual(scoring('GRPO', `${rounds}3`, true, '0.18.2')[0], 1);
   });
 
+  it('are named for what they score', () => {
+    const note = (args: string) => {
+      const text = `${IMPORTS}GRPOTrainer("Qwen/Qwen2.5-0.5B", args=GRPOConfig(${args}), peft_config=LoraConfig(r=8)).train()`;
+      return factOf(read('python', 'file:///w/train.py', text), 'method.scoringForwards')?.origin.note ?? '';
+    };
+    assert.match(note(''), /^log-probabilities before an update are those of the pass that trains/);
+    assert.match(note('beta=0.04'), /^log-probabilities of the reference are/);
+    assert.match(note('use_vllm=True'), /^log-probabilities before an update are computed apart/);
+    assert.match(note('use_vllm=True, beta=0.04'), /before an update and those of the reference/);
+  });
+
   it('compare with the base as Unsloth weighs it', () => {
     const unsloth = (more: string) =>
       factOf(

@@ -379,6 +379,7 @@ function readTrlTrainer(
     because: say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``),
     ...(defaults ? { defaults } : {}),
     ...(reference ? { reference } : {}),
+    ...(adapts && !adapted.byTrainer ? { adapted: { range: adapts.calleeRange } } : {}),
     ...(chain.name ? { loads: 'trainer' } : {}),
   });
   // That nothing asks for adapters states nothing where it is not known whether the model has them already.

@@ -37,7 +37,7 @@ export function readRolloutScores(
   method: 'grpo' | 'rloo',
   draft: Draft,
   context: ReadContext,
-): void {
+): { readonly compares: boolean } {
   const adapters = section.flag('use_peft') === true;
   const beta = section.find('beta');
   const byDefault = weightByDefault(section, method, draft, context);
@@ -48,14 +48,22 @@ export function readRolloutScores(
   else section.assume('method.referenceModel', { ...own, value: needed }, 'beta');
   const old = scoresBefore(section, method, context);
   const rounds = Math.max(1, section.integerOrDefault('num_iterations'));
-  const forwards = ((compares && adapters ? 1 : 0) + (old ? 1 : 0)) / rounds;
+  const below = compares && adapters;
   section.assume('method.scoringForwards', {
-    value: forwards,
-    note: old
-      ? say('log-probabilities before an update are computed apart')
-      : say('log-probabilities before an update are those of the pass that trains'),
+    value: ((below ? 1 : 0) + (old ? 1 : 0)) / rounds,
+    note: scoresNote(old, below),
     source: `${SOURCE}${method}_trainer.py`,
   });
+  return { compares };
+}
+
+/** `below`: the reference is the same model, with its adapters off or with a copy of them. */
+function scoresNote(old: boolean, below: boolean): string {
+  if (old && below)
+    return say('log-probabilities before an update and those of the reference are computed apart');
+  if (old) return say('log-probabilities before an update are computed apart');
+  if (below) return say('log-probabilities of the reference are computed by the model under its adapters');
+  return say('log-probabilities before an update are those of the pass that trains');
 }
 
 /**

@@ -29,6 +29,7 @@ import {
 } from './default-length';
 import { assumeNoCache } from './kept-cache';
 import { readOldPreparation, readQuantizedBase } from './quantized-base';
+import { readReferenceAdapter } from './reference-adapter';
 import { readRollouts, readUpdate } from './rollout-engine';
 import { readRolloutScores } from './rollout-scores';
 import { trlDefault } from './trl-default';
@@ -159,6 +160,8 @@ interface TrlCaller {
   readonly defaults?: TrainerDefaults;
   /** Where the trainer is given a reference model that the caller has loaded itself. */
   readonly reference?: { readonly range: Range };
+  /** The model has its adapters when the trainer is given it. */
+  readonly adapted?: { readonly range: Range };
   /** The trainer gets the name of its model. */
   readonly loads?: 'trainer';
 }
@@ -189,7 +192,7 @@ export function readTrl(
   if (method !== 'grpo' && method !== 'rloo')
     assumePadding(section, draft, section.integerOrDefault('per_device_train_batch_size'));
   section.take('activation_offloading');
-  readReference(section, method, draft, context, caller?.reference);
+  readReference(section, method, draft, context, caller);
   if (method === 'grpo') readOwnGroups(section, draft, context);
   stateFrozenModels(section, OTHER_MODELS[method] ?? []);
   if (method === 'gkd' || method === 'distillation') readTeacher(section, method, context);
@@ -424,8 +427,9 @@ function readReference(
   method: TrlMethod,
   draft: Draft,
   context: ReadContext,
-  own?: TrlCaller['reference'],
+  caller?: TrlCaller,
 ): void {
+  const own = caller?.reference;
   const adapters = section.flag('use_peft') === true;
   if (section.flag('precompute_ref_log_probs') === true) section.take('precompute_ref_log_probs');
   const free = section.find('reference_free');
@@ -434,9 +438,11 @@ function readReference(
     return;
   }
   if (method === 'grpo' || method === 'rloo') {
-    readRolloutScores(section, method, draft, context);
+    const { compares } = readRolloutScores(section, method, draft, context);
+    if (compares) readReferenceAdapter(draft, method, context, caller?.adapted);
     return;
   }
+  if (!own) readReferenceAdapter(draft, method, context, caller?.adapted);
   if (own && WITH_REFERENCE.has(method)) {
     // It stands beside adapters, too (`dpo_trainer.py`, `if ref_model: self.ref_model = ref_model`).
     const note = say('the file passes its own reference model');
