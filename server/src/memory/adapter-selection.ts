@@ -415,30 +415,37 @@ export function trainedBeside(
   };
 }
 
-/** Heads that PEFT adds to the modules trained in full where its task is to classify (`PeftModelForSequenceClassification`). */
-const HEADS: readonly string[] = ['classifier', 'score'];
-/** The same where its task is to find an answer (`PeftModelForQuestionAnswering`). */
-const ANSWER_HEADS: readonly string[] = ['qa_outputs'];
-const HEADS_OF: Partial<Record<TrainingRun['method.objective'], readonly string[]>> = {
-  classification: HEADS,
-  reward: HEADS,
-  'token-classification': HEADS,
-  'question-answering': ANSWER_HEADS,
+/** Heads that PEFT adds to the modules trained in full, by the task that it is given (`peft_model.py`, `PeftModelFor...`). */
+const HEADS: Readonly<Record<NonNullable<TrainingRun['lora.task']>, readonly string[]>> = {
+  classification: ['classifier', 'score'],
+  'question-answering': ['qa_outputs'],
+  other: [],
+};
+/** The task of the model, where PEFT's is not known. */
+const TASKS: Partial<Record<TrainingRun['method.objective'], keyof typeof HEADS>> = {
+  classification: 'classification',
+  reward: 'classification',
+  'token-classification': 'classification',
+  'question-answering': 'question-answering',
 };
 
-/** Modules that a run with adapters trains in full. LN tuning trains copies of its targets (`ln_tuning/layer.py`, `LNTuningLayer`). */
+/** Modules that a run with adapters trains in full, by the ends of their paths. LN tuning trains copies of its targets (`ln_tuning/layer.py`, `LNTuningLayer`). */
 export function savedModules(run: TrainingRun, { modelType }: Pick<Model, 'modelType'>): readonly string[] {
-  const heads = HEADS_OF[run['method.objective']];
+  const task = run['lora.task'] ?? TASKS[run['method.objective']];
   const own = run['lora.targets'].length > 0 ? run['lora.targets'] : defaultTargets('ln-tuning', modelType);
   const tuned =
     run['lora.kind'] === 'ln-tuning' ? own.filter((module) => !run['lora.exclude'].includes(module)) : [];
-  const named = [...run['lora.modulesToSave'], ...tuned];
-  return heads && run['lora.trainsHead'] !== false ? [...named, ...heads] : named;
+  // A target is a whole part of a path.
+  const named = [...run['lora.modulesToSave'], ...tuned.map((module) => `.${module}`)];
+  return task ? [...named, ...HEADS[task]] : named;
 }
 
-/** A weight of a module that PEFT trains as a copy beside the frozen original (`ModulesToSaveWrapper`). */
+/**
+ * A weight of a module that PEFT trains as a copy beside the frozen original (`ModulesToSaveWrapper`): one whose path ends in a name, be it
+ * within a part of the path, as `pre_classifier` does in `classifier` (`utils/other.py`, `_set_trainable`).
+ */
 export function isSaved(weight: string, modules: readonly string[]): boolean {
-  return modules.some((module) => weight.startsWith(`${module}.`) || weight.includes(`.${module}.`));
+  return modules.some((module) => `.${weight}`.includes(`${module}.`));
 }
 
 /** PEFT casts all of an adapter to fp32, and trainers of TRL bring the rest of it down beside quantized weights. */

@@ -91,7 +91,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'lora.dropout': ['activations'],
   'lora.targets': [...ADAPTERS, 'activations'],
   'lora.modulesToSave': [...ADAPTERS, 'weights'],
-  'lora.trainsHead': [...ADAPTERS, 'weights'],
+  'lora.task': [...ADAPTERS, 'weights'],
   'lora.tiesCopies': [...ADAPTERS, 'weights'],
   'lora.dtype': [...ADAPTERS, 'activations'],
   'lora.dora': ['adapters', 'activations'],

@@ -79,7 +79,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'lora.encoderSize': 'prompt encoder size',
   'lora.prefixProjection': 'prefix projection',
   'lora.tokens': 'trained token embeddings',
-  'lora.trainsHead': 'trained classification head',
+  'lora.task': 'task of the adapters',
   'lora.tiesCopies': 'one copy of tied weights',
   'lora.dora': 'DoRA',
   'quantization.kind': 'quantization',

@@ -302,8 +302,8 @@ export const FIELDS = {
     doc: 'Modules trained in full beside the adapters, as a second copy.',
     default: [],
   }),
-  'lora.trainsHead': flag({
-    doc: 'PEFT trains the head of a classifier or reward model beside the adapters, as a second copy (`task_type` is `SEQ_CLS`, `TOKEN_CLS` or `QUESTION_ANS`). Unset: it does.',
+  'lora.task': choice(['classification', 'question-answering', 'other'], {
+    doc: 'Task that PEFT is given. For `classification` (`SEQ_CLS`, `TOKEN_CLS`) it trains modules named `classifier` and `score` beside the adapters, as second copies, for `question-answering` (`QUESTION_ANS`) those named `qa_outputs`, for others none. Unset: the task of the model.',
   }),
   'lora.tiesCopies': flag({
     doc: 'Of an embedding and a head that are tied and both trained in full PEFT makes one copy (`ensure_weight_tying`). Unset: one each.',

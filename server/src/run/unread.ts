@@ -38,7 +38,7 @@ export interface Unread {
  * and the head, whose weights are few.
  */
 const DECISIVE =
-  /^(parallel|zero|quantization|offload)\.|^lora\.(?!(?:alpha|trainsHead)$)|^(method\.(kind|objective)|model\.(?:labels|changes)|activations\.checkpointing|precision\.(weights|compute))$/;
+  /^(parallel|zero|quantization|offload)\.|^lora\.(?!(?:alpha|task)$)|^(method\.(kind|objective)|model\.(?:labels|changes)|activations\.checkpointing|precision\.(weights|compute))$/;
 
 /** Whether a run cannot be judged while this is not known. */
 export function isDecisive(field: FieldPath): boolean {

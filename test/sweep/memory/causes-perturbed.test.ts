@@ -153,7 +153,7 @@ const BASES: readonly Base[] = [
     'attention.mask': true,
   }),
   base('layers that keep a state', /^kernels\.states$/, { ...ONE_GPU, ...SGD }, HYBRID),
-  base('a classifier with adapters', /^lora\.trainsHead$/, {
+  base('a classifier with adapters', /^lora\.task$/, {
     ...ADAPTED,
     'method.objective': 'classification',
   }),

@@ -9,12 +9,12 @@ const hf = (peft: string) =>
 /** Kind, its own keys, and what they state; the defaults are those of peft 0.21. */
 const KINDS: readonly (readonly [peft: string, expected: Partial<Record<FieldPath, string>>])[] = [
   ['  r: 8\n', { 'method.kind': 'lora file', 'lora.rank': '8 file', 'lora.dropout': '0 default' }],
-  ['  task_type: SEQ_CLS\n', { 'lora.trainsHead': 'true file' }],
-  ['  task_type: TaskType.SEQ_CLS\n', { 'lora.trainsHead': 'true file' }],
-  ['  task_type: TOKEN_CLS\n', { 'lora.trainsHead': 'true file' }],
-  ['  task_type: TaskType.QUESTION_ANS\n', { 'lora.trainsHead': 'true file' }],
-  ['  task_type: FEATURE_EXTRACTION\n', { 'lora.trainsHead': 'false file' }],
-  ['  task_type: CAUSAL_LM\n', { 'lora.trainsHead': 'false file' }],
+  ['  task_type: SEQ_CLS\n', { 'lora.task': 'classification file' }],
+  ['  task_type: TaskType.TOKEN_CLS\n', { 'lora.task': 'classification file' }],
+  ['  task_type: QUESTION_ANS\n', { 'lora.task': 'question-answering file' }],
+  ['  task_type: CAUSAL_LM\n', { 'lora.task': 'other file' }],
+  ['  task_type: FEATURE_EXTRACTION\n', { 'lora.task': 'other file' }],
+  ['  r: 4\n', { 'lora.task': 'other default' }],
   [
     '  peft_type: VERA\n  vera_dropout: 0.1\n  target_modules: [q_proj, v_proj]\n',
     {

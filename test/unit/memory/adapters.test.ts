@@ -461,10 +461,24 @@ describe('parameters of a run with adapters', () => {
   const bert = aModel({ ...SIZES, model_type: 'bert', type_vocab_size: 2, tie_word_embeddings: true });
   const llama = aModel({ ...SIZES, model_type: 'llama' });
   const tied = aModel({ ...SIZES, model_type: 'llama', tie_word_embeddings: true });
+  const distilbert = aModel({
+    model_type: 'distilbert',
+    dim: 128,
+    hidden_dim: 256,
+    n_layers: 2,
+    n_heads: 4,
+    vocab_size: 1000,
+    max_position_embeddings: 130,
+  });
   const classifies = { 'method.objective': 'classification' } as const;
+  const labels = { 'method.objective': 'token-classification' } as const;
+  const answers = { 'method.objective': 'question-answering' } as const;
+  const classifying = { 'lora.task': 'classification' } as const;
+  const answering = { 'lora.task': 'question-answering' } as const;
   const few = { 'lora.targets': ['query', 'value', 'q_proj', 'v_proj'] };
   const every = { 'lora.targets': ['all-linear'] };
-  const frozen = { 'lora.trainsHead': false } as const;
+  const lin = { 'lora.targets': ['q_lin', 'v_lin'] };
+  const frozen = { 'lora.task': 'other' } as const;
   const query = { 'lora.targets': ['q_proj', 'query'] };
   const cases = [
     ['RoBERTa, SEQ_CLS', roberta, { ...classifies, ...few }, 24_962, 451_716],
@@ -473,6 +487,13 @@ describe('parameters of a run with adapters', () => {
     ['BERT, SEQ_CLS', bert, { ...classifies, ...few }, 8_450, 435_332],
     ['Llama, SEQ_CLS', llama, { ...classifies, ...few }, 8_448, 465_024],
     ['Llama, SEQ_CLS, all-linear', llama, { ...classifies, ...every }, 35_072, 491_648],
+    ['RoBERTa, QUESTION_ANS to classify', roberta, { ...classifies, ...few, ...answering }, 8_192, 434_946],
+    ['BERT, TOKEN_CLS', bert, { ...labels, ...few, ...classifying }, 8_450, 418_820],
+    ['BERT, tokens and no task', bert, { ...labels, ...few, ...frozen }, 8_192, 418_562],
+    ['BERT, QUESTION_ANS', bert, { ...answers, ...few, ...answering }, 8_450, 418_820],
+    ['BERT, SEQ_CLS to answer', bert, { ...answers, ...few, ...classifying }, 8_192, 418_562],
+    ['DistilBERT, SEQ_CLS', distilbert, { ...classifies, ...lin, ...classifying }, 24_962, 451_588],
+    ['DistilBERT, QUESTION_ANS', distilbert, { ...answers, ...lin, ...answering }, 8_450, 418_564],
     ['Llama', llama, query, 4_096, 588_416],
     ['Llama, modules_to_save', llama, { ...query, 'lora.modulesToSave': ['lm_head'] }, 132_096, 716_416],
     ['Llama, tied', tied, { ...query, 'lora.modulesToSave': ['embed_tokens'] }, 132_096, 588_416],

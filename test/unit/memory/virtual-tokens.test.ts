@@ -49,7 +49,7 @@ const adapted = (task: TraceSettings['objective'], values: RunValues) =>
   aRun({
     'method.kind': 'lora',
     'method.objective': task,
-    'lora.trainsHead': false,
+    'lora.task': 'other',
     'lora.virtualTokens': oracle.tokens,
     'batch.micro': 1,
     'batch.sequence': 64,

@@ -7,7 +7,7 @@ import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
 import { releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { ATTENTION } from './attention';
-import { trainsHead } from './task-type';
+import { adapterTask } from './task-type';
 import { weightsDtypeOf } from './weights-dtype';
 
 /** TRL's arguments as its releases have them. */
@@ -112,7 +112,7 @@ export const MODEL_ARGUMENTS_KEYS: readonly KeySpec[] = [
     [
       'lora_task_type',
       'Task type of the adapter. `SEQ_CLS` trains the head of a reward model beside it.',
-      { sets: 'lora.trainsHead', means: trainsHead, assumes: CONFIG },
+      { sets: 'lora.task', means: adapterTask, assumes: CONFIG },
     ],
     ['use_rslora', 'Scale by the root of the rank. Costs no memory.'],
     [

@@ -1,7 +1,7 @@
 import type { KeySpec } from '../dialect';
 import { block, type Row } from '../key-rows';
 import { KeyTable } from '../key-table';
-import { trainsHead } from './task-type';
+import { adapterTask } from './task-type';
 import { trainedBiases } from './trained-biases';
 
 const PEFT = 'https://huggingface.co/docs/peft/package_reference/lora#peft.LoraConfig';
@@ -17,8 +17,8 @@ const CONFIG: readonly Row[] = [
   [
     'task_type',
     'string',
-    'Task of the model. `SEQ_CLS` trains its head beside the adapters.',
-    { default: null, sets: 'lora.trainsHead', means: trainsHead },
+    'Task of the model. `SEQ_CLS`, `TOKEN_CLS` and `QUESTION_ANS` train its head beside the adapters.',
+    { default: null, sets: 'lora.task', means: adapterTask },
   ],
   ['r', 'integer', 'Rank of the LoRA matrices.', { default: 8, sets: 'lora.rank' }],
   [

@@ -97,7 +97,10 @@ export function readPeftConfig(section: Section, draft: Draft, beside: readonly 
   const dropout = DROPOUTS[kind];
   if (dropout) config.take(dropout);
   readTargets(config);
-  config.take('modules_to_save', 'task_type');
+  config.take('modules_to_save');
+  // Without a task it is a plain `PeftModel`, which trains no head.
+  if (!beside.some(({ key }) => key === 'task_type')) config.takeElse('task_type', peft('other' as const));
+  else config.take('task_type');
   readOwn(config, draft, kind);
   if (kind === 'prompt-tuning' || kind === 'prefix-tuning' || kind === 'p-tuning') {
     config.take('num_virtual_tokens');

@@ -1,14 +1,19 @@
 import type { ConfigNode } from '../../config/node';
 import { textOf } from '../../config/scalar';
-
-/** Tasks whose models have heads that PEFT trains in full, as text or as a member of `TaskType`. */
-const OF_HEADS = /(^|\.)(?:SEQ_CLS|TOKEN_CLS|QUESTION_ANS)$/i;
+import type { FieldValue } from '../../run/fields';
 
 /**
- * Whether PEFT adds the head to what it trains in full (peft 0.21, `peft_model.py`, `PeftModelForSequenceClassification`,
- * `PeftModelForTokenClassification`, `PeftModelForQuestionAnswering`).
+ * Tasks by whose classes PEFT adds modules to those trained in full, the same in all of its releases (`peft_model.py` of peft 0.9 to 0.21:
+ * `PeftModelForSequenceClassification`, `PeftModelForTokenClassification`, `PeftModelForQuestionAnswering`).
  */
-export function trainsHead(node: ConfigNode): boolean | undefined {
+const TASKS: Readonly<Record<string, FieldValue<'lora.task'>>> = {
+  SEQ_CLS: 'classification',
+  TOKEN_CLS: 'classification',
+  QUESTION_ANS: 'question-answering',
+};
+
+/** The task that PEFT is given, as text or as a member of `TaskType`. */
+export function adapterTask(node: ConfigNode): FieldValue<'lora.task'> | undefined {
   const task = textOf(node);
-  return task === undefined ? undefined : OF_HEADS.test(task);
+  return task === undefined ? undefined : (TASKS[task.split('.').at(-1)?.toUpperCase() ?? ''] ?? 'other');
 }
