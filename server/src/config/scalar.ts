@@ -52,6 +52,13 @@ export function flagOf(node: ConfigNode | undefined): boolean | undefined {
   return FALSE.has(text) ? false : undefined;
 }
 
+/** What a switch means on and off; undefined where the value is neither, which is no reason to take one of them. */
+export function switchOf<V>(node: ConfigNode | undefined, on: V, off: V): V | undefined {
+  const flag = flagOf(node);
+  if (flag === undefined) return undefined;
+  return flag ? on : off;
+}
+
 /**
  * A word as written, so that YAML's `no` stays `no` although it is typed as a flag. Undefined for null and blank, and for
  * texts that are too long to be a name, a path or a choice.

@@ -313,7 +313,8 @@ export class Draft {
 
   /** A word that nobody here knows states nothing: what its framework makes of it is not known. */
   leaveWord(fields: readonly FieldPath[] | undefined, node: ConfigNode, key: string): void {
-    if (node.kind !== 'scalar' || (typeof node.value !== 'string' && typeof node.value !== 'number')) return;
+    // A switch that is on is no word either; one that is off states that there is none.
+    if (node.kind !== 'scalar' || node.value === null || node.value === false) return;
     if (STATES_NOTHING.test(String(node.value)) || isFilledLater(String(node.value))) return;
     if (
       fields?.every((field) => this.statesWhole(field)) ||
@@ -381,6 +382,17 @@ export class Draft {
   /** Whether the file itself states a field. */
   states(field: FieldPath): boolean {
     return this.facts.some((known) => known.field === field && known.origin.kind !== 'default');
+  }
+
+  /** Whether the file states a field at another place than this one. */
+  statesElsewhere(field: FieldPath, range: Range): boolean {
+    const at = locationOf(range, this.uri);
+    return this.facts.some(
+      ({ field: known, origin: { kind, location } }) =>
+        known === field &&
+        (kind === 'file' || kind === 'linked-file') &&
+        !(location && location.uri === at.uri && beginTogether(location.range, at.range)),
+    );
   }
 
   /** The same of a field that one key states alone: a model's shape has many. */

@@ -122,18 +122,21 @@ export function rejectMisfits(root: MapNode, table: KeyTable, draft: Draft, pare
       const isTooSmall = size !== undefined && size < 1;
       if (!isTooSmall && mismatch(value, spec, false) === undefined) continue;
       const numbers = numbersOf(spec);
+      const others = spec.fields?.filter((field) => !numbers.includes(field)) ?? [];
+      if (others.length > 0) draft.leaveWord(others, value, path);
       if (numbers.length > 0) draft.reject(numbers, value, path);
-      else if (spec.fields) draft.leaveWord(spec.fields, value, path);
     }
   }
 }
 
 /** A list or a block in the place of a number, a switch or one of a few words is none of them. */
 function leaveMisplaced(node: MapNode | ListNode, spec: KeySpec, path: string, draft: Draft): void {
-  const { type, values, fields } = spec;
-  const single = /^(?:integer|number|boolean)$/.test(type) || (type === 'string' && values !== undefined);
+  const { type, values, spellings, fields } = spec;
+  const isWord = type === 'string' && (values !== undefined || spellings !== undefined);
+  const single = /^(?:integer|number|boolean)$/.test(type) || isWord;
   if (!single || !fields || fields.length === 0 || draft.hasLeft(node.range)) return;
-  if (spec.means?.(node) !== undefined || fields.every((field) => draft.states(field))) return;
+  if (spec.means?.(node) !== undefined || fields.every((field) => draft.statesElsewhere(field, node.range)))
+    return;
   const message = say('`{0}` takes {1}, not {2}.', path, mismatch(node, spec, false) ?? type, shown(node));
   draft.leave('value', node, path, message, fields);
 }

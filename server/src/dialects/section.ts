@@ -311,7 +311,7 @@ export class Section {
     const found = this.find(spelling);
     if (!found) return undefined;
     const value = read(found.node);
-    if (value === undefined) this.draft.leaveWord(this.fieldsOf(found), found.node, found.key);
+    if (value === undefined) this.draft.leaveWord(this.fieldsOf(found, spelling), found.node, found.key);
     return value;
   }
 
@@ -325,10 +325,13 @@ export class Section {
   }
 
   /** Fields that the value of a key decides, as far as its row has them. */
-  private fieldsOf({ key }: FoundKey): readonly FieldPath[] | undefined {
+  private fieldsOf({ key }: FoundKey, spelling: Spelling): readonly FieldPath[] | undefined {
     const elsewhere = this.root?.entries.find(({ path }) => path === key)?.key;
     const own = elsewhere ?? (key.startsWith(this.prefix) ? key.slice(this.prefix.length) : key);
-    return this.rows?.table.find(`${this.rows.below}${own}`)?.fields;
+    // A family that writes the keys of another otherwise asks by their own names.
+    const names = [own, ...(typeof spelling === 'string' ? [spelling] : spelling)];
+    const rows = names.map((name) => this.rows?.table.find(`${this.rows.below}${name}`));
+    return rows.find((row) => row !== undefined)?.fields;
   }
 
   private put<P extends FieldPath>(

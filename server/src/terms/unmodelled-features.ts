@@ -27,6 +27,7 @@ const UNMODELLED_FEATURES = {
   'absent-config': 'saves',
   'open-branch': 'either',
   'open-words': 'either',
+  'open-value': 'either',
   'activation-offload': 'saves',
   'fp8-training': 'saves',
   'adapter-kind': 'saves',

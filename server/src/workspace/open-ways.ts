@@ -3,6 +3,7 @@ import type { Estimate } from '../results/estimate';
 import type { Unread } from '../run/unread';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
+import type { AnsweredValue } from './unknown-values';
 
 /** What the run needs where its script goes another way at a condition that it does not settle. */
 export interface AnsweredWay {
@@ -49,8 +50,42 @@ export function withoutWords(
   return { estimate: withChanges(estimate, { verdict: 'unknown', unmodelled }), words };
 }
 
-const distance = (way: AnsweredWay, { peak }: Estimate): number =>
-  Math.abs(way.estimate.peak.processBytes - peak.processBytes);
+/**
+ * A verdict holds whatever a value means that is written and not known, or there is none. `value` is the one by which it would be another;
+ * the band is over all that were tried.
+ */
+export function overValues(
+  estimate: Estimate,
+  values: readonly AnsweredValue[],
+): { readonly estimate: Estimate; readonly value?: AnsweredValue } {
+  if (values.length === 0) return { estimate };
+  const { peak } = estimate;
+  const peaks = [peak, ...values.flatMap((value) => (value.estimate ? [value.estimate.peak] : []))];
+  const lowerBytes = Math.min(...peaks.map((each) => each.lowerBytes));
+  const upperBytes = Math.max(...peaks.map((each) => each.upperBytes));
+  const widened = withChanges(estimate, { peak: { ...peak, lowerBytes, upperBytes } });
+  if (estimate.verdict === 'unknown') return { estimate: widened };
+  const [value] = values
+    .filter(({ estimate: other }) => other?.verdict !== estimate.verdict && other?.verdict !== 'unknown')
+    .sort((a, b) => distance(b, estimate) - distance(a, estimate));
+  if (!value) return { estimate: widened };
+  const unmodelled = [...(estimate.unmodelled ?? []), 'open-value'];
+  return { estimate: withChanges(widened, { verdict: 'unknown', unmodelled }), value };
+}
+
+const distance = (way: Partial<AnsweredWay>, { peak }: Estimate): number =>
+  Math.abs((way.estimate?.peak.processBytes ?? peak.processBytes) - peak.processBytes);
+
+/** `Needs 34.4 of 79.1 GiB on H100, and 57.2 GiB by what else ...`. */
+export const openValueWords = (figures: string, { unread, estimate }: AnsweredValue): string =>
+  estimate
+    ? say(
+        'Needs about {0}, and {1} by what else `{2}` may mean, which is not known.',
+        figures,
+        formatBytes(estimate.peak.processBytes),
+        unread.text,
+      )
+    : say('Needs about {0} without what `{1}` means, which is not known.', figures, unread.text);
 
 /** `Needs 34.4 of 79.1 GiB on H100, 232.6 GiB on the other way of ...`. */
 export const openWayWords = (figures: string, { condition, estimate }: AnsweredWay): string =>

@@ -16,9 +16,11 @@ import type { Unread } from '../run/unread';
 import { effectOf } from '../terms/unmodelled-features';
 import type { Range } from '../text/place';
 import type { Problem } from '../text/problem';
+import { canonicalUri } from '../text/uri';
 import { formatBytes, formatBytesOf } from '../wording/figures';
 import { say } from '../wording/say';
-import { type AnsweredWay, openWayWords } from './open-ways';
+import { type AnsweredWay, openValueWords, openWayWords } from './open-ways';
+import type { AnsweredValue } from './unknown-values';
 import type { UnseenFile } from './unreadable-file';
 
 const START: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
@@ -93,11 +95,13 @@ function withheld(
   const names = joinWords(features.map((name) => `\`${name}\``));
   const origin = resolved.origins['features.unmodelled'];
   const own = origin?.kind === 'file' && origin.location?.uri === document.uri ? origin : undefined;
+  const left = ends.value?.unread.location;
+  const there = left && canonicalUri(left.uri) === canonicalUri(document.uri) ? left.range : undefined;
   return {
     code: 'feature-not-modelled',
     severity: 'information',
     message: openEndWords(ends, figures) ?? withheldSentence(features, figures, names),
-    range: (own && keyRange(own, document)) ?? firstKey(document),
+    range: there ?? (own && keyRange(own, document)) ?? firstKey(document),
   };
 }
 
@@ -109,9 +113,11 @@ interface OpenEnds {
   readonly open?: AnsweredWay;
   /** Words of the launch that are not known. */
   readonly words?: Unread;
+  /** A value that is not known, and by which the verdict may be another. */
+  readonly value?: AnsweredValue;
 }
 
-function openEndWords({ absent, open, words }: OpenEnds, figures: string): string | undefined {
+function openEndWords({ absent, open, words, value }: OpenEnds, figures: string): string | undefined {
   if (absent)
     return absent.isHere
       ? say(
@@ -130,6 +136,7 @@ function openEndWords({ absent, open, words }: OpenEnds, figures: string): strin
       figures,
       words.text,
     );
+  if (value) return openValueWords(figures, value);
   return open && openWayWords(figures, open);
 }
 

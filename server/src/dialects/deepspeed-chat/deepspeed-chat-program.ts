@@ -1,5 +1,5 @@
 import { entryOf } from '../../config/lookup';
-import { flagOf, textOf } from '../../config/scalar';
+import { flagOf, switchOf, textOf } from '../../config/scalar';
 import { fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { KeySpec } from '../dialect';
@@ -188,7 +188,7 @@ function readStep(section: Section, step: Step, draft: Draft): void {
   section.stateMeaning(
     'activations.checkpointing',
     ['actor_gradient_checkpointing', 'gradient_checkpointing'],
-    ({ node }) => (flagOf(node) === true ? 'full' : 'none'),
+    ({ node }) => switchOf(node, 'full' as const, 'none' as const),
     own('none' as const),
   );
   readAdapter(section, own);

@@ -1,4 +1,4 @@
-import { flagOf, textOf } from '../../config/scalar';
+import { flagOf, numberOf, textOf } from '../../config/scalar';
 import type { FoundKey, Section } from '../section';
 
 /**
@@ -9,5 +9,8 @@ export function evaluationAsked(
   section: Section,
 ): { readonly found: FoundKey; readonly asked: boolean } | undefined {
   const found = section.find(['eval_strategy', 'evaluation_strategy']);
-  return found && { found, asked: flagOf(found.node) !== false && textOf(found.node) !== undefined };
+  if (!found) return undefined;
+  // A number or a list is no strategy.
+  const isWord = textOf(found.node) !== undefined && numberOf(found.node) === undefined;
+  return isWord ? { found, asked: flagOf(found.node) !== false } : undefined;
 }

@@ -1,4 +1,4 @@
-import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { flagOf, integerOf, switchOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, PEFT, TRANSFORMERS } from '../../sources/repositories';
 import { say } from '../../wording/say';
@@ -164,8 +164,9 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
       // `torch_dtype=torch.bfloat16`, whatever the Trainer computes in.
       section.assume('precision.weights', own('bf16' as const));
       const flash = section.find('use_flash_attn');
-      if (flash)
-        section.state('attention.implementation', flagOf(flash.node) === true ? 'flash2' : 'eager', flash);
+      const kernel = switchOf(flash?.node, 'flash2' as const, 'eager' as const);
+      if (flash && kernel) section.state('attention.implementation', kernel, flash);
+      else if (flash) section.leave(flash, ['attention.implementation']);
       else section.assume('attention.implementation', own('flash2' as const), 'use_flash_attn');
       const low = section.find('low_rank_training');
       if (low && flagOf(low.node) === false) {

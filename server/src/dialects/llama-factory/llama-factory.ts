@@ -95,6 +95,10 @@ export function readLlamaFactory(section: Section, draft: Draft, context: ReadCo
 function readMethod(section: Section, draft: Draft, context: ReadContext): void {
   const type = section.find('finetuning_type');
   const name = textOf(type?.node)?.toLowerCase() ?? 'lora';
+  if (type && !/^(?:lora|oft|freeze|full)$/.test(name)) {
+    section.leave(type, ['method.kind', 'lora.kind']);
+    return;
+  }
   const kind = name === 'full' || name === 'freeze' ? name : 'lora';
   const byDefault = factory('lora' as const, 'hparams/finetuning_args.py');
   const trained = kind === 'full' ? frozenParts(section, context) : undefined;

@@ -200,10 +200,16 @@ function readMpt(section: Section): void {
   section.stateMeaning(
     'loss.implementation',
     'model.loss_fn',
-    ({ node }) => (textOf(node) === 'torch_crossentropy' ? 'native' : 'compiled'),
+    ({ node }) => LOSS_OF.get(textOf(node) ?? ''),
     { ...own('compiled' as const), note: say('{0} default', 'llm-foundry') },
   );
 }
+
+/** What `loss_fn` of MPT takes (`modeling_mpt.py`, `ComposerMPTCausalLM`). */
+const LOSS_OF: ReadonlyMap<string, 'native' | 'compiled'> = new Map([
+  ['torch_crossentropy', 'native'],
+  ['fused_crossentropy', 'compiled'],
+]);
 
 /** A micro batch as stated; `auto` is what Composer finds by trying, so it is at most the share of a GPU. */
 function readMicro(section: Section, draft: Draft, context: ReadContext): void {

@@ -1,6 +1,6 @@
 import RELEASES from '../../../data/framework-keys/nanotron.jsonl' with { type: 'text' };
 import type { ConfigNode } from '../../config/node';
-import { flagOf, textOf } from '../../config/scalar';
+import { switchOf, textOf } from '../../config/scalar';
 import { fileIn, NANOTRON } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
@@ -17,7 +17,7 @@ const INERT = 'Setting of nanotron that costs no GPU memory.';
 /** Read only: files of before there were factories keep their arguments beside it. */
 const optimizer = (node: ConfigNode) =>
   (['adamw', 'sgd', 'muon'] as const).find((name) => name === textOf(node)?.toLowerCase());
-const implementation = (node: ConfigNode) => (flagOf(node) === false ? 'foreach' : 'fused');
+const implementation = (node: ConfigNode) => switchOf(node, 'fused', 'foreach');
 
 /** Keys of nanotron's configs. */
 export const NANOTRON_KEYS: readonly KeySpec[] = [

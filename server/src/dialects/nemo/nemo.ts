@@ -182,7 +182,9 @@ function readModel(model: Section, section: Section, draft: Draft): void {
     if (whole && hub && id !== undefined && /^[\w.-]+\/[\w.-]+$/.test(id)) model.state('model.id', id, hub);
   }
   const engine = model.find('transformer_engine');
-  if (engine) model.state('kernels.transformerEngine', flagOf(engine.node) === true, engine);
+  const runsEngine = flagOf(engine?.node);
+  if (engine && runsEngine !== undefined) model.state('kernels.transformerEngine', runsEngine, engine);
+  else if (engine) model.leave(engine, ['kernels.transformerEngine', 'attention.implementation']);
   else model.assume('kernels.transformerEngine', own(false, say("NeMo's own layers")));
   const flash = model.find('use_flash_attention');
   if (flash && flagOf(flash.node) === true) model.state('attention.implementation', 'flash2', flash);

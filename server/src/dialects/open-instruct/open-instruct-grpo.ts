@@ -1,5 +1,5 @@
 import type { MapNode } from '../../config/node';
-import { flagOf, integerOf } from '../../config/scalar';
+import { flagOf, integerOf, switchOf } from '../../config/scalar';
 import { say } from '../../wording/say';
 import type { KeySpec, ReadContext } from '../dialect';
 import type { Draft } from '../draft';
@@ -226,7 +226,7 @@ function readZero(section: Section, { known }: ReadContext): void {
   section.stateMeaning(
     'optimizer.implementation',
     'fused_optimizer',
-    ({ node }) => (flagOf(node) === true ? ('fused' as const) : ('foreach' as const)),
+    ({ node }) => switchOf(node, 'fused' as const, 'foreach' as const),
     own('fused' as const, `${OPEN_INSTRUCT_SOURCE}olmo_core_utils.py`),
   );
 }

@@ -245,8 +245,10 @@ function readPrecision(section: Section, draft: Draft, context: ReadContext): vo
   const source = `${SOURCE}config/job_config.py`;
   const dtype = (spelling: string) => weightsDtypeOf(section.text(spelling));
   const compute = section.find('training.mixed_precision_param');
-  const type = dtype('training.mixed_precision_param') ?? 'bf16';
-  if (compute) section.state('precision.compute', type, compute);
+  const stated = dtype('training.mixed_precision_param');
+  const type = stated ?? 'bf16';
+  if (compute && stated) section.state('precision.compute', stated, compute);
+  else if (compute) section.leave(compute, ['precision.compute', 'precision.scheme']);
   else
     draft.assume(
       'precision.compute',

@@ -16,7 +16,10 @@ const ELSEWHERE = /^(model\.|features\.|hardware\.|method\.(?!kind)|loss\.|rollo
 
 /** The step of the value model, and what of it waits while others use the GPU (`workers/fsdp_workers.py`, `CriticWorker`). */
 export function readCritic(section: Section, draft: Draft, core: boolean, context: ReadContext): void {
-  const read = differing(draft, readStep(section, draft, core, context));
+  const ownStep = readStep(section, draft, core, context);
+  for (const left of ownStep.unread)
+    if (!draft.hasLeft(left.location.range)) draft.unread.push({ ...left, fields: ['method.valueStep'] });
+  const read = differing(draft, ownStep);
   const facts = core ? read.filter(({ field }) => !SPLIT.test(field)) : read;
   const step = Object.fromEntries(facts.map(({ field, value }) => [field, value]));
   const stated = facts.find(({ origin }) => origin.location !== undefined && origin.kind !== 'default');

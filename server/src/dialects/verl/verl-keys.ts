@@ -1,6 +1,6 @@
 import RELEASES from '../../../data/framework-keys/verl.jsonl' with { type: 'text' };
 import type { ConfigNode } from '../../config/node';
-import { flagOf, textOf } from '../../config/scalar';
+import { switchOf, textOf } from '../../config/scalar';
 import { fileIn, VERL } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
@@ -24,8 +24,8 @@ const ROLLOUT = `${CONFIG}rollout/rollout.yaml`;
 
 const dtype = (node: ConfigNode) => weightsDtypeOf(textOf(node));
 /** Read only: the trainers have blocks of their own. */
-const checkpointing = (node: ConfigNode) => (flagOf(node) === false ? 'none' : 'full');
-const strategy = (node: ConfigNode) => (flagOf(node) === false ? 'grad-op' : 'full');
+const checkpointing = (node: ConfigNode) => switchOf(node, 'full', 'none');
+const strategy = (node: ConfigNode) => switchOf(node, 'full', 'grad-op');
 
 /** A default that a release of verl changed. */
 type Changed = KeySpec['defaults'];

@@ -1,4 +1,4 @@
-import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
+import { flagOf, integerOf, plainOf, switchOf, textOf } from '../../config/scalar';
 import { say } from '../../wording/say';
 import { attentionOf } from '../hf/attention';
 import { weightsDtypeOf } from '../hf/weights-dtype';
@@ -62,7 +62,9 @@ export function readVerlFsdp(section: Section, names: VerlNames): void {
   const { engine, optimizer, model } = names;
   const strategy = section.find([names.strategy, `${engine}.strategy`]);
   const second = (strategy ? textOf(strategy.node) : names.scheme) === 'fsdp2';
-  if (strategy) section.state('parallel.data', second ? 'fsdp2' : 'fsdp1', strategy);
+  // Other engines split weights in ways of their own.
+  if (strategy && !/^fsdp2?$/.test(textOf(strategy.node) ?? '')) section.leave(strategy, ['parallel.data']);
+  else if (strategy) section.state('parallel.data', second ? 'fsdp2' : 'fsdp1', strategy);
   else section.assume('parallel.data', verlDefault(names.scheme));
   section.take(`${engine}.model_dtype`);
   const weights = weightsDtypeOf(section.text(`${engine}.model_dtype`)) ?? 'fp32';
@@ -87,7 +89,7 @@ export function readVerlFsdp(section: Section, names: VerlNames): void {
   section.stateMeaning(
     'fsdp.syncEachBatch',
     `${engine}.use_no_sync_for_gradient_accumulation`,
-    ({ node }) => flagOf(node) !== true,
+    ({ node }) => switchOf(node, false, true),
     verlDefault(true, say('every micro batch reduces its gradients'), FSDP_ENGINE),
   );
   const size = section.find(`${engine}.fsdp_size`);

@@ -234,13 +234,18 @@ function noteRewardModel(section: Section): void {
   section.bring('reward-model', enabled);
 }
 
+/** Engines of rollouts, in any release (`workers/rollout/base.py`). */
+const ENGINES = /^(?:hf|naive|vllm\w*|sglang\w*|trtllm\w*)$/;
+
 /** The engine shares the GPUs unless it has machines of its own, and gives its memory back while the policy trains. */
 function readRollouts(section: Section, core: boolean, release: unknown): void {
   const block = 'actor_rollout_ref.rollout';
   const name = section.find(`${block}.name`);
   const apart = section.integerOrDefault(`${block}.nnodes`) > 0;
   const engine = textOf(name?.node) === 'hf' ? 'transformers' : apart ? 'vllm-server' : 'vllm-colocate';
-  if (name) section.state('rollout.engine', engine, name);
+  // One that is not known: vLLM's stands in, which shares the GPUs.
+  if (name && !ENGINES.test(textOf(name.node) ?? '')) section.leave(name, ['rollout.engine']);
+  else if (name) section.state('rollout.engine', engine, name);
   else section.assume('rollout.engine', verlDefault(engine));
   if (engine === 'transformers') return;
   const tensor = `${block}.tensor_model_parallel_size`;

@@ -93,6 +93,13 @@ function shifted(start: Position, characters: number): Position {
   return { line: start.line, character: start.character + characters };
 }
 
+/** A list or an empty block in the place of a flag's value, which it cannot have, as it is reported. */
+function nothingAt(node: ConfigNode, type: VocabularyKey['type']): string | undefined {
+  if (node.kind === 'list') return '[]';
+  const isEmpty = node.kind === 'map' && node.entries.length === 0;
+  return isEmpty && type !== 'object' && type !== 'flag' ? '{}' : undefined;
+}
+
 /** The flags of a document under the vocabulary's names. */
 export function gather(document: ConfigDocument, vocabulary: Vocabulary, names: Names): GatheredFlags {
   const markers = new Set(vocabulary.markers);
@@ -139,6 +146,7 @@ export function gather(document: ConfigDocument, vocabulary: Vocabulary, names: 
     for (const { key: written, keyRange, value } of map.entries) {
       const here = `${path}${written}`;
       const key = names.find(written);
+      const place = { path: here, keyRange };
       if (written === 'include' && !key) {
         const items = value.kind === 'list' ? value.items : [value];
         for (const item of items) {
@@ -147,11 +155,13 @@ export function gather(document: ConfigDocument, vocabulary: Vocabulary, names: 
         }
         continue;
       }
+      const nothing = key && nothingAt(value, key.type);
+      if (nothing !== undefined) stated.set(key.name, { ...place, key, range: value.range, text: nothing });
       if (value.kind === 'map') {
         if (!key) unknown.push({ name: written, keyRange });
         // A block that is switched on by being there.
         else if (key.type === 'flag')
-          stated.set(key.name, { key, path: here, keyRange, range: keyRange, text: 'true', value: true });
+          stated.set(key.name, { ...place, key, range: keyRange, text: 'true', value: true });
         visit(value, `${here}.`);
         continue;
       }
@@ -160,14 +170,7 @@ export function gather(document: ConfigDocument, vocabulary: Vocabulary, names: 
         if (value.value === null && key.type !== 'flag') continue;
         const read = readValue(key.type, key.values, value);
         if (read !== undefined || !short(written, value, keyRange, here))
-          stated.set(key.name, {
-            key,
-            path: here,
-            keyRange,
-            range: value.range,
-            text: value.text,
-            value: read,
-          });
+          stated.set(key.name, { ...place, key, range: value.range, text: value.text, value: read });
       } else if (!key && !shortForm) unknown.push({ name: written, keyRange });
     }
   };

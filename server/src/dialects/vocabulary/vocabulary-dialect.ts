@@ -68,8 +68,8 @@ function detect(
   return known >= 2 ? 0.6 : 0;
 }
 
-/** One row for each spelling. */
-function keySpecs(vocabulary: Vocabulary, builtIn: boolean): KeySpec[] {
+/** Fields that each key decides, by its name. */
+function effectsOf(vocabulary: Vocabulary): ReadonlyMap<string, ReadonlySet<FieldPath>> {
   const effects = new Map<string, Set<FieldPath>>();
   const note = (key: string, field: FieldPath) =>
     effects.set(key, (effects.get(key) ?? new Set()).add(field));
@@ -79,6 +79,12 @@ function keySpecs(vocabulary: Vocabulary, builtIn: boolean): KeySpec[] {
   for (const { value } of vocabulary.model) {
     if (typeof value === 'object') for (const name of value.names) note(name, 'model.config');
   }
+  return effects;
+}
+
+/** One row for each spelling. */
+function keySpecs(vocabulary: Vocabulary, builtIn: boolean): KeySpec[] {
+  const effects = effectsOf(vocabulary);
   return vocabulary.keys.flatMap((key) => {
     const fields = [...(effects.get(key.name) ?? [])];
     // Rows are made once, whatever language is asked for later: `sentences` is what is translated.
@@ -131,6 +137,7 @@ function readFlags(document: ConfigDocument, vocabulary: Vocabulary, names: Name
   const draft = new Draft(document);
   const flags = new Flags(gather(document, vocabulary, names), vocabulary.keys);
   reportValues(flags, vocabulary, names, draft);
+  leaveValues(flags, vocabulary, draft);
   for (const key of vocabulary.keys) readKey(key, flags, draft, vocabulary.name);
   for (const { field, expression } of vocabulary.derived) {
     put(field, flags.evaluate(expression), flags.first(expression.names), vocabulary.name, draft);
@@ -182,6 +189,19 @@ function reportValues(flags: Flags, vocabulary: Vocabulary, names: Names, draft:
         data: { replacement: near },
       },
     );
+  }
+}
+
+/** What a flag decides whose value is not what it takes is not known, whatever holds without it. */
+function leaveValues(flags: Flags, vocabulary: Vocabulary, draft: Draft): void {
+  const open = [...flags.gathered.stated.values()].filter(({ value }) => value === undefined);
+  if (open.length === 0) return;
+  const effects = effectsOf(vocabulary);
+  for (const { key, range, text, path } of open) {
+    const fields = [...(effects.get(key.name) ?? [])];
+    if (fields.length === 0) continue;
+    const message = say('`{0}` takes `{1}`, which is not known.', path, text);
+    draft.leave('value', { range }, `${path}: ${text}`, message, fields);
   }
 }
 

@@ -42,9 +42,10 @@ import {
   questioned,
   withAnswer,
 } from '../open-questions';
-import { overWays, withoutWords } from '../open-ways';
+import { overValues, overWays, withoutWords } from '../open-ways';
 import { mambaTargets, refusedAdapters, renamedTargets } from '../refused-adapters';
 import { lengthAnswer, shortestAnswer } from '../sample-lengths';
+import { answeredValues } from '../unknown-values';
 import {
   adaptsNothing,
   noFigure,
@@ -117,17 +118,19 @@ function estimated(
       const found = estimate(input);
       return hasMemory(found) ? [{ condition, estimate: found }] : [];
     });
-    const { estimate: known, words } = withoutWords(withFiles.estimate, assembled.read.unread);
+    const { unread } = assembled.read;
+    const valued = overValues(withFiles.estimate, answeredValues(resolution, unread, otherwise));
+    const { estimate: known, words } = withoutWords(valued.estimate, unread);
     const { estimate: seen, open } = overWays(known, ways);
     const result = withEarlier(seen, members);
-    const { absent } = withFiles;
+    const ends = { absent: withFiles.absent, value: valued.value };
     const lengths = onDemand(() => lengthAnswer(resolution, alone, otherwise));
     const answers = onDemand(() => {
       const others = answered(openQuestions(members, resolution, model), alone, otherwise);
       const shorter = lengths();
       return byEffect([...others, ...even, ...(shorter ? [shorter] : [])], alone);
     });
-    const verdict = () => verdictProblem(result, accelerator, resolution, document, { absent, open, words });
+    const verdict = () => verdictProblem(result, accelerator, resolution, document, { ...ends, open, words });
     return {
       estimate: result,
       alternative: (changes) => alternative(assembled, changes),
