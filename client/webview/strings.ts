@@ -258,6 +258,7 @@ export const STRINGS = {
   'knob precision': 'Precision',
   'knob sharding': 'Sharding',
   'knob offload': 'Offload',
+  'knob allocator': 'Expandable segments',
   'knob tensor': 'Tensor parallelism',
   'knob pipeline': 'Pipeline stages',
   'knob gpus': 'Number of GPUs',

@@ -5,6 +5,7 @@ import { versionIn } from '../environment/versions';
 import { fieldLabel } from '../run/field-labels';
 import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
 import { say } from '../wording/say';
+import { GROWING_SETTING, GROWING_VARIABLE } from './write/set-allocator';
 import type { SourceFile } from './write/source-file';
 
 /**
@@ -20,6 +21,7 @@ export function byHand(
   if (/^(?:hardware|model|version|compute)\./.test(field)) return undefined;
   // Liger brings its fused loss with it.
   if (field === 'loss.implementation' && changes['kernels.liger']) return undefined;
+  if (growsSegments(field, changes)) return variableLine();
   const line = hasTrainer(run, files) ? transformersLine(field, changes, run) : undefined;
   return (
     line ??
@@ -34,8 +36,16 @@ export function hasLine(
   run: TrainingRun,
   files: readonly SourceFile[],
 ): boolean {
+  if (growsSegments(field, changes)) return true;
   return hasTrainer(run, files) && transformersLine(field, changes, run) !== undefined;
 }
+
+/** What PyTorch takes from the environment, whatever trains. */
+const growsSegments = (field: FieldPath, changes: RunValues): boolean =>
+  field === 'allocator.expandableSegments' && changes[field] === true;
+
+const variableLine = (): string =>
+  say('Set {0} where the training is started.', `\`${GROWING_VARIABLE}=${GROWING_SETTING}\``);
 
 /** Families that hold no arguments of a trainer: those are given beside them, and are transformers' for its models. */
 const BESIDE_A_TRAINER: readonly string[] = ['deepspeed', 'accelerate', 'fsdp-config'];

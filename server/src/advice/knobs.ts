@@ -9,6 +9,7 @@ import type { QuantizationKind } from '../terms/quantizations';
 import { formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Estimated } from './changed-run';
+import { maySegmentsGrow } from './growing-segments';
 import { patchedByLiger } from './liger-models';
 
 /** A value that a person may turn to, with what comes along. */
@@ -327,6 +328,13 @@ export const LEVERS: readonly Lever[] = [
     name: 'Checkpoint offload',
     settings: choices('activations.offload', [false, true]),
     doesNot: () => 'Without checkpointing there is little to move.',
+  },
+  {
+    field: 'allocator.expandableSegments',
+    name: 'Expandable segments',
+    settings: (analysis) =>
+      maySegmentsGrow(analysis) ? choices('allocator.expandableSegments', [false, true])(analysis) : [],
+    doesNot: () => 'It shrinks no tensor: what the allocator holds between them is smaller.',
   },
 ];
 

@@ -8,6 +8,7 @@ import type { OptimizerName } from '../terms/optimizers';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Estimated } from './changed-run';
+import { isFragmented, maySegmentsGrow } from './growing-segments';
 import { LORA, takesFlash, takesSdpa, withLiger } from './knobs';
 import { patchedByLiger } from './liger-models';
 
@@ -51,6 +52,7 @@ export function movesOf(analysis: Movable): Move[] {
   const { run } = analysis.resolved;
   if (!run) return [];
   return [
+    ...growingSegments(analysis),
     ...kernels(analysis, run),
     ...smallerBatches(analysis, run),
     ...smallerEvaluation(analysis, run),
@@ -66,6 +68,17 @@ export function movesOf(analysis: Movable): Move[] {
     ...adapters(run),
     ...shorter(run),
   ];
+}
+
+/** Where what the allocator holds in vain is what the run is over by. */
+function growingSegments(analysis: Movable): Move[] {
+  return maySegmentsGrow(analysis) && isFragmented(analysis.estimate)
+    ? [
+        move('allocator', say('Expandable segments of the allocator'), {
+          'allocator.expandableSegments': true,
+        }),
+      ]
+    : [];
 }
 
 /** Losses that never hold all logits. */

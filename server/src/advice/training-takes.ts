@@ -5,8 +5,9 @@ import { type ReadFile, vocabulariesOf, wordsFor } from './write/vocabulary';
 /** A run and the files that state it. */
 type Stated = Pick<Analysis, 'members' | 'document' | 'dialect' | 'reading' | 'resolved'>;
 
-/** What is known about a run beside its files: no change of the training, and no key of its own anywhere. */
-const BESIDE_THE_FILES = /^(?:hardware|model|version|compute)\.|^batch\.sequence$/;
+/** What is known about a run beside its files, or comes from the environment of any: no key of its own anywhere. */
+const BESIDE_THE_FILES =
+  /^(?:hardware|model|version|compute)\.|^batch\.sequence$|^allocator\.expandableSegments$/;
 
 /**
  * Whether the training takes these values: a family of the run's files has words for each, or code of a person's own is part of the

@@ -1,3 +1,4 @@
+import { maySegmentsGrow } from '../advice/growing-segments';
 import { isRefused, precisionUnderFsdp } from '../advice/moves';
 import { trainingTakes } from '../advice/training-takes';
 import { acceleratorNames, findAccelerator } from '../hardware/catalog';
@@ -225,6 +226,11 @@ function optionsOf(id: KnobId, values: RunValues): readonly Option[] {
       return shardings(values);
     case 'offload':
       return offloads(values);
+    case 'allocator':
+      return [
+        option('off', say('off'), { 'allocator.expandableSegments': false }),
+        option('on', say('on'), { 'allocator.expandableSegments': true }),
+      ];
     case 'gpu':
       return gpus();
     default:
@@ -275,6 +281,7 @@ const CHOICES: readonly KnobId[] = [
   'precision',
   'sharding',
   'offload',
+  'allocator',
   'gpu',
 ];
 
@@ -290,8 +297,13 @@ function isChoice(analysis: Analysis, id: KnobId, option: Option): boolean {
   return trainingTakes(analysis, option.values, fields);
 }
 
+/** What others choose, or stop on, is nothing to turn. */
+const isAllocatorOpen = ({ accelerator, resolved }: Analysis): boolean =>
+  accelerator !== undefined && maySegmentsGrow({ accelerator, resolved });
+
 function choice(id: KnobId, analysis: Analysis): ChoiceKnob | undefined {
   const { values } = analysis.resolved;
+  if (id === 'allocator' && !isAllocatorOpen(analysis)) return undefined;
   const options = optionsOf(id, values).filter((one) => isChoice(analysis, id, one));
   const present = options.find((candidate) => holds(candidate, values));
   if (options.length === 0 || (present && options.length === 1)) return undefined;

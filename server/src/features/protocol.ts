@@ -172,6 +172,7 @@ export const KNOBS = [
   'precision',
   'sharding',
   'offload',
+  'allocator',
   'tensor',
   'pipeline',
   'gpus',

@@ -94,4 +94,110 @@ fsdp_config:
     const none = await fixesOf({ 'a.yaml': recipe(1).replace('A100-80GB', 'A6000') }, 'a.yaml');
     assert.ok(!none.fixes.some(({ kind }) => kind.includes('accumulation')));
   });
+
+  const FRAGMENTED = `python train.py --model_name_or_path Qwen/Qwen2.5-3B --bf16 True --gradient_checkpointing True \\
+  --per_device_train_batch_size 4 --model_max_length 3000 --output_dir out
+`;
+
+  it('take fragmentation away by expandable segments, above the command that trains', async () => {
+    const script = `# oomlint: gpu=A6000 gpus=1\nset -e\ncd work && \\\n  ${FRAGMENTED}`;
+    const { analysis, fixes, errorsAfter } = await fixesOf({ 'run.sh': script }, 'run.sh');
+    assert.equal(analysis.estimate?.verdict, 'tight');
+    const [fix] = fixes;
+    assert.ok(fix?.kind === 'allocator', fixes.map(({ title }) => title).join('\n'));
+    assert.match(fix.title, /^Expandable segments of the allocator: 46\.3 → 40\.5 GiB, fits/);
+    assert.equal(fix.price, 0);
+    assert.deepEqual(fix.byHand, []);
+    assert.deepEqual(await errorsAfter(fix), []);
+    assert.equal(
+      fix.files[0]?.after,
+      script.replace('set -e\n', 'set -e\nexport PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n'),
+    );
+  });
+
+  const grows = async (files: Record<string, string>, of: string) =>
+    (await fixesOf(files, of)).fixes.find(({ kind }) => kind.split('+').includes('allocator'));
+  const on = (head: string, command = FRAGMENTED) => ({ 'run.sh': `# oomlint: ${head}\n${command}` });
+
+  it('leave the allocator where its segments cannot grow, or who runs has chosen', async () => {
+    assert.ok(await grows(on('gpu=A6000 gpus=1'), 'run.sh'));
+    for (const [name, files] of Object.entries({
+      'before torch 2.1': on('gpu=A6000 gpus=1 version.torch=2.0'),
+      'chosen already': on(
+        'gpu=A6000 gpus=1',
+        `export PYTORCH_ALLOC_CONF=expandable_segments:False\n${FRAGMENTED}`,
+      ),
+      'other settings': on(
+        'gpu=A6000 gpus=1',
+        `export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512\n${FRAGMENTED}`,
+      ),
+      'cards of AMD': on('gpu=W7900 gpus=1'),
+    }))
+      assert.equal((await grows(files, 'run.sh'))?.title, undefined, name);
+  });
+
+  it('export nothing to a cluster, which brings an environment of its own', async () => {
+    const fix = await grows(on('gpu=A6000 gpus=1', `ray job submit -- ${FRAGMENTED}`), 'run.sh');
+    assert.deepEqual([fix?.byHand.length, fix?.files.map(({ note }) => note)], [1, [true]]);
+  });
+
+  it('name the variable where no file of the run starts the training, and note it for the config', async () => {
+    const args = `# oomlint: gpu=A6000 gpus=1
+model_name_or_path: Qwen/Qwen2.5-3B
+bf16: true
+gradient_checkpointing: true
+per_device_train_batch_size: 4
+model_max_length: 3000
+output_dir: out
+`;
+    const fix = await grows({ 'args.yaml': args }, 'args.yaml');
+    assert.deepEqual(fix?.byHand, [
+      'Set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` where the training is started.',
+    ]);
+    assert.match(fix.files[0]?.after ?? '', /allocator\.expandableSegments: true/);
+    assert.equal(fix.files[0]?.note, true);
+  });
+
+  const trained = (imports: string, length = 3000) => `# oomlint: gpu=A6000 gpus=1 sequence=${length}
+"""Trains a model.
+
+import nothing
+"""
+from __future__ import annotations
+
+${imports}from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-3B", dtype="bfloat16")
+args = TrainingArguments(
+    output_dir="out", bf16=True, gradient_checkpointing=True, per_device_train_batch_size=4
+)
+Trainer(model=model, args=args, train_dataset=[]).train()
+`;
+  const ASSIGNMENT = 'os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"\n';
+
+  for (const [name, imports, written] of [
+    [
+      'behind the import of os',
+      'import json, sys\nimport os\n',
+      `import json, sys\nimport os\n${ASSIGNMENT}`,
+    ],
+    ['above all imports', 'import json\n', `import os\n\n${ASSIGNMENT}\nimport json\n`],
+    [
+      'above what loads PyTorch',
+      'import torch\nimport os\n',
+      `import os\n\n${ASSIGNMENT}\nimport torch\nimport os\n`,
+    ],
+    [
+      'by hand where a branch loads first',
+      'try:\n    import torch\nexcept ImportError:\n    pass\n',
+      undefined,
+    ],
+  ] as const)
+    it(`set the variable of the allocator in a Python script ${name}`, async () => {
+      const fix = await grows({ 'train.py': trained(imports) }, 'train.py');
+      assert.ok(fix);
+      const [file] = fix.files;
+      if (written === undefined) assert.deepEqual([file?.note, fix.byHand.length], [true, 1]);
+      else assert.equal(file?.after, trained(written));
+    });
 });

@@ -55,6 +55,7 @@ describe('knobs', () => {
       precision: 'bf16',
       sharding: 'zero-3',
       offload: 'none',
+      allocator: 'off',
       gpu: 'H100-SXM5-80GB',
     });
     const gpu = knobs.find(({ id }) => id === 'gpu');

@@ -54,21 +54,26 @@ export function vocabulariesOf(file: ReadFile): FamilyWriter[] {
   return [make(nested ? ['training_args'] : [])];
 }
 
-/** The command that the script is for is the one whose flags were read. */
-function commandVocabulary({ document, dialect, reading }: ReadFile): FamilyWriter[] {
+/** The index of the command that a script is for, as it stands in paths: the one whose flags were read. */
+export function commandOf({ reading }: Pick<ReadFile, 'reading'>): string | undefined {
   const counts = new Map<string, number>();
   for (const { origin } of reading.facts) {
     const index =
       origin.kind === 'file' ? /^commands\.(\[\d+\])\.arguments\./.exec(origin.key ?? '')?.[1] : undefined;
     if (index !== undefined) counts.set(index, (counts.get(index) ?? 0) + 1);
   }
-  const [best] = [...counts].sort((a, b) => b[1] - a[1]);
-  if (!best) return [];
+  return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0];
+}
+
+function commandVocabulary(file: ReadFile): FamilyWriter[] {
+  const { document, dialect, reading } = file;
+  const index = commandOf(file);
+  if (index === undefined) return [];
   const commands = nodeAt(document.root, 'commands');
-  const command = commands?.kind === 'list' ? commands.items[Number(best[0].slice(1, -1))] : undefined;
+  const command = commands?.kind === 'list' ? commands.items[Number(index.slice(1, -1))] : undefined;
   const block = entryOf(command, 'arguments')?.value;
   const program = reading.keys?.find(
-    ({ below }) => below[0] === 'commands' && below[1] === best[0] && below[2] === 'arguments',
+    ({ below }) => below[0] === 'commands' && below[1] === index && below[2] === 'arguments',
   );
   const rows = program?.rows ?? stripped(dialect.keys, 'commands.*.arguments.');
   return [
@@ -76,7 +81,7 @@ function commandVocabulary({ document, dialect, reading }: ReadFile): FamilyWrit
       words: program?.words ?? {},
       rows,
       table: tableOf(rows),
-      below: ['commands', best[0], 'arguments'],
+      below: ['commands', index, 'arguments'],
       block,
       spell: (key) => [key],
     },

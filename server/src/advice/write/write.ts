@@ -7,6 +7,7 @@ import { canonicalUri } from '../../text/uri';
 import { madeAccelerate } from './new-accelerate';
 import type { MadeConfig, NewConfigs } from './new-config';
 import { madeDeepspeed, STATED_BY_DEEPSPEED } from './new-deepspeed';
+import { growingSegments } from './set-allocator';
 import { setKey } from './set-key';
 import { launchesWith } from './set-launch';
 import { pathInFile, type SourceFile } from './source-file';
@@ -157,8 +158,10 @@ function statesIn(file: SourceFile, field: FieldPath): boolean {
 }
 
 /** Places where the value itself stands as it is meant: a number is changed where it is, whatever its key. */
-function directPlaces({ files, origins }: Writing, field: FieldPath, value: unknown) {
+function directPlaces({ files, origins, run }: Writing, field: FieldPath, value: unknown) {
   const found: { readonly uri: string; readonly change: TextChange }[] = [];
+  // The environment of the program that trains: one place is enough.
+  if (field === 'allocator.expandableSegments' && value === true) return growingSegments(files, run);
   for (const file of files) {
     const known = stated(file, field);
     const change = known && numberAt(file, known.origin, known.value, value);
