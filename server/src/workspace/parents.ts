@@ -1,6 +1,7 @@
 import { mayHaveBase } from '../config/defaults-list';
 import { isJupyter } from '../config/notebook-commands';
 import type { FileLink } from '../dialects/dialect';
+import { ROLES } from '../dialects/link-roles';
 import { holdsCommands, isMakefile, showsCommands } from '../text/command-files';
 import { canonicalUri, fileName } from '../text/uri';
 import type { ConfigReading } from './config-reading';
@@ -20,10 +21,11 @@ const MOST_SIBLINGS = 32;
 const LONGEST = 200_000;
 /** A notebook holds what it printed, too. */
 const LONGEST_NOTEBOOK = 4_000_000;
-/** Python files of a folder that are looked into for being notebooks. */
+/** Python files of a folder that are looked into. */
 const MOST_SOURCES = 32;
 /** Files that can name a config: configs of every syntax and launch scripts. */
 const NAMING = /\.(ya?ml|json|jsonc|toml|flags|sh|bash|slurm|sbatch)$/i;
+const isPython = (name: string) => /\.py$/i.test(name);
 const isNaming = (name: string) => NAMING.test(name) || isMakefile(name);
 /** Folders beside the ones above where projects keep what starts their runs. */
 const SIDE_FOLDERS = [
@@ -167,8 +169,8 @@ const lastOf = (path: string): string => /[^/\\]*$/.exec(path)?.[0] ?? '';
 
 /**
  * Configs that name this one, nearest first: a DeepSpeed JSON takes its batch and its model from the file that uses it, a
- * recipe its GPUs from the script that starts it. Where none does, what texts for people show. What other files say has no part
- * in the answer.
+ * recipe its GPUs from the script that starts it. Where none does, programs that train with it, else what texts for people show. What
+ * other files say has no part in the answer.
  */
 export async function findUses(uri: string, files: ParentSearch): Promise<Use[]> {
   // Nobody starts a text, and `make` no run of its own.
@@ -177,25 +179,45 @@ export async function findUses(uri: string, files: ParentSearch): Promise<Use[]>
   const naming = [...filesNamed(nearby, isNaming), ...files.seen.map(canonicalUri)];
   const uses = await usesAmong(naming, uri, files);
   if (uses.length > 0) return uses;
+  const programs = isPython(uri) ? [] : await usesAmong(sourcesAbove(uri, nearby, files), uri, files);
+  // What else a program reads is found from the program.
+  const trained = programs.filter(({ link }) => ROLES[link.role].shards);
+  if (trained.length > 0) return trained;
   return [
     ...(await usesAmong(filesNamed(nearby, showsCommands), uri, files)),
     ...(await usesAmong(notebooksAbove(uri, nearby, files), uri, files, 'notebookLaunches')),
   ];
 }
 
-/** Notebooks in the folder of a file and the folders above, and Python files, which may be the source of one. */
+/** What lies in the folder of a file and the folders above. */
+function above(
+  uri: string,
+  nearby: Awaited<ReturnType<typeof nearbyNames>>,
+  files: ParentSearch,
+): Awaited<ReturnType<typeof nearbyNames>> {
+  const folders = new Set(foldersAround(uri, files).slice(0, MOST_FOLDERS));
+  return nearby.filter(([folder]) => folders.has(folder));
+}
+
+/** Programs there: one that trains names the file of a library in an argument. */
+function sourcesAbove(
+  uri: string,
+  nearby: Awaited<ReturnType<typeof nearbyNames>>,
+  files: ParentSearch,
+): string[] {
+  const sources = above(uri, nearby, files).map(
+    ([folder, names]) => [folder, names.filter(isPython).slice(0, MOST_SOURCES)] as const,
+  );
+  return filesNamed(sources, () => true);
+}
+
+/** Notebooks there, and programs, which may be the source of one. */
 function notebooksAbove(
   uri: string,
   nearby: Awaited<ReturnType<typeof nearbyNames>>,
   files: ParentSearch,
 ): string[] {
-  const folders = new Set(foldersAround(uri, files).slice(0, MOST_FOLDERS));
-  const above = nearby.filter(([folder]) => folders.has(folder));
-  const sources = above.map(
-    ([folder, names]) =>
-      [folder, names.filter((name) => /\.py$/i.test(name)).slice(0, MOST_SOURCES)] as const,
-  );
-  return [...filesNamed(above, isJupyter), ...filesNamed(sources, () => true)];
+  return [...filesNamed(above(uri, nearby, files), isJupyter), ...sourcesAbove(uri, nearby, files)];
 }
 
 async function usesAmong(
