@@ -31,8 +31,8 @@ export function timeChange(seconds: number | undefined, speed: string | undefine
 }
 
 /** As the headline has it: above what there is nothing is tight. */
-function verdictOf({ verdict, peak, hardware }: Breakdown): string {
-  return verdictAt(verdict, peak?.processBytes, hardware?.capacityBytes);
+function verdictOf({ verdict, peak, hardware, foundBatch }: Breakdown): string {
+  return verdictAt(verdict, peak?.processBytes, hardware?.capacityBytes, foundBatch);
 }
 
 /** A figure of both runs, and how it changes; all as people read them. */

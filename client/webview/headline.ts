@@ -3,6 +3,7 @@ import {
   fieldLabel,
   formatBytes,
   formatBytesOf,
+  foundBatchLabel,
   joinWords,
   MOMENT_LABELS,
   mayNotFit,
@@ -12,8 +13,14 @@ import { button, h, svg } from './element';
 import { t, translated } from './strings';
 import type { TriedChange } from './tried-history';
 
-/** The answer in one line: `Fits: 61.3 of 79.2 GiB`. */
+/** The answer in one line: `Fits: 61.3 of 79.2 GiB`, with the micro batch that it is of where the framework looks for one. */
 export function verdictText(breakdown: Breakdown): string {
+  const { foundBatch } = breakdown;
+  const answer = answerText(breakdown);
+  return foundBatch ? `${answer} (${foundBatchLabel(foundBatch)})` : answer;
+}
+
+function answerText(breakdown: Breakdown): string {
   const { peak, hardware, verdict } = breakdown;
   if (!peak && breakdown.diagnostics.some(({ code }) => code === 'syntax')) return t('fixSyntax');
   if (!peak || !hardware) {

@@ -335,9 +335,10 @@ function crowdsAtLeast(run: TrainingRun, model: Model): boolean {
 /**
  * The least that a run takes of which something is only known between two ends, bytes; infinity where all is known.
  * - Micro batches as long as their samples happen to be, or computed in parts: one sample may be of the full length.
+ * - One that is lowered where the GPU has too little room (`tight`): to one sample.
  * - Batches without a mask: all have one.
  * - Layers compiled in parts: whole ones keep least.
- * - An embedding that goes to the host where the GPU has little room (`tight`): it did.
+ * - An embedding that goes to the host where it has little: it did.
  * - Images that the processor cuts into tiles: none of them is.
  * - Activations of which some are widened to fp32: none of them.
  * - A vLLM that shares the weights: what its own profile leaves free of its share, training takes, and how much that is only vLLM
@@ -345,7 +346,9 @@ function crowdsAtLeast(run: TrainingRun, model: Model): boolean {
  */
 function leastBytes({ run, ...rest }: EstimateInput, tight: boolean): number {
   const least: RunValues = {
-    ...(run['batch.paddingFree'] || run['batch.adaptive'] ? { 'batch.micro': 1 } : {}),
+    ...(run['batch.paddingFree'] || run['batch.inParts'] || (tight && run['batch.adaptive'])
+      ? { 'batch.micro': 1 }
+      : {}),
     ...(isOfUnmasked(run) ? { 'attention.mask': true, 'attention.unmaskedBatches': false } : {}),
     ...(run['kernels.compileParts'] ? { 'kernels.compileParts': false, 'kernels.compile': true } : {}),
     ...(tight && run['loading.embedding'] === 'spare-to-host-if-tight'

@@ -149,7 +149,7 @@ export function sentenceOf(analysis: Analysis, desk: Desk): string {
   const absent = run.diagnostics.flatMap(({ code, message }) =>
     code === 'missing-file' ? [` ${message}`] : [],
   );
-  return `${name}: ${verdictAt(run.verdict, peak.processBytes, hardware.capacityBytes)}; ${figures}${rest}.${doubt}${absent.join('')}${open.join('')}`;
+  return `${name}: ${verdictAt(run.verdict, peak.processBytes, hardware.capacityBytes, run.foundBatch)}; ${figures}${rest}.${doubt}${absent.join('')}${open.join('')}`;
 }
 
 function problemWords({ diagnostics }: Breakdown): string {

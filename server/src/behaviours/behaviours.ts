@@ -243,6 +243,8 @@ export interface Behaviours {
   readonly readsAheadOfQuantizing: boolean;
   /** Largest file of a saved checkpoint. Bytes. */
   readonly savedFileBytes: number;
+  /** A trainer that looks for a micro batch which fits takes nine tenths of the one before, and not half. */
+  readonly lowersBatchByTenth: boolean;
   /** cuBLAS has a workspace of 32 MiB on Blackwell, as on Hopper. */
   readonly hasWideBlackwellWorkspaces: boolean;
   /** All kernels of the library are loaded with the CUDA context instead of when they are first used. */

@@ -616,6 +616,12 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     ],
     otherwise: 5e9,
   },
+  // `find_executable_batch_size`: 1.8.1 halved.
+  lowersBatchByTenth: yes({
+    code: ['transformers'],
+    library: { of: 'accelerate', since: '1.9' },
+    source: accelerate('utils/memory.py'),
+  }),
   hasWideBlackwellWorkspaces: yes({
     library: { of: 'torch', since: '2.12' },
     source: 'https://github.com/pytorch/pytorch/pull/175344',

@@ -92,6 +92,7 @@ export function runReport(breakdown: Breakdown, folder: string) {
       : null,
     hardware: hardware ?? null,
     verdict: breakdown.verdict,
+    foundBatch: breakdown.foundBatch ?? null,
     peak: peak ?? null,
     parts: breakdown.parts,
     ranks: breakdown.ranks,

@@ -4,8 +4,8 @@ import {
   categoryLabel,
   hostMomentLabel,
   momentLabel,
-  outcomeLabel,
   trainedLabel,
+  verdictAt,
   verdictLabel,
 } from '../results/labels';
 import { timeFacts } from '../results/time-labels';
@@ -42,7 +42,7 @@ function columns(rows: readonly (readonly [string, string])[], indent: string): 
   return rows.map(([name, text]) => `${indent}${name.padEnd(width)}  ${text}`);
 }
 
-function verdictLine({ verdict, peak, hardware }: Breakdown): string {
+function verdictLine({ verdict, peak, hardware, foundBatch }: Breakdown): string {
   if (!peak || !hardware) {
     return verdictLabel(verdict);
   }
@@ -51,7 +51,7 @@ function verdictLine({ verdict, peak, hardware }: Breakdown): string {
   if (verdict === 'unknown')
     return `${verdictLabel(verdict)}: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}`;
   const rest = missing > 0 ? say('{0} over', formatBytes(missing)) : say('{0} left', formatBytes(-missing));
-  const answer = outcomeLabel({ verdict, peak, capacityBytes: hardware.capacityBytes });
+  const answer = verdictAt(verdict, peak.processBytes, hardware.capacityBytes, foundBatch);
   return `${answer}: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}, ${rest}`;
 }
 

@@ -42,6 +42,7 @@ export function breakdownOf(
           }
         : undefined,
     verdict: estimate?.verdict ?? 'unknown',
+    ...(estimate?.foundBatch ? { foundBatch: estimate.foundBatch } : {}),
     peak: estimate?.peak,
     parts: estimate?.parts ?? [],
     timeline: estimate?.timeline ?? [],

@@ -1,5 +1,11 @@
 import type { Estimate } from '../results/estimate';
-import { joinWords, mayNotFit, shortCardName, shortModelName } from '../results/labels';
+import {
+  foundBatchLabel,
+  mayNotFit,
+  joinWords,
+  shortCardName,
+  shortModelName,
+} from '../results/labels';
 import { stepLabel } from '../results/time-labels';
 import { fieldLabel } from '../run/field-labels';
 import { unreadSentence } from '../run/unread';
@@ -72,6 +78,7 @@ function answer({ resolved, model, accelerator, unread = [] }: Analysis, present
   const gpu = accelerator?.name ?? resolved.values['hardware.gpu'];
   const phrases = [
     outcomeWords(present),
+    present.foundBatch && foundBatchLabel(present.foundBatch),
     id && shortModelName(id),
     gpu && `${resolved.values['hardware.gpus'] ?? 1}×${shortCardName(gpu)}`,
     stepLabel(present.compute),

@@ -7,6 +7,7 @@ import type { DetailNode } from '../results/detail-node';
 import type {
   Category,
   ComputeEstimate,
+  FoundBatch,
   HostMemory,
   ModelFigures,
   Part,
@@ -100,6 +101,8 @@ export interface Breakdown {
     readonly capacityBytes: number;
   };
   readonly verdict: Verdict;
+  /** The micro batch that the figures are of, where the framework looks for one that fits. */
+  readonly foundBatch?: FoundBatch;
   readonly peak?: Peak;
   readonly parts: readonly Part[];
   readonly timeline: readonly Sample[];

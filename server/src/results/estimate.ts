@@ -197,6 +197,12 @@ export interface HostMemory {
   readonly verdict: 'fits' | 'exceeds' | 'unknown';
 }
 
+/** Samples of a micro batch that a framework finds by lowering it after each error of memory. */
+export interface FoundBatch {
+  readonly micro: number;
+  readonly from: number;
+}
+
 /** The answer: what one GPU holds at the worst moment of a step, and what the step computes. */
 export interface Estimate {
   readonly verdict: Verdict;
@@ -215,6 +221,8 @@ export interface Estimate {
   readonly unmodelled?: readonly string[];
   /** Images and sound take more tokens than a sample has, so that no sample is like that. */
   readonly crowdsText?: true;
+  /** The micro batch that these figures are of, where the framework looks for one that fits, and the one that it begins with. */
+  readonly foundBatch?: FoundBatch;
   /** Limits of this estimate worth saying, for people. */
   readonly notes: readonly string[];
 }

@@ -1,6 +1,6 @@
 import { formatCount } from '../wording/figures';
 import { say } from '../wording/say';
-import type { Category, Estimate, HostMoment, ModelFigures, Moment, Verdict } from './estimate';
+import type { Category, Estimate, FoundBatch, HostMoment, ModelFigures, Moment, Verdict } from './estimate';
 
 /** What people read instead of identifiers. */
 export const CATEGORY_LABELS: Readonly<Record<Category, string>> = {
@@ -64,16 +64,28 @@ export function outcomeLabel({
   verdict,
   peak,
   capacityBytes,
-}: Pick<Estimate, 'verdict' | 'peak' | 'capacityBytes'>) {
-  return verdictAt(verdict, peak.processBytes, capacityBytes);
+  foundBatch,
+}: Pick<Estimate, 'verdict' | 'peak' | 'capacityBytes' | 'foundBatch'>) {
+  return verdictAt(verdict, peak.processBytes, capacityBytes, foundBatch);
 }
 
-/** The same of figures: bytes of the process at the peak, and of the GPU, where they are known. */
-export function verdictAt(verdict: Verdict, processBytes?: number, capacityBytes?: number): string {
+/** The micro batch that a framework finds, and where it starts: the figures are of it. */
+export const foundBatchLabel = ({ micro, from }: FoundBatch) =>
+  say('micro batch {0}, starts at {1}', String(micro), String(from));
+
+/** The same of figures: bytes of the process at the peak, and of the GPU, where they are known, and the micro batch that was found. */
+export function verdictAt(
+  verdict: Verdict,
+  processBytes?: number,
+  capacityBytes?: number,
+  foundBatch?: FoundBatch,
+): string {
   const known = processBytes !== undefined && capacityBytes !== undefined;
-  return known && mayNotFit(verdict, processBytes, capacityBytes)
-    ? say('may not fit')
-    : verdictLabel(verdict);
+  const words =
+    known && mayNotFit(verdict, processBytes, capacityBytes)
+      ? say('may not fit')
+      : verdictLabel(verdict);
+  return foundBatch ? `${words} (${foundBatchLabel(foundBatch)})` : words;
 }
 
 /** Whether a run that may fit needs more than there is at the likely figure, which is the most where the data decides. Bytes of one GPU. */

@@ -136,6 +136,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'batch.packed': 'sample packing',
   'batch.padded': 'rows padded to the sequence length',
   'batch.adaptive': 'micro batch lowered until it fits',
+  'batch.inParts': 'micro batch computed in parts',
   'batch.paddingFree': 'rows without padding',
   'attention.implementation': 'attention kernel',
   'attention.mask': 'padding mask',

@@ -608,7 +608,11 @@ export const FIELDS = {
     minimum: 1,
   }),
   'batch.adaptive': flag({
-    doc: 'The framework lowers the micro batch until it fits (`auto` of Composer, `auto_find_batch_size` of the Trainer), or computes it in as many parts as what is free asks for (GRPO in Unsloth): the one that is set is the most that is tried.',
+    doc: 'The framework lowers the micro batch until it fits (`auto` of Composer, `auto_find_batch_size` of the Trainer): the one that is set is the first that is tried. The run is estimated with the largest of its steps that is sure to fit.',
+    default: false,
+  }),
+  'batch.inParts': flag({
+    doc: 'The micro batch is computed in as many parts as what is free asks for (GRPO in Unsloth): as a whole it is the most that is computed at once.',
     default: false,
   }),
   'batch.paddingFree': flag({

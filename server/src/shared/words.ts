@@ -3,6 +3,7 @@
 export { formatValue } from '../results/detail-words';
 export {
   CATEGORY_LABELS,
+  foundBatchLabel,
   HOST_MOMENT_LABELS,
   joinWords,
   MOMENT_LABELS,

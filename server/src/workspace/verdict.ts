@@ -162,6 +162,9 @@ function tooLarge(bytes: number, { name }: Accelerator, capacityBytes: number): 
   );
 }
 
+const leastTried = (micro: number) =>
+  say('That is with micro batch {0}, the least that is tried.', String(micro));
+
 /** The verdict as a problem: an error where the run does not fit, a warning where it is tight, nothing where it fits. */
 export function verdictProblem(
   estimate: Estimate,
@@ -185,7 +188,8 @@ export function verdictProblem(
       : missing > 0
         ? tooLarge(peak.processBytes, accelerator, capacityBytes)
         : say('Does not fit: needs {0}.', figures);
-  const message = `${answer}${weighs}`;
+  const least = estimate.foundBatch ? ` ${leastTried(estimate.foundBatch.micro)}` : '';
+  const message = `${answer}${weighs}${least}`;
   const { range, related } = blame(estimate, resolved, document);
   return {
     code: verdict === 'tight' ? 'tight' : 'does-not-fit',

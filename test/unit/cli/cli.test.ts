@@ -32,6 +32,21 @@ const SMALL = [
   'sequence=2048',
 ];
 
+/** The Trainer lowers the micro batch until it fits. */
+const FOUND = `base_model: meta-llama/Llama-3.1-8B
+sequence_len: 4096
+sample_packing: true
+micro_batch_size: 64
+adapter: lora
+lora_r: 16
+lora_alpha: 32
+lora_target_linear: true
+optimizer: adamw_torch
+bf16: true
+gradient_checkpointing: true
+auto_find_batch_size: true
+`;
+
 describe('the command line', function () {
   this.timeout(60_000);
   let folder = '';
@@ -44,6 +59,7 @@ describe('the command line', function () {
       await writeFile(file, text);
     };
     await write('zero3.json', ZERO);
+    await write('out/found.yaml', FOUND);
     await write('package.json', '{"name": "x"}');
     await write('broken/zero3.json', ZERO.replace('"stage":3', '"stage":7'));
     await write('.git/HEAD', 'ref: refs/heads/main\n');
@@ -89,6 +105,19 @@ describe('the command line', function () {
     assert.match(open.out, /With activation checkpointing it would need \d+\.\d GiB\./);
   });
 
+  it('reports the micro batch that the framework finds, and where it starts', async () => {
+    const found = ['out/found.yaml', '--gpu', 'A100-SXM4-80GB', '--gpus', '1'];
+    const { code, out } = await oomlint(['estimate', ...found], folder);
+    assert.equal(code, 0, out);
+    const [, micro] = /^Verdict: fits \(micro batch (\d+), starts at 64\): \d/m.exec(out) ?? [];
+    assert.ok(Number(micro) > 1, out);
+    assert.match(out, new RegExp(`batch\\.micro +${micro} +found while it runs: 64 is tried first`));
+    assert.match(out, /The micro batch is found while it runs: 64 is tried first/);
+    const check = await oomlint(['check', ...found], folder);
+    assert.equal(check.code, 0, check.out);
+    assert.match(check.out, /0 errors, 0 warnings/);
+  });
+
   it('reports what is unknown and how to supply it, and ends with 0', async () => {
     const { code, out } = await oomlint(['estimate', 'zero3.json'], folder);
     assert.equal(code, 0);
@@ -107,6 +136,7 @@ describe('the command line', function () {
       ['zero3.json', '--model', 'gpt2'],
       ['zero3.json', ...SMALL, '--gpu', 'T4'],
       ['broken/zero3.json', ...SMALL],
+      ['out/found.yaml', '--gpu', 'A100-SXM4-80GB', '--gpus', '1'],
     ];
     for (const args of runs) {
       const { out } = await oomlint(['estimate', '--format', 'json', ...args], folder);

@@ -163,7 +163,10 @@ describe('configs that Composer runs and LLM Foundry does not', () => {
       '# oomlint: gpu=A100-SXM4-40GB gpus=8\nmax_seq_len: 2048\nmodel:\n  name: mpt_causal_lm\n  d_model: 2048\n  n_heads: 16\n  n_layers: 24\n  vocab_size: 50368\ntrain_loader:\n  name: text\noptimizer:\n  name: decoupled_adamw\nglobal_train_batch_size: 1024\ndevice_train_microbatch_size: auto\nprecision: amp_bf16\nfsdp_config:\n  sharding_strategy: FULL_SHARD\n';
     const uri = 'file:///w/auto.yaml';
     const analysis = await new Workspace(new MemoryHost({ [uri]: text })).analyze(uri);
-    assert.equal(analysis?.resolved.run?.['batch.micro'], 128);
-    assert.notEqual(analysis?.estimate?.verdict, 'exceeds');
+    assert.deepEqual(analysis?.estimate?.foundBatch, {
+      micro: analysis?.resolved.run?.['batch.micro'],
+      from: 128,
+    });
+    assert.equal(analysis?.estimate?.verdict, 'fits');
   });
 });

@@ -1725,7 +1725,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       const text = `from unsloth import FastLanguageModel\nfrom trl import GRPOConfig, GRPOTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/Qwen3-4B")\nmodel = FastLanguageModel.get_peft_model(model, r=8)\nGRPOTrainer(model=model, args=GRPOConfig()).train()`;
       assert.deepEqual(unread(text), []);
       assertStates(python(text), {
-        'batch.adaptive': 'true default',
+        'batch.inParts': 'true default',
         'loss.implementation': 'log-probabilities-chunked default',
         'features.unmodelled': undefined,
       });
@@ -1738,7 +1738,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
         before.unread?.map(({ kind, text: word }) => `${kind} ${word}`),
         ['script GRPO'],
       );
-      assertStates(before, { 'features.unmodelled': 'split-scores default', 'batch.adaptive': undefined });
+      assertStates(before, { 'features.unmodelled': 'split-scores default', 'batch.inParts': undefined });
     });
 
     it('give completions of GRPO what prompts leave of a length, whatever that is', () => {

@@ -21,8 +21,8 @@ export async function htmlReport(
   if (!analysis) return EXIT.couldNotRun;
   const name = displayPath(analysis.uri, folder);
   const content = pageContent(analysis, name, pathToFileURL(folder + path.sep).href);
-  const { verdict, peak, hardware } = content.show.content.breakdown;
-  const title = `${name}: ${verdictAt(verdict, peak?.processBytes, hardware?.capacityBytes)}`;
+  const { verdict, peak, hardware, foundBatch } = content.show.content.breakdown;
+  const title = `${name}: ${verdictAt(verdict, peak?.processBytes, hardware?.capacityBytes, foundBatch)}`;
   const page = reportPage(await panelFiles(), { title, language: spoken().name, content });
   if (target === undefined) output.write(page);
   else await writeFile(path.resolve(folder, target), page);

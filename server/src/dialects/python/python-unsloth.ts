@@ -1142,7 +1142,7 @@ export function readScoredParts(
       source,
     );
     draft.assume(
-      'batch.adaptive',
+      'batch.inParts',
       true,
       say('Unsloth computes the micro batch of GRPO in as many parts as what is free asks for'),
       source,

@@ -7,6 +7,7 @@ import { oncePer } from '../../memo/remembered';
 import type { Estimate } from '../../results/estimate';
 import { hasSoundMemory, isSound } from '../../results/soundness';
 import type { FieldPath, RunValues } from '../../run/fields';
+import type { Resolution } from '../../run/resolve';
 import type { ResolvedRun } from '../../run/resolved-run';
 import type { Problem } from '../../text/problem';
 import { canonicalUri } from '../../text/uri';
@@ -57,10 +58,13 @@ import {
 import { alternative } from './alternative';
 import type { Assembled } from './assembled';
 import type { AssemblyOptions } from './collect';
+import { alternativeFound, foundRun, withFoundBatch, withFoundNote } from './found-batch';
 import type { OtherWay } from './other-ways';
 
 /** The estimate of a run that is complete, and what it states of the file at hand. */
 interface Verdicts extends Pick<Analysis, 'estimate' | 'alternative'> {
+  /** The run with the micro batch that its framework finds, where it looks for one. */
+  readonly found?: Resolution;
   /** What keeps a run that is complete from being estimated. */
   readonly missing?: ResolvedRun['unknown'];
   /** What decides the run and nobody states; asked for when somebody wants to know. */
@@ -81,19 +85,23 @@ function estimated(
   const {
     known: { finding },
     read: { members },
-    resolved: { resolution, accelerator },
+    resolved: { resolution: asStated, accelerator },
   } = assembled;
-  const { run } = resolution;
   const { model } = finding;
   const document = shown(assembled);
-  if (!run || !model || !accelerator || brokenOf(assembled).length > 0) return {};
+  if (!asStated.run || !model || !accelerator || brokenOf(assembled).length > 0) return {};
+  const turned = (changes: RunValues) => alternativeFound(alternative(assembled, changes), changes, estimate);
   const otherwise = (changes: RunValues) => {
-    const input = alternative(assembled, changes);
+    const input = turned(changes);
     const found = input && estimate(input);
     return found && hasMemory(found) ? found : undefined;
   };
   try {
-    const alone = estimate({ run, model, accelerator });
+    const found = foundRun(asStated, { model, accelerator }, estimate);
+    const resolution = found?.resolution ?? asStated;
+    const run = resolution.run ?? asStated.run;
+    const own = estimate({ run, model, accelerator });
+    const alone = found ? withFoundNote(own, found) : own;
     if (!hasFigures(alone)) return { problems: () => [noFigure(document)] };
     // PEFT stops there: whatever the rest would need, the run does not come to it.
     const unmatched = adaptsNothing(alone, resolution)
@@ -115,8 +123,8 @@ function estimated(
     const answeredAll = overEvenAnswers(alone, shortest ? [...even, shortest] : even);
     const withFiles = withoutFiles(answeredAll, assembled.collected.unseen);
     const ways = others.flatMap(({ condition, input }) => {
-      const found = estimate(input);
-      return hasMemory(found) ? [{ condition, estimate: found }] : [];
+      const there = estimate(withFoundBatch(input, estimate));
+      return hasMemory(there) ? [{ condition, estimate: there }] : [];
     });
     const { unread } = assembled.read;
     const valued = overValues(withFiles.estimate, answeredValues(resolution, unread, otherwise));
@@ -133,7 +141,8 @@ function estimated(
     const verdict = () => verdictProblem(result, accelerator, resolution, document, { ...ends, open, words });
     return {
       estimate: result,
-      alternative: (changes) => alternative(assembled, changes),
+      ...(found ? { found: found.resolution } : {}),
+      alternative: turned,
       answers,
       problems: () => [
         shortest ? withAnswer(verdict(), lengths()) : verdict(),
@@ -349,7 +358,9 @@ export function judge(
     filled: dialect.joins?.filled?.(read.self, read.members) ?? [],
     files: filesOf(assembled),
     members: read.members.map(({ config: member }) => member),
-    resolved: verdicts.missing ? { ...resolved.resolution, unknown: verdicts.missing } : resolved.resolution,
+    resolved: verdicts.missing
+      ? { ...resolved.resolution, unknown: verdicts.missing }
+      : (verdicts.found ?? resolved.resolution),
     model: known.finding.model,
     accelerator: resolved.accelerator,
     estimate: verdicts.estimate,
