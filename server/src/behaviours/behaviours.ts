@@ -106,6 +106,8 @@ export interface Behaviours {
   readonly writesBoundedAttentionOut: boolean;
   /** Attention that caps its scores (Gemma 2) is written out where it would be SDPA, which has no cap; else SDPA leaves it out. */
   readonly writesCappedAttentionOut: boolean;
+  /** Layers whose loops name what they return (BLOOM, Falcon, GPT-J, GPT-Neo, MPT) return attention weights that nobody asked for. */
+  readonly returnsUnaskedWeights: boolean;
   /** Eager attention that once bounded its masked scores from below (OPT) still does, and keeps them. */
   readonly boundsMaskedScores: boolean;
   /** Objectives whose trainer takes a loss of Liger's that is fused with the head, beside that of the model itself. */

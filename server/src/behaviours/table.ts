@@ -124,6 +124,11 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     library: { of: 'transformers', before: '4.49' },
     source: fileIn({ ...TRANSFORMERS_4, at: 'v4.48.3' }, 'src/transformers/models/opt/modeling_opt.py'),
   }),
+  returnsUnaskedWeights: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', since: '4.54' },
+    source: fileIn({ ...TRANSFORMERS_4, at: 'v4.54.1' }, 'src/transformers/models/bloom/modeling_bloom.py'),
+  }),
   runsStatesWithoutKernels: yes({
     code: ['transformers'],
     source: transformers('models/mamba2/modeling_mamba2.py'),

@@ -73,7 +73,7 @@ export function walkStep(
   const named = namedInputs(stages);
   walk.change(batchInputs(stages), named);
   walk.mark('forward', say('step begins'));
-  walkForward(walk, stretches, plan);
+  walkForward(walk, stretches, plan, run);
   walk.change([late, -1], plan.backward);
   // Logits that only the forward's result held are gone with it.
   if (/^backward/.test(run['loss.keptLogits'])) walk.change(kept);
@@ -93,20 +93,32 @@ export function walkStep(
   return { points: walk.points, peak: walk.peak, stretches, plan, afterBackward };
 }
 
-function walkForward(walk: Walk, stretches: readonly Stretch[], plan: Plan): void {
+function walkForward(walk: Walk, stretches: readonly Stretch[], plan: Plan, run: TrainingRun): void {
   let cached = emptyLedger();
   let namedByModel = emptyLedger();
+  let returned = NONE;
   for (const stretch of stretches) {
     const { segment, traced, repeats } = stretch;
+    const own = returnedBeside(traced, run);
+    // What the layer before returned has its name until this one returns.
+    const around = {
+      ...forwardAround(stretch, plan),
+      before: traced.stage.role === 'layer' ? returned : NONE,
+    };
     if (traced.stage.role === 'head') {
       // The body has returned, and its names are gone.
       walk.change([namedByModel, -1]);
       namedByModel = emptyLedger();
     }
     const moment: Moment = traced.stage.role === 'head' ? 'loss' : 'forward';
-    walk.pass(moment, segment.forward, forwardAround(stretch, plan), repeats, (i) =>
-      describe(stretch, i, segment.forward.operator),
+    walk.pass(
+      moment,
+      segment.forward,
+      own === NONE ? around : { ...around, between: own, alike: false },
+      repeats,
+      (i) => describe(stretch, i, segment.forward.operator),
     );
+    if (traced.stage.role === 'layer') returned = own;
     if (traced.drops) walk.change([bytesOfAll(traced.drops), -1]);
     cached = combine(cached, [segment.cachedCopies, repeats]);
     const named = heldByModel(traced);
@@ -176,7 +188,8 @@ class Walk {
     for (const copy of new Set(copies.filter((i) => i >= 0 && i < repeats))) {
       const { ledgers, words } = highestOf(excursion, around.passage(copy), moment === 'backward');
       const twice = copy > 0 && around.keptGradients ? around.keptGradients : this.handedOn;
-      const there = combine(this.level, [around.change, copy], ...ledgers, [twice, -1]);
+      const named = (copy === 0 ? around.before : around.between) ?? NONE;
+      const there = combine(this.level, [around.change, copy], ...ledgers, [twice, -1], named);
       this.mark(moment, `${label(copy)}${words}`, there, copy - previous - 1);
       previous = copy;
     }
@@ -235,6 +248,9 @@ interface Around {
   readonly alike: boolean;
   /** Copies that are not, beside the ends. */
   readonly watch: readonly number[];
+  /** What has a name from before the first copy, or from the copy before, until this one returns. */
+  readonly before?: Ledger;
+  readonly between?: Ledger;
   /** In what a copy leaves: gradients that it keeps, and hands on. */
   readonly keptGradients?: Ledger;
 }
@@ -321,6 +337,13 @@ function heldByModel({ tape }: TracedStage): Ledger {
     post(held, 'activations', rounded(storage.bytes), storage);
   }
   return held;
+}
+
+/** What a checkpointed layer returns beside its result, of which nothing is kept; what is not checkpointed is kept anyway. */
+function returnedBeside({ tape, stage, whole }: TracedStage, run: TrainingRun): Ledger {
+  const names = tape.heldUntilNext ?? [];
+  const recomputed = run['activations.checkpointing'] === 'full' && whole !== true;
+  return stage.role === 'layer' && recomputed && names.length > 0 ? bytesOfAll(names) : NONE;
 }
 
 /** What nodes of the graph of the step before hold as plain attributes. */

@@ -48,6 +48,7 @@ export abstract class TapeRecorder {
   private unplayedPackages = new Set<StatePackage>();
   private graphHeld = new Set<Storage>();
   private heldByModel = new Set<Storage>();
+  private heldUntilNext = new Set<Storage>();
   private heldByLoop = new Set<Storage>();
   private nextTensor = 0;
   private nextStorage = 0;
@@ -310,6 +311,11 @@ export abstract class TapeRecorder {
     return x;
   }
 
+  /** What the layer returns beside its result, which the model's loop names until the next layer has returned. */
+  holdUntilNext(x: Tensor): void {
+    this.heldUntilNext.add(x.storage);
+  }
+
   /** The head's result is there: the operators that follow take the loss of it. */
   endHead(calls = 1): void {
     this.headOperations = this.operations.length;
@@ -369,6 +375,7 @@ export abstract class TapeRecorder {
       keptBytes: this.keptBytes,
       graphHeld: [...this.graphHeld],
       heldByModel: [...this.heldByModel],
+      heldUntilNext: [...this.heldUntilNext],
       heldByLoop: [...this.heldByLoop],
       headOperations: this.headOperations,
       headCalls: this.headCalls,

@@ -188,6 +188,8 @@ export interface Tape {
   readonly awayBytes?: number;
   /** Storages that the model's forward names until it returns (`inputs_embeds`), after the stage has no use for them. */
   readonly heldByModel: readonly Storage[];
+  /** Storages that the model's forward names with a layer's result, until the next layer has returned. */
+  readonly heldUntilNext?: readonly Storage[];
   /** Storages of the batch, which the training loop names until the step is over, whether autograd keeps them or not. */
   readonly heldByLoop: readonly Storage[];
   /** How many operators ran when the head had made its result, of which the others take the loss. Undefined: they are one. */

@@ -45,6 +45,8 @@ export interface AttentionSpec {
   readonly grouping?: 'repeat' | 'broadcast';
   /** The product of queries and keys scales and adds the positions itself, and scores keep their names (BLOOM). */
   readonly fusedScores?: boolean;
+  /** Its layer returns the weights of eager attention together with its result, and the model's loop names both. */
+  readonly returnsWeights?: boolean;
   /** Scores are scaled in place and keep their name (Falcon). */
   readonly scaledInPlace?: boolean;
   /** Queries lie head by head in memory. */
@@ -342,13 +344,12 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
       b > 1 || broadcast || (single && x !== q)
         ? t.copy(x, [b, x === q ? queries : keys, heads * dim], name)
         : x;
-    let scores = t.matmul(
-      flat(q, `${spec.name}.q`, headDim),
-      flat(k, `${spec.name}.k`, headDim),
-      shape,
-      headDim,
-      `${spec.name}.scores`,
-    );
+    // BLOOM copies all three itself before the product, and names them.
+    const folded = (x: Tensor, name: string, dim: number) =>
+      spec.fusedScores ? t.hold(flat(x, name, dim)) : flat(x, name, dim);
+    const [flatQ, flatK] = [folded(q, `${spec.name}.q`, headDim), folded(k, `${spec.name}.k`, headDim)];
+    const flatV = spec.fusedScores ? folded(v, `${spec.name}.v`, valueDim) : undefined;
+    let scores = t.matmul(flatQ, flatK, shape, headDim, `${spec.name}.scores`);
     if (t.settings.behaviours.fusesScores)
       return megatronScores(t, spec, scores, flat(v, `${spec.name}.v`, valueDim));
     if (spec.fusedScores) t.hold(scores);
@@ -373,8 +374,8 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
       scores = joined;
     }
     if (spec.sinks || spec.shiftsScores) scores = t.hold(shifted(t, scores, spec.name));
-    // The scores keep their name until the probabilities take it.
-    const probabilities = t.scope(() => {
+    // The scores keep their name until the probabilities take it: GPT-J's and GPT-Neo's before they are cast.
+    const weights = t.scope(() => {
       t.hold(spec.scaledInPlace ? named : scores);
       // MiMo gives their name to the shifted ones.
       if (spec.sinks && !spec.shiftsScores) t.hold(masked);
@@ -382,23 +383,31 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
         return t.softmax(scores, `${spec.name}.softmax`);
       }
       const wide = t.softmax(t.cast(scores, 'fp32', `${spec.name}.float`), `${spec.name}.softmax`);
-      // `.to(query.dtype)`, which autocast has not cast yet.
-      // gpt-oss takes the type of the values, which nothing has rotated.
-      const own = spec.sinks || spec.shiftsScores ? spec.v.dtype : spec.q.dtype;
-      return t.cast(wide, t.settings.behaviours.castsProbabilitiesBack ? own : q.dtype, `${spec.name}.to`);
+      return spec.fp32Scores ? wide : backToOwn(t, wide, q, spec);
     });
+    const probabilities =
+      spec.fp32Scores && weights.dtype === 'fp32' ? backToOwn(t, weights, q, spec) : weights;
     const dropped = t.hold(t.dropout(probabilities, spec.dropout ?? 0, `${spec.name}.dropout`));
     // Eager attention returns its weights, and layers name them: `hidden_states, _ = self.self_attn(...)`.
     t.holdInLayer(dropped);
+    if (spec.returnsWeights && t.settings.behaviours.returnsUnaskedWeights) t.holdUntilNext(dropped);
     const context = t.matmul(
       half(t, dropped),
-      flat(v, `${spec.name}.v`, valueDim),
+      flatV ?? flat(v, `${spec.name}.v`, valueDim),
       [b, heads, queries, valueDim],
       keys,
       `${spec.name}.values`,
     );
     return t.copy(context, [b, queries, heads * valueDim], `${spec.name}.contiguous`);
   });
+}
+
+/** Probabilities in the type of what they are multiplied with: `.to(query.dtype)`, which autocast has not cast yet. */
+function backToOwn(t: Tracer, wide: Tensor, q: Tensor, spec: AttentionSpec): Tensor {
+  // gpt-oss, GPT-J and GPT-Neo take the type of the values, which nothing has rotated.
+  const ofValues = spec.sinks || spec.shiftsScores || spec.fp32Scores;
+  const own = ofValues ? spec.v.dtype : spec.q.dtype;
+  return t.cast(wide, t.settings.behaviours.castsProbabilitiesBack ? own : q.dtype, `${spec.name}.to`);
 }
 
 /** Scores less the largest of each row. `[b, heads, queries, keys]` in and out. */

@@ -68,6 +68,7 @@ export interface SelfAttentionSpec {
   readonly grouping?: AttentionSpec['grouping'];
   readonly fusedScores?: boolean;
   readonly scaledInPlace?: boolean;
+  readonly returnsWeights?: boolean;
   /** Values are what keys are projected to, before their norm (Gemma 4 on layers that see everything). */
   readonly keysAsValues?: boolean;
   /** Values are normed without a gain (Gemma 4). */

@@ -89,6 +89,7 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSo
     grouping: spec.grouping,
     fusedScores: spec.fusedScores,
     scaledInPlace: spec.scaledInPlace,
+    returnsWeights: spec.returnsWeights,
     boundsScores: spec.boundsScores,
     packedHeads: joins(t, spec),
   });
