@@ -13,6 +13,7 @@ import type { FormatName } from './formats/format-names';
 import { FORMATS } from './formats/formats';
 import { type Gates, isFailed, unmetGates } from './gates';
 import { filesSince } from './git';
+import { oncePerRun } from './once-per-run';
 import { paintFor } from './output';
 import { displayPath } from './report';
 
@@ -111,7 +112,7 @@ export async function checkedFiles(
     if (!found && named.has(fileURLToPath(uri)))
       output.writeError(`oomlint: ${notAConfig(displayPath(uri, folder))}\n`);
   }
-  return { checked, failed };
+  return { checked: oncePerRun(checked), failed };
 }
 
 /** Whether a run has one of the files. */

@@ -31,13 +31,17 @@ export function readRelaxedJson(lines: Lines, uri: string): SyntaxReading {
   const errors: ParseError[] = [];
   const tree = parseTree(survey.text, errors, { allowTrailingComma: true, allowEmptyContent: true });
   const named = /template/i.test(fileName(uri));
-  let template: { readonly word: string; readonly range: Range } | undefined;
+  let template = survey.template && {
+    word: lines.text.slice(...survey.template),
+    range: lines.range(...survey.template),
+  };
   for (const [index, error] of errors.entries()) {
     if (problems.full) break;
     if (isEcho(error, errors[index - 1])) continue;
     const word = templateWord(error, lines, named);
     if (word !== undefined) {
-      template ??= { word, range: rangeOfError(error, lines) };
+      const range = rangeOfError(error, lines);
+      if (!template || isBefore(range.start, template.range.start)) template = { word, range };
       continue;
     }
     problems.syntax(describe(error), rangeOfError(error, lines));
@@ -53,12 +57,17 @@ export function readRelaxedJson(lines: Lines, uri: string): SyntaxReading {
   return { root, problems: problems.list, relaxedJson: survey.comments || survey.trailingComma };
 }
 
+const isBefore = (a: Range['start'], b: Range['start']) =>
+  a.line < b.line || (a.line === b.line && a.character < b.character);
+
 /** `CONFIG_BATCH_SIZE`: a script replaces it by a value (`sed "s/CONFIG_BATCH_SIZE/8/"`) before anybody reads the JSON; in a file
  * that is named a template, `GBSIZE`, too. */
 function templateWord(error: ParseError, lines: Lines, named: boolean): string | undefined {
   if (nameOf(error) !== 'InvalidSymbol') return undefined;
   const word = lines.text.slice(error.offset, error.offset + error.length);
   if (/^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$/.test(word)) return word;
+  // `<LR>` of a person, `$LR` of `envsubst`.
+  if (/^(?:<\w[\w-]*>|\$[A-Za-z_]\w*)$/.test(word)) return word;
   return named && /^[A-Z][A-Za-z0-9_]+$/.test(word) ? word : undefined;
 }
 
@@ -68,8 +77,10 @@ function isEcho(error: ParseError, before: ParseError | undefined): boolean {
 }
 
 interface Survey {
-  /** The text with `#` comments blanked out. */
+  /** The text with `#` comments blanked out, and `null` in the place of what a template leaves open. */
   readonly text: string;
+  /** Where the first of those begins and ends. */
+  readonly template?: readonly [start: number, end: number];
   readonly comments: boolean;
   readonly trailingComma: boolean;
   readonly tooDeepAt?: number;
@@ -83,6 +94,7 @@ function surveyJson(text: string): Survey {
   let trailingComma = false;
   let comma = false;
   let depth = 0;
+  let template: readonly [number, number] | undefined;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
     if (c === QUOTE) {
@@ -100,6 +112,14 @@ function surveyJson(text: string): Survey {
       comments = true;
       const end = text.indexOf('*/', i + 2);
       i = end < 0 ? text.length : end + 1;
+    } else if (opensTemplate(text, i)) {
+      const end = endOfTemplate(text, i);
+      const isStatement = text.charCodeAt(i + 1) === PERCENT;
+      pieces.push(text.slice(copied, i), (isStatement ? '' : 'null').padEnd(end - i));
+      copied = end;
+      template ??= [i, end];
+      i = end - 1;
+      comma = false;
     } else if (c === OPEN_BRACE || c === OPEN_BRACKET) {
       comma = false;
       if (++depth > MAX_DEPTH) return { text, comments, trailingComma, tooDeepAt: i };
@@ -110,7 +130,27 @@ function surveyJson(text: string): Survey {
     } else if (c === COMMA) comma = true;
     else if (c !== SPACE && c !== LINE_FEED && c !== CARRIAGE_RETURN && c !== TAB) comma = false;
   }
-  return { text: pieces.join('') + text.slice(copied), comments, trailingComma };
+  return {
+    text: pieces.join('') + text.slice(copied),
+    comments,
+    trailingComma,
+    ...(template ? { template } : {}),
+  };
+}
+
+/** `{{ x }}`, `{% if x %}` and `${X}` where a value or a key would begin: no JSON has that. */
+function opensTemplate(text: string, at: number): boolean {
+  const [c, next] = [text.charCodeAt(at), text.charCodeAt(at + 1)];
+  const opens =
+    c === OPEN_BRACE ? next === OPEN_BRACE || next === PERCENT : c === DOLLAR && next === OPEN_BRACE;
+  return opens && endOfTemplate(text, at) > at;
+}
+
+/** Behind the end of a placeholder that begins here; `at` where it ends on no line. */
+function endOfTemplate(text: string, at: number): number {
+  const closing = text.startsWith('{{', at) ? '}}' : text.startsWith('{%', at) ? '%}' : '}';
+  const end = text.indexOf(closing, at + 2);
+  return end < 0 || end > endOfLine(text, at) ? at : end + closing.length;
 }
 
 const TAB = 9;
@@ -119,6 +159,8 @@ const CARRIAGE_RETURN = 13;
 const SPACE = 32;
 const QUOTE = 34;
 const NUMBER_SIGN = 35;
+const DOLLAR = 36;
+const PERCENT = 37;
 const ASTERISK = 42;
 const COMMA = 44;
 const SLASH = 47;

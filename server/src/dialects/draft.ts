@@ -441,12 +441,24 @@ export class Draft {
       links,
       get problems() {
         for (const look of waiting.splice(0)) look();
-        return problems;
+        return withoutHintsBeside(problems);
       },
       autos,
       ...own,
     };
   }
+}
+
+/** That a key is an old spelling goes without a hint where it is refused, or does nothing: one message for one fault. */
+function withoutHintsBeside(problems: readonly Problem[]): readonly Problem[] {
+  const isSpelling = ({ code, severity }: Problem) => code === 'deprecated-key' && severity === 'hint';
+  const judged = new Set(
+    problems.flatMap(({ severity, range }) =>
+      severity === 'error' || severity === 'warning' ? [spelled(range)] : [],
+    ),
+  );
+  if (!problems.some((problem) => isSpelling(problem) && judged.has(spelled(problem.range)))) return problems;
+  return problems.filter((problem) => !(isSpelling(problem) && judged.has(spelled(problem.range))));
 }
 
 const spelled = ({ uri, start, end }: Range) =>

@@ -113,6 +113,11 @@ const EFFICIENT_LOADING = ['cpu_ram_efficient_loading', 'fsdp_cpu_ram_efficient_
 export function remediesOf({ code, data = {} }: Problem, root: ConfigNode | null): readonly Remedy[] {
   const { product } = data;
   if (code === 'batch-triangle' && typeof product === 'number') return [{ train_batch_size: product }];
+  if (code === 'dead-key' && Array.isArray(data.besides))
+    return [{ ...DROP, ...Object.fromEntries(data.besides.map((key) => [String(key), undefined])) }];
+  // As an argument of the optimizer it is refused under either name.
+  if (code === 'max-grad-norm' && typeof data.value === 'number')
+    return [{ '/gradient_clipping': data.value, '.': undefined }];
   if (code === 'engine-share') return typeof data.share === 'number' ? [{ '.': data.share }] : [];
   if (code === 'efficient-loading-4bit') {
     const stands = EFFICIENT_LOADING.find((key) => entryAt(root, ['fsdp_config', key]));

@@ -118,6 +118,27 @@ describe('the command line', function () {
     assert.match(check.out, /0 errors, 0 warnings/);
   });
 
+  it('reports once what is wrong with a run of several files, where what weighs most is stated', async () => {
+    const place = path.join(folder, 'run');
+    await mkdir(place, { recursive: true });
+    await writeFile(
+      path.join(place, 'run.sh'),
+      'accelerate launch --num_processes 2 -m axolotl.cli.train ax.yaml\n',
+    );
+    const large = FOUND.replace(/^(?:adapter|lora_.*|auto_find.*):.*\n/gm, '');
+    await writeFile(path.join(place, 'ax.yaml'), `${large}deepspeed: z2.json\n`);
+    const stage = '{"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": "auto"}';
+    await writeFile(path.join(place, 'z2.json'), stage);
+    const hardware = ['--gpu', 'A100-SXM4-80GB', '--gpus', '2'];
+    const { code, out } = await oomlint(['check', '.', ...hardware], place);
+    assert.equal(code, 1, out);
+    assert.deepEqual(out.match(/Does not fit/g), ['Does not fit'], out);
+    assert.match(out, /^ax\.yaml\n.*does-not-fit$/m);
+    for (const file of ['run.sh', 'z2.json'])
+      assert.match((await oomlint(['check', file, ...hardware], place)).out, /Does not fit/, file);
+    await rm(place, { recursive: true });
+  });
+
   it('reports what is unknown and how to supply it, and ends with 0', async () => {
     const { code, out } = await oomlint(['estimate', 'zero3.json'], folder);
     assert.equal(code, 0);

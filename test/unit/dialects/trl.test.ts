@@ -274,8 +274,6 @@ describe('TRL', () => {
     const text = small('lora_r: 8\nlora_alpha: 16\nuse_dora: true\nmax_length: null');
     assert.deepEqual(complaints(trl(text), text, 'warning'), [
       'dead-key: lora_r: 8',
-      'dead-key: lora_alpha: 16',
-      'dead-key: use_dora: true',
       'missing-length-cap: max_length: null',
     ]);
   });

@@ -132,7 +132,7 @@ const deepspeed = (more: string) =>
 
 /** Texts that each break a rule, and the first way out that is offered. */
 const CASES: readonly (readonly [
-  code: keyof typeof REMEDIES | 'batch-triangle' | 'wrong-type' | 'efficient-loading-4bit' | 'engine-share',
+  code: keyof typeof REMEDIES | 'batch-triangle' | 'wrong-type' | 'efficient-loading-4bit' | 'engine-share' | 'max-grad-norm',
   name: string,
   text: string,
   title: string,
@@ -143,6 +143,12 @@ const CASES: readonly (readonly [
     'ds.json',
     deepspeed('"fp16": { "enabled": true },\n  "bf16": { "enabled": true }'),
     'Set fp16.enabled to false',
+  ],
+  [
+    'max-grad-norm',
+    'ds.json',
+    deepspeed('"optimizer": { "type": "AdamW", "params": { "max_grad_norm": 0.5 } }'),
+    'Set gradient_clipping to 0.5, Remove optimizer.params.max_grad_norm',
   ],
   ['amp-combination', 'ds.json', deepspeed('"amp": { "enabled": true }'), 'Set amp.enabled to false'],
   [
@@ -457,6 +463,7 @@ vllm_gpu_memory_utilization: 0.3
   ['fp16-refused', 'tune.yaml', TORCHTUNE.replace('bf16', 'fp16'), 'Set dtype to bf16'],
   ['removed-key', 'ax.yml', `${AXOLOTL}unsloth_lora_mlp: true\n`, 'Remove unsloth_lora_mlp'],
   ['dead-key', 'trl.yaml', `${TRL}lora_r: 8\n`, 'Remove lora_r'],
+  ['dead-key', 'trl.yaml', `${TRL}lora_r: 8\nlora_alpha: 16\n`, 'Remove lora_r, Remove lora_alpha'],
   [
     'fsdp2-needed',
     'a.yaml',
@@ -632,6 +639,7 @@ describe('ways out that rules name', () => {
       'bad-value',
       'efficient-loading-4bit',
       'engine-share',
+      'max-grad-norm',
       ...renamed,
     ];
     const reasoned = WITHOUT_REMEDY.flatMap(([, rules]) => rules);

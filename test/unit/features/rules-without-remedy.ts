@@ -14,7 +14,6 @@ export const WITHOUT_REMEDY: readonly (readonly [reason: string, rules: readonly
       'mixed-precision',
       'yaml-boolean',
       'legacy-zero',
-      'max-grad-norm',
       'unknown-optimizer',
       'unknown-gpu',
       'unknown-model',

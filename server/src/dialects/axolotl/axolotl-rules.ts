@@ -3,6 +3,7 @@ import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { RuleId } from '../../rules/rule-id';
 import { AXOLOTL, fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
+import { reportDead } from '../dead-keys';
 import type { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { checkKeys } from '../key-check';
@@ -448,18 +449,12 @@ function checkDead(section: Section, adapter: string | undefined, draft: Draft):
       },
     );
   if (adapter !== undefined) return;
-  for (const key of LORA_KEYS) {
-    const found = section.find(key);
-    if (!found || flagOf(found.node) === false) continue;
-    draft.report(
-      'dead-key',
-      'warning',
-      say('`{0}` has no effect without `adapter`: all weights are trained.', key),
-      found.node.range,
-      {
-        source: `${SOURCE}peft.py`,
-        data: { key, needs: 'adapter' },
-      },
-    );
-  }
+  reportDead(section, draft, {
+    keys: LORA_KEYS,
+    one: (key) => say('`{0}` has no effect without `adapter`: all weights are trained.', key),
+    several: (keys) => say('Without `adapter` all weights are trained, and these have no effect: {0}.', keys),
+    needs: 'adapter',
+    source: `${SOURCE}peft.py`,
+    heedsOff: true,
+  });
 }

@@ -169,9 +169,15 @@ function checkRemoved(root: MapNode, draft: Draft): void {
     const parent = keys.length > 1 ? mapAt(root, keys.slice(0, -1)) : root;
     const entry = entryOf(parent, keys.at(-1) ?? '');
     if (!entry) continue;
+    const instead = DEEPSPEED_TABLE.find(path)?.deprecated;
+    const removed = say(
+      '`{0}` was removed: DeepSpeed from {1} on refuses a file that has it.',
+      path,
+      version,
+    );
     draft.refuse(
       'removed-key',
-      say('`{0}` was removed: DeepSpeed from {1} on refuses a file that has it.', path, version),
+      instead === undefined ? removed : `${removed} ${say('`{0}` takes its place.', instead)}`,
       entry.keyRange,
       { source: CONFIG, releases: { from: version }, data: { removedIn: version } },
     );
@@ -284,7 +290,7 @@ function checkOptimizer(root: MapNode, stage: number, optimizer: DeepspeedOptimi
         'DeepSpeed refuses `max_grad_norm` as an optimizer argument: use the top-level `gradient_clipping`.',
       ),
       norm.keyRange,
-      { source: ENGINE, data: { replacement: 'gradient_clipping' } },
+      { source: ENGINE, data: { value: numberOf(norm.value) } },
     );
   }
   forbid(optimizer.oneBit && stage > 0, node, draft, {

@@ -3,6 +3,7 @@ import { flagOf, textOf } from '../../config/scalar';
 import type { RuleId } from '../../rules/rule-id';
 import { fileIn, LLAMA_FACTORY } from '../../sources/repositories';
 import { say } from '../../wording/say';
+import { reportDead } from '../dead-keys';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { checkParsedArguments } from '../hf/released-arguments';
@@ -231,15 +232,11 @@ const LORA_KEYS = ['lora_rank', 'lora_alpha', 'lora_dropout', 'lora_target'];
 /** LoRA keys beside a method that is not LoRA. */
 function checkDead(section: Section, type: string, draft: Draft): void {
   if (type === 'lora') return;
-  for (const key of LORA_KEYS) {
-    const found = section.find(key);
-    if (!found || flagOf(found.node) === false) continue;
-    draft.report(
-      'dead-key',
-      'warning',
-      say('`{0}` has no effect with `finetuning_type: {1}`.', key, type),
-      found.node.range,
-      { source: FINETUNING, data: { key } },
-    );
-  }
+  reportDead(section, draft, {
+    keys: LORA_KEYS,
+    one: (key) => say('`{0}` has no effect with `finetuning_type: {1}`.', key, type),
+    several: (keys) => say('With `finetuning_type: {0}` these have no effect: {1}.', type, keys),
+    source: FINETUNING,
+    heedsOff: true,
+  });
 }

@@ -4,6 +4,7 @@ import { flagOf, integerOf, isBlank, textOf } from '../../config/scalar';
 import { fileIn, TRANSFORMERS, TRL } from '../../sources/repositories';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
+import { reportDead } from '../dead-keys';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { TRL_RELEASES } from '../hf/model-arguments-keys';
@@ -69,20 +70,14 @@ function missingCap(section: Section, range: Parameters<Draft['report']>[3], dra
 function checkDead(section: Section, peft: boolean, draft: Draft): void {
   // A script with arguments of its own has its own word for it.
   if (peft || draft.unread.some(({ fields }) => fields?.includes('method.kind'))) return;
-  for (const key of LORA_KEYS) {
-    const found = section.find(key);
-    if (!found) continue;
-    draft.report(
-      'dead-key',
-      'warning',
-      say('`{0}` has no effect without `use_peft: true`: all weights are trained.', key),
-      found.node.range,
-      {
-        source: fileIn(TRL, 'trl/trainer/utils.py'),
-        data: { key, needs: 'use_peft' },
-      },
-    );
-  }
+  reportDead(section, draft, {
+    keys: LORA_KEYS,
+    one: (key) => say('`{0}` has no effect without `use_peft: true`: all weights are trained.', key),
+    several: (keys) =>
+      say('Without `use_peft: true` all weights are trained, and these have no effect: {0}.', keys),
+    needs: 'use_peft',
+    source: fileIn(TRL, 'trl/trainer/utils.py'),
+  });
 }
 
 /** transformers refuses to train quantized weights themselves. */
