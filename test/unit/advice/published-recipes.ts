@@ -2,6 +2,8 @@
 export interface PublishedRecipe {
   readonly name: string;
   readonly source: string;
+  /** Kinds of the changes by which it was made to fit, as far as the plain config lacks them. */
+  readonly published: readonly [string, ...string[]];
   readonly files: Readonly<Record<string, string>>;
 }
 
@@ -34,6 +36,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: '70B with QLoRA on two 24 GB cards: FSDP with CPU offload',
     source: 'https://www.answer.ai/posts/2024-03-06-fsdp-qlora.html',
+    published: ['sharding', 'offload'],
     files: axolotl(
       'gpu=RTX-4090 gpus=2',
       `base_model: meta-llama/Llama-2-70b-hf\nsequence_len: 2048\nmicro_batch_size: 1\n${QLORA}`,
@@ -42,6 +45,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Llama 3 70B with QLoRA on four A10G',
     source: 'https://www.philschmid.de/fsdp-qlora-llama3',
+    published: ['sharding', 'offload'],
     files: axolotl(
       'gpu=A10G gpus=4',
       `base_model: meta-llama/Meta-Llama-3-70B\nsequence_len: 3072\nmicro_batch_size: 1\n${QLORA}`,
@@ -50,6 +54,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: '13B with LoRA on one 24 GB card: 4-bit weights',
     source: 'https://arxiv.org/abs/2305.14314',
+    published: ['method'],
     files: axolotl(
       'gpu=RTX-3090 gpus=1',
       `base_model: meta-llama/Llama-2-13b-hf\nsequence_len: 512\nmicro_batch_size: 4\nadapter: lora\nlora_r: 64\nlora_alpha: 16\nlora_target_linear: true\n${FULL}`,
@@ -58,6 +63,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: '65B of QLoRA on one 48 GB card',
     source: 'https://arxiv.org/abs/2305.14314',
+    published: ['checkpointing'],
     files: axolotl(
       'gpu=A6000 gpus=1',
       `base_model: huggyllama/llama-65b\nsequence_len: 512\nmicro_batch_size: 16\n${QLORA}`,
@@ -66,6 +72,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Mistral 7B in full on eight 40 GB cards',
     source: 'https://github.com/axolotl-ai-cloud/axolotl/tree/main/examples/mistral',
+    published: ['deepspeed'],
     files: axolotl(
       'gpu=A100-SXM4-40GB gpus=8',
       `base_model: mistralai/Mistral-7B-v0.1\nsequence_len: 4096\nmicro_batch_size: 2\n${FULL}`,
@@ -74,6 +81,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Alpaca: LLaMA 7B in full on four 80 GB cards with FSDP',
     source: 'https://github.com/tatsu-lab/stanford_alpaca#fine-tuning',
+    published: ['sharding'],
     files: trainer(
       'gpu=A100-SXM4-80GB gpus=4',
       'model_name_or_path: huggyllama/llama-7b\nper_device_train_batch_size: 4\nmax_length: 512\ndataset_name: tatsu-lab/alpaca\n',
@@ -82,6 +90,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Vicuna: 13B in full on eight 80 GB cards',
     source: 'https://github.com/lm-sys/FastChat#fine-tuning',
+    published: ['sharding'],
     files: trainer(
       'gpu=A100-SXM4-80GB gpus=8',
       'model_name_or_path: meta-llama/Llama-2-13b-hf\nper_device_train_batch_size: 4\nmax_length: 2048\ndataset_name: x/y\n',
@@ -90,6 +99,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Zephyr: Mistral 7B on eight 80 GB cards with ZeRO 3',
     source: 'https://github.com/huggingface/alignment-handbook/tree/main/recipes/zephyr-7b-beta',
+    published: ['checkpointing', 'sharding'],
     files: deepspeed(
       'targets:\n  gpu: A100-SXM4-80GB\n  gpus: 8\ndefaults:\n  model: mistralai/Mistral-7B-v0.1\n  sequence: 2048\n',
       '  "train_micro_batch_size_per_gpu": 16,\n  "zero_optimization": { "stage": 0 },',
@@ -98,6 +108,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: '13B in full on one 32 GB card with ZeRO-Offload',
     source: 'https://arxiv.org/abs/2101.06840',
+    published: ['offload'],
     files: deepspeed(
       'targets:\n  gpu: V100-SXM2-32GB\n  gpus: 1\n  nodes: 1\ndefaults:\n  model: meta-llama/Llama-2-13b-hf\n  sequence: 1024\n',
       '  "train_micro_batch_size_per_gpu": 4,\n  "zero_optimization": { "stage": 2 },',
@@ -106,6 +117,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Llama 2 7B in full on eight 40 GB cards with ZeRO',
     source: 'https://huggingface.co/docs/peft/main/en/accelerate/deepspeed',
+    published: ['sharding'],
     files: deepspeed(
       'targets:\n  gpu: A100-SXM4-40GB\n  gpus: 8\ndefaults:\n  model: meta-llama/Llama-2-7b-hf\n  sequence: 2048\n',
       '  "train_micro_batch_size_per_gpu": 8,\n  "zero_optimization": { "stage": 1 },',
@@ -114,6 +126,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Llama 2 70B in full on sixteen 80 GB cards with ZeRO 3 and offload',
     source: 'https://huggingface.co/blog/ram-efficient-pytorch-fsdp',
+    published: ['offload'],
     files: deepspeed(
       'targets:\n  gpu: A100-SXM4-80GB\n  gpus: 16\n  nodes: 2\ndefaults:\n  model: meta-llama/Llama-2-70b-hf\n  sequence: 2048\n',
       '  "train_micro_batch_size_per_gpu": 1,\n  "zero_optimization": { "stage": 2 },',
@@ -123,6 +136,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
     name: 'Llama 3.1 8B in full on one 24 GB card: 8-bit states, optimizer in the backward pass',
     source:
       'https://github.com/pytorch/torchtune/blob/v0.6.1/recipes/configs/llama3_1/8B_full_single_device.yaml',
+    published: ['optimizer', 'step-in-backward'],
     files: tune(
       'gpu=RTX-4090 gpus=1',
       'llama3_1.llama3_1_8b',
@@ -133,6 +147,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
     name: 'Llama 3.1 8B with LoRA on one 24 GB card',
     source:
       'https://github.com/pytorch/torchtune/blob/v0.6.1/recipes/configs/llama3_1/8B_lora_single_device.yaml',
+    published: ['checkpointing'],
     files: tune(
       'gpu=RTX-4090 gpus=1',
       "llama3_1.lora_llama3_1_8b\n  lora_attn_modules: ['q_proj', 'v_proj', 'output_proj']\n  apply_lora_to_mlp: True\n  lora_rank: 8\n  lora_alpha: 16",
@@ -142,6 +157,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Llama 3.1 70B with LoRA on eight 80 GB cards',
     source: 'https://github.com/pytorch/torchtune/blob/v0.6.1/recipes/configs/llama3_1/70B_lora.yaml',
+    published: ['checkpointing'],
     files: tune(
       'gpu=A100-SXM4-80GB gpus=8',
       "llama3_1.lora_llama3_1_70b\n  lora_attn_modules: ['q_proj', 'v_proj', 'output_proj']\n  apply_lora_to_mlp: True\n  lora_rank: 16\n  lora_alpha: 32",
@@ -151,6 +167,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Llama 3.1 70B in full on eight 80 GB cards',
     source: 'https://github.com/pytorch/torchtune/blob/v0.6.1/recipes/configs/llama3_1/70B_full.yaml',
+    published: ['checkpointing', 'offload'],
     files: tune(
       'gpu=H100-SXM5-80GB gpus=8',
       'llama3_1.llama3_1_70b',
@@ -160,6 +177,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Llama 3.1 8B on eight H100: selective checkpointing',
     source: 'https://github.com/pytorch/torchtitan/blob/v0.1.0/docs/performance.md',
+    published: ['checkpointing'],
     files: {
       'llama3_8b.toml':
         '# oomlint: gpu=H100-SXM5-80GB gpus=8\n[model]\nname = "llama3"\nflavor = "8B"\n[optimizer]\nname = "AdamW"\nlr = 3e-4\n[training]\nbatch_size = 2\nseq_len = 8192\nsteps = 1000\n[parallelism]\ndata_parallel_shard_degree = -1\n[activation_checkpoint]\nmode = "none"\n',
@@ -168,6 +186,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Llama 3.1 70B on 64 H100: full checkpointing',
     source: 'https://arxiv.org/abs/2410.06511',
+    published: ['checkpointing'],
     files: {
       'llama3_70b.toml':
         '# oomlint: gpu=H100-SXM5-80GB gpus=64 nodes=8\n[model]\nname = "llama3"\nflavor = "70B"\n[optimizer]\nname = "AdamW"\nlr = 1.5e-4\n[training]\nbatch_size = 2\nseq_len = 8192\nsteps = 1000\n[parallelism]\ndata_parallel_shard_degree = -1\n[activation_checkpoint]\nmode = "none"\n',
@@ -176,6 +195,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'LLaMA-Factory: 7B with LoRA in 16 GB',
     source: 'https://github.com/hiyouga/LLaMA-Factory/tree/v0.9.3#hardware-requirement',
+    published: ['batch'],
     files: factory(
       'gpu=V100-SXM2-16GB gpus=1',
       'model_name_or_path: mistralai/Mistral-7B-v0.1\nfinetuning_type: lora\nlora_target: all\nlora_rank: 8\ncutoff_len: 1024\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 4\n',
@@ -184,6 +204,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'LLaMA-Factory: 70B with QLoRA in 48 GB',
     source: 'https://github.com/hiyouga/LLaMA-Factory/tree/v0.9.3#hardware-requirement',
+    published: ['method'],
     files: factory(
       'gpu=A6000 gpus=1',
       'model_name_or_path: meta-llama/Llama-3.1-70B\nfinetuning_type: lora\nlora_target: all\nlora_rank: 8\ncutoff_len: 1024\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 8\n',
@@ -192,6 +213,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Qwen2.5 7B in full on four 80 GB cards with ZeRO 3',
     source: 'https://github.com/hiyouga/LLaMA-Factory/blob/v0.9.3/examples/train_full/llama3_full_sft.yaml',
+    published: ['deepspeed'],
     files: factory(
       'gpu=A100-SXM4-80GB gpus=4',
       'model_name_or_path: Qwen/Qwen2.5-7B\nfinetuning_type: full\ncutoff_len: 2048\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 2\n',
@@ -200,6 +222,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'GPT-2 XL on two 24 GB cards with FSDP',
     source: 'https://huggingface.co/blog/pytorch-fsdp',
+    published: ['sharding'],
     files: accelerate(
       'gpu=TITAN-RTX',
       'accelerate launch --config_file accelerate.yaml run_clm.py --model_name_or_path gpt2-xl --dataset_name wikitext --per_device_train_batch_size 5 --block_size 1024',
@@ -209,6 +232,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'GPT-2 XL on two 24 GB cards with FSDP: a config of Accelerate that is not there yet',
     source: 'https://huggingface.co/blog/pytorch-fsdp',
+    published: ['sharding'],
     files: {
       'train.sh':
         '# oomlint: gpu=TITAN-RTX\naccelerate launch --mixed_precision fp16 --num_processes 2 run_clm_no_trainer.py --model_name_or_path gpt2-xl --dataset_name wikitext --per_device_train_batch_size 5 --block_size 1024\n',
@@ -217,6 +241,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Llama 2 13B in full on eight 80 GB cards: a loop around an Accelerator, whose launch is given FSDP',
     source: 'https://huggingface.co/docs/accelerate/v1.10.1/en/usage_guides/fsdp',
+    published: ['sharding'],
     files: {
       'train.sh':
         '# oomlint: gpu=A100-SXM4-80GB sequence=2048\naccelerate launch --multi_gpu --num_processes 8 train.py\n',
@@ -227,6 +252,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'T5-3B on one 24 GB card with ZeRO-Offload',
     source: 'https://huggingface.co/blog/zero-deepspeed-fairscale',
+    published: ['offload'],
     files: deepspeed(
       'targets:\n  gpu: RTX-3090\n  gpus: 1\n  nodes: 1\ndefaults:\n  model: google-t5/t5-3b\n  sequence: 128\n',
       '  "train_micro_batch_size_per_gpu": 8,\n  "zero_optimization": { "stage": 0 },',
@@ -235,6 +261,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'FLAN-T5 XXL on four A10G with ZeRO 3 and offload',
     source: 'https://www.philschmid.de/fine-tune-flan-t5-deepspeed',
+    published: ['offload'],
     files: deepspeed(
       'targets:\n  gpu: A10G\n  gpus: 4\n  nodes: 1\ndefaults:\n  model: google/flan-t5-xxl\n  sequence: 512\n',
       '  "train_micro_batch_size_per_gpu": 8,\n  "zero_optimization": { "stage": 2 },',
@@ -243,6 +270,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Falcon 180B with LoRA on sixteen A100 with ZeRO 3',
     source: 'https://www.philschmid.de/deepspeed-lora-flash-attention',
+    published: ['deepspeed'],
     files: axolotl(
       'gpu=A100-SXM4-80GB gpus=16 nodes=2',
       `base_model: tiiuae/falcon-180B\nsequence_len: 2048\nmicro_batch_size: 1\n${LORA}`,
@@ -251,6 +279,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'GPT-NeoX 20B with adapters on one 24 GB card',
     source: 'https://huggingface.co/blog/trl-peft',
+    published: ['method'],
     files: axolotl(
       'gpu=RTX-4090 gpus=1',
       `base_model: EleutherAI/gpt-neox-20b\nsequence_len: 512\nmicro_batch_size: 4\n${LORA}`,
@@ -259,6 +288,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Alpaca-LoRA: 7B on one RTX 4090',
     source: 'https://github.com/tloen/alpaca-lora',
+    published: ['batch'],
     files: axolotl(
       'gpu=RTX-4090 gpus=1',
       `base_model: huggyllama/llama-7b\nsequence_len: 512\nmicro_batch_size: 16\n${LORA}`,
@@ -267,6 +297,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Mixtral 8x7B with QLoRA on one A100',
     source: 'https://huggingface.co/blog/mixtral',
+    published: ['method'],
     files: {
       ...axolotl(
         'gpu=A100-SXM4-80GB gpus=1',
@@ -279,6 +310,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: '33B of QLoRA on one 24 GB card: paged optimizer',
     source: 'https://arxiv.org/abs/2305.14314',
+    published: ['checkpointing'],
     files: axolotl(
       'gpu=RTX-4090 gpus=1',
       `base_model: huggyllama/llama-30b\nsequence_len: 512\nmicro_batch_size: 4\n${QLORA}`,
@@ -287,6 +319,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Dolly 6.9B on eight A10 with ZeRO 3 and offload',
     source: 'https://github.com/databrickslabs/dolly#a10-gpus',
+    published: ['offload'],
     files: deepspeed(
       'targets:\n  gpu: A10\n  gpus: 8\n  nodes: 1\ndefaults:\n  model: EleutherAI/pythia-6.9b\n  sequence: 1024\n',
       '  "train_micro_batch_size_per_gpu": 3,\n  "zero_optimization": { "stage": 2 },',
@@ -295,6 +328,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Llama 3.1 8B on 32 k tokens on one H100: offloaded checkpoints',
     source: 'https://arxiv.org/abs/2506.13996',
+    published: ['checkpointing', 'offload'],
     files: deepspeed(
       'targets:\n  gpu: H100-SXM5-80GB\n  gpus: 1\n  nodes: 1\ndefaults:\n  model: meta-llama/Llama-3.1-8B\n  sequence: 32768\n',
       '  "train_micro_batch_size_per_gpu": 1,\n  "zero_optimization": { "stage": 2 },',
@@ -303,6 +337,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Llama 3.1 8B on 64 k tokens on eight H100: context split, offload',
     source: 'https://arxiv.org/abs/2506.13996',
+    published: ['parallel.context'],
     files: axolotl(
       'gpu=H100-SXM5-80GB gpus=8',
       `base_model: meta-llama/Llama-3.1-8B\nsequence_len: 65536\nmicro_batch_size: 1\nflash_attention: true\n${FULL}`,
@@ -311,6 +346,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'DPO of Mistral 7B with QLoRA on one A100 40 GB',
     source: 'https://huggingface.co/blog/mlabonne/fine-tune-mistral-7b-dpo',
+    published: ['method'],
     files: {
       'config.yaml': `# oomlint: gpu=A100-SXM4-40GB gpus=1\nrl: dpo\ndatasets:\n  - path: Intel/orca_dpo_pairs\n    type: chatml.intel\n    split: train\nbase_model: mistralai/Mistral-7B-v0.1\nsequence_len: 1536\nmicro_batch_size: 4\n${LORA}`,
     },
@@ -318,6 +354,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Llama 2 13B in full on eight 80 GB cards: FSDP by an argument of the launched script',
     source: 'https://huggingface.co/docs/transformers/v4.57.1/en/fsdp',
+    published: ['sharding'],
     files: {
       'train.sh':
         '# oomlint: gpu=A100-SXM4-80GB\ntorchrun --nproc_per_node 8 run_clm.py --model_name_or_path meta-llama/Llama-2-13b-hf --dataset_name wikitext --per_device_train_batch_size 2 --block_size 2048 --bf16 True\n',
@@ -326,6 +363,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Llama 2 13B in full on eight 80 GB cards: FSDP in the config of Accelerate',
     source: 'https://huggingface.co/docs/accelerate/v1.10.1/en/usage_guides/fsdp',
+    published: ['sharding'],
     files: {
       'accelerate.yaml':
         'compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\n',
@@ -336,6 +374,7 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'Llama 2 13B in full on eight 80 GB cards: FSDP in the arguments of a Python script',
     source: 'https://huggingface.co/docs/transformers/v4.57.1/en/fsdp',
+    published: ['sharding'],
     files: {
       'train.py':
         '# oomlint: gpu=A100-SXM4-80GB gpus=8 sequence=2048\nfrom transformers import AutoModelForCausalLM, Trainer, TrainingArguments\nmodel = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-13b-hf")\nargs = TrainingArguments(output_dir="out", per_device_train_batch_size=2, bf16=True)\ntrainer = Trainer(model=model, args=args)\ntrainer.train()\n',
