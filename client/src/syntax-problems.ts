@@ -9,9 +9,11 @@ import {
   workspace,
 } from 'vscode';
 import type { Middleware } from 'vscode-languageclient';
+import { givesWay } from './left-to-others';
 
 const SOURCE = 'oomlint';
 const codeOf = ({ code }: Diagnostic) => (typeof code === 'object' ? code.value : code);
+const isTwice = (problem: Diagnostic) => givesWay(codeOf(problem));
 const isSyntax = (problem: Diagnostic) => codeOf(problem) === 'syntax';
 
 const openText = (uri: Uri): TextDocument | undefined =>
@@ -34,10 +36,10 @@ function linesOfOthers(uri: Uri): readonly number[] {
 
 /**
  * Leaves broken syntax to whoever reports that beside us, as one place needs no two problems: the editor of JSON, an extension of YAML where
- * it has an error on the same line, which may come before ours or after.
+ * it has an error on the same line, which may come before ours or after; that reports keys that stand twice, too.
  */
 export class SyntaxOnce implements Disposable {
-  /** Files whose syntax is broken as we read it: the lines that others reported when it was last looked at, and how to look anew. */
+  /** Files with problems that others may have, too: the lines that others reported when it was last looked at, and how to look anew. */
   readonly #broken = new Map<string, { readonly lines: string; readonly again: () => void }>();
   readonly #following = Disposable.from(
     languages.onDidChangeDiagnostics(({ uris }) => {
@@ -68,9 +70,9 @@ export class SyntaxOnce implements Disposable {
   #without(uri: Uri, found: Diagnostic[], again: () => void): Diagnostic[] {
     this.#broken.delete(uri.toString());
     if (isCheckedByEditor(uri)) return found.filter((problem) => !isSyntax(problem));
-    if (openText(uri)?.languageId !== 'yaml' || !found.some(isSyntax)) return found;
+    if (openText(uri)?.languageId !== 'yaml' || !found.some(isTwice)) return found;
     const others = linesOfOthers(uri);
     this.#broken.set(uri.toString(), { lines: others.join(), again });
-    return found.filter((problem) => !isSyntax(problem) || !others.includes(problem.range.start.line));
+    return found.filter((problem) => !isTwice(problem) || !others.includes(problem.range.start.line));
   }
 }
