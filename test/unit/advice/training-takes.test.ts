@@ -31,8 +31,8 @@ async function analysed(name: string, text: string) {
   return { analysis, world };
 }
 
-/** Facts about a run that no config has to hold, and what comes along with adapters. */
-const BESIDE = /^(?:hardware|model|version|compute|lora)\.|^batch\.sequence$/;
+/** Facts about a run that no config has to hold, what the environment of any sets, and what comes along with adapters. */
+const BESIDE = /^(?:hardware|model|version|compute|lora)\.|^batch\.sequence$|^allocator\.expandableSegments$/;
 
 describe('what a framework without code of a person takes', () => {
   it('is looked at for every family', () => {
