@@ -2,6 +2,7 @@ import type { Range } from '../text/place';
 import type { Problem } from '../text/problem';
 import type { Install } from './python/magics';
 import type { PyProgram } from './python/value';
+import type { TrainingJob } from './training-job';
 
 /**
  * A parsed value with its place in the text. Every syntax (JSON with comments, YAML, TOML, flag files, command
@@ -70,6 +71,8 @@ export interface ConfigDocument {
   readonly program?: PyProgram;
   /** Python only: packages that cells install. */
   readonly installs?: readonly Install[];
+  /** Shell only: the job of SageMaker whose command this is. */
+  readonly job?: TrainingJob<{ readonly key: string; readonly text: string; readonly range: Range }>;
   /** Notebooks only: the GPU that they ask their service for. */
   readonly asksFor?: { readonly name: string; readonly range: Range };
 }

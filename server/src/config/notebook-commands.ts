@@ -4,7 +4,9 @@ import type { ConfigDocument } from './node';
 import { isDatabricks } from './python/databricks-source';
 import { type Install, installsIn } from './python/magics';
 import { readNotebook } from './python/notebook';
+import { estimatorJobs, type JobScript } from './sagemaker-estimators';
 import type { Piece } from './shell/placed-text';
+import type { JobValue, TrainingJob } from './training-job';
 
 /** The code of a cell, and where it begins in the text of the notebook's code. */
 interface Cell {
@@ -32,7 +34,8 @@ export const isJupyter = (uri: string): boolean => JUPYTER.test(pathOf(uri));
 /** What a notebook's cells install; undefined where the file is none. A job of SageMaker runs in another place than its notebook. */
 export function notebookInstalls(uri: string, text: string): readonly Install[] | undefined {
   const code = codeOf(uri, text);
-  return code?.cells.some((cell) => jobsIn(cell).length > 0) ? [] : code?.installs;
+  const hasJobs = code?.cells.some((cell) => jobsIn(cell).length > 0) || (code && jobsOf(code).length > 0);
+  return hasJobs ? [] : code?.installs;
 }
 
 function codeOf(uri: string, text: string): Code | undefined {
@@ -105,10 +108,30 @@ export function notebookCommands(
       found.push(...jobsIn(cell));
     }
   }
-  return found.flatMap((script) => {
+  const shown = (script: readonly Piece[], more: Pick<ConfigDocument, 'job'> = {}) => {
     const document = heldScript(uri, code.lines, script, isWorth);
-    return document ? [{ ...document, isShown: true as const }] : [];
-  });
+    return document ? [{ ...document, isShown: true as const, ...more }] : [];
+  };
+  return [
+    ...found.flatMap((script) => shown(script)),
+    ...jobsOf(code).flatMap(({ script, job }) => shown(script, { job: placedJob(job, code.lines) })),
+  ];
+}
+
+/** The jobs of estimators, of the whole code: a name that one cell binds another hands on. */
+const jobsOf = ({ cells }: Code): JobScript[] => estimatorJobs(cells.map(({ text }) => text).join(''));
+
+function placedJob(job: TrainingJob, lines: Lines): NonNullable<ConfigDocument['job']> {
+  const placed = ({ key, text, start, end }: JobValue) => ({ key, text, range: lines.range(start, end) });
+  const { instance, machines, compiler, startedBy, releases, start } = job;
+  return {
+    start,
+    startedBy: placed(startedBy),
+    releases: releases.map(({ name, value }) => ({ name, value: placed(value) })),
+    ...(instance ? { instance: placed(instance) } : {}),
+    ...(machines ? { machines: placed(machines) } : {}),
+    ...(compiler ? { compiler: placed(compiler) } : {}),
+  };
 }
 
 interface Steps {

@@ -15,6 +15,7 @@ import { ENVIRONMENT_KEYS, LAUNCHER_KEYS, SBATCH_KEYS } from './launch/launch-ke
 import { launcherOf } from './launch/launcher';
 import type { Program } from './launch/program';
 import { SCRIPT_SCORE } from './launch/recipe-program';
+import { jobReleases, readJob } from './launch/sagemaker-job';
 import { readSlurmGpu } from './launch/slurm-gpus';
 import { namesTraining, trainsNothing } from './launch/trains-nothing';
 import { noteUnread, temperedProblems } from './launch/unread-words';
@@ -33,6 +34,7 @@ export const launchScript: Dialect = {
   },
   format: 'shell',
   startsRuns: true,
+  releases: jobReleases,
   keys: [],
   markers: new RegExp(
     [LAUNCHERS, ...FAMILIES.flatMap(({ launches }) => launches ?? [])].map(({ source }) => source).join('|'),
@@ -102,7 +104,8 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   }
   draft.joinsOnly = program.joinsOnly === true;
   const sbatch = new Section(document.root, draft).section('sbatch');
-  if (program.countsGpus?.(launch) !== true) readLaunchHardware(launch, sbatch, draft);
+  if (document.job) readJob(document.job, draft);
+  else if (program.countsGpus?.(launch) !== true) readLaunchHardware(launch, sbatch, draft);
   readSlurmGpu([new Section(launch.wrapper, draft, `${launch.path}.wrapper`), sbatch], draft);
   readAllocatorEnvironment(new Section(launch.environment, draft, `${launch.path}.environment`), draft);
   const ofLauncher = launcherOf(launch) === 'accelerate' ? precisionOfAccelerate(launch, draft) : [];

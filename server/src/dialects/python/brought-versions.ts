@@ -86,7 +86,7 @@ function torchOfChoices({
     '{0} {1} is installed, and requires {2}',
     'vLLM',
     releases.join(or),
-    `torch ${[...new Set(known)].map((one) => `==${one}`).join(or)}`,
+    ['torch', [...new Set(known)].map((one) => `==${one}`).join(or)].join(' '),
   );
   return { torch: { newest, ...(oldest === null || oldest === newest ? {} : { oldest }) }, note };
 }
