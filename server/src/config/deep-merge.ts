@@ -38,16 +38,18 @@ export function placed(root: MapNode, path: readonly string[]): MapNode {
   );
 }
 
-/** A tree whose places are those of another file. */
+/** A tree whose places are those of another file, but for those that have a file already. */
 export function inFile<N extends ConfigNode>(node: N, uri: string): N;
 export function inFile(node: ConfigNode, uri: string): ConfigNode {
-  const range = { ...node.range, uri };
+  const range = placedIn(node.range, uri);
   if (node.kind === 'scalar') return { ...node, range };
   if (node.kind === 'list') return { ...node, range, items: node.items.map((item) => inFile(item, uri)) };
   const entries = node.entries.map(({ key, keyRange, value }) => ({
     key,
-    keyRange: { ...keyRange, uri },
+    keyRange: placedIn(keyRange, uri),
     value: inFile(value, uri),
   }));
   return { ...node, range, entries };
 }
+
+const placedIn = (range: Range, uri: string): Range => (range.uri === undefined ? { ...range, uri } : range);

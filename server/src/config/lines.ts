@@ -64,12 +64,21 @@ export class Lines {
     return { start: this.position(start), end: this.position(Math.max(start, end)) };
   }
 
+  whole(): Range {
+    return this.range(0, this.text.length);
+  }
+
   /** Range of a whole line without its break. */
   lineRange(line: number): Range {
     const start = this.starts[line] ?? this.text.length;
     let end = this.starts[line + 1] ?? this.text.length;
     while (end > start && /[\r\n]/.test(this.text[end - 1] ?? '')) end--;
     return this.range(start, end);
+  }
+
+  /** Offset at which a range begins. */
+  offsetOf({ start }: Range): number {
+    return this.offset(start);
   }
 
   /** Offset of a position; positions beyond a line or the text are clamped. */

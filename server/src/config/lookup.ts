@@ -69,8 +69,9 @@ function step(spot: Spot, position: Position): Spot | undefined {
   return undefined;
 }
 
-/** Both ends count, so that a caret behind a word is still on it. */
+/** Both ends count, so that a caret behind a word is still on it. What lies in another file holds no place of this one. */
 export function holds(range: Range, position: Position): boolean {
+  if (range.uri !== undefined) return false;
   return compare(range.start, position) <= 0 && compare(position, range.end) <= 0;
 }
 

@@ -2,6 +2,7 @@ import type { Range } from '../text/place';
 import type { Problem } from '../text/problem';
 import type { Install } from './python/magics';
 import type { PyProgram } from './python/value';
+import type { ScriptRun } from './shell/run-script';
 import type { TrainingJob } from './training-job';
 
 /**
@@ -63,6 +64,10 @@ export interface ConfigDocument {
   readonly command?: number;
   /** Shell only: the trees of the other ways at a condition that the script does not settle. */
   readonly otherWays?: (condition: Range) => readonly MapNode[];
+  /** Shell only: other scripts that it runs. */
+  readonly runs?: readonly ScriptRun[];
+  /** Shell only: what those run that are here stands among its own commands. */
+  readonly follows?: boolean;
   /** Shell only: a text for people shows the commands. */
   readonly isShown?: boolean;
   /** Where problems go that belong to the file as a whole; its first key where it is left out. */

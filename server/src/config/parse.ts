@@ -58,8 +58,8 @@ export function parseConfig(
   const reading = readFormat(format, source, uri, around);
   // Under a conflict other complaints are noise: they vanish with it.
   const problems = conflict ? [conflict.problem] : reading.problems;
-  const { root, relaxedJson, otherWays } = reading as SyntaxReading;
-  const ways = otherWays ? { otherWays } : {};
+  const { root, relaxedJson, otherWays, runs } = reading as SyntaxReading;
+  const ways = { ...(otherWays ? { otherWays } : {}), ...(runs ? { runs } : {}) };
   const own = { uri, format, root, problems, directives, relaxedJson, ...ways };
   if (format !== 'python') return own;
   const gpu = gpuOfJoined(content);

@@ -9,6 +9,7 @@ import { resolvePlain } from './pyyaml';
 import { evaluateShell } from './shell/evaluate';
 import type { ShellCommand, ShellReading } from './shell/job';
 import { type PlacedText, placeOfPieces, splitOnce, textOfPieces, useOfPieces } from './shell/placed-text';
+import type { ScriptsAtHand } from './shell/run-script';
 import { ScriptSource } from './shell/script-source';
 import type { SlurmOption } from './shell/slurm-options';
 import { readWrittenConfig } from './shell/written-config';
@@ -26,12 +27,20 @@ import type { SyntaxReading } from './syntax-reading';
  *
  * `script` is what a shell is given of the text, where that is not all of it.
  *
+ * What another script runs that is followed has `call`, the place of the command that leads there, and `sbatch`, the options of
+ * Slurm that count for it.
+ *
  * Values lie where they were written: a flag that takes a variable lies where the variable is set (`used` is the variable).
  * Under Slurm the script finds the variables set that follow from its `#SBATCH` lines.
  */
-export function readShell(lines: Lines, script = ScriptSource.ofScript(lines.text)): SyntaxReading {
+export function readShell(
+  lines: Lines,
+  script = ScriptSource.ofScript(lines.text),
+  scripts?: ScriptsAtHand,
+): SyntaxReading {
   const problems = new SyntaxProblems();
-  const { commands, files, made, options, forks, errors, overgrown } = evaluateShell(script);
+  const reading = evaluateShell(script, undefined, scripts);
+  const { commands, files, made, options, forks, errors, overgrown } = reading;
   for (const { message, offset } of errors) {
     const range = lines.lineRange(lines.position(offset).line);
     const textOf = (place: Range) => lines.text.slice(lines.offset(place.start), lines.offset(place.end));
@@ -59,7 +68,8 @@ export function readShell(lines: Lines, script = ScriptSource.ofScript(lines.tex
     root: rootOf(lines, { commands, files, made, options }),
     problems: problems.list,
     relaxedJson: false,
-    ...(forks.size > 0 ? { otherWays: otherWaysOf(lines, script, forks) } : {}),
+    ...(forks.size > 0 ? { otherWays: otherWaysOf(lines, script, forks, scripts) } : {}),
+    ...(reading.runs.size > 0 ? { runs: [...reading.runs.values()] } : {}),
   };
 }
 
@@ -68,13 +78,14 @@ function otherWaysOf(
   lines: Lines,
   script: ScriptSource,
   forks: ShellReading['forks'],
+  scripts: ScriptsAtHand | undefined,
 ): NonNullable<SyntaxReading['otherWays']> {
   return (condition) => {
-    const at = lines.offset(condition.start);
+    const at = lines.offsetOf(condition);
     const fork = forks.get(at);
     if (!fork) return [];
     const ways = Array.from({ length: fork.ways }, (_, way) => way).filter((way) => way !== fork.taken);
-    return ways.slice(0, MOST_WAYS).map((way) => rootOf(lines, evaluateShell(script, { at, way })));
+    return ways.slice(0, MOST_WAYS).map((way) => rootOf(lines, evaluateShell(script, { at, way }, scripts)));
   };
 }
 
@@ -86,7 +97,7 @@ function rootOf(
   { commands, files, made, options }: Pick<ShellReading, 'commands' | 'files' | 'made' | 'options'>,
 ): MapNode {
   const builder = new Builder(lines);
-  const whole = lines.range(0, lines.text.length);
+  const whole = lines.whole();
   return {
     kind: 'map',
     range: whole,
@@ -170,7 +181,8 @@ class Builder {
       const place = placeOfPieces(pieces, command);
       return { pieces, text: textOfPieces(pieces), ...place };
     });
-    const range = this.lines.range(command.start, command.end);
+    const { start, end } = command.call ?? command;
+    const range = this.lines.range(start, end);
     const starts = startOf(all);
     const submitter = all.slice(0, Math.max(0, starts));
     const wrapper = this.flags(submitter, range);
@@ -196,6 +208,11 @@ class Builder {
       entry('guesses', range, { kind: 'list', range, items: this.guesses(command) }),
       entry('open', range, { kind: 'scalar', range, value: command.open, text: '', quoted: false }),
     ];
+    if (command.call)
+      entries.push(
+        entry('call', range, { kind: 'scalar', range, value: true, text: '', quoted: false }),
+        entry('sbatch', range, this.sbatch(command.options ?? [])),
+      );
     const named = script === undefined ? undefined : words[script];
     if (named) entries.push(entry('script', this.range(named), this.scalar(named)));
     return { kind: 'map', range, entries };

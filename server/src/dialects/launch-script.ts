@@ -1,7 +1,8 @@
 import { mapAt, nodeAt } from '../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../config/node';
+import type { FieldPath } from '../run/fields';
 import type { Fact } from '../run/origin';
-import type { Range } from '../text/place';
+import { beginTogether } from '../text/place';
 import { isAbsolutePath } from '../text/uri';
 import { say } from '../wording/say';
 import { readAccelerateFlags } from './accelerate/accelerate-flags';
@@ -9,7 +10,7 @@ import type { Dialect, ReadContext, Reading } from './dialect';
 import { Draft } from './draft';
 import { FAMILIES, PROGRAMS } from './families';
 import { readAllocatorEnvironment } from './launch/allocator-environment';
-import { type Launch, launchesOf } from './launch/launch';
+import { type Launch, launchesOf, placeOf } from './launch/launch';
 import { readLaunchHardware } from './launch/launch-hardware';
 import { ENVIRONMENT_KEYS, LAUNCHER_KEYS, SBATCH_KEYS } from './launch/launch-keys';
 import { launcherOf } from './launch/launcher';
@@ -26,6 +27,18 @@ import { Section } from './section';
 const LAUNCHERS =
   /\b(?:torchrun|deepspeed|accelerate launch|torch\.distributed)\b|--config-(?:name|path)\b|--(?:config|recipe|cfg)[ =]\S{1,200}\.(?:ya?ml|json|toml)\b|\bpython[\d.]{0,6}[ \t][^\n;&|]{0,200}?(?:\.py\b|-m[ \t])|\.py"?[ \t]{1,20}\S{1,200}\.ya?ml\b/;
 
+/** Words of a text that starts a training by itself. */
+const STARTS_TRAINING = new RegExp(
+  [LAUNCHERS, ...FAMILIES.flatMap(({ launches }) => launches ?? [])].map(({ source }) => source).join('|'),
+);
+
+/** Words by which one script of the shell runs another: `bash train.sh`, `sbatch -N 2 train.slurm`, `./train.sh`. */
+const RUNS_SCRIPT =
+  /(?:\b(?:ba|z|k|da)?sh|\bsbatch|\bsrun|\bnohup)[ \t][^\n;&|#]{0,200}?\.(?:(?:ba|z|k)?sh|slurm|sbatch)\b|(?:^|[ \t;&|"'(])[\w.${}"()-]{0,80}\/[\w.${}/-]{0,200}\.(?:(?:ba|z|k)?sh|slurm|sbatch)\b/m;
+
+/** Whether a script of the shell may run another one, which starts what it starts. */
+export const mayRunScript = (text: string): boolean => RUNS_SCRIPT.test(text);
+
 /** Shell scripts that start a training run. Their keys are those of the program that they start. */
 export const launchScript: Dialect = {
   id: 'launch-script',
@@ -36,9 +49,7 @@ export const launchScript: Dialect = {
   startsRuns: true,
   releases: jobReleases,
   keys: [],
-  markers: new RegExp(
-    [LAUNCHERS, ...FAMILIES.flatMap(({ launches }) => launches ?? [])].map(({ source }) => source).join('|'),
-  ),
+  markers: STARTS_TRAINING,
   detect(root: ConfigNode): number {
     const scores = trainings(launchesOf(root)).map(({ score }) => score);
     if (scores.length === 0) return 0;
@@ -77,9 +88,17 @@ function trainings(launches: readonly Launch[]): Training[] {
 /** The commands of a script that each start a training, by their places in it; those of a branch that is not taken apart. */
 export function trainingCommands({ root }: ConfigDocument): number[] {
   const launches = launchesOf(root);
-  return trainings(launches)
-    .filter(({ launch, program }) => !launch.open && !program.notModelled)
+  const found = trainings(launches).filter(({ launch, program }) => !launch.open && !program.notModelled);
+  return found
+    .filter(({ launch }) => isFirstOfCall(launch, found))
     .map(({ launch }) => launches.indexOf(launch));
+}
+
+/** Of the launches of another script that one command runs the first counts: its others are that script's own. */
+function isFirstOfCall(launch: Launch, all: readonly Training[]): boolean {
+  if (!launch.isCalled) return true;
+  const first = all.find((other) => other.launch.isCalled && beginTogether(other.launch.range, launch.range));
+  return first?.launch === launch;
 }
 
 function read(document: ConfigDocument, context: ReadContext): Reading {
@@ -94,7 +113,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   // Of scripts that nobody knows the one that is called after training is likelier to train.
   const named = [...found].sort((a, b) => Number(namesTraining(b.launch)) - Number(namesTraining(a.launch)));
   const first = [...known, ...named].find(({ launch }) => !launch.open) ?? known[0] ?? named[0];
-  const others = known.filter((other) => other !== first);
+  const others = known.filter((other) => other !== first && isFirstOfCall(other.launch, known));
   if (!first) return draft.reading();
   const { launch, program } = first;
   draft.wholeAt = placeOf(launch);
@@ -103,7 +122,9 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
     return draft.reading();
   }
   draft.joinsOnly = program.joinsOnly === true;
-  const sbatch = new Section(document.root, draft).section('sbatch');
+  const sbatch = launch.sbatch
+    ? new Section(launch.sbatch, draft, `${launch.path}.sbatch`)
+    : new Section(document.root, draft).section('sbatch');
   if (document.job) readJob(document.job, draft);
   else if (program.countsGpus?.(launch) !== true) readLaunchHardware(launch, sbatch, draft);
   readSlurmGpu([new Section(launch.wrapper, draft, `${launch.path}.wrapper`), sbatch], draft);
@@ -118,6 +139,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   enterFolders(launch, launches, draft);
   noteUnread(launch, program, written, draft);
   temperedProblems(launch, draft);
+  keepOrder(draft);
   const at = launch.path.split('.');
   draft.keys.push(
     {
@@ -173,8 +195,9 @@ function enterFolders(launch: Launch, all: readonly Launch[], draft: Draft): voi
     0,
     all.findIndex(({ path }) => path === launch.path),
   );
-  const entered = before.flatMap(({ program: [command, folder] }) =>
-    command === 'cd' ? [folder ?? '~'] : [],
+  const entered = before.flatMap(({ program: [command, folder], isCalled, range }) =>
+    // What another script enters it leaves with its end.
+    command === 'cd' && (!isCalled || beginTogether(range, launch.range)) ? [folder ?? '~'] : [],
   );
   if (entered.length === 0) return;
   const elsewhere = entered.some((folder) => isAbsolutePath(folder) || /[$`~<]|^-/.test(folder));
@@ -188,10 +211,21 @@ function enterFolders(launch: Launch, all: readonly Launch[], draft: Draft): voi
   draft.links.splice(0, draft.links.length, ...links);
 }
 
+/** Of what words of the launch state in several scripts, what was read first counts, as it does in one. */
+function keepOrder(draft: Draft): void {
+  const taken = new Set<FieldPath>();
+  const kept = draft.facts.filter(({ field, origin }) => {
+    if (origin.kind === 'file' && taken.has(field)) return false;
+    if (origin.kind === 'linked-file') taken.add(field);
+    return true;
+  });
+  draft.facts.splice(0, draft.facts.length, ...kept);
+}
+
 /** What is visible never stands against a number that the program itself is given. */
 function preferStatedGpus(draft: Draft): void {
   const counts = draft.facts.filter(
-    ({ field, origin }) => field === 'hardware.gpus' && origin.kind === 'file',
+    ({ field, origin }) => field === 'hardware.gpus' && /^(?:linked-)?file$/.test(origin.kind),
   );
   const visible = counts.find(({ origin }) => origin.key?.endsWith('environment.CUDA_VISIBLE_DEVICES'));
   if (!visible || counts.length < 2) return;
@@ -232,10 +266,6 @@ function reportLostFlags(document: ConfigDocument, draft: Draft): void {
       { source: 'https://www.gnu.org/software/bash/manual/bash.html#Escape-Character' },
     );
   }
-}
-
-function placeOf({ programNodes, range }: Launch): Range {
-  return programNodes[0]?.range ?? range;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { ConfigDocument, ConfigFormat, ConfigNode } from '../config/node';
 import { formatOf } from '../config/parse';
 import type { Dialect } from './dialect';
 import { FAMILY_DIALECTS } from './families';
-import { launchScript } from './launch-script';
+import { launchScript, mayRunScript } from './launch-script';
 import { oomlintRun } from './oomlint-run';
 import { pythonRun } from './python/python-run';
 import { inHouse } from './vocabulary/in-house';
@@ -100,10 +100,11 @@ export function mightBeTrainingConfig(
   );
   if (formatOf(fileName, text) === 'python') return pythonRun.markers.test(text);
   let format: ConfigFormat | undefined;
-  return [...more, ...DIALECTS].some((dialect) => {
+  const isOne = [...more, ...DIALECTS].some((dialect) => {
     if (!dialect.markers.test(plain)) return false;
     if (dialect.format === undefined) return true;
     format ??= formatOf(fileName, text);
     return dialect.format === format;
   });
+  return isOne || (formatOf(fileName, text) === 'shell' && mayRunScript(plain));
 }

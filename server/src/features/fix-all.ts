@@ -59,6 +59,8 @@ export function safelyFixed(
   text: string,
   problem: Problem,
 ): string | undefined {
+  // What is written into it is read without the scripts that it runs.
+  if (document.follows) return undefined;
   const next = oneFixed(text, document, problem);
   if (next === undefined || next === text) return undefined;
   const read = parseConfig(document.uri, next);

@@ -23,6 +23,8 @@ export function remedyActions(
   counted: () => ProblemCounts | undefined,
 ): Action[] {
   const { document, uri } = analysis;
+  // What is written into it is read without the scripts that it runs.
+  if (document.follows) return [];
   const spot = placeOf(document, problem.range.start);
   if (!spot?.entry) return [];
   const found = [...remediesOf(problem, document.root), ...unquoted(problem, spot.node)].flatMap((remedy) => {

@@ -373,12 +373,14 @@ async function leadsNowhere(config: FullReading, files: TrackedFiles): Promise<b
   // What a program of Python joins hangs on the command that starts it.
   if (!reading.joinsOnly || document.format !== 'shell') return false;
   const { links, linked } = await followLinks(config, files);
+  if (document.follows) return linked.length === 0;
   return !links.some(({ role, uri }) => role === 'include' && linked.some((other) => other.uri === uri));
 }
 
 /** A script that nobody knows, and none of the files that it names is a training config. */
-function joinsNothing({ reading, links, files }: Analysis): boolean {
+function joinsNothing({ reading, links, files, document, members = [] }: Analysis): boolean {
   if (!reading.joinsOnly) return false;
+  if (document.follows) return members.length < 2;
   return !links.some(({ role, uri }) => role === 'include' && uri !== undefined && files.includes(uri));
 }
 

@@ -7,6 +7,7 @@ import { formatOf, parseConfig, prepareFormat } from '../config/parse';
 import { isDatabricks } from '../config/python/databricks-source';
 import type { Dialect, KeySpec, Reading } from '../dialects/dialect';
 import { movedRow } from '../dialects/key-rows';
+import { mayRunScript } from '../dialects/launch-script';
 import { DIALECTS, detectDialect, mightBeTrainingConfig } from '../dialects/registry';
 import { readDocument } from '../dialects/templated-values';
 import { readVocabulary, type VocabularyReading } from '../dialects/vocabulary/read-vocabulary';
@@ -28,6 +29,7 @@ import type { ModelFiles } from './model-source';
 import type { ParentSearch } from './parents';
 import { type ProjectFile, parseProjectFile } from './project-file';
 import { readKnowing } from './read-knowing';
+import { withRunScripts } from './run-scripts';
 import { withStarted } from './started-scripts';
 
 /** How long an answer about another file is believed without news of a change. Milliseconds. */
@@ -496,8 +498,12 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
 
   /** A config with those that it starts from; undefined where it starts from none that is here. */
   async composed(uri: string, text: string, choices?: MapNode): Promise<Composition | undefined> {
-    if (STARTS_PYTHON.test(text) && formatOf(fileName(uri), text) === 'shell')
-      return withStarted(this.#cache.document(canonicalUri(uri), text), this);
+    if ((STARTS_PYTHON.test(text) || mayRunScript(text)) && formatOf(fileName(uri), text) === 'shell') {
+      const script = this.#cache.document(canonicalUri(uri), text);
+      const followed = await withRunScripts(script, text, this);
+      const started = await withStarted(followed?.document ?? script, this);
+      return started && followed ? { ...started, parts: followed.parts } : (started ?? followed);
+    }
     const imports = mayImport(uri, text, this.dialects);
     if (!imports && !mayHaveBase(uri, text)) return undefined;
     // What is at hand keeps the spelling of its address: the editor knows it by that one.

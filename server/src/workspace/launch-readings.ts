@@ -57,5 +57,8 @@ function isPattern({ root }: ConfigDocument, command: number): boolean {
 
 function ofCommand(config: Omit<ConfigReading, 'reading'>, command: number): ConfigReading {
   const document = { ...config.document, command };
-  return { ...config, document, reading: readKnowing(launchScript, document, { known: {} }) };
+  const whole = config.whole && {
+    whole: { ...config.whole, document: { ...config.whole.document, command } },
+  };
+  return { ...config, ...whole, document, reading: readKnowing(launchScript, document, { known: {} }) };
 }

@@ -159,8 +159,9 @@ async function linkTo(
   for (const link of reading.links) {
     // Most links of a text lead to other files: what they are called tells that at once.
     if (link.role === 'model' || lastOf(link.path) !== name) continue;
-    const may = placesOfLink(link, uri, files).includes(self);
-    if (may && (await locate(link, uri, files)) === self) return link;
+    const from = link.range.uri ?? uri;
+    const may = placesOfLink(link, from, files).includes(self);
+    if (may && (await locate(link, from, files)) === self) return link;
   }
   return undefined;
 }

@@ -23,7 +23,7 @@ export async function withStarted(
   if (root?.kind !== 'map') return undefined;
   const entries: MapEntry[] = [];
   for (const { path, node } of scriptsOf(root)) {
-    const text = await textOfScript(path, document.uri, files);
+    const text = await textOfScript(path, node.range.uri ?? document.uri, files);
     if (text === undefined) continue;
     const items = importsIn(text).map((name) => ({ ...node, value: name, text: name }));
     entries.push({ key: path, keyRange: node.range, value: { kind: 'list', items, range: node.range } });

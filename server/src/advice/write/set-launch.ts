@@ -25,12 +25,12 @@ const OF_TORCHRUN = /^(?:m|nproc_per_node|nnodes|standalone|node_rank|master_por
  * are those of the run.
  */
 export function launchesWith(
-  { document, reading }: SourceFile,
+  { document, reading, whole }: SourceFile,
   text: string,
   path: string,
   files: readonly SourceFile[],
 ): string | undefined {
-  if (document.format !== 'shell') return undefined;
+  if (document.format !== 'shell' || document.follows || whole?.document.follows) return undefined;
   const launched = reading.keys?.find(({ below }) => below[0] === 'commands' && below[2] === 'arguments');
   const { root } = parseConfig('file:///x.sh', text);
   const launch = launchesOf(root).find((one) => one.path === launched?.below.slice(0, 2).join('.'));

@@ -33,6 +33,8 @@ export type ReadFile = Pick<SourceFile, 'document' | 'dialect' | 'reading' | 'wh
 export function vocabulariesOf(file: ReadFile): FamilyWriter[] {
   const { document, dialect, reading, whole } = file;
   const root = whole?.document.root ?? document.root;
+  // Words of a script that another one runs stand elsewhere in each of them.
+  if (document.follows || whole?.document.follows) return [];
   if (document.format === 'shell') return [...commandVocabulary(file), ...writtenVocabularies(file)];
   if (document.format === 'python') return callVocabularies(file);
   const words = dialect.words ?? {};

@@ -1,6 +1,7 @@
 import type { Command, HereDoc, Redirection } from 'unbash';
 import { type ConditionWord, conditionOf, FAILURE, STARTED, SUCCESS, UNKNOWN } from './condition';
 import { outcomeOf } from './control-flow';
+import { nextOption } from './getopts';
 import type { ListEnd } from './job';
 import { type PlacedText, textOfPieces } from './placed-text';
 import { echoed, formatted } from './printed-text';
@@ -47,13 +48,13 @@ export abstract class ShellBuiltins extends ShellVariables {
         return name;
       case 'shift': {
         const by = Number(texts[1] ?? '1');
-        scope.args = scope.args?.slice(Number.isInteger(by) ? by : 1);
+        scope.shift(Number.isInteger(by) ? by : 1);
         return undefined;
       }
       case 'set': {
         if (texts.includes('-a') || texts.includes('allexport')) scope.exportsAll = texts[1] !== '+o';
         const at = texts.indexOf('--');
-        if (at > 0) scope.args = words.slice(at + 1);
+        if (at > 0) [scope.args, scope.openFrom] = [words.slice(at + 1), undefined];
         this.outcome = SUCCESS;
         return undefined;
       }
@@ -62,6 +63,10 @@ export abstract class ShellBuiltins extends ShellVariables {
         return undefined;
       case 'let':
         for (const each of words.slice(1)) this.let(each);
+        return undefined;
+      case 'getopts':
+        if (!scope.args || scope.args.length === 0) return 'none';
+        this.outcome = nextOption(scope, texts[1] ?? '', texts[2] ?? '', words.slice(3));
         return undefined;
       case 'source':
       case '.':

@@ -199,8 +199,10 @@ export abstract class ControlFlow {
       }
       case 'Subshell': {
         const before = this.scope.copyOf(this.scope.variables);
+        const { entered } = this.scope;
         const flow = this.list(node.body);
         this.scope.variables = before;
+        this.scope.entered = entered;
         return flow === 'exit' ? undefined : flow;
       }
       case 'BraceGroup':
@@ -350,9 +352,12 @@ export abstract class ControlFlow {
   protected while(condition: () => Outcome, body: () => ListEnd): ListEnd {
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const outcome = condition();
-      if (outcome.holds === true && outcome.sure) {
+      const given = this.scope.openFrom;
+      // Arguments that are there, before those that nobody counts.
+      const isGiven = outcome.holds === undefined && given !== undefined && given > 0;
+      if ((outcome.holds === true && outcome.sure) || isGiven) {
         const flow = body();
-        if (flow === 'break') return undefined;
+        if (flow === 'break' || (isGiven && this.scope.openFrom === given)) return undefined;
         if (flow && flow !== 'continue') return flow;
         if (this.job.steps > MOST_STEPS) return 'exit';
         continue;

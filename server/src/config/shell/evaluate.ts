@@ -7,6 +7,7 @@ import { withBlanks } from './expand';
 import { type InnerScript, innerScript } from './inner-script';
 import {
   DEEPEST,
+  DEEPEST_SCRIPTS,
   type Job,
   type ListEnd,
   MOST_STEPS,
@@ -17,17 +18,32 @@ import {
 } from './job';
 import { isSettled, type PlacedText, splitOnce, type TextStretch, textOfPieces } from './placed-text';
 import { printedBy, withoutNewlines } from './printed-text';
+import {
+  exportsOf,
+  keyOfRun,
+  optionsOfSbatch,
+  pathOfCall,
+  type ScriptAtHand,
+  type ScriptCall,
+  type ScriptsAtHand,
+  scriptCall,
+} from './run-script';
 import { Budget, ShellScope } from './scope';
 import { ScriptSource } from './script-source';
-import { slurmOptions, slurmVariables } from './slurm-options';
+import { type SlurmOption, slurmOptions, slurmVariables } from './slurm-options';
 
 /**
  * Follows a script without running anything: variables, arrays, defaults, arithmetic, conditions whose outcome the script
  * itself settles, loops, functions, here-documents, and the scripts that it hands to `eval`, `bash -c`, `ssh` and `sbatch`. What
  * it cannot know (arguments of the script, output of commands) stays as written. Of branches whose condition is open, the one is
  * taken that a plain start of the script takes, else the first; what hangs on it is marked. `turn` takes another way at one of them.
+ * Of `scripts`, those that it runs are followed with what they are given.
  */
-export function evaluateShell(given: ScriptSource, turn?: TakenWay): ShellReading {
+export function evaluateShell(
+  given: ScriptSource,
+  turn?: TakenWay,
+  scripts: ScriptsAtHand = new Map(),
+): ShellReading {
   const script = given.asTyped();
   const tree = parse(script.text);
   const job: Job = {
@@ -39,6 +55,8 @@ export function evaluateShell(given: ScriptSource, turn?: TakenWay): ShellReadin
     forks: new Map(),
     ...(turn ? { turn } : {}),
     started: new Set(),
+    scripts,
+    runs: new Map(),
     steps: 0,
   };
   const budget = new Budget();
@@ -52,8 +70,8 @@ export function evaluateShell(given: ScriptSource, turn?: TakenWay): ShellReadin
     message,
     offset: script.offset(pos),
   }));
-  const { commands, files, made, options, forks } = job;
-  return { commands, files, made, options, forks, errors, overgrown: budget.exceeded };
+  const { commands, files, made, options, forks, runs } = job;
+  return { commands, files, made, options, forks, errors, runs, overgrown: budget.exceeded };
 }
 
 /** Builtins that set variables. */
@@ -79,6 +97,14 @@ class Evaluator extends ShellBuiltins {
   private readonly depth: number;
   /** Conditions that decide about the script that this shell was given. */
   private around: readonly TextStretch[] = [];
+  /** Addresses of the scripts that run each other down to this one; none in the script at hand. */
+  private trail: readonly string[] = [];
+  /** The command of the script at hand that leads here. */
+  private calledAt: TextStretch | undefined;
+  /** Options of Slurm for this script, where it is another than the one at hand. */
+  private options: readonly SlurmOption[] | undefined;
+  /** It runs on another machine or in a container, whose files are others. */
+  private isRemote = false;
   /** What a command substitution has printed so far; `unknown` once something else prints. */
   private printed: PlacedText[] | 'unknown' | undefined;
 
@@ -179,8 +205,10 @@ class Evaluator extends ShellBuiltins {
       if (this.printed) this.print(name, words, input);
       // Relative paths of what is launched behind `cd` start there.
       if (name !== 'cd') return undefined;
+      this.scope.entered = [...this.scope.entered, textOfPieces(words[1] ?? []) || '~'];
     } else this.printed &&= 'unknown';
     const file = this.fileOf(words);
+    if (!file && this.runScript(words, environment, guesses, place)) return undefined;
     const script = file ?? innerScript(words, input);
     if (script) {
       this.inner(script, false, environment, guesses);
@@ -198,6 +226,8 @@ class Evaluator extends ShellBuiltins {
       ...place,
       open: this.open > 0,
       guesses: [...this.around, ...guesses, ...guessesIn(words)],
+      ...(this.calledAt ? { call: this.calledAt } : {}),
+      ...(this.options ? { options: this.options } : {}),
     });
     return undefined;
   }
@@ -207,8 +237,87 @@ class Evaluator extends ShellBuiltins {
     const program = textOfPieces(words[0] ?? []);
     const own = this.prefix.length;
     return this.job.commands.some(
-      (each) => isSame(each, place) && textOfPieces(each.words[own] ?? each.words[0] ?? []) === program,
+      (each) =>
+        isSame(each, place) &&
+        each.call?.start === this.calledAt?.start &&
+        textOfPieces(each.words[own] ?? each.words[0] ?? []) === program,
     );
+  }
+
+  /** Another script of the shell that the command runs, where it is here: true where it was followed. */
+  private runScript(
+    words: readonly PlacedText[],
+    environment: ReadonlyMap<string, PlacedText>,
+    guesses: readonly TextStretch[],
+    place: TextStretch,
+  ): boolean {
+    const call = this.isRemote ? undefined : scriptCall(words);
+    const path = call && pathOfCall(call);
+    if (!call || !path) return false;
+    // What is not known of the path was written in one of the scripts.
+    const from = path.lead === undefined ? (this.trail.at(-1) ?? '') : this.writtenIn(call.path);
+    const run = { from, entered: this.scope.entered, ...path };
+    const key = keyOfRun(run);
+    this.job.runs.set(key, run);
+    const found = this.job.scripts.get(key);
+    if (!found || this.trail.includes(found.uri) || this.trail.length >= DEEPEST_SCRIPTS) return false;
+    this.follow(found, call, environment, guesses, place);
+    return true;
+  }
+
+  /** The script in which a text begins. */
+  private writtenIn([first]: PlacedText): string {
+    const at = first?.start ?? 0;
+    for (const { uri, text } of this.job.scripts.values()) {
+      const [whole] = text;
+      if (whole && whole.start <= at && at < whole.end) return uri;
+    }
+    return '';
+  }
+
+  private follow(
+    { uri, text }: ScriptAtHand,
+    call: ScriptCall,
+    environment: ReadonlyMap<string, PlacedText>,
+    guesses: readonly TextStretch[],
+    place: TextStretch,
+  ): void {
+    const { job } = this;
+    const source = new ScriptSource(text).asTyped();
+    const given = call.batch ? optionsOfSbatch(call.prefix) : [];
+    const exported = exportsOf(given);
+    const variables = exported.all ? this.scope.exported() : new Map();
+    const scope = new ShellScope(variables, this.scope.budget, call.args);
+    scope.openFrom = call.openFrom;
+    scope.tookIn = this.scope.tookIn;
+    for (const [name, value] of [...environment, ...exported.given])
+      scope.put(name, { text: value, exported: true });
+    const options = call.batch ? slurmOptions(source) : (this.options ?? job.options);
+    if (call.batch)
+      for (const [name, value] of slurmVariables([...given, ...options]))
+        scope.put(name, { text: value, exported: true });
+    const prefix = [...(call.batch ? [] : this.prefix), ...call.prefix];
+    const deeper = new Evaluator(job, scope, source, prefix, this.depth + 1, this.open);
+    deeper.around = [...this.around, ...guesses];
+    deeper.trail = [...this.trail, uri];
+    deeper.calledAt = this.calledAt ?? place;
+    deeper.options = options;
+    // Functions are those of the shell that has them.
+    const functions = [...job.functions];
+    job.functions.clear();
+    if (this.depth <= DEEPEST) deeper.run(parse(source.text).commands);
+    job.functions.clear();
+    for (const [name, own] of functions) job.functions.set(name, own);
+  }
+
+  /** A shell within this one, in the same script. */
+  private shell(scope: ShellScope, source: ScriptSource, prefix: readonly PlacedText[], open: number) {
+    const deeper = new Evaluator(this.job, scope, source, prefix, this.depth + 1, open);
+    deeper.trail = this.trail;
+    deeper.calledAt = this.calledAt;
+    deeper.options = this.options;
+    deeper.isRemote = this.isRemote;
+    return deeper;
   }
 
   /** `env A=1 python`, `docker run -e A=1`: variables that a command gives to what it runs. */
@@ -281,7 +390,9 @@ class Evaluator extends ShellBuiltins {
       for (const [name, text] of slurmVariables(options)) scope.put(name, { text, exported: true });
     }
     const prefix = [...this.prefix, ...given.prefix];
-    const deeper = new Evaluator(this.job, scope, source, prefix, this.depth + 1, this.open + (open ? 1 : 0));
+    const deeper = this.shell(scope, source, prefix, this.open + (open ? 1 : 0));
+    deeper.isRemote ||= given.remote;
+    if (!given.remote) scope.entered = this.scope.entered;
     deeper.around = [...this.around, ...guesses];
     deeper.run(parse(source.text).commands);
   }
@@ -304,10 +415,11 @@ class Evaluator extends ShellBuiltins {
     if (this.depth > DEEPEST || this.job.steps > MOST_STEPS) return undefined;
     called.called = true;
     const { scope } = this;
-    const [before, depth] = [scope.args, this.calls];
+    const [before, openFrom, depth] = [scope.args, scope.openFrom, this.calls];
     if (depth > DEEPEST) return undefined;
     const locals = this.locals;
     scope.args = args;
+    scope.openFrom = undefined;
     this.locals = new Map();
     this.calls++;
     const flow = this.within(called.source, () => this.body(called.body));
@@ -317,6 +429,7 @@ class Evaluator extends ShellBuiltins {
     this.calls--;
     this.locals = locals;
     scope.args = before;
+    scope.openFrom = openFrom;
     return flow === 'exit' ? flow : undefined;
   }
 
@@ -339,7 +452,8 @@ class Evaluator extends ShellBuiltins {
     scope.tookIn = this.scope.tookIn;
     const piece = { text: source ?? '', ...this.source.place(part.pos, part.end), exact: false };
     const inside = source === undefined ? this.source : new ScriptSource([piece]);
-    const deeper = new Evaluator(this.job, scope, inside, this.prefix, this.depth + 1, this.open);
+    const deeper = this.shell(scope, inside, this.prefix, this.open);
+    scope.openFrom = this.scope.openFrom;
     deeper.printed = [];
     const [only] = script.commands;
     const expr = this.expr(script, deeper);

@@ -207,24 +207,25 @@ export class Expander {
 
   /** Text of a variable or of an argument (`2`, `14`); undefined where it is not set. */
   private value(name: string): PlacedText | undefined {
-    if (/^\d+$/.test(name) && name !== '0') return this.scope.args?.[Number(name) - 1];
+    if (/^\d+$/.test(name) && name !== '0') return this.scope.argument(Number(name));
     const known = this.scope.get(name);
     return known?.items ? known.items.get('0') : known?.text;
   }
 
   private variable(name: string, pos: number, end: number): Value {
-    const { args } = this.scope;
+    const { args, openFrom } = this.scope;
     if (name === '@' || name === '*') {
       if (args) return name === '@' ? { items: args } : { text: withBlanks(args) };
       return { text: [this.source.unknown(pos, end, { unset: 'argument' })] };
     }
     if (name === '#') {
-      const count = args && this.source.standing(String(args.length), pos, end);
+      const counted = openFrom === undefined ? args : undefined;
+      const count = counted && this.source.standing(String(counted.length), pos, end);
       return { text: [count ?? this.source.unknown(pos, end)] };
     }
     const known = this.value(name);
     if (known) return { text: known };
-    if (args && /^[1-9]\d*$/.test(name)) return { text: [] };
+    if (args && openFrom === undefined && /^[1-9]\d*$/.test(name)) return { text: [] };
     const unset = this.unsetAs(name);
     return { text: [this.source.unknown(pos, end, unset ? { unset } : {})] };
   }

@@ -1,6 +1,7 @@
 import type { CommandNode, CompoundList } from 'unbash';
 import type { Outcome } from './condition';
 import type { PlacedText, TextStretch } from './placed-text';
+import type { ScriptRun, ScriptsAtHand } from './run-script';
 import type { ScriptSource } from './script-source';
 import type { SlurmOption } from './slurm-options';
 
@@ -16,6 +17,10 @@ export interface ShellCommand {
   readonly open: boolean;
   /** Conditions that the script does not settle and that decide about its words. */
   readonly guesses: readonly TextStretch[];
+  /** The command of the script at hand that runs the other script in which it stands. */
+  readonly call?: TextStretch;
+  /** Options of Slurm for that other script, where they are not those of the script at hand. */
+  readonly options?: readonly SlurmOption[];
 }
 
 export interface ShellReading {
@@ -29,6 +34,8 @@ export interface ShellReading {
   /** How many ways a condition has that the script does not settle, and which of them was taken; by where it stands. */
   readonly forks: ReadonlyMap<number, Fork>;
   readonly errors: readonly { readonly message: string; readonly offset: number }[];
+  /** Other scripts that it runs, wherever they are, by `keyOfRun`. */
+  readonly runs: ReadonlyMap<string, ScriptRun>;
   /** Expansions became too many to follow: the script was left there. */
   readonly overgrown: boolean;
 }
@@ -39,6 +46,8 @@ export const MOST_WORDS = 5_000;
 export const MOST_STEPS = 20_000;
 export const MOST_ROUNDS = 300;
 export const DEEPEST = 12;
+/** Scripts that run each other. */
+export const DEEPEST_SCRIPTS = 4;
 
 export interface ShellFunction {
   readonly body: Exclude<CommandNode, { type: 'Command' }> | CompoundList;
@@ -58,6 +67,10 @@ export interface Job {
   readonly turn?: TakenWay;
   /** Files among `files` that are run. */
   readonly started: Set<string>;
+  /** Other scripts that are here. */
+  readonly scripts: ScriptsAtHand;
+  /** Those that are run. */
+  readonly runs: Map<string, ScriptRun>;
   steps: number;
 }
 

@@ -39,6 +39,10 @@ export class ShellScope {
   variables: Map<string, Variable>;
   /** Arguments of the function or script; undefined where whoever starts it gives them. */
   args: readonly PlacedText[] | undefined;
+  /** From which argument on there may be any number of them. */
+  openFrom: number | undefined;
+  /** Folders that were entered, one from the other. */
+  entered: readonly string[] = [];
   /** `set -a`: whatever is set is exported. */
   exportsAll = false;
   /** Another file was taken in, which may have set anything. */
@@ -87,6 +91,29 @@ export class ShellScope {
   export(name: string, exported: boolean): void {
     const before = this.get(name);
     if (before) this.put(name, { ...before, exported });
+  }
+
+  /** Drops the first arguments. Of those that nobody counts none is known then. */
+  shift(by: number): void {
+    if (this.openFrom === undefined) {
+      this.args = this.args?.slice(by);
+      return;
+    }
+    // Beyond those that are counted the others go with them, as far as anybody knows.
+    const gone = Math.min(by, this.openFrom);
+    this.args = this.args?.slice(gone);
+    this.openFrom -= gone;
+  }
+
+  /** An argument by its number; undefined where it is not given, or not known to be. */
+  argument(number: number): PlacedText | undefined {
+    return this.openFrom !== undefined && number > this.openFrom ? undefined : this.args?.[number - 1];
+  }
+
+  /** Exported variables alone: what another script finds that is run from here. */
+  exported(): Map<string, Variable> {
+    this.budget.spend(this.variables.size);
+    return new Map([...this.variables].filter(([, { exported }]) => exported));
   }
 
   /** What a shell that is started from here finds: exported variables; the others are empty to it. */

@@ -16,10 +16,9 @@ export function readWrittenConfig(path: string, pieces: PlacedText, script: Line
   const lines = new Lines(textOfPieces(parts));
   const { root } = read(lines, path);
   if (root?.kind !== 'map') return undefined;
-  const place = (position: Position, last: boolean): Position =>
-    script.position(offsetIn(parts, lines.offset(position), last));
+  const place = (position: Position, last: boolean): number => offsetIn(parts, lines.offset(position), last);
   const opaque = pieces.filter((piece) => piece.opaque);
-  return moved(root, opaque, ({ start, end }) => ({ start: place(start, false), end: place(end, true) }));
+  return moved(root, opaque, ({ start, end }) => script.range(place(start, false), place(end, true)));
 }
 
 /** What nobody knows stands in JSON as text, `"stage": $STAGE` as `"stage": "$STAGE"`: else it would be no value at all, and taken for the default. */

@@ -31,6 +31,10 @@ export interface Launch {
   readonly guesses: readonly ScalarNode[];
   /** It stands in a branch that a plain start of the script does not take. */
   readonly open: boolean;
+  /** It stands in another script, which the script at hand runs by the command at `range`. */
+  readonly isCalled: boolean;
+  /** Options of Slurm of that other script. */
+  readonly sbatch?: MapNode;
 }
 
 /** Commands of a shell document. */
@@ -74,9 +78,15 @@ export function launchesOf(root: ConfigNode | null): Launch[] {
       environment,
       guesses: list('guesses').filter((node) => node.kind === 'scalar'),
       open: flagOf(nodeAt(command, ['open'])) === true,
+      isCalled: nodeAt(command, ['call']) !== undefined,
+      sbatch: map('sbatch'),
     };
   });
 }
+
+/** Where a launch stands in the script at hand. */
+export const placeOf = ({ isCalled, programNodes, range }: Launch): Range =>
+  (isCalled ? undefined : programNodes[0]?.range) ?? range;
 
 /** Whether the script that a launch starts lies here and imports none of a framework's packages: it is another program of the name. */
 export const isOtherProgram = ({ imports }: Launch, packages: RegExp): boolean =>

@@ -171,7 +171,9 @@ function noteValues(
 function noteBranches(launch: Launch, rowOf: (key: string) => KeySpec | undefined, draft: Draft): void {
   for (const condition of launch.guesses) {
     const entries = [...launch.arguments.entries, ...launch.launcher.entries].filter(({ value }) =>
-      guessesIn(value).some((range) => range.start.line === condition.range.start.line),
+      guessesIn(value).some(
+        ({ uri, start }) => uri === condition.range.uri && start.line === condition.range.start.line,
+      ),
     );
     const rows = entries.map(({ key }) => rowOf(key));
     const fields = new Set<FieldPath>(rows.flatMap((row) => row?.fields ?? []));
@@ -212,7 +214,7 @@ function noteFlags(
       draft.bring('model-beside', entry.value, `--${key}`);
       continue;
     }
-    if (draft.unread.some(({ location }) => isSame(location.range, keyRange))) continue;
+    if (draft.hasLeft(keyRange)) continue;
     const fields = decidedBy(entry);
     const mayChange = mayShapeMemory(key) || (program.refusesOthers === true && !costsNothing(key));
     if (rowOf(key) || !(fields || mayChange) || openIn(entry.value).length > 0) continue;
@@ -254,5 +256,5 @@ export function temperedProblems(launch: Launch, draft: Draft): void {
 }
 
 function isSame(a: Range, b: Range): boolean {
-  return a.start.line === b.start.line && a.start.character === b.start.character;
+  return a.uri === b.uri && a.start.line === b.start.line && a.start.character === b.start.character;
 }

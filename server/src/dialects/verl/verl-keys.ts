@@ -289,7 +289,7 @@ export const VERL_KEYS: readonly KeySpec[] = [
     'Block of verl that costs no GPU memory of training.',
     {
       released: `reward reward_model custom_reward_function sandbox_fusion ray_kwargs global_profiler transfer_queue
-      distillation checkpoint skip actor_rollout_ref.hybrid_engine actor_rollout_ref.nccl_timeout
+      distillation checkpoint skip actor_rollout_ref.nccl_timeout
       trainer.balance_batch`,
       any: `defaults reward_manager profiler hydra model_engine nccl_timeout npu_profile`,
     },
@@ -446,6 +446,14 @@ export const VERL_KEYS: readonly KeySpec[] = [
   ...block('critic.megatron', MEGATRON, ofCritic(megatron)),
   ...block(`${A}.actor.optim`, `${CONFIG}optim/fsdp.yaml`, optimizer),
   ...block('optim', `${CONFIG}optim/fsdp.yaml`, optimizer),
+  ...block(A, PPO, [
+    [
+      'hybrid_engine',
+      'boolean',
+      'What generates and what is trained share the GPUs; trainers with an engine on others take `False`.',
+      { default: true, fields: ['rollout.engine'] },
+    ],
+  ]),
   ...block(`${A}.rollout`, ROLLOUT, [
     [
       'name',

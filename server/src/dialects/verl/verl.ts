@@ -241,7 +241,9 @@ const ENGINES = /^(?:hf|naive|vllm\w*|sglang\w*|trtllm\w*)$/;
 function readRollouts(section: Section, core: boolean, release: unknown): void {
   const block = 'actor_rollout_ref.rollout';
   const name = section.find(`${block}.name`);
-  const apart = section.integerOrDefault(`${block}.nnodes`) > 0;
+  // `RayPPOTrainer` refuses anything else; the trainers that take it give the engine a pool of GPUs of its own (`fully_async_main.py`).
+  const hybrid = section.flagOrDefault('actor_rollout_ref.hybrid_engine');
+  const apart = section.integerOrDefault(`${block}.nnodes`) > 0 || !hybrid;
   const engine = textOf(name?.node) === 'hf' ? 'transformers' : apart ? 'vllm-server' : 'vllm-colocate';
   // One that is not known: vLLM's stands in, which shares the GPUs.
   if (name && !ENGINES.test(textOf(name.node) ?? '')) section.leave(name, ['rollout.engine']);

@@ -138,7 +138,8 @@ function shellPlace({ text, position, document, reading }: CompletionRequest): P
   const launches = launchesOf(document.root);
   const first = logicalStart(text, position.line);
   const own = launches.find(({ range }) => first <= range.end.line && range.start.line <= position.line);
-  if (!own) return undefined;
+  // Which words another script takes that it runs is not known of their names.
+  if (!own || own.isCalled) return undefined;
   const index = Number(/\[(\d+)\]/.exec(own.path)?.[1] ?? -1);
   const script = nodeAt(items[index], ['script'])?.range;
   const behind =

@@ -5,8 +5,9 @@ import { evenDataParallelSize } from '../../run/derive';
 import type { FieldPath } from '../../run/fields';
 import { sameValue } from '../../run/resolve';
 import type { Unread } from '../../run/unread';
-import { beginTogether } from '../../text/place';
+import { beginTogether, type Range } from '../../text/place';
 import { canonicalUri } from '../../text/uri';
+import type { ConfigReading } from '../config-reading';
 import type { Member } from '../member';
 import { documentRead } from '../overrides';
 import { readKnowing } from '../read-knowing';
@@ -42,8 +43,11 @@ export function otherWays({ collected, read: { unread }, resolved }: Assembled):
   const open = unread.filter(({ kind }) => kind === 'branch');
   return open.slice(0, MOST_CONDITIONS).flatMap((condition) => {
     const { uri, range } = condition.location;
-    const script = collected.members.find(({ config }) => canonicalUri(config.uri) === canonicalUri(uri));
-    const roots = script?.config.document.otherWays?.(range) ?? [];
+    const own = collected.members.find(({ config }) => canonicalUri(config.uri) === canonicalUri(uri));
+    // A script that another one runs is followed in that one.
+    const script = own ?? collected.members.find(({ config }) => isFollowed(uri, config));
+    const at = own ? range : { ...range, uri: canonicalUri(uri) };
+    const roots = script?.config.document.otherWays?.(at) ?? [];
     return roots.flatMap((root) => {
       if (!script) return [];
       const turned = onWay(collected, script, root);
@@ -54,6 +58,9 @@ export function otherWays({ collected, read: { unread }, resolved }: Assembled):
     });
   });
 }
+
+const isFollowed = (uri: string, { document, whole }: ConfigReading): boolean =>
+  document.follows === true && whole?.parts.some((part) => part.uri === canonicalUri(uri)) === true;
 
 /** The files of a run with another tree of its script. */
 function onWay(collected: Collected, script: Member, root: MapNode): Collected {
@@ -86,8 +93,17 @@ function turnedTo(document: ConfigDocument, root: MapNode): ConfigDocument {
 function placeIn(root: MapNode, { root: before, command }: ConfigDocument): number | undefined {
   const wanted = command === undefined ? undefined : commandsOf(before)[command];
   if (!wanted) return command;
-  const found = commandsOf(root).findIndex(({ range }) => beginTogether(range, wanted.range));
+  const there = commandsOf(root);
+  const isAt = ({ range }: ConfigNode) => beginTogether(range, wanted.range);
+  // One command may run another script that starts several.
+  const same = there.findIndex((node) => isAt(node) && beginTogether(programOf(node), programOf(wanted)));
+  const found = same < 0 ? there.findIndex(isAt) : same;
   return found < 0 ? command : found;
+}
+
+function programOf(command: ConfigNode): Range {
+  const program = nodeAt(command, ['program']);
+  return (program?.kind === 'list' ? program.items[0]?.range : undefined) ?? command.range;
 }
 
 function commandsOf(root: ConfigNode | null): readonly ConfigNode[] {
