@@ -68,6 +68,12 @@ export function textOf(node: ConfigNode | undefined): string | undefined {
   return typeof node.value === 'string' ? node.value : node.text;
 }
 
+/** A text that is too long to be a name, which is a pattern all the same. */
+export const longTextOf = (node: ConfigNode | undefined): string | undefined =>
+  node?.kind === 'scalar' && typeof node.value === 'string' && node.text.length > LONGEST_TEXT
+    ? node.value
+    : undefined;
+
 /** Items of a list, or of text that separates them with commas, or that writes them as a list of Python. */
 export function textsOf(node: ConfigNode | undefined): string[] | undefined {
   if (node?.kind === 'list') return node.items.map(textOf).filter((item) => item !== undefined);

@@ -131,9 +131,11 @@ export function rejectMisfits(root: MapNode, table: KeyTable, draft: Draft, pare
 
 /** A list or a block in the place of a number, a switch or one of a few words is none of them. */
 function leaveMisplaced(node: MapNode | ListNode, spec: KeySpec, path: string, draft: Draft): void {
-  const { type, values, spellings, fields } = spec;
+  const { type, values, spellings, sets, fields } = spec;
   const isWord = type === 'string' && (values !== undefined || spellings !== undefined);
-  const single = /^(?:integer|number|boolean)$/.test(type) || isWord;
+  // A row that takes `none` as well has no type.
+  const isCount = type === 'any' && sets !== undefined && FIELDS[sets].type === 'integer';
+  const single = /^(?:integer|number|boolean)$/.test(type) || isWord || isCount;
   if (!single || !fields || fields.length === 0 || draft.hasLeft(node.range)) return;
   if (spec.means?.(node) !== undefined || fields.every((field) => draft.statesElsewhere(field, node.range)))
     return;

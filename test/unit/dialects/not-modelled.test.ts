@@ -98,6 +98,14 @@ describe('trainers that are not modelled', () => {
       'OLMo-core',
       'torchrun --nproc-per-node=8 src/scripts/official/OLMo2/OLMo-2-0325-32B-train.py --save-folder=/data/out',
     ],
+    "open-instruct's script on OLMo-core": [
+      'OLMo-core',
+      'torchrun --nproc_per_node=8 open_instruct/olmo_core_finetune.py --model_name_or_path gpt2 --per_device_train_batch_size 16 --max_seq_length 16384',
+    ],
+    "a script of Megatron-Bridge's MIMO": [
+      'Megatron-Bridge (MIMO)',
+      'torchrun --nproc-per-node=8 examples/megatron_mimo/llava/megatron_mimo_training_llava.py --micro-batch-size 1 --global-batch-size 32 --train-iters 10',
+    ],
     'a script of PaddleNLP': [
       'PaddleNLP',
       'python -m paddle.distributed.launch --gpus "0,1" run_pretrain.py --model_name_or_path a/b --tensor_parallel_degree 2 --per_device_train_batch_size 1 --max_seq_length 512',

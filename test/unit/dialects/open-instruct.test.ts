@@ -133,7 +133,7 @@ describe("open-instruct's GRPO", () => {
 
 describe("open-instruct's trainers on OLMo-core", () => {
   it('are not taken for the Trainer, whose flags they share', () => {
-    for (const name of ['dpo', 'grpo', 'olmo_core_finetune']) {
+    for (const name of ['dpo', 'grpo']) {
       const text = `torchrun --nproc_per_node=8 open_instruct/${name}.py --model_name_or_path gpt2 --per_device_train_batch_size 16 --max_seq_length 16384\n`;
       const document = parseConfig('file:///w/run.sh', text);
       const reading = launchScript.read(document, { known: {} });

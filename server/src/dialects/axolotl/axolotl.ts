@@ -1,6 +1,6 @@
 import { entryOf } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
-import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
+import { flagOf, integerOf, longTextOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { AXOLOTL, fileIn } from '../../sources/repositories';
 import type { DType } from '../../terms/dtypes';
@@ -264,7 +264,7 @@ function readTargets(section: Section): void {
   const named = section.find('lora_target_modules');
   if (linear && flagOf(linear.node) === true) section.state('lora.targets', ['all-linear'], linear);
   else if (named) {
-    const text = named.node.kind === 'scalar' ? textOf(named.node) : undefined;
+    const text = named.node.kind === 'scalar' ? (textOf(named.node) ?? longTextOf(named.node)) : undefined;
     // One text is a regular expression to PEFT, except for its word for every linear layer.
     if (text !== undefined && text !== 'all-linear') section.state('lora.targetPattern', text, named);
     else section.take('lora_target_modules');

@@ -1,5 +1,5 @@
 import type { ConfigNode } from '../../config/node';
-import { isBlank, textOf, textsOf } from '../../config/scalar';
+import { isBlank, longTextOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
@@ -169,5 +169,7 @@ function readTargets(section: Section): void {
   }
   if (found && pattern !== undefined && pattern !== 'all-linear' && textsOf(found.node)?.length === 1)
     section.state('lora.targetPattern', pattern, found);
+  else if (found && longTextOf(found.node) !== undefined)
+    section.state('lora.targetPattern', longTextOf(found.node) ?? '', found);
   else section.take('target_modules');
 }

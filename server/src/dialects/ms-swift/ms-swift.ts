@@ -175,6 +175,10 @@ function readTrainer(section: Section, objective: Objective, draft: Draft, conte
     compute,
   };
   readGalore(section);
+  // `optimizers/mapping.py`: other names are those of a plugin. Muon and the like are set up beside the optimizer of `optim`.
+  const plugin = section.find('optimizer');
+  if (plugin && !/^(?:default|galore|lorap|multimodal)$/.test(textOf(plugin.node) ?? ''))
+    section.leave(plugin, ['optimizer.name']);
   readTrainingLoop(section, draft, context, defaults);
   section.assume('parallel.data', {
     value: 'ddp',

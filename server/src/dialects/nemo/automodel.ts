@@ -1,7 +1,7 @@
 import { interpolated } from '../../config/interpolation';
 import { nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
-import { flagOf, integerOf, isBlank, plainOf, textOf, textsOf } from '../../config/scalar';
+import { flagOf, integerOf, isAuto, isBlank, plainOf, textOf, textsOf } from '../../config/scalar';
 import { unevenGroups } from '../../run/derive';
 import type { FieldValue } from '../../run/fields';
 import { say } from '../../wording/say';
@@ -248,6 +248,7 @@ function readPrecision(section: Section, draft: Draft, context: ReadContext): vo
   const published = context.model?.publishedDtype;
   const weights = type ?? (published === 'fp32' || published === 'fp16' ? published : 'bf16');
   if (found && type) section.state('precision.weights', type, found);
+  else if (found && !isAuto(found.node)) section.leave(found, ['precision.weights', 'precision.compute']);
   else if (!published && context.model) inferUnnamed(draft, found?.node, found?.key);
   else
     section.assume(
@@ -256,8 +257,10 @@ function readPrecision(section: Section, draft: Draft, context: ReadContext): vo
       'model.torch_dtype',
     );
   const compute = section.find('distributed.mp_policy.param_dtype');
-  const lower = weightsDtypeOf(textOf(compute?.node)) ?? 'bf16';
-  if (compute) section.state('precision.compute', lower, compute);
+  const named = weightsDtypeOf(textOf(compute?.node));
+  const lower = named ?? 'bf16';
+  if (compute && !named) section.leave(compute, ['precision.compute']);
+  else if (compute) section.state('precision.compute', lower, compute);
   else section.assume('precision.compute', own(lower));
   const wide = weights === 'fp32' && lower !== 'fp32';
   section.assume(

@@ -245,6 +245,20 @@ const KEYS: readonly KeySpec[] = [
     ['train_ds.seq_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
     ['train_ds.max_seq_length', 'integer', 'Tokens of the longest sample.', { fields: ['batch.sequence'] }],
     ['seq_length_dec', 'integer', 'Tokens of the target.', { sets: 'batch.targetSequence' }],
+    ['train_ds.max_src_seq_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
+    ['train_ds.max_tgt_seq_length', 'integer', 'Tokens of the target.', { sets: 'batch.targetSequence' }],
+    [
+      'train_ds.micro_batch_size',
+      'integer',
+      'Samples per GPU and forward pass.',
+      { fields: ['batch.micro'] },
+    ],
+    [
+      'train_ds.global_batch_size',
+      'integer',
+      'Samples per step over all GPUs.',
+      { fields: ['batch.global'] },
+    ],
     [
       'train_ds.packed_sequence',
       'boolean',

@@ -38,6 +38,8 @@ const SPELLING: Spelling = {
     'seq_length',
     'data.train_ds.max_seq_length',
     'data.train_ds.seq_length',
+    // `megatron_t0_config.yaml`: source and target have lengths of their own.
+    'data.train_ds.max_src_seq_length',
     'data.max_seq_length',
     'data.common.max_seq_length',
     'dataset.max_seq_length',
@@ -336,7 +338,7 @@ function readBatch(model: Section, section: Section): void {
     if (!model.take(key)) section.take(...splits.map((block) => `${block}.${key}`));
   if (!model.take('seq_length'))
     section.take(...splits.map((block) => `${block}.max_seq_length`), 'data.seq_length');
-  model.take('data.seq_length_dec', 'decoder_seq_length');
+  model.take('data.seq_length_dec', 'decoder_seq_length', 'data.train_ds.max_tgt_seq_length');
   const packed = 'data.train_ds.packed_sequence';
   if (model.has(packed)) model.take(packed);
   else if (!model.has('data.train_ds'))

@@ -2,6 +2,7 @@ import { entryOf } from '../../config/lookup';
 import type { Launch } from '../launch/launch';
 import type { Program } from '../launch/program';
 import {
+  MEGATRON_MIMO,
   MUSUBI_TUNER,
   OF_PADDLE,
   OLMO_CORE,
@@ -80,6 +81,10 @@ const LAUNCHED: readonly LaunchedTrainer[] = [
       return OLMO_CORE_OFFICIAL.test(script) || OLMO_CORE_COMMANDS.test(command || '');
     },
   },
+  // `open_instruct/olmo_core_finetune.py` of allenai/open-instruct: its flags are those of its own trainer, the loop is OLMo-core's.
+  { trainer: OLMO_CORE, starts: (launch) => nameOf(launch) === 'olmo_core_finetune.py' },
+  // `megatron_mimo_training_llava.py` and its like of NVIDIA-NeMo/Megatron-Bridge, which `run_hetero_llava.sh` starts.
+  { trainer: MEGATRON_MIMO, starts: (launch) => /^megatron_mimo_training_\w+\.py$/.test(nameOf(launch)) },
 ];
 
 /** Launches of trainers that are not modelled: reported once, at the program, and never estimated. */
@@ -102,4 +107,4 @@ export const programsNotModelled: readonly Program[] = LAUNCHED.map(({ trainer, 
 
 /** What stands in scripts that start one of them. */
 export const LAUNCHES_NOT_MODELLED =
-  /\b(?:sdxl|flux|sd3|lumina|anima)_train|\btrain_textual_inversion_XTI\b|\bnetwork_(?:module|dim)\b|\b(?:train_network|train_db|fine_tune|train_textual_inversion|train_control_?net)\.py\b|\bsimpletuner\/train\.py\b|\b(?:tensor|pipeline|sharding)_parallel_(?:degree|config)\b|\bdata_backend_config\b|\b(?:wan|hv|hv_1_5|fpack|flux_2|flux_kontext|qwen_image|kandinsky5|zimage|krea2|ideogram4|hidream_o1)_train|\bxtuner\s+train\b|\bsrc\/scripts\/(?:train|official)\//;
+  /\b(?:sdxl|flux|sd3|lumina|anima)_train|\btrain_textual_inversion_XTI\b|\bnetwork_(?:module|dim)\b|\b(?:train_network|train_db|fine_tune|train_textual_inversion|train_control_?net)\.py\b|\bsimpletuner\/train\.py\b|\b(?:tensor|pipeline|sharding)_parallel_(?:degree|config)\b|\bdata_backend_config\b|\b(?:wan|hv|hv_1_5|fpack|flux_2|flux_kontext|qwen_image|kandinsky5|zimage|krea2|ideogram4|hidream_o1)_train|\bxtuner\s+train\b|\bsrc\/scripts\/(?:train|official)\/|\bolmo_core_finetune\.py\b|\bmegatron_mimo_training_/;

@@ -75,6 +75,10 @@ export const XTUNER: StartedTrainer = {
   name: 'XTuner',
   trains: () => say('language models that configs in Python describe'),
 };
+export const MEGATRON_MIMO: StartedTrainer = {
+  name: 'Megatron-Bridge (MIMO)',
+  trains: () => say('models whose parts are split over GPUs each in its own way'),
+};
 export const OLMO_CORE: StartedTrainer = { name: 'OLMo-core', trains: OWN_LANGUAGE };
 
 /** Trainers with configs in YAML, JSON or TOML, by keys that no other has together. */

@@ -33,7 +33,7 @@ const PARALLELISM: readonly Row[] = [
     'data_parallel_shard_degree',
     'integer',
     'GPUs that a shard group spans; -1: what is left.',
-    { default: -1 },
+    { default: -1, fields: ['parallel.data'] },
   ],
   [
     'fsdp_reshard_after_forward',

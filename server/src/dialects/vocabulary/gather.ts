@@ -156,7 +156,8 @@ export function gather(document: ConfigDocument, vocabulary: Vocabulary, names: 
         continue;
       }
       const nothing = key && nothingAt(value, key.type);
-      if (nothing !== undefined) stated.set(key.name, { ...place, key, range: value.range, text: nothing });
+      if (key && nothing !== undefined)
+        stated.set(key.name, { ...place, key, range: value.range, text: nothing });
       if (value.kind === 'map') {
         if (!key) unknown.push({ name: written, keyRange });
         // A block that is switched on by being there.

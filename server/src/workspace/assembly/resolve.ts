@@ -8,6 +8,7 @@ import type { Model, SampleLength } from '../../model/model';
 import { lacksKernel, languageType, precedesSdpa, predatesSdpa } from '../../run/behaviours';
 import { modelParallelSize, unevenLayout } from '../../run/derive';
 import type { RunValues } from '../../run/fields';
+import { linearPattern } from '../../run/linear-pattern';
 import { type Fact, fact, type Origin, type OriginKind } from '../../run/origin';
 import { fieldError } from '../../run/parse-field';
 import { type Resolution, sameValue, strongest } from '../../run/resolve';
@@ -78,6 +79,22 @@ function withTargets(resolution: Resolution, model: Model | undefined): Resoluti
     run: undefined,
   };
 }
+
+/** PEFT stops on a regular expression that Python cannot read, and nobody adapts what it lists for the model in its place. */
+function withPattern(resolution: Resolution): Resolution {
+  const { 'lora.targetPattern': pattern, 'method.kind': method } = resolution.values;
+  if (pattern === undefined || method !== 'lora' || linearPattern(pattern, true)) return resolution;
+  const shown = pattern.length > LONGEST_SHOWN ? `${pattern.slice(0, LONGEST_SHOWN)}...` : pattern;
+  const reason = say('The regular expression of the modules cannot be read: `{0}`.', shown);
+  return {
+    ...resolution,
+    unknown: [...resolution.unknown, { field: 'lora.targets', reason }],
+    run: undefined,
+  };
+}
+
+/** Characters of a pattern that are quoted. */
+const LONGEST_SHOWN = 40;
 
 /** Statements that none in a comment or a project file outweighs. */
 const BY_THE_FILE: ReadonlySet<OriginKind> = new Set([
@@ -295,7 +312,7 @@ export function resolve(
       : resolvedWithMeasured(stating, measured, members);
   const facts = [...stating, ...joined.facts];
   const whole = withModel(withoutUnread(joined.resolution, unread), finding);
-  const pictured = withImages(withTargets(whole, finding.model), finding.model);
+  const pictured = withImages(withPattern(withTargets(whole, finding.model)), finding.model);
   const noted = noteModel(withLayout(withPrompts(pictured, finding.model)), finding);
   const asked = withExamples(noted, self.reading.asking, finding.model);
   const resolution = notModelled ? { ...asked, unknown: [], run: undefined } : asked;
