@@ -128,6 +128,21 @@ def install() -> None:
         lambda mode, function, tensor: False if tensor.dtype == torch.bool else 0 if not tensor.dtype.is_floating_point else 0.0)
 
 
+def propagate_shapes_apart() -> None:
+    """DTensor learns shapes of whole tensors by running operators on fake ones of its own, of which the tracker must not know."""
+    import fake_cuda
+    from torch.distributed.tensor._sharding_prop import ShardingPropagator
+    from torch.utils._python_dispatch import _disable_current_modes
+
+    plain = ShardingPropagator._propagate_tensor_meta_non_cached
+
+    def propagate(self, schema):
+        with _disable_current_modes(), fake_cuda.fake_mode():
+            return plain(self, schema)
+
+    ShardingPropagator._propagate_tensor_meta_non_cached = propagate
+
+
 def start(world: int, last=False) -> None:
     """A process group of `world` ranks of which this process is the first, or the last."""
     from torch.testing._internal.distributed.fake_pg import FakeStore

@@ -9,8 +9,9 @@ from unittest.mock import MagicMock
 
 import torch
 
+import cluster
 from measure import DTYPES, make_optimizer
-from sharded_measure import Sharded
+from sharded_measure import Sharded, real_meshes
 
 CHUNKS = 8  # of torchtune's loss
 
@@ -92,6 +93,18 @@ class Torchtune:
         return loss
 
 
+def titan_mesh(run):
+    """The dimensions that `distributed/parallel_dims.py` makes of the degrees, those of one GPU left out of groups."""
+    from torchtitan.distributed import ParallelDims
+
+    tensor, replicas = run.get("parallel.tensor", 1), run.get("parallel.replicate", 1)
+    dims = ParallelDims(dp_replicate=replicas, dp_shard=run["hardware.gpus"] // (tensor * replicas), cp=1, tp=tensor, pp=1, ep=1,
+                        etp=1, world_size=run["hardware.gpus"])
+    with torch._subclasses.fake_tensor.unset_fake_temporarily():
+        dims.build_mesh()
+    return dims
+
+
 class Torchtitan:
     """`train.py`, `forward_backward_step`, with `models/llama3/infra/parallelize.py`."""
 
@@ -110,16 +123,40 @@ class Torchtitan:
         return config, model
 
     def shard(self, model, run):
+        """`parallelize_llama`, by its parts."""
+        from torchtitan.distributed import utils
+        from torchtitan.models.llama3.infra import parallelize
+
+        cluster.propagate_shapes_apart()
+        dims = titan_mesh(run)
+        parallel_loss = dims.tp_enabled and run.get("loss.implementation") == "vocab-parallel"
+        self.context = utils.get_train_context(parallel_loss)
+        if dims.tp_enabled:
+            parallelize.apply_tp(model, dims.get_mesh("tp"), parallel_loss, enable_float8_tensorwise_tp=False)
+        self.checkpoint(model, run)
+        if dims.fsdp_enabled:
+            real_meshes()
+            names = ["dp_replicate", "fsdp"] if dims.dp_replicate_enabled else ["fsdp"]
+            keeps = run.get("fsdp.strategy", "full") not in ("full", "hybrid")
+            policy = "never" if keeps else "always" if run.get("fsdp.reshardsEnds") else "default"
+            parallelize.apply_fsdp(model, dims.get_mesh(names), DTYPES[run["precision.compute"]], DTYPES[run["precision.reduce"]], False,
+                                   run.get("offload.parameters", "none") == "cpu", policy)
+        return Titan(model, make_optimizer(list(model.parameters()), run), self.context)
+
+    def checkpoint(self, model, run):
         from torchtitan.config.job_config import ActivationCheckpoint
         from torchtitan.distributed.activation_checkpoint import apply_ac
-        from torchtitan.models.llama3.infra.parallelize import apply_fsdp
+        from torchtitan.models.llama3.infra.parallelize import _op_sac_save_list
 
-        if run.get("activations.checkpointing", "none") != "none":
-            apply_ac(model, ActivationCheckpoint(mode="full"), model_compile_enabled=False)
-        keeps = run.get("fsdp.strategy", "full") != "full"
-        policy = "never" if keeps else "always" if run.get("fsdp.reshardsEnds") else "default"
-        apply_fsdp(model, mesh_of(run), DTYPES[run["precision.compute"]], DTYPES[run["precision.reduce"]], False, False, policy)
-        return Sharded(model, make_optimizer(list(model.parameters()), run))
+        checkpointing = run.get("activations.checkpointing", "none")
+        if checkpointing == "none":
+            return
+        options = {"mode": "full"}
+        if checkpointing == "selective":
+            options = {"mode": "selective", "selective_ac_option": "op"}
+        elif "activations.layers" in run:
+            options = {"mode": "selective", "selective_ac_option": str(len(model.layers) // run["activations.layers"])}
+        apply_ac(model, ActivationCheckpoint(**options), model_compile_enabled=False, op_sac_save_list=_op_sac_save_list)
 
     def loss(self, model, batch):
         from torchtitan.components.loss import cross_entropy_loss
@@ -128,6 +165,17 @@ class Torchtitan:
         loss = cross_entropy_loss(prediction, batch["labels"])
         del prediction  # before backward, as there
         return loss
+
+
+class Titan(Sharded):
+    """Forward, loss and backward under the loop's context, which is that of the loss on split logits."""
+
+    def __init__(self, model, optimizer, context):
+        super().__init__(model, optimizer)
+        self.context = context
+
+    def micro(self, last):
+        return self.context()
 
 
 PRETRAINERS = {"torchtune": Torchtune, "torchtitan": Torchtitan}

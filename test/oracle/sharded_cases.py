@@ -64,6 +64,18 @@ OWN = {
                    "fsdp.separateEnds": True, "fsdp.syncEachBatch": True},
 }
 
+# GPUs that split the model, and what the loss takes of them.
+SHARDED_FLAGS |= {f"tp{n}": {"parallel.tensor": n, "parallel.sequence": True, "loss.implementation": "vocab-parallel"} for n in (2, 4, 8)}
+TITAN = ("gathered", "everysecond", "selective", "alone")  # count for more than what torchtitan makes of a run by itself
+SHARDED_FLAGS |= {
+    "gathered": {"loss.implementation": "full"},
+    # Of the six layers that such cases have.
+    "everysecond": {"activations.checkpointing": "full", "activations.reentrant": False, "activations.layers": 3},
+    # No GPUs are left to shard over: types are not mixed then (`distributed/utils.py`, `maybe_enable_amp`).
+    "alone": {"parallel.data": "none", "precision.compute": "fp32", "precision.scheme": "native"},
+    "selective": {"activations.checkpointing": "selective", "activations.reentrant": False},
+}
+
 
 def case(data: str, model: str, flags: str, gpus: int, micro: int, sequence: int, layers: int | None = None) -> dict:
     names = flags.split()
@@ -177,6 +189,16 @@ def _wide_cases():
         yield case("fsdp2", "llama-3.1-8b", flags, 64, 1, 1024, 3)
 
 
+def _many_ranks():
+    """Clusters beyond the 64 GPUs of most cases."""
+    for gpus in (128, 256):
+        yield case("fsdp2", "llama-3.2-1b", "mixed nonreentrant sgd", gpus, 2, 1024)
+        yield case("fsdp2", "qwen3-8b", "mixed nonreentrant", gpus, 1, 1024)
+        yield case("zero", "llama-3.2-1b", "z3 ds noreuse nonreentrant", gpus, 2, 1024)
+        found = case("zero", "llama-3.1-8b", "z3 ds nonreentrant", gpus, 1, 1024, 3)
+        yield found | {"id": found["id"] + "-auto", "run": found["run"] | auto("llama-3.1-8b")}
+
+
 def _explicit_cases():
     """The root made to reshard as layers are, with the loss inside of it."""
     for flags in ("mixed always nonreentrant sgd", "bf16 always sgd"):
@@ -197,12 +219,25 @@ def _own_cases():
         yield "torchtitan", "llama-3.1-8b", flags, 8, 1, 2048
     yield "torchtitan", "llama-3.1-70b", "nonreentrant sgd", 64, 1, 4096
     yield "torchtitan", "llama-3.1-8b", "nonreentrant sgd", 8, 1, 256
+    # Split over GPUs: with and without checkpoints and the loss on split logits; and replicas of shards.
+    for flags in ("tp8", "tp8 nonreentrant", "tp8 gathered", "tp8 gathered nonreentrant", "tp4 nonreentrant sgd", "tp2 sgd",
+                  "tp4 hybrid nonreentrant", "tp8 nonreentrant acc2", "tp4 selective sgd", "selective sgd", "selective gathered",
+                  "hybrid nonreentrant", "hybrid sgd"):
+        yield "torchtitan", "llama-3.1-8b", flags, 64, 1, 2048
+    for flags in ("tp8 nonreentrant sgd", "tp8 sgd", "tp8 gathered nonreentrant sgd"):
+        yield "torchtitan", "llama-3.1-70b", flags, 64, 2, 4096
+    for flags in ("alone tp8", "alone tp8 nonreentrant sgd", "alone tp8 gathered sgd", "alone tp4 sgd"):
+        yield "torchtitan", "llama-3.1-8b", flags, 4 if "tp4" in flags else 8, 1, 2048
+    for flags in ("everysecond sgd", "everysecond", "tp4 everysecond sgd"):
+        yield "torchtitan", "llama-3.1-8b", flags, 64, 1, 2048, 6
 
 
 def _owned():
-    for code, model, flags, gpus, micro, sequence in _own_cases():
-        found = case("fsdp2", model, flags, gpus, micro, sequence)
-        yield {**found, "id": found["id"].replace("fsdp2", code, 1), "run": found["run"] | OWN[code]}
+    for code, *described in _own_cases():
+        found = case("fsdp2", *described)
+        flags = found["id"].split("-")
+        stated = {name: value for flag in TITAN if flag in flags for name, value in SHARDED_FLAGS[flag].items()}
+        yield {**found, "id": found["id"].replace("fsdp2", code, 1), "run": found["run"] | OWN[code] | stated}
 
 
-CASES = [*_cases(), *_explicit_cases(), *_owned()]
+CASES = [*_cases(), *_many_ranks(), *_explicit_cases(), *_owned()]

@@ -87,17 +87,23 @@ def upcast_trained(model, run):
                 module._parameters[name] = masters[parameter]
 
 
+def outside_fakes(function):
+    """Groups of GPUs are made of tensors of ranks, which have no values while tensors are fake."""
+
+    def plain(*arguments):
+        with torch._subclasses.fake_tensor.unset_fake_temporarily():
+            return function(*arguments)
+
+    return plain
+
+
 def real_meshes():
-    """The smaller group of a reshard is made of a tensor of ranks, which has no values while tensors are fake."""
+    """The smaller group of a reshard, and the two dimensions together of a weight that is split by both."""
+    from torch.distributed.device_mesh import DeviceMesh
     from torch.distributed.fsdp._fully_shard import _fully_shard as module
 
-    plain = module._get_post_forward_mesh_info
-
-    def mesh_info(*arguments):
-        with torch._subclasses.fake_tensor.unset_fake_temporarily():
-            return plain(*arguments)
-
-    module._get_post_forward_mesh_info = mesh_info
+    module._get_post_forward_mesh_info = outside_fakes(module._get_post_forward_mesh_info)
+    DeviceMesh._concatenate = staticmethod(outside_fakes(DeviceMesh._concatenate))
 
 
 @scheme
@@ -320,6 +326,16 @@ class Zero(Sharded):
         self.model.step()
 
 
+def on_host() -> int:
+    """Bytes of tensors in host memory, whoever holds them: found among all objects, since frameworks keep buffers of their own."""
+    found = {}
+    for thing in gc.get_objects():
+        if isinstance(thing, torch._subclasses.FakeTensor) and thing.device.type == "cpu":
+            storage = thing.untyped_storage()
+            found[storage._cdata] = storage.nbytes()
+    return sum(found.values())
+
+
 def pretrainer(run):
     """The framework that brings models of its own, where the case names one."""
     from pretrainers import PRETRAINERS
@@ -385,6 +401,8 @@ def measure(case, log=None, steps=2):
                     del batch
                     record["micro"].append({"forward": forward, "backward": backward})
                 results["atRest"]["gradients"] = total(sharded.gradients())
+                if any(run.get(f"offload.{kind}", "none") != "none" for kind in ("optimizer", "parameters")):
+                    results["host"] = on_host()
                 with tracker.in_phase(f"optimizer {step}"):
                     sharded.step()
                     record["optimizer"] = phase_report(tracker, step == steps)

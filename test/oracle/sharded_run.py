@@ -32,7 +32,8 @@ def compact(results: dict) -> dict:
     micro = steady["micro"][-1]
     phases = {"forward": micro["forward"], "backward": micro["backward"], "optimizer": steady["optimizer"]}
     kept = {name: {k: phase[k] for k in ("peak", "after", "operator", "module")} for name, phase in phases.items()}
-    return {"parameters": results["parameters"], "atRest": results["atRest"] | {"all": steady["atRest"]}, **kept,
+    host = {"host": results["host"]} if "host" in results else {}
+    return {"parameters": results["parameters"], **host, "atRest": results["atRest"] | {"all": steady["atRest"]}, **kept,
             "peak": results["peak"]}
 
 

@@ -1,3 +1,4 @@
+import { ELEMENT_BYTES } from '../model/tape';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { fileIn, PYTORCH } from '../sources/repositories';
@@ -39,7 +40,9 @@ export function shardingOf(run: TrainingRun, sums: WeightSums, stages: readonly 
     case 'horovod':
       return horovod(run, sums);
     default:
-      return behaviours(run).flattensIntoBuffers ? megatronReplicas(run, sums) : replicated(run, sums);
+      return behaviours(run).flattensIntoBuffers
+        ? megatronReplicas(run, sums)
+        : replicated(run, sums, stages);
   }
 }
 
@@ -51,6 +54,27 @@ function ofScaled({ scaled }: WeightSums, weightBytes: number): { weights: numbe
   };
 }
 
+/**
+ * Bytes of split embeddings' gradients on a tensor-parallel rank: its own rows, and what whole ones have beyond those. DTensor leaves such a
+ * gradient a partial sum (`tensor/_ops/_embedding_ops.py`), which the optimizer step alone reduces, to another tensor, where no
+ * data-parallel scheme does.
+ */
+function partialGradients(stages: readonly TracedStage[]): {
+  readonly rows: number;
+  readonly beyond: number;
+} {
+  let [rows, beyond] = [0, 0];
+  for (const { tape, copies } of stages) {
+    for (const { weight, bytes } of tape.operations.flatMap(({ weightGrads }) => weightGrads)) {
+      const own = weight.localElements * ELEMENT_BYTES[weight.dtype];
+      if (weight.role !== 'embedding' || bytes <= own) continue;
+      rows += copies * own;
+      beyond += copies * (bytes - own);
+    }
+  }
+  return { rows, beyond };
+}
+
 /** Bytes of what lies in fp32 beyond what it would take in the model's type; its gradients differ by as much. */
 function beyond(elements: number, weightBytes: number): number {
   return elements * (bytesPer('fp32') - weightBytes);
@@ -60,7 +84,7 @@ function beyond(elements: number, weightBytes: number): number {
  * One GPU, or DDP. DDP's reducer holds flat buckets of every gradient from its making on, beside `.grad` unless
  * gradients are views of them (`reducer.cpp`, `initialize_buckets`; `gradient_as_bucket_view` is off by default).
  */
-function replicated(run: TrainingRun, sums: WeightSums): Sharding {
+function replicated(run: TrainingRun, sums: WeightSums, stages: readonly TracedStage[]): Sharding {
   const weightBytes = residentBytes(run);
   const adapterBytes = bytesPer(run['lora.dtype']);
   const base = sums.trained - sums.adapters;
@@ -81,8 +105,13 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
   // DDP leaves MS-AMP's weights to it (`msamp/nn/linear.py`, `LinearReplacer.replace`).
   const wider = beyond(raised.trained, weightBytes);
   const bucketed = (base - sums.scaled.trained) * weightBytes + sums.adapters * adapterBytes + wider;
+  const partial = partialGradients(stages);
   const gradient =
-    base * weightBytes + sums.adapters * adapterBytes + ofScaled(sums, weightBytes).gradients + wider;
+    base * weightBytes +
+    sums.adapters * adapterBytes +
+    ofScaled(sums, weightBytes).gradients +
+    wider +
+    partial.beyond;
   // Apex O2 (`amp/_process_optimizer.py`): fp32 masters are stepped, with gradients of their own.
   // So does BAdam with the block that is trained (`badam/block_optim.py`).
   const block = run['method.kind'] === 'block' && weightBytes < 4;
@@ -125,7 +154,7 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
       ? { gradientsThroughForward: ledger(['gradients', gradient]) }
       : {}),
     gradientsAtStep: gone ? NONE : ledger(['gradients', gradient]),
-    duringStep: stepsInBackward ? NONE : ledger(['optimizer-transients', transient]),
+    duringStep: stepsInBackward ? NONE : ledger(['optimizer-transients', Math.max(transient, partial.rows)]),
     gradients: gone || (accumulated && !atOnce) ? 'pass' : 'keep',
     plan: unplanned,
     host: [],

@@ -211,7 +211,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     objective: run['method.objective'],
     tensorParallel: run['parallel.tensor'],
     sequenceParallel: run['parallel.sequence'],
-    embeddingSplit: splitsEmbedding(run),
+    ...embeddingOf(run),
     headOutput: run['parallel.headOutput'],
     contextParallel: run['parallel.context'],
     contextMethod: run['parallel.contextMethod'] ?? does.contextMethod,
@@ -271,10 +271,11 @@ function shown(run: TrainingRun): Pick<TraceSettings, 'images' | 'imagePixels' |
   };
 }
 
-/** Whether tensor parallelism splits the embedding: as stated, else as the model's code does. */
-function splitsEmbedding(run: TrainingRun): boolean {
+/** Whether tensor parallelism splits the embedding: as stated, else as the model's code does; and what becomes of its gradient. */
+function embeddingOf(run: TrainingRun): Pick<TraceSettings, 'embeddingSplit' | 'leavesPartialGradients'> {
   const stated = run['parallel.embedding'];
-  return stated === undefined ? behaviours(run).splitsEmbedding : stated === 'split';
+  const split = stated === undefined ? behaviours(run).splitsEmbedding : stated === 'split';
+  return { embeddingSplit: split, leavesPartialGradients: run['parallel.data'] === 'none' };
 }
 
 /** transformers 4 has linear layers in its experts, but for gpt-oss and Llama 4. */

@@ -586,7 +586,12 @@ export abstract class ProductTracer extends OperatorTracer {
       rounds && weight.trainable
         ? [this.keptWeight(keptOfRounding(weight, 'int8-int4'), `${spec.name}.rounding`)]
         : [];
-    const whole = rows && this.settings.behaviours.makesWholeEmbeddingGradients && weight.trainable;
+    const makesWhole = rows && this.settings.behaviours.makesWholeEmbeddingGradients && weight.trainable;
+    const whole = makesWhole ? wholeGradient(weight) : 0;
+    const stays = whole > 0 && this.settings.leavesPartialGradients === true;
+    // The rank's own rows are copied once the incoming gradient is gone.
+    const lent = Math.min(out.elements, weight.localElements) * ELEMENT_BYTES[weight.dtype];
+    const gradient = gradOf(weight, weight.dtype);
     this.record({
       name: spec.name,
       inputs: [ids],
@@ -595,9 +600,11 @@ export abstract class ProductTracer extends OperatorTracer {
       saves: [...(weight.trainable ? [ids.storage] : leaf ? [out.storage] : []), ...rounding],
       forwardScratch: table,
       backwardScratch:
-        (whole ? wholeGradient(weight) : 0) + (weight.trainable ? table : 0) + this.raisedGradient(weight),
+        (whole === 0 || stays ? 0 : whole - lent) +
+        (weight.trainable ? table : 0) +
+        this.raisedGradient(weight),
       weights: [weight],
-      weightGrads: weight.trainable ? [gradOf(weight, weight.dtype)] : [],
+      weightGrads: weight.trainable ? [stays ? { ...gradient, bytes: whole } : gradient] : [],
     });
     return out;
   }

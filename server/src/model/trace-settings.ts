@@ -178,6 +178,8 @@ export interface TraceSettings {
   readonly sequenceParallel: boolean;
   /** Tensor-parallel ranks hold rows of the embedding; default: each holds all. */
   readonly embeddingSplit?: boolean;
+  /** No data-parallel scheme reduces gradients, so that what tensor-parallel ranks have parts of the sum of stays as it is until the step. */
+  readonly leavesPartialGradients?: boolean;
   /** What a head that is split by rows of the vocabulary gives each rank; unset: all logits unless the loss works on parts. */
   readonly headOutput?: HeadOutput;
   readonly contextParallel: number;

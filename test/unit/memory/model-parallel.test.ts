@@ -651,15 +651,21 @@ describe('tensor parallelism', () => {
   });
 
   it("DTensor makes an embedding's gradient whole before it is split, Megatron its own rows", () => {
-    const scratch = (values: RunValues) => {
-      const [first] = traceRun(aModel(LLAMA), aRun({ ...base, 'parallel.sequence': true, ...values }));
-      const table = first?.tape.operations.find(({ weights }) => weights[0]?.role === 'embedding');
-      return table?.backwardScratch;
+    const lookup = (values: RunValues) => {
+      const run = { ...base, 'parallel.data': 'fsdp2', 'parallel.sequence': true, ...values } as const;
+      const [first] = traceRun(aModel(LLAMA), aRun(run));
+      return first?.tape.operations.find(({ weights }) => weights[0]?.role === 'embedding');
     };
-    assert.equal(scratch({ 'model.code': 'torchtitan', 'parallel.tensor': 4 }), 2 * 32000 * 2048);
+    const scratch = (values: RunValues) => lookup(values)?.backwardScratch;
+    // Beside its own rows, which are copied when the gradient of 2048 tokens is gone.
+    assert.equal(scratch({ 'model.code': 'torchtitan', 'parallel.tensor': 4 }), 2 * (32000 - 2048) * 2048);
     assert.equal(scratch({ 'model.code': 'torchtitan', 'parallel.tensor': 1 }), 0);
     const megatron = { 'model.code': 'megatron', 'precision.scheme': 'megatron' } as const;
     assert.equal(scratch({ ...megatron, 'parallel.tensor': 4 }), 0);
+    // Where no data-parallel scheme reduces it, it stays a partial sum until the optimizer steps.
+    const alone = { 'model.code': 'torchtitan', 'parallel.tensor': 4, 'parallel.data': 'none' } as const;
+    assert.equal(scratch(alone), 0);
+    assert.equal(lookup(alone)?.weightGrads[0]?.bytes, 2 * 32000 * 2048);
   });
 
   describe('four facts, whoever runs the model', () => {
@@ -680,9 +686,9 @@ describe('tensor parallelism', () => {
       const torchtune = { 'model.code': 'torchtune' } as const;
       assert.equal(table(torchtune), (32000 * 2048) / t);
       assert.equal(logitsOf(torchtune).get('lm_head.gather'), 32000);
-      const [first] = traced(torchtune);
+      const [first] = traced({ ...torchtune, 'parallel.data': 'fsdp2' });
       const lookup = first?.tape.operations.find(({ weights }) => weights[0]?.role === 'embedding');
-      assert.equal(lookup?.backwardScratch, 2 * 32000 * 2048, 'its gradient is made whole');
+      assert.equal(lookup?.backwardScratch, 2 * (32000 - 2048) * 2048, 'its gradient is made whole');
     });
 
     // Automodel 0.7 `optimized_tp_plans.py`, `_parallelize_llama`, and `loss/masked_ce.py`: `logits.float()`, then

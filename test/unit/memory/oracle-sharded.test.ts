@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { emptyLedger } from '../../../server/src/memory/ledger';
+import { pipelineStages } from '../../../server/src/memory/pipeline';
 import { shardingOf } from '../../../server/src/memory/sharding';
 import { type StepWalk, walkStep } from '../../../server/src/memory/step';
 import { traceRun } from '../../../server/src/memory/traced-run';
@@ -45,7 +46,8 @@ function compare({ id, run: values, model: config, results }: Case): Row {
   // The recordings wrap embedding and head apart, and give back what ends the model, where they say so.
   const transformers = { 'fsdp.separateEnds': false, 'fsdp.reshardsEnds': false };
   const run = aRun({ ...(values['model.code'] === undefined && transformers), ...values });
-  const stages = traceRun(model, run);
+  // Without a pipeline all on one stage, on which layers may differ in what they keep.
+  const [{ stages } = assert.fail(id)] = pipelineStages(traceRun(model, run), run);
   const sums = sumWeights(stages, run);
   const walk = walkStep(stages, run, shardingOf(run, sums, stages), emptyLedger());
   const off = (actual: number, expected: number) => actual / expected - 1;
@@ -85,7 +87,7 @@ describe(`the walk against sharded models under PyTorch and DeepSpeed (${cases.l
     assert.deepEqual(list(all), []);
   };
 
-  it('has cases', () => assert.ok(cases.length >= 230));
+  it('has cases', () => assert.ok(cases.length >= 270));
   it('meets every parameter count exactly', () => within('parameters', 0, 1, 0));
   it('peaks: within 1 % for 95 % of cases and 3 % for all', () => within('peak', 0.01, 0.95, 0.03));
   it('peaks of every scheme: nine of ten within 1 %, none 2 % too low', () => {
