@@ -58,6 +58,7 @@ export function timeEstimate(
   const watts = accelerator.powerWatts;
   return {
     ...found,
+    ...(run['evaluation.enabled'] ? { withoutEvaluations: true as const } : {}),
     runSeconds: times(step.seconds, steps),
     gpuHours,
     energyKwh: watts === undefined ? undefined : times(product(gpuHours, POWER_USAGE), watts / 1000),

@@ -43,12 +43,12 @@ export function crowdedNote({ wanted, there }: CrowdedText, run: TrainingRun, { 
     );
   return run['batch.sound']
     ? say(
-        'Images and sound take {0} tokens of a text that has {1}: transformers stops where it is cut so (`Image features and image tokens do not match`). What runs has smaller images or longer samples.',
+        'Images and sound take {0} tokens of a text that has {1}: transformers stops where it is cut so, in its processor or in the model, as features and tokens do not match. What runs has smaller images or longer samples.',
         wanted,
         there,
       )
     : say(
-        'Images take {0} tokens of a text that has {1}: transformers stops where it is cut so (`Image features and image tokens do not match`). What runs has smaller images or longer samples.',
+        'Images take {0} tokens of a text that has {1}: transformers stops where it is cut so, in its processor or in the model, as features and tokens do not match. What runs has smaller images or longer samples.',
         wanted,
         there,
       );

@@ -140,6 +140,8 @@ export interface TimeEstimate {
   readonly source: string;
   /** What takes time and is not counted, for people. */
   readonly leftOut: readonly string[];
+  /** The run evaluates between its steps, which time, energy and cost of the whole run leave out. */
+  readonly withoutEvaluations?: true;
 }
 
 export interface ComputeEstimate {

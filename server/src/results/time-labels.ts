@@ -127,7 +127,9 @@ export function timeFacts(compute: ComputeEstimate): TimeFact[] {
         name: say('Time of the run'),
         figure: 'time of the run',
         value: formatDurations(time.runSeconds),
-        detail: ranged(time.gpuHours, rough, say('GPU-hours')),
+        detail: `${ranged(time.gpuHours, rough, say('GPU-hours'))}${
+          time.withoutEvaluations ? `, ${say('without {0}', say('its evaluations'))}` : ''
+        }`,
       });
     }
     if (time.energyKwh) {

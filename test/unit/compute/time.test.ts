@@ -183,6 +183,14 @@ describe('time of a step', () => {
 });
 
 describe('a whole run', () => {
+  it('leaves out its evaluations, and reports that', () => {
+    const plain = timeOf({ 'schedule.steps': 100 });
+    const evaluates = timeOf({ 'schedule.steps': 100, 'evaluation.enabled': true });
+    assert.deepEqual(evaluates.runSeconds, plain.runSeconds);
+    assert.deepEqual([plain.withoutEvaluations, evaluates.withoutEvaluations], [undefined, true]);
+    assert.equal(timeOf({ 'evaluation.enabled': true }).withoutEvaluations, undefined);
+  });
+
   it('takes its steps, or its tokens over those of a step', () => {
     const bySteps = timeOf({ 'schedule.steps': 100, 'hardware.gpus': 4, 'parallel.data': 'ddp' });
     assert.equal(bySteps.runSeconds?.likely, 100 * bySteps.stepSeconds.likely);

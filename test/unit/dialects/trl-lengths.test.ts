@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { read, stated } from './reading';
+import { factOf, read, stated } from './reading';
 
 const RECIPE =
   'model_name_or_path: Qwen/Qwen2.5-7B\nper_device_train_batch_size: 1\nlearning_rate: 1.0e-5\ndataset_name: d\nattn_implementation: sdpa\n';
@@ -75,5 +75,21 @@ describe('the length at which TRL cuts where a recipe has none', () => {
       '512 default',
     ]);
     assert.equal(length('online_dpo', '0.14.0', 'max_length: 300\n'), '300 file');
+  });
+
+  it('is no more than the window of vLLM beside the training, where nothing cuts prompts', () => {
+    const whole = (more: string, version: string | undefined = '1.16.0') => {
+      const recipe = `${RECIPE}num_generations: 2\nmax_completion_length: 1024\nuse_vllm: true\n${more}`;
+      const reading = read('trl', 'file:///grpo.yaml', recipe, { 'version.trl': version });
+      const fact = factOf(reading, 'batch.sequence');
+      return [fact?.value, fact?.origin.orElse];
+    };
+    const window = (tokens: number) => `vllm_max_model_length: ${tokens}\n`;
+    assert.deepEqual(whole(''), [1536, '2048']);
+    assert.deepEqual(whole(window(3072)), [1536, '3072']);
+    assert.deepEqual(whole(window(1280)), [1280, undefined]);
+    assert.deepEqual(whole(`${window(3072)}vllm_mode: server\n`), [1536, '2048']);
+    assert.deepEqual(whole(window(3072), '0.29.0'), [1536, '2048']);
+    assert.deepEqual(whole(`${window(3072)}vllm_mode: colocate\n`, '0.29.0'), [1536, '3072']);
   });
 });

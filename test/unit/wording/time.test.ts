@@ -119,6 +119,13 @@ describe('facts of time', () => {
     assert.equal(facts.at(-1)?.value, '$6.88 per GPU-hour ($6.88 to $12.29)');
   });
 
+  it('have no time of evaluations, where a run has such, and name that', () => {
+    const detail = (time: TimeEstimate) =>
+      timeFacts({ ...COMPUTE, time }).find(({ figure }) => figure === 'time of the run')?.detail ?? '';
+    assert.match(detail({ ...TIME, withoutEvaluations: true }), /GPU-hours.*, without its evaluations$/);
+    assert.doesNotMatch(detail(TIME), /evaluations/);
+  });
+
   it('name what takes longer than computing', () => {
     const ratedSeconds = { ...TIME.ratedSeconds, offload: 5 };
     const [step] = timeFacts({ ...COMPUTE, time: { ...TIME, ratedSeconds } });

@@ -55,7 +55,7 @@ export function readUnslothCheckpointing(calls: Calls, checkpointed: Checkpointe
   }
   const kind = word === 'unsloth' || word === true ? ('full' as const) : ('none' as const);
   if (argument) draft.state('activations.checkpointing', kind, argument, KEY);
-  else draft.assume('activations.checkpointing', kind, say('{0} default', 'Unsloth'), LLAMA, KEY);
+  else draft.assume('activations.checkpointing', kind, defaultNote(put && argumentOf(load, KEY)), LLAMA, KEY);
   readReentry(calls, trainer, release);
   if (kind === 'full' && offloads(checkpointed, { loaded, put: put !== undefined, last: word }))
     draft.assume(
@@ -65,6 +65,12 @@ export function readUnslothCheckpointing(calls: Calls, checkpointed: Checkpointe
       LLAMA,
     );
 }
+
+/** `loaded`: what the loader is asked for, which `get_peft_model` does not take over. */
+const defaultNote = (loaded: PyValue | undefined): string =>
+  loaded
+    ? say('`{0}` of Unsloth has a default of its own, whatever the loader is asked for', 'get_peft_model')
+    : say('{0} default', 'Unsloth');
 
 /** Whether inputs of layers wait in host memory. `loaded`, `last`: what the loader is asked for, and the last call. */
 function offloads(

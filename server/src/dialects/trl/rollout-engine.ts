@@ -19,13 +19,20 @@ export function readRollouts(section: Section, method: TrlMethod, context: ReadC
     else readGenerated(section, method, context);
     return;
   }
-  const mode = section.find('vllm_mode');
-  // Until 0.15 vLLM had a GPU of its own (`vllm_device`); servers were the default until 1.0.
-  const byDefault = isAtLeast(version, '1.0') === true ? 'colocate' : 'server';
-  const colocated = (textOf(mode?.node) ?? byDefault) === 'colocate';
-  section.state('rollout.engine', colocated ? 'vllm-colocate' : 'vllm-server', mode ?? vllm);
+  const colocated = isColocated(section, version);
+  section.state(
+    'rollout.engine',
+    colocated ? 'vllm-colocate' : 'vllm-server',
+    section.find('vllm_mode') ?? vllm,
+  );
   if (!colocated) return;
   section.take('vllm_gpu_memory_utilization', 'vllm_enable_sleep_mode', 'vllm_tensor_parallel_size');
+}
+
+/** Whether vLLM runs on the GPUs that train. Until 0.15 it had one of its own (`vllm_device`); servers were the default until 1.0. */
+export function isColocated(section: Section, version: string | undefined): boolean {
+  const byDefault = isAtLeast(version, '1.0') === true ? 'colocate' : 'server';
+  return (textOf(section.find('vllm_mode')?.node) ?? byDefault) === 'colocate';
 }
 
 /**

@@ -30,7 +30,7 @@ import {
 import { assumeNoCache } from './kept-cache';
 import { readOldPreparation, readQuantizedBase } from './quantized-base';
 import { readReferenceAdapter } from './reference-adapter';
-import { readRollouts, readUpdate } from './rollout-engine';
+import { isColocated, readRollouts, readUpdate } from './rollout-engine';
 import { readRolloutScores } from './rollout-scores';
 import { trlDefault } from './trl-default';
 import { TRL_KEYS, TRL_TABLE } from './trl-keys';
@@ -330,6 +330,17 @@ function statePartLengths(section: Section): void {
  */
 const CUTS_NO_PROMPT: Readonly<Record<string, string>> = { grpo: '0.26', rloo: '0.27' };
 
+const WINDOW_KEY = 'vllm_max_model_length';
+
+/**
+ * Tokens that vLLM beside the training takes of a prompt and its completion together (`vllm_generation.py`, `max_model_len`): it refuses
+ * longer prompts. A server of its own has its own.
+ */
+function windowOfEngine(section: Section, draft: Draft, version: string | undefined): number | undefined {
+  if (section.flag('use_vllm') !== true || draft.valueOf('kernels.unsloth') === true) return undefined;
+  return isColocated(section, version) ? integerOf(section.find(WINDOW_KEY)?.node) : undefined;
+}
+
 /** What prompts and completions have together where no limit of prompts is stated, or that there is none. */
 function inferUnstated(
   section: Section,
@@ -350,6 +361,20 @@ function inferUnstated(
       answer,
     );
     draft.infer('batch.sequence', PROMPT + answer, note, place, stated?.key);
+    return;
+  }
+  const window = windowOfEngine(section, draft, version);
+  if (window !== undefined) {
+    const note = say(
+      'assumed prompts of {0} tokens, and completions of {1}; `{2}` lets both have {3} together',
+      Math.max(0, Math.min(PROMPT, window - answer)),
+      answer,
+      WINDOW_KEY,
+      window,
+    );
+    if (window > PROMPT + answer)
+      draft.suppose('batch.sequence', PROMPT + answer, window, note, place, stated?.key);
+    else draft.infer('batch.sequence', window, note, place, stated?.key, true);
     return;
   }
   const note = say(
