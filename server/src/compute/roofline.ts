@@ -22,7 +22,7 @@ interface RooflineSeconds {
   readonly attention: number;
   /** All other operators: moving their operands. */
   readonly elementwise: number;
-  /** Operators that run, views left out: each is launched by the host. */
+  /** Operators that run, views left out: each is launched by the host, and those of experts once for each of them where they run in a loop. */
   readonly operators: number;
 }
 
@@ -31,6 +31,8 @@ interface Work {
   readonly kind: 'products' | 'attention' | 'elementwise';
   readonly flops: number;
   readonly bytes: number;
+  /** How often it is launched where experts are modules that run one after the other. */
+  readonly launches: number;
 }
 
 interface Passes {
@@ -57,7 +59,7 @@ export function microBatchWork(stages: readonly TracedStage[], run: TrainingRun)
   }
   // Of frozen models of other sizes only the parameters are known: what their products compute, not what they move.
   const other = otherFrozen(run);
-  if (other > 0) all.push([[{ kind: 'products', flops: other, bytes: 0 }], 1]);
+  if (other > 0) all.push([[{ kind: 'products', flops: other, bytes: 0, launches: 1 }], 1]);
   return all;
 }
 
@@ -65,13 +67,13 @@ export function microBatchWork(stages: readonly TracedStage[], run: TrainingRun)
  * Every operator at the given rates (the roofline model, doi 10.1145/1498765.1498785): operands are read and results
  * written once. Backward reads the results' gradients and what was kept, and writes the gradients of inputs and weights.
  */
-export function rooflineSeconds(work: MicroBatchWork, rates: Rates): RooflineSeconds {
+export function rooflineSeconds(work: MicroBatchWork, rates: Rates, loops = false): RooflineSeconds {
   const total = { products: 0, attention: 0, elementwise: 0, operators: 0 };
   for (const [works, copies] of work) {
-    for (const { kind, flops, bytes } of works) {
+    for (const { kind, flops, bytes, launches } of works) {
       total[kind] += copies * Math.max(flops / rates.flops, bytes / rates.bytes);
+      total.operators += copies * (loops ? launches : 1);
     }
-    total.operators += copies * works.length;
   }
   return total;
 }
@@ -79,16 +81,29 @@ export function rooflineSeconds(work: MicroBatchWork, rates: Rates): RooflineSec
 const passesOf = oncePer((operations: readonly Operation[]): Passes => {
   const forward: Work[] = [];
   const backward: Work[] = [];
+  const experts = expertsIn(operations);
   for (const operation of operations) {
     const { expensive, unmaskedFlops, flops, backwardFlops } = operation;
     const kind = unmaskedFlops !== undefined ? 'attention' : expensive ? 'products' : 'elementwise';
+    const launches = OF_EXPERTS.test(operation.name) ? experts : 1;
     const bytes = forwardBytes(operation);
-    if (bytes > 0) forward.push({ kind, flops, bytes });
+    if (bytes > 0) forward.push({ kind, flops, bytes, launches });
     const back = backwardBytes(operation);
-    if (back > 0) backward.push({ kind, flops: backwardFlops, bytes: back });
+    if (back > 0) backward.push({ kind, flops: backwardFlops, bytes: back, launches });
   }
   return { forward, both: [...forward, ...backward] };
 });
+
+/** What runs inside the loop over experts: their products, and the choice of their tokens and its way back. */
+const OF_EXPERTS = /(?:^|\.)experts\./;
+
+/** Experts of a layer: more than a GPU has where they are split over several. */
+function expertsIn(operations: readonly Operation[]): number {
+  let most = 1;
+  for (const { weights } of operations)
+    for (const { expert, shape } of weights) if (expert) most = Math.max(most, shape[0] ?? 1);
+  return most;
+}
 
 function weightBytes(weights: readonly Weight[]): number {
   let bytes = 0;

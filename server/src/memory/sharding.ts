@@ -88,6 +88,7 @@ function replicated(run: TrainingRun, sums: WeightSums, stages: readonly TracedS
   const weightBytes = residentBytes(run);
   const adapterBytes = bytesPer(run['lora.dtype']);
   const base = sums.trained - sums.adapters;
+  const widened = beyond(sums.wideAdapters, adapterBytes);
   const { raised } = sums;
   const ranks = dataParallelSize(run);
   const atRest = ledger(
@@ -99,16 +100,18 @@ function replicated(run: TrainingRun, sums: WeightSums, stages: readonly TracedS
         beyond(raised.trained + raised.frozen, weightBytes),
     ],
     ['quantized-weights', sums.quantizedBytes],
-    ['adapters', sums.adapters * adapterBytes],
+    ['adapters', sums.adapters * adapterBytes + widened],
     ['reference-model', referenceBytes(run, sums, 1)],
   );
   // DDP leaves MS-AMP's weights to it (`msamp/nn/linear.py`, `LinearReplacer.replace`).
   const wider = beyond(raised.trained, weightBytes);
-  const bucketed = (base - sums.scaled.trained) * weightBytes + sums.adapters * adapterBytes + wider;
+  const bucketed =
+    (base - sums.scaled.trained) * weightBytes + sums.adapters * adapterBytes + widened + wider;
   const partial = partialGradients(stages);
   const gradient =
     base * weightBytes +
     sums.adapters * adapterBytes +
+    widened +
     ofScaled(sums, weightBytes).gradients +
     wider +
     partial.beyond;
@@ -121,7 +124,8 @@ function replicated(run: TrainingRun, sums: WeightSums, stages: readonly TracedS
   const stepsWide = stepBytes === 4 ? 0 : raised.trained;
   postStates(atRest, run, base - stepsWide, stepBytes, sums.stepped);
   postStates(atRest, run, stepsWide, 4, sums.stepped);
-  postStates(atRest, run, sums.adapters, adapterBytes, sums.steppedAdapters);
+  postStates(atRest, run, sums.adapters - sums.wideAdapters, adapterBytes, sums.steppedAdapters);
+  postStates(atRest, run, sums.wideAdapters, bytesPer('fp32'), sums.steppedAdapters);
   if (ranks > 1 && run['parallel.data'] === 'ddp') post(atRest, 'communication-buffers', bucketed);
   // Gradients that are views of the buckets are copied there one by one; `zero_grad` drops the views, not the buckets.
   const views = ranks > 1 && run['parallel.data'] === 'ddp' && run['ddp.gradientAsBucketView'];

@@ -27,6 +27,8 @@ export interface WeightSums {
   readonly trained: number;
   /** Adapters alone (a part of `trained`). */
   readonly adapters: number;
+  /** Of the adapters those that lie in fp32 where the others do not: magnitudes of DoRA (a part of `adapters`). */
+  readonly wideAdapters: number;
   /** Trained elements of routed experts (a part of `trained`), which fewer GPUs hold copies of than of the rest. */
   readonly expertTrained: number;
   readonly frozen: number;
@@ -83,6 +85,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
   const sums = {
     trained: 0,
     adapters: 0,
+    wideAdapters: 0,
     expertTrained: 0,
     frozen: 0,
     expertFrozen: 0,
@@ -134,6 +137,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
         const tensor = steppedTensor(traced, weight, copies);
         if (weight.role === 'adapter') {
           sums.adapters += copies * local;
+          if (weight.dtype === 'fp32' && run['lora.dtype'] !== 'fp32') sums.wideAdapters += copies * local;
           steppedAdapters.push(tensor);
         } else stepped.push(tensor);
         if (persistent) sums.persistentTrained += copies * local;

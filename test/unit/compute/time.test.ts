@@ -176,6 +176,32 @@ describe('time of a step', () => {
     assert.ok(Math.abs(p4de / ((3 * (1 / 2) * bytes) / 50e9) - 1) < 1e-9, String(p4de));
   });
 
+  it('may be that of a host which launches each expert for itself, where a loop runs them', () => {
+    const model = aModel({
+      model_type: 'qwen3_moe',
+      vocab_size: 32_000,
+      hidden_size: 512,
+      intermediate_size: 1024,
+      moe_intermediate_size: 256,
+      num_hidden_layers: 8,
+      num_attention_heads: 8,
+      num_key_value_heads: 8,
+      head_dim: 64,
+      num_experts: 128,
+      num_experts_per_tok: 8,
+    });
+    const at = (transformers: string) => {
+      const run = aRun({ ...BF16, 'version.transformers': transformers, 'batch.sequence': 512 });
+      const { time } = estimate({ run, model, accelerator: card('A100-SXM4-80GB') }).compute;
+      assert.ok(time && ordered(time.stepSeconds));
+      return time.stepSeconds;
+    };
+    const [stacked, looped] = [at('5.20.0'), at('4.57.1')];
+    // 128 experts of 8 layers, three products each at 29 µs forward and again backward.
+    assert.ok(looped.high > 8 * 128 * 6 * 29e-6 && looped.high > 10 * stacked.high, `${looped.high}`);
+    assert.ok(looped.likely < 2 * stacked.likely, 'the likely time is that of the products');
+  });
+
   it('reports what it leaves out', () => {
     const grpo = timeOf({ 'method.objective': 'grpo' });
     assert.match(grpo.leftOut.join(), /generation of completions/);

@@ -13,7 +13,7 @@ const MODEL = {
 };
 
 describe('magnitudes of DoRA beside quantized weights', () => {
-  const activations = (more: RunValues) => {
+  const estimated = (more: RunValues) => {
     const run = aRun({
       framework: 'trl',
       'method.kind': 'lora',
@@ -31,8 +31,25 @@ describe('magnitudes of DoRA beside quantized weights', () => {
       'batch.sequence': 1024,
       ...more,
     });
-    return tracedEstimate({ run, model: aModel(MODEL), accelerator: CARD }).estimate.peak.allocatedBytes;
+    return tracedEstimate({ run, model: aModel(MODEL), accelerator: CARD }).estimate;
   };
+  const activations = (more: RunValues) => estimated(more).peak.allocatedBytes;
+
+  it('lie in fp32 with their gradients and states', () => {
+    const held = (trl: string) => {
+      const { parts, peak } = estimated({ 'version.trl': trl, 'optimizer.name': 'adamw' });
+      const of = (wanted: string) => parts.find(({ category }) => category === wanted)?.bytes ?? 0;
+      assert.ok(peak.allocatedBytes > 0);
+      return [of('adapters'), of('optimizer-states')];
+    };
+    const [before, after] = [held('1.14.2'), held('1.15.0')];
+    // Two projections of two layers, of 4096 rows each.
+    const magnitudes = 2 * 2 * 4096;
+    assert.deepEqual(
+      after.map((bytes, i) => bytes - (before[i] ?? 0)),
+      [2 * magnitudes, 2 * 2 * magnitudes],
+    );
+  });
 
   it('stay in fp32 since TRL 1.15', () => {
     const before = activations({ 'version.trl': '1.14.2' });

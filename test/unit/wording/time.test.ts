@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ComputeEstimate } from '../../../server/src/results/estimate';
+import type { ComputeEstimate, TimeEstimate } from '../../../server/src/results/estimate';
 import {
   formatDuration,
   formatDurations,

@@ -30,7 +30,7 @@ export function readRollouts(section: Section, method: TrlMethod, context: ReadC
 }
 
 /** Whether vLLM runs on the GPUs that train. Until 0.15 it had one of its own (`vllm_device`); servers were the default until 1.0. */
-export function isColocated(section: Section, version: string | undefined): boolean {
+export function isColocated(section: Section, version: unknown): boolean {
   const byDefault = isAtLeast(version, '1.0') === true ? 'colocate' : 'server';
   return (textOf(section.find('vllm_mode')?.node) ?? byDefault) === 'colocate';
 }

@@ -336,7 +336,7 @@ const WINDOW_KEY = 'vllm_max_model_length';
  * Tokens that vLLM beside the training takes of a prompt and its completion together (`vllm_generation.py`, `max_model_len`): it refuses
  * longer prompts. A server of its own has its own.
  */
-function windowOfEngine(section: Section, draft: Draft, version: string | undefined): number | undefined {
+function windowOfEngine(section: Section, draft: Draft, version: unknown): number | undefined {
   if (section.flag('use_vllm') !== true || draft.valueOf('kernels.unsloth') === true) return undefined;
   return isColocated(section, version) ? integerOf(section.find(WINDOW_KEY)?.node) : undefined;
 }
