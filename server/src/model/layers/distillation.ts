@@ -259,6 +259,7 @@ function tiledDivergence(t: Tracer, hidden: Tensor, spec: HeadSpec, teacher: Tea
       savesBytes: 3 * tokens * ELEMENT_BYTES.fp32 + teacher.hiddenBytes,
       forwardScratch: buffers + lowered + TILED_STATISTICS * tokens * ELEMENT_BYTES.fp32,
       backwardScratch: buffers + lowered + last + gradients,
+      ownsGradients: true,
       weights: [weight],
       flops,
       backwardFlops: (weight.trainable ? 3 : 2) * flops,
