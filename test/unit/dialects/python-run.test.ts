@@ -981,6 +981,30 @@ Trainer(model, TrainingArguments("o", per_device_train_batch_size=size)).train()
     assertStates(adapters, { 'method.referenceModel': 'false default' });
   });
 
+  it('compare with a copy of adapters that the model has already, by trainer and release', () => {
+    const put = `${IMPORTS}${MODEL}${LORA}model = get_peft_model(model, lora)\n`;
+    const copied = (text: string, version: string) =>
+      factOf(python(text, { 'version.trl': version }), 'method.referenceAdapter')?.value;
+    const dpo = `${put}DPOTrainer(model, args=DPOConfig()).train()`;
+    assert.deepEqual(
+      [copied(dpo, '1.16'), copied(dpo, '0.29'), copied(dpo, '0.28')],
+      [true, true, undefined],
+    );
+    const trainer = (name: string, given = '') =>
+      `from trl import ${name}Trainer, ${name}Config\n${put}${name}Trainer(model=model, args=${name}Config(${given})).train()`;
+    assert.deepEqual([copied(trainer('KTO'), '1.2'), copied(trainer('KTO'), '1.1')], [true, undefined]);
+    assert.deepEqual([copied(trainer('RLOO'), '0.27'), copied(trainer('RLOO'), '0.26')], [true, undefined]);
+    assert.deepEqual(
+      [copied(trainer('GRPO', 'beta=0.1'), '1.16'), copied(trainer('GRPO'), '1.16')],
+      [true, undefined],
+    );
+    assert.equal(copied(trainer('SFT'), '1.16'), undefined);
+    const byTrainer = `${IMPORTS}${MODEL}${LORA}DPOTrainer(model, args=DPOConfig(), peft_config=lora).train()`;
+    assert.equal(copied(byTrainer, '1.16'), undefined);
+    const own = `${put}ref = AutoModelForCausalLM.from_pretrained("x")\nDPOTrainer(model, ref, args=DPOConfig()).train()`;
+    assert.equal(copied(own, '1.16'), undefined);
+  });
+
   it('take lengths of the Trainer from the tokenizer', () => {
     const reading = python(`${IMPORTS}${MODEL}
 tokenizer = AutoTokenizer.from_pretrained("x")

@@ -33,6 +33,23 @@ describe('frozen models beside the trained one', () => {
     assert.equal(frozen({ ...lora, 'lora.modulesToSave': ['lm_head'] }), 2 * N);
   });
 
+  it('a copy of the adapters lies in fp32, one of what is trained in full beside them in the type of the weights', () => {
+    const lora = {
+      'method.kind': 'lora',
+      'lora.targets': ['q_proj'],
+      'method.referenceAdapter': true,
+    } as const;
+    const saved = { ...lora, 'lora.modulesToSave': ['lm_head'] } as const;
+    const [adapters, both] = [lora, saved].map((values) => of(values).model.trainableParameters) as [
+      number,
+      number,
+    ];
+    assert.equal(frozen(lora), 4 * adapters);
+    assert.equal(frozen({ ...lora, 'lora.dtype': 'bf16' }), 4 * adapters);
+    assert.equal(frozen(saved), 4 * adapters + 2 * (both - adapters));
+    assert.equal(frozen({ 'method.referenceAdapter': true }), 0);
+  });
+
   it('reward models and a teacher of another size', () => {
     const values = {
       'method.referenceModel': true,
