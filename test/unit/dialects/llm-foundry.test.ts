@@ -131,6 +131,13 @@ describe('llm-foundry', () => {
     assertStates(during('1ep'), { 'schedule.tokens': undefined, 'schedule.steps': undefined });
   });
 
+  it("lets the segments of PyTorch's allocator grow, unless the config states otherwise", () => {
+    const grows = (more: string) => factOf(foundry(`${MPT}${more}`), 'allocator.expandableSegments');
+    assert.deepEqual([grows('')?.value, grows('')?.origin.kind], [true, 'default']);
+    const off = grows('expandable_segments: false\n');
+    assert.deepEqual([off?.value, off?.origin.kind], [false, 'file']);
+  });
+
   it('stops at what it refuses', () => {
     for (const [code, from, to] of [
       ['init-device', 'init_device: meta', 'init_device: gpu'],

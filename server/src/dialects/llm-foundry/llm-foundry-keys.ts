@@ -50,6 +50,11 @@ const TRAINING: readonly KeySpec[] = [
       'FSDP settings of Composer; without them every GPU holds the whole model.',
       { fields: ['parallel.data'] },
     ],
+    [
+      'expandable_segments',
+      "Segments of PyTorch's allocator grow: the training script sets it in the environment.",
+      { sets: 'allocator.expandableSegments', assumes: SOURCE },
+    ],
     ['tp_config', 'Tensor parallelism.', { fields: ['parallel.tensor'] }],
     ['optimizer', 'Optimizer and its arguments.', { fields: ['optimizer.name', 'optimizer.implementation'] }],
     [
@@ -171,7 +176,7 @@ const TRAINING: readonly KeySpec[] = [
       released: `scheduler algorithms callbacks loggers eval_subset_num_batches eval_first save_overwrite load_path
       load_weights_only autoresume python_log_level compile_config metadata run_name eval_gauntlet icl_tasks_str
       save_folder save_filename seed progress_bar log_to_console dist_timeout profiler max_split_size_mb
-      expandable_segments cuda_load_lazy load_strict_model_weights save_num_checkpoints_to_keep save_weights_only
+      cuda_load_lazy load_strict_model_weights save_num_checkpoints_to_keep save_weights_only
       only_hf_checkpoint only_composer_checkpoint log_config train_subset_num_batches
       accumulate_train_batch_on_tokens device_train_batch_size spin_dataloaders`,
       any: `data_local data_remote save_interval icl_tasks env_variables integrations image compute cluster command

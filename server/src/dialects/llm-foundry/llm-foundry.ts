@@ -132,6 +132,7 @@ function readLlmFoundry(section: Section, root: MapNode, draft: Draft, context: 
   const evaluation = section.find(['eval_loader', 'eval_interval']);
   if (evaluation) section.state('evaluation.enabled', true, evaluation);
   section.take('device_eval_batch_size');
+  section.take('expandable_segments');
 }
 
 function readModel(section: Section): void {
