@@ -1,6 +1,7 @@
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import type { DType } from '../terms/dtypes';
+import { upcastsRest } from './quantization';
 import { bytesPer, type WeightSums } from './weights';
 
 /**
@@ -21,16 +22,26 @@ export function frozenCopies(run: TrainingRun): number {
 }
 
 /**
+ * Bytes of a frozen copy of the adapters, and of what is trained in full beside them. PEFT makes it in fp32 (`peft_model.py`, `add_adapter`,
+ * `autocast_adapter_dtype`), and TRL lowers only what is trained; an engine that casts whole modules casts it as well.
+ */
+export function referenceAdapterBytes(run: TrainingRun, sums: WeightSums): number {
+  if (!run['method.referenceAdapter'] || run['method.kind'] !== 'lora') return 0;
+  const lowered = behaviours(run).lowersFrozenModels ? bytesPer(run['precision.compute']) : undefined;
+  const beside = lowered ?? (upcastsRest(run) ? 4 : bytesPer(run['precision.weights']));
+  return sums.adapters * (lowered ?? 4) + (sums.trained - sums.adapters) * beside;
+}
+
+/**
  * Bytes per GPU of all frozen models that are resident beside the trained one: references, reward models, teachers.
  * `shards` is how many GPUs the scheme splits weights over; models that are not sharded lie whole on every GPU.
  */
 export function frozenModelBytes(run: TrainingRun, sums: WeightSums, shards: number): number {
   const copies = frozenCopies(run);
   const others = run['method.frozenParameters'];
-  // PEFT makes a second adapter in fp32, and what brings the first down to bf16 goes by what is trained.
-  const adapters = run['method.referenceAdapter'] ? sums.adapters * bytesPer('fp32') : 0;
-  if (copies === 0 && others === 0) return adapters / shards;
+  const adapters = referenceAdapterBytes(run, sums) / shards;
+  if (copies === 0 && others === 0) return adapters;
   const width = bytesPer(frozenDtype(run));
   const split = run['method.frozenSharded'] === false ? 1 : shards;
-  return (copies * (sums.loaded * width + sums.quantizedBytes) + others * width) / split + adapters / shards;
+  return adapters + (copies * (sums.loaded * width + sums.quantizedBytes) + others * width) / split;
 }
