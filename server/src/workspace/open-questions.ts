@@ -78,14 +78,22 @@ function kernelQuestion(values: RunValues, wanted: readonly StatePackage[]): Ope
 }
 
 /**
- * Versions that nobody names are today's. A run that was set up a year ago has others, and they can decide: the release of each
- * that was current in autumn 2025 (`data/releases.json`).
+ * Releases that were the newest together, a year before the day of `data/releases.json`: since when, and until when (the next one came);
+ * days of their files in the package index.
  */
+export const YEAR_OLD = {
+  'version.transformers': { release: '4.57', since: '2025-10-14', until: '2026-01-26' },
+  'version.trl': { release: '0.25', since: '2025-11-05', until: '2025-12-09' },
+  'version.accelerate': { release: '1.12', since: '2025-11-21', until: '2026-03-04' },
+  'version.torch': { release: '2.9', since: '2025-10-15', until: '2026-01-21' },
+} as const;
+
+/** Versions that nobody names are today's. A run that was set up a year ago has others, and they can decide. */
 const OLDER = {
-  'version.transformers': '4.57',
-  'version.trl': '0.24',
-  'version.accelerate': '1.10',
-  'version.torch': '2.8',
+  'version.transformers': YEAR_OLD['version.transformers'].release,
+  'version.trl': YEAR_OLD['version.trl'].release,
+  'version.accelerate': YEAR_OLD['version.accelerate'].release,
+  'version.torch': YEAR_OLD['version.torch'].release,
 } as const satisfies RunValues;
 
 /** Frameworks whose runs a package takes no part in: their trainers are none of TRL's, and a plain loop launches nothing. */

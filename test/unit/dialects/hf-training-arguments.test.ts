@@ -207,10 +207,31 @@ describe('HF TrainingArguments', () => {
     'fp16: false\nbf16: true',
     'fsdp: full_shard offload',
     'fsdp: ""\ndeepspeed: z.json',
-    'optim: adamw_hf',
     'gradient_checkpointing: true\nfsdp: full_shard\nfsdp_config: {activation_checkpointing: false}',
   ])
     it(`takes ${more.replaceAll('\n', ', ')}`, () => assert.deepEqual(refused(yaml(more)), []));
+
+  it('refuses an optimizer that the release which is named has no more', () => {
+    const of = (version: string, oldest?: string) => {
+      const known = { version, source: 'pinned' as const, ...(oldest === undefined ? {} : { oldest }) };
+      const { problems } = read(
+        'hf-training-arguments',
+        'file:///w/sft.yaml',
+        small('optim: adamw_hf'),
+        {},
+        {
+          transformers: known,
+        },
+      );
+      return problems.flatMap(({ code, severity, data }) =>
+        code === 'unknown-optimizer' ? [`${severity} ${String(data?.replacement)}`] : [],
+      );
+    };
+    assert.deepEqual(of('5.23.0'), ['error adamw_torch']);
+    assert.deepEqual(of('4.50.3'), ['error adamw_torch']);
+    assert.deepEqual(of('4.49.0'), []);
+    assert.deepEqual(of('5.23.0', '4.31.0'), [], 'a release of the range knows it');
+  });
 
   it('refuses checkpointing twice, and two policies of wrapping', () => {
     const twice =

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import releases from '../../../server/data/releases.json';
 import { estimate as realEstimate } from '../../../server/src/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { assumptionsOf } from '../../../server/src/workspace/assumptions';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { YEAR_OLD } from '../../../server/src/workspace/open-questions';
 
 const RECIPE = [
   'model_name_or_path: meta-llama/Llama-3.1-8B',
@@ -207,6 +209,18 @@ Seq2SeqTrainer(model=model, args=arguments, train_dataset=load().map(prepare)).t
     assert.equal(peak?.upperBytes, now.analysis.estimate?.peak.upperBytes);
   });
 
+  it('versions of a year ago are those that were the newest together then', () => {
+    const day = `${Number(releases.read.slice(0, 4)) - 1}${releases.read.slice(4)}`;
+    for (const [field, { release, since, until }] of Object.entries(YEAR_OLD)) {
+      assert.ok(since <= day && day < until, `${field}: ${day} is not within ${since} and ${until}`);
+      const name = field.replace(/^version\./, '') as keyof typeof releases.releases;
+      assert.ok(
+        releases.releases[name].some((known) => known.startsWith(`${release}.`)),
+        field,
+      );
+    }
+  });
+
   it('versions that nobody names: no error where those of a year ago fit', async () => {
     const moe = RECIPE.replace('meta-llama/Llama-3.1-8B', 'Qwen/Qwen3-30B-A3B').concat(
       '\nuse_peft: true\nlora_target_modules: all-linear\nlora_dropout: 0\nload_in_4bit: true',
@@ -265,9 +279,10 @@ fsdp_config:
   reshard_after_forward: true
 `;
     const on = { 'hardware.gpu': 'RTX 4090', 'hardware.gpus': 2 } as const;
-    // Accelerate keeps whole gradients between micro batches since 1.11.
+    // Accelerate keeps whole gradients between micro batches since 1.11, which was there a year ago.
     const open = await analysed({ [uri]: axolotl }, uri, on);
-    assert.match(open.verdict?.message ?? '', /versions of a year ago/);
+    assert.match(open.verdict?.message ?? '', /^Does not fit/);
+    assert.doesNotMatch(open.verdict?.message ?? '', /versions of a year ago/);
     assert.equal(open.verdict?.severity, 'warning');
     const named = await analysed(
       { [uri]: axolotl, 'file:///w/requirements.txt': 'axolotl==0.19.0\n' },
