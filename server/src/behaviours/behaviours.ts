@@ -173,6 +173,8 @@ export interface Behaviours {
 
   /** With adapters, embedded tokens are made to require a gradient, so that checkpointed layers have one to give. */
   readonly makesInputsRequireGradients: boolean;
+  /** So they are where whole layers are frozen: those below what is trained run again, and backward goes through them to the embedding. */
+  readonly differentiatesFrozenLayers: boolean;
   /** A checkpoint lies around a layer's FSDP unit, or within it. */
   readonly checkpointsLie: 'around' | 'within';
   /** Selective checkpointing computes the named modules again; else it keeps products and attention. */

@@ -466,6 +466,12 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
   }),
 
   makesInputsRequireGradients: yes({ code: ['transformers'], source: transformers('modeling_utils.py') }),
+  // `gradient_checkpointing_enable`, `needs_embedding_grads`: before, with adapters alone (4.57.6).
+  differentiatesFrozenLayers: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', since: '5' },
+    source: transformers('modeling_utils.py'),
+  }),
   checkpointsLie: {
     cases: [
       {

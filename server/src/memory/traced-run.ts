@@ -1,3 +1,4 @@
+import { checkpointsTrainedAlone, opensInputs } from '../behaviours/accelerated';
 import { findAccelerator } from '../hardware/catalog';
 import { oncePer } from '../memo/remembered';
 import { vectorBank } from '../model/adapters';
@@ -235,12 +236,19 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   };
 }
 
+/** Whether checkpointing makes embedded tokens require a gradient: with adapters, and where layers are frozen by whose checkpoints they are. */
+function opensEmbedded(run: TrainingRun): boolean {
+  const does = behaviours(run);
+  if (run['method.kind'] === 'lora') return does.makesInputsRequireGradients;
+  if (run['method.kind'] !== 'freeze' || checkpointsTrainedAlone(run.framework)) return false;
+  return does.differentiatesFrozenLayers || opensInputs(run.framework);
+}
+
 /** What activation checkpointing changes of a layer's inputs. */
 function underCheckpoints(run: TrainingRun): Pick<TraceSettings, 'inputRequiresGrad' | 'withoutCache'> {
   const recomputes = run['activations.checkpointing'] !== 'none';
   return {
-    inputRequiresGrad:
-      recomputes && run['method.kind'] === 'lora' && behaviours(run).makesInputsRequireGradients,
+    inputRequiresGrad: recomputes && opensEmbedded(run),
     // Unsloth's patch hands keys over without one (`unsloth_zoo/temporary_patches/gemma3n.py`).
     withoutCache: recomputes && !run['kernels.unsloth'],
   };
