@@ -112,6 +112,8 @@ optimizer: {_target_: torch.optim.Adam, lr: 1e-5}
     assert.equal(await verdictOf('--optimizer foo'), 'fits');
     const { analyze } = smallWorkspace({ 'oomlint.yaml': PROJECT, 'run.sh': `${full} --optimizer foo\n` });
     assert.ok((await analyze('run.sh')).unread?.some(({ fields }) => fields?.includes('optimizer.name')));
+    const known = smallWorkspace({ 'oomlint.yaml': PROJECT, 'run.sh': `${full} --optimizer muon\n` });
+    assert.equal((await known.analyze('run.sh')).resolved.values['optimizer.name'], 'muon');
   });
 
   it("but T0's lengths of source and target count", async () => {

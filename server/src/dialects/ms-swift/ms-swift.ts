@@ -175,10 +175,7 @@ function readTrainer(section: Section, objective: Objective, draft: Draft, conte
     compute,
   };
   readGalore(section);
-  // `optimizers/mapping.py`: other names are those of a plugin. Muon and the like are set up beside the optimizer of `optim`.
-  const plugin = section.find('optimizer');
-  if (plugin && !/^(?:default|galore|lorap|multimodal)$/.test(textOf(plugin.node) ?? ''))
-    section.leave(plugin, ['optimizer.name']);
+  readOptimizerPlugin(section);
   readTrainingLoop(section, draft, context, defaults);
   section.assume('parallel.data', {
     value: 'ddp',
@@ -285,6 +282,18 @@ function readSharding(section: Section, draft: Draft, context: ReadContext): voi
     section.state('parallel.data', 'fsdp2', fsdp);
     section.link('fsdp', 'fsdp');
   } else if (fsdp) leaveUnknownOptions(fsdpOptions(section).words, fsdp, draft);
+}
+
+/**
+ * `optimizers/mapping.py` of ms-swift 4.6: `muon` is Moonlight's, for matrices of layers, with AdamW for embedding and head; names that are
+ * not listed are those of a plugin.
+ */
+function readOptimizerPlugin(section: Section): void {
+  const found = section.find('optimizer');
+  const name = textOf(found?.node) ?? '';
+  if (!found || /^(?:default|galore|lorap|multimodal)$/.test(name)) return;
+  if (name === 'muon') section.state('optimizer.name', 'muon', found);
+  else section.leave(found, ['optimizer.name']);
 }
 
 function readGalore(section: Section): void {
