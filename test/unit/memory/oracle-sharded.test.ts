@@ -24,6 +24,8 @@ interface Case {
     readonly backward: Phase;
     readonly optimizer: Phase;
     readonly peak: number;
+    /** Tensors in host memory of one process when the optimizer steps, where something is offloaded. */
+    readonly host?: number;
   };
 }
 
@@ -49,7 +51,9 @@ function compare({ id, run: values, model: config, results }: Case): Row {
   // Without a pipeline all on one stage, on which layers may differ in what they keep.
   const [{ stages } = assert.fail(id)] = pipelineStages(traceRun(model, run), run);
   const sums = sumWeights(stages, run);
-  const walk = walkStep(stages, run, shardingOf(run, sums, stages), emptyLedger());
+  const sharding = shardingOf(run, sums, stages);
+  const walk = walkStep(stages, run, sharding, emptyLedger());
+  const host = sharding.host.reduce((sum, { bytes }) => sum + bytes, 0) / run['hardware.gpus'];
   const off = (actual: number, expected: number) => actual / expected - 1;
   if (process.env.OOMLINT_ORACLE_CASE && id.includes(process.env.OOMLINT_ORACLE_CASE)) {
     for (const { moment, label, bytes } of walk.points) console.log(moment, label, bytes);
@@ -63,6 +67,7 @@ function compare({ id, run: values, model: config, results }: Case): Row {
       backward: off(highest(walk, 'backward', 'gradient-reduction'), results.backward.peak),
       step: off(highest(walk, 'optimizer-step'), results.optimizer.peak),
       peak: off(walk.peak.bytes, results.peak),
+      ...(results.host !== undefined && { host: off(host, results.host) }),
     },
   };
 }
@@ -109,6 +114,10 @@ describe(`the walk against sharded models under PyTorch and DeepSpeed (${cases.l
       assert.ok(at(0.9) <= 0.01, `${scheme}: 90th percentile ${ninth} %`);
       assert.ok(lowest > -0.02, `${scheme}: ${(100 * lowest).toFixed(2)} % too low`);
     }
+  });
+  it('host memory of what is offloaded: within 0.1 %', () => {
+    assert.ok(rows.filter(({ errors }) => errors.host !== undefined).length >= 2);
+    within('host', 0.001, 1, 0.001);
   });
   it('backward: within 1 % for 95 % of cases and 3 % for all', () => within('backward', 0.01, 0.95, 0.03));
 });
