@@ -45,7 +45,6 @@ FLAGS = {
     "dist": {"parallel.distributedOptimizer": True},
     "plain": {"parallel.distributedOptimizer": False},
     "tp2": {"parallel.tensor": 2, "parallel.sequence": True},
-    "tp4": {"parallel.tensor": 4, "parallel.sequence": True},
     "full": {"activations.checkpointing": "full"},
     "bf16grads": {"precision.gradientAccumulation": "bf16"},
     "acc2": {"batch.accumulation": 2},
@@ -63,7 +62,7 @@ def case(kind: str, flags: str, gpus: int, micro: int, sequence: int) -> dict:
 
 CASES = [
     *(case("llama", flags, 8, 2, 1024) for flags in ("bf16 dist", "bf16 dist tp2", "bf16 dist full", "bf16 plain", "bf16 dist bf16grads",
-                                                   "bf16 dist tp4 full", "bf16 dist acc2")),
+                                                   "bf16 dist acc2")),
     case("gpt", "fp16 dist", 8, 2, 1024),
     case("gpt", "bf16 dist", 8, 2, 1024),
     case("llama", "bf16 dist", 128, 1, 1024),
