@@ -83,6 +83,8 @@ export interface Behaviours {
   readonly adaptsGatedExpertsTogether: boolean;
   /** LoRA of stacked experts makes its change whole before it is added to the weight; else one product adds it. */
   readonly makesWholeChangeOfExperts: boolean;
+  /** Each expert is a module, and a loop runs one after the other. */
+  readonly runsExpertsInLoop: boolean;
   /** LoRA finds stacked experts by the names that their modules had before they were stacked. */
   readonly convertsNamesOfExperts: boolean;
   /** Types of models with Mamba's kernels of which LoRA refuses what those read themselves: the last projection, and the convolution. */

@@ -292,6 +292,11 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     library: { of: 'peft', before: '0.21' },
     source: fileIn({ ...PEFT, at: 'v0.20.0' }, 'src/peft/tuners/lora/layer.py'),
   }),
+  runsExpertsInLoop: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', before: '5' },
+    source: transformers4('models/qwen3_moe/modeling_qwen3_moe.py'),
+  }),
   convertsNamesOfExperts: yes({
     library: { of: 'peft', since: '0.19' },
     source: fileIn({ ...PEFT, at: 'v0.19.0' }, 'src/peft/utils/transformers_weight_conversion.py'),

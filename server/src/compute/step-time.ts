@@ -67,7 +67,11 @@ export function stepTime(
   const memory = accelerator.bandwidthBytesPerSecond ?? Number.POSITIVE_INFINITY;
   const work = microBatchWork(stages, run);
   const best = rooflineSeconds(work, { flops: rates.best, bytes: memory });
-  const rated = rooflineSeconds(work, { flops: rates.rated, bytes: memory }, loopsOverExperts(run));
+  const rated = rooflineSeconds(
+    work,
+    { flops: rates.rated, bytes: memory },
+    run['model.linearExperts'] === true || does.runsExpertsInLoop,
+  );
   const shares = achievedShares(accelerator, run['attention.implementation'], does.buildsGraph);
   const compiled = run['kernels.compile'] || run['kernels.xla'];
   // Fused with its neighbours elementwise work is free at best; else its operands may be in the cache still, and results
@@ -121,12 +125,6 @@ export function stepTime(
     source: shares.source,
     leftOut: leftOut(run, accelerator),
   };
-}
-
-/** transformers 4 has a module for each expert, and runs them one after the other (`Qwen3MoeSparseMoeBlock.forward` of 4.57), as what makes them of linear layers does. */
-function loopsOverExperts(run: TrainingRun): boolean {
-  if (run['model.linearExperts'] === true) return true;
-  return run['model.code'] === 'transformers' && !behaviours(run).stacksExperts;
 }
 
 /**

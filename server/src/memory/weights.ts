@@ -76,31 +76,34 @@ const BESIDE = { adapter: 'buffers', model: 'ownBuffers', positions: 'masks' } a
 
 const halves = () => ({ trained: 0, frozen: 0 });
 
+/** Sums before the first weight. */
+const NOTHING = {
+  trained: 0,
+  adapters: 0,
+  wideAdapters: 0,
+  expertTrained: 0,
+  frozen: 0,
+  expertFrozen: 0,
+  lowered: 0,
+  hosted: 0,
+  loaded: 0,
+  quantized: 0,
+  quantizedBytes: 0,
+  persistentTrained: 0,
+  persistentFrozen: 0,
+  largest: 0,
+  total: 0,
+  active: 0,
+  totalTrained: 0,
+};
+
 /** Elements and bytes of the weights of the given stages, all copies, on one GPU before data-parallel sharding. */
 export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): WeightSums {
   const threshold = run['zero.persistenceThreshold'];
   const upcast = upcastsRest(run) && run['quantization.recast'];
   const stepped: SteppedTensor[] = [];
   const steppedAdapters: SteppedTensor[] = [];
-  const sums = {
-    trained: 0,
-    adapters: 0,
-    wideAdapters: 0,
-    expertTrained: 0,
-    frozen: 0,
-    expertFrozen: 0,
-    lowered: 0,
-    hosted: 0,
-    loaded: 0,
-    quantized: 0,
-    quantizedBytes: 0,
-    persistentTrained: 0,
-    persistentFrozen: 0,
-    largest: 0,
-    total: 0,
-    active: 0,
-    totalTrained: 0,
-  };
+  const sums = { ...NOTHING };
   const shared = new Map<string, Buffer>();
   const beside = { buffers: 0, ownBuffers: 0, masks: 0 };
   const [scaled, raised] = [halves(), halves()];
