@@ -1,11 +1,5 @@
 import type { Estimate } from '../results/estimate';
-import {
-  foundBatchLabel,
-  mayNotFit,
-  joinWords,
-  shortCardName,
-  shortModelName,
-} from '../results/labels';
+import { foundBatchLabel, joinWords, mayNotFit, shortCardName, shortModelName } from '../results/labels';
 import { stepLabel } from '../results/time-labels';
 import { fieldLabel } from '../run/field-labels';
 import { unreadSentence } from '../run/unread';

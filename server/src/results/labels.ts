@@ -82,9 +82,7 @@ export function verdictAt(
 ): string {
   const known = processBytes !== undefined && capacityBytes !== undefined;
   const words =
-    known && mayNotFit(verdict, processBytes, capacityBytes)
-      ? say('may not fit')
-      : verdictLabel(verdict);
+    known && mayNotFit(verdict, processBytes, capacityBytes) ? say('may not fit') : verdictLabel(verdict);
   return foundBatch ? `${words} (${foundBatchLabel(foundBatch)})` : words;
 }
 

@@ -67,7 +67,13 @@ export function withoutUnread(resolution: Resolution, unread: readonly Unread[])
 
 /** Problems that judge the run as a whole: they are certain only where all of it was understood. */
 const OF_THE_LAYOUT = new Set(['world-size', 'parallel-sizes', 'batch-triangle']);
-export const OF_THE_RUN: ReadonlySet<string> = new Set(['does-not-fit', 'tight', 'host-memory', 'engine-share', ...OF_THE_LAYOUT]);
+export const OF_THE_RUN: ReadonlySet<string> = new Set([
+  'does-not-fit',
+  'tight',
+  'host-memory',
+  'engine-share',
+  ...OF_THE_LAYOUT,
+]);
 
 /** Flags of a fork that say how layers and GPUs are split: what Megatron itself asks of them need not hold. */
 const SPLITS = /pipeline|parallel|stage|layers/;

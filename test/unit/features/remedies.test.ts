@@ -132,7 +132,13 @@ const deepspeed = (more: string) =>
 
 /** Texts that each break a rule, and the first way out that is offered. */
 const CASES: readonly (readonly [
-  code: keyof typeof REMEDIES | 'batch-triangle' | 'wrong-type' | 'efficient-loading-4bit' | 'engine-share' | 'max-grad-norm',
+  code:
+    | keyof typeof REMEDIES
+    | 'batch-triangle'
+    | 'wrong-type'
+    | 'efficient-loading-4bit'
+    | 'engine-share'
+    | 'max-grad-norm',
   name: string,
   text: string,
   title: string,
