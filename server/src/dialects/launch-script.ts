@@ -10,7 +10,7 @@ import type { Dialect, ReadContext, Reading } from './dialect';
 import { Draft } from './draft';
 import { FAMILIES, PROGRAMS } from './families';
 import { readAllocatorEnvironment } from './launch/allocator-environment';
-import { type Launch, launchesOf, placeOf } from './launch/launch';
+import { type Launch, launchesOf, placeOfLaunch } from './launch/launch';
 import { readLaunchHardware } from './launch/launch-hardware';
 import { ENVIRONMENT_KEYS, LAUNCHER_KEYS, SBATCH_KEYS } from './launch/launch-keys';
 import { launcherOf } from './launch/launcher';
@@ -116,7 +116,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const others = known.filter((other) => other !== first && isFirstOfCall(other.launch, known));
   if (!first) return draft.reading();
   const { launch, program } = first;
-  draft.wholeAt = placeOf(launch);
+  draft.wholeAt = placeOfLaunch(launch);
   if (program.notModelled) {
     program.read(launch, draft, context);
     return draft.reading();
@@ -234,7 +234,7 @@ function preferStatedGpus(draft: Draft): void {
 
 /** A script with several training launches: the first counts, and each other one states it. */
 function reportOthers(first: Launch, others: readonly Training[], draft: Draft): void {
-  const line = placeOf(first).start.line + 1;
+  const line = placeOfLaunch(first).start.line + 1;
   for (const { launch } of others)
     draft.report(
       'another-launch',
@@ -243,8 +243,8 @@ function reportOthers(first: Launch, others: readonly Training[], draft: Draft):
         'The first training launch of this script is read, on line {0}; this one is not estimated.',
         String(line),
       ),
-      placeOf(launch),
-      { related: [{ range: placeOf(first), message: say('the launch that counts') }] },
+      placeOfLaunch(launch),
+      { related: [{ range: placeOfLaunch(first), message: say('the launch that counts') }] },
     );
 }
 

@@ -85,7 +85,7 @@ export function launchesOf(root: ConfigNode | null): Launch[] {
 }
 
 /** Where a launch stands in the script at hand. */
-export const placeOf = ({ isCalled, programNodes, range }: Launch): Range =>
+export const placeOfLaunch = ({ isCalled, programNodes, range }: Launch): Range =>
   (isCalled ? undefined : programNodes[0]?.range) ?? range;
 
 /** Whether the script that a launch starts lies here and imports none of a framework's packages: it is another program of the name. */
