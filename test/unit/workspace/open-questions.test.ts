@@ -283,7 +283,7 @@ fsdp_config:
     const open = await analysed({ [uri]: axolotl }, uri, on);
     assert.match(open.verdict?.message ?? '', /^Does not fit/);
     assert.doesNotMatch(open.verdict?.message ?? '', /versions of a year ago/);
-    assert.equal(open.verdict?.severity, 'warning');
+    assert.equal(open.verdict?.severity, 'error');
     const named = await analysed(
       { [uri]: axolotl, 'file:///w/requirements.txt': 'axolotl==0.19.0\n' },
       uri,
