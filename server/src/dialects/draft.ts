@@ -436,12 +436,14 @@ export class Draft {
       ...(this.givesOptimizer ? { givesOptimizer: true as const } : {}),
       ...(this.notModelled ? { notModelled: this.notModelled } : {}),
     };
+    let shown: readonly Problem[] | undefined;
     return {
       facts,
       links,
       get problems() {
         for (const look of waiting.splice(0)) look();
-        return withoutHintsBeside(problems);
+        shown ??= withoutHintsBeside(problems);
+        return shown;
       },
       autos,
       ...own,

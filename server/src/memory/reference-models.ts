@@ -25,7 +25,7 @@ export function frozenCopies(run: TrainingRun): number {
  * Bytes of a frozen copy of the adapters, and of what is trained in full beside them. PEFT makes it in fp32 (`peft_model.py`, `add_adapter`,
  * `autocast_adapter_dtype`), and TRL lowers only what is trained; an engine that casts whole modules casts it as well.
  */
-export function referenceAdapterBytes(run: TrainingRun, sums: WeightSums): number {
+function referenceAdapterBytes(run: TrainingRun, sums: WeightSums): number {
   if (!run['method.referenceAdapter'] || run['method.kind'] !== 'lora') return 0;
   const lowered = behaviours(run).lowersFrozenModels ? bytesPer(run['precision.compute']) : undefined;
   const beside = lowered ?? (upcastsRest(run) ? 4 : bytesPer(run['precision.weights']));

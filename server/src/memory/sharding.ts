@@ -88,7 +88,7 @@ function replicated(run: TrainingRun, sums: WeightSums, stages: readonly TracedS
   const weightBytes = residentBytes(run);
   const adapterBytes = bytesPer(run['lora.dtype']);
   const base = sums.trained - sums.adapters;
-  const widened = beyond(sums.wideAdapters, adapterBytes);
+  const adapters = sums.adapters * adapterBytes + beyond(sums.wideAdapters, adapterBytes);
   const { raised } = sums;
   const ranks = dataParallelSize(run);
   const atRest = ledger(
@@ -100,21 +100,15 @@ function replicated(run: TrainingRun, sums: WeightSums, stages: readonly TracedS
         beyond(raised.trained + raised.frozen, weightBytes),
     ],
     ['quantized-weights', sums.quantizedBytes],
-    ['adapters', sums.adapters * adapterBytes + widened],
+    ['adapters', adapters],
     ['reference-model', referenceBytes(run, sums, 1)],
   );
   // DDP leaves MS-AMP's weights to it (`msamp/nn/linear.py`, `LinearReplacer.replace`).
   const wider = beyond(raised.trained, weightBytes);
-  const bucketed =
-    (base - sums.scaled.trained) * weightBytes + sums.adapters * adapterBytes + widened + wider;
+  const bucketed = (base - sums.scaled.trained) * weightBytes + adapters + wider;
   const partial = partialGradients(stages);
   const gradient =
-    base * weightBytes +
-    sums.adapters * adapterBytes +
-    widened +
-    ofScaled(sums, weightBytes).gradients +
-    wider +
-    partial.beyond;
+    base * weightBytes + adapters + ofScaled(sums, weightBytes).gradients + wider + partial.beyond;
   // Apex O2 (`amp/_process_optimizer.py`): fp32 masters are stepped, with gradients of their own.
   // So does BAdam with the block that is trained (`badam/block_optim.py`).
   const block = run['method.kind'] === 'block' && weightBytes < 4;

@@ -181,8 +181,13 @@ describe('FLOPs of adapters', () => {
     assert.ok(Math.abs(again - 3 / 4) < 0.02, String(again));
   });
 
-  it('of a frozen stretch run forward only', () => {
-    const freeze = { ...BATCH, 'method.kind': 'freeze', 'method.trainableLayers': 2 } as const;
+  it('of a frozen stretch run forward only, where nothing makes its inputs require gradients', () => {
+    const freeze = {
+      ...BATCH,
+      'method.kind': 'freeze',
+      'method.trainableLayers': 2,
+      'version.transformers': '4.57',
+    } as const;
     const { flopsPerStep, forwardFlopsPerStep, recomputedFlopsPerStep } = flopsOf(llama, {
       ...freeze,
       'activations.checkpointing': 'full',

@@ -3,7 +3,7 @@ import { isSettled, type PlacedText, textOfPieces } from './placed-text';
 import type { ShellScope } from './scope';
 
 /** Where the next letter stands in a word of several (`-xe`): a name that no script has. */
-const LETTER = 'OPTIND letter';
+const LETTER = 'OPTIND:letter';
 
 const numberOf = (scope: ShellScope, name: string, otherwise: number): number => {
   const number = Number(textOfPieces(scope.get(name)?.text ?? []));

@@ -161,3 +161,16 @@ export function splitOnce(
   }
   return undefined;
 }
+
+/** Parts of a text between a character, as many as are followed. */
+export function splitBy(text: PlacedText, character: string, most: number): PlacedText[] {
+  const parts: PlacedText[] = [];
+  let rest: PlacedText | undefined = text;
+  while (rest && parts.length < most) {
+    const split: ReturnType<typeof splitOnce> = splitOnce(rest, character.slice(0, 1));
+    parts.push(split ? split.before : rest);
+    rest = split?.after;
+  }
+  // What ends in the separator has nothing behind it.
+  return textOfPieces(parts.at(-1) ?? []) === '' ? parts.slice(0, -1) : parts;
+}

@@ -1,6 +1,6 @@
 import { withBlanks } from './expand';
 import { MOST_WORDS } from './job';
-import { isSettled, type PlacedText, splitOnce, textOfPieces } from './placed-text';
+import { isSettled, type PlacedText, splitBy, textOfPieces } from './placed-text';
 
 export function echoed(words: readonly PlacedText[]): PlacedText | undefined {
   const at = words.findIndex((word) => !/^-[neE]+$/.test(textOfPieces(word)));
@@ -82,19 +82,7 @@ export function printedBy(
 }
 
 export function firstLine(text: PlacedText): PlacedText {
-  return splitBy(text, '\n')[0] ?? [];
-}
-
-export function splitBy(text: PlacedText, character: string): PlacedText[] {
-  const parts: PlacedText[] = [];
-  let rest: PlacedText | undefined = text;
-  while (rest && parts.length < MOST_WORDS) {
-    const split: ReturnType<typeof splitOnce> = splitOnce(rest, character.slice(0, 1));
-    parts.push(split ? split.before : rest);
-    rest = split?.after;
-  }
-  // What ends in the separator has nothing behind it.
-  return textOfPieces(parts.at(-1) ?? []) === '' ? parts.slice(0, -1) : parts;
+  return splitBy(text, '\n', MOST_WORDS)[0] ?? [];
 }
 
 /** Without blanks at its ends, as `read` leaves it. */

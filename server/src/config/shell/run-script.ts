@@ -1,5 +1,4 @@
-import { isSettled, type PlacedText, splitOnce, textOfPieces } from './placed-text';
-import { splitBy } from './printed-text';
+import { isSettled, type PlacedText, splitBy, splitOnce, textOfPieces } from './placed-text';
 import type { SlurmOption } from './slurm-options';
 
 /** Where another script of the shell is looked for. */
@@ -114,6 +113,9 @@ export function optionsOfSbatch(words: readonly PlacedText[]): SlurmOption[] {
   return found;
 }
 
+/** Variables that are looked at of one `--export`. */
+const MOST_EXPORTS = 1000;
+
 /** Variables that `sbatch --export` names, and whether those of this shell go with them. */
 export function exportsOf(options: readonly SlurmOption[]): {
   readonly all: boolean;
@@ -123,7 +125,7 @@ export function exportsOf(options: readonly SlurmOption[]): {
   const given = new Map<string, PlacedText>();
   if (!value) return { all: true, given };
   let all = false;
-  for (const item of splitBy(value, ',')) {
+  for (const item of splitBy(value, ',', MOST_EXPORTS)) {
     const split = splitOnce(item, '=');
     if (split) given.set(textOfPieces(split.before), split.after);
     else all ||= textOfPieces(item) === 'ALL';

@@ -1,7 +1,8 @@
 import { type Assignment, type Command, parse } from 'unbash';
 import { ControlFlow, outcomeOf, plainWord } from './control-flow';
-import { isUnset, type PlacedText, splitAtBlanks, splitOnce, textOfPieces } from './placed-text';
-import { firstLine, splitBy, trimmed } from './printed-text';
+import { MOST_WORDS } from './job';
+import { isUnset, type PlacedText, splitAtBlanks, splitBy, splitOnce, textOfPieces } from './placed-text';
+import { firstLine, trimmed } from './printed-text';
 import type { Variable } from './scope';
 import { ScriptSource } from './script-source';
 
@@ -58,7 +59,7 @@ export abstract class ShellVariables extends ControlFlow {
     }
     if (array) {
       const by = split ? textOfPieces(split) : ' ';
-      const items = by.trim() === '' ? splitAtBlanks(input).fields : splitBy(input, by);
+      const items = by.trim() === '' ? splitAtBlanks(input).fields : splitBy(input, by, MOST_WORDS);
       this.scope.put(name, { items: new Map(items.map((item, i) => [String(i), item])) });
       return;
     }
@@ -66,7 +67,7 @@ export abstract class ShellVariables extends ControlFlow {
     else {
       const by = split ? textOfPieces(split) : ' ';
       const fields =
-        by.trim() === '' ? splitAtBlanks(firstLine(input)).fields : splitBy(firstLine(input), by);
+        by.trim() === '' ? splitAtBlanks(firstLine(input)).fields : splitBy(firstLine(input), by, MOST_WORDS);
       for (const [i, each] of names.entries()) this.scope.set(each, fields[i] ?? []);
     }
   }
