@@ -360,6 +360,7 @@ const BASES: readonly Base[] = [
     'method.objective': 'dpo',
     'method.referenceModel': true,
   }),
+  base('DPO on adapters', /^method\.referenceA/, { ...ADAPTED, 'method.objective': 'dpo' }),
   base('DPO in FSDP', /^(method\.frozenS|fsdp\.strategy|parallel\.(data|rep)|hardware)/, {
     ...fsdp('fsdp2'),
     'method.objective': 'dpo',
