@@ -1,4 +1,5 @@
 import type { Problem } from '../text/problem';
+import { canonicalUri } from '../text/uri';
 import { OF_THE_RUN } from '../workspace/doubt';
 import type { CheckedFile } from './checked-file';
 
@@ -10,7 +11,9 @@ interface Found {
 const judges = ({ code, severity }: Problem) =>
   OF_THE_RUN.has(code) && (severity === 'error' || severity === 'warning');
 const wordsOf = ({ code, severity, message }: Problem) => [severity, code, message].join('\0');
-const areOfOneRun = (a: CheckedFile, b: CheckedFile) => a.files.includes(b.uri) || b.files.includes(a.uri);
+const hasPart = ({ files }: CheckedFile, { uri }: CheckedFile) =>
+  files.some((part) => canonicalUri(part) === canonicalUri(uri));
+const areOfOneRun = (a: CheckedFile, b: CheckedFile) => hasPart(a, b) || hasPart(b, a);
 
 /**
  * What is wrong with a run as a whole is found in each of its files, in the same words: it stays in the one that states what weighs most,

@@ -49,8 +49,8 @@ export function standingOf(source: string, releases: Releases, versions: Version
   const known = versions[name] ?? { version: tag.replace(/^\D+/, ''), source: 'assumed' as const };
   const assumed = known.source === 'assumed';
   const ends = known.oldest === undefined ? [known.version] : [known.version, known.oldest];
-  // A release that is newer than the assumed one may be there.
-  const rule = assumed ? { until: releases.until } : releases;
+  // The release that a rule was read at may be behind that which is there; one that is assumed of a text may be the last that it is for.
+  const rule = versions[name] === undefined ? { until: releases.until } : releases;
   const answers = ends.map((version) => holdsAt(version, rule));
   if (answers.every((answer) => answer === false)) return undefined;
   const sure = !assumed && answers.every((answer) => answer === true);

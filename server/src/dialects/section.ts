@@ -190,7 +190,7 @@ export class Section {
       if (value === undefined) {
         // What stands there by default states no more than a key that is left out (`max_steps: -1`).
         const byDefault = found.node.kind === 'scalar' && found.node.value === row.default;
-        if (!byDefault && !isNumberForNone(row.means, found.node))
+        if (!byDefault && !isNumberForNone(row.means, found.node) && !isSwitch(row, found.node))
           this.draft.leaveWord(row.fields ?? [sets], found.node, found.key);
         continue;
       }
@@ -325,13 +325,18 @@ export class Section {
   }
 
   /** Fields that the value of a key decides, as far as its row has them. */
-  private fieldsOf({ key }: FoundKey, spelling: Spelling): readonly FieldPath[] | undefined {
+  private fieldsOf(found: FoundKey, spelling: Spelling): readonly FieldPath[] | undefined {
+    return this.rowAt(found, spelling)?.fields;
+  }
+
+  /** The row of a key that stands in the file. */
+  private rowAt({ key }: FoundKey, spelling: Spelling): KeySpec | undefined {
     const elsewhere = this.root?.entries.find(({ path }) => path === key)?.key;
     const own = elsewhere ?? (key.startsWith(this.prefix) ? key.slice(this.prefix.length) : key);
     // A family that writes the keys of another otherwise asks by their own names.
     const names = [own, ...(typeof spelling === 'string' ? [spelling] : spelling)];
     const rows = names.map((name) => this.rows?.table.find(`${this.rows.below}${name}`));
-    return rows.find((row) => row !== undefined)?.fields;
+    return rows.find((row) => row !== undefined);
   }
 
   private put<P extends FieldPath>(
@@ -351,12 +356,17 @@ export class Section {
       this.state(field, value as FieldValue<P>, found, note);
       return true;
     }
-    if (found) this.draft.leaveWord([field], found.node, found.key);
+    const row = found && this.rowAt(found, spelling);
+    if (found && !(row && isSwitch(row, found.node))) this.draft.leaveWord([field], found.node, found.key);
     if (!found && byDefault)
       this.assume(field, byDefault, typeof spelling === 'string' ? spelling : spelling[0]);
     return false;
   }
 }
+
+/** A switch whose position states nothing of the run: it is no word that is not known. */
+const isSwitch = ({ type }: Pick<KeySpec, 'type'>, node: ConfigNode): boolean =>
+  type === 'boolean' && node.kind === 'scalar' && typeof node.value === 'boolean';
 
 /** Whose default it is, and since or until which release. */
 function defaultNote(family: string, changed: ReturnType<typeof inVersion>['changed']): string {

@@ -122,3 +122,31 @@ describe('a value that a key cannot have', function () {
     assert.deepEqual(closed, []);
   });
 });
+
+describe('a switch', function () {
+  this.timeout(600_000);
+
+  it('is understood in either position, whichever key of whichever family it is', () => {
+    const left: string[] = [];
+    let tried = 0;
+    for (const [family, file, text] of SEEDS) {
+      const dialect = DIALECTS.find(({ id }) => id === family);
+      const { root } = parseConfig(`file:///${file}`, text);
+      const plain = root && plainOf(root);
+      if (!dialect || ELSEWHERE.test(family) || !isPlain(plain)) continue;
+      for (const row of dialect.keys) {
+        if (row.path.includes('*') || row.type !== 'boolean') continue;
+        const path = pathIn(family, row.path);
+        const before = new Set(readingOf(dialect, withoutKey(plain, path)).left.map(({ words }) => words));
+        for (const value of [true, false]) {
+          tried++;
+          const words = readingOf(dialect, withKey(plain, path, value)).left.map((one) => one.words);
+          const own = words.filter((one) => !before.has(one) && one.endsWith(`: ${value}`));
+          if (own.length > 0) left.push(`${family} ${row.path}: ${own.join()}`);
+        }
+      }
+    }
+    assert.ok(tried > 1000, `${tried} switches`);
+    assert.deepEqual(left, []);
+  });
+});

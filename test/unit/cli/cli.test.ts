@@ -119,7 +119,7 @@ describe('the command line', function () {
   });
 
   it('reports once what is wrong with a run of several files, where what weighs most is stated', async () => {
-    const place = path.join(folder, 'run');
+    const place = path.join(folder, 'run+1');
     await mkdir(place, { recursive: true });
     await writeFile(
       path.join(place, 'run.sh'),

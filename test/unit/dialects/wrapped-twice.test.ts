@@ -33,6 +33,12 @@ describe('a trainer that is given adapters twice', () => {
     assert.equal(await severityOf(script('version.trl=1.7.0', WRAPPED, kto)), undefined);
   });
 
+  it('does not where the text is for releases before, whatever is the newest', async () => {
+    const older = SFT.replace('max_length=512', 'max_seq_length=512');
+    assert.equal(await severityOf(script('sequence=512', WRAPPED, older)), undefined);
+    assert.equal(await severityOf(script('sequence=512', WRAPPED, SFT)), 'warning');
+  });
+
   it('does not where the model has none any more, or that is not sure', async () => {
     for (const [made, trainer] of [
       ['', SFT],
