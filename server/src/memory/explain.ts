@@ -133,6 +133,15 @@ function trainable(bytes: number, sums: WeightSums): string {
   return say('{1} trainable parameters × {0} {0|byte|bytes}', bytes, formatCount(sums.trained));
 }
 
+/** Adapters with those of their weights that stay in fp32 beside narrower ones, where each GPU has all of them: DoRA's magnitudes. */
+function widthsOfAdapters(run: TrainingRun, sums: WeightSums): string {
+  const words = adapterWords(run, sums);
+  const isWhole = run['parallel.data'] === 'none' || run['parallel.data'] === 'ddp';
+  return isWhole && sums.wideAdapters > 0
+    ? say('{0}, {1} of them in fp32', words, formatCount(sums.wideAdapters))
+    : words;
+}
+
 /** Elements of adapters, with what sets their number: the rank of those that have one. */
 function adapterWords(run: TrainingRun, { adapters }: WeightSums): string {
   const bytes = bytesPer(behaviours(run).flattensIntoBuffers ? adapterDtype(run) : run['lora.dtype']);
@@ -217,7 +226,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     source: quantizedSource(run),
   }),
   adapters: ({ sums, run }) => ({
-    formula: adapterWords(run, sums),
+    formula: widthsOfAdapters(run, sums),
     source: SOURCES.lora,
   }),
   'master-weights': ({ sums, run, sharding: { splits } }) => {

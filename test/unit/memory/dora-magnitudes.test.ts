@@ -51,6 +51,13 @@ describe('magnitudes of DoRA beside quantized weights', () => {
     );
   });
 
+  it('stand in the formula of the adapters', () => {
+    const formula = (trl: string) =>
+      estimated({ 'version.trl': trl }).parts.find(({ category }) => category === 'adapters')?.formula;
+    assert.match(formula('1.15.0') ?? '', /× 2 bytes \(rank 8\), 16\.4K of them in fp32$/);
+    assert.match(formula('1.14.2') ?? '', /× 2 bytes \(rank 8\)$/);
+  });
+
   it('stay in fp32 since TRL 1.15', () => {
     const before = activations({ 'version.trl': '1.14.2' });
     const after = activations({ 'version.trl': '1.15.0' });
