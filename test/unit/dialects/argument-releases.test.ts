@@ -48,6 +48,17 @@ describe('arguments that a release does not take', () => {
     ]);
   });
 
+  it('name what takes their place there', () => {
+    const text = script('TrainingArguments("o", evaluation_strategy="steps")');
+    const known = TRANSFORMERS('5.23.0');
+    const { problems } = read('python', 'file:///w/train.py', text, known, statedVersions(known));
+    const [problem] = problems.filter(({ code }) => code === 'argument-release');
+    assert.match(
+      problem?.message ?? '',
+      /takes no `evaluation_strategy`.* It is called `eval_strategy` there\.$/,
+    );
+  });
+
   it('are TRL’s own, too', () => {
     const length = script('SFTConfig("o", max_seq_length=512)', 'SFTTrainer');
     assert.match(found(length, TRL('1.16.0')).join(), /argument-release error/);

@@ -1,4 +1,5 @@
 import type { MapNode } from '../../config/node';
+import type { Problem } from '../../text/problem';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import type { FrameworkKey, FrameworkKeys } from '../framework-keys';
@@ -25,8 +26,21 @@ export function refusals(
   ];
 }
 
-/** What takes the place of an argument: the name that it has in other releases. */
-export function otherName(key: string): string | undefined {
+/** What takes the place of an argument that is none, for a fix and in words. */
+export function insteadOf(key: string): {
+  readonly data: NonNullable<Problem['data']>;
+  readonly words: string;
+} {
+  const other = otherName(key);
+  if (other === undefined) return { data: { key }, words: '' };
+  return {
+    data: { replacement: other, suggestions: [other] },
+    words: ` ${say('It is called `{0}` there.', other)}`,
+  };
+}
+
+/** The name that an argument has in other releases. */
+function otherName(key: string): string | undefined {
   const row = TRAINING_ARGUMENTS_TABLE.find(key);
   if (row?.deprecated !== undefined) return row.deprecated;
   return TRAINING_ARGUMENTS_TABLE.names('').find(
@@ -58,10 +72,9 @@ export function checkParsedArguments(
         key,
         known.version,
       );
-      const other = otherName(key);
-      const data = other === undefined ? { key } : { replacement: other, suggestions: [other] };
+      const { data, words } = insteadOf(key);
       const severity = may ? 'warning' : standing.severity;
-      draft.report('argument-release', severity, message, keyRange, { source, data });
+      draft.report('argument-release', severity, `${message}${words}`, keyRange, { source, data });
       break;
     }
   }

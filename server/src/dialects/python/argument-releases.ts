@@ -2,7 +2,7 @@ import type { PyCall } from '../../config/python/value';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { TRL_RELEASES } from '../hf/model-arguments-keys';
-import { otherName, refusals } from '../hf/released-arguments';
+import { insteadOf, refusals } from '../hf/released-arguments';
 import { TRAINER_RELEASES } from '../hf/training-arguments-keys';
 import type { Calls } from './call-block';
 import { takesTrainerArguments } from './dropped-arguments';
@@ -40,9 +40,8 @@ export function checkArgumentReleases(
         known.version,
         key,
       );
-      const other = otherName(key);
-      const data = other === undefined ? { key } : { replacement: other, suggestions: [other] };
-      if (draft.refuse('argument-release', message, keyRange, { source, releases, data })) break;
+      const { data, words } = insteadOf(key);
+      if (draft.refuse('argument-release', `${message}${words}`, keyRange, { source, releases, data })) break;
     }
   }
 }
