@@ -417,8 +417,7 @@ output_dir: out
     assert.ok((await complete(uri, 10, 4)).includes('gradient_checkpointing_kwargs'));
     await server.notify(SCHEMAS_NOTIFICATION, { served: true });
     assert.deepEqual(await complete(uri, 10, 4), []);
-    // What the schema has as the default is offered by that.
-    assert.ok((await complete(uri, 11, 7)).includes('adamw_8bit'));
+    assert.ok((await complete(uri, 11, 7)).includes('adamw_torch_fused'));
   });
 
   it('completes the options of a group from its folder', async () => {

@@ -48,10 +48,14 @@ function lenient(schema: unknown): unknown {
     required: _required,
     properties,
     $defs,
+    default: byDefault,
     ...rest
   } = schema as Record<string, unknown>;
+  // Beside sizes and names, which have the outcome of each, the server offers the default as well.
+  const isChoice = values !== undefined || [type].flat().includes('boolean');
   const inner = {
     ...rest,
+    ...(isChoice && byDefault !== undefined ? { default: byDefault } : {}),
     ...(properties === undefined ? {} : { properties: each(properties) }),
     ...($defs === undefined ? {} : { $defs: each($defs) }),
   };

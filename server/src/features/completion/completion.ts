@@ -264,12 +264,11 @@ function valuesAt(
   served: boolean,
 ): Completion[] {
   if (!spec) return [];
-  return (
-    offeredValues(spec, dialect)
-      // The schema has the choices and the default, which may be one of the sizes and names, too.
-      .filter(({ kind, text }) => !served || (kind !== 'choice' && text !== String(spec.default)))
-      .map((value, index) => valueEntry(value, index, spec, caret, document.format))
-  );
+  // The schema that is served has the choices, and the default beside these alone (`editorSchema`).
+  const isChoice = spec.values !== undefined || spec.type === 'boolean';
+  return offeredValues(spec, dialect)
+    .filter(({ kind }) => !served || (kind !== 'choice' && (kind !== 'default' || !isChoice)))
+    .map((value, index) => valueEntry(value, index, spec, caret, document.format));
 }
 
 /** What kind of value it is, where the value does not say it. */
