@@ -306,7 +306,8 @@ function verdictOf(lower: number, upper: number, capacity: number, features: rea
   const effect = effectOf(features);
   const exceeds = lower > capacity || !Number.isFinite(upper);
   if (exceeds) return effect === undefined || effect === 'adds' ? 'exceeds' : 'unknown';
-  if (upper > capacity) return 'tight';
+  // Beside what is not counted a run is no more tight than it fits.
+  if (upper > capacity) return effect === undefined ? 'tight' : 'unknown';
   return effect === undefined || effect === 'saves' ? 'fits' : 'unknown';
 }
 

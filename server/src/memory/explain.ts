@@ -15,7 +15,7 @@ import { otherModels, otherModelWords } from './other-models';
 import { LAYOUTS, upcastsRest } from './quantization';
 import { frozenCopies, frozenDtype } from './reference-models';
 import { shardGroupSize } from './sharding';
-import { dataParallelSize, type Sharding } from './sharding-scheme';
+import { dataParallelSize, type SchemeWords, type Sharding } from './sharding-scheme';
 import { SOURCES } from './sources';
 import { adapterDtype } from './traced-run';
 import { allStepped, bytesPer, type WeightSums } from './weights';
@@ -134,9 +134,9 @@ function trainable(bytes: number, sums: WeightSums): string {
 }
 
 /** Adapters with those of their weights that stay in fp32 beside narrower ones, where each GPU has all of them: DoRA's magnitudes. */
-function widthsOfAdapters(run: TrainingRun, sums: WeightSums): string {
+function widthsOfAdapters(run: TrainingRun, sums: WeightSums, { gathers, flat }: SchemeWords): string {
   const words = adapterWords(run, sums);
-  const isWhole = run['parallel.data'] === 'none' || run['parallel.data'] === 'ddp';
+  const isWhole = gathers === undefined && flat === undefined;
   return isWhole && sums.wideAdapters > 0
     ? say('{0}, {1} of them in fp32', words, formatCount(sums.wideAdapters))
     : words;
@@ -225,8 +225,8 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     ),
     source: quantizedSource(run),
   }),
-  adapters: ({ sums, run }) => ({
-    formula: widthsOfAdapters(run, sums),
+  adapters: ({ sums, run, sharding: { explains } }) => ({
+    formula: widthsOfAdapters(run, sums, explains),
     source: SOURCES.lora,
   }),
   'master-weights': ({ sums, run, sharding: { splits } }) => {
