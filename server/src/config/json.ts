@@ -1,5 +1,5 @@
 import { type Node as JsonNode, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
-import type { Range } from '../text/place';
+import { compare, type Range } from '../text/place';
 import { fileName } from '../text/uri';
 import { say } from '../wording/say';
 import type { Lines } from './lines';
@@ -41,7 +41,7 @@ export function readRelaxedJson(lines: Lines, uri: string): SyntaxReading {
     const word = templateWord(error, lines, named);
     if (word !== undefined) {
       const range = rangeOfError(error, lines);
-      if (!template || isBefore(range.start, template.range.start)) template = { word, range };
+      if (!template || compare(range.start, template.range.start) < 0) template = { word, range };
       continue;
     }
     problems.syntax(describe(error), rangeOfError(error, lines));
@@ -56,9 +56,6 @@ export function readRelaxedJson(lines: Lines, uri: string): SyntaxReading {
   const root = tree ? new Converter(lines, uri, problems).node(tree) : null;
   return { root, problems: problems.list, relaxedJson: survey.comments || survey.trailingComma };
 }
-
-const isBefore = (a: Range['start'], b: Range['start']) =>
-  a.line < b.line || (a.line === b.line && a.character < b.character);
 
 /** `CONFIG_BATCH_SIZE`: a script replaces it by a value (`sed "s/CONFIG_BATCH_SIZE/8/"`) before anybody reads the JSON; in a file
  * that is named a template, `GBSIZE`, too. */

@@ -1,4 +1,4 @@
-import type { Position, Range } from '../text/place';
+import { compare, type Position, type Range } from '../text/place';
 import type { ConfigNode, MapEntry, MapNode } from './node';
 
 /** Path of keys from the root; list items are their index in brackets, for example `['layers', '[0]', 'name']`. */
@@ -73,10 +73,6 @@ function step(spot: Spot, position: Position): Spot | undefined {
 export function holds(range: Range, position: Position): boolean {
   if (range.uri !== undefined) return false;
   return compare(range.start, position) <= 0 && compare(position, range.end) <= 0;
-}
-
-export function compare(a: Position, b: Position): number {
-  return a.line - b.line || a.character - b.character;
 }
 
 /** Calls back for every entry below a node, outermost first. */

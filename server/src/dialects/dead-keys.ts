@@ -1,4 +1,5 @@
 import { flagOf } from '../config/scalar';
+import { compare } from '../text/place';
 import type { Draft } from './draft';
 import type { Section } from './section';
 
@@ -23,9 +24,7 @@ export function reportDead(section: Section, draft: Draft, dead: DeadKeys): void
       ? [{ key, range: place.node.range }]
       : [];
   });
-  const [first, ...others] = found.sort(
-    (a, b) => a.range.start.line - b.range.start.line || a.range.start.character - b.range.start.character,
-  );
+  const [first, ...others] = found.sort((a, b) => compare(a.range.start, b.range.start));
   if (!first) return;
   const names = found.map(({ key }) => `\`${key}\``).join(', ');
   draft.report(

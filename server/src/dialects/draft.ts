@@ -3,7 +3,7 @@ import type { ConfigDocument, ConfigNode, ScalarNode } from '../config/node';
 import { VERSION_FIELDS, type VersionedPackage } from '../environment/versions';
 import type { RuleId } from '../rules/rule-id';
 import { FIELDS, type FieldPath, type FieldSpec, type FieldValue } from '../run/fields';
-import { type Fact, fact, type Origin } from '../run/origin';
+import { type Fact, fact, isStated, type Origin } from '../run/origin';
 import { fieldError } from '../run/parse-field';
 import type { Unread, UnreadKind } from '../run/unread';
 import type { KnownVersion, Versions } from '../run/versions';
@@ -335,10 +335,7 @@ export class Draft {
 
   /** Takes back what was assumed of fields that the file states with a value that is not known. */
   withdraw(fields: readonly FieldPath[]): void {
-    const stated = this.facts.filter(
-      ({ field, origin }) =>
-        !fields.includes(field) || (origin.kind !== 'default' && origin.kind !== 'inferred'),
-    );
+    const stated = this.facts.filter(({ field, origin }) => !fields.includes(field) || isStated(origin));
     this.facts.splice(0, this.facts.length, ...stated);
   }
 

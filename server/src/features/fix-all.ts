@@ -1,11 +1,12 @@
 import { setKey } from '../advice/write/set-key';
 import { replaceRange } from '../advice/write/splice';
 import { Lines } from '../config/lines';
-import { compare, eachEntry, entryAt, entryOf, type KeyPath } from '../config/lookup';
+import { eachEntry, entryAt, entryOf, type KeyPath } from '../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../config/node';
 import { parseConfig } from '../config/parse';
 import type { Dialect } from '../dialects/dialect';
 import type { Written } from '../dialects/words';
+import { compare } from '../text/place';
 import type { Problem } from '../text/problem';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';

@@ -1,9 +1,9 @@
 import { setKey } from '../advice/write/set-key';
-import { compare, eachEntry, type Spot, spotAt } from '../config/lookup';
+import { eachEntry, type Spot, spotAt } from '../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../config/node';
 import { parseConfig } from '../config/parse';
 import type { Written } from '../dialects/words';
-import type { Position } from '../text/place';
+import { compare, type Position } from '../text/place';
 import type { Problem } from '../text/problem';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';

@@ -1,7 +1,7 @@
 import { isAccelerated } from '../behaviours/accelerated';
 import { say } from '../wording/say';
 import type { FieldPath, FieldValue } from './fields';
-import { type Fact, fact } from './origin';
+import { type Fact, fact, isStated } from './origin';
 
 /** Statements by field, as far as they are settled; rules add `inferred` ones. */
 type Winners = Map<FieldPath, Fact>;
@@ -10,11 +10,7 @@ function settled<P extends FieldPath>(winners: Winners, field: P): FieldValue<P>
   return winners.get(field)?.value as FieldValue<P> | undefined;
 }
 
-/** Somebody stated it, as opposed to a framework filling it in. */
-function isStated(winners: Winners, field: FieldPath): boolean {
-  const kind = winners.get(field)?.origin.kind;
-  return kind !== undefined && kind !== 'default' && kind !== 'inferred';
-}
+const wasStated = (winners: Winners, field: FieldPath): boolean => isStated(winners.get(field)?.origin);
 
 function infer<P extends FieldPath>(winners: Winners, field: P, value: FieldValue<P>, note: string): void {
   winners.set(field, fact(field, value, { kind: 'inferred', note }));
@@ -113,7 +109,7 @@ function dropMask(winners: Winners): void {
 /** How data-parallel GPUs share state, where the files imply it without saying so. */
 function inferDataParallel(winners: Winners): void {
   const field = 'parallel.data';
-  if (isStated(winners, field) && settled(winners, field) !== 'none') {
+  if (wasStated(winners, field) && settled(winners, field) !== 'none') {
     return;
   }
   const current = settled(winners, field);
@@ -122,7 +118,7 @@ function inferDataParallel(winners: Winners): void {
     (current === undefined || current === 'none') &&
     stage !== undefined &&
     stage > 0 &&
-    isStated(winners, 'zero.stage')
+    wasStated(winners, 'zero.stage')
   ) {
     infer(winners, field, 'zero', say('a ZeRO stage of {0} is set', stage));
     return;
@@ -156,10 +152,10 @@ function inferBatch(winners: Winners): void {
     }
     return;
   }
-  if (!isStated(winners, 'batch.global')) {
+  if (!wasStated(winners, 'batch.global')) {
     return;
   }
-  if (micro !== undefined && !isStated(winners, 'batch.accumulation')) {
+  if (micro !== undefined && !wasStated(winners, 'batch.accumulation')) {
     const steps = Math.floor(global / (micro * copies));
     if (steps >= 1) {
       infer(
@@ -201,7 +197,7 @@ function inferNodes(winners: Winners): void {
  * schedules of several stages with two (`pipeline_parallel.py`, `stages_per_rank`).
  */
 function inferModelCode(winners: Winners): void {
-  if (settled(winners, 'precision.scheme') === 'megatron' && !isStated(winners, 'model.code')) {
+  if (settled(winners, 'precision.scheme') === 'megatron' && !wasStated(winners, 'model.code')) {
     infer(winners, 'model.code', 'megatron', say('Megatron trains its own modules'));
   }
   const tensor = settled(winners, 'parallel.tensor') ?? 1;
@@ -211,7 +207,7 @@ function inferModelCode(winners: Winners): void {
   }
   const schedule = settled(winners, 'parallel.pipelineSchedule');
   const several = schedule === 'interleaved' || schedule === 'looped-bfs' || schedule === 'zero-bubble';
-  if (titan && several && !isStated(winners, 'parallel.virtualStages')) {
+  if (titan && several && !wasStated(winners, 'parallel.virtualStages')) {
     infer(winners, 'parallel.virtualStages', 2, say('torchtitan gives a rank two stages of such a schedule'));
   }
 }

@@ -46,6 +46,10 @@ export interface Origin {
   readonly before?: number;
 }
 
+/** Whether somebody states it, rather than a framework that fills it in, or values that it follows from. */
+export const isStated = (origin: Origin | undefined): boolean =>
+  origin !== undefined && origin.kind !== 'default' && origin.kind !== 'inferred';
+
 /** One statement about a run: a field, its value, and who states it. */
 export type Fact = {
   [P in FieldPath]: { readonly field: P; readonly value: FieldValue<P>; readonly origin: Origin };

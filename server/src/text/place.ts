@@ -39,8 +39,12 @@ export function isSameLocation(one: Location | undefined, other: Location | unde
   return one.uri === other.uri && isSamePosition(mine.start, its.start) && isSamePosition(mine.end, its.end);
 }
 
-const isBefore = (a: Position, b: Position): boolean =>
-  a.line < b.line || (a.line === b.line && a.character < b.character);
+/** Order of two places of one file: negative where the first comes before. */
+export function compare(a: Position, b: Position): number {
+  return a.line - b.line || a.character - b.character;
+}
+
+const isBefore = (a: Position, b: Position): boolean => compare(a, b) < 0;
 
 /** Whether a range lies in another of the same file. */
 export const isWithin = (inner: Range, outer: Range): boolean =>

@@ -1,3 +1,4 @@
+import { isStated } from '../run/origin';
 import type { Resolution } from '../run/resolve';
 import { isDecisive, type Unread, unreadSentence } from '../run/unread';
 import type { Problem } from '../text/problem';
@@ -49,7 +50,7 @@ export function withoutUnread(resolution: Resolution, unread: readonly Unread[])
     kind !== 'branch'
       ? fields.flatMap((field) => {
           const origin = resolution.origins[field];
-          const weak = !origin || origin.kind === 'default' || origin.kind === 'inferred';
+          const weak = !isStated(origin);
           // A micro batch that is left after dividing is no answer where the file states it by a value that is not known.
           const divided = field === 'batch.micro' && origin?.kind === 'inferred';
           const isMissing = resolution.unknown.some((unknown) => unknown.field === field);

@@ -1,4 +1,5 @@
 import { baseConfigs, defaultsOf, fileOf } from '../config/defaults-list';
+import { isStated } from '../run/origin';
 import type { ConfigReading } from './config-reading';
 import type { Use } from './parents';
 
@@ -28,9 +29,7 @@ function isLaunch({ format, isShown }: ConfigReading['document']): boolean {
 export function isRunByItself({ reading: { facts } }: ConfigReading): boolean {
   const found = (isOne: (field: string) => boolean) => facts.some(({ field }) => isOne(field));
   const states = (isOne: (field: string) => boolean) =>
-    facts.some(
-      ({ field, origin }) => isOne(field) && origin.kind !== 'default' && origin.kind !== 'inferred',
-    );
+    facts.some(({ field, origin }) => isOne(field) && isStated(origin));
   return (
     found((field) => /^model\.(?:id|path|config)$/.test(field)) &&
     states((field) => /^batch\.(?:micro|global|accumulation)$/.test(field)) &&

@@ -1,5 +1,6 @@
 import type { Estimate } from '../results/estimate';
 import { FIELDS, type FieldPath, type FieldSpec, type RunValues } from '../run/fields';
+import { isStated } from '../run/origin';
 import type { Resolution } from '../run/resolve';
 import { isDecisive, type Unread } from '../run/unread';
 
@@ -93,9 +94,7 @@ export function answeredValues(
   return unread.flatMap((one) => {
     if (one.kind !== 'value') return [];
     return (one.fields ?? []).flatMap((field): AnsweredValue[] => {
-      const origin = origins[field];
-      const isStated = origin && origin.kind !== 'default' && origin.kind !== 'inferred';
-      if (isStated || asked.has(field)) return [];
+      if (isStated(origins[field]) || asked.has(field)) return [];
       asked.add(field);
       const standing = standingOfUnknown(field);
       if (standing === 'withheld') return [{ unread: one }];

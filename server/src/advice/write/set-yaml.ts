@@ -5,6 +5,7 @@ import { parseConfig } from '../../config/parse';
 import { resolvePlain } from '../../config/pyyaml';
 import { plainOf } from '../../config/scalar';
 import type { Written } from '../../dialects/words';
+import { compare } from '../../text/place';
 import { breakOf, endOfLine, splice, startOfLine, withoutLines } from './splice';
 import { inline, isBlock } from './written';
 
@@ -149,11 +150,7 @@ function lastOwn(map: MapNode): MapEntry | undefined {
       ({ keyRange }) =>
         keyRange.start.line >= map.range.start.line && keyRange.start.line <= map.range.end.line,
     )
-    .sort(
-      (a, b) =>
-        a.keyRange.start.line - b.keyRange.start.line ||
-        a.keyRange.start.character - b.keyRange.start.character,
-    )
+    .sort((a, b) => compare(a.keyRange.start, b.keyRange.start))
     .at(-1);
 }
 

@@ -9,6 +9,7 @@ import { hasSoundMemory, isSound } from '../../results/soundness';
 import type { FieldPath, RunValues } from '../../run/fields';
 import type { Resolution } from '../../run/resolve';
 import type { ResolvedRun } from '../../run/resolved-run';
+import { compare } from '../../text/place';
 import type { Problem } from '../../text/problem';
 import { canonicalUri } from '../../text/uri';
 import { formatBytes } from '../../wording/figures';
@@ -191,9 +192,7 @@ function joinsOf(members: readonly Member[]): Joins[] {
 }
 
 function inFileOrder(problems: readonly Problem[]): Problem[] {
-  return [...problems].sort(
-    (a, b) => a.range.start.line - b.range.start.line || a.range.start.character - b.range.start.character,
-  );
+  return [...problems].sort((a, b) => compare(a.range.start, b.range.start));
 }
 
 /** Files that a config of the run is merged with, the one at hand apart. */
