@@ -7,7 +7,7 @@ import { compareVerdicts } from '../results/verdict-order';
 import { behavioursOfValues } from '../run/behaviours';
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
 import type { OpenQuestion } from '../run/open-question';
-import type { Origin } from '../run/origin';
+import { isStated, type Origin } from '../run/origin';
 import { isAssumed, type Resolution } from '../run/resolve';
 import { type StatePackage, UNKNOWN_PACKAGES } from '../terms/state-packages';
 import { isAtLeast } from '../terms/version';
@@ -15,6 +15,7 @@ import type { Problem } from '../text/problem';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Member } from './member';
+import { withBand } from './open-estimate';
 
 /** A question with what the run would need if it were answered the other way. */
 export interface OpenAnswer extends OpenQuestion {
@@ -30,8 +31,7 @@ export interface OpenAnswer extends OpenQuestion {
 /** Share of the peak that an answer has to move to be reported. */
 const LEAST_CHANGE = 0.05;
 
-const stands = (origin: Origin | undefined) =>
-  origin === undefined || origin.kind === 'default' || origin.kind === 'inferred';
+const stands = (origin: Origin | undefined) => !isStated(origin);
 
 /** Questions of which both answers are as likely as each other: versions that may be older. The estimate is over both. */
 export function evenQuestions({ origins }: Pick<Resolution, 'origins'>): OpenQuestion[] {
@@ -246,14 +246,8 @@ export function byEffect(answers: readonly OpenAnswer[], present: Estimate): Ope
 export function overEvenAnswers(estimate: Estimate, answers: readonly OpenAnswer[]): Estimate {
   const others = answers.flatMap((answer) => (answer.even && answer.estimate ? answer.estimate : []));
   if (others.length === 0) return estimate;
-  const { peak } = estimate;
-  const lowerBytes = Math.min(peak.lowerBytes, ...others.map((other) => other.lowerBytes));
-  const upperBytes = Math.max(peak.upperBytes, ...others.map((other) => other.upperBytes));
   const same = others.every(({ verdict }) => verdict === estimate.verdict);
-  return withChanges(estimate, {
-    verdict: same ? estimate.verdict : 'tight',
-    peak: { ...peak, lowerBytes, upperBytes },
-  });
+  return withChanges(withBand(estimate, others), { verdict: same ? estimate.verdict : 'tight' });
 }
 
 /** That a run does not fit is no certainty while something that decides it is assumed: a warning, which states what. */

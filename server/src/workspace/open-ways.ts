@@ -1,8 +1,8 @@
-import { withChanges } from '../memo/on-demand';
 import type { Estimate } from '../results/estimate';
 import type { Unread } from '../run/unread';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
+import { otherVerdict, withBand, withoutVerdict } from './open-estimate';
 import type { AnsweredValue } from './unknown-values';
 
 /** What the run needs where its script goes another way at a condition that it does not settle. */
@@ -19,24 +19,9 @@ export function overWays(
   estimate: Estimate,
   ways: readonly AnsweredWay[],
 ): { readonly estimate: Estimate; readonly open?: AnsweredWay } {
-  if (estimate.verdict === 'unknown') return { estimate };
-  const [open] = ways
-    .filter((way) => way.estimate.verdict !== 'unknown' && way.estimate.verdict !== estimate.verdict)
-    .sort((a, b) => distance(b, estimate) - distance(a, estimate));
+  const open = estimate.verdict === 'unknown' ? undefined : otherVerdict(estimate, ways);
   if (!open) return { estimate };
-  const { peak } = estimate;
-  const other = open.estimate.peak;
-  const lowerBytes = Math.min(peak.lowerBytes, other.lowerBytes);
-  const upperBytes = Math.max(peak.upperBytes, other.upperBytes);
-  const unmodelled = [...(estimate.unmodelled ?? []), 'open-branch'];
-  return {
-    estimate: withChanges(estimate, {
-      verdict: 'unknown',
-      unmodelled,
-      peak: { ...peak, lowerBytes, upperBytes },
-    }),
-    open,
-  };
+  return { estimate: withoutVerdict(withBand(estimate, [open.estimate.peak]), 'open-branch'), open };
 }
 
 /** No verdict holds while words of the launch are not known that stand there for certain: they are flags of the run. */
@@ -46,8 +31,7 @@ export function withoutWords(
 ): { readonly estimate: Estimate; readonly words?: Unread } {
   const words = unread.find(({ holdsWords }) => holdsWords);
   if (!words || estimate.verdict === 'unknown') return { estimate };
-  const unmodelled = [...(estimate.unmodelled ?? []), 'open-words'];
-  return { estimate: withChanges(estimate, { verdict: 'unknown', unmodelled }), words };
+  return { estimate: withoutVerdict(estimate, 'open-words'), words };
 }
 
 /**
@@ -59,22 +43,11 @@ export function overValues(
   values: readonly AnsweredValue[],
 ): { readonly estimate: Estimate; readonly value?: AnsweredValue } {
   if (values.length === 0) return { estimate };
-  const { peak } = estimate;
-  const peaks = [peak, ...values.flatMap((value) => (value.estimate ? [value.estimate.peak] : []))];
-  const lowerBytes = Math.min(...peaks.map((each) => each.lowerBytes));
-  const upperBytes = Math.max(...peaks.map((each) => each.upperBytes));
-  const widened = withChanges(estimate, { peak: { ...peak, lowerBytes, upperBytes } });
-  if (estimate.verdict === 'unknown') return { estimate: widened };
-  const [value] = values
-    .filter(({ estimate: other }) => other?.verdict !== estimate.verdict && other?.verdict !== 'unknown')
-    .sort((a, b) => distance(b, estimate) - distance(a, estimate));
-  if (!value) return { estimate: widened };
-  const unmodelled = [...(estimate.unmodelled ?? []), 'open-value'];
-  return { estimate: withChanges(widened, { verdict: 'unknown', unmodelled }), value };
+  const tried = values.flatMap((value) => (value.estimate ? [value.estimate.peak] : []));
+  const widened = withBand(estimate, tried);
+  const value = estimate.verdict === 'unknown' ? undefined : otherVerdict(estimate, values);
+  return value ? { estimate: withoutVerdict(widened, 'open-value'), value } : { estimate: widened };
 }
-
-const distance = (way: Partial<AnsweredWay>, { peak }: Estimate): number =>
-  Math.abs((way.estimate?.peak.processBytes ?? peak.processBytes) - peak.processBytes);
 
 /** `Needs 34.4 of 79.1 GiB on H100, and 57.2 GiB by what else ...`. */
 export const openValueWords = (figures: string, { unread, estimate }: AnsweredValue): string =>

@@ -2,12 +2,11 @@ import { entryAt, nodeAt } from '../config/lookup';
 import type { ConfigDocument } from '../config/node';
 import { flagOf } from '../config/scalar';
 import type { Accelerator } from '../hardware/accelerator';
-import { withChanges } from '../memo/on-demand';
 import { leversOf, shapeable } from '../memory/causes';
 import type { Estimate, Part } from '../results/estimate';
 import { categoryLabel, joinWords, mayNotFit } from '../results/labels';
 import type { FieldPath } from '../run/fields';
-import type { Origin } from '../run/origin';
+import { isStated, type Origin } from '../run/origin';
 import { shortAlias } from '../run/parse-field';
 import { unstated } from '../run/resolve';
 import type { ResolvedRun } from '../run/resolved-run';
@@ -19,6 +18,7 @@ import type { Problem } from '../text/problem';
 import { canonicalUri } from '../text/uri';
 import { formatBytes, formatBytesOf } from '../wording/figures';
 import { say } from '../wording/say';
+import { withoutVerdict } from './open-estimate';
 import { type AnsweredWay, openValueWords, openWayWords } from './open-ways';
 import type { AnsweredValue } from './unknown-values';
 import type { UnseenFile } from './unreadable-file';
@@ -54,7 +54,7 @@ function blame(estimate: Estimate, resolved: ResolvedRun, document: ConfigDocume
   for (const part of shapeable(estimate.parts)) {
     for (const field of leversOf(part.category)) {
       const origin = resolved.origins[field];
-      if (!origin?.location || origin.kind === 'default' || origin.kind === 'inferred') {
+      if (!origin?.location || !isStated(origin)) {
         continue;
       }
       if (origin.location.uri === document.uri && origin.kind === 'file') {
@@ -255,8 +255,7 @@ export function withoutFiles(
 ): { readonly estimate: Estimate; readonly absent?: UnseenFile } {
   const [absent] = unseen;
   if (!absent || !/^(?:exceeds|tight)$/.test(estimate.verdict)) return { estimate };
-  const unmodelled = [...(estimate.unmodelled ?? []), 'absent-config'];
-  return { estimate: withChanges(estimate, { verdict: 'unknown', unmodelled }), absent };
+  return { estimate: withoutVerdict(estimate, 'absent-config'), absent };
 }
 
 /** Values that make a useful start where nobody states one. */
