@@ -186,6 +186,9 @@ function expectMade(
   draft.links.splice(0, draft.links.length, ...links);
 }
 
+/** Whether a folder that a script enters is another machine's, or one that the environment names. */
+export const isElsewhere = (folder: string): boolean => isAbsolutePath(folder) || /[$`~<]|^-/.test(folder);
+
 /**
  * `cd src/trainer` before the launch: relative paths start there. A folder of another machine, or one that the environment
  * names, is not here to be looked into: nothing in it is missing.
@@ -200,7 +203,7 @@ function enterFolders(launch: Launch, all: readonly Launch[], draft: Draft): voi
     command === 'cd' && (!isCalled || beginTogether(range, launch.range)) ? [folder ?? '~'] : [],
   );
   if (entered.length === 0) return;
-  const elsewhere = entered.some((folder) => isAbsolutePath(folder) || /[$`~<]|^-/.test(folder));
+  const elsewhere = entered.some(isElsewhere);
   const searched = elsewhere ? undefined : [entered.join('/')];
   const links = draft.links.map((link) => {
     if (isAbsolutePath(link.path)) return link;

@@ -1,7 +1,7 @@
 import { isFilledLater } from '../config/filled-later';
 import type { FileLink } from '../dialects/dialect';
 import { ROLES } from '../dialects/link-roles';
-import type { Fact } from '../run/origin';
+import { type Fact, isStated } from '../run/origin';
 import type { Problem } from '../text/problem';
 import { canonicalUri, fileName, isAbsolutePath, isInside, parentUri, resolvePath } from '../text/uri';
 import { closest } from '../wording/closest';
@@ -60,9 +60,10 @@ export async function locate(link: FileLink, from: string, files: Files): Promis
   return undefined;
 }
 
-async function isHere(path: string, from: string, files: Files): Promise<boolean> {
-  for (const candidate of candidates(path, from, files)) if (await files.exists(candidate)) return true;
-  return false;
+/** The first place of a written path at which there is a file. */
+export async function firstHere(path: string, from: string, files: Files): Promise<string | undefined> {
+  for (const candidate of candidates(path, from, files)) if (await files.exists(candidate)) return candidate;
+  return undefined;
 }
 
 /**
@@ -77,7 +78,7 @@ async function leadsElsewhere(
 ): Promise<boolean> {
   const beside = parentUri(from);
   if (beside === undefined || !(await files.exists(beside))) return false;
-  for (const folder of searched) if (!(await isHere(folder, from, files))) return true;
+  for (const folder of searched) if ((await firstHere(folder, from, files)) === undefined) return true;
   let here = false;
   for (const candidate of candidates(path, from, files)) {
     let folder = parentUri(candidate);
@@ -270,9 +271,7 @@ function included({ document, dialect }: ConfigReading): string | undefined {
 export function factsOfLinked(config: ConfigReading): Fact[] {
   return [...config.reading.facts, ...config.directiveFacts].map((stated) => {
     const { kind } = stated.origin;
-    if (kind === 'default' || kind === 'inferred') {
-      return stated;
-    }
+    if (!isStated(stated.origin)) return stated;
     const note = kind === 'directive' ? 'directive' : stated.origin.note;
     return { ...stated, origin: { ...stated.origin, kind: 'linked-file' as const, note } };
   });

@@ -5,11 +5,11 @@ import { JoinedLines } from '../config/shell/joined-lines';
 import { keyOfRun, type ScriptAtHand, type ScriptRun } from '../config/shell/run-script';
 import { ScriptSource } from '../config/shell/script-source';
 import { launchesOf } from '../dialects/launch/launch';
-import { launchScript, mayRunScript, trainingCommands } from '../dialects/launch-script';
+import { isElsewhere, launchScript, mayRunScript, trainingCommands } from '../dialects/launch-script';
 import { canonicalUri, isAbsolutePath, parentUri, resolvePath } from '../text/uri';
 import type { ComposedFiles, Composition } from './composition';
 import type { ConfigPart } from './config-reading';
-import { candidates } from './links';
+import { candidates, firstHere } from './links';
 import { readKnowing } from './read-knowing';
 
 /** Scripts that are followed from one; more are those of a whole repository. */
@@ -55,7 +55,8 @@ export async function withRunScripts(
   }
   const parts = partsOf(found);
   const apart = whole && withoutRunsOf(parts, whole);
-  const composition = apart && startsCalled(apart) ? { own: apart, document: apart, parts } : undefined;
+  const composition =
+    apart && calledTrainings(apart).length > 0 ? { own: apart, document: apart, parts } : undefined;
   kept.set(document, { found, composition });
   return composition;
 }
@@ -63,8 +64,7 @@ export async function withRunScripts(
 /** Without the runs of other scripts that are what those start by themselves, whatever they are given: these are looked at there. */
 function withoutRunsOf(parts: readonly ConfigPart[], whole: ConfigDocument): ConfigDocument {
   const { root } = whole;
-  const launches = launchesOf(root);
-  const calls = trainingCommands(whole).filter((command) => launches[command]?.isCalled);
+  const calls = calledTrainings(whole);
   if (root?.kind !== 'map' || calls.length === 0) return whole;
   const own = new Set(
     parts.flatMap(({ document }) => trainingCommands(document).map((command) => stated(document, command))),
@@ -93,10 +93,10 @@ async function isAsBefore({ found }: Kept, document: ConfigDocument, files: Comp
   return true;
 }
 
-/** Whether another script starts a training as it is run here. */
-function startsCalled(whole: ConfigDocument): boolean {
+/** The trainings that other scripts start as they are run here, by their places among the commands. */
+function calledTrainings(whole: ConfigDocument): number[] {
   const launches = launchesOf(whole.root);
-  return trainingCommands(whole).some((command) => launches[command]?.isCalled);
+  return trainingCommands(whole).filter((command) => launches[command]?.isCalled);
 }
 
 const partsOf = (found: ReadonlyMap<string, Looked>): ConfigPart[] => {
@@ -153,8 +153,7 @@ async function placeOf(
   if (beside !== undefined) return here(own, `${beside}/${below}`, files);
   // In a folder that nobody knows only a path with a folder of its own tells which script it is.
   if (start !== undefined && !below.replace(/^\.\//, '').includes('/')) return undefined;
-  for (const uri of candidates(below, from, files)) if (await files.exists(uri)) return uri;
-  return undefined;
+  return firstHere(below, from, files);
 }
 
 async function here(folder: string, path: string, files: ComposedFiles): Promise<string | undefined> {
@@ -162,8 +161,6 @@ async function here(folder: string, path: string, files: ComposedFiles): Promise
   const place = uri === undefined ? undefined : canonicalUri(uri);
   return place !== undefined && (await files.exists(place)) ? place : undefined;
 }
-
-const isElsewhere = (folder: string): boolean => isAbsolutePath(folder) || /[$`~<]|^-/.test(folder);
 
 /** The only file here whose path ends as the written one does, in one folder at least: the checkout has another place there. */
 async function byTail(path: string, from: string, files: ComposedFiles): Promise<string | undefined> {

@@ -2,7 +2,7 @@ import { nodeAt } from '../config/lookup';
 import type { ConfigDocument, ConfigNode, MapEntry } from '../config/node';
 import { textOf } from '../config/scalar';
 import type { ComposedFiles, Composition } from './composition';
-import { candidates } from './links';
+import { firstHere } from './links';
 
 /** Scripts of one file that are looked at. */
 const MOST_SCRIPTS = 8;
@@ -58,12 +58,9 @@ function scriptsOf(root: ConfigNode) {
 }
 
 async function textOfScript(path: string, from: string, files: ComposedFiles): Promise<string | undefined> {
-  for (const uri of candidates(path, from, files)) {
-    if (!(await files.exists(uri))) continue;
-    const text = await files.readText(uri);
-    return text !== undefined && text.length <= LONGEST ? text : undefined;
-  }
-  return undefined;
+  const uri = await firstHere(path, from, files);
+  const text = uri === undefined ? undefined : await files.readText(uri);
+  return text !== undefined && text.length <= LONGEST ? text : undefined;
 }
 
 /** Modules that a text imports, by their dotted names. */
