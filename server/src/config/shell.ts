@@ -9,7 +9,7 @@ import { resolvePlain } from './pyyaml';
 import { evaluateShell } from './shell/evaluate';
 import type { ShellCommand, ShellReading } from './shell/job';
 import { type PlacedText, placeOfPieces, splitOnce, textOfPieces, useOfPieces } from './shell/placed-text';
-import type { ScriptsAtHand } from './shell/run-script';
+import { type ScriptsAtHand, shellScriptOf } from './shell/run-script';
 import { ScriptSource } from './shell/script-source';
 import type { SlurmOption } from './shell/slurm-options';
 import { readWrittenConfig } from './shell/written-config';
@@ -29,6 +29,8 @@ import type { SyntaxReading } from './syntax-reading';
  *
  * What another script runs that is followed has `call`, the place of the command that leads there, and `sbatch`, the options of
  * Slurm that count for it.
+ *
+ * A command that runs another script of the shell has it as `shellScript`.
  *
  * Values lie where they were written: a flag that takes a variable lies where the variable is set (`used` is the variable).
  * Under Slurm the script finds the variables set that follow from its `#SBATCH` lines.
@@ -215,6 +217,12 @@ class Builder {
       );
     const named = script === undefined ? undefined : words[script];
     if (named) entries.push(entry('script', this.range(named), this.scalar(named)));
+    const shell = named ? undefined : shellScriptOf(command.words);
+    if (shell) {
+      const place = placeOfPieces(shell, command);
+      const value = this.scalar({ pieces: shell, text: textOfPieces(shell), ...place });
+      entries.push(entry('shellScript', value.range, value));
+    }
     return { kind: 'map', range, entries };
   }
 

@@ -67,6 +67,8 @@ describe('what of a launch is not understood', () => {
       `bash scripts/train.sh ${flags}`,
       `./scripts/train.sh ${flags}`,
       `sh -x scripts/train.sh ${flags}`,
+      `sbatch -N 2 scripts/train.sh ${flags}`,
+      `srun -n 1 bash scripts/train.sh ${flags}`,
       `bash "$ROOT/scripts/train.sh" ${values}`,
     ]) {
       const analysis = await analyzed(`${launch}\n`, H100);

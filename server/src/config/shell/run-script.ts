@@ -43,8 +43,10 @@ const SCRIPT = /\.(?:(?:ba|z|k)?sh|slurm|sbatch)$/;
 
 const nameOf = (text: string) => text.split('/').at(-1) ?? text;
 
-/** What runs another script: `./train.sh 8`, `bash -x scripts/train.sh`, `sbatch -N 2 train.slurm`; undefined for other commands. */
-export function scriptCall(words: readonly PlacedText[]): ScriptCall | undefined {
+/** The place of the script among the words of a command that runs one, and whether Slurm starts it: `bash -x scripts/train.sh`, `sbatch -N 2 train.slurm`. */
+function scriptIn(
+  words: readonly PlacedText[],
+): { readonly at: number; readonly first: number; readonly batch: boolean } | undefined {
   const texts = words.map(textOfPieces);
   let at = 0;
   let batch = false;
@@ -56,7 +58,7 @@ export function scriptCall(words: readonly PlacedText[]): ScriptCall | undefined
     if (next < 0) return undefined;
     at = next;
   }
-  const prefix = words.slice(0, at);
+  const first = at;
   if (SHELL.test(nameOf(texts[at] ?? ''))) {
     at++;
     while (/^[-+]/.test(texts[at] ?? '')) {
@@ -64,11 +66,24 @@ export function scriptCall(words: readonly PlacedText[]): ScriptCall | undefined
       at += /^[-+]\w*[oO]$|^--(?:rc|init-)file$/.test(texts[at] ?? '') ? 2 : 1;
     }
   }
-  const path = words[at];
-  const args = words.slice(at + 1);
-  if (!path || !SCRIPT.test(texts[at] ?? '') || args.some(isAnyWords)) return undefined;
+  return SCRIPT.test(texts[at] ?? '') ? { at, first, batch } : undefined;
+}
+
+/** The script that a command runs, whatever it is given. */
+export function shellScriptOf(words: readonly PlacedText[]): PlacedText | undefined {
+  const found = scriptIn(words);
+  return found && words[found.at];
+}
+
+/** A command that runs another script; undefined for other commands, and where what a command prints is among the arguments. */
+export function scriptCall(words: readonly PlacedText[]): ScriptCall | undefined {
+  const found = scriptIn(words);
+  const path = found && words[found.at];
+  const args = words.slice((found?.at ?? 0) + 1);
+  if (!path || args.some(isAnyWords)) return undefined;
   const open = args.findIndex(isAnyArguments);
-  return { path, prefix, args, batch, ...(open < 0 ? {} : { openFrom: open }) };
+  const { first, batch } = found;
+  return { path, prefix: words.slice(0, first), args, batch, ...(open < 0 ? {} : { openFrom: open }) };
 }
 
 /** What a command prints, which may be any number of words. */

@@ -15,6 +15,8 @@ export interface Launch {
   readonly script?: string;
   /** Where it is named. */
   readonly scriptNode?: ConfigNode;
+  /** The script of the shell that it runs, where that is not followed: `bash scripts/train.sh data.train_batch_size=8`. */
+  readonly shellScript?: ScalarNode;
   /** Modules that it imports, where it lies here. */
   readonly imports?: readonly string[];
   /** Words of `srun` and its like, before the launcher. */
@@ -61,6 +63,7 @@ export function launchesOf(root: ConfigNode | null): Launch[] {
     const program = programNodes.map((node) => textOf(node) ?? '');
     const [first = '', ...rest] = program;
     const script = textOf(nodeAt(command, ['script']));
+    const shellScript = nodeAt(command, ['shellScript']);
     const imported = script === undefined ? undefined : nodeAt(root, ['imports', script]);
     return {
       path: `commands.[${index}]`,
@@ -70,6 +73,7 @@ export function launchesOf(root: ConfigNode | null): Launch[] {
       script,
       ...(imported?.kind === 'list' ? { imports: imported.items.flatMap((item) => textOf(item) ?? []) } : {}),
       scriptNode: nodeAt(command, ['script']),
+      shellScript: shellScript?.kind === 'scalar' ? shellScript : undefined,
       submitter: list('submitter').map((node) => textOf(node) ?? ''),
       wrapper,
       launcher,
@@ -91,19 +95,3 @@ export const placeOfLaunch = ({ isCalled, programNodes, range }: Launch): Range 
 /** Whether the script that a launch starts lies here and imports none of a framework's packages: it is another program of the name. */
 export const isOtherProgram = ({ imports }: Launch, packages: RegExp): boolean =>
   imports !== undefined && !imports.some((name) => name.split('.').some((part) => packages.test(part)));
-
-const SHELL = /^(?:ba|z|da|k)?sh$/;
-const SHELL_SCRIPT = /\.(?:ba|z|k)?sh$/;
-
-/** The script of the shell that a launch runs: `./train.sh --lr 1e-5`, `bash -x scripts/train.sh data.train_batch_size=8`. */
-export function shellScriptOf(launch: Launch): ScalarNode | undefined {
-  const { program, programNodes, words, arguments: flags } = launch;
-  const isScript = (node: ConfigNode): node is ScalarNode =>
-    node.kind === 'scalar' && SHELL_SCRIPT.test(node.text);
-  const [first, ...rest] = programNodes;
-  if (first && isScript(first)) return first;
-  if (!SHELL.test(program[0] ?? '')) return undefined;
-  // Options of the shell itself take no value: `-ex`.
-  const behind = flags.entries.flatMap(({ key, value }) => (/^[a-z]{1,3}$/.test(key) ? [value] : []));
-  return [...rest, ...words, ...behind].find(isScript);
-}

@@ -7,7 +7,7 @@ import { say } from '../../wording/say';
 import type { KeySpec } from '../dialect';
 import type { Draft } from '../draft';
 import { KeyTable } from '../key-table';
-import { type Launch, shellScriptOf } from './launch';
+import type { Launch } from './launch';
 import { LAUNCHER_KEYS } from './launch-keys';
 import { launcherOf } from './launcher';
 import type { Program } from './program';
@@ -64,8 +64,7 @@ export function noteUnread(launch: Launch, program: Program, written: readonly s
 }
 
 /** A script of the shell that is given the flags: what it starts, and with what else, stands in it. */
-function noteShellScript(launch: Launch, draft: Draft): void {
-  const named = launch.script === undefined ? shellScriptOf(launch) : undefined;
+function noteShellScript({ shellScript: named }: Launch, draft: Draft): void {
   if (!named) return;
   draft.leave(
     'script',

@@ -3,7 +3,7 @@ import { withChanges } from '../../memo/on-demand';
 import { say } from '../../wording/say';
 import type { Dialect, Reading } from '../dialect';
 import type { Draft } from '../draft';
-import { type Launch, shellScriptOf } from '../launch/launch';
+import type { Launch } from '../launch/launch';
 import { hasBelow, hydraConfig, type NamedConfig, overridingProgram } from '../launch/overriding-program';
 import type { Program } from '../launch/program';
 import { verl, verlStartedBy } from './verl';
@@ -63,7 +63,7 @@ const knownTrainer = (launch: Launch): Trainer | undefined => CONFIGS[configName
 
 /** The script that is given the values, of Python or of the shell. */
 function scriptNamed(launch: Launch): ScalarNode | undefined {
-  const node = launch.scriptNode ?? shellScriptOf(launch) ?? launch.programNodes[0];
+  const node = launch.scriptNode ?? launch.shellScript ?? launch.programNodes[0];
   return node?.kind === 'scalar' ? node : undefined;
 }
 
