@@ -1,22 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { evaluateShell } from '../../../server/src/config/shell/evaluate';
 import { isSettled, textOfPieces } from '../../../server/src/config/shell/placed-text';
 import { ScriptSource } from '../../../server/src/config/shell/script-source';
 import { documentedRuns } from '../../verdicts/all';
+import { bashFolder, runInBash } from './launches-in-bash';
 
-const BASH = ['/bin/bash', '/usr/bin/bash'].find((each) => existsSync(each));
 /** What starts a training: a function in their place prints its words, and nothing of theirs runs. */
 const LAUNCHERS = [
   'torchrun',
@@ -59,20 +49,8 @@ function slurm(script: string): Record<string, string> {
 
 /** Words of each launch. */
 function inBash(script: string, folder: string): string[][] | undefined {
-  const [place, file] = [path.join(folder, 'empty'), path.join(folder, 'script.sh')];
-  writeFileSync(file, PREAMBLE + script);
-  const { error, output } = spawnSync(BASH ?? 'bash', ['--norc', '--noprofile', file], {
-    cwd: place,
-    env: slurm(script),
-    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
-    timeout: 5000,
-    killSignal: 'SIGKILL',
-  });
-  if (error) return undefined;
-  return String(output[3] ?? '')
-    .split('\x1e\0')
-    .slice(0, -1)
-    .map((launch) => launch.split('\0').slice(0, -1));
+  const { launches, error } = runInBash(PREAMBLE + script, folder, { env: slurm(script), timeout: 5000 });
+  return error ? undefined : launches;
 }
 
 /** The words of a launch; of those that are not known, undefined. */
@@ -114,19 +92,7 @@ function scripts(): { file: string; text: string }[] {
 
 describe('launch scripts, held to bash', function () {
   this.timeout(300_000);
-  let folder = '';
-  before(function () {
-    if (BASH) {
-      folder = mkdtempSync(path.join(tmpdir(), 'oomlint-bash-'));
-      mkdirSync(path.join(folder, 'empty'));
-    } else {
-      console.log('      bash is not here: what scripts expand to is not held to it');
-      this.skip();
-    }
-  });
-  after(() => {
-    if (folder !== '') rmSync(folder, { recursive: true });
-  });
+  const folder = bashFolder();
 
   it('expand to the words that bash passes to the program, where all of them are known', () => {
     const wrong: string[] = [];
@@ -136,7 +102,7 @@ describe('launch scripts, held to bash', function () {
         counts.notRun++;
         continue;
       }
-      const theirs = inBash(text, folder);
+      const theirs = inBash(text, folder());
       const { launches: ours, isGuessed } = here(text);
       const isOpen = isGuessed || ours.some((launch) => launch.includes(undefined));
       if (!theirs) counts.notRun++;

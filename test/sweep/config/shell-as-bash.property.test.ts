@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import fc from 'fast-check';
 import { evaluateShell } from '../../../server/src/config/shell/evaluate';
 import { isSettled, textOfPieces } from '../../../server/src/config/shell/placed-text';
 import { ScriptSource } from '../../../server/src/config/shell/script-source';
+import { bashFolder, runInBash } from './launches-in-bash';
 
 /**
  * Starts of `torchrun` as bash expands them: the launcher is a function that prints its words, and with an empty PATH no other
@@ -21,26 +18,12 @@ seq() { local i; for ((i = 1; i <= $1; i++)); do builtin echo $i; done; }
 basename() { local p=\${1##*/}; builtin echo "\${p%"$2"}"; }
 export -f torchrun srun nohup bash seq basename
 `;
-const BASH = ['/bin/bash', '/usr/bin/bash'].find((each) => existsSync(each));
 
 /** Words of each launch; undefined where bash itself cannot read the script. */
 function inBash(script: string, folder: string): string[][] | undefined {
-  // A file, whose end a shell reads otherwise than that of a text behind `-c`; in a folder of its own, where no pattern finds it.
-  const [place, file] = [path.join(folder, 'empty'), path.join(folder, 'script.sh')];
-  writeFileSync(file, PREAMBLE + script);
-  const { stderr, error, output } = spawnSync(BASH ?? 'bash', ['--norc', '--noprofile', file], {
-    cwd: place,
-    env: {},
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-    timeout: 20_000,
-  });
+  const { launches, stderr, error } = runInBash(PREAMBLE + script, folder, { env: {}, timeout: 20_000 });
   assert.ok(!error, String(error));
-  if (/syntax error|unexpected|bad substitution|bad array/.test(String(stderr))) return undefined;
-  const printed = String(output[3] ?? '');
-  return printed
-    .split('\x1e\0')
-    .slice(0, -1)
-    .map((launch) => launch.split('\0').slice(0, -1));
+  return /syntax error|unexpected|bad substitution|bad array/.test(stderr) ? undefined : launches;
 }
 
 interface Launch {
@@ -214,19 +197,7 @@ const script = fc
   .map(([statements, last, end]) => `${START}${statements.join('\n')}\n${last}${end}`);
 
 describe('shell scripts, held to bash', () => {
-  let folder = '';
-  before(function () {
-    if (BASH) {
-      folder = mkdtempSync(path.join(tmpdir(), 'oomlint-bash-'));
-      mkdirSync(path.join(folder, 'empty'));
-    } else {
-      console.log('      bash is not here: what scripts expand to is not held to it');
-      this.skip();
-    }
-  });
-  after(() => {
-    if (folder !== '') rmSync(folder, { recursive: true });
-  });
+  const folder = bashFolder();
 
   it('expands the words of a launch as bash does', function () {
     const numRuns = Number(process.env.OOMLINT_RUNS ?? 150);
@@ -234,7 +205,7 @@ describe('shell scripts, held to bash', () => {
     let known = 0;
     fc.assert(
       fc.property(script, (source) => {
-        const launches = inBash(source, folder);
+        const launches = inBash(source, folder());
         fc.pre(launches !== undefined);
         const [theirs] = launches;
         const [ours] = here(source);

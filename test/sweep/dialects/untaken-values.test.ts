@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { parseConfig } from '../../../server/src/config/parse';
-import { plainOf } from '../../../server/src/config/scalar';
 import type { Dialect, KeySpec } from '../../../server/src/dialects/dialect';
-import { DIALECTS } from '../../../server/src/dialects/registry';
 import { readDocument } from '../../../server/src/dialects/templated-values';
 import { isDecisive } from '../../../server/src/run/unread';
-import { SEEDS } from '../../fuzz/seeds';
 import { statedVersions } from '../../unit/dialects/reading';
+import { keyedSeeds, type Plain, withKey } from './keyed-seeds';
 
 /** What no number, switch or choice of a few words can be. */
 const VALUES: Readonly<Record<string, unknown>> = {
@@ -16,18 +14,6 @@ const VALUES: Readonly<Record<string, unknown>> = {
 
 /** Families whose seeds are no map of keys, or whose keys stand in blocks of the file's own. */
 const ELSEWHERE = /^(?:launch-script|in-house|oomlint-run|python|megatron)$/;
-
-type Plain = Record<string, unknown>;
-const isPlain = (value: unknown): value is Plain =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** The config with a value at a path, whose blocks are made where they are missing. */
-function withKey(root: Plain, path: string, value: unknown): Plain {
-  const [first = '', ...rest] = path.split('.');
-  if (rest.length === 0) return { ...root, [first]: value };
-  const inner = root[first];
-  return { ...root, [first]: withKey(isPlain(inner) ? inner : {}, rest.join('.'), value) };
-}
 
 function readingOf(dialect: Dialect, root: Plain) {
   const document = parseConfig('file:///config.json', JSON.stringify(root, null, 1));
@@ -61,11 +47,7 @@ describe('a value that a key cannot take', function () {
   it('is reported at every key that decides the run, and never passes for the default', () => {
     const untaken: string[] = [];
     let tried = 0;
-    for (const [family, file, text] of SEEDS) {
-      const dialect = DIALECTS.find(({ id }) => id === family);
-      const { root } = parseConfig(`file:///${file}`, text);
-      const plain = root && plainOf(root);
-      if (!dialect || ELSEWHERE.test(family) || !isPlain(plain)) continue;
+    for (const { family, dialect, plain } of keyedSeeds(ELSEWHERE)) {
       const base = readingOf(dialect, plain);
       for (const row of dialect.keys) {
         const fields = row.fields ?? (row.sets ? [row.sets] : []);

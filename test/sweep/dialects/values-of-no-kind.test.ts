@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict';
 import { parseConfig } from '../../../server/src/config/parse';
-import { plainOf } from '../../../server/src/config/scalar';
 import type { Dialect, KeySpec } from '../../../server/src/dialects/dialect';
-import { DIALECTS } from '../../../server/src/dialects/registry';
 import { readDocument } from '../../../server/src/dialects/templated-values';
 import type { FieldPath } from '../../../server/src/run/fields';
 import { fieldError } from '../../../server/src/run/parse-field';
 import { standingOfUnknown } from '../../../server/src/workspace/unknown-values';
-import { SEEDS } from '../../fuzz/seeds';
 import { statedVersions } from '../../unit/dialects/reading';
-
-type Plain = Record<string, unknown>;
-const isPlain = (value: unknown): value is Plain =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+import { isPlain, keyedSeeds, type Plain, withKey } from './keyed-seeds';
 
 /** Families whose seeds are no map of keys. */
 const ELSEWHERE = /^(?:launch-script|oomlint-run|python)$/;
@@ -25,14 +19,6 @@ function nonsenseOf({ type, values, spellings }: KeySpec): readonly unknown[] {
   if (type === 'integer') return ['zzz_other', 1.5, ...lists];
   if (type === 'number') return ['zzz_other', ...lists];
   return type === 'string' && isWords ? ['zzz_other', 0, 1.5, 1e30, true, ...lists] : [];
-}
-
-/** The config with a value at a path, whose blocks are made where they are missing. */
-function withKey(root: Plain, path: string, value: unknown): Plain {
-  const [first = '', ...rest] = path.split('.');
-  if (rest.length === 0) return { ...root, [first]: value };
-  const inner = root[first];
-  return { ...root, [first]: withKey(isPlain(inner) ? inner : {}, rest.join('.'), value) };
 }
 
 /** The config without what stands at a path. */
@@ -80,11 +66,7 @@ describe('a value that a key cannot have', function () {
   let tried = 0;
 
   before(() => {
-    for (const [family, file, text] of SEEDS) {
-      const dialect = DIALECTS.find(({ id }) => id === family);
-      const { root } = parseConfig(`file:///${file}`, text);
-      const plain = root && plainOf(root);
-      if (!dialect || ELSEWHERE.test(family) || !isPlain(plain)) continue;
+    for (const { family, dialect, plain } of keyedSeeds(ELSEWHERE)) {
       for (const row of dialect.keys) {
         const fields = row.fields ?? (row.sets ? [row.sets] : []);
         if (row.path.includes('*') || fields.length === 0) continue;
@@ -129,11 +111,7 @@ describe('a switch', function () {
   it('is understood in either position, whichever key of whichever family it is', () => {
     const left: string[] = [];
     let tried = 0;
-    for (const [family, file, text] of SEEDS) {
-      const dialect = DIALECTS.find(({ id }) => id === family);
-      const { root } = parseConfig(`file:///${file}`, text);
-      const plain = root && plainOf(root);
-      if (!dialect || ELSEWHERE.test(family) || !isPlain(plain)) continue;
+    for (const { family, dialect, plain } of keyedSeeds(ELSEWHERE)) {
       for (const row of dialect.keys) {
         if (row.path.includes('*') || row.type !== 'boolean') continue;
         const path = pathIn(family, row.path);
