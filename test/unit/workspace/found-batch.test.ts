@@ -4,8 +4,8 @@ import { largestMicroBatch } from '../../../server/src/advice/largest-batch';
 import { breakdownOf } from '../../../server/src/features/breakdown';
 import { codeLens } from '../../../server/src/features/code-lens';
 import { status } from '../../../server/src/features/status';
-import { FIELDS, type TrainingRun } from '../../../server/src/run/fields';
 import { triedBatches } from '../../../server/src/run/tried-batches';
+import { aRun } from '../memory/a-run';
 import { smallWorkspace } from './small-workspace';
 
 /* Frameworks that lower the micro batch after each error of memory: the run is one with a micro batch that fits, where there is one. */
@@ -159,18 +159,8 @@ describe('a micro batch that the framework finds', () => {
   });
 
   it('is tried in nine tenths by Accelerate since 1.9, in halves before and by Composer', () => {
-    const run = (framework: string, accelerate: string) =>
-      ({
-        ...Object.fromEntries(
-          Object.entries(FIELDS).map(([field, spec]) => [
-            field,
-            'default' in spec ? spec.default : undefined,
-          ]),
-        ),
-        framework,
-        'version.accelerate': accelerate,
-        'batch.micro': 10,
-      }) as unknown as TrainingRun;
+    const run = (framework: 'transformers' | 'llm-foundry', accelerate: string) =>
+      aRun({ framework, 'version.accelerate': accelerate, 'batch.micro': 10 });
     assert.deepEqual(triedBatches(run('transformers', '1.15')), [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
     assert.deepEqual(triedBatches(run('transformers', '1.8.1')), [10, 5, 2, 1]);
     assert.deepEqual(triedBatches(run('llm-foundry', '1.15')), [10, 5, 2, 1]);
