@@ -405,8 +405,55 @@ describe('DeepSpeed', () => {
       ['compile backend', { compile: { backend: 'inductor' } }, ['unknown-key']],
     ];
     for (const [name, config, expected] of table) {
-      it(name, () => assert.deepEqual(refused(json(config, { 'version.deepspeed': '0.19.2' })), expected));
+      it(name, () => assert.deepEqual(refused(json(config, { 'version.deepspeed': '0.19.6' })), expected));
     }
+  });
+
+  // Read in the packages 0.9.5 to 0.19.8: the first release with the check, and the last without.
+  describe('checks of later releases', () => {
+    const bf16 = { bf16: { enabled: true } };
+    const table: [name: string, config: object, first: string, before: string][] = [
+      ['fp32 gradients of bf16', { ...bf16, data_types: { grad_accum_dtype: 'fp32' } }, '0.18.5', '0.18.4'],
+      ['parameter type', { ...bf16, data_types: { param_dtype: 'fp16' } }, '0.19.2', '0.19.1'],
+      [
+        'autocast beside quantized weights',
+        {
+          torch_autocast: { enabled: true, dtype: 'bfloat16' },
+          zero_optimization: { stage: 3, zero_quantized_weights: true },
+        },
+        '0.17.2',
+        '0.17.1',
+      ],
+      ['negative loss scale', { fp16: { enabled: true, loss_scale: -1 } }, '0.18.8', '0.18.7'],
+      ['loss scale window', { fp16: { enabled: true, loss_scale_window: 0 } }, '0.19.3', '0.19.2'],
+      [
+        'sum at stage 3',
+        { gradient_allreduce_op: 'sum', zero_optimization: { stage: 3 } },
+        '0.19.6',
+        '0.19.5',
+      ],
+    ];
+    for (const [name, config, first, before] of table) {
+      it(`${name}: an error from ${first} on, a warning where nobody names the version`, () => {
+        const severities = (version?: string) =>
+          at(config, version)
+            .problems.filter(({ severity }) => severity === 'error' || severity === 'warning')
+            .map(({ severity }) => severity);
+        const without = severities(before).length;
+        assert.deepEqual(
+          severities(first).filter((severity) => severity === 'error'),
+          ['error'],
+        );
+        assert.equal(without, severities(first).length - 1);
+        assert.ok(!severities(before).includes('error'));
+        assert.ok(!severities().includes('error'));
+      });
+    }
+
+    it('fp16 gradients of bf16 are refused by every release', () => {
+      const config = { ...bf16, data_types: { grad_accum_dtype: 'fp16' } };
+      assert.deepEqual(refused(json(config, { 'version.deepspeed': '0.9.5' })), ['gradient-type']);
+    });
   });
 
   it('tells silently ignored keys from foreign ones', () => {

@@ -48,6 +48,9 @@ const STRICT_SINCE: Readonly<Record<string, { readonly source: string; readonly 
   tensor_parallel: { source: `${SOURCE}runtime/tensor_parallel/config.py`, releases: { from: '0.16.4' } },
 };
 
+/** `bf16_master_weights_and_grads` and `bf16_optimizer_states` are read since then. */
+const LOW_PRECISION_STATES = { from: '0.18.3' };
+
 /** What no release takes: batch sizes that are text, and a stage that none has. */
 const TIMELESS = new Set([...COMPUTED, ...MAPPINGS, 'zero_optimization.stage']);
 
@@ -216,6 +219,8 @@ function checkPrecision(root: MapNode, stage: number, draft: Draft): void {
       model,
     ),
     source: ENGINE,
+    // `BF16_Optimizer` took them in fp32 before.
+    ...(model === 'bf16' && accumulated === 'fp32' ? { releases: { from: '0.18.5' } } : {}),
   });
   const parameters = nodeAt(root, 'data_types.param_dtype');
   const wanted = dtypeOf(parameters);
@@ -223,6 +228,7 @@ function checkPrecision(root: MapNode, stage: number, draft: Draft): void {
     code: 'parameter-type',
     message: say('`param_dtype` contradicts the precision mode, which is {0}.', model),
     source: ENGINE,
+    releases: { from: '0.19.2' },
   });
   checkMasters(root, stage, block, draft);
   const autocast = nodeAt(root, 'torch_autocast.enabled');
@@ -231,6 +237,7 @@ function checkPrecision(root: MapNode, stage: number, draft: Draft): void {
     code: 'autocast-quantized',
     message: say('`torch_autocast` and `zero_quantized_weights` exclude each other.'),
     source: `${SOURCE}runtime/torch_autocast.py`,
+    releases: { from: '0.17.2' },
   });
   checkLossScale(root, halfOn, draft);
 }
@@ -248,6 +255,7 @@ function checkMasters(root: MapNode, stage: number, bf16: ConfigNode | undefined
         code: 'zero-stage-needed',
         message: say('Low-precision masters and states work at ZeRO stage 1 to 3 only.'),
         source: CONFIG,
+        ...(node === halves ? {} : { releases: LOW_PRECISION_STATES }),
       },
     );
   }
@@ -255,6 +263,7 @@ function checkMasters(root: MapNode, stage: number, bf16: ConfigNode | undefined
     code: 'masters-needed',
     message: say('`bf16_optimizer_states` needs `bf16_master_weights_and_grads`.'),
     source: CONFIG,
+    releases: LOW_PRECISION_STATES,
   });
 }
 
@@ -264,7 +273,8 @@ function checkLossScale(root: MapNode, on: boolean, draft: Draft): void {
   forbid((value ?? 0) < 0, scale, draft, {
     code: 'loss-scale',
     message: say('The loss scale is 0 (dynamic) or positive.'),
-    source: `${SOURCE}runtime/precision_config.py`,
+    source: PRECISION,
+    releases: { from: '0.18.8' },
   });
   if (!on || (value ?? 0) !== 0) return;
   for (const key of ['loss_scale_window', 'min_loss_scale']) {
@@ -273,7 +283,8 @@ function checkLossScale(root: MapNode, on: boolean, draft: Draft): void {
     forbid(stated !== undefined && stated <= 0, node, draft, {
       code: 'loss-scale',
       message: say('Dynamic loss scaling needs a positive `{0}`.', key),
-      source: `${SOURCE}runtime/precision_config.py`,
+      source: PRECISION,
+      releases: { from: '0.19.3' },
     });
   }
 }
@@ -348,6 +359,7 @@ function checkCommunication(root: MapNode, stage: number, draft: Draft): void {
     code: 'gradient-sum',
     message: say('`gradient_allreduce_op: sum` does not work with {0}.', String(other)),
     source: CONFIG,
+    releases: { from: '0.19.6' },
   });
   const byDefault = DEEPSPEED_TABLE.find('zero_optimization.reduce_scatter')?.default === true;
   const scatter = flagOf(nodeAt(zero, 'reduce_scatter')) ?? byDefault;
