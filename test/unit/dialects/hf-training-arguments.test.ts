@@ -196,8 +196,7 @@ describe('HF TrainingArguments', () => {
 
   for (const [code, more, at] of [
     ['two-precisions', 'fp16: true\nbf16: true', 'fp16: true'],
-    ['fsdp-offload-alone', 'fsdp: offload', 'fsdp: offload'],
-    ['two-fsdp-strategies', 'fsdp: full_shard shard_grad_op', 'fsdp: full_shard shard_grad_op'],
+    ['fsdp1-strategy', 'fsdp: hybrid_shard', 'fsdp: hybrid_shard'],
     ['two-shardings', 'fsdp: full_shard\ndeepspeed: z.json', 'fsdp: full_shard'],
     ['unknown-optimizer', 'optim: adamw_trch', 'optim: adamw_trch'],
   ] as const)
@@ -236,12 +235,44 @@ describe('HF TrainingArguments', () => {
     assert.deepEqual(of('5.23.0', '4.31.0'), [], 'a release of the range knows it');
   });
 
-  it('refuses checkpointing twice, and two policies of wrapping', () => {
+  it('refuses checkpointing twice, by either name', () => {
+    for (const name of ['gradient_checkpointing', 'activation_checkpointing']) {
+      const twice = `${name}: true\nfsdp: full_shard\nfsdp_config: {activation_checkpointing: true}`;
+      assert.deepEqual(refused(yaml(twice)), ['checkpointing-twice']);
+    }
+  });
+
+  // `training_args.py` of 5.9.0 and 5.10.0, and `trainer.py` of 4.33.0 and 4.34.0, compared.
+  it('refuses words of FSDP where the release does', () => {
+    const of = (more: string, version?: string) => {
+      const versions = version === undefined ? {} : { transformers: { version, source: 'pinned' as const } };
+      const { problems } = read('hf-training-arguments', 'file:///w/sft.yaml', small(more), {}, versions);
+      return problems.flatMap(({ code, severity }) =>
+        severity === 'error' || severity === 'warning' ? [`${severity} ${code}`] : [],
+      );
+    };
+    const policies = 'fsdp: full_shard\nfsdp_config: {min_num_params: 10, transformer_layer_cls_to_wrap: A}';
+    for (const [code, more] of [
+      ['fsdp-offload-alone', 'fsdp: offload'],
+      ['two-fsdp-strategies', 'fsdp: full_shard shard_grad_op'],
+      ['two-wrap-policies', policies],
+    ] as const) {
+      assert.deepEqual(of(more, '5.9.0'), [`error ${code}`]);
+      assert.deepEqual(of(more, '5.10.0'), []);
+    }
+    assert.deepEqual(of('fsdp: hybrid_shard', '5.10.0'), ['error fsdp1-strategy']);
+    assert.deepEqual(of('fsdp: hybrid_shard', '5.9.0'), []);
+    assert.deepEqual(of('fsdp: hybrid_shard\nfsdp_config: {version: 1}', '5.10.0'), []);
+    assert.deepEqual(of('fsdp: hybrid_shard\nfsdp_config: fsdp.json', '5.10.0'), []);
     const twice =
       'gradient_checkpointing: true\nfsdp: full_shard\nfsdp_config: {activation_checkpointing: true}';
-    assert.deepEqual(refused(yaml(twice)), ['checkpointing-twice']);
-    const policies = 'fsdp: full_shard\nfsdp_config: {min_num_params: 10, transformer_layer_cls_to_wrap: A}';
-    assert.deepEqual(refused(yaml(policies)), ['two-wrap-policies']);
+    assert.deepEqual(of(twice, '4.34.0'), ['error checkpointing-twice']);
+    assert.deepEqual(of(twice, '4.33.0'), []);
+  });
+
+  it('takes the first of two strategies where both are taken', () => {
+    assertStates(yaml('fsdp: shard_grad_op full_shard'), { 'fsdp.strategy': 'grad-op file' });
+    assertStates(yaml('fsdp: full_shard shard_grad_op'), { 'fsdp.strategy': 'full file' });
   });
 
   it('sees slips of the keyboard', () => {

@@ -84,14 +84,9 @@ peft_config:
 
   const rules: readonly (readonly [code: string, broken: string, sound: string])[] = [
     ['two-precisions', 'bf16: true\nfp16: true', 'bf16: true\nfp16: false'],
-    ['fsdp-offload-alone', 'fsdp: offload', 'fsdp: full_shard offload'],
-    ['two-fsdp-strategies', 'fsdp: full_shard shard_grad_op', 'fsdp: full_shard auto_wrap'],
+    ['fsdp1-strategy', 'fsdp: hybrid_shard auto_wrap', 'fsdp: full_shard auto_wrap'],
+    ['fsdp1-strategy', 'fsdp: no_shard', 'fsdp: no_shard\nfsdp_config: {version: 1}'],
     ['two-shardings', 'fsdp: full_shard auto_wrap\ndeepspeed: z.json', 'deepspeed: z.json'],
-    [
-      'two-wrap-policies',
-      'fsdp: full_shard auto_wrap\nfsdp_config: {min_num_params: 1000, transformer_layer_cls_to_wrap: [A]}',
-      'fsdp: full_shard auto_wrap\nfsdp_config: {min_num_params: 1000}',
-    ],
     ['unknown-optimizer', 'optim: adamw_torhc', 'optim: adamw_torch'],
     [
       'checkpointing-twice',

@@ -210,6 +210,27 @@ describe('TRL', () => {
       'num_generations: 2\nmax_completion_length: 8',
     ],
   ];
+  // `grpo_config.py`, `grpo_trainer.py` and `rloo_config.py` of the packages 0.16.1 to 1.16.0.
+  const since: readonly (readonly [code: string, text: string, first: string, before: string])[] = [
+    ['too-few-generations', 'num_generations: 1', '0.17.0', '0.16.1'],
+    ['two-generation-sizes', 'generation_batch_size: 64\nsteps_per_generation: 2', '0.18.0', '0.17.0'],
+    ['auto-batch-generation', 'auto_find_batch_size: true', '1.9.0', '1.8.0'],
+  ];
+  for (const [code, text, first, before] of since)
+    it(`refuses ${code} from ${first} on, of GRPO and of RLOO`, () => {
+      const of = (name: string, version: string) =>
+        read(
+          'trl',
+          `file:///w/recipes/m/${name}/config.yaml`,
+          `model_name_or_path: m\nlearning_rate: 1.0e-5\ndataset_name: d\nmax_completion_length: 8\n${text}\n`,
+          {},
+          { trl: { version, source: 'pinned' } },
+        ).problems.flatMap((problem) => (problem.code === code ? [problem.severity] : []));
+      assert.deepEqual(of('grpo', first), ['error']);
+      assert.deepEqual(of('grpo', before), []);
+      assert.deepEqual(of('rloo', '1.16.0'), ['error']);
+    });
+
   for (const [code, broken, sound] of rules)
     it(`refuses ${code}`, () => {
       assert.deepEqual(refused(recipe(`${broken}\n`)), [code]);

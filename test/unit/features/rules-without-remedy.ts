@@ -165,6 +165,7 @@ export const WITHOUT_REMEDY: readonly (readonly [reason: string, rules: readonly
       'parallelism',
       'fsdp-offload-alone',
       'two-fsdp-strategies',
+      'fsdp1-strategy',
       'two-shardings',
       'two-wrap-policies',
       'quantized-without-adapter',

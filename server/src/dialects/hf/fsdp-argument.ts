@@ -86,7 +86,8 @@ export function readFsdpArgument(section: Section, draft: Draft, context: ReadCo
     );
   else if (stated !== undefined && named && isNoFsdp(named.node)) section.leave(named, ['parallel.data']);
   else section.state('parallel.data', version === 2 ? 'fsdp2' : 'fsdp1', named ?? found);
-  const strategy = STRATEGIES.find(([option]) => words.includes(option))?.[1];
+  // Of two, the first counts where the Trainer takes both.
+  const strategy = words.flatMap((word) => STRATEGIES.filter(([option]) => option === word))[0]?.[1];
   const reshard = config.find(namedChoice('reshard_after_forward'));
   if (version === 2 && reshard && flagOf(reshard.node) === false)
     section.state('fsdp.strategy', 'grad-op', reshard);

@@ -18,8 +18,13 @@ export const HUGGING_FACE_RULES = {
     transformers('training_args.py'),
   ),
   'two-fsdp-strategies': refused(
-    'Two sharding strategies are named.',
+    'Two sharding strategies are named, which transformers before 5.10 refuses.',
     'Keep one.',
+    transformers('training_args.py'),
+  ),
+  'fsdp1-strategy': refused(
+    '`fsdp` names a strategy that FSDP 2 has not.',
+    'Write `full_shard` or `shard_grad_op`, or set `version: 1` in `fsdp_config`.',
     transformers('training_args.py'),
   ),
   'two-shardings': refused('FSDP and DeepSpeed are both on.', 'Keep one.', transformers('training_args.py')),
@@ -40,14 +45,14 @@ export const HUGGING_FACE_RULES = {
     trl('grpo_config.py'),
   ),
   'too-few-generations': refused(
-    'GRPO compares completions of a prompt and needs at least two.',
+    'GRPO and RLOO compare completions of a prompt and need at least two.',
     'Raise `num_generations`.',
     trl('grpo_config.py'),
   ),
   'auto-batch-generation': refused(
-    'GRPO does not work with `auto_find_batch_size`.',
+    'GRPO and RLOO do not work with `auto_find_batch_size`.',
     'Switch it off.',
-    trl('grpo_trainer.py'),
+    trl('grpo_config.py'),
   ),
   'packing-without-length': refused(
     'Packing needs a length: it is that of every row.',

@@ -11,10 +11,13 @@ import { isInUse } from '../key-rows';
 import type { KeyTable } from '../key-table';
 import { forbid } from '../refusal';
 import type { Section } from '../section';
-import { fsdpOptions } from './fsdp-argument';
+import { fsdpOptions, namedChoice } from './fsdp-argument';
 import { HF_OPTIMIZERS } from './training-arguments-keys';
 
 const SOURCE = fileIn(TRANSFORMERS, 'src/transformers/training_args.py');
+
+/** From 5.10 on `fsdp` is a flag: its old words are moved into `fsdp_config`, and what excluded each other is taken (`_process_fsdp_args`). */
+const WORDS_OF_FSDP = { until: '5.10' };
 
 /** Optimizers that transformers removed, the first release without each and what is as it was; configs of their time still name them. */
 const REMOVED_OPTIMIZERS: Readonly<Record<string, { readonly from: string; readonly other: string }>> = {
@@ -70,12 +73,15 @@ export function checkTrainingArguments(
     code: 'fsdp-offload-alone',
     message: say('`fsdp: offload` works only beside `full_shard` or `shard_grad_op`.'),
     source: SOURCE,
+    releases: WORDS_OF_FSDP,
   });
   forbid(words.includes('full_shard') && words.includes('shard_grad_op'), found?.node, draft, {
     code: 'two-fsdp-strategies',
     message: say('`full_shard` and `shard_grad_op` exclude each other.'),
     source: SOURCE,
+    releases: WORDS_OF_FSDP,
   });
+  checkStrategyOfFsdp1(section, draft);
   forbid(found !== undefined && section.has('deepspeed'), found?.node, draft, {
     code: 'two-shardings',
     message: say('`fsdp` and `deepspeed` exclude each other: one of them shards the model.'),
@@ -88,9 +94,28 @@ export function checkTrainingArguments(
     code: 'two-wrap-policies',
     message: say('`min_num_params` and `transformer_layer_cls_to_wrap` exclude each other.'),
     source: SOURCE,
+    releases: WORDS_OF_FSDP,
   });
   checkOptimizer(section, draft);
   checkRedundant(section, draft);
+}
+
+/** FSDP 2 is the default since 5.10; a block that is a file or a text of its own may say otherwise. */
+function checkStrategyOfFsdp1(section: Section, draft: Draft): void {
+  const { words, found } = fsdpOptions(section);
+  const block = section.find('fsdp_config');
+  const config = section.section('fsdp_config');
+  const isSecond =
+    block === undefined ||
+    isBlank(block.node) ||
+    (block.node.kind === 'map' && (config.integer(namedChoice('version')) ?? 2) === 2);
+  const old = words.find((word) => ['hybrid_shard', 'hybrid_shard_zero2', 'no_shard'].includes(word));
+  forbid(old !== undefined && isSecond, found?.node, draft, {
+    code: 'fsdp1-strategy',
+    message: say('FSDP 2 has no `{0}`: set `version: 1` in `fsdp_config`.', old ?? ''),
+    source: SOURCE,
+    releases: { from: '5.10' },
+  });
 }
 
 function checkOptimizer(section: Section, draft: Draft): void {
@@ -117,7 +142,7 @@ function checkOptimizer(section: Section, draft: Draft): void {
 
 /** Checkpointing asked for twice: by the Trainer and by FSDP. */
 function checkRedundant(section: Section, draft: Draft): void {
-  const own = section.find('gradient_checkpointing');
+  const own = section.find(['gradient_checkpointing', 'activation_checkpointing']);
   const fsdp = section
     .section('fsdp_config')
     .find(['activation_checkpointing', 'fsdp_activation_checkpointing']);
@@ -126,6 +151,10 @@ function checkRedundant(section: Section, draft: Draft): void {
     'checkpointing-twice',
     say('Checkpointing is on in the Trainer and in `fsdp_config`: the Trainer refuses both at once.'),
     fsdp.node.range,
-    { source: SOURCE, related: [{ range: own.node.range, message: say('also here') }] },
+    {
+      source: fileIn(TRANSFORMERS, 'src/transformers/trainer.py'),
+      releases: { from: '4.34' },
+      related: [{ range: own.node.range, message: say('also here') }],
+    },
   );
 }

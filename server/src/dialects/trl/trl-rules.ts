@@ -1,6 +1,6 @@
 import { entryOf } from '../../config/lookup';
 import type { MapNode } from '../../config/node';
-import { flagOf, integerOf, isBlank, textOf } from '../../config/scalar';
+import { flagOf, integerOf, isBlank } from '../../config/scalar';
 import { fileIn, TRANSFORMERS, TRL } from '../../sources/repositories';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
@@ -53,7 +53,7 @@ export function checkTrl(root: MapNode, section: Section, method: TrlMethod, dra
   });
   if (uncut && isBlank(uncut.value) && !on('packing')) missingCap(section, uncut.value.range, draft);
   checkQuantizedWithoutAdapter(section, on, draft);
-  if (method === 'grpo') checkGenerations(section, draft);
+  if (method === 'grpo' || method === 'rloo') checkGenerations(method, section, draft);
 }
 
 function missingCap(section: Section, range: Parameters<Draft['report']>[3], draft: Draft): void {
@@ -132,15 +132,25 @@ export function checkWholeGroups(
   });
 }
 
-function checkGenerations(section: Section, draft: Draft): void {
+/** Smallest group, and what follows from what: `__post_init__` of both configs has it since these releases, RLOO's since it is built as GRPO's. */
+const GROUPS = {
+  grpo: { name: 'GRPO', fewest: { from: '0.17' }, sizes: { from: '0.18' }, usual: 8 },
+  rloo: { name: 'RLOO', fewest: { from: '0.22' }, sizes: { from: '0.22' }, usual: 2 },
+} as const;
+
+function checkGenerations(method: keyof typeof GROUPS, section: Section, draft: Draft): void {
+  const { name, fewest, sizes, usual } = GROUPS[method];
+  const source = `${SOURCE}${method}_config.py`;
   const generations = section.find('num_generations');
   const count = integerOf(generations?.node);
   forbid(count !== undefined && count < 2, generations?.node, draft, {
     code: 'too-few-generations',
     message: say(
-      'GRPO needs at least two completions per prompt to compare: `GRPOConfig` stops with a `ValueError`.',
+      '{0} needs at least two completions per prompt to compare: `{0}Config` stops with a `ValueError`.',
+      name,
     ),
-    source: `${SOURCE}grpo_config.py`,
+    source,
+    releases: fewest,
   });
   const both = section.has('generation_batch_size') && section.has('steps_per_generation');
   forbid(both, section.find('steps_per_generation')?.node, draft, {
@@ -148,29 +158,27 @@ function checkGenerations(section: Section, draft: Draft): void {
     message: say(
       '`generation_batch_size` and `steps_per_generation` exclude each other: one follows from the other.',
     ),
-    source: `${SOURCE}grpo_config.py`,
+    source,
+    releases: sizes,
   });
   const size = section.find('generation_batch_size');
   const whole = integerOf(size?.node);
-  // Eight unless set otherwise (`grpo_config.py`, `__post_init__`).
-  forbid(!both && whole !== undefined && whole % (count ?? 8) !== 0, size?.node, draft, {
+  const group = generations ? count : usual;
+  forbid(!both && whole !== undefined && group !== undefined && whole % group !== 0, size?.node, draft, {
     code: 'generation-groups',
     message: say(
       '`generation_batch_size` must hold whole groups: {0} is not a multiple of {1} completions per prompt.',
       String(whole),
-      String(count ?? 8),
+      String(group),
     ),
-    source: `${SOURCE}grpo_config.py`,
+    source,
+    releases: sizes,
   });
-  const auto = section.find('auto_find_batch_size');
-  forbid(
-    auto !== undefined && textOf(auto.node) !== undefined && flagOf(auto.node) === true,
-    auto?.node,
-    draft,
-    {
-      code: 'auto-batch-generation',
-      message: say('GRPO does not work with `auto_find_batch_size`.'),
-      source: `${SOURCE}grpo_trainer.py`,
-    },
-  );
+  const auto = section.find('auto_find_batch_size')?.node;
+  forbid(flagOf(auto) === true, auto, draft, {
+    code: 'auto-batch-generation',
+    message: say('{0} does not work with `auto_find_batch_size`.', name),
+    source,
+    releases: { from: '1.9' },
+  });
 }
