@@ -441,6 +441,30 @@ mixed_precision: fp16
     }
   });
 
+  // `utils/dataclasses.py` and `utils/launch.py` of 0.21 to 1.15.
+  for (const [name, block, code, first, before] of [
+    [
+      'local state dicts',
+      '{fsdp_version: 2, fsdp_state_dict_type: LOCAL_STATE_DICT}',
+      'state-dict-type',
+      '1.7.0',
+      '1.6.0',
+    ],
+    ['loading without sync', '{fsdp_sync_module_states: false}', 'sync-module-states', '0.24.0', '0.21.0'],
+  ] as const)
+    it(`refuses ${name} from ${first} on`, () => {
+      const of = (version: string) =>
+        read(
+          'accelerate',
+          'file:///a.yaml',
+          `compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_processes: 2\nfsdp_config: ${block}\n`,
+          {},
+          { accelerate: { version, source: 'pinned' } },
+        ).problems.flatMap((problem) => (problem.code === code ? [problem.severity] : []));
+      assert.deepEqual(of(first), ['error']);
+      assert.deepEqual(of(before), []);
+    });
+
   it('points out what has no effect', () => {
     const reading = config('MULTI_GPU', 'num_processes: 2\nfsdp_config:\n  fsdp_offload_params: true\n');
     assert.deepEqual(

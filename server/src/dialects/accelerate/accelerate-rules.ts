@@ -11,6 +11,7 @@ import type { KeySpec, ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { checkKeys, inRelease, type Judgement, type KeyPolicy } from '../key-check';
 import { forbid } from '../refusal';
+import type { Releases } from '../release';
 import { fsdpKey, fsdpVersionOf } from './accelerate-fsdp';
 import {
   ACCELERATE_TABLE,
@@ -251,9 +252,9 @@ function checkFsdp(root: MapNode, draft: Draft): void {
     at: { node: ConfigNode } | undefined,
     code: RuleId,
     message: string,
-    data?: Record<string, unknown>,
+    releases?: Releases,
   ) => {
-    forbid(true, at?.node, draft, { code, message, source: DATACLASSES, data });
+    forbid(true, at?.node, draft, { code, message, source: DATACLASSES, ...(releases ? { releases } : {}) });
   };
   const ignored = (at: { node: ConfigNode; key: string } | undefined, why: string) => {
     if (at)
@@ -297,7 +298,7 @@ function checkFsdp(root: MapNode, draft: Draft): void {
     ignored(fsdpKey(root, 'use_orig_params'), say('FSDP 2 always keeps the original parameters'));
     const form = fsdpKey(root, 'state_dict_type');
     if (form && /^LOCAL_STATE_DICT$/i.test(textOf(form.node) ?? '')) {
-      refuse(form, 'state-dict-type', say('FSDP 2 has no LOCAL_STATE_DICT.'));
+      refuse(form, 'state-dict-type', say('FSDP 2 has no LOCAL_STATE_DICT.'), { from: '1.7' });
     }
   }
   const sync = fsdpKey(root, 'sync_module_states');
@@ -308,6 +309,7 @@ function checkFsdp(root: MapNode, draft: Draft): void {
       sync,
       'sync-module-states',
       say('`fsdp_cpu_ram_efficient_loading` (on by default) needs `fsdp_sync_module_states: true`.'),
+      { from: '0.24' },
     );
   }
   const moved = fsdpKey(root, 'activation_checkpointing_offload');

@@ -10,7 +10,7 @@ export const HUGGING_FACE_RULES = {
   'checkpointing-twice': refused(
     'Checkpointing is on in the Trainer and in `fsdp_config`.',
     'Leave it in `fsdp_config`.',
-    transformers('training_args.py'),
+    transformers('trainer.py'),
   ),
   'fsdp-offload-alone': refused(
     '`fsdp: offload` needs a sharding strategy beside it.',
