@@ -84,16 +84,13 @@ function nameOf({ field, origin, value }: Fact, documents: readonly ConfigDocume
   return key === undefined || (typeof value === 'number' && written !== value) ? shortAlias(field) : key;
 }
 
-/** Whether what is taken of a value is one of several that it may have: it contradicts nothing. */
-const isOneOfSeveral = ({ field, origin }: Fact, unread: readonly Unread[]): boolean =>
-  unread.some(
-    ({ kind, fields, location }) =>
-      kind === 'branch' && fields?.includes(field) && location?.uri === origin.location?.uri,
-  );
+/** Whether something that decides the value is not understood in the file that states it, or is one of several: it contradicts nothing. */
+const isUnsure = ({ field, origin }: Fact, unread: readonly Unread[]): boolean =>
+  unread.some(({ fields, location }) => fields?.includes(field) && location?.uri === origin.location?.uri);
 
 /**
  * Two files of one run state different values for the same quantity. One problem per key of this file, none where one is
- * reported at that place already, or where one of the values is one of several.
+ * reported at that place already, or where one of the values is not sure.
  */
 export function linkConflicts(
   facts: readonly Fact[],
@@ -118,7 +115,7 @@ export function linkConflicts(
     if (known || sameValue(mine.value, other.value) || problems.has(key)) {
       continue;
     }
-    if ([mine, other].some((fact) => isOneOfSeveral(fact, unread))) continue;
+    if ([mine, other].some((fact) => isUnsure(fact, unread))) continue;
     const name = fileName(other.origin.location.uri);
     problems.set(key, {
       code: 'cross-file-conflict',
@@ -146,6 +143,7 @@ export function overriddenValues(
   uri: string,
   documents: readonly ConfigDocument[],
   heirs: ReadonlySet<string>,
+  unread: readonly Unread[] = [],
 ): Problem[] {
   const own = ownStatements(facts, uri);
   const problems = new Map<string, Problem>();
@@ -154,7 +152,7 @@ export function overriddenValues(
     const { kind, location } = other.origin;
     if (!mine?.origin.location || kind !== 'overriding-file' || !location) continue;
     const at = place(mine.origin);
-    if (sameValue(mine.value, other.value) || problems.has(at)) continue;
+    if (sameValue(mine.value, other.value) || problems.has(at) || isUnsure(other, unread)) continue;
     const flag = nameOf(other, documents).split('.').at(-1) ?? shortAlias(other.field);
     const words = [fileName(location.uri), flag, shown(other.value), shown(mine.value)] as const;
     problems.set(at, {
@@ -248,7 +246,7 @@ export function arithmeticConflicts(
   // Values given on the command line are what-ifs: the files need not agree with them.
   const stated = BATCH.slice(0, 3).every((field) => {
     const fact = resolution.winners.get(field);
-    return fact !== undefined && STATED.has(fact.origin.kind) && !isOneOfSeveral(fact, unread);
+    return fact !== undefined && STATED.has(fact.origin.kind) && !isUnsure(fact, unread);
   });
   if (
     stated &&

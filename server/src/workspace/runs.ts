@@ -146,6 +146,8 @@ export async function membersOf<C extends ConfigReading>(
     const level = run.above.findIndex((use) => canonicalUri(use.config.uri) === uri);
     if (level >= 0 && run.above.slice(level).every((use) => ROLES[use.link.role].overridden))
       return 'overrides';
+    // A program that takes the file's values as arguments passes on what it makes of them.
+    if (member.whole?.parts.some((part) => part.uri === self)) return 'overrides';
     return overridden.has(uri) ? 'overridden' : 'beside';
   }
 }

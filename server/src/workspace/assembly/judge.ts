@@ -253,7 +253,7 @@ function conflictsOf(assembled: Assembled, joins: readonly Joins[], reported: re
   );
   return [
     ...directiveConflicts(resolution, uri),
-    ...overriddenValues(facts, uri, documents, heirs),
+    ...overriddenValues(facts, uri, documents, heirs, read.unread),
     ...joins.flatMap(({ reportReplaced }) => reportReplaced?.(replacedHere, winner) ?? []),
     ...linkConflicts(
       facts.filter(({ origin }) => !overridden.has(origin.location?.uri ?? '')),
