@@ -87,6 +87,42 @@ describe('notebooks', () => {
     assert.equal(ran('NVIDIA L4', { colab: { gpuType: 'L4' } }), 'L4');
   });
 
+  it('ask for no GPU on which what they install does not run', () => {
+    const asked = (install: string, known = {}) => {
+      const text = JSON.stringify({
+        cells: [
+          cell(install),
+          cell(TRAINS),
+          cell('SFTTrainer(model, args=SFTConfig(max_length=512)).train()'),
+        ],
+        metadata: { accelerator: 'GPU', colab: { gpuType: 'T4' } },
+      });
+      const document = parseConfig(URI, text);
+      const { facts, unread = [] } = detectDialect(document)?.read(document, { known }) ?? { facts: [] };
+      const left = unread.some(({ fields = [] }) => fields.includes('hardware.gpu'));
+      return [facts.find(({ field }) => field === 'hardware.gpu')?.value, left];
+    };
+    const whl = 'https://download.pytorch.org/whl';
+    for (const install of [
+      `!pip install torch --index-url ${whl}/rocm6.4`,
+      `%%bash\nT="rocm7.1"\nINDEX="${whl}/rocm$T"\nuv pip install -U torch \\\n    --index-url "$INDEX"`,
+      '!pip install torch==2.5.1+rocm6.2',
+      '%%bash\nuv pip install -U torch triton-rocm --index-url "$INDEX"',
+      '!uv pip install -U --no-deps "unsloth[amd]"',
+    ])
+      assert.deepEqual(asked(install), [undefined, true], install);
+    // Whoever states the GPU leaves nothing open.
+    assert.deepEqual(asked('!pip install "unsloth[amd]"', { 'hardware.gpu': 'MI300X' }), [undefined, false]);
+    for (const install of [
+      `!pip install torch --index-url ${whl}/cu126`,
+      '!pip install unsloth',
+      '# !pip install "unsloth[amd]"',
+      // A cell that chooses tells nothing.
+      `%%bash\npip install torch --index-url ${whl}/cu126 || pip install torch --index-url ${whl}/rocm6.4`,
+    ])
+      assert.deepEqual(asked(install), ['T4', false], install);
+  });
+
   it('hold what Python holds, and no cells of other languages', () => {
     const text = readNotebook(NOTEBOOK)?.lines.text ?? '';
     assert.ok(!text.includes('A title') && !text.includes('max_length=1') && !text.includes('pip'));

@@ -350,6 +350,18 @@ import trl
     );
   });
 
+  it('takes nothing for the newest release that comes from an index of builds', () => {
+    const newest = (words: string) =>
+      installsIn(`!pip install ${words}`, new Lines('')).some(({ upgraded }) => upgraded === true);
+    const whl = 'https://download.pytorch.org/whl';
+    assert.ok(newest('-U torch'));
+    assert.ok(newest('-U torch -i https://mirrors.example.org/simple'));
+    assert.ok(!newest(`-U torch --index-url ${whl}/cu121`));
+    assert.ok(!newest(`-U torch --index-url=${whl}/rocm6.4`));
+    // PyPI is asked as well.
+    assert.ok(newest(`-U torch --extra-index-url ${whl}/cu121`));
+  });
+
   it('reads what a converted notebook installs, also where the conversion comments it out', () => {
     const text = String.raw`x = 1
 # get_ipython().run_cell_magic('capture', '', 'import os\n_conv = "causal_conv1d==1.5.2"\n!pip install a==1 {_conv}\n# don\'t\n')

@@ -18,6 +18,8 @@ export interface Install {
   readonly choices?: readonly string[];
   /** What is there gives way to the newest (`-U`). */
   readonly upgraded?: true;
+  /** Where pip is sent for it, of PyTorch's own builds: `https://download.pytorch.org/whl/cu121`. */
+  readonly index?: string;
   /** It comes from a repository, and no tag tells which release it is. */
   readonly repository?: RepositoryState;
   /** It stands in a comment, as where a notebook was made a script: the script itself installs nothing. */
@@ -79,6 +81,27 @@ const UPGRADES = /(?:^|\s)(?:-[a-zA-Z]*U[a-zA-Z]*|--upgrade)(?=$|\s)/;
 /** Options of pip that take a value. */
 const WITH_VALUE =
   /(?:^|\s)(?:-r|-c|-f|-i|-t|-e|--(?:index-url|extra-index-url|find-links|target|requirement|constraint|python))[ =]\S+/g;
+
+/** Options that send pip to another index, or to one more. */
+const INDEX =
+  /(?:^|\s)(-i|--(?:index-url|default-index|index|extra-index-url)|-f|--find-links)[ =]["']?([^\s"']+)/;
+/** Those after which PyPI is asked as well: the newest of both is installed. */
+const MORE = /^(?:--extra-index-url|-f|--find-links)$/;
+/** Indexes that have builds of PyTorch, and not each release of it. */
+const BUILDS = /\bdownload\.pytorch\.org\/whl\b|\brepo\.radeon\.com\b/;
+
+/** What words for pip state of where packages are looked for, as far as a text binds its variables. */
+function indexOf(
+  words: string,
+  text: string,
+): { readonly index: string; readonly only: boolean } | undefined {
+  const [, option = '', address = ''] = INDEX.exec(words) ?? [];
+  const index = address.replace(/\$\{?(\w+)\}?/g, (whole, name: string) => {
+    const bound = new RegExp(String.raw`(?:^|[\s;])${name}=["']?([^"'\s;]+)`).exec(text);
+    return bound?.[1] ?? whole;
+  });
+  return BUILDS.test(index) ? { index, only: !MORE.test(option) } : undefined;
+}
 
 /** A name in braces, whose value IPython puts in. */
 const BRACED = /(?:^|\s)\{(\w+)\}(?=$|\s)/g;
@@ -211,7 +234,8 @@ function writtenInstalls(
 function packagesAmong(words: string, start: number, text: string, lines: Pick<Lines, 'range'>): Install[] {
   const found: Install[] = [];
   const bare = words.replace(WITH_VALUE, (option) => ' '.repeat(option.length));
-  const upgrades = UPGRADES.test(words);
+  const builds = indexOf(words, text);
+  const upgrades = UPGRADES.test(words) && builds?.only !== true;
   const alone = /(?:^|\s)--no-deps(?=$|\s)/.test(words);
   for (const one of bare.matchAll(REQUIREMENT)) {
     const [whole, name = '', extras = '', specifier = ''] = one;
@@ -222,6 +246,7 @@ function packagesAmong(words: string, start: number, text: string, lines: Pick<L
       ...(extras === '' ? {} : { extras: extras.slice(1, -1).split(',') }),
       ...(alone ? { alone: true as const } : {}),
       ...(upgrades && specifier === '' ? { upgraded: true as const } : {}),
+      ...(builds ? { index: builds.index } : {}),
       range: lines.range(at, at + name.length + specifier.length),
     });
   }

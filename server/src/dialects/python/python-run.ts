@@ -180,7 +180,7 @@ function read(document: ConfigDocument, around: ReadContext): Reading {
     readInstalls(document, draft);
     readEnvironment(calls);
     readLaunchedProcesses(calls);
-    readAskedGpu(document, draft);
+    readAskedGpu(document, draft, context.known);
     if (loop) readLoop(calls, loop, context);
     recipe?.read(calls, context);
     inferFromFile(calls, document);
@@ -204,7 +204,7 @@ function read(document: ConfigDocument, around: ReadContext): Reading {
   readInstalls(document, draft);
   readEnvironment(calls);
   readLaunchedProcesses(calls);
-  readAskedGpu(document, draft);
+  readAskedGpu(document, draft, context.known);
   readTraining(calls, first, config, context);
   inferFromFile(calls, document);
   leaveDecisive(calls);

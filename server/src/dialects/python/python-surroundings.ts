@@ -12,10 +12,12 @@ import { fact } from '../../run/origin';
 import { statePackageOf, statePackagesAmong } from '../../terms/state-packages';
 import { locationOf } from '../../text/place';
 import { say } from '../../wording/say';
+import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { ALLOCATOR_VARIABLES, readAllocatorSettings } from '../launch/allocator-environment';
 import { readBrought } from './brought-versions';
 import { argumentOf, type Calls } from './call-block';
+import { installsRocm } from './rocm-installs';
 
 /** Versions that cells install, of a range the newest that it allows; the last statement about a package counts. */
 export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): void {
@@ -115,11 +117,24 @@ export function upgradedPackages({ installs = [] }: ConfigDocument): readonly Re
   });
 }
 
-/** The GPU that a notebook asks Colab for. It stays in the file when it is run elsewhere, so that nothing that follows is certain. */
-export function readAskedGpu({ asksFor }: ConfigDocument, draft: Draft): void {
+/**
+ * The GPU that a notebook asks Colab for. It stays in the file when it is run elsewhere, so that nothing that follows is certain; where
+ * cells install PyTorch for AMD's, it is none that they run on: Colab has NVIDIA's alone.
+ */
+export function readAskedGpu(document: ConfigDocument, draft: Draft, known: ReadContext['known']): void {
+  const { asksFor } = document;
   if (!asksFor || !findAccelerator(asksFor.name)) return;
   const { name, range } = asksFor;
   const place = { range };
+  if (installsRocm(document)) {
+    if (known['hardware.gpu'] !== undefined) return;
+    const words = say(
+      'The cells install PyTorch for AMD GPUs, which does not run on the {0} that the notebook asks Colab for.',
+      name,
+    );
+    draft.leave('value', place, 'gpuType', words, ['hardware.gpu', 'hardware.gpus']);
+    return;
+  }
   draft.state('hardware.gpu', name, place, 'gpuType', say('the notebook asks Colab for it'), true);
   if (!draft.knows('hardware.gpus'))
     draft.state('hardware.gpus', 1, place, 'gpuType', say('Colab has one GPU'));

@@ -1,0 +1,24 @@
+import type { ConfigDocument } from '../../config/node';
+import { normalName } from '../../environment/requirement';
+
+/** Builds of PyTorch for AMD's GPUs, by their index (https://pytorch.org/get-started/locally) and by their local version. */
+const ROCM = /\/(?:nightly\/)?rocm(?:[\d.$/-]|$)|\brepo\.radeon\.com\//;
+const ROCM_VERSION = /\+(?:git\w*\.)?rocm\d/;
+const CUDA = /\/(?:nightly\/)?cu\d+/;
+/** The Triton that builds for ROCm require (their wheels' `Requires-Dist`). */
+const ROCM_TRITON = /^(?:pytorch-)?triton-rocm$/;
+/** What Unsloth asks for AMD's GPUs by (`pyproject.toml`, `amd`). */
+const OF_UNSLOTH = /^unsloth(?:-zoo)?$/;
+
+/** Whether cells install PyTorch for AMD's GPUs, and nowhere for those of NVIDIA: the one does not run on the other. */
+export function installsRocm({ installs = [] }: ConfigDocument): boolean {
+  const own = installs.filter(({ commented }) => !commented);
+  if (own.some(({ index }) => index !== undefined && CUDA.test(index))) return false;
+  return own.some(
+    ({ name, specifier, extras = [], index = '' }) =>
+      ROCM.test(index) ||
+      ROCM_VERSION.test(specifier) ||
+      ROCM_TRITON.test(normalName(name)) ||
+      (OF_UNSLOTH.test(normalName(name)) && extras.includes('amd')),
+  );
+}
