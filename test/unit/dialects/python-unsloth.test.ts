@@ -470,6 +470,18 @@ describe('Unsloth', () => {
     assert.deepEqual(await of(', full_finetuning=True, trust_remote_code=True'), all);
   });
 
+  it('leaves the loss to the code of a checkpoint', async () => {
+    const of = async (model: string, load = '') =>
+      (await trained({ loader: 'FastVisionModel', model, bits: 'False', load })).resolved.values[
+        'loss.implementation'
+      ];
+    const own = ', full_finetuning=True, trust_remote_code=True';
+    assert.equal(await of('unsloth/PaddleOCR-VL'), 'fused-chunks');
+    assert.equal(await of('unsloth/PaddleOCR-VL', own), 'full-upcast');
+    assert.equal(await of('unsloth/Nemotron-3-Nano-30B-A3B', own), 'full-upcast');
+    assert.equal(await of('unsloth/Qwen3-4B', own), 'fused-chunks');
+  });
+
   it('reports no shorter samples where the file fills them up', async () => {
     const note = async (first: string) =>
       (await trained({ first, config: 'SFTConfig(max_length=512)' })).resolved.origins['batch.sequence']

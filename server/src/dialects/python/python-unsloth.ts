@@ -315,9 +315,16 @@ function unknownStates(load: PyCall, type: string): string | undefined {
 }
 
 const NEMOTRON = 'nemotron_h';
-/** `NemotronHForCausalLM.forward` of the checkpoint's own code: `self.lm_head(hidden_states).float()`, shifted into a new tensor. */
-const NEMOTRON_CODE =
-  'https://huggingface.co/nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16/blob/2d59de1cbd51c0adf384eb906b766d1aee0e0517/modeling_nemotron_h.py';
+/**
+ * Code of checkpoints that computes the loss itself, by types: `self.lm_head(hidden_states).float()`, shifted into a new tensor
+ * (`NemotronHForCausalLM.forward`, `PaddleOCRVLForConditionalGeneration.forward`). Unsloth rewrites transformers' own modules alone
+ * (`compiler.py`, `unsloth_compile_transformers`: what `transformers.models` has not is left).
+ */
+const OWN_LOSS_CODE: Readonly<Record<string, string>> = {
+  [NEMOTRON]:
+    'https://huggingface.co/nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16/blob/2d59de1cbd51c0adf384eb906b766d1aee0e0517/modeling_nemotron_h.py',
+  paddleocr_vl: 'https://huggingface.co/PaddlePaddle/PaddleOCR-VL/blob/main/modeling_paddleocr_vl.py',
+};
 
 const bringsCode = (load: PyCall) => flagOf(knownNode(argumentOf(load, 'trust_remote_code'))) === true;
 
@@ -957,11 +964,12 @@ export function readUnslothTrainer(
   const supervised = batches === 'supervised';
   readLongest(calls, section, batches, longest);
   if (!supervised) return;
-  if (bringsCode(load) && model?.config?.model_type === NEMOTRON) {
+  const ownLoss = bringsCode(load) ? OWN_LOSS_CODE[String(model?.config?.model_type)] : undefined;
+  if (ownLoss !== undefined) {
     const because = say(
       'the code that comes with the model computes the loss itself, over all logits in fp32',
     );
-    draft.assume('loss.implementation', 'full-upcast', because, NEMOTRON_CODE);
+    draft.assume('loss.implementation', 'full-upcast', because, ownLoss);
     return;
   }
   if (variableOf(calls.program, RETURNS_LOGITS) === '1') {
