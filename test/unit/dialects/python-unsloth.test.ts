@@ -470,6 +470,17 @@ describe('Unsloth', () => {
     assert.deepEqual(await of(', full_finetuning=True, trust_remote_code=True'), all);
   });
 
+  it('takes fp16 for bf16 where the GPU has none, and makes fp32 of it where all weights are trained', async () => {
+    const of = async (gpu: string, load = '') =>
+      (await trained({ bits: 'False', gpu, load: `, dtype="bfloat16"${load}` })).resolved.values[
+        'precision.weights'
+      ];
+    assert.equal(await of('A100-SXM4-80GB'), 'bf16');
+    assert.equal(await of('A100-SXM4-80GB', ', full_finetuning=True'), 'bf16');
+    assert.equal(await of('T4'), 'fp16');
+    assert.equal(await of('T4', ', full_finetuning=True'), 'fp32');
+  });
+
   it('leaves the loss to the code of a checkpoint', async () => {
     const of = async (model: string, load = '') =>
       (await trained({ loader: 'FastVisionModel', model, bits: 'False', load })).resolved.values[

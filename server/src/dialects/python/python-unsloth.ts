@@ -643,10 +643,11 @@ function isForced({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall): boolean {
   return bf16 === false && FORCED.test(textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '');
 }
 
-/** The type that a loader is asked for. */
+/** The type that a loader is asked for: fp16 in place of bf16 where the GPU has none (`loader.py`, `vision.py`: "Will change to float16"). */
 const askedType = ({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall) => {
   const value = argumentOf(load, 'dtype', 2);
-  return weightsDtypeOf(textOf(value && nodeOf(value, { bf16 })));
+  const asked = weightsDtypeOf(textOf(value && nodeOf(value, { bf16 })));
+  return asked === 'bf16' && bf16 === false ? 'fp16' : asked;
 };
 
 /**
@@ -738,6 +739,14 @@ function readType(calls: Calls, load: PyCall, config: ModelConfig | undefined): 
     );
   if (trainsAll(load) && (half || native === true))
     draft.assume('precision.weights', 'fp32', say('Unsloth trains all weights in fp32 here'), LLAMA, 'dtype');
+  else if (value && stated && weightsDtypeOf(textOf(nodeOf(value, { bf16 }))) !== stated)
+    draft.infer(
+      'precision.weights',
+      stated,
+      say('Unsloth takes fp16 where the GPU has no bf16'),
+      value,
+      'dtype',
+    );
   else if (value && stated) draft.state('precision.weights', stated, value, 'dtype');
   else
     draft.assume(
