@@ -259,13 +259,15 @@ function trained(
   run: TrainingRun,
   model: Model,
   adapter: AdapterSettings | undefined,
-): Pick<TraceSettings, 'trainable' | 'copied' | 'tiesCopies'> {
+): Pick<TraceSettings, 'trainable' | 'copied' | 'tiesCopies' | 'raisesCopies'> {
   if (!adapter) return { trainable: () => true };
   const saved = savedModules(run, model);
   return {
     trainable: trainedBeside(run, model, adapter.targets),
     copied: (name) => isSaved(name, saved),
     tiesCopies: run['lora.tiesCopies'],
+    // Unsloth makes fp32 of those in fp16 (`unsloth/models/llama.py`, `_offload_frozen_module_for_training`).
+    raisesCopies: writesLayers(run) && run['precision.weights'] === 'fp16',
   };
 }
 

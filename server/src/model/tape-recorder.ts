@@ -161,7 +161,7 @@ export abstract class TapeRecorder {
       spec.expert === true && spec.role !== 'adapter'
         ? this.settings.quantizedExperts === true
         : quantization !== 'mxfp4' && spec.quantizable === true;
-    const { copied, tiesCopies } = this.settings;
+    const { copied, tiesCopies, raisesCopies } = this.settings;
     // One is made again from the copy of the other, which has to be there (peft 0.21, `other.py`, `set_additional_trainable_modules`).
     const untied =
       tiedTo !== undefined && copied?.(spec.name) === true && !(tiesCopies === true && copied(tiedTo));
@@ -173,7 +173,8 @@ export abstract class TapeRecorder {
       this.settings.fp8?.startsWith('ms-amp') === true && spec.linear === true && tiedTo === undefined;
     const trainable =
       !quantized && (spec.trainable ?? this.settings.trainable(spec.name, spec.linear === true));
-    const raised = spec.raised === true && !quantized && weightDtype !== 'fp32';
+    const copy = trainable && raisesCopies === true && copied?.(name) === true;
+    const raised = (spec.raised === true || copy) && !quantized && weightDtype !== 'fp32';
     const halved = weightDtype === 'fp32' && !quantized && !trainable && this.isHalf(spec);
     const weight: Weight = {
       name,

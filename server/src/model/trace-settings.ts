@@ -238,6 +238,8 @@ export interface TraceSettings {
   readonly copied?: (name: string) => boolean;
   /** Of those that are tied, and both trained, there is one copy. */
   readonly tiesCopies?: boolean;
+  /** Such copies lie in fp32 though the other weights do not. */
+  readonly raisesCopies?: boolean;
 }
 
 /** One token through the model on one GPU: enough to see every weight. */

@@ -237,8 +237,10 @@ export class Tracer extends ProductTracer {
   /** A lookup, with the adapter of its table, virtual tokens before it, or trained rows of it. */
   override embedding(ids: Tensor, spec: Parameters<ProductTracer['embedding']>[1]): Tensor {
     const looked = this.noisy(super.embedding(ids, spec), spec.tokens === true);
-    const { adapter, wideActivations } = this.settings;
-    const out = wideActivations === true ? this.cast(looked, 'fp32', `${spec.name}.wide`) : looked;
+    const { adapter, raisesCopies, weightDtype, wideActivations } = this.settings;
+    // What a copy in fp32 gives goes on in the type of the other weights (`unsloth/models/llama.py`, `inputs_embeds.to`).
+    const own = raisesCopies === true ? this.cast(looked, weightDtype, `${spec.name}.cast`) : looked;
+    const out = wideActivations === true ? this.cast(looked, 'fp32', `${spec.name}.wide`) : own;
     if (!adapter || spec.tiedTo !== undefined) return out;
     const isTable = spec.tokens === true;
     if (isTable && addsVirtualTokens(adapter.kind)) return withVirtualTokens(this, out, adapter, spec);

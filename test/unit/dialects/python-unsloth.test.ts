@@ -481,6 +481,22 @@ describe('Unsloth', () => {
     assert.equal(await of('T4', ', full_finetuning=True'), 'fp32');
   });
 
+  it('trains copies of embedding and head in fp32 where the model is in fp16', async () => {
+    const of = async (gpu: string, adapters: string, loader = 'FastLanguageModel') => {
+      const cell = { loader, model: 'unsloth/mistral-7b-v0.3', gpu };
+      const { estimate } = await trained({ ...cell, adapters: `r=8, target_modules=["q_proj"${adapters}]` });
+      const of = (category: string) =>
+        (estimate?.parts ?? []).find((part) => part.category === category)?.bytes ?? 0;
+      return { weights: of('weights'), activations: of('activations') };
+    };
+    const copies = ', "embed_tokens", "lm_head"';
+    const both = 2 * 32_768 * 4096;
+    const [full, half] = [await of('T4', copies), await of('A100-SXM4-80GB', copies)];
+    assert.equal(full.weights - half.weights, 2 * both);
+    // The stream of hidden states stays in 16 bits.
+    assert.ok(full.activations < 1.2 * (await of('T4', '')).activations);
+  });
+
   it('leaves the loss to the code of a checkpoint', async () => {
     const of = async (model: string, load = '') =>
       (await trained({ loader: 'FastVisionModel', model, bits: 'False', load })).resolved.values[
