@@ -119,7 +119,10 @@ function statesOwnCompute(run: TrainingRun): boolean {
 }
 
 /** Weights that lie in another type than those around them. */
-const apart = (run: TrainingRun): Pick<TraceSettings, 'lowEnds' | 'halfModules' | 'raisesListed'> => ({
+const apart = (
+  run: TrainingRun,
+): Pick<TraceSettings, 'lowEnds' | 'halfModules' | 'plainModules' | 'raisesListed'> => ({
+  plainModules: run['quantization.skippedParts'].map(String),
   lowEnds: upcastsRest(run) && run['quantization.recast'],
   halfModules: run['precision.halfModules'],
   raisesListed: raisesListed(run),

@@ -167,7 +167,8 @@ export abstract class TapeRecorder {
       tiedTo !== undefined && copied?.(spec.name) === true && !(tiesCopies === true && copied(tiedTo));
     const own = spec.role === 'head' && this.settings.ownHead === true;
     const lowered = this.settings.lowEnds === true && (spec.role === 'head' || spec.role === 'embedding');
-    const quantized = quantization !== 'none' && packs && spec.shape.length > 1;
+    const plain = this.settings.plainModules?.some((module) => `.${spec.name}`.includes(`.${module}.`));
+    const quantized = quantization !== 'none' && packs && plain !== true && spec.shape.length > 1;
     const linearExpert = spec.expert === true && this.settings.linearExperts === true;
     const scaled =
       this.settings.fp8?.startsWith('ms-amp') === true && spec.linear === true && tiedTo === undefined;

@@ -228,6 +228,8 @@ export interface TraceSettings {
   readonly lowEnds?: boolean;
   /** Modules by the ends of their names whose frozen weights lie in fp16 where the others are in fp32. */
   readonly halfModules?: readonly string[];
+  /** Modules, by names within a path, whose linear layers are not quantized. */
+  readonly plainModules?: readonly string[];
   /** Modules that the model's class lists lie in fp32 though the other weights do not. */
   readonly raisesListed?: boolean;
   /** The head has a weight of its own where the model ties it to the embedding. */

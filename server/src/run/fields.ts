@@ -417,7 +417,7 @@ export const FIELDS = {
     doc: 'Weights of experts are quantized too. Unset: where they are linear layers (transformers 4), in fp8 and MXFP4, and in 4 bits by Unsloth.',
   }),
   'quantization.skippedParts': list({
-    doc: 'Towers and projectors beside the layers, by the start of their names, whose linear layers are not quantized (`llm_int8_skip_modules`).',
+    doc: 'Towers and projectors beside the layers, by the start of their names, and modules within layers, by a name of their path, whose linear layers are not quantized (`llm_int8_skip_modules`).',
     default: [],
   }),
   'quantization.partial': flag({

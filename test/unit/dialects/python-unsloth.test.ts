@@ -497,6 +497,20 @@ describe('Unsloth', () => {
     assert.ok(full.activations < 1.2 * (await of('T4', '')).activations);
   });
 
+  it('quantizes nothing of Mamba under transformers 4', async () => {
+    const of = async (install: string) => {
+      const cell = { model: 'unsloth/Falcon-H1-0.5B-Instruct', loader: 'FastLanguageModel', install };
+      const { estimate, resolved } = await trained(cell);
+      const parts = estimate?.parts ?? [];
+      const bytes = parts.find(({ category }) => category === 'quantized-weights')?.bytes ?? 0;
+      return [resolved.values['quantization.skippedParts'], Math.round(bytes / 1e6)];
+    };
+    // 36 layers of attention (8 heads of 64, 2 of keys) and MLP (2048 wide) of 1024: 273.7 million weights of 4 bits and a scale of 64 each.
+    assert.deepEqual(await of('unsloth transformers==4.56.2'), [['mamba'], 141]);
+    // Projections into the state, 3352 wide, are quantized there: those out of it the kernel reads itself.
+    assert.deepEqual(await of('unsloth transformers==5.3.0'), [[], 205]);
+  });
+
   it('leaves the loss to the code of a checkpoint', async () => {
     const of = async (model: string, load = '') =>
       (await trained({ loader: 'FastVisionModel', model, bits: 'False', load })).resolved.values[

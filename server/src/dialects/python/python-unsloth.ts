@@ -440,8 +440,7 @@ export function readUnsloth(
   if (quantized === 4) readCheckpoint(calls, load, name, context.versions?.unsloth?.version);
   if (quantized === 4) readPackedExperts(calls, load, config, context);
   leaveUncounted(calls, load);
-  if (quantized && !hasKernels(load, config))
-    readPlainParts(draft, name, config, context.versions?.unsloth?.version);
+  if (quantized && !hasKernels(load, config)) readPlainParts(draft, name, config, context);
   if (GPT_OSS.test(name)) {
     const transformers = context.known['version.transformers'];
     const own = !/bf16/i.test(name) || isAtLeast(transformers, '5') !== false;
@@ -527,16 +526,33 @@ function readGptOss(
 
 /** Towers are left in 16 bits since this release; projectors were before (`unsloth_zoo/peft_utils.py`, `SKIP_QUANTIZATION_MODULES`). */
 const PLAIN_TOWERS = '2026.2.1';
+/** `mamba` is among them since this release (2025.6.1 has it not). */
+const PLAIN_MAMBA = '2025.7.1';
 
-/** Parts that are not quantized: of a copy that is already, as it was made, else those that Unsloth leaves out. */
+/**
+ * Parts that are not quantized: of a copy that is already, as it was made, else those that Unsloth leaves out. What lies within a layer
+ * transformers finds before 5 alone, which looks for such names anywhere in a path (4.56.2, `integrations/bitsandbytes.py`,
+ * `_replace_with_bnb_linear`; 5.23, `quantizers_utils.py`, `should_convert_module`: at either end).
+ */
 function readPlainParts(
   draft: Calls['draft'],
   name: string,
   config: ModelConfig | undefined,
-  release: string | undefined,
+  { known, versions }: ReadContext,
 ): void {
-  if (config && !config.vision_config && !config.audio_config) return;
+  const release = versions?.unsloth?.version;
   const source = fileIn(UNSLOTH_ZOO, 'unsloth_zoo/peft_utils.py');
+  if (config && !config.vision_config && !config.audio_config) {
+    const within = isAtLeast(known['version.transformers'], '5') === false;
+    if (within && hasMamba(config) && !loadsWhole(name) && isAtLeast(release, PLAIN_MAMBA) !== false)
+      draft.assume(
+        'quantization.skippedParts',
+        ['mamba'],
+        say('Unsloth quantizes nothing of these names'),
+        source,
+      );
+    return;
+  }
   const towers = ['audio_tower', 'vision_tower', 'visual', 'vision_embedder'];
   const whole = loadsWhole(name);
   draft.assume(
