@@ -87,6 +87,26 @@ describe('notebooks', () => {
     assert.equal(ran('NVIDIA L4', { colab: { gpuType: 'L4' } }), 'L4');
   });
 
+  it('ask for the GPU that Unsloth found there, and for none where it found another', () => {
+    const ran = (line: string, gpuType: string) =>
+      readNotebook(
+        JSON.stringify({
+          metadata: { accelerator: 'GPU', colab: { gpuType } },
+          cells: [{ ...cell('x'), outputs: [{ text: ['==((====))==\n', `   \\\\   /|    ${line}\n`] }] }],
+        }),
+      )?.gpu?.name;
+    const found = (card: string, memory: string) =>
+      `${card}Num GPUs = 1. Max memory: ${memory} GB. Platform: Linux.`;
+    assert.equal(ran(found('', '79.318'), 'A100'), 'A100-SXM4-80GB');
+    assert.equal(ran(found('', '39.557'), 'A100'), 'A100-SXM4-40GB');
+    assert.equal(ran(found('', '191.688'), 'A100'), undefined);
+    assert.equal(ran(found('NVIDIA A100-SXM4-40GB. ', '39.557'), 'A100'), 'A100-SXM4-40GB');
+    assert.equal(ran(found('NVIDIA GeForce RTX 4090. ', '23.635'), 'T4'), undefined);
+    assert.equal(ran(found('Tesla T4. ', '14.741'), 'T4'), 'T4');
+    assert.equal(ran('GPU: Tesla T4. Max memory: 14.748 GB. Platform = Linux.', 'T4'), 'T4');
+    assert.equal(ran('GPU: NVIDIA L4. Max memory: 22.161 GB. Platform = Linux.', 'T4'), undefined);
+  });
+
   it('ask for no GPU on which what they install does not run', () => {
     const asked = (install: string, known = {}) => {
       const text = JSON.stringify({

@@ -52,12 +52,22 @@ export function gpuOfJoined(text: string): string | undefined {
   }
 }
 
-/** Where a notebook prints the card that it runs on: by its full name, or as Unsloth's notebooks do. */
-const PRINTED = /A100-SXM4-[48]0GB|\bGPU = [^.\n"\\]{2,60}\. Max memory/g;
+/** Where a notebook prints the card that it runs on: by its full name, or as Unsloth and its notebooks do, some of them its memory alone. */
+const PRINTED =
+  /A100-SXM4-[48]0GB|\bGPU ?[=:] [^.\n"\\]{2,60}\. Max memory|\bNum GPUs = \d+\. Max memory: \d+/g;
+/** The card before that, where it is named. */
+const NAMED_BEFORE = /[^.\n"\\|]{2,60}\. $/;
+const LONGEST_NAME = 64;
 
 /** The places of a notebook's text that print a card, and nothing else of it. */
 export function cardsPrinted(text: string): string {
-  return text.match(PRINTED)?.join('\n') ?? '';
+  return [...text.matchAll(PRINTED)]
+    .map(({ 0: found, index }) => {
+      if (!found.startsWith('Num GPUs')) return found;
+      const before = NAMED_BEFORE.exec(text.slice(Math.max(0, index - LONGEST_NAME), index))?.[0] ?? '';
+      return `${before.trimStart()}${found}`;
+    })
+    .join('\n');
 }
 
 /**
@@ -72,9 +82,20 @@ export function colabGpu(
 ): string | undefined {
   const asked = typeof named === 'string' ? named : accelerator === 'GPU' ? 'T4' : undefined;
   if (asked === undefined) return undefined;
-  const ran = (printed ?? '').match(/\bGPU = [^\n]*\. Max memory/g) ?? [];
+  const lines = (printed ?? '').split('\n');
+  const ran = lines.flatMap(
+    (line) => /(?:\bGPU ?[=:] |^)(?!Num GPUs)(.+?)\. (?:Num GPUs|Max memory)/.exec(line)?.[1] ?? [],
+  );
   if (ran.some((card) => !card.includes(asked))) return undefined;
   if (asked !== 'A100') return asked;
-  const cards = [...new Set(printed?.match(/A100-SXM4-[48]0GB/g))];
-  return cards.length === 1 ? cards[0] : undefined;
+  const sizes = lines.flatMap((line) => {
+    const named = /A100-SXM4-([48])0GB/.exec(line)?.[1];
+    const memory = /^Num GPUs = \d+\. Max memory: (\d+)/.exec(line)?.[1];
+    return named ?? (memory === undefined ? [] : (OF_MEMORY[memory] ?? ''));
+  });
+  const [size] = sizes;
+  return size && sizes.every((one) => one === size) ? `A100-SXM4-${size}0GB` : undefined;
 }
+
+/** Tens of gigabytes that an A100 is sold with, by those that PyTorch finds there. */
+const OF_MEMORY: Readonly<Record<string, string>> = { 39: '4', 79: '8' };
