@@ -30,7 +30,7 @@ import { type Turn, turnsOf, waitingBeside } from './memory/turns';
 import { buffersBeside, sumWeights, type WeightSums } from './memory/weights';
 import { type RunWalk, walkRun } from './memory/whole-run';
 import { grownModel } from './model/grown-model';
-import type { Model } from './model/model';
+import { type Model, notesOf } from './model/model';
 import type { ComputeEstimate, Estimate, Part, Sample, Verdict } from './results/estimate';
 import type { RunValues, TrainingRun } from './run/fields';
 import type { StatePackage } from './terms/state-packages';
@@ -166,14 +166,12 @@ function ofPolicy(input: EstimateInput, whole: WeightSums) {
   return { compute: lateCompute({ ...input, run: policy }, counted), counted };
 }
 
-/** Whose step it is where two models take turns; notes on a model; on images, where samples hold any and the run leaves open what a note takes them for. */
-function notesOn({ notes, imageNotes = [] }: Model, run: TrainingRun): string[] {
+/** Notes on a model, and whose step it is where two models take turns. */
+function notesOn(model: Model, run: TrainingRun): string[] {
   const turn = run['method.valueTurn']
     ? [say('The step of the value model needs the most: the figures of memory are of it.')]
     : [];
-  if (run['batch.images'] === 0) return [...notes, ...turn];
-  const open = imageNotes.filter(({ unless = [] }) => unless.every((field) => run[field] === undefined));
-  return [...notes, ...turn, ...open.map(({ text }) => text)];
+  return [...notesOf(model, run), ...turn];
 }
 
 /**

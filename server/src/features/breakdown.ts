@@ -55,7 +55,7 @@ export function breakdownOf(
     assumptions: assumptionsOf(analysis),
     unknown: resolved.unknown,
     notes: [
-      ...(estimate?.notes ?? notesOf(model)),
+      ...(estimate?.notes ?? notesOf(model, values)),
       ...(accelerator?.usableIsDerived
         ? [say('The memory that PyTorch can use on {0} is derived, not read.', accelerator.name)]
         : []),

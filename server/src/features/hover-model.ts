@@ -27,7 +27,7 @@ export function modelHover(analysis: Analysis, written: string): string | undefi
     `- **${say('Parameters')}** ${parameters(analysis)}`,
     `- **${say('Architecture')}** ${shape.join(' · ')}`,
     model.publishedDtype ? `- **${say('Published as')}** ${code(model.publishedDtype)}` : undefined,
-    ...[...notesOf(model), ...(model.countNote ? [model.countNote] : [])].map(
+    ...[...notesOf(model, analysis.resolved.values), ...(model.countNote ? [model.countNote] : [])].map(
       (note) => `- ${escapeMarkdown(note)}`,
     ),
   ].filter((line) => line !== undefined);

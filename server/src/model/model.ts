@@ -31,6 +31,11 @@ export interface ImageNote {
   readonly unless?: readonly ('batch.imagePixels' | 'batch.imageTiles')[];
 }
 
+/** What a run states of its images, as far as notes on them ask. */
+type StatedOfImages = Readonly<
+  Partial<Record<'batch.images' | 'batch.imagePixels' | 'batch.imageTiles', number>>
+>;
+
 /** A Hugging Face `config.json`, as far as it was read. Nested text, vision and audio configs stay nested. */
 export type ModelConfig = Readonly<Record<string, unknown>> & { readonly model_type: string };
 
@@ -119,7 +124,13 @@ export interface Stage {
 /** Tensors that pass between stages, by name: `hidden` always; `encoder`, `residual` and so on where a family needs them. */
 export type Flow = Map<string, Tensor>;
 
-/** All notes on a model, whatever a run states. */
-export function notesOf(model: Pick<Model, 'notes' | 'imageNotes'> | undefined): readonly string[] {
-  return [...(model?.notes ?? []), ...(model?.imageNotes ?? []).map(({ text }) => text)];
+/** Notes on a model; on images, where samples may hold any and the run leaves open what a note takes them for. */
+export function notesOf(
+  model: Pick<Model, 'notes' | 'imageNotes'> | undefined,
+  run: StatedOfImages,
+): readonly string[] {
+  const { notes = [], imageNotes = [] } = model ?? {};
+  if (run['batch.images'] === 0) return notes;
+  const open = imageNotes.filter(({ unless = [] }) => unless.every((field) => run[field] === undefined));
+  return [...notes, ...open.map(({ text }) => text)];
 }

@@ -49,7 +49,7 @@ describe('pixels of an image', () => {
     assert.equal(tiles(768 * 768), assumed);
     assert.ok(tiles(384 * 384) < assumed);
     assert.ok(tiles(1200 * 1200) > assumed);
-    const notes = notesOf(findModel('llava-hf/llava-v1.6-mistral-7b-hf'));
+    const notes = notesOf(findModel('llava-hf/llava-v1.6-mistral-7b-hf'), {});
     // 672 x 672: four tiles and the whole, 576 tokens each, with 48 ends of lines.
     assert.ok(
       notes.some((note) => note.includes('5 tiles, 2928 tokens')),

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { estimate } from '../../../server/src/estimate';
+import { breakdownOf } from '../../../server/src/features/breakdown';
 import { findAccelerator } from '../../../server/src/hardware/catalog';
 import { findModel } from '../../../server/src/model/catalog';
 import { notesOf } from '../../../server/src/model/model';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aRun } from '../memory/a-run';
+import { smallWorkspace } from '../workspace/small-workspace';
 
 const accelerator = findAccelerator('A100') ?? assert.fail();
 
@@ -31,6 +33,20 @@ describe('notes on images', () => {
     });
   }
 
+  it('name no other size than the run has where no estimate is made', async () => {
+    const shown = async (id: string, comment = '') => {
+      const text = `${comment}from transformers import AutoModelForObjectDetection, Trainer, TrainingArguments
+model = AutoModelForObjectDetection.from_pretrained("${id}")
+Trainer(model=model, args=TrainingArguments("o"), train_dataset=rows).train()
+`;
+      const analysis = await smallWorkspace({ 'train.py': text }).analyze('train.py');
+      assert.equal(analysis.estimate, undefined);
+      return breakdownOf(analysis).notes.filter((note) => SIZE.test(note));
+    };
+    assert.equal((await shown('facebook/detr-resnet-50')).length, 1);
+    assert.deepEqual(await shown('facebook/detr-resnet-50', '# oomlint: batch.imagePixels=360000\n'), []);
+  });
+
   it('are none where samples hold text alone', () => {
     for (const id of ['google/gemma-3n-E2B', 'google/gemma-3-4b-it', 'Qwen/Qwen2.5-VL-3B-Instruct']) {
       const shown = notes(id, { 'batch.images': 0 });
@@ -38,7 +54,7 @@ describe('notes on images', () => {
         shown.filter((note) => ANY.test(note)),
         [],
       );
-      assert.ok(notesOf(findModel(id)).some((note) => ANY.test(note)));
+      assert.ok(notesOf(findModel(id), {}).some((note) => ANY.test(note)));
     }
   });
 });
