@@ -78,6 +78,35 @@ describe('what trains otherwise', () => {
       assert.deepEqual(await features(flag), [], flag);
   });
 
+  it('never fits beside a model that a script puts on the GPU and whose size is not known', async () => {
+    const judged = async (gpu: string, first: string) => {
+      const text = `# oomlint: gpu=${gpu} gpus=1 sequence=512
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+from unsloth import FastLanguageModel
+${first}
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+Trainer(model=model, args=TrainingArguments("o", per_device_train_batch_size=32), train_dataset=rows).train()
+print(judge)
+`;
+      const { estimate } = await smallWorkspace({ 'train.py': text }).analyze('train.py');
+      return estimate?.verdict;
+    };
+    const large = 'A100-SXM4-80GB';
+    assert.equal(await judged(large, 'judge = None'), 'fits');
+    for (const load of [
+      'FastLanguageModel.from_pretrained("unsloth/Qwen3-32B")',
+      'AutoModelForCausalLM.from_pretrained("somebody/judge", device_map="auto")',
+      'AutoModelForCausalLM.from_pretrained("somebody/judge").to(where())',
+    ]) {
+      assert.equal(await judged(large, `judge = ${load}`), 'unknown', load);
+      assert.equal(await judged('T4', `judge = ${load}`), 'exceeds', load);
+    }
+    assert.equal(
+      await judged(large, 'judge = AutoModelForCausalLM.from_pretrained("somebody/judge")'),
+      'fits',
+    );
+  });
+
   it('is a task of ms-swift whose rows only the data knows', async () => {
     const start =
       'NPROC_PER_NODE=8 swift sft --model Qwen/Qwen3-4B --train_type full --max_length 2048 --deepspeed zero3';

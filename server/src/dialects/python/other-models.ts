@@ -52,6 +52,7 @@ export function noteOtherModels(
         ? say('`{0}` puts another model on the GPU, which is not counted.', name)
         : say('`{0}` may put another model on the GPU, which is not counted.', name);
     draft.leave('script', { range: call.calleeRange }, name, words);
+    draft.bring('model-beside', { range: call.calleeRange }, name);
   }
   stateCounted(calls, chain, counted);
   draft.earlierBytes = earlierBytes(calls, chain, start.id, context);
