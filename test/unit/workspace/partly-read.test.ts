@@ -107,6 +107,23 @@ print(judge)
     );
   });
 
+  it('never fits, nor exceeds, with layers that the script makes anew', async () => {
+    const judged = async (gpu: string, layers: string) => {
+      const text = `# oomlint: gpu=${gpu} gpus=1 sequence=512
+from torch import nn
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+${layers}
+Trainer(model=model, args=TrainingArguments("o", per_device_train_batch_size=32), train_dataset=rows).train()
+`;
+      return (await smallWorkspace({ 'train.py': text }).analyze('train.py')).estimate?.verdict;
+    };
+    const anew = 'model.transformer.h = nn.ModuleList([Block(i) for i in range(depth)])';
+    assert.equal(await judged('A100-SXM4-80GB', 'model.train()'), 'fits');
+    assert.equal(await judged('A100-SXM4-80GB', anew), 'unknown');
+    assert.equal(await judged('T4', anew), 'unknown');
+  });
+
   it('is a task of ms-swift whose rows only the data knows', async () => {
     const start =
       'NPROC_PER_NODE=8 swift sft --model Qwen/Qwen3-4B --train_type full --max_length 2048 --deepspeed zero3';

@@ -59,17 +59,11 @@ export function noteOtherModels(
   const changed = program.assignments.find(
     ({ of, attribute, after }) => chain.ids.has(of) && PART.test(attribute) && after <= trainer.id,
   );
-  if (changed)
-    draft.leave(
-      'script',
-      { range: changed.range },
-      changed.attribute,
-      say(
-        'The code makes `{0}` of the model anew: how large it is then is not known.',
-        changed.attribute.split('.').at(-1) ?? '',
-      ),
-      ['model.id'],
-    );
+  if (!changed) return;
+  const part = changed.attribute.split('.').at(-1) ?? '';
+  const words = say('The code makes `{0}` of the model anew: how large it is then is not known.', part);
+  draft.leave('script', { range: changed.range }, changed.attribute, words, ['model.id']);
+  draft.bring('model-of-the-script', { range: changed.range }, changed.attribute);
 }
 
 /** States the models beside the training whose weights are known: each by its name, with a number where several have it. */
