@@ -289,6 +289,39 @@ main()
     }
   });
 
+  it('takes switches as Python takes their words', async () => {
+    const both = 'action=argparse.BooleanOptionalAction';
+    const cases: readonly [argument: string, flag: string, expected: boolean | undefined][] = [
+      ['type=bool, default=False', '--on True', true],
+      // Any word is one: `bool("False")`.
+      ['type=bool, default=False', '--on False', true],
+      ['type=bool, default=False', '', false],
+      ['type=strtobool, default=False', '--on yes', true],
+      ['type=strtobool, default=True', '--on 0', false],
+      ['type=as_flag, default=False', '--on yes', undefined],
+      [`${both}, default=False`, '--on', true],
+      [`${both}, default=True`, '--no-on', false],
+      [`${both}, default=True`, '--no-on --on', true],
+      [`${both}, default=True`, '', true],
+    ];
+    for (const [argument, flag, expected] of cases) {
+      const text = `import argparse
+from distutils.util import strtobool
+from trl import SFTConfig, SFTTrainer
+p = argparse.ArgumentParser()
+p.add_argument("--on", ${argument})
+a = p.parse_args()
+args = SFTConfig(per_device_train_batch_size=1, max_length=512, gradient_checkpointing=a.on)
+SFTTrainer("Qwen/Qwen2.5-7B", args=args).train()
+`;
+      const { analyze } = smallWorkspace({ 'train.py': text, 'run.sh': `python train.py ${flag}\n` });
+      const { resolved, unread = [] } = await analyze('run.sh');
+      const checkpointing = resolved.values['activations.checkpointing'];
+      const open = unread.some(({ fields }) => fields?.includes('activations.checkpointing'));
+      assert.equal(open ? undefined : checkpointing === 'full', expected, `${argument} ${flag}`);
+    }
+  });
+
   it('is read as a function that is made a command, and as a module', async () => {
     const fire = `import fire\ndef train(batch: int = 4):\n    args = SFTConfig(per_device_train_batch_size=batch, max_length=512)\n    SFTTrainer("Qwen/Qwen2.5-7B", args=args).train()\nfire.Fire(train)\n`;
     const text = `from trl import SFTConfig, SFTTrainer\n${fire}`;

@@ -83,6 +83,10 @@ function commandValues(command: MapNode, added: readonly PyCall[]): [name: strin
     const names = namesOf(call);
     const isFlag = names.some((one) => one.startsWith('-'));
     const many = namedArgument(call, 'nargs') !== undefined;
+    if (isFlag && SWITCHES_BOTH_WAYS.test(actionOf(call) ?? '')) {
+      const switched = switchedBy(command, names);
+      return switched ? [[name, switched]] : [];
+    }
     // Words of a command stand for positional arguments in their order.
     const node = isFlag
       ? names.flatMap((one) => entryOf(command, keyOf(one))?.value ?? []).at(-1)
@@ -91,6 +95,24 @@ function commandValues(command: MapNode, added: readonly PyCall[]): [name: strin
         : words.shift();
     return node ? [[name, takenBy(call, node, many)]] : [];
   });
+}
+
+/** `argparse.BooleanOptionalAction`: `--flag` and `--no-flag`. */
+const SWITCHES_BOTH_WAYS = /(?:^|\.)BooleanOptionalAction$/;
+
+/** An action that is given by its class. */
+function actionOf(call: PyCall): string | undefined {
+  const action = namedArgument(call, 'action')?.value;
+  return action?.kind === 'name' ? action.name : undefined;
+}
+
+/** Of `--flag` and `--no-flag` the one that comes last. */
+function switchedBy(command: MapNode, names: readonly string[]): PyScalar | undefined {
+  const long = names.filter((name) => name.startsWith('--')).map(keyOf);
+  const given = command.entries.findLast(({ key }) =>
+    long.some((name) => key === name || key === `no_${name}`),
+  );
+  return given && { kind: 'scalar', value: long.includes(given.key), range: given.value.range };
 }
 
 /** A word as the argument takes it: `type=int`, `action="store_true"`, `nargs="+"`. */
@@ -114,16 +136,25 @@ function takenBy(call: PyCall, node: ConfigNode, many: boolean): PyValue {
 }
 
 /** Whether `choices` allows a value, as far as they are known. */
-function mayChoose(call: PyCall, value: string | number): boolean {
+function mayChoose(call: PyCall, value: string | number | boolean): boolean {
   const choices = namedArgument(call, 'choices')?.value;
   if (choices?.kind !== 'list') return true;
   return choices.items.some((choice) => choice.kind !== 'scalar' || choice.value === value);
 }
 
+/** Words of `distutils.util.strtobool` (Python 3.11, `distutils/util.py`); it refuses others. */
+const STR_TO_BOOL: ReadonlyMap<string, boolean> = new Map([
+  ...['y', 'yes', 't', 'true', 'on', '1'].map((word) => [word, true] as const),
+  ...['n', 'no', 'f', 'false', 'off', '0'].map((word) => [word, false] as const),
+]);
+
 /** Text by its type; undefined where a function of the project's own makes something of it. */
-function converted(type: PyValue | undefined, text: string): string | number | undefined {
+function converted(type: PyValue | undefined, text: string): string | number | boolean | undefined {
   if (!type) return text;
   if (type.kind !== 'name') return undefined;
+  // `bool` makes `True` of any word, of `False` too.
+  if (type.name === 'bool') return text !== '';
+  if (/(?:^|\.)distutils\.util\.strtobool$/.test(type.name)) return STR_TO_BOOL.get(text.toLowerCase());
   if (/^(?:str|(?:pathlib\.)?Path)$/.test(type.name)) return text;
   const number = text.trim() === '' ? Number.NaN : Number(text.replaceAll('_', ''));
   if (type.name === 'float') return Number.isFinite(number) ? number : undefined;
