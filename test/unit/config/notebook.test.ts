@@ -66,7 +66,7 @@ describe('notebooks', () => {
     assert.equal(plain?.gpu?.name, 'T4');
     assert.equal(readNotebook(JSON.stringify({ cells: [], metadata: {} }))?.gpu, undefined);
     const large = { cells: [], metadata: { colab: { gpuType: 'A100' } } };
-    assert.equal(readNotebook(JSON.stringify(large))?.gpu, undefined);
+    assert.equal(readNotebook(JSON.stringify(large))?.gpu?.name, 'A100');
     const printed = {
       ...large,
       cells: [{ ...cell('x'), outputs: [{ text: ['GPU = NVIDIA A100-SXM4-80GB.'] }] }],

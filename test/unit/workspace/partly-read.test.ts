@@ -280,3 +280,34 @@ trainer.train()
     assert.equal((await codes(text.replace(/if sys.*\n {4}/g, ''))).includes('two-precisions'), true);
   });
 });
+
+describe('a GPU that Colab calls by the name of two', () => {
+  const source = `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+Trainer(model=model, args=TrainingArguments("o"), train_dataset=rows).train()
+`;
+  const analysisOf = (first: string) => {
+    const cells = [{ cell_type: 'code', source: `${first}${source}`, outputs: [] }];
+    const metadata = { accelerator: 'GPU', colab: { gpuType: 'A100' } };
+    return smallWorkspace({ 'a.ipynb': JSON.stringify({ cells, metadata, nbformat: 4 }) }).analyze('a.ipynb');
+  };
+
+  it('is no GPU that nobody names, and there is one of it', async () => {
+    const { resolved, unread = [] } = await analysisOf('# oomlint: sequence=512\n');
+    assert.equal(resolved.values['hardware.gpus'], 1);
+    assert.deepEqual(
+      resolved.unknown.map(({ field }) => field),
+      ['hardware.gpu'],
+    );
+    assert.match(String(resolved.unknown[0]?.reason), /`A100`, which has 40 or 80 GB/);
+    assert.deepEqual(
+      unread.map(({ fields }) => fields),
+      [['hardware.gpu']],
+    );
+  });
+
+  it('is open no more where the run states which', async () => {
+    const { estimate, unread = [] } = await analysisOf('# oomlint: sequence=512 gpu=A100-SXM4-80GB\n');
+    assert.deepEqual([estimate?.verdict, unread], ['fits', []]);
+  });
+});

@@ -70,9 +70,12 @@ export function cardsPrinted(text: string): string {
     .join('\n');
 }
 
+/** Colab's name of two cards, of 40 and of 80 GB. */
+export const EITHER_A100 = 'A100';
+
 /**
- * The GPU that a notebook's metadata asks Colab for: a T4 where it asks for one and names none. There are two of the name A100,
- * and Colab has both: what the notebook printed tells which. Metadata stay when a notebook is run elsewhere: where it printed
+ * The GPU that a notebook's metadata asks Colab for: a T4 where it asks for one and names none. Of the two of the name A100, what
+ * the notebook printed tells which; else it stays that name. Metadata stay when a notebook is run elsewhere: where it printed
  * another card, which one it will have nobody knows.
  */
 export function colabGpu(
@@ -87,14 +90,16 @@ export function colabGpu(
     (line) => /(?:\bGPU ?[=:] |^)(?!Num GPUs)(.+?)\. (?:Num GPUs|Max memory)/.exec(line)?.[1] ?? [],
   );
   if (ran.some((card) => !card.includes(asked))) return undefined;
-  if (asked !== 'A100') return asked;
+  if (asked !== EITHER_A100) return asked;
   const sizes = lines.flatMap((line) => {
     const named = /A100-SXM4-([48])0GB/.exec(line)?.[1];
     const memory = /^Num GPUs = \d+\. Max memory: (\d+)/.exec(line)?.[1];
     return named ?? (memory === undefined ? [] : (OF_MEMORY[memory] ?? ''));
   });
+  // Memory that neither has is another card's.
+  if (sizes.includes('')) return undefined;
   const [size] = sizes;
-  return size && sizes.every((one) => one === size) ? `A100-SXM4-${size}0GB` : undefined;
+  return size && sizes.every((one) => one === size) ? `A100-SXM4-${size}0GB` : asked;
 }
 
 /** Tens of gigabytes that an A100 is sold with, by those that PyTorch finds there. */

@@ -1,4 +1,5 @@
 import type { ConfigDocument } from '../../config/node';
+import { EITHER_A100 } from '../../config/python/cells';
 import { nodeOf } from '../../config/python/node-of-value';
 import { normalName, parseRequirement, type Requirement } from '../../environment/requirement';
 import {
@@ -135,7 +136,15 @@ export function readAskedGpu(document: ConfigDocument, draft: Draft, known: Read
     draft.leave('value', place, 'gpuType', words, ['hardware.gpu', 'hardware.gpus']);
     return;
   }
-  draft.state('hardware.gpu', name, place, 'gpuType', say('the notebook asks Colab for it'), true);
+  if (name !== EITHER_A100)
+    draft.state('hardware.gpu', name, place, 'gpuType', say('the notebook asks Colab for it'), true);
+  else if (known['hardware.gpu'] === undefined) {
+    const words = say(
+      'The notebook asks Colab for `{0}`, which has 40 or 80 GB: which of them is not known.',
+      name,
+    );
+    draft.leave('value', place, `gpuType: ${name}`, words, ['hardware.gpu']);
+  }
   if (!draft.knows('hardware.gpus'))
     draft.state('hardware.gpus', 1, place, 'gpuType', say('Colab has one GPU'));
 }
