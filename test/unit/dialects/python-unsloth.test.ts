@@ -619,3 +619,18 @@ trainer.train()
     assert.equal(await length('GRPO', 'max_prompt_length=300, max_completion_length=200'), 500);
   });
 });
+
+describe('the task of adapters that Unsloth makes', () => {
+  before(loadPython);
+
+  it('is what Unsloth gives to PEFT, whoever trains', async () => {
+    const task = async (cell: Cell) => {
+      const { values, origins } = (await trained({ loader: 'FastLanguageModel', ...cell })).resolved;
+      return [values['lora.task'], origins['lora.task']?.note];
+    };
+    assert.deepEqual(await task({}), ['other', 'Unsloth default']);
+    assert.deepEqual(await task({ kind: 'DPO' }), ['other', 'Unsloth default']);
+    assert.deepEqual(await task({ load: ', num_labels=4' }), ['classification', 'Unsloth default']);
+    assert.deepEqual(await task({ load: ', num_labels=None' }), ['other', 'Unsloth default']);
+  });
+});

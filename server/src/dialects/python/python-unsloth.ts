@@ -1,4 +1,4 @@
-import { knownNode, nodeOf } from '../../config/python/node-of-value';
+import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, numberOf, textOf } from '../../config/scalar';
 import { allowedVersions, assumedRelease, pinOf, VERSION_FIELDS } from '../../environment/versions';
@@ -874,6 +874,12 @@ function readEmbeddingPlace(calls: Calls, load: PyCall, trainer: PyCall, release
   }
 }
 
+/** The task that `get_peft_model` gives to PEFT: a head for labels is asked of the load (`llama.py`, `num_labels`; elsewhere CAUSAL_LM by default). */
+function taskOf(load: PyCall): 'classification' | 'other' {
+  const labels = argumentOf(load, 'num_labels');
+  return labels && !isNone(labels) ? 'classification' : 'other';
+}
+
 function readUnslothAdapters(
   calls: Calls,
   load: PyCall,
@@ -901,6 +907,7 @@ function readUnslothAdapters(
   else if (rank) leaveArgument(draft, 'r', rank, ['lora.rank']);
   else draft.assume('lora.rank', 16, say('{0} default', 'Unsloth'), LLAMA, 'r');
   draft.assume('lora.dtype', 'fp32', say('Unsloth upcasts only what is trained'), LLAMA);
+  draft.assume('lora.task', taskOf(load), say('{0} default', 'Unsloth'), LLAMA);
   const alpha = argumentOf(put, 'lora_alpha', 3);
   if (alpha?.kind === 'scalar' && typeof alpha.value === 'number')
     draft.state('lora.alpha', alpha.value, alpha, 'lora_alpha');
