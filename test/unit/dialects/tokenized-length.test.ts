@@ -16,6 +16,7 @@ Trainer(model=model, args=TrainingArguments("o"), train_dataset=data).train()
   return {
     length: values['batch.sequence'],
     kind: origins['batch.sequence']?.kind,
+    note: origins['batch.sequence']?.note,
     unknown: unknown.map(({ field }) => field),
   };
 };
@@ -38,5 +39,30 @@ describe('the length that a tokenizer cuts samples to', () => {
     const call = 'tokenizer(rows["q"], max_length=longest, padding="max_length", truncation=True)';
     const { length, kind } = await read(name, processor, call, 'DocumentQuestionAnswering');
     assert.deepEqual([length, kind], [384, 'file']);
+  });
+
+  it('is the limit that the tokenizer is given, where it is given one', async () => {
+    const table = 'google-bert/bert-base-uncased';
+    const cut = async (given: string, later = '', model = table) => {
+      const tokenizer = `tokenizer = AutoTokenizer.from_pretrained("${table}"${given})\n${later}`;
+      return (await read(model, tokenizer, 'tokenizer(rows["text"], truncation=True)')).length;
+    };
+    assert.equal(await cut(''), 512);
+    assert.equal(await cut(', model_max_length=128'), 128);
+    assert.equal(await cut(', model_max_length=None'), 512);
+    assert.equal(await cut('', 'tokenizer.model_max_length = 64'), 64);
+    // No longer than the table of positions, which may not be known.
+    assert.equal(await cut(', model_max_length=4096'), 512);
+    const least = ', model_max_length=min(model.config.max_position_embeddings, 256)';
+    assert.equal(await cut(least), 256);
+    assert.equal(await cut(least, '', 'somebody/embeddings'), 256);
+    assert.equal(await cut('', '', 'somebody/embeddings'), undefined);
+  });
+
+  it('is no limit of its own where it is given one that is not known', async () => {
+    const table = 'google-bert/bert-base-uncased';
+    const tokenizer = `tokenizer = AutoTokenizer.from_pretrained("${table}", model_max_length=longest_of(data))`;
+    const { note } = await read(table, tokenizer, 'tokenizer(rows["text"], truncation=True)');
+    assert.match(String(note), /no sample can be longer than the 512 positions/);
   });
 });

@@ -2,6 +2,7 @@ import { CUT_TOKENS } from '../../config/python/cut-tokens';
 import { CHUNKS } from '../../config/python/expressions';
 import { OF_TEMPLATE } from '../../config/python/kept-rows';
 import { KEPT_TOKENS } from '../../config/python/kept-samples';
+import { isNone } from '../../config/python/node-of-value';
 import type { PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/value';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
@@ -100,7 +101,7 @@ function besides(program: PyProgram, source: Cut | undefined, cuts: readonly Cut
  */
 export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, context: ReadContext): void {
   const positions = positionsOf(context);
-  const { rows, cutTo: own } = positions ?? {};
+  const { rows, cutTo } = positions ?? {};
   // What a trainer is given to make batches with is followed with the call that makes it.
   const end = startOf(program, trainer) ?? trainer;
   const isTrained = mayBeTrained(program, trainer, draft.valueOf('model.id'));
@@ -112,8 +113,13 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
       return [{ call, length: left, key: CUT_TOKENS, tokens: left.value, filled: false }];
     const templates = call.callee === 'apply_chat_template';
     if (call.callee !== '()' && !templates) return [];
-    const maker = call.of && program.calls[call.of.id]?.callee;
-    if (!maker || !/(Tokenizer|Processor|FeatureExtractor)\w*\.from_pretrained$/.test(maker)) return [];
+    const maker = call.of && program.calls[call.of.id];
+    if (!maker || !/(Tokenizer|Processor|FeatureExtractor)\w*\.from_pretrained$/.test(maker.callee))
+      return [];
+    const stated = limitOf(program, maker);
+    const limit = mostOf(stated);
+    const tokens = limit && Number(limit.value);
+    const own = stated ? tokens && Math.min(tokens, rows ?? tokens) : cutTo;
     const [length, cut, fill] = ['max_length', 'truncation', 'padding'].map((key) => ofText(call, key));
     const ways = waysOf(cut);
     const truncates = ways.length > 0 && ways.every(({ value }) => value !== false && value !== null);
@@ -135,7 +141,7 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
   const isSource = ({ call }: Cut) => call.positional.length > 0 || argumentOf(call, 'text') !== undefined;
   const source = longest(cuts.filter((cut) => !isTarget(cut) || isSource(cut)));
   const target = longest(cuts.filter(isTarget)) ?? longest(besides(program, source, cuts));
-  if (draft.knows('batch.sequence') || readChunks(program, draft, trainer, own)) return;
+  if (draft.knows('batch.sequence') || readChunks(program, draft, trainer, cutTo)) return;
   const pieces = program.calls.some(({ callee, id }) => callee === CHUNKS && id < trainer.id);
   if (pieces && rows !== undefined && draft.valueOf('method.objective') !== 'multiple-choice') {
     inferPositions(draft, trainer, PIECES(rows), rows);
@@ -270,18 +276,31 @@ function inferKept(
   return true;
 }
 
+/** A number of tokens, or the most that it can be: `min(config.max_position_embeddings, 512)`. */
+function mostOf(value: PyValue | undefined): PyScalar | undefined {
+  const most = value?.kind === 'unknown' ? value.most : value;
+  return most?.kind === 'scalar' && typeof most.value === 'number' ? most : undefined;
+}
+
+/** The limit that a tokenizer is given in place of its own: later, or as it is loaded. */
+function limitOf({ attributes }: PyProgram, load: PyCall): PyValue | undefined {
+  const limit = attributes.get(load.id)?.get('model_max_length') ?? argumentOf(load, 'model_max_length');
+  return limit && !isNone(limit) ? limit : undefined;
+}
+
 /** The limit that a tokenizer is loaded with, where the code that calls it is not followed: what is to be cut is cut to it. */
 function inferLimit({ calls }: PyProgram, draft: Draft, trainer: PyCall): boolean {
   const limit = calls
     .filter(({ callee, id }) => id < trainer.id && /Tokenizer\w*\.from_pretrained$/.test(callee))
     .map((call) => argumentOf(call, 'model_max_length'))
     .findLast((value) => value !== undefined);
-  if (limit?.kind !== 'scalar' || typeof limit.value !== 'number') return false;
+  const most = mostOf(limit);
+  if (!most) return false;
   const note = say(
     'samples are taken to be cut to the `{0}` that the tokenizer is loaded with: the code that calls it is not followed',
     'model_max_length',
   );
-  draft.infer('batch.sequence', limit.value, note, limit, 'model_max_length', true);
+  draft.infer('batch.sequence', Number(most.value), note, most, 'model_max_length', true);
   return true;
 }
 
