@@ -117,9 +117,7 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
     if (!maker || !/(Tokenizer|Processor|FeatureExtractor)\w*\.from_pretrained$/.test(maker.callee))
       return [];
     const stated = limitOf(program, maker);
-    const limit = mostOf(stated);
-    const tokens = limit && Number(limit.value);
-    const own = stated ? tokens && Math.min(tokens, rows ?? tokens) : cutTo;
+    const own = stated ? withinRows(stated, rows) : cutTo;
     const [length, cut, fill] = ['max_length', 'truncation', 'padding'].map((key) => ofText(call, key));
     const ways = waysOf(cut);
     const truncates = ways.length > 0 && ways.every(({ value }) => value !== false && value !== null);
@@ -286,6 +284,12 @@ function mostOf(value: PyValue | undefined): PyScalar | undefined {
 function limitOf({ attributes }: PyProgram, load: PyCall): PyValue | undefined {
   const limit = attributes.get(load.id)?.get('model_max_length') ?? argumentOf(load, 'model_max_length');
   return limit && !isNone(limit) ? limit : undefined;
+}
+
+/** As many tokens as a limit allows, in a table of so many rows; undefined where it is not known. */
+function withinRows(limit: PyValue, rows: number | undefined): number | undefined {
+  const most = mostOf(limit);
+  return most && Math.min(Number(most.value), rows ?? Number.POSITIVE_INFINITY);
 }
 
 /** The limit that a tokenizer is loaded with, where the code that calls it is not followed: what is to be cut is cut to it. */
