@@ -158,13 +158,15 @@ const CONDITIONS: readonly {
   },
   { group: /^evaluation\.(?!enabled)/, holds: (values) => values['evaluation.enabled'] === true },
   { group: /^rollout\./, holds: (values) => (values['rollout.engine'] ?? 'none') !== 'none' },
+  // vLLM takes as many sequences at a time as its share of the memory has room for.
+  { group: /^rollout\.(?:steps|batch)/, holds: (values) => values['rollout.engine'] === 'transformers' },
   { group: /^version\.deepspeed/, holds: (values) => values['parallel.data'] === 'zero' },
   { group: /^(framework|schedule|batch\.images)/, holds: () => false },
 ];
 
 /** Sizes of 1, empty lists and switches that are off say nothing where nobody set them. */
 const isIdle = (field: FieldPath, value: unknown) =>
-  (value === 1 && /^(parallel\.|activations\.checkpointEvery)/.test(field)) ||
+  (value === 1 && /^(parallel\.|activations\.checkpointEvery|rollout\.tensor)/.test(field)) ||
   (value === false && !/^(fsdp|zero)\./.test(field)) ||
   value === 'none' ||
   value === 0 ||

@@ -67,6 +67,11 @@ describe('assumptions', () => {
       '  method: { objective: classification }\n',
     ],
     ['ddp.bucketCap', '  parallel: { data: ddp }\n  hardware.nodes: 2\n', '  parallel: { data: ddp }\n'],
+    [
+      'rollout.steps',
+      '  method: { objective: grpo }\n  rollout: { engine: transformers, completion: 64 }\n',
+      '  method: { objective: grpo }\n  rollout: { engine: vllm-colocate, completion: 64 }\n  hardware.reservedFraction: 0.3\n',
+    ],
     ['version.accelerate', '  framework: accelerate\n', '  framework: axolotl\n'],
     ['version.trl', '  framework: trl\n', '  framework: accelerate\n'],
     ['version.transformers', '  model.code: transformers\n', '  model.code: tensorflow\n'],
@@ -81,6 +86,8 @@ describe('assumptions', () => {
     assert.ok(
       !(await assumed('  activations: { checkpointing: full }\n')).has('activations.checkpointEvery'),
     );
+    const rollouts = '  method: { objective: grpo }\n  rollout: { engine: transformers, completion: 64 }\n';
+    assert.ok(!(await assumed(rollouts)).has('rollout.tensor'));
   });
 
   it('leave out what is asked for, and what hangs on it', async () => {
