@@ -197,7 +197,7 @@ export class Draft {
     value: FieldValue<P>,
     note: string,
     node: { range: Range } | undefined,
-    key: string,
+    key?: string,
   ): void {
     this.#inferred(field, value, { note, key, guess: true, atMost: true }, node);
   }

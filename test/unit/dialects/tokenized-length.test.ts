@@ -65,4 +65,22 @@ describe('the length that a tokenizer cuts samples to', () => {
     const { note } = await read(table, tokenizer, 'tokenizer(rows["text"], truncation=True)');
     assert.match(String(note), /no sample can be longer than the 512 positions/);
   });
+
+  it('is that of a target where an encoder has a decoder: one stack reads an answer in the row of its prompt', async () => {
+    const targets = async (head: string, model: string) => {
+      const text = `from transformers import AutoModelFor${head}, AutoTokenizer, Trainer, TrainingArguments
+tokenizer = AutoTokenizer.from_pretrained("${model}")
+model = AutoModelFor${head}.from_pretrained("${model}")
+def encode(row):
+    asked = tokenizer(row["question"], max_length=256, truncation=True)
+    answer = tokenizer(row["answer"], max_length=16, truncation=True)
+    return {"input_ids": asked["input_ids"] + answer["input_ids"], "labels": asked["input_ids"] + answer["input_ids"]}
+Trainer(model=model, args=TrainingArguments("o"), train_dataset=data.map(encode)).train()
+`;
+      const { resolved } = await smallWorkspace({ 'train.py': text }).analyze('train.py');
+      return [resolved.values['batch.sequence'], resolved.values['batch.targetSequence']];
+    };
+    assert.deepEqual(await targets('CausalLM', 'Qwen/Qwen2.5-0.5B'), [256, undefined]);
+    assert.deepEqual(await targets('Seq2SeqLM', 'google-t5/t5-small'), [256, 16]);
+  });
 });

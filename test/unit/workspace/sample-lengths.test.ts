@@ -156,3 +156,51 @@ trainer.train()
     }
   });
 });
+
+describe('a run that is too large for samples as long as the positions of its model', () => {
+  const script = (call: string) => `from datasets import load_dataset
+from transformers import AutoModelForCausalLM, AutoTokenizer, DataCollatorForLanguageModeling, Trainer, TrainingArguments
+tokenizer = AutoTokenizer.from_pretrained("facebook/opt-1.3b")
+model = AutoModelForCausalLM.from_pretrained("facebook/opt-1.3b")
+rows = load_dataset("some/sentences")["train"].map(lambda row: tokenizer(${call}))
+args = TrainingArguments("out", per_device_train_batch_size=16, bf16=True, gradient_checkpointing=True)
+Trainer(model=model, args=args, train_dataset=rows, data_collator=DataCollatorForLanguageModeling(tokenizer, mlm=False)).train()
+`;
+  const analyzed = async (call: string) => {
+    const uri = 'file:///w/train.py';
+    const host = new MemoryHost({ [uri]: script(call) }, { folders: ['file:///w'] });
+    const settings = { 'hardware.gpu': 'A10', 'hardware.gpus': 1 };
+    const analysis = await new Workspace(host, { settings: () => settings }).analyze(uri);
+    return analysis ?? assert.fail();
+  };
+
+  it('may fit where nothing cuts them: only the data shows how long they are', async () => {
+    const { estimate, problems, resolved } = await analyzed('row["text"]');
+    assert.equal(resolved.values['batch.sequence'], 2048);
+    assert.equal(estimate?.verdict, 'tight');
+    const words = problems.find(({ code }) => code === 'tight')?.message ?? '';
+    assert.match(
+      words,
+      /No sample can be longer than the 2048 positions of the model.* With samples of up to [\d,]+ tokens it would need/,
+    );
+  });
+
+  it('may fit where the tokenizer cuts them to what it takes at most, which nobody chose for the data', async () => {
+    const uri = 'file:///w/train.py';
+    const text = script('row["text"], truncation=True')
+      .replaceAll('facebook/opt-1.3b', 'openai-community/gpt2-xl')
+      .replace('gradient_checkpointing=True', 'gradient_checkpointing=False');
+    const host = new MemoryHost({ [uri]: text }, { folders: ['file:///w'] });
+    const settings = { 'hardware.gpu': 'A100-SXM4-40GB', 'hardware.gpus': 1 };
+    const analysis = await new Workspace(host, { settings: () => settings }).analyze(uri);
+    assert.equal(analysis?.resolved.values['batch.sequence'], 1024);
+    assert.equal(analysis.estimate?.verdict, 'tight');
+  });
+
+  it('is too large where they are filled up to as many', async () => {
+    const { estimate } = await analyzed(
+      'row["text"], max_length=2048, truncation=True, padding="max_length"',
+    );
+    assert.equal(estimate?.verdict, 'exceeds');
+  });
+});

@@ -86,6 +86,13 @@ function waysOf(cut: PyValue | undefined): readonly PyScalar[] {
   return known.length === options.length ? known : [];
 }
 
+/**
+ * Whether a sample has a target beside its source: what is one stack of layers reads both as one row, into which the code that makes rows joins
+ * them; what writes down what it hears has texts of their own.
+ */
+const takesTargets = ({ model }: ReadContext, draft: Draft): boolean =>
+  !model || model.decoder !== undefined || draft.valueOf('method.objective') === 'ctc';
+
 /** Under `as_target_tokenizer()` the target's length is the shorter of two, or as long. */
 function besides(program: PyProgram, source: Cut | undefined, cuts: readonly Cut[]): Cut[] {
   if (!source) return [];
@@ -138,7 +145,9 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
   const isTarget = ({ call }: Cut) => argumentOf(call, 'text_target') !== undefined;
   const isSource = ({ call }: Cut) => call.positional.length > 0 || argumentOf(call, 'text') !== undefined;
   const source = longest(cuts.filter((cut) => !isTarget(cut) || isSource(cut)));
-  const target = longest(cuts.filter(isTarget)) ?? longest(besides(program, source, cuts));
+  const target = takesTargets(context, draft)
+    ? (longest(cuts.filter(isTarget)) ?? longest(besides(program, source, cuts)))
+    : undefined;
   if (draft.knows('batch.sequence') || readChunks(program, draft, trainer, cutTo)) return;
   const pieces = program.calls.some(({ callee, id }) => callee === CHUNKS && id < trainer.id);
   if (pieces && rows !== undefined && draft.valueOf('method.objective') !== 'multiple-choice') {
@@ -161,15 +170,7 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
       'max_length',
       say('samples are cut to this length'),
     );
-  else
-    draft.infer(
-      'batch.sequence',
-      source.tokens,
-      noteOf(source, program),
-      source.length,
-      source.key,
-      !source.filled,
-    );
+  else inferCut(draft, source, noteOf(source, program));
   if (target)
     draft.state(
       'batch.targetSequence',
@@ -178,6 +179,12 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
       'max_length',
       say('samples are cut to this length'),
     );
+}
+
+/** Where samples are cut that may be shorter. What a tokenizer takes at most nobody has chosen for the data. */
+function inferCut(draft: Draft, { tokens, length, key, filled }: Cut, note: string): void {
+  if (key === 'truncation' && !filled) draft.limit('batch.sequence', tokens, note, length, key);
+  else draft.infer('batch.sequence', tokens, note, length, key, !filled);
 }
 
 /** Texts that are put together and cut into samples of one length: no sample is longer, or shorter. */
@@ -347,9 +354,9 @@ const PIECES = (rows: number) =>
     String(rows),
   );
 
-/** Nothing that is read cuts samples: longer ones than the model has positions for it cannot take. */
+/** Nothing that is read cuts samples: longer ones than the model has positions for it cannot take. How much shorter they are only the data shows. */
 function inferPositions(draft: Draft, { calleeRange: range }: PyCall, note: string, rows: number): void {
-  draft.infer('batch.sequence', rows, note, { range }, undefined, true);
+  draft.limit('batch.sequence', rows, note, { range });
 }
 
 /** That samples may be shorter than they are cut to, but where code of the file fills them up. */
