@@ -448,6 +448,11 @@ export function isSaved(weight: string, modules: readonly string[]): boolean {
   return modules.some((module) => `.${weight}`.includes(`${module}.`));
 }
 
-/** PEFT casts all of an adapter to fp32, and trainers of TRL bring the rest of it down beside quantized weights. */
-const keepsMagnitudes = (run: TrainingRun, adapters: DType): boolean =>
-  adapters === 'bf16' && run['quantization.kind'] !== 'none' && behaviours(run).keepsMagnitudes;
+/**
+ * PEFT casts all of an adapter to fp32, and trainers of TRL bring the rest of it down beside quantized weights. An engine that lowers what it is
+ * given, or what it gathers, lowers magnitudes with the rest.
+ */
+function keepsMagnitudes(run: TrainingRun, adapters: DType): boolean {
+  const { keepsMagnitudes: keeps, lowersAdapters } = behaviours(run);
+  return adapters === 'bf16' && run['quantization.kind'] !== 'none' && keeps && !lowersAdapters;
+}

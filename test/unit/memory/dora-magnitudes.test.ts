@@ -58,6 +58,17 @@ describe('magnitudes of DoRA beside quantized weights', () => {
     assert.match(formula('1.14.2') ?? '', /× 2 bytes \(rank 8\)$/);
   });
 
+  it('are lowered with the rest where DeepSpeed casts the module that it is given', () => {
+    const zero: RunValues = {
+      'parallel.data': 'zero',
+      'zero.stage': 2,
+      'precision.scheme': 'deepspeed',
+      'hardware.gpus': 2,
+    };
+    const at = (trl: string) => estimated({ ...zero, 'version.trl': trl }).peak.allocatedBytes;
+    assert.equal(at('1.15.0'), at('1.14.2'));
+  });
+
   it('stay in fp32 since TRL 1.15', () => {
     const before = activations({ 'version.trl': '1.14.2' });
     const after = activations({ 'version.trl': '1.15.0' });
