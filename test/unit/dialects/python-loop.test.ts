@@ -46,6 +46,25 @@ describe('training loops that a file writes itself', () => {
     assert.deepEqual([reading.unread, reading.problems], [undefined, []]);
   });
 
+  it('run on one GPU where nothing of them goes to other processes or GPUs', () => {
+    const loop = HEAD + OPTIMIZER + LOOP;
+    assertStates(python(loop), { 'hardware.gpus': '1 inferred' });
+    for (const more of [
+      `import torch.distributed as dist\n${loop}`,
+      `from accelerate import Accelerator\n${loop}`,
+      loop.replace('torch_dtype=torch.bfloat16', 'torch_dtype=torch.bfloat16, device_map="auto"'),
+      loop.replace('optimizer =', 'model.lm_head.to("cuda:1")\noptimizer ='),
+      loop.replace('optimizer =', 'model = torch.nn.DataParallel(model)\noptimizer ='),
+    ])
+      assert.equal(
+        python(more).facts.find(({ field }) => field === 'hardware.gpus'),
+        undefined,
+        more,
+      );
+    const shown = `import os\nos.environ["CUDA_VISIBLE_DEVICES"] = "0,1"\n${loop}`;
+    assertStates(python(shown), { 'hardware.gpus': '2 file' });
+  });
+
   it('on the CPU take no GPU memory: the model goes there by its word, and nowhere else', () => {
     const onCpu = (move: string, loop = LOOP) =>
       (python(HEAD + move + OPTIMIZER + loop).unread ?? []).some(({ onCpu }) => onCpu);

@@ -60,13 +60,13 @@ export function importsIn(root: SyntaxNode, lines: Lines): PyImport[] {
   return found;
 }
 
-/** Words that stand in a text as strings of their own, wherever: `{"type": "image"}` has two. Those longer than a name are left out. */
+/** Words that stand in a text as strings of their own, wherever: `{"type": "image"}` has two, `"cuda:1"` is one. Those longer than a name are left out. */
 export function wordsIn(root: SyntaxNode, lines: Lines): ReadonlySet<string> {
   const found = new Set<string>();
   const open = [root];
   for (let node = open.pop(); node; node = open.pop()) {
     if (node.type === 'string') {
-      const word = /^["'](\w{1,32})["']$/.exec(lines.text.slice(node.start, node.end))?.[1];
+      const word = /^["'](\w{1,32}(?::\d+)?)["']$/.exec(lines.text.slice(node.start, node.end))?.[1];
       if (word !== undefined) found.add(word);
     } else open.push(...node.children);
   }

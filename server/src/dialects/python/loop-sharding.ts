@@ -11,6 +11,7 @@ import { readDeepspeedArgument } from './deepspeed-settings';
 import { readLayout } from './lightning-run';
 import { readMixed } from './mixed-precision-policy';
 import type { ModelChain } from './model-chain';
+import { inferOneGpu } from './one-process';
 import { stateSizes } from './parallelism-config';
 import type { TrainingLoop } from './training-loop';
 
@@ -19,7 +20,7 @@ const FSDP = 'https://docs.pytorch.org/docs/stable/fsdp.html';
 /** Who shares the model among GPUs; true where DeepSpeed's config states batch and precision, too. */
 export function readLoopSharding(
   calls: Calls,
-  { engine, accelerator, fabric }: TrainingLoop,
+  { backward, engine, accelerator, fabric }: TrainingLoop,
   { steps, ids }: ModelChain,
   context: ReadContext,
 ): boolean {
@@ -68,6 +69,7 @@ export function readLoopSharding(
       say('`{0}` is not estimated.', wrap.callee),
     );
   else if (accelerator) draft.assume('parallel.data', 'ddp', say('{0} default', 'Accelerate'));
+  else if (!wrap) inferOneGpu(calls, backward);
   return false;
 }
 
