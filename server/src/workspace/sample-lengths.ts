@@ -22,17 +22,17 @@ function cutsSamples({ values, origins }: Pick<Resolution, 'values' | 'origins'>
   if ((values['batch.packed'] && !values['batch.paddingFree']) || values['batch.padded']) return false;
   if (values['batch.longestSequence'] !== undefined) return false;
   const length = origins['batch.sequence'];
-  // A length that is assumed is a question of its own.
   if (!length || ASKED.has(length.kind)) return false;
-  if (length.guess) return length.atMost === true;
+  // Another length that may be as right is a question of its own.
+  if (length.guess) return length.orElse === undefined;
   // Scripts around the Trainer make rows themselves, and nobody states how.
   return !isAssumed(origins['batch.packed']) || values.framework === 'transformers';
 }
 
 /** Why a length is open: the note of a limit that is a guess, else that samples are cut there. */
 function openWords({ values, origins }: Pick<Resolution, 'values' | 'origins'>): string {
-  const { note, atMost } = origins['batch.sequence'] ?? {};
-  if (atMost && note) return `${note.charAt(0).toUpperCase()}${note.slice(1)}.`;
+  const { note, guess } = origins['batch.sequence'] ?? {};
+  if (guess && note) return `${note.charAt(0).toUpperCase()}${note.slice(1)}.`;
   return say(
     'Only the data shows how long samples are: they are cut at {0} tokens.',
     values['batch.sequence'] ?? 0,

@@ -197,6 +197,17 @@ Trainer(model=model, args=args, train_dataset=rows, data_collator=DataCollatorFo
     assert.equal(analysis.estimate?.verdict, 'tight');
   });
 
+  it('is too large where the file cuts them there, with the length that may fit', async () => {
+    const { estimate, problems } = await analyzed('row["text"], max_length=2048, truncation=True');
+    assert.equal(estimate?.verdict, 'exceeds');
+    const problem = problems.find(({ code }) => code === 'does-not-fit');
+    assert.equal(problem?.severity, 'warning');
+    assert.match(
+      problem?.message ?? '',
+      /is the longest that a sample may be: where the data is shorter, less is needed\. With samples of up to [\d,]+ tokens it would need/,
+    );
+  });
+
   it('is too large where they are filled up to as many', async () => {
     const { estimate } = await analyzed(
       'row["text"], max_length=2048, truncation=True, padding="max_length"',
