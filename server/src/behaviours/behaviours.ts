@@ -85,6 +85,8 @@ export interface Behaviours {
   readonly makesWholeChangeOfExperts: boolean;
   /** Each expert is a module, and a loop runs one after the other. */
   readonly runsExpertsInLoop: boolean;
+  /** Stacked experts are multiplied by PyTorch's grouped product, which is a loop of products where the card has no kernel for it. */
+  readonly groupsProductsByPytorch: boolean;
   /** LoRA finds stacked experts by the names that their modules had before they were stacked. */
   readonly convertsNamesOfExperts: boolean;
   /** Types of models with Mamba's kernels of which LoRA refuses what those read themselves: the last projection, and the convolution. */

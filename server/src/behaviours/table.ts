@@ -297,6 +297,11 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     library: { of: 'transformers', before: '5' },
     source: transformers4('models/qwen3_moe/modeling_qwen3_moe.py'),
   }),
+  groupsProductsByPytorch: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', since: '5' },
+    source: transformers('integrations/moe.py'),
+  }),
   convertsNamesOfExperts: yes({
     library: { of: 'peft', since: '0.19' },
     source: fileIn({ ...PEFT, at: 'v0.19.0' }, 'src/peft/utils/transformers_weight_conversion.py'),

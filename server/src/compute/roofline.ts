@@ -22,8 +22,6 @@ interface RooflineSeconds {
   readonly attention: number;
   /** All other operators: moving their operands. */
   readonly elementwise: number;
-  /** Operators that run, views left out: each is launched by the host, and those of experts once for each of them where they run in a loop. */
-  readonly operators: number;
 }
 
 /** FLOPs and bytes of one pass of an operator. */
@@ -31,9 +29,12 @@ interface Work {
   readonly kind: 'products' | 'attention' | 'elementwise';
   readonly flops: number;
   readonly bytes: number;
-  /** How often it is launched where experts are modules that run one after the other. */
-  readonly launches: number;
+  /** Experts that it computes, 1 where it is of none: so often it is launched inside a loop over them. */
+  readonly experts: number;
 }
+
+/** What a loop over experts repeats: all of an expert, where each is a module, or the products alone of experts that are stacked. */
+export type ExpertLoop = 'none' | 'products' | 'modules';
 
 interface Passes {
   readonly forward: readonly Work[];
@@ -41,7 +42,7 @@ interface Passes {
 }
 
 /** Works of distinct operators with the number of copies of them, for one micro batch. */
-type MicroBatchWork = readonly (readonly [works: readonly Work[], copies: number])[];
+export type MicroBatchWork = readonly (readonly [works: readonly Work[], copies: number])[];
 
 /** Collects what each operator computes and moves; distinct tapes are read once. */
 export function microBatchWork(stages: readonly TracedStage[], run: TrainingRun): MicroBatchWork {
@@ -59,7 +60,7 @@ export function microBatchWork(stages: readonly TracedStage[], run: TrainingRun)
   }
   // Of frozen models of other sizes only the parameters are known: what their products compute, not what they move.
   const other = otherFrozen(run);
-  if (other > 0) all.push([[{ kind: 'products', flops: other, bytes: 0, launches: 1 }], 1]);
+  if (other > 0) all.push([[{ kind: 'products', flops: other, bytes: 0, experts: 1 }], 1]);
   return all;
 }
 
@@ -67,15 +68,35 @@ export function microBatchWork(stages: readonly TracedStage[], run: TrainingRun)
  * Every operator at the given rates (the roofline model, doi 10.1145/1498765.1498785): operands are read and results
  * written once. Backward reads the results' gradients and what was kept, and writes the gradients of inputs and weights.
  */
-export function rooflineSeconds(work: MicroBatchWork, rates: Rates, loops = false): RooflineSeconds {
-  const total = { products: 0, attention: 0, elementwise: 0, operators: 0 };
+export function rooflineSeconds(work: MicroBatchWork, rates: Rates): RooflineSeconds {
+  const total = { products: 0, attention: 0, elementwise: 0 };
   for (const [works, copies] of work) {
-    for (const { kind, flops, bytes, launches } of works) {
+    for (const { kind, flops, bytes } of works) {
       total[kind] += copies * Math.max(flops / rates.flops, bytes / rates.bytes);
-      total.operators += copies * (loops ? launches : 1);
     }
   }
   return total;
+}
+
+/**
+ * Operators of one micro batch that the host launches, views left out: what a loop over experts repeats once for each of them, and all
+ * others unless they are compiled.
+ */
+export function launchedOperators(work: MicroBatchWork, loop: ExpertLoop, compiled = false): number {
+  let count = 0;
+  for (const [works, copies] of work) {
+    for (const { kind, experts } of works) {
+      const repeated =
+        experts > 1 && (kind === 'products' ? loop !== 'none' : loop === 'modules' && !compiled);
+      if (repeated || !compiled) count += copies * (repeated ? experts : 1);
+    }
+  }
+  return count;
+}
+
+/** Whether a layer has experts. */
+export function runsExperts(work: MicroBatchWork): boolean {
+  return work.some(([works]) => works.some(({ experts }) => experts > 1));
 }
 
 const passesOf = oncePer((operations: readonly Operation[]): Passes => {
@@ -85,11 +106,11 @@ const passesOf = oncePer((operations: readonly Operation[]): Passes => {
   for (const operation of operations) {
     const { expensive, unmaskedFlops, flops, backwardFlops } = operation;
     const kind = unmaskedFlops !== undefined ? 'attention' : expensive ? 'products' : 'elementwise';
-    const launches = OF_EXPERTS.test(operation.name) ? experts : 1;
+    const each = OF_EXPERTS.test(operation.name) ? experts : 1;
     const bytes = forwardBytes(operation);
-    if (bytes > 0) forward.push({ kind, flops, bytes, launches });
+    if (bytes > 0) forward.push({ kind, flops, bytes, experts: each });
     const back = backwardBytes(operation);
-    if (back > 0) backward.push({ kind, flops: backwardFlops, bytes: back, launches });
+    if (back > 0) backward.push({ kind, flops: backwardFlops, bytes: back, experts: each });
   }
   return { forward, both: [...forward, ...backward] };
 });

@@ -10,9 +10,10 @@ import { say } from '../wording/say';
 import { achievedShares, FASTEST_ATTENTION } from './achieved-rates';
 import { waiting } from './exchange';
 import { hostOptimizerSeconds } from './host-optimizer';
+import { launchSeconds } from './launches';
 import { leftOut } from './left-out';
 import { inTf32, matrixRates, multipliedIn } from './matrix-rates';
-import { microBatchWork, rooflineSeconds } from './roofline';
+import { microBatchWork, rooflineSeconds, runsExperts } from './roofline';
 import { transferSeconds } from './transfers';
 
 /**
@@ -20,14 +21,6 @@ import { transferSeconds } from './transfers';
  * (KempnerForge, benchmarks/mfu_scaling: 53.8 against 34.7 % MFU).
  */
 const SLOWEST_TENSOR_PARALLEL = 0.65;
-
-/**
- * Seconds from one operator to the next where the host cannot keep up. The slowest published, per operator of ours: Qwen's
- * `finetune.py` on samples of 256 tokens with 7 billion parameters, 8 micro batches a step: LoRA 1.4 s, and ZeRO-3, whose
- * hooks run around every module, 4.0 s on two GPUs.
- */
-const SLOWEST_LAUNCH = 29e-6;
-const SLOWEST_LAUNCH_ZERO3 = 187e-6;
 
 /** What a step takes, and on what that rests. */
 interface StepTime {
@@ -67,11 +60,7 @@ export function stepTime(
   const memory = accelerator.bandwidthBytesPerSecond ?? Number.POSITIVE_INFINITY;
   const work = microBatchWork(stages, run);
   const best = rooflineSeconds(work, { flops: rates.best, bytes: memory });
-  const rated = rooflineSeconds(
-    work,
-    { flops: rates.rated, bytes: memory },
-    run['model.linearExperts'] === true || does.runsExpertsInLoop,
-  );
+  const rated = rooflineSeconds(work, { flops: rates.rated, bytes: memory });
   const shares = achievedShares(accelerator, run['attention.implementation'], does.buildsGraph);
   const compiled = run['kernels.compile'] || run['kernels.xla'];
   // Fused with its neighbours elementwise work is free at best; else its operands may be in the cache still, and results
@@ -90,9 +79,7 @@ export function stepTime(
   const usual = (share: number, gain: number) =>
     rated.products / gain + rated.attention / shares.attention + share * rated.elementwise;
   const tensor = run['parallel.tensor'] > 1 ? SLOWEST_TENSOR_PARALLEL : 1;
-  const launch =
-    run['parallel.data'] === 'zero' && run['zero.stage'] === 3 ? SLOWEST_LAUNCH_ZERO3 : SLOWEST_LAUNCH;
-  const launched = compiled ? 0 : (micro * rated.operators * launch) / run['parallel.pipeline'];
+  const launched = launchSeconds(work, run, accelerator);
 
   const low = Math.max(lengths * micro * fastest * pipe + optimizer, transfers.host);
   const computing = (lengths * micro * usual(unfused.likely, rates.gain) * pipe) / shares.likely;
@@ -100,12 +87,15 @@ export function stepTime(
   const waits = waiting(transfers.exchanged, passes, micro);
   const stepped = hostOptimizerSeconds(sums, run);
   const likely =
-    Math.max(low, computing + optimizer / shares.likely + waits + transfers.tensor, transfers.host) +
-    stepped.likely;
+    Math.max(
+      low,
+      Math.max(computing, launched.likely) + optimizer / shares.likely + waits + transfers.tensor,
+      transfers.host,
+    ) + stepped.likely;
   const slow = (micro * usual(unfused.high, 1) * pipe + optimizer) / (shares.slowest * tensor);
   const high = Math.max(
     likely,
-    Math.max(slow, launched) +
+    Math.max(slow, launched.high) +
       transfers.slowestData +
       transfers.tensor +
       transfers.host +
@@ -123,7 +113,7 @@ export function stepTime(
     },
     computed: lengths,
     source: shares.source,
-    leftOut: leftOut(run, accelerator),
+    leftOut: leftOut(run, accelerator, runsExperts(work)),
   };
 }
 
