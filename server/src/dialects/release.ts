@@ -15,6 +15,7 @@ const PRODUCTS: Readonly<Record<string, readonly [product: string, name: string]
   'huggingface/transformers': ['transformers', 'transformers'],
   'huggingface/trl': ['TRL', 'trl'],
   'huggingface/peft': ['PEFT', 'peft'],
+  'bitsandbytes-foundation/bitsandbytes': ['bitsandbytes', 'bitsandbytes'],
   'pytorch/pytorch': ['PyTorch', 'torch'],
   'axolotl-ai-cloud/axolotl': ['Axolotl', 'axolotl'],
   'hiyouga/LLaMA-Factory': ['LLaMA-Factory', 'llamafactory'],

@@ -29,6 +29,34 @@ const TRL = (version: string) => ({ 'version.trl': version, 'version.transformer
 describe('arguments that a release does not take', () => {
   before(loadPython);
 
+  it('may be values: optimizers and schedulers that came later, and their classes', () => {
+    const refusals = (text: string, versions: Readonly<Record<string, string>>) =>
+      read('python', 'file:///w/train.py', text, {}, statedVersions(versions)).problems.flatMap(
+        ({ code, severity, message }) =>
+          code === 'unknown-optimizer' || code === 'argument-release' ? [`${severity} ${message}`] : [],
+      );
+    const named = script('SFTConfig("o", optim="apollo_adamw", lr_scheduler_type="greedy")', 'SFTTrainer');
+    assert.deepEqual(refusals(named, { 'version.transformers': '4.46.3' }), [
+      'error transformers knows the optimizer "apollo_adamw" since version 4.49.',
+      'error transformers knows the scheduler "greedy" since version 5.4.',
+    ]);
+    assert.deepEqual(refusals(named, { 'version.transformers': '5.4.0' }), []);
+    assert.deepEqual(refusals(named, {}), []);
+    const arguments_ = 'TrainingArguments("o", optim="paged_ademamix_8bit")';
+    const old = { 'version.bitsandbytes': '0.43.3' };
+    const needs = 'error bitsandbytes has what the optimizer "paged_ademamix_8bit" needs since version 0.44.';
+    assert.deepEqual(refusals(script(arguments_), old), [needs]);
+    // The Trainer makes none where it is handed one.
+    const handed = script(arguments_).replace(
+      ').train()',
+      ', optimizers=(torch.optim.Adafactor(model.parameters()), None)).train()',
+    );
+    assert.deepEqual(refusals(`import torch\n${handed}`, old), []);
+    assert.deepEqual(refusals(`import torch\n${handed}`, { 'version.torch': '2.4.1' }), [
+      'error PyTorch has the optimizer "Adafactor" since version 2.5.',
+    ]);
+  });
+
   it('stop the call where that release is named', () => {
     const eval_strategy = script('TrainingArguments("o", eval_strategy="steps")');
     const evaluation_strategy = script('TrainingArguments("o", evaluation_strategy="steps")');

@@ -235,6 +235,37 @@ describe('HF TrainingArguments', () => {
     assert.deepEqual(of('5.23.0', '4.31.0'), [], 'a release of the range knows it');
   });
 
+  it('refuses an optimizer and a scheduler that the releases which are named do not have yet', () => {
+    const of = (text: string, versions: Readonly<Record<string, string>>, oldest?: string) => {
+      const known = Object.fromEntries(
+        Object.entries(versions).map(([name, version]) => [
+          name,
+          { version, source: 'pinned' as const, ...(oldest === undefined ? {} : { oldest }) },
+        ]),
+      );
+      const { problems } = read('hf-training-arguments', 'file:///w/sft.yaml', small(text), {}, known);
+      return problems.flatMap(({ code, severity, message }) =>
+        code === 'unknown-optimizer' || code === 'argument-release' ? [`${severity} ${message}`] : [],
+      );
+    };
+    assert.deepEqual(of('optim: apollo_adamw', { transformers: '4.46.3' }), [
+      'error transformers knows the optimizer "apollo_adamw" since version 4.49.',
+    ]);
+    assert.deepEqual(of('optim: apollo_adamw', { transformers: '4.49.0' }), []);
+    assert.deepEqual(of('optim: apollo_adamw', { transformers: '4.49.0' }, '4.40.0'), [], 'one of the range');
+    assert.deepEqual(of('optim: apollo_adamw', {}), [], 'nobody names a release');
+    assert.deepEqual(of('optim: adamw_apex_fused', { transformers: '5.7.0' }), []);
+    assert.equal(of('optim: adamw_apex_fused', { transformers: '5.8.1' }).length, 1);
+    assert.deepEqual(of('lr_scheduler_type: warmup_stable_decay', { transformers: '4.40.2' }), [
+      'error transformers knows the scheduler "warmup_stable_decay" since version 4.41.',
+    ]);
+    assert.deepEqual(of('lr_scheduler_type: cosine', { transformers: '4.40.2' }), []);
+    assert.deepEqual(of('optim: paged_ademamix_8bit', { transformers: '4.45.2', bitsandbytes: '0.43.3' }), [
+      'error bitsandbytes has what the optimizer "paged_ademamix_8bit" needs since version 0.44.',
+    ]);
+    assert.deepEqual(of('optim: paged_ademamix_8bit', { bitsandbytes: '0.44.1' }), []);
+  });
+
   it('refuses checkpointing twice, by either name', () => {
     for (const name of ['gradient_checkpointing', 'activation_checkpointing']) {
       const twice = `${name}: true\nfsdp: full_shard\nfsdp_config: {activation_checkpointing: true}`;

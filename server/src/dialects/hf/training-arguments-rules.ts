@@ -12,18 +12,13 @@ import type { KeyTable } from '../key-table';
 import { forbid } from '../refusal';
 import type { Section } from '../section';
 import { fsdpOptions, namedChoice } from './fsdp-argument';
+import { checkNamedValues, REMOVED_OPTIMIZERS } from './optimizer-releases';
 import { HF_OPTIMIZERS } from './training-arguments-keys';
 
 const SOURCE = fileIn(TRANSFORMERS, 'src/transformers/training_args.py');
 
 /** From 5.10 on `fsdp` is a flag: its old words are moved into `fsdp_config`, and what excluded each other is taken (`_process_fsdp_args`). */
 const WORDS_OF_FSDP = { until: '5.10' };
-
-/** Optimizers that transformers removed, the first release without each and what is as it was; configs of their time still name them. */
-const REMOVED_OPTIMIZERS: Readonly<Record<string, { readonly from: string; readonly other: string }>> = {
-  // `OptimizerNames` of v4.49.0 has it, that of v4.50.3 has not.
-  adamw_hf: { from: '4.50', other: 'adamw_torch' },
-};
 
 /**
  * Scripts add arguments of their own, so a key that is not listed may well be known to them: only slips of listed ones
@@ -97,6 +92,7 @@ export function checkTrainingArguments(
     releases: WORDS_OF_FSDP,
   });
   checkOptimizer(section, draft);
+  checkNamedValues(section, draft);
   checkRedundant(section, draft);
 }
 
@@ -124,8 +120,9 @@ function checkOptimizer(section: Section, draft: Draft): void {
   const known: readonly string[] = HF_OPTIMIZERS;
   // A member of the enumeration, as scripts in Python give it.
   if (name !== undefined && /(^|\.)OptimizerNames\./.test(name)) return;
-  if (!found || name === undefined || known.includes(name)) return;
+  if (!found || name === undefined) return;
   const removed = Object.hasOwn(REMOVED_OPTIMIZERS, name) ? REMOVED_OPTIMIZERS[name] : undefined;
+  if (!removed && known.includes(name)) return;
   const releases = removed ? { from: removed.from } : {};
   // Of a release that nobody names, whoever wrote the file has one that knows it.
   if (removed && draft.standing(SOURCE, releases)?.doubt !== '') return;

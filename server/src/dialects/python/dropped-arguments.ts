@@ -1,5 +1,7 @@
 import trlNeeds from '../../../data/trl-needs.json';
+import { knownNode } from '../../config/python/node-of-value';
 import type { PyCall } from '../../config/python/value';
+import { textOf } from '../../config/scalar';
 import { VERSION_FIELDS } from '../../environment/versions';
 import type { FieldPath } from '../../run/fields';
 import { isAtLeast } from '../../terms/version';
@@ -7,8 +9,9 @@ import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { FrameworkKeys } from '../framework-keys';
 import { TRL_RELEASES } from '../hf/model-arguments-keys';
+import { releaseOfValue } from '../hf/optimizer-releases';
 import { TRAINER_RELEASES } from '../hf/training-arguments-keys';
-import type { Calls } from './call-block';
+import { argumentOf, type Calls } from './call-block';
 import { takenNames } from './imported-names';
 import { isBase } from './trainer-classes';
 
@@ -141,6 +144,8 @@ export function noteNeeds(calls: Calls, trainer: PyCall, config: PyCall | undefi
   const trainers = TRAINER_RELEASES[0].table(OF_TRAINER);
   const own = config.callee.startsWith('trl.') ? TRL_RELEASES.table(name) : undefined;
   for (const { key } of config.named) {
+    const value = textOf(knownNode(argumentOf(config, key)));
+    if (value !== undefined) need(draft, 'version.transformers', releaseOfValue(key, value));
     const inherited = trainers.get(key);
     if (inherited) need(draft, 'version.transformers', inherited.since);
     else need(draft, 'version.trl', own?.get(key)?.since);

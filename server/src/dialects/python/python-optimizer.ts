@@ -2,12 +2,15 @@ import { isNone, knownNode } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, textOf } from '../../config/scalar';
 import type { FieldPath } from '../../run/fields';
+import { BITSANDBYTES, fileIn, PYTORCH } from '../../sources/repositories';
 import type { OptimizerName } from '../../terms/optimizers';
 import { say } from '../../wording/say';
+import type { Draft } from '../draft';
 import { argumentOf, type Calls, leaveArgument, overrule } from './call-block';
 import { peftOptimizer, readPeftOptimizer } from './peft-optimizers';
 import { optimizerClass } from './training-loop';
 
+const BNB_OPTIMIZERS = 'bitsandbytes/optim/__init__.py';
 const OPTIM = 'https://docs.pytorch.org/docs/stable/optim.html';
 
 /** Optimizers by package and class. Those of torch step lists of tensors at a time on a GPU unless set otherwise. */
@@ -39,6 +42,31 @@ const OPTIMIZERS: Readonly<Record<string, OptimizerName>> = {
   'bitsandbytes.Lion8bit': 'lion-8bit',
 };
 
+/** The first release with a class, where older ones have none of the name (`torch/optim`, `bitsandbytes/optim`). */
+const CLASSES_SINCE: readonly (readonly [name: RegExp, product: string, since: string, source: string])[] = [
+  [/^torch\.Adafactor$/, 'PyTorch', '2.5', fileIn({ ...PYTORCH, at: 'v2.5.0' }, 'torch/optim/__init__.py')],
+  [/^torch\.Muon$/, 'PyTorch', '2.9', fileIn({ ...PYTORCH, at: 'v2.9.0' }, 'torch/optim/__init__.py')],
+  [/^bitsandbytes\.(?:Paged)?AdEMAMix/, 'bitsandbytes', '0.44', fileIn(BITSANDBYTES, BNB_OPTIMIZERS)],
+  [/^bitsandbytes\.Paged/, 'bitsandbytes', '0.39', fileIn(BITSANDBYTES, BNB_OPTIMIZERS)],
+  [/^bitsandbytes\.Lion/, 'bitsandbytes', '0.38', fileIn(BITSANDBYTES, BNB_OPTIMIZERS)],
+];
+
+/** A release that is named has no class of the name: the call stops. */
+function checkClass(draft: Draft, name: string, { calleeRange }: PyCall): void {
+  const [, product, since, source] = CLASSES_SINCE.find(([pattern]) => pattern.test(name)) ?? [];
+  if (product === undefined || since === undefined || source === undefined) return;
+  const releases = { until: since };
+  // Of a release that nobody names, whoever wrote the file has one that knows it.
+  if (draft.standing(source, releases)?.doubt !== '') return;
+  const message = say(
+    '{0} has the optimizer "{1}" since version {2}.',
+    product,
+    name.split('.')[1] ?? '',
+    since,
+  );
+  draft.refuse('unknown-optimizer', message, calleeRange, { source, releases });
+}
+
 /** States the optimizer that a call makes. */
 export function readMadeOptimizer(calls: Calls, optimizer: PyCall): void {
   const { draft } = calls;
@@ -50,6 +78,7 @@ export function readMadeOptimizer(calls: Calls, optimizer: PyCall): void {
   }
   const name = optimizerClass(optimizer);
   if (name === undefined) return;
+  checkClass(draft, name, optimizer);
   const known = Object.hasOwn(OPTIMIZERS, name) ? OPTIMIZERS[name] : undefined;
   const place = { range: optimizer.calleeRange };
   if (!known) {
