@@ -114,7 +114,10 @@ function startOf(written: WrittenCode, value: WrittenValue | undefined): JobStar
   return part.key === 'modelparallel' ? 'model-parallel' : 'unknown';
 }
 
-/** The command as the container starts it, whose values have their places in the notebook. */
+/**
+ * The command as the container starts it, whose values have their places in the notebook: after the variables of `environment`, which each
+ * process of the container has.
+ */
 function scriptOf(
   written: WrittenCode,
   entry: WrittenValue,
@@ -140,7 +143,17 @@ function scriptOf(
   const name = folder?.replace(/^\.\/+|\/+$/g, '') ?? '';
   const enters = name === '' || name === '.' ? [] : [mark(`cd "${name}"\n`, entry.start)];
   const starts = start === 'one-process' || start === 'unknown' ? 'python ' : 'torchrun ';
-  const script: Piece[] = [...enters, mark(starts, entry.start), piece(entry)];
+  const variables = call.named.find(({ key }) => key === 'environment')?.value;
+  const environment = variables && boundValue(written, variables);
+  const exports: Piece[] = [];
+  for (const { key, value } of environment?.entries ?? []) {
+    const known = boundValue(written, value);
+    const word = known?.text !== undefined || /^-?[\d.]+$/.test(known?.code ?? '');
+    exports.push(mark(`export ${key}=`, value.start));
+    if (known && word) exports.push(mark("'", known.start), piece(known), mark("'\n", known.end));
+    else exports.push(unknown(value), mark('\n', value.end));
+  }
+  const script: Piece[] = [...exports, ...enters, mark(starts, entry.start), piece(entry)];
   const given = call.named.find(({ key }) => key === 'hyperparameters')?.value;
   if (!parameters?.entries || parameters.open)
     return given && parameters?.code !== 'None'

@@ -56,6 +56,28 @@ describe('training jobs of SageMaker', () => {
     assert.equal(runs.length, 1);
   });
 
+  it('give it the variables of its environment, and words for a `bool` as Python takes them', async () => {
+    const environment = `${ONE}, environment={'PYTORCH_CUDA_ALLOC_CONF': 'expandable_segments:True', 'SEED': str(seed)}`;
+    const { values, left } = await runOf(job(environment));
+    assert.deepEqual([values['allocator.expandableSegments'], values['batch.micro']], [true, 24]);
+    assert.deepEqual(left, []);
+    // Hyperparameters are text, of which only the empty one is false.
+    const script = SCRIPT.replace(
+      'args = p',
+      'p.add_argument("--again", type=bool, default=False)\nargs = p',
+    ).replace('per_device', 'gradient_checkpointing=args.again, per_device');
+    const again = (value: string) =>
+      runOf(job(ONE, PARAMETERS.replace("'rows'", `'again': ${value}, 'rows'`)), {
+        'scripts/tune.py': script,
+      });
+    for (const [value, on] of [
+      ['False', 'full'],
+      ['True', 'full'],
+      ["''", 'none'],
+    ] as const)
+      assert.equal((await again(value)).values['activations.checkpointing'], on, value);
+  });
+
   it('start a process for each GPU of each machine where that is asked for', async () => {
     const asked = `distribution={'torch_distributed': {'enabled': True}}, ${VERSIONS}`;
     const { values, left } = await runOf(job(`instance_type='ml.p4d.24xlarge', instance_count=2, ${asked}`));
