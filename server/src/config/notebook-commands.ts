@@ -1,7 +1,9 @@
 import { heldScript } from './held-script';
 import { Lines } from './lines';
 import type { ConfigDocument } from './node';
+import { shellStart } from './python/cells';
 import { isDatabricks } from './python/databricks-source';
+import { type EnvironmentMagic, environmentMagic } from './python/environment-magics';
 import { type Install, installsIn } from './python/magics';
 import { readNotebook } from './python/notebook';
 import { estimatorJobs, type JobScript } from './sagemaker-estimators';
@@ -59,17 +61,12 @@ function placed(texts: readonly string[]): Cell[] {
   });
 }
 
-/** A cell for a shell, with what stands behind its magic: `%%bash`, `%sh` of Databricks. */
-const SHELL_CELL =
-  /^(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:%%(?:bash|sh|shell|script[ \t]+(?:ba)?sh)\b[^\n]*\n|%sh\b)/;
 /** A cell of another language, or one that is written to a file. */
 const OTHER_CELL =
   /^(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:%%(?!(?:capture|time|timeit|prun|memit|notify|python)\b)\w|%(?:md|sql|scala|r|fs|run)\b)/;
-/** A line for the shell with those that continue it, a change of the folder or of a variable, and a command that Python gives to a shell. */
+/** A line for the shell with those that continue it, a change of the folder, and a command that Python gives to a shell. */
 const COMMAND = /^[ \t]*!((?:[^\n\\]|\\(?!\r?\n)|\\\r?\n)*)/;
 const FOLDER = /^[ \t]*(?:%cd[ \t]+(?:-q[ \t]+)?(.*?)|os\.chdir\((.*)\))[ \t;]*\r?$/;
-const VARIABLE =
-  /^[ \t]*%(?:set_)?env[ \t]+([A-Za-z_]\w*)[ \t]*[= \t][ \t]*([^\s'"`$&|;<>(){}\\]+)[ \t]*\r?$/;
 const SYSTEM = /\bos\.system\(\s*(f?)("""|'''|"|')((?:(?!\2)[^\\]|\\\r?\n)*)\2\s*\)/g;
 
 /**
@@ -101,8 +98,8 @@ export function notebookCommands(
     else before = [...before, { ...at, text: `cd "${folder}"\n`, exact: false }];
   };
   for (const cell of code.cells) {
-    const shell = SHELL_CELL.exec(cell.text)?.[0];
-    if (shell !== undefined) add([piece(cell, shell.length, cell.text.length)]);
+    const shell = shellStart(cell.text);
+    if (shell !== undefined) add([piece(cell, shell, cell.text.length)]);
     else if (!OTHER_CELL.test(cell.text)) {
       walk(cell, bound, { add, enter, set: (more) => before.push(...more) });
       found.push(...jobsIn(cell));
@@ -149,15 +146,14 @@ function walk(cell: Cell, bound: ReadonlyMap<string, Piece>, { add, enter, set }
     const line = text.slice(at, end).replace(/\n$/, '');
     const command = COMMAND.exec(text.slice(at));
     const [, magic, call] = FOLDER.exec(line) ?? [];
-    const variable = VARIABLE.exec(line);
+    const variable = environmentMagic(line);
     if (command) {
       const length = command[1]?.length ?? 0;
       const from = at + command[0].length - length;
       add(filled(cell, from, from + length, bound, true));
       end = Math.max(end, from + length);
     } else if (magic !== undefined || call !== undefined) enter(folderIn(magic, call), piece(cell, at, end));
-    else if (variable)
-      set([mark('export ', cell.start + at), piece(cell, at + line.indexOf(variable[1] ?? ''), end)]);
+    else if (variable) set(exported(cell, at, variable));
     for (const system of command ? [] : [...line.matchAll(/\bos\.system\(/g)]) {
       SYSTEM.lastIndex = at + system.index;
       const given = SYSTEM.exec(text);
@@ -168,6 +164,25 @@ function walk(cell: Cell, bound: ReadonlyMap<string, Piece>, { add, enter, set }
     }
     at = end;
   }
+}
+
+/** A variable as a shell sets it, whose value IPython takes as it stands; not known where Python puts something in. */
+function exported(
+  cell: Cell,
+  at: number,
+  { key, keyStart, value, valueStart, isOpen }: EnvironmentMagic,
+): Piece[] {
+  const [name, given] = [cell.start + at + keyStart, cell.start + at + valueStart];
+  const words = piece(cell, at + valueStart, at + valueStart + value.length);
+  const isLeft = isOpen || value.includes("'");
+  const known = isLeft ? { ...words, exact: false, opaque: true as const } : words;
+  return [
+    mark('export ', name),
+    piece(cell, at + keyStart, at + keyStart + key.length),
+    mark(isLeft ? '=' : "='", given),
+    known,
+    mark(isLeft ? '\n' : "'\n", words.end),
+  ];
 }
 
 /** The folder of `%cd folder` or `os.chdir("folder")`; empty where it is not known. */

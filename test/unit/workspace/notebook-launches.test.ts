@@ -54,6 +54,7 @@ describe('launches that stand in notebooks', () => {
       { 'run.ipynb': jupyter(`x = 1\n!torchrun \\\n  --nproc_per_node=4 \\\n  scripts/tune.py --rows=24`) },
     ],
     ['a cell for the shell', { 'run.ipynb': jupyter(`%%bash\nexport X=1\n${LAUNCH}`) }],
+    ['a cell for the shell of Colab', { 'run.ipynb': jupyter(`# Start it\n%%shell\n${LAUNCH}`) }],
     ['a call of Python', { 'run.ipynb': jupyter(`import os\nos.system("${LAUNCH}")`) }],
     [
       'a notebook beside the script',
@@ -111,6 +112,22 @@ describe('launches that stand in notebooks', () => {
     assert.deepEqual(runs, [`run.ipynb:${line + 1}`]);
     const origin = analysis.resolved.origins['hardware.gpus'];
     assert.equal(origin?.location?.range.start.line, line);
+  });
+
+  it('have the variables that magics set, however the value is written', async () => {
+    for (const magic of [
+      '%env PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True',
+      '%env PYTORCH_CUDA_ALLOC_CONF expandable_segments:True',
+      '%set_env PYTORCH_CUDA_ALLOC_CONF = expandable_segments:True',
+    ]) {
+      const { analysis, gpus } = await runOf({ 'run.ipynb': jupyter(magic, `!${LAUNCH}`) });
+      assert.deepEqual([analysis.resolved.values['allocator.expandableSegments'], gpus], [true, 4], magic);
+    }
+    // What Python puts in is not known, and the rest of the command is.
+    const put = await runOf({ 'run.ipynb': jupyter('%env PYTORCH_CUDA_ALLOC_CONF={conf}', `!${LAUNCH}`) });
+    assert.deepEqual([put.analysis.resolved.values['allocator.expandableSegments'], put.gpus], [false, 4]);
+    const rows = await runOf({ 'run.ipynb': jupyter('%env ROWS 24', `!${LAUNCH.replace('24', '$ROWS')}`) });
+    assert.equal(rows.micro, 24);
   });
 
   it('leave unknown what Python puts in', async () => {

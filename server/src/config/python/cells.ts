@@ -13,8 +13,12 @@ export function markOf(cell: string): string {
   return /^#[ \t]*%%[^\r\n]*(?:\r\n?|\n)?/.exec(cell)?.[0] ?? '';
 }
 
-/** A cell that is for a shell as a whole: `%%bash`, its options, and the line's rest where that is none. */
-const SHELL = /^\s*%%(?:bash|sh|script[ \t]+(?:ba)?sh)\b(?:[ \t]+--?[\w-]+)*/;
+/**
+ * A cell that is for a shell as a whole: `%%bash` and its like with their options, and the line's rest where that is none; `%%shell` of
+ * Colab, `%sh` of Databricks. Blank lines and comments may stand before.
+ */
+const SHELL =
+  /^(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:%%(?:bash|sh|shell|script[ \t]+(?:ba)?sh)\b(?:[ \t]+--?[\w-]+)*|%sh\b)/;
 
 /** Where the commands of a cell begin that is for a shell; undefined where it is Python. `cell`: without the line that begins it. */
 export function shellStart(cell: string): number | undefined {

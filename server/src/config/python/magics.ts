@@ -48,7 +48,8 @@ export function withoutMagics(text: string): string {
 
 function withoutMagicsOfCell(cell: string): string {
   const first = /^\s*(%%\w+)/.exec(cell)?.[1];
-  if (first && !STILL_PYTHON.test(first)) return cell.replace(/[^\r\n]/g, ' ');
+  if (shellStart(cell) !== undefined || (first && !STILL_PYTHON.test(first)))
+    return cell.replace(/[^\r\n]/g, ' ');
   if (!/^[ \t]*[!?%]|=[ \t]*[!%]|\?[ \t]*$/m.test(cell)) return cell;
   let continued = false;
   return cell
