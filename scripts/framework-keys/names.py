@@ -26,10 +26,13 @@ OUT = Path(__file__).resolve().parents[2] / "server" / "data" / "imported-names.
 class Source:
     package: str
     oldest: str
+    """The first release of which all names are told."""
     folders: str
     """Files that `define_import_structure` is given."""
     without: str
     """Names that are left out: the module answers to them without having them, or nobody imports them."""
+    early: tuple[str, str] | None = None
+    """An older release, and the names that are told from that one on: configs tell which releases have a type of models."""
 
 
 SOURCES = (
@@ -40,9 +43,10 @@ SOURCES = (
         "4.36",
         r"^transformers/models/.*\.py$",
         r"(Tokenizer|ImageProcessor)(Fast)?$|_ARCHIVE_(MAP|LIST)$|^dummy_\w+_objects$",
+        ("4.0", r"\w+Config|(Seq2Seq)?(Trainer|TrainingArguments)"),
     ),
-    Source("trl", "0.8", r"^$", r"^$"),
-    Source("peft", "0.7", r"^$", r"^$"),
+    Source("trl", "0.0", r"^$", r"^$"),
+    Source("peft", "0.0", r"^$", r"^$"),
 )
 
 
@@ -54,7 +58,8 @@ def main() -> None:
 
 def names_of(source: Source, index: Index) -> dict:
     found: list[tuple[str, set[str]]] = []
-    for version in one_per_minor([each for each in index.versions(source.package) if each >= Version(source.oldest)]):
+    oldest = Version(source.early[0] if source.early else source.oldest)
+    for version in one_per_minor([each for each in index.versions(source.package) if each >= oldest]):
         top = f"{source.package}/__init__.py"
         files = index.files(source.package, version, lambda path: path == top or re.search(source.folders, path) is not None)
         names = of_module(ast.parse(files[top]))
@@ -67,6 +72,7 @@ def names_of(source: Source, index: Index) -> dict:
     versions = [version for version, _ in found]
     since: dict[str, list[str]] = {}
     until: dict[str, list[str]] = {}
+    begin = next(at for at, version in enumerate(versions) if Version(version) >= Version(source.oldest))
     for name in sorted(set().union(*(names for _, names in found))):
         if not re.fullmatch(r"[A-Za-z]\w*", name) or re.search(source.without, name):
             continue
@@ -75,9 +81,10 @@ def names_of(source: Source, index: Index) -> dict:
         # What went and came again tells of no release.
         if not all(has[first : last + 1]):
             continue
-        if first > 0:
+        is_told = source.early is None or re.fullmatch(source.early[1], name) is not None
+        if first > (0 if is_told else begin):
             since.setdefault(versions[first], []).append(name)
-        if last + 1 < len(has):
+        if last + 1 < len(has) and (is_told or last >= begin):
             until.setdefault(versions[last + 1], []).append(name)
     return {"versions": versions, "since": since, "until": until}
 

@@ -3,6 +3,7 @@ import type { ConfigDocument, ConfigNode, ScalarNode } from '../config/node';
 import { VERSION_FIELDS, type VersionedPackage } from '../environment/versions';
 import type { RuleId } from '../rules/rule-id';
 import { FIELDS, type FieldPath, type FieldSpec, type FieldValue } from '../run/fields';
+import { newerOf } from '../run/oldest-releases';
 import { type Fact, fact, isStated, type Origin } from '../run/origin';
 import { fieldError } from '../run/parse-field';
 import type { Unread, UnreadKind } from '../run/unread';
@@ -154,6 +155,27 @@ export class Draft {
   ): void {
     if (this.withoutDefaults) return;
     this.facts.push(fact(field, value, { kind: 'default', note, source, key }));
+  }
+
+  /** The file cannot run on older releases of a package than this one. */
+  need(name: string, release: string | undefined): void {
+    const field = VERSION_FIELDS[name as VersionedPackage] as FieldPath | undefined;
+    if (field !== undefined && release !== undefined) this.needs[field] = newerOf(this.needs[field], release);
+  }
+
+  /** The file runs on no newer release of a package than this one: of several limits the oldest counts. */
+  limitRelease(
+    field: 'version.transformers',
+    release: string,
+    note: string,
+    range: Range,
+    key: string,
+  ): void {
+    const known = this.facts.findIndex((one) => one.field === field && one.origin.kind === 'inferred');
+    const before = this.facts[known];
+    if (before && isAtLeast(release, String(before.value)) !== false) return;
+    if (before) this.facts.splice(known, 1);
+    this.infer(field, release, note, { range }, key);
   }
 
   /** Follows from what the file states together with something that it does not say. */

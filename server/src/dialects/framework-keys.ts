@@ -127,6 +127,34 @@ export class ReleasedKeys {
     return this.#read().flatMap(({ keys }) => keys.get(path) ?? []);
   }
 
+  /**
+   * The package that a key is of and the first release that was looked at with it. Undefined where the oldest has it, or where it may be of
+   * several packages.
+   */
+  firstWith(path: string): { readonly source: string; readonly release: string } | undefined {
+    let first: { readonly source: string; readonly release: string } | undefined;
+    for (const { source, keys } of this.#read()) {
+      const key = keys.get(path);
+      if (!key) continue;
+      if (key.since === undefined || (first && first.source !== source)) return undefined;
+      if (!first || isAtLeast(first.release, key.since) === true) first = { source, release: key.since };
+    }
+    return first;
+  }
+
+  /** The package that a key was of and the last release that was looked at with it. Undefined where any newest release has it. */
+  lastWith(path: string): { readonly source: string; readonly release: string } | undefined {
+    let last: { readonly source: string; readonly release: string } | undefined;
+    for (const { source, keys, versions } of this.#read()) {
+      const key = keys.get(path);
+      if (!key) continue;
+      const release = key.until === undefined ? undefined : versions[versions.indexOf(key.until) - 1];
+      if (release === undefined || (last && last.source !== source)) return undefined;
+      if (!last || isAtLeast(release, last.release) === true) last = { source, release };
+    }
+    return last;
+  }
+
   /** Whether any of them takes null, as releases write a value that is not given. */
   takesNull(path: string): boolean {
     return this.all(path).some(({ nullable, default: value }) => nullable === true || value === null);

@@ -83,6 +83,20 @@ function isOn(node: ConfigNode): boolean {
   return found.length > 0 ? found.some((value) => flagOf(value) === true) : node.entries.length > 0;
 }
 
+/** Whose arguments the Trainer parses: what its releases do not know stops the run. Others take only some of them on. */
+const PARSED_BY_TRAINER = /^(?:transformers|trl)$/;
+
+/** Of which releases a file is, by its keys: those that have all of them. A key that a script may have of its own tells no last one. */
+function noteReleases(path: string, range: Range, { released }: KeyTable, draft: Draft): void {
+  const first = released?.firstWith(path);
+  if (first) draft.need(first.source, first.release);
+  if (!PARSED_BY_TRAINER.test(String(draft.valueOf('framework')))) return;
+  const last = released?.lastWith(path);
+  if (last?.source !== 'transformers') return;
+  const note = say('`{0}` takes `{1}` up to release {2}', 'TrainingArguments', path, last.release);
+  draft.limitRelease('version.transformers', last.release, note, range, path);
+}
+
 /**
  * States what the values of a file leave open, along its key table: a number that the estimate rests on and that cannot be read is
  * not known, and `auto` is for the caller to fill.
@@ -92,6 +106,7 @@ export function rejectMisfits(root: MapNode, table: KeyTable, draft: Draft, pare
   for (const { key, keyRange, value } of root.entries) {
     const path = parent === '' ? key : `${parent}.${key}`;
     const spec = table.find(path);
+    noteReleases(path, keyRange, table, draft);
     if (!spec) {
       const mayCount =
         !off && (parent === '' || (!isOff(value) && table.released?.presence(path) === undefined));

@@ -3,8 +3,10 @@ import known from '../../data/releases.json';
 import table from '../../data/trl-requirements.json';
 import { remembered } from '../memo/remembered';
 import type { Objective } from '../terms/objectives';
+import { isAtLeast } from '../terms/version';
 import { say } from '../wording/say';
 import { FIELDS, type FieldPath } from './fields';
+import type { Needs } from './oldest-releases';
 import { type Fact, fact } from './origin';
 
 /** What a release of TRL takes of other packages (`scripts/trl-requirements.py`). */
@@ -95,13 +97,16 @@ function newestPair(trl: Span, transformers: Span, accelerate: string, trainer: 
 }
 
 /** A release that somebody names stays; what only limits tell, or nobody names, may be any that is older. */
-function spanOf(winner: Fact | undefined, otherwise: string): Span {
-  if (!winner) return { newest: otherwise };
+function spanOf(winner: Fact | undefined, otherwise: string, first: string | undefined): Span {
+  // What is needed of a package bounds what is open below; what it does not lie in proves nothing.
+  const open = (newest: string): Span =>
+    first !== undefined && isAtLeast(newest, first) === true ? { newest, oldest: first } : { newest };
+  if (!winner) return open(otherwise);
   const { kind, orElse, pinned } = winner.origin;
   const newest = String(winner.value);
   if (orElse !== undefined) return { newest, oldest: orElse };
   const isOpen = (kind === 'inferred' || kind === 'default') && pinned === undefined;
-  return isOpen ? { newest } : { newest, isFixed: true };
+  return isOpen ? open(newest) : { newest, isFixed: true };
 }
 
 /** The same statement of an older release, with why. Where a range was stated, that place still states it. */
@@ -121,13 +126,13 @@ function narrowedFact(
  * Releases of TRL and transformers that stand together: each release of TRL takes a range of the other. What somebody names stays; what is inferred
  * of each by itself, ranges, and what is assumed where nobody names any become the newest that go together. Where none do, all stays as it is.
  */
-export function joinReleases(winners: Map<FieldPath, Fact>, overruled: Fact[]): void {
+export function joinReleases(winners: Map<FieldPath, Fact>, overruled: Fact[], needs: Needs): void {
   const own = winners.get('version.trl');
   const isOfTrl = winners.get('framework')?.value === 'trl';
   if (!own && !isOfTrl) return;
   const other = winners.get('version.transformers');
-  const trl = spanOf(own, FIELDS['version.trl'].default);
-  const transformers = spanOf(other, FIELDS['version.transformers'].default);
+  const trl = spanOf(own, FIELDS['version.trl'].default, needs['version.trl']);
+  const transformers = spanOf(other, FIELDS['version.transformers'].default, needs['version.transformers']);
   const accelerate = String(winners.get('version.accelerate')?.value ?? FIELDS['version.accelerate'].default);
   const objective = winners.get('method.objective')?.value as Objective | undefined;
   const trainer = (isOfTrl && TRAINERS[objective ?? 'lm']) || '';

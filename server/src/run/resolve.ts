@@ -14,6 +14,7 @@ import {
   type TrainingRun,
 } from './fields';
 import { joinReleases } from './joint-releases';
+import { type Needs, neededByPackages, raiseOldest } from './oldest-releases';
 import { type Fact, fact, ORIGIN_KINDS, type Origin } from './origin';
 import { fieldError, shortAlias } from './parse-field';
 import type { ResolvedRun } from './resolved-run';
@@ -29,6 +30,8 @@ export interface Resolution extends ResolvedRun {
   readonly rejected: readonly RejectedFact[];
   /** Winning statements, table defaults not among them. */
   readonly winners: ReadonlyMap<FieldPath, Fact>;
+  /** What it was joined with: first releases that have what the run takes of packages. */
+  readonly needs: Needs;
 }
 
 const STRENGTHS: ReadonlyMap<string, number> = new Map(ORIGIN_KINDS.map((kind, index) => [kind, index]));
@@ -234,9 +237,9 @@ function complete(values: RunValues, unknown: ResolvedRun['unknown']): TrainingR
 /**
  * Joins statements into one run. The strongest origin of each field wins (`ORIGIN_KINDS`, earlier statements before
  * later ones of equal strength), losers with another value are kept as overruled, what follows from the rest is
- * derived, and the vocabulary's defaults fill what is left. Never throws.
+ * derived, and the vocabulary's defaults fill what is left. `needs`: first releases that have what the run takes of packages. Never throws.
  */
-export function resolveRun(facts: readonly Fact[]): Resolution {
+export function resolveRun(facts: readonly Fact[], needs: Needs = {}): Resolution {
   const rejected: RejectedFact[] = [];
   const overruled: Fact[] = [];
   const winners = new Map<FieldPath, Fact>();
@@ -254,7 +257,9 @@ export function resolveRun(facts: readonly Fact[]): Resolution {
     }
   }
   narrowVersions(winners, overruled);
-  joinReleases(winners, overruled);
+  raiseOldest(winners, needs);
+  joinReleases(winners, overruled, needs);
+  raiseOldest(winners, neededByPackages(winners, needs));
   pickModel(winners, overruled);
   readHardware(winners);
   derive(winners);
@@ -272,5 +277,5 @@ export function resolveRun(facts: readonly Fact[]): Resolution {
     }
   }
   const unknown = unknownFields(values, rejected, winners);
-  return { values, origins, overruled, unknown, run: complete(values, unknown), rejected, winners };
+  return { values, origins, overruled, unknown, run: complete(values, unknown), rejected, winners, needs };
 }

@@ -1,5 +1,6 @@
 import { findAccelerator } from '../hardware/catalog';
 import type { FieldPath, RunValues } from '../run/fields';
+import type { Needs } from '../run/oldest-releases';
 import type { Fact } from '../run/origin';
 import { type Resolution, resolveRun, sameValue } from '../run/resolve';
 import type { Member } from './member';
@@ -39,8 +40,9 @@ export function resolvedWithMeasured(
   facts: readonly Fact[],
   entries: readonly MeasuredEntry[],
   members: readonly Member[],
+  needs: Needs,
 ): WithMeasured {
-  const alone = resolveRun(facts);
+  const alone = resolveRun(facts, needs);
   if (entries.length === 0) return { resolution: alone, facts: [], moved: [] };
   const kept: Fact[] = [];
   const moved: MovedMeasurement[] = [];
@@ -50,7 +52,7 @@ export function resolvedWithMeasured(
     else kept.push(...entry.facts);
   }
   if (kept.length === 0) return { resolution: alone, facts: kept, moved };
-  return { resolution: resolveRun([...facts, ...kept]), facts: kept, moved };
+  return { resolution: resolveRun([...facts, ...kept], needs), facts: kept, moved };
 }
 
 type Difference = Omit<MovedMeasurement, 'entry'>;

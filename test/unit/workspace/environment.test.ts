@@ -356,7 +356,8 @@ describe('packages of kernels around a config', () => {
       commit.shown('version.transformers'),
       /^\S+ \(environment: transformers of recipes\/requirements\.txt is a commit, .* is not known\)$/,
     );
-    assert.match(commit.analysis.resolved.origins['version.transformers']?.orElse ?? '', /^4\.0/);
+    // Older ones have no class of the model.
+    assert.match(commit.analysis.resolved.origins['version.transformers']?.orElse ?? '', /^4\.37/);
     const head = await at('');
     assert.match(head.shown('version.transformers'), /: the newest\)$/);
     assert.equal(head.analysis.resolved.origins['version.transformers']?.orElse, undefined);

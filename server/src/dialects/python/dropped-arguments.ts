@@ -2,8 +2,6 @@ import trlNeeds from '../../../data/trl-needs.json';
 import { knownNode } from '../../config/python/node-of-value';
 import type { PyCall } from '../../config/python/value';
 import { textOf } from '../../config/scalar';
-import { VERSION_FIELDS } from '../../environment/versions';
-import type { FieldPath } from '../../run/fields';
 import { isAtLeast } from '../../terms/version';
 import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
@@ -117,19 +115,12 @@ function firstWith(table: FirstReleases, owner: string, name: string): string | 
 const releaseOfImport = (module: string, name: string): string | undefined =>
   firstWith(NAMES, module.slice('trl.'.length), name);
 
-function need({ needs }: Calls['draft'], field: FieldPath, release: string | undefined): void {
-  const before = needs[field];
-  if (release !== undefined && (before === undefined || isAtLeast(release, before) === true))
-    needs[field] = release;
-}
-
 /** Notes the first releases that have all names which the text imports: the code cannot run on older ones. */
 export function noteImportNeeds({ draft, program }: Calls): void {
-  for (const { of, releases } of takenNames(program))
-    if (of !== 'peft') need(draft, VERSION_FIELDS[of], releases.since?.first);
+  for (const { of, releases } of takenNames(program)) draft.need(of, releases.since?.first);
   for (const { module, names, guarded } of program.imports)
     if (!guarded && module.startsWith('trl.'))
-      for (const name of names) need(draft, 'version.trl', releaseOfImport(module, name));
+      for (const name of names) draft.need('trl', releaseOfImport(module, name));
 }
 
 /** Notes the first releases that take all arguments of a trainer and of its config. */
@@ -137,18 +128,17 @@ export function noteNeeds(calls: Calls, trainer: PyCall, config: PyCall | undefi
   const { draft } = calls;
   noteImportNeeds(calls);
   if (trainer.callee.startsWith('trl.'))
-    for (const { key } of trainer.named)
-      need(draft, 'version.trl', firstWith(ARGUMENTS, nameOf(trainer), key));
+    for (const { key } of trainer.named) draft.need('trl', firstWith(ARGUMENTS, nameOf(trainer), key));
   const name = config?.callee.split('.').at(-1) ?? '';
   if (!config || !takesTrainerArguments(config)) return;
   const trainers = TRAINER_RELEASES[0].table(OF_TRAINER);
   const own = config.callee.startsWith('trl.') ? TRL_RELEASES.table(name) : undefined;
   for (const { key } of config.named) {
     const value = textOf(knownNode(argumentOf(config, key)));
-    if (value !== undefined) need(draft, 'version.transformers', releaseOfValue(key, value));
+    if (value !== undefined) draft.need('transformers', releaseOfValue(key, value));
     const inherited = trainers.get(key);
-    if (inherited) need(draft, 'version.transformers', inherited.since);
-    else need(draft, 'version.trl', own?.get(key)?.since);
+    if (inherited) draft.need('transformers', inherited.since);
+    else draft.need('trl', own?.get(key)?.since);
   }
 }
 

@@ -41,7 +41,7 @@ export function alternative(assembled: Assembled, changes: RunValues): EstimateI
   );
   const again = read(collected, { ...known, values }, assembled.read);
   const { resolution, accelerator } = again === assembled.read ? resolved : resolve(collected, known, again);
-  const { run } = resolveRun(changedFacts(resolution, changes));
+  const { run } = resolveRun(changedFacts(resolution, changes), resolution.needs);
   if (!run || evenDataParallelSize(run) === undefined) return undefined;
   const another = changes['hardware.gpu'];
   const card = another === undefined ? accelerator : findAccelerator(another);
@@ -52,7 +52,7 @@ export function alternative(assembled: Assembled, changes: RunValues): EstimateI
 function joinedVersions(resolution: Resolution, changes: RunValues): RunValues {
   const joined = ['version.trl', 'version.transformers'] as const;
   if (!joined.some((field) => changes[field] !== undefined)) return {};
-  const { values } = resolveRun(changedFacts(resolution, changes));
+  const { values } = resolveRun(changedFacts(resolution, changes), resolution.needs);
   return Object.fromEntries(joined.map((field) => [field, values[field]]));
 }
 

@@ -7,8 +7,9 @@ import { ofTransformers } from '../../model/families/llama-like';
 import type { Model, SampleLength } from '../../model/model';
 import { lacksKernel, languageType, precedesSdpa, predatesSdpa } from '../../run/behaviours';
 import { modelParallelSize, unevenLayout } from '../../run/derive';
-import type { RunValues } from '../../run/fields';
+import type { FieldPath, RunValues } from '../../run/fields';
 import { linearPattern } from '../../run/linear-pattern';
+import type { Needs } from '../../run/oldest-releases';
 import { type Fact, fact, type Origin, type OriginKind } from '../../run/origin';
 import { fieldError } from '../../run/parse-field';
 import { type Resolution, sameValue, strongest } from '../../run/resolve';
@@ -19,6 +20,7 @@ import { withoutUnread } from '../doubt';
 import { type MovedMeasurement, resolvedWithMeasured } from '../measured-facts';
 import type { Member } from '../member';
 import type { ModelFinding } from '../model-source';
+import { neededReleases } from '../needed-releases';
 import { type Collected, factsOfValues } from './collect';
 import type { Known } from './know';
 import type { Read } from './read';
@@ -243,6 +245,11 @@ function isSameList(some: readonly Fact[], others: readonly Fact[]): boolean {
   return some.length === others.length && some.every((stated, index) => isSameFact(stated, others[index]));
 }
 
+function isSameNeeds(one: Needs, other: Needs): boolean {
+  const fields = Object.keys(one) as FieldPath[];
+  return fields.length === Object.keys(other).length && fields.every((field) => one[field] === other[field]);
+}
+
 function isSameFact(one: Fact, other: Fact | undefined): boolean {
   if (one === other) return true;
   if (one.field !== other?.field || !sameValue(one.value, other.value)) return false;
@@ -294,7 +301,7 @@ function withImages(resolution: Resolution, model: Model | undefined): Resolutio
 export function resolve(
   { commandLine, around, measured, members }: Collected,
   { finding, detected, values }: Known,
-  { facts: stated, autos, unread, notModelled, self }: Read,
+  { facts: stated, autos, unread, notModelled, self, members: again }: Read,
   settled?: SettledRun,
 ): Resolved {
   const read = [...commandLine, ...stated, ...around, ...detected, ...storedAs(finding), ...autos];
@@ -306,10 +313,12 @@ export function resolve(
   const lengths = ownLengths(finding.model ?? {}, read);
   const targets = supposedTargets(finding.model, [...read, ...lengths]);
   const stating = [...read, ...lengths, ...targets, ...attention];
+  const isOfLibrary = values['model.code'] === 'transformers' && values['model.ownCode'] !== true;
+  const needs = neededReleases(again, isOfLibrary ? finding.model : undefined);
   const joined =
-    settled && isSameList(stating, settled.stating)
+    settled && isSameList(stating, settled.stating) && isSameNeeds(needs, settled.joined.resolution.needs)
       ? settled.joined
-      : resolvedWithMeasured(stating, measured, members);
+      : resolvedWithMeasured(stating, measured, members, needs);
   const facts = [...stating, ...joined.facts];
   const whole = withModel(withoutUnread(joined.resolution, unread), finding);
   const pictured = withImages(withPattern(withTargets(whole, finding.model)), finding.model);

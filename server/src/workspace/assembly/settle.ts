@@ -1,5 +1,6 @@
 import type { Fact } from '../../run/origin';
 import { resolvedWithMeasured, type WithMeasured } from '../measured-facts';
+import { neededReleases } from '../needed-releases';
 import { statedByTheirFile } from '../overrides';
 import type { Collected } from './collect';
 import { statementsOf } from './statements';
@@ -18,5 +19,5 @@ export interface SettledRun {
 export function settle({ members, commandLine, around, measured }: Collected): SettledRun {
   const { facts } = statementsOf(statedByTheirFile(members));
   const stating = [...commandLine, ...facts, ...around];
-  return { stating, joined: resolvedWithMeasured(stating, measured, members) };
+  return { stating, joined: resolvedWithMeasured(stating, measured, members, neededReleases(members)) };
 }
