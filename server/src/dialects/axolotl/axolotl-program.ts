@@ -1,11 +1,14 @@
 import { rejectMisfits } from '../key-check';
 import { flagsOf, startedBy } from '../launch/launch-flags';
+import { stateLeftAllocator } from '../launch/left-allocator';
 import { linkConfig } from '../launch/linked-config';
 import type { Program } from '../launch/program';
 import { axolotl, readAxolotl } from './axolotl';
 import { AXOLOTL_KEYS, AXOLOTL_TABLE } from './axolotl-keys';
 import { checkAxolotl } from './axolotl-rules';
 import { axolotlWords } from './axolotl-words';
+
+const CLI = /^axolotl (train|finetune)$/;
 
 /** `axolotl train x.yaml`, and its module under a launcher. */
 export const axolotlProgram: Program = {
@@ -15,7 +18,7 @@ export const axolotlProgram: Program = {
   config: axolotl,
   match(launch) {
     const started = startedBy(launch);
-    if (/^axolotl (train|finetune)$/.test(started) || /^axolotl\.cli\.train$/.test(started)) return 1;
+    if (CLI.test(started) || /^axolotl\.cli\.train$/.test(started)) return 1;
     const config = launch.words.some(({ text }) => /\.ya?ml$/.test(text));
     return /(^|\/)scripts\/finetune\.py$/.test(started) && config ? 0.9 : 0;
   },
@@ -23,6 +26,7 @@ export const axolotlProgram: Program = {
     const section = flagsOf(launch, draft, AXOLOTL_TABLE);
     const linked = linkConfig(launch, section);
     if (linked) draft.assumesNothing();
+    stateLeftAllocator(launch, draft, CLI.test(startedBy(launch)));
     readAxolotl(section, draft, context);
     if (!linked) {
       rejectMisfits(launch.arguments, AXOLOTL_TABLE, draft);

@@ -4,6 +4,7 @@ import { flagOf, integerOf, longTextOf, textOf, textsOf } from '../../config/sca
 import type { FieldValue } from '../../run/fields';
 import { AXOLOTL, fileIn } from '../../sources/repositories';
 import type { DType } from '../../terms/dtypes';
+import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
@@ -118,6 +119,24 @@ export function readAxolotl(section: Section, draft: Draft, context: ReadContext
   if (draft.knows('evaluation.enabled'))
     section.assume('evaluation.keepsCache', axolotlDefault(false, 'loaders/utils.py'));
   section.take('eval_batch_size', 'eval_sequence_len', 'neftune_noise_alpha');
+  assumeAllocator(draft, context);
+}
+
+/**
+ * Its command line sets the allocator before anything else (`utils/__init__.py`, `set_pytorch_cuda_alloc_conf`). Releases before 0.16, and any
+ * with torch before 2.9, let it round requests up as well, which is not counted: what segments that grow save is not taken for granted there.
+ */
+function assumeAllocator(draft: Draft, { known, versions }: ReadContext): void {
+  const rounds =
+    isAtLeast(versions?.axolotl?.version, '0.16') === false ||
+    isAtLeast(known['version.torch'], '2.9') === false;
+  if (rounds) return;
+  draft.assume(
+    'allocator.expandableSegments',
+    true,
+    say('{0} sets expandable segments', 'Axolotl'),
+    fileIn(AXOLOTL, 'src/axolotl/utils/__init__.py'),
+  );
 }
 
 /** Ranks that groups of `dp_shard_size` and the other ways to split leave are replicas (`utils/distributed.py`, `_get_parallel_config_kwargs`). */

@@ -1,16 +1,39 @@
 import { entryOf } from '../../config/lookup';
+import { textOf } from '../../config/scalar';
+import type { ReadContext } from '../dialect';
+import type { Draft } from '../draft';
 import { rejectMisfits } from '../key-check';
-import { isOtherProgram } from '../launch/launch';
+import { isOtherProgram, type Launch } from '../launch/launch';
 import { flagsOf, startedBy } from '../launch/launch-flags';
+import { stateLeftAllocator } from '../launch/left-allocator';
 import { linkConfig } from '../launch/linked-config';
 import type { Program } from '../launch/program';
-import { llamaFactory, readLlamaFactory } from './llama-factory';
+import { Section } from '../section';
+import { llamaFactory, readLlamaFactory, setsAllocator, setsSegments } from './llama-factory';
 import { LLAMA_FACTORY_KEYS, LLAMA_FACTORY_TABLE } from './llama-factory-keys';
 import { checkLlamaFactory } from './llama-factory-rules';
 import { llamaFactoryWords } from './llama-factory-words';
 
 /** The package of its releases, under both of its names. */
 const PACKAGES = /^(?:llamafactory|llmtuner)$/;
+
+const CLI = /^(llamafactory-cli|lmf) train$/;
+/** What `is_env_enabled` takes for true (`extras/misc.py`). */
+const ENABLED = /^(?:true|y|1)$/i;
+
+/** Its own command starts the processes with segments that grow, unless it is told otherwise; one GPU gets a launcher where it is asked for. */
+function readAllocator(launch: Launch, draft: Draft, context: ReadContext): void {
+  if (draft.knows('allocator.expandableSegments') || !setsAllocator(context)) return;
+  const environment = new Section(launch.environment, draft, `${launch.path}.environment`);
+  const [optimizes, forced] = [environment.find('OPTIM_TORCH'), environment.find('FORCE_TORCHRUN')];
+  const isOn = (found: typeof forced) => ENABLED.test(textOf(found?.node) ?? '');
+  const isOwn = CLI.test(startedBy(launch));
+  if (isOwn && optimizes && !isOn(optimizes))
+    draft.state('allocator.expandableSegments', false, optimizes.node, optimizes.key);
+  else if (isOwn && forced && isOn(forced))
+    draft.state('allocator.expandableSegments', true, forced.node, forced.key, setsSegments());
+  else if (!isOwn) stateLeftAllocator(launch, draft, false);
+}
 
 /** `llamafactory-cli train`, `src/train.py`, and `src/train_bash.py` of its first years. */
 export const llamaFactoryProgram: Program = {
@@ -21,7 +44,7 @@ export const llamaFactoryProgram: Program = {
   config: llamaFactory,
   match(launch) {
     const started = startedBy(launch);
-    if (/^(llamafactory-cli|lmf) train$/.test(started)) return 1;
+    if (CLI.test(started)) return 1;
     // ChatGLM-Efficient-Tuning, from which it grew, has the names of its script and of many flags, and other defaults.
     if (isOtherProgram(launch, PACKAGES)) return 0;
     const has = (key: string) => entryOf(launch.arguments, key) !== undefined;
@@ -36,6 +59,7 @@ export const llamaFactoryProgram: Program = {
     const section = flagsOf(launch, draft, LLAMA_FACTORY_TABLE);
     const linked = linkConfig(launch, section);
     if (linked) draft.assumesNothing();
+    readAllocator(launch, draft, context);
     readLlamaFactory(section, draft, context);
     if (!linked) {
       rejectMisfits(launch.arguments, LLAMA_FACTORY_TABLE, draft);

@@ -90,7 +90,18 @@ export function readLlamaFactory(section: Section, draft: Draft, context: ReadCo
   if (isMultimodal(context) || section.has('image_max_pixels')) section.take('image_max_pixels');
   readPacking(section);
   assumePadding(section, draft, section.integerOrDefault('per_device_train_batch_size'));
+  const gpus = context.known['hardware.gpus'];
+  if (setsAllocator(context) && typeof gpus === 'number' && gpus > 1)
+    draft.assume('allocator.expandableSegments', true, setsSegments(), LAUNCHER);
 }
+
+const LAUNCHER = fileIn(LLAMA_FACTORY, 'src/llamafactory/launcher.py');
+
+export const setsSegments = (): string => say('{0} sets expandable segments', 'LLaMA-Factory');
+
+/** Since 0.9.3 `llamafactory-cli` sets the allocator where it starts several processes (`launcher.py`, `OPTIM_TORCH`). */
+export const setsAllocator = ({ versions }: ReadContext): boolean =>
+  isAtLeast(versions?.llamafactory?.version, '0.9.3') !== false;
 
 function readMethod(section: Section, draft: Draft, context: ReadContext): void {
   const type = section.find('finetuning_type');

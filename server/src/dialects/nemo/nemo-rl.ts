@@ -11,6 +11,7 @@ import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { checkKeys, type KeyPolicy, rejectMisfits } from '../key-check';
+import { readAllocatorEnvironment } from '../launch/allocator-environment';
 import {
   megatron,
   readAttention,
@@ -97,8 +98,11 @@ export const nemoRl: Dialect = {
     readBatch(section, context);
     readGeneration(section);
     readCluster(section, draft);
-    if (usesMegatron(section, context, base)) readMegatronEngine(section, draft);
+    const megatron = usesMegatron(section, context, base);
+    if (megatron) readMegatronEngine(section, draft);
     else readDtensor(section, base === undefined, draft, context);
+    const engine = megatron ? 'policy.megatron_cfg' : 'policy.dtensor_cfg';
+    readAllocatorEnvironment(section.section(`${engine}.env_vars`), draft);
     if (base) assumeBase(section, base, context);
     rejectMisfits(filled, NEMO_RL_TABLE, draft);
     draft.rules(() => check(filled, section, context, draft));

@@ -256,6 +256,13 @@ function readRollouts(section: Section, core: boolean, release: unknown): void {
   if (alone) section.takeElse(tensor, verlDefault(1));
   else section.take(tensor);
   if (engine !== 'vllm-colocate') return;
+  // Whoever takes the weights from the trainer has its segments grow again when it has them, which is before the first step.
+  if (isAtLeast(release, '0.6.0') !== false)
+    section.assume('allocator.expandableSegments', {
+      value: true,
+      note: say('{0} sets expandable segments', 'verl'),
+      source: `${VERL_SOURCE}workers/fsdp_workers.py`,
+    });
   const quantized = section.find(`${block}.quantization`);
   if (quantized && !isBlank(quantized.node)) section.state('rollout.quantized', true, quantized);
   section.take(`${block}.gpu_memory_utilization`, `${block}.free_cache_engine`);
