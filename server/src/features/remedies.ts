@@ -45,6 +45,7 @@ export const REMEDIES: Readonly<Partial<Record<RuleId, readonly Remedy[]>>> = {
   'fsdp2-needed': [{ fsdp_version: 2 }],
   'two-quantizations': [{ load_in_8bit: undefined }, { load_in_4bit: undefined }],
   'auto-batch-generation': [OFF],
+  'model-saved-alone': [OFF],
   'checkpointing-twice': [{ '/gradient_checkpointing': false }],
   // Axolotl.
   'qlora-without-4bit': [{ '/load_in_4bit': true }],

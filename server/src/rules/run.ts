@@ -94,6 +94,12 @@ export const RUN_RULES = {
         'vLLM takes its weights out of its share and stops where nothing is left for keys and values. Where the share is a default it is a warning.',
     },
   ),
+  'search-under-zero3': refused(
+    'A micro batch that fits is to be looked for under ZeRO stage 3, which the Trainer refuses.',
+    'Set the micro batch itself, or take ZeRO stage 2, or FSDP.',
+    fileIn(TRANSFORMERS, 'src/transformers/trainer.py'),
+    { reason: 'Where the release of transformers is assumed it is a warning: those before 4.45 do not look.' },
+  ),
   'no-figure': memory(
     'The sizes of the run together lead to no figure that a run can have.',
     'Look at the largest of them: one is likely a slip.',

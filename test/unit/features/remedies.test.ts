@@ -217,6 +217,12 @@ const CASES: readonly (readonly [
     'Set train_batch_size to 8',
   ],
   [
+    'model-saved-alone',
+    'sft.yaml',
+    'model_name_or_path: Qwen/Qwen2.5-7B\nlearning_rate: 1e-5\nper_device_train_batch_size: 1\nfsdp: full_shard\nsave_only_model: true\nload_best_model_at_end: true\n',
+    'Set save_only_model to false',
+  ],
+  [
     'engine-share',
     'a.yaml',
     `model_name_or_path: Qwen/Qwen2.5-14B-Instruct

@@ -156,6 +156,7 @@ export const WITHOUT_REMEDY: readonly (readonly [reason: string, rules: readonly
       'nothing-trained',
       'no-lora-targets',
       'experts-dropout',
+      'search-under-zero3',
       'mamba-targets',
       'autocast-quantized',
       'zero-stage-needed',

@@ -54,6 +54,11 @@ export const HUGGING_FACE_RULES = {
     'Switch it off.',
     trl('grpo_config.py'),
   ),
+  'model-saved-alone': refused(
+    '`save_only_model` goes with no best model at the end under DeepSpeed or FSDP, and with no sharded state of FSDP.',
+    'Switch it off.',
+    fileIn(TRANSFORMERS, 'src/transformers/trainer.py'),
+  ),
   'packing-without-length': refused(
     'Packing needs a length: it is that of every row.',
     'State it.',

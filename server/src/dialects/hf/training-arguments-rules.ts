@@ -91,6 +91,7 @@ export function checkTrainingArguments(
     source: SOURCE,
     releases: WORDS_OF_FSDP,
   });
+  checkSaving(section, draft);
   checkOptimizer(section, draft);
   checkNamedValues(section, draft);
   checkRedundant(section, draft);
@@ -111,6 +112,35 @@ function checkStrategyOfFsdp1(section: Section, draft: Draft): void {
     message: say('FSDP 2 has no `{0}`: set `version: 1` in `fsdp_config`.', old ?? ''),
     source: SOURCE,
     releases: { from: '5.10' },
+  });
+}
+
+/** What the Trainer saves under DeepSpeed and FSDP (`trainer.py`, `create_accelerator_and_postprocess`). */
+function checkSaving(section: Section, draft: Draft): void {
+  const on = (key: string) => flagOf(section.find(key)?.node) === true;
+  const alone = on('save_only_model') ? section.find('save_only_model') : undefined;
+  if (!alone) return;
+  const shards = fsdpOptions(section).found !== undefined;
+  const rule = {
+    code: 'model-saved-alone',
+    source: fileIn(TRANSFORMERS, 'src/transformers/trainer.py'),
+  } as const;
+  const sharded = shards || section.has('deepspeed');
+  const best = sharded && on('load_best_model_at_end');
+  forbid(best, alone.node, draft, {
+    ...rule,
+    message: say(
+      '`save_only_model` and `load_best_model_at_end` exclude each other under DeepSpeed and FSDP.',
+    ),
+    // In v4.38.2, not in v4.37.2.
+    releases: { from: '4.38' },
+  });
+  const type = section.section('fsdp_config').find(['state_dict_type', 'fsdp_state_dict_type']);
+  forbid(!best && shards && /SHARDED_STATE_DICT/i.test(textOf(type?.node) ?? ''), alone.node, draft, {
+    ...rule,
+    message: say('`save_only_model` does not go with the state dict type `SHARDED_STATE_DICT` of FSDP.'),
+    // In v4.50.3, not in v4.49.0.
+    releases: { from: '4.50' },
   });
 }
 

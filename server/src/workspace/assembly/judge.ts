@@ -46,6 +46,7 @@ import {
 } from '../open-questions';
 import { overValues, overWays, withoutWords } from '../open-ways';
 import { mambaTargets, refusedAdapters, renamedTargets } from '../refused-adapters';
+import { refusedSearch } from '../refused-search';
 import { lengthAnswer, shortestAnswer } from '../sample-lengths';
 import { answeredValues } from '../unknown-values';
 import {
@@ -117,7 +118,8 @@ function estimated(
       refusedAdapters(run, model, resolution, document) ??
       renamedTargets(run, model, resolution, document) ??
       mambaTargets(run, model, resolution, document) ??
-      refusedEngine(run, model, alone, resolution, document);
+      refusedEngine(run, model, alone, resolution, document) ??
+      refusedSearch(run, resolution, document);
     if (refused) return { missing: refused.missing, problems: () => [refused.problem] };
     const even = answered(evenQuestions(resolution), alone, otherwise);
     const shortest = shortestAnswer(resolution, alone, otherwise);
