@@ -34,7 +34,7 @@ const STARTS_TRAINING = new RegExp(
 
 /** Words by which one script of the shell runs another: `bash train.sh`, `sbatch -N 2 train.slurm`, `./train.sh`. */
 const RUNS_SCRIPT =
-  /(?:\b(?:ba|z|k|da)?sh|\bsbatch|\bsrun|\bnohup)[ \t][^\n;&|#]{0,200}?\.(?:(?:ba|z|k)?sh|slurm|sbatch)\b|(?:^|[ \t;&|"'(])[\w.${}"()-]{0,80}\/[\w.${}/-]{0,200}\.(?:(?:ba|z|k)?sh|slurm|sbatch)\b/m;
+  /(?:\b(?:ba|z|k|da)?sh|\bsbatch|\bsrun|\bnohup|\bsource|(?:^|[;&|{(])[ \t]*\.)[ \t][^\n;&|#]{0,200}?\.(?:(?:ba|z|k)?sh|slurm|sbatch)\b|(?:^|[ \t;&|"'(])[\w.${}"()-]{0,80}\/[\w.${}/-]{0,200}\.(?:(?:ba|z|k)?sh|slurm|sbatch)\b/m;
 
 /** Whether a script of the shell may run another one, which starts what it starts. */
 export const mayRunScript = (text: string): boolean => RUNS_SCRIPT.test(text);

@@ -56,7 +56,9 @@ export async function withRunScripts(
   const parts = partsOf(found);
   const apart = whole && withoutRunsOf(parts, whole);
   const composition =
-    apart && calledTrainings(apart).length > 0 ? { own: apart, document: apart, parts } : undefined;
+    apart && (takesIn(found) || calledTrainings(apart).length > 0)
+      ? { own: apart, document: apart, parts }
+      : undefined;
   kept.set(document, { found, composition });
   return composition;
 }
@@ -99,6 +101,10 @@ function calledTrainings(whole: ConfigDocument): number[] {
   return trainingCommands(whole).filter((command) => launches[command]?.isCalled);
 }
 
+/** Whether another file is read by the shell itself: what that sets may be anywhere in its commands. */
+const takesIn = (found: ReadonlyMap<string, Looked>): boolean =>
+  [...found.values()].some(({ run, part }) => run.takenIn && part);
+
 const partsOf = (found: ReadonlyMap<string, Looked>): ConfigPart[] => {
   const byUri = new Map<string, ConfigPart>();
   for (const { part } of found.values()) if (part) byUri.set(part.uri, part);
@@ -128,7 +134,7 @@ async function scriptOf(
   if (uri === undefined || uri === canonicalUri(document.uri)) return undefined;
   const text = await files.readText(uri);
   if (text === undefined || text.length > LONGEST || text.startsWith('\ufeff')) return undefined;
-  if (!launchScript.markers.test(text) && !mayRunScript(text)) return undefined;
+  if (!run.takenIn && !launchScript.markers.test(text) && !mayRunScript(text)) return undefined;
   const parsed = await files.parsed(uri);
   if (parsed?.document.format !== 'shell' || parsed.document.problems.length > 0) return undefined;
   return { uri, ...parsed, package: [] };

@@ -3,7 +3,7 @@ import { type ConditionWord, conditionOf, FAILURE, STARTED, SUCCESS, UNKNOWN } f
 import { outcomeOf } from './control-flow';
 import { nextOption } from './getopts';
 import type { ListEnd } from './job';
-import { type PlacedText, textOfPieces } from './placed-text';
+import { type PlacedText, type TextStretch, textOfPieces } from './placed-text';
 import { echoed, formatted } from './printed-text';
 import { ShellVariables } from './shell-variables';
 
@@ -18,6 +18,7 @@ export abstract class ShellBuiltins extends ShellVariables {
     words: readonly PlacedText[],
     input: PlacedText | undefined,
     own: ReadonlyMap<string, PlacedText>,
+    place: TextStretch,
   ): ListEnd | 'none' {
     const { scope } = this;
     const texts = words.map(textOfPieces);
@@ -69,10 +70,13 @@ export abstract class ShellBuiltins extends ShellVariables {
         this.outcome = nextOption(scope, texts[1] ?? '', texts[2] ?? '', words.slice(3));
         return undefined;
       case 'source':
-      case '.':
-        if (!SETUP.test(texts[1] ?? '')) scope.tookIn = true;
+      case '.': {
         this.outcome = STARTED;
+        const flow = this.takeIn(words.slice(1), place);
+        if (flow !== 'none') return flow;
+        if (!SETUP.test(texts[1] ?? '')) scope.tookIn = true;
         return undefined;
+      }
       case 'read':
       case 'readarray':
       case 'mapfile':
@@ -87,6 +91,9 @@ export abstract class ShellBuiltins extends ShellVariables {
         return 'none';
     }
   }
+
+  /** Reads another file in this shell, with the arguments behind it; `none` where it is not here. */
+  protected abstract takeIn(words: readonly PlacedText[], place: TextStretch): ListEnd | 'none';
 
   /** What a command reads: a here-document or a here-string. */
   protected inputOf(redirects: readonly Redirection[]): PlacedText | undefined {

@@ -124,7 +124,8 @@ class Evaluator extends ShellBuiltins {
   /** Functions that the script never calls: what they start is what the script is for. */
   runUncalled(): void {
     for (const each of [...this.job.functions.values()]) {
-      if (each.called) continue;
+      // A file that is taken in holds functions for whoever calls them.
+      if (each.called || each.takenIn) continue;
       each.called = true;
       this.open++;
       this.within(each.source, () => this.body(each.body));
@@ -171,7 +172,7 @@ class Evaluator extends ShellBuiltins {
     const [first = []] = expanded;
     const program = textOfPieces(first);
     const place = this.source.place(node.pos, node.end);
-    const builtin = this.builtin(program, expanded, input, own);
+    const builtin = this.builtin(program, expanded, input, own, place);
     if (builtin !== 'none') return builtin;
     const before = [...own].map(([variable]) => [variable, scope.get(variable)] as const);
     for (const [variable, text] of own) scope.put(variable, { text, exported: true });
@@ -192,7 +193,7 @@ class Evaluator extends ShellBuiltins {
   ): ListEnd {
     this.outcome = PROBES.test(program) ? UNKNOWN : STARTED;
     const called = this.job.functions.get(program);
-    if (called) return this.call(called, given.slice(1));
+    if (called) return this.call(called, given.slice(1), place);
     let words = given;
     while (words.length > 1 && TRANSPARENT.test(textOfPieces(words[0] ?? []))) {
       if (textOfPieces(words[0] ?? []) === 'eval') return this.eval(words.slice(1), guesses);
@@ -252,17 +253,43 @@ class Evaluator extends ShellBuiltins {
     place: TextStretch,
   ): boolean {
     const call = this.isRemote ? undefined : scriptCall(words);
-    const path = call && pathOfCall(call);
-    if (!call || !path) return false;
+    const found = call && this.scriptAt(call);
+    if (!call || !found) return false;
+    this.follow(found, call, environment, guesses, place);
+    return true;
+  }
+
+  /** The script of a call, where it is here and may be followed. */
+  private scriptAt(call: Pick<ScriptCall, 'path'>, takenIn?: true): ScriptAtHand | undefined {
+    const path = pathOfCall(call);
+    if (!path) return undefined;
     // What is not known of the path was written in one of the scripts.
     const from = path.lead === undefined ? (this.trail.at(-1) ?? '') : this.writtenIn(call.path);
-    const run = { from, entered: this.scope.entered, ...path };
+    const run = { from, entered: this.scope.entered, ...path, ...(takenIn ? { takenIn } : {}) };
     const key = keyOfRun(run);
     this.job.runs.set(key, run);
     const found = this.job.scripts.get(key);
-    if (!found || this.trail.includes(found.uri) || this.trail.length >= DEEPEST_SCRIPTS) return false;
-    this.follow(found, call, environment, guesses, place);
-    return true;
+    return found && !this.trail.includes(found.uri) && this.trail.length < DEEPEST_SCRIPTS
+      ? found
+      : undefined;
+  }
+
+  protected takeIn([path, ...args]: readonly PlacedText[], place: TextStretch): ListEnd | 'none' {
+    const found = this.isRemote || !path ? undefined : this.scriptAt({ path }, true);
+    if (!found) return 'none';
+    const source = new ScriptSource(found.text).asTyped();
+    const { scope, trail, calledAt, job } = this;
+    const [before, openFrom] = [scope.args, scope.openFrom];
+    const known = new Set(job.functions.values());
+    if (args.length > 0) [scope.args, scope.openFrom] = [args, undefined];
+    this.trail = [...trail, found.uri];
+    this.calledAt = calledAt ?? place;
+    const flow = this.within(source, () => this.run(parse(source.text).commands));
+    this.trail = trail;
+    this.calledAt = calledAt;
+    if (args.length > 0) [scope.args, scope.openFrom] = [before, openFrom];
+    for (const each of job.functions.values()) if (!known.has(each)) each.takenIn = true;
+    return flow === 'exit' ? flow : undefined;
   }
 
   /** The script in which a text begins. */
@@ -411,7 +438,7 @@ class Evaluator extends ShellBuiltins {
     return flow;
   }
 
-  private call(called: ShellFunction, args: readonly PlacedText[]): ListEnd {
+  private call(called: ShellFunction, args: readonly PlacedText[], place: TextStretch): ListEnd {
     if (this.depth > DEEPEST || this.job.steps > MOST_STEPS) return undefined;
     called.called = true;
     const { scope } = this;
@@ -422,7 +449,10 @@ class Evaluator extends ShellBuiltins {
     scope.openFrom = undefined;
     this.locals = new Map();
     this.calls++;
+    const { calledAt } = this;
+    if (called.takenIn) this.calledAt = calledAt ?? place;
     const flow = this.within(called.source, () => this.body(called.body));
+    this.calledAt = calledAt;
     for (const [name, value] of this.locals)
       if (value) scope.variables.set(name, value);
       else scope.unset(name);

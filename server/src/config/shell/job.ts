@@ -53,6 +53,8 @@ export interface ShellFunction {
   readonly body: Exclude<CommandNode, { type: 'Command' }> | CompoundList;
   readonly source: ScriptSource;
   called: boolean;
+  /** It stands in a file that was taken in. */
+  takenIn?: true;
 }
 
 /** What one reading of a script gathers, whatever shell within it a command stands in. */

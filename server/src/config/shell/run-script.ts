@@ -10,6 +10,8 @@ export interface ScriptRun {
   /** What stands before the path and is not known: `$(dirname "$0")`. */
   readonly lead?: string;
   readonly path: string;
+  /** The shell itself reads it (`source`): what it sets stays. */
+  readonly takenIn?: true;
 }
 
 /** Another script of the shell that is here. Its text has places of its own: they begin behind those of all others. */
@@ -21,8 +23,8 @@ export interface ScriptAtHand {
 /** Those that are here, by `keyOfRun`. */
 export type ScriptsAtHand = ReadonlyMap<string, ScriptAtHand>;
 
-export const keyOfRun = ({ from, entered, lead = '', path }: ScriptRun): string =>
-  JSON.stringify([from, entered, lead, path]);
+export const keyOfRun = ({ from, entered, lead = '', path, takenIn }: ScriptRun): string =>
+  JSON.stringify([from, entered, lead, path, takenIn === true]);
 
 /** A command that runs another script of the shell. */
 export interface ScriptCall {
@@ -104,7 +106,7 @@ function isAnyArguments(word: PlacedText): boolean {
 }
 
 /** The path of a script and what of it is not known; undefined where that is more than its beginning, or a condition decides which script it is. */
-export function pathOfCall({ path }: ScriptCall): Pick<ScriptRun, 'lead' | 'path'> | undefined {
+export function pathOfCall({ path }: Pick<ScriptCall, 'path'>): Pick<ScriptRun, 'lead' | 'path'> | undefined {
   const written = path.filter(({ text }) => text !== '');
   if (written.some(({ guessed }) => guessed)) return undefined;
   const [first, ...rest] = written;
