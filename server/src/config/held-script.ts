@@ -16,8 +16,9 @@ export function heldScript(
 ): ConfigDocument | undefined {
   const source = new ScriptSource(script);
   if (!isWorth(source.text)) return undefined;
-  const { root, problems, otherWays } = readShell(lines, source);
+  const { root, problems, otherWays, runs } = readShell(lines, source);
   if (problems.length > 0) return undefined;
   const ways = otherWays ? { otherWays } : {};
-  return { uri, format: 'shell', root, problems, directives: [], relaxedJson: false, ...ways };
+  const others = runs ? { runs, heldIn: { lines, script } } : {};
+  return { uri, format: 'shell', root, problems, directives: [], relaxedJson: false, ...ways, ...others };
 }

@@ -1,7 +1,9 @@
 import type { Range } from '../text/place';
 import type { Problem } from '../text/problem';
+import type { Lines } from './lines';
 import type { Install } from './python/magics';
 import type { PyProgram } from './python/value';
+import type { PlacedText } from './shell/placed-text';
 import type { ScriptRun } from './shell/run-script';
 import type { TrainingJob } from './training-job';
 
@@ -66,6 +68,8 @@ export interface ConfigDocument {
   readonly otherWays?: (condition: Range) => readonly MapNode[];
   /** Shell only: other scripts that it runs. */
   readonly runs?: readonly ScriptRun[];
+  /** Shell only: its script, where that stands among other text, with the lines of that text. */
+  readonly heldIn?: { readonly lines: Lines; readonly script: PlacedText };
   /** Shell only: what those run that are here stands among its own commands. */
   readonly follows?: boolean;
   /** Shell only: a text for people shows the commands. */

@@ -24,7 +24,7 @@ import { type ComposedFiles, type Composition, compose, familyOf } from './compo
 import type { ConfigReading } from './config-reading';
 import type { Host } from './host';
 import { withSurroundings } from './imported-modules';
-import { eachRun, readHeld } from './launch-readings';
+import { eachRun, heldScripts, runsOfHeld } from './launch-readings';
 import type { ModelFiles } from './model-source';
 import type { ParentSearch } from './parents';
 import { type ProjectFile, parseProjectFile } from './project-file';
@@ -236,7 +236,7 @@ export class FileCache {
     string,
     { readonly text: string; readonly requirements: readonly Requirement[] }
   >();
-  readonly #held = new Map<string, OfText<readonly ConfigReading[]>>();
+  readonly #held = new Map<string, OfText<readonly ConfigDocument[]>>();
   readonly #runs = new WeakMap<ConfigDocument, readonly ConfigReading[]>();
   readonly #projects = new Map<string, { readonly text: string; readonly project: ProjectFile }>();
 
@@ -337,9 +337,9 @@ export class FileCache {
     return oncePerText(this.#documents, key, text, () => parseConfig(key, text));
   }
 
-  /** The runs of a file that holds commands among other text, read once per text. */
-  held(key: string, text: string): readonly ConfigReading[] {
-    return oncePerText(this.#held, key, text, () => readHeld(key, text));
+  /** The commands of a file in which they stand among other text, read once per text. */
+  held(key: string, text: string): readonly ConfigDocument[] {
+    return oncePerText(this.#held, key, text, () => heldScripts(key, text));
   }
 
   /** Each run that a file starts. Documents are remembered by what is read of them, so that a run keeps its own. */
@@ -516,7 +516,7 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
   async launches(uri: string): Promise<readonly ConfigReading[]> {
     if (holdsCommands(uri)) {
       const text = await this.readText(uri);
-      return text === undefined ? [] : this.#cache.held(canonicalUri(uri), text);
+      return text === undefined ? [] : this.#runsHeld(canonicalUri(uri), text);
     }
     const config = await this.read(uri);
     return config ? this.#cache.runsOf(config) : [];
@@ -526,8 +526,16 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
   async notebookLaunches(uri: string): Promise<readonly ConfigReading[]> {
     const text = await this.readText(uri);
     return text !== undefined && (isJupyter(uri) || isDatabricks(text))
-      ? this.#cache.held(canonicalUri(uri), text)
+      ? this.#runsHeld(canonicalUri(uri), text)
       : [];
+  }
+
+  /** Those that commands among other text start, and the scripts that these run. */
+  async #runsHeld(key: string, text: string): Promise<readonly ConfigReading[]> {
+    const found: ConfigReading[] = [];
+    for (const script of this.#cache.held(key, text))
+      found.push(...runsOfHeld((await withRunScripts(script, text, this))?.document ?? script));
+    return found;
   }
 
   async read(uri: string, dialectId?: string, choices?: MapNode): Promise<FullReading | undefined> {

@@ -4,7 +4,8 @@ import { notebookCommands } from '../config/notebook-commands';
 import { textOf } from '../config/scalar';
 import { shownCommands } from '../config/shown-commands';
 import { launchesOf } from '../dialects/launch/launch';
-import { launchScript, trainingCommands } from '../dialects/launch-script';
+import { launchScript, mayRunScript, trainingCommands } from '../dialects/launch-script';
+import { oncePer } from '../memo/remembered';
 import { isMakefile, showsCommands } from '../text/command-files';
 import { runRoot } from '../text/run-root';
 import type { ConfigReading } from './config-reading';
@@ -20,15 +21,20 @@ const LEFT_OUT = new RegExp(
   'u',
 );
 
-/** The runs that a file starts in which commands stand among other text, each as a reading of its own. */
-export function readHeld(uri: string, text: string): ConfigReading[] {
+/** The commands of a file in which they stand among other text, that start a training or a script which may. */
+export function heldScripts(uri: string, text: string): readonly ConfigDocument[] {
   const scripts = isMakefile(uri) ? makeRecipes : showsCommands(uri) ? shownCommands : notebookCommands;
-  return scripts(uri, text, (script) => launchScript.markers.test(script)).flatMap((document) =>
-    trainingCommands(document)
-      .filter((command) => !isPattern(document, command))
-      .map((command) => ofCommand({ uri, document, dialect: launchScript, directiveFacts: [] }, command)),
-  );
+  return scripts(uri, text, (script) => launchScript.markers.test(script) || mayRunScript(script));
 }
+
+/** The runs that commands among other text start, each as a reading of its own. */
+export const runsOfHeld = oncePer((document: ConfigDocument): readonly ConfigReading[] =>
+  trainingCommands(document)
+    .filter((command) => !isPattern(document, command))
+    .map((command) =>
+      ofCommand({ uri: document.uri, document, dialect: launchScript, directiveFacts: [] }, command),
+    ),
+);
 
 /** The runs that a file starts, each as a reading of its own: a shell script may start several. */
 export function eachRun(config: ConfigReading): readonly ConfigReading[] {

@@ -112,15 +112,17 @@ const partsOf = (found: ReadonlyMap<string, Looked>): ConfigPart[] => {
 };
 
 function joined(document: ConfigDocument, text: string, found: ReadonlyMap<string, Looked>): ConfigDocument {
-  const own = new Lines(text.replace(/^\ufeff/, ''));
+  const { heldIn } = document;
+  const own = heldIn?.lines ?? new Lines(text.replace(/^\ufeff/, ''));
   const lines = new JoinedLines(own, partsOf(found));
   const texts = lines.texts();
+  const script = heldIn ? new ScriptSource(heldIn.script) : ScriptSource.ofScript(own.text);
   const scripts = new Map<string, ScriptAtHand>();
   for (const [key, { part }] of found) {
     const placed = part && texts.get(part.uri);
     if (placed) scripts.set(key, { uri: part.uri, text: placed });
   }
-  const { root, otherWays, runs } = readShell(lines, ScriptSource.ofScript(own.text), scripts);
+  const { root, otherWays, runs } = readShell(lines, script, scripts);
   return { ...document, root, otherWays, runs, follows: true };
 }
 
