@@ -1,5 +1,6 @@
 import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
 import type { Analysis } from '../workspace/analysis';
+import { leavesTrainerOpen } from '../workspace/open-trainer';
 import { type ReadFile, vocabulariesOf, wordsFor } from './write/vocabulary';
 
 /** A run and the files that state it. */
@@ -16,7 +17,7 @@ const BESIDE_THE_FILES =
  */
 export function trainingTakes(analysis: Stated, changes: RunValues, fields: readonly FieldPath[]): boolean {
   const asked = fields.filter((field) => !BESIDE_THE_FILES.test(field));
-  return asked.length === 0 || isOpen(filesOf(analysis)) || haveWords(analysis, changes, asked);
+  return asked.length === 0 || leavesTrainerOpen(filesOf(analysis)) || haveWords(analysis, changes, asked);
 }
 
 /** What code has no switch for where the library that it calls has none: whoever wants it writes another program. */
@@ -54,15 +55,6 @@ function haveWords(analysis: Stated, changes: RunValues, fields: readonly FieldP
   const files = filesOf(analysis);
   return !run || fields.every((field) => files.some((file) => hasWords(file, field, changes, run)));
 }
-
-/** A library's files alone are beside a script, as are those that a script of a person's own is given. */
-function isOpen(files: readonly ReadFile[]): boolean {
-  const trainers = files.filter(({ dialect }) => dialect.isLibrary !== true);
-  return trainers.length === 0 || trainers.some(isOwnCode);
-}
-
-const isOwnCode = ({ dialect, reading }: ReadFile): boolean =>
-  dialect.ownScript === true || (reading.keys ?? []).some(({ ownScript }) => ownScript === true);
 
 function hasWords(file: ReadFile, field: FieldPath, changes: RunValues, run: TrainingRun): boolean {
   return vocabulariesOf(file).some(

@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import { readFileText } from './bounded-read';
 import type { Host } from './host';
+import { readSafetensorsHeader } from './safetensors-header';
 
 /** Larger files are data, not configs. Bytes. */
 const LARGEST_FILE = 4 * 2 ** 20;
@@ -34,7 +35,10 @@ export class DiskHost implements Host {
 
   async readText(uri: string): Promise<string | undefined> {
     const path = diskPath(uri);
-    return path === undefined ? undefined : readFileText(path, largest(path));
+    if (path === undefined) return undefined;
+    return path.endsWith('.safetensors')
+      ? readSafetensorsHeader(path, LARGEST_FILE)
+      : readFileText(path, largest(path));
   }
 
   async exists(uri: string): Promise<boolean> {

@@ -3,7 +3,7 @@ export type Confinement = 'untrusted' | 'agents';
 
 /** The outside world, injected: a language server backs it with open documents and the disk, tests with a map. */
 export interface Host {
-  /** Text of a file (unsaved editor text first), or undefined where there is none. Never throws. */
+  /** Text of a file (unsaved editor text first), of weights in safetensors their header; undefined where there is none. Never throws. */
   readText(uri: string): Promise<string | undefined>;
   /** Whether there is such a file or folder. Never throws. */
   exists(uri: string): Promise<boolean>;

@@ -13,6 +13,7 @@ import { say } from '../wording/say';
 import type { Files } from './files';
 import { hubCache } from './hub-cache';
 import { candidates } from './links';
+import { storedType } from './stored-type';
 
 /** The model of a run, or why there is none. */
 export interface ModelFinding {
@@ -63,11 +64,22 @@ async function fromFile(uri: string, id: string, files: ModelFiles): Promise<Mod
   if (text === undefined) {
     return undefined;
   }
+  let value: unknown;
   try {
-    return { ...fromConfig(readPythonJson(text), id, 'config.json', pathOfUri(uri)), uri };
+    value = readPythonJson(text);
   } catch {
     return { reason: say('{0} is not valid JSON.', pathOfUri(uri)), uri };
   }
+  return { ...(await withStoredType(fromConfig(value, id, 'config.json', pathOfUri(uri)), uri, files)), uri };
+}
+
+/** A model whose config does not name the type of its weights, in that of the files beside it. */
+async function withStoredType(finding: ModelFinding, uri: string, files: ModelFiles): Promise<ModelFinding> {
+  const { model } = finding;
+  const { dtype, torch_dtype: older, quantization_config: quantized } = model?.config ?? ({} as ModelConfig);
+  if (!model || (dtype ?? older ?? quantized ?? undefined) !== undefined) return finding;
+  const publishedDtype = await storedType(uri, model, files);
+  return publishedDtype ? { ...finding, model: { ...model, publishedDtype } } : finding;
 }
 
 /** A model folder or a `config.json`, relative to the file that names it. */

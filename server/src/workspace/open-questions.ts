@@ -183,6 +183,10 @@ function ofGuess(field: FieldPath, { guess, note, orElse }: Origin): OpenQuestio
   if (guess !== true) return undefined;
   const reason = capital(`${note ?? field}.`);
   if (orElse === undefined) return { field, reason };
+  if (field === 'method.objective') {
+    const words = say('a head that guesses tokens');
+    return { field, reason, otherwise: { changes: { [field]: orElse as RunValues[typeof field] }, words } };
+  }
   const other = Number(orElse);
   return {
     field,

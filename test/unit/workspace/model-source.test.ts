@@ -56,6 +56,53 @@ describe('finding the model of a run', () => {
     assert.match(reason ?? '', /mllama_text_model/);
   });
 
+  describe('the type of weights that config.json does not name', () => {
+    const folder = 'file:///repo/configs/m';
+    const header = (...types: string[]) =>
+      JSON.stringify({
+        __metadata__: { format: 'pt' },
+        ...Object.fromEntries(types.map((dtype, index) => [`${index}.weight`, { dtype, shape: [1] }])),
+      });
+    const typeOf = async (files: Record<string, string>, config = CONFIG) => {
+      const here = Object.entries({ 'config.json': config, ...files });
+      const all = Object.fromEntries(here.map(([name, text]) => [`${folder}/${name}`, text]));
+      return (await find(all, { 'model.path': './m' })).model?.publishedDtype;
+    };
+    const index = (bytes: number) =>
+      JSON.stringify({
+        metadata: { total_size: bytes },
+        weight_map: { a: 'model-00001-of-00002.safetensors' },
+      });
+    // 2 layers of 64 by 128 with 4 heads of 16, 2 of keys, and 1000 rows at both ends.
+    const weights = 2 * 1000 * 64 + 64 + 2 * (2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 128 + 2 * 64);
+
+    it('is that of the first tensor with a fraction in the header of its file', async () => {
+      assert.equal(await typeOf({ 'model.safetensors': header('F32') }), 'fp32');
+      assert.equal(await typeOf({ 'model.safetensors': header('I64', 'F8_E4M3', 'BF16', 'F32') }), 'bf16');
+      assert.equal(await typeOf({ 'model.safetensors': header('F16') }), 'fp16');
+      assert.equal(await typeOf({ 'model.safetensors': header('U8') }), undefined);
+      assert.equal(await typeOf({ 'model.safetensors': '{"broken' }), undefined);
+    });
+
+    it('is that of the first shard that the index names, or what its bytes say of each weight', async () => {
+      const shard = { 'model-00001-of-00002.safetensors': header('F16') };
+      const named = (bytes: number) => ({ 'model.safetensors.index.json': index(bytes) });
+      assert.equal(await typeOf({ ...named(2 * weights), ...shard }), 'fp16');
+      assert.equal(await typeOf(named(4 * weights)), 'fp32');
+      assert.equal(await typeOf(named(2 * weights)), 'bf16');
+      assert.equal(await typeOf(named(3 * weights)), undefined);
+      assert.equal(await typeOf({ 'model.safetensors.index.json': '[]' }), undefined);
+    });
+
+    it('stands back where the config names it, or how the weights are quantized', async () => {
+      const files = { 'model.safetensors': header('F32') };
+      const config = (more: object) => JSON.stringify({ ...JSON.parse(CONFIG), ...more });
+      assert.equal(await typeOf(files, config({ torch_dtype: 'bfloat16' })), 'bf16');
+      assert.equal(await typeOf(files, config({ quantization_config: { quant_method: 'gptq' } })), undefined);
+      assert.equal(await typeOf({}), undefined);
+    });
+  });
+
   it('looks into the catalog', async () => {
     const { model, reason } = await find({}, { 'model.id': 'meta-llama/Llama-3.1-8B' });
     assert.equal(reason, undefined);

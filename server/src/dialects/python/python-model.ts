@@ -2,6 +2,7 @@ import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import { callNames } from '../../config/python/python';
 import type { PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { taskOfClass } from '../../model/class-task';
 import { findRepackaged } from '../../model/repackaged';
 import type { FieldPath, FieldValue } from '../../run/fields';
 import { isAtLeast } from '../../terms/version';
@@ -44,24 +45,6 @@ const LOADING =
 const HEADS =
   /(ForCausalLM|ForMaskedLM|ForImageTextToText|ForVision2Seq|ForConditionalGeneration|ForSeq2SeqLM|ForMultimodalLM|LMHeadModel|CausalLMWithValueHead)$/;
 
-/** Models whose heads for single tokens are read; their kin for images and documents have the same names behind others. */
-const ENCODERS = '^(?:AutoModel|Bert|Camembert|DebertaV2|DistilBert|Electra|ModernBert|(?:XLM)?Roberta)';
-/** Heads beside those that guess tokens, by the class's name. */
-const TASKS: readonly (readonly [RegExp, FieldValue<'method.objective'>])[] = [
-  [/ForSequenceClassification$|^ViltForQuestionAnswering$/, 'classification'],
-  [/^(?:ViT|Swin|ConvNext)ForImageClassification$|^VideoMAEForVideoClassification$/, 'classification'],
-  [/^Wav2Vec2ForCTC$/, 'ctc'],
-  [/^SpeechT5ForTextToSpeech$/, 'text-to-speech'],
-  [/^SegformerForSemanticSegmentation$/, 'segmentation'],
-  [/^DetrForObjectDetection$/, 'detection'],
-  [
-    new RegExp(`${ENCODERS}ForTokenClassification$|^LayoutLMv2ForTokenClassification$`),
-    'token-classification',
-  ],
-  [new RegExp(`${ENCODERS}ForQuestionAnswering$|^LayoutLMv2ForQuestionAnswering$`), 'question-answering'],
-  [new RegExp(`${ENCODERS}ForMultipleChoice$`), 'multiple-choice'],
-];
-
 /** Classes that make a model of its name's type, with the types whose head of that kind is read, and what it is trained for. */
 const OF_TYPES: Readonly<Record<string, readonly [RegExp, FieldValue<'method.objective'>]>> = {
   AutoModelForImageClassification: [/^(?:vit|swin|convnext)$/, 'classification'],
@@ -77,7 +60,7 @@ const OF_TYPES: Readonly<Record<string, readonly [RegExp, FieldValue<'method.obj
 /** What a class trains its model for; of classes for all models, where the model is one whose head of that kind is read. */
 function taskOf(kind: string, { model }: ReadContext): FieldValue<'method.objective'> | undefined {
   const of = Object.hasOwn(OF_TYPES, kind) ? OF_TYPES[kind] : undefined;
-  if (!of) return TASKS.find(([name]) => name.test(kind))?.[1];
+  if (!of) return taskOfClass(kind);
   const [types, task] = of;
   const type = model?.config?.model_type;
   return model === undefined || (typeof type === 'string' && types.test(type)) ? task : undefined;

@@ -3,6 +3,7 @@ import type { Accelerator } from '../../hardware/accelerator';
 import { anonymousAccelerator, findAccelerator } from '../../hardware/catalog';
 import { lacksTargets } from '../../memory/adapter-selection';
 import { promptGap } from '../../memory/prompt-gap';
+import { taskOfClass } from '../../model/class-task';
 import { ofTransformers } from '../../model/families/llama-like';
 import type { Model, SampleLength } from '../../model/model';
 import { lacksKernel, languageType, precedesSdpa, predatesSdpa } from '../../run/behaviours';
@@ -21,6 +22,7 @@ import { type MovedMeasurement, resolvedWithMeasured } from '../measured-facts';
 import type { Member } from '../member';
 import type { ModelFinding } from '../model-source';
 import { neededReleases } from '../needed-releases';
+import { leavesTrainerOpen } from '../open-trainer';
 import { type Collected, factsOfValues } from './collect';
 import type { Known } from './know';
 import type { Read } from './read';
@@ -231,6 +233,22 @@ function ownAttention(
   return [fact(field, 'sdpa', { kind: 'inferred', note })];
 }
 
+/**
+ * What a model is trained for where nobody states which class loads it: what the head is for that its `config.json` names, which
+ * `AutoModel` of a trainer for it makes again. A script that is read names the class itself.
+ */
+function ownObjective(model: Model | undefined, stated: readonly Fact[], members: readonly Member[]): Fact[] {
+  const field = 'method.objective';
+  const architectures = model?.config.architectures;
+  const named: unknown = Array.isArray(architectures) ? architectures[0] : undefined;
+  const task = typeof named === 'string' ? taskOfClass(named) : undefined;
+  if (typeof named !== 'string' || task === undefined || strongest(stated, field) !== undefined) return [];
+  const files = members.map(({ config }) => config);
+  if (!leavesTrainerOpen(files) || files.some(({ dialect }) => dialect.format === 'python')) return [];
+  const note = say('the `config.json` of the model names `{0}`', named);
+  return [fact(field, task, { kind: 'inferred', note, guess: true, orElse: 'lm' })];
+}
+
 /** What the name of a repackaged model states of its weights. */
 function storedAs({ values, note, because = {} }: ModelFinding): Fact[] {
   if (!values) return [];
@@ -310,9 +328,10 @@ export function resolve(
     fields?.some((field) => field === 'attention.implementation' || field === 'quantization.kind'),
   );
   const attention = ownAttention(finding.model, read, values, !isLeft && loadsModel(members));
+  const objective = ownObjective(finding.model, read, members);
   const lengths = ownLengths(finding.model ?? {}, read);
-  const targets = supposedTargets(finding.model, [...read, ...lengths]);
-  const stating = [...read, ...lengths, ...targets, ...attention];
+  const targets = supposedTargets(finding.model, [...read, ...objective, ...lengths]);
+  const stating = [...read, ...objective, ...lengths, ...targets, ...attention];
   const isOfLibrary = values['model.code'] === 'transformers' && values['model.ownCode'] !== true;
   const needs = neededReleases(again, isOfLibrary ? finding.model : undefined);
   const joined =
