@@ -449,6 +449,24 @@ optimizer:
 `;
 
 describe('NeMo Automodel', () => {
+  it('reports no verdict of a model that its own class has layers for further tokens of', async () => {
+    const features = async (hub: string, more = '') => {
+      const text = AUTOMODEL.replace('meta-llama/Llama-3.2-1B\n', `${hub}\n${more}`);
+      const { resolved } = await smallWorkspace({ 'a.yaml': text }).analyze('a.yaml');
+      return resolved.values['features.unmodelled'] ?? [];
+    };
+    const beside = ['multi-token-prediction'];
+    assert.deepEqual(await features('deepseek-ai/DeepSeek-V4-Flash'), beside);
+    assert.deepEqual(
+      await features('deepseek-ai/DeepSeek-V4-Flash', '  config:\n    num_nextn_predict_layers: 0\n'),
+      [],
+    );
+    assert.deepEqual(await features('Qwen/Qwen3-30B-A3B', '  num_nextn_predict_layers: 2\n'), beside);
+    // transformers' classes, and those of DeepSeek V3 here, drop them.
+    assert.deepEqual(await features('deepseek-ai/DeepSeek-V4-Flash', '  force_hf: true\n'), []);
+    assert.deepEqual(await features('deepseek-ai/DeepSeek-V3'), []);
+  });
+
   it('reads a full fine-tune in bf16', () => {
     const reading = read('nemo-automodel', URI, AUTOMODEL);
     const expected = {
@@ -697,6 +715,25 @@ describe('Megatron-Bridge', () => {
     const reading = read('megatron-bridge', uri, text);
     assert.equal(stated(reading, 'model.id'), undefined);
     assert.ok(reading.unread?.some((each) => each.kind === 'refused' && each.text === 'model.teacher'));
+  });
+
+  it('reports no verdict of a published model that it trains with layers for further tokens', async () => {
+    const features = async (hub: string, more = '', name = 'overrides.yaml') => {
+      const text = BRIDGE.replace('model:\n', `model:\n${hub === '' ? '' : `  hf_path: ${hub}\n`}${more}`);
+      const { analyze } = smallWorkspace({ [name]: text });
+      const { resolved } = await analyze(name);
+      return resolved.values['features.unmodelled'] ?? [];
+    };
+    const beside = ['multi-token-prediction'];
+    for (const hub of ['deepseek-ai/DeepSeek-V3', 'zai-org/GLM-4.5-Air', 'XiaomiMiMo/MiMo-7B-Base'])
+      assert.deepEqual(await features(hub), beside, hub);
+    assert.deepEqual(await features('', '', 'deepseek_v3_pretrain_overrides.yaml'), beside);
+    assert.deepEqual(await features('', '', 'qwen3_next_80b_a3b.yaml'), beside);
+    // The file turns them off, their bridge drops them, the published config has none of them.
+    assert.deepEqual(await features('deepseek-ai/DeepSeek-V3', '  mtp_num_layers: 0\n'), []);
+    for (const hub of ['zai-org/GLM-4.5V', 'Qwen/Qwen3-Next-80B-A3B-Instruct', 'Qwen/Qwen3-30B-A3B'])
+      assert.deepEqual(await features(hub), [], hub);
+    assert.deepEqual(await features('Qwen/Qwen3-30B-A3B', '  mtp_num_layers: 1\n'), beside);
   });
 
   it('takes types by the names that PyTorch gives them, too', () => {

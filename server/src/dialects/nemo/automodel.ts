@@ -21,6 +21,7 @@ import { kernelQuestions, readKernels } from './automodel-kernels';
 import { AUTOMODEL_KEYS, AUTOMODEL_TABLE, LENGTH_KEYS, MACHINES_KEYS } from './automodel-keys';
 import { readRecipe } from './automodel-recipes';
 import { automodelWords } from './automodel-words';
+import { bringAutomodelPrediction } from './further-tokens';
 
 /** Null is what is not given, whatever the key takes. */
 const policy: KeyPolicy = { ...scriptPolicy('Automodel'), accepts: isBlank };
@@ -56,6 +57,7 @@ export const nemoAutomodel: Dialect = {
     draft.assume('framework', 'nemo-automodel', say('the file is an {0} config', 'Automodel'));
     readRecipe(section, draft);
     readModel(section, draft, context);
+    bringAutomodelPrediction(section, context.model);
     readDistributed(section, draft);
     readPrecision(section, draft, context);
     readBatch(section, draft);

@@ -29,6 +29,7 @@ import {
 import { SpelledSection, type Spelling, writtenKeys } from '../megatron/spelled-section';
 import { readUnmodelled } from '../megatron/unmodelled-arguments';
 import { type DefaultValue, Section } from '../section';
+import { bringBridgedPrediction } from './further-tokens';
 import { megatronBridgeWords } from './megatron-bridge-words';
 import { MEGATRON_BRIDGE } from './nemo-repository';
 
@@ -246,6 +247,7 @@ export const megatronBridge: Dialect = {
     readAttention(args);
     readModules(args, { transformerEngine: true, grouped: true });
     readUnmodelled(args, predicts);
+    if (!predicts && !args.has('hidden_size')) bringBridgedPrediction(section, args, context.model, HUB);
     readLoss(args);
     readSharding(section);
     readBatch(section);
