@@ -82,6 +82,21 @@ describe('published measurements', () => {
     assert.ok(short < 0.1, `${(short * 100).toFixed(1)} % too low`);
   });
 
+  it("lie inside the band of their run where Unsloth's notebooks saved them, four in five, and all whose data's lengths are published", () => {
+    const places = estimated().flatMap((row) => {
+      const { source, doubtful, measuredBytes, lengths } = row.measurement;
+      if (!source.includes('unslothai/notebooks') || doubtful !== undefined || !measuredBytes) return [];
+      const { lower, upper } = boundsOf(row).reserved;
+      return [{ inside: lower <= measuredBytes && measuredBytes <= upper, published: lengths !== undefined }];
+    });
+    const inside = places.filter((row) => row.inside);
+    assert.ok(places.length >= 64, `${places.length} rows`);
+    // Measured: 51 of 64, 27 of 27.
+    assert.ok(inside.length >= 51, `${inside.length} of ${places.length}`);
+    assert.ok(places.filter(({ published }) => published).length >= 27);
+    assert.ok(places.every((row) => row.inside || !row.published));
+  });
+
   it('train as many weights as the runs printed, each one', () => {
     const printed = estimated().filter(({ measurement }) => measurement.trainedWeights !== undefined);
     assert.ok(printed.length >= 40);
