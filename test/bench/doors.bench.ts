@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { report, timed } from './samples';
@@ -26,6 +26,26 @@ function run(args: readonly string[], cwd: string): Promise<void> {
     child.once('error', reject);
     child.once('exit', () => resolve());
   });
+}
+
+/** Writes the most memory that the program it is loaded into had resident, in KiB (`process.resourceUsage`), when that ends. */
+const NOTE_MEMORY = (file: string) =>
+  `process.on('exit', () => require('node:fs').writeFileSync(${JSON.stringify(file)}, String(process.resourceUsage().maxRSS)));\n`;
+
+/** What a program takes to its end: milliseconds, and the most memory that was resident, in MB. */
+async function timeAndMemory(
+  args: readonly string[],
+  cwd: string,
+): Promise<{ ms: number; megabytes: number }> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'oomlint-bench-'));
+  try {
+    const [hook, note] = [path.join(folder, 'note.cjs'), path.join(folder, 'note.txt')];
+    writeFileSync(hook, NOTE_MEMORY(note));
+    const ms = await timed(() => run(['--require', hook, ...args], cwd));
+    return { ms, megabytes: (Number(readFileSync(note, 'utf8')) * 1024) / 1e6 };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 async function times(rounds: number, act: () => Promise<void>): Promise<number[]> {
@@ -114,10 +134,12 @@ async function main(): Promise<void> {
     await mcpStart(folder, KEPT_MS);
     // Taken off at their medians: what Node itself takes is no part of it.
     const bare = empty.toSorted((a, b) => a - b)[ROUNDS / 2] ?? 0;
+    const many = await timeAndMemory([CLI, 'check', '.'], others);
     report({
       'command line on one file, over bare Node': checked.map((time) => time - bare),
       'check of 10,000 files with 50 configs': await times(FEW, () => run([CLI, 'check', '.'], folder)),
-      'check of 50,000 files without a config': await times(1, () => run([CLI, 'check', '.'], others)),
+      'check of 50,000 files without a config': [many.ms],
+      'memory of the check of 50,000 files': [many.megabytes],
       'diff of two commits': await times(FEW, () => run([CLI, 'diff', 'HEAD~1..HEAD'], folder)),
       'oomlint mcp, spawn to initialize': await times(ROUNDS, () => mcpStart(folder)),
     });
