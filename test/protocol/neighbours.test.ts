@@ -90,6 +90,17 @@ describe('configs of one folder', function () {
     assert.deepEqual(sentTo(a), { diagnostics: 0, statuses: 0 });
   });
 
+  it('count above a project file where they read it, not where they looked whether there is one', async () => {
+    await start({ 'more/oomlint.yaml': PROJECT, 'more/ds_c.json': zero(200_000_000) });
+    await show('ds_a.json', zero(200_000_000));
+    await show('other/ds_b.json', zero(200_000_000));
+    await show('more/ds_c.json', zero(200_000_000));
+    const upper = await server.open('oomlint.yaml', PROJECT);
+    const nearer = await server.open('more/oomlint.yaml', PROJECT);
+    assert.match(await lensOf(upper), /^Used by 2 configs/);
+    assert.match(await lensOf(nearer), /^Used by 1 config(?!s)/);
+  });
+
   it('hear of an edit of the recipe that uses them', async () => {
     await start();
     const a = await show('ds_a.json', zero(200_000_000, 'auto'));

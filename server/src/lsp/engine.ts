@@ -14,7 +14,7 @@ import { explainOom } from '../features/oom/explained';
 import { projectCompletions, projectHover, projectLens } from '../features/project-file-help';
 import { editorBreakdown, openTried, tryKnobs } from '../features/try';
 import type { DetectedGpus } from '../hardware/detect';
-import { fileName } from '../text/uri';
+import { canonicalUri, fileName } from '../text/uri';
 import { type Analysis, isPart } from '../workspace/analysis';
 import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
 import { PROJECT_FILE_NAMES } from '../workspace/project-file-names';
@@ -79,11 +79,12 @@ export function createEngine(
     schema: editorSchema,
     projectHover: async (uri, text, position) => {
       if (!isProjectFile(uri)) return undefined;
-      const open = workspace.dependents(uri).filter((user) => preferences.isOpen(user));
-      return projectHover(uri, text, position, await analysed(workspace, open));
+      const users = await usersOf(uri, workspace);
+      const open = users.filter((user) => preferences.isOpen(user.uri));
+      return projectHover(uri, text, position, open);
     },
     projectLens: async (uri) => {
-      const users = await analysed(workspace, workspace.dependents(uri));
+      const users = await usersOf(uri, workspace);
       return projectLens(users.filter((user) => !isPart(user)));
     },
     whatIf: whatIfTexts,
@@ -131,9 +132,11 @@ function following(
   };
 }
 
-async function analysed(workspace: Workspace, uris: readonly string[]): Promise<Analysis[]> {
-  const found = await Promise.all(uris.map((uri) => workspace.analyze(uri)));
-  return found.filter((one) => one !== undefined);
+/** The analyses that a project file took part in; others only looked whether there is one. */
+async function usersOf(project: string, workspace: Workspace): Promise<Analysis[]> {
+  const key = canonicalUri(project);
+  const found = await Promise.all(workspace.dependents(project).map((uri) => workspace.analyze(uri)));
+  return found.filter((one) => one?.files.some((file) => canonicalUri(file) === key)) as Analysis[];
 }
 
 /** Tools of agents on what the editor shows; read when the first one is called. */

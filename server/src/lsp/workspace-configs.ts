@@ -22,8 +22,8 @@ interface Decided {
   readonly folder: string;
   /** What the file was then; undefined where only who watches it knows. */
   readonly stamp: string | undefined;
-  /** Whether it can be a config. */
-  readonly isWorth: boolean;
+  /** Whether it can be a config; undefined where that is to be decided anew. */
+  readonly isWorth: boolean | undefined;
   row?: Row;
 }
 
@@ -51,7 +51,7 @@ export class WorkspaceConfigs {
   #decided: ReadonlyMap<string, Decided> = new Map();
   /** Canonical addresses of files that changed since they were looked at. */
   #changed = new Set<string>();
-  /** Every folder was looked through to its end. */
+  /** Every folder was looked through to its end, and all is decided. */
   #isWhole = false;
   /** One look at a time: the next one finds what this one decided. */
   #looking: Promise<unknown> = Promise.resolve();
@@ -69,7 +69,9 @@ export class WorkspaceConfigs {
 
   /** Settings, folders or families changed. */
   reset(): void {
-    this.#decided = new Map();
+    // Of what each file was, it still turns out whether it was written since.
+    const forgotten = (one: Decided): Decided => ({ ...one, isWorth: undefined, row: undefined });
+    this.#decided = new Map([...this.#decided].map(([key, one]) => [key, forgotten(one)]));
     this.#isWhole = false;
   }
 
@@ -102,7 +104,7 @@ export class WorkspaceConfigs {
     if (decided && this.#decided === before) {
       this.#decided = decided;
       this.#isWhole = true;
-      if (await this.#judged(decided, changed, pause, again)) return;
+      if (await this.#judged(decided, changed, pause)) return;
     }
     // What was not looked at to its end is looked at the next time.
     for (const key of changed) this.#changed.add(key);
@@ -130,7 +132,9 @@ export class WorkspaceConfigs {
       if (!known) continue;
       if (!(await pause())) return undefined;
       const file = await this.#machine?.look(known.uri);
-      decided.set(key, { ...known, stamp: file?.stamp, isWorth: await this.#isWorth(known.uri, file) });
+      const isWorth = await this.#isWorth(known.uri, file);
+      // A row that was made of another text is no row of this one.
+      decided.set(key, { uri: known.uri, folder: known.folder, stamp: file?.stamp, isWorth });
     }
     return decided;
   }
@@ -146,11 +150,11 @@ export class WorkspaceConfigs {
         const key = canonicalUri(uri);
         const known = before.get(key);
         const file = await onDisk?.look(uri);
-        if (known && known.stamp === file?.stamp && !changed.has(key)) {
+        if (known && known.isWorth !== undefined && known.stamp === file?.stamp && !changed.has(key)) {
           decided.set(key, known);
           continue;
         }
-        if (this.#isWhole) this.#turnedOut(uri, changed);
+        if (before.size > 0 && (!known || known.stamp !== file?.stamp)) this.#turnedOut(uri, changed);
         const isWorth = await this.#isWorth(uri, file);
         decided.set(key, { uri, folder, stamp: file?.stamp, isWorth });
       }
@@ -177,17 +181,15 @@ export class WorkspaceConfigs {
     decided: ReadonlyMap<string, Decided>,
     changed: ReadonlySet<string>,
     pause: Pause,
-    again: boolean,
   ): Promise<boolean> {
     for (const [key, file] of decided) {
       if (!file.isWorth) continue;
       if (!(await pause())) return false;
-      // A whole look asks the workspace, which knows best what still holds.
-      if (again && file.row && !changed.has(key) && (await holds(file.row, changed))) continue;
+      if (file.row && !changed.has(key) && (await holds(file.row, changed))) continue;
       const analysis = await this.#workspace.analyze(file.uri);
       file.row = {
         config: analysis && !isPart(analysis) ? knownConfig(analysis, file.folder) : undefined,
-        asked: this.#workspace.asked(file.uri),
+        asked: await this.#workspace.asked(file.uri, analysis),
       };
     }
     return true;

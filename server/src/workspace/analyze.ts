@@ -275,9 +275,10 @@ export class Workspace {
     return Workspace.teaches(uri) || /\bkeys\s*:/.test(text) || this.isCandidate(uri, text);
   }
 
-  /** What the analysis of a file that is at hand asked of the files. */
-  asked(uri: string): Asked | undefined {
-    return this.#kept.get(canonicalUri(uri))?.files.asked;
+  /** What an analysis of a file asked of the files; undefined where it is no longer the one at hand. */
+  async asked(uri: string, analysis: Analysis | undefined): Promise<Asked | undefined> {
+    const kept = this.#kept.get(canonicalUri(uri));
+    return kept && (await kept.result) === analysis ? kept.files.asked : undefined;
   }
 
   /** As `mayBeConfig`, with the families that the workspace teaches. */

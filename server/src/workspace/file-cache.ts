@@ -19,7 +19,7 @@ import { readDirective } from '../run/directive';
 import { holdsCommands } from '../text/command-files';
 import { canonicalUri, fileName } from '../text/uri';
 import { say } from '../wording/say';
-import { Asked, listKey } from './asked';
+import { Asked, listKey, sameItems } from './asked';
 import { type ComposedFiles, type Composition, compose, familyOf } from './composition';
 import type { ConfigReading } from './config-reading';
 import type { Host } from './host';
@@ -411,10 +411,6 @@ const STARTS_PYTHON = /[\w-]\.py\b/;
 const mayImport = (uri: string, text: string, more: readonly Dialect[]) =>
   isPython(uri) && /\bimport\b/.test(text) && mightBeTrainingConfig(text, fileName(uri), more);
 
-function sameItems<T>(a: readonly T[] = [], b: readonly T[] = []): boolean {
-  return a.length === b.length && a.every((item, index) => item === b[index]);
-}
-
 /** The files as one analysis sees them: every question is noted with its answer, there or not. */
 export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
   readonly folders: readonly string[];
@@ -446,7 +442,7 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
 
   exists(uri: string): Promise<boolean> {
     const key = canonicalUri(uri);
-    return this.asked.ask(key, () => this.#cache.exists(key));
+    return this.asked.exists(key, () => this.#cache.exists(key));
   }
 
   list(uri: string): Promise<readonly string[] | undefined> {
@@ -462,7 +458,7 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
 
   listFolders(uri: string): Promise<readonly string[] | undefined> {
     const key = canonicalUri(uri);
-    return this.asked.ask(listKey(key), () => this.#cache.listFolders(key), sameItems);
+    return this.asked.folders(key, () => this.#cache.listFolders(key));
   }
 
   /** Packages that a file names; empty where it is none that does, or cannot be read. */

@@ -177,16 +177,26 @@ export async function findUses(uri: string, files: ParentSearch): Promise<Use[]>
   // Nobody starts a text, and `make` no run of its own.
   if (holdsCommands(uri)) return [];
   const nearby = await nearbyNames(uri, files);
-  const naming = [...filesNamed(nearby, isNaming), ...files.seen.map(canonicalUri)];
+  // What was seen elsewhere counts as what lies near: whether a text is open decides no run that a script starts.
+  const seen = (mayBe: (name: string) => boolean) =>
+    files.seen.filter((other) => mayBe(fileName(other))).map(canonicalUri);
+  const isOther = (name: string) => isPython(name) || isJupyter(name) || showsCommands(name);
+  const naming = [...filesNamed(nearby, isNaming), ...seen((name) => !isOther(name))];
   const uses = await usesAmong(naming, uri, files);
   if (uses.length > 0) return uses;
-  const programs = isPython(uri) ? [] : await usesAmong(sourcesAbove(uri, nearby, files), uri, files);
+  const sources = [...sourcesAbove(uri, nearby, files), ...seen(isPython)];
+  const programs = isPython(uri) ? [] : await usesAmong(sources, uri, files);
   // What else a program reads is found from the program.
   const trained = programs.filter(({ link }) => ROLES[link.role].shards);
   if (trained.length > 0) return trained;
   return [
-    ...(await usesAmong(filesNamed(nearby, showsCommands), uri, files)),
-    ...(await usesAmong(notebooksAbove(uri, nearby, files), uri, files, 'notebookLaunches')),
+    ...(await usesAmong([...filesNamed(nearby, showsCommands), ...seen(showsCommands)], uri, files)),
+    ...(await usesAmong(
+      [...notebooksAbove(uri, nearby, files), ...seen(isJupyter)],
+      uri,
+      files,
+      'notebookLaunches',
+    )),
   ];
 }
 

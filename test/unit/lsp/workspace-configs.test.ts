@@ -90,8 +90,10 @@ describe('configs of the workspace, looked for again and again', () => {
     const first = await look();
     assert.equal(first.length, 40);
     assert.ok(read.length >= 100);
-    assert.deepEqual(await look(true), first);
-    assert.deepEqual([read, analysed], [[], []]);
+    for (const again of [false, true]) {
+      assert.deepEqual(await look(again), first);
+      assert.deepEqual([read, analysed], [[], []]);
+    }
   });
 
   it('look at what was written meanwhile, whoever stated it', async () => {
@@ -99,8 +101,40 @@ describe('configs of the workspace, looked for again and again', () => {
     await write('configs/run07.json', config(512));
     const found = await look();
     assert.ok(found.includes('configs/run07.json exceeds'), found.join('\n'));
-    // A whole look asks the workspace of each.
-    assert.ok(analysed.includes(uri('configs/run07.json')));
+    assert.deepEqual(analysed, [uri('configs/run07.json')]);
+  });
+
+  it('list no config of which the text is another by now, or that is gone', async () => {
+    assert.equal((await look()).length, 40);
+    await write('configs/run07.json', '{ "entry": 1 }\n');
+    await rm(path.join(folder, 'configs/run08.json'));
+    for (const name of ['configs/run07.json', 'configs/run08.json']) configs.changed(uri(name));
+    const found = await look(true);
+    assert.equal(listed, 0);
+    assert.equal(found.length, 38);
+    assert.equal((await look()).length, 38);
+  });
+
+  it('follow a change that an editor heard of while a config was looked at', async () => {
+    const { analyze } = workspace;
+    let isFirst = true;
+    workspace.analyze = async (file) => {
+      const found = await analyze.call(workspace, file);
+      if (isFirst && file === uri('configs/run07.json')) {
+        isFirst = false;
+        await write('oomlint.yaml', PROJECT.replace('gpus: 8', 'gpus: 1'));
+        workspace.invalidate(uri('oomlint.yaml'));
+        configs.changed(uri('oomlint.yaml'));
+        // What the editor draws meanwhile.
+        await analyze.call(workspace, file);
+      }
+      return found;
+    };
+    await look();
+    assert.deepEqual(
+      (await look(true)).filter((row) => !row.endsWith('exceeds')),
+      [],
+    );
   });
 
   it('after an edit look at that config alone, and list no folder', async () => {
@@ -128,6 +162,14 @@ describe('configs of the workspace, looked for again and again', () => {
     const found = await look(true);
     assert.equal(listed, 1);
     assert.deepEqual([found.length, found[0]], [40, 'configs/new.json exceeds']);
+  });
+
+  it('look at what was written meanwhile where settings changed, too', async () => {
+    await look();
+    await write('oomlint.yaml', PROJECT.replace('gpus: 8', 'gpus: 1'));
+    configs.reset();
+    const all = await look();
+    assert.deepEqual([all.length, all.filter((row) => !row.endsWith('exceeds')).length], [40, 0]);
   });
 
   it('look at the whole where nobody waited for the first look', async () => {

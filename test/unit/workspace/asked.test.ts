@@ -128,6 +128,28 @@ describe('an analysis is made anew', () => {
     assert.equal(await analyze('a.json'), first);
   });
 
+  it('where a file comes to use it in a folder that was not there, or in one that was', async () => {
+    const { analyze, change } = world({ 'ds/a.json': zero(3), 'old/b.yaml': recipe('../ds/other.json') });
+    const first = await analyze('ds/a.json');
+    change('new/more/data.yaml', 'a: 1\n');
+    assert.equal((await analyze('ds/a.json'))?.usedBy, undefined);
+    change('new/c.yaml', recipe('../ds/a.json'));
+    assert.equal((await analyze('ds/a.json'))?.usedBy?.length, 1);
+    change('new/c.yaml', undefined);
+    assert.equal((await analyze('ds/a.json'))?.usedBy, undefined);
+    change('newer/deep/d.yaml', 'a: 1\n');
+    change('newer/e.yaml', recipe('../ds/a.json'));
+    assert.equal((await analyze('ds/a.json'))?.usedBy?.length, 1);
+    assert.equal(first?.usedBy, undefined);
+  });
+
+  it('not where a file comes deep in a folder that was there', async () => {
+    const { analyze, change } = world({ 'ds/a.json': zero(3), 'old/b.yaml': recipe('../ds/other.json') });
+    const first = await analyze('ds/a.json');
+    change('old/outputs/checkpoint/config.json', '{}');
+    assert.equal(await analyze('ds/a.json'), first);
+  });
+
   it('where a neighbour comes to use it, states something else to it, and uses it no more', async () => {
     const { analyze, change } = world({ 'a.json': zero(3), 'c.yaml': recipe('other.json') });
     const first = await analyze('a.json');

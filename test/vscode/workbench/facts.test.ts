@@ -32,6 +32,8 @@ describe('choosing model and GPU in the workbench', function () {
   /** Types a search into the list that is open, and takes the first that it finds with the Enter key. */
   async function searchAndAccept(title: RegExp, search: string, found: RegExp, name?: string): Promise<void> {
     await page.locator('.quick-input-title', { hasText: title }).waitFor();
+    // A list that another one takes the place of is to be seen for a moment more, without the keys.
+    await page.locator('.quick-input-widget input:focus').waitFor();
     await page.keyboard.type(search);
     const focused = page.locator('.quick-input-list .monaco-list-row.focused .label-name', {
       hasText: found,
