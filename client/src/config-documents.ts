@@ -22,6 +22,9 @@ export function isReasonToStart(document: TextDocument): boolean {
   return mayBeConfig(document) && (document.languageId !== 'python' || TRAINS.test(document.getText()));
 }
 
+/** Whether a file is a project file, whose statements count for the configs around and below it. */
+export const isProjectFile = ({ path }: Uri): boolean => /\/oomlint\.ya?ml$/.test(path);
+
 export function mayBeConfig(document: TextDocument): boolean {
   const { uri, languageId } = document;
   return (

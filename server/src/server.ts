@@ -4,6 +4,7 @@ import { ChosenRuns } from './features/chosen-runs';
 import { readClient } from './lsp/client';
 import { onAgents } from './lsp/handlers/agents';
 import { onCatalog } from './lsp/handlers/catalog';
+import { onChangeCosts } from './lsp/handlers/change-costs';
 import { onCodeActions } from './lsp/handlers/code-actions';
 import { onCompletion } from './lsp/handlers/completion';
 import type { Connected } from './lsp/handlers/connected';
@@ -76,6 +77,7 @@ export function startServer(connection: Connection, runtime: Runtime): void {
   onDocumentLinks(server);
   onCodeActions(server);
   onPanel(server);
+  onChangeCosts(server);
   onCatalog(server);
   onNote(server);
   onOutOfMemory(server);

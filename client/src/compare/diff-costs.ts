@@ -11,6 +11,7 @@ import {
   workspace,
 } from 'vscode';
 import type { ChangeCost, ChangeCostParams, CostAtKey } from '../../../server/src/shared/protocol';
+import { isProjectFile } from '../config-documents';
 import type { LanguageServer } from '../language-server';
 import { type Diff, diffsInView } from './diffs-in-view';
 import { COMPARE_WITH_HEAD_COMMAND } from './head-lens';
@@ -96,7 +97,7 @@ function decoration(
   const { end } = document.lineAt(Math.min(start.line, document.lineCount - 1)).range;
   const more = new MarkdownString();
   for (const [at, line] of lines.entries()) more.appendText(at === 0 ? line : `\n\n${line}`);
-  if (modified.uri.toString() === file.toString()) {
+  if (modified.uri.toString() === file.toString() && !isProjectFile(file)) {
     const target = encodeURIComponent(JSON.stringify([{ uri: file.toString() }]));
     more.appendMarkdown(
       `\n\n[${l10n.t('Compare with HEAD')}](command:${COMPARE_WITH_HEAD_COMMAND}?${target})`,

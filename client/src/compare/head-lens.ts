@@ -10,7 +10,7 @@ import {
   workspace,
 } from 'vscode';
 import type { StatusParams } from '../../../server/src/shared/protocol';
-import { CONFIG_SELECTOR } from '../config-documents';
+import { CONFIG_SELECTOR, isProjectFile } from '../config-documents';
 import type { LanguageServer } from '../language-server';
 import { headOf, onRepositoryOf, textInGit } from './git';
 
@@ -19,7 +19,7 @@ export const COMPARE_WITH_HEAD_COMMAND = 'oomlint.compareWithHead';
 
 const FIRST_LINE = new Range(0, 0, 0, 0);
 
-/** Above a config that differs from its last commit: what the difference costs, and the way to the comparison. */
+/** Above a config, or a project file, that differs from its last commit: what the difference costs, and the way to the comparison. */
 export function showsCostAgainstHead(server: LanguageServer): Disposable {
   /** What was announced last of each config. */
   const configs = new Map<string, StatusParams>();
@@ -28,7 +28,8 @@ export function showsCostAgainstHead(server: LanguageServer): Disposable {
   const provideCodeLenses = async (document: TextDocument): Promise<CodeLens[]> => {
     const { uri } = document;
     const enabled = workspace.getConfiguration('oomlint', uri).get<boolean>('codeLens.enabled') ?? true;
-    if (!enabled || server.state !== 'running' || !configs.has(uri.toString())) return [];
+    const isProject = isProjectFile(uri);
+    if (!enabled || server.state !== 'running' || !(isProject || configs.has(uri.toString()))) return [];
     const before = await versions.of(document);
     if (before === undefined || before === document.getText()) return [];
     const cost = await server.changeCost({ uri: uri.toString(), before }).catch(() => null);
@@ -36,8 +37,10 @@ export function showsCostAgainstHead(server: LanguageServer): Disposable {
     const command = {
       title: l10n.t('{0} vs HEAD', cost.short),
       tooltip: l10n.t('Against HEAD: {0}', cost.words),
-      command: COMPARE_WITH_HEAD_COMMAND,
-      arguments: [{ uri: uri.toString() }],
+      // Runs of several configs are compared in their text: what each line costs stands there.
+      ...(isProject
+        ? { command: 'git.openChange', arguments: [uri] }
+        : { command: COMPARE_WITH_HEAD_COMMAND, arguments: [{ uri: uri.toString() }] }),
     };
     return [new CodeLens(FIRST_LINE, command)];
   };

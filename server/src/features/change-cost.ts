@@ -17,10 +17,10 @@ const LEAST_BYTES = 2 ** 20;
 const LEAST_SECONDS = 0.01;
 
 /**
- * What changes of one file's text cost its run: as a whole, and behind each key that states another value. Null where one of the two has
- * no estimate, or where nothing changes for the run.
+ * What changes of one file's text cost a run that reads it: as a whole, and behind each key there that states another value. Null where one
+ * of the two has no estimate, or where nothing changes for the run.
  */
-export function changeCost(before: Analysis, after: Analysis): ChangeCost | null {
+export function changeCost(before: Analysis, after: Analysis, file = after.uri): ChangeCost | null {
   const found = differencesOf(before, after);
   if (!found || !before.estimate || !after.estimate) return null;
   const total = {
@@ -34,7 +34,7 @@ export function changeCost(before: Analysis, after: Analysis): ChangeCost | null
   const whole = [words, turned].filter((word) => word).join(', ');
   const at = found.flatMap((one): (CostAtKey & { readonly time: string })[] => {
     const cost = costWords(one);
-    const place = placeOf(one.fields, after) ?? placeOf(one.fields, before);
+    const place = placeOf(one.fields, after, file) ?? placeOf(one.fields, before, file);
     if (cost === '' || !place) return [];
     const value = say('{0}: {1} → {2}', fieldLabel(one.fields[0] as FieldPath), one.before, one.after);
     const lines = [
@@ -117,14 +117,15 @@ function batchTurn(before: Analysis, after: Analysis): string | undefined {
     : say('global batch {0} → {1}', old, now);
 }
 
-/** Where a file states the first of some fields that it states. */
+/** Where a file of the run states the first of some fields that it states. */
 function placeOf(
   fields: readonly FieldPath[],
   of: Analysis,
+  file: string,
 ): { readonly of: Analysis; readonly range: Range } | undefined {
   for (const field of fields) {
     const { location, kind } = of.resolved.origins[field] ?? {};
-    if (location && kind !== 'inferred' && canonicalUri(location.uri) === canonicalUri(of.uri))
+    if (location && kind !== 'inferred' && canonicalUri(location.uri) === canonicalUri(file))
       return { of, range: location.range };
   }
   return undefined;

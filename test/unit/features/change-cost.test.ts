@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { changeCost } from '../../../server/src/features/change-cost';
-import { analysed, DEEPSPEED } from './panel-run';
+import { projectChangeCost } from '../../../server/src/features/project-change-cost';
+import { analysed, DEEPSPEED, PROJECT } from './panel-run';
 
 describe('what a change costs', () => {
   it('stands at the key that states the new value, with the verdict where it turns', async () => {
@@ -58,5 +59,36 @@ describe('what a change costs', () => {
     assert.equal(changeCost(await analysed(), await analysed(DEEPSPEED.replaceAll('  ', '    '))), null);
     const other = await analysed(DEEPSPEED.replace('"stage": 3', '"stage": 1'));
     assert.equal(changeCost({ ...(await analysed()), estimate: undefined }, other), null);
+  });
+});
+
+describe('what a change of a project file costs', () => {
+  const FILE = 'file:///project/oomlint.yaml';
+  const LONGER = PROJECT.replace('sequence: 2048', 'sequence: 16384');
+  const reader = async (text: string, project = LONGER) => ({
+    before: await analysed(text),
+    after: await analysed(text, project),
+  });
+  const SMALL = DEEPSPEED.replace('_per_gpu": 2', '_per_gpu": 1');
+
+  it('stands at its key, with the config whose peak changes most, and in words for each', async () => {
+    const cost = projectChangeCost(FILE, [
+      { ...(await reader(SMALL)) },
+      await reader(DEEPSPEED),
+      await reader(DEEPSPEED, PROJECT),
+    ]);
+    assert.ok(cost);
+    assert.match(cost.short, /^ds\.json \+[\d.]+ GiB and 1 more config$/);
+    assert.match(cost.words, /^ds\.json: peak \+[^;]*fits → does not fit; ds\.json: peak \+/);
+    const [at, ...others] = cost.at;
+    assert.deepEqual(others, []);
+    assert.match(LONGER.split('\n')[at?.range.start.line ?? -1] ?? '', /sequence: 16384/);
+    assert.match(at?.label ?? '', /^\+\d+ GiB, fits → does not fit.* \(ds\.json\)$/);
+    assert.equal(at?.lines[0], 'sequence length: 2,048 → 16,384');
+  });
+
+  it('is nothing where no run changes', async () => {
+    assert.equal(projectChangeCost(FILE, [await reader(DEEPSPEED, `${PROJECT}# more\n`)]), null);
+    assert.equal(projectChangeCost(FILE, []), null);
   });
 });

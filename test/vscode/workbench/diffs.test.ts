@@ -149,4 +149,45 @@ describe('what a change costs, in the workbench', function () {
     await untilBehind('original', /stage": 3,.*"\+/);
     await workbench.picture('diff-cost-removed');
   });
+
+  const closeAll = async () => {
+    await page.keyboard.press('Control+K');
+    await page.keyboard.press('Control+W');
+    await page.locator('.editor-group-container .tab').first().waitFor({ state: 'detached' });
+  };
+
+  it('stands in the diff of what is staged: the index beside the last commit', async () => {
+    await closeAll();
+    const text = await workbench.fileText(FILE);
+    await writeFile(path.join(workbench.folder, FILE), text.replace('_per_gpu": 2', '_per_gpu": 8'));
+    await git(workbench.folder, 'add', FILE);
+    await workbench.openFile(FILE);
+    await lens().first().waitFor();
+    await openChanges();
+    await page.locator('.tab.active', { hasText: /Index/ }).waitFor();
+    await untilBehind('modified', /_per_gpu": 8,.*"\+[\d.]+ GiB/);
+    await untilBehind('original', /stage": 3,.*"\+/);
+    await workbench.picture('diff-cost-staged');
+  });
+
+  it('stands above a changed oomlint.yaml, and behind its lines, for the configs that read it', async () => {
+    await git(workbench.folder, 'commit', '--quiet', '--all', '--message', 'Eight samples');
+    await closeAll();
+    const project = 'oomlint.yaml';
+    await workbench.openFile(project);
+    await page.locator('.codelens-decoration a', { hasText: /^Used by \d+ configs/ }).waitFor();
+    assert.equal(await lens().count(), 0);
+    const file = path.join(workbench.folder, project);
+    await writeFile(file, (await workbench.fileText(project)).replace('sequence: 4096', 'sequence: 32768'));
+    const cost = lens().filter({ hasText: /^\S+ \+[\d.]+ GiB and \d more configs? vs HEAD$/ });
+    await cost.first().waitFor();
+    const title = (await cost.first().getAttribute('title')) ?? '';
+    assert.match(title, /^Against HEAD: [\w.]+: peak \+[\d.]+ GiB/);
+    assert.match(title, /ds_config\.json: peak \+/);
+    await workbench.pictures('project-file-head-lens');
+    await cost.first().click();
+    await page.locator('.monaco-diff-editor').waitFor();
+    await untilBehind('modified', /sequence: 32768.*"\+[\d.]+ GiB.*\([\w.]+\)"$/);
+    await workbench.pictures('project-file-diff');
+  });
 });

@@ -5,6 +5,14 @@ import type { Frame, Page } from 'playwright-core';
 import { openWorkbench, type Workbench } from './workbench';
 
 const FILE = 'ds_config.json';
+const BIG = 'ds_big.json';
+const TOO_LARGE = `{
+  "train_micro_batch_size_per_gpu": 32,
+  "gradient_accumulation_steps": 2,
+  "bf16": { "enabled": true },
+  "zero_optimization": { "stage": 3 }
+}
+`;
 
 /** A person who has no mouse compares, searches and writes. */
 describe('by keys alone, in the workbench', function () {
@@ -15,6 +23,7 @@ describe('by keys alone, in the workbench', function () {
   before(async () => {
     workbench = await openWorkbench(async (folder) => {
       await writeFile(path.join(folder, 'requirements.txt'), 'torch==2.3.0\ntransformers==4.44.0\n');
+      await writeFile(path.join(folder, BIG), TOO_LARGE);
     });
     ({ page } = workbench);
     await workbench.openFile(FILE);
@@ -107,5 +116,31 @@ describe('by keys alone, in the workbench', function () {
     for (let left = 50; left > 0 && (await workbench.fileText(FILE)) === before; left--)
       await page.waitForTimeout(100);
     assert.match(await workbench.fileText(FILE), /offload_(?:optimizer|param)/);
+  });
+
+  it('applies a fix from its card in the panel', async () => {
+    await workbench.openFile(BIG);
+    await page.locator('.codelens-decoration a', { hasText: 'Does not fit' }).first().waitFor();
+    await page.keyboard.press('F1');
+    await page.keyboard.type('Oomlint: Estimate Memory');
+    await focusedRow('Estimate Memory').waitFor();
+    await page.keyboard.press('Enter');
+    const frame = await workbench.panel(BIG);
+    await frame.locator('[data-key=apply-fix-0]').waitFor();
+    await page.locator('.tab', { hasText: 'Memory:' }).first().focus();
+    await page.keyboard.press('Enter');
+    await until(frame, 'Tab', 'apply-fix-0');
+    await workbench.picture('keyboard-fix-card');
+    await page.keyboard.press('Enter');
+    await frame.locator('h1', { hasText: /^Fits/ }).waitFor();
+    // What was pressed is gone with the verdict; the focus stays in the page.
+    assert.ok((await focusedKey(frame)) !== undefined, 'the page has lost the focus');
+    await page.keyboard.press('Control+1');
+    await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
+    await page.keyboard.press('Control+S');
+    for (let left = 50; left > 0 && (await workbench.fileText(BIG)) === TOO_LARGE; left--)
+      await page.waitForTimeout(100);
+    assert.notEqual(await workbench.fileText(BIG), TOO_LARGE);
+    await page.locator('.codelens-decoration a', { hasText: /Fits/ }).first().waitFor();
   });
 });

@@ -13,6 +13,21 @@ const ZERO2 = `{
 }
 `;
 
+/** In YAML a key whose value is gone is still whole: it states nothing. */
+const LORA = `base_model: meta-llama/Llama-3.1-8B
+adapter: lora
+lora_r: 16
+lora_target_linear: true
+micro_batch_size: 4
+gradient_accumulation_steps: 2
+sequence_len: 4096
+bf16: true
+optimizer: adamw_torch
+datasets:
+  - path: ./data.jsonl
+    type: alpaca
+`;
+
 /** What a person sees of the panel while a value is replaced, and what they take from it: pages and pictures. */
 describe('the panel while a value is replaced, and what is saved of it, in the workbench', function () {
   this.timeout(300_000);
@@ -21,7 +36,10 @@ describe('the panel while a value is replaced, and what is saved of it, in the w
   let frame: Frame;
 
   before(async () => {
-    workbench = await openWorkbench((folder) => writeFile(path.join(folder, 'ds_zero2.json'), ZERO2));
+    workbench = await openWorkbench(async (folder) => {
+      await writeFile(path.join(folder, 'ds_zero2.json'), ZERO2);
+      await writeFile(path.join(folder, 'lora.yaml'), LORA);
+    });
     ({ page } = workbench);
     await workbench.openFile('ds_zero2.json');
     await page.locator('.codelens-decoration', { hasText: 'GiB' }).first().waitFor();
@@ -31,6 +49,29 @@ describe('the panel while a value is replaced, and what is saved of it, in the w
   after(() => workbench?.stop());
 
   const word = (key: string) => page.locator('.view-line span', { hasText: new RegExp(`^"${key}"$`) }).last();
+
+  /** Notes parts and place of every frame from now on: whatever is there for a moment only is seen, too. */
+  const watchFrames = () =>
+    frame.evaluate(() => {
+      const seen = { bars: [] as number[], tops: [] as number[] };
+      Object.assign(window, { seen });
+      const look = () => {
+        if (Reflect.get(window, 'seen') !== seen) return;
+        seen.bars.push(document.querySelectorAll('.component-bar .segment').length);
+        seen.tops.push(window.scrollY);
+        requestAnimationFrame(look);
+      };
+      look();
+    });
+  const stayed = async (top: number): Promise<void> => {
+    const { bars, tops } = await frame.evaluate(
+      () => Reflect.get(window, 'seen') as { readonly bars: number[]; readonly tops: number[] },
+    );
+    // A bar is drawn in the frame in which its place gets its size, after this is read: empty in two of them it would be seen.
+    const painted = bars.filter((parts, at) => parts > 0 || bars[at - 1] === 0);
+    assert.ok(Math.min(...painted) > 5, `${Math.min(...painted)} parts at the least`);
+    assert.ok(Math.min(...tops) > top - 60, `scrolled to ${Math.min(...tops)} of ${top}`);
+  };
 
   it('has in its headline what the verdict hangs on', async () => {
     const head = frame.locator('header, .headline').first();
@@ -47,17 +88,7 @@ describe('the panel while a value is replaced, and what is saved of it, in the w
     const top = await frame.evaluate(() => window.scrollY);
     assert.ok(top > 100, `${top}`);
     const shown = (await status.innerText()).trim();
-    // Whatever is there for a moment only is seen, too.
-    await frame.evaluate(() => {
-      const seen = { bars: [] as number[], tops: [] as number[] };
-      Object.assign(window, { seen });
-      const look = () => {
-        seen.bars.push(document.querySelectorAll('.component-bar .segment').length);
-        seen.tops.push(window.scrollY);
-        requestAnimationFrame(look);
-      };
-      look();
-    });
+    await watchFrames();
     // Beside a panel a line may be wider than its editor: the caret is put there by a search.
     await word('stage').click();
     await page.keyboard.press('Control+F');
@@ -72,13 +103,41 @@ describe('the panel while a value is replaced, and what is saved of it, in the w
     await frame.waitForFunction(
       () => document.querySelector<HTMLInputElement>('[data-key=knob-micro-batch]')?.value === '2',
     );
-    const { bars, tops } = await frame.evaluate(
-      () => Reflect.get(window, 'seen') as { readonly bars: number[]; readonly tops: number[] },
-    );
-    // A bar is drawn in the frame in which its place gets its size, after this is read: empty in two of them it would be seen.
-    const painted = bars.filter((parts, at) => parts > 0 || bars[at - 1] === 0);
-    assert.ok(Math.min(...painted) > 5, `${Math.min(...painted)} parts at the least`);
-    assert.ok(Math.min(...tops) > top - 60, `scrolled to ${Math.min(...tops)} of ${top}`);
+    await stayed(top);
+  });
+
+  it('keeps parts and place while one digit of YAML is replaced by another', async () => {
+    await workbench.openFile('lora.yaml');
+    frame = await workbench.panel('lora.yaml');
+    const micro = (value: string) =>
+      frame.waitForFunction(
+        (wanted) => document.querySelector<HTMLInputElement>('[data-key=knob-micro-batch]')?.value === wanted,
+        value,
+      );
+    await micro('4');
+    await frame.evaluate(() => window.scrollTo(0, 400));
+    await page.waitForTimeout(200);
+    const top = await frame.evaluate(() => window.scrollY);
+    assert.ok(top > 100, `${top}`);
+    await page
+      .locator('.view-line span', { hasText: /^lora_r$/ })
+      .first()
+      .click();
+    await page.keyboard.press('Control+F');
+    await page.keyboard.type('micro_batch_size: 4');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('ArrowRight');
+    await watchFrames();
+    await page.keyboard.press('Backspace');
+    await page.waitForTimeout(1_500);
+    await workbench.picture('panel-yaml-digit-gone');
+    await page.keyboard.type('2');
+    await micro('2');
+    await stayed(top);
+    await page.keyboard.press('Control+Z');
+    await page.keyboard.press('Control+Z');
+    await workbench.openFile('ds_zero2.json');
+    frame = await workbench.panel('ds_zero2.json');
   });
 
   it('tears no name apart, and takes the width that there is', async () => {

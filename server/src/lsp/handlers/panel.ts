@@ -14,9 +14,6 @@ import {
   BREAKDOWN_REQUEST,
   type Breakdown,
   type BreakdownParams,
-  CHANGE_COST_REQUEST,
-  type ChangeCost,
-  type ChangeCostParams,
   COMPARE_REQUEST,
   type CompareParams,
   type Comparison,
@@ -120,16 +117,6 @@ export function onPanel(server: Connected): void {
       const before =
         'uri' in other ? await session.analysisOfFile(other.uri) : await engine.analyzeAs(uri, other.text);
       return before ? engine.compared(before, analysis) : null;
-    },
-  );
-  answer<ChangeCostParams, ChangeCost>(
-    CHANGE_COST_REQUEST,
-    'Cost',
-    async ({ analysis, engine }, { uri, before, after }) => {
-      const { changeCost } = await import('../../features/change-cost');
-      const from = await engine.analyzeAs(uri, before);
-      const to = after === undefined ? analysis : await engine.analyzeAs(uri, after);
-      return from && to ? changeCost(from, to) : null;
     },
   );
 }
