@@ -102,8 +102,11 @@ export interface Reading {
   readonly needs?: Partial<Record<FieldPath, string>>;
   /** It hands an optimizer to whoever trains, and that counts in the place of one that other files of the run name. */
   readonly givesOptimizer?: true;
-  /** Bytes of the most weights that lie on a GPU at once before the training starts, of models that are gone then, too. */
-  readonly earlierBytes?: number;
+  /**
+   * The most weights that lie on a GPU at once before the training starts, of models that are gone then, too. `besideTrained`: those of the
+   * model that is trained lie there as well.
+   */
+  readonly earlier?: { readonly bytes: number; readonly besideTrained: boolean };
   /** How what is missing of its run is asked for. */
   readonly asking?: Asking;
   /** What of this file was not understood. */

@@ -60,7 +60,7 @@ export class Draft {
   wholeAt?: Range | undefined;
   asking?: Asking | undefined;
   givesOptimizer = false;
-  earlierBytes = 0;
+  earlier: NonNullable<Reading['earlier']> = { bytes: 0, besideTrained: false };
   readonly needs: Partial<Record<FieldPath, string>> = {};
   private withoutDefaults = false;
   private lookedFor = 0;
@@ -451,7 +451,7 @@ export class Draft {
       ...(this.wholeAt ? { wholeAt: this.wholeAt } : {}),
       ...(Object.keys(this.needs).length > 0 ? { needs: this.needs } : {}),
       ...(this.asking ? { asking: this.asking } : {}),
-      ...(this.earlierBytes > 0 ? { earlierBytes: this.earlierBytes } : {}),
+      ...(this.earlier.bytes > 0 ? { earlier: this.earlier } : {}),
       ...(this.givesOptimizer ? { givesOptimizer: true as const } : {}),
       ...(this.notModelled ? { notModelled: this.notModelled } : {}),
     };

@@ -33,6 +33,13 @@ const PLAIN =
 /** Arguments of a pipeline that bring other weights, or load them in another way. */
 const SHAPES_PIPELINE =
   /^(?:model_kwargs|config|assistant_model|framework|pipeline_class|vocoder|quantization_config|load_in_[48]bit)$/;
+/** OpenAI's own package, which makes a model in fp32 and loads the weights into it (`whisper/__init__.py`, `_MODELS`, `load_model`). */
+const OWN_WHISPER = /^whisper\.load_model$/;
+const WHISPER_NAMES: Readonly<Record<string, string>> = {
+  turbo: 'large-v3-turbo',
+  large: 'large-v3',
+  'large-v1': 'large',
+};
 /** Methods that leave the weights of a model in their number, where they are called on it. */
 const KEEPS_WEIGHTS =
   /^(?:\(\)|to|cuda|cpu|half|float|bfloat16|eval|train|requires_grad_|forward|generate|prepare|encode|encode_batch|classify_batch|predict|rank|similarity|transcribe|parameters|named_parameters|num_parameters|get_memory_footprint|state_dict|save_pretrained|push_to_hub|tie_weights|compute_transition_scores)$/;
@@ -118,6 +125,10 @@ function weightsOf(load: PyCall): NamedWeights | undefined {
     const own = task !== undefined && OWN_TASKS.test(taskOf(task)) && !SPECTROGRAMS.test(found.modelType);
     return own ? found : undefined;
   }
+  if (OWN_WHISPER.test(load.callee)) {
+    const size = stringOf(argumentOf(load, 'name', 0));
+    return size === undefined ? undefined : named(`openai/whisper-${WHISPER_NAMES[size] ?? size}`);
+  }
   const ofSpeech = /\.from_hparams$/.test(load.callee);
   const name = stringOf(argumentOf(load, ofSpeech ? 'source' : 'pretrained_model_name_or_path', 0));
   const found = named(name);
@@ -143,7 +154,7 @@ export function typeWhenTrained(
   { known, versions }: ReadContext,
 ): DType | undefined {
   let dtype: DType | undefined;
-  if (/\.from_hparams$/.test(load.callee)) dtype = 'fp32';
+  if (/\.from_hparams$/.test(load.callee) || OWN_WHISPER.test(load.callee)) dtype = 'fp32';
   else {
     const given = argumentOf(load, 'dtype') ?? argumentOf(load, 'torch_dtype');
     const stated = weightsDtypeOf(textOf(knownNode(given, { bf16 })));

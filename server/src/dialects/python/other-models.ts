@@ -5,7 +5,7 @@ import type { ReadContext } from '../dialect';
 import { adaptersInPlace } from './adapters-in-place';
 import { argumentOf, type Calls } from './call-block';
 import { type CountedModel, countedModel } from './counted-models';
-import { earlierBytes } from './earlier-models';
+import { earlierModels } from './earlier-models';
 import type { ModelChain } from './model-chain';
 import { freezesFirst, peftOptimizer } from './peft-optimizers';
 import { handedOn, isPipeline, makesOther, placementOf } from './placed-models';
@@ -55,7 +55,7 @@ export function noteOtherModels(
     draft.bring('model-beside', { range: call.calleeRange }, name);
   }
   stateCounted(calls, chain, counted);
-  draft.earlierBytes = earlierBytes(calls, chain, start.id, context);
+  draft.earlier = earlierModels(calls, chain, start.id, context);
   const changed = program.assignments.find(
     ({ of, attribute, after }) => chain.ids.has(of) && PART.test(attribute) && after <= trainer.id,
   );

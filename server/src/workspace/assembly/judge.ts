@@ -160,7 +160,11 @@ function estimated(
 
 /** A process that held more before it trains than while it does: what is estimated is the training. */
 function withEarlier(estimate: Estimate, members: readonly Member[]): Estimate {
-  const bytes = Math.max(0, ...members.map(({ config }) => config.reading.earlierBytes ?? 0));
+  const held = estimate.parts
+    .filter(({ category }) => /^(?:quantized-)?weights$/.test(category))
+    .reduce((sum, part) => sum + part.bytes, 0);
+  const each = members.flatMap(({ config }) => config.reading.earlier ?? []);
+  const bytes = Math.max(0, ...each.map((one) => one.bytes + (one.besideTrained ? held : 0)));
   if (bytes <= estimate.peak.reservedBytes) return estimate;
   const note = say(
     'Models that are gone when the training starts took {0} of the GPU before, together with those that stay: PyTorch keeps that memory, and the process as much. The figures are of the training.',
