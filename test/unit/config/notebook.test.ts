@@ -107,6 +107,30 @@ describe('notebooks', () => {
     assert.equal(ran('GPU: NVIDIA L4. Max memory: 22.161 GB. Platform = Linux.', 'T4'), undefined);
   });
 
+  it('install one of the releases that a name in braces is bound to', () => {
+    const torch = (bound: string) => {
+      const text = JSON.stringify({
+        cells: [
+          cell(`${bound}\n!uv pip install {_torch} bitsandbytes`),
+          cell(TRAINS),
+          cell('SFTTrainer(model, args=SFTConfig(max_length=512)).train()'),
+        ],
+      });
+      const found = reading(text).facts.find(({ field }) => field === 'version.torch');
+      return [found?.value, found?.origin.orElse];
+    };
+    assert.deepEqual(torch('_torch, _conv = "torch==2.7.1", "b==1"'), ['2.7.1', undefined]);
+    const two = 'if x:\n    _torch = "torch==2.9.1"\nelse:\n    _torch = "torch==2.7.1"';
+    assert.deepEqual(torch(two), ['2.9.1', '2.7.1']);
+    // The release that is there, or any.
+    for (const other of [
+      '    _torch = f"torch=={t.__version__}"',
+      '    try: pass\n    except: _torch = "torch"',
+    ])
+      assert.deepEqual(torch(`if x:\n${other}\nelse:\n    _torch = "torch==2.7.1"`), ['2.7.1', '2.13']);
+    assert.deepEqual(torch('_torch = "torch"'), [undefined, undefined]);
+  });
+
   it('ask for no GPU on which what they install does not run', () => {
     const asked = (install: string, known = {}) => {
       const text = JSON.stringify({

@@ -14,7 +14,7 @@ export interface Install {
   readonly alone?: true;
   /** Which version is known only when it is installed. */
   readonly open?: true;
-  /** The versions between which a condition chooses then. */
+  /** The versions between which a condition chooses then; an empty one is any. */
   readonly choices?: readonly string[];
   /** What is there gives way to the newest (`-U`). */
   readonly upgraded?: true;
@@ -110,7 +110,7 @@ const QUOTED = String.raw`(?:"[^"\n]*"|'[^'\n]*')`;
 const SEVERAL = String.raw`${QUOTED}(?:[ \t]*,[ \t]*${QUOTED})*`;
 /** `name, other = "torch==2.7.1", "mamba_ssm==2.2.5"`, and with a condition between two of them: `("a==1", "b") if is_t4 else ("a==2", "b")`. */
 const BOUND = new RegExp(
-  String.raw`^[ \t]*(\w+(?:[ \t]*,[ \t]*\w+)*)[ \t]*=[ \t]*\(?(${SEVERAL})\)?(?:[ \t]*if\b[^\n()]+\belse[ \t]*\(?(${SEVERAL})\)?)?[ \t]*\r?$`,
+  String.raw`^[ \t]*(?:(?:try|else|except)[ \t]*:[ \t]*)?(\w+(?:[ \t]*,[ \t]*\w+)*)[ \t]*=[ \t]*\(?(${SEVERAL})\)?(?:[ \t]*if\b[^\n()]+\belse[ \t]*\(?(${SEVERAL})\)?)?[ \t]*\r?$`,
   'gm',
 );
 
@@ -121,6 +121,8 @@ function boundPackage(
 ): { readonly name: string; readonly versions: readonly string[] } | undefined {
   const packages = new Set<string>();
   const versions: string[] = [];
+  // Bound to what only runs make, as a text of the release that is there: any.
+  if (new RegExp(String.raw`\b${name}[ \t]*=[ \t]*[rb]?f["']`).test(text)) versions.push('');
   for (const [, names = '', ...lists] of text.matchAll(BOUND)) {
     const at = names.split(',').findIndex((one) => one.trim() === name);
     if (at < 0) continue;
@@ -265,7 +267,7 @@ function packagesAmong(words: string, start: number, text: string, lines: Pick<L
   for (const { 0: whole, 1: name = '', index } of bare.matchAll(BRACED)) {
     const bound = boundPackage(text, name);
     if (bound === undefined) continue;
-    const exact = bound.versions.every((version) => /^==\d[\w.]*$/.test(version));
+    const exact = bound.versions.every((version) => /^(?:==\d[\w.]*)?$/.test(version));
     found.push({
       name: bound.name,
       specifier: '',

@@ -1,3 +1,4 @@
+import { maxSatisfying, minSatisfying } from '@renovatebot/pep440';
 import type { ConfigDocument } from '../../config/node';
 import { EITHER_A100 } from '../../config/python/cells';
 import { nodeOf } from '../../config/python/node-of-value';
@@ -5,13 +6,15 @@ import { normalName, parseRequirement, type Requirement } from '../../environmen
 import {
   type AllowedVersions,
   allowedVersions,
+  assumedRelease,
   VERSION_FIELDS,
   VERSIONED_PACKAGES,
+  type VersionedPackage,
 } from '../../environment/versions';
 import { findAccelerator } from '../../hardware/catalog';
 import { fact } from '../../run/origin';
 import { statePackageOf, statePackagesAmong } from '../../terms/state-packages';
-import { locationOf } from '../../text/place';
+import { locationOf, type Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
@@ -26,7 +29,7 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): v
   const stated = [...installs].reverse();
   // What a comment names comes last: the script may be started in another environment.
   const newest = new Set<string>();
-  for (const { name, specifier, open, repository, upgraded, range, commented } of [
+  for (const { name, specifier, choices, open, repository, upgraded, range, commented } of [
     ...stated.filter((install) => !install.commented),
     ...stated.filter((install) => install.commented),
   ]) {
@@ -34,6 +37,7 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): v
     // What an earlier cell installs gives way to the newest of a later one.
     if (upgraded && !commented && versioned !== undefined) newest.add(versioned);
     if (versioned === undefined || newest.has(versioned) || draft.knows(VERSION_FIELDS[versioned])) continue;
+    if (choices && !commented) stateChosen(draft, versioned, choices, range);
     if (open && repository !== 'commit') continue;
     const field = VERSION_FIELDS[versioned];
     const exact = /^==(\d+(?:\.\d+)*)$/.exec(specifier)?.[1];
@@ -60,6 +64,27 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): v
     );
   }
   readBrought(installs, draft);
+}
+
+/** One of several versions between which a condition chooses as it is installed: the newest that is named, and the other end. */
+function stateChosen(draft: Draft, name: VersionedPackage, choices: readonly string[], range: Range): void {
+  const named = choices.filter((choice) => choice !== '').map((choice) => choice.slice('=='.length));
+  const [newest, oldest] = [maxSatisfying(named, '>=0'), minSatisfying(named, '>=0')];
+  if (newest === null || oldest === null) return;
+  const other = choices.includes('') ? assumedRelease(name) : oldest;
+  const note = say(
+    'a condition chooses the release when it is installed: {0}',
+    choices.map((choice) => `${name}${choice}`).join(say(' or ')),
+  );
+  draft.facts.push(
+    fact(VERSION_FIELDS[name], newest, {
+      kind: 'file',
+      location: locationOf(range, draft.uri),
+      key: 'pip_install',
+      note,
+      ...(other === newest ? {} : { orElse: other }),
+    }),
+  );
 }
 
 const commitNote = (name: string) =>
