@@ -11,6 +11,7 @@ import type { ConfigDocument, ConfigFormat } from './node';
 import { gpuOfJoined } from './python/cells';
 import { pythonLines } from './python/databricks-source';
 import { loadPython } from './python/grammar';
+import { installedOnColab } from './python/magics';
 import { readNotebook } from './python/notebook';
 import { type PythonReading, readPython } from './python/python';
 import type { ProgramSurroundings } from './python/run-program';
@@ -63,10 +64,12 @@ export function parseConfig(
   const own = { uri, format, root, problems, directives, relaxedJson, ...ways };
   if (format !== 'python') return own;
   const gpu = gpuOfJoined(content);
+  const { installs } = reading as Partial<PythonReading>;
   const head = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
   return {
     ...own,
     ...ofPython(reading),
+    ...(gpu === undefined || !installs ? {} : { installs: installedOnColab(installs) }),
     ...(gpu === undefined ? {} : { asksFor: { name: gpu, range: head } }),
   };
 }

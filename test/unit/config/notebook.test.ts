@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseConfig } from '../../../server/src/config/parse';
+import { joinCells } from '../../../server/src/config/python/cells';
 import { loadPython } from '../../../server/src/config/python/grammar';
 import { readNotebook } from '../../../server/src/config/python/notebook';
 import { detectDialect } from '../../../server/src/dialects/registry';
@@ -129,6 +130,24 @@ describe('notebooks', () => {
     ])
       assert.deepEqual(torch(`if x:\n${other}\nelse:\n    _torch = "torch==2.7.1"`), ['2.7.1', '2.13']);
     assert.deepEqual(torch('_torch = "torch"'), [undefined, undefined]);
+  });
+
+  it('install on Colab what they do not install elsewhere', () => {
+    const source =
+      'if "COLAB_" not in "".join(os.environ.keys()):\n    !pip install a\nelse:\n    !pip install b\n!pip install c';
+    const of = (metadata: object) =>
+      readNotebook(JSON.stringify({ metadata, cells: [cell(source)] }))?.installs.map(({ name }) => name);
+    assert.deepEqual(of({}), ['a', 'b', 'c']);
+    assert.deepEqual(of({ accelerator: 'GPU', colab: { gpuType: 'T4' } }), ['b', 'c']);
+    const joined = (gpu?: string) =>
+      parseConfig('file:///a.ipynb', joinCells([source], gpu).text).installs?.map(({ name }) => name);
+    assert.deepEqual(
+      [joined(), joined('L4')],
+      [
+        ['a', 'b', 'c'],
+        ['b', 'c'],
+      ],
+    );
   });
 
   it('ask for no GPU on which what they install does not run', () => {

@@ -22,6 +22,8 @@ export interface Install {
   readonly index?: string;
   /** It comes from a repository, and no tag tells which release it is. */
   readonly repository?: RepositoryState;
+  /** It is installed where the notebook does not run on Colab. */
+  readonly offColab?: true;
   /** It stands in a comment, as where a notebook was made a script: the script itself installs nothing. */
   readonly commented?: true;
   readonly range: Range;
@@ -229,9 +231,30 @@ function writtenInstalls(
 ): Install[] {
   return [...text.slice(from, to).matchAll(commands)].flatMap((command) => {
     const words = command[1] ?? '';
-    return packagesAmong(words, from + command.index + command[0].length - words.length, text, lines);
+    const start = from + command.index + command[0].length - words.length;
+    const found = packagesAmong(words, start, text, lines);
+    return isOffColab(text, start) ? found.map((one) => ({ ...one, offColab: true as const })) : found;
   });
 }
+
+/** How notebooks ask whether they run on Colab: `if "COLAB_" not in "".join(os.environ.keys()):`. */
+const OFF_COLAB = /^if\b[^\n]*\bCOLAB_[^\n]*\bnot in\b/;
+
+/** Characters that are looked back over for the line above a block. */
+const FURTHEST = 2000;
+
+/** Whether the line of a place stands right under such a question. */
+function isOffColab(text: string, at: number): boolean {
+  const lines = text.slice(Math.max(0, at - FURTHEST), at).split('\n');
+  const depth = (line: string) => line.length - line.trimStart().length;
+  const own = depth(lines.at(-1) ?? '');
+  const outer = lines.findLast((line) => line.trim() !== '' && depth(line) < own);
+  return outer !== undefined && OFF_COLAB.test(outer.trimStart());
+}
+
+/** What is installed where a notebook runs, as far as it asks where that is. */
+export const installedOnColab = (installs: readonly Install[]): Install[] =>
+  installs.filter(({ offColab }) => offColab !== true);
 
 /** Packages that words for pip name; `start`: where the words stand in the text. */
 function packagesAmong(words: string, start: number, text: string, lines: Pick<Lines, 'range'>): Install[] {

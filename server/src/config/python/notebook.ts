@@ -2,7 +2,7 @@ import { type Node, parseTree } from 'jsonc-parser';
 import type { Position, Range } from '../../text/place';
 import { Lines } from '../lines';
 import { cardsPrinted, colabGpu } from './cells';
-import { type Install, installsIn, withoutMagics } from './magics';
+import { type Install, installedOnColab, installsIn, withoutMagics } from './magics';
 
 /** A notebook's code, cell after cell, as one text whose places are those of the file. */
 interface Notebook {
@@ -88,10 +88,11 @@ export function readNotebook(text: string): Notebook | undefined {
   }
   const gpu = gpuOf(inner(root, 'metadata'), file);
   const lines = new CellLines(joined, segments, file);
+  const installs = installsIn(written.join(''), lines, written);
   return {
     lines,
     cells: written,
-    installs: installsIn(written.join(''), lines, written),
+    installs: gpu ? installedOnColab(installs) : installs,
     ...(gpu ? { gpu } : {}),
   };
 }
