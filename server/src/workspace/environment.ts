@@ -66,8 +66,12 @@ export async function environmentOf(
   const [notebooks, texts] = [shown.filter(isCode), shown.filter((text) => !isCode(text))];
   const installed = (await statedByTexts(notebooks, files)).map((each) => ({ ...each, rank: RECORDED_RANK }));
   const around = withShown(await statedAround(uri, files), await statedByTexts(texts, files), uri);
+  // What an environment beside the files holds is not in the image.
   const pinned = (name: string) =>
-    around.some((each) => each.name === name && each.exact !== undefined && !each.optional);
+    around.some(
+      (each) =>
+        each.name === name && each.exact !== undefined && !each.optional && each.rank !== INSTALLED_RANK,
+    );
   const stated = [
     ...installed,
     ...recorded

@@ -78,6 +78,15 @@ describe('training jobs of SageMaker', () => {
       assert.equal((await again(value)).values['activations.checkpointing'], on, value);
   });
 
+  it('run the releases of their container, whatever is installed beside the files', async () => {
+    const installed = { '.venv/lib/python3.11/site-packages/torch-2.5.1.dist-info/METADATA': '' };
+    const { values } = await runOf(job(ONE), installed);
+    assert.equal(values['version.torch'], '1.13.1');
+    // What the job installs itself is there.
+    const pinned = await runOf(job(ONE), { ...installed, 'scripts/requirements.txt': 'torch==2.1.2\n' });
+    assert.equal(pinned.values['version.torch'], '2.1.2');
+  });
+
   it('start a process for each GPU of each machine where that is asked for', async () => {
     const asked = `distribution={'torch_distributed': {'enabled': True}}, ${VERSIONS}`;
     const { values, left } = await runOf(job(`instance_type='ml.p4d.24xlarge', instance_count=2, ${asked}`));
