@@ -26,12 +26,22 @@ Trainer(model=model, args=TrainingArguments(per_device_train_batch_size=1, bf16=
   const analysis = await new Workspace(host, { settings }).analyze('file:///w/train.py');
   const field: FieldPath = 'attention.implementation';
   const { values, origins } = analysis?.resolved ?? {};
-  return { value: values?.[field], kind: origins?.[field]?.kind, analysis };
+  const { kind, note } = origins?.[field] ?? {};
+  return { value: values?.[field], kind, note, analysis };
 }
 
 describe('attention that transformers has for a model', () => {
   it('is looked up in the releases whose newest is assumed', () => {
     assert.equal(KERNELS.releases.at(-1), RELEASES.releases.transformers.at(-1));
+  });
+
+  it('is told of the release that the run has: another may choose SDPA', async () => {
+    const of = (release: string) =>
+      attentionOf('google-t5/t5-small', '', '', `# oomlint: version.transformers=${release}\n`);
+    assert.deepEqual(
+      [(await of('4.57.6')).note, (await of('5.23.0')).value],
+      ['transformers 4.57.6 chooses no SDPA for `t5`', 'sdpa'],
+    );
   });
 
   it('is no SDPA where the class takes none, by release', () => {

@@ -221,7 +221,11 @@ function ownAttention(
   const isAlone = languageType(config) === config.model_type;
   const lacks = isAlone ? lacksKernel('sdpa', modelType, release) : predatesSdpa(modelType, release);
   if (lacks) {
-    const note = say('transformers chooses no SDPA for `{0}`', modelType);
+    // Another release may well choose it.
+    const note =
+      release === undefined
+        ? say('transformers chooses no SDPA for `{0}`', modelType)
+        : say('transformers {0} chooses no SDPA for `{1}`', release, modelType);
     return [fact(field, 'eager', { kind: 'inferred', note })];
   }
   if (!isLoaded || !isAlone || !ofTransformers(modelType)) return [];
