@@ -28,6 +28,12 @@ export const imageVersions = (image: string, range: Range): Requirement[] =>
 function versionsOf(image: string, range: Range): Requirement[] {
   const official = /(?:^|\/)pytorch\/pytorch:(\d+\.\d+(?:\.\d+)?)/.exec(image)?.[1];
   if (official !== undefined) return of('torch', official, range);
+  // AMD's, `rocm/pytorch:rocm6.4.1_ubuntu24.04_py3.12_pytorch_release_2.6.0`.
+  const rocm =
+    /(?:^|\/)rocm\/pytorch(?:-training)?:rocm[\w.]*_pytorch_(?:release_)?v?(\d+\.\d+(?:\.\d+)?)/.exec(
+      image,
+    )?.[1];
+  if (rocm !== undefined) return of('torch', rocm, range);
   const release = /(?:^|[/#])nvidia\/pytorch:(\d\d\.\d\d)/.exec(image)?.[1];
   if (release !== undefined && release <= LAST_NVIDIA) {
     const torch = NVIDIA_PYTORCH.findLast(([first]) => first <= release)?.[1];

@@ -4,6 +4,7 @@ import type { ConfigNode } from '../config/node';
 import { notebookInstalls } from '../config/notebook-commands';
 import { parseConfig } from '../config/parse';
 import { shellInstalls } from '../config/python/magics';
+import { type PytorchIndex, pytorchIndex, specifierWithin } from '../config/python/pytorch-index';
 import { flagOf, textOf } from '../config/scalar';
 import { commandsAlone } from '../config/shown-commands';
 import type { Range } from '../text/place';
@@ -73,6 +74,21 @@ function setupLists(text: string): Requirement[] {
 
 /** Lines of a `requirements.txt` or a `constraints.txt`, and of the lists of a `setup.cfg`. */
 function requirementLines(text: string): Requirement[] {
+  const index = text
+    .split('\n')
+    .map(pytorchIndex)
+    .find((each) => each !== undefined);
+  return withinIndex(index, pinnedLines(text));
+}
+
+/** Of PyTorch none that is newer than the last on the index that is asked. */
+const withinIndex = (index: PytorchIndex | undefined, asked: readonly Requirement[]): Requirement[] =>
+  asked.map((one) => {
+    const specifier = one.name === 'torch' ? specifierWithin(one.specifier, index) : one.specifier;
+    return specifier === one.specifier ? one : (parseRequirement(`torch${specifier}`, one.range) ?? one);
+  });
+
+function pinnedLines(text: string): Requirement[] {
   return text.split('\n').flatMap((line, index) => {
     const start = line.length - line.trimStart().length;
     const words = line.trim();
@@ -210,11 +226,14 @@ function dockerfile(text: string): Requirement[] {
     }
     const image = /^\s*FROM\s+(?:--\S+\s+)?(\S+)/i.exec(line)?.[1];
     if (image !== undefined) return imageVersions(withArguments(image, given) ?? '', range);
-    return [
+    const bare = /\btorch(?![\w.=<>~!-])/.test(line) ? pytorchIndex(line) : undefined;
+    const pinned = [
       ...line
         .slice(0, 2000)
         .matchAll(/(?:^|\s)["']?([A-Za-z][\w.-]{0,80}(?:\[[\w,]{0,80}\])?[=<>~]=[^\s"']{1,80})/g),
     ].flatMap((match) => parseRequirement(match[1] ?? '', range) ?? []);
+    const torch = bare && parseRequirement('torch', range);
+    return [...(torch ? withinIndex(bare, [torch]) : []), ...pinned];
   });
 }
 
@@ -248,8 +267,10 @@ export const SCRIPT_IMAGES: EnvironmentFormat = {
  */
 function shownInstalls(text: string, name: string): Requirement[] {
   const installs = notebookInstalls(name, text) ?? shellInstalls(commandsAlone(text), new Lines(text));
-  const asked = installs.flatMap(({ name, specifier, open, range }) =>
-    open ? [] : (parseRequirement(`${name}${specifier.replace(/#.*$/, '')}`, range) ?? []),
+  const asked = installs.flatMap(({ name, specifier, open, range, builtFor }) =>
+    open
+      ? []
+      : (parseRequirement(`${name}${specifierWithin(specifier.replace(/#.*$/, ''), builtFor)}`, range) ?? []),
   );
   return inOneWay(asked);
 }

@@ -1415,6 +1415,24 @@ SFTTrainer(model, args=SFTConfig(bf16=True, fp16=a.fp16)).train()`;
     );
   });
 
+  it('have the newest PyTorch of the index that a cell asks alone', () => {
+    const torch = (words: string) =>
+      factOf(
+        python(`!pip install ${words}\n${IMPORTS}${MODEL}SFTTrainer(model, args=SFTConfig()).train()`),
+        'version.torch',
+      );
+    const rocm = 'https://download.pytorch.org/whl/rocm6.2';
+    assert.match(String(torch(`torch torchvision --index-url ${rocm}`)?.value), /^2\.5/);
+    assert.match(String(torch(`-U torch -i ${rocm}/`)?.value), /^2\.5/);
+    assert.match(String(torch(`torch==2.4.0 --index-url ${rocm}`)?.value), /^2\.4/);
+    // pip takes the newest of both, and newer platforms have the newest.
+    for (const words of [
+      `torch --extra-index-url ${rocm}`,
+      `torch --index-url ${rocm.replace('6.2', '9.9')}`,
+    ])
+      assert.doesNotMatch(String(torch(words)?.value), /^2\.5/, words);
+  });
+
   it('say which model, adapters and quantization they do not see', () => {
     const trained = 'Trainer(model, TrainingArguments("out")).train()';
     const codes = (text: string) => python(`${IMPORTS}${text}`).problems.map(({ code }) => code);

@@ -39,6 +39,8 @@ describe('texts for a model that could see', () => {
       0,
     );
     assert.equal(imagesOf(loop('input_ids=batch["input_ids"], labels=batch["labels"]')), 0);
+    const named = trainer('').replaceAll('Gemma3ForConditionalGeneration', 'AutoModelForImageTextToText');
+    assert.equal(imagesOf(named), 0, 'the class of the model is no image');
   });
 
   it('may hold images where the code names them, prepares them, or collates samples itself', () => {

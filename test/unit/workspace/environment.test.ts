@@ -297,6 +297,19 @@ describe('images that a launch script starts', () => {
     );
   });
 
+  it('say it of ROCm, as do indices of PyTorch that newer releases are not built for', async () => {
+    const rocm = 'rocm/pytorch:rocm6.4.1_ubuntu24.04_py3.12_pytorch_release_2.6.0';
+    assert.match(await torch(`docker run ${rocm} ${train}\n`), /^2\.6\.0 \(environment/);
+    const index = (name: string) => `--index-url https://download.pytorch.org/whl/${name}`;
+    for (const [path, text, release] of [
+      ['requirements.txt', `${index('cu118')}\ntorch\ntransformers\n`, /^2\.7\./],
+      ['Dockerfile', `FROM ubuntu\nRUN pip install torch ${index('rocm6.2')}\n`, /^2\.5\./],
+      ['README.md', `\`\`\`bash\npip install torch ${index('rocm6.3')}\nbash run.sh\n\`\`\`\n`, /^2\.9\./],
+      ['requirements.txt', `--extra-index-url https://download.pytorch.org/whl/cu118\ntorch\n`, /default/],
+    ] as const)
+      assert.match(await torch(`${train}\n`, { [`file:///w/${path}`]: text }), release, path);
+  });
+
   it('say nothing in a comment, or where a lock file names the package', async () => {
     assert.match(await torch(`# docker run pytorch/pytorch:2.4.0\ndocker ps\n${train}\n`), /\(default/);
     const locked = { 'file:///w/uv.lock': '[[package]]\nname = "torch"\nversion = "2.5.1"\n' };

@@ -2,6 +2,7 @@ import type { Range } from '../../text/place';
 import type { Lines } from '../lines';
 import { REPOSITORY, type RepositoryState, repositoryPackage } from '../repository-address';
 import { cellsOf, markOf, shellStart } from './cells';
+import { type PytorchIndex, pytorchIndex } from './pytorch-index';
 
 /** A package that a cell installs. */
 export interface Install {
@@ -26,6 +27,8 @@ export interface Install {
   readonly offColab?: true;
   /** It stands in a comment, as where a notebook was made a script: the script itself installs nothing. */
   readonly commented?: true;
+  /** The index that alone is asked for PyTorch, where the newest release there is not the newest of all. */
+  readonly builtFor?: PytorchIndex;
   readonly range: Range;
 }
 
@@ -262,6 +265,7 @@ function packagesAmong(words: string, start: number, text: string, lines: Pick<L
   const bare = words.replace(WITH_VALUE, (option) => ' '.repeat(option.length));
   const builds = indexOf(words, text);
   const upgrades = UPGRADES.test(words) && builds?.only !== true;
+  const builtFor = pytorchIndex(words);
   const alone = /(?:^|\s)--no-deps(?=$|\s)/.test(words);
   for (const one of bare.matchAll(REQUIREMENT)) {
     const [whole, name = '', extras = '', specifier = ''] = one;
@@ -273,6 +277,7 @@ function packagesAmong(words: string, start: number, text: string, lines: Pick<L
       ...(alone ? { alone: true as const } : {}),
       ...(upgrades && specifier === '' ? { upgraded: true as const } : {}),
       ...(builds ? { index: builds.index } : {}),
+      ...(name.toLowerCase() === 'torch' && builtFor ? { builtFor } : {}),
       range: lines.range(at, at + name.length + specifier.length),
     });
   }

@@ -2,6 +2,7 @@ import { maxSatisfying, minSatisfying } from '@renovatebot/pep440';
 import type { ConfigDocument } from '../../config/node';
 import { EITHER_A100 } from '../../config/python/cells';
 import { nodeOf } from '../../config/python/node-of-value';
+import { specifierWithin } from '../../config/python/pytorch-index';
 import { normalName, parseRequirement, type Requirement } from '../../environment/requirement';
 import {
   type AllowedVersions,
@@ -29,7 +30,7 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): v
   const stated = [...installs].reverse();
   // What a comment names comes last: the script may be started in another environment.
   const newest = new Set<string>();
-  for (const { name, specifier, choices, open, repository, upgraded, range, commented } of [
+  for (const { name, specifier: asked, choices, open, repository, upgraded, range, commented, builtFor } of [
     ...stated.filter((install) => !install.commented),
     ...stated.filter((install) => install.commented),
   ]) {
@@ -40,6 +41,7 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): v
     if (choices && !commented) stateChosen(draft, versioned, choices, range);
     if (open && repository !== 'commit') continue;
     const field = VERSION_FIELDS[versioned];
+    const specifier = specifierWithin(asked, builtFor);
     const exact = /^==(\d+(?:\.\d+)*)$/.exec(specifier)?.[1];
     const allowed = allowedVersions(versioned, {
       specifier,
@@ -50,15 +52,17 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): v
     const location = locationOf(range, draft.uri);
     const { newest: value, oldest } = allowed;
     if (commented) {
-      const note = say('a commented-out cell installs {0}', `${name} ${specifier}`);
+      const note = say('a commented-out cell installs {0}', `${name} ${asked}`.trim());
       draft.facts.push(fact(field, value, { kind: 'default', location, note, orElse: oldest }));
       continue;
     }
     const note = repository
       ? commitNote(name)
-      : exact === undefined
-        ? installedNote(`${name} ${specifier}`, allowed)
-        : undefined;
+      : builtFor && specifier !== asked
+        ? say('PyTorch is built for {0} up to this release, of which the cell installs it', builtFor.name)
+        : exact === undefined
+          ? installedNote(`${name} ${specifier}`, allowed)
+          : undefined;
     draft.facts.push(
       fact(field, value, { kind: 'file', location, key: 'pip_install', note, orElse: oldest }),
     );

@@ -5,6 +5,8 @@ import { argumentOf, type Calls } from './call-block';
 
 /** How a text names images, as types of parts, columns, and arguments of processors and models. */
 const SIGHT = /image|pixel|video|photo|picture/i;
+/** Classes of models that see, which texts alone may be given to. */
+const MODEL = /^AutoModelFor(?:ImageTextToText|Vision2Seq|VisualQuestionAnswering)$/;
 /** What prepares or reads images. */
 const SEES =
   /(?:Processor(?:Fast)?\.from_pretrained|FeatureExtractor\.from_pretrained|(?:^|\.)Image\.open|(?:^|\.)process_vision_info|(?:^|\.)cv2\.\w+)$/;
@@ -61,7 +63,7 @@ export function readTextsAlone(
   isLoop: boolean,
 ): void {
   if (typeof model?.config?.vision_config !== 'object' || draft.knows('batch.images')) return;
-  if ([...program.words()].some((word) => SIGHT.test(word))) return;
+  if ([...program.words()].some((word) => SIGHT.test(word) && !MODEL.test(word))) return;
   if (program.calls.some(({ callee, id }) => id < trains.id && SEES.test(callee))) return;
   if (!(isLoop ? looksAtTexts(program, trains) : tokenizesAlone(program, trains))) return;
   const note = say('a tokenizer makes the samples, and nothing names images');
