@@ -232,7 +232,7 @@ interface Assumption {
 }
 
 /**
- * Values of a run that the file itself does not state, with who states it, strongest originName first. What is asked for is not assumed,
+ * Values of a run that the file itself does not state, with who states it: guesses first, then the strongest who states it. What is asked for is not assumed,
  * nor what hangs on it.
  */
 export function assumptionsOf({ document, resolved, model, unread = [], members }: Analysis): Assumption[] {
@@ -248,7 +248,7 @@ export function assumptionsOf({ document, resolved, model, unread = [], members 
   const autos = new Set(members?.flatMap(({ reading }) => reading.autos.map(({ key }) => key)));
   const isAuto = (field: FieldPath) => autos.has(FILLED_BY_WIDTH[field] ?? '');
   const type = model?.config?.model_type;
-  return FIELD_PATHS.flatMap((field) => {
+  const found = FIELD_PATHS.flatMap((field): Assumption[] => {
     const origin = origins[field];
     if (field === 'kernels.states' && (!model?.statePackages || namesNoKernels(values))) return [];
     if (field === 'model.code' && isAssumed(origin) && bringsCode(document)) return [];
@@ -267,12 +267,11 @@ export function assumptionsOf({ document, resolved, model, unread = [], members 
     if (asked.has(field) || !origin || origin.kind === 'file' || !matters(field, values, does, origin)) {
       return [];
     }
-    return {
-      field,
-      value: values[field],
-      source: originName(origin),
-      link: origin.source,
-      kind: origin.kind,
-    };
-  }).sort((a, b) => ORIGIN_KINDS.indexOf(a.kind) - ORIGIN_KINDS.indexOf(b.kind));
+    const { kind, source: link } = origin;
+    return [{ field, value: values[field], source: originName(origin), link, kind }];
+  });
+  // What stands in for a value that decides what the run needs is told before all that anybody knows.
+  const rank = ({ field, kind }: Assumption) =>
+    origins[field]?.guess === true ? -1 : ORIGIN_KINDS.indexOf(kind);
+  return found.sort((a, b) => rank(a) - rank(b));
 }

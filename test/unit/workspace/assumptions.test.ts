@@ -171,4 +171,17 @@ GOLDTrainer(model="Qwen/Qwen2.5-7B", args=config, train_dataset=rows).train()
       [],
     );
   });
+
+  it('tell guesses first: lengths of GRPO that nobody states decide what it needs', async () => {
+    const uri = 'file:///project/train.py';
+    const text = `# oomlint: gpu=A100-SXM4-80GB gpus=1
+from trl import GRPOConfig, GRPOTrainer
+GRPOTrainer(model="Qwen/Qwen2.5-0.5B", args=GRPOConfig("out", max_completion_length=256), reward_funcs=reward, train_dataset=rows).train()
+`;
+    const analysis = await new Workspace(new MemoryHost({ [uri]: text })).analyze(uri);
+    assert.ok(analysis?.estimate);
+    const [first] = assumptionsOf(analysis);
+    assert.equal(first?.field, 'batch.sequence');
+    assert.match(first?.source ?? '', /^assumed prompts of 512 tokens/);
+  });
 });
