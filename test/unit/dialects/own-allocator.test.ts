@@ -46,6 +46,7 @@ describe('frameworks that set the allocator themselves', () => {
     assert.equal(await segments({ 'a.yaml': FACTORY }, 'a.yaml', 1), 'false default');
     assert.equal(await of('llamafactory-cli train a.yaml\n'), 'true default');
     assert.equal(await of('OPTIM_TORCH=0 llamafactory-cli train a.yaml\n'), 'false file');
+    assert.equal(await of('USE_RAY=1 llamafactory-cli train a.yaml\n'), 'false file');
     assert.equal(await of('FORCE_TORCHRUN=1 llamafactory-cli train a.yaml\n', 1), 'true file');
     assert.equal(await of('torchrun --nproc_per_node 8 src/train.py a.yaml\n'), 'false file');
     const old = { 'a.yaml': FACTORY, 'requirements.txt': 'llamafactory==0.9.2\n' };

@@ -26,12 +26,16 @@ function readAllocator(launch: Launch, draft: Draft, context: ReadContext): void
   if (draft.knows('allocator.expandableSegments') || !setsAllocator(context)) return;
   const environment = new Section(launch.environment, draft, `${launch.path}.environment`);
   const [optimizes, forced] = [environment.find('OPTIM_TORCH'), environment.find('FORCE_TORCHRUN')];
+  // Ray and ktransformers start what is trained themselves.
+  const apart = environment.find(['USE_RAY', 'USE_KT']);
   const isOn = (found: typeof forced) => ENABLED.test(textOf(found?.node) ?? '');
   const isOwn = CLI.test(startedBy(launch));
   if (isOwn && optimizes && !isOn(optimizes))
     draft.state('allocator.expandableSegments', false, optimizes.node, optimizes.key);
   else if (isOwn && forced && isOn(forced))
     draft.state('allocator.expandableSegments', true, forced.node, forced.key, setsSegments());
+  else if (isOwn && apart && isOn(apart))
+    draft.state('allocator.expandableSegments', false, apart.node, apart.key);
   else if (!isOwn) stateLeftAllocator(launch, draft, false);
 }
 
