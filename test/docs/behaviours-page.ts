@@ -8,6 +8,7 @@ const CODES: Readonly<Record<ModelCode, string>> = {
   litgpt: 'litgpt',
   torchtune: 'torchtune',
   torchtitan: 'torchtitan',
+  olmo: "OLMo's own code",
   megatron: 'Megatron',
   timm: 'timm',
   tensorflow: 'TensorFlow',

@@ -84,6 +84,13 @@ def muon(parameters):
     return Both()
 
 
+def olmo_lionw(parameters):
+    from olmo_packages import stand_in
+
+    stand_in()
+    return from_module("olmo.optim", "LionW", betas=(0.9, 0.95), weight_decay=0.01)(parameters)
+
+
 GALORE = {"rank": 128, "update_proj_gap": 200, "scale": 0.25, "proj_type": "std"}
 APOLLO = {"rank": 128, "proj": "random", "scale_type": "channel", "update_proj_gap": 200, "scale": 1.0, "proj_type": "std"}
 IMPLEMENTATIONS = {"foreach": {"foreach": True}, "fused": {"fused": True}, "for-loop": {"foreach": False}}
@@ -137,6 +144,7 @@ OPTIMIZERS |= {
     "optimi.Lion": from_module("optimi", "Lion"),
     "optimi.Adan": from_module("optimi", "Adan"),
     "came": from_module("came_pytorch", "CAME"),
+    "olmo.LionW": olmo_lionw,
     "lion_pytorch": from_module("lion_pytorch", "Lion"),
     "pytorch_optimizer.Adan": from_module("pytorch_optimizer", "Adan"),
     "pytorch_optimizer.Shampoo": from_module("pytorch_optimizer", "Shampoo"),

@@ -10,6 +10,7 @@ import {
   LITGPT,
   MEGATRON,
   NEMO_RL,
+  OLMO,
   PEFT,
   PYTORCH,
   TENSORFLOW,
@@ -537,6 +538,7 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
   splitsFewExpertsInside: yes({ code: ['torchtitan'], source: titan('models/llama4/infra/parallelize.py') }),
   takesLossOutsideModel: yes(
     { code: ['torchtitan'], source: titan('train.py') },
+    { code: ['olmo'], source: fileIn(OLMO, 'olmo/train.py') },
     { code: ['torchtune'], source: fileIn(TORCHTUNE, 'recipes/full_finetune_distributed.py') },
   ),
   reshardsEnds: yes(

@@ -1,4 +1,5 @@
 import { oncePer } from '../memo/remembered';
+import { byCheckpointPeriod } from '../memory/checkpoint-period';
 import { recomputedByModule } from '../memory/megatron-recompute';
 import { layersPerChunk } from '../memory/pipeline-split';
 import { savesResult, untilLastSave } from '../memory/play';
@@ -59,10 +60,11 @@ function recomputedByLayers({ stage, tape, copies, whole }: TracedStage, run: Tr
 }
 
 /**
- * The model with the layers distinguished that keep all their activations: where only the first `activations.layers` of each
+ * The model with the layers distinguished that keep all their activations: those that a period leaves out, and where only the first `activations.layers` of each
  * pipeline chunk are checkpointed (Megatron `block`), as many as the others come to, at the end.
  */
 export function asCheckpointed(stages: readonly TracedStage[], run: TrainingRun): readonly TracedStage[] {
+  if (run['activations.period'] !== undefined) return byCheckpointPeriod(stages, run);
   const perChunk = run['activations.layers'];
   if (perChunk === undefined || run['activations.checkpointing'] !== 'full') return stages;
   const layers = stages.reduce((sum, { stage, copies }) => sum + (stage.role === 'layer' ? copies : 0), 0);

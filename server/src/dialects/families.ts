@@ -19,6 +19,7 @@ import { msSwiftFamily } from './ms-swift/family';
 import { nanotronFamily } from './nanotron/family';
 import { nemoFamily } from './nemo/family';
 import { notModelledFamily } from './not-modelled/family';
+import { olmoFamily } from './olmo/family';
 import { openInstructFamily } from './open-instruct/family';
 import { openrlhfFamily } from './openrlhf/family';
 import { torchtitanFamily } from './torchtitan/family';
@@ -46,6 +47,7 @@ export const FAMILIES: readonly Family[] = [
   gptNeoxFamily,
   nemoFamily,
   llmFoundryFamily,
+  olmoFamily,
   msSwiftFamily,
   openrlhfFamily,
   deepspeedChatFamily,

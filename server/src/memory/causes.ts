@@ -152,6 +152,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'activations.checkpointEvery': ['activations', 'checkpoints'],
   'activations.reentrant': ['activations', 'checkpoints'],
   'activations.layers': ['activations', 'checkpoints'],
+  'activations.period': ['activations', 'checkpoints'],
   'activations.modules': ['activations', 'checkpoints'],
   'activations.distributed': ['checkpoints'],
   'activations.offload': ['checkpoints', 'activations'],

@@ -12,6 +12,7 @@ import {
   GALORE,
   GROKADAMW,
   LION,
+  OLMO,
   OPTIMI,
   PYTORCH,
   PYTORCH_OPTIMIZER,
@@ -52,6 +53,8 @@ interface OptimizerCost {
   readonly loopTensors: number;
   /** The loop's variables name them until the next weight has its own. */
   readonly loopNamed?: boolean;
+  /** So many of the weight before are there beside all of the next one's. */
+  readonly loopKept?: number;
   /** Temporary bytes for one weight, where they are not a number of its copies. */
   readonly stepOf?: (weight: SteppedTensor, width: number, run: TrainingRun) => number;
   /** Bytes per parameter of states in CUDA managed memory, outside PyTorch's allocator. */
@@ -309,6 +312,8 @@ export const OPTIMIZER_COSTS: Readonly<Record<OptimizerName, OptimizerCost>> = {
   sgd: ofTorch(0, 0, 0),
   'sgd-momentum': ofTorch(1, 0, 0),
   lion: looped(1, 2, fileIn(LION, 'lion_pytorch/lion_pytorch.py')),
+  // The two parts of the update and their sum; the sum and its sign of the weight before have names.
+  lionw: { ...looped(1, 3, fileIn(OLMO, 'olmo/optim.py')), loopKept: 2 },
   lamb: inKernel(2, fileIn(DEEPSPEED, 'deepspeed/ops/lamb/fused_lamb.py')),
   lars: looped(1, 1, COLLECTION),
   adafactor: ADAFACTOR,
@@ -516,6 +521,15 @@ export function stepTransient(
     return (cost.listTensors * elements * stepBytes) / shards;
   }
   if (cost.steps === 'torch' && implementation === 'fused') return 0;
+  const { loopKept } = cost;
+  if (loopKept !== undefined) {
+    let kept = 0;
+    return ofEach(({ elements }) => {
+      const all = cost.loopTensors * elements + loopKept * kept;
+      kept = elements;
+      return all * stepBytes;
+    });
+  }
   if (cost.loopNamed !== true) return ofEach((weight) => cost.loopTensors * weight.elements * stepBytes);
   let before = 0;
   return ofEach(({ elements }) => {

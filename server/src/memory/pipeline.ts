@@ -3,6 +3,7 @@ import type { Tape, Tensor } from '../model/tape';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { say } from '../wording/say';
+import { byCheckpointPeriod } from './checkpoint-period';
 import { bytesWords } from './formula-words';
 import { gatheredThroughout } from './fsdp/fsdp';
 import { combine, emptyLedger, type LabelWords, type Ledger, post } from './ledger';
@@ -255,11 +256,12 @@ function covers(one: Weighed, other: Weighed): boolean {
  * parallelism: the whole model. `every`: all stages, whatever covers them.
  */
 export function pipelineStages(
-  traced: readonly TracedStage[],
+  given: readonly TracedStage[],
   run: TrainingRun,
   every = false,
 ): PipelineStage[] {
   const p = run['parallel.pipeline'];
+  const traced = byCheckpointPeriod(given, run);
   if (p <= 1) {
     const stages = withWholeLayers(traced, run);
     const walked = { stages, inFlight: 1, receives: false, sends: false };

@@ -144,6 +144,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'activations.checkpointing': 'activation checkpointing',
   'activations.checkpointEvery': 'layers per checkpoint',
   'activations.layers': 'checkpointed layers',
+  'activations.period': 'period of checkpointed layers',
   'activations.modules': 'recomputed parts of a layer',
   'activations.distributed': 'distributed checkpoints',
   'activations.reentrant': 'reentrant checkpointing',

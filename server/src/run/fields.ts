@@ -654,6 +654,9 @@ export const FIELDS = {
     doc: 'Layers that are checkpointed, from the first of each pipeline stage on (Megatron `block`). Unset: all.',
     minimum: 0,
   }),
+  'activations.period': integer({
+    doc: 'Layers of which the first alone is checkpointed, again and again (`one_in_four` of OLMo: 4); negative: of which all but the first are (`three_in_four`: -4). Unset: all layers are.',
+  }),
   'activations.modules': list({
     doc: 'Parts of a layer that selective checkpointing computes again (Megatron `recompute_modules`). Empty: attention scores in Megatron, cheap operators elsewhere.',
     default: [],

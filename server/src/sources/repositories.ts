@@ -63,6 +63,8 @@ export const MEGATRON: Repository = { name: 'NVIDIA/Megatron-LM', at: 'core_v0.1
 export const MS_SWIFT: Repository = { name: 'modelscope/ms-swift', at: 'v4.5.2' };
 export const NANOTRON: Repository = { name: 'huggingface/nanotron', at: 'v0.5' };
 export const NEMO_RL: Repository = { name: 'NVIDIA-NeMo/RL', at: 'v0.7.0' };
+/** What came after its last release trains on one GPU without FSDP, too. */
+export const OLMO: Repository = { name: 'allenai/OLMo', at: '59a53e3f68e546330ca5a99ec626e58f9ab96494' };
 export const OPEN_NMT: Repository = { name: 'OpenNMT/OpenNMT-tf', at: 'v2.32.0' };
 export const OPTIMI: Repository = { name: 'warner-benjamin/optimi', at: 'v0.3.3' };
 export const PEFT: Repository = { name: 'huggingface/peft', at: 'v0.21.0' };

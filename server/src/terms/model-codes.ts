@@ -4,6 +4,7 @@ export const MODEL_CODES = [
   'litgpt',
   'torchtune',
   'torchtitan',
+  'olmo',
   'megatron',
   'timm',
   'tensorflow',

@@ -13,6 +13,7 @@ export const OPTIMIZERS = [
   'sgd',
   'sgd-momentum',
   'lion',
+  'lionw',
   'lamb',
   'lars',
   'adafactor',

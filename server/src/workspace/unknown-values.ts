@@ -23,6 +23,7 @@ const TRIED: Readonly<Partial<Record<FieldPath, readonly RunValues[]>>> = {
   'kernels.lora': each('kernels.lora', [[], ['mlp', 'qkv', 'output']]),
   'activations.checkpointEvery': each('activations.checkpointEvery', [1, 8]),
   'activations.layers': each('activations.layers', [0, 1, 4096]),
+  'activations.period': each('activations.period', [-2, 2, 4096]),
   'batch.accumulation': each('batch.accumulation', [1, 16]),
   // It is the micro batches that it leaves which count.
   'batch.global': each('batch.accumulation', [1, 16]),

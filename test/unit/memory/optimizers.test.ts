@@ -78,6 +78,7 @@ const RECORDED: Readonly<Record<string, Expected>> = {
   'optimi.Lion': { name: 'lion', values: { 'optimizer.compensation': true }, ...STATES_ONLY },
   'optimi.Adan': { name: 'adan', ...STATES_ONLY },
   came: { name: 'came', ...STATES_ONLY },
+  'olmo.LionW': { name: 'lionw' },
   lion_pytorch: { name: 'lion', step: 0.03 },
   'pytorch_optimizer.Prodigy': { name: 'prodigy', ...STATES_ONLY },
   'pytorch_optimizer.AdaBelief': { name: 'adabelief', ...STATES_ONLY },

@@ -114,17 +114,12 @@ export const OTHER_TRAINERS: readonly OtherTrainer[] = [
         hasAny(root, 'recipes.use_smp_model')),
   },
   {
-    // `olmo/config.py` of allenai/OLMo, which OLMoE's trainer keeps.
-    name: 'OLMo',
+    // OLMoE's trainer keeps the keys of OLMo, and has experts of MegaBlocks (allenai/OLMoE, `configs`).
+    name: 'OLMoE',
     trains: OWN_LANGUAGE,
     owns: (root) =>
       has(root, 'model.d_model', 'model.max_sequence_length') &&
-      hasAny(
-        root,
-        'save_folder',
-        'device_train_microbatch_size',
-        'tokenizer.identifier',
-        'fsdp.wrapping_strategy',
-      ),
+      (hasAny(root, 'model.moe_num_experts', 'model.moe_top_k') ||
+        textOf(nodeAt(root, ['model', 'block_type'])) === 'moe'),
   },
 ];

@@ -223,7 +223,7 @@ export function rootPlan(
   const { second, shards } = settings;
   // The root lets go of the last all-gather when its forward ends (`_fsdp_state.py`, `_post_forward`), before a loss outside
   // of it; and it fetches ahead when the gradient of its result is there, where it has weights of its own.
-  const outside = second && turns && settings.lossOutside;
+  const outside = turns && settings.lossOutside;
   const gives = turns && settings.reshardsEnds && (hasLoss || !outside);
   const words = say('weights outside the wrapped layers');
   const whole = gatheredLedger(gives ? root.whole : 0, words, settings);

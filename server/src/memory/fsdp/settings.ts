@@ -87,7 +87,7 @@ export function fsdpSettings(
     replicates: second && (strategy === 'hybrid' || strategy === 'hybrid-grad-op'),
     mixesFrozen: !second && !adaptersApart,
     adaptersApart,
-    lossOutside: second && behaviours(run).takesLossOutsideModel,
+    lossOutside: behaviours(run).takesLossOutsideModel,
     reshardsEnds:
       second && reshards && shards > 1 && (run['fsdp.reshardsEnds'] ?? behaviours(run).reshardsEnds),
     emptyRoot:
