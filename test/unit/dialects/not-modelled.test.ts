@@ -7,10 +7,12 @@ network_dim = 32
 train_batch_size = 4
 mixed_precision = "bf16"
 `;
-const OLMO = `model:
+const OLMOE = `model:
   d_model: 2048
   n_heads: 16
   n_layers: 16
+  block_type: moe
+  moe_num_experts: 64
   max_sequence_length: 4096
 save_folder: out
 global_train_batch_size: 1024
@@ -33,7 +35,7 @@ const FILES: Readonly<Record<string, readonly [path: string, text: string]>> = {
     'preset.json',
     '{"training_method": "LORA", "model_type": "FLUX_DEV_1", "base_model_name": "a/b", "resolution": "768"}',
   ],
-  OLMo: ['olmo.yaml', OLMO],
+  OLMoE: ['olmoe.yaml', OLMOE],
   PaddleNLP: [
     'sft_argument.json',
     '{"model_name_or_path": "bigscience/bloomz-560m", "output_dir": "x", "per_device_train_batch_size": 4, "evaluation_strategy": "epoch", "learning_rate": 3e-5, "fp16": true, "fp16_opt_level": "O2", "recompute": true, "tensor_parallel_degree": 4}',
@@ -77,7 +79,10 @@ describe('trainers that are not modelled', () => {
       'accelerate launch --num_processes=2 train.py --model_family=flux --data_backend_config=a.json --learning_rate=1e-4',
     ],
     'a preset of OneTrainer': ['OneTrainer', 'python scripts/train.py --config-path preset.json'],
-    'a config of OLMo': ['OLMo', 'torchrun --nproc_per_node=8 scripts/train.py olmo.yaml --save_folder=out'],
+    'a config of OLMoE': [
+      'OLMoE',
+      'torchrun --nproc_per_node=8 scripts/train.py olmoe.yaml --save_folder=out',
+    ],
     'Musubi Tuner': [
       'Musubi Tuner',
       'accelerate launch --mixed_precision bf16 src/musubi_tuner/wan_train_network.py --task t2v-14B --dit a.safetensors --dataset_config data.toml --optimizer_type adamw8bit --gradient_checkpointing --network_module networks.lora_wan --network_dim 32',

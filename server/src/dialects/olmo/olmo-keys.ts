@@ -106,7 +106,7 @@ const TRAINING: readonly Row[] = [
     'device_train_microbatch_size',
     'integer',
     'Samples per GPU and forward pass.',
-    { default: 16, fields: ['batch.micro'] },
+    { default: 16, sets: 'batch.micro', assumes: CONFIG },
   ],
   ['evaluators', 'any', 'What the model is evaluated with.', { fields: ['evaluation.enabled'] }],
   [
@@ -154,7 +154,7 @@ const TRAINING: readonly Row[] = [
     'softmax_auxiliary_loss',
     'boolean',
     'The squared log-sum-exp of the logits is part of the loss; `fused_loss` has it in its kernel.',
-    { default: false, fields: ['loss.zLoss'] },
+    { default: false, sets: 'loss.zLoss' },
   ],
   ['compile', 'object', '`torch.compile` of each layer.', { default: null, fields: ['kernels.compile'] }],
   ['optimizer', 'object', 'Optimizer.', { fields: ['optimizer.name'] }],

@@ -78,7 +78,7 @@ function checkGroups(section: Section, model: Section, draft: Draft): void {
 
 function checkSharding(section: Section, draft: Draft): void {
   const strategy = section.find('distributed_strategy');
-  const word = textOf(strategy?.node) ?? 'fsdp';
+  const word = section.textOrDefault('distributed_strategy');
   const device = section.find('model.init_device');
   forbid(word === 'ddp' && textOf(device?.node) !== 'cuda', (device ?? strategy)?.node, draft, {
     code: 'olmo-ddp',

@@ -17,7 +17,7 @@ const own = <V>(value: V, source = CONFIG): DefaultValue<V> => ({
 /** How GPUs share the model, and in which types: FSDP, DDP, or neither. */
 export function readOlmoSharding(section: Section, draft: Draft): void {
   const found = section.find('distributed_strategy');
-  const word = textOf(found?.node)?.toLowerCase() ?? 'fsdp';
+  const word = section.textOrDefault('distributed_strategy').toLowerCase();
   const data = ({ fsdp: 'fsdp1', ddp: 'ddp', single: 'none' } as const)[word];
   if (found && data === undefined) section.leave(found, ['parallel.data']);
   else if (found && data) section.state('parallel.data', data, found);

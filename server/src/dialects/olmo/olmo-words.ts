@@ -2,7 +2,6 @@ import { oneOf, type Words, word } from '../words';
 
 /** OLMo. */
 export const olmoWords: Words = {
-  'batch.micro': (value) => [word('device_train_microbatch_size', value)],
   'activations.checkpointing': oneOf<string>('activation_checkpointing', { full: 'whole_layer', none: null }),
   'activations.reentrant': () => [],
   'fsdp.wrap': oneOf<string>('fsdp.wrapping_strategy', { layer: 'by_block', size: 'size_based', none: null }),

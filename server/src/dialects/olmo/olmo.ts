@@ -86,7 +86,7 @@ function readOlmo(section: Section, draft: Draft, context: ReadContext): void {
   readOlmoSharding(section, draft);
   readCheckpointing(section);
   section.take('fused_loss');
-  if (section.flag('fused_loss') !== true) section.stateFlag('loss.zLoss', 'softmax_auxiliary_loss');
+  if (section.flag('fused_loss') !== true) section.take('softmax_auxiliary_loss');
   readCompile(section, draft);
   section.section('optimizer').take('name');
   const selective = section.find('optimizer.selective_updates');
@@ -113,11 +113,7 @@ function readMicro(section: Section, draft: Draft, context: ReadContext): void {
     draft.infer('batch.micro', share, note, found?.node, found?.key);
     return;
   }
-  section.stateInteger('batch.micro', 'device_train_microbatch_size', {
-    value: section.integerOrDefault('device_train_microbatch_size'),
-    note: say('{0} default', 'OLMo'),
-    source: fileIn(OLMO, 'olmo/config.py'),
-  });
+  section.take('device_train_microbatch_size');
 }
 
 /** `739_328` steps, `1ep`, `2e12T` tokens; `stop_at` ends it before (`olmo/train.py`, `max_steps`). */

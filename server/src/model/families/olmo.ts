@@ -36,27 +36,32 @@ interface OlmoSizes {
   readonly dropouts: Readonly<Record<'attention' | 'residual' | 'embedding', number>>;
 }
 
+/** What the class has where nothing is stated: the sizes of GPT-2, the embedding in whole tiles of 128 rows. */
+const STANDARD = { d_model: 768, n_heads: 12, n_layers: 12, vocab_size: 50_257, embedding_size: 50_304 };
+
 function readOlmo(config: ConfigReader): OlmoSizes {
-  const hidden = config.sizeOr(768, 'd_model');
-  const heads = config.sizeOr(12, 'n_heads');
+  const hidden = config.sizeOr(STANDARD.d_model, 'd_model');
+  const heads = config.sizeOr(STANDARD.n_heads, 'n_heads');
   if (hidden % heads !== 0)
     throw new ConfigError(
       say('a hidden size of {0} cannot be divided among {1} attention heads', String(hidden), String(heads)),
     );
   const bias = config.flag(true, 'include_bias');
   const multiQuery = config.flag(false, 'multi_query_attention');
-  const vocabulary = config.sizeOr(50_257, 'vocab_size');
+  const vocabulary = config.sizeOr(STANDARD.vocab_size, 'vocab_size');
   return {
     hidden,
     heads,
-    layers: config.sizeOr(12, 'n_layers'),
+    layers: config.sizeOr(STANDARD.n_layers, 'n_layers'),
     keyValueHeads: config.sizeOr(multiQuery ? 1 : heads, 'n_kv_heads'),
     headDim: hidden / heads,
     projected: config.has('mlp_hidden_size')
       ? config.size('mlp_hidden_size')
       : config.sizeOr(4, 'mlp_ratio') * hidden,
-    // A stated `null` is the vocabulary, what is not stated is GPT-2's in whole tiles.
-    rows: config.explicitNull('embedding_size') ? vocabulary : config.sizeOr(50_304, 'embedding_size'),
+    // A stated `null` is the vocabulary.
+    rows: config.explicitNull('embedding_size')
+      ? vocabulary
+      : config.sizeOr(STANDARD.embedding_size, 'embedding_size'),
     activation: config.text('swiglu', 'activation_type'),
     bias,
     normBias: config.flag(bias, 'bias_for_layer_norm'),
@@ -259,4 +264,4 @@ function olmo(config: ConfigReader): Architecture {
   };
 }
 
-export const olmoFamily: ModelFamily = { modelTypes: ['hf_olmo'], build: olmo };
+export const ownOlmo: ModelFamily = { modelTypes: ['hf_olmo'], build: olmo };

@@ -27,7 +27,7 @@ import { megatronT5Family } from './megatron-t5';
 import { minimaxM3Family } from './minimax-m3';
 import { modernbert } from './modernbert';
 import { nemotronNas } from './nemotron-nas';
-import { olmoFamily } from './olmo';
+import { ownOlmo } from './olmo';
 import { parallel } from './parallel';
 import { phiMultimodal } from './phi-multimodal';
 import { segformerFamily } from './segformer';
@@ -81,7 +81,7 @@ const FAMILIES: readonly ModelFamily[] = [
   phiMultimodal,
   kimiK3,
   nemotronNas,
-  olmoFamily,
+  ownOlmo,
   bailing,
   llamaVision,
   stateSpace,
