@@ -35,7 +35,7 @@ describe('attention that transformers has for a model', () => {
     assert.equal(KERNELS.releases.at(-1), RELEASES.releases.transformers.at(-1));
   });
 
-  it('is told of the release that the run has: another may choose SDPA', async () => {
+  it('names the release that the run has: another may choose SDPA', async () => {
     const of = (release: string) =>
       attentionOf('google-t5/t5-small', '', '', `# oomlint: version.transformers=${release}\n`);
     assert.deepEqual(
