@@ -143,6 +143,8 @@ FLAGS = {
     "labels": {"method.objective": "classification"},
     "pixels": {"method.objective": "segmentation", "model.labels": 150},
     "frames": {"batch.targetSequence": 400},
+    "last": {"method.kind": "freeze", "method.trainableLayers": 2},
+    "first": {"method.kind": "freeze", "method.trainableLayers": -2},
 }
 FLAGS["lora4"] = {**FLAGS["lora16"], "lora.targets": ["q_proj", "k_proj", "v_proj", "o_proj"]}
 # transformers has no SDPA for attention sinks, disentangled attention, and old decoders.
@@ -150,7 +152,8 @@ EAGER = {"mamba2-130m", "deepseek-v4", "mimo-v2-flash", "gpt-oss-20b", "deberta-
 
 # Samples of a micro batch, and what their length counts.
 PERCEIVED = {"wav2vec2-base": (4, 16000), "wav2vec2-large-lv60": (4, 16000), "wav2vec2-mms": (4, 16000), "git-base": (4, 512), "vilt-b32": (1, 40), "mit-b0": (2, 16384), "detr-resnet-50": (1, 1050),
-             "layoutlmv2-base": (2, 512), "swin-tiny": (4, 3136), "convnext-tiny": (4, 3136), "videomae-base": (2, 1568), "speecht5-tts": (4, 200)}
+             "layoutlmv2-base": (2, 512), "swin-tiny": (4, 3136), "convnext-tiny": (4, 3136), "videomae-base": (2, 1568), "speecht5-tts": (4, 200),
+             "whisper-small": (4, 448), "clip-vit-b32": (16, 77)}
 
 # Tokens of a clip of 30 seconds, and linear layers of the tower that adapters are put on.
 HEARD = {"gemma-4-sound": 750, "gemma-3n-sound": 188}
@@ -162,7 +165,7 @@ FLAGS["lora4s"] = {**LORA8, "lora.targets": [*(f"{name}.linear" for name in (*SO
 FLAGS["loragate"] = {**LORA8, "lora.targets": ["gate_proj"]}
 
 # Those that write text.
-UNLABELLED = {"git-base", "mit-b0", "detr-resnet-50", "speecht5-tts"}
+UNLABELLED = {"git-base", "mit-b0", "detr-resnet-50", "speecht5-tts", "whisper-small", "clip-vit-b32"}
 
 # Their attention has none of the linear layers that LoRA is put on here.
 UNNAMED = {"deepseek-v4"}
@@ -259,6 +262,11 @@ def _cases():
             if model in ("gemma-2-2b", "bloom-1b1"):
                 flags += " eager"
             yield case(model, flags + " sgd", 2, 1024, None, 512)
+    # Layers that are not trained: below those that are, and above.
+    for frozen in ("last", "first"):
+        for flags in ("bf16", "amp", "bf16 nonreentrant", "amp nonreentrant", "amp reentrant"):
+            yield case("llama-3.2-1b", f"{flags} {frozen} sgd", 2, 2048, 6, 512)
+        yield case("llama-3.2-1b", f"bf16 {frozen}", 2, 2048, 6)
     yield case("mamba-130m", "bf16 operators eager", 1, 64)
     yield case("mamba-130m", "amp operators eager", 1, 64)
     yield case("mamba-130m", "bf16 operators sgd eager", 1, 64, None, 512)

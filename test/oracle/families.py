@@ -51,6 +51,8 @@ DENSE = {
     "gpt-neo-1.3b": {"model_type": "gpt_neo", "hidden_size": 2048, "num_layers": 2, "num_heads": 16,
                      "attention_types": [[["global", "local"], 1]], "vocab_size": 50257,
                      "max_position_embeddings": 2048},
+    "starcoderbase-1b": {"model_type": "gpt_bigcode", "n_embd": 2048, "n_layer": 2, "n_head": 16, "n_inner": 8192, "vocab_size": 49152, "n_positions": 2048,
+                         "multi_query": True, "attn_pdrop": 0.0, "embd_pdrop": 0.0, "resid_pdrop": 0.0},
     "lfm2-1.2b": decoder("lfm2", 2048, 32, 8, 12288, 65536, num_hidden_layers=4, tie_word_embeddings=True,
                          layer_types=["conv", "conv", "full_attention", "conv"]),
 }
@@ -166,6 +168,9 @@ PERCEIVING = {
     "mit-b0": {"model_type": "segformer"},
     "layoutlmv2-base": {"model_type": "layoutlmv2", "num_hidden_layers": 3, "has_visual_segment_embedding": True},
     "detr-resnet-50": {"model_type": "detr", "use_timm_backbone": True, "backbone": "resnet50"},
+    "whisper-small": {"model_type": "whisper", "encoder_layers": 3, "decoder_layers": 3, "d_model": 768, "encoder_attention_heads": 12,
+                      "decoder_attention_heads": 12, "encoder_ffn_dim": 3072, "decoder_ffn_dim": 3072, "vocab_size": 51865},
+    "clip-vit-b32": {"model_type": "clip", "text_config": {"num_hidden_layers": 3}, "vision_config": {"num_hidden_layers": 3}},
     "swin-tiny": {"model_type": "swin"},
     "convnext-tiny": {"model_type": "convnext"},
     "videomae-base": {"model_type": "videomae", "num_hidden_layers": 4},

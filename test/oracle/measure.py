@@ -110,7 +110,8 @@ def build_model(case, device="cuda"):
                "wav2vec2": "AutoModelForAudioClassification", "vilt": "ViltForQuestionAnswering",
                "segformer": "AutoModelForSemanticSegmentation", "detr": "AutoModelForObjectDetection",
                "swin": "AutoModelForImageClassification", "convnext": "AutoModelForImageClassification",
-               "videomae": "AutoModelForVideoClassification", "speecht5": "SpeechT5ForTextToSpeech"}
+               "videomae": "AutoModelForVideoClassification", "speecht5": "SpeechT5ForTextToSpeech",
+               "whisper": "AutoModelForSpeechSeq2Seq", "clip": "AutoModel"}
     of_tasks = {"classification": "AutoModelForSequenceClassification", "token-classification": "AutoModelForTokenClassification",
                 "question-answering": "AutoModelForQuestionAnswering"}
     # What answers a question has two scores for each token: the class for images is a classifier whatever is asked.
@@ -243,8 +244,14 @@ def keep_all(plain):
 
 
 def apply_method(model, run):
-    """LoRA through peft, as `get_peft_model` does it; full training otherwise."""
+    """LoRA through peft, as `get_peft_model` does it; some layers alone, the last or the first; full training otherwise."""
     if run.get("method.kind", "full") == "full":
+        return model
+    if run["method.kind"] == "freeze":
+        count, layers = run["method.trainableLayers"], list(model.base_model.layers)
+        model.requires_grad_(False)
+        for layer in layers[-count:] if count > 0 else layers[:-count]:
+            layer.requires_grad_(True)
         return model
     from peft import LoraConfig, get_peft_model
 
@@ -291,6 +298,13 @@ def make_batch(config, run):
         return {"input_values": torch.zeros(batch, length, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")]),
                 "labels": torch.zeros(batch, dtype=torch.long, device="cuda")}
     ids = torch.zeros(batch, length, dtype=torch.long, device="cuda")
+    if config.model_type == "whisper":
+        frames = torch.zeros(batch, config.num_mel_bins, 2 * config.max_source_positions, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")])
+        return {"input_features": frames, "labels": ids}
+    if config.model_type == "clip":
+        side = config.vision_config.image_size
+        pixels = torch.zeros(batch, 3, side, side, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")])
+        return {"input_ids": ids, "pixel_values": pixels, "return_loss": True}
     if config.model_type == "detr":
         shape = (batch, 3, 800, 1333)
         return {"pixel_values": torch.zeros(shape, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")]), "labels": []}

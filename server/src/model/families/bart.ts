@@ -55,6 +55,8 @@ interface Seq2Seq {
   /** Norm before each branch and at the end of each side (Whisper), or after each sum (BART). */
   readonly preNorm: boolean;
   readonly keyBias: boolean;
+  /** Heads are made contiguous before the kernel (Whisper). */
+  readonly packedHeads: boolean;
   readonly labels: number;
 }
 
@@ -76,6 +78,7 @@ function read(config: ConfigReader): Seq2Seq {
     activationDropout: config.dropout('activation_dropout'),
     preNorm: whisper || (HABITS[config.modelType]?.preNorm ?? false),
     keyBias: !whisper,
+    packedHeads: whisper,
     // `BartConfig` has three.
     labels: config.labels(config.modelType === 'bart' ? 3 : 2),
   };
@@ -95,6 +98,7 @@ function attention(model: Seq2Seq, side: Side, module: string, causal: boolean):
     causal,
     dropout: model.attentionDropout,
     fp32Softmax: false,
+    packedHeads: model.packedHeads,
   };
 }
 

@@ -147,22 +147,11 @@ function textTower(config: ConfigReader, causal: boolean, finish: (t: Tracer, x:
   ];
 }
 
-/** CLIP and SigLIP: a text tower, an image tower, and a loss over their similarities. */
-function dualEncoder(config: ConfigReader): Architecture {
-  const siglip = config.modelType === 'siglip';
-  const kind = siglip ? 'siglip' : 'clip';
-  const text = config.nested(`${kind}_text_model`, 'text_config').as(`${kind}_text_model`);
-  const vision = config.nested(`${kind}_vision_model`, 'vision_config').as(`${kind}_vision_model`);
-  const sizes = readTower(vision);
+/** Image tower stages, with what takes one vector of each image. `images` is what the tower leaves. */
+function imageTower(sizes: ReturnType<typeof readTower>, siglip: boolean, width: number): Stage[] {
   const patches = patchesOf(sizes);
-  const width = siglip
-    ? text.sizeOr(text.size('hidden_size'), 'projection_size')
-    : config.size('projection_dim');
-  if (siglip && !vision.flag(true, 'vision_use_head')) {
-    throw new ConfigError(say('"{0}": false is not supported', 'vision_use_head'));
-  }
   const prefix = 'vision_model.';
-  const images: Stage[] = [
+  return [
     {
       name: 'vision_model.embeddings',
       role: 'embedding',
@@ -186,19 +175,46 @@ function dualEncoder(config: ConfigReader): Architecture {
       'vision_model.encoder.layers',
       repeat(encoderLayer({ prefix, ...sizes, names: CLIP_NAMES }), sizes.layers),
     ),
+    {
+      name: 'vision_model.post_layernorm',
+      role: 'norm',
+      count: 1,
+      trace: (t, flow) => {
+        const hidden = t.enter(take(flow, 'hidden'), 'hidden');
+        const norm = layerNormed(`${prefix}post_layernorm`);
+        const pooled = siglip
+          ? poolingHead(t, norm(t, hidden), sizes)
+          : t.linear(norm(t, firstToken(t, hidden)), { name: 'visual_projection', out: width });
+        flow.set('images', pooled);
+        flow.delete('hidden');
+      },
+    },
   ];
+}
+
+/** CLIP and SigLIP: an image tower, a text tower, and a loss over their similarities. */
+function dualEncoder(config: ConfigReader): Architecture {
+  const siglip = config.modelType === 'siglip';
+  const kind = siglip ? 'siglip' : 'clip';
+  const text = config.nested(`${kind}_text_model`, 'text_config').as(`${kind}_text_model`);
+  const vision = config.nested(`${kind}_vision_model`, 'vision_config').as(`${kind}_vision_model`);
+  const sizes = readTower(vision);
+  const patches = patchesOf(sizes);
+  const width = siglip
+    ? text.sizeOr(text.size('hidden_size'), 'projection_size')
+    : config.size('projection_dim');
+  if (siglip && !vision.flag(true, 'vision_use_head')) {
+    throw new ConfigError(say('"{0}": false is not supported', 'vision_use_head'));
+  }
+  const images = imageTower(sizes, siglip, width);
   const head: Stage = {
     name: 'head',
     role: 'head',
     count: 1,
     trace: (t, flow) => {
-      const hidden = t.enter(take(flow, 'hidden'), 'hidden');
+      const images = t.enter(take(flow, 'images'), 'images');
       const texts = t.enter(take(flow, 'texts'), 'texts');
-      const norm = layerNormed(`${prefix}post_layernorm`);
-      const pooled = siglip
-        ? poolingHead(t, norm(t, hidden), sizes)
-        : t.linear(norm(t, firstToken(t, hidden)), { name: 'visual_projection', out: width });
-      flow.set('loss', contrastiveLoss(t, texts, pooled, siglip));
+      flow.set('loss', contrastiveLoss(t, texts, images, siglip));
     },
   };
   const finish = (t: Tracer, x: Tensor) =>
@@ -218,7 +234,8 @@ function dualEncoder(config: ConfigReader): Architecture {
         note: () => say('the longest text that the model takes'),
       },
     },
-    stages: [...textTower(text, !siglip, finish), ...images, head],
+    // Images first, in all releases (`CLIPModel.forward`): backward ends with their tower, when the gradients of the texts' are there.
+    stages: [...images, ...textTower(text, !siglip, finish), head],
     notes: [say('a sample is a text and an image of {0} patches', String(patches))],
   };
 }

@@ -73,6 +73,8 @@ export interface SelfAttentionSpec {
   readonly keysAsValues?: boolean;
   /** Values are normed without a gain (Gemma 4). */
   readonly normsValues?: boolean;
+  /** Queries, keys and values are laid out head by head before the kernel (Whisper). */
+  readonly packedHeads?: boolean;
   /** The rotated part of each head is concatenated with the rest even where there is none (Phi 3). */
   readonly joinsRotated?: boolean;
 }

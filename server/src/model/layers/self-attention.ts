@@ -91,7 +91,7 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSo
     scaledInPlace: spec.scaledInPlace,
     returnsWeights: spec.returnsWeights,
     boundsScores: spec.boundsScores,
-    packedHeads: joins(t, spec),
+    packedHeads: spec.packedHeads === true || joins(t, spec),
   });
   if (spec.causal !== false && !sources.source) context = withAdapterPrompt(t, q, context, spec);
   if (projected.gate) {
