@@ -146,6 +146,31 @@ for (const language of ['en', 'ru'])
       await server?.stop();
     });
 
+    it('offers each choice of a value once, with what the run would need with it', async () => {
+      const text = WRITTEN['axolotl.yaml'] ?? '';
+      const uri = await server.open('choices.yaml', text);
+      await server.published(uri);
+      await neighbour.open(uri, text);
+      for (const [key, values] of [
+        ['optimizer', ['adamw_torch_fused', 'adamw_bnb_8bit', 'sgd']],
+        ['gradient_checkpointing', ['true', 'false', 'offload']],
+        ['bf16', ['true', 'false', 'auto']],
+      ] as const) {
+        const line = text.split('\n').findIndex((words) => words.startsWith(`${key}:`));
+        const words = text.split('\n')[line] ?? '';
+        const at = server.at(uri, line, words.length);
+        const completion = 'textDocument/completion';
+        const own = await server.request<CompletionList | CompletionItem[] | null>(completion, at);
+        const theirs = labelsOf(await neighbour.request(completion, at));
+        const items = (Array.isArray(own) ? own : own?.items) ?? [];
+        for (const value of values) {
+          const rows = items.filter(({ label }) => label === value);
+          assert.equal(rows.length + theirs.filter((label) => label === value).length, 1, `${key}: ${value}`);
+          assert.match(JSON.stringify(rows[0]), language === 'en' ? /GiB, / : /ГиБ, /, `${key}: ${value}`);
+        }
+      }
+    });
+
     // What is offered is the same in each language: fixtures in one of them are enough.
     for (const [name, text] of Object.entries(language === 'en' ? CONFIGS : WRITTEN))
       it(`states, offers and reports nothing twice: ${name}`, async () => {

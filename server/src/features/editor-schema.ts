@@ -16,13 +16,18 @@ export const SCHEMAS: ReadonlyMap<string, () => Schema> = new Map<string, () => 
 /** Whether there is a schema of that name: families that a workspace teaches have none. */
 export const hasSchema = (name: string): boolean => SCHEMAS.has(name);
 
+/** Families of configs: the server offers each value with what the run would need with it, which no schema can. */
+const FAMILIES: ReadonlySet<string> = new Set(DIALECTS.map(({ id }) => id));
+
 /**
  * A schema by which another extension completes and explains YAML: in the language of the person, and without complaints, which the
  * server reports itself, once. Null where there is none of that name.
  */
 export function editorSchema(name: string): unknown {
   const make = SCHEMAS.get(name);
-  return make ? lenient(explained(make())) : null;
+  if (!make) return null;
+  const schema = lenient(explained(make()));
+  return FAMILIES.has(name) ? withoutValues(schema) : schema;
 }
 
 /** In the language of the person. A property may be called `description`, too: what it holds is a schema, no text. */
@@ -51,11 +56,9 @@ function lenient(schema: unknown): unknown {
     default: byDefault,
     ...rest
   } = schema as Record<string, unknown>;
-  // Beside sizes and names, which have the outcome of each, the server offers the default as well.
-  const isChoice = values !== undefined || [type].flat().includes('boolean');
   const inner = {
     ...rest,
-    ...(isChoice && byDefault !== undefined ? { default: byDefault } : {}),
+    ...(byDefault !== undefined ? { default: byDefault } : {}),
     ...(properties === undefined ? {} : { properties: each(properties) }),
     ...($defs === undefined ? {} : { $defs: each($defs) }),
   };
@@ -73,4 +76,30 @@ function each(properties: unknown): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(properties as Record<string, unknown>).map(([name, schema]) => [name, lenient(schema)]),
   );
+}
+
+/** A lenient schema that explains values and offers none. A property may be called `default`, too: what it holds is a schema. */
+function withoutValues(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutValues);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const {
+    enum: _values,
+    default: _default,
+    type,
+    properties,
+    $defs,
+    ...rest
+  } = schema as Record<string, unknown>;
+  const types = [type].flat().filter((one) => one !== undefined && one !== 'boolean' && one !== 'null');
+  const inner = Object.fromEntries(Object.entries(rest).map(([name, one]) => [name, withoutValues(one)]));
+  const named = (held: unknown) =>
+    Object.fromEntries(
+      Object.entries(held as Record<string, unknown>).map(([name, one]) => [name, withoutValues(one)]),
+    );
+  return {
+    ...inner,
+    ...(types.length === 0 ? {} : { type: types.length === 1 ? types[0] : types }),
+    ...(properties === undefined ? {} : { properties: named(properties) }),
+    ...($defs === undefined ? {} : { $defs: named($defs) }),
+  };
 }

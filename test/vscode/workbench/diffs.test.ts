@@ -171,7 +171,7 @@ describe('what a change costs, in the workbench', function () {
   });
 
   it('stands above a changed oomlint.yaml, and behind its lines, for the configs that read it', async () => {
-    await git(workbench.folder, 'commit', '--quiet', '--all', '--message', 'Eight samples');
+    await git(workbench.folder, 'commit', '--quiet', '--all', '--allow-empty', '--message', 'Eight samples');
     await closeAll();
     const project = 'oomlint.yaml';
     await workbench.openFile(project);
@@ -179,15 +179,15 @@ describe('what a change costs, in the workbench', function () {
     assert.equal(await lens().count(), 0);
     const file = path.join(workbench.folder, project);
     await writeFile(file, (await workbench.fileText(project)).replace('sequence: 4096', 'sequence: 32768'));
-    const cost = lens().filter({ hasText: /^\S+ \+[\d.]+ GiB and \d more configs? vs HEAD$/ });
+    const cost = lens().filter({ hasText: /^\S+ \+[\d.,]+ GiB and \d more configs? vs HEAD$/ });
     await cost.first().waitFor();
     const title = (await cost.first().getAttribute('title')) ?? '';
-    assert.match(title, /^Against HEAD: [\w.]+: peak \+[\d.]+ GiB/);
+    assert.match(title, /^Against HEAD: [\w.]+: peak \+[\d.,]+ GiB/);
     assert.match(title, /ds_config\.json: peak \+/);
     await workbench.pictures('project-file-head-lens');
     await cost.first().click();
     await page.locator('.monaco-diff-editor').waitFor();
-    await untilBehind('modified', /sequence: 32768.*"\+[\d.]+ GiB.*\([\w.]+\)"$/);
+    await untilBehind('modified', /sequence: 32768.*"\+[\d.,]+ GiB.*\([\w.]+\)"$/);
     await workbench.pictures('project-file-diff');
   });
 });

@@ -42,7 +42,7 @@ interface CompletionRequest {
   readonly document: ConfigDocument;
   readonly dialect: Dialect;
   readonly reading: Reading;
-  /** Another extension offers what our schema has: only what it does not know is offered. */
+  /** Another extension offers the keys of our schema: only values are offered. */
   readonly schemasServed?: boolean;
   /** Files that a path may name, as they are written from here; asked for keys that name one. */
   readonly files?: (typed: string) => Promise<readonly string[]>;
@@ -76,12 +76,12 @@ export async function completions(request: CompletionRequest): Promise<readonly 
   if (caret.key === undefined) {
     // An item of a list: a value of the key that holds the list, or the first key of a mapping.
     const holder = caret.parent.slice(0, -1);
-    const values = valuesAt(find(place.keys, holder), caret, request, served);
+    const values = valuesAt(find(place.keys, holder), caret, request);
     return [...values, ...(served ? [] : keysAt(place, request))];
   }
   if (caret.parent.length === 2 && caret.parent[0] === 'defaults') return optionsAt(caret, request);
   const spec = find(place.keys, [...caret.parent, caret.key]);
-  const values = valuesAt(spec, caret, request, served);
+  const values = valuesAt(spec, caret, request);
   const named =
     FILE_KEY.test(caret.key) && (spec === undefined || spec.type === 'string' || spec.type === 'any');
   if (!named || !request.files) return values;
@@ -261,14 +261,12 @@ function valuesAt(
   spec: KeySpec | undefined,
   caret: CaretPlace,
   { dialect, document }: CompletionRequest,
-  served: boolean,
 ): Completion[] {
   if (!spec) return [];
-  // The schema that is served has the choices, and the default beside these alone (`editorSchema`).
-  const isChoice = spec.values !== undefined || spec.type === 'boolean';
-  return offeredValues(spec, dialect)
-    .filter(({ kind }) => !served || (kind !== 'choice' && (kind !== 'default' || !isChoice)))
-    .map((value, index) => valueEntry(value, index, spec, caret, document.format));
+  // The schema that is served has no values: none of its rows could have an outcome (`editorSchema`).
+  return offeredValues(spec, dialect).map((value, index) =>
+    valueEntry(value, index, spec, caret, document.format),
+  );
 }
 
 /** What kind of value it is, where the value does not say it. */
