@@ -6,6 +6,7 @@ interface GitExtension {
 }
 interface GitApi {
   getRepository(uri: Uri): GitRepository | null;
+  toGitUri(uri: Uri, ref: string): Uri;
 }
 interface GitRepository {
   readonly rootUri: Uri;
@@ -73,9 +74,18 @@ export async function versionsInGit(uri: Uri): Promise<GitVersions | undefined> 
   };
 }
 
+/** The address under which the editor shows a file as it was last committed; undefined where there is no git. */
+export async function committed(uri: Uri): Promise<Uri | undefined> {
+  return (await gitApi())?.toGitUri(uri, 'HEAD');
+}
+
 async function repositoryOf(uri: Uri): Promise<GitRepository | null | undefined> {
+  return (await gitApi())?.getRepository(uri);
+}
+
+async function gitApi(): Promise<GitApi | undefined> {
   const extension = extensions.getExtension<GitExtension>('vscode.git');
   if (!extension) return undefined;
   const { getAPI } = extension.isActive ? extension.exports : await extension.activate();
-  return getAPI.call(extension.exports, 1).getRepository(uri);
+  return getAPI.call(extension.exports, 1);
 }

@@ -12,7 +12,7 @@ import {
 import type { StatusParams } from '../../../server/src/shared/protocol';
 import { CONFIG_SELECTOR, isProjectFile } from '../config-documents';
 import type { LanguageServer } from '../language-server';
-import { headOf, onRepositoryOf, textInGit } from './git';
+import { committed, headOf, onRepositoryOf, textInGit } from './git';
 
 /** Compares a config with its last commit, in the panel. */
 export const COMPARE_WITH_HEAD_COMMAND = 'oomlint.compareWithHead';
@@ -39,7 +39,7 @@ export function showsCostAgainstHead(server: LanguageServer): Disposable {
       tooltip: l10n.t('Against HEAD: {0}', cost.words),
       // Runs of several configs are compared in their text: what each line costs stands there.
       ...(isProject
-        ? { command: 'git.openChange', arguments: [uri] }
+        ? { command: 'vscode.diff', arguments: [await committed(uri), uri] }
         : { command: COMPARE_WITH_HEAD_COMMAND, arguments: [{ uri: uri.toString() }] }),
     };
     return [new CodeLens(FIRST_LINE, command)];
