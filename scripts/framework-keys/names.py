@@ -26,13 +26,13 @@ OUT = Path(__file__).resolve().parents[2] / "server" / "data" / "imported-names.
 class Source:
     package: str
     oldest: str
-    """The first release of which all names are told."""
+    """The first release of which all names are listed."""
     folders: str
     """Files that `define_import_structure` is given."""
     without: str
     """Names that are left out: the module answers to them without having them, or nobody imports them."""
     early: tuple[str, str] | None = None
-    """An older release, and the names that are told from that one on: configs tell which releases have a type of models."""
+    """An older release, and the names that are listed from that one on: configs tell which releases have a type of models."""
 
 
 SOURCES = (
@@ -81,10 +81,10 @@ def names_of(source: Source, index: Index) -> dict:
         # What went and came again tells of no release.
         if not all(has[first : last + 1]):
             continue
-        is_told = source.early is None or re.fullmatch(source.early[1], name) is not None
-        if first > (0 if is_told else begin):
+        is_listed = source.early is None or re.fullmatch(source.early[1], name) is not None
+        if first > (0 if is_listed else begin):
             since.setdefault(versions[first], []).append(name)
-        if last + 1 < len(has) and (is_told or last >= begin):
+        if last + 1 < len(has) and (is_listed or last >= begin):
             until.setdefault(versions[last + 1], []).append(name)
     return {"versions": versions, "since": since, "until": until}
 

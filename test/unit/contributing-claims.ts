@@ -78,6 +78,13 @@ export const CLAIMS: Readonly<Record<string, readonly (readonly [file: string, t
     ],
   ],
   'Neither users nor that test need Python.': [['contributing', 'of what needs Python is so']],
+  '**What a release runs with**': [
+    ['workspace/oldest-releases', 'runs with the oldest of the packages around it'],
+  ],
+  'A range of releases begins no earlier': [
+    ['workspace/oldest-releases', 'has what a script imports'],
+    ['workspace/oldest-releases', 'runs with the oldest of the packages around it'],
+  ],
   '**Flags of a team**': [
     ['dialects/vocabulary', 'teach flags of any team'],
     ['dialects/vocabulary', 'the built-in one has nothing to complain about'],

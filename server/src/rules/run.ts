@@ -98,7 +98,9 @@ export const RUN_RULES = {
     'A micro batch that fits is to be looked for under ZeRO stage 3, which the Trainer refuses.',
     'Set the micro batch itself, or take ZeRO stage 2, or FSDP.',
     fileIn(TRANSFORMERS, 'src/transformers/trainer.py'),
-    { reason: 'Where the release of transformers is assumed it is a warning: those before 4.45 do not look.' },
+    {
+      reason: 'Where the release of transformers is assumed it is a warning: those before 4.45 do not look.',
+    },
   ),
   'no-figure': memory(
     'The sizes of the run together lead to no figure that a run can have.',

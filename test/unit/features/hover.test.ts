@@ -236,7 +236,7 @@ describe('hover on a key', () => {
   it('reports why a smaller optimizer may need more', async () => {
     const uri = 'file:///p/a.yml';
     const text =
-      '# oomlint: gpu=A100-SXM4-80GB gpus=1\nbase_model: meta-llama/Llama-3.1-8B\nsequence_len: 4096\nmicro_batch_size: 2\nadapter: lora\nload_in_8bit: true\nlora_r: 32\nlora_alpha: 16\nlora_target_linear: true\noptimizer: adamw_torch\nbf16: true\ngradient_checkpointing: true\ngradient_accumulation_steps: 4\ndatasets:\n  - path: a\n    type: alpaca\n';
+      '# oomlint: gpu=A100-SXM4-80GB gpus=1 allocator.expandableSegments=false\nbase_model: meta-llama/Llama-3.1-8B\nsequence_len: 4096\nmicro_batch_size: 2\nadapter: lora\nload_in_8bit: true\nlora_r: 32\nlora_alpha: 16\nlora_target_linear: true\noptimizer: adamw_torch\nbf16: true\ngradient_checkpointing: true\ngradient_accumulation_steps: 4\ndatasets:\n  - path: a\n    type: alpaca\n';
     const analysis = await new Workspace(new MemoryHost({ [uri]: text })).analyze(uri);
     assert.ok(analysis?.estimate);
     const rest = (field: FieldPath) => whatIfTexts(analysis, [field])?.rest ?? '';

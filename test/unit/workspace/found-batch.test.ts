@@ -166,9 +166,10 @@ describe('a micro batch that the framework finds', () => {
     assert.deepEqual(triedBatches(run('llm-foundry', '1.15')), [10, 5, 2, 1]);
   });
 
-  it('stays as it is set where the Trainer refuses to look for one, under ZeRO 3', async () => {
+  it('stays as it is set where the releases before transformers 4.45 look for one, under ZeRO 3', async () => {
     const [file, text] = FAMILIES.Axolotl ?? ['', ''];
     const { run, estimate } = await look(file, `${text}deepspeed: z3.json\n`, {
+      'requirements.txt': 'transformers==4.44.2\n',
       'z3.json':
         '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": "auto"}, "train_micro_batch_size_per_gpu": "auto"}',
     });

@@ -27,7 +27,7 @@ const MEGATRON = `MODEL_ARGS:
 
 /** A run on cards of so many GiB, with the judgement on its memory. */
 async function judged(text: string, gib: number, gpus = 8) {
-  const project = `targets: { gpu: H100-SXM5-80GB, gpus: ${gpus} }\ndefaults: { hardware: { gpuMemory: ${gib * 2 ** 30} } }\n`;
+  const project = `targets: { gpu: H100-SXM5-80GB, gpus: ${gpus} }\ndefaults: { hardware: { gpuMemory: ${gib * 2 ** 30} }, allocator: { expandableSegments: false } }\n`;
   const { analyze } = smallWorkspace({ 'oomlint.yaml': project, 'a.yaml': text });
   const { estimate, problems } = await analyze('a.yaml');
   const lines = text.split('\n');

@@ -21,7 +21,7 @@ const CLI = /^(llamafactory-cli|lmf) train$/;
 /** What `is_env_enabled` takes for true (`extras/misc.py`). */
 const ENABLED = /^(?:true|y|1)$/i;
 
-/** Its own command starts the processes with segments that grow, unless it is told otherwise; one GPU gets a launcher where it is asked for. */
+/** Its own command starts the processes with segments that grow, unless the environment has it otherwise; one GPU gets a launcher where that asks for one. */
 function readAllocator(launch: Launch, draft: Draft, context: ReadContext): void {
   if (draft.knows('allocator.expandableSegments') || !setsAllocator(context)) return;
   const environment = new Section(launch.environment, draft, `${launch.path}.environment`);
