@@ -16,7 +16,7 @@ const OPTIMIZERS_SINCE: Readonly<Record<string, string>> = {
   '4.38': 'rmsprop_bnb rmsprop_bnb_32bit rmsprop_bnb_8bit',
   '4.39':
     'galore_adafactor galore_adafactor_layerwise galore_adamw galore_adamw_8bit galore_adamw_8bit_layerwise galore_adamw_layerwise',
-  '4.42': 'adalomo lomo',
+  '4.42': 'adalomo|lomo',
   '4.45':
     'adamw_torch_4bit ademamix ademamix_8bit grokadamw paged_ademamix_32bit paged_ademamix_8bit schedule_free_adamw schedule_free_sgd',
   '4.49': 'adamw_torch_8bit apollo_adamw apollo_adamw_layerwise schedule_free_radam',
@@ -52,7 +52,7 @@ export const REMOVED_OPTIMIZERS: Readonly<Record<string, { readonly from: string
 const AT = { trainer: 'src/transformers/training_args.py', schedulers: 'src/transformers/trainer_utils.py' };
 
 function firstWith(table: Readonly<Record<string, string>>, name: string): string | undefined {
-  return Object.entries(table).find(([, names]) => names.split(' ').includes(name))?.[0];
+  return Object.entries(table).find(([, names]) => names.split(/[ |]/).includes(name))?.[0];
 }
 
 /** The first release of transformers that has the value of an argument; undefined where the oldest has it, or none. */
