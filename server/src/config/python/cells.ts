@@ -67,7 +67,7 @@ const LONGEST_NAME = 64;
 export function cardsPrinted(text: string): string {
   return [...text.matchAll(PRINTED)]
     .map(({ 0: found, index }) => {
-      if (!found.startsWith('Num GPUs')) return found;
+      if (!/^Num GPUs/.test(found)) return found;
       const before = NAMED_BEFORE.exec(text.slice(Math.max(0, index - LONGEST_NAME), index))?.[0] ?? '';
       return `${before.trimStart()}${found}`;
     })

@@ -323,7 +323,7 @@ const NEMOTRON = 'nemotron_h';
 const OWN_LOSS_CODE: Readonly<Record<string, string>> = {
   [NEMOTRON]:
     'https://huggingface.co/nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16/blob/2d59de1cbd51c0adf384eb906b766d1aee0e0517/modeling_nemotron_h.py',
-  paddleocr_vl: 'https://huggingface.co/PaddlePaddle/PaddleOCR-VL/blob/main/modeling_paddleocr_vl.py',
+  paddleocr_vl: fileIn(UNSLOTH_ZOO, 'unsloth_zoo/compiler.py'),
 };
 
 const bringsCode = (load: PyCall) => flagOf(knownNode(argumentOf(load, 'trust_remote_code'))) === true;
