@@ -299,6 +299,24 @@ describe('OLMo', () => {
       assert.notEqual(await verdict(text), 'fits', text);
   });
 
+  it('stops at no length of evaluation tasks, which are as long as their questions', async () => {
+    const text = CONFIG.slice(0, CONFIG.indexOf('evaluators:'))
+      .replace('max_sequence_length: 2048', 'max_sequence_length: 8192')
+      .replace(/device_eval_batch_size: .*/, 'device_eval_batch_size: 64')
+      .replace('device_train_microbatch_size: 8', 'device_train_microbatch_size: 1');
+    const severities = async (type: string) => {
+      const evaluators = `evaluators:\n  - {label: a, type: ${type}}\n`;
+      const { analyze } = smallWorkspace({
+        'a.yaml': text + evaluators,
+        'oomlint.yaml': 'gpu: H100-SXM5-80GB\ngpus: 8\n',
+      });
+      const { problems } = await analyze('a.yaml');
+      return problems.filter(({ severity }) => severity === 'error').map(({ code }) => code);
+    };
+    assert.deepEqual(await severities('lm'), ['does-not-fit']);
+    assert.deepEqual(await severities('downstream'), []);
+  });
+
   it('reads launches with values over a config', async () => {
     const { analyze } = smallWorkspace({
       'configs/own.yaml': CONFIG,

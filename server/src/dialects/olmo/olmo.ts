@@ -92,7 +92,7 @@ function readOlmo(section: Section, draft: Draft, context: ReadContext): void {
   const selective = section.find('optimizer.selective_updates');
   if (selective && flagOf(selective.node) === true)
     section.state('optimizer.implementation', 'for-loop', selective);
-  readEvaluation(section);
+  readEvaluation(section, draft);
   const whole = section.find('save_interval_unsharded');
   if (whole) {
     section.state('saving.weights', 'full', whole);
@@ -171,7 +171,8 @@ function readCompile(section: Section, draft: Draft): void {
     draft.bring('cuda-graphs', graphs.node, graphs.key);
 }
 
-function readEvaluation(section: Section): void {
+/** Texts of `lm` evaluators are cut as those of training are; tasks (`downstream`) are as long as their longest question, at most as much. */
+function readEvaluation(section: Section, draft: Draft): void {
   const found = section.find('evaluators');
   if (found?.node.kind !== 'list' || found.node.items.length === 0) return;
   section.state('evaluation.enabled', true, found);
@@ -180,4 +181,8 @@ function readEvaluation(section: Section): void {
   const stated = section.find('device_eval_batch_size') ?? found;
   const all = own.length < found.node.items.length ? [...own, common] : own;
   section.state('evaluation.batch', Math.max(...all), stated);
+  const tasks = found.node.items.every((item) => textOf(nodeAt(item, ['type'])) === 'downstream');
+  const longest = section.section('model').integerOrDefault('max_sequence_length');
+  if (tasks)
+    draft.limit('evaluation.sequence', longest, say('tasks are at most so long'), found.node, found.key);
 }
