@@ -150,6 +150,17 @@ export const FAMILY_RUNS: readonly FamilyRun[] = [
     ),
   },
   {
+    family: 'olmo',
+    file: 'olmo.yaml',
+    text: `model: {d_model: 1024, n_heads: 16, n_layers: 8, max_sequence_length: 2048, init_device: meta}
+save_folder: out
+global_train_batch_size: 64
+device_train_microbatch_size: 4
+precision: amp_bf16
+fsdp: {wrapping_strategy: by_block, precision: mixed}
+`,
+  },
+  {
     family: 'llm-foundry',
     file: 'llm-foundry.yaml',
     text: lines(

@@ -97,10 +97,7 @@ function readPrecision(section: Section, draft: Draft, sharded: boolean): void {
 function leaveAbsent(section: Section, draft: Draft): void {
   const at = section.find('model');
   if (!at) return;
-  const message = say(
-    'No `{0}` is stated, without which OLMo stops: it is given to the run elsewhere.',
-    'precision',
-  );
+  const message = say('OLMo stops without a `{0}`: it is given to the run elsewhere.', 'precision');
   const fields = ['precision.compute', 'precision.scheme'] as const;
   draft.leave('value', { range: at.keyRange ?? at.node.range }, 'precision', message, fields);
 }
