@@ -270,7 +270,7 @@ export function assumptionsOf({ document, resolved, model, unread = [], members 
     const { kind, source: link } = origin;
     return [{ field, value: values[field], source: originName(origin), link, kind }];
   });
-  // What stands in for a value that decides what the run needs is told before all that anybody knows.
+  // What stands in for a value that decides what the run needs comes before all that somebody states.
   const rank = ({ field, kind }: Assumption) =>
     origins[field]?.guess === true ? -1 : ORIGIN_KINDS.indexOf(kind);
   return found.sort((a, b) => rank(a) - rank(b));

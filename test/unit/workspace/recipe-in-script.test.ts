@@ -47,7 +47,7 @@ describe('a recipe that a script takes as its arguments', () => {
     assert.equal(resolved.values['precision.weights'], 'bf16');
   });
 
-  it('says nothing of values that the script passes on, or whose making is not understood', async () => {
+  it('is reported for nothing that the script passes on, or whose making is not understood', async () => {
     assert.deepEqual((await reported('')).about, []);
   });
 });

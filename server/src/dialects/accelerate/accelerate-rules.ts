@@ -312,18 +312,23 @@ function checkFsdp(root: MapNode, draft: Draft): void {
       { from: '0.24' },
     );
   }
-  const moved = fsdpKey(root, 'activation_checkpointing_offload');
-  if (moved && flagOf(moved.node) === true) {
-    const on = flagOf(fsdpKey(root, 'activation_checkpointing')?.node) === true;
-    if (!on)
-      refuse(
-        moved,
-        'checkpointing-needed',
-        say('Offloading checkpoints needs `fsdp_activation_checkpointing: true`.'),
-      );
-    else if (version !== 2)
-      refuse(moved, 'fsdp2-needed', say('Offloading checkpoints needs `fsdp_version: 2`.'));
-  }
+  checkMovedCheckpoints(root, version, draft);
+}
+
+function checkMovedCheckpoints(root: MapNode, version: number, draft: Draft): void {
+  const moved = fsdpKey(root, 'activation_checkpointing_offload')?.node;
+  if (flagOf(moved) !== true) return;
+  const on = flagOf(fsdpKey(root, 'activation_checkpointing')?.node) === true;
+  forbid(!on, moved, draft, {
+    code: 'checkpointing-needed',
+    message: say('Offloading checkpoints needs `fsdp_activation_checkpointing: true`.'),
+    source: DATACLASSES,
+  });
+  forbid(on && version !== 2, moved, draft, {
+    code: 'fsdp2-needed',
+    message: say('Offloading checkpoints needs `fsdp_version: 2`.'),
+    source: DATACLASSES,
+  });
 }
 
 function isFalse(node: ConfigNode | undefined): boolean {
