@@ -298,6 +298,26 @@ export function leaveValue(
   withhold(draft, fields);
 }
 
+/**
+ * Notes that a condition which the text does not settle decides an argument of a call, where no way is known to need more than the others,
+ * as with the model itself: none is taken. False of a value that is known, and of a probe that the GPU answers.
+ */
+export function leaveUndecided(
+  { draft, program }: Pick<Calls, 'draft' | 'program'>,
+  key: string,
+  value: PyValue | undefined,
+  fields: readonly FieldPath[],
+): boolean {
+  if (value?.kind !== 'either' || !isKnown(value) || isDecided(program, value)) return false;
+  const words = say(
+    '`{0}` is {1}: that depends on a condition which the text does not settle.',
+    key,
+    shown(value),
+  );
+  draft.leave('value', { range: value.because }, key, words, fields);
+  return true;
+}
+
 /** Notes that an argument of a call is known only when the script runs, and of which fields therefore nothing is. */
 export function leaveArgument(
   draft: Draft,

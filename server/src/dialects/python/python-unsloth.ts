@@ -14,7 +14,7 @@ import type { TrainerDefaults } from '../hf/training-arguments';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import type { Section } from '../section';
 import { adaptersInPlace } from './adapters-in-place';
-import { argumentOf, type Calls, leaveArgument, variableOf, withhold } from './call-block';
+import { argumentOf, type Calls, leaveArgument, leaveUndecided, variableOf, withhold } from './call-block';
 import { adaptedByPeft, type ModelChain } from './model-chain';
 import { type LoadedModel, stateModel } from './python-model';
 import { isAlone } from './python-surroundings';
@@ -581,10 +581,15 @@ function readAutoModel({ draft }: Calls, load: PyCall): void {
 }
 
 /** 4 bits with double quantization unless set otherwise; nothing is upcast before training but what is trained. */
-function readStorage({ draft }: Calls, load: PyCall): 4 | 8 | undefined {
+function readStorage(calls: Calls, load: PyCall): 4 | 8 | undefined {
+  const { draft } = calls;
   const at = (name: string, place?: number) => ({ name, value: argumentOf(load, name, place) });
   const four = at('load_in_4bit', 3);
   const others = [at('load_in_8bit'), at('load_in_16bit'), at('load_in_fp8')];
+  const undecided = [four, ...others].filter(({ name, value }) =>
+    leaveUndecided(calls, name, value, ['quantization.kind']),
+  );
+  if (undecided.length > 0) return undefined;
   // `load_in_fp8` may be "block", too: the scales that the checkpoint has (`loader_utils.py`).
   const isOn = (value: PyValue | undefined) => {
     const node = knownNode(value);
@@ -903,7 +908,9 @@ function readUnslothAdapters(
   draft.state('method.kind', 'lora', { range: put.calleeRange }, 'get_peft_model');
   const rank = argumentOf(put, 'r', 1);
   const number = integerOf(knownNode(rank));
-  if (rank && number !== undefined) draft.state('lora.rank', number, rank, 'r');
+  const isOpen = leaveUndecided(calls, 'r', rank, ['lora.rank']);
+  if (isOpen) withhold(draft, ['lora.rank']);
+  else if (rank && number !== undefined) draft.state('lora.rank', number, rank, 'r');
   else if (rank) leaveArgument(draft, 'r', rank, ['lora.rank']);
   else draft.assume('lora.rank', 16, say('{0} default', 'Unsloth'), LLAMA, 'r');
   draft.assume('lora.dtype', 'fp32', say('Unsloth upcasts only what is trained'), LLAMA);

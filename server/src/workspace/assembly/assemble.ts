@@ -9,13 +9,14 @@ import { rootOf } from '../launch-readings';
 import { type FollowedLinks, followLinks } from '../links';
 import { findRuns, type RunFiles, type RunsOfFile } from '../runs';
 import { verdictSeverity } from '../verdict-severity';
-import { type AssemblyOptions, collect } from './collect';
+import type { Assembled } from './assembled';
+import { type AssemblyOptions, type Collected, collect } from './collect';
 import { judge } from './judge';
-import { know } from './know';
+import { type Known, know } from './know';
 import { type OtherWay, otherWays, runOnWay } from './other-ways';
 import { read } from './read';
 import { resolve } from './resolve';
-import { settle } from './settle';
+import { type SettledRun, settle } from './settle';
 
 /** Worst first: what does not fit, then what is tight, by how full the GPU gets; last what runs on CPUs and takes nothing of it. */
 function worse(a: Analysis, b: Analysis): number {
@@ -83,10 +84,7 @@ async function assembleIn(
 ): Promise<Analysis> {
   const collected = await collect(config, runFiles, followed, files, options);
   const settled = settle(collected);
-  const known = await know(settled.joined.resolution, collected, files, options);
-  const again = read(collected, known);
-  const resolved = resolve(collected, known, again, settled);
-  const assembled = { collected, known, read: again, resolved };
+  const assembled = await assembledOf(collected, settled, files, options);
   const ways: OtherWay[] = [];
   for (const way of otherWays(assembled)) {
     const found = await know(way.settled.joined.resolution, way.collected, files, options);
@@ -94,4 +92,27 @@ async function assembleIn(
     if (input) ways.push({ condition: way.condition, input });
   }
   return judge(assembled, options.estimate, ways);
+}
+
+/**
+ * The files read with what they name. The card that the run has may settle a condition by which they name another model than without it:
+ * that one is looked up, and they are read once more.
+ */
+async function assembledOf(
+  collected: Collected,
+  settled: SettledRun,
+  files: TrackedFiles,
+  options: AssemblyOptions,
+): Promise<Assembled> {
+  const joined = (known: Known): Assembled => {
+    const again = read(collected, known);
+    return { collected, known, read: again, resolved: resolve(collected, known, again, settled) };
+  };
+  const assembled = joined(await know(settled.joined.resolution, collected, files, options));
+  const { resolution } = assembled.resolved;
+  const named = assembled.known.values;
+  const isOther = (['model.id', 'model.path'] as const).some(
+    (field) => resolution.values[field] !== named[field],
+  );
+  return isOther ? joined(await know(resolution, collected, files, options)) : assembled;
 }
