@@ -346,7 +346,8 @@ export const PUBLISHED_RECIPES: readonly PublishedRecipe[] = [
   {
     name: 'DPO of Mistral 7B with QLoRA on one A100 40 GB',
     source: 'https://huggingface.co/blog/mlabonne/fine-tune-mistral-7b-dpo',
-    published: ['method'],
+    // With `load_in_4bit` and `gradient_checkpointing`, of which the second is enough.
+    published: ['checkpointing'],
     files: {
       'config.yaml': `# oomlint: gpu=A100-SXM4-40GB gpus=1\nrl: dpo\ndatasets:\n  - path: Intel/orca_dpo_pairs\n    type: chatml.intel\n    split: train\nbase_model: mistralai/Mistral-7B-v0.1\nsequence_len: 1536\nmicro_batch_size: 4\n${LORA}`,
     },

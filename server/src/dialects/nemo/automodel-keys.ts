@@ -110,6 +110,12 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
       { default: null, fields: ['attention.implementation'] },
     ],
     [
+      'num_nextn_predict_layers',
+      'integer',
+      'Layers that predict further tokens.',
+      { fields: ['features.unmodelled'] },
+    ],
+    [
       'use_liger_kernel',
       'boolean',
       'Liger kernels where they are installed, in classes of transformers, without tensor or context parallelism.',

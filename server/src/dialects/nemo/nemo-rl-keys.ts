@@ -100,6 +100,12 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
     inertKeys(parent, SOURCE, INERT, { any: '*' }),
   ),
   ...block('policy.megatron_cfg', SOURCE, [
+    [
+      'env_vars',
+      'object',
+      'Environment of the processes that train.',
+      { default: null, fields: ['allocator.expandableSegments'] },
+    ],
     ...FROZEN_PARTS.map(
       (name): Row => [name, 'any', 'Parts that are not trained.', { brings: 'frozen-modules' }],
     ),
@@ -164,6 +170,12 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
     ['generation_batch_size', 'integer', 'Samples that transformers generates at a time.'],
   ]),
   ...block('policy.dtensor_cfg', SOURCE, [
+    [
+      'env_vars',
+      'object',
+      'Environment of the processes that train.',
+      { default: null, fields: ['allocator.expandableSegments'] },
+    ],
     ['enabled', 'boolean', 'FSDP 2 trains.', { fields: ['parallel.data'] }],
     ['tensor_parallel_size', 'integer', 'Tensor-parallel size.', { sets: 'parallel.tensor', least: 1 }],
     ['context_parallel_size', 'integer', 'Context-parallel size.', { sets: 'parallel.context', least: 1 }],

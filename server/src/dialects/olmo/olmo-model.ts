@@ -1,5 +1,5 @@
 import type { ConfigNode } from '../../config/node';
-import { plainOf, textOf } from '../../config/scalar';
+import { numberOf, plainOf, textOf } from '../../config/scalar';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import type { Section } from '../section';
@@ -33,8 +33,16 @@ export function readOlmoModel(section: Section, draft: Draft): void {
     const message = say('`{0}` is of no model that {1} has: it is one of its own.', `model.${key}`, 'OLMo');
     draft.leave('value', { range: keyRange }, key, message, ['model.config']);
   }
+  // No size, share or rate of a model is below zero; ids of tokens may stand for none.
+  const below = found.node.entries.filter(
+    ({ key, value }) => (numberOf(value) ?? 0) < 0 && !/_token_id$/.test(key),
+  );
+  for (const { key, value } of below) {
+    const message = say('`{0}` takes `{1}`, which is not known.', `model.${key}`, String(numberOf(value)));
+    draft.leave('value', value, key, message, ['model.config']);
+  }
   // OmegaConf takes no key that the class has not: a trainer that has more of them builds another model.
-  if (unknown.length > 0) return;
+  if (unknown.length + below.length > 0) return;
   const values: Record<string, unknown> = { model_type: 'hf_olmo' };
   for (const { key, value } of found.node.entries) {
     const plain = LEFT_OUT.has(key) ? undefined : plainValue(value);
