@@ -111,6 +111,7 @@ describe('behaviours', () => {
       ['readsAheadOfQuantizing', { 'version.transformers': '5.4.0' }, { 'version.transformers': '5.3.0' }],
       ['makesWholeChangeOfExperts', { 'version.peft': '0.21.0' }, { 'version.peft': '0.20.0' }],
       ['convertsNamesOfExperts', { 'version.peft': '0.18.1' }, { 'version.peft': '0.19.0' }],
+      ['convertsPatternsOfExperts', { 'version.peft': '0.19.1' }, { 'version.peft': '0.20.0' }],
       ['upcastsBeforeSharding', { 'version.accelerate': '1.13.0' }, { 'version.accelerate': '1.14.0' }],
     ];
     for (const [name, before, since] of steps) {

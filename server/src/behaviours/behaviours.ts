@@ -89,6 +89,10 @@ export interface Behaviours {
   readonly groupsProductsByPytorch: boolean;
   /** LoRA finds stacked experts by the names that their modules had before they were stacked. */
   readonly convertsNamesOfExperts: boolean;
+  /** Patterns of modules are resolved for that, too, and not names alone. */
+  readonly convertsPatternsOfExperts: boolean;
+  /** Types of models for which names are taken so by this release of transformers, beside those of every release. */
+  readonly convertsExpertsBeside: readonly string[];
   /** Types of models with Mamba's kernels of which LoRA refuses what those read themselves: the last projection, and the convolution. */
   readonly refusesMambaTargets: readonly string[];
   /** Chosen routing weights stay in fp32, and experts' results are weighted and summed in it. */

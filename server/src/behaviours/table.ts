@@ -307,6 +307,25 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     library: { of: 'peft', since: '0.19' },
     source: fileIn({ ...PEFT, at: 'v0.19.0' }, 'src/peft/utils/transformers_weight_conversion.py'),
   }),
+  convertsPatternsOfExperts: yes({
+    library: { of: 'peft', since: '0.20' },
+    source: fileIn({ ...PEFT, at: 'v0.20.0' }, 'src/peft/utils/transformers_weight_conversion.py'),
+  }),
+  convertsExpertsBeside: {
+    cases: [
+      {
+        value: ['qwen2_moe', 'qwen3_5_moe'],
+        library: { of: 'transformers', before: '5.4' },
+        source: fileIn({ ...TRANSFORMERS, at: 'v5.3.0' }, 'src/transformers/conversion_mapping.py'),
+      },
+      {
+        value: ['qwen2_moe', 'afmoe'],
+        library: { of: 'transformers', before: '5.6' },
+        source: fileIn({ ...TRANSFORMERS, at: 'v5.5.0' }, 'src/transformers/conversion_mapping.py'),
+      },
+    ],
+    otherwise: ['afmoe'],
+  },
   refusesMambaTargets: {
     cases: [
       {

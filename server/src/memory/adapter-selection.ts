@@ -34,14 +34,14 @@ const NEED_TARGETS: ReadonlySet<TrainingRun['lora.kind']> = new Set([
 
 /**
  * Types whose experts PEFT finds by the names that their modules had in transformers 4 (peft 0.21.2,
- * `utils/transformers_weight_conversion.py`, with transformers 5.23, `conversion_mapping.py`: `_MODEL_TO_CONVERSION_PATTERN`, those
- * that are alike Mixtral or Qwen2-MoE, which is none of them itself). Of others a name reaches linear layers alone.
+ * `utils/transformers_weight_conversion.py`, with `conversion_mapping.py` of each release of transformers from 5.0 to 5.24:
+ * `_MODEL_TO_CONVERSION_PATTERN`, those that are alike Mixtral or Qwen2-MoE). Types that only some releases convert are in
+ * `convertsExpertsBeside`. Of others a name reaches linear layers alone.
  */
 const CONVERTED: ReadonlySet<string> = new Set([
   'mixtral',
   'minimax',
   'minimax_m2',
-  'afmoe',
   'deepseek_v2',
   'deepseek_v3',
   'deepseek_v32',
@@ -65,6 +65,11 @@ const CONVERTED: ReadonlySet<string> = new Set([
   'exaone_moe',
   'cohere2_moe',
 ]);
+
+/** Of these the experts had the names of Mixtral, of the others those of Qwen2-MoE (`_MOE_TARGET_MODULE_MAPPING`). */
+const LIKE_MIXTRAL = /^(?:mixtral|minimax|minimax_m2)$/;
+const NAMES_OF_MIXTRAL = { joint: ['w1', 'w3'], down: ['w2'] } as const;
+const NAMES_OF_QWEN = { joint: ['gate_proj', 'up_proj'], down: ['down_proj'] } as const;
 
 /**
  * Whether PEFT stops because nothing names the modules to adapt: `Please specify target_modules in peft_config` where the
@@ -214,8 +219,26 @@ export class AdapterSelection {
     return path.endsWith(INSIDE) ? path.slice(0, -INSIDE.length) : undefined;
   }
 
+  /** Names of transformers 4 that PEFT takes for the stacked parameters instead; none: it leaves them. */
+  private convertedNames():
+    | { readonly joint: readonly string[]; readonly down: readonly string[] }
+    | undefined {
+    const { run, model } = this;
+    const { stacksExperts, convertsNamesOfExperts, convertsPatternsOfExperts, convertsExpertsBeside } =
+      behaviours(run);
+    // `convert_peft_config_for_transformers` takes LoRA alone.
+    if (!stacksExperts || !convertsNamesOfExperts || run['lora.kind'] !== 'lora') return undefined;
+    if (this.pattern && !convertsPatternsOfExperts) return undefined;
+    if (!CONVERTED.has(model.modelType) && !convertsExpertsBeside.includes(model.modelType)) return undefined;
+    return LIKE_MIXTRAL.test(model.modelType) ? NAMES_OF_MIXTRAL : NAMES_OF_QWEN;
+  }
+
   private isNamed(path: string, role: LinearRole, place: ModulePlace): boolean {
     const inner = innerPath(path, place);
+    // A name that PEFT takes for the stack is no target any more: shared experts and dense layers get none.
+    const taken = this.convertedNames();
+    const last = path.split('.').at(-1) ?? '';
+    if (taken && [...taken.joint, ...taken.down].includes(last)) return false;
     // What is trained in full is no target (`_check_target_module_exists`).
     if (this.isExcluded(inner) || isSaved(`${path}.`, this.saved)) return false;
     const { pattern } = this;
@@ -271,7 +294,7 @@ export class AdapterSelection {
       return { as: 'modules', rank: this.rankOf(path, place), together: true };
     // Unsloth leaves the stack as it is, and adds the products of the adapter (`moe_utils.py`, `_should_use_separated_lora`).
     if (parameter && handlesStacks(run, this.model.modelType))
-      return { as: 'modules', rank: this.rankOf(path, place), together: true };
+      return { as: 'modules', rank: found?.rank ?? this.rankOf(path, place), together: true };
     if (parameter) return { as: 'parameter', rank: found?.rank ?? this.rankOf(path, place) };
     return found;
   }
@@ -283,15 +306,25 @@ export class AdapterSelection {
       return undefined;
     if (/^(gpt_oss|llama4)/.test(this.model.modelType)) return undefined;
     const joint = path.endsWith('gate_up_proj');
-    const modules = joint ? ['gate_proj', 'up_proj', 'w1', 'w3'] : [path.split('.').at(-1) ?? '', 'w2'];
+    if (!behaviours(run).stacksExperts) {
+      const modules = joint ? ['gate_proj', 'up_proj', 'w1', 'w3'] : [path.split('.').at(-1) ?? '', 'w2'];
+      return !this.pattern && this.namesOne(modules) ? { as: 'modules', rank } : undefined;
+    }
+    const converted = this.convertedNames();
+    const names = joint ? converted?.joint : converted?.down;
+    if (!names) return undefined;
+    const { pattern } = this;
+    // A pattern is tried on the names that the modules had (`_resolve_string_target_modules`).
+    const inner = innerPath(path, place).replace(/[^.]+$/, '');
+    const named = pattern ? names.some((name) => this.matches(pattern, inner + name)) : this.namesOne(names);
+    return named ? { as: 'parameter', rank: joint ? 2 * rank : rank } : undefined;
+  }
+
+  /** Whether one of these names is a target, and none is excluded. */
+  private namesOne(modules: readonly string[]): boolean {
     const named =
       this.targets.includes('all-linear') || modules.some((module) => this.targets.includes(module));
-    if (!named || this.pattern) return undefined;
-    if (run['lora.exclude'].some((module) => modules.includes(module))) return undefined;
-    const { stacksExperts, convertsNamesOfExperts } = behaviours(run);
-    if (!stacksExperts) return { as: 'modules', rank };
-    if (!convertsNamesOfExperts || !CONVERTED.has(this.model.modelType)) return undefined;
-    return { as: 'parameter', rank: joint ? 2 * rank : rank };
+    return named && !this.run['lora.exclude'].some((module) => modules.includes(module));
   }
 
   private rankOf(path: string, place: ModulePlace): number {

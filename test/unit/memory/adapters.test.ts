@@ -391,7 +391,7 @@ describe('adapters of experts', () => {
   });
 
   /**
-   * peft 0.21.2, `transformers_weight_conversion.py`: `_MODEL_TO_CONVERSION_PATTERN` has neither `qwen2_moe` nor `nemotron_h`. What TRL
+   * peft 0.21.2, `transformers_weight_conversion.py`: `_MODEL_TO_CONVERSION_PATTERN` of transformers 5.6 on has neither `qwen2_moe` nor `nemotron_h`. What TRL
    * measured of its Nemotron 3 notebook, 2.98 GiB of training in 61.9, leaves no room for 23 layers of experts with adapters.
    */
   it('names of modules reach stacked experts only of types that PEFT converts', () => {
@@ -418,7 +418,64 @@ describe('adapters of experts', () => {
       }).model.trainableParameters;
     const shared = 4 * 3 * 8 * (256 + 128);
     assert.equal(of('5.23'), shared);
+    assert.equal(of('5.6.0'), shared);
+    // Before, it was among them: gate and up of twice the rank, and nothing for shared experts.
+    const stacks = 4 * 8 * (16 * (256 + 192) + 8 * (96 + 256));
+    assert.equal(of('5.5.0'), stacks);
+    assert.equal(of('5.2.0'), stacks);
     assert.equal(of('4.57'), shared + 4 * 8 * 3 * 8 * (256 + 96));
+  });
+
+  // The counts are those of peft 0.21.2 with transformers 5.24, on the meta device.
+  it('patterns are tried on the names that experts had, and what PEFT takes for the stack is no linear layer', () => {
+    const mlp = { 'lora.targetPattern': '.*\\.mlp\\..*?(?:gate_proj|up_proj|down_proj)', 'lora.targets': [] };
+    const queries = { 'lora.targetPattern': '.*self_attn\\.q_proj', 'lora.targets': [] };
+    assert.equal(trained(mlp), 319_488);
+    assert.equal(trained(queries), 16_384);
+    // peft 0.19 has names alone.
+    assert.equal(trained({ ...mlp, 'version.peft': '0.19.1' }), 0);
+    const glm = aModel({
+      model_type: 'glm4_moe',
+      hidden_size: 256,
+      num_hidden_layers: 4,
+      num_attention_heads: 8,
+      num_key_value_heads: 2,
+      head_dim: 32,
+      moe_intermediate_size: 96,
+      intermediate_size: 512,
+      n_routed_experts: 8,
+      n_shared_experts: 1,
+      num_experts_per_tok: 2,
+      first_k_dense_replace: 1,
+      vocab_size: 1000,
+    });
+    const run = aRun({
+      'method.kind': 'lora',
+      'version.transformers': '5.23',
+      'lora.targets': ['q_proj', 'gate_proj', 'up_proj', 'down_proj'],
+    });
+    assert.equal(estimate({ run, model: glm, accelerator: CARD }).model.trainableParameters, 256_000);
+  });
+
+  // The notebook of Unsloth that trains it prints 714,752,000 with transformers 5.2.0.
+  it('experts whose parameters and names are both given have twice the rank, too', () => {
+    const qwen = findModel('Qwen/Qwen3.5-35B-A3B') ?? assert.fail();
+    const of = (version: string) =>
+      estimate({
+        run: aRun({
+          'method.kind': 'lora',
+          'lora.rank': 8,
+          'kernels.unsloth': true,
+          'lora.targetParameters': ['experts.gate_up_proj', 'experts.down_proj'],
+          'lora.targetPattern':
+            '(?:.*?(?:self_attn|mlp).*?\\.(?:q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj))',
+          'version.transformers': version,
+        }),
+        model: qwen,
+        accelerator: CARD,
+      }).model.trainableParameters;
+    assert.equal(of('5.2.0'), 714_752_000);
+    assert.ok(of('5.4.0') < 470_000_000);
   });
 
   // peft 0.18.1 has no `utils/transformers_weight_conversion.py`, 0.19.0 has it.
