@@ -414,6 +414,28 @@ ${call}${model}${SFT}`);
     );
   });
 
+  it('that a map of devices spreads are no replicas, whoever loads them and however many GPUs there are', () => {
+    const plain = (map: string) =>
+      `${IMPORTS}model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-7b-hf"${map})\n${SFT}`;
+    const unsloth = (map: string) =>
+      `from unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/Llama-3.1-8B", max_seq_length=1024${map})\nmodel = FastLanguageModel.get_peft_model(model, r=8)\nSFTTrainer(model=model, args=SFTConfig()).train()`;
+    for (const text of [plain, unsloth]) {
+      for (const map of ['auto', 'balanced']) {
+        const spread = text(`, device_map="${map}"`);
+        assertStates(python(spread), { 'parallel.data': 'none inferred' });
+        const two = python(spread, { 'hardware.gpus': 2 });
+        assertStates(two, { 'parallel.data': 'none inferred' });
+        assert.deepEqual(
+          two.unread?.flatMap((one) => one.fields),
+          ['parallel.pipeline'],
+        );
+        assert.equal(python(spread, { 'hardware.gpus': 1 }).unread, undefined);
+      }
+      for (const whole of ['', ', device_map={"": 0}', ', device_map="cuda:0"'])
+        assertStates(python(text(whole)), { 'parallel.data': 'ddp default' });
+    }
+  });
+
   it('by a class of the file without the word in its name are found', () => {
     const own = `${IMPORTS}class Mine(SFTTrainer):\n    pass\n${MODEL}Mine(model, args=SFTConfig(max_length=8)).train()\n`;
     assert.ok(mightBeTrainingConfig(own, 'train.py'));
@@ -1859,6 +1881,9 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
         'hardware.reservedFraction': '0.9 file',
       });
       assertStates(on(text('')), { 'hardware.reservedFraction': '0.5 default' });
+      // On a card that nobody knows, too.
+      assertStates(python(text(', gpu_memory_utilization=0.9')), { 'hardware.reservedFraction': '0.9 file' });
+      assertStates(python(text('')), { 'hardware.reservedFraction': '0.5 default' });
       const standby = 'os.environ["UNSLOTH_VLLM_STANDBY"] = "1"';
       const sleeping = text(', gpu_memory_utilization=0.9', 'GRPO', standby);
       assertStates(on(sleeping), {
@@ -2157,6 +2182,22 @@ SFTTrainer(model=model, train_dataset=${rows}, data_collator=UnslothVisionDataCo
         reading('FastModel', ''),
       ])
         assertStates(none, { 'lora.targetParameters': undefined });
+    });
+
+    it('with adapters whose scale only the script knows have no default of it', () => {
+      const of = (more: string) =>
+        python(
+          `from unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/Llama-3.1-8B", max_seq_length=1024)\nmodel = FastLanguageModel.get_peft_model(model, r=8${more})\nSFTTrainer(model=model, args=SFTConfig()).train()`,
+        );
+      assertStates(of(''), { 'lora.alpha': '16 default' });
+      assertStates(of(', lora_alpha=32'), { 'lora.alpha': '32 file' });
+      const open = of(', lora_alpha=choose()');
+      assertStates(open, { 'lora.alpha': undefined });
+      assert.deepEqual(
+        open.unread?.map(({ text: word, fields }) => [word, fields]),
+        [['lora_alpha', ['lora.alpha']]],
+      );
+      assertStates(of(', lora_dropout=choose()'), { 'lora.dropout': undefined });
     });
 
     it('take what a script asks of the memory of the GPU from the GPU', () => {

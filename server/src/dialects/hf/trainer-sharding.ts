@@ -40,7 +40,8 @@ export function readTrainerSharding(
   const launched = context.known['parallel.data'];
   if (launched === 'zero') return 'zero';
   if (isFsdp(launched)) return 'fsdp';
-  draft.assume('parallel.data', 'ddp', keys.note, keys.source);
+  // A model that is spread over the GPUs is replicated on none.
+  if (!draft.knows('parallel.data')) draft.assume('parallel.data', 'ddp', keys.note, keys.source);
   return 'ddp';
 }
 

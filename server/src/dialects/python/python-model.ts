@@ -318,14 +318,29 @@ function placesNamed(trainer: PyCall, { versions, known }: ReadContext, draft: C
   );
 }
 
-/** Where a process has several GPUs, such a model lies in parts on them, one after the other: what each holds is not estimated. */
-function readPlacement(calls: Calls, load: PyCall, { known }: ReadContext): void {
-  const { draft } = calls;
+function readPlacement(calls: Calls, load: PyCall, context: ReadContext): void {
   const map = argumentOf(load, 'device_map');
   if (map) placeOnGpu(calls, map);
+  readSpread(calls, load, context);
+}
+
+/**
+ * Where a process has several GPUs, such a model lies in parts on them, one after the other, and the Trainer replicates nothing (`trainer.py`,
+ * `is_model_parallel`): what each holds is not estimated. Unsloth gives each process its own GPU where there are more
+ * (`unsloth/models/loader_utils.py`, `prepare_device_map`).
+ */
+export function readSpread({ draft }: Calls, load: PyCall, { known }: ReadContext): void {
+  const map = argumentOf(load, 'device_map');
   const count = draft.valueOf('hardware.gpus') ?? known['hardware.gpus'];
-  if (map?.kind !== 'scalar' || !SPREADS.test(String(map.value)) || typeof count !== 'number' || count < 2)
-    return;
+  if (map?.kind !== 'scalar' || !SPREADS.test(String(map.value)) || count === 1) return;
+  draft.infer(
+    'parallel.data',
+    'none',
+    say('`device_map` spreads the layers over the GPUs that the process sees'),
+    map,
+    'device_map',
+  );
+  if (typeof count !== 'number') return;
   const words = say(
     '`device_map` spreads the model over {0} GPUs: what each holds is not estimated.',
     String(count),

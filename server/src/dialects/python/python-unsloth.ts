@@ -16,7 +16,7 @@ import type { Section } from '../section';
 import { adaptersInPlace } from './adapters-in-place';
 import { argumentOf, type Calls, leaveArgument, leaveUndecided, variableOf, withhold } from './call-block';
 import { adaptedByPeft, type ModelChain } from './model-chain';
-import { type LoadedModel, stateModel } from './python-model';
+import { type LoadedModel, readSpread, stateModel } from './python-model';
 import { isAlone } from './python-surroundings';
 import { buildsImages, builtSound, writesTextRows } from './sample-kinds';
 import { longestNote } from './tokenized-length';
@@ -433,6 +433,7 @@ export function readUnsloth(
   readAutoModel(calls, load);
   const name = textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '';
   draft.assume('kernels.unsloth', true, say('the model is loaded by Unsloth'), LOADER);
+  readSpread(calls, load, context);
   readFastInference(calls, load, context, trainer);
   readEmbeddingPlace(calls, load, trainer, context.versions?.unsloth?.version);
   const full = trainsAll(load);
@@ -918,7 +919,10 @@ function readUnslothAdapters(
   const alpha = argumentOf(put, 'lora_alpha', 3);
   if (alpha?.kind === 'scalar' && typeof alpha.value === 'number')
     draft.state('lora.alpha', alpha.value, alpha, 'lora_alpha');
-  else draft.assume('lora.alpha', 16, say('{0} default', 'Unsloth'), LLAMA, 'lora_alpha');
+  else if (alpha) {
+    leaveArgument(draft, 'lora_alpha', alpha, ['lora.alpha']);
+    withhold(draft, ['lora.alpha']);
+  } else draft.assume('lora.alpha', 16, say('{0} default', 'Unsloth'), LLAMA, 'lora_alpha');
   const dropout = argumentOf(put, 'lora_dropout');
   if (dropout?.kind === 'scalar' && typeof dropout.value === 'number')
     draft.state('lora.dropout', dropout.value, dropout, 'lora_dropout');

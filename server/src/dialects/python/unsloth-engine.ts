@@ -100,7 +100,9 @@ function readShare({ draft }: Calls, load: PyCall, context: ReadContext, standby
   }
   if (bytes === undefined) {
     // Nothing is estimated without a GPU.
-    draft.assume('hardware.reservedFraction', stated ?? SHARE, say('{0} default', 'Unsloth'), VLLM);
+    if (given && stated !== undefined)
+      draft.state('hardware.reservedFraction', stated, given, 'gpu_memory_utilization');
+    else draft.assume('hardware.reservedFraction', stated ?? SHARE, say('{0} default', 'Unsloth'), VLLM);
     return;
   }
   const tenth = bytes / GIB / 10;
