@@ -327,10 +327,17 @@ export class Draft {
 
   /** The run is on CPUs, and takes no GPU memory. */
   refuseCpu(node: { range: Range }, name: string): void {
-    const what = say('CPUs');
-    const words = say('Oomlint estimates GPU memory: runs on {0} are read but not estimated.', what);
-    const location = locationOf(node.range, this.uri);
-    this.unread.push({ kind: 'refused', location, text: name, message: words, onCpu: true });
+    this.unread.push({ ...this.refusedDevice(node, name, say('CPUs')), onCpu: true });
+  }
+
+  /** The run is on devices of another kind than is estimated. */
+  refuseDevice(node: { range: Range }, name: string, devices: string): void {
+    this.unread.push(this.refusedDevice(node, name, devices));
+  }
+
+  private refusedDevice(node: { range: Range }, text: string, devices: string): Unread {
+    const message = say('Oomlint estimates GPU memory: runs on {0} are read but not estimated.', devices);
+    return { kind: 'refused', location: locationOf(node.range, this.uri), text, message };
   }
 
   /** A word that nobody here knows states nothing: what its framework makes of it is not known. */

@@ -368,18 +368,34 @@ mixed_precision: fp16
   });
 
   it('reads but does not estimate other accelerators', () => {
-    for (const text of [
-      'distributed_type: XLA\n',
-      'distributed_type: MULTI_XPU\n',
-      'distributed_type: MULTI_CPU\n',
-    ]) {
-      const reading = yaml(`${text}num_processes: 8\n`);
-      assert.equal(factOf(reading, 'hardware.gpus'), undefined);
+    const told = (reading: ReturnType<typeof yaml>) =>
+      (reading.unread ?? []).filter(({ kind }) => kind === 'refused').map(({ message }) => message);
+    for (const [type, devices, processes] of [
+      ['XLA', 'TPUs', 8],
+      ['MULTI_XPU', 'accelerators of type MULTI_XPU', 8],
+      ['MULTI_NPU', 'accelerators of type MULTI_NPU', 8],
+      ['MULTI_CPU', 'CPUs', undefined],
+    ] as const) {
+      const reading = yaml(`distributed_type: ${type}\nnum_processes: 8\nmixed_precision: bf16\n`);
+      assert.equal(factOf(reading, 'hardware.gpus')?.value, processes, type);
+      assert.deepEqual(told(reading), [
+        `Oomlint estimates GPU memory: runs on ${devices} are read but not estimated.`,
+      ]);
       assert.deepEqual(
         problemsOf(reading, 'information').map((problem) => problem.code),
         ['not-estimated'],
       );
     }
+    const xpus = yaml(
+      "distributed_type: MULTI_XPU\nnum_processes: 4\nnum_machines: 2\nmixed_precision: 'bf16'\n",
+    );
+    expectAll(xpus, {
+      'hardware.nodes': '2 file',
+      'parallel.data': 'ddp file',
+      'precision.compute': 'bf16 file',
+      'precision.scheme': 'autocast file',
+    });
+    assert.deepEqual(told(config('MULTI_GPU', 'num_processes: 4\n')), []);
     assert.deepEqual(
       problemsOf(config("'NO'", 'use_cpu: true\n'), 'information').map((problem) => problem.code),
       ['not-estimated'],

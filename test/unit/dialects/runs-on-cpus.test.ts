@@ -49,6 +49,7 @@ describe('runs on CPUs', () => {
         `accelerate launch ${flags} train.py --model_name_or_path Qwen/Qwen2.5-0.5B\n`,
       );
     assert.ok(isRefused(launch('--cpu')));
+    assert.equal(launch('--cpu').unread?.filter(({ kind }) => kind === 'refused').length, 1);
     assert.ok(!isRefused(launch('--multi_gpu')));
     const config = (cpu: boolean) =>
       read('accelerate', 'file:///a.yaml', `distributed_type: 'NO'\nnum_processes: 1\nuse_cpu: ${cpu}\n`);

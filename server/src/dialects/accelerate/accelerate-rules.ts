@@ -87,7 +87,7 @@ function checkTopLevel(root: MapNode, kind: RunKind, version: unknown, draft: Dr
 }
 
 function checkKind(root: MapNode, kind: RunKind, draft: Draft): void {
-  const { node, type } = kind;
+  const { node } = kind;
   const text = textOf(node);
   if (node && text !== undefined && flagOf(node) !== false) {
     const accepted: readonly string[] = kind.sagemaker
@@ -112,12 +112,7 @@ function checkKind(root: MapNode, kind: RunKind, draft: Draft): void {
   const cpu = nodeAt(root, 'use_cpu');
   const at = cpu && flagOf(cpu) === true ? cpu : node;
   if (!at) return;
-  const what =
-    at === cpu
-      ? say('CPUs')
-      : type === 'XLA' || type === 'TPU'
-        ? say('TPUs')
-        : say('accelerators of type {0}', type);
+  const what = at === cpu ? say('CPUs') : (kind.others ?? say('CPUs'));
   draft.report(
     'not-estimated',
     'information',

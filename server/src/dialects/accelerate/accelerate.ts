@@ -80,16 +80,27 @@ export function readAccelerateSettings(
   const kind = runKindOf(root);
   const section = new Section(root, draft, '', ACCELERATE_TABLE);
   const cpu = section.find('use_cpu');
-  if (cpu && flagOf(cpu.node) === true) draft.refuseCpu(cpu.node, cpu.key);
-  if (kind.gpu) {
+  const onCpu = cpu !== undefined && flagOf(cpu.node) === true;
+  if (onCpu) draft.refuseCpu(cpu.node, cpu.key);
+  else refuseOthers(kind, draft);
+  if (!onCpu && kind.type !== 'MULTI_CPU') {
     readHardware(section, kind);
-    readPrecision(section, kind, draft);
+    // XLA has a bf16 of its own, without autocast (`state.py`, `XLA_USE_BF16`).
+    if (kind.type !== 'XLA' && kind.type !== 'TPU') readPrecision(section, kind, draft);
     readData(section, kind, draft);
     readParallelism(section, context);
     section.take('dynamo_config.dynamo_backend');
     if (kind.sagemaker) readInstance(section, root, draft, context.known);
   }
   return kind;
+}
+
+/** What such a run states holds, and is judged by nobody: what its devices hold is not known. */
+function refuseOthers({ node, type, others }: RunKind, draft: Draft): void {
+  // A flag of the command line is told by itself.
+  if (!node || others === undefined || draft.hasLeft(node.range)) return;
+  if (type === 'MULTI_CPU') draft.refuseCpu(node, 'distributed_type');
+  else draft.refuseDevice(node, 'distributed_type', others);
 }
 
 /** GPUs of the cloud instance that the file names, over all its machines. */
@@ -246,6 +257,10 @@ function readData(section: Section, kind: RunKind, draft: Draft): void {
     case 'MEGATRON_LM':
       section.state('parallel.data', 'ddp', type);
       readMegatron(section);
+      break;
+    default:
+      // Whatever device it is, `prepare_model` wraps it so (`accelerator.py`, `DistributedDataParallel`); XLA keeps replicas, too.
+      if (kind.others !== undefined) section.state('parallel.data', 'ddp', type);
       break;
   }
 }
