@@ -59,6 +59,8 @@ export interface KeySpec {
   readonly byClass?: true;
   /** Where the key is on the run has this feature, which no formula holds: there is no verdict. */
   readonly brings?: UnmodelledFeature;
+  /** An argument that scripts have of their own: what its words mean is in their code. */
+  readonly ofScript?: true;
 }
 
 /** A framework whose version no field holds: as pip knows it. */

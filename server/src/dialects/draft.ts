@@ -340,8 +340,16 @@ export class Draft {
     return { kind: 'refused', location: locationOf(node.range, this.uri), text, message };
   }
 
-  /** A word that nobody here knows states nothing: what its framework makes of it is not known. */
-  leaveWord(fields: readonly FieldPath[] | undefined, node: ConfigNode, key: string): void {
+  /**
+   * A word that nobody here knows states nothing: what its framework makes of it is not known. `kind` is a flag where the code of a script
+   * has it, which tells where it is followed.
+   */
+  leaveWord(
+    fields: readonly FieldPath[] | undefined,
+    node: ConfigNode,
+    key: string,
+    kind: 'flag' | 'value' = 'value',
+  ): void {
     // A switch that is on is no word either; one that is off states that there is none.
     if (node.kind !== 'scalar' || node.value === null || node.value === false) return;
     if (STATES_NOTHING.test(String(node.value)) || isFilledLater(String(node.value))) return;
@@ -353,7 +361,7 @@ export class Draft {
       return;
     const name = this.commandLine ? `--${key.split('.').at(-1)}` : key;
     const message = say('`{0}` takes `{1}`, which is not known.', name, node.text);
-    this.leave('value', node, `${name}: ${node.text}`, message, fields);
+    this.leave(kind, node, `${name}: ${node.text}`, message, fields);
   }
 
   /** Whether something is left at a place. */

@@ -138,7 +138,7 @@ export function rejectMisfits(root: MapNode, table: KeyTable, draft: Draft, pare
       if (!isTooSmall && mismatch(value, spec, false) === undefined) continue;
       const numbers = numbersOf(spec);
       const others = spec.fields?.filter((field) => !numbers.includes(field)) ?? [];
-      if (others.length > 0) draft.leaveWord(others, value, path);
+      if (others.length > 0) draft.leaveWord(others, value, path, spec.ofScript ? 'flag' : 'value');
       if (numbers.length > 0) draft.reject(numbers, value, path);
     }
   }

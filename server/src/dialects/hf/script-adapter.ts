@@ -14,7 +14,9 @@ const EIGHT_BIT = ['use_8bit_quantization', 'use_8bit_qunatization'];
 
 /** Rows of the names below that a table of a script's arguments lacks. */
 export const besides = (rows: readonly KeySpec[]): readonly KeySpec[] =>
-  SCRIPT_ADAPTER_KEYS.filter(({ path }) => !rows.some((row) => row.path === path));
+  SCRIPT_ADAPTER_KEYS.flatMap((row) =>
+    rows.some(({ path }) => path === row.path) ? [] : { ...row, ofScript: true as const },
+  );
 
 /**
  * Adapters and quantization under the names that scripts around the Trainer give them. `bits` is 16, 8 or 4. States nothing where

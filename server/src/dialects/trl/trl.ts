@@ -179,7 +179,7 @@ export function readTrl(
   readLaunch(section);
   readCheckpointing(section, context);
   readOldPreparation(section, method, draft, context);
-  readDtype(section, draft, context);
+  if (!caller || caller.loads) readDtype(section, draft, context);
   readLigerLoss(section, method, context);
   readTrainingArguments(section, draft, context, caller?.defaults ?? defaultsOf(context));
   assumeNoCache(section, method, context, caller ? caller.loads : 'script');
@@ -235,7 +235,10 @@ function readCheckpointing(section: Section, context: ReadContext): void {
     });
 }
 
-/** Since 0.27 models are loaded in fp32 unless set otherwise; before, transformers decided. */
+/**
+ * Since 0.27 models that TRL loads by their names are in fp32 unless set otherwise (`trl/trainer/utils.py`, `create_model_from_path`); before,
+ * transformers decided, as it does of a model that the script loads itself.
+ */
 function readDtype(section: Section, draft: Draft, context: ReadContext): void {
   if (draft.knows('precision.weights')) return;
   const unstated = !section.has(['dtype', 'torch_dtype']);
