@@ -155,6 +155,7 @@ describe('ms-swift', () => {
     });
     const own = 'model: m\nrlhf_type: grpo\ndataset: x\nmax_length: 1024\n';
     golden(swift(own), { 'rollout.engine': 'transformers default', 'rollout.steps': '0 default' });
+    golden(swift(`${own}use_vllm: false\n`), { 'rollout.engine': 'transformers file' });
     golden(swift(`${own}steps_per_generation: 2\n`), { 'rollout.steps': '2 file' });
     golden(swift(`${own}generation_batch_size: 64\n`, { 'hardware.gpus': 4 }), {
       'rollout.batch': '16 file',

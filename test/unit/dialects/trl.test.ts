@@ -246,6 +246,10 @@ describe('TRL', () => {
     const unstated = small('num_generations: 8\nbeta: 0.0');
     assertStates(trl(unstated, { 'version.trl': '0.24' }, name), { 'rollout.completion': '256 default' });
     assertStates(trl(unstated, { 'version.trl': '1.16' }, name), { 'rollout.completion': '512 default' });
+    assertStates(trl(small('num_generations: 8\nuse_vllm: false\nuse_peft: false'), {}, name), {
+      'rollout.engine': 'transformers file',
+      'method.kind': 'full file',
+    });
     const vllm = small('num_generations: 8\nuse_vllm: true');
     assertStates(trl(vllm, { 'version.trl': '0.24' }, name), { 'rollout.engine': 'vllm-server file' });
     assertStates(trl(vllm, { 'version.trl': '1.16' }, name), {

@@ -50,7 +50,8 @@ export function readQuantization(section: Section): void {
 export function readAdapter(section: Section, whole: DefaultValue<'full'> = TRL_WHOLE): void {
   const peft = section.find('use_peft');
   if (!peft || flagOf(peft.node) !== true) {
-    section.assume('method.kind', whole, 'use_peft');
+    if (peft && flagOf(peft.node) === false) section.state('method.kind', 'full', peft);
+    else section.assume('method.kind', whole, 'use_peft');
     return;
   }
   section.state('method.kind', 'lora', peft);

@@ -558,11 +558,9 @@ function readRollouts(section: Section, objective: Objective, megatron: boolean,
   else section.take('response_length');
   const vllm = section.find('use_vllm');
   if (!vllm || flagOf(vllm.node) !== true) {
-    section.assume(
-      'rollout.engine',
-      swift('transformers' as const, 'rlhf_trainers/args_mixin.py'),
-      'use_vllm',
-    );
+    const file = 'rlhf_trainers/args_mixin.py';
+    if (vllm && flagOf(vllm.node) === false) section.state('rollout.engine', 'transformers', vllm);
+    else section.assume('rollout.engine', swift('transformers' as const, file), 'use_vllm');
     // PPO is TRL's own trainer.
     if (objective !== 'ppo') readGenerationSteps(section, context, swift(0, 'rlhf_trainers/args_mixin.py'));
     return;

@@ -13,7 +13,8 @@ export function readRollouts(section: Section, method: TrlMethod, context: ReadC
   const vllm = section.find('use_vllm');
   const version = context.known['version.trl'];
   if (!vllm || flagOf(vllm.node) !== true) {
-    section.assume('rollout.engine', trlDefault('transformers' as const, 'grpo_config.py'), 'use_vllm');
+    if (vllm && flagOf(vllm.node) === false) section.state('rollout.engine', 'transformers', vllm);
+    else section.assume('rollout.engine', trlDefault('transformers' as const, 'grpo_config.py'), 'use_vllm');
     if (method === 'rloo' && isAtLeast(version, '0.22') === false)
       readUpdate(section, section.integerOrDefault('num_mini_batches'));
     else readGenerated(section, method, context);
