@@ -48,6 +48,7 @@ import { readKeptCache } from './kept-cache';
 import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
 import { adaptedByPeft, chainOf, type ModelChain } from './model-chain';
+import { reachesNoGpu } from './one-process';
 import { noteChangers, noteOtherModels } from './other-models';
 import { otherStarts } from './other-starts';
 import { namesOther, otherTraining } from './other-training';
@@ -115,6 +116,20 @@ function spreadQuestions(members: readonly RunMember[], values: RunValues): Open
   return spreads ? [{ field: 'hardware.gpus', reason }] : [];
 }
 
+/** A loop of one's own that puts its model on no GPU runs on the CPU as it stands: a figure of it is of the same loop on a GPU. */
+function placeQuestions(members: readonly RunMember[]): OpenQuestion[] {
+  const stays = members.some(
+    ({ config: { document, reading } }) =>
+      document.program !== undefined &&
+      reading.facts.some(({ field, origin }) => field === 'hardware.gpus' && origin.kind === 'inferred') &&
+      reachesNoGpu(document.program),
+  );
+  const reason = say(
+    'Nothing that is read puts the model on a GPU: as it stands the loop runs on the CPU. One GPU is assumed.',
+  );
+  return stays ? [{ field: 'hardware.gpus', reason, oneOfMany: true }] : [];
+}
+
 /** Scripts and notebooks that call a trainer. What they call counts, and what they pass; nothing of them is run. */
 export const pythonRun: Dialect = {
   id: 'python',
@@ -128,6 +143,7 @@ export const pythonRun: Dialect = {
       ...launchQuestions(members, values),
       ...lengthQuestions(members),
       ...spreadQuestions(members, values),
+      ...placeQuestions(members),
     ],
   },
   detect(root: ConfigNode): number {
