@@ -368,7 +368,7 @@ mixed_precision: fp16
   });
 
   it('reads but does not estimate other accelerators', () => {
-    const told = (reading: ReturnType<typeof yaml>) =>
+    const refusals = (reading: ReturnType<typeof yaml>) =>
       (reading.unread ?? []).filter(({ kind }) => kind === 'refused').map(({ message }) => message);
     for (const [type, devices, processes] of [
       ['XLA', 'TPUs', 8],
@@ -378,7 +378,7 @@ mixed_precision: fp16
     ] as const) {
       const reading = yaml(`distributed_type: ${type}\nnum_processes: 8\nmixed_precision: bf16\n`);
       assert.equal(factOf(reading, 'hardware.gpus')?.value, processes, type);
-      assert.deepEqual(told(reading), [
+      assert.deepEqual(refusals(reading), [
         `Oomlint estimates GPU memory: runs on ${devices} are read but not estimated.`,
       ]);
       assert.deepEqual(
@@ -395,7 +395,7 @@ mixed_precision: fp16
       'precision.compute': 'bf16 file',
       'precision.scheme': 'autocast file',
     });
-    assert.deepEqual(told(config('MULTI_GPU', 'num_processes: 4\n')), []);
+    assert.deepEqual(refusals(config('MULTI_GPU', 'num_processes: 4\n')), []);
     assert.deepEqual(
       problemsOf(config("'NO'", 'use_cpu: true\n'), 'information').map((problem) => problem.code),
       ['not-estimated'],

@@ -12,7 +12,7 @@ loss = model(**batch).loss
 loss.backward()
 optimizer.step()
 `;
-const told = async (text: string, gpu = 'H100') => {
+const reported = async (text: string, gpu = 'H100') => {
   const {
     answers = [],
     problems,
@@ -28,8 +28,8 @@ const told = async (text: string, gpu = 'H100') => {
 };
 
 describe('a loop whose model reaches no GPU', () => {
-  it('is told to run on the CPU as it stands', async () => {
-    assert.deepEqual(await told(loop('')), { asks: true, verdict: undefined });
+  it('is reported to run on the CPU as it stands', async () => {
+    assert.deepEqual(await reported(loop('')), { asks: true, verdict: undefined });
     // One that is read whole otherwise, and would be refused on such a GPU.
     const large = (place: string) => `import torch
 from torch.utils.data import DataLoader
@@ -46,8 +46,8 @@ for batch in loader:
     optimizer.step()
     optimizer.zero_grad()
 `;
-    assert.deepEqual(await told(large(''), 'T4'), { asks: true, verdict: 'warning' });
-    assert.deepEqual(await told(large('model.cuda()\n'), 'T4'), { asks: false, verdict: 'error' });
+    assert.deepEqual(await reported(large(''), 'T4'), { asks: true, verdict: 'warning' });
+    assert.deepEqual(await reported(large('model.cuda()\n'), 'T4'), { asks: false, verdict: 'error' });
   });
 
   it('is not, where anything puts it or may put it on one', async () => {
@@ -61,6 +61,6 @@ for batch in loader:
       loop('', ', device_map={"": 0}'),
       loop('', ', **options'),
     ])
-      assert.equal((await told(text)).asks, false, text);
+      assert.equal((await reported(text)).asks, false, text);
   });
 });

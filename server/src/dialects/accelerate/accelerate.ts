@@ -97,7 +97,7 @@ export function readAccelerateSettings(
 
 /** What such a run states holds, and is judged by nobody: what its devices hold is not known. */
 function refuseOthers({ node, type, others }: RunKind, draft: Draft): void {
-  // A flag of the command line is told by itself.
+  // A flag of the command line is reported by itself.
   if (!node || others === undefined || draft.hasLeft(node.range)) return;
   if (type === 'MULTI_CPU') draft.refuseCpu(node, 'distributed_type');
   else draft.refuseDevice(node, 'distributed_type', others);
