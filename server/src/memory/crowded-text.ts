@@ -4,7 +4,7 @@ import type { TrainingRun } from '../run/fields';
 import { say } from '../wording/say';
 import type { TracedStage } from './traced-run';
 
-/** How many places of the text a merge asks for, and how many there are, in tokens of a micro batch on one GPU. */
+/** How many places a merge asks for, and how many there are, in tokens of one text of the micro batch. */
 export interface CrowdedText {
   readonly wanted: number;
   readonly there: number;
@@ -27,8 +27,8 @@ export function crowdedText(
       const [hidden, features] = inputs;
       if (!/(?:^|\.)masked_scatter$/.test(name) || !hidden || !features) continue;
       if (features.elements <= hidden.elements) continue;
-      const width = hidden.shape.at(-1) ?? 1;
-      return { wanted: features.elements / width, there: hidden.elements / width };
+      const length = hidden.shape.at(-2) ?? 1;
+      return { wanted: Math.round((length * features.elements) / hidden.elements), there: length };
     }
   return undefined;
 }

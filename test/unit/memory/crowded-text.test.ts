@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 
-async function estimated(model: string, batch: string, release = '5.23.0') {
+async function estimated(model: string, batch: string, release = '5.23.0', method = 'method: full') {
   const uri = 'file:///w/run.oomlint.yaml';
-  const text = `run:\n  model: { id: ${model} }\n  hardware: { gpu: B200, gpus: 1 }\n  method: full\n  batch: { micro: 2, images: 1, ${batch} }\n  version: { transformers: "${release}" }\n`;
+  const text = `run:\n  model: { id: ${model} }\n  hardware: { gpu: B200, gpus: 1 }\n  ${method}\n  batch: { micro: 2, images: 1, ${batch} }\n  version: { transformers: "${release}" }\n`;
   const analysis = await new Workspace(new MemoryHost({ [uri]: text })).analyze(uri);
   assert.ok(analysis?.estimate, JSON.stringify(analysis?.problems));
   const { verdict, unmodelled = [], notes } = analysis.estimate;
@@ -20,7 +20,17 @@ describe('images whose tokens do not go into the text', () => {
     const smol = await estimated('HuggingFaceTB/SmolVLM-Instruct', 'sequence: 1024, imageTiles: 17');
     assert.deepEqual([smol.verdict, smol.cut], ['unknown', true]);
     // 17 tiles of 81 tokens, in each of two samples.
-    assert.match(smol.note ?? '', /^Images take 2,754 tokens of a text that has 2,048/);
+    assert.match(smol.note ?? '', /^Images take 1,377 tokens of a text that has 1,024/);
+  });
+
+  it('are told of one text, where a loss computes two per sample', async () => {
+    const { note } = await estimated(
+      'HuggingFaceTB/SmolVLM-Instruct',
+      'sequence: 1024, imageTiles: 17',
+      '5.23.0',
+      'method: { kind: full, objective: dpo }',
+    );
+    assert.match(note ?? '', /^Images take 1,377 tokens of a text that has 1,024/);
   });
 
   it('are left where a release of Idefics 3 counts none', async () => {
