@@ -547,9 +547,8 @@ Seq2SeqTrainer(model=model, args=args).train()
   });
 
   it('bounds versions by what vLLM requires, alone or as an extra', async () => {
-    const of = async (install: string, first = '') => {
-      const text = `# %%\n!pip install ${install}\n# %%\n${first}${grpo('max_completion_length=64')}`;
-      const { values } = (await judged(text)).resolved;
+    const of = async (install: string, lengths = 'max_completion_length=64') => {
+      const { values } = (await judged(`# %%\n!pip install ${install}\n# %%\n${grpo(lengths)}`)).resolved;
       return [values['version.transformers'], values['version.torch']];
     };
     assert.deepEqual(await of('-U "trl[vllm]==1.16.0"'), ['5.17.0', '2.13.0']);
@@ -559,6 +558,15 @@ Seq2SeqTrainer(model=model, args=args).train()
     // The newest that goes with what stands beside it.
     assert.deepEqual(await of('vllm transformers==4.56.2'), ['4.56.2', '2.11.0']);
     assert.deepEqual(await of('vllm torch==2.9.1'), ['4.57.6', '2.9.1']);
+    // Named in the same command, and named again where pip has it: it stays within what vLLM requires.
+    assert.deepEqual(await of('-U "trl[vllm]==1.16.0" transformers'), ['5.17.0', '2.13.0']);
+    assert.deepEqual(await of('vllm==0.16.0 "transformers>=4.50" torch'), ['4.57.6', '2.9.1']);
+    assert.deepEqual(await of('vllm==0.16.0\n!pip install transformers'), ['4.57.6', '2.9.1']);
+    assert.deepEqual(await of('vllm==0.16.0\n!pip install -U transformers'), ['5.23', '2.9.1']);
+    // TRL is one that takes the arguments, and its extra asks for the vLLM of that time.
+    assert.deepEqual(await of('-U "trl[vllm]" transformers', 'max_prompt_length=64'), ['4.57.6', '2.9.0']);
+    assert.deepEqual(await of('-U "trl[vllm]"', 'max_prompt_length=64'), ['4.57.6', '2.9.0']);
+    assert.deepEqual(await of('"trl[vllm]==1.16.0"', 'max_prompt_length=64'), ['5.17.0', '2.13.0']);
     // A condition chooses between two.
     const chosen = (versions: string) =>
       of(`placeholder\n_vllm, _triton = ${versions}\n!uv pip install {_vllm} {_triton}`);

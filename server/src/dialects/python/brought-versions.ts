@@ -40,16 +40,28 @@ const goesWith = (release: string, bounds: Bounds): boolean =>
     return others.length === 0 || allowedVersions(name, { specifier }) !== undefined;
   });
 
+/** The release of TRL that pip installs, of those whose extra is known: the newest, up to the last that the file can run with. */
+function trlOf(specifier: string, last: string | undefined): string | null {
+  const known = Object.keys(OF_TRL);
+  const asked = specifier === '' ? '>=0' : specifier;
+  const runs = last === undefined ? null : maxSatisfying(known, `${asked},<=${last}`);
+  return runs ?? maxSatisfying(known, asked);
+}
+
 /**
  * The release of vLLM that pip installs for this: by its own specifier, or that of TRL's extra; the newest that is known and goes with what
  * stands beside it where none is named.
  */
-function vllmOf({ name, specifier, extras = [], open, alone }: Install, bounds: Bounds): string | undefined {
+function vllmOf(
+  { name, specifier, extras = [], open, alone }: Install,
+  bounds: Bounds,
+  lastTrl: string | undefined,
+): string | undefined {
   if (open || alone) return undefined;
   const package_ = normalName(name);
   const isExtra = package_ === 'trl' && extras.includes('vllm');
   if (package_ !== 'vllm' && !isExtra) return undefined;
-  const trl = isExtra ? maxSatisfying(Object.keys(OF_TRL), specifier === '' ? '>=0' : specifier) : null;
+  const trl = isExtra ? trlOf(specifier, lastTrl) : null;
   if (isExtra && trl === null) return undefined;
   const exact = /^==(\d[\w.]*)$/.exec(specifier)?.[1];
   if (trl === null && exact !== undefined) return exact;
@@ -67,6 +79,19 @@ const standsBeside = ({ range }: Install, package_: string, own: readonly Instal
       one.range.start.line === range.start.line &&
       !one.open,
   );
+
+/**
+ * What cells ask of a package that they name themselves, where pip keeps it within what this install requires: named in the same command,
+ * or without a release and without an upgrade. Undefined where its own statement decides.
+ */
+function askedWithin(install: Install, name: string, own: readonly Install[]): string | undefined {
+  const last = own.findLast((one) => normalName(one.name) === name);
+  if (!last) return '';
+  const { specifier, open, alone, upgraded, choices, repository } = last;
+  if (open || alone || choices || repository || /^==\d[\w.]*$/.test(specifier)) return undefined;
+  const isTogether = last.range.start.line === install.range.start.line;
+  return isTogether || (specifier === '' && !upgraded) ? specifier : undefined;
+}
 
 /** The releases of PyTorch that the versions of vLLM require between which a condition chooses. */
 function torchOfChoices({
@@ -108,15 +133,23 @@ function torchOfXformers({ name, specifier, alone, open }: Install): string | un
 
 /**
  * Versions that what cells install requires: vLLM, alone or as TRL's extra, allows no others of PyTorch and transformers (`server/data/vllm-requirements.json`,
- * made by `scripts/vllm-requirements.py`); extras of Unsloth are for one release of PyTorch. What cells name themselves goes before.
+ * made by `scripts/vllm-requirements.py`); extras of Unsloth are for one release of PyTorch. What cells name themselves goes before, save what
+ * pip chooses together with vLLM.
  */
-export function readBrought(installs: readonly Install[], draft: Draft): void {
+export function readBrought(installs: readonly Install[], draft: Draft, lastTrl?: string): void {
   const own = installs.filter(({ commented }) => !commented);
   const named = new Set(own.map(({ name }) => normalName(name)));
   for (const install of own) {
-    const put = (field: 'version.torch' | 'version.transformers', what: AllowedVersions, note: string) => {
+    const put = (
+      field: 'version.torch' | 'version.transformers',
+      what: AllowedVersions,
+      note: string,
+      together = false,
+    ) => {
       const location = locationOf(install.range, draft.uri);
-      if (draft.knows(field) || named.has(field.slice('version.'.length))) return;
+      const isNamed = named.has(field.slice('version.'.length));
+      if (isNamed ? !together : draft.knows(field)) return;
+      if (isNamed) draft.forget(field);
       draft.facts.push(
         fact(field, what.newest, { kind: 'file', location, key: 'pip_install', note, orElse: what.oldest }),
       );
@@ -139,21 +172,25 @@ export function readBrought(installs: readonly Install[], draft: Draft): void {
     const chosen = normalName(install.name) === 'vllm' ? torchOfChoices(install) : undefined;
     if (chosen) put('version.torch', chosen.torch, chosen.note);
     const bounds = boundsBeside(install, own);
-    const release = vllmOf(install, bounds);
     const isBounded = named.has('unsloth');
+    const release = vllmOf(install, bounds, isBounded ? undefined : lastTrl);
     const isKnown = install.specifier.startsWith('==') || standsBeside(install, 'unsloth', own);
     if (release === undefined || (isBounded && !isKnown)) continue;
     // Unsloth has bounds of its own on transformers, within which its notebooks name releases.
     for (const name of isBounded ? (['torch'] as const) : (['torch', 'transformers'] as const)) {
       const specifier = requiredSpecifier('vllm', release, name) ?? VLLM[release]?.[name];
       if (specifier === undefined) continue;
+      const asked = askedWithin(install, name, own);
+      if (asked === undefined) continue;
       const exact = /^==(\d[\d.]*)$/.exec(specifier)?.[1];
-      const allowed = allowedVersions(name, { specifier, ...(exact === undefined ? {} : { exact }) });
+      const both = asked === '' ? specifier : `${asked},${specifier}`;
+      const allowed = allowedVersions(name, { specifier: both, ...(exact === undefined ? {} : { exact }) });
       if (allowed)
         put(
           VERSION_FIELDS[name],
           allowed,
           say('{0} {1} is installed, and requires {2}', 'vLLM', release, `${name} ${specifier}`),
+          true,
         );
     }
   }

@@ -217,18 +217,25 @@ const namesRelease = ({ facts }: Calls['draft'], field: VersionField): boolean =
  * to.
  */
 export function inferVersions({ draft }: Calls, call: PyCall, config: PyCall | undefined): void {
-  const limits = limitsOf(call, config);
   for (const field of ['version.transformers', 'version.trl'] as const) {
     if (namesRelease(draft, field)) continue;
-    const oldest = limits
-      .filter((limit) => limit.field === field)
-      .reduce<Limit | undefined>(
-        (kept, limit) => (kept && isAtLeast(limit.release, kept.release) ? kept : limit),
-        undefined,
-      );
+    const oldest = narrowestLimit(field, call, config);
     const assumed = draft.facts.find((known) => known.field === field && known.origin.kind === 'default');
     if (!oldest || (assumed && isAtLeast(oldest.release, String(assumed.value)))) continue;
     if (assumed && assumed.origin.location === undefined) draft.forget(field);
     inferLimit(draft, oldest);
   }
 }
+
+/** The limit that leaves the oldest release. */
+export const narrowestLimit = (
+  field: VersionField,
+  call: PyCall,
+  config: PyCall | undefined,
+): Limit | undefined =>
+  limitsOf(call, config)
+    .filter((limit) => limit.field === field)
+    .reduce<Limit | undefined>(
+      (kept, limit) => (kept && isAtLeast(limit.release, kept.release) ? kept : limit),
+      undefined,
+    );

@@ -38,7 +38,7 @@ import {
 } from './call-block';
 import { calledRecipe } from './called-recipe';
 import { leaveDecisive } from './decisive-arguments';
-import { inferVersions, noteNeeds } from './dropped-arguments';
+import { inferVersions, narrowestLimit, noteNeeds } from './dropped-arguments';
 import { checkEvaluationData } from './evaluation-data';
 import { inferFromFile } from './file-releases';
 import { readGeneratedLength } from './generated-length';
@@ -217,7 +217,7 @@ function read(document: ConfigDocument, around: ReadContext): Reading {
     draft.joinsOnly = true;
     return draft.reading();
   }
-  readInstalls(document, draft);
+  readInstalls(document, draft, narrowestLimit('version.trl', first.call, config)?.release);
   readEnvironment(calls);
   readLaunchedProcesses(calls);
   readAskedGpu(document, draft, context.known);

@@ -24,8 +24,11 @@ import { readBrought } from './brought-versions';
 import { argumentOf, type Calls } from './call-block';
 import { installsRocm } from './rocm-installs';
 
-/** Versions that cells install, of a range the newest that it allows; the last statement about a package counts. */
-export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): void {
+/**
+ * Versions that cells install, of a range the newest that it allows; the last statement about a package counts. `lastTrl` is the last
+ * release of TRL that takes what the file hands its trainer.
+ */
+export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft, lastTrl?: string): void {
   readKernels(installs, draft);
   const stated = [...installs].reverse();
   // What a comment names comes last: the script may be started in another environment.
@@ -67,7 +70,7 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): v
       fact(field, value, { kind: 'file', location, key: 'pip_install', note, orElse: oldest }),
     );
   }
-  readBrought(installs, draft);
+  readBrought(installs, draft, lastTrl);
 }
 
 /** One of several versions between which a condition chooses as it is installed: the newest that is named, and the other end. */
