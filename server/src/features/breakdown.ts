@@ -1,5 +1,6 @@
 import { decisionsOf } from '../advice/decisions';
 import { detailOf } from '../explanation/detail';
+import { headedCount } from '../memory/headed-count';
 import { notesOf } from '../model/model';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
@@ -20,18 +21,20 @@ export function breakdownOf(
   const { estimate, model, accelerator, resolved } = analysis;
   const { values } = resolved;
   const gpus = values['hardware.gpus'];
+  const counted = model && headedCount(model, values);
   return {
     version,
     file: analysis.uri,
     files: analysis.files,
     dialect: { id: analysis.dialect.id, name: analysis.dialect.name },
-    model: model && {
-      id: model.id,
-      modelType: model.modelType,
-      totalParameters: estimate?.model.totalParameters ?? model.parameters.total,
-      trainableParameters: estimate?.model.trainableParameters,
-      activeParameters: estimate?.model.activeParameters ?? model.parameters.active,
-    },
+    model: model &&
+      counted && {
+        id: model.id,
+        modelType: model.modelType,
+        totalParameters: estimate?.model.totalParameters ?? counted.total,
+        trainableParameters: estimate?.model.trainableParameters,
+        activeParameters: estimate?.model.activeParameters ?? counted.active,
+      },
     hardware:
       accelerator && gpus !== undefined
         ? {

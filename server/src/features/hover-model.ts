@@ -1,3 +1,4 @@
+import { headedCount } from '../memory/headed-count';
 import { notesOf } from '../model/model';
 import { formatCount, formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
@@ -27,9 +28,7 @@ export function modelHover(analysis: Analysis, written: string): string | undefi
     `- **${say('Parameters')}** ${parameters(analysis)}`,
     `- **${say('Architecture')}** ${shape.join(' · ')}`,
     model.publishedDtype ? `- **${say('Published as')}** ${code(model.publishedDtype)}` : undefined,
-    ...[...notesOf(model, analysis.resolved.values), ...(model.countNote ? [model.countNote] : [])].map(
-      (note) => `- ${escapeMarkdown(note)}`,
-    ),
+    ...notesOf(model, analysis.resolved.values).map((note) => `- ${escapeMarkdown(note)}`),
   ].filter((line) => line !== undefined);
   const links = model.sources
     .map((source) => httpsUrl(source))
@@ -50,8 +49,9 @@ export function modelHover(analysis: Analysis, written: string): string | undefi
 
 function parameters(analysis: Analysis): string {
   const figures = analysis.estimate?.model;
-  const total = figures?.totalParameters ?? analysis.model?.parameters.total ?? 0;
-  const active = figures?.activeParameters ?? analysis.model?.parameters.active ?? total;
+  const counted = analysis.model && headedCount(analysis.model, analysis.resolved.values);
+  const total = figures?.totalParameters ?? counted?.total ?? 0;
+  const active = figures?.activeParameters ?? counted?.active ?? total;
   const phrases = [`${formatCount(total)} (${formatInteger(total)})`];
   if (active !== total) {
     phrases.push(say('{0} active per token', formatCount(active)));

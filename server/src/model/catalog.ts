@@ -148,9 +148,6 @@ function assemble(
     loraDefaultTargets: defaultTargets('lora', config.model_type),
     notes: [...notes, ...(architecture.notes ?? [])],
     ...(architecture.imageNotes ? { imageNotes: architecture.imageNotes } : {}),
-    ...(counted
-      ? { countNote: say('the parameter count is that of the encoder without its task head') }
-      : {}),
     sources,
   };
 }

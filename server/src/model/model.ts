@@ -95,8 +95,6 @@ export interface Model {
   readonly notes: readonly string[];
   /** For people, of images. */
   readonly imageNotes?: readonly ImageNote[];
-  /** For people, where the published count of parameters leaves something out that a run has. */
-  readonly countNote?: string;
   readonly sources: readonly string[];
 }
 

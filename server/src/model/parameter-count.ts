@@ -13,12 +13,12 @@ interface StageCount {
 type OneTokenTapes = ReadonlyMap<Stage['trace'], Tape>;
 
 /** Each distinct stage, played once on one token. */
-export function oneTokenTapes(stages: readonly Stage[]): OneTokenTapes {
+export function oneTokenTapes(stages: readonly Stage[], settings = ONE_TOKEN): OneTokenTapes {
   const flow: Flow = new Map();
   const tapes = new Map<Stage['trace'], Tape>();
   for (const { trace } of stages) {
     if (tapes.has(trace)) continue;
-    const tracer = new Tracer(ONE_TOKEN);
+    const tracer = new Tracer(settings);
     trace(tracer, flow);
     tapes.set(trace, tracer.finish());
   }
