@@ -154,7 +154,7 @@ const leftOut = (
   crowded: CrowdedText | undefined,
 ): Pick<Estimate, 'unmodelled' | 'crowdsText'> => ({
   ...(features.length > 0 ? { unmodelled: features } : {}),
-  ...(crowded ? { crowdsText: true as const } : {}),
+  ...(crowded ? { crowdsText: crowded.wanted } : {}),
 });
 
 /** FLOPs are those of a whole step, of both models that take turns, and parameters the policy's, whichever needs more memory. */

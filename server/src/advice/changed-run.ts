@@ -17,7 +17,7 @@ export interface Trial {
 
 /** Whether a trial shortens samples below what their images take: none is like that. */
 export const cutsImages = ({ changes, estimate }: Trial): boolean =>
-  estimate.crowdsText === true && changes['batch.sequence'] !== undefined;
+  estimate.crowdsText !== undefined && changes['batch.sequence'] !== undefined;
 
 /** An analysis that can be estimated. */
 export interface Estimated extends Analysis {

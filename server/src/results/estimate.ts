@@ -221,8 +221,8 @@ export interface Estimate {
   readonly bands: MeterBands;
   /** Features of the run that are not in its figures (`terms/unmodelled-features.ts`); absent where there are none. */
   readonly unmodelled?: readonly string[];
-  /** Images and sound take more tokens than a sample has, so that no sample is like that. */
-  readonly crowdsText?: true;
+  /** Tokens that images and sound take of a sample, where they are more than it has: no sample is like that. */
+  readonly crowdsText?: number;
   /** The micro batch that these figures are of, where the framework looks for one that fits, and the one that it begins with. */
   readonly foundBatch?: FoundBatch;
   /** Limits of this estimate worth saying, for people. */

@@ -23,7 +23,7 @@ describe('images whose tokens do not go into the text', () => {
     assert.match(smol.note ?? '', /^Images take 1,377 tokens of a text that has 1,024/);
   });
 
-  it('are told of one text, where a loss computes two per sample', async () => {
+  it('are counted of one text, where a loss computes two per sample', async () => {
     const { note } = await estimated(
       'HuggingFaceTB/SmolVLM-Instruct',
       'sequence: 1024, imageTiles: 17',
@@ -68,5 +68,30 @@ describe('images whose tokens do not go into the text', () => {
       assert.deepEqual([verdict, cut], ['fits', false], model);
       assert.match(note ?? '', /do not match/);
     }
+  });
+
+  it('leave a verdict only as far as it is that of a text with them, where nothing cuts it', async () => {
+    const of = async (gpu: string) => {
+      const uri = 'file:///w/train.py';
+      const text = `# oomlint: gpu=${gpu} gpus=1
+import torch
+from peft import LoraConfig
+from transformers import BitsAndBytesConfig, Mistral3ForConditionalGeneration
+from trl import GRPOConfig, GRPOTrainer
+quantized = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.float16)
+model = Mistral3ForConditionalGeneration.from_pretrained("mistralai/Ministral-3-3B-Instruct-2512-BF16", quantization_config=quantized, dtype=torch.float16)
+args = GRPOConfig(bf16=False, per_device_train_batch_size=8, num_generations=2, max_completion_length=1024)
+adapters = LoraConfig(r=8, target_modules=["q_proj", "v_proj"])
+GRPOTrainer(model=model, reward_funcs=score, args=args, train_dataset=images, peft_config=adapters).train()
+`;
+      const analysis = await new Workspace(new MemoryHost({ [uri]: text })).analyze(uri);
+      assert.ok(analysis?.estimate?.crowdsText, JSON.stringify(analysis?.problems));
+      return analysis.estimate;
+    };
+    const [large, small] = [await of('B200'), await of('L4')];
+    assert.deepEqual([large.verdict, small.verdict], ['fits', 'unknown']);
+    assert.ok(small.unmodelled?.includes('cut-image-tokens'));
+    // The band reaches to what they take with them.
+    assert.ok(large.peak.upperBytes > 1.4 * large.peak.processBytes);
   });
 });

@@ -48,6 +48,7 @@ import { overValues, overWays, withoutWords } from '../open-ways';
 import { mambaTargets, refusedAdapters, renamedTargets } from '../refused-adapters';
 import { refusedSearch } from '../refused-search';
 import { lengthAnswer, shortestAnswer } from '../sample-lengths';
+import { overUncutImages } from '../uncut-images';
 import { answeredValues } from '../unknown-values';
 import {
   adaptsNothing,
@@ -130,7 +131,8 @@ function estimated(
       return hasMemory(there) ? [{ condition, estimate: there }] : [];
     });
     const { unread } = assembled.read;
-    const valued = overValues(withFiles.estimate, answeredValues(resolution, unread, otherwise));
+    const uncut = overUncutImages(withFiles.estimate, resolution, otherwise);
+    const valued = overValues(uncut, answeredValues(resolution, unread, otherwise));
     const { estimate: known, words } = withoutWords(valued.estimate, unread);
     const { estimate: seen, open } = overWays(known, ways);
     const result = withEarlier(seen, members);
