@@ -80,7 +80,11 @@ function zero(stage: 1 | 2 | 3): RunValues {
 const LENGTHS: Readonly<Record<string, number>> = { wav2vec2: 1_680 };
 
 /** A waveform of this length in fp32, which goes through the first stage as it came: the layer behind it frees what nobody counted. */
-const UNCOUNTED: Readonly<Record<string, number>> = { wav2vec2: 13_824 };
+const UNCOUNTED: Readonly<Record<string, number>> = {
+  wav2vec2: 13_824,
+  // Under ZeRO 2 without checkpoints convolutions of its pictures give back more gradients than are there: not explained yet.
+  layoutlmv2: 3_538_432,
+};
 
 /** The loss is a number: where nothing is trained, nobody gives it back. */
 const NUMBER = 512;
