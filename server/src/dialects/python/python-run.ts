@@ -45,6 +45,7 @@ import { readGeneratedLength } from './generated-length';
 import { checkImportedNames } from './imported-names';
 import { readPreparation } from './kbit-preparation';
 import { readKeptCache } from './kept-cache';
+import { readKeptPredictions } from './kept-predictions';
 import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
 import { adaptedByPeft, chainOf, type ModelChain } from './model-chain';
@@ -335,6 +336,7 @@ function readTrainer(
     readUnslothTrainer(calls, unsloth, section, 'supervised', context);
   if (unsloth)
     readPadding(calls, call, unsloth, section, context, { batches: 'labelled', ...TRAINER_DEFAULTS });
+  readKeptPredictions(calls, call, config);
   inferMask(calls, chain, context, section, section.integerOrDefault('per_device_train_batch_size'));
   checkTrainingArguments(block, section, TRAINING_ARGUMENTS_TABLE, 'Trainer', draft);
 }
@@ -408,6 +410,7 @@ function readTrlTrainer(
   if (unsloth) readScoredPairs(calls, method, section, context);
   if (unsloth)
     settleEvaluation(calls, section, plain || config === undefined, context.versions?.unsloth?.version);
+  if (method === 'sft') readKeptPredictions(calls, call, config);
   if (!unsloth && method === 'sft') readTokenizedRows(calls, call, context);
   if (method === 'sft') limitKept(calls, call, context);
   if (!unsloth && preparesItself(calls, call, config)) withhold(draft, ['batch.sequence']);

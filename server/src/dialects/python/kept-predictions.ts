@@ -1,0 +1,45 @@
+import { isNone, knownNode } from '../../config/python/node-of-value';
+import type { PyCall } from '../../config/python/value';
+import { flagOf } from '../../config/scalar';
+import { fileIn, TRANSFORMERS } from '../../sources/repositories';
+import { say } from '../../wording/say';
+import { argumentOf, type Calls } from './call-block';
+
+const SOURCE = fileIn(TRANSFORMERS, 'src/transformers/trainer.py');
+const KEY = 'compute_metrics';
+const SMALLER = 'preprocess_logits_for_metrics';
+
+/** What gives scores of every token, frame or pixel: those of whole samples are few numbers however many samples there are. */
+const SCORES_MUCH: ReadonlySet<unknown> = new Set(['lm', 'ctc', 'segmentation']);
+
+/**
+ * What an evaluation keeps for metrics (`evaluation_loop`): with `compute_metrics` what the model returns of each batch is gathered on the GPU,
+ * batch after batch, until `eval_accumulation_steps` batches or all of them go to the host. How many samples are evaluated the text seldom shows.
+ */
+export function readKeptPredictions({ draft }: Calls, trainer: PyCall, config: PyCall | undefined): void {
+  const given = (name: string) => {
+    const value = argumentOf(trainer, name);
+    return value !== undefined && !isNone(value) ? value : undefined;
+  };
+  const isOn = (key: string) => flagOf(config && knownNode(argumentOf(config, key))) === true;
+  const metrics = given(KEY);
+  if (!metrics || isOn('prediction_loss_only') || draft.valueOf('evaluation.enabled') !== true) return;
+  if (!SCORES_MUCH.has(draft.valueOf('method.objective') ?? 'lm')) return;
+  const smaller = given(SMALLER);
+  if (isOn('predict_with_generate')) draft.state('evaluation.predictions', 'tokens', metrics, KEY);
+  else if (smaller)
+    draft.assume(
+      'evaluation.predictions',
+      'tokens',
+      say('`{0}` is taken to leave one number of each position', SMALLER),
+      SOURCE,
+      SMALLER,
+    );
+  else draft.state('evaluation.predictions', 'logits', metrics, KEY);
+  if (draft.knows('evaluation.accumulation') || draft.knows('evaluation.samples')) return;
+  const words = say(
+    '`{0}` has the evaluation keep what the model returns of every sample on the GPU: how many samples there are is not known.',
+    KEY,
+  );
+  draft.leave('value', metrics, KEY, words, ['evaluation.samples']);
+}
