@@ -433,6 +433,9 @@ export function readUnsloth(
   readAutoModel(calls, load);
   const name = textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '';
   draft.assume('kernels.unsloth', true, say('the model is loaded by Unsloth'), LOADER);
+  // Its own is "sequential", by which weights go right onto the GPU.
+  if (argumentOf(load, 'device_map') === undefined)
+    draft.assume('loading.placement', 'gpu', say('{0} default', 'Unsloth'), LOADER, 'device_map');
   readSpread(calls, load, context);
   readFastInference(calls, load, context, trainer);
   readEmbeddingPlace(calls, load, trainer, context.versions?.unsloth?.version);
