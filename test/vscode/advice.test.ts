@@ -21,7 +21,7 @@ const ZERO2 = `{
   "zero_optimization": { "stage": 2, "overlap_comm": true }
 }
 `;
-const LORA = `# oomlint: gpu=A100-SXM4-80GB gpus=1
+const LORA = `# oomlint: gpu=A100-SXM4-80GB gpus=1 allocator.expandableSegments=false
 base_model: meta-llama/Llama-3.1-8B
 sequence_len: 4096
 micro_batch_size: 2
