@@ -215,22 +215,55 @@ describe('OLMo', () => {
         `${replaced('flash_attention: true', 'flash_attention: false')}data: {generate_doc_lengths: true}\n`,
         'olmo-document-masks',
       ],
-      [replaced('weight_tying: false', 'weight_tying: true'), 'olmo-tied-unit'],
     ] as const)
       assert.deepEqual(
         errors(text).map((line) => line.split(':')[0]),
         [code],
         text,
       );
-    // What keeps its weights whole until backward has them for the head.
-    const keeps = replaced('weight_tying: false', 'weight_tying: true').replace(
-      'FULL_SHARD',
-      'SHARD_GRAD_OP',
-    );
-    assert.deepEqual(errors(keeps), []);
     assert.deepEqual(errors(CONFIG, { 'hardware.gpus': 48 }), [
       'batch-not-divisible: global_train_batch_size: 512',
     ]);
+  });
+
+  it('refuses a tied unit of FSDP only where it is known to be sharded', () => {
+    const tied = replaced('weight_tying: false', 'weight_tying: true');
+    const hybrid = (more: string) => tied.replace('FULL_SHARD', `HYBRID_SHARD${more}`);
+    const replicas = (count: number) => hybrid(`\n  hybrid_sharding_num_model_replicas: ${count}`);
+    const codes = (text: string, known = {}) =>
+      complaints(olmo(text, known), text, 'error').map((line) => line.split(':')[0]);
+    const nodes = { 'hardware.gpus': 16, 'hardware.nodes': 2 };
+    for (const [text, known] of [
+      [tied, { 'hardware.gpus': 8 }],
+      [replicas(4), { 'hardware.gpus': 8 }],
+      [hybrid(''), nodes],
+      [replicas(0), nodes],
+    ] as const)
+      assert.deepEqual(codes(text, known), ['olmo-tied-unit'], text);
+    for (const [text, known] of [
+      // What keeps its weights whole until backward has them for the head.
+      [tied.replace('FULL_SHARD', 'SHARD_GRAD_OP'), { 'hardware.gpus': 8 }],
+      [tied, {}],
+      [tied, { 'hardware.gpus': 1 }],
+      [replicas(8), { 'hardware.gpus': 8 }],
+      [hybrid(''), { 'hardware.gpus': 2, 'hardware.nodes': 2 }],
+      [hybrid(''), { 'hardware.gpus': 8 }],
+    ] as const)
+      assert.deepEqual(codes(text, known), [], text);
+  });
+
+  it('takes replicas of the model in hybrid sharding alone', () => {
+    const replicas = '\n  hybrid_sharding_num_model_replicas: 4';
+    for (const [strategy, expected] of [
+      ['FULL_SHARD', undefined],
+      ['SHARD_GRAD_OP', undefined],
+      ['NO_SHARD', undefined],
+      ['HYBRID_SHARD', '4 file'],
+      ['_HYBRID_SHARD_ZERO2', '4 file'],
+    ] as const)
+      assertStates(olmo(replaced('FULL_SHARD', strategy + replicas)), { 'parallel.replicate': expected });
+    const unset = replaced('FULL_SHARD', 'HYBRID_SHARD\n  hybrid_sharding_num_model_replicas: 0');
+    assertStates(olmo(unset), { 'parallel.replicate': undefined });
   });
 
   it('builds the models that were published, parameter by parameter', () => {

@@ -9,6 +9,7 @@ import { checkKeys } from '../key-check';
 import { forbid } from '../refusal';
 import type { FoundKey, Section } from '../section';
 import { OLMO_TABLE } from './olmo-keys';
+import { olmoShards } from './olmo-sharding';
 
 const MODEL = fileIn(OLMO, 'olmo/model.py');
 const SCRIPT = fileIn(OLMO, 'scripts/train.py');
@@ -19,7 +20,7 @@ const policy = scriptPolicy('OLMo', true, 'information');
 export function checkOlmo(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {
   checkKeys(root, OLMO_TABLE, policy, draft);
   checkModel(section, draft);
-  checkSharding(section, draft);
+  checkSharding(section, context, draft);
   const gpus = context.known['hardware.gpus'];
   const global = section.find('global_train_batch_size');
   const size = integerOf(global?.node);
@@ -76,7 +77,7 @@ function checkGroups(section: Section, model: Section, draft: Draft): void {
   refuse(compiles && group > 1, compiled, say('Layers in groups cannot be compiled.'), SCRIPT);
 }
 
-function checkSharding(section: Section, draft: Draft): void {
+function checkSharding(section: Section, { known }: ReadContext, draft: Draft): void {
   const strategy = section.find('distributed_strategy');
   const word = section.textOrDefault('distributed_strategy');
   const device = section.find('model.init_device');
@@ -96,7 +97,9 @@ function checkSharding(section: Section, draft: Draft): void {
   const shards = section.section('fsdp').textOrDefault('sharding_strategy');
   // What keeps weights whole between forward and backward has them for the head.
   const reshards = shards === 'FULL_SHARD' || shards === 'HYBRID_SHARD';
-  forbid(word === 'fsdp' && apart && tied && reshards, wrapped?.node, draft, {
+  // Over one GPU PyTorch shards nothing (`torch/distributed/fsdp/_init_utils.py`, `_init_core_state`).
+  const sharded = (olmoShards(section, known) ?? 1) > 1;
+  forbid(word === 'fsdp' && apart && tied && reshards && sharded, wrapped?.node, draft, {
     code: 'olmo-tied-unit',
     message: say('A tied embedding that is wrapped by itself is a shard when the head multiplies with it.'),
     source: MODEL,

@@ -2,6 +2,7 @@ import { isBlank, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, OLMO, PYTORCH } from '../../sources/repositories';
 import { say } from '../../wording/say';
+import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import type { DefaultValue, Section } from '../section';
 
@@ -27,9 +28,28 @@ export function readOlmoSharding(section: Section, draft: Draft): void {
   readPlacement(section);
 }
 
+/** `scripts/train.py` looks at the number of replicas in hybrid sharding alone; zero is one per node, as unset. */
+function replicates(section: Section): boolean {
+  const strategy = section.section('fsdp').textOrDefault('sharding_strategy');
+  return /^_?HYBRID_SHARD/.test(strategy) && section.integer('fsdp.hybrid_sharding_num_model_replicas') !== 0;
+}
+
+/** GPUs that a weight is sharded over; undefined where that is not known. */
+export function olmoShards(section: Section, known: ReadContext['known']): number | undefined {
+  const gpus = known['hardware.gpus'];
+  if (typeof gpus !== 'number') return undefined;
+  if (!/^_?HYBRID_SHARD/.test(section.section('fsdp').textOrDefault('sharding_strategy'))) return gpus;
+  const nodes = known['hardware.nodes'];
+  const replicas = replicates(section)
+    ? (section.integer('fsdp.hybrid_sharding_num_model_replicas') ?? nodes)
+    : nodes;
+  return typeof replicas === 'number' && replicas >= 1 ? gpus / replicas : undefined;
+}
+
 function readFsdp(section: Section): void {
   const fsdp = section.section('fsdp');
-  fsdp.take('sharding_strategy', 'use_orig_params', 'hybrid_sharding_num_model_replicas');
+  fsdp.take('sharding_strategy', 'use_orig_params');
+  if (replicates(section)) fsdp.take('hybrid_sharding_num_model_replicas');
   const found = section.find('fsdp.wrapping_strategy');
   const word = textOf(found?.node);
   if (!found) {
