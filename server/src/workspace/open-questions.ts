@@ -182,6 +182,9 @@ function ofFields(
 function ofGuess(field: FieldPath, { guess, note, orElse }: Origin): OpenQuestion | undefined {
   if (guess !== true) return undefined;
   const reason = capital(`${note ?? field}.`);
+  // However short its samples are, evaluation takes nothing from what training needs.
+  if (field === 'evaluation.sequence')
+    return { field, reason, otherwise: { changes: { 'evaluation.enabled': false }, words: say('off') } };
   if (orElse === undefined) return { field, reason };
   if (field === 'method.objective') {
     const words = say('a head that guesses tokens');

@@ -350,6 +350,48 @@ describe('OLMo', () => {
     assert.deepEqual(await severities('downstream'), []);
   });
 
+  it('evaluates texts as long as those of training, and tasks of at most 2048 tokens', () => {
+    const base = CONFIG.slice(0, CONFIG.indexOf('evaluators:')).replace(
+      /device_eval_batch_size: .*/,
+      'device_eval_batch_size: 4',
+    );
+    const evaluates = (length: number, evaluators: string) =>
+      olmo(
+        `${base.replace('max_sequence_length: 2048', `max_sequence_length: ${length}`)}evaluators: [${evaluators}]\n`,
+      );
+    const [texts, tasks] = ['{label: a, type: lm}', '{label: b, type: downstream}'];
+    const many = '{label: c, type: downstream, device_eval_batch_size: 16}';
+    for (const [length, evaluators, batch, sequence] of [
+      [4096, texts, '4 file', undefined],
+      [4096, tasks, '4 file', '2048 inferred'],
+      [512, tasks, '4 file', '2048 inferred'],
+      [4096, `${texts}, ${tasks}`, '4 file', undefined],
+      [512, `${texts}, ${tasks}`, '4 file', '2048 inferred'],
+      [4096, `${texts}, ${many}`, '16 file', '2048 inferred'],
+      [4096, `{label: d}, ${tasks}`, '4 file', undefined],
+    ] as const)
+      assertStates(evaluates(length, evaluators), {
+        'evaluation.batch': batch,
+        'evaluation.sequence': sequence,
+      });
+  });
+
+  it('is certain of a run that training alone makes too large, however long its evaluation tasks are', async () => {
+    const text = CONFIG.slice(0, CONFIG.indexOf('evaluators:'))
+      .replace(/device_eval_batch_size: .*/, 'device_eval_batch_size: 1')
+      .replace('device_train_microbatch_size: 8', 'device_train_microbatch_size: 64')
+      .replace('n_layers: 8', 'n_layers: 96');
+    const { analyze } = smallWorkspace({
+      'a.yaml': `${text}evaluators:\n  - {label: a, type: downstream}\n`,
+      'oomlint.yaml': 'gpu: H100-SXM5-80GB\ngpus: 8\n',
+    });
+    const { problems } = await analyze('a.yaml');
+    assert.deepEqual(
+      problems.map(({ code, severity }) => [code, severity]),
+      [['does-not-fit', 'error']],
+    );
+  });
+
   it('reads launches with values over a config', async () => {
     const { analyze } = smallWorkspace({
       'configs/own.yaml': CONFIG,

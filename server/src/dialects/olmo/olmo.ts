@@ -171,18 +171,32 @@ function readCompile(section: Section, draft: Draft): void {
     draft.bring('cuda-graphs', graphs.node, graphs.key);
 }
 
-/** Texts of `lm` evaluators are cut as those of training are; tasks (`downstream`) are as long as their longest question, at most as much. */
+/** Tasks are cut at so many tokens, whatever the model takes (`olmo/eval/downstream.py`, `model_ctx_len`, which no label states). */
+const LONGEST_TASK = 2048;
+
+/**
+ * Texts of `lm` evaluators are cut as those of training are; batches of tasks (`downstream`) are as long as their longest question. Those
+ * count that may be larger.
+ */
 function readEvaluation(section: Section, draft: Draft): void {
   const found = section.find('evaluators');
   if (found?.node.kind !== 'list' || found.node.items.length === 0) return;
   section.state('evaluation.enabled', true, found);
-  const own = found.node.items.flatMap((item) => integerOf(nodeAt(item, ['device_eval_batch_size'])) ?? []);
   const common = section.integerOrDefault('device_eval_batch_size');
   const stated = section.find('device_eval_batch_size') ?? found;
-  const all = own.length < found.node.items.length ? [...own, common] : own;
-  section.state('evaluation.batch', Math.max(...all), stated);
-  const tasks = found.node.items.every((item) => textOf(nodeAt(item, ['type'])) === 'downstream');
-  const longest = section.section('model').integerOrDefault('max_sequence_length');
-  if (tasks)
-    draft.limit('evaluation.sequence', longest, say('tasks are at most so long'), found.node, found.key);
+  const largest = (tasks: boolean) =>
+    found.node.kind !== 'list'
+      ? 0
+      : Math.max(
+          0,
+          ...found.node.items
+            .filter((item) => (textOf(nodeAt(item, ['type'])) === 'downstream') === tasks)
+            .map((item) => integerOf(nodeAt(item, ['device_eval_batch_size'])) || common),
+        );
+  const [texts, tasks] = [largest(false), largest(true)];
+  const length = section.section('model').integerOrDefault('max_sequence_length');
+  const tasksDecide = tasks * LONGEST_TASK > texts * length;
+  section.state('evaluation.batch', tasksDecide ? tasks : texts, stated);
+  if (tasksDecide)
+    draft.limit('evaluation.sequence', LONGEST_TASK, say('tasks are at most so long'), found.node, found.key);
 }
