@@ -202,6 +202,35 @@ describe('OLMo', () => {
     });
   });
 
+  it('leaves compilers other than inductor', () => {
+    assertStates(olmo(replaced('compile: null', 'compile: {backend: inductor}')), {
+      'kernels.compile': 'true file',
+    });
+    for (const backend of ['eager', 'aot_eager', 'own']) {
+      const reading = olmo(replaced('compile: null', `compile: {backend: ${backend}}`));
+      assertStates(reading, { 'kernels.compile': undefined });
+      assert.deepEqual(
+        reading.unread?.map(({ fields }) => fields),
+        [['kernels.compile']],
+      );
+    }
+  });
+
+  it('ends where it is stopped before', () => {
+    const ends = (more: string, duration = '739_328') => olmo(`${replaced('739_328', duration)}${more}\n`);
+    for (const [more, duration, steps, tokens] of [
+      ['stop_at: 10', '739_328', '10 file', undefined],
+      ['stop_after: 5', '739_328', '5 file', undefined],
+      ['stop_at: 10\nstop_after: 5', '739_328', '5 file', undefined],
+      ['stop_at: 1000', '100', '100 file', undefined],
+      ['stop_at: 10', '1e12T', '10 file', undefined],
+      ['stop_at: 1000', '1e8T', undefined, '100000000 file'],
+      ['stop_at: 10', '1ep', undefined, undefined],
+    ] as const)
+      assertStates(ends(more, duration), { 'schedule.steps': steps, 'schedule.tokens': tokens });
+    assertStates(olmo(`${without('max_duration')}stop_at: 10\n`), { 'schedule.steps': '10 file' });
+  });
+
   it('stops at what OLMo refuses', () => {
     const errors = (text: string, known = {}) => complaints(olmo(text, known), text, 'error');
     for (const [text, code] of [

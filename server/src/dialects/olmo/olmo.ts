@@ -116,13 +116,29 @@ function readMicro(section: Section, draft: Draft, context: ReadContext): void {
   section.take('device_train_microbatch_size');
 }
 
-/** `739_328` steps, `1ep`, `2e12T` tokens; `stop_at` ends it before (`olmo/train.py`, `max_steps`). */
+/** `739_328` steps, `1ep`, `2e12T` tokens; `stop_at` and `stop_after` end it before (`olmo/train.py`, `fit`). */
 function readSteps(section: Section): void {
   const found = section.find('max_duration');
   const match = /^([\d.e_+]+)\s*(T?)$/i.exec(textOf(found?.node) ?? '');
   const amount = Number((match?.[1] ?? '').replaceAll('_', ''));
-  if (!found || !match || !Number.isSafeInteger(amount)) return;
-  section.state(match[2] ? 'schedule.tokens' : 'schedule.steps', amount, found);
+  const isKnown = found && match && Number.isSafeInteger(amount);
+  const perStep =
+    section.integerOrDefault('global_train_batch_size') *
+    section.section('model').integerOrDefault('max_sequence_length');
+  const steps = isKnown ? (match[2] ? Math.ceil(amount / perStep) : amount) : Number.POSITIVE_INFINITY;
+  const stops = ['stop_at', 'stop_after'].flatMap((key) => {
+    const stop = section.find(key);
+    const at = integerOf(stop?.node);
+    return stop && at !== undefined && at > 0 && at < steps ? [{ stop, at }] : [];
+  });
+  const [first] = stops.sort((one, other) => one.at - other.at);
+  if (first) {
+    // Of epochs nobody knows the length: they may end before.
+    const isOpen = found ? !isKnown : first.at > section.integerOrDefault('max_duration');
+    if (!isOpen) section.state('schedule.steps', first.at, first.stop);
+    return;
+  }
+  if (isKnown) section.state(match[2] ? 'schedule.tokens' : 'schedule.steps', amount, found);
 }
 
 /** Which layers are checkpointed, by their number (`olmo/model.py`, `should_checkpoint_block`): negative, all but the first of so many. */
@@ -165,6 +181,12 @@ function readCheckpointing(section: Section): void {
 function readCompile(section: Section, draft: Draft): void {
   const found = section.find('compile');
   if (!found || isBlank(found.node)) return;
+  // Others than the default fuse nothing, or what is not known.
+  const backend = section.find('compile.backend');
+  if (backend && textOf(backend.node) !== 'inductor') {
+    section.leave(backend, ['kernels.compile']);
+    return;
+  }
   section.state('kernels.compile', true, found);
   const graphs = section.find('compile.mode');
   if (/reduce-overhead|max-autotune$/.test(textOf(graphs?.node) ?? '') && graphs)
