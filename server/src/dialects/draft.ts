@@ -350,9 +350,7 @@ export class Draft {
     key: string,
     kind: 'flag' | 'value' = 'value',
   ): void {
-    // A switch that is on is no word either; one that is off states that there is none.
-    if (node.kind !== 'scalar' || node.value === null || node.value === false) return;
-    if (STATES_NOTHING.test(String(node.value)) || isFilledLater(String(node.value))) return;
+    if (statesNothing(node)) return;
     if (
       fields?.every((field) => this.statesWhole(field)) ||
       this.statesBy(node.range) ||
@@ -360,6 +358,11 @@ export class Draft {
     )
       return;
     const name = this.commandLine ? `--${key.split('.').at(-1)}` : key;
+    if (node.kind !== 'scalar') {
+      const what = node.kind === 'map' ? say('a mapping') : say('a list');
+      this.leave(kind, node, name, say('`{0}` takes {1}, which is not known.', name, what), fields);
+      return;
+    }
     const message = say('`{0}` takes `{1}`, which is not known.', name, node.text);
     this.leave(kind, node, `${name}: ${node.text}`, message, fields);
   }
@@ -499,6 +502,14 @@ function withoutHintsBeside(problems: readonly Problem[]): readonly Problem[] {
 
 const spelled = ({ uri, start, end }: Range) =>
   [uri, start.line, start.character, end.line, end.character].join(':');
+
+/** No word: blank, or a switch that is off, which states that there is none; an empty block or list holds nothing. */
+function statesNothing(node: ConfigNode): boolean {
+  if (node.kind === 'map') return node.entries.length === 0;
+  if (node.kind === 'list') return node.items.length === 0;
+  if (node.value === null || node.value === false) return true;
+  return STATES_NOTHING.test(String(node.value)) || isFilledLater(String(node.value));
+}
 
 /** A number that is no way to say none. */
 function isSlip(field: FieldPath, value: unknown): boolean {

@@ -117,7 +117,7 @@ export function rejectMisfits(root: MapNode, table: KeyTable, draft: Draft, pare
     if (spec.brings !== undefined && isOn(value)) draft.bring(spec.brings, value, path);
     if (value.kind === 'map') {
       if (table.names(path).length > 0) rejectMisfits(value, table, draft, path);
-      else if (isOpen(value, spec, draft) && (spec.fields ?? []).length > 0)
+      else if (isOpen(value, spec, draft) && (spec.fields ?? []).length > 0 && !draft.hasLeft(value.range))
         draft.leave(
           'value',
           { range: keyRange },

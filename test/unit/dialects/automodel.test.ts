@@ -86,6 +86,27 @@ describe('kernels of NeMo Automodel', () => {
   });
 });
 
+describe('a mapping or a list where NeMo Automodel has a word', () => {
+  it('is not known, where it holds something', async () => {
+    const left = async (value: string) => {
+      const files = { 'train.yaml': config({ sizes: `  activation_checkpointing: ${value}` }) };
+      const { unread = [], estimate } = await smallWorkspace(files).analyze('train.yaml');
+      return [unread.map(({ message }) => message), estimate?.verdict] as const;
+    };
+    const key = 'distributed.activation_checkpointing';
+    for (const [value, words] of [
+      ['{mode: full}', 'a mapping'],
+      ['[attention, mlp]', 'a list'],
+    ] as const) {
+      const [messages, verdict] = await left(value);
+      assert.deepEqual(messages, [`\`${key}\` takes ${words}, which is not known.`]);
+      assert.notEqual(verdict, 'fits', value);
+    }
+    for (const nothing of ['{}', '[]', 'null', 'false'])
+      assert.deepEqual((await left(nothing))[0], [], nothing);
+  });
+});
+
 describe('recipes of NeMo Automodel', () => {
   it('that train a language model are estimated', async () => {
     for (const recipe of [
