@@ -730,7 +730,9 @@ describe('Megatron-Bridge', () => {
     assert.deepEqual(await features('', '', 'deepseek_v3_pretrain_overrides.yaml'), beside);
     assert.deepEqual(await features('', '', 'qwen3_next_80b_a3b.yaml'), beside);
     // The file turns them off, their bridge drops them, the published config has none of them.
-    assert.deepEqual(await features('deepseek-ai/DeepSeek-V3', '  mtp_num_layers: 0\n'), []);
+    for (const off of ['0', 'null', ''])
+      assert.deepEqual(await features('deepseek-ai/DeepSeek-V3', `  mtp_num_layers: ${off}\n`), [], off);
+    assert.deepEqual(await features('', '  mtp_num_layers: null\n', 'qwen3_next_80b_a3b.yaml'), []);
     for (const hub of ['zai-org/GLM-4.5V', 'Qwen/Qwen3-Next-80B-A3B-Instruct', 'Qwen/Qwen3-30B-A3B'])
       assert.deepEqual(await features(hub), [], hub);
     assert.deepEqual(await features('Qwen/Qwen3-30B-A3B', '  mtp_num_layers: 1\n'), beside);

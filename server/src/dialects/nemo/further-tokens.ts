@@ -1,3 +1,4 @@
+import { entryOf } from '../../config/lookup';
 import { flagOf, integerOf } from '../../config/scalar';
 import type { ReadContext } from '../dialect';
 import type { Section } from '../section';
@@ -36,8 +37,8 @@ export function bringBridgedPrediction(
   hub: readonly string[],
 ): void {
   const config = model?.config;
-  // What the file states itself is read with Megatron's other arguments.
-  if (!config || args.has('mtp_num_layers')) return;
+  // What the file states itself is read with Megatron's other arguments; a key that is there and blank turns them off.
+  if (!config || entryOf(args.root, 'mtp_num_layers') !== undefined) return;
   const named = section.find(hub);
   const at = named ?? section.find(['model', 'train']);
   const type = String(config.model_type);
