@@ -7,6 +7,10 @@ import { pathToFileURL } from 'node:url';
 import { DiskAtHand } from '../../../server/src/workspace/disk-at-hand';
 import { DiskHost } from '../../../server/src/workspace/disk-host';
 
+const HEADER = '{"w":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}}';
+const weights = Buffer.concat([Buffer.alloc(8), Buffer.from(HEADER), Buffer.alloc(4)]);
+weights.writeBigUInt64LE(BigInt(HEADER.length));
+
 describe('the disk asked at once', function () {
   this.timeout(20_000);
   let folder: string;
@@ -20,6 +24,12 @@ describe('the disk asked at once', function () {
     write('long.yaml', 'key: ä\n'.repeat(40_000));
     write('sub/data.json', ' '.repeat(4 * 2 ** 20 + 1));
     write('sub/pictures.ipynb', ' '.repeat(4 * 2 ** 20 + 1));
+    writeFileSync(path.join(folder, 'small.safetensors'), weights);
+    writeFileSync(
+      path.join(folder, 'sub', 'large.safetensors'),
+      Buffer.concat([weights, Buffer.alloc(4 * 2 ** 20)]),
+    );
+    symlinkSync(path.join(folder, 'sub', 'large.safetensors'), path.join(folder, 'link.safetensors'));
     symlinkSync(path.join(folder, 'short.json'), path.join(folder, 'link.json'));
     symlinkSync(path.join(folder, 'none'), path.join(folder, 'dangling.json'));
     symlinkSync(path.join(folder, 'sub'), path.join(folder, 'other'));
@@ -37,6 +47,9 @@ describe('the disk asked at once', function () {
       'sub/data.json',
       'sub/pictures.ipynb',
       'sub/empty',
+      'small.safetensors',
+      'sub/large.safetensors',
+      'link.safetensors',
       'link.json',
       'dangling.json',
       'other',
@@ -68,6 +81,14 @@ describe('the disk asked at once', function () {
     const host = new DiskAtHand([]);
     const together = (one: DiskHost) => Promise.all(asked().map((uri) => one.readText(uri)));
     assert.deepEqual(await together(host), await together(disk));
+  });
+
+  it('reads the header of weights, however large they are', async () => {
+    const host = new DiskAtHand([]);
+    // A folder that answered is asked at once from then on.
+    await host.list(pathToFileURL(folder).href);
+    for (const name of ['small.safetensors', 'sub/large.safetensors', 'link.safetensors'])
+      assert.equal(await host.readText(pathToFileURL(path.join(folder, name)).href), HEADER, name);
   });
 
   it('sees what comes, changes and goes between two questions', async () => {
