@@ -126,6 +126,8 @@ describe('by keys alone, in the workbench', function () {
     await focusedRow('Estimate Memory').waitFor();
     await page.keyboard.press('Enter');
     const frame = await workbench.panel(BIG);
+    // The panel stays at the page that it showed before.
+    await frame.getByRole('tab', { name: 'Overview' }).click();
     await frame.locator('[data-key=apply-fix-0]').waitFor();
     await page.locator('.tab', { hasText: 'Memory:' }).first().focus();
     await page.keyboard.press('Enter');
