@@ -81,6 +81,18 @@ describe('Accelerate', () => {
     assert.equal(stated(fsdp, 'offload.parameters'), 'cpu file');
   });
 
+  it('is compiled where the backend fuses operations, which some do not and others may', () => {
+    const compiled = (backend: string) => {
+      const reading = config('MULTI_GPU', `num_processes: 2\ndynamo_config: {dynamo_backend: ${backend}}\n`);
+      const left = (reading.unread ?? []).flatMap(({ fields = [] }) => fields);
+      return [stated(reading, 'kernels.compile'), ...left];
+    };
+    assert.deepEqual(compiled('INDUCTOR'), ['true file']);
+    assert.deepEqual(compiled('EAGER'), ['false file']);
+    assert.deepEqual(compiled("'NO'"), ['false file']);
+    assert.deepEqual(compiled('AOT_EAGER'), [undefined, 'kernels.compile']);
+  });
+
   it('reads old spellings', () => {
     const reading = config('MULTI_GPU', 'num_processes: 2\nfp16: true\ndynamo_backend: INDUCTOR\n');
     expectAll(reading, { 'precision.compute': 'fp16 file', 'kernels.compile': 'true file' });

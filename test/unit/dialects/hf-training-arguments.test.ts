@@ -48,6 +48,19 @@ describe('arguments of a script whose code is not read', () => {
 });
 
 describe('HF TrainingArguments', () => {
+  it('are compiled by a mode or by a backend that fuses operations, whatever the switch says', () => {
+    const compiled = (more: string) => {
+      const reading = yaml(more);
+      const left = (reading.unread ?? []).flatMap(({ fields = [] }) => fields);
+      return [factOf(reading, 'kernels.compile')?.value, ...left];
+    };
+    assert.deepEqual(compiled('torch_compile: true'), [true]);
+    assert.deepEqual(compiled('torch_compile: false\ntorch_compile_mode: default'), [true]);
+    assert.deepEqual(compiled('torch_compile_backend: inductor'), [true]);
+    assert.deepEqual(compiled('torch_compile: true\ntorch_compile_backend: eager'), [false]);
+    assert.deepEqual(compiled('torch_compile_backend: aot_eager'), [undefined, 'kernels.compile']);
+  });
+
   it('multiplies in TF32 where the file states it', () => {
     assertStates(yaml('tf32: true'), { 'kernels.tf32': 'true file' });
     assert.equal(factOf(yaml(''), 'kernels.tf32'), undefined);

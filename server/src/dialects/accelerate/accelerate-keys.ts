@@ -2,6 +2,7 @@ import RELEASES from '../../../data/framework-keys/accelerate.jsonl' with { type
 import type { ConfigNode } from '../../config/node';
 import { textOf } from '../../config/scalar';
 import { ACCELERATE, fileIn } from '../../sources/repositories';
+import { fusesBy } from '../compile-backend';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
 import { block, type Row, releasedBlock } from '../key-rows';
@@ -32,12 +33,6 @@ const KERNELS = { flash_attention_2: 'flash2', flash_attention_3: 'flash3', sdpa
 function kernelOf(node: ConfigNode) {
   const name = textOf(node) ?? '';
   return Object.hasOwn(KERNELS, name) ? KERNELS[name as keyof typeof KERNELS] : undefined;
-}
-
-/** A backend of `torch.compile` by its name; `no` is none. */
-function compiles(node: ConfigNode): boolean | undefined {
-  const backend = textOf(node);
-  return backend === undefined ? undefined : !/^(no|false)$/i.test(backend);
 }
 
 /** The same rows with and without the prefix that the launcher adds. */
@@ -129,7 +124,7 @@ const common = block('', CONFIG, [
     {
       deprecated: 'dynamo_config.dynamo_backend',
       sets: 'kernels.compile',
-      means: compiles,
+      means: fusesBy,
     },
   ],
 ]);
@@ -610,7 +605,7 @@ const dynamo = prefixed('dynamo_config', 'dynamo_', LAUNCH, [
     'backend',
     'string',
     'Backend of `torch.compile`; `NO` is off.',
-    { default: 'NO', sets: 'kernels.compile', means: compiles },
+    { default: 'NO', sets: 'kernels.compile', means: fusesBy },
   ],
   [
     'mode',

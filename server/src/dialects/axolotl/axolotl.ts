@@ -6,6 +6,7 @@ import { AXOLOTL, fileIn } from '../../sources/repositories';
 import type { DType } from '../../terms/dtypes';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
+import { fusesBy } from '../compile-backend';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { assumeReadByAll } from '../hf/fsdp-argument';
@@ -571,6 +572,9 @@ function readKernels(section: Section): void {
       'loss.implementation',
       axolotlDefault('full-upcast' as const, 'integrations/liger/plugin.py'),
     );
-  section.take('torch_compile');
+  // A backend counts where it is switched on (`core/builders/base.py`, `_configure_torch_compile`).
+  if (flagOf(section.find('torch_compile')?.node) === true && section.has('torch_compile_backend'))
+    section.stateMeaning('kernels.compile', 'torch_compile_backend', ({ node }) => fusesBy(node));
+  else section.take('torch_compile');
   readProducts(section);
 }

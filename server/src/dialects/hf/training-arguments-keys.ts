@@ -159,7 +159,11 @@ const heavy = releasedBlock('', DOCS, RELEASED, [
   ],
   ['liger_kernel_config', 'Which Liger kernels to use.'],
   ['torch_compile', 'Compile the model.', { sets: 'kernels.compile', assumes: true }],
-  ['torch_compile_backend', 'Backend of `torch.compile`; naming one switches it on.'],
+  [
+    'torch_compile_backend',
+    'Backend of `torch.compile`; naming one switches it on.',
+    { fields: ['kernels.compile'] },
+  ],
   ['torch_compile_mode', 'Mode of `torch.compile`; naming one switches it on.'],
   [
     'fsdp',

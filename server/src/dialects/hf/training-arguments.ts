@@ -3,6 +3,7 @@ import { fileIn, TRANSFORMERS } from '../../sources/repositories';
 import type { DType } from '../../terms/dtypes';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
+import { fusesBy } from '../compile-backend';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { transformersOptimizer } from '../optimizer-names';
@@ -87,13 +88,20 @@ export function readTrainingLoop(
   trainer.take('use_liger_kernel');
   const noise = section.find('neftune_noise_alpha');
   if (noise) section.state('method.noisyEmbeddings', true, noise);
-  const compiled = section.find(['torch_compile_backend', 'torch_compile_mode']);
-  if (compiled && !section.has('torch_compile')) section.state('kernels.compile', true, compiled);
-  else trainer.take('torch_compile');
+  readCompilation(trainer);
   trainer.take('ddp_bucket_cap_mb', 'tf32');
   readParallelism(section);
   readEvaluation(trainer, own(false));
   readGeneration(trainer, draft, context);
+}
+
+/** Naming a backend or a mode switches it on, also beside `torch_compile: false` (`training_args.py`, `__post_init__`). */
+function readCompilation(trainer: Section): void {
+  const mode = trainer.find('torch_compile_mode');
+  if (trainer.has('torch_compile_backend'))
+    trainer.stateMeaning('kernels.compile', 'torch_compile_backend', ({ node }) => fusesBy(node));
+  else if (mode) trainer.state('kernels.compile', true, mode);
+  else trainer.take('torch_compile');
 }
 
 const SHARDING: ShardingKeys = {

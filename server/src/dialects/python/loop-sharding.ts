@@ -4,6 +4,7 @@ import { flagOf, integerOf } from '../../config/scalar';
 import type { FieldPath } from '../../run/fields';
 import { say } from '../../wording/say';
 import { strategyOf } from '../accelerate/fsdp-strategy';
+import { fusesBy } from '../compile-backend';
 import type { ReadContext } from '../dialect';
 import { readPlugin } from './accelerate-plugins';
 import { argumentOf, type Calls, leaveArgument, withhold } from './call-block';
@@ -97,10 +98,15 @@ function readHandlers({ program, draft }: Calls, accelerator: PyCall): void {
     return made === undefined || /Recipe\w*Kwargs$/.test(made);
   });
   if (recipe) draft.leaveUncounted(recipe, 'kwargs_handlers', ['precision.compute']);
-  const compiled = ['dynamo_plugin', 'dynamo_backend'].flatMap((key) => argumentOf(accelerator, key) ?? []);
-  for (const given of compiled)
-    if (!isNone(given) && !(given.kind === 'scalar' && /^no$/i.test(String(given.value))))
-      draft.state('kernels.compile', true, given, 'dynamo_plugin');
+  for (const key of ['dynamo_plugin', 'dynamo_backend']) {
+    const given = argumentOf(accelerator, key);
+    if (!given || isNone(given)) continue;
+    const plugin = given.kind === 'object' ? program.calls[given.id] : undefined;
+    const node = nodeOf((plugin && argumentOf(plugin, 'backend')) ?? given);
+    const fuses = node?.kind === 'scalar' ? fusesBy(node) : true;
+    if (fuses !== undefined) draft.state('kernels.compile', fuses, given, key);
+    else draft.leaveUncounted(given, key, ['kernels.compile']);
+  }
 }
 
 const onModel = (value: PyValue | undefined, ids: ReadonlySet<number>) =>
