@@ -161,10 +161,16 @@ describe('what a change costs, in the workbench', function () {
     const text = await workbench.fileText(FILE);
     await writeFile(path.join(workbench.folder, FILE), text.replace('_per_gpu": 2', '_per_gpu": 8'));
     await git(workbench.folder, 'add', FILE);
-    await workbench.openFile(FILE);
-    await lens().first().waitFor();
-    await openChanges();
-    await page.locator('.tab.active', { hasText: /Index/ }).waitFor();
+    const staged = page.locator('.tab.active', { hasText: /Index/ });
+    // The editor's Git may not know yet that the change is staged, and opens the diff of the working tree.
+    for (let left = 6; left > 0 && !(await staged.isVisible()); left--) {
+      if (left < 6) await closeAll();
+      await workbench.openFile(FILE);
+      await lens().first().waitFor();
+      await openChanges();
+      await staged.waitFor({ timeout: 3_000 }).catch(() => undefined);
+    }
+    await staged.waitFor();
     await untilBehind('modified', /_per_gpu": 8,.*"\+[\d.]+ GiB/);
     await untilBehind('original', /stage": 3,.*"\+/);
     await workbench.picture('diff-cost-staged');
