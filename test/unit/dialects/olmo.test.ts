@@ -237,6 +237,8 @@ describe('OLMo', () => {
       [replaced('  rope: true', '  rope: true\n  alibi: true'), 'olmo-positions'],
       [replaced('embedding_size: 50304', 'embedding_size: 50176'), 'olmo-embedding-rows'],
       [replaced('  rope: true', '  rope: true\n  block_group_size: 3'), 'olmo-block-groups'],
+      [replaced('  rope: true', '  rope: true\n  block_group_size: 0'), 'olmo-block-groups'],
+      [`${replaced('meta', 'cuda')}distributed_strategy: ddp\nddp: {find_unused_params: true}\n`, 'olmo-ddp'],
       [replaced('by_block_and_size', 'by_block_group'), 'olmo-block-groups'],
       [`${CONFIG}distributed_strategy: ddp\nddp: {}\n`, 'olmo-ddp'],
       [`${replaced('meta', 'cuda')}distributed_strategy: ddp\n`, 'olmo-ddp'],
@@ -345,6 +347,14 @@ describe('OLMo', () => {
     assert.equal(await verdict(CONFIG), 'fits');
     // What is checkpointed part by part needs no more than what is not checkpointed.
     assert.equal(await verdict(replaced('one_in_four', 'fine_grained')), 'fits');
+    for (const more of [
+      'n_kv_heads: 8',
+      'n_kv_heads: 1\n  multi_query_attention: true',
+      'mlp_hidden_size: 4096',
+    ])
+      assert.equal(await verdict(replaced('  rope: true', `  rope: true\n  ${more}`)), 'fits', more);
+    const replicas = 'HYBRID_SHARD\n  hybrid_sharding_num_model_replicas: 4';
+    assert.equal(await verdict(replaced('FULL_SHARD', replicas)), 'fits');
     for (const text of [
       replaced('  rope: true', '  rope: false\n  alibi: true').replace(
         'flash_attention: true',
@@ -352,6 +362,13 @@ describe('OLMo', () => {
       ),
       replaced('  rope: true', '  rope: true\n  block_type: llama'),
       replaced('amp_bf16', 'fp32'),
+      // What OLMo stops on.
+      replaced('  rope: true', '  rope: true\n  n_kv_heads: 5'),
+      replaced('  rope: true', '  rope: true\n  n_kv_heads: 8\n  multi_query_attention: true'),
+      replaced('  rope: true', '  rope: true\n  n_kv_heads: 8\n  multi_query_attention: false'),
+      replaced('  rope: true', '  rope: true\n  mlp_hidden_size: 4097'),
+      replaced('FULL_SHARD', 'HYBRID_SHARD\n  hybrid_sharding_num_model_replicas: 5'),
+      `${CONFIG.replace(/fsdp:\n(?: {2}.*\n)+/, '')}fsdp: null\n`,
       replaced('layer_norm_type: rms', 'layer_norm_type: own'),
       replaced('  rope: true', '  rope: true\n  use_own_attention: true'),
       without('precision: amp'),

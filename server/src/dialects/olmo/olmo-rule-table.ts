@@ -22,8 +22,8 @@ export const OLMO_RULES = {
     MODEL,
   ),
   'olmo-ddp': refused(
-    'DDP needs its block of settings and a model that is made on the GPU.',
-    'State `ddp` and `init_device: cuda`.',
+    'DDP lacks its block of settings, a model that is made on the GPU, or gradients that are reduced each micro batch.',
+    'State `ddp` and `init_device: cuda`; with `find_unused_params` also `grad_sync_mode: micro_batch`.',
     SCRIPT,
   ),
   'olmo-document-masks': refused(

@@ -67,7 +67,7 @@ function checkGroups(section: Section, model: Section, draft: Draft): void {
   const refuse = (broken: boolean, at: FoundKey | undefined, message: string, source: string) =>
     forbid(broken, at?.node, draft, { code: 'olmo-block-groups', message, source });
   const uneven = say('{0} layers are no groups of {1}.', String(layers), String(group));
-  refuse(group >= 1 && layers % group !== 0, model.find('block_group_size'), uneven, MODEL);
+  refuse(group < 1 || layers % group !== 0, model.find('block_group_size'), uneven, MODEL);
   const wrapped = section.find('fsdp.wrapping_strategy');
   const byGroup = /^by_block_group/.test(textOf(wrapped?.node) ?? '');
   const needs = say('`by_block_group` needs a `block_group_size` above one.');
@@ -89,6 +89,14 @@ function checkSharding(section: Section, { known }: ReadContext, draft: Draft): 
   forbid(word === 'ddp' && !section.has('ddp'), strategy?.node, draft, {
     code: 'olmo-ddp',
     message: say('DDP needs the block `ddp`.'),
+    source: SCRIPT,
+  });
+  const sync = section.find('ddp.grad_sync_mode');
+  const looks = section.find('ddp.find_unused_params');
+  const byBatch = word === 'ddp' && section.flag('ddp.find_unused_params') === true;
+  forbid(byBatch && (textOf(sync?.node) ?? 'batch') === 'batch', looks?.node, draft, {
+    code: 'olmo-ddp',
+    message: say('`find_unused_params` needs `grad_sync_mode: micro_batch`.'),
     source: SCRIPT,
   });
   const wrapped = section.find('fsdp.wrapping_strategy');

@@ -16,14 +16,17 @@ const own = <V>(value: V, source = CONFIG): DefaultValue<V> => ({
 });
 
 /** How GPUs share the model, and in which types: FSDP, DDP, or neither. */
-export function readOlmoSharding(section: Section, draft: Draft): void {
+export function readOlmoSharding(section: Section, draft: Draft, { known }: ReadContext): void {
   const found = section.find('distributed_strategy');
   const word = section.textOrDefault('distributed_strategy').toLowerCase();
   const data = ({ fsdp: 'fsdp1', ddp: 'ddp', single: 'none' } as const)[word];
   if (found && data === undefined) section.leave(found, ['parallel.data']);
   else if (found && data) section.state('parallel.data', data, found);
   else section.assume('parallel.data', own('fsdp1' as const), 'distributed_strategy');
-  if (data === 'fsdp1') readFsdp(section);
+  if (data === 'fsdp1') {
+    leaveNull(section, draft);
+    readFsdp(section, draft, known);
+  }
   readPrecision(section, draft, data === 'fsdp1');
   readPlacement(section);
 }
@@ -46,10 +49,16 @@ export function olmoShards(section: Section, known: ReadContext['known']): numbe
   return typeof replicas === 'number' && replicas >= 1 ? gpus / replicas : undefined;
 }
 
-function readFsdp(section: Section): void {
+function readFsdp(section: Section, draft: Draft, known: ReadContext['known']): void {
   const fsdp = section.section('fsdp');
   fsdp.take('sharding_strategy', 'use_orig_params');
-  if (replicates(section)) fsdp.take('hybrid_sharding_num_model_replicas');
+  const uneven = replicates(section) && (olmoShards(section, known) ?? 1) % 1 !== 0;
+  const replicas = fsdp.find('hybrid_sharding_num_model_replicas');
+  if (uneven && replicas) {
+    const [gpus, count] = [String(known['hardware.gpus']), textOf(replicas.node) ?? ''];
+    const message = say('{0} GPUs cannot be divided into groups of {1} ({2}).', gpus, count, replicas.key);
+    draft.leave('value', replicas.node, replicas.key, message, ['parallel.replicate', 'parallel.data']);
+  } else if (replicates(section)) fsdp.take('hybrid_sharding_num_model_replicas');
   const found = section.find('fsdp.wrapping_strategy');
   const word = textOf(found?.node);
   if (!found) {
@@ -111,6 +120,14 @@ function readPrecision(section: Section, draft: Draft, sharded: boolean): void {
   if (words && mixed !== 'mixed' && mixed !== 'pure') section.leave(words, ['precision.reduce']);
   else if (words) section.state('precision.reduce', mixed === 'mixed' ? 'fp32' : type, words);
   else section.assume('precision.reduce', own(type), 'fsdp.precision');
+}
+
+/** `fsdp: null` is none, and `scripts/train.py` stops on it. */
+function leaveNull(section: Section, draft: Draft): void {
+  const entry = section.root?.entries.find(({ key }) => key === 'fsdp');
+  if (!entry || !isBlank(entry.value)) return;
+  const message = say('OLMo stops without a `{0}`: it is given to the run elsewhere.', 'fsdp');
+  draft.leave('value', { range: entry.keyRange }, 'fsdp', message, ['parallel.data', 'fsdp.wrap']);
 }
 
 /** Without one OLMo stops (`olmo/config.py`, `autocast_precision`): whoever starts it states what is not here. */

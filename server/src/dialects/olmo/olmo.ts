@@ -83,7 +83,7 @@ function readOlmo(section: Section, draft: Draft, context: ReadContext): void {
     source: fileIn(OLMO, 'olmo/data/memmap_dataset.py'),
   });
   readSteps(section);
-  readOlmoSharding(section, draft);
+  readOlmoSharding(section, draft, context);
   readCheckpointing(section);
   section.take('fused_loss');
   if (section.flag('fused_loss') !== true) section.take('softmax_auxiliary_loss');

@@ -47,22 +47,20 @@ function readOlmo(config: ConfigReader): OlmoSizes {
       say('a hidden size of {0} cannot be divided among {1} attention heads', String(hidden), String(heads)),
     );
   const bias = config.flag(true, 'include_bias');
-  const multiQuery = config.flag(false, 'multi_query_attention');
   const vocabulary = config.sizeOr(STANDARD.vocab_size, 'vocab_size');
+  const activation = config.text('swiglu', 'activation_type');
   return {
     hidden,
     heads,
     layers: config.sizeOr(STANDARD.n_layers, 'n_layers'),
-    keyValueHeads: config.sizeOr(multiQuery ? 1 : heads, 'n_kv_heads'),
+    keyValueHeads: keyValueHeadsOf(config, heads),
     headDim: hidden / heads,
-    projected: config.has('mlp_hidden_size')
-      ? config.size('mlp_hidden_size')
-      : config.sizeOr(4, 'mlp_ratio') * hidden,
+    projected: projectedOf(config, hidden, activation === 'swiglu'),
     // A stated `null` is the vocabulary.
     rows: config.explicitNull('embedding_size')
       ? vocabulary
       : config.sizeOr(STANDARD.embedding_size, 'embedding_size'),
-    activation: config.text('swiglu', 'activation_type'),
+    activation,
     bias,
     normBias: config.flag(bias, 'bias_for_layer_norm'),
     norm: config.text('default', 'layer_norm_type'),
@@ -80,6 +78,35 @@ function readOlmo(config: ConfigReader): OlmoSizes {
       embedding: config.number(0.1, 'embedding_dropout'),
     },
   };
+}
+
+/** `effective_n_kv_heads` (`olmo/config.py`); each serves as many heads (`_scaled_dot_product_attention`). */
+function keyValueHeadsOf(config: ConfigReader, heads: number): number {
+  const old = config.has('multi_query_attention')
+    ? config.flag(false, 'multi_query_attention')
+      ? 1
+      : heads
+    : undefined;
+  const count = config.sizeOr(old ?? heads, 'n_kv_heads');
+  if (old !== undefined && count !== old)
+    throw new ConfigError(
+      say('"{0}" that differs from "{1}" is not supported', 'n_kv_heads', 'multi_query_attention'),
+    );
+  if (heads % count !== 0)
+    throw new ConfigError(
+      say('{0} attention heads cannot share {1} key and value heads evenly', String(heads), String(count)),
+    );
+  return count;
+}
+
+/** A gated MLP multiplies halves (`SwiGLU.forward`). */
+function projectedOf(config: ConfigReader, hidden: number, gated: boolean): number {
+  const projected = config.has('mlp_hidden_size')
+    ? config.size('mlp_hidden_size')
+    : config.sizeOr(4, 'mlp_ratio') * hidden;
+  if (gated && projected % 2 !== 0)
+    throw new ConfigError(say('"{0}" is not supported', `mlp_hidden_size: ${projected}`));
+  return projected;
 }
 
 /** `LayerNormBase.build` (`olmo/model.py`): of low precision it runs in the type of autocast, weights cast with it. */
