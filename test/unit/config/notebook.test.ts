@@ -101,6 +101,14 @@ describe('notebooks', () => {
     assert.equal(ran(found('', '79.318'), 'A100'), 'A100-SXM4-80GB');
     assert.equal(ran(found('', '39.557'), 'A100'), 'A100-SXM4-40GB');
     assert.equal(ran(found('', '191.688'), 'A100'), undefined);
+    // Memory without a name tells of another card as well as a name does.
+    assert.equal(ran(found('', '14.563'), 'T4'), 'T4');
+    assert.equal(ran(found('', '22.161'), 'L4'), 'L4');
+    assert.equal(ran(found('', '15.773'), 'V100'), 'V100');
+    assert.equal(ran(found('', '79.32'), 'T4'), undefined);
+    assert.equal(ran(found('', '15.773'), 'T4'), undefined);
+    assert.equal(ran(found('', '23.635'), 'L4'), undefined);
+    assert.equal(ran(found('', '14.741'), 'A100'), undefined);
     assert.equal(ran(found('NVIDIA A100-SXM4-40GB. ', '39.557'), 'A100'), 'A100-SXM4-40GB');
     assert.equal(ran(found('NVIDIA GeForce RTX 4090. ', '23.635'), 'T4'), undefined);
     assert.equal(ran(found('Tesla T4. ', '14.741'), 'T4'), 'T4');

@@ -58,7 +58,7 @@ export function gpuOfJoined(text: string): string | undefined {
 
 /** Where a notebook prints the card that it runs on: by its full name, or as Unsloth and its notebooks do, some of them its memory alone. */
 const PRINTED =
-  /A100-SXM4-[48]0GB|\bGPU ?[=:] [^.\n"\\]{2,60}\. Max memory|\bNum GPUs = \d+\. Max memory: \d+/g;
+  /A100-SXM4-[48]0GB|\bGPU ?[=:] [^.\n"\\]{2,60}\. Max memory|\bNum GPUs = \d+\. Max memory: \d+(?:\.\d+)?/g;
 /** The card before that, where it is named. */
 const NAMED_BEFORE = /[^.\n"\\|]{2,60}\. $/;
 const LONGEST_NAME = 64;
@@ -94,17 +94,36 @@ export function colabGpu(
     (line) => /(?:\bGPU ?[=:] |^)(?!Num GPUs)(.+?)\. (?:Num GPUs|Max memory)/.exec(line)?.[1] ?? [],
   );
   if (ran.some((card) => !card.includes(asked))) return undefined;
+  const memories = lines.flatMap((line) => /^Num GPUs = \d+\. Max memory: ([\d.]+)/.exec(line)?.[1] ?? []);
+  const found = memories.map((memory) => sizeOf(asked, Number(memory)));
+  // Memory that no card of the name has is another card's.
+  if (found.includes(undefined)) return undefined;
   if (asked !== EITHER_A100) return asked;
-  const sizes = lines.flatMap((line) => {
-    const named = /A100-SXM4-([48])0GB/.exec(line)?.[1];
-    const memory = /^Num GPUs = \d+\. Max memory: (\d+)/.exec(line)?.[1];
-    return named ?? (memory === undefined ? [] : (OF_MEMORY[memory] ?? ''));
-  });
-  // Memory that neither has is another card's.
-  if (sizes.includes('')) return undefined;
+  const full = lines.flatMap((line) => /A100-SXM4-([48]0)GB/.exec(line)?.[1] ?? []);
+  const sizes = [...full.map(Number), ...found];
   const [size] = sizes;
-  return size && sizes.every((one) => one === size) ? `A100-SXM4-${size}0GB` : asked;
+  return size && sizes.every((one) => one === size) ? `A100-SXM4-${size}GB` : asked;
 }
 
-/** Tens of gigabytes that an A100 is sold with, by those that PyTorch finds there. */
-const OF_MEMORY: Readonly<Record<string, string>> = { 39: '4', 79: '8' };
+/** The gigabytes that a card is sold with, by those that PyTorch finds there; undefined where none of the name has them. */
+const sizeOf = (card: string, memory: number): number | undefined =>
+  (SIZES[card] ?? []).find(({ found }) => Math.abs(found - memory) <= OF_DRIVERS)?.sold;
+
+/**
+ * Cards of Colab, and the gibibytes that PyTorch finds there: those that the saved outputs of https://github.com/unslothai/notebooks print
+ * (14.563 to 14.748, 22.161 and 22.184, 39.494 and 39.557, 79.251 and 79.318), of a V100, a P100 and an H100 those of `data/gpus.json`.
+ */
+const SIZES: Readonly<Record<string, readonly { readonly sold: number; readonly found: number }[]>> = {
+  T4: [{ sold: 16, found: 14.7 }],
+  L4: [{ sold: 24, found: 22.2 }],
+  V100: [{ sold: 16, found: 15.7 }],
+  P100: [{ sold: 16, found: 15.7 }],
+  H100: [{ sold: 80, found: 79.1 }],
+  [EITHER_A100]: [
+    { sold: 40, found: 39.5 },
+    { sold: 80, found: 79.3 },
+  ],
+};
+
+/** What drivers keep differs by less (0.2 on a T4); another card's memory differs by more, as a T4's and a V100's do by 1. Gibibytes. */
+const OF_DRIVERS = 0.45;
