@@ -153,7 +153,7 @@ function walk(cell: Cell, bound: ReadonlyMap<string, Piece>, { add, enter, set }
       add(filled(cell, from, from + length, bound, true));
       end = Math.max(end, from + length);
     } else if (magic !== undefined || call !== undefined) enter(folderIn(magic, call), piece(cell, at, end));
-    else if (variable) set(exported(cell, at, variable));
+    else if (variable && NAME.test(variable.key)) set(exported(cell, at, variable));
     for (const system of command ? [] : [...line.matchAll(/\bos\.system\(/g)]) {
       SYSTEM.lastIndex = at + system.index;
       const given = SYSTEM.exec(text);
@@ -165,6 +165,9 @@ function walk(cell: Cell, bound: ReadonlyMap<string, Piece>, { add, enter, set }
     at = end;
   }
 }
+
+/** IPython takes any name, a shell such a one alone: with another its `export` fails, or is no command at all. */
+const NAME = /^[A-Za-z_]\w*$/;
 
 /** A variable as a shell sets it, whose value IPython takes as it stands; not known where Python puts something in. */
 function exported(

@@ -128,6 +128,11 @@ describe('launches that stand in notebooks', () => {
     assert.deepEqual([put.analysis.resolved.values['allocator.expandableSegments'], put.gpus], [false, 4]);
     const rows = await runOf({ 'run.ipynb': jupyter('%env ROWS 24', `!${LAUNCH.replace('24', '$ROWS')}`) });
     assert.equal(rows.micro, 24);
+    // A name that no shell takes leaves the commands behind it as they are.
+    for (const name of ['FOO(x)', 'A.B', '9', 'FOO;', "F'"]) {
+      const { gpus, micro } = await runOf({ 'run.ipynb': jupyter(`%env ${name}=1`, `!${LAUNCH}`) });
+      assert.deepEqual([gpus, micro], [4, 24], name);
+    }
   });
 
   it('leave unknown what Python puts in', async () => {
