@@ -87,6 +87,11 @@ describe('what a change of a project file costs', () => {
     assert.equal(at?.lines[0], 'sequence length: 2,048 → 16,384');
   });
 
+  it('claims no number of configs where not all that read it are estimated', async () => {
+    const cost = projectChangeCost(FILE, [await reader(SMALL), await reader(DEEPSPEED)], true);
+    assert.match(cost?.short ?? '', /GiB and at least 1 more config$/);
+  });
+
   it('is nothing where no run changes', async () => {
     assert.equal(projectChangeCost(FILE, [await reader(DEEPSPEED, `${PROJECT}# more\n`)]), null);
     assert.equal(projectChangeCost(FILE, []), null);

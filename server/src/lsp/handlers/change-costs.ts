@@ -43,5 +43,5 @@ async function costOfProject(
     const to = after === undefined ? await engine.analyze(reader.uri) : await under(reader.uri, after);
     if (from && to) found.push({ before: from, after: to });
   }
-  return projectChangeCost(uri, found);
+  return projectChangeCost(uri, found, readers.length > MOST_READERS);
 }
