@@ -39,6 +39,17 @@ describe('frameworks that set the allocator themselves', () => {
     assert.equal(await segments(torch, 'a.yaml'), 'false default');
   });
 
+  it('Axolotl whatever an old variable holds, with torch that has a new one', async () => {
+    const of = (variable: string, torch: string) => {
+      const launch = `export ${variable}=max_split_size_mb:512\naxolotl train a.yaml\n`;
+      const files = { 'a.yaml': AXOLOTL, 'run.sh': launch, 'requirements.txt': `torch==${torch}\n` };
+      return segments(files, 'run.sh');
+    };
+    assert.equal(await of('PYTORCH_CUDA_ALLOC_CONF', '2.10.0'), 'true default');
+    assert.equal(await of('PYTORCH_ALLOC_CONF', '2.10.0'), 'false file');
+    assert.equal(await of('PYTORCH_CUDA_ALLOC_CONF', '2.8.0'), 'false file');
+  });
+
   it('LLaMA-Factory, where it starts several processes', async () => {
     const of = (launch: string, gpus?: number) =>
       segments({ 'a.yaml': FACTORY, 'run.sh': launch }, 'run.sh', gpus);

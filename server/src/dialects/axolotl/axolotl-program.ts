@@ -1,3 +1,4 @@
+import { isAtLeast } from '../../terms/version';
 import { rejectMisfits } from '../key-check';
 import { flagsOf, startedBy } from '../launch/launch-flags';
 import { stateLeftAllocator } from '../launch/left-allocator';
@@ -26,7 +27,10 @@ export const axolotlProgram: Program = {
     const section = flagsOf(launch, draft, AXOLOTL_TABLE);
     const linked = linkConfig(launch, section);
     if (linked) draft.assumesNothing();
-    stateLeftAllocator(launch, draft, CLI.test(startedBy(launch)));
+    // With these it looks at the new variable alone, which goes before the old one (`utils/__init__.py`, `set_pytorch_cuda_alloc_conf`).
+    const looksAtNew = isAtLeast(context.known['version.torch'], '2.10') === true;
+    const variables = looksAtNew ? ['PYTORCH_ALLOC_CONF'] : undefined;
+    stateLeftAllocator(launch, draft, CLI.test(startedBy(launch)), variables);
     readAxolotl(section, draft, context);
     if (!linked) {
       rejectMisfits(launch.arguments, AXOLOTL_TABLE, draft);
