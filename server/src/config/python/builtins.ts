@@ -155,6 +155,7 @@ function namedAttribute(
 
 /** A value that hangs on whether the GPU computes in bf16. */
 function probe(machine: Machine, node: SyntaxNode, yes: PyScalar['value'], no: PyScalar['value']): PyValue {
+  machine.asks = true;
   return either([machine.scalar(yes, node), machine.scalar(no, node)], machine.rangeOf(node), 'bf16');
 }
 

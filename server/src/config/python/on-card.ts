@@ -4,6 +4,8 @@ import type { Probe, PyArgument, PyProgram, PyValue } from './value';
 interface WhatIsAsked {
   /** Memory of the GPU. */
   readonly bytes?: number | undefined;
+  /** Whether it computes in bf16. */
+  readonly bf16?: boolean | undefined;
   /** The type that the model of a name is published in. */
   readonly published?: { readonly id: unknown; readonly type: string | undefined } | undefined;
 }
@@ -11,9 +13,10 @@ interface WhatIsAsked {
 /** Whether what a value hangs on holds; undefined where that is not known. */
 function holds(
   { calls }: PyProgram,
-  probe: Exclude<Probe, 'bf16'>,
-  { bytes, published }: WhatIsAsked,
+  probe: Probe,
+  { bytes, bf16, published }: WhatIsAsked,
 ): boolean | undefined {
+  if (probe === 'bf16') return bf16;
   if ('bytes' in probe) return bytes === undefined ? undefined : bytes >= probe.bytes;
   const load = calls[probe.typeOf];
   const key = 'pretrained_model_name_or_path';
@@ -25,8 +28,8 @@ function holds(
 }
 
 /**
- * A program as it runs on a GPU with so many bytes of memory, and with the model that it loads: of values that hang on that those that
- * hold there. Of a program that does not ask the same.
+ * A program as it runs on a GPU with so many bytes of memory, with bf16 or without, and with the model that it loads: of values that hang
+ * on that those that hold there. Of a program that does not ask the same.
  */
 export function onCard(program: PyProgram, around: WhatIsAsked): PyProgram {
   if (!program.asks) return program;
@@ -47,7 +50,7 @@ export function onCard(program: PyProgram, around: WhatIsAsked): PyProgram {
     if (value.kind === 'dict') return { ...value, entries: entriesOf(value.entries) };
     if (value.kind !== 'either') return value;
     const { probe, options } = value;
-    if (probe === undefined || probe === 'bf16') return { ...value, options: options.map(settled) };
+    if (probe === undefined) return { ...value, options: options.map(settled) };
     const known = holds(program, probe, around);
     const chosen = known === undefined ? undefined : options[known ? 0 : 1];
     return chosen ? settled(chosen) : { ...value, options: options.map(settled) };

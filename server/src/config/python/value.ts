@@ -298,7 +298,7 @@ export interface PyProgram {
   readonly classes: readonly PyClass[];
   /** Variables of the environment that the text sets. */
   readonly environment: readonly PyArgument[];
-  /** Some of its values hang on how much memory the GPU has, or on the type that a model is published in. */
+  /** Some of its values hang on how much memory the GPU has, on whether it computes in bf16, or on the type that a model is published in. */
   readonly asks?: true;
   /** Evaluation was given up: the text does more than can be followed. */
   readonly truncated: boolean;

@@ -188,6 +188,9 @@ function isOwnField({ callee }: PyCall, key: string, rows: KeyTable): boolean {
   return /ModelConfig$/.test(callee) ? ofModel : rows.find(key) !== undefined && !ofModel;
 }
 
+/** Fields that are not guessed where nobody knows the GPU that decides about them. */
+const NO_WORST = /^(?:model\.id|quantization\.kind|lora\.rank)$/;
+
 /** Names of classes: however many they are, a head for them is small. */
 const LABELS = /^(?:id2label|label2id)$/;
 
@@ -212,6 +215,11 @@ export function blockOfArguments(
       // How long the run goes on changes nothing of what a step needs.
       if (matters && !isOfSchedule(fields)) leaveValue(draft, argument, fields);
       else withhold(draft, fields);
+      return [];
+    }
+    if (fields.some((field) => NO_WORST.test(field)) && value.kind === 'either' && value.probe === 'bf16') {
+      leaveUndecided(draft, key, value, fields);
+      withhold(draft, fields);
       return [];
     }
     if (value.kind === 'either' && value.probe !== 'bf16' && matters)
@@ -300,15 +308,15 @@ export function leaveValue(
 
 /**
  * Notes that a condition which the text does not settle decides an argument of a call, where no way is known to need more than the others,
- * as with the model itself: none is taken. False of a value that is known, and of a probe that the GPU answers.
+ * as with the model itself: none is taken. What a GPU decides that is not known is such a condition (`onCard` has settled the others).
  */
 export function leaveUndecided(
-  { draft, program }: Pick<Calls, 'draft' | 'program'>,
+  draft: Draft,
   key: string,
   value: PyValue | undefined,
   fields: readonly FieldPath[],
 ): boolean {
-  if (value?.kind !== 'either' || !isKnown(value) || isDecided(program, value)) return false;
+  if (value?.kind !== 'either' || !value.options.some(isKnown)) return false;
   const words = say(
     '`{0}` is {1}: that depends on a condition which the text does not settle.',
     key,

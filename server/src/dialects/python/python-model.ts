@@ -461,7 +461,7 @@ export function stateModel(
   const own = argumentOf(trusts, 'trust_remote_code');
   if (own && flagOf(knownNode(own)) === true)
     draft.state('model.ownCode', true, own, `${call}.trust_remote_code`);
-  if (leaveUndecided({ draft, program }, key, name, ['model.id'])) return;
+  if (leaveUndecided(draft, key, name, ['model.id'])) return;
   if (node && text !== undefined && (node.kind !== 'scalar' || node.open === undefined))
     draft.state('model.id', text, node, `${call}.${key}`);
   else

@@ -171,7 +171,9 @@ function read(document: ConfigDocument, around: ReadContext): Reading {
   const gpu = context.known['hardware.gpu'];
   const card = typeof gpu === 'string' ? findAccelerator(gpu) : undefined;
   const published = { id: context.known['model.id'], type: context.model?.publishedDtype };
-  const program = document.program && onCard(document.program, { bytes: card?.usableBytes, published });
+  const program =
+    document.program &&
+    onCard(document.program, { bytes: card?.usableBytes, bf16: card?.supports.bf16, published });
   const [first, ...others] = program ? trainings(program) : [];
   const loop = program && !first ? trainingLoop(program) : undefined;
   const recipe = program && !first && !loop ? calledRecipe(program) : undefined;

@@ -591,7 +591,7 @@ function readStorage(calls: Calls, load: PyCall): 4 | 8 | undefined {
   const four = at('load_in_4bit', 3);
   const others = [at('load_in_8bit'), at('load_in_16bit'), at('load_in_fp8')];
   const undecided = [four, ...others].filter(({ name, value }) =>
-    leaveUndecided(calls, name, value, ['quantization.kind']),
+    leaveUndecided(draft, name, value, ['quantization.kind']),
   );
   if (undecided.length > 0) return undefined;
   // `load_in_fp8` may be "block", too: the scales that the checkpoint has (`loader_utils.py`).
@@ -912,7 +912,7 @@ function readUnslothAdapters(
   draft.state('method.kind', 'lora', { range: put.calleeRange }, 'get_peft_model');
   const rank = argumentOf(put, 'r', 1);
   const number = integerOf(knownNode(rank));
-  const isOpen = leaveUndecided(calls, 'r', rank, ['lora.rank']);
+  const isOpen = leaveUndecided(draft, 'r', rank, ['lora.rank']);
   if (isOpen) withhold(draft, ['lora.rank']);
   else if (rank && number !== undefined) draft.state('lora.rank', number, rank, 'r');
   else if (rank) leaveArgument(draft, 'r', rank, ['lora.rank']);
