@@ -59,6 +59,44 @@ describe('the length that a tokenizer cuts samples to', () => {
     assert.equal(await cut('', '', 'somebody/embeddings'), undefined);
   });
 
+  it('is no limit that may be set after the call, or not at all', async () => {
+    const cut = async (before: string, after = '', model = 'Qwen/Qwen2.5-0.5B') => {
+      const text = `# oomlint: gpu=A100-SXM4-80GB gpus=1
+from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer, TrainingArguments
+tokenizer = AutoTokenizer.from_pretrained("${model}")
+${before}
+data = data.map(lambda rows: tokenizer(rows["text"], truncation=True))
+${after}
+model = AutoModelForCausalLM.from_pretrained("${model}")
+Trainer(model=model, args=TrainingArguments("o"), train_dataset=data).train()
+`;
+      return (await smallWorkspace({ 'train.py': text }).analyze('train.py')).resolved.values[
+        'batch.sequence'
+      ];
+    };
+    assert.equal(await cut('tokenizer.model_max_length = 128'), 128);
+    assert.equal(await cut('tokenizer.model_max_length = 4096\ntokenizer.model_max_length = 128'), 128);
+    assert.equal(await cut('', 'tokenizer.model_max_length = 128'), undefined);
+    assert.equal(
+      await cut('tokenizer.model_max_length = 4096', 'tokenizer.model_max_length = 128'),
+      undefined,
+    );
+    const huge = 'if tokenizer.model_max_length > 200_000:\n    tokenizer.model_max_length = 128';
+    assert.equal(await cut(huge), undefined);
+    // The table of positions holds, whatever is set.
+    assert.equal(await cut('', 'tokenizer.model_max_length = 64', 'openai-community/gpt2'), 1024);
+  });
+
+  it('is no more than the smaller of two, of which one is known', async () => {
+    const table = 'google-bert/bert-base-uncased';
+    const tokenizer = `tokenizer = AutoTokenizer.from_pretrained("${table}")\nn = min(tokenizer.model_max_length, 256)`;
+    for (const filled of ['', ', padding="max_length"']) {
+      const call = `tokenizer(rows["text"], truncation=True, max_length=n${filled})`;
+      const { length, kind } = await read(table, tokenizer, call);
+      assert.deepEqual([length, kind], [256, 'inferred']);
+    }
+  });
+
   it('is no limit of its own where it is given one that is not known', async () => {
     const table = 'google-bert/bert-base-uncased';
     const tokenizer = `tokenizer = AutoTokenizer.from_pretrained("${table}", model_max_length=longest_of(data))`;

@@ -3,7 +3,7 @@ import { CHUNKS } from '../../config/python/expressions';
 import { OF_TEMPLATE } from '../../config/python/kept-rows';
 import { KEPT_TOKENS } from '../../config/python/kept-samples';
 import { isNone } from '../../config/python/node-of-value';
-import type { PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/value';
+import type { PyAssignment, PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/value';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
@@ -123,8 +123,8 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
     const maker = call.of && program.calls[call.of.id];
     if (!maker || !/(Tokenizer|Processor|FeatureExtractor)\w*\.from_pretrained$/.test(maker.callee))
       return [];
-    const stated = limitOf(program, maker);
-    const own = stated ? withinRows(stated, rows) : cutTo;
+    const stated = limitOf(program, maker, call);
+    const own = stated === 'open' ? undefined : stated ? withinRows(stated, rows) : cutTo;
     const [length, cut, fill] = ['max_length', 'truncation', 'padding'].map((key) => ofText(call, key));
     const ways = waysOf(cut);
     const truncates = ways.length > 0 && ways.every(({ value }) => value !== false && value !== null);
@@ -137,8 +137,11 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
     const [way] = ways;
     if (isOwn && own !== undefined && way)
       return [{ call, length: way, key: 'truncation', tokens: own, filled }];
-    if (length?.kind !== 'scalar' || typeof length.value !== 'number') return [];
-    return [{ call, length, key: 'max_length', tokens: length.value, filled }];
+    const most = mostOf(length);
+    if (!most) return [];
+    // What is no more than a number may be less: so may what is filled up to it.
+    const isExact = most === length;
+    return [{ call, length: most, key: 'max_length', tokens: Number(most.value), filled: filled && isExact }];
   });
   const longest = (some: readonly Cut[]) =>
     [...some].sort((a, b) => b.tokens - a.tokens || Number(b.filled) - Number(a.filled))[0];
@@ -287,9 +290,21 @@ function mostOf(value: PyValue | undefined): PyScalar | undefined {
   return most?.kind === 'scalar' && typeof most.value === 'number' ? most : undefined;
 }
 
-/** The limit that a tokenizer is given in place of its own: later, or as it is loaded. */
-function limitOf({ attributes }: PyProgram, load: PyCall): PyValue | undefined {
-  const limit = attributes.get(load.id)?.get('model_max_length') ?? argumentOf(load, 'model_max_length');
+/** Where a text sets the limit of a tokenizer once it is loaded, or that of a processor's. */
+const limitsSet = ({ assignments }: PyProgram, load: PyCall): readonly PyAssignment[] =>
+  assignments.filter(({ of, attribute }) => of === load.id && /^\.?model_max_length$/.test(attribute));
+
+/**
+ * The limit that a tokenizer is given in place of its own: later, or as it is loaded. Open where it may be set after the call that cuts, or
+ * not at all: a transform may run when the trainer takes its samples.
+ */
+function limitOf(program: PyProgram, load: PyCall, cuts: PyCall): PyValue | 'open' | undefined {
+  const set = limitsSet(program, load);
+  const isSure = set.every(
+    ({ after, conditions, loops }) => after <= cuts.id && conditions.length === 0 && loops.length === 0,
+  );
+  if (!isSure) return 'open';
+  const limit = set.at(-1)?.value ?? argumentOf(load, 'model_max_length');
   return limit && !isNone(limit) ? limit : undefined;
 }
 
@@ -300,10 +315,10 @@ function withinRows(limit: PyValue, rows: number | undefined): number | undefine
 }
 
 /** The limit that a tokenizer is loaded with, where the code that calls it is not followed: what is to be cut is cut to it. */
-function inferLimit({ calls }: PyProgram, draft: Draft, trainer: PyCall): boolean {
-  const limit = calls
+function inferLimit(program: PyProgram, draft: Draft, trainer: PyCall): boolean {
+  const limit = program.calls
     .filter(({ callee, id }) => id < trainer.id && /Tokenizer\w*\.from_pretrained$/.test(callee))
-    .map((call) => argumentOf(call, 'model_max_length'))
+    .map((call) => (limitsSet(program, call).length > 0 ? undefined : argumentOf(call, 'model_max_length')))
     .findLast((value) => value !== undefined);
   const most = mostOf(limit);
   if (!most) return false;
