@@ -56,7 +56,7 @@ export async function withRunScripts(
   const parts = partsOf(found);
   const apart = whole && withoutRunsOf(parts, whole);
   const composition =
-    apart && (takesIn(found) || calledTrainings(apart).length > 0)
+    apart && (takesIn(found) ? trainingCommands(apart) : calledTrainings(apart)).length > 0
       ? { own: apart, document: apart, parts }
       : undefined;
   kept.set(document, { found, composition });
@@ -132,7 +132,7 @@ async function scriptOf(
   document: ConfigDocument,
   files: ComposedFiles,
 ): Promise<ConfigPart | undefined> {
-  const uri = await placeOf(run, run.from === '' ? document.uri : run.from, files);
+  const uri = await placeOf(run, run.from === '' ? document.uri : run.from, document.uri, files);
   if (uri === undefined || uri === canonicalUri(document.uri)) return undefined;
   const text = await files.readText(uri);
   if (text === undefined || text.length > LONGEST || text.startsWith('\ufeff')) return undefined;
@@ -143,8 +143,9 @@ async function scriptOf(
 }
 
 async function placeOf(
-  { lead, path, entered }: ScriptRun,
+  { lead, path, entered, takenIn }: ScriptRun,
   from: string,
+  atHand: string,
   files: ComposedFiles,
 ): Promise<string | undefined> {
   const own = parentUri(from);
@@ -161,7 +162,9 @@ async function placeOf(
   if (beside !== undefined) return here(own, `${beside}/${below}`, files);
   // In a folder that nobody knows only a path with a folder of its own tells which script it is.
   if (start !== undefined && !below.replace(/^\.\//, '').includes('/')) return undefined;
-  return firstHere(below, from, files);
+  // The folder of the script at hand is where the shell works; without one that is entered, a file that it reads changes nothing of that.
+  const works = takenIn && start === undefined ? parentUri(atHand) : undefined;
+  return (works === undefined ? undefined : await here(works, below, files)) ?? firstHere(below, from, files);
 }
 
 async function here(folder: string, path: string, files: ComposedFiles): Promise<string | undefined> {

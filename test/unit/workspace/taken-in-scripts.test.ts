@@ -45,6 +45,32 @@ describe('a file that a script takes in', () => {
     assert.deepEqual(await valuesOf(files), ['gpt2-xl', 8, 512, 4]);
   });
 
+  it('takes in others from the folder where the shell works, before its own', async () => {
+    for (const path of ['settings.sh', './settings.sh']) {
+      const files = {
+        'run.sh': `source env/all.sh\n${TRAIN}`,
+        'env/all.sh': `source ${path}\n`,
+        'settings.sh': SETTINGS,
+      };
+      assert.deepEqual(await valuesOf(files), ['gpt2-xl', 8, 512, 4], path);
+      const both = { ...files, 'env/settings.sh': 'MODEL=gpt2\nBATCH=1\n' };
+      assert.deepEqual(await valuesOf(both), ['gpt2-xl', 8, 512, 4], path);
+      const { 'settings.sh': _, ...beside } = both;
+      assert.deepEqual(await valuesOf(beside), ['gpt2', 1, 512, 4], path);
+    }
+  });
+
+  it('leaves what it starts by itself to it, as does one that is run', async () => {
+    for (const line of ['source train.sh', 'bash train.sh']) {
+      const { workspace } = smallWorkspace({
+        'run.sh': `${line}\n`,
+        'train.sh': `MODEL=gpt2\nBATCH=1\n${TRAIN}`,
+      });
+      assert.equal((await workspace.analyze('file:///repo/run.sh'))?.resolved, undefined, line);
+      assert.ok((await workspace.analyze('file:///repo/train.sh'))?.resolved, line);
+    }
+  });
+
   it('gets arguments of its own, or those of the script', async () => {
     const settings = `MODEL=${D}1\nBATCH=${D}2\n`;
     const own = `source settings.sh gpt2-xl 8\nLENGTH=${D}{1:-256}\n${TRAIN}`;
