@@ -40,6 +40,10 @@ const PACKAGINGS: readonly (readonly [ending: RegExp, values: Storage])[] = [
   [/[-_.](?:bf16|fp16|small)[-_]shard(?:s|ed)(?:[-_](?:bf16|fp16|hf))?$/i, {}],
 ];
 
+/** How weights are stored, where the end of a name says so, whatever model they are of. */
+export const packagingOf = (name: string): Storage | undefined =>
+  PACKAGINGS.find(([ending]) => ending.test(name))?.[1];
+
 /** The type that the name of a copy states of its weights. */
 function typeIn(name: string): Model['publishedDtype'] {
   const word = /[-_.](bf16|fp16)(?=[-_.]|$)/i.exec(name)?.[1]?.toLowerCase();

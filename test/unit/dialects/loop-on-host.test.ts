@@ -12,6 +12,16 @@ loss = model(**batch).loss
 loss.backward()
 optimizer.step()
 `;
+/** A loop that steps a model which the text before it makes. */
+const steps = (before: string) => `import torch
+${before}from torch.utils.data import DataLoader
+optimizer = torch.optim.AdamW(model.parameters())
+for batch in DataLoader(rows, batch_size=4):
+    loss = model(**batch).loss
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+`;
 const reported = async (text: string, gpu = 'H100') => {
   const {
     answers = [],
@@ -62,5 +72,44 @@ for batch in loader:
       loop('', ', **options'),
     ])
       assert.equal((await reported(text)).asks, false, text);
+  });
+
+  it('is not, where the model goes onto one as it is loaded', async () => {
+    for (const [library, load] of [
+      ['import whisper', 'whisper.load_model("base")'],
+      ['from sentence_transformers import SentenceTransformer', 'SentenceTransformer("BAAI/bge-small-en")'],
+      ...['unsloth/Qwen2.5-0.5B-bnb-4bit', 'Qwen/Qwen2.5-7B-Instruct-AWQ', 'someone/a-model-GPTQ-Int4'].map(
+        (name) => [
+          'from transformers import AutoModelForCausalLM',
+          `AutoModelForCausalLM.from_pretrained("${name}")`,
+        ],
+      ),
+    ])
+      assert.equal((await reported(steps(`${library}\nmodel = ${load}\n`))).asks, false, load);
+  });
+});
+
+describe('a loop of one process', () => {
+  it('has one GPU only where nothing shares and no other GPU is named', async () => {
+    const gpus = async (before: string, place = '.cuda()') => {
+      const text = steps(
+        `${before}from transformers import AutoModelForCausalLM\nmodel = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")${place}\n`,
+      );
+      const { resolved } = await smallWorkspace({ 'train.py': text }).analyze('train.py');
+      return resolved.values['hardware.gpus'];
+    };
+    assert.equal(await gpus(''), 1);
+    for (const place of ['.cuda(0)', '.to(0)', '.to(torch.device("cuda", 0))'])
+      assert.equal(await gpus('', place), 1, place);
+    for (const before of [
+      'torch.distributed.init_process_group()\n',
+      'def start():\n    torch.distributed.init_process_group("nccl")\n',
+      'from torch import distributed as dist\n',
+      'import bagua.torch_api as bagua\n',
+      'import os\nrank = int(os.environ["LOCAL_RANK"])\n',
+    ])
+      assert.equal(await gpus(before), undefined, before);
+    for (const place of ['.cuda(1)', '.to(1)', '.to(device=2)', '.to(torch.device("cuda", 1))'])
+      assert.equal(await gpus('', place), undefined, place);
   });
 });

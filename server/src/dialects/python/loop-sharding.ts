@@ -70,7 +70,7 @@ export function readLoopSharding(
       say('`{0}` is not estimated.', wrap.callee),
     );
   else if (accelerator) draft.assume('parallel.data', 'ddp', say('{0} default', 'Accelerate'));
-  else if (!wrap) inferOneGpu(calls, backward);
+  else if (!wrap) inferOneGpu(calls, backward, context);
   return false;
 }
 

@@ -14,7 +14,7 @@ const ADAPTERS = /Peft\w*\.from_pretrained$/;
 /** A pipeline of transformers, by its task or by its class. */
 const PIPELINE = /^transformers\.(?:\w+\.)*(?:pipeline|\w+Pipeline)$/;
 /** Models that go onto the GPU as they are made: `sentence_transformers/SentenceTransformer.py`, `vllm/entrypoints/llm.py`, `whisper/__init__.py`. */
-const PLACES_ITSELF =
+export const PLACES_ITSELF =
   /^(?:sentence_transformers\.(?:\w+\.)*(?:SentenceTransformer|SparseEncoder|CrossEncoder)|vllm\.(?:\w+\.)*LLM|whisper\.load_model)$/;
 /** SpeechBrain's models lie on the host unless `run_opts` name a device (`speechbrain/inference/interfaces.py`). */
 const OF_HYPERPARAMETERS = /\.from_hparams$/;

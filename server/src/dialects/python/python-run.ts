@@ -118,7 +118,9 @@ function spreadQuestions(members: readonly RunMember[], values: RunValues): Open
 }
 
 /** A loop of one's own that puts its model on no GPU runs on the CPU as it stands: a figure of it is of the same loop on a GPU. */
-function placeQuestions(members: readonly RunMember[]): OpenQuestion[] {
+function placeQuestions(members: readonly RunMember[], values: RunValues): OpenQuestion[] {
+  // Quantized weights transformers places itself.
+  if ((values['quantization.kind'] ?? 'none') !== 'none') return [];
   const stays = members.some(
     ({ config: { document, reading } }) =>
       document.program !== undefined &&
@@ -144,7 +146,7 @@ export const pythonRun: Dialect = {
       ...launchQuestions(members, values),
       ...lengthQuestions(members),
       ...spreadQuestions(members, values),
-      ...placeQuestions(members),
+      ...placeQuestions(members, values),
     ],
   },
   detect(root: ConfigNode): number {
