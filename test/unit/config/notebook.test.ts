@@ -136,7 +136,7 @@ describe('notebooks', () => {
       '    _torch = f"torch=={t.__version__}"',
       '    try: pass\n    except: _torch = "torch"',
     ])
-      assert.deepEqual(torch(`if x:\n${other}\nelse:\n    _torch = "torch==2.7.1"`), ['2.7.1', '2.13']);
+      assert.deepEqual(torch(`if x:\n${other}\nelse:\n    _torch = "torch==2.7.1"`), ['2.13', '2.7.1']);
     assert.deepEqual(torch('_torch = "torch"'), [undefined, undefined]);
   });
 
@@ -188,7 +188,9 @@ describe('notebooks', () => {
       `!pip install torch --index-url ${whl}/cu126`,
       '!pip install unsloth',
       '# !pip install "unsloth[amd]"',
-      // A cell that chooses tells nothing.
+      // A cell that chooses tells nothing, nor does one whose condition leads elsewhere.
+      `import torch\nif torch.version.hip:\n    !pip install torch --index-url ${whl}/rocm6.4\nelse:\n    !pip install torch`,
+      `import torch\nif torch.version.hip:\n    !pip install torch --index-url ${whl}/rocm6.4`,
       `%%bash\npip install torch --index-url ${whl}/cu126 || pip install torch --index-url ${whl}/rocm6.4`,
     ])
       assert.deepEqual(asked(install), ['T4', false], install);

@@ -25,6 +25,8 @@ export interface Install {
   readonly repository?: RepositoryState;
   /** It is installed where the notebook does not run on Colab. */
   readonly offColab?: true;
+  /** A condition right above it decides whether it is installed. */
+  readonly conditional?: true;
   /** It stands in a comment, as where a notebook was made a script: the script itself installs nothing. */
   readonly commented?: true;
   /** The index that alone is asked for PyTorch, where the newest release there is not the newest of all. */
@@ -236,7 +238,9 @@ function writtenInstalls(
     const words = command[1] ?? '';
     const start = from + command.index + command[0].length - words.length;
     const found = packagesAmong(words, start, text, lines);
-    return isOffColab(text, start) ? found.map((one) => ({ ...one, offColab: true as const })) : found;
+    const conditional = CHOOSES.test(blockAround(text, start) ?? '') ? { conditional: true as const } : {};
+    const offColab = isOffColab(text, start) ? { offColab: true as const } : {};
+    return found.map((one) => ({ ...one, ...conditional, ...offColab }));
   });
 }
 
@@ -247,13 +251,19 @@ const OFF_COLAB = /^if\b[^\n]*\bCOLAB_[^\n]*\bnot in\b/;
 const FURTHEST = 2000;
 
 /** Whether the line of a place stands right under such a question. */
-function isOffColab(text: string, at: number): boolean {
+const isOffColab = (text: string, at: number): boolean => OFF_COLAB.test(blockAround(text, at) ?? '');
+
+/** The line that begins the block of a place; undefined where it stands in none. */
+function blockAround(text: string, at: number): string | undefined {
   const lines = text.slice(Math.max(0, at - FURTHEST), at).split('\n');
   const depth = (line: string) => line.length - line.trimStart().length;
   const own = depth(lines.at(-1) ?? '');
   const outer = lines.findLast((line) => line.trim() !== '' && depth(line) < own);
-  return outer !== undefined && OFF_COLAB.test(outer.trimStart());
+  return outer?.trimStart();
 }
+
+/** Lines below which something is done or not. */
+const CHOOSES = /^(?:if|elif|else|try|except)\b/;
 
 /** What is installed where a notebook runs, as far as it asks where that is. */
 export const installedOnColab = (installs: readonly Install[]): Install[] =>

@@ -13,6 +13,7 @@ import {
   type VersionedPackage,
 } from '../../environment/versions';
 import { findAccelerator } from '../../hardware/catalog';
+import { newerOf } from '../../run/oldest-releases';
 import { fact } from '../../run/origin';
 import { statePackageOf, statePackagesAmong } from '../../terms/state-packages';
 import { locationOf, type Range } from '../../text/place';
@@ -73,12 +74,15 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft, la
   readBrought(installs, draft, lastTrl);
 }
 
-/** One of several versions between which a condition chooses as it is installed: the newest that is named, and the other end. */
+/**
+ * One of several versions between which a condition chooses as it is installed: the newest, and the oldest that is named. One that is not
+ * named may be newer than those that are: the release that is assumed, where that is.
+ */
 function stateChosen(draft: Draft, name: VersionedPackage, choices: readonly string[], range: Range): void {
   const named = choices.filter((choice) => choice !== '').map((choice) => choice.slice('=='.length));
-  const [newest, oldest] = [maxSatisfying(named, '>=0'), minSatisfying(named, '>=0')];
-  if (newest === null || oldest === null) return;
-  const other = choices.includes('') ? assumedRelease(name) : oldest;
+  const [last, oldest] = [maxSatisfying(named, '>=0'), minSatisfying(named, '>=0')];
+  if (last === null || oldest === null) return;
+  const newest = choices.includes('') ? newerOf(last, assumedRelease(name)) : last;
   const note = say(
     'a condition chooses the release when it is installed: {0}',
     choices.map((choice) => `${name}${choice}`).join(say(' or ')),
@@ -89,7 +93,7 @@ function stateChosen(draft: Draft, name: VersionedPackage, choices: readonly str
       location: locationOf(range, draft.uri),
       key: 'pip_install',
       note,
-      ...(other === newest ? {} : { orElse: other }),
+      ...(oldest === newest ? {} : { orElse: oldest }),
     }),
   );
 }

@@ -10,15 +10,19 @@ const ROCM_TRITON = /^(?:pytorch-)?triton-rocm$/;
 /** What Unsloth asks for AMD's GPUs by (`pyproject.toml`, `amd`). */
 const OF_UNSLOTH = /^unsloth(?:-zoo)?$/;
 
-/** Whether cells install PyTorch for AMD's GPUs, and nowhere for those of NVIDIA: the one does not run on the other. */
+/**
+ * Whether cells install PyTorch for AMD's GPUs, and nowhere for those of NVIDIA: the one does not run on the other. What a condition decides
+ * tells nothing of the GPU: the other way may install none of it.
+ */
 export function installsRocm({ installs = [] }: ConfigDocument): boolean {
   const own = installs.filter(({ commented }) => !commented);
   if (own.some(({ index }) => index !== undefined && CUDA.test(index))) return false;
   return own.some(
-    ({ name, specifier, extras = [], index = '' }) =>
-      ROCM.test(index) ||
-      ROCM_VERSION.test(specifier) ||
-      ROCM_TRITON.test(normalName(name)) ||
-      (OF_UNSLOTH.test(normalName(name)) && extras.includes('amd')),
+    ({ name, specifier, extras = [], index = '', conditional }) =>
+      conditional !== true &&
+      (ROCM.test(index) ||
+        ROCM_VERSION.test(specifier) ||
+        ROCM_TRITON.test(normalName(name)) ||
+        (OF_UNSLOTH.test(normalName(name)) && extras.includes('amd'))),
   );
 }
