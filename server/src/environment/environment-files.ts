@@ -72,20 +72,21 @@ function setupLists(text: string): Requirement[] {
   return requirementLines(text).map((found) => (isExtra(found) ? asOptional(found) : found));
 }
 
+/** As pip takes them away: `COMMENT_RE`, https://github.com/pypa/pip/blob/25.3/src/pip/_internal/req/req_file.py */
+const COMMENTS = /(?:^|\s)#.*$/gm;
+
 /** Lines of a `requirements.txt` or a `constraints.txt`, and of the lists of a `setup.cfg`. */
 function requirementLines(text: string): Requirement[] {
-  const index = text
-    .split('\n')
-    .map(pytorchIndex)
-    .find((each) => each !== undefined);
-  return withinIndex(index, pinnedLines(text));
+  return withinIndex(pytorchIndex(text.replace(COMMENTS, '')), pinnedLines(text));
 }
 
 /** Of PyTorch none that is newer than the last on the index that is asked. */
 const withinIndex = (index: PytorchIndex | undefined, asked: readonly Requirement[]): Requirement[] =>
   asked.map((one) => {
     const specifier = one.name === 'torch' ? specifierWithin(one.specifier, index) : one.specifier;
-    return specifier === one.specifier ? one : (parseRequirement(`torch${specifier}`, one.range) ?? one);
+    return index === undefined || specifier === one.specifier
+      ? one
+      : { ...one, specifier, builtFor: index.name };
   });
 
 function pinnedLines(text: string): Requirement[] {
@@ -213,10 +214,24 @@ function withArguments(image: string, given: ReadonlyMap<string, string>): strin
   return open ? undefined : filled;
 }
 
+/** A line with those that go on with its command. */
+function commandFrom(lines: readonly string[], first: number): string {
+  const end = lines.findIndex((line, index) => index >= first && !/\\\s*$/.test(line));
+  const command = lines.slice(first, end < 0 ? lines.length : end + 1).join('\n');
+  return (
+    command
+      .slice(0, LONGEST_LINE)
+      .split(/&&|;/)
+      .find((part) => /\btorch(?![\w.=<>~!-])/.test(part)) ?? ''
+  );
+}
+
 /** Images that a `Dockerfile` starts from, and what it installs by name. */
 function dockerfile(text: string): Requirement[] {
   const given = new Map<string, string>();
-  return text.split('\n').flatMap((line, index) => {
+  const lines = text.split('\n');
+  return lines.flatMap((line, index) => {
+    if (/^\s*#/.test(line)) return [];
     const range = lineRange(index, 0, line.length);
     // An argument may stand for one before it.
     const words = /^\s*ARG\s+(.{0,2000})/i.exec(line)?.[1] ?? '';
@@ -226,7 +241,7 @@ function dockerfile(text: string): Requirement[] {
     }
     const image = /^\s*FROM\s+(?:--\S+\s+)?(\S+)/i.exec(line)?.[1];
     if (image !== undefined) return imageVersions(withArguments(image, given) ?? '', range);
-    const bare = /\btorch(?![\w.=<>~!-])/.test(line) ? pytorchIndex(line) : undefined;
+    const bare = /\btorch(?![\w.=<>~!-])/.test(line) ? pytorchIndex(commandFrom(lines, index)) : undefined;
     const pinned = [
       ...line
         .slice(0, 2000)
@@ -267,11 +282,10 @@ export const SCRIPT_IMAGES: EnvironmentFormat = {
  */
 function shownInstalls(text: string, name: string): Requirement[] {
   const installs = notebookInstalls(name, text) ?? shellInstalls(commandsAlone(text), new Lines(text));
-  const asked = installs.flatMap(({ name, specifier, open, range, builtFor }) =>
-    open
-      ? []
-      : (parseRequirement(`${name}${specifierWithin(specifier.replace(/#.*$/, ''), builtFor)}`, range) ?? []),
-  );
+  const asked = installs.flatMap(({ name, specifier, open, range, builtFor }) => {
+    const found = open ? undefined : parseRequirement(`${name}${specifier.replace(/#.*$/, '')}`, range);
+    return found ? withinIndex(builtFor, [found]) : [];
+  });
   return inOneWay(asked);
 }
 

@@ -17,6 +17,8 @@ export interface Requirement {
   readonly of?: string;
   /** An image of a container holds it: what is pinned for the run is installed over it. */
   readonly image?: true;
+  /** The index of PyTorch that it is installed from, whose last release is the newest that the specifier allows. */
+  readonly builtFor?: string;
   /** It is installed without what it requires (`--no-deps`). */
   readonly alone?: true;
   /** Where the requirement stands in its file. */

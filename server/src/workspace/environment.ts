@@ -308,7 +308,7 @@ const lowerBound = (specifier: string) => />=(\d[\w.]*)/.exec(specifier)?.[1];
 function versionFact(
   name: VersionedPackage,
   { newest, oldest, endsAtAssumed }: AllowedVersions,
-  { uri, range, specifier, optional, repository, of }: Stated,
+  { uri, range, specifier, optional, repository, of, builtFor }: Stated,
   files: TrackedFiles,
 ): Fact {
   const place = placeOf(uri, files);
@@ -328,7 +328,9 @@ function versionFact(
       ? repositoryNote(name, repository, place)
       : of
         ? say('{0} in {1} has {2}', of, place, what.replace(/\.\*$/, ''))
-        : rangeNote(what, place, oldest, endsAtAssumed),
+        : builtFor
+          ? say('PyTorch is built for {0} up to this release, of which {1} installs it', builtFor, place)
+          : rangeNote(what, place, oldest, endsAtAssumed),
     orElse: oldest,
   });
 }

@@ -306,6 +306,30 @@ describe('images that a launch script starts', () => {
       ['Dockerfile', `FROM ubuntu\nRUN pip install torch ${index('rocm6.2')}\n`, /^2\.5\./],
       ['README.md', `\`\`\`bash\npip install torch ${index('rocm6.3')}\nbash run.sh\n\`\`\`\n`, /^2\.9\./],
       ['requirements.txt', `--extra-index-url https://download.pytorch.org/whl/cu118\ntorch\n`, /default/],
+      // Another index that is asked, too, may have the newest, and a comment asks none.
+      [
+        'requirements.txt',
+        `${index('cu118')}\n--extra-index-url https://pypi.org/simple\ntorch\n`,
+        /default/,
+      ],
+      ['requirements.txt', `# pip install -r requirements.txt ${index('cu118')}\ntorch\n`, /default/],
+      [
+        'Dockerfile',
+        `FROM ubuntu\nRUN pip install torch ${index('cu118')} \\\n  --extra-index-url https://pypi.org/simple\n`,
+        /default/,
+      ],
+      ['Dockerfile', `FROM ubuntu\n# RUN pip install torch ${index('cu118')}\n`, /default/],
+      [
+        'README.md',
+        `\`\`\`bash\npip install torch ${index('cu118')} --extra-index-url https://pypi.org/simple\nbash run.sh\n\`\`\`\n`,
+        /default/,
+      ],
+      // The note names no bound that the file lacks.
+      [
+        'Dockerfile',
+        `FROM ubuntu\nRUN pip install torch ${index('cu118')}\n`,
+        /^2\.7\.1 \(environment: PyTorch is built for cu118 up to this release, of which Dockerfile installs it\)/,
+      ],
     ] as const)
       assert.match(await torch(`${train}\n`, { [`file:///w/${path}`]: text }), release, path);
   });

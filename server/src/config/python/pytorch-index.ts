@@ -31,9 +31,12 @@ const NEWEST: Readonly<Record<string, string>> = {
 const ASKED =
   /(?:^|\s)(?:-i|--index-url|--default-index)[ =]["']?https:\/\/download\.pytorch\.org\/whl\/([\w.]+)\/?["']?(?=$|\s)/;
 
+/** Another index that is asked, too, which may have a newer release. */
+const ASKED_TOO = /(?:^|\s)--(?:extra-index-url|index)[ =]/;
+
 /** The index of PyTorch that words for pip ask alone, where the newest release is not on it. */
 export function pytorchIndex(words: string): PytorchIndex | undefined {
-  const name = ASKED.exec(words)?.[1] ?? '';
+  const name = ASKED_TOO.test(words) ? '' : (ASKED.exec(words)?.[1] ?? '');
   const newest = Object.hasOwn(NEWEST, name) ? NEWEST[name] : undefined;
   return newest === undefined ? undefined : { name, newest };
 }
