@@ -311,4 +311,20 @@ Trainer(model=model, args=args, train_dataset=data).train()
     const own = await of('', 'python train.py\n');
     assert.equal(own.verdict?.severity, 'error');
   });
+
+  it('a placement of the model hides no sharding that the arguments state', async () => {
+    const of = async (more: string) => {
+      const text = `import torch
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B", device_map="auto")
+args = TrainingArguments(output_dir="o", per_device_train_batch_size=1${more})
+Trainer(model=model, args=args, train_dataset=data).train()
+`;
+      const { analysis } = await analysed({ 'file:///w/train.py': text }, 'file:///w/train.py', {});
+      return analysis.resolved.values['parallel.data'];
+    };
+    assert.equal(await of(''), 'none');
+    assert.equal(await of(', fsdp="full_shard auto_wrap"'), 'fsdp2');
+    assert.equal(await of(', deepspeed={"zero_optimization": {"stage": 2}}'), 'zero');
+  });
 });

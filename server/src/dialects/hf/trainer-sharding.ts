@@ -7,6 +7,7 @@ import { OF_PRECISION } from '../deepspeed/deepspeed-precision';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import type { Section } from '../section';
+import { fsdpOptions } from './fsdp-argument';
 
 /** Who shares the model among the GPUs of a run of the Hugging Face Trainer. */
 export type TrainerSharding = 'ddp' | 'zero' | 'fsdp';
@@ -28,6 +29,9 @@ export function readTrainerSharding(
 ): TrainerSharding {
   const deepspeed = section.find('deepspeed');
   const named = deepspeed && flagOf(deepspeed.node) !== false && textOf(deepspeed.node) !== '';
+  // What the arguments state wins over what follows from how the model is placed.
+  const states = named === true || deepspeed?.node.kind === 'map' || fsdpOptions(section).found !== undefined;
+  if (states && draft.valueOf('parallel.data') === 'none') draft.forget('parallel.data');
   if (deepspeed && (deepspeed.node.kind === 'map' || named)) {
     // The settings themselves may stand there: `TrainingArguments.deepspeed` is a path or a dictionary.
     if (deepspeed.node.kind === 'map') readOwnSettings(deepspeed.node, section, draft, context);
