@@ -327,4 +327,22 @@ Trainer(model=model, args=args, train_dataset=data).train()
     assert.equal(await of(', fsdp="full_shard auto_wrap"'), 'fsdp2');
     assert.equal(await of(', deepspeed={"zero_optimization": {"stage": 2}}'), 'zero');
   });
+
+  it('a model that Unsloth loads is spread over several GPUs only where one process trains', async () => {
+    const text = `from unsloth import FastLanguageModel
+from trl import SFTTrainer, SFTConfig
+model, tokenizer = FastLanguageModel.from_pretrained(model_name="unsloth/Llama-3.2-1B", max_seq_length=2048, device_map="auto")
+model = FastLanguageModel.get_peft_model(model, r=16, target_modules=["q_proj"])
+SFTTrainer(model=model, tokenizer=tokenizer, train_dataset=data, args=SFTConfig(output_dir="o")).train()
+`;
+    const { analysis } = await analysed(
+      { 'file:///w/train.py': text, 'file:///w/run.sh': 'torchrun --nproc_per_node 4 train.py\n' },
+      'file:///w/train.py',
+      {},
+    );
+    const left = (analysis.unread ?? []).map(({ message }) => message).join('\n');
+    assert.match(left, /gives each process a GPU where several do/);
+    assert.doesNotMatch(left, /`device_map` spreads the model over/);
+    assert.notEqual(analysis.resolved.values['parallel.data'], 'none');
+  });
 });

@@ -327,12 +327,20 @@ function readPlacement(calls: Calls, load: PyCall, context: ReadContext): void {
 /**
  * Where a process has several GPUs, such a model lies in parts on them, one after the other, and the Trainer replicates nothing (`trainer.py`,
  * `is_model_parallel`): what each holds is not estimated. Unsloth gives each process its own GPU where there are more
- * (`unsloth/models/loader_utils.py`, `prepare_device_map`).
+ * (`unsloth/models/loader_utils.py`, `prepare_device_map`): how many there are the launch decides.
  */
 export function readSpread({ draft }: Calls, load: PyCall, { known }: ReadContext): void {
   const map = argumentOf(load, 'device_map');
   const count = draft.valueOf('hardware.gpus') ?? known['hardware.gpus'];
   if (map?.kind !== 'scalar' || !SPREADS.test(String(map.value)) || count === 1) return;
+  if (typeof count === 'number' && /(?:^|\.)Fast\w*Model\./.test(load.callee)) {
+    const own = say(
+      'Unsloth spreads the model over {0} GPUs where one process trains, and gives each process a GPU where several do: what each holds is not estimated.',
+      String(count),
+    );
+    draft.leave('value', { range: map.range }, 'device_map', own, ['parallel.data', 'parallel.pipeline']);
+    return;
+  }
   draft.infer(
     'parallel.data',
     'none',
