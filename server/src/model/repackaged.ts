@@ -40,7 +40,7 @@ const PACKAGINGS: readonly (readonly [ending: RegExp, values: Storage])[] = [
   [/[-_.](?:bf16|fp16|small)[-_]shard(?:s|ed)(?:[-_](?:bf16|fp16|hf))?$/i, {}],
 ];
 
-/** How weights are stored, where the end of a name says so, whatever model they are of. */
+/** How weights are stored, where the end of a name states it, whatever model they are of. */
 export const packagingOf = (name: string): Storage | undefined =>
   PACKAGINGS.find(([ending]) => ending.test(name))?.[1];
 

@@ -48,7 +48,7 @@ describe('arguments of a script whose code is not read', () => {
 });
 
 describe('HF TrainingArguments', () => {
-  it('are compiled by a mode or by a backend that fuses operations, whatever the switch says', () => {
+  it('are compiled by a mode or by a backend that fuses operations, whatever the switch states', () => {
     const compiled = (more: string) => {
       const reading = yaml(more);
       const left = (reading.unread ?? []).flatMap(({ fields = [] }) => fields);

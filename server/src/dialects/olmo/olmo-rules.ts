@@ -91,10 +91,9 @@ function checkSharding(section: Section, { known }: ReadContext, draft: Draft): 
     message: say('DDP needs the block `ddp`.'),
     source: SCRIPT,
   });
-  const sync = section.find('ddp.grad_sync_mode');
   const looks = section.find('ddp.find_unused_params');
   const byBatch = word === 'ddp' && section.flag('ddp.find_unused_params') === true;
-  forbid(byBatch && (textOf(sync?.node) ?? 'batch') === 'batch', looks?.node, draft, {
+  forbid(byBatch && section.textOrDefault('ddp.grad_sync_mode') === 'batch', looks?.node, draft, {
     code: 'olmo-ddp',
     message: say('`find_unused_params` needs `grad_sync_mode: micro_batch`.'),
     source: SCRIPT,
