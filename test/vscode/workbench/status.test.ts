@@ -10,7 +10,7 @@ const PATIENCE_MS = 30_000;
 const STATUS = '.statusbar-item[id="oomlint.oomlint.oomlint.verdict"]';
 
 /** A run whose band reaches over the limit of one card from below, and of another from above. */
-const edge = (card: string) => `# oomlint: gpu=${card} gpus=1
+const edge = (card: string) => `# oomlint: gpu=${card} gpus=1 allocator.expandableSegments=false
 base_model: Qwen/Qwen2.5-3B
 datasets: [{ path: a, type: alpaca }]
 sequence_len: 2048
