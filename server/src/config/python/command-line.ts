@@ -156,8 +156,6 @@ function converted(type: PyValue | undefined, text: string): string | number | b
   if (type.name === 'bool') return text !== '';
   if (/(?:^|\.)distutils\.util\.strtobool$/.test(type.name)) return STR_TO_BOOL.get(text.toLowerCase());
   if (/^(?:str|(?:pathlib\.)?Path)$/.test(type.name)) return text;
-  // `bool` of a text asks whether it is empty: `False` is true.
-  if (type.name === 'bool') return text !== '';
   const number = text.trim() === '' ? Number.NaN : Number(text.replaceAll('_', ''));
   if (type.name === 'float') return Number.isFinite(number) ? number : undefined;
   return type.name === 'int' && Number.isInteger(number) ? number : undefined;

@@ -1,5 +1,6 @@
 import { ELEMENT_BYTES, type Tensor } from '../tape';
 import type { Tracer } from '../tracer';
+import { keptLikelihood } from './loss';
 
 /**
  * Cross-entropy that a loop takes of the logits of a model that has returned, under autocast (allenai/OLMo, `olmo/train.py`, `model_forward`):
@@ -19,14 +20,7 @@ export function lossOfReturnedLogits(t: Tracer, logits: Tensor): Tensor {
 function plainLoss(t: Tracer, scored: Tensor): Tensor {
   const { autocast, zLoss } = t.settings;
   const raised = (x: Tensor, name: string) => (autocast ? t.cast(x, 'fp32', name) : x);
-  const wide = raised(t.softmax(scored, 'loss.log_softmax'), 'loss.float');
-  const loss = t.fused({
-    name: 'loss.nll',
-    inputs: [wide],
-    outputs: [{ shape: [1], dtype: 'fp32' }],
-    savesInputs: [wide],
-    kind: 'logits',
-  });
+  const loss = keptLikelihood(t, raised(t.softmax(scored, 'loss.log_softmax'), 'loss.float'));
   if (!zLoss) return loss;
   const summed = raised(scored, 'loss.z.float');
   const bytes = summed.elements * ELEMENT_BYTES[summed.dtype];

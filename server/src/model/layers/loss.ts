@@ -138,16 +138,20 @@ function tokenLoss(
  */
 function castNegativeLogLikelihood(t: Tracer, logits: Tensor, scored: Tensor): Tensor {
   keepLogits(t, logits);
-  const wide = t.cast(t.softmax(scored, 'loss.log_softmax'), 'fp32', 'loss.float');
-  const loss = t.fused({
-    name: 'loss.nll',
-    inputs: [wide],
-    outputs: [{ shape: [1], dtype: 'fp32' }],
-    savesInputs: [wide],
-    kind: 'logits',
-  });
+  const loss = keptLikelihood(t, t.cast(t.softmax(scored, 'loss.log_softmax'), 'fp32', 'loss.float'));
   t.cast(logits, 'fp32', 'convert_outputs');
   return loss;
+}
+
+/** The mean negative log-likelihood, `[1]`, that keeps the log-probabilities it is given. */
+export function keptLikelihood(t: Tracer, logProbabilities: Tensor): Tensor {
+  return t.fused({
+    name: 'loss.nll',
+    inputs: [logProbabilities],
+    outputs: [{ shape: [1], dtype: 'fp32' }],
+    savesInputs: [logProbabilities],
+    kind: 'logits',
+  });
 }
 
 /** What the loop keeps; the softmax that some keep beside the logits is of the type and size of those that are scored. */
