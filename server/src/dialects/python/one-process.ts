@@ -6,7 +6,7 @@ import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { argumentOf, type Calls } from './call-block';
 import { PLACES_ITSELF } from './placed-models';
-import { SPREADS } from './python-model';
+import { spreadsModel } from './python-model';
 
 /** Modules of which some start processes, and some share a model among those that are there. */
 const SHARES =
@@ -93,4 +93,4 @@ function namesOtherGpu(call: PyCall): boolean {
 
 /** A map of devices that may be more than one. */
 const spreads = (map: PyValue | undefined): boolean =>
-  map !== undefined && (map.kind !== 'scalar' || SPREADS.test(String(map.value)));
+  map !== undefined && (map.kind !== 'scalar' || spreadsModel(map));

@@ -3,7 +3,7 @@ import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import { isAtLeast } from '../../terms/version';
 import { argumentOf } from './call-block';
 import { GIVES_BACK, type ModelChain } from './model-chain';
-import { SPREADS } from './python-model';
+import { spreadsModel } from './python-model';
 
 /** Where a model lies: on the GPU for sure, on the host, or wherever the code puts it when it runs. */
 type Place = 'gpu' | 'host' | 'unsure';
@@ -145,7 +145,7 @@ function mapped(program: PyProgram, map: PyValue): Place {
     const sure = places.find((place) => place === 'gpu');
     return sure ?? (map.open || places.includes('unsure') ? 'unsure' : 'host');
   }
-  if (map.kind === 'scalar' && SPREADS.test(String(map.value))) return 'gpu';
+  if (spreadsModel(map)) return 'gpu';
   return deviceOf(program, map) ?? 'unsure';
 }
 

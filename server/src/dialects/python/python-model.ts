@@ -286,7 +286,11 @@ function leaveOpen(draft: Calls['draft'], load: PyCall, section: Section): void 
 }
 
 /** Placements that spread a model over all GPUs that a process sees (Accelerate, `utils/modeling.py`, `get_balanced_memory`). */
-export const SPREADS = /^(?:auto|balanced|balanced_low_0|sequential)$/;
+const SPREADS = /^(?:auto|balanced|balanced_low_0|sequential)$/;
+
+/** Whether a `device_map` is such a placement. */
+export const spreadsModel = (map: PyValue | undefined): boolean =>
+  map?.kind === 'scalar' && SPREADS.test(String(map.value));
 
 /** The first release of TRL whose trainers load a model that they are given by its name with `device_map="auto"`, where one GPU trains (`trl/trainer/utils.py`, `create_model_from_path`). */
 const PLACES_NAMED = '0.26';
@@ -332,7 +336,7 @@ function readPlacement(calls: Calls, load: PyCall, context: ReadContext): void {
 export function readSpread({ draft }: Calls, load: PyCall, { known }: ReadContext): void {
   const map = argumentOf(load, 'device_map');
   const count = draft.valueOf('hardware.gpus') ?? known['hardware.gpus'];
-  if (map?.kind !== 'scalar' || !SPREADS.test(String(map.value)) || count === 1) return;
+  if (!map || !spreadsModel(map) || count === 1) return;
   if (typeof count === 'number' && /(?:^|\.)Fast\w*Model\./.test(load.callee)) {
     const own = say(
       'Unsloth spreads the model over {0} GPUs where one process trains, and gives each process a GPU where several do: what each holds is not estimated.',

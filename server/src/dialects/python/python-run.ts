@@ -55,7 +55,7 @@ import { otherStarts } from './other-starts';
 import { namesOther, otherTraining } from './other-training';
 import { readOwnReference } from './own-reference';
 import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapters';
-import { type LoadedModel, readModel, SPREADS } from './python-model';
+import { type LoadedModel, readModel, spreadsModel } from './python-model';
 import { readGivenOptimizer } from './python-optimizer';
 import {
   readAskedGpu,
@@ -110,7 +110,7 @@ function spreadQuestions(members: readonly RunMember[], values: RunValues): Open
   const spreads = members.some(({ config: { document } }) =>
     document.program?.calls.some((call) => {
       const map = LOADS.test(call.callee) ? argumentOf(call, 'device_map') : undefined;
-      return map?.kind === 'scalar' && SPREADS.test(String(map.value));
+      return spreadsModel(map);
     }),
   );
   const reason = say('`device_map` spreads the model over all GPUs of the machine: one is assumed.');
