@@ -291,6 +291,11 @@ export class Draft {
     return standingOf(source, releases, this.versions);
   }
 
+  /** Whether a release that somebody names refuses something: of one that nobody names, whoever wrote the file has one that takes it. */
+  isRefusedByNamed(source: string, releases: Releases): boolean {
+    return this.standing(source, releases)?.doubt === '';
+  }
+
   /** Names that somebody may have meant by one that is unknown; none in a file that is full of unknown ones. */
   near(name: string, names: readonly string[], limit?: number): string[] {
     return ++this.lookedFor > MOST_LOOKED_FOR ? [] : closest(name, names, limit);

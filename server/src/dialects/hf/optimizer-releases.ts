@@ -72,8 +72,7 @@ export function checkNamedValues(section: Section, draft: Draft): void {
     const since = name === undefined ? undefined : releaseOfValue(key, name);
     if (!found || isBlank(found.node) || name === undefined || since === undefined) continue;
     const source = fileIn(TRANSFORMERS, file);
-    // Of a release that nobody names, whoever wrote the file has one that knows it.
-    if (draft.standing(source, { until: since })?.doubt !== '') continue;
+    if (!draft.isRefusedByNamed(source, { until: since })) continue;
     const message =
       key === 'optim'
         ? say('transformers knows the optimizer "{0}" since version {1}.', name, since)
@@ -97,7 +96,7 @@ function checkBehind(section: Section, draft: Draft): void {
   });
   if (!counts) return;
   const source = fileIn(BITSANDBYTES, 'bitsandbytes/optim/__init__.py');
-  if (draft.standing(source, { until: since })?.doubt !== '') return;
+  if (!draft.isRefusedByNamed(source, { until: since })) return;
   const message = say('bitsandbytes has what the optimizer "{0}" needs since version {1}.', name, since);
   forbid(true, found.node, draft, { code: 'unknown-optimizer', message, source, releases: { until: since } });
 }

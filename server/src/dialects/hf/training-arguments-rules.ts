@@ -154,8 +154,7 @@ function checkOptimizer(section: Section, draft: Draft): void {
   const removed = Object.hasOwn(REMOVED_OPTIMIZERS, name) ? REMOVED_OPTIMIZERS[name] : undefined;
   if (!removed && known.includes(name)) return;
   const releases = removed ? { from: removed.from } : {};
-  // Of a release that nobody names, whoever wrote the file has one that knows it.
-  if (removed && draft.standing(SOURCE, releases)?.doubt !== '') return;
+  if (removed && !draft.isRefusedByNamed(SOURCE, releases)) return;
   const near = removed ? [removed.other] : closest(name, known, 2);
   const hint = suggested(near, '`');
   forbid(true, found.node, draft, {

@@ -56,8 +56,7 @@ function checkClass(draft: Draft, name: string, { calleeRange }: PyCall): void {
   const [, product, since, source] = CLASSES_SINCE.find(([pattern]) => pattern.test(name)) ?? [];
   if (product === undefined || since === undefined || source === undefined) return;
   const releases = { until: since };
-  // Of a release that nobody names, whoever wrote the file has one that knows it.
-  if (draft.standing(source, releases)?.doubt !== '') return;
+  if (!draft.isRefusedByNamed(source, releases)) return;
   const message = say(
     '{0} has the optimizer "{1}" since version {2}.',
     product,
