@@ -14,6 +14,7 @@ import { COMPOSER_OPTIMIZERS, classOptimizer, optimizerIn } from '../optimizer-n
 import { forbid } from '../refusal';
 import { type DefaultValue, Section } from '../section';
 import { stateOptimizer } from '../stated-optimizer';
+import { checkWholeBatch } from '../whole-batch';
 import { LLM_FOUNDRY_KEYS, LLM_FOUNDRY_TABLE } from './llm-foundry-keys';
 import { foundryWords } from './llm-foundry-words';
 
@@ -336,14 +337,7 @@ function readOptimizer(section: Section, root: MapNode): void {
 function check(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {
   checkKeys(root, LLM_FOUNDRY_TABLE, policy, draft);
   const source = `${SOURCE}utils/config_utils.py`;
-  const gpus = context.known['hardware.gpus'];
-  const global = section.find('global_train_batch_size');
-  const size = integerOf(global?.node);
-  forbid(typeof gpus === 'number' && size !== undefined && size % gpus !== 0, global?.node, draft, {
-    code: 'batch-not-divisible',
-    message: say('A global batch of {0} cannot be divided over {1} GPUs.', String(size), String(gpus)),
-    source,
-  });
+  checkWholeBatch(section, context, draft, source);
   const device = section.find('model.init_device');
   const word = textOf(device?.node);
   forbid(word !== undefined && !/^(meta|cpu|mixed)$/.test(word), device?.node, draft, {

@@ -8,6 +8,7 @@ import { scriptPolicy } from '../hf/training-arguments-rules';
 import { checkKeys } from '../key-check';
 import { forbid } from '../refusal';
 import type { FoundKey, Section } from '../section';
+import { checkWholeBatch } from '../whole-batch';
 import { OLMO_TABLE } from './olmo-keys';
 import { olmoShards } from './olmo-sharding';
 
@@ -21,14 +22,7 @@ export function checkOlmo(root: MapNode, section: Section, context: ReadContext,
   checkKeys(root, OLMO_TABLE, policy, draft);
   checkModel(section, draft);
   checkSharding(section, context, draft);
-  const gpus = context.known['hardware.gpus'];
-  const global = section.find('global_train_batch_size');
-  const size = integerOf(global?.node);
-  forbid(typeof gpus === 'number' && size !== undefined && size % gpus !== 0, global?.node, draft, {
-    code: 'batch-not-divisible',
-    message: say('A global batch of {0} cannot be divided over {1} GPUs.', String(size), String(gpus)),
-    source: fileIn(OLMO, 'olmo/data/iterable_dataset.py'),
-  });
+  checkWholeBatch(section, context, draft, fileIn(OLMO, 'olmo/data/iterable_dataset.py'));
 }
 
 function checkModel(section: Section, draft: Draft): void {

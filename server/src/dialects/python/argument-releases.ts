@@ -32,7 +32,7 @@ export function checkArgumentReleases(
     if (!found || !known || known.source === 'assumed') continue;
     for (const [releases, source] of refusals(found, keys, table)) {
       // Of a range, whoever wrote the file has one that takes it.
-      if (draft.standing(source, releases)?.doubt !== '') continue;
+      if (!draft.isRefusedByNamed(source, releases)) continue;
       const message = say(
         '`{0}` of {1} {2} takes no `{3}`: the call stops with a `TypeError`.',
         callee,
