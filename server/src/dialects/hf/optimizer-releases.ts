@@ -1,6 +1,7 @@
 import { isBlank, textOf } from '../../config/scalar';
-import { BITSANDBYTES, fileIn, TRANSFORMERS } from '../../sources/repositories';
+import { fileIn, TRANSFORMERS } from '../../sources/repositories';
 import { say } from '../../wording/say';
+import { BITSANDBYTES_OPTIMIZERS, bitsandbytesRelease } from '../bitsandbytes-releases';
 import type { Draft } from '../draft';
 import { forbid } from '../refusal';
 import type { Section } from '../section';
@@ -32,13 +33,6 @@ const SCHEDULERS_SINCE: Readonly<Record<string, string>> = {
   '4.54': 'cosine_warmup_with_min_lr',
   '5.4': 'greedy',
 };
-
-/** The first release of bitsandbytes with the classes behind a name, or with their argument `is_paged` (`bitsandbytes/optim`). */
-const OF_BITSANDBYTES: readonly (readonly [name: RegExp, since: string])[] = [
-  [/ademamix/, '0.44'],
-  [/^paged_/, '0.39'],
-  [/^lion_/, '0.38'],
-];
 
 /** Optimizers that transformers removed, the first release without each and what is as it was; configs of their time still name them. */
 export const REMOVED_OPTIMIZERS: Readonly<Record<string, { readonly from: string; readonly other: string }>> =
@@ -87,7 +81,7 @@ export function checkNamedValues(section: Section, draft: Draft): void {
 function checkBehind(section: Section, draft: Draft): void {
   const found = section.find('optim');
   const name = textOf(found?.node);
-  const since = OF_BITSANDBYTES.find(([pattern]) => name !== undefined && pattern.test(name))?.[1];
+  const since = name === undefined ? undefined : bitsandbytesRelease(name);
   if (!found || name === undefined || since === undefined) return;
   const { start } = found.node.range;
   const counts = draft.facts.some(({ field, origin }) => {
@@ -95,7 +89,7 @@ function checkBehind(section: Section, draft: Draft): void {
     return field === 'optimizer.name' && at?.line === start.line && at.character === start.character;
   });
   if (!counts) return;
-  const source = fileIn(BITSANDBYTES, 'bitsandbytes/optim/__init__.py');
+  const source = BITSANDBYTES_OPTIMIZERS;
   if (!draft.isRefusedByNamed(source, { until: since })) return;
   const message = say('bitsandbytes has what the optimizer "{0}" needs since version {1}.', name, since);
   forbid(true, found.node, draft, { code: 'unknown-optimizer', message, source, releases: { until: since } });

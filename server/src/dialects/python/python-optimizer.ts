@@ -2,15 +2,15 @@ import { isNone, knownNode } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, textOf } from '../../config/scalar';
 import type { FieldPath } from '../../run/fields';
-import { BITSANDBYTES, fileIn, PYTORCH } from '../../sources/repositories';
+import { fileIn, PYTORCH } from '../../sources/repositories';
 import type { OptimizerName } from '../../terms/optimizers';
 import { say } from '../../wording/say';
+import { BITSANDBYTES_OPTIMIZERS, bitsandbytesRelease } from '../bitsandbytes-releases';
 import type { Draft } from '../draft';
 import { argumentOf, type Calls, leaveArgument, overrule } from './call-block';
 import { peftOptimizer, readPeftOptimizer } from './peft-optimizers';
 import { optimizerClass } from './training-loop';
 
-const BNB_OPTIMIZERS = 'bitsandbytes/optim/__init__.py';
 const OPTIM = 'https://docs.pytorch.org/docs/stable/optim.html';
 
 /** Optimizers by package and class. Those of torch step lists of tensors at a time on a GPU unless set otherwise. */
@@ -42,19 +42,24 @@ const OPTIMIZERS: Readonly<Record<string, OptimizerName>> = {
   'bitsandbytes.Lion8bit': 'lion-8bit',
 };
 
-/** The first release with a class, where older ones have none of the name (`torch/optim`, `bitsandbytes/optim`). */
-const CLASSES_SINCE: readonly (readonly [name: RegExp, product: string, since: string, source: string])[] = [
-  [/^torch\.Adafactor$/, 'PyTorch', '2.5', fileIn({ ...PYTORCH, at: 'v2.5.0' }, 'torch/optim/__init__.py')],
-  [/^torch\.Muon$/, 'PyTorch', '2.9', fileIn({ ...PYTORCH, at: 'v2.9.0' }, 'torch/optim/__init__.py')],
-  [/^bitsandbytes\.(?:Paged)?AdEMAMix/, 'bitsandbytes', '0.44', fileIn(BITSANDBYTES, BNB_OPTIMIZERS)],
-  [/^bitsandbytes\.Paged/, 'bitsandbytes', '0.39', fileIn(BITSANDBYTES, BNB_OPTIMIZERS)],
-  [/^bitsandbytes\.Lion/, 'bitsandbytes', '0.38', fileIn(BITSANDBYTES, BNB_OPTIMIZERS)],
-];
+/** The first release of PyTorch with a class, where older ones have none of the name (`torch/optim`). */
+const TORCH_SINCE: Readonly<Record<string, string>> = { Adafactor: '2.5', Muon: '2.9' };
+
+/** The package of a class, the first release that has it where older ones do not, and where that stands. */
+function classRelease(name: string): readonly [product: string, since: string, source: string] | undefined {
+  const [library, className = ''] = name.split('.');
+  const ofTorch = library === 'torch' ? TORCH_SINCE[className] : undefined;
+  if (ofTorch !== undefined)
+    return ['PyTorch', ofTorch, fileIn({ ...PYTORCH, at: `v${ofTorch}.0` }, 'torch/optim/__init__.py')];
+  const since = library === 'bitsandbytes' ? bitsandbytesRelease(className) : undefined;
+  return since === undefined ? undefined : ['bitsandbytes', since, BITSANDBYTES_OPTIMIZERS];
+}
 
 /** A release that is named has no class of the name: the call stops. */
 function checkClass(draft: Draft, name: string, { calleeRange }: PyCall): void {
-  const [, product, since, source] = CLASSES_SINCE.find(([pattern]) => pattern.test(name)) ?? [];
-  if (product === undefined || since === undefined || source === undefined) return;
+  const release = classRelease(name);
+  if (!release) return;
+  const [product, since, source] = release;
   const releases = { until: since };
   if (!draft.isRefusedByNamed(source, releases)) return;
   const message = say(
