@@ -276,14 +276,24 @@ export const SCRIPT_IMAGES: EnvironmentFormat = {
   read: scriptImages,
 };
 
+/** Scripts of a shell, and manifests that hold one. */
+const SCRIPT = /\.(?:sh|bash|slurm|sbatch|ya?ml)$/i;
+/** Commands that are items of a list. */
+const ITEM = /^([ \t]*)- /gm;
+
 /**
- * What the commands in a text for people install: `pip install transformers==4.43.1`. Of a package that they ask for in several ways
+ * What the commands of a script, or in a text for people, install: `pip install transformers==4.43.1`. Of a package that they ask for in several ways
  * nobody knows which was typed.
  */
-function shownInstalls(text: string, name: string): Requirement[] {
-  const installs = notebookInstalls(name, text) ?? shellInstalls(commandsAlone(text), new Lines(text));
-  const asked = installs.flatMap(({ name, specifier, open, range, builtFor }) => {
-    const found = open ? undefined : parseRequirement(`${name}${specifier.replace(/#.*$/, '')}`, range);
+function shownInstalls(text: string, file: string): Requirement[] {
+  const commands = SCRIPT.test(file) ? text.replace(ITEM, '$1  ') : commandsAlone(text);
+  const installs = notebookInstalls(file, text) ?? shellInstalls(commands, new Lines(text));
+  const asked = installs.flatMap(({ name, specifier, open, conditional, range, builtFor }) => {
+    // What a branch of a script installs need not be there.
+    const found =
+      open || (conditional && SCRIPT.test(file))
+        ? undefined
+        : parseRequirement(`${name}${specifier.replace(/#.*$/, '')}`, range);
     return found ? withinIndex(builtFor, [found]) : [];
   });
   return inOneWay(asked);

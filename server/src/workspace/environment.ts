@@ -62,9 +62,11 @@ export async function environmentOf(
   own: readonly Fact[] = [],
   shown: readonly string[] = [],
 ): Promise<Environment> {
-  // What a notebook installs is there when it starts the run, whatever lies around.
+  // What a notebook or a script installs is there when it starts the run, whatever lies around.
   const [notebooks, texts] = [shown.filter(isCode), shown.filter((text) => !isCode(text))];
-  const installed = (await statedByTexts(notebooks, files)).map((each) => ({ ...each, rank: RECORDED_RANK }));
+  const installed = (
+    await statedByTexts([...notebooks, ...scripts.filter((uri) => !texts.includes(uri))], files)
+  ).map((each) => ({ ...each, rank: RECORDED_RANK }));
   const around = withShown(await statedAround(uri, files), await statedByTexts(texts, files), uri);
   // What an environment beside the files holds is not in the image.
   const pinned = (name: string) =>

@@ -293,10 +293,12 @@ export class FileCache {
 
   /** Packages that a file of an environment names, read once per text. */
   requirements(key: string, text: string, format: EnvironmentFormat): readonly Requirement[] {
-    const known = this.#requirements.get(key);
+    // A script is asked for what it installs and for the image that it starts.
+    const asked = `${format.rank} ${key}`;
+    const known = this.#requirements.get(asked);
     if (known?.text === text) return known.requirements;
     const requirements = format.read(text, key.slice(key.lastIndexOf('/') + 1));
-    this.#requirements.set(key, { text, requirements });
+    this.#requirements.set(asked, { text, requirements });
     return requirements;
   }
 

@@ -270,6 +270,24 @@ describe('versions of the software around a config', () => {
   });
 });
 
+describe('packages that a launch script installs', () => {
+  it('are there when it starts the run, but for those that a branch installs', async () => {
+    const train =
+      'torchrun --nproc_per_node 8 train.py --model_name_or_path Qwen/Qwen2.5-7B --output_dir o --per_device_train_batch_size 1';
+    const trl = async (lines: string) => {
+      const files = {
+        'file:///w/run.sh': `${lines}\n${train}\n`,
+        'file:///w/requirements.txt': 'transformers==4.44.0\n',
+      };
+      const { shown } = await versions(files, 'file:///w/run.sh');
+      return shown('version.transformers');
+    };
+    assert.match(await trl('pip install transformers==4.52.4'), /^4\.52\.4 \(environment/);
+    assert.match(await trl('# pip install transformers==4.52.4'), /^4\.44\.0 /);
+    assert.match(await trl('if [ -n "$OLD" ]; then\n  pip install transformers==4.52.4\nfi'), /^4\.44\.0 /);
+  });
+});
+
 describe('images that a launch script starts', () => {
   const train =
     'torchrun --nproc_per_node 8 train.py --model_name_or_path Qwen/Qwen2.5-7B --output_dir o --per_device_train_batch_size 1';
