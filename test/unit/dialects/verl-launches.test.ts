@@ -60,6 +60,9 @@ describe("launches of verl's trainers and of others", () => {
     );
     assert.match(noteOf(named, 'batch.packed'), /taken from verl's own config: that of `own_grpo`/);
     assert.deepEqual(unread(named), ['own_grpo.yaml']);
+    // Nobody states whether adapters train, nor what is checkpointed or offloaded.
+    assert.equal(named.estimate?.verdict ?? 'unknown', 'unknown');
+    assert.ok(named.resolved.unknown.some(({ field }) => field === 'method.kind'));
     assert.ok(!isOwnTrainer(named));
   });
 

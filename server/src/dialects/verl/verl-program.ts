@@ -1,5 +1,6 @@
 import type { ScalarNode } from '../../config/node';
 import { withChanges } from '../../memo/on-demand';
+import type { FieldPath } from '../../run/fields';
 import { say } from '../../wording/say';
 import type { Dialect, Reading } from '../dialect';
 import type { Draft } from '../draft';
@@ -108,13 +109,23 @@ export const verlProgram: Program = {
   },
 };
 
+/** What decides about the memory of a run, and may stand in a config that the launch does not show: where nobody states it, nothing is known. */
+const LEFT_TO_CONFIG: readonly FieldPath[] = [
+  'method.kind',
+  'parallel.data',
+  'activations.checkpointing',
+  'offload.parameters',
+  'offload.optimizer',
+];
+
 /** A config that is neither verl's own nor here: what it states is not known. */
 function noteOwnConfig(launch: Launch, draft: Draft): void {
   const named = hydraConfig(launch, 'config');
   const name = configName(launch);
   if (!named || name === undefined || knownTrainer(launch)) return;
   const file = `${name}.yaml`;
-  draft.leave('script', named.node, file, say('`{0}` is not here: what it states is not known.', file));
+  const message = say('`{0}` is not here: what it states is not known.', file);
+  draft.leave('script', named.node, file, message, LEFT_TO_CONFIG);
 }
 
 /** Another script may put its models on pools of GPUs of their own, and do more than its config states. */
