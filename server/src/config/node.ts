@@ -1,5 +1,6 @@
 import type { Range } from '../text/place';
 import type { Problem } from '../text/problem';
+import type { MachinesAsked } from './job-manifest';
 import type { Lines } from './lines';
 import type { Install } from './python/magics';
 import type { PyProgram } from './python/value';
@@ -82,6 +83,8 @@ export interface ConfigDocument {
   readonly installs?: readonly Install[];
   /** Shell only: the job of SageMaker whose command this is. */
   readonly job?: TrainingJob<{ readonly key: string; readonly text: string; readonly range: Range }>;
+  /** Shell only: what the manifest that holds the commands asks of machines. */
+  readonly manifest?: MachinesAsked;
   /** Notebooks only: the GPU that they ask their service for. */
   readonly asksFor?: { readonly name: string; readonly range: Range };
 }

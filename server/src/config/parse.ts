@@ -7,6 +7,7 @@ import { directivesOf } from './directives';
 import { looksLikeFlags, readFlags } from './flags';
 import { readJson } from './json';
 import { Lines } from './lines';
+import { manifestDocument } from './manifest-document';
 import type { ConfigDocument, ConfigFormat } from './node';
 import { gpuOfJoined } from './python/cells';
 import { pythonLines } from './python/databricks-source';
@@ -62,6 +63,9 @@ export function parseConfig(
   const { root, relaxedJson, otherWays, runs } = reading as SyntaxReading;
   const ways = { ...(otherWays ? { otherWays } : {}), ...(runs ? { runs } : {}) };
   const own = { uri, format, root, problems, directives, relaxedJson, ...ways };
+  const isWhole = problems.every(({ code }) => code === 'multiple-documents');
+  const manifest = format === 'yaml' && isWhole ? manifestDocument(uri, lines, root) : undefined;
+  if (manifest) return { ...manifest, directives };
   if (format !== 'python') return own;
   const gpu = gpuOfJoined(content);
   const { installs } = reading as Partial<PythonReading>;

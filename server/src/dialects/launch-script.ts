@@ -1,3 +1,4 @@
+import type { MachinesAsked } from '../config/job-manifest';
 import { mapAt, nodeAt } from '../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../config/node';
 import type { FieldPath } from '../run/fields';
@@ -10,10 +11,12 @@ import type { Dialect, ReadContext, Reading } from './dialect';
 import { Draft } from './draft';
 import { FAMILIES, PROGRAMS } from './families';
 import { readAllocatorEnvironment } from './launch/allocator-environment';
+import { manifestReleases, readAskedCard } from './launch/asked-machines';
 import { type Launch, launchesOf, placeOfLaunch } from './launch/launch';
 import { readLaunchHardware } from './launch/launch-hardware';
 import { ENVIRONMENT_KEYS, LAUNCHER_KEYS, SBATCH_KEYS } from './launch/launch-keys';
 import { launcherOf } from './launch/launcher';
+import { isOfVisible, leaveOneProcess } from './launch/one-process-launch';
 import type { Program } from './launch/program';
 import { SCRIPT_SCORE } from './launch/recipe-program';
 import { jobReleases, readJob } from './launch/sagemaker-job';
@@ -47,7 +50,7 @@ export const launchScript: Dialect = {
   },
   format: 'shell',
   startsRuns: true,
-  releases: jobReleases,
+  releases: (document) => [...jobReleases(document), ...manifestReleases(document)],
   keys: [],
   markers: STARTS_TRAINING,
   detect(root: ConfigNode): number {
@@ -126,13 +129,16 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
     ? new Section(launch.sbatch, draft, `${launch.path}.sbatch`)
     : new Section(document.root, draft).section('sbatch');
   if (document.job) readJob(document.job, draft);
-  else if (program.countsGpus?.(launch) !== true) readLaunchHardware(launch, sbatch, draft);
+  else if (program.countsGpus?.(launch) !== true)
+    readLaunchHardware(launch, sbatch, draft, document.manifest);
+  if (document.manifest) readAskedCard(document.manifest, draft);
   readSlurmGpu([new Section(launch.wrapper, draft, `${launch.path}.wrapper`), sbatch], draft);
   readAllocatorEnvironment(new Section(launch.environment, draft, `${launch.path}.environment`), draft);
   const ofLauncher = launcherOf(launch) === 'accelerate' ? precisionOfAccelerate(launch, draft) : [];
   program.read(launch, draft, context);
   draft.facts.push(...ofLauncher.filter(({ field }) => !draft.knows(field)));
-  preferStatedGpus(draft);
+  preferStatedGpus(draft, document.manifest);
+  leaveOneProcess(launch, draft, document.manifest);
   readWrittenConfigs(document, program.config, draft, context);
   const written = mapAt(document.root, ['files'])?.entries.map(({ key }) => key.replace(/^\.\//, '')) ?? [];
   expectMade(launch, launches, writtenBy(document), draft);
@@ -226,11 +232,11 @@ function keepOrder(draft: Draft): void {
 }
 
 /** What is visible never stands against a number that the program itself is given. */
-function preferStatedGpus(draft: Draft): void {
+function preferStatedGpus(draft: Draft, asked: MachinesAsked | undefined): void {
   const counts = draft.facts.filter(
     ({ field, origin }) => field === 'hardware.gpus' && /^(?:linked-)?file$/.test(origin.kind),
   );
-  const visible = counts.find(({ origin }) => origin.key?.endsWith('environment.CUDA_VISIBLE_DEVICES'));
+  const visible = counts.find((fact) => isOfVisible(fact, asked));
   if (!visible || counts.length < 2) return;
   draft.facts.splice(draft.facts.indexOf(visible), 1);
 }

@@ -1,4 +1,5 @@
 import { entryOf } from '../config/lookup';
+import { mayBeManifest } from '../config/manifest-document';
 import type { ConfigDocument, ConfigFormat, ConfigNode } from '../config/node';
 import { formatOf } from '../config/parse';
 import type { Dialect } from './dialect';
@@ -106,5 +107,10 @@ export function mightBeTrainingConfig(
     format ??= formatOf(fileName, text);
     return dialect.format === format;
   });
-  return isOne || (formatOf(fileName, text) === 'shell' && mayRunScript(plain));
+  if (isOne) return true;
+  const runs = launchScript.markers.test(plain) || mayRunScript(plain);
+  return (
+    runs &&
+    (formatOf(fileName, text) === 'shell' || (formatOf(fileName, text) === 'yaml' && mayBeManifest(text)))
+  );
 }

@@ -19,8 +19,9 @@ export function growingSegments(
   files: readonly SourceFile[],
   run: TrainingRun,
 ): { readonly uri: string; readonly change: TextChange }[] {
-  const scripts = files.filter(({ document }) => document.format === 'shell');
-  for (const file of [...scripts, ...files.filter((one) => !scripts.includes(one))]) {
+  const writable = files.filter(({ document }) => !document.manifest);
+  const scripts = writable.filter(({ document }) => document.format === 'shell');
+  for (const file of [...scripts, ...writable.filter((one) => !scripts.includes(one))]) {
     const inserted = file.document.format === 'shell' ? exported(file, run) : assigned(file);
     if (!inserted) continue;
     const { line, words } = inserted;

@@ -1,3 +1,4 @@
+import type { MachinesAsked } from '../../config/job-manifest';
 import { integerOf, textOf } from '../../config/scalar';
 import {
   ACCELERATE,
@@ -13,6 +14,7 @@ import {
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { type FoundKey, Section } from '../section';
+import { askedCount, askedGpus } from './asked-machines';
 import type { Launch } from './launch';
 import { type Launcher, launcherOf } from './launcher';
 import { slurmGpus } from './slurm-gpus';
@@ -75,6 +77,8 @@ interface Places {
   /** Flags of `srun` and other submitters before it. */
   readonly wrapper: Section;
   readonly sbatch: Section;
+  /** What a manifest asks for, whose commands these are. */
+  readonly asked?: MachinesAsked;
   /** What starts the command decides how many processes it is: `srun`, whose own command line is not here, or Ray. */
   readonly submitted: boolean;
   /** One process takes all GPUs that it sees, and spreads the layers over them (ms-swift). */
@@ -86,7 +90,12 @@ interface Places {
  * `accelerate` and `axolotl` in all, DeepSpeed by `--num_gpus` or `--include`, ms-swift and LLaMA-Factory by their
  * environment, and what is visible or was asked of Slurm where the launcher takes all that it finds.
  */
-export function readLaunchHardware(launch: Launch, sbatch: Section, draft: Draft): void {
+export function readLaunchHardware(
+  launch: Launch,
+  sbatch: Section,
+  draft: Draft,
+  asked?: MachinesAsked,
+): void {
   const block = (name: 'launcher' | 'arguments' | 'environment' | 'wrapper') =>
     new Section(launch[name], draft, `${launch.path}.${name}`);
   const places: Places = {
@@ -94,6 +103,7 @@ export function readLaunchHardware(launch: Launch, sbatch: Section, draft: Draft
     environment: block('environment'),
     wrapper: block('wrapper'),
     sbatch,
+    ...(asked ? { asked } : {}),
     submitted: launch.submitter.some((word) => SUBMITTER.test(word)),
     spreads: launch.program[0] !== 'megatron',
   };
@@ -148,6 +158,10 @@ export function readLaunchHardware(launch: Launch, sbatch: Section, draft: Draft
     );
 }
 
+/** Whether a command is a program of Python that nothing starts in several processes. */
+export const startsOneProcess = (launch: Launch): boolean =>
+  launcherOf(launch) === 'python' && !launch.submitter.some((word) => SUBMITTER.test(word));
+
 /** Flags of launchers for the number of machines. */
 const MACHINES = ['nnodes', 'num_nodes', 'num_machines'];
 /** Launchers that hand variables of the environment on to `torchrun`. */
@@ -166,17 +180,23 @@ function noteOpenCounts(environment: Section, draft: Draft): void {
   }
 }
 
-function machinesOf(launcher: Launcher, { own, environment, wrapper, sbatch }: Places): Count | undefined {
+function machinesOf(
+  launcher: Launcher,
+  { own, environment, wrapper, sbatch, asked, submitted }: Places,
+): Count | undefined {
   const flag = own.find(MACHINES);
   const stated = count(own, MACHINES);
   if (stated) return stated;
   const exported = READS_ENVIRONMENT.includes(launcher) ? count(environment, ['NNODES']) : undefined;
   if (exported) return exported;
-  // Without a flag `torchrun` and DeepSpeed keep to the machine that they are on, whatever Slurm gave.
-  const alone = ['torchrun', 'tune', 'deepspeed'].includes(launcher) && !flag;
+  // Without a flag `torchrun` and DeepSpeed keep to the machine that they are on, whatever Slurm gave; so does one process.
+  const alone =
+    (['torchrun', 'tune', 'deepspeed'].includes(launcher) && !flag) || (launcher === 'python' && !submitted);
   return alone
     ? undefined
-    : (count(wrapper, ['nodes', 'N', 'num_nodes', 'nnodes']) ?? count(sbatch, ['nodes', 'N']));
+    : (count(wrapper, ['nodes', 'N', 'num_nodes', 'nnodes']) ??
+        count(sbatch, ['nodes', 'N']) ??
+        askedCount(asked?.machines));
 }
 
 /** A number of processes over all machines. */
@@ -203,7 +223,7 @@ function totalOf(launcher: Launcher, { own, wrapper, sbatch }: Places): Count | 
  */
 function perMachine(
   launcher: Launcher,
-  { own, environment, wrapper, sbatch, spreads, submitted }: Places,
+  { own, environment, wrapper, sbatch, asked, spreads, submitted }: Places,
   machines: number,
 ): Count | 'unknown' | undefined {
   const visible = listed(environment.find('CUDA_VISIBLE_DEVICES'));
@@ -213,6 +233,7 @@ function perMachine(
     slurmGpus(sbatch, machines) ??
     count(wrapper, ['num_gpus']) ??
     count(environment, ['GPUS_PER_NODE', 'NUM_GPUS', 'NGPU', 'N_GPUS', 'NGPUS']) ??
+    askedGpus(asked) ??
     'unknown';
   switch (launcher) {
     case 'torchrun':
@@ -241,7 +262,7 @@ function perMachine(
       return given();
     default: {
       const each = count(wrapper, ['ntasks_per_node']) ?? count(sbatch, ['ntasks_per_node']);
-      const counted = each ?? visible ?? count(wrapper, ['gpus', 'num_gpus']);
+      const counted = each ?? visible ?? count(wrapper, ['gpus', 'num_gpus']) ?? askedGpus(asked);
       return counted ?? (submitted ? 'unknown' : undefined);
     }
   }

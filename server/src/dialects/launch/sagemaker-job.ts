@@ -14,7 +14,7 @@ const FORMER: Readonly<Record<string, readonly [gpu: string, count: number]>> = 
 };
 
 /** The GPUs of an instance by its name (`ml.p4d.24xlarge`). */
-function gpusOf(
+export function gpusOfInstance(
   name: string,
 ): { readonly gpu: string; readonly count: number; readonly instance?: string } | undefined {
   const plain = name.replace(/^ml\./, '');
@@ -31,7 +31,7 @@ function gpusOf(
  * one alone is started on each machine.
  */
 export function readJob({ instance, machines, start, startedBy, compiler }: Job, draft: Draft): void {
-  const known = instance && gpusOf(instance.text);
+  const known = instance && gpusOfInstance(instance.text);
   const count = Number(machines?.text ?? 1);
   if (machines) draft.state('hardware.nodes', count, machines, machines.key);
   if (instance && known) {

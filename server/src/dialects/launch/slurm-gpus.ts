@@ -53,7 +53,7 @@ export function slurmGpus(section: Section, machines: number): SlurmCount | unde
 }
 
 /** Names of Slurm's administrators for cards: `nvidia_a100`, `gpu_v100`, `a100_80`, `v100-32g`. */
-function cardOf(name: string) {
+export function cardOf(name: string) {
   if (/mig|\dg\.\d/i.test(name)) return undefined;
   const plain = name
     .toLowerCase()

@@ -1,0 +1,32 @@
+import type { Range } from '../text/place';
+import type { PlacedText } from './shell/placed-text';
+
+/** What runs the commands of a manifest. */
+export type JobSystem = 'Kubernetes' | 'SkyPilot' | 'dstack';
+
+/** A value that a manifest asks for, where it stands there. */
+export interface Asked {
+  readonly key: string;
+  readonly text: string;
+  readonly range: Range;
+}
+
+/** What a manifest asks of machines for the commands that it runs. */
+export interface MachinesAsked {
+  readonly system: JobSystem;
+  /** GPUs of each machine. */
+  readonly gpus?: Asked;
+  /** Name of the GPU, as the system calls it. */
+  readonly card?: Asked;
+  /** Type of the machine in a cloud. */
+  readonly instance?: Asked;
+  readonly machines?: Asked;
+  /** Container that the commands run in. */
+  readonly image?: Asked;
+}
+
+/** The commands of a manifest, as one script of a shell, and what they run on. */
+export interface ManifestJob {
+  readonly script: PlacedText;
+  readonly asked: MachinesAsked;
+}
