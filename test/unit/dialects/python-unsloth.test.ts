@@ -20,7 +20,8 @@ interface Cell {
   readonly first?: string;
   /** The trainer's method, as its class names it. */
   readonly kind?: string;
-  readonly gpu?: string;
+  /** Null where nobody names one. */
+  readonly gpu?: string | null;
 }
 
 /** A notebook that trains adapters with Unsloth, as it is understood. */
@@ -37,7 +38,8 @@ model = ${loader}.get_peft_model(model, ${more.adapters ?? 'r=8'})
 trainer = ${kind}Trainer(model=model, args=${more.config ?? `${kind}Config(per_device_train_batch_size=2)`}${more.trainer ?? ''})
 trainer.train()
 `;
-  const settings = () => ({ 'hardware.gpu': more.gpu ?? 'A100-SXM4-80GB', 'hardware.gpus': 1 }) as const;
+  const { gpu = 'A100-SXM4-80GB' } = more;
+  const settings = () => (gpu === null ? {} : ({ 'hardware.gpu': gpu, 'hardware.gpus': 1 } as const));
   const host = new MemoryHost({ 'file:///w/train.py': text }, { folders: ['file:///w'] });
   const analysis = await new Workspace(host, { settings }).analyze('file:///w/train.py');
   assert.ok(analysis);
@@ -303,6 +305,34 @@ describe('Unsloth', () => {
     };
     assert.deepEqual(await of('unsloth/granite-4.0-h-micro'), [false, false]);
     assert.deepEqual(await of('unsloth/granite-4.0-350m'), [true, true]);
+  });
+
+  it('sets no growing segments under PyTorch for AMD, also where nobody names the card', async () => {
+    const grows = async (cell: Cell) =>
+      (await trained(cell)).resolved.origins['allocator.expandableSegments']?.note;
+    const sets = 'Unsloth sets expandable segments';
+    const rocm =
+      'torch triton-rocm --index-url https://download.pytorch.org/whl/rocm7.1\n!pip install unsloth';
+    assert.equal(await grows({ gpu: null }), sets);
+    assert.equal(await grows({ gpu: null, install: rocm }), 'Oomlint default');
+    assert.equal(await grows({ gpu: null, install: '"unsloth[amd]"' }), 'Oomlint default');
+    assert.equal(await grows({ gpu: 'MI300X' }), 'Oomlint default');
+    assert.equal(await grows({}), sets);
+  });
+
+  it('says of rows without padding that a mask keeps them apart where no kernel does', async () => {
+    const mask = async (gpu: string) => {
+      const config = 'SFTConfig(per_device_train_batch_size=2, max_steps=30)';
+      const { values, origins } = (await trained({ model: 'unsloth/gemma-3-270m-it', gpu, config })).resolved;
+      const { 'batch.paddingFree': free, 'attention.implementation': kernel, 'attention.mask': is } = values;
+      return [free, kernel, is, origins['attention.mask']?.note];
+    };
+    assert.deepEqual(await mask('T4'), [true, 'eager', true, 'a mask keeps the samples of a row apart']);
+    const llama = await trained({
+      model: 'unsloth/granite-4.0-350m',
+      config: 'SFTConfig(per_device_train_batch_size=2, max_steps=30)',
+    });
+    assert.equal(llama.resolved.origins['attention.mask']?.note, 'a kernel keeps the samples of a row apart');
   });
 
   it('leaves unknown what models of text diffusion are trained by', async () => {

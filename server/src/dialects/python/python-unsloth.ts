@@ -18,6 +18,7 @@ import { argumentOf, type Calls, leaveArgument, leaveUndecided, variableOf, with
 import { adaptedByPeft, type ModelChain } from './model-chain';
 import { type LoadedModel, readSpread, stateModel } from './python-model';
 import { isAlone } from './python-surroundings';
+import { installsRocm } from './rocm-installs';
 import { buildsImages, builtSound, writesTextRows } from './sample-kinds';
 import { longestNote } from './tokenized-length';
 import { readUnslothAttention, readWideHeads } from './unsloth-attention';
@@ -471,7 +472,7 @@ export function readUnsloth(
  * PyTorch before 2.2, not where a script sets the allocator itself or vLLM is to sleep, and not for AMD's cards since 2026.3; releases from there to 2026.7.5 set a variable
  * that PyTorch reads from 2.10 on.
  */
-function readAllocator({ draft, program }: Calls, { known, versions }: ReadContext): void {
+function readAllocator({ draft, program, installs }: Calls, { known, versions }: ReadContext): void {
   const release = versions?.unsloth?.version;
   const torch = known['version.torch'];
   const gpu = known['hardware.gpu'];
@@ -484,7 +485,9 @@ function readAllocator({ draft, program }: Calls, { known, versions }: ReadConte
   const misnamed = isAtLeast(release, '2026.3.1') === true && isAtLeast(release, '2026.7.6') === false;
   const unread = misnamed && isAtLeast(torch, '2.9') === true && isAtLeast(torch, '2.10') === false;
   if (settled || old || unread) return;
-  if (typeof gpu === 'string' && findAccelerator(gpu)?.vendor === 'AMD') return;
+  // What the cells install tells where nobody names the card (`IS_TORCH_ROCM_BUILD`).
+  const ofAmd = typeof gpu === 'string' ? findAccelerator(gpu)?.vendor === 'AMD' : installsRocm({ installs });
+  if (ofAmd) return;
   draft.assume(
     'allocator.expandableSegments',
     true,

@@ -14,7 +14,7 @@ const OF_UNSLOTH = /^unsloth(?:-zoo)?$/;
  * Whether cells install PyTorch for AMD's GPUs, and nowhere for those of NVIDIA: the one does not run on the other. What a condition decides
  * tells nothing of the GPU: the other way may install none of it.
  */
-export function installsRocm({ installs = [] }: ConfigDocument): boolean {
+export function installsRocm({ installs = [] }: Pick<ConfigDocument, 'installs'>): boolean {
   const own = installs.filter(({ commented }) => !commented);
   if (own.some(({ index }) => index !== undefined && CUDA.test(index))) return false;
   return own.some(

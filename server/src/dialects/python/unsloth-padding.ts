@@ -199,7 +199,8 @@ export function readUnslothPadding(asked: PaddedBatches, load: PyCall, micro: nu
 
 /**
  * Unsloth's own forward drops masks in training, but those of samples that are filled up on the left (`llama.py`, `LlamaModel_fast_forward`). Of rows
- * without padding other layers take a kernel that keeps samples apart since 2026.10.4 (`hf_packed_attention.py`), before a mask.
+ * without padding other layers take a kernel that keeps samples apart since 2026.10.4 (`hf_packed_attention.py`), before a mask. It stands in
+ * SDPA's place: eager attention has a mask in any release.
  */
 function inferRowMask(
   { calls, kernels, context, batches, trainer }: PaddedBatches,
@@ -213,7 +214,11 @@ function inferRowMask(
   const keeps = batches === 'scored' || own;
   const drops = kernels && (!keeps || isAtLeast(release, KNOWS_TEXTS) === false);
   if (drops) draft.infer('attention.mask', false, say("Unsloth's own layers drop the mask in training"));
-  else if (padding?.kind === 'none' && isAtLeast(release, KNOWS_TEXTS) !== false)
+  else if (
+    padding?.kind === 'none' &&
+    isAtLeast(release, KNOWS_TEXTS) !== false &&
+    draft.valueOf('attention.implementation') !== 'eager'
+  )
     draft.infer('attention.mask', false, say('a kernel keeps the samples of a row apart'));
   else if (padding?.kind === 'none')
     draft.infer('attention.mask', true, say('a mask keeps the samples of a row apart'));
