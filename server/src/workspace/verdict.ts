@@ -143,7 +143,8 @@ function openEndWords({ absent, open, words, value }: OpenEnds, figures: string)
 function withheldSentence(features: readonly string[], figures: string, names: string): string {
   switch (effectOf(features)) {
     case 'adds':
-      return say('Needs at least {0}: {1} is not modelled and takes more.', figures, names);
+      // Not at least that: what is counted is known between two ends, and shorter samples take less.
+      return say('Needs about {0} without {1}, which is not modelled and takes more.', figures, names);
     case 'saves':
       return say('Needs at most about {0}: {1} is not modelled and saves memory.', figures, names);
     default:
