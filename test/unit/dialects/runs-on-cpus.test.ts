@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { loadPython } from '../../../server/src/config/python/grammar';
 import type { Reading } from '../../../server/src/dialects/dialect';
+import { smallWorkspace } from '../workspace/small-workspace';
 import { read } from './reading';
 
 const python = (text: string) => read('python', 'file:///train.py', text);
@@ -55,5 +56,19 @@ describe('runs on CPUs', () => {
       read('accelerate', 'file:///a.yaml', `distributed_type: 'NO'\nnum_processes: 1\nuse_cpu: ${cpu}\n`);
     assert.ok(isRefused(config(true)));
     assert.ok(!isRefused(config(false)));
+  });
+
+  it('copy the model to no GPU by a default of the Trainer, but where it is stated', async () => {
+    const copies = async (files: Readonly<Record<string, string>>, path: string) => {
+      const { resolved } = await smallWorkspace(files).analyze(path);
+      const origin = resolved.origins['parallel.data'];
+      return [resolved.values['parallel.data'], origin?.note ?? origin?.kind];
+    };
+    const none = ['none', 'Oomlint default'];
+    assert.deepEqual(await copies({ 'train.py': trainer(', use_cpu=True') }, 'train.py'), none);
+    const launch = { 'train.py': trainer(''), 'run.sh': 'accelerate launch --cpu train.py\n' };
+    assert.deepEqual(await copies(launch, 'run.sh'), none);
+    const note = 'the Trainer replicates the model on every GPU unless told otherwise';
+    assert.deepEqual(await copies({ 'train.py': trainer('') }, 'train.py'), ['ddp', note]);
   });
 });

@@ -11,7 +11,7 @@ import { modelParallelSize, unevenLayout } from '../../run/derive';
 import type { FieldPath, RunValues } from '../../run/fields';
 import { linearPattern } from '../../run/linear-pattern';
 import type { Needs } from '../../run/oldest-releases';
-import { type Fact, fact, type Origin, type OriginKind } from '../../run/origin';
+import { type Fact, fact, isStated, type Origin, type OriginKind } from '../../run/origin';
 import { fieldError } from '../../run/parse-field';
 import { type Resolution, sameValue, strongest } from '../../run/resolve';
 import { isAtLeast } from '../../terms/version';
@@ -326,7 +326,10 @@ export function resolve(
   { facts: stated, autos, unread, notModelled, self, members: again }: Read,
   settled?: SettledRun,
 ): Resolved {
-  const read = [...commandLine, ...stated, ...around, ...detected, ...storedAs(finding), ...autos];
+  const all = [...commandLine, ...stated, ...around, ...detected, ...storedAs(finding), ...autos];
+  // Who trains on CPUs copies the model to no GPU, whatever its framework does by default.
+  const onCpu = unread.some((one) => one.onCpu);
+  const read = onCpu ? all.filter((one) => one.field !== 'parallel.data' || isStated(one.origin)) : all;
   // Arguments that are not known may be this one, too.
   const isLeft = unread.some(({ fields }) =>
     fields?.some((field) => field === 'attention.implementation' || field === 'quantization.kind'),
