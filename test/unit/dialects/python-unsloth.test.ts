@@ -663,4 +663,17 @@ describe('the task of adapters that Unsloth makes', () => {
     assert.deepEqual(await task({ load: ', num_labels=4' }), ['classification', 'Unsloth default']);
     assert.deepEqual(await task({ load: ', num_labels=None' }), ['other', 'Unsloth default']);
   });
+
+  it('is what the file states where the layers are not of Unsloth', async () => {
+    const task = async (asked: string) => {
+      const whisper = { loader: 'FastModel', model: 'unsloth/whisper-large-v3' };
+      const cell = { ...whisper, first: 'from peft import TaskType\n', adapters: `r=8${asked}` };
+      const { values, origins } = (await trained(cell)).resolved;
+      return [values['lora.task'], origins['lora.task']?.kind];
+    };
+    assert.deepEqual(await task(''), ['other', 'default']);
+    assert.deepEqual(await task(', task_type=None'), ['other', 'file']);
+    assert.deepEqual(await task(', task_type="SEQ_CLS"'), ['classification', 'file']);
+    assert.deepEqual(await task(', task_type=TaskType.SEQ_CLS'), ['classification', 'file']);
+  });
 });

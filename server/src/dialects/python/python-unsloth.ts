@@ -10,6 +10,8 @@ import { isAtLeast } from '../../terms/version';
 import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
+import type { Draft } from '../draft';
+import { adapterTask } from '../hf/task-type';
 import type { TrainerDefaults } from '../hf/training-arguments';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import type { Section } from '../section';
@@ -892,6 +894,17 @@ function taskOf(load: PyCall): 'classification' | 'other' {
   return labels && !isNone(labels) ? 'classification' : 'other';
 }
 
+/** The task of adapters: Unsloth's own layers have one, of which `get_peft_model` takes no other (`models/llama.py`); others are asked (`models/vision.py`). */
+function readTask(draft: Draft, load: PyCall, put: PyCall, kernels: boolean): void {
+  const field = 'lora.task';
+  const asked = kernels ? undefined : argumentOf(put, 'task_type');
+  const node = asked && knownNode(asked);
+  const task = asked && isNone(asked) ? 'other' : node && adapterTask(node);
+  if (asked && task !== undefined) draft.state(field, task, asked, 'task_type');
+  else if (asked) leaveArgument(draft, 'task_type', asked, [field]);
+  else draft.assume(field, taskOf(load), say('{0} default', 'Unsloth'), LLAMA);
+}
+
 function readUnslothAdapters(
   calls: Calls,
   load: PyCall,
@@ -921,7 +934,7 @@ function readUnslothAdapters(
   else if (rank) leaveArgument(draft, 'r', rank, ['lora.rank']);
   else draft.assume('lora.rank', 16, say('{0} default', 'Unsloth'), LLAMA, 'r');
   draft.assume('lora.dtype', 'fp32', say('Unsloth upcasts only what is trained'), LLAMA);
-  draft.assume('lora.task', taskOf(load), say('{0} default', 'Unsloth'), LLAMA);
+  readTask(draft, load, put, hasKernels(load, model?.config));
   const alpha = argumentOf(put, 'lora_alpha', 3);
   if (alpha?.kind === 'scalar' && typeof alpha.value === 'number')
     draft.state('lora.alpha', alpha.value, alpha, 'lora_alpha');
