@@ -461,6 +461,10 @@ describe('NeMo Automodel', () => {
       await features('deepseek-ai/DeepSeek-V4-Flash', '  config:\n    num_nextn_predict_layers: 0\n'),
       [],
     );
+    assert.deepEqual(
+      await features('deepseek-ai/DeepSeek-V4-Flash', '  num_nextn_predict_layers: null\n'),
+      [],
+    );
     assert.deepEqual(await features('Qwen/Qwen3-30B-A3B', '  num_nextn_predict_layers: 2\n'), beside);
     // transformers' classes, and those of DeepSeek V3 here, drop them.
     assert.deepEqual(await features('deepseek-ai/DeepSeek-V4-Flash', '  force_hf: true\n'), []);

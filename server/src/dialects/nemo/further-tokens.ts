@@ -1,4 +1,5 @@
-import { entryOf } from '../../config/lookup';
+import { entryOf, nodeAt } from '../../config/lookup';
+import type { ConfigNode } from '../../config/node';
 import { flagOf, integerOf } from '../../config/scalar';
 import type { ReadContext } from '../dialect';
 import type { Section } from '../section';
@@ -9,10 +10,10 @@ type Config = Readonly<Record<string, unknown>>;
 const LAYERS = ['num_nextn_predict_layers', 'mtp_num_hidden_layers'] as const;
 
 /** What the published config states, of the language model where it has several parts. */
-function published(config: Config): number | undefined {
+function published(config: Config, keys: readonly string[] = LAYERS): number | undefined {
   const text = config.text_config;
   const nested = typeof text === 'object' && text !== null ? (text as Config) : {};
-  return LAYERS.map((key) => config[key] ?? nested[key]).find((count) => typeof count === 'number');
+  return keys.map((key) => config[key] ?? nested[key]).find((count) => typeof count === 'number');
 }
 
 /** How Megatron-Bridge 0.6.0 takes the layers that predict further tokens, where the config is not all that decides. */
@@ -54,9 +55,16 @@ export function bringBridgedPrediction(
  */
 const OWN_CLASSES = /^(?:deepseek_v4|nemotron_h|step3p5|step3p7)$/;
 
-/** The same of NeMo Automodel, whose files may state how many there are. */
+/**
+ * The same of NeMo Automodel, whose files may state how many there are. A null is written over what the model's config has and counts for none
+ * (v0.5.0, `_transformers/model_init.py`, `get_hf_config`; `components/models/*\/mtp.py`, `int(... or 0)`).
+ */
 export function bringAutomodelPrediction(section: Section, model: ReadContext['model']): void {
   const places = ['model', 'model.config', 'model.text_config', 'model.config.text_config'];
+  const isNull = (node: ConfigNode | undefined) => node?.kind === 'scalar' && node.value === null;
+  const left = LAYERS.filter(
+    (key) => !places.some((place) => isNull(nodeAt(section.root, `${place}.${key}`))),
+  );
   const found = section.find(places.flatMap((place) => LAYERS.map((key) => `${place}.${key}`)));
   const count = integerOf(found?.node);
   if (found && count !== undefined) {
@@ -67,5 +75,5 @@ export function bringAutomodelPrediction(section: Section, model: ReadContext['m
   const forced = flagOf(section.find('model.force_hf')?.node) === true;
   if (!config || forced || !OWN_CLASSES.test(String(config.model_type))) return;
   const at = section.find(['model.pretrained_model_name_or_path', 'model']);
-  if (at && (published(config) ?? 0) > 0) section.bring('multi-token-prediction', at);
+  if (at && (published(config, left) ?? 0) > 0) section.bring('multi-token-prediction', at);
 }
