@@ -320,7 +320,7 @@ describe('Unsloth', () => {
     assert.equal(await grows({}), sets);
   });
 
-  it('says of rows without padding that a mask keeps them apart where no kernel does', async () => {
+  it('reports a mask that keeps rows without padding apart where no kernel does', async () => {
     const mask = async (gpu: string) => {
       const config = 'SFTConfig(per_device_train_batch_size=2, max_steps=30)';
       const { values, origins } = (await trained({ model: 'unsloth/gemma-3-270m-it', gpu, config })).resolved;
@@ -328,11 +328,14 @@ describe('Unsloth', () => {
       return [free, kernel, is, origins['attention.mask']?.note];
     };
     assert.deepEqual(await mask('T4'), [true, 'eager', true, 'a mask keeps the samples of a row apart']);
-    const llama = await trained({
+    const granite = await trained({
       model: 'unsloth/granite-4.0-350m',
       config: 'SFTConfig(per_device_train_batch_size=2, max_steps=30)',
     });
-    assert.equal(llama.resolved.origins['attention.mask']?.note, 'a kernel keeps the samples of a row apart');
+    assert.equal(
+      granite.resolved.origins['attention.mask']?.note,
+      'a kernel keeps the samples of a row apart',
+    );
   });
 
   it('leaves unknown what models of text diffusion are trained by', async () => {
