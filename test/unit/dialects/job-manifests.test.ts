@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { setShell } from '../../../server/src/advice/write/set-shell';
 import { parseConfig } from '../../../server/src/config/parse';
 import { mightBeTrainingConfig } from '../../../server/src/dialects/registry';
 import { Workspace } from '../../../server/src/workspace/analyze';
@@ -181,6 +182,37 @@ describe('manifests', () => {
     assert.ok(mightBeTrainingConfig(text, 'job.yaml'));
     const serving = sky('accelerators: H100:8', 'vllm serve meta-llama/Llama-3.1-8B');
     assert.equal(await new Workspace(new MemoryHost({ [URI]: serving })).analyze(URI), undefined);
+  });
+
+  it('have the flags of their commands changed, and others added where these are lines of a script', () => {
+    const path = (flag: string) => ['commands', '[1]', 'arguments', flag];
+    const task = sky(
+      'accelerators: H100:8',
+      `torchrun --nproc_per_node 8 \\\n    ${RUN.replace(' --block', ' \\\n    --block')}`,
+    );
+    const micro = setShell(task, path('per_device_train_batch_size'), 1);
+    assert.equal(micro, task.replace('batch_size 2', 'batch_size 1'));
+    const more = setShell(task, path('gradient_checkpointing'), true);
+    assert.ok(
+      more?.includes('--output_dir o --gradient_checkpointing\n') ||
+        more?.includes('\\\n    --gradient_checkpointing'),
+      more,
+    );
+    const listed = job(
+      pod(
+        'nvidia.com/gpu: 8',
+        `command:\n${RUN.split(' ')
+          .map((word) => `        - "${word}"`)
+          .join('\n')
+          .replace('- "run', '- python\n        - "run')}`,
+      ),
+    );
+    const inList = (flag: string) => ['commands', '[0]', 'arguments', flag];
+    assert.equal(
+      setShell(listed, inList('per_device_train_batch_size'), 1),
+      listed.replace('- "2"', '- "1"'),
+    );
+    assert.equal(setShell(listed, inList('gradient_checkpointing'), true), undefined);
   });
 
   it('never throw, whatever they hold', () => {

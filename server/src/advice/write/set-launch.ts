@@ -30,7 +30,8 @@ export function launchesWith(
   path: string,
   files: readonly SourceFile[],
 ): string | undefined {
-  if (document.format !== 'shell' || document.follows || whole?.document.follows || document.manifest) return undefined;
+  if (document.format !== 'shell' || document.follows || whole?.document.follows || document.manifest)
+    return undefined;
   const launched = reading.keys?.find(({ below }) => below[0] === 'commands' && below[2] === 'arguments');
   const { root } = parseConfig('file:///x.sh', text);
   const launch = launchesOf(root).find((one) => one.path === launched?.below.slice(0, 2).join('.'));

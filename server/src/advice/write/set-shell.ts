@@ -1,8 +1,9 @@
 import { Lines } from '../../config/lines';
 import { entryOf, mapAt } from '../../config/lookup';
-import type { MapEntry, MapNode } from '../../config/node';
-import { parseConfig } from '../../config/parse';
+import type { ConfigNode, MapEntry, MapNode } from '../../config/node';
+import { textOf } from '../../config/scalar';
 import type { Written } from '../../dialects/words';
+import { scriptText } from './script-text';
 import { setJson } from './set-json';
 import { breakOf, endOfLine, splice, startOfLine } from './splice';
 import { inline, isBlock } from './written';
@@ -12,18 +13,46 @@ import { inline, isBlock } from './written';
  * that the script writes (`files`, its path, the keys). Variables are changed where they are set.
  */
 export function setShell(text: string, path: readonly string[], value: Written): string | undefined {
-  const { root } = parseConfig('file:///x.sh', text);
+  const { root, isManifest } = scriptText(text);
+  const after = set(text, root, path, value);
+  if (after === undefined || !isManifest) return after;
+  // A line of a script is no item of a list: what became of the manifest is read again.
+  return sameBut(flagsAt(root, path), flagsAt(scriptText(after).root, path), path) ? after : undefined;
+}
+
+function set(
+  text: string,
+  root: ConfigNode | null,
+  path: readonly string[],
+  value: Written,
+): string | undefined {
   const lines = new Lines(text);
   if (path[0] === 'files')
     return setWritten(text, lines, mapAt(root, path.slice(0, 2)), path.slice(2), value);
-  const [, index, block, flag, ...inner] = path;
-  const commands = root?.kind === 'map' ? entryOf(root, 'commands')?.value : undefined;
-  const command = commands?.kind === 'list' ? commands.items[Number(index?.slice(1, -1))] : undefined;
-  const flags = entryOf(command, block ?? '')?.value;
-  if (flags?.kind !== 'map' || flag === undefined || inner.length > 0) return undefined;
+  const [, , , flag, ...inner] = path;
+  const flags = flagsAt(root, path);
+  if (!flags || flag === undefined || inner.length > 0) return undefined;
   const entry = entryOf(flags, flag);
   if (entry) return changed(text, lines, entry, value);
   return value === undefined ? text : appended(text, lines, flags, flag, value);
+}
+
+/** The block of flags of a command that a path leads into. */
+function flagsAt(root: ConfigNode | null, [, index, block]: readonly string[]): MapNode | undefined {
+  const commands = root?.kind === 'map' ? entryOf(root, 'commands')?.value : undefined;
+  const command = commands?.kind === 'list' ? commands.items[Number(index?.slice(1, -1))] : undefined;
+  return mapAt(command, [block ?? '']);
+}
+
+/** Whether all flags but one are as they were. */
+function sameBut(
+  before: MapNode | undefined,
+  after: MapNode | undefined,
+  [, , , flag]: readonly string[],
+): boolean {
+  const others = (flags: MapNode | undefined) =>
+    JSON.stringify(flags?.entries.flatMap(({ key, value }) => (key === flag ? [] : [[key, textOf(value)]])));
+  return after !== undefined && others(before) === others(after);
 }
 
 function setWritten(

@@ -34,7 +34,7 @@ export function vocabulariesOf(file: ReadFile): FamilyWriter[] {
   const { document, dialect, reading, whole } = file;
   const root = whole?.document.root ?? document.root;
   // Words of a script that another one runs stand elsewhere in each of them.
-  if (document.follows || whole?.document.follows || document.manifest) return [];
+  if (document.follows || whole?.document.follows) return [];
   if (document.format === 'shell') return [...commandVocabulary(file), ...writtenVocabularies(file)];
   if (document.format === 'python') return callVocabularies(file);
   const words = dialect.words ?? {};
