@@ -17,7 +17,7 @@ function short(value: PyValue | undefined): unknown {
   if (value.kind === 'dict')
     return Object.fromEntries(value.entries.map((entry) => [entry.key, short(entry.value)]));
   if (value.kind === 'either')
-    return `${value.options.map(short).join(' | ')}${value.probe ? (value.probe === 'bf16' ? ' by bf16' : ' by memory') : ''}`;
+    return `${value.options.map(short).join(' | ')}${value.probe ? (value.probe === 'bf16' ? ' by bf16' : 'emulatedBy' in value.probe ? ` by ${value.probe.emulatedBy}` : ' by memory') : ''}`;
   if (value.kind === 'name') return value.name;
   return '?';
 }
@@ -142,12 +142,12 @@ describe('Python texts, followed without running them', () => {
 
   it('leaves what asks for bf16 to the GPU', () => {
     const probe = 'import torch\nbf16 = torch.cuda.is_bf16_supported()\n';
-    assert.equal(x(`${probe}f(x=not bf16)`), 'false | true by bf16');
+    assert.equal(x(`${probe}f(x=not bf16)`), 'false | true by torch');
     assert.equal(
       x(`${probe}f(x=torch.bfloat16 if bf16 else torch.float16)`),
-      'torch.bfloat16 | torch.float16 by bf16',
+      'torch.bfloat16 | torch.float16 by torch',
     );
-    assert.equal(x(`${probe}if not bf16:\n    d = 1\nelse:\n    d = 2\nf(x=d)`), '2 | 1 by bf16');
+    assert.equal(x(`${probe}if not bf16:\n    d = 1\nelse:\n    d = 2\nf(x=d)`), '2 | 1 by torch');
     assert.equal(x('import torch\nf(x=torch.cuda.get_device_capability()[0] >= 8)'), 'true | false by bf16');
   });
 

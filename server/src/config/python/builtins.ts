@@ -10,11 +10,11 @@ import { isPathFunction, pathOf } from './paths';
 import { iterated } from './rounds';
 import type { SyntaxNode } from './syntax-node';
 import { tokenizerLength } from './tokenizer-length';
-import type { Passed, PyArgument, PyScalar, PyUnknown, PyValue } from './value';
+import type { Passed, Probe, PyArgument, PyScalar, PyUnknown, PyValue } from './value';
 
-/** Functions that ask whether the GPU computes in bf16. */
+/** Functions that ask whether the GPU computes in bf16, the last one of Accelerate, which asks PyTorch (`utils/imports.py`). */
 const PROBES =
-  /(^|\.)(is_bf16_supported|is_bfloat16_supported|is_torch_bf16_gpu_available|is_torch_bf16_available)$/;
+  /(^|\.)(is_bf16_supported|is_bfloat16_supported|is_torch_bf16_gpu_available|is_torch_bf16_available)$|^accelerate\.utils\.(imports\.)?is_bf16_available$/;
 /** `torch.cuda.get_device_capability()`: bf16 is there from 8.0 on. */
 const CAPABILITY = /(^|\.)get_device_capability$/;
 
@@ -26,9 +26,9 @@ export function callBuiltin(
   node: SyntaxNode,
 ): PyValue | undefined {
   const { positional, named } = passed;
-  if (PROBES.test(name)) return probe(machine, node, true, false);
+  if (PROBES.test(name)) return probe(machine, node, [true, false], askedOf(name, passed));
   if (CAPABILITY.test(name)) {
-    const [major, minor] = [probe(machine, node, 8, 7), machine.unknown(node)];
+    const [major, minor] = [probe(machine, node, [8, 7], 'bf16'), machine.unknown(node)];
     return { kind: 'list', items: [major, minor], range: machine.rangeOf(node) };
   }
   const loaded =
@@ -154,9 +154,22 @@ function namedAttribute(
 }
 
 /** A value that hangs on whether the GPU computes in bf16. */
-function probe(machine: Machine, node: SyntaxNode, yes: PyScalar['value'], no: PyScalar['value']): PyValue {
+function probe(
+  machine: Machine,
+  node: SyntaxNode,
+  [yes, no]: readonly [yes: PyScalar['value'], no: PyScalar['value']],
+  asked: Probe,
+): PyValue {
   machine.asks = true;
-  return either([machine.scalar(yes, node), machine.scalar(no, node)], machine.rangeOf(node), 'bf16');
+  return either([machine.scalar(yes, node), machine.scalar(no, node)], machine.rangeOf(node), asked);
+}
+
+/** What a function asks: PyTorch's counts emulation unless it is told otherwise (`is_bf16_supported(including_emulation=True)`), Unsloth's never does. */
+function askedOf(name: string, { positional, named }: Passed): Probe {
+  if (/^unsloth\b|is_bfloat16_supported$/.test(name)) return 'bf16';
+  if (/is_torch_bf16\w*$/.test(name)) return { emulatedBy: 'transformers' };
+  const emulated = named.find(({ key }) => key === 'including_emulation')?.value ?? positional[0];
+  return emulated && truth(emulated) === false ? 'bf16' : { emulatedBy: 'torch' };
 }
 
 function dictOf(

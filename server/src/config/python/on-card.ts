@@ -1,4 +1,4 @@
-import type { Probe, PyArgument, PyProgram, PyValue } from './value';
+import type { Emulating, Probe, PyArgument, PyProgram, PyValue } from './value';
 
 /** What is known of what a program asks. */
 interface WhatIsAsked {
@@ -6,6 +6,8 @@ interface WhatIsAsked {
   readonly bytes?: number | undefined;
   /** Whether it computes in bf16. */
   readonly bf16?: boolean | undefined;
+  /** Libraries that take it to, whatever it is. */
+  readonly emulating?: ReadonlySet<Emulating>;
   /** The type that the model of a name is published in. */
   readonly published?: { readonly id: unknown; readonly type: string | undefined } | undefined;
 }
@@ -14,9 +16,10 @@ interface WhatIsAsked {
 function holds(
   { calls }: PyProgram,
   probe: Probe,
-  { bytes, bf16, published }: WhatIsAsked,
+  { bytes, bf16, emulating, published }: WhatIsAsked,
 ): boolean | undefined {
   if (probe === 'bf16') return bf16;
+  if ('emulatedBy' in probe) return emulating?.has(probe.emulatedBy) || bf16;
   if ('bytes' in probe) return bytes === undefined ? undefined : bytes >= probe.bytes;
   const load = calls[probe.typeOf];
   const key = 'pretrained_model_name_or_path';
@@ -28,7 +31,7 @@ function holds(
 }
 
 /**
- * A program as it runs on a GPU with so many bytes of memory, with bf16 or without, and with the model that it loads: of values that hang
+ * A program as it runs on a GPU with so many bytes of memory, with bf16 or without, in what libraries take for it, and with the model that it loads: of values that hang
  * on that those that hold there. Of a program that does not ask the same.
  */
 export function onCard(program: PyProgram, around: WhatIsAsked): PyProgram {
@@ -53,7 +56,10 @@ export function onCard(program: PyProgram, around: WhatIsAsked): PyProgram {
     if (probe === undefined) return { ...value, options: options.map(settled) };
     const known = holds(program, probe, around);
     const chosen = known === undefined ? undefined : options[known ? 0 : 1];
-    return chosen ? settled(chosen) : { ...value, options: options.map(settled) };
+    if (chosen) return settled(chosen);
+    // Without emulation it is the GPU that answers.
+    const asked = typeof probe === 'object' && 'emulatedBy' in probe ? 'bf16' : probe;
+    return { ...value, probe: asked, options: options.map(settled) };
   };
   return {
     ...program,

@@ -155,9 +155,15 @@ export interface PyEither extends Valued {
   /** What it asks of the GPU, or of a published model: the first option holds where that is so, the second where it is not. */
   readonly probe?: Probe;
 }
-/** Whether a GPU computes in bf16, or has so many bytes of memory and more; whether a model that a call loads as it is published is of a type. */
+/** Libraries that may take every GPU to compute in bf16. */
+export type Emulating = 'torch' | 'transformers';
+/**
+ * Whether a GPU computes in bf16, or a library takes it to, be it emulated; whether it has so many bytes of memory and more; whether a
+ * model that a call loads as it is published is of a type.
+ */
 export type Probe =
   | 'bf16'
+  | { readonly emulatedBy: Emulating }
   | { readonly bytes: number }
   | { readonly typeOf: number; readonly is: 'bf16' | 'fp16' };
 

@@ -17,7 +17,7 @@ import { trainings } from './training-call';
 export function inferFromFile(calls: Calls, document: ConfigDocument): void {
   const { program, draft } = calls;
   // Unsloth takes arguments of older releases, and installs the one of TRL that it is made for.
-  const byUnsloth = [...program.modules].some((module) => /^unsloth(?:\.|$)/.test(module));
+  const byUnsloth = importsUnsloth(program);
   const apart = new Draft(document);
   inferFromNames(program, apart, byUnsloth ? ['transformers', 'peft'] : NAMED_PACKAGES);
   if (!byUnsloth) inferFromCalls(program, apart);
@@ -36,6 +36,9 @@ export function inferFromFile(calls: Calls, document: ConfigDocument): void {
     draft.facts.splice(0, draft.facts.length, ...others, oldest);
   }
 }
+
+export const importsUnsloth = ({ modules }: Pick<PyProgram, 'modules'>): boolean =>
+  [...modules].some((module) => /^unsloth(?:\.|$)/.test(module));
 
 const order = (a: string, b: string) => (a === b ? 0 : isAtLeast(a, b) ? 1 : -1);
 

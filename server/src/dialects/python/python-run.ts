@@ -39,6 +39,7 @@ import {
 import { calledRecipe } from './called-recipe';
 import { leaveDecisive } from './decisive-arguments';
 import { inferVersions, narrowestLimit, noteNeeds } from './dropped-arguments';
+import { emulatingLibraries } from './emulated-bf16';
 import { checkEvaluationData } from './evaluation-data';
 import { inferFromFile } from './file-releases';
 import { readGeneratedLength } from './generated-length';
@@ -175,7 +176,12 @@ function read(document: ConfigDocument, around: ReadContext): Reading {
   const published = { id: context.known['model.id'], type: context.model?.publishedDtype };
   const program =
     document.program &&
-    onCard(document.program, { bytes: card?.usableBytes, bf16: card?.supports.bf16, published });
+    onCard(document.program, {
+      bytes: card?.usableBytes,
+      bf16: card?.supports.bf16,
+      emulating: emulatingLibraries(document.program, context.known),
+      published,
+    });
   const [first, ...others] = program ? trainings(program) : [];
   const loop = program && !first ? trainingLoop(program) : undefined;
   const recipe = program && !first && !loop ? calledRecipe(program) : undefined;
