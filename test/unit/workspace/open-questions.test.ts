@@ -328,6 +328,25 @@ Trainer(model=model, args=args, train_dataset=data).train()
     assert.equal(await of(', deepspeed={"zero_optimization": {"stage": 2}}'), 'zero');
   });
 
+  it('a model that is spread over several GPUs is there once, whatever class loads it', async () => {
+    const of = async (model: string, gpus?: number) => {
+      const text = `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("${model}", device_map="auto")
+Trainer(model=model, args=TrainingArguments(output_dir="o", per_device_train_batch_size=4), train_dataset=data).train()
+`;
+      const settings = gpus === undefined ? {} : { ...ON, 'hardware.gpus': gpus };
+      const { analysis } = await analysed({ 'file:///w/train.py': text }, 'file:///w/train.py', settings);
+      return analysis.resolved;
+    };
+    for (const gpus of [2, 4]) {
+      const { values, unknown } = await of('Qwen/Qwen2.5-0.5B', gpus);
+      assert.equal(values['parallel.data'], 'none');
+      assert.equal(values['batch.global'], 4);
+      assert.ok(unknown.some(({ field }) => field === 'parallel.pipeline'));
+    }
+    assert.equal((await of('google/flan-t5-base')).values['parallel.data'], 'none');
+  });
+
   it('a model that Unsloth loads is spread over several GPUs only where one process trains', async () => {
     const text = `from unsloth import FastLanguageModel
 from trl import SFTTrainer, SFTConfig

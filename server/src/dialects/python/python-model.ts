@@ -212,6 +212,8 @@ export function readModel(
   const [, kind = '', method = ''] = /(\w+)\.(\w+)$/.exec(load.callee) ?? [];
   const task = taskOf(kind, context);
   draft.asking = askingOf(kind);
+  // How a model is placed is known whether it is estimated or not.
+  readPlacement(calls, load, context);
   if (method !== 'from_pretrained' || (!HEADS.test(kind) && task === undefined)) {
     draft.leave(
       'refused',
@@ -233,7 +235,6 @@ export function readModel(
   if (task === 'detection') readResizedImages(calls, load);
   if (context.model?.config) readImageTiles(calls, context.model.config);
   if (/ForImageClassification$/.test(kind) && seesAnySize(context)) readCroppedImages(calls);
-  readPlacement(calls, load, context);
   const plan = argumentOf(load, 'tp_plan');
   if (plan && !isNone(plan)) draft.leaveUncounted(plan, 'tp_plan', ['parallel.tensor']);
   if (task) draft.infer('method.objective', task, `\`${kind}\``, { range: load.calleeRange });
@@ -353,6 +354,7 @@ export function readSpread({ draft }: Calls, load: PyCall, { known }: ReadContex
     'device_map',
   );
   if (typeof count !== 'number') return;
+  draft.infer('parallel.pipeline', count, '`device_map`', map, 'device_map');
   const words = say(
     '`device_map` spreads the model over {0} GPUs: what each holds is not estimated.',
     String(count),
