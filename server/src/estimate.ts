@@ -33,6 +33,7 @@ import { grownModel } from './model/grown-model';
 import { type Model, notesOf } from './model/model';
 import type { ComputeEstimate, Estimate, Part, Sample, Verdict } from './results/estimate';
 import type { RunValues, TrainingRun } from './run/fields';
+import { runsOldSdpa } from './run/old-sdpa';
 import type { StatePackage } from './terms/state-packages';
 import { effectOf } from './terms/unmodelled-features';
 import { formatBytes } from './wording/figures';
@@ -175,8 +176,8 @@ function notesOn(model: Model, run: TrainingRun): string[] {
 }
 
 /**
- * A run that has batches with a mask and without one, by those that need more: SDPA has no fused kernel for grouped heads in fp32 where there
- * is no mask, and keeps all scores. All other kernels keep more with a mask.
+ * A run that has batches with a mask and without one, by those that need more: SDPA has no fused kernel for grouped heads in fp32, or on a
+ * card before Ampere, where there is no mask, and keeps all scores. All other kernels keep more with a mask.
  */
 function ofLargerBatches(asked: EstimateInput): EstimateInput {
   const { run, ...rest } = asked;
@@ -184,7 +185,7 @@ function ofLargerBatches(asked: EstimateInput): EstimateInput {
     run['attention.unmaskedBatches'] &&
     run['attention.mask'] &&
     run['attention.implementation'] === 'sdpa' &&
-    run['precision.compute'] === 'fp32' &&
+    (run['precision.compute'] === 'fp32' || runsOldSdpa(run)) &&
     rest.model.keyValueHeads < rest.model.attentionHeads;
   if (!decides) return asked;
   const masked: TrainingRun = { ...run, 'attention.unmaskedBatches': false };
@@ -600,9 +601,13 @@ function limits(
     );
   if (isOfUnmasked(run))
     notes.push(
-      say(
-        'Batches without padding need most: SDPA has no fused kernel for grouped heads in fp32 without a mask, and keeps all scores.',
-      ),
+      run['precision.compute'] === 'fp32'
+        ? say(
+            'Batches without padding need most: SDPA has no fused kernel for grouped heads in fp32 without a mask, and keeps all scores.',
+          )
+        : say(
+            'Batches without padding need most: SDPA has no fused kernel for grouped heads without a mask on this card, and keeps all scores.',
+          ),
     );
   if (run['precision.wideActivations'])
     notes.push(

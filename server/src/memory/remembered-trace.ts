@@ -3,9 +3,9 @@ import type { Model } from '../model/model';
 import { FIELD_PATHS, type TrainingRun } from '../run/fields';
 import { settingsText } from '../run/settings-text';
 import { teacherForward } from './teacher';
-import { type TracedStage, traceRun } from './traced-run';
+import { cardSettings, type TracedStage, traceRun } from './traced-run';
 
-/** Fields that a trace never depends on: it knows one GPU's batch and weights, not who shares or steps them. */
+/** Fields that a trace never depends on but through `cardSettings`: it knows one GPU's batch and weights, not who shares or steps them. */
 export const ELSEWHERE =
   /^(hardware|optimizer|zero|fsdp|ddp|offload|allocator|schedule)\.|^quantization\.(partial|checkpointBytes|plainShare)$/;
 
@@ -23,7 +23,7 @@ const traces = rememberedOf<Model, readonly TracedStage[]>(KEPT);
  * sized by it.
  */
 export function rememberedTrace(model: Model, run: TrainingRun, free?: number): readonly TracedStage[] {
-  const key = `${free} ${traceText(run)}`;
+  const key = `${free} ${JSON.stringify(cardSettings(run))} ${traceText(run)}`;
   const overrides = () => ({
     ...teacherForward(model, run),
     ...(free === undefined ? {} : { freeBytes: free }),

@@ -11,6 +11,7 @@ import type { AdapterSettings } from '../model/trace-settings';
 import { Tracer, type TraceSettings } from '../model/tracer';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
+import { runsOldSdpa } from '../run/old-sdpa';
 import { writesLayers } from '../run/written-layers';
 import { absentPackages } from './absent-packages';
 import {
@@ -142,15 +143,19 @@ function raisesListed(run: TrainingRun): boolean {
 const SMALL_CARD_BYTES = 24.5 * 2 ** 30;
 const TILED_TOKENS = 4096;
 
-/** Which kernels of Unsloth a card has (`_measured_faster_on`), and how it takes the loss (`_flash_ce_ok`, `_logits_mode`). */
-function onCard(run: TrainingRun): Pick<TraceSettings, 'lossTiles' | 'halfLogits' | 'wideHeads'> {
+/** What of a trace hangs on the card: kernels of SDPA and Unsloth that it has (`_measured_faster_on`), and how Unsloth takes the loss (`_flash_ce_ok`, `_logits_mode`). */
+export function cardSettings(
+  run: TrainingRun,
+): Pick<TraceSettings, 'oldSdpa' | 'lossTiles' | 'halfLogits' | 'wideHeads'> {
   const chunks = run['loss.implementation'] === 'fused-chunks';
-  if (!chunks && !run['kernels.wideHeads']) return {};
+  const oldSdpa = run['attention.implementation'] === 'sdpa' && runsOldSdpa(run);
+  if (!chunks && !run['kernels.wideHeads']) return { oldSdpa };
   const card = findAccelerator(run['hardware.gpu']);
   const bytes = run['hardware.gpuMemory'] ?? card?.usableBytes ?? Number.POSITIVE_INFINITY;
   // AMD's are left out by `torch.version.hip`.
   const isRecent = card?.vendor === 'NVIDIA' && Number(card.computeCapability ?? 0) >= 8;
   return {
+    oldSdpa,
     wideHeads: run['kernels.wideHeads'] && isRecent,
     ...(chunks && isRecent ? { lossTiles: bytes <= SMALL_CARD_BYTES ? 0 : TILED_TOKENS } : {}),
     halfLogits: chunks && card?.vendor === 'AMD',
@@ -188,7 +193,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     absentPackages: absentPackages(run),
     fp8: run['precision.fp8'],
     loss: tracedLoss(run),
-    ...onCard(run),
+    ...cardSettings(run),
     divergence: run['loss.divergence'],
     behaviours: does,
     ...apart(run),

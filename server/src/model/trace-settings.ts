@@ -117,6 +117,8 @@ export interface TraceSettings {
   readonly attention: AttentionKernel;
   /** A mask reaches the kernel: SDPA takes its memory-efficient path and repeats keys and values. */
   readonly attentionMask: boolean;
+  /** The card is older than Ampere: SDPA has no flash kernel there, and its memory-efficient one takes neither bf16 nor grouped heads. */
+  readonly oldSdpa?: boolean;
   readonly liger: boolean;
   /** Unsloth computes LoRA branches in the input's type (`kernels/fast_lora.py`). */
   readonly unsloth?: boolean;

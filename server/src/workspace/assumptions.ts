@@ -5,6 +5,7 @@ import { flagOf } from '../config/scalar';
 import { ofTransformers } from '../model/families/llama-like';
 import { type Behaviours, behavioursOfValues, takesPart } from '../run/behaviours';
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
+import { runsOldSdpa } from '../run/old-sdpa';
 import { ORIGIN_KINDS, type Origin, type OriginKind } from '../run/origin';
 import { isAssumed } from '../run/resolve';
 import { type AdapterKind, RANKED_ADAPTERS } from '../terms/adapters';
@@ -146,7 +147,10 @@ const CONDITIONS: readonly {
   { group: /^parallel\.sequence/, holds: (values) => (values['parallel.tensor'] ?? 1) > 1 },
   { group: /^version\.bitsandbytes/, holds: (values) => (values['quantization.kind'] ?? 'none') !== 'none' },
   // Kernels that take less without a mask are no matter.
-  { group: /^attention\.unmaskedBatches/, holds: (values) => values['precision.compute'] === 'fp32' },
+  {
+    group: /^attention\.unmaskedBatches/,
+    holds: (values) => values['precision.compute'] === 'fp32' || runsOldSdpa(values),
+  },
   { group: /^version\.liger/, holds: (values) => values['kernels.liger'] === true },
   {
     group: /^optimizer\.(rank|targets)/,

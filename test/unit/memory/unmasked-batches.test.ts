@@ -34,6 +34,17 @@ describe('batches with a padding mask and without one', () => {
     assert.doesNotMatch([...masked.notes, ...plain.notes].join(), /Batches without padding/);
   });
 
+  it('are estimated by those without on a card before Ampere, in 16 bits as well', () => {
+    const fp16: RunValues = { 'precision.weights': 'fp16', 'precision.compute': 'fp16' };
+    const on = (gpu: string, more: RunValues) => estimated({ ...fp16, ...more, 'hardware.gpu': gpu });
+    assert.equal(on('T4', BOTH).peak.processBytes, on('T4', {}).peak.processBytes);
+    assert.match(
+      on('T4', BOTH).notes.join(),
+      /no fused kernel for grouped heads without a mask on this card/,
+    );
+    assert.equal(on('L4', BOTH).peak.processBytes, on('L4', { 'attention.mask': true }).peak.processBytes);
+  });
+
   it('are estimated by those with one elsewhere', () => {
     const bf16: RunValues = { 'precision.weights': 'bf16', 'precision.compute': 'bf16' };
     for (const more of [bf16, { 'attention.implementation': 'eager' as const }])

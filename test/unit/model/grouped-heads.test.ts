@@ -41,6 +41,25 @@ function kept(transformers: string, values: RunValues = {}, headDim = 32): numbe
 const repeated = (headDim: number, width: number) => BATCH * TOKENS * headDim * (HEADS - GROUPS) * 2 * width;
 const FP32: RunValues = { 'precision.weights': 'fp32', 'precision.compute': 'fp32' };
 
+describe('bf16 on cards before Ampere', () => {
+  it('keeps all scores, as no fused kernel of SDPA takes it there', () => {
+    const scores = BATCH * HEADS * TOKENS * TOKENS * 4;
+    for (const mask of [true, false]) {
+      const on = (gpu: string, more: RunValues = {}) =>
+        kept('4.53.3', { 'attention.mask': mask, 'hardware.gpu': gpu, ...more });
+      assert.ok(on('T4') > on('L4') + scores);
+      const mixed: RunValues = { 'precision.weights': 'fp32', 'precision.scheme': 'autocast' };
+      assert.ok(on('T4', mixed) > on('L4', mixed) + scores);
+      for (const same of [
+        { 'attention.implementation': 'eager' },
+        { 'precision.weights': 'fp16', 'precision.compute': 'fp16' },
+        FP32,
+      ] as const)
+        if (mask || !('precision.weights' in same)) assert.equal(on('T4', same), on('L4', same));
+    }
+  });
+});
+
 describe('grouped heads without a mask', () => {
   // `integrations/sdpa_attention.py`: `repeat_kv` in every case up to 4.53.3, where nothing masks since (`use_gqa_in_sdpa`).
   it('have repeated keys and values before transformers 4.54', () => {
@@ -66,6 +85,22 @@ describe('grouped heads without a mask', () => {
     assert.ok(kept('4.54.0', FP32) > kept('4.53.3', FP32));
     // A mask is kept as a bias of the scores' type.
     assert.ok(kept('4.53.3', FP32) < kept('4.53.3', flash));
+  });
+
+  // huggingface/transformers#48633: flash kernels begin with 8.0, and the memory-efficient one groups no heads.
+  it('keep all scores on cards before Ampere, whatever the type, but where they are repeated', () => {
+    const fp16: RunValues = { 'precision.weights': 'fp16', 'precision.compute': 'fp16' };
+    const on = (gpu: string, more: RunValues = {}, transformers = '5.12.0') =>
+      kept(transformers, { ...fp16, 'hardware.gpu': gpu, ...more });
+    for (const gpu of ['T4', 'V100-SXM2-16GB']) {
+      assert.ok(on(gpu) > on('L4') + BATCH * HEADS * TOKENS * TOKENS * 4, gpu);
+      const masked: RunValues = { 'attention.mask': true };
+      assert.equal(on(gpu, masked), on('L4', masked));
+      assert.equal(on(gpu, {}, '4.53.3'), on('L4', {}, '4.53.3'));
+    }
+    // Layers of Unsloth run xFormers there.
+    const own: RunValues = { 'kernels.unsloth': true };
+    assert.equal(on('T4', own), on('L4', own));
   });
 
   it('of more than 256 dimensions are multiplied out before transformers 5.13, and repeated since', () => {

@@ -169,17 +169,26 @@ function local(t: Tracer, spec: AttentionSpec): Tensor {
     spec.kernels === 'no-sdpa' ||
     (spec.boundsScores && t.settings.behaviours.writesBoundedAttentionOut) ||
     (spec.kernels !== 'calls-sdpa' && t.settings.behaviours.writesAttentionOut);
-  // No fused SDPA kernel takes grouped heads in fp32, or wide ones: it falls back to plain matrix products.
-  const grouped = spec.heads !== spec.keyValueHeads;
-  const inFp32 = !t.settings.autocast && spec.q.dtype === 'fp32';
-  const plain = grouped && !repeatsHeads(t, spec) && (inFp32 || spec.headDim > WIDEST_GROUPED);
   const sdpa = t.settings.attention === 'sdpa';
   const written = spec.kernels === 'eager' || (noSdpa && sdpa);
   const implementation = written ? 'eager' : t.settings.attention;
   if (implementation === 'eager') return eager(t, spec);
-  return sdpa && grouped && !runsWide(t, spec) && (plain || spec.grouping === 'broadcast')
-    ? math(t, spec)
-    : fused(t, spec);
+  return sdpa && !runsWide(t, spec) && hasNoKernel(t, spec) ? math(t, spec) : fused(t, spec);
+}
+
+/**
+ * Whether no fused kernel of SDPA takes the inputs, so that it falls back to plain matrix products (`cuda/sdp_utils.cpp`): grouped heads in
+ * fp32, or wide ones, or broadcast ones; before Ampere all grouped heads (transformers' issue 48633), and bf16
+ * (`less_than_sm80_mem_efficient_dtypes`).
+ */
+function hasNoKernel(t: Tracer, spec: AttentionSpec): boolean {
+  const { autocast, computeDtype, oldSdpa = false } = t.settings;
+  const type = autocast ? computeDtype : spec.q.dtype;
+  if (oldSdpa && type === 'bf16') return true;
+  if (spec.heads === spec.keyValueHeads) return false;
+  if (spec.grouping === 'broadcast') return true;
+  if (repeatsHeads(t, spec)) return false;
+  return type === 'fp32' || spec.headDim > WIDEST_GROUPED || oldSdpa;
 }
 
 /**
