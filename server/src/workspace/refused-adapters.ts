@@ -2,6 +2,7 @@ import type { ConfigDocument } from '../config/node';
 import { dropsOutOfStacks } from '../memory/expert-dropout';
 import { refusedOfMamba } from '../memory/mamba-targets';
 import type { Model } from '../model/model';
+import { behaviours } from '../run/behaviours';
 import type { FieldPath, TrainingRun } from '../run/fields';
 import type { ResolvedRun } from '../run/resolved-run';
 import { fileIn, PEFT, TRANSFORMERS } from '../sources/repositories';
@@ -95,7 +96,7 @@ export function mambaTargets(
     code: 'mamba-targets',
     field: 'lora.targets',
     releases: ['version.peft'],
-    example: '0.15',
+    example: takesMamba(run, model),
     stops: say(
       'PEFT {0} stops: `{1}` of this model gets no adapter, as the kernels of Mamba read its weight themselves (`{2}`).',
       run['version.peft'],
@@ -106,6 +107,13 @@ export function mambaTargets(
     unless: say('The release of PEFT is assumed: older ones may take it.'),
     source: fileIn(PEFT, 'src/peft/tuners/tuners_utils.py'),
   });
+}
+
+/** The newest release of PEFT that does not look at a model of the type: each began with some (`refusesMambaTargets`). */
+function takesMamba(run: TrainingRun, { modelType }: Model): string {
+  const takes = (peft: string) =>
+    !behaviours({ ...run, 'version.peft': peft }).refusesMambaTargets.includes(modelType);
+  return ['0.19', '0.15'].find(takes) ?? '0.15';
 }
 
 /** Adapters of layers by names that the release of transformers has no more: PEFT stops, as none of them is found. */

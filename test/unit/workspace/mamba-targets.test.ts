@@ -44,6 +44,21 @@ SFTTrainer(model=model, args=SFTConfig(max_length=512), peft_config=LoraConfig(r
     assert.deepEqual(await found(NEMOTRON, lora, '0.19.1'), [undefined, true]);
   });
 
+  it('are taken by the release that is given as an example', async () => {
+    const lora = 'target_modules=["in_proj", "out_proj"]';
+    for (const [model, release] of [
+      [FALCON, '0.15'],
+      [NEMOTRON, '0.19'],
+    ] as const) {
+      const { resolved } = await smallWorkspace({
+        'a.py': script(model, lora),
+        'oomlint.yaml': 'gpu: H100-SXM5-80GB\ngpus: 1\n',
+      }).analyze('a.py');
+      assert.equal(resolved.unknown.find(({ field }) => field === 'version.peft')?.example, release);
+      assert.deepEqual(await found(model, lora, `${release}.0`), [undefined, true]);
+    }
+  });
+
   it('are none where other layers are named, or those of a model without such kernels', async () => {
     assert.deepEqual(await found(FALCON, 'target_modules=["in_proj"]', '0.21.0'), [undefined, true]);
     assert.deepEqual(
