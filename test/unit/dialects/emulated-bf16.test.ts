@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import type { ConfigNode } from '../../../server/src/config/node';
+import { parseConfig } from '../../../server/src/config/parse';
 import { loadPython } from '../../../server/src/config/python/grammar';
 import { smallWorkspace } from '../workspace/small-workspace';
 import { assertStates, read } from './reading';
@@ -58,6 +60,16 @@ describe('bf16 on a GPU that computes none', () => {
   it('is known without the GPU where all of them say so', () => {
     const reading = read('python', 'file:///train.py', TORCH);
     assertStates(reading, { 'precision.compute': 'bf16 file', 'precision.weights': 'bf16 file' });
+  });
+
+  it('is no guess of a reader that knows no library', () => {
+    const { root } = parseConfig('file:///train.py', TORCH);
+    const entryOf = (node: ConfigNode | undefined | null, name: string) =>
+      node?.kind === 'map' ? node.entries.find(({ key }) => key === name)?.value : undefined;
+    const value = entryOf(entryOf(root, 'TrainingArguments'), 'bf16');
+    assert.ok(value?.kind === 'scalar');
+    assert.equal(value.value, true);
+    assert.equal(value.guessed, undefined);
   });
 
   it('is no error', async () => {

@@ -1,7 +1,7 @@
 import type { Range } from '../../text/place';
 import type { ConfigNode, ScalarNode } from '../node';
 import { LIBRARY } from './imports';
-import type { PyEither, PyValue } from './value';
+import { asksForBf16, type PyEither, type PyValue } from './value';
 
 /** How values that are not settled are taken. */
 interface Taking {
@@ -19,14 +19,13 @@ export function nodeOf(value: PyValue, taking: Taking = {}): ConfigNode {
   const inner = { ...taking, used: undefined };
   if (value.kind === 'either') {
     const [yes, no] = value.options;
-    const chosen =
-      value.probe === 'bf16'
-        ? taking.bf16 === false
-          ? no
-          : yes
-        : (taking.choose?.(value) ?? value.options.at(-1));
+    const chosen = asksForBf16(value.probe)
+      ? taking.bf16 === false
+        ? no
+        : yes
+      : (taking.choose?.(value) ?? value.options.at(-1));
     const node = nodeOf(chosen ?? { kind: 'unknown', range: value.range }, taking);
-    return node.kind === 'scalar' && value.probe !== 'bf16' ? { ...node, guessed: value.because } : node;
+    return node.kind === 'scalar' && !asksForBf16(value.probe) ? { ...node, guessed: value.because } : node;
   }
   if (value.kind === 'list')
     return { kind: 'list', items: value.items.map((item) => nodeOf(item, inner)), range: value.range };

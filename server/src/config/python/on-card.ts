@@ -1,4 +1,11 @@
-import type { Emulating, Probe, PyArgument, PyProgram, PyValue } from './value';
+import {
+  asksForBf16,
+  type Emulating,
+  type Probe,
+  type PyArgument,
+  type PyProgram,
+  type PyValue,
+} from './value';
 
 /** What is known of what a program asks. */
 interface WhatIsAsked {
@@ -58,7 +65,7 @@ export function onCard(program: PyProgram, around: WhatIsAsked): PyProgram {
     const chosen = known === undefined ? undefined : options[known ? 0 : 1];
     if (chosen) return settled(chosen);
     // Without emulation it is the GPU that answers.
-    const asked = typeof probe === 'object' && 'emulatedBy' in probe ? 'bf16' : probe;
+    const asked = asksForBf16(probe) ? 'bf16' : probe;
     return { ...value, probe: asked, options: options.map(settled) };
   };
   return {

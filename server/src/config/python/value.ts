@@ -167,6 +167,10 @@ export type Probe =
   | { readonly bytes: number }
   | { readonly typeOf: number; readonly is: 'bf16' | 'fp16' };
 
+/** Whether bf16 is asked about, of the GPU or of a library. */
+export const asksForBf16 = (probe: Probe | undefined): boolean =>
+  probe === 'bf16' || (typeof probe === 'object' && 'emulatedBy' in probe);
+
 /** A value by its name: an argument of a call, or an entry of a dictionary. */
 export interface PyArgument {
   readonly key: string;
