@@ -27,7 +27,7 @@ describe('bf16 on a GPU that computes none', () => {
       'precision.weights': `${type} file`,
     });
 
-  it('is what PyTorch says it supports, since 2.3', () => {
+  it('is supported since PyTorch 2.3', () => {
     computes(TORCH, 'bf16');
     computes(TORCH, 'bf16', { 'version.torch': '2.3.0' });
     computes(TORCH, 'fp16', { 'version.torch': '2.2.2' });

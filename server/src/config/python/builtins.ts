@@ -164,7 +164,7 @@ function probe(
   return either([machine.scalar(yes, node), machine.scalar(no, node)], machine.rangeOf(node), asked);
 }
 
-/** What a function asks: PyTorch's counts emulation unless it is told otherwise (`is_bf16_supported(including_emulation=True)`), Unsloth's never does. */
+/** What a function asks: PyTorch's counts emulation by default (`is_bf16_supported(including_emulation=True)`), Unsloth's never does. */
 function askedOf(name: string, { positional, named }: Passed): Probe {
   if (/^unsloth\b|is_bfloat16_supported$/.test(name)) return 'bf16';
   if (/is_torch_bf16\w*$/.test(name)) return { emulatedBy: 'transformers' };

@@ -3,7 +3,7 @@ import { isAtLeast } from '../../terms/version';
 import type { ReadContext } from '../dialect';
 import { importsUnsloth } from './file-releases';
 
-/** PyTorch says since then that a GPU supports bf16 on which it makes a tensor of it, which is every GPU (`torch/cuda/__init__.py`, `is_bf16_supported`). */
+/** PyTorch counts a GPU since then as one with bf16 where it makes a tensor of it, which is every GPU (`torch/cuda/__init__.py`, `is_bf16_supported`). */
 const COUNTS_EMULATION = '2.3';
 /** transformers asks PyTorch since then; before it asks for the compute capability (`utils/import_utils.py`, `is_torch_bf16_gpu_available`). */
 const ASKS_PYTORCH = '4.35';
