@@ -67,7 +67,7 @@ export function versionStatements(versions: Readonly<Record<string, string>>): s
 export interface AllowedVersions {
   /** The one that is asked for, else the newest that is allowed, up to the release that is assumed where none is named. */
   readonly newest: string;
-  /** Newer ones than the assumed release are allowed, too. */
+  /** Newer ones than the assumed release are allowed, too, be they known or not. */
   readonly endsAtAssumed?: true;
   /** The oldest that is allowed; absent where only one is, or nothing bounds it. */
   readonly oldest?: string;
@@ -108,8 +108,17 @@ function allowedRange(name: VersionedPackage, specifier: string): AllowedVersion
   return {
     newest,
     ...(oldest === null || oldest === newest ? {} : { oldest }),
-    ...(read !== null && read !== known ? { endsAtAssumed: true as const } : {}),
+    ...(read !== null && (read !== known || goesBeyond(name, read, specifier))
+      ? { endsAtAssumed: true as const }
+      : {}),
   };
+}
+
+/** Whether a specifier would take the release after the assumed one, too: there may be one since releases were read. */
+function goesBeyond(name: VersionedPackage, read: string, specifier: string): boolean {
+  const assumed = assumedRelease(name);
+  const [major = 0, minor = 0] = assumed.split('.').map(Number);
+  return satisfies(read, `==${assumed}.*`) && satisfies(`${major}.${minor + 1}`, specifier);
 }
 
 /** What `<=` names, where it is a release of a known minor version: the last patch release of that one may be newer. */

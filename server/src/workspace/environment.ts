@@ -289,10 +289,10 @@ function takenRelease(
 const isUpgrade = ({ rank, specifier, exact }: Stated) =>
   rank === RECORDED_RANK && specifier === '' && exact === undefined;
 
-/** From a repository: the newest, or one of which nobody can tell the release. */
-function repositoryNote(name: string, state: RepositoryState, place: string): string {
+/** From a repository: its state of that day, or one of which nobody can tell the release. */
+function repositoryNote(name: string, release: string, state: RepositoryState, place: string): string {
   return state === 'head'
-    ? say('{0} of {1} is taken from its repository: the newest', name, place)
+    ? say('{0} of {1} is taken from its repository: {2} is assumed', name, place, release)
     : say('{0} of {1} is a commit, a branch or a fork: which release that is, is not known', name, place);
 }
 
@@ -300,7 +300,7 @@ const upgradedFact = (name: VersionedPackage, { uri, range }: Stated): Fact =>
   fact(VERSION_FIELDS[name], assumedRelease(name), {
     kind: 'default',
     location: { uri, range },
-    note: say('the newest {0} is installed', name),
+    note: say('the newest {0} is installed: {1} is assumed', name, assumedRelease(name)),
   });
 
 const exactOf = (specifier: string) => /^(?:!=[^,]*,)*==([^,*]+)$/.exec(specifier)?.[1];
@@ -327,7 +327,7 @@ function versionFact(
     kind: 'environment',
     location,
     note: repository
-      ? repositoryNote(name, repository, place)
+      ? repositoryNote(name, newest, repository, place)
       : of
         ? say('{0} in {1} has {2}', of, place, what.replace(/\.\*$/, ''))
         : builtFor

@@ -82,7 +82,11 @@ function assumeRequired({ draft, installs = [] }: Calls, release: string | undef
       draft.assume(
         VERSION_FIELDS[name],
         assumedRelease(name),
-        say('the newest {0} is installed, by `--no-deps` whatever Unsloth requires', name),
+        say(
+          'the newest {0} is installed, by `--no-deps` whatever Unsloth requires: {1} is assumed',
+          name,
+          assumedRelease(name),
+        ),
       );
       continue;
     }
