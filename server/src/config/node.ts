@@ -87,4 +87,6 @@ export interface ConfigDocument {
   readonly manifest?: MachinesAsked;
   /** Notebooks only: the GPU that they ask their service for. */
   readonly asksFor?: { readonly name: string; readonly range: Range };
+  /** Notebooks only: the GPU that they ask their service for, and another that they printed. */
+  readonly ranElsewhere?: { readonly asked: string; readonly ran: string; readonly range: Range };
 }

@@ -53,7 +53,8 @@ export function parseConfig(
   if (notebook) {
     const { root, problems, relaxedJson, ...more } = readPython(lines, notebook.installs, around);
     const asksFor = notebook.gpu ? { asksFor: notebook.gpu } : {};
-    return { uri, format, root, problems, directives, relaxedJson, ...ofPython(more), ...asksFor };
+    const other = notebook.elsewhere ? { ranElsewhere: notebook.elsewhere } : {};
+    return { uri, format, root, problems, directives, relaxedJson, ...ofPython(more), ...asksFor, ...other };
   }
   const conflict = resolveConflict(lines);
   const source = conflict ? new Lines(conflict.text) : lines;
@@ -69,12 +70,13 @@ export function parseConfig(
   if (format !== 'python') return own;
   const gpu = gpuOfJoined(content);
   const { installs } = reading as Partial<PythonReading>;
-  const head = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
+  const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
+  if (typeof gpu === 'object') return { ...own, ...ofPython(reading), ranElsewhere: { ...gpu, range } };
   return {
     ...own,
     ...ofPython(reading),
     ...(gpu === undefined || !installs ? {} : { installs: installedOnColab(installs) }),
-    ...(gpu === undefined ? {} : { asksFor: { name: gpu, range: head } }),
+    ...(gpu === undefined ? {} : { asksFor: { name: gpu, range } }),
   };
 }
 

@@ -56,5 +56,8 @@ describe('cells as one text', () => {
     assert.equal(gpuOfJoined(joinCells(['x = 1']).text), undefined);
     assert.equal(gpuOfJoined('# %% notebook {"gpu": broken\n'), undefined);
     assert.deepEqual(parseConfig('file:///a.ipynb', joinCells(['x = 1'], 'L4').text).asksFor?.name, 'L4');
+    const { text } = joinCells(['x = 1'], { asked: 'T4', ran: 'NVIDIA L4' });
+    const { asksFor, ranElsewhere } = parseConfig('file:///a.ipynb', text);
+    assert.deepEqual([asksFor, ranElsewhere?.asked, ranElsewhere?.ran], [undefined, 'T4', 'NVIDIA L4']);
   });
 });

@@ -281,13 +281,51 @@ trainer.train()
   });
 });
 
-describe('a GPU that Colab calls by the name of two', () => {
-  const source = `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+const ON_COLAB = `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 model = AutoModelForCausalLM.from_pretrained("gpt2")
 Trainer(model=model, args=TrainingArguments("o"), train_dataset=rows).train()
 `;
+
+describe('a GPU that a notebook asks Colab for, and another that it printed', () => {
+  const analysisOf = (first: string, printed: string) => {
+    const outputs = [{ output_type: 'stream', text: [`GPU = ${printed} GB.\n`] }];
+    const cells = [{ cell_type: 'code', source: `${first}${ON_COLAB}`, outputs }];
+    const metadata = { accelerator: 'GPU', colab: { gpuType: 'T4' } };
+    return smallWorkspace({ 'a.ipynb': JSON.stringify({ cells, metadata, nbformat: 4 }) }).analyze('a.ipynb');
+  };
+
+  it('are told as what leaves it open: neither is what nothing says', async () => {
+    const { resolved, unread = [] } = await analysisOf(
+      '# oomlint: sequence=512\n',
+      'NVIDIA A100-SXM4-40GB. Max memory = 39.494',
+    );
+    const words =
+      'The notebook asks Colab for a T4, and its saved output comes from another GPU (NVIDIA A100-SXM4-40GB): which one it will have is not known.';
+    assert.deepEqual(
+      resolved.unknown.map(({ field, reason }) => [field, reason]),
+      [
+        ['hardware.gpu', words],
+        ['hardware.gpus', words],
+      ],
+    );
+    assert.deepEqual(
+      unread.map(({ fields }) => fields),
+      [['hardware.gpu', 'hardware.gpus']],
+    );
+  });
+
+  it('leave nothing open where the run states its GPU', async () => {
+    const { estimate, unread = [] } = await analysisOf(
+      '# oomlint: sequence=512 gpu=A100-SXM4-80GB gpus=1\n',
+      'NVIDIA A100-SXM4-40GB. Max memory = 39.494',
+    );
+    assert.deepEqual([estimate?.verdict, unread], ['fits', []]);
+  });
+});
+
+describe('a GPU that Colab calls by the name of two', () => {
   const analysisOf = (first: string) => {
-    const cells = [{ cell_type: 'code', source: `${first}${source}`, outputs: [] }];
+    const cells = [{ cell_type: 'code', source: `${first}${ON_COLAB}`, outputs: [] }];
     const metadata = { accelerator: 'GPU', colab: { gpuType: 'A100' } };
     return smallWorkspace({ 'a.ipynb': JSON.stringify({ cells, metadata, nbformat: 4 }) }).analyze('a.ipynb');
   };

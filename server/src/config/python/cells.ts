@@ -32,10 +32,17 @@ export interface JoinedCells {
   readonly firstLines: readonly number[];
 }
 
-/** Joins cells, each below a line of its own that begins it. `gpu`: the one that the notebook asks its service for. */
-export function joinCells(cells: readonly string[], gpu?: string): JoinedCells {
+/** A notebook that asks its service for one GPU, and printed another. */
+export interface RanElsewhere {
+  readonly asked: string;
+  /** By its name, or by its memory where nothing names it. */
+  readonly ran: string;
+}
+
+/** Joins cells, each below a line of its own that begins it. `gpu`: what the notebook tells of the one that it runs on. */
+export function joinCells(cells: readonly string[], gpu?: string | RanElsewhere): JoinedCells {
   const firstLines: number[] = [];
-  let text = `${HEAD}${JSON.stringify(gpu === undefined ? {} : { gpu })}\n`;
+  let text = `${HEAD}${JSON.stringify(typeof gpu === 'object' ? gpu : gpu === undefined ? {} : { gpu })}\n`;
   let line = 1;
   for (const cell of cells) {
     firstLines.push(line + 1);
@@ -45,11 +52,14 @@ export function joinCells(cells: readonly string[], gpu?: string): JoinedCells {
   return { text, firstLines };
 }
 
-/** The GPU that a joined text states the notebook asks for. */
-export function gpuOfJoined(text: string): string | undefined {
+/** What a joined text states of the GPU that the notebook asks for. */
+export function gpuOfJoined(text: string): string | RanElsewhere | undefined {
   if (!text.startsWith(HEAD)) return undefined;
   try {
-    const { gpu } = JSON.parse(text.slice(HEAD.length, text.indexOf('\n'))) as { readonly gpu?: unknown };
+    const { gpu, asked, ran } = JSON.parse(text.slice(HEAD.length, text.indexOf('\n'))) as {
+      readonly [name in 'gpu' | 'asked' | 'ran']?: unknown;
+    };
+    if (typeof asked === 'string' && typeof ran === 'string') return { asked, ran };
     return typeof gpu === 'string' ? gpu : undefined;
   } catch {
     return undefined;
@@ -86,21 +96,22 @@ export function colabGpu(
   named: unknown,
   accelerator: unknown,
   printed: string | undefined,
-): string | undefined {
+): string | RanElsewhere | undefined {
   const asked = typeof named === 'string' ? named : accelerator === 'GPU' ? 'T4' : undefined;
   if (asked === undefined) return undefined;
   const lines = (printed ?? '').split('\n');
   const ran = lines.flatMap(
     (line) => /(?:\bGPU ?[=:] |^)(?!Num GPUs)(.+?)\. (?:Num GPUs|Max memory)/.exec(line)?.[1] ?? [],
   );
-  if (ran.some((card) => !card.includes(asked))) return undefined;
+  const other = ran.find((card) => !card.includes(asked));
+  if (other !== undefined) return { asked, ran: other };
   const memories = lines.flatMap((line) => /^Num GPUs = \d+\. Max memory: ([\d.]+)/.exec(line)?.[1] ?? []);
-  const found = memories.map((memory) => sizeOf(asked, Number(memory)));
   // Memory that no card of the name has is another card's.
-  if (found.includes(undefined)) return undefined;
+  const foreign = memories.find((memory) => sizeOf(asked, Number(memory)) === undefined);
+  if (foreign !== undefined) return { asked, ran: `${foreign} GiB` };
   if (asked !== EITHER_A100) return asked;
   const full = lines.flatMap((line) => /A100-SXM4-([48]0)GB/.exec(line)?.[1] ?? []);
-  const sizes = [...full.map(Number), ...found];
+  const sizes = [...full.map(Number), ...memories.map((memory) => sizeOf(asked, Number(memory)))];
   const [size] = sizes;
   return size && sizes.every((one) => one === size) ? `A100-SXM4-${size}GB` : asked;
 }

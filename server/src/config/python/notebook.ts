@@ -1,7 +1,7 @@
 import { type Node, parseTree } from 'jsonc-parser';
 import type { Position, Range } from '../../text/place';
 import { Lines } from '../lines';
-import { cardsPrinted, colabGpu } from './cells';
+import { cardsPrinted, colabGpu, type RanElsewhere } from './cells';
 import { type Install, installedOnColab, installsIn, withoutMagics } from './magics';
 
 /** A notebook's code, cell after cell, as one text whose places are those of the file. */
@@ -13,6 +13,8 @@ interface Notebook {
   readonly installs: readonly Install[];
   /** The GPU that the notebook asks its service for. */
   readonly gpu?: { readonly name: string; readonly range: Range };
+  /** It asks for one, and printed another. */
+  readonly elsewhere?: RanElsewhere & { readonly range: Range };
 }
 
 /** Lines of source, each a string of the file. */
@@ -86,14 +88,14 @@ export function readNotebook(text: string): Notebook | undefined {
     written.push(`${source}\n`);
     joined += `${withoutMagics(source)}\n`;
   }
-  const gpu = gpuOf(inner(root, 'metadata'), file);
+  const asked = gpuOf(inner(root, 'metadata'), file);
   const lines = new CellLines(joined, segments, file);
   const installs = installsIn(written.join(''), lines, written);
   return {
     lines,
     cells: written,
-    installs: gpu ? installedOnColab(installs) : installs,
-    ...(gpu ? { gpu } : {}),
+    installs: asked.gpu ? installedOnColab(installs) : installs,
+    ...asked,
   };
 }
 
@@ -104,12 +106,12 @@ function partsOf(source: Node | undefined): Node[] {
 }
 
 /** The GPU that the notebook's metadata ask for, at the place that states it. */
-function gpuOf(metadata: Node | undefined, file: Lines): Notebook['gpu'] {
+function gpuOf(metadata: Node | undefined, file: Lines): Pick<Notebook, 'gpu' | 'elsewhere'> {
   const asks = inner(metadata, 'accelerator');
   const named = inner(inner(metadata, 'colab'), 'gpuType');
   const node = named?.type === 'string' ? named : asks;
-  const name = colabGpu(named?.value, asks?.value, cardsPrinted(file.text));
-  return node && name !== undefined
-    ? { name, range: file.range(node.offset, node.offset + node.length) }
-    : undefined;
+  const gpu = colabGpu(named?.value, asks?.value, cardsPrinted(file.text));
+  if (!node || gpu === undefined) return {};
+  const range = file.range(node.offset, node.offset + node.length);
+  return typeof gpu === 'string' ? { gpu: { name: gpu, range } } : { elsewhere: { ...gpu, range } };
 }

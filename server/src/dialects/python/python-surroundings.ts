@@ -155,10 +155,26 @@ export function upgradedPackages({ installs = [] }: ConfigDocument): readonly Re
 }
 
 /**
+ * Where a notebook asks Colab for one GPU and printed another, it was run elsewhere, or another was asked for since: either may be what the
+ * next run has.
+ */
+function readOtherGpu({ ranElsewhere }: ConfigDocument, draft: Draft, known: ReadContext['known']): void {
+  if (!ranElsewhere || known['hardware.gpu'] !== undefined) return;
+  const { asked, ran, range } = ranElsewhere;
+  const words = say(
+    'The notebook asks Colab for a {0}, and its saved output comes from another GPU ({1}): which one it will have is not known.',
+    asked,
+    ran,
+  );
+  draft.leave('value', { range }, 'gpuType', words, ['hardware.gpu', 'hardware.gpus']);
+}
+
+/**
  * The GPU that a notebook asks Colab for. It stays in the file when it is run elsewhere, so that nothing that follows is certain; where
  * cells install PyTorch for AMD's, it is none that they run on: Colab has NVIDIA's alone.
  */
 export function readAskedGpu(document: ConfigDocument, draft: Draft, known: ReadContext['known']): void {
+  readOtherGpu(document, draft, known);
   const { asksFor } = document;
   if (!asksFor || !findAccelerator(asksFor.name)) return;
   const { name, range } = asksFor;
