@@ -308,9 +308,17 @@ export class Draft {
     text: string,
     message: string,
     fields?: readonly FieldPath[],
+    examples?: Unread['examples'],
   ): void {
     const location = locationOf(node.range, this.uri);
-    this.unread.push({ kind, location, text, message, ...(fields ? { fields } : {}) });
+    this.unread.push({
+      kind,
+      location,
+      text,
+      message,
+      ...(fields ? { fields } : {}),
+      ...(examples ? { examples } : {}),
+    });
   }
 
   /** Words stand there for certain, which are read or printed as the script runs. */

@@ -29,7 +29,7 @@ export function supplyActions(analysis: Analysis, context: ActionContext, proble
   ];
   // A value that is stated but not known is put right where it stands; a second statement would not count.
   const unstated = fields.filter((field) => analysis.resolved.values[field] === undefined);
-  const entries = unstated.map((field) => ({ field, value: exampleOf(field) }));
+  const entries = unstated.map((field) => ({ field, value: exampleOf(field, analysis) }));
   const asked = problem?.data?.fields;
   const isAnswered = !Array.isArray(asked) || unstated.some((field) => asked.includes(field));
   if (entries.length === 0 || !isAnswered) {
@@ -107,7 +107,8 @@ function directiveEdit(analysis: Analysis, entries: readonly Entry[], whole: str
 }
 
 /** Common enough to be a useful start, and shown in the title. */
-function exampleOf(field: FieldPath): string {
-  const [pair = ''] = supplyExamples([{ field, reason: '' }]);
+function exampleOf(field: FieldPath, { resolved }: Analysis): string {
+  const unknown = resolved.unknown.find((one) => one.field === field) ?? { field, reason: '' };
+  const [pair = ''] = supplyExamples([unknown]);
   return pair.slice(pair.indexOf('=') + 1);
 }

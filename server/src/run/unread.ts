@@ -27,6 +27,8 @@ export interface Unread {
   readonly message: string;
   /** Fields of the run that it decides; undefined where nobody can tell which. */
   readonly fields?: readonly FieldPath[];
+  /** Values of them that would do for this run, where those that are shown of every run would not. */
+  readonly examples?: Readonly<Partial<Record<FieldPath, string>>>;
   /** Words stand there for certain, and nothing here shows which. */
   readonly holdsWords?: true;
   /** The run is on CPUs: it takes no memory of a GPU. */

@@ -46,7 +46,7 @@ export function withoutUnread(resolution: Resolution, unread: readonly Unread[])
       run: undefined,
     };
   }
-  const missing = unread.flatMap(({ kind, fields = [], message }) =>
+  const missing = unread.flatMap(({ kind, fields = [], message, examples = {} }) =>
     kind !== 'branch'
       ? fields.flatMap((field) => {
           const origin = resolution.origins[field];
@@ -56,7 +56,9 @@ export function withoutUnread(resolution: Resolution, unread: readonly Unread[])
           const isMissing = resolution.unknown.some((unknown) => unknown.field === field);
           // Words that may be any arguments need not be this one.
           const needed = isMissing || (kind !== 'words' && (isDecisive(field) || divided));
-          return weak && needed ? [{ field, reason: message }] : [];
+          const example = examples[field];
+          const own = example === undefined ? {} : { example };
+          return weak && needed ? [{ field, reason: message, ...own }] : [];
         })
       : [],
   );

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { supplyActions } from '../../../server/src/features/supply';
+import { supplyExamples } from '../../../server/src/workspace/verdict';
 import { smallWorkspace } from './small-workspace';
 
 const FLAGS =
@@ -281,6 +283,8 @@ trainer.train()
   });
 });
 
+const TOP = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
+
 const ON_COLAB = `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 model = AutoModelForCausalLM.from_pretrained("gpt2")
 Trainer(model=model, args=TrainingArguments("o"), train_dataset=rows).train()
@@ -300,7 +304,7 @@ describe('a GPU that a notebook asks Colab for, and another that it printed', ()
       'NVIDIA A100-SXM4-40GB. Max memory = 39.494',
     );
     const words =
-      'The notebook asks Colab for a T4, and its saved output comes from another GPU (NVIDIA A100-SXM4-40GB): which one it will have is not known.';
+      'The notebook asks Colab for T4, and its saved output comes from another GPU (NVIDIA A100-SXM4-40GB): which one it will have is not known.';
     assert.deepEqual(
       resolved.unknown.map(({ field, reason }) => [field, reason]),
       [
@@ -320,6 +324,29 @@ describe('a GPU that a notebook asks Colab for, and another that it printed', ()
       'NVIDIA A100-SXM4-40GB. Max memory = 39.494',
     );
     assert.deepEqual([estimate?.verdict, unread], ['fits', []]);
+  });
+});
+
+describe('a GPU that nobody names, where cells install PyTorch for those of AMD', () => {
+  const install = '!pip install torch --index-url https://download.pytorch.org/whl/rocm6.4\n';
+  const notebook = (metadata: object, first = install) => {
+    const source = `# oomlint: sequence=512\n${first}${ON_COLAB}`;
+    const cells = [{ cell_type: 'code', source, outputs: [] }];
+    return smallWorkspace({ 'a.ipynb': JSON.stringify({ cells, metadata, nbformat: 4 }) }).analyze('a.ipynb');
+  };
+
+  it('has one of them as its example, wherever one is shown', async () => {
+    for (const metadata of [{}, { accelerator: 'GPU', colab: { gpuType: 'T4' } }]) {
+      const analysis = await notebook(metadata);
+      const { resolved, problems } = analysis;
+      assert.deepEqual(supplyExamples(resolved.unknown), ['gpu=MI300X', 'gpus=8'], JSON.stringify(metadata));
+      const told = problems.find(({ code }) => code === 'unknown-fields');
+      assert.match(String(told?.message), /for AMD GPUs.*gpu=MI300X gpus=8/);
+      const [, directive] = supplyActions(analysis, { text: '# oomlint: sequence=512\n', range: TOP }, told);
+      assert.match(String(directive?.title), /gpu=MI300X/);
+    }
+    const plain = await notebook({}, '!pip install torch\n');
+    assert.deepEqual(supplyExamples(plain.resolved.unknown), ['gpu=H100-SXM5-80GB', 'gpus=8']);
   });
 });
 

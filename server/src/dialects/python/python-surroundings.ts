@@ -23,7 +23,7 @@ import type { Draft } from '../draft';
 import { ALLOCATOR_VARIABLES, readAllocatorSettings } from '../launch/allocator-environment';
 import { readBrought } from './brought-versions';
 import { argumentOf, type Calls } from './call-block';
-import { installsRocm } from './rocm-installs';
+import { installsRocm, isOfRocm } from './rocm-installs';
 
 /**
  * Versions that cells install, of a range the newest that it allows; the last statement about a package counts. `lastTrl` is the last
@@ -162,11 +162,28 @@ function readOtherGpu({ ranElsewhere }: ConfigDocument, draft: Draft, known: Rea
   if (!ranElsewhere || known['hardware.gpu'] !== undefined) return;
   const { asked, ran, range } = ranElsewhere;
   const words = say(
-    'The notebook asks Colab for a {0}, and its saved output comes from another GPU ({1}): which one it will have is not known.',
+    'The notebook asks Colab for {0}, and its saved output comes from another GPU ({1}): which one it will have is not known.',
     asked,
     ran,
   );
   draft.leave('value', { range }, 'gpuType', words, ['hardware.gpu', 'hardware.gpus']);
+}
+
+/** Cells that install PyTorch for AMD's GPUs tell the vendor: what is shown as an example is one of its cards. */
+function leaveGpuOfAmd({ asksFor, ranElsewhere, installs = [] }: ConfigDocument, draft: Draft): void {
+  const name = asksFor?.name ?? ranElsewhere?.asked;
+  const range = asksFor?.range ?? ranElsewhere?.range ?? installs.find(isOfRocm)?.range;
+  if (!range) return;
+  const words =
+    name !== undefined && findAccelerator(name)
+      ? say(
+          'The cells install PyTorch for AMD GPUs, which does not run on the {0} that the notebook asks Colab for.',
+          name,
+        )
+      : say('The cells install PyTorch for AMD GPUs: which of them the run uses is not known.');
+  const text = name === undefined ? 'pip install' : 'gpuType';
+  const fields = ['hardware.gpu', 'hardware.gpus'] as const;
+  draft.leave('value', { range }, text, words, fields, { 'hardware.gpu': 'MI300X' });
 }
 
 /**
@@ -174,20 +191,15 @@ function readOtherGpu({ ranElsewhere }: ConfigDocument, draft: Draft, known: Rea
  * cells install PyTorch for AMD's, it is none that they run on: Colab has NVIDIA's alone.
  */
 export function readAskedGpu(document: ConfigDocument, draft: Draft, known: ReadContext['known']): void {
+  if (installsRocm(document)) {
+    if (known['hardware.gpu'] === undefined) leaveGpuOfAmd(document, draft);
+    return;
+  }
   readOtherGpu(document, draft, known);
   const { asksFor } = document;
   if (!asksFor || !findAccelerator(asksFor.name)) return;
   const { name, range } = asksFor;
   const place = { range };
-  if (installsRocm(document)) {
-    if (known['hardware.gpu'] !== undefined) return;
-    const words = say(
-      'The cells install PyTorch for AMD GPUs, which does not run on the {0} that the notebook asks Colab for.',
-      name,
-    );
-    draft.leave('value', place, 'gpuType', words, ['hardware.gpu', 'hardware.gpus']);
-    return;
-  }
   if (name !== EITHER_A100)
     draft.state('hardware.gpu', name, place, 'gpuType', say('the notebook asks Colab for it'), true);
   else if (known['hardware.gpu'] === undefined) {

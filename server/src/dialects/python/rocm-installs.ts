@@ -1,4 +1,5 @@
 import type { ConfigDocument } from '../../config/node';
+import type { Install } from '../../config/python/magics';
 import { normalName } from '../../environment/requirement';
 
 /** Builds of PyTorch for AMD's GPUs, by their index (https://pytorch.org/get-started/locally) and by their local version. */
@@ -17,12 +18,15 @@ const OF_UNSLOTH = /^unsloth(?:-zoo)?$/;
 export function installsRocm({ installs = [] }: Pick<ConfigDocument, 'installs'>): boolean {
   const own = installs.filter(({ commented }) => !commented);
   if (own.some(({ index }) => index !== undefined && CUDA.test(index))) return false;
-  return own.some(
-    ({ name, specifier, extras = [], index = '', conditional }) =>
-      conditional !== true &&
-      (ROCM.test(index) ||
-        ROCM_VERSION.test(specifier) ||
-        ROCM_TRITON.test(normalName(name)) ||
-        (OF_UNSLOTH.test(normalName(name)) && extras.includes('amd'))),
+  return own.some((install) => install.conditional !== true && isOfRocm(install));
+}
+
+/** Whether a command installs PyTorch for AMD's GPUs, or what goes with that alone. */
+export function isOfRocm({ name, specifier, extras = [], index = '' }: Install): boolean {
+  return (
+    ROCM.test(index) ||
+    ROCM_VERSION.test(specifier) ||
+    ROCM_TRITON.test(normalName(name)) ||
+    (OF_UNSLOTH.test(normalName(name)) && extras.includes('amd'))
   );
 }
