@@ -128,7 +128,7 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
     parts,
     timeline: samplesOf(walk),
     capacityBytes,
-    host: hostMemory({ ...worst, run, stages: worst.held, published: model.publishedDtype }),
+    host: hostMemory({ ...worst, model, run, stages: worst.held, published: model.publishedDtype }),
     model: {
       totalParameters: Math.round(counted.total),
       trainableParameters: Math.round(counted.totalTrained),

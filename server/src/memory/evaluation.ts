@@ -83,7 +83,7 @@ export function evaluationPoints({ model, run, stages, sharding, constant }: Eva
     points.push({ moment: 'evaluation', label, ledger, bytes: totalOf(ledger) });
   // ZeRO-3 follows the trace of the training step, whose forward is the same, so it keeps as much whole.
   const resting = combine(sharding.atRest, constant, sharding.throughout);
-  const predictions = predictionsOf(run, stages);
+  const predictions = predictionsOf(model, run, stages);
   const before = withPredictions(resting, predictions.beforeLast);
   const kept = keepsCache(model, run) ? (traced: TracedStage) => cacheOf(model, run, traced) : undefined;
   forwardWithoutGraph(
@@ -153,8 +153,8 @@ const TRAINER = fileIn(TRANSFORMERS, 'src/transformers/trainer.py');
  * (`EvalLoopContainer.add`, `trainer_pt_utils.py`) until `eval_accumulation_steps` batches, or all where it is unset, go
  * to the host. From the third batch on the loop's own variable still holds the batch before while the model runs.
  */
-function predictionsOf(run: TrainingRun, stages: readonly TracedStage[]): Predictions {
-  const own = predictionBytes(run, stages);
+function predictionsOf(model: Model, run: TrainingRun, stages: readonly TracedStage[]): Predictions {
+  const own = predictionBytes(model, run, stages);
   const ranks = dataParallelSize(run);
   const all = own * ranks;
   const count = batchesOnGpu(run);
@@ -190,16 +190,26 @@ export function evaluationNotes(run: TrainingRun): string[] {
   ];
 }
 
-/** Bytes of one batch's predictions of one GPU: its logits, or an int64 token id per position. */
-export function predictionBytes(run: TrainingRun, stages: readonly TracedStage[]): number {
+/**
+ * Bytes of one batch's predictions of one GPU: an int64 token id per position, or all that the model returns and its config does not leave out
+ * (`prediction_step`; `keys_to_ignore_at_inference` names the cache alone). That is its logits, and behind an encoder the last hidden
+ * states of that, [samples, source tokens, hidden size].
+ */
+export function predictionBytes(model: Model, run: TrainingRun, stages: readonly TracedStage[]): number {
   const kind = run['evaluation.predictions'];
   const logits = kind === 'none' ? undefined : logitsOf(stages);
-  if (!logits) return 0;
-  if (kind === 'tokens') return (logits.elements / (logits.shape.at(-1) ?? 1)) * ELEMENT_BYTES.int64;
+  if (kind === 'tokens')
+    return logits ? (logits.elements / (logits.shape.at(-1) ?? 1)) * ELEMENT_BYTES.int64 : 0;
+  if (kind === 'none' || !stages.some(({ stage }) => stage.role === 'head')) return 0;
   // Accelerate gives the model's results back in fp32 wherever it wraps autocast around it, FSDP included
   // (`accelerator.py`, `convert_outputs_to_fp32`).
-  const wide = run['precision.compute'] !== 'fp32' && behaviours(run).returnsFp32;
-  return logits.elements * ELEMENT_BYTES[wide ? 'fp32' : logits.dtype];
+  const { 'precision.compute': compute } = run;
+  const wide = compute !== 'fp32' && behaviours(run).returnsFp32 ? ELEMENT_BYTES.fp32 : undefined;
+  const scores = logits ? logits.elements * (wide ?? ELEMENT_BYTES[logits.dtype]) : 0;
+  if (!model.decoder) return scores;
+  const { 'batch.micro': samples, 'batch.sequence': sequence } = evaluated(run);
+  const states = samples * (model.decoder.encoded ?? sequence) * model.hiddenSize;
+  return scores + states * (wide ?? bytesPer(compute));
 }
 
 /** The result of the head. */

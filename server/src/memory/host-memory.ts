@@ -1,3 +1,4 @@
+import type { Model } from '../model/model';
 import type { HostMemory, HostMoment, HostPart } from '../results/estimate';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
@@ -11,6 +12,7 @@ import type { TracedStage } from './traced-run';
 import { allStepped, bytesPer, type WeightSums } from './weights';
 
 interface HostRun {
+  readonly model: Model;
   readonly run: TrainingRun;
   readonly sums: WeightSums;
   /** Stages of one GPU. */
@@ -157,9 +159,9 @@ function pagedBytes({ run, sums }: HostRun): number {
  * Every process gathers the predictions of all (`evaluation_loop`): as fp32 where they were bf16, since NumPy has none
  * (`nested_numpify`), and old and new together where chunks are concatenated (`EvalLoopContainer`).
  */
-function evaluationParts({ run, evaluated }: HostRun): HostPart[] {
+function evaluationParts({ model, run, evaluated }: HostRun): HostPart[] {
   const batches = evaluationBatches(run);
-  const batch = evaluated ? predictionBytes(run, evaluated) * dataParallelSize(run) : 0;
+  const batch = evaluated ? predictionBytes(model, run, evaluated) * dataParallelSize(run) : 0;
   if (batches === undefined || batch === 0) return [];
   const widens = run['evaluation.predictions'] === 'logits' && run['precision.compute'] === 'bf16';
   const already = behaviours(run).returnsFp32;

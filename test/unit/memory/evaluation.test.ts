@@ -227,6 +227,49 @@ describe('what a GPU holds while the run evaluates', () => {
     assert.equal(rest(one) - OWN + 100 * 4 * 512 * 8, rest(tokens));
   });
 
+  /** A decoder behind an encoder, of whose logits and states the sizes are easily told apart. */
+  const T5 = {
+    model_type: 't5',
+    d_model: 512,
+    d_kv: 64,
+    d_ff: 1024,
+    num_layers: 2,
+    num_heads: 8,
+    vocab_size: 4096,
+  };
+  const WHISPER = {
+    model_type: 'whisper',
+    d_model: 384,
+    encoder_layers: 2,
+    decoder_layers: 2,
+    encoder_attention_heads: 6,
+    decoder_attention_heads: 6,
+    encoder_ffn_dim: 1536,
+    decoder_ffn_dim: 1536,
+    vocab_size: 4096,
+    num_mel_bins: 80,
+    max_source_positions: 1500,
+    max_target_positions: 448,
+  };
+
+  // Run under transformers 5.24: `prediction_step` of T5, BART, Whisper and EncoderDecoderModel gives logits and `encoder_last_hidden_state`,
+  // which their `keys_to_ignore_at_inference` does not name.
+  it('keeps what an encoder hands over beside the logits of its decoder', () => {
+    const values: RunValues = { ...logits(NATIVE, 100), 'batch.targetSequence': 128 };
+    const kept = (config: Record<string, unknown>, more: RunValues = {}) => {
+      const one = of(config, { ...values, ...more, 'evaluation.samples': 4 });
+      return rest(of(config, { ...values, ...more, 'evaluation.samples': 8 })) - rest(one);
+    };
+    assert.equal(kept(T5), 4 * (128 * 4096 + 512 * 512) * 2);
+    assert.equal(kept(WHISPER), 4 * (128 * 4096 + 1500 * 384) * 2);
+    const wide = { ...AUTOCAST, 'batch.targetSequence': 128 };
+    assert.equal(kept(T5, wide), 4 * (128 * 4096 + 512 * 512) * 4);
+    assert.equal(kept(T5, { 'evaluation.predictions': 'tokens' }), 4 * 128 * 8);
+    assert.equal(kept(T5, { 'method.objective': 'classification' }), 4 * 512 * 512 * 2);
+    const host = of(T5, { ...values, 'evaluation.accumulation': 10 }).host;
+    assert.equal(host.bytesPerNode, 2 * 100 * 2 * 4 * (128 * 4096 + 512 * 512) * 2);
+  });
+
   it('reports it where nobody states how many batches there are', () => {
     const values = { ...NATIVE, 'evaluation.predictions': 'logits' } as const;
     assert.ok(of(llama(32000), values).notes.some((note) => /evaluation keeps/.test(note)));

@@ -3,20 +3,29 @@ import type { PyCall } from '../../config/python/value';
 import { flagOf } from '../../config/scalar';
 import { fileIn, TRANSFORMERS } from '../../sources/repositories';
 import { say } from '../../wording/say';
+import type { ReadContext } from '../dialect';
 import { argumentOf, type Calls } from './call-block';
 
 const SOURCE = fileIn(TRANSFORMERS, 'src/transformers/trainer.py');
 const KEY = 'compute_metrics';
 const SMALLER = 'preprocess_logits_for_metrics';
 
-/** What gives scores of every token, frame or pixel: those of whole samples are few numbers however many samples there are. */
+/**
+ * What gives scores of every token, frame or pixel: those of whole samples are few numbers however many samples there are. An encoder before
+ * a decoder hands over states of every token whatever is scored, which are kept with the scores.
+ */
 const SCORES_MUCH: ReadonlySet<unknown> = new Set(['lm', 'ctc', 'segmentation']);
 
 /**
  * What an evaluation keeps for metrics (`evaluation_loop`): with `compute_metrics` what the model returns of each batch is gathered on the GPU,
  * batch after batch, until `eval_accumulation_steps` batches or all of them go to the host. How many samples are evaluated the text seldom shows.
  */
-export function readKeptPredictions({ draft }: Calls, trainer: PyCall, config: PyCall | undefined): void {
+export function readKeptPredictions(
+  { draft }: Calls,
+  trainer: PyCall,
+  config: PyCall | undefined,
+  { model }: ReadContext,
+): void {
   const given = (name: string) => {
     const value = argumentOf(trainer, name);
     return value !== undefined && !isNone(value) ? value : undefined;
@@ -24,8 +33,9 @@ export function readKeptPredictions({ draft }: Calls, trainer: PyCall, config: P
   const isOn = (key: string) => flagOf(config && knownNode(argumentOf(config, key))) === true;
   const metrics = given(KEY);
   if (!metrics || isOn('prediction_loss_only') || draft.valueOf('evaluation.enabled') !== true) return;
-  if (!SCORES_MUCH.has(draft.valueOf('method.objective') ?? 'lm')) return;
   const smaller = given(SMALLER);
+  const scoresMuch = SCORES_MUCH.has(draft.valueOf('method.objective') ?? 'lm');
+  if (!scoresMuch && (!model?.decoder || smaller)) return;
   if (isOn('predict_with_generate')) draft.state('evaluation.predictions', 'tokens', metrics, KEY);
   else if (smaller)
     draft.assume(

@@ -346,7 +346,7 @@ function readTrainer(
     readUnslothTrainer(calls, unsloth, section, 'supervised', context);
   if (unsloth)
     readPadding(calls, call, unsloth, section, context, { batches: 'labelled', ...TRAINER_DEFAULTS });
-  readKeptPredictions(calls, call, config);
+  readKeptPredictions(calls, call, config, context);
   inferMask(calls, chain, context, section, section.integerOrDefault('per_device_train_batch_size'));
   checkTrainingArguments(block, section, TRAINING_ARGUMENTS_TABLE, 'Trainer', draft);
 }
@@ -420,7 +420,7 @@ function readTrlTrainer(
   if (unsloth) readScoredPairs(calls, method, section, context);
   if (unsloth)
     settleEvaluation(calls, section, plain || config === undefined, context.versions?.unsloth?.version);
-  if (method === 'sft') readKeptPredictions(calls, call, config);
+  if (method === 'sft') readKeptPredictions(calls, call, config, context);
   if (!unsloth && method === 'sft') readTokenizedRows(calls, call, context);
   if (method === 'sft') limitKept(calls, call, context);
   if (!unsloth && preparesItself(calls, call, config)) withhold(draft, ['batch.sequence']);
