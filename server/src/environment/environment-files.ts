@@ -189,7 +189,7 @@ const asOptional = (requirement: Requirement): Requirement => ({ ...requirement,
 function condaEnvironment(text: string, name: string): Requirement[] {
   const { root } = parseConfig(`file:///${name}`, text);
   return items(nodeAt(root, ['dependencies'])).flatMap((node) => {
-    if (node.kind === 'map') return fromNodes(items(entryOf(node, 'pip')?.value));
+    if (node.kind === 'map') return pipList(items(entryOf(node, 'pip')?.value));
     const words = (textOf(node) ?? '').replace(/^[\w-]+::/, '');
     const match = /^([A-Za-z][\w.-]{0,80})\s*(=?)\s*([\d][\w.]*)?(?:=\S*)?$/.exec(words);
     if (match?.[1] && match[2] === '=' && match[3])
@@ -197,6 +197,10 @@ function condaEnvironment(text: string, name: string): Requirement[] {
     return parseRequirement(words.replace(/^pytorch(?![\w-])/, 'torch'), node.range) ?? [];
   });
 }
+
+/** A list that conda hands to pip as the lines of a `requirements.txt`. */
+const pipList = (lines: readonly ConfigNode[]): Requirement[] =>
+  withinIndex(pytorchIndex(lines.map((line) => textOf(line) ?? '').join('\n')), fromNodes(lines));
 
 const condaName = (name: string) => (name === 'pytorch' ? 'torch' : name);
 
@@ -214,16 +218,22 @@ function withArguments(image: string, given: ReadonlyMap<string, string>): strin
   return open ? undefined : filled;
 }
 
-/** A line with those that go on with its command. */
-function commandFrom(lines: readonly string[], first: number): string {
-  const end = lines.findIndex((line, index) => index >= first && !/\\\s*$/.test(line));
-  const command = lines.slice(first, end < 0 ? lines.length : end + 1).join('\n');
-  return (
-    command
-      .slice(0, LONGEST_LINE)
-      .split(/&&|;/)
-      .find((part) => /\btorch(?![\w.=<>~!-])/.test(part)) ?? ''
-  );
+/** PyTorch among the words of a command, by its name alone or with what it is to be. */
+const TORCH = /(?:^|[\s"'])torch(?![\w.-])/;
+const BARE_TORCH = /\btorch(?![\w.=<>~!-])/;
+
+/** The command that installs PyTorch in a line, with the lines that it began in and goes on in. */
+function torchCommand(lines: readonly string[], at: number): string {
+  const goesOn = (index: number) => /\\\s*$/.test(lines[index] ?? '');
+  let first = at;
+  while (first > 0 && goesOn(first - 1)) first--;
+  let last = at;
+  while (last < lines.length - 1 && goesOn(last)) last++;
+  const command = lines
+    .slice(first, last + 1)
+    .join('\n')
+    .slice(0, LONGEST_LINE);
+  return command.split(/&&|;/).find((part) => TORCH.test(part)) ?? '';
 }
 
 /** Images that a `Dockerfile` starts from, and what it installs by name. */
@@ -234,21 +244,24 @@ function dockerfile(text: string): Requirement[] {
     if (/^\s*#/.test(line)) return [];
     const range = lineRange(index, 0, line.length);
     // An argument may stand for one before it.
-    const words = /^\s*ARG\s+(.{0,2000})/i.exec(line)?.[1] ?? '';
+    // The older `ENV name value` has no sign between.
+    const words =
+      /^\s*(?:ARG|ENV)\s+(.{0,2000})/i.exec(line)?.[1]?.replace(/^(\w+)[ \t]+(?=\S+\s*$)/, '$1=') ?? '';
     for (const [, name = '', value = ''] of words.matchAll(/(\w+)=["']?([^\s"']*)/g)) {
       const known = withArguments(value, given);
       if (known !== undefined) given.set(name, known);
     }
     const image = /^\s*FROM\s+(?:--\S+\s+)?(\S+)/i.exec(line)?.[1];
     if (image !== undefined) return imageVersions(withArguments(image, given) ?? '', range);
-    const bare = /\btorch(?![\w.=<>~!-])/.test(line) ? pytorchIndex(commandFrom(lines, index)) : undefined;
+    const command = TORCH.test(line) ? torchCommand(lines, index) : '';
+    const built = command === '' ? undefined : pytorchIndex(withArguments(command, given) ?? command);
     const pinned = [
       ...line
         .slice(0, 2000)
         .matchAll(/(?:^|\s)["']?([A-Za-z][\w.-]{0,80}(?:\[[\w,]{0,80}\])?[=<>~]=[^\s"']{1,80})/g),
     ].flatMap((match) => parseRequirement(match[1] ?? '', range) ?? []);
-    const torch = bare && parseRequirement('torch', range);
-    return [...(torch ? withinIndex(bare, [torch]) : []), ...pinned];
+    const torch = built && BARE_TORCH.test(line) ? parseRequirement('torch', range) : undefined;
+    return withinIndex(built, [...(torch ? [torch] : []), ...pinned]);
   });
 }
 

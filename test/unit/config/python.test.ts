@@ -362,6 +362,28 @@ import trl
     assert.ok(newest(`-U torch --extra-index-url ${whl}/cu121`));
   });
 
+  it('holds PyTorch to the last release of an index whose name a variable holds, where the text binds it once', () => {
+    const built = (text: string) => {
+      const installs = installsIn(text, new Lines(text));
+      return installs.find(({ name }) => name === 'torch')?.builtFor?.name;
+    };
+    const command = (platform: string) =>
+      `pip install torch --index-url https://download.pytorch.org/whl/${platform}\n`;
+    assert.equal(built(`!${command('cu118')}`), 'cu118');
+    assert.equal(built(`cu = "cu118"\n!${command('{cu}')}`), 'cu118');
+    assert.equal(built(`cu = "cu118"\n!${command('$cu')}`), 'cu118');
+    assert.equal(built(`# %%\n%%bash\nexport CU=cu118\n${command('$' + '{CU}')}`), 'cu118');
+    assert.equal(built(`# %%\n%%bash\nCU="cu118"; INDEX="whl/$CU"\n${command('$CU')}`), 'cu118');
+    for (const open of [
+      `!${command('{cu}')}`,
+      `cu = "cu118"\nif new:\n    cu = "cu126"\n!${command('{cu}')}`,
+      `if old:\n    cu = "cu118"\n!${command('{cu}')}`,
+      `cu = "cu" + release\n!${command('{cu}')}`,
+      `# %%\n%%bash\nCU=cu$RELEASE\n${command('$CU')}`,
+    ])
+      assert.equal(built(open), undefined, open);
+  });
+
   it('reads what a converted notebook installs, also where the conversion comments it out', () => {
     const text = String.raw`x = 1
 # get_ipython().run_cell_magic('capture', '', 'import os\n_conv = "causal_conv1d==1.5.2"\n!pip install a==1 {_conv}\n# don\'t\n')

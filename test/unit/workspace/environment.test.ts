@@ -355,6 +355,31 @@ describe('images that a launch script starts', () => {
         `\`\`\`bash\npip install torch ${index('cu118')} --extra-index-url https://pypi.org/simple\nbash run.sh\n\`\`\`\n`,
         /default/,
       ],
+      // Wherever the command names it, by a variable of the file, and beside a range.
+      ['Dockerfile', `FROM ubuntu\nARG CU=cu118\nRUN pip install torch ${index('$CU')}\n`, /^2\.7\./],
+      ['Dockerfile', `FROM ubuntu\nENV CU cu118\nRUN pip install torch ${index('$CU')}\n`, /^2\.7\./],
+      ['Dockerfile', `FROM ubuntu\nENV CU=cu118\nRUN pip install torch ${index('${CU}')}\n`, /^2\.7\./],
+      ['Dockerfile', `FROM ubuntu\nARG CU\nRUN pip install torch ${index('$CU')}\n`, /default/],
+      ['Dockerfile', `FROM ubuntu\nRUN pip install ${index('cu118')} \\\n  torch torchvision\n`, /^2\.7\./],
+      ['Dockerfile', `FROM ubuntu\nRUN pip install 'torch>=2.4' ${index('cu118')}\n`, /^2\.7\./],
+      ['Dockerfile', `FROM ubuntu\nRUN pip install torch==2.4.0 ${index('cu118')}\n`, /^2\.4\.0/],
+      ['Dockerfile', `FROM ubuntu\nRUN pip install x ${index('cu118')} && pip install torch\n`, /default/],
+      ['environment.yml', `dependencies:\n  - pip:\n    - ${index('cu118')}\n    - torch\n`, /^2\.7\./],
+      [
+        'environment.yml',
+        `dependencies:\n  - pip:\n    - --extra-index-url https://download.pytorch.org/whl/cu118\n    - torch>=2.4\n`,
+        /assumed/,
+      ],
+      [
+        'README.md',
+        `\`\`\`bash\nCU=cu118\npip install torch ${index('$CU')}\nbash run.sh\n\`\`\`\n`,
+        /^2\.7\./,
+      ],
+      [
+        'README.md',
+        `\`\`\`bash\nCU=cu118 # or\nCU=cu126\npip install torch ${index('$CU')}\nbash run.sh\n\`\`\`\n`,
+        /default/,
+      ],
       // The note names no bound that the file lacks.
       [
         'Dockerfile',

@@ -2,7 +2,7 @@ import type { Range } from '../../text/place';
 import type { Lines } from '../lines';
 import { REPOSITORY, type RepositoryState, repositoryPackage } from '../repository-address';
 import { cellsOf, markOf, shellStart } from './cells';
-import { type PytorchIndex, pytorchIndex } from './pytorch-index';
+import { type PytorchIndex, pytorchIndex, withBound } from './pytorch-index';
 
 /** A package that a cell installs. */
 export interface Install {
@@ -275,7 +275,7 @@ function packagesAmong(words: string, start: number, text: string, lines: Pick<L
   const bare = words.replace(WITH_VALUE, (option) => ' '.repeat(option.length));
   const builds = indexOf(words, text);
   const upgrades = UPGRADES.test(words) && builds?.only !== true;
-  const builtFor = pytorchIndex(words);
+  const builtFor = pytorchIndex(withBound(words, text));
   const alone = /(?:^|\s)--no-deps(?=$|\s)/.test(words);
   for (const one of bare.matchAll(REQUIREMENT)) {
     const [whole, name = '', extras = '', specifier = ''] = one;

@@ -41,6 +41,28 @@ export function pytorchIndex(words: string): PytorchIndex | undefined {
   return newest === undefined ? undefined : { name, newest };
 }
 
+/** A name that a shell or IPython puts the value of: `$CU`, `${CU}`, `{cu}`. */
+const NAMED = /\$(\w+)|\$?\{(\w+)\}/g;
+
+/** Words of a command with the names in them that a text binds once, outside of any block, to words alone; others stay. */
+export function withBound(words: string, text: string): string {
+  return words.replace(
+    NAMED,
+    (whole, bare?: string, braced?: string) => boundOnce(text, bare ?? braced ?? '') ?? whole,
+  );
+}
+
+function boundOnce(text: string, name: string): string | undefined {
+  const start = String.raw`(?:^|[\n;])([ \t]*)(?:export[ \t]+)?${name}[ \t]*=(?!=)`;
+  const [first, ...others] = text.matchAll(new RegExp(start, 'g'));
+  // An indented one is that of a block, unless it follows another on its line.
+  if (!first || others.length > 0 || (first[1] !== '' && !first[0].startsWith(';'))) return undefined;
+  const value = /^[ \t]*(["']?)([\w.:/-]+)\1[ \t]*(?=$|[\r\n;#&])/.exec(
+    text.slice(first.index + first[0].length),
+  );
+  return value?.[2];
+}
+
 /** What may be installed of an index: what is asked for, and none that is newer than its last. */
 export const specifierWithin = (specifier: string, index: PytorchIndex | undefined): string =>
   index === undefined || specifier.startsWith('==')
