@@ -180,6 +180,10 @@ describe('notebooks', () => {
       '!pip install torch==2.5.1+rocm6.2',
       '%%bash\nuv pip install -U torch triton-rocm --index-url "$INDEX"',
       '!uv pip install -U --no-deps "unsloth[amd]"',
+      // Whatever a condition finds.
+      `import torch\nif new:\n    !pip install torch --index-url ${whl}/rocm7.1\nelif old:\n    print(1)\n\n    !pip install torch --index-url ${whl}/rocm6.2\nelse:\n    !pip install torch --index-url ${whl}/rocm6.4`,
+      `%%bash\nif [ -n "$NEW" ]; then\n  pip install torch --index-url ${whl}/rocm7.1\nelse\n  pip install torch --index-url ${whl}/rocm6.4\nfi\nls`,
+      `try:\n    !pip install torch --index-url ${whl}/rocm7.1\nexcept Exception:\n    !pip install torch --index-url ${whl}/rocm6.4`,
     ])
       assert.deepEqual(asked(install), [undefined, true], install);
     // Whoever states the GPU leaves nothing open.
@@ -191,6 +195,10 @@ describe('notebooks', () => {
       // A cell that chooses tells nothing, nor does one whose condition leads elsewhere.
       `import torch\nif torch.version.hip:\n    !pip install torch --index-url ${whl}/rocm6.4\nelse:\n    !pip install torch`,
       `import torch\nif torch.version.hip:\n    !pip install torch --index-url ${whl}/rocm6.4`,
+      `import torch\nif new:\n    !pip install torch --index-url ${whl}/rocm7.1\nelif old:\n    !pip install torch --index-url ${whl}/rocm6.4`,
+      `import torch\nif new:\n    !pip install torch --index-url ${whl}/rocm7.1\nelif old:\n    pass\nelse:\n    !pip install torch --index-url ${whl}/rocm6.4`,
+      `if amd:\n    if new:\n        !pip install torch --index-url ${whl}/rocm7.1\n    else:\n        !pip install torch --index-url ${whl}/rocm6.4`,
+      `if new:\n    !pip install torch --index-url ${whl}/rocm7.1\nif old:\n    x = 1\nelse:\n    !pip install torch --index-url ${whl}/rocm6.4`,
       `%%bash\npip install torch --index-url ${whl}/cu126 || pip install torch --index-url ${whl}/rocm6.4`,
     ])
       assert.deepEqual(asked(install), ['T4', false], install);

@@ -2,6 +2,7 @@ import type { Range } from '../../text/place';
 import type { Lines } from '../lines';
 import { REPOSITORY, type RepositoryState, repositoryPackage } from '../repository-address';
 import { cellsOf, markOf, shellStart } from './cells';
+import { blockAround, type ConditionWay, choosesAt } from './condition-ways';
 import { type PytorchIndex, pytorchIndex, withBound } from './pytorch-index';
 
 /** A package that a cell installs. */
@@ -27,6 +28,8 @@ export interface Install {
   readonly offColab?: true;
   /** A condition right above it decides whether it is installed. */
   readonly conditional?: true;
+  /** The way of that condition, where it has one for whatever it finds and stands under no other. */
+  readonly way?: ConditionWay;
   /** It stands in a comment, as where a notebook was made a script: the script itself installs nothing. */
   readonly commented?: true;
   /** The index that alone is asked for PyTorch, where the newest release there is not the newest of all. */
@@ -238,7 +241,8 @@ function writtenInstalls(
     const words = command[1] ?? '';
     const start = from + command.index + command[0].length - words.length;
     const found = packagesAmong(words, start, text, lines);
-    const conditional = CHOOSES.test(blockAround(text, start) ?? '') ? { conditional: true as const } : {};
+    const chosen = choosesAt(text, start);
+    const conditional = chosen ? { conditional: true as const, ...chosen } : {};
     const offColab = isOffColab(text, start) ? { offColab: true as const } : {};
     return found.map((one) => ({ ...one, ...conditional, ...offColab }));
   });
@@ -247,23 +251,8 @@ function writtenInstalls(
 /** How notebooks ask whether they run on Colab: `if "COLAB_" not in "".join(os.environ.keys()):`. */
 const OFF_COLAB = /^if\b[^\n]*\bCOLAB_[^\n]*\bnot in\b/;
 
-/** Characters that are looked back over for the line above a block. */
-const FURTHEST = 2000;
-
 /** Whether the line of a place stands right under such a question. */
-const isOffColab = (text: string, at: number): boolean => OFF_COLAB.test(blockAround(text, at) ?? '');
-
-/** The line that begins the block of a place; undefined where it stands in none. */
-function blockAround(text: string, at: number): string | undefined {
-  const lines = text.slice(Math.max(0, at - FURTHEST), at).split('\n');
-  const depth = (line: string) => line.length - line.trimStart().length;
-  const own = depth(lines.at(-1) ?? '');
-  const outer = lines.findLast((line) => line.trim() !== '' && depth(line) < own);
-  return outer?.trimStart();
-}
-
-/** Lines below which something is done or not. */
-const CHOOSES = /^(?:if|elif|else|try|except)\b/;
+const isOffColab = (text: string, at: number): boolean => OFF_COLAB.test(blockAround(text, at)?.line ?? '');
 
 /** What is installed where a notebook runs, as far as it asks where that is. */
 export const installedOnColab = (installs: readonly Install[]): Install[] =>

@@ -1,4 +1,5 @@
 import type { ConfigDocument } from '../../config/node';
+import type { ConditionWay } from '../../config/python/condition-ways';
 import type { Install } from '../../config/python/magics';
 import { normalName } from '../../environment/requirement';
 
@@ -13,12 +14,19 @@ const OF_UNSLOTH = /^unsloth(?:-zoo)?$/;
 
 /**
  * Whether cells install PyTorch for AMD's GPUs, and nowhere for those of NVIDIA: the one does not run on the other. What a condition decides
- * tells nothing of the GPU: the other way may install none of it.
+ * tells nothing of the GPU, unless all its ways install it: another may install none.
  */
 export function installsRocm({ installs = [] }: Pick<ConfigDocument, 'installs'>): boolean {
   const own = installs.filter(({ commented }) => !commented);
   if (own.some(({ index }) => index !== undefined && CUDA.test(index))) return false;
-  return own.some((install) => install.conditional !== true && isOfRocm(install));
+  const found = own.filter(isOfRocm);
+  return found.some(({ conditional, way }) => conditional !== true || (way && goesEveryWay(way, found)));
+}
+
+/** Whether all ways of a condition are among those of some commands. */
+function goesEveryWay({ of, ways }: ConditionWay, installs: readonly Install[]): boolean {
+  const gone = installs.flatMap(({ way }) => (way?.of === of ? [way.at] : []));
+  return new Set(gone).size === ways;
 }
 
 /** Whether a command installs PyTorch for AMD's GPUs, or what goes with that alone. */
