@@ -97,7 +97,7 @@ deepspeed main.py --data_path x --model_name_or_path facebook/opt-13b --per_devi
     assert.equal(analysis.estimate, undefined);
     assert.deepEqual(
       analysis.resolved.unknown.map(({ field, reason }) => [field, reason]),
-      [['zero.stage', '`--zero_stage` takes `$2`, which this script does not set.']],
+      [['zero.stage', '`--zero_stage` takes `$2`, which nothing that is read sets.']],
     );
     assert.deepEqual(errors(analysis), []);
     const stated = await analyzed(text, { ...H100, 'hardware.gpus': 8, 'zero.stage': 3 });

@@ -136,7 +136,7 @@ function openIn(node: ConfigNode): ScalarNode[] {
 /** Why the value of a flag or a variable is not known. */
 export const openMessage = (name: string, { open, text }: ScalarNode): string =>
   open === 'unset'
-    ? say('`{0}` takes `{1}`, which this script does not set.', name, text)
+    ? say('`{0}` takes `{1}`, which nothing that is read sets.', name, text)
     : say('`{0}` takes `{1}`, which is known only when the script runs.', name, text);
 
 /** The flag as people write it. */
