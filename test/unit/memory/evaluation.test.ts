@@ -227,7 +227,7 @@ describe('what a GPU holds while the run evaluates', () => {
     assert.equal(rest(one) - OWN + 100 * 4 * 512 * 8, rest(tokens));
   });
 
-  /** A decoder behind an encoder, of whose logits and states the sizes are easily told apart. */
+  /** A decoder behind an encoder, whose logits and states differ in size. */
   const T5 = {
     model_type: 't5',
     d_model: 512,

@@ -298,7 +298,7 @@ describe('a GPU that a notebook asks Colab for, and another that it printed', ()
     return smallWorkspace({ 'a.ipynb': JSON.stringify({ cells, metadata, nbformat: 4 }) }).analyze('a.ipynb');
   };
 
-  it('are told as what leaves it open: neither is what nothing says', async () => {
+  it('are reported as what leaves it open: neither is what nothing says', async () => {
     const { resolved, unread = [] } = await analysisOf(
       '# oomlint: sequence=512\n',
       'NVIDIA A100-SXM4-40GB. Max memory = 39.494',
@@ -340,9 +340,9 @@ describe('a GPU that nobody names, where cells install PyTorch for those of AMD'
       const analysis = await notebook(metadata);
       const { resolved, problems } = analysis;
       assert.deepEqual(supplyExamples(resolved.unknown), ['gpu=MI300X', 'gpus=8'], JSON.stringify(metadata));
-      const told = problems.find(({ code }) => code === 'unknown-fields');
-      assert.match(String(told?.message), /for AMD GPUs.*gpu=MI300X gpus=8/);
-      const [, directive] = supplyActions(analysis, { text: '# oomlint: sequence=512\n', range: TOP }, told);
+      const asked = problems.find(({ code }) => code === 'unknown-fields');
+      assert.match(String(asked?.message), /for AMD GPUs.*gpu=MI300X gpus=8/);
+      const [, directive] = supplyActions(analysis, { text: '# oomlint: sequence=512\n', range: TOP }, asked);
       assert.match(String(directive?.title), /gpu=MI300X/);
     }
     const plain = await notebook({}, '!pip install torch\n');

@@ -1,4 +1,4 @@
-/** One of the ways of a condition: each is told by the place of the line that begins it. */
+/** One of the ways of a condition: each is known by the place of the line that begins it. */
 export interface ConditionWay {
   /** Where the condition begins. */
   readonly of: number;

@@ -181,7 +181,7 @@ function leaveGpuOfAmd({ asksFor, ranElsewhere, installs = [] }: ConfigDocument,
           name,
         )
       : say('The cells install PyTorch for AMD GPUs: which of them the run uses is not known.');
-  const text = name === undefined ? 'pip install' : 'gpuType';
+  const text = name === undefined ? 'pip_install' : 'gpuType';
   const fields = ['hardware.gpu', 'hardware.gpus'] as const;
   draft.leave('value', { range }, text, words, fields, { 'hardware.gpu': 'MI300X' });
 }
