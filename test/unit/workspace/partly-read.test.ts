@@ -298,7 +298,7 @@ describe('a GPU that a notebook asks Colab for, and another that it printed', ()
     return smallWorkspace({ 'a.ipynb': JSON.stringify({ cells, metadata, nbformat: 4 }) }).analyze('a.ipynb');
   };
 
-  it('are reported as what leaves it open: neither is what nothing says', async () => {
+  it('leave it open, and are the reason of that', async () => {
     const { resolved, unread = [] } = await analysisOf(
       '# oomlint: sequence=512\n',
       'NVIDIA A100-SXM4-40GB. Max memory = 39.494',
