@@ -112,7 +112,7 @@ const KINDS: Readonly<Record<Completion['kind'], CompletionItemKind>> = {
 };
 
 export function toCompletionItem(entry: Completion, support: ClientSupport): CompletionItem {
-  const { label, kind, range, text, filter, sort, detail, outcome, documentation } = entry;
+  const { label, kind, range, text, filter, sort, detail, outcome, preselect, documentation } = entry;
   // Details of an entry are drawn for the row in focus alone; those of its label on every row.
   const together =
     detail === undefined || outcome === undefined ? (outcome ?? detail) : `${outcome} (${detail})`;
@@ -124,6 +124,7 @@ export function toCompletionItem(entry: Completion, support: ClientSupport): Com
     textEdit: { range: mutable(range), newText: text },
     filterText: filter,
     sortText: sort,
+    preselect,
     detail: support.labelDetails && outcome !== undefined ? detail : together,
     documentation: documentation
       ? support.markdown

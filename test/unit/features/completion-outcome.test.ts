@@ -48,6 +48,22 @@ describe('what completed values would give', () => {
     );
   });
 
+  it('has under Enter the largest that fits, where nothing is typed yet and the value decides', async () => {
+    const under = async (text: string) =>
+      (await offered(text)).filter(({ preselect }) => preselect).map(({ label }) => label);
+    const values = await offered(RECIPE('|'));
+    const fitting = values.filter(({ outcome }) => /, fits$/.test(outcome ?? '')).map(({ label }) => +label);
+    assert.ok(fitting.length > 1, `${fitting}`);
+    assert.deepEqual(await under(RECIPE('|')), [String(Math.max(...fitting))]);
+    // What is typed may be meant as it stands.
+    assert.deepEqual(await under(RECIPE('1|')), []);
+    // More accumulation needs no more than two steps of it: none of its values is the largest.
+    assert.deepEqual(
+      await under(RECIPE('4').replace('gradient_accumulation_steps: 4', 'gradient_accumulation_steps: |')),
+      [],
+    );
+  });
+
   it('leaves values alone where nothing can be estimated', async () => {
     const values = await offered(
       `${RECIPE('|').replace(/^model.*\n/, 'model_name_or_path: no/such-model\n')}`,

@@ -40,6 +40,17 @@ const LARGE = [
   '',
 ].join('\n');
 
+/** Of whose micro batches several fit. */
+const SMALL = `per_device_train_batch_size: 1
+model_name_or_path: Qwen/Qwen2.5-0.5B
+torch_dtype: bfloat16
+gradient_accumulation_steps: 4
+gradient_checkpointing: false
+max_length: 2048
+learning_rate: 1.0e-5
+output_dir: out
+`;
+
 /** Two cells, of which the second trains. */
 const NOTEBOOK = JSON.stringify({
   cells: [
@@ -64,6 +75,7 @@ describe('files at a glance, in the workbench', function () {
       await writeFile(path.join(folder, 'titan.toml'), TOML);
       await writeFile(path.join(folder, 'tune.ipynb'), NOTEBOOK);
       await writeFile(path.join(folder, 'large.yaml'), LARGE);
+      await writeFile(path.join(folder, 'small.yaml'), SMALL);
       await writeFile(path.join(folder, 'package.json'), '{ "name": "tools" }\n');
       await writeFile(path.join(folder, 'docker-compose.yml'), 'services: {}\n');
       await writeFile(path.join(folder, 'build.sh'), '#!/bin/bash\nmake\n');
@@ -154,6 +166,28 @@ describe('files at a glance, in the workbench', function () {
     await workbench.pictures('completion-outcomes');
     await page.keyboard.press('Escape');
     await page.keyboard.type('3');
+    await page.keyboard.press('Control+S');
+  });
+
+  it('a completion has the largest micro batch that fits under Enter', async () => {
+    await workbench.openFile('small.yaml');
+    await lens('GiB').waitFor();
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.press('End');
+    await page.keyboard.press('Backspace');
+    await page.keyboard.press('Control+Space');
+    const rows = page.locator('.suggest-widget.visible .monaco-list-row');
+    await rows.filter({ hasText: 'GiB' }).first().waitFor();
+    const chosen = (await page.locator('.suggest-widget .monaco-list-row.focused').innerText()).trim();
+    const fitting = (await rows.allInnerTexts())
+      .filter((text) => /GiB[\s\S]*fits/.test(text) && !/does not/.test(text))
+      .map((text) => Number.parseInt(text.trim(), 10));
+    assert.ok(fitting.length > 1, fitting.join());
+    assert.equal(Number.parseInt(chosen, 10), Math.max(...fitting), chosen);
+    await workbench.pictures('completion-largest');
+    await page.keyboard.press('Enter');
+    const line = page.locator('.view-line', { hasText: 'per_device_train_batch_size' }).first();
+    await line.filter({ hasText: new RegExp(`size:\\s${Math.max(...fitting)}$`) }).waitFor();
     await page.keyboard.press('Control+S');
   });
 

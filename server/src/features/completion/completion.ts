@@ -32,6 +32,8 @@ export interface Completion {
   readonly outcome?: string;
   /** There was no time for its outcome: it is to be asked for again. */
   readonly untried?: boolean;
+  /** It is under Enter, wherever it stands. */
+  readonly preselect?: boolean;
   /** Markdown. */
   readonly documentation?: string;
 }

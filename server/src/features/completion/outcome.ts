@@ -68,12 +68,24 @@ export async function withOutcomes(
     tried.outcomes.set(entry.text, { at: now, outcome: analysis?.estimate });
     outcomes.set(entry, analysis?.estimate);
   }
+  const largest = start === end ? largestThatFits(outcomes) : undefined;
   return found.map((entry) => {
     if (entry.kind !== 'value') return entry;
     if (!outcomes.has(entry)) return { ...entry, untried: true, sort: `${ORDER.unknown}${entry.sort}` };
     const outcome = outcomes.get(entry);
-    return outcome ? withOutcome(entry, outcome) : entry;
+    return outcome ? withOutcome(entry, outcome, entry === largest) : entry;
   });
+}
+
+/** Of numbers the one that makes most of the card: what a person looks for who typed nothing yet. None where several need as much. */
+function largestThatFits(outcomes: ReadonlyMap<Completion, Outcome>): Completion | undefined {
+  const numbers = [...outcomes].flatMap(([entry, outcome]) =>
+    /^\d+$/.test(entry.text) && outcome ? [{ entry, outcome, bytes: outcome.peak.processBytes }] : [],
+  );
+  const [most, next] = numbers
+    .filter(({ outcome }) => outcome.verdict === 'fits')
+    .sort((a, b) => b.bytes - a.bytes);
+  return most?.bytes === next?.bytes ? undefined : most?.entry;
 }
 
 /** Values that hold what is typed come first, else in their order. */
@@ -83,8 +95,8 @@ function likeliest(values: readonly Completion[], typed: string): readonly Compl
   return word === '' ? values : [...values.filter(holds), ...values.filter((entry) => !holds(entry))];
 }
 
-function withOutcome(entry: Completion, estimate: NonNullable<Analysis['estimate']>): Completion {
+function withOutcome(entry: Completion, estimate: NonNullable<Outcome>, preselect: boolean): Completion {
   const { verdict, peak } = estimate;
   const outcome = `${formatBytes(peak.processBytes)}, ${outcomeLabel(estimate)}`;
-  return { ...entry, outcome, sort: `${ORDER[verdict]}${entry.sort}` };
+  return { ...entry, outcome, sort: `${ORDER[verdict]}${entry.sort}`, ...(preselect && { preselect }) };
 }
