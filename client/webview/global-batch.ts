@@ -10,7 +10,7 @@ const FACTORS: Readonly<Partial<Record<KnobId, 1 | -1>>> = {
 
 /**
  * Turns gradient accumulation so that a step has as many samples as in the file, after `by` was turned; where accumulation itself was
- * turned, the micro batch. As it was where no whole number does that.
+ * turned, the micro batch. Where no whole number does that, the nearest.
  */
 export function keepGlobalBatch(knobs: readonly Knob[], turned: Turned, by: KnobId): Turned {
   const other: KnobId | undefined =
@@ -19,8 +19,7 @@ export function keepGlobalBatch(knobs: readonly Knob[], turned: Turned, by: Knob
   if (!other || knob?.kind !== 'number') return turned;
   const rest = { ...turned };
   delete rest[other];
-  const wanted = knob.value / growth(knobs, rest);
-  if (!Number.isInteger(wanted) || wanted < 1) return turned;
+  const wanted = Math.max(1, Math.round(knob.value / growth(knobs, rest)));
   return wanted === knob.value ? rest : { ...rest, [other]: wanted };
 }
 

@@ -165,6 +165,7 @@ export interface PageState {
   readonly locked?: boolean;
   readonly tab?: string;
   readonly turned?: Turned;
+  readonly keepsBatch?: boolean;
   readonly compared?: ComparedWith;
   /** Keys of open rows and of unfolded tables. */
   readonly rows?: readonly string[];

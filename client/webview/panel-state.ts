@@ -17,7 +17,7 @@ export class PanelState {
   fix: TriedChange | undefined;
   readonly history = new TriedHistory();
   /** Knobs that change the samples of a step turn others along, so that it stays as large. */
-  keepsGlobalBatch = false;
+  keepsGlobalBatch = true;
   /** What a search for a preset is at, or why it found nothing. */
   searching: string | undefined;
   /** What would be written of what is tried. */

@@ -52,6 +52,7 @@ let estimated: Breakdown | undefined;
 const kept = editor.getState();
 state.tab = kept?.tab ?? state.tab;
 state.turned = kept?.turned ?? {};
+state.keepsGlobalBatch = kept?.keepsBatch ?? true;
 state.locked = kept?.locked ?? false;
 state.comparedWith = kept?.compared;
 opened.sample = kept?.sample;
@@ -194,6 +195,7 @@ function keep(): void {
     locked: state.locked,
     tab: state.tab,
     turned: state.turned,
+    ...(!state.keepsGlobalBatch && { keepsBatch: false }),
     ...(state.comparedWith && { compared: state.comparedWith }),
     ...(rows.length > 0 && { rows }),
     ...(tables.length > 0 && { unfolded: tables }),

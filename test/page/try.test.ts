@@ -12,8 +12,9 @@ describe('knobs of the panel', () => {
   let panel: PanelPage;
   const browser = suiteBrowser(() => panel);
 
-  async function shown(state?: unknown): Promise<Page> {
-    panel = await openPanel(browser(), { state });
+  /** Each knob turns alone, as for a person who switched off that the others keep the global batch. */
+  async function shown(state: object = {}): Promise<Page> {
+    panel = await openPanel(browser(), { state: { keepsBatch: false, ...state } });
     await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: FITS });
     return panel.page;
   }
@@ -405,15 +406,20 @@ describe('knobs of the panel', () => {
     assert.equal(await page.locator('.trying [data-key=undo]').count(), 0);
   });
 
-  it('keep the global batch where a person asks for it', async () => {
-    const page = await shown();
-    await page.check('[data-key=keep-batch]');
+  it('keep the global batch until a person switches that off, which outlives a reload', async () => {
+    panel = await openPanel(browser());
+    await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: FITS });
+    const { page } = panel;
     await page.fill('[data-key=knob-micro-batch]', '1');
     assert.deepEqual(await asked(), { 'micro-batch': 1, accumulation: 8 });
     assert.equal(await page.inputValue('[data-key=knob-accumulation]'), '8');
     await page.uncheck('[data-key=keep-batch]');
     await page.fill('[data-key=knob-gpus]', '4');
     assert.deepEqual(await asked(), { 'micro-batch': 1, accumulation: 8, gpus: 4 });
+    const kept = await panel.state();
+    panel = await openPanel(browser(), { state: kept });
+    await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: FITS });
+    assert.equal(await panel.page.isChecked('[data-key=keep-batch]'), false);
   });
 
   it('stand for the fastest and the cheapest run that fits, as a search finds it', async () => {

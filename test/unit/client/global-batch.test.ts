@@ -42,9 +42,11 @@ describe('the global batch while knobs are turned', () => {
     });
   });
 
-  it('is left alone where no whole number keeps it, and by knobs that have no say in it', () => {
-    assert.deepEqual(keepGlobalBatch(KNOBS, { 'micro-batch': 3 }, 'micro-batch'), { 'micro-batch': 3 });
-    assert.deepEqual(keepGlobalBatch(KNOBS, { 'micro-batch': 64 }, 'micro-batch'), { 'micro-batch': 64 });
+  it('is kept as nearly as whole numbers do, whatever was turned before, and not touched by knobs that have no say in it', () => {
+    const micro = (size: number) =>
+      keepGlobalBatch(KNOBS, { 'micro-batch': size, accumulation: 32 }, 'micro-batch');
+    assert.deepEqual(micro(3), { 'micro-batch': 3, accumulation: 11 });
+    assert.deepEqual(micro(64), { 'micro-batch': 64, accumulation: 1 });
     assert.deepEqual(keepGlobalBatch(KNOBS, { sequence: 512 }, 'sequence'), { sequence: 512 });
   });
 });

@@ -55,7 +55,7 @@ describe('trying in the workbench', function () {
       );
     const before = await width();
     await frame.locator('[data-key=knob-micro-batch-slider]').press('ArrowRight');
-    await frame.locator('.trying', { hasText: 'Micro batch 1 → 2' }).waitFor();
+    await frame.locator('.trying', { hasText: 'Micro batch 1 → 2, Gradient accumulation 8 → 4' }).waitFor();
     await frame.locator('.changes tbody tr', { hasText: 'Peak' }).waitFor();
     assert.equal(await page.locator('.tab.dirty').count(), 0);
     assert.ok((await width()) > before, 'the bar grows with the micro batch');
@@ -63,6 +63,12 @@ describe('trying in the workbench', function () {
   });
 
   it('shows tokens per second beside the time: a larger batch is no slower run', async () => {
+    // The other knobs no longer keep the tokens of a step.
+    await frame.locator('[data-key=keep-batch]').uncheck();
+    const slider = frame.locator('[data-key=knob-micro-batch-slider]');
+    await slider.press('ArrowRight');
+    await frame.locator('.trying', { hasText: 'Micro batch 1 → 4' }).waitFor();
+    await frame.locator('.changes tbody tr', { hasText: 'Tokens per step' }).waitFor();
     const rows = await frame.locator('.changes tbody tr').allInnerTexts();
     assert.ok(
       rows.some((row) => /^Tokens per second\s+[\d,.]+\s*(?:→|\t)\s*[\d,.]+.*\+/s.test(row)),
@@ -76,12 +82,18 @@ describe('trying in the workbench', function () {
       rows.some((row) => /^Tokens per step/.test(row)),
       rows.join('\n'),
     );
+    await frame.locator('[data-key=keep-batch]').check();
+    await slider.press('ArrowLeft');
+    await frame.locator('.trying', { hasText: 'Micro batch 1 → 2, Gradient accumulation 8 → 4' }).waitFor();
   });
 
   it('has what is tried below the headline, and keeps it, Apply and Reset in view wherever the page is scrolled to', async () => {
     const strip = frame.locator('.trying');
     const text = (await strip.innerText()).replaceAll('\u00a0', ' ');
-    assert.match(text, /Trying Micro batch 1 → 2\. [\s\S]*In the file – fits: [\d.]+ of 79\.1 GiB/);
+    assert.match(
+      text,
+      /Trying Micro batch 1 → 2, Gradient accumulation 8 → 4\. [\s\S]*In the file – fits: [\d.]+ of 79\.1 GiB/,
+    );
     // What would be written comes after the figures, and draws the strip anew.
     await frame.locator('[data-key=apply]:enabled').waitFor();
     await frame.evaluate(() => window.scrollTo(0, 0));
@@ -111,6 +123,7 @@ describe('trying in the workbench', function () {
     await frame.locator('[data-key=apply]').click();
     await frame.locator('.trying', { hasText: 'Applied.' }).waitFor();
     await page.locator('.view-line', { hasText: 'train_micro_batch_size_per_gpu": 2' }).first().waitFor();
+    await page.locator('.view-line', { hasText: 'gradient_accumulation_steps": 4' }).first().waitFor();
     await frame.waitForFunction(
       () => document.querySelector<HTMLInputElement>('[data-key=knob-micro-batch]')?.value === '2',
     );
