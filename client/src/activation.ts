@@ -81,7 +81,9 @@ export function activateOn(context: ExtensionContext, platform: Platform): void 
     ),
     // In the Explorer's menu it has a name of its own, and so an identifier.
     ...[ESTIMATE_COMMAND, 'oomlint.estimateFile'].map((command) =>
-      commands.registerCommand(command, (target?: unknown) => estimateMemory(panel, target, about(target))),
+      commands.registerCommand(command, (target?: unknown) =>
+        estimateMemory(panel, target, about(target), running),
+      ),
     ),
     commands.registerCommand('oomlint.showFixes', (target?: unknown) => showFixes(about(target))),
     commands.registerCommand(COMPARE_WITH_HEAD_COMMAND, (target?: unknown) => {

@@ -23,6 +23,7 @@ import type {
   Preset,
 } from '../webview/messages';
 import { chooseOther } from './compare/choose-other';
+import { knownConfigText } from './known-configs';
 import type { LanguageServer } from './language-server';
 import { CursorKeys } from './panel/cursor-keys';
 import { Latest } from './panel/latest';
@@ -35,6 +36,8 @@ import { done } from './walkthrough-steps';
 const NEWS_MS = 5_000;
 /** Fixes are looked for once edits rest for so long: each search is some hundred estimates. */
 const FIXES_DELAY_MS = 400;
+/** More are a search of their own: the view of configs has them. */
+const MOST_LISTED = 30;
 
 interface PanelParts {
   readonly panel: WebviewPanel;
@@ -190,6 +193,10 @@ export class BreakdownPanel implements Disposable {
       case 'open-file':
         if (uri) void openFile(uri, editorColumn(this.#panel));
         break;
+      case 'show-config':
+        this.turnTo(Uri.parse(message.uri));
+        void openFile(Uri.parse(message.uri), editorColumn(this.#panel));
+        break;
       case 'open-figures':
         void this.#open(message);
         break;
@@ -255,7 +262,19 @@ export class BreakdownPanel implements Disposable {
     if (content.kind === 'breakdown' && content.breakdown.peak) done('breakdownShown');
     if (request === this.#request && !this.#isOlderThanShown(content)) {
       this.#set(content);
+      if (content.kind === 'empty') void this.#listConfigs(request);
     }
+  }
+
+  /** Beside what is no config: those that there are. */
+  async #listConfigs(request: number): Promise<void> {
+    const { token } = new CancellationTokenSource();
+    const found = await this.#server.configs(token, true).catch(() => undefined);
+    if (!found || request !== this.#request) return;
+    const configs = found.configs
+      .slice(0, MOST_LISTED)
+      .map((config) => ({ uri: config.uri, name: config.name, text: knownConfigText(config) }));
+    this.#set({ kind: 'empty', file: this.#fileName(), configs });
   }
 
   /** Asks the server for what stands behind the figures, and hands it to the page. */

@@ -1,14 +1,16 @@
 import { l10n, Position, Selection, Uri, window, workspace } from 'vscode';
 import type { EstimateArguments } from '../../server/src/shared/protocol';
 import type { BreakdownPanels } from './breakdown-panels';
+import { type ConfigLists, pickConfig } from './pick-config';
 
 /** `Oomlint: Estimate Memory`: from the palette, a menu with a file, or a code lens. `about`: the file, where there is one. */
 export async function estimateMemory(
   panels: BreakdownPanels,
   target: unknown,
   about: Uri | undefined,
+  server: ConfigLists,
 ): Promise<void> {
-  const uri = about ?? (await askForConfig());
+  const uri = about ?? (await pickConfig(l10n.t('Training config to estimate'), server, browse));
   if (uri === undefined) {
     return;
   }
@@ -32,7 +34,7 @@ function showKey(uri: Uri, target: unknown): void {
   }
 }
 
-async function askForConfig(): Promise<Uri | undefined> {
+async function browse(): Promise<Uri | undefined> {
   const picked = await window.showOpenDialog({
     title: l10n.t('Training config to estimate'),
     openLabel: l10n.t('Estimate Memory'),

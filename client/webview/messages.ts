@@ -14,8 +14,15 @@ import type {
 export type PanelContent =
   | { readonly kind: 'loading'; readonly file: string }
   | { readonly kind: 'breakdown'; readonly file: string; readonly breakdown: Breakdown }
-  | { readonly kind: 'empty'; readonly file?: string }
+  | { readonly kind: 'empty'; readonly file?: string; readonly configs?: readonly ListedConfig[] }
   | { readonly kind: 'error'; readonly file?: string; readonly message: string };
+
+/** A config of the workspace, and how it comes out. */
+interface ListedConfig {
+  readonly uri: string;
+  readonly name: string;
+  readonly text: string;
+}
 
 /** Extension to page. */
 export type EditorMessage =
@@ -138,6 +145,7 @@ export type PageMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'retry' }
   | { readonly type: 'open-file' }
+  | { readonly type: 'show-config'; readonly uri: string }
   | {
       readonly type: 'open-figures';
       readonly sample?: number;

@@ -24,6 +24,19 @@ export function view(content: PanelContent, around: Surroundings): View {
           { class: 'state' },
           h('h1', {}, content.file ? t('notAConfig', content.file) : t('noConfig')),
           h('p', {}, t('openConfig')),
+          h(
+            'ul',
+            { class: 'plain' },
+            ...(content.configs ?? []).map(({ uri, name, text }) =>
+              h(
+                'li',
+                {},
+                button(name, { class: 'link' }, () => around.send({ type: 'show-config', uri })),
+                ' ',
+                h('span', { class: 'quiet' }, text),
+              ),
+            ),
+          ),
         ),
       );
     case 'error':

@@ -476,6 +476,21 @@ describe('breakdown panel page', () => {
     panel = await openPanel(browser());
     await panel.show({ kind: 'empty' });
     assert.equal(await panel.page.textContent('h1'), 'No training config is open');
+    const configs = [
+      { uri: 'file:///project/a.yaml', name: 'a.yaml', text: '55.1 of 79.1 GiB, fits' },
+      { uri: 'file:///project/<b>.json', name: '<b>.json', text: 'needs GPU' },
+    ];
+    await panel.show({ kind: 'empty', file: 'notes.json', configs });
+    assert.equal(await panel.page.textContent('h1'), 'notes.json is not a training config');
+    assert.deepEqual(await panel.page.locator('.state li').allTextContents(), [
+      'a.yaml 55.1 of 79.1 GiB, fits',
+      '<b>.json needs GPU',
+    ]);
+    assert.deepEqual(await accessibilityViolations(panel.page), []);
+    await panel.page.keyboard.press('Tab');
+    await panel.page.keyboard.press('Tab');
+    await panel.page.keyboard.press('Enter');
+    assert.deepEqual((await panel.messages()).at(-1), { type: 'show-config', uri: configs[1]?.uri });
   });
 
   it('offers to try again after a failure', async () => {

@@ -1,8 +1,7 @@
-import { CancellationTokenSource, l10n, type QuickPickItem, QuickPickItemKind, Uri, window } from 'vscode';
-import type { CompareParams, KnownConfigs } from '../../../server/src/shared/protocol';
+import { l10n, type QuickPickItem, QuickPickItemKind, Uri, window } from 'vscode';
+import type { CompareParams } from '../../../server/src/shared/protocol';
 import type { ComparedWith } from '../../webview/messages';
-import { knownConfigLabel, knownConfigText } from '../known-configs';
-import type { LanguageServer } from '../language-server';
+import { type ConfigLists, pickConfig } from '../pick-config';
 import { textInGit, versionsInGit } from './git';
 
 /** What a config is compared with. */
@@ -19,14 +18,14 @@ export interface Other {
 export async function chooseOther(
   uri: Uri,
   choice: ComparedWith,
-  server: Pick<LanguageServer, 'configs' | 'foundConfigs'>,
+  server: ConfigLists,
 ): Promise<Other | undefined> {
   if (choice.with === 'releases') {
     const name = l10n.t('{0} under the newest releases', uri.path.split('/').pop() ?? uri.path);
     return { name, config: { releases: 'newest' }, choice, isAfter: true };
   }
   if (choice.with === 'file') {
-    const picked = choice.uri === undefined ? await pickConfig(uri, server) : Uri.parse(choice.uri);
+    const picked = choice.uri === undefined ? await pickOther(uri, server) : Uri.parse(choice.uri);
     if (picked === undefined) return undefined;
     const name = picked.path.split('/').pop() ?? picked.path;
     const other = picked.toString();
@@ -78,59 +77,9 @@ async function pickVersion(uri: Uri): Promise<string | undefined> {
   return picked?.ref;
 }
 
-interface ConfigItem extends QuickPickItem {
-  readonly uri?: string;
-}
-
-/** A config of the workspace, with how it comes out; a file anywhere last. */
-async function pickConfig(
-  uri: Uri,
-  server: Pick<LanguageServer, 'configs' | 'foundConfigs'>,
-): Promise<Uri | undefined> {
-  const source = new CancellationTokenSource();
-  const browse: ConfigItem = { label: `$(folder-opened) ${l10n.t('Browse...')}` };
-  const itemsOf = (found: KnownConfigs | undefined): ConfigItem[] => [
-    ...(found?.configs ?? [])
-      .filter((config) => config.uri !== uri.toString())
-      .map((config) => ({
-        label: knownConfigLabel(config),
-        description: knownConfigText(config),
-        uri: config.uri,
-      })),
-    browse,
-  ];
-  const list = window.createQuickPick<ConfigItem>();
-  list.title = l10n.t('Config to compare with');
-  list.matchOnDescription = true;
-  // What was found before stands there at once, and the way to any file does always.
-  list.items = itemsOf(server.foundConfigs);
-  list.busy = true;
-  list.keepScrollPosition = true;
-  const picked = await new Promise<ConfigItem | undefined>((resolve) => {
-    list.onDidAccept(() => resolve(list.activeItems[0]));
-    list.onDidHide(() => resolve(undefined));
-    list.show();
-    void server
-      .configs(source.token, true)
-      .then(
-        (found) => {
-          if (source.token.isCancellationRequested) return;
-          const active = list.activeItems[0]?.uri;
-          list.items = itemsOf(found);
-          const same = list.items.find((item) => active !== undefined && item.uri === active);
-          if (same) list.activeItems = [same];
-        },
-        () => undefined,
-      )
-      .finally(() => {
-        if (!source.token.isCancellationRequested) list.busy = false;
-      });
-  });
-  source.cancel();
-  list.dispose();
-  if (!picked) return undefined;
-  return picked.uri === undefined ? browseFor(uri) : Uri.parse(picked.uri);
-}
+/** Another config of the workspace, or a file anywhere. */
+const pickOther = (uri: Uri, server: ConfigLists): Promise<Uri | undefined> =>
+  pickConfig(l10n.t('Config to compare with'), server, () => browseFor(uri), uri);
 
 async function browseFor(uri: Uri): Promise<Uri | undefined> {
   const [picked] =

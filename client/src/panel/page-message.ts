@@ -23,6 +23,7 @@ const FIELDS_OF: { readonly [Type in PageMessage['type']]: Readonly<Record<strin
   ready: {},
   retry: {},
   'open-file': {},
+  'show-config': { uri: isText },
   'open-figures': { sample: orNone(isPosition), turned: orNone(isTurned), values: orNone(isObject) },
   'show-output': {},
   supply: { fields: isTexts },

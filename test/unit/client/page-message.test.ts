@@ -7,6 +7,7 @@ const SENT: { readonly [Type in PageMessage['type']]: readonly Extract<PageMessa
   ready: [{ type: 'ready' }],
   retry: [{ type: 'retry' }],
   'open-file': [{ type: 'open-file' }],
+  'show-config': [{ type: 'show-config', uri: 'file:///a.yaml' }],
   'open-figures': [
     { type: 'open-figures' },
     { type: 'open-figures', sample: 3, turned: { 'micro-batch': 2 }, values: { 'batch.micro': 2 } },

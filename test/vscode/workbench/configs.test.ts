@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Locator, Page } from 'playwright-core';
+import type { Frame, Locator, Page } from 'playwright-core';
 import { openWorkbench, type Workbench } from './workbench';
 
 /** A person looks over all training configs of a folder. */
@@ -27,10 +27,35 @@ describe('the configs of the workspace', function () {
   });
   after(() => workbench?.stop());
 
+  it('are offered by name and verdict to a person who asks for an estimate and has no editor open', async () => {
+    await workbench.command('Oomlint: Estimate Memory');
+    await page.locator('.quick-input-title', { hasText: 'Training config to estimate' }).waitFor();
+    const offered = page.locator('.quick-input-list .monaco-list-row');
+    await offered.filter({ hasText: /ds_never\.json.*does not fit/ }).waitFor();
+    await offered.filter({ hasText: 'Browse' }).waitFor();
+    await workbench.pictures('estimate-which');
+    await page.keyboard.press('Escape');
+  });
+
   it('are not shown before a training config was seen', async () => {
     await workbench.openFile('tasks.json');
     await page.locator('.pane-header', { hasText: 'Outline' }).waitFor();
     assert.equal(await page.locator('.pane-header', { hasText: 'Training Configs' }).count(), 0);
+  });
+
+  it('are listed by the panel of a file that is none, and lead to their breakdown', async () => {
+    await workbench.command('Oomlint: Estimate Memory');
+    let frame: Frame | undefined;
+    for (const end = Date.now() + 30_000; !frame; await page.waitForTimeout(100)) {
+      assert.ok(Date.now() < end, 'the panel lists configs');
+      for (const one of page.frames()) if (await one.$('.state li').catch(() => null)) frame = one;
+    }
+    assert.match((await frame.textContent('h1')) ?? '', /tasks\.json is not a training config/);
+    await frame.locator('.state li', { hasText: /ds_never\.json .*does not fit/ }).waitFor();
+    await workbench.pictures('panel-lists-configs');
+    await frame.locator('.state li button', { hasText: /^ds_config\.json$/ }).click();
+    await workbench.panel('ds_config.json');
+    await page.locator('.tab.active', { hasText: 'ds_config.json' }).first().waitFor();
   });
 
   it('have a badge although nobody opened their view', async () => {
@@ -127,5 +152,39 @@ describe('the configs of the workspace', function () {
     await page.keyboard.press('Control+K');
     await page.keyboard.press('Alt+M');
     await workbench.panel('ds_config.json');
+  });
+
+  it('leave a sentence and ways on once the last one is gone', async () => {
+    const { folder } = workbench;
+    // What is open in an editor is there, wherever its file went.
+    await page.keyboard.press('Control+K');
+    await page.keyboard.press('Control+W');
+    await page.locator('.editor-group-container .tab').first().waitFor({ state: 'detached' });
+    for (const name of await readdir(folder))
+      if (!/^(?:\.vscode|tasks\.json|oomlint\.yaml)$/.test(name))
+        await rm(path.join(folder, name), { recursive: true });
+    await workbench.command('Oomlint: Refresh Training Configs');
+    const pane = page.locator('.pane', { hasText: 'Training Configs' });
+    const welcome = pane.locator('.welcome-view-content');
+    await welcome.filter({ hasText: 'No training config was found in this workspace.' }).waitFor();
+    const ways = [welcome.getByText('Look Again'), welcome.getByText('Open Sample Workspace')] as const;
+    const within = (await pane.boundingBox()) ?? assert.fail('the view is shown');
+    for (const way of ways) {
+      const box = (await way.boundingBox()) ?? assert.fail('it is shown');
+      assert.ok(
+        box.y + box.height <= within.y + within.height,
+        'nothing is cut off in a view of that height',
+      );
+    }
+    await workbench.pictures('configs-none');
+    await writeFile(path.join(folder, 'ds_new.json'), '{ "train_micro_batch_size_per_gpu": 1 }\n');
+    // The keyboard gets there.
+    await page.locator('.pane-header', { hasText: 'Training Configs' }).focus();
+    for (let left = 12; !(await ways[0].evaluate((one) => one === document.activeElement)); left--) {
+      assert.ok(left > 0, 'Tab leads to Look Again');
+      await page.keyboard.press('Tab');
+    }
+    await page.keyboard.press('Enter');
+    await rows().filter({ hasText: 'ds_new.json' }).waitFor();
   });
 });
