@@ -1,5 +1,5 @@
 import type { Breakdown } from '../../server/src/shared/protocol';
-import { formatInteger } from '../../server/src/shared/words';
+import { fieldLabel, formatInteger } from '../../server/src/shared/words';
 import { dataTable, namedRows } from './data-table';
 import { h } from './element';
 import { isHttps } from './links';
@@ -27,7 +27,9 @@ function assumptionTable(assumptions: Breakdown['assumptions']): HTMLElement {
   const rows = assumptions.map(({ field, value, source, link }) => {
     const text = () => h('code', {}, valueText(value));
     const originName = () => (isHttps(link) ? h('a', { href: link }, source || link) : source);
-    return [namedRows(h('code', {}, breakable(field)), text(), ' · ', originName()), text(), originName()];
+    // In words: people write a field by many names, and few by ours.
+    const name = h('span', { title: field }, breakable(fieldLabel(field)));
+    return [namedRows(name, text(), ' · ', originName()), text(), originName()];
   });
   const table = dataTable(t('assumptionsCaption'), [t('field'), t('value'), t('statedBy')], rows, {
     wide: [1, 2],

@@ -3,7 +3,7 @@ import { button, h } from './element';
 import { exportPanel } from './export/export-panel';
 import { breakdownMarkdown, comparisonMarkdown } from './export/markdown';
 import type { PanelAction, SaveFormat } from './messages';
-import { triedLine } from './shown-run';
+import { settingsLine, triedLine } from './shown-run';
 import { t } from './strings';
 import type { Surroundings } from './surroundings';
 
@@ -30,7 +30,10 @@ export function runHeader(
       // What is in view is what is meant.
       const compared =
         state.tab === 'compare' && state.compared ? comparisonMarkdown(state.compared) : undefined;
-      send({ type: 'copy', text: compared ?? breakdownMarkdown(file, shown, triedLine(base, state)) });
+      send({
+        type: 'copy',
+        text: compared ?? breakdownMarkdown(file, shown, settingsLine(base, state), triedLine(base, state)),
+      });
       announcer.say(t('copied'));
     },
     save: (format: SaveFormat) => {

@@ -1,4 +1,4 @@
-import type { Breakdown } from '../../server/src/shared/protocol';
+import type { Breakdown, Knob } from '../../server/src/shared/protocol';
 import type { PanelState } from './panel-state';
 import { t } from './strings';
 import { knobLabel, positionLabel } from './try-controls';
@@ -26,6 +26,23 @@ export function triedText({ knobs = [] }: Breakdown, { fix, turned }: PanelState
   });
   const all = [...(fix ? [fix.name] : []), ...changes];
   return all.length > 0 ? all.join(', ') : undefined;
+}
+
+/**
+ * `Micro batch: 1 · Sequence length: 4,096 · Sharding: ZeRO-3`: where the knobs stand that count for the run in view. Nothing below a fix, which
+ * changes more than knobs know of.
+ */
+export function settingsLine({ knobs = [] }: Breakdown, { fix, turned }: PanelState): string {
+  if (fix) return '';
+  const at = (knob: Knob) => turned[knob.id] ?? knob.value;
+  return knobs
+    .filter(({ id }) => id !== 'gpu' && id !== 'gpus')
+    .filter((knob) => {
+      const other = knob.kind === 'number' && knobs.find(({ id }) => id === knob.needs?.knob);
+      return !other || (knob.kind === 'number' && knob.needs?.values.includes(String(at(other))));
+    })
+    .map((knob) => `${knobLabel(knob.id)}: ${positionLabel(knob, at(knob))}`)
+    .join(' · ');
 }
 
 /** The same as a sentence. */

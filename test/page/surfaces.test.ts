@@ -38,6 +38,7 @@ async function openFirst(page: Page): Promise<void> {
 
 const BESIDE = { width: 800, height: 900 };
 const NARROW = { width: 300, height: 800 };
+const COLUMN = { width: 400, height: 900 };
 const WIDE = { width: 1400, height: 900 };
 const ZOOMED = { width: 800, height: 900, zoom: 2 };
 type Look = readonly [ThemeKind, language: 'en' | 'ru', size: typeof BESIDE & { readonly zoom?: number }];
@@ -48,6 +49,7 @@ const LOOKS: readonly Look[] = [
   ['light', 'ru', NARROW],
   ['highContrast', 'en', WIDE],
   ['highContrastLight', 'ru', BESIDE],
+  ['highContrast', 'ru', COLUMN],
   ['dark', 'ru', ZOOMED],
   ...(process.env.OOMLINT_PICTURES === undefined
     ? []

@@ -561,17 +561,30 @@ describe('views of the panel', () => {
   });
 
   it('copies as Markdown', async () => {
-    await shown({ ...FITS, open: [ASSUMED] });
+    const page = await shown({ ...FITS, open: [ASSUMED] });
     await panel.post({ type: 'asked', action: { kind: 'copy' } });
     const copied = await last();
     assert.ok(copied?.type === 'copy');
     const lines = copied.text.split('\n');
+    assert.match(
+      copied.text,
+      /\n- Micro batch: 2 · Gradient accumulation: 4 · Sequence length: 4,096 · .* · Sharding: ZeRO-3 · /,
+    );
+    assert.doesNotMatch(copied.text, /LoRA rank/, 'what the run has not');
     assert.equal(lines[0], '## ds\\_config.json: Fits: 44.2 of 79.2 GiB');
     assert.ok(lines.includes('| Optimizer states | 7.48 | 16.9 % |'));
     assert.ok(lines.includes('| **Total** | **44.21** | 100 % |'));
     assert.ok(lines.includes('- Hardware: 8 × H100-SXM5-80GB (one node, 79.2 GiB usable per GPU)'));
     assert.ok(lines.includes(`- ${ASSUMED.sentence}`), copied.text);
     assert.match(copied.text, /\n\nEstimated by Oomlint, [A-Z][a-z]+ \d+, \d{4}\n$/);
+    await page.fill('[data-key=knob-micro-batch]', '4');
+    await panel.post({ type: 'tried', tried: TRIED });
+    await panel.post({ type: 'asked', action: { kind: 'copy' } });
+    const tried = await last();
+    assert.match(
+      tried?.type === 'copy' ? tried.text : '',
+      /\n- Micro batch: 4 · Gradient accumulation: 2 · /,
+    );
   });
 
   it('copies the comparison where that is in view', async () => {

@@ -9,8 +9,13 @@ import { runFacts } from '../run-facts';
 import { t } from '../strings';
 import { madeBy } from './made-by';
 
-/** A breakdown as Markdown: for an issue, a review, a chat. `tried`: what is changed against the file. */
-export function breakdownMarkdown(file: string, breakdown: Breakdown, tried?: string): string {
+/** A breakdown as Markdown: for an issue, a review, a chat. `settings`: what the run has; `tried`: what is changed against the file. */
+export function breakdownMarkdown(
+  file: string,
+  breakdown: Breakdown,
+  settings: string,
+  tried?: string,
+): string {
   const parts = stackOrder(breakdown.parts);
   const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
   const lines = [`## ${escaped(file)}: ${escaped(verdictText(breakdown))}`, ''];
@@ -27,6 +32,7 @@ export function breakdownMarkdown(file: string, breakdown: Breakdown, tried?: st
   for (const { name, value, detail: more } of runFacts(breakdown)) {
     lines.push(`- ${escaped(name)}: ${escaped(value)}${more ? ` (${escaped(more)})` : ''}`);
   }
+  if (settings) lines.push(`- ${escaped(settings)}`);
   const capacity = breakdown.hardware?.capacityBytes;
   if (capacity) lines.push(`- ${t('usable', formatBytes(capacity))}`);
   // Whoever reads it elsewhere does not see what the figures hang on, nor how old they are.

@@ -11,6 +11,7 @@ const LANGUAGES = [
     name: 'English',
     fits: /Fits: [\d.]+ of [\d.]+ GiB/,
     unit: 'GiB',
+    actions: ['Lock Breakdown to Its File', 'Copy Breakdown as Markdown', 'Save Breakdown As...'],
     onThese: 'With the GPUs of this run',
   },
   {
@@ -18,12 +19,13 @@ const LANGUAGES = [
     name: 'Russian',
     fits: /Помещается: [\d,]+ из [\d,]+ ГиБ/,
     unit: 'ГиБ',
+    actions: ['Закрепить разбор за файлом', 'Скопировать разбор как Markdown', 'Сохранить разбор как...'],
     onThese: 'На GPU этого обучения',
   },
 ] as const;
 
 /** What decides is within a window of half the width, whatever stands behind it. */
-for (const { language, name, fits, unit, onThese } of LANGUAGES)
+for (const { language, name, fits, unit, actions, onThese } of LANGUAGES)
   describe(`a window of half the width, in ${name}`, function () {
     this.timeout(300_000);
     let workbench: Workbench;
@@ -124,5 +126,30 @@ for (const { language, name, fits, unit, onThese } of LANGUAGES)
       );
       assert.ok(beyond <= 0, `${beyond} pixels beyond the panel`);
       await picture('panel');
+    });
+
+    it('has every action of the title bar of the panel, in its menu where there is no room', async () => {
+      await page.locator('.tab', { hasText: 'ds_config.json' }).last().click();
+      const group = page.locator('.editor-group-container.active');
+      await group.locator('.editor-actions .action-label.codicon-toolbar-more').click();
+      const menu = page.locator('.monaco-menu');
+      await menu.waitFor();
+      const shown = [
+        ...(await menu.locator('.action-label').allInnerTexts()),
+        ...(await group
+          .locator('.editor-actions .action-label')
+          .evaluateAll((labels) => labels.map((label) => label.getAttribute('aria-label') ?? ''))),
+      ];
+      for (const action of actions)
+        assert.ok(
+          shown.some((text) => text.startsWith(action)),
+          `${action} in ${shown.join(', ')}`,
+        );
+      for (const row of await menu.locator('.action-item').all()) {
+        const box = (await row.boundingBox()) ?? assert.fail('the row is shown');
+        assert.ok(box.x >= 0 && box.x + box.width <= HALF.width, JSON.stringify(box));
+      }
+      await picture('title-bar-menu');
+      await page.keyboard.press('Escape');
     });
   });
