@@ -568,7 +568,7 @@ describe('views of the panel', () => {
     const lines = copied.text.split('\n');
     assert.match(
       copied.text,
-      /\n- Micro batch: 2 · Gradient accumulation: 4 · Sequence length: 4,096 · .* · Sharding: ZeRO-3 · /,
+      /\n- Micro batch: 2 · Gradient accumulation: 4 · Sequence length: 4,096 · .* · Sharding: zero-3 · /,
     );
     assert.doesNotMatch(copied.text, /LoRA rank/, 'what the run has not');
     assert.equal(lines[0], '## ds\\_config.json: Fits: 44.2 of 79.2 GiB');
