@@ -27,7 +27,16 @@ describe('the configs of the workspace', function () {
   });
   after(() => workbench?.stop());
 
+  it('are not shown before a training config was seen', async () => {
+    await workbench.openFile('tasks.json');
+    await page.locator('.pane-header', { hasText: 'Outline' }).waitFor();
+    assert.equal(await page.locator('.pane-header', { hasText: 'Training Configs' }).count(), 0);
+  });
+
   it('are offered by name and verdict to a person who asks for an estimate and has no editor open', async () => {
+    await page.keyboard.press('Control+K');
+    await page.keyboard.press('Control+W');
+    await page.locator('.editor-group-container .tab').first().waitFor({ state: 'detached' });
     await workbench.command('Oomlint: Estimate Memory');
     await page.locator('.quick-input-title', { hasText: 'Training config to estimate' }).waitFor();
     const offered = page.locator('.quick-input-list .monaco-list-row');
@@ -37,13 +46,8 @@ describe('the configs of the workspace', function () {
     await page.keyboard.press('Escape');
   });
 
-  it('are not shown before a training config was seen', async () => {
-    await workbench.openFile('tasks.json');
-    await page.locator('.pane-header', { hasText: 'Outline' }).waitFor();
-    assert.equal(await page.locator('.pane-header', { hasText: 'Training Configs' }).count(), 0);
-  });
-
   it('are listed by the panel of a file that is none, and lead to their breakdown', async () => {
+    await workbench.openFile('tasks.json');
     await workbench.command('Oomlint: Estimate Memory');
     let frame: Frame | undefined;
     for (const end = Date.now() + 30_000; !frame; await page.waitForTimeout(100)) {
