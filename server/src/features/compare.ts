@@ -57,7 +57,7 @@ function inputOf({ resolved, model, accelerator, estimate: known }: Analysis): E
 function differences(from: EstimateInput, to: EstimateInput, following: readonly FieldPath[]): Difference[] {
   const groups = new Map<string, FieldPath[]>();
   for (const field of FIELD_PATHS) {
-    if (sameValue(from.run[field], to.run[field]) || following.includes(field)) continue;
+    if (isSame(field, from.run, to.run) || following.includes(field)) continue;
     const name = String(TOGETHER.find((group) => group.test(field)) ?? field);
     groups.set(name, [...(groups.get(name) ?? []), field]);
   }
@@ -92,6 +92,13 @@ function differences(from: EstimateInput, to: EstimateInput, following: readonly
   const rest = following.filter((field) => !sameValue(present.run[field], to.run[field]));
   if (rest.length > 0) change(rest, withValues(present.run, rest, to.run));
   return found.sort((a, b) => Math.abs(b.bytes) - Math.abs(a.bytes));
+}
+
+/** Whether a field has the same value in two runs: `1.16` and `1.16.0` are one release (PEP 440, https://peps.python.org/pep-0440/#version-matching). */
+function isSame(field: FieldPath, one: TrainingRun, other: TrainingRun): boolean {
+  if (!field.startsWith('version.')) return sameValue(one[field], other[field]);
+  const [a, b] = [one, other].map((run) => String(run[field]).replace(/(?:\.0)+$/, ''));
+  return a === b;
 }
 
 /** A run with the values of another for these fields. */

@@ -45,6 +45,14 @@ describe('two runs compared', () => {
     );
   });
 
+  it('do not differ where one release is written with more zeros', async () => {
+    const under = (accelerate: string) =>
+      analysed(DEEPSPEED, `${PROJECT}  version.accelerate: '${accelerate}'\n`);
+    assert.deepEqual(compareRuns(await under('1.15'), await under('1.15.0'))?.differences, []);
+    const [found] = compareRuns(await under('1.5'), await under('1.15.0'))?.differences ?? [];
+    assert.deepEqual([found?.before, found?.after], ['1.5', '1.15.0']);
+  });
+
   it('do not differ where only the text does', async () => {
     const other = DEEPSPEED.replaceAll('  ', '    ');
     assert.deepEqual(compareRuns(await analysed(), await analysed(other))?.differences, []);
