@@ -9,6 +9,7 @@ const CODES: Readonly<Record<ModelCode, string>> = {
   torchtune: 'torchtune',
   torchtitan: 'torchtitan',
   olmo: "OLMo's own code",
+  'olmo-core': "OLMo-core's own code",
   megatron: 'Megatron',
   timm: 'timm',
   tensorflow: 'TensorFlow',

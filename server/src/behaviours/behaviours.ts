@@ -211,6 +211,12 @@ export interface Behaviours {
    * only after the loss's gradient.
    */
   readonly takesLossOutsideModel: boolean;
+  /** The module of the head takes the loss, so that a unit of FSDP 2 around it is entered by the gradient of the loss. */
+  readonly takesLossInHead: boolean;
+  /** FSDP 2 wraps the embedding apart whatever it does with the head, and does not gather it for its backward. */
+  readonly wrapsEmbeddingApart: boolean;
+  /** Backward of FSDP 2 ends with the last micro step alone: each other one keeps the input of the last reduction. */
+  readonly keepsLastReduction: boolean;
   /** FSDP 2's root, or what of it is wrapped apart, is given back after its forward as layers are. */
   readonly reshardsEnds: boolean;
   /** FSDP splits a quantized weight with its scales, whatever type it is stored in. */

@@ -11,6 +11,7 @@ import {
   MEGATRON,
   NEMO_RL,
   OLMO,
+  OLMO_CORE,
   PEFT,
   PYTORCH,
   TENSORFLOW,
@@ -526,10 +527,10 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     ],
     otherwise: true,
   },
-  recomputesEverySecondProduct: yes({
-    code: ['torchtitan'],
-    source: titan('distributed/activation_checkpoint.py'),
-  }),
+  recomputesEverySecondProduct: yes(
+    { code: ['torchtitan'], source: titan('distributed/activation_checkpoint.py') },
+    { code: ['olmo-core'], source: fileIn(OLMO_CORE, 'src/olmo_core/nn/utils.py') },
+  ),
   compilesWholeModel: yes(
     { code: ['transformers'], source: accelerate('accelerator.py') },
     { code: ['litgpt'], source: fileIn(LITGPT, 'litgpt/pretrain.py') },
@@ -560,6 +561,15 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     { code: ['olmo'], source: fileIn(OLMO, 'olmo/train.py') },
     { code: ['torchtune'], source: fileIn(TORCHTUNE, 'recipes/full_finetune_distributed.py') },
   ),
+  wrapsEmbeddingApart: yes({
+    code: ['olmo-core'],
+    source: fileIn(OLMO_CORE, 'src/olmo_core/nn/transformer/model.py'),
+  }),
+  keepsLastReduction: yes({
+    code: ['olmo-core'],
+    source: fileIn(OLMO_CORE, 'src/olmo_core/train/train_module/transformer/train_module.py'),
+  }),
+  takesLossInHead: yes({ code: ['olmo-core'], source: fileIn(OLMO_CORE, 'src/olmo_core/nn/lm_head.py') }),
   reshardsEnds: yes(
     { code: ['torchtune'], source: fileIn(TORCHTUNE, 'torchtune/training/_distributed.py') },
     {

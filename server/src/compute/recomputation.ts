@@ -1,6 +1,6 @@
 import { oncePer } from '../memo/remembered';
 import { byCheckpointPeriod } from '../memory/checkpoint-period';
-import { recomputedByModule } from '../memory/megatron-recompute';
+import { recomputedByModule, recomputesModules } from '../memory/megatron-recompute';
 import { layersPerChunk } from '../memory/pipeline-split';
 import { savesResult, untilLastSave } from '../memory/play';
 import { keptOperations } from '../memory/segment';
@@ -41,7 +41,7 @@ function recomputedByEnclosing({ stage, tape, copies }: TracedStage, run: Traini
 function recomputedByLayers({ stage, tape, copies, whole }: TracedStage, run: TrainingRun): Recomputed {
   const checkpointing = run['activations.checkpointing'];
   if (checkpointing === 'none' || stage.role !== 'layer' || whole || !runsBackward(tape)) return [];
-  if (checkpointing === 'selective' && behaviours(run).recomputesModules) {
+  if (checkpointing === 'selective' && recomputesModules(run)) {
     return [[[...recomputedByModule(tape, run)], copies]];
   }
   if (checkpointing === 'selective') {

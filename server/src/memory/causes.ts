@@ -131,6 +131,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'optimizer.compensation': ['optimizer-states'],
   'optimizer.blockSize': ['optimizer-states'],
   'optimizer.wideEmbeddings': ['optimizer-states'],
+  'optimizer.embeddingsApart': ['optimizer-transients'],
   'batch.micro': PER_TOKEN,
   'batch.accumulation': ['gradients', 'activations'],
   'batch.sequence': PER_TOKEN,

@@ -1,4 +1,5 @@
 import type { Operation, Storage, Tape } from '../model/tape';
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 
 /** Module paths of a layer's feed-forward part, over the families' names. */
@@ -40,6 +41,11 @@ function operationsOf(tape: Tape, module: string): readonly Operation[] {
     default:
       return [];
   }
+}
+
+/** Whether selective checkpointing is by modules: always in Megatron, elsewhere where some are named. */
+export function recomputesModules(run: TrainingRun): boolean {
+  return behaviours(run).recomputesModules || run['activations.modules'].length > 0;
 }
 
 /** Operators that Megatron's selective recomputation runs again: attention's core unless modules are named. */

@@ -13,6 +13,7 @@ import {
   GROKADAMW,
   LION,
   OLMO,
+  OLMO_CORE,
   OPTIMI,
   PYTORCH,
   PYTORCH_OPTIMIZER,
@@ -49,6 +50,8 @@ interface OptimizerCost {
   readonly steps: Steps;
   /** Temporary tensors of the stepped type per parameter when whole lists are stepped. */
   readonly listTensors: number;
+  /** The same in bytes where states of another type count: of an element that is stepped, and of a state's. */
+  readonly listBytes?: (width: number, states: number) => number;
   /** The same beside the largest weight, weight by weight. */
   readonly loopTensors: number;
   /** The loop's variables name them until the next weight has its own. */
@@ -314,6 +317,12 @@ export const OPTIMIZER_COSTS: Readonly<Record<OptimizerName, OptimizerCost>> = {
   lion: looped(1, 2, fileIn(LION, 'lion_pytorch/lion_pytorch.py')),
   // The two parts of the update and their sum; the sum and its sign of the weight before have names.
   lionw: { ...looped(1, 3, fileIn(OLMO, 'olmo/optim.py')), loopKept: 2 },
+  // Squares of the gradients, denominators and updates have names to the end; gradients are copied into another type.
+  'skip-step-adamw': {
+    ...ofTorch(2, 3, 3),
+    listBytes: (width, states) => (states === width ? 3 : 4) * states,
+    source: fileIn(OLMO_CORE, 'src/olmo_core/optim/adamw.py'),
+  },
   lamb: inKernel(2, fileIn(DEEPSPEED, 'deepspeed/ops/lamb/fused_lamb.py')),
   lars: looped(1, 1, COLLECTION),
   adafactor: ADAFACTOR,
@@ -486,6 +495,16 @@ export function deviceStateBytes(
   );
 }
 
+/** Elements of the longest list: each group of parameters is stepped by itself. */
+function listed(stepped: readonly SteppedTensor[], embeddingsApart: boolean): number {
+  let [embeddings, others] = [0, 0];
+  for (const { role, copies, elements } of stepped) {
+    if (embeddingsApart && role === 'embedding') embeddings += copies * elements;
+    else others += copies * elements;
+  }
+  return Math.max(embeddings, others);
+}
+
 /**
  * Temporary bytes during the step of `tensors`, each split over `shards` GPUs. PyTorch's default on CUDA is `foreach`,
  * which makes whole lists of temporaries; a `for` loop makes some of the size of one tensor; fused kernels none.
@@ -516,9 +535,8 @@ export function stepTransient(
   if (perWeight) return ofEach((weight) => perWeight(weight, stepBytes, run));
   const lists = cost.steps === 'lists' || (cost.steps === 'torch' && implementation === 'foreach');
   if (lists) {
-    let elements = 0;
-    for (const weight of stepped) elements += weight.copies * weight.elements;
-    return (cost.listTensors * elements * stepBytes) / shards;
+    const bytes = cost.listBytes?.(stepBytes, stateWidth(run, stepBytes)) ?? cost.listTensors * stepBytes;
+    return (listed(stepped, run['optimizer.embeddingsApart']) * bytes) / shards;
   }
   if (cost.steps === 'torch' && implementation === 'fused') return 0;
   const { loopKept } = cost;

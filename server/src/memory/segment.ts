@@ -5,7 +5,7 @@ import type { TrainingRun } from '../run/fields';
 import { withoutCheapResults } from './cheap';
 import { groupsOf } from './layer-groups';
 import { combine, copyOf, emptyLedger, type Ledger, post, totalOf } from './ledger';
-import { keptOutsideModules } from './megatron-recompute';
+import { keptOutsideModules, recomputesModules } from './megatron-recompute';
 import {
   type AllocatorEvent,
   bytesOfAll,
@@ -157,7 +157,7 @@ export function segmentOf(
   const graded = { gradients, shared };
   switch (checkpointing) {
     case 'selective': {
-      const modules = behaviours(run).recomputesModules;
+      const modules = recomputesModules(run);
       return selective(traced, graded, modules ? keptOutsideModules(tape, run) : keptResults(tape, run));
     }
     case 'elementwise':

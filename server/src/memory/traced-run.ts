@@ -215,8 +215,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
       : undefined,
     noisyEmbeddings: run['method.noisyEmbeddings'],
     compiled: run['kernels.compile'],
-    // Selective checkpointing states itself, operator by operator, what is kept.
-    partitioned: run['kernels.compile'] && run['activations.checkpointing'] !== 'selective',
+    partitioned: run['kernels.compile'] && !keepsOperators(run),
     objective: run['method.objective'],
     tensorParallel: run['parallel.tensor'],
     sequenceParallel: run['parallel.sequence'],
@@ -317,6 +316,12 @@ function routerLoss(model: Model): TraceSettings['routerLoss'] {
   const chosen = languageConfig(model.config).num_experts_per_tok;
   if (experts === 0 || typeof chosen !== 'number') return undefined;
   return { layers: model.layers, experts, chosen };
+}
+
+/** Selective checkpointing states itself, operator by operator, what is kept; by modules of a compiled layer the partitioner does. */
+function keepsOperators(run: TrainingRun): boolean {
+  const byModules = run['activations.modules'].length > 0 && !behaviours(run).recomputesModules;
+  return run['activations.checkpointing'] === 'selective' && !byModules;
 }
 
 /** Tensor parallelism inside experts: that of the rest, which torchtitan gives to expert parallelism instead. */

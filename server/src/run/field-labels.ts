@@ -116,6 +116,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'optimizer.extraStates': 'extra optimizer states',
   'optimizer.compensation': 'Kahan summation',
   'optimizer.blockSize': 'optimizer block size',
+  'optimizer.embeddingsApart': 'embeddings as a group of their own',
   'optimizer.wideEmbeddings': 'fp32 states of embeddings',
   'optimizer.lateZero': 'gradients kept through forward',
   'optimizer.inBackward': 'optimizer step in backward',

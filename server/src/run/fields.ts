@@ -528,6 +528,10 @@ export const FIELDS = {
     doc: 'An 8-bit bitsandbytes optimizer keeps fp32 states of embeddings, as transformers asks for.',
     default: false,
   }),
+  'optimizer.embeddingsApart': flag({
+    doc: 'Embeddings are a group of parameters of their own, which a foreach step goes through by itself.',
+    default: false,
+  }),
   'optimizer.lateZero': flag({
     doc: 'Gradients of the step before are there while forward runs: `zero_grad` stands between forward and backward.',
     default: false,

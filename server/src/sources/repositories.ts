@@ -65,6 +65,11 @@ export const NANOTRON: Repository = { name: 'huggingface/nanotron', at: 'v0.5' }
 export const NEMO_RL: Repository = { name: 'NVIDIA-NeMo/RL', at: 'v0.7.0' };
 /** What came after its last release trains on one GPU without FSDP, too. */
 export const OLMO: Repository = { name: 'allenai/OLMo', at: '59a53e3f68e546330ca5a99ec626e58f9ab96494' };
+/** Between 2.5.0 and 2.6.0: its models are built of `sequence_mixer` since. */
+export const OLMO_CORE: Repository = {
+  name: 'allenai/OLMo-core',
+  at: 'fa6c5014c9f6e9ee789da2d9c20d5126fee8df0d',
+};
 export const OPEN_NMT: Repository = { name: 'OpenNMT/OpenNMT-tf', at: 'v2.32.0' };
 export const OPTIMI: Repository = { name: 'warner-benjamin/optimi', at: 'v0.3.3' };
 export const PEFT: Repository = { name: 'huggingface/peft', at: 'v0.21.0' };

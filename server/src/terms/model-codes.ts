@@ -5,6 +5,7 @@ export const MODEL_CODES = [
   'torchtune',
   'torchtitan',
   'olmo',
+  'olmo-core',
   'megatron',
   'timm',
   'tensorflow',

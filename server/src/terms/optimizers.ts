@@ -14,6 +14,7 @@ export const OPTIMIZERS = [
   'sgd-momentum',
   'lion',
   'lionw',
+  'skip-step-adamw',
   'lamb',
   'lars',
   'adafactor',

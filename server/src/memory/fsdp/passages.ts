@@ -125,12 +125,13 @@ function forwardOf(
       after: [],
       // The root lets go of the last all-gather when its forward ends (`_fsdp_state.py`, `_post_forward`).
       // FSDP1 gives a head that is a unit back before the loss, which the root takes.
-      ...(hasLoss && {
-        loss: {
-          during: combine(keeps ? weights : NONE, gathered(outside ? 0 : buffer(unit.whole))),
-          enters: NONE,
-        },
-      }),
+      ...(hasLoss &&
+        !settings.lossInHead && {
+          loss: {
+            during: combine(keeps ? weights : NONE, gathered(outside ? 0 : buffer(unit.whole))),
+            enters: NONE,
+          },
+        }),
     };
   };
 }
@@ -144,7 +145,7 @@ export function unitPlan(
   const { second, shards } = settings;
   const keeps = !settings.reshards || (second && isTail && !settings.reshardsEnds);
   // FSDP2 copies out of the buffer of the all-gather and keeps that until the next one is copied out.
-  const buffer = (whole: number) => (second && shards > 1 ? whole : 0);
+  const buffer = second && shards > 1 ? unit.whole : 0;
   const name = say('weights of a layer');
   const weights = gatheredLedger(unit.whole, name, settings);
   const staying = keeps ? 0 : settings.staying * unit.whole;
@@ -152,14 +153,13 @@ export function unitPlan(
   const backward = (copy: number, copies: number): Passage => {
     const previous = copy > 0 ? unit : after;
     const next = copy < copies - 1 ? unit : before;
-    const reshardsNext = settings.reshards;
-    const prefetched = reshardsNext && settings.prefetch === 'pre' ? next.whole : 0;
+    const prefetched = settings.reshards && settings.prefetch === 'pre' ? next.whole : 0;
     // What stayed since forward goes when the whole is there.
     const own = keeps ? NONE : gatheredLedger(unit.whole - staying, name, settings);
     const pending = second
       ? bufferedLedger(previous.reduced, say('input of the reduce-scatter'), settings)
       : NONE;
-    const fetch = keeps ? 0 : second ? buffer(unit.whole) : unit.cast;
+    const fetch = keeps ? 0 : second ? buffer : unit.cast;
     const ahead = gatheredLedger(prefetched, say('next layer, gathered ahead'), settings);
     // The root fetches ahead of the loss's backward; a tail of its own when the gradient of its result is there.
     const early = !isTail && !settings.adaptersApart;
@@ -174,16 +174,15 @@ export function unitPlan(
       const gather = gatheredLedger(keeps ? 0 : fetch + first, name, settings);
       // A root of FSDP1 with weights of its own fetches the head when the gradient of its result is there.
       const fetchesHead = !second && root.whole > 0 && settings.prefetch === 'pre' && settings.reshards;
-      const atLoss = combine(pending, fetchesHead ? own : NONE);
-      return {
-        before: NONE,
-        during: combine(own, pending, fetched),
-        after: reductionOf(unit, [released, ahead], settings, [own, ahead]),
-        loss: { during: atLoss, enters: combine(pending, gather) },
-      };
+      const enters = combine(pending, gather);
+      const during = combine(own, pending, fetched);
+      const after = reductionOf(unit, [released, ahead], settings, [own, ahead]);
+      if (settings.lossInHead) return { before: enters, during, after };
+      const loss = { during: combine(pending, fetchesHead ? own : NONE), enters };
+      return { before: NONE, during, after, loss };
     }
     const behind =
-      settings.prefetch === 'post' && reshardsNext
+      settings.prefetch === 'post' && settings.reshards
         ? gatheredLedger(next.whole, say('next layer, gathered ahead'), settings)
         : ahead;
     return {

@@ -4,7 +4,7 @@ import { combine, type Ledger } from '../ledger';
 import { NONE, type Plan, type StagePlan } from '../sharding-scheme';
 import type { TracedStage } from '../traced-run';
 import { bytesPer, ownWeights } from '../weights';
-import { gatheredLedger, gradedLedger } from './ledgers';
+import { bufferedLedger, gatheredLedger, gradedLedger } from './ledgers';
 import { reductionOf, rootPlan, unitPlan } from './passages';
 import { fsdpRequests } from './requests';
 import type { FsdpSettings } from './settings';
@@ -36,25 +36,35 @@ export function fsdpPlan(stages: readonly TracedStage[], run: TrainingRun, setti
     return NO_UNIT;
   };
   const hasRoot = root.whole > 0 || root.gradients > 0;
+  const kept = keptReduction(hasRoot ? root : order[0] && units.get(order[0]), settings);
   const plans = new Map<TracedStage, StagePlan>();
   for (const stage of stages) {
     const unit = units.get(stage);
     const before = order.length > 0 ? neighbour(stage, -1) : NO_UNIT;
-    const after = order.length > 0 ? neighbour(stage, 1) : NO_UNIT;
+    const following = order.length > 0 ? neighbour(stage, 1) : NO_UNIT;
+    const after = following === NO_UNIT ? kept : following;
+    const beside = {
+      after,
+      root: wrapped.inner ? outer : hasRoot ? root : NO_UNIT,
+      left: leftByReduction(run, settings, wrapped),
+      isLayer: stage.stage.role === 'layer',
+      leftGradients: leftGradients(stage, wrapped),
+      isTail: stage === last && stage.stage.role !== 'layer',
+      hasLoss: stage === last && stage.tape.headOperations !== undefined,
+      calls: stage.tape.headCalls ?? 1,
+    };
+    const isEmbedding = stage === stages[0];
+    const behindEmbedding = order[0] === stages[0] && before === units.get(stages[0] as TracedStage);
     const plan = unit
-      ? unitPlan(
-          unit,
-          {
-            before,
-            after,
-            root: wrapped.inner ? outer : hasRoot ? root : NO_UNIT,
-            left: leftByReduction(run, settings, wrapped),
-            isLayer: stage.stage.role === 'layer',
-            leftGradients: leftGradients(stage, wrapped),
-            isTail: stage === last && stage.stage.role !== 'layer',
-            hasLoss: stage === last && stage.tape.headOperations !== undefined,
-            calls: stage.tape.headCalls ?? 1,
-          },
+      ? leavingEmbedding(
+          unitPlan(unit, { ...beside, before }, settings),
+          isEmbedding || behindEmbedding
+            ? unitPlan(
+                isEmbedding ? { ...unit, whole: 0, cast: 0 } : unit,
+                { ...beside, before: NO_UNIT },
+                settings,
+              )
+            : undefined,
           settings,
         )
       : rootPlan(
@@ -67,7 +77,8 @@ export function fsdpPlan(stages: readonly TracedStage[], run: TrainingRun, setti
           },
           settings,
         );
-    plans.set(stage, stage === last && wrapped.inner ? behindInner(plan, root, settings) : plan);
+    const whole = stage === last && wrapped.inner ? behindInner(plan, root, settings) : plan;
+    plans.set(stage, kept === NO_UNIT ? whole : beforeReduction(whole, kept, settings));
   }
   return {
     start: gatheredLedger(root.whole + outer.whole, say('weights outside the wrapped layers'), settings),
@@ -77,6 +88,35 @@ export function fsdpPlan(stages: readonly TracedStage[], run: TrainingRun, setti
     end: hasRoot ? rootReductions(root, outer, settings) : [],
   };
 }
+
+/** The unit that is reduced last in a micro step, as far as the next micro step still holds what it reduced. */
+const keptReduction = (last: FsdpUnit | undefined, { keepsLastReduction }: FsdpSettings): FsdpUnit =>
+  keepsLastReduction && last ? { ...NO_UNIT, reduced: last.reduced } : NO_UNIT;
+
+/** Forward of a stage while the input of a reduction is still held. */
+function beforeReduction(plan: StagePlan, { reduced }: FsdpUnit, settings: FsdpSettings): StagePlan {
+  const held = bufferedLedger(reduced, say('input of the reduce-scatter'), settings);
+  return {
+    ...plan,
+    forward: (copy, copies) => {
+      const { before, during, loss, ...more } = plan.forward(copy, copies);
+      return {
+        ...more,
+        before: combine(before, held),
+        during: combine(during, held),
+        ...(loss && { loss: { during: combine(loss.during, held), enters: combine(loss.enters, held) } }),
+      };
+    },
+  };
+}
+
+/** The embedding, and what comes after it, where backward does not gather the embedding again. */
+const leavingEmbedding = (
+  plan: StagePlan,
+  left: StagePlan | undefined,
+  { leavesEmbedding }: FsdpSettings,
+): StagePlan =>
+  left && leavesEmbedding ? { ...plan, backward: left.backward, backwardChange: left.backwardChange } : plan;
 
 /** Views of a root's flat weight are made before those of what it wraps, so autograd comes to them last. */
 function rootReductions(root: FsdpUnit, outer: FsdpUnit, settings: FsdpSettings): Ledger[] {

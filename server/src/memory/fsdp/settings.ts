@@ -47,6 +47,15 @@ export interface FsdpSettings {
   readonly adaptersApart: boolean;
   /** FSDP's root has returned when the loss is taken. */
   readonly lossOutside: boolean;
+  /** What ends the model takes its loss: the gradient of its result is that of the loss. */
+  readonly lossInHead: boolean;
+  /** FSDP2 does not gather the embedding again for its backward, which needs no weights. */
+  readonly leavesEmbedding: boolean;
+  /**
+   * FSDP2 keeps the input of the last reduction of a micro step until the first of the next one: only the last ends backward
+   * (`_fsdp_state.py`, `_root_post_backward_final_callback`).
+   */
+  readonly keepsLastReduction: boolean;
   /** FSDP2 gives what ends the model back after its forward, as it does layers, and gathers it again for its backward. */
   readonly reshardsEnds: boolean;
   /** Ends that share a weight are a unit beside a root that has none, which fetches nothing ahead. */
@@ -88,6 +97,9 @@ export function fsdpSettings(
     mixesFrozen: !second && !adaptersApart,
     adaptersApart,
     lossOutside: behaviours(run).takesLossOutsideModel,
+    leavesEmbedding: second && behaviours(run).wrapsEmbeddingApart,
+    keepsLastReduction: second && accumulates && behaviours(run).keepsLastReduction,
+    lossInHead: behaviours(run).takesLossInHead,
     reshardsEnds:
       second && reshards && shards > 1 && (run['fsdp.reshardsEnds'] ?? behaviours(run).reshardsEnds),
     emptyRoot:

@@ -1,4 +1,5 @@
 import type { Weight } from '../../model/tape';
+import { behaviours } from '../../run/behaviours';
 import type { TrainingRun } from '../../run/fields';
 import { rounded } from '../play';
 import { isOutsideFsdp, shardedWeight, wrapsEndsApart } from '../sharding-scheme';
@@ -177,11 +178,10 @@ export function wrappedUnits(stages: readonly TracedStage[], run: TrainingRun): 
   const wrapsLayers = run['fsdp.wrap'] !== 'none';
   const ends = [stages[0], stages.at(-1)];
   const tied = stages.some(({ tape }) => tape.weights.some((weight) => weight.tiedTo !== undefined));
-  const apart = wrapsEndsApart(run) && !tied;
+  const { wrapsEmbeddingApart } = behaviours(run);
+  const apart = tied ? [] : wrapsEndsApart(run) ? ends : wrapsEmbeddingApart ? ends.slice(0, 1) : [];
   const isUnit = (stage: TracedStage) =>
-    stage.stage.role === 'layer'
-      ? wrapsLayers
-      : apart && ends.includes(stage) && ownWeights(stage).length > 0;
+    stage.stage.role === 'layer' ? wrapsLayers : apart.includes(stage) && ownWeights(stage).length > 0;
   return {
     units: stages.filter(isUnit).map((stage) => ({ stage, copies: 1, weights: ownWeights(stage) })),
     root: stages.filter((stage) => !isUnit(stage)).map(wholeStage),

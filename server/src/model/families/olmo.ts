@@ -146,8 +146,8 @@ function lowNorm(
   });
 }
 
-/** `RotaryEmbedding.forward`: queries and keys are raised and lowered again, where it rotates in full precision. */
-function rotated(t: Tracer, q: Tensor, k: Tensor, wide: boolean): readonly [Tensor, Tensor] {
+/** `RotaryEmbedding.forward`: queries and keys, `[b, s, h]`, are raised and lowered again, where it rotates in full precision. */
+export function rotated(t: Tracer, q: Tensor, k: Tensor, wide: boolean): readonly [Tensor, Tensor] {
   return t.scope(() => {
     const raised = (x: Tensor, name: string) => t.hold(wide ? t.cast(x, 'fp32', `${name}.float`) : x);
     const [wideQ, wideK] = [raised(q, 'rotary_q'), raised(k, 'rotary_k')];

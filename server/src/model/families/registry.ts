@@ -28,6 +28,7 @@ import { minimaxM3Family } from './minimax-m3';
 import { modernbert } from './modernbert';
 import { nemotronNas } from './nemotron-nas';
 import { ownOlmo } from './olmo';
+import { olmoCoreFamily } from './olmo-core';
 import { parallel } from './parallel';
 import { phiMultimodal } from './phi-multimodal';
 import { segformerFamily } from './segformer';
@@ -82,6 +83,7 @@ const FAMILIES: readonly ModelFamily[] = [
   kimiK3,
   nemotronNas,
   ownOlmo,
+  olmoCoreFamily,
   bailing,
   llamaVision,
   stateSpace,

@@ -15,9 +15,10 @@ export function lossOfReturnedLogits(t: Tracer, logits: Tensor): Tensor {
 
 /**
  * `F.cross_entropy` states the type of its log-softmax (`LossNLL.cpp`, `cross_entropy_loss`), which autocast leaves alone then; the
- * likelihood after it is on autocast's fp32 list and keeps what it is given, and so is the log-sum-exp beside it.
+ * likelihood after it is on autocast's fp32 list and keeps what it is given, and so is the log-sum-exp beside it. From logits `[b, s, V]`
+ * to the loss, `[1]`.
  */
-function plainLoss(t: Tracer, scored: Tensor): Tensor {
+export function plainLoss(t: Tracer, scored: Tensor): Tensor {
   const { autocast, zLoss } = t.settings;
   const raised = (x: Tensor, name: string) => (autocast ? t.cast(x, 'fp32', name) : x);
   const loss = keptLikelihood(t, raised(t.softmax(scored, 'loss.log_softmax'), 'loss.float'));

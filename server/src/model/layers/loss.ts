@@ -164,9 +164,9 @@ function keepLogits(t: Tracer, logits: Tensor, scored = logits): void {
 
 /**
  * torch.compile fuses the upcast, the log-softmax and its gradient: what lives are the logits in their own type, two
- * numbers per row, and the logits' gradient in their own type (torchtitan, `components/loss.py`).
+ * numbers per row, and the logits' gradient in their own type (torchtitan, `components/loss.py`). From logits `[b, s, V]` to the loss, `[1]`.
  */
-function compiledLoss(t: Tracer, logits: Tensor, backwardScratch = 0): Tensor {
+export function compiledLoss(t: Tracer, logits: Tensor, backwardScratch = 0): Tensor {
   const rows = logits.elements / (logits.shape.at(-1) ?? 1);
   return t.fused({
     name: 'loss.compiled',
