@@ -259,7 +259,7 @@ function dockerfile(text: string): Requirement[] {
       ...line
         .slice(0, 2000)
         .matchAll(/(?:^|\s)["']?([A-Za-z][\w.-]{0,80}(?:\[[\w,]{0,80}\])?[=<>~]=[^\s"']{1,80})/g),
-    ].flatMap((match) => parseRequirement(match[1] ?? '', range) ?? []);
+    ].flatMap((match) => parseRequirement(withArguments(match[1] ?? '', given) ?? '', range) ?? []);
     const torch = built && BARE_TORCH.test(line) ? parseRequirement('torch', range) : undefined;
     return withinIndex(built, [...(torch ? [torch] : []), ...pinned]);
   });

@@ -125,6 +125,9 @@ describe('files that name versions', () => {
     assert.deepEqual(read('Dockerfile', `ARG YEAR=24\nARG MONTH\n${from}`), []);
     const byDefault = 'ARG T=2.5.1\nARG TAG=$T-cuda12.4\nFROM pytorch/pytorch:${TAG:-2.0.0}\n';
     assert.deepEqual(read('Dockerfile', byDefault), ['torch ==2.5.1']);
+    const pinned = 'RUN pip install torch==${RELEASE} numpy';
+    assert.deepEqual(read('Dockerfile', `ARG RELEASE=2.7.0\n${pinned}`), ['torch ==2.7.0']);
+    assert.deepEqual(read('Dockerfile', `ARG RELEASE\n${pinned}`), []);
     assert.deepEqual(read('Dockerfile', 'FROM pytorch/pytorch:${TAG:-2.0.0}\n'), ['torch ==2.0.0']);
   });
 
