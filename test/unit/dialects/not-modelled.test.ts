@@ -95,14 +95,6 @@ describe('trainers that are not modelled', () => {
       'XTuner',
       'NPROC_PER_NODE=8 xtuner train internlm2_5_chat_7b_qlora_alpaca_e3 --deepspeed deepspeed_zero2',
     ],
-    'a script of OLMo-core': [
-      'OLMo-core',
-      'torchrun --nproc-per-node=8 src/scripts/train/OLMo2/OLMo2-7B.py train run01 local --trainer.save_folder=out',
-    ],
-    'an official script of OLMo-core': [
-      'OLMo-core',
-      'torchrun --nproc-per-node=8 src/scripts/official/OLMo2/OLMo-2-0325-32B-train.py --save-folder=/data/out',
-    ],
     "open-instruct's script on OLMo-core": [
       'OLMo-core',
       'torchrun --nproc_per_node=8 open_instruct/olmo_core_finetune.py --model_name_or_path gpt2 --per_device_train_batch_size 16 --max_seq_length 16384',

@@ -6,6 +6,7 @@ import { callFunction, instance, placesOf } from './functions';
 import { lifted, type Machine } from './machine';
 import { callMethod, callObject, followGiven } from './methods';
 import { changeByMethod, handClasses, handOver } from './module-changes';
+import { followBuilders } from './olmo-core-builders';
 import { partialFunction } from './partial-functions';
 import { brokenIn, childIn, type SyntaxNode } from './syntax-node';
 import type { Passed, PyArgument, PyCall, PyUnknown, PyValue } from './value';
@@ -97,6 +98,8 @@ function callValue(
   if (answer) return answer;
   const partly = partialFunction(called.name, passed);
   if (partly) return partly;
+  const built = followBuilders(machine, called.name, passed, node);
+  if (built) return built;
   handClasses(called.name, passed);
   return recorded(machine, called.name, passed, node, callee);
 }

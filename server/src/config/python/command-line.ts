@@ -192,6 +192,12 @@ export function argumentVector({ command, file }: Machine, range: Range): PyValu
   return { kind: 'list', items: [{ kind: 'scalar', value: file ?? '', range }, ...items], range };
 }
 
+/** Words of a command that belong to no flag. */
+export function commandWords(command: MapNode): readonly PyValue[] {
+  const given = entryOf(command, COMMAND_WORDS)?.value;
+  return given?.kind === 'list' ? given.items.map(plainValue) : [];
+}
+
 /** Flags of the command as arguments of a function. `byFire`: what they are given is a literal of Python wherever it is one. */
 export function flagsAsArguments({ command }: Machine, byFire = false): PyArgument[] {
   return (command?.entries ?? []).flatMap(({ key, keyRange, value: node }): PyArgument[] => {

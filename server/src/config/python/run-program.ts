@@ -1,6 +1,7 @@
 import { pathOfUri } from '../../text/uri';
 import type { Lines } from '../lines';
 import type { ConfigDocument, ConfigNode, MapNode } from '../node';
+import { commandWords, flagsAsArguments } from './command-line';
 import { DataFiles } from './data-files';
 import { environmentMagics } from './environment-magics';
 import { evaluate } from './expressions';
@@ -66,7 +67,9 @@ export function followProgram(
     taken: [...loaded.used, ...data.used],
     wanted: [...data.wanted.values()],
     written: data.written,
-    ...(command ? { isLaunched: true } : {}),
+    ...(command
+      ? { isLaunched: true, command: { flags: flagsAsArguments(machine), words: commandWords(command) } }
+      : {}),
   };
 }
 

@@ -326,6 +326,8 @@ export interface PyProgram {
   readonly taken: readonly string[];
   /** The command that starts it is known. */
   readonly isLaunched?: true;
+  /** Flags of that command with what they are given, and its other words. */
+  readonly command?: { readonly flags: readonly PyArgument[]; readonly words: readonly PyValue[] };
   /** Files of data that it loads, at hand or not. */
   readonly wanted: readonly DataRequest[];
   /** Files that it writes, by their paths, and what it writes there; undefined where that is not known. */

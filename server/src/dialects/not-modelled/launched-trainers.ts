@@ -5,7 +5,7 @@ import {
   MEGATRON_MIMO,
   MUSUBI_TUNER,
   OF_PADDLE,
-  OLMO_CORE,
+  OLMO_CORE_FINETUNE,
   type OtherTrainer,
   PADDLE_NLP,
   SD_SCRIPTS,
@@ -38,10 +38,6 @@ const OWN_FLAGS = [
 /** Scripts of kohya-ss/musubi-tuner, each for an image or video model. */
 const MUSUBI_NAMES =
   /^(wan|hv|hv_1_5|fpack|flux_2|flux_kontext|qwen_image|kandinsky5|zimage|krea2|ideogram4|hidream_o1)_train(_network)?\.py$/;
-/** Official scripts of allenai/OLMo-core; and those of its developers, whose first word is a command. */
-const OLMO_CORE_OFFICIAL = /(^|\/)src\/scripts\/official\/OLMo[^/]*\//;
-const OLMO_CORE_SCRIPT = /(^|\/)src\/scripts\/train\/.+\.py$/;
-const OLMO_CORE_COMMANDS = /^(train|train_single|launch)$/;
 
 const nameOf = ({ script }: Launch) => script?.split(/[\\/]/).at(-1) ?? '';
 const hasAny = ({ arguments: flags }: Launch, names: readonly string[]) =>
@@ -72,17 +68,8 @@ const LAUNCHED: readonly LaunchedTrainer[] = [
     trainer: XTUNER,
     starts: ({ program: [first, second] }) => first === 'xtuner' && second === 'train',
   },
-  {
-    // `internal/experiment.py`: `SCRIPT COMMAND RUN_NAME CLUSTER [OVERRIDES...]`.
-    trainer: OLMO_CORE,
-    starts: ({ script = '', words }) => {
-      const at = words.findIndex(({ text }) => OLMO_CORE_SCRIPT.test(text));
-      const command = OLMO_CORE_SCRIPT.test(script) && words[at + 1]?.text;
-      return OLMO_CORE_OFFICIAL.test(script) || OLMO_CORE_COMMANDS.test(command || '');
-    },
-  },
   // `open_instruct/olmo_core_finetune.py` of allenai/open-instruct: its flags are those of its own trainer, the loop is OLMo-core's.
-  { trainer: OLMO_CORE, starts: (launch) => nameOf(launch) === 'olmo_core_finetune.py' },
+  { trainer: OLMO_CORE_FINETUNE, starts: (launch) => nameOf(launch) === 'olmo_core_finetune.py' },
   // `megatron_mimo_training_llava.py` and its like of NVIDIA-NeMo/Megatron-Bridge, which `run_hetero_llava.sh` starts.
   { trainer: MEGATRON_MIMO, starts: (launch) => /^megatron_mimo_training_\w+\.py$/.test(nameOf(launch)) },
 ];
@@ -107,4 +94,4 @@ export const programsNotModelled: readonly Program[] = LAUNCHED.map(({ trainer, 
 
 /** What stands in scripts that start one of them. */
 export const LAUNCHES_NOT_MODELLED =
-  /\b(?:sdxl|flux|sd3|lumina|anima)_train|\btrain_textual_inversion_XTI\b|\bnetwork_(?:module|dim)\b|\b(?:train_network|train_db|fine_tune|train_textual_inversion|train_control_?net)\.py\b|\bsimpletuner\/train\.py\b|\b(?:tensor|pipeline|sharding)_parallel_(?:degree|config)\b|\bdata_backend_config\b|\b(?:wan|hv|hv_1_5|fpack|flux_2|flux_kontext|qwen_image|kandinsky5|zimage|krea2|ideogram4|hidream_o1)_train|\bxtuner\s+train\b|\bsrc\/scripts\/(?:train|official)\/|\bolmo_core_finetune\.py\b|\bmegatron_mimo_training_/;
+  /\b(?:sdxl|flux|sd3|lumina|anima)_train|\btrain_textual_inversion_XTI\b|\bnetwork_(?:module|dim)\b|\b(?:train_network|train_db|fine_tune|train_textual_inversion|train_control_?net)\.py\b|\bsimpletuner\/train\.py\b|\b(?:tensor|pipeline|sharding)_parallel_(?:degree|config)\b|\bdata_backend_config\b|\b(?:wan|hv|hv_1_5|fpack|flux_2|flux_kontext|qwen_image|kandinsky5|zimage|krea2|ideogram4|hidream_o1)_train|\bxtuner\s+train\b|\bolmo_core_finetune\.py\b|\bmegatron_mimo_training_/;

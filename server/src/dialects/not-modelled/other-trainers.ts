@@ -79,7 +79,7 @@ export const MEGATRON_MIMO: StartedTrainer = {
   name: 'Megatron-Bridge (MIMO)',
   trains: () => say('models whose parts are split over GPUs each in its own way'),
 };
-export const OLMO_CORE: StartedTrainer = { name: 'OLMo-core', trains: OWN_LANGUAGE };
+export const OLMO_CORE_FINETUNE: StartedTrainer = { name: 'OLMo-core', trains: OWN_LANGUAGE };
 
 /** Trainers with configs in YAML, JSON or TOML, by keys that no other has together. */
 export const OTHER_TRAINERS: readonly OtherTrainer[] = [

@@ -6,12 +6,13 @@ import { rejectMisfits } from '../key-check';
 import { readLitgpt } from '../litgpt/litgpt';
 import type { LitgptCommand } from '../litgpt/litgpt-command';
 import { LITGPT_TABLE } from '../litgpt/litgpt-keys';
+import { olmoCoreRun, readOlmoCore, trainModuleOf } from '../olmo-core/olmo-core';
 import { Section } from '../section';
 import { readTorchtune } from '../torchtune/torchtune';
 import { TORCHTUNE_TABLE } from '../torchtune/torchtune-keys';
 import { argumentOf, argumentsOf, blockOfArguments, type Calls, leaveValue } from './call-block';
 
-/** A training by a function of litgpt, or by a recipe of torchtune, with what a config file states otherwise. */
+/** A training by a function of litgpt, by a recipe of torchtune, or by OLMo-core, with what a config file states otherwise. */
 interface CalledRecipe {
   readonly call: PyCall;
   readonly read: (calls: Calls, context: ReadContext) => void;
@@ -22,6 +23,12 @@ const SETUP = /^litgpt\.(?:(pretrain)|finetune[._](full|lora|adapter|adapter_v2)
 
 /** The first such training of a program; undefined where there is none whose config is seen. */
 export function calledRecipe(program: PyProgram): CalledRecipe | undefined {
+  const core = olmoCoreRun(program);
+  if (core)
+    return {
+      call: trainModuleOf(program, core),
+      read: (calls, context) => readOlmoCore(calls, core, context),
+    };
   for (const call of program.calls) {
     const [, pretrain, finetune] = (call.of === undefined && SETUP.exec(call.callee)) || [];
     const command = (pretrain ?? finetune) as LitgptCommand | undefined;

@@ -19,6 +19,7 @@ import { PEFT_TABLE_KEYS } from '../hf/peft-config-keys';
 import { readTrainingArguments, TRAINER_DEFAULTS, type TrainerDefaults } from '../hf/training-arguments';
 import { TRAINING_ARGUMENTS_KEYS, TRAINING_ARGUMENTS_TABLE } from '../hf/training-arguments-keys';
 import { checkTrainingArguments } from '../hf/training-arguments-rules';
+import { namesOlmoCore, OLMO_CORE_PARTS } from '../olmo-core/olmo-core';
 import { Section } from '../section';
 import { readTrl } from '../trl/trl';
 import { TRL_KEYS, TRL_TABLE } from '../trl/trl-keys';
@@ -141,7 +142,9 @@ export const pythonRun: Dialect = {
   ownScript: true,
   format: 'python',
   keys: [],
-  markers: { test: (text) => namesTrainer(text) || namesLoop(text) || namesOther(text) },
+  markers: {
+    test: (text) => namesTrainer(text) || namesLoop(text) || namesOther(text) || namesOlmoCore(text),
+  },
   joins: {
     questions: (members, values) => [
       ...launchQuestions(members, values),
@@ -154,7 +157,8 @@ export const pythonRun: Dialect = {
     if (root.kind !== 'map') return 0;
     const has = (name: (key: string) => boolean) =>
       root.entries.some(({ key }) => name(key.replace(/ \d+$/, '')));
-    return has((key) => TRAINER_NAMES.has(key) || TRAINS.test(key)) ? 1 : 0;
+    const names = (key: string) => TRAINER_NAMES.has(key) || TRAINS.test(key) || OLMO_CORE_PARTS.test(key);
+    return has(names) ? 1 : 0;
   },
   releases: (document) => [...unslothInstalled(document), ...upgradedPackages(document)],
   read,

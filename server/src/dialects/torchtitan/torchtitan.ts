@@ -58,7 +58,7 @@ export const torchtitan: Dialect = {
 export function readTorchtitan(config: Section, draft: Draft, context: ReadContext): void {
   const section = config.withDefaultsOf(`${SOURCE}config/job_config.py`);
   draft.assume('framework', 'torchtitan', say('the file is a {0} config', 'torchtitan'));
-  draft.assume('model.code', 'torchtitan', say("torchtitan's own modules run the model"), SOURCE);
+  draft.assume('model.code', 'torchtitan', say("{0}'s own modules run the model", 'torchtitan'), SOURCE);
   draft.assume(
     'allocator.expandableSegments',
     true,
@@ -300,7 +300,7 @@ function readCheckpointing(section: Section, context: ReadContext): void {
   const because = option ?? found;
   section.assume('activations.reentrant', {
     ...titan(false),
-    note: say('torchtitan checkpoints without reentry'),
+    note: say('{0} checkpoints without reentry', 'torchtitan'),
   });
   if (mode === 'none' && found) section.state('activations.checkpointing', 'none', found);
   else if (mode === 'full' && found) section.state('activations.checkpointing', 'full', found);
