@@ -195,7 +195,7 @@ describe("scripts of OLMo-core's", () => {
     const reading = python(internal);
     assertStates(reading, {
       'batch.sequence': '8192 inferred',
-      'batch.micro': '2 file',
+      'batch.micro': undefined,
       'parallel.data': 'none default',
       'optimizer.implementation': 'fused inferred',
       'kernels.compile': 'true file',
@@ -204,7 +204,7 @@ describe("scripts of OLMo-core's", () => {
       'hardware.nodes': '4 inferred',
     });
     // The cluster decides, and which it is the text does not state.
-    assert.deepEqual(left(reading), ['branch train_module.rank_microbatch_size']);
+    assert.deepEqual(left(reading), ['value train_module.rank_microbatch_size']);
   });
 
   it('are read with what the command that starts them gives over their config', async () => {

@@ -1,8 +1,7 @@
 import { isNone, knownNode } from '../../config/python/node-of-value';
-import type { PyCall, PyEither, PyValue } from '../../config/python/value';
+import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, integerOf } from '../../config/scalar';
 import type { FieldPath } from '../../run/fields';
-import { say } from '../../wording/say';
 import { argumentsOf, type Calls, leaveArgument } from '../python/call-block';
 
 /** Overrides that shape nothing of what a GPU holds, and what trains how long and how fast. */
@@ -66,29 +65,13 @@ export class CoreSettings {
     return value !== undefined && !isNone(value);
   }
 
-  /** A whole number; what is not known is left with the fields that it decides. Of several the largest. */
+  /** A whole number; what is not known is left with the fields that it decides: clusters that a script asks for are often a condition. */
   integer(path: string, fields: readonly FieldPath[]): number | undefined {
     const value = this.value(path);
     if (value === undefined || isNone(value)) return undefined;
-    if (value.kind === 'either') return this.#largest(value, path, fields);
-    const number = integerOf(knownNode(value));
+    const number = value.kind === 'either' ? undefined : integerOf(knownNode(value));
     if (number === undefined) leaveArgument(this.calls.draft, path, value, fields);
     return number;
-  }
-
-  #largest(value: PyEither, path: string, fields: readonly FieldPath[]): number | undefined {
-    const numbers = value.options.flatMap((option) => integerOf(knownNode(option)) ?? []);
-    if (numbers.length < value.options.length) {
-      leaveArgument(this.calls.draft, path, value, fields);
-      return undefined;
-    }
-    const message = say(
-      '`{0}` is {1}: that depends on a condition which the text does not settle. The one that needs more is taken.',
-      path,
-      numbers.join(say(' or ')),
-    );
-    this.calls.draft.leave('branch', { range: value.because }, path, message, fields);
-    return Math.max(...numbers);
   }
 
   /** A switch, off where nothing stands there; undefined, and left, where it is not known. */

@@ -1,5 +1,4 @@
 import { isNone } from '../../config/python/node-of-value';
-import type { FieldPath } from '../../run/fields';
 import { fileIn, OLMO_CORE } from '../../sources/repositories';
 import type { DType } from '../../terms/dtypes';
 import { say } from '../../wording/say';
@@ -97,10 +96,7 @@ function readReplicas({ draft }: Calls, settings: CoreSettings, known: ReadConte
   const stated = settings.integer(`${path}.num_replicas`, fields);
   const shards = settings.integer(`${path}.shard_degree`, fields);
   const gpus = known['hardware.gpus'];
-  const split = ['tensor', 'context', 'pipeline'].reduce((product, kind) => {
-    const degree = draft.valueOf(`parallel.${kind}` as FieldPath);
-    return product * (typeof degree === 'number' ? degree : 1);
-  }, 1);
+  const split = ranksOfReplica(settings);
   const byShards = shards !== undefined && typeof gpus === 'number' ? gpus / split / shards : undefined;
   const replicas = stated ?? byShards ?? (shards === undefined ? known['hardware.nodes'] : undefined);
   const place =
@@ -139,7 +135,15 @@ function readWrapping({ draft }: Calls, settings: CoreSettings): void {
   if (!none) draft.leaveUncounted(ahead, 'prefetch_factor', ['fsdp.forwardPrefetch']);
 }
 
-/** Splits of a layer or a sample are counted as others do them, and not judged by that. */
+/** GPUs that share the same samples, which split a layer, a sample or the depth of the model. */
+export function ranksOfReplica(settings: CoreSettings): number {
+  const degrees = ['tp', 'cp', 'pp'].map(
+    (kind) => settings.integer(`train_module.${kind}_config.degree`, []) ?? 1,
+  );
+  return degrees.reduce((product, degree) => product * Math.max(1, degree), 1);
+}
+
+/** Splits of a layer, a sample or experts are not counted: there is no verdict. */
 function readSplits({ draft }: Calls, settings: CoreSettings): void {
   const kinds = [
     ['tp_config', 'parallel.tensor'],
@@ -153,7 +157,6 @@ function readSplits({ draft }: Calls, settings: CoreSettings): void {
     if (!value || isNone(value)) continue;
     const degree = settings.integer(`${path}.degree`, [field]);
     if (degree === 1) continue;
-    if (degree !== undefined && degree > 1) draft.state(field, degree, value, key);
     draft.leaveUncounted(value, key, [field]);
   }
 }

@@ -8,7 +8,7 @@ import type { ReadContext } from '../dialect';
 import { argumentOf, argumentsOf, type Calls, leaveArgument } from '../python/call-block';
 import { readCoreModel } from './olmo-core-model';
 import { CoreSettings } from './olmo-core-settings';
-import { readCoreSharding } from './olmo-core-sharding';
+import { ranksOfReplica, readCoreSharding } from './olmo-core-sharding';
 
 const TRAIN_MODULE = fileIn(OLMO_CORE, 'src/olmo_core/train/train_module/transformer/train_module.py');
 
@@ -147,10 +147,7 @@ function readBatch(calls: Calls, settings: CoreSettings, { known }: ReadContext)
     settings.value('global_batch_size');
   const global = integerOf(knownNode(stated));
   const gpus = known['hardware.gpus'];
-  const split = ['tensor', 'context', 'pipeline'].reduce((product, kind) => {
-    const degree = draft.valueOf(`parallel.${kind}` as FieldPath);
-    return product * (typeof degree === 'number' ? degree : 1);
-  }, 1);
+  const split = ranksOfReplica(settings);
   if (!stated || global === undefined) {
     if (stated) leaveArgument(draft, 'global_batch_size', stated, ['batch.accumulation']);
     return;
