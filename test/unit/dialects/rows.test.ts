@@ -13,7 +13,7 @@ import { typedReads } from '../../house/typed-reads';
 const FOLDER = 'server/src/dialects';
 
 /** Folders that hold no family of their own: parts that families share, launchers, vocabularies of teams. */
-const NO_FAMILY: readonly string[] = ['hf', 'launch', 'not-modelled', 'python', 'vocabulary'];
+const NO_FAMILY: readonly string[] = ['hf', 'launch', 'not-modelled', 'olmo-core', 'python', 'vocabulary'];
 
 /** `section.stateInteger('batch.micro', 'micro_batch_size', ...)`, with one spelling or a list of them. */
 const STATEMENT =
