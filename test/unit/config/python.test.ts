@@ -47,6 +47,23 @@ describe('Python texts, followed without running them', () => {
 
   before(loadPython);
 
+  it('take a list that grows in place for longer by every name, and for unknown where a loop adds to it', () => {
+    assert.deepEqual(passed('a = [1]\nb = {"c": a}\na += [2]\nf(a=a, b=b)'), { a: [1, 2], b: { c: [1, 2] } });
+    assert.equal(x('a = [1]\nfor i in range(n):\n    a += [2]\nf(x=a)'), '?');
+    assert.equal(x('a = [1]\nif n:\n    a += [2]\nf(x=a)'), '1,2 | 1');
+  });
+
+  it('take a dictionary that is made of one that is not known for open', () => {
+    const isOpen = (text: string) => {
+      const call = programOf(`from lib import f\n${text}`).calls.find(({ callee }) => callee === 'lib.f');
+      const value = call?.named[0]?.value;
+      return value?.kind === 'dict' && value.open === true;
+    };
+    assert.equal(isOpen('f(x=dict(a=1, **n))'), true);
+    assert.equal(isOpen('d = dict(**n)\nf(x=dict(d, a=1))'), true);
+    assert.equal(isOpen('d = dict(b=1)\nf(x=dict(a=1, **d))'), false);
+  });
+
   describe('constants of a class', () => {
     const CLASS = 'class CFG:\n    batch = 4\n    total = batch * 2\n';
 

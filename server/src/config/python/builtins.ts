@@ -10,7 +10,7 @@ import { isPathFunction, pathOf } from './paths';
 import { iterated } from './rounds';
 import type { SyntaxNode } from './syntax-node';
 import { tokenizerLength } from './tokenizer-length';
-import type { Passed, Probe, PyArgument, PyScalar, PyUnknown, PyValue } from './value';
+import type { Passed, Probe, PyArgument, PyDict, PyScalar, PyUnknown, PyValue } from './value';
 
 /** Functions that ask whether the GPU computes in bf16, the last one of Accelerate, which asks PyTorch (`utils/imports.py`). */
 const PROBES =
@@ -48,7 +48,7 @@ export function callBuiltin(
     case 'dict':
       return first && first.kind !== 'dict'
         ? machine.unknown(node)
-        : dictOf(machine, first?.kind === 'dict' ? first.entries : [], named, node);
+        : dictOf(machine, first, named, node, passed.open !== undefined);
     case 'list':
     case 'tuple':
       if (!first) return { kind: 'list', items: [], range: machine.rangeOf(node) };
@@ -174,12 +174,14 @@ function askedOf(name: string, { positional, named }: Passed): Probe {
 
 function dictOf(
   machine: Machine,
-  before: readonly PyArgument[],
+  before: PyDict | undefined,
   named: readonly PyArgument[],
   node: SyntaxNode,
+  open: boolean,
 ): PyValue {
-  const entries = new Map([...before, ...named].map((entry) => [entry.key, entry]));
-  return { kind: 'dict', entries: [...entries.values()], range: machine.rangeOf(node) };
+  const entries = new Map([...(before?.entries ?? []), ...named].map((entry) => [entry.key, entry]));
+  const more = open || before?.open ? { open: true as const } : {};
+  return { kind: 'dict', entries: [...entries.values()], range: machine.rangeOf(node), ...more };
 }
 
 function converted(machine: Machine, name: string, value: PyValue | undefined, node: SyntaxNode): PyValue {

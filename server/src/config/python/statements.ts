@@ -230,6 +230,13 @@ function augmented(machine: Machine, node: SyntaxNode): BlockEnd {
   if (!left || !right) return 'next';
   const [before, by] = [machine.evaluate(machine, left), machine.evaluate(machine, right)];
   const operator = (node.tokens[0] ?? '').replace('=', '');
+  // A list grows in place, whoever names it.
+  if (operator === '+' && before.kind === 'list' && by.kind === 'list' && machine.loops === 0) {
+    const after = { ...before, items: [...before.items, ...by.items] };
+    machine.change(before, after);
+    assign(machine, left, after);
+    return 'next';
+  }
   const value = lifted([before, by], ([a, b]) => {
     if (a?.kind !== 'scalar' || b?.kind !== 'scalar') return machine.unknown(node);
     if (typeof a.value === 'string' && typeof b.value === 'string' && operator === '+')
