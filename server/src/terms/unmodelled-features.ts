@@ -35,6 +35,7 @@ const UNMODELLED_FEATURES = {
   'adapter-kind': 'saves',
   'tiled-mlp': 'saves',
   'split-scores': 'saves',
+  'split-packed-weights': 'saves',
   'block-compile': 'saves',
   'adapted-sound-tower': 'saves',
   'block-training': 'saves',
