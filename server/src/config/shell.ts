@@ -169,7 +169,7 @@ const MODULE = /^(-m|--module)$/;
 
 /** Programs that start training; what stands before them (`srun`, `nohup`, `env`) starts them. */
 const STARTER =
-  /^(?:.*\/)?(?:python[\d.]*|torchrun|deepspeed|accelerate|llamafactory-cli|axolotl|swift|megatron|tune|trl|litgpt|composer|deepy\.py)$/;
+  /^(?:.*\/)?(?:python[\d.]*|torchrun|deepspeed|accelerate|llamafactory-cli|axolotl|swift|megatron|tune|trl|litgpt|composer|xtuner|deepy\.py)$/;
 
 class Builder {
   private readonly lines: Lines;

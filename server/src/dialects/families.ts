@@ -27,6 +27,7 @@ import { torchtuneFamily } from './torchtune/family';
 import { trlFamily } from './trl/family';
 import { trlxFamily } from './trlx/family';
 import { verlFamily } from './verl/family';
+import { xtunerFamily } from './xtuner/family';
 
 /**
  * Every framework that is read, one line each. Of two that are as sure of a file or of a launch, the first takes it: those that
@@ -54,6 +55,7 @@ export const FAMILIES: readonly Family[] = [
   openInstructFamily,
   verlFamily,
   trlxFamily,
+  xtunerFamily,
   knownScriptsFamily,
   trlFamily,
   trainerFamily,

@@ -18,6 +18,9 @@ export const DIALECTS: readonly Dialect[] = [
   oomlintRun,
 ];
 
+/** Configs that are modules of Python. */
+const IN_PYTHON = FAMILY_DIALECTS.filter(({ format }) => format === 'python');
+
 /** Below this, a file is somebody else's. */
 const THRESHOLD = 0.5;
 
@@ -48,10 +51,11 @@ export function detectDialect(document: ConfigDocument, more: readonly Dialect[]
   if (!root || PROJECT_FILE.test(name) || isVocabularyFile(name) || isLoggedRun(root)) return undefined;
   let best: Dialect | undefined;
   let bestScore = THRESHOLD;
-  if (document.format === 'python') return pythonRun.detect(root, name) > 0 ? pythonRun : undefined;
+  if (document.format === 'python')
+    return [...IN_PYTHON, pythonRun].find((dialect) => dialect.detect(root, name) > 0);
   for (const dialect of [...more, ...DIALECTS]) {
     // Names of calls are no keys.
-    if (dialect === pythonRun) continue;
+    if (dialect.format === 'python') continue;
     if (dialect.surest !== undefined && dialect.surest <= bestScore) continue;
     const score = dialect.detect(root, name);
     if (score > bestScore) {
@@ -99,7 +103,8 @@ export function mightBeTrainingConfig(
       ? text.replace(/\\u(00[2-7][\da-f])/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
       : text,
   );
-  if (formatOf(fileName, text) === 'python') return pythonRun.markers.test(text);
+  if (formatOf(fileName, text) === 'python')
+    return [...IN_PYTHON, pythonRun].some(({ markers }) => markers.test(text));
   let format: ConfigFormat | undefined;
   const isOne = [...more, ...DIALECTS].some((dialect) => {
     if (!dialect.markers.test(plain)) return false;

@@ -91,9 +91,9 @@ describe('trainers that are not modelled', () => {
       'Musubi Tuner',
       'accelerate launch qwen_image_train.py --dit a.safetensors --dataset_config data.toml --gradient_checkpointing',
     ],
-    'a config that XTuner brings': [
-      'XTuner',
-      'NPROC_PER_NODE=8 xtuner train internlm2_5_chat_7b_qlora_alpaca_e3 --deepspeed deepspeed_zero2',
+    "XTuner's second trainer": [
+      'XTuner V1',
+      'torchrun --nproc-per-node=8 xtuner/v1/train/cli/sft.py --config cfg.py',
     ],
     "open-instruct's script on OLMo-core": [
       'OLMo-core',

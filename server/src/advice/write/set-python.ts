@@ -66,7 +66,9 @@ const placeOf = (node: ConfigNode): Range =>
 
 /** Behind the last argument, as the others are written: on lines of their own, with blanks around the sign or without. */
 function added(text: string, lines: Lines, block: MapNode, key: string, value: Written): string | undefined {
-  const open = lines.offset(block.range.start);
+  const start = lines.offset(block.range.start);
+  // The block of a call begins with its brackets, a dictionary that a call makes with its name.
+  const open = start + (/^dict\s*(?=\()/.exec(text.slice(start))?.[0].length ?? 0);
   const close = lines.offset(block.range.end) - 1;
   if (text[open] !== '(' || text[close] !== ')') return undefined;
   const own = block.entries.filter(({ keyRange }) => {

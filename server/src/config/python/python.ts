@@ -5,6 +5,7 @@ import type { ConfigNode, MapEntry } from '../node';
 import type { SyntaxReading } from '../syntax-reading';
 import { parsePython } from './grammar';
 import { type Install, installsIn, withoutMagics } from './magics';
+import { settingsOf } from './module-settings';
 import { nodeOf } from './node-of-value';
 import { followProgram, type ProgramSurroundings } from './run-program';
 import { brokenIn } from './syntax-node';
@@ -19,7 +20,8 @@ export interface PythonReading extends SyntaxReading {
 
 /**
  * Reads a script. `root` is a block for each call that is noted, named as in the text (`SFTConfig`, then `SFTConfig 2`), with
- * its named arguments as keys; values of modules and files of the workspace have places in those. Null where the grammar is not loaded.
+ * its named arguments as keys; values of modules and files of the workspace have places in those. Of a config of mmengine its own names are
+ * the keys. Null where the grammar is not loaded.
  */
 export function readPython(
   lines: Lines,
@@ -41,6 +43,11 @@ export function readPython(
         },
       ]
     : [];
+  const settings = settingsOf(program);
+  if (settings) {
+    const root: ConfigNode = { kind: 'map', entries: settings, range: lines.range(0, text.length) };
+    return { root, problems, relaxedJson: false, program, installs };
+  }
   // Calls of functions of other modules stand in those.
   const own = program.calls.filter(({ calleeRange }) => calleeRange.uri === undefined);
   const entries = own.flatMap((call): MapEntry[] => {

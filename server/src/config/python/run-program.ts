@@ -70,6 +70,7 @@ export function followProgram(
     ...(command
       ? { isLaunched: true, command: { flags: flagsAsArguments(machine), words: commandWords(command) } }
       : {}),
+    bound: machine.scope.values,
   };
 }
 

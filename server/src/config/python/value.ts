@@ -324,6 +324,8 @@ export interface PyProgram {
   readonly ownCopies: () => readonly OwnCopy[];
   /** Addresses of the modules and the files of data of the workspace that values were taken from. */
   readonly taken: readonly string[];
+  /** What its names are bound to at its end. */
+  readonly bound: ReadonlyMap<string, PyValue>;
   /** The command that starts it is known. */
   readonly isLaunched?: true;
   /** Flags of that command with what they are given, and its other words. */

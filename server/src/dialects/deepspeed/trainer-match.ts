@@ -64,6 +64,8 @@ interface Argument {
 /** Blocks of a config in which the Trainer's arguments may stand: its top level, or the flags of a script's commands. */
 function blocksOf({ document }: ConfigOfRun): MapNode[] {
   const { root, format } = document;
+  // Names of a module are its own; what is passed to the Trainer stands in calls.
+  if (format === 'python') return [];
   if (format !== 'shell') return root?.kind === 'map' ? [root] : [];
   const commands = nodeAt(root, 'commands');
   const items = commands?.kind === 'list' ? commands.items : [];

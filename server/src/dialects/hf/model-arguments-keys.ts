@@ -21,7 +21,7 @@ const PEFT = 'https://huggingface.co/docs/peft/package_reference/lora#peft.LoraC
 const CONFIG = fileIn(TRL, 'trl/trainer/model_config.py');
 
 /** Type that packed weights are stored as. */
-function storageOf(node: ConfigNode) {
+export function storageOf(node: ConfigNode) {
   const text = textOf(node);
   return text === 'uint8' ? text : weightsDtypeOf(text);
 }

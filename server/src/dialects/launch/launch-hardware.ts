@@ -36,6 +36,7 @@ const SOURCES: Readonly<Record<Launcher, string>> = {
   axolotl: fileIn(AXOLOTL, 'src/axolotl/cli/utils/train.py'),
   composer: fileIn(COMPOSER, 'composer/cli/launcher.py'),
   trl: 'https://huggingface.co/docs/trl/clis',
+  xtuner: 'https://github.com/InternLM/xtuner/blob/v0.2.0/xtuner/entry_point.py',
   python: 'https://docs.pytorch.org/docs/stable/elastic/run.html',
   other: 'https://docs.pytorch.org/docs/stable/elastic/run.html',
 };
@@ -165,7 +166,7 @@ export const startsOneProcess = (launch: Launch): boolean =>
 /** Flags of launchers for the number of machines. */
 const MACHINES = ['nnodes', 'num_nodes', 'num_machines'];
 /** Launchers that hand variables of the environment on to `torchrun`. */
-const READS_ENVIRONMENT: readonly Launcher[] = ['swift', 'llama-factory'];
+const READS_ENVIRONMENT: readonly Launcher[] = ['swift', 'llama-factory', 'xtuner'];
 const COUNTS = { NNODES: 'hardware.nodes', NPROC_PER_NODE: 'hardware.gpus' } as const;
 
 const exportedMachines = (launcher: Launcher, environment: Section) =>
@@ -211,6 +212,7 @@ function totalOf(launcher: Launcher, { own, wrapper, sbatch }: Places): Count | 
     case 'deepspeed':
       return included(own);
     case 'python':
+    case 'xtuner':
       return count(wrapper, ['ntasks', 'n']) ?? count(sbatch, ['ntasks', 'n']);
     default:
       return undefined;
@@ -253,6 +255,12 @@ function perMachine(
     }
     case 'llama-factory':
       return count(environment, ['NPROC_PER_NODE']) ?? given();
+    case 'xtuner': {
+      // One process where nothing asks for more, whatever it sees.
+      const asked = count(environment, ['NPROC_PER_NODE']);
+      if (asked || environment.has('NPROC_PER_NODE')) return asked ?? given();
+      return count(wrapper, ['ntasks_per_node']) ?? count(sbatch, ['ntasks_per_node']);
+    }
     case 'axolotl':
       return count(own, ['nproc_per_node']) ?? given();
     case 'composer':

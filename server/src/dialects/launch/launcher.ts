@@ -13,6 +13,7 @@ export type Launcher =
   | 'axolotl'
   | 'composer'
   | 'trl'
+  | 'xtuner'
   | 'python'
   | 'other';
 
@@ -29,6 +30,7 @@ const BY_PROGRAM: Readonly<Record<string, Launcher>> = {
   axolotl: 'axolotl',
   composer: 'composer',
   trl: 'trl',
+  xtuner: 'xtuner',
 };
 
 const BY_MODULE: Readonly<Record<string, Launcher>> = {

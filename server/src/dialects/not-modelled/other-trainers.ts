@@ -71,8 +71,8 @@ export const MUSUBI_TUNER: StartedTrainer = {
   name: 'Musubi Tuner',
   trains: () => say('image and video models'),
 };
-export const XTUNER: StartedTrainer = {
-  name: 'XTuner',
+export const XTUNER_V1: StartedTrainer = {
+  name: 'XTuner V1',
   trains: () => say('language models that configs in Python describe'),
 };
 export const MEGATRON_MIMO: StartedTrainer = {

@@ -14,7 +14,7 @@ export interface Statements {
 export function statementsOf(members: readonly Member[]): Statements {
   const giver = members.find(({ config }) => config.reading.givesOptimizer)?.config;
   const rules = members.flatMap(({ config: { dialect, reading } }) => {
-    if (giver) return [];
+    if (giver && giver.dialect !== dialect) return [];
     const replaces = dialect.joins?.replaces?.(reading.facts);
     return replaces ? [{ dialect, replaces }] : [];
   });
