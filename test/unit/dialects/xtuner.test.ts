@@ -182,7 +182,9 @@ describe('configs of XTuner', () => {
     });
     const own = 'from mine import load\ntrain_dataset = dict(type=load, max_length=512)';
     assertStates(xtuner(config({ data: own })), { 'batch.sequence': undefined });
-    assert.equal(unread(config({ data: own })).length, 1);
+    assert.deepEqual(unread(config({ data: own })), [
+      'value: How long the samples of `dataset` are is not known: that code is not read.',
+    ]);
     const tokens =
       'train_dataset = dict(type=process_hf_dataset, do_dataset_tokenization=False, pack_to_max_length=False)';
     assertStates(xtuner(config({ data: tokens })), { 'batch.sequence': undefined });
@@ -193,7 +195,9 @@ describe('configs of XTuner', () => {
 
   it('are not estimated where something else trains', () => {
     assert.deepEqual(unread(config({ model: 'DPO' })), ['refused: What `DPO` trains is not estimated.']);
-    assert.deepEqual(unread(config({ top: 'from mine import Own', model: 'Own' })).length, 1);
+    assert.deepEqual(unread(config({ top: 'from mine import Own', model: 'Own' })), [
+      'refused: What `model` trains is not estimated.',
+    ]);
     assert.deepEqual(unread(`${config()}framework = "huggingface"\n`), [
       'refused: What `framework = "huggingface"` trains is not estimated.',
     ]);
@@ -226,6 +230,9 @@ describe('configs of XTuner', () => {
     assertStates(xtuner(config({ end: 'strategy = dict(type="DeepSpeedStrategy")' })), {
       'parallel.data': undefined,
     });
+    const moe =
+      'from xtuner.model import DeepseekV2ForCausalLM\nmodel["llm"]["type"] = DeepseekV2ForCausalLM.from_pretrained';
+    assertStates(xtuner(config({ end: moe })), { 'features.unmodelled': 'model-of-the-script file' });
     // Hooks that a condition adds are known where the condition is.
     assert.deepEqual(unread(config({ top: 'use_varlen_attn = True\nbatch_size = 1' })), []);
   });

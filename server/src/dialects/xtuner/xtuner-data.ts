@@ -7,8 +7,8 @@ import type { Draft } from '../draft';
 import { assumePadding } from '../hf/padding';
 import { assumeLength } from '../length-cap';
 import type { Section } from '../section';
-import { XTUNER } from './xtuner-repository';
 import { typeOf } from './built-type';
+import { XTUNER } from './xtuner-repository';
 
 const DATA = fileIn(XTUNER, 'xtuner/dataset/huggingface.py');
 const INTERN = fileIn(XTUNER, 'xtuner/dataset/intern_repo.py');
@@ -38,7 +38,11 @@ export function readXtunerData(section: Section, draft: Draft): void {
     data.takeElse('max_length', { value: 2048, note: say('{0} default', 'XTuner'), source: MOSS });
     draft.assume('batch.packed', false, say('samples are padded to the longest of a batch'), MOSS);
   } else if (type !== 'ConcatDataset' || !readJoined(data, node, draft)) {
-    data.leave(found, ['batch.sequence']);
+    const words = say(
+      'How long the samples of `{0}` are is not known: that code is not read.',
+      type ?? 'dataset',
+    );
+    draft.leave('value', node, type ?? 'dataset', words, ['batch.sequence']);
     return;
   }
   if (draft.valueOf('batch.packed') === false)

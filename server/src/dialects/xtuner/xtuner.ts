@@ -14,11 +14,11 @@ import { classOptimizer, type OptimizerOptions } from '../optimizer-names';
 import { forbid } from '../refusal';
 import { Section } from '../section';
 import { stateOptimizer } from '../stated-optimizer';
+import { typeOf } from './built-type';
+import { leaveUnreadSettings } from './unread-settings';
 import { readXtunerData } from './xtuner-data';
 import { XTUNER_KEYS, XTUNER_TABLE } from './xtuner-keys';
-import { leaveUnreadSettings } from './unread-settings';
 import { XTUNER } from './xtuner-repository';
-import { typeOf } from './built-type';
 
 const MODEL = fileIn(XTUNER, 'xtuner/model/sft.py');
 const TRAIN = fileIn(XTUNER, 'xtuner/tools/train.py');
@@ -88,8 +88,14 @@ function refuses(root: MapNode, draft: Draft): boolean {
 /** What `from_pretrained` of a class for language models loads; another call may make any model. */
 function readModel(llm: Section, draft: Draft): void {
   llm.take('pretrained_model_name_or_path');
-  const loads = textOf(nodeAt(llm.root, ['type']));
-  if (loads !== undefined && /\w+ForCausalLM\.from_pretrained$/.test(loads)) return;
+  const type = nodeAt(llm.root, ['type']);
+  const loads = textOf(type) ?? '';
+  if (/^(?:transformers\.)?\w+ForCausalLM\.from_pretrained$/.test(loads)) return;
+  // Its own code of some models computes experts in another way (`model/transformers_models`).
+  if (type && /^xtuner\.[\w.]+ForCausalLM\.from_pretrained$/.test(loads)) {
+    draft.bring('model-of-the-script', type, 'model.llm.type');
+    return;
+  }
   draft.forget('model.id');
   const words = say('What makes the model is not known: that code is not read.');
   draft.leave('value', llm.root ?? { range: START }, 'llm', words, ['model.id', 'quantization.kind']);
