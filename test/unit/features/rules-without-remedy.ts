@@ -158,6 +158,7 @@ export const WITHOUT_REMEDY: readonly (readonly [reason: string, rules: readonly
   [
     'Parts of a run exclude each other, and each way out is another training.',
     [
+      'varlen-batch',
       'tensor-parallel-tied',
       'nothing-trained',
       'no-lora-targets',
