@@ -58,6 +58,9 @@ export const LION: Repository = { name: 'lucidrains/lion-pytorch', at: '0.2.3' }
 export const LITGPT: Repository = { name: 'Lightning-AI/litgpt', at: 'v0.5.13' };
 export const LLAMA_FACTORY: Repository = { name: 'hiyouga/LLaMA-Factory', at: 'v0.9.5' };
 export const LLM_FOUNDRY: Repository = { name: 'mosaicml/llm-foundry', at: 'v0.21.0' };
+/** The last release whose configs are modules of mmengine; what came after has another trainer, beside this one. */
+export const XTUNER: Repository = { name: 'InternLM/xtuner', at: 'v0.2.0' };
+export const MMENGINE: Repository = { name: 'open-mmlab/mmengine', at: 'v0.10.6' };
 export const VERL: Repository = { name: 'volcengine/verl', at: 'v0.7.0' };
 export const MEGATRON: Repository = { name: 'NVIDIA/Megatron-LM', at: 'core_v0.19.0' };
 export const MS_SWIFT: Repository = { name: 'modelscope/ms-swift', at: 'v4.5.2' };

@@ -5,7 +5,6 @@ import { LUDWIG } from '../../../server/src/dialects/ludwig/ludwig-repository';
 import { AUTOMODEL, MEGATRON_BRIDGE, NEMO } from '../../../server/src/dialects/nemo/nemo-repository';
 import { OPEN_INSTRUCT } from '../../../server/src/dialects/open-instruct/open-instruct-repository';
 import { OPENRLHF } from '../../../server/src/dialects/openrlhf/openrlhf-repository';
-import { XTUNER } from '../../../server/src/dialects/xtuner/xtuner-repository';
 import * as shared from '../../../server/src/sources/repositories';
 import { VERL } from '../../../server/src/sources/repositories';
 
@@ -27,7 +26,7 @@ async function rowsOfPage(): Promise<readonly (readonly string[])[]> {
 
 describe('the table of releases that families were read at', () => {
   it('has the release that links lead to', async () => {
-    const own = [NEMO, AUTOMODEL, MEGATRON_BRIDGE, LUDWIG, OPEN_INSTRUCT, OPENRLHF, VERL, XTUNER];
+    const own = [NEMO, AUTOMODEL, MEGATRON_BRIDGE, LUDWIG, OPEN_INSTRUCT, OPENRLHF, VERL];
     const known = [...Object.values(shared), ...own].filter((each) => typeof each === 'object');
     const rows = await rowsOfPage();
     assert.ok(rows.length >= 25);

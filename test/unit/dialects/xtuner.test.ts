@@ -151,7 +151,7 @@ describe('configs of XTuner', () => {
     });
   });
 
-  it('compute under DeepSpeed in bf16 where the GPU can, whatever autocast is told', () => {
+  it('compute under DeepSpeed in bf16 where the GPU can, whatever autocast is set to', () => {
     const zero = { 'parallel.data': 'zero', 'zero.stage': 3, 'hardware.gpus': 2 } as const;
     const states = {
       'precision.scheme': 'deepspeed inferred',

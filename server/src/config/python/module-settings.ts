@@ -7,7 +7,7 @@ const BUILT = /^(?:mmengine|xtuner)(?:\.|$)/;
 const STARTS = /(?:^|\.)(?:fit|train|backward)$/;
 
 /**
- * What a module that is a config of mmengine sets, by its names: what a dictionary says is made of it when a runner loads the module. Undefined
+ * What a module that is a config of mmengine sets, by its names: a runner that loads the module builds what its dictionaries name. Undefined
  * of any other module, and of one that trains itself.
  */
 export function settingsOf({ bound, calls, modules }: PyProgram): MapEntry[] | undefined {

@@ -10,6 +10,7 @@ import {
   MS_SWIFT,
   PYTORCH,
   TORCHTUNE,
+  XTUNER,
 } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
@@ -36,7 +37,7 @@ const SOURCES: Readonly<Record<Launcher, string>> = {
   axolotl: fileIn(AXOLOTL, 'src/axolotl/cli/utils/train.py'),
   composer: fileIn(COMPOSER, 'composer/cli/launcher.py'),
   trl: 'https://huggingface.co/docs/trl/clis',
-  xtuner: 'https://github.com/InternLM/xtuner/blob/v0.2.0/xtuner/entry_point.py',
+  xtuner: fileIn(XTUNER, 'xtuner/entry_point.py'),
   python: 'https://docs.pytorch.org/docs/stable/elastic/run.html',
   other: 'https://docs.pytorch.org/docs/stable/elastic/run.html',
 };

@@ -11,7 +11,7 @@ import { typeOf } from './built-type';
 const HOOKS =
   /^(?:DatasetInfoHook|EvaluateChatHook|VarlenAttnArgsToMessageHubHook|ThroughputHook|HFCheckpointHook|IterTimerHook|LoggerHook|ParamSchedulerHook|CheckpointHook|DistSamplerSeedHook|RuntimeInfoHook|SyncBuffersHook|EarlyStoppingHook|EmptyCacheHook)$/;
 
-/** What a runner is told beside, and the fields that it decides. */
+/** What a runner is given beside, and the fields that it decides. */
 const RUNNER: readonly (readonly [key: string, ...fields: FieldPath[]])[] = [
   ['_base_', 'model.id', 'batch.micro', 'batch.sequence', 'quantization.kind', 'method.kind'],
   ['strategy', 'parallel.data', 'precision.weights'],

@@ -1,20 +1,19 @@
 import { nodeAt } from '../../config/lookup';
 import type { ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf } from '../../config/scalar';
-import { fileIn } from '../../sources/repositories';
+import { fileIn, XTUNER } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { assumePadding } from '../hf/padding';
 import { assumeLength } from '../length-cap';
 import type { Section } from '../section';
 import { typeOf } from './built-type';
-import { XTUNER } from './xtuner-repository';
 
 const DATA = fileIn(XTUNER, 'xtuner/dataset/huggingface.py');
 const INTERN = fileIn(XTUNER, 'xtuner/dataset/intern_repo.py');
 const MOSS = fileIn(XTUNER, 'xtuner/dataset/moss_sft.py');
 
-/** Loaders that cut samples at `max_length`, and pack them unless they are told not to. */
+/** Loaders that cut samples at `max_length`, and pack them unless a switch stops them. */
 const PACKS = /^process_(?:hf|ms)_dataset$/;
 
 /** Rows of a micro batch: how many there are, how long they may be, and whether they are full. */

@@ -1,19 +1,17 @@
-import { fileIn } from '../../sources/repositories';
+import { fileIn, MMENGINE, XTUNER } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { ATTENTION } from '../hf/attention';
 import { storageOf } from '../hf/model-arguments-keys';
 import { PEFT_TABLE_KEYS } from '../hf/peft-config-keys';
 import { block, inertKeys, movedRow } from '../key-rows';
 import { KeyTable } from '../key-table';
-import { XTUNER } from './xtuner-repository';
 
 const MODEL = fileIn(XTUNER, 'xtuner/model/sft.py');
 const DATA = fileIn(XTUNER, 'xtuner/dataset/huggingface.py');
 const TRAIN = fileIn(XTUNER, 'xtuner/tools/train.py');
 const BITS =
   'https://huggingface.co/docs/transformers/main_classes/quantization#transformers.BitsAndBytesConfig';
-const WRAPPER =
-  'https://github.com/open-mmlab/mmengine/blob/v0.10.6/mmengine/optim/optimizer/optimizer_wrapper.py';
+const WRAPPER = fileIn(MMENGINE, 'mmengine/optim/optimizer/optimizer_wrapper.py');
 const INERT = 'Setting of XTuner that costs no GPU memory.';
 
 /** Names of XTuner's configs, below the blocks that a runner builds. */

@@ -2,7 +2,7 @@ import type { MapEntry, MapNode, ScalarNode } from '../../config/node';
 import { textOf } from '../../config/scalar';
 import { readYamlValue } from '../../config/yaml-value';
 import type { FieldPath, FieldValue } from '../../run/fields';
-import { fileIn } from '../../sources/repositories';
+import { fileIn, XTUNER } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { KeySpec } from '../dialect';
 import type { Draft } from '../draft';
@@ -13,7 +13,6 @@ import { nestedArguments } from '../launch/nested-arguments';
 import type { Program } from '../launch/program';
 import { Section } from '../section';
 import { xtuner } from './xtuner';
-import { XTUNER } from './xtuner-repository';
 import { xtunerWords } from './xtuner-words';
 
 const TRAIN = fileIn(XTUNER, 'xtuner/tools/train.py');

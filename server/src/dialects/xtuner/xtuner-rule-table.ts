@@ -1,6 +1,5 @@
 import { refused } from '../../rules/rule';
-import { fileIn } from '../../sources/repositories';
-import { XTUNER } from './xtuner-repository';
+import { fileIn, XTUNER } from '../../sources/repositories';
 
 /** Rules of XTuner. */
 export const XTUNER_RULES = {

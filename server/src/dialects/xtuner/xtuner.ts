@@ -2,7 +2,7 @@ import { entryOf, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, isBlank, plainOf, textOf } from '../../config/scalar';
 import { findAccelerator } from '../../hardware/catalog';
-import { fileIn } from '../../sources/repositories';
+import { fileIn, XTUNER } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
@@ -18,7 +18,6 @@ import { typeOf } from './built-type';
 import { leaveUnreadSettings } from './unread-settings';
 import { readXtunerData } from './xtuner-data';
 import { XTUNER_KEYS, XTUNER_TABLE } from './xtuner-keys';
-import { XTUNER } from './xtuner-repository';
 
 const MODEL = fileIn(XTUNER, 'xtuner/model/sft.py');
 const TRAIN = fileIn(XTUNER, 'xtuner/tools/train.py');
@@ -30,9 +29,9 @@ export const xtuner: Dialect = {
   id: 'xtuner',
   name: 'XTuner',
   format: 'python',
-  keys: [],
+  keys: XTUNER_KEYS,
   markers: /\bxtuner\b/,
-  // What a config of DeepSpeed says of the batch gives way to it (`train.py`).
+  // What a config of DeepSpeed states of the batch gives way to it (`train.py`).
   joins: { replaces: () => (stated) => OF_DEEPSPEED.test(stated.origin.key ?? '') },
   detect: (root: ConfigNode) => (root.kind === 'map' && isBuiltByXtuner(root) ? 1 : 0),
   read(document: ConfigDocument, context: ReadContext): Reading {
