@@ -25,6 +25,7 @@ export const FAMILY_RUNS: readonly FamilyRun[] = [
   fixture('open-instruct', 'open-instruct.yaml'),
   fixture('trlx', 'trlx.yaml'),
   fixture('verl', 'verl.yaml'),
+  fixture('xtuner', 'xtuner.py'),
   {
     family: 'axolotl',
     file: 'axolotl.yaml',
