@@ -2,13 +2,16 @@ import type { Operation, Storage, Tape, Tensor } from '../model/tape';
 import type { Label } from './ledger';
 import { CATEGORY, type Excursion, type Gradient, gradientOf, Meter, rounded } from './play';
 
-/** Where a stage's gradient of a weight that stages share comes among theirs, in the order of backward. */
+/** Where a gradient of a weight that is used more than once comes among its gradients, in the order of backward. */
 export interface SharedGradient {
   readonly first: boolean;
   readonly last: boolean;
   /** The sum is a new tensor: what is there is a view (`mm(...).t()`), which is not added to in place. */
   readonly apart: boolean;
 }
+
+/** By the name of the weight's owner, a place for each use of the stage, in the order of backward. */
+export type SharedGradients = ReadonlyMap<string, readonly SharedGradient[]>;
 
 type WeightGradient = Operation['weightGrads'][number];
 
@@ -17,11 +20,8 @@ export interface BackwardOptions {
   readonly gradients: 'keep' | 'pass';
   /** Reentrant checkpointing holds output and incoming gradient until the segment is done. */
   readonly holdGradient: boolean;
-  /**
-   * Weights that other stages use too, by their owner's name: autograd holds what the first of them gave until the last
-   * has added to it.
-   */
-  readonly shared?: ReadonlyMap<string, SharedGradient>;
+  /** Weights that are used more than once: autograd holds what the first use gave until the last has added to it. */
+  readonly shared?: SharedGradients;
   /** Entry tensors whose gradient is added to one that is there already. */
   readonly added?: ReadonlySet<Tensor>;
   /** Kept storages that stay when it is over. */
@@ -187,6 +187,8 @@ class TensorGradients {
 class WeightGradients {
   private readonly meter: Meter;
   private readonly options: BackwardOptions;
+  /** How often each weight that is used more than once has been met. */
+  private readonly met = new Map<string, number>();
 
   constructor(meter: Meter, options: BackwardOptions) {
     this.meter = meter;
@@ -219,9 +221,9 @@ class WeightGradients {
     }
   }
 
-  /** It stays, is added to that of another stage, or is handed on. */
+  /** It stays, is added to that of another use, or is handed on. */
   private settle({ weight, bytes }: WeightGradient): void {
-    const place = this.options.shared?.get(weight.tiedTo ?? weight.name);
+    const place = this.placeOf(weight.tiedTo ?? weight.name);
     const passes = this.options.gradients === 'pass' || (weight.tiedTo !== undefined && !place);
     const size = rounded(bytes);
     if (place?.apart) {
@@ -231,6 +233,14 @@ class WeightGradients {
     }
     if (place && !place.first) this.meter.add('gradients', -size, weight);
     if (place ? place.last && passes : passes) this.meter.add('gradients', -size, weight);
+  }
+
+  private placeOf(name: string): SharedGradient | undefined {
+    const places = this.options.shared?.get(name);
+    if (!places) return undefined;
+    const before = this.met.get(name) ?? 0;
+    this.met.set(name, before + 1);
+    return places[before];
   }
 }
 

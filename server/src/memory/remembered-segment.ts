@@ -42,7 +42,10 @@ export function rememberedSegment(
   for (const { id } of traced.consumed) key += `,${id}`;
   for (const { id } of traced.shared ?? []) key += `+${id}`;
   for (const { id } of traced.held ?? []) key += `=${id}`;
-  for (const [name, { first, last, apart }] of shared ?? []) key += `;${name}${first}${last}${apart}`;
+  for (const [name, places] of shared ?? []) {
+    key += `;${name}`;
+    for (const { first, last, apart } of places) key += `${first}${last}${apart}`;
+  }
   return segments.of(traced.tape, key, () => segmentOf(traced, run, gradients, shared));
 }
 

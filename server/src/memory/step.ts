@@ -7,7 +7,7 @@ import { bytesWords } from './formula-words';
 import { keepsEntries, withKeptEntries } from './kept-entries';
 import { combine, copyOf, emptyLedger, type Ledger, post, type Term, totalOf } from './ledger';
 import { bytesOfAll, type Excursion, gradientsOf, rounded, savedStorages } from './play';
-import type { SharedGradient } from './play-backward';
+import type { SharedGradient, SharedGradients } from './play-backward';
 import { rememberedSegment } from './remembered-segment';
 import type { Segment } from './segment';
 import { NONE, type Passage, type Plan, type Sharding } from './sharding-scheme';
@@ -417,36 +417,53 @@ function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sharding:
   return stretches;
 }
 
-/** Trained weights that several stages use (tied heads), by the stages that use them. */
-function sharedGradients(stages: readonly TracedStage[]): Map<TracedStage, Map<string, SharedGradient>> {
-  const users = new Map<string, { readonly traced: TracedStage; readonly owned: boolean }[]>();
-  const owners = new Set(stages.flatMap(({ tape }) => tape.weights.flatMap(({ tiedTo }) => tiedTo ?? [])));
-  for (const traced of [...stages].reverse()) {
-    for (const { weightGrads, keptGradients, ownsGradients } of traced.tape.operations) {
-      const owns = keptGradients !== undefined || ownsGradients === true;
-      for (const { weight, castFromBytes } of weightGrads) {
-        const tied =
-          weight.tiedTo !== undefined ||
-          (traced.copies === 1 && (weight.role === 'embedding' || owners.has(weight.name)));
-        const name = (isOfValueModel(traced) ? 'value.' : '') + (weight.tiedTo ?? weight.name);
-        if (tied) users.set(name, [...(users.get(name) ?? []), { traced, owned: castFromBytes > 0 || owns }]);
-      }
-    }
-  }
-  const shared = new Map<TracedStage, Map<string, SharedGradient>>();
-  for (const [name, list] of users) {
+/** A use of a weight that is used more than once. */
+interface WeightUse {
+  readonly traced: TracedStage;
+  readonly name: string;
+  /** What it gives is a new tensor that nobody else names. */
+  readonly owned: boolean;
+}
+
+/** Trained weights that are used more than once, by one stage or by several (tied heads): their places by the stages that use them. */
+function sharedGradients(stages: readonly TracedStage[]): Map<TracedStage, SharedGradients> {
+  const shared = new Map<TracedStage, Map<string, SharedGradient[]>>();
+  for (const list of usesOfWeights(stages).values()) {
     if (list.length < 2) continue;
-    list.forEach(({ traced }, order) => {
-      const own = shared.get(traced) ?? new Map<string, SharedGradient>();
-      own.set(name.replace(/^value\./, ''), {
+    list.forEach(({ traced, name }, order) => {
+      const own = shared.get(traced) ?? new Map<string, SharedGradient[]>();
+      const place = {
         first: order === 0,
         last: order === list.length - 1,
         apart: order === 1 && list[0]?.owned === false,
-      });
+      };
+      own.set(name, [...(own.get(name) ?? []), place]);
       shared.set(traced, own);
     });
   }
   return shared;
+}
+
+/** Uses of each trained weight in the order of backward. Alike layers have the same names for weights of their own. */
+function usesOfWeights(stages: readonly TracedStage[]): ReadonlyMap<string, readonly WeightUse[]> {
+  const uses = new Map<string, WeightUse[]>();
+  const owners = new Set(stages.flatMap(({ tape }) => tape.weights.flatMap(({ tiedTo }) => tiedTo ?? [])));
+  [...stages].reverse().forEach((traced, place) => {
+    for (const operation of [...traced.tape.operations].reverse()) {
+      const owns = operation.keptGradients !== undefined || operation.ownsGradients === true;
+      for (const { weight, castFromBytes } of operation.weightGrads) {
+        const tied =
+          weight.tiedTo !== undefined ||
+          (traced.copies === 1 && (weight.role === 'embedding' || owners.has(weight.name)));
+        const name = weight.tiedTo ?? weight.name;
+        const key = `${tied ? '' : place}${isOfValueModel(traced) ? ' value' : ''} ${name}`;
+        // Of products alone gradients are views (`mm(...).t()`), and of their matrices only.
+        const view = operation.expensive && weight.role !== 'vector' && castFromBytes === 0 && !owns;
+        uses.set(key, [...(uses.get(key) ?? []), { traced, name, owned: !view }]);
+      }
+    }
+  });
+  return uses;
 }
 
 /** Backward whose whole gradients give way to a shard of them at its end. */
