@@ -68,6 +68,10 @@ MODELS = {
                      "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 32000,
                      "max_position_embeddings": 32768, "tie_word_embeddings": False, "num_local_experts": 8,
                      "num_experts_per_tok": 2, "sliding_window": None},
+    # So narrow that the balance of its experts is what its step takes most for.
+    "qwen3-moe-narrow": {"model_type": "qwen3_moe", "hidden_size": 512, "num_hidden_layers": 24, "num_attention_heads": 8,
+                         "num_key_value_heads": 4, "head_dim": 64, "intermediate_size": 512, "moe_intermediate_size": 128,
+                         "num_experts": 128, "num_experts_per_tok": 8, "vocab_size": 512, "max_position_embeddings": 4096},
     "qwen3-30b-a3b": {"model_type": "qwen3_moe", "hidden_size": 2048, "num_hidden_layers": 3,
                       "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128,
                       "intermediate_size": 6144, "moe_intermediate_size": 768, "num_experts": 128,
@@ -145,6 +149,7 @@ FLAGS = {
     "frames": {"batch.targetSequence": 400},
     "last": {"method.kind": "freeze", "method.trainableLayers": 2},
     "first": {"method.kind": "freeze", "method.trainableLayers": -2},
+    "router": {"loss.routerLogits": True},
 }
 FLAGS["lora4"] = {**FLAGS["lora16"], "lora.targets": ["q_proj", "k_proj", "v_proj", "o_proj"]}
 # transformers has no SDPA for attention sinks, disentangled attention, and old decoders.
@@ -313,4 +318,22 @@ def _cases():
             yield case(model, " ".join(word for word in more if word), micro, length)
 
 
-CASES = list(_cases())
+# Experts whose balance is part of the loss. With a small vocabulary the loss does not hide what that takes.
+ROUTED = ("mixtral-8x7b", "qwen1.5-moe", "olmoe-1b-7b", "qwen3-30b-a3b", "gpt-oss-20b")
+
+
+def _routed_cases():
+    for model in ROUTED:
+        eager = "eager" if model in EAGER else ""
+        for flags in ("bf16 router sgd", "bf16 router nonreentrant sgd", "bf16 router reentrant sgd"):
+            yield case(model, f"{flags} {eager}".strip(), 2, 1024, 4, 512)
+        yield case(model, f"amp router nonreentrant sgd {eager}".strip(), 1, 1024, 2)
+        for flags in ("bf16 router loraqv", "bf16 router loraqv nonreentrant", "bf16 router loraqv reentrant",
+                      "bf16 router loraqv nonreentrant mask"):
+            yield case(model, f"{flags} {eager}".strip(), 2, 2048, 6, 512)
+    for flags in ("bf16 router loraqv", "bf16 router loraqv nonreentrant", "bf16 router loraqv reentrant", "bf16 router loraqv nonreentrant mask",
+                  "amp router loraqv nonreentrant", "amp router loraqv nonreentrant mask", "bf16amp router loraqv nonreentrant"):
+        yield case("qwen3-moe-narrow", flags, 2, 2048)
+
+
+CASES = [*_cases(), *_routed_cases()]

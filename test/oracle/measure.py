@@ -100,6 +100,8 @@ def build_model(case, device="cuda"):
         give_plain_rates()
     config = AutoConfig.for_model(described.pop("model_type"), **described)
     config.use_cache = False
+    if run.get("loss.routerLogits"):
+        config.output_router_logits = True
     if "model.labels" in run:
         config.num_labels = run["model.labels"]
     classes = {"vit": "AutoModelForImageClassification", "t5": "AutoModelForSeq2SeqLM", "mt5": "AutoModelForSeq2SeqLM",

@@ -346,6 +346,11 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     code: ['transformers'],
     source: transformers('models/deepseek_v3/modeling_deepseek_v3.py'),
   }),
+  joinsRouterLogits: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', before: '5.16' },
+    source: fileIn({ ...TRANSFORMERS, at: 'v5.15.0' }, 'src/transformers/models/mixtral/modeling_mixtral.py'),
+  }),
   groupedProductsIgnoreAutocast: yes({
     code: ['transformers'],
     source: transformers('integrations/moe.py'),

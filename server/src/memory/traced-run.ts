@@ -208,7 +208,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     keptLogits: run['loss.keptLogits'],
     labelSmoothing: run['loss.labelSmoothing'],
     zLoss: run['loss.zLoss'],
-    routerLoss: run['loss.routerLogits'] ? routerLoss(model) : undefined,
+    routerLoss: run['loss.routerLogits'] ? routerLoss(model, run) : undefined,
     completion: run['rollout.completion'],
     returnedHidden: run['method.valueTogether']
       ? run['batch.micro'] * sequence * model.hiddenSize * (model.layers + 1)
@@ -311,11 +311,12 @@ function quantizesExperts(run: TrainingRun, model: Model): boolean {
 }
 
 /** What the balance of the experts is taken over, where the model has some. */
-function routerLoss(model: Model): TraceSettings['routerLoss'] {
+function routerLoss(model: Model, run: TrainingRun): TraceSettings['routerLoss'] {
   const experts = routedExperts(model.config);
   const chosen = languageConfig(model.config).num_experts_per_tok;
   if (experts === 0 || typeof chosen !== 'number') return undefined;
-  return { layers: model.layers, experts, chosen };
+  const reached = run['activations.checkpointing'] !== 'full' || !run['activations.reentrant'];
+  return { layers: model.layers, experts, chosen, reached };
 }
 
 /** Selective checkpointing states itself, operator by operator, what is kept; by modules of a compiled layer the partitioner does. */

@@ -92,6 +92,15 @@ export function inputDtype({ wideActivations, weightDtype }: TraceSettings): DTy
 }
 
 /** What a forward pass depends on beside the architecture. Sizes are per GPU and micro step. */
+/** What the balance of the experts is taken over. */
+export interface RouterLoss {
+  readonly layers: number;
+  readonly experts: number;
+  readonly chosen: number;
+  /** Its gradient reaches the routers: reentrant checkpoints run them first without a graph, and nothing collects their logits again. */
+  readonly reached: boolean;
+}
+
 export interface TraceSettings {
   readonly batch: number;
   readonly sequence: number;
@@ -146,7 +155,7 @@ export interface TraceSettings {
   readonly labelSmoothing?: boolean;
   readonly zLoss?: boolean;
   /** Experts are balanced from the router logits of all layers. */
-  readonly routerLoss?: { readonly layers: number; readonly experts: number; readonly chosen: number };
+  readonly routerLoss?: RouterLoss;
   /** Tokens of a completion, which alone are scored. */
   readonly completion?: number;
   /** Elements of the hidden states that the model returns beside its logits; 0 or unset: it returns none. */

@@ -47,6 +47,8 @@ function recorded(name: string): readonly Case[] {
 
 /** Of transformers 5.15, whose layers with states run other operators without kernels. */
 const older = recorded('older_states.json');
+/** Of transformers 5.15, which took the balance of experts of all layers at once. */
+const olderRouters = recorded('older_routers.json');
 const cases = recorded('cases.json');
 
 /** Kernels that a stand-in plays in the recording (`kernels.py`) compute nothing there. */
@@ -239,6 +241,16 @@ describe(`the walk against real models under PyTorch (${cases.length} recorded c
     const counted = rows.filter((row) => row.countsAll);
     within('flops', 0.005, 1, 0.005, counted);
     assert.ok(counted.filter((row) => row.groups).length >= 24, 'experts of each family');
+  });
+
+  it('experts that are balanced, by older code: peaks within 1 %', () => {
+    const found = olderRouters.map(compare);
+    assert.equal(found.length, 7);
+    for (const row of found) {
+      assert.ok(typeof row === 'object', String(row));
+      if (process.env.OOMLINT_ORACLE) console.log(described(row, 'forward'), described(row, 'peak'));
+      assert.ok(Math.abs(row.errors.peak ?? 1) <= 0.01, described(row, 'peak'));
+    }
   });
 
   // Before 5.17 delta rules norm queries and keys in the model's type: ours, in fp32, are a little above.

@@ -94,21 +94,28 @@ export function withZLoss(t: Tracer, logits: Tensor, loss: Tensor): Tensor {
 }
 
 /**
- * Balance of the experts from the router logits of all layers (`load_balancing_loss_func`): they are concatenated and their
- * softmax is kept; the mask of the chosen experts is an int64 and then an fp32 for every layer, token, choice and expert.
- * Losses are `[1]`.
+ * Balance of the experts from the router logits of all layers (`load_balancing_loss_func`). The model names them until the loss is there, and
+ * where a gradient reaches the routers it comes with the loss's and waits for its layer; their softmax is kept. Concatenated, the mask of
+ * the chosen experts is an int64 and an fp32 for every layer, token, choice and expert, and a mask of the batch is laid out for as many, an
+ * int64 and their product. Layer by layer nothing of that size is made. Losses are `[1]`.
  */
 export function withRouterLoss(t: Tracer, loss: Tensor): Tensor {
-  const { routerLoss, batch, sequence } = t.settings;
+  const { routerLoss, batch, sequence, computeDtype, autocast, attentionMask, behaviours } = t.settings;
   if (!routerLoss) return loss;
-  const { layers, experts, chosen } = routerLoss;
-  const scores = layers * batch * sequence * experts;
+  const { layers, experts, chosen, reached } = routerLoss;
+  const rows = layers * batch * sequence;
+  const scores = rows * experts;
+  const logits = scores * ELEMENT_BYTES[computeDtype];
+  if (reached) t.batchInput([rows, experts], computeDtype, 'router_logits');
+  const softmax = scores * ELEMENT_BYTES[autocast ? 'fp32' : computeDtype];
+  const mask = ELEMENT_BYTES.int64 + ELEMENT_BYTES.fp32;
+  const joined = behaviours.joinsRouterLogits ? logits + scores * chosen * mask * (attentionMask ? 2 : 1) : 0;
   return t.fused({
     name: 'loss.load_balancing',
     inputs: [loss],
     outputs: [{ shape: [1], dtype: 'fp32' }],
-    savesBytes: 2 * scores * ELEMENT_BYTES.fp32,
-    forwardScratch: scores * chosen * (ELEMENT_BYTES.int64 + ELEMENT_BYTES.fp32),
+    savesBytes: reached ? softmax : 0,
+    forwardScratch: joined + (reached ? 0 : logits + softmax),
     kind: 'logits',
   });
 }
