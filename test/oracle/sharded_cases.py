@@ -19,6 +19,7 @@ SHARDED_FLAGS = {
     "noshard": {"fsdp.strategy": "none"},
     "hybrid": {"fsdp.strategy": "hybrid", "parallel.replicate": 2},
     "hybridkeep": {"fsdp.strategy": "hybrid-grad-op", "parallel.replicate": 2},
+    "nodes32": {"fsdp.strategy": "hybrid", "parallel.replicate": 32},
     "ends": {"fsdp.separateEnds": True},
     "nowrap": {"fsdp.wrap": "none"},
     "size20m": {"fsdp.wrap": "size", "fsdp.minParameters": 20_000_000},
@@ -194,6 +195,19 @@ def _many_ranks():
     yield case("fsdp2", "llama-3.2-1b", "mixed nonreentrant sgd", 128, 2, 1024)
     yield case("zero", "llama-3.2-1b", "z3 ds noreuse nonreentrant", 128, 2, 1024)
     yield case("fsdp2", "qwen3-8b", "mixed nonreentrant", 128, 1, 1024)
+    # Qwen2.5 0.5B has no dimension that 256 GPUs divide (896 and 128 rows), and Mixtral eight experts for all of them.
+    for model in ("llama-3.2-1b", "qwen2.5-0.5b"):
+        for flags in ("mixed nonreentrant", "mixed nodes32 nonreentrant", "bf16 nonreentrant sgd"):
+            yield case("fsdp2", model, flags, 256, 1, 1024)
+        for flags in ("z2 ds nonreentrant", "z3 ds nonreentrant", "z3 ds noreuse"):
+            yield case("zero", model, flags, 256, 1, 1024)
+        yield case("fsdp1", model, "mixed nonreentrant", 256, 1, 1024)
+    yield case("fsdp2", "mixtral-8x7b", "mixed nonreentrant sgd", 256, 1, 1024)
+    yield case("zero", "mixtral-8x7b", "z2 ds nonreentrant", 256, 1, 1024, 2)
+    for model, flags, layers in (("llama-3.1-8b", "z3 ds nonreentrant", 6), ("mixtral-8x7b", "z3 ds nonreentrant", 2),
+                                 ("mixtral-8x7b", "z2 ds nonreentrant", 2)):
+        found = case("zero", model, flags, 256, 1, 1024, layers)
+        yield found | {"id": found["id"] + "-auto", "run": found["run"] | auto(model)}
 
 
 def _explicit_cases():

@@ -93,6 +93,8 @@ export interface Behaviours {
   readonly convertsPatternsOfExperts: boolean;
   /** Types of models for which names are taken so by this release of transformers, beside those of every release. */
   readonly convertsExpertsBeside: readonly string[];
+  /** Types of models whose blocks of experts ZeRO 3 gathers whole, as one module without hooks inside. */
+  readonly wholeExpertBlocks: readonly string[];
   /** Types of models with Mamba's kernels of which LoRA refuses what those read themselves: the last projection, and the convolution. */
   readonly refusesMambaTargets: readonly string[];
   /** Chosen routing weights stay in fp32, and experts' results are weighted and summed in it. */

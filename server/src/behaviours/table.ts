@@ -342,6 +342,17 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     ],
     otherwise: ['falcon_h1', 'mamba', 'mamba2', 'falcon_mamba', 'nemotron_h'],
   },
+  wholeExpertBlocks: {
+    cases: [
+      {
+        value: ['mixtral', 'qwen2_moe', 'qwen3_moe'],
+        code: ['transformers'],
+        library: { of: 'deepspeed', since: '0.18' },
+        source: fileIn(DEEPSPEED, 'deepspeed/runtime/zero/leaf_module_config.py'),
+      },
+    ],
+    otherwise: [],
+  },
   keepsRoutingInFp32: yes({
     code: ['transformers'],
     source: transformers('models/deepseek_v3/modeling_deepseek_v3.py'),

@@ -53,6 +53,8 @@ export interface TracedStage {
   readonly drops?: readonly Storage[];
   /** Weights of it that lie in host memory, by name (`loading.embedding`). */
   readonly hosted?: ReadonlySet<string>;
+  /** ZeRO 3 gathers its block of experts whole (`zero_optimization.leaf_module`). */
+  readonly wholeExperts?: true;
 }
 
 /** Objectives whose samples are pairs of a chosen and a rejected completion, run through the model as one batch. */
@@ -432,8 +434,10 @@ export function traceRun(
   const checkpointed = run['activations.checkpointing'] === 'full';
   const offloads = run['activations.offload'] && run['activations.checkpointing'] === 'none';
   const played = withHosted(withConsumed(uses, checkpointed), model, run);
-  const traced =
+  const away =
     offloads && overrides.evaluating !== true ? offloaded(played, run['activations.offloadOverlap']) : played;
+  const whole = behaviours(run).wholeExpertBlocks.includes(model.modelType);
+  const traced = whole ? away.map((one) => ({ ...one, wholeExperts: true as const })) : away;
   const { returnedHidden, autocast, weightDtype } = settings;
   if (returnedHidden === undefined) return traced;
   // Hidden states that the policy returns live on: in its layers, and while the value model runs backward after it. Those

@@ -14,6 +14,8 @@ export interface Trained {
   readonly elements: number;
   /** The largest one that no bucket takes: it waits whole for the next weight's gradient. */
   readonly oversized: number;
+  /** The largest of them that can wait while the gradient of the largest is made: another one. */
+  readonly besideLargest: number;
   /** All that no bucket takes. */
   readonly oversizedSum: number;
   readonly first: number;
@@ -23,6 +25,7 @@ export interface Trained {
 export function trainedOf(stage: TracedStage, bucket: number): Trained {
   let elements = 0;
   let oversized = 0;
+  let besideLargest = 0;
   let oversizedSum = 0;
   let first = 0;
   for (const weight of ownWeights(stage)) {
@@ -30,10 +33,11 @@ export function trainedOf(stage: TracedStage, bucket: number): Trained {
     if (elements === 0) first = weight.localElements;
     elements += weight.localElements;
     if (weight.localElements <= bucket) continue;
+    besideLargest = Math.max(besideLargest, Math.min(oversized, weight.localElements));
     oversized = Math.max(oversized, weight.localElements);
     oversizedSum += weight.localElements;
   }
-  return { elements, oversized, oversizedSum, first };
+  return { elements, oversized, besideLargest, oversizedSum, first };
 }
 
 /** How the gradients of a stage's copies fill the bucket, copies in the order of backward. */

@@ -24,16 +24,27 @@ interface Gathers {
   readonly most: number;
 }
 
-/** Modules of one copy of a stage in the order of forward: each with its partitioned weights, by index. */
+/** A module as it is called. */
+interface Call {
+  /** Its partitioned weights, by index. */
+  readonly own: readonly number[];
+  /** Those of all modules in it, where it is none without. */
+  readonly inside: readonly number[];
+  /** It is one with all that is in it, which has no hooks (`zero_optimization.leaf_module`). */
+  readonly leaf: boolean;
+}
+
+/** Modules of one copy of a stage in the order of forward. */
 interface Modules {
   readonly sizes: readonly number[];
   /** Names under which a weight is known to other stages. */
   readonly names: readonly string[];
-  readonly forward: readonly (readonly number[])[];
-  readonly backward: readonly (readonly number[])[];
+  readonly forward: readonly Call[];
+  readonly backward: readonly Call[];
 }
 
-const NONE: readonly number[] = [];
+/** A module that has no weights but those of the modules in it. */
+const around = (inside: readonly number[]): Call => ({ own: [], inside, leaf: false });
 
 /** Modules around the weights of a path, from the outermost: `self_attn` of `self_attn.q_proj.weight`. */
 function containersOf(name: string): string[] {
@@ -49,8 +60,10 @@ function modulesOf(traced: TracedStage, run: TrainingRun): Modules {
   const sizes: number[] = [];
   const names: string[] = [];
   const leaves = new Map<string, number[]>();
+  const block = expertBlock(traced);
   for (const weight of traced.tape.weights) {
-    const leaf = weight.name.slice(0, Math.max(0, weight.name.lastIndexOf('.')));
+    const module = weight.name.slice(0, Math.max(0, weight.name.lastIndexOf('.')));
+    const leaf = block !== undefined && `${module}.`.startsWith(`${block}.`) ? block : module;
     const own = leaves.get(leaf) ?? [];
     leaves.set(leaf, own);
     if (weight.quantization !== 'none' || weight.localElements <= run['zero.persistenceThreshold']) continue;
@@ -62,27 +75,39 @@ function modulesOf(traced: TracedStage, run: TrainingRun): Modules {
   const groups: { path: string; own: readonly number[] }[][] = [];
   let container: string | undefined;
   for (const [path, own] of leaves) {
-    const around = containersOf(`${path}.`).at(-1) ?? containersOf(`${path}.weight`).at(-1) ?? '';
-    if (around !== container || groups.length === 0) groups.push([]);
-    container = around;
+    const beyond = containersOf(`${path}.`).at(-1) ?? containersOf(`${path}.weight`).at(-1) ?? '';
+    if (beyond !== container || groups.length === 0) groups.push([]);
+    container = beyond;
     groups.at(-1)?.push({ path, own });
   }
-  const forward: (readonly number[])[] = layer ? [NONE] : [];
-  const backward: (readonly number[])[] = layer ? [NONE] : [];
+  const all = sizes.map((_, index) => index);
+  const call = ({ path, own }: { path: string; own: readonly number[] }): Call => ({
+    own,
+    inside: own,
+    leaf: path === block,
+  });
+  const forward: Call[] = layer ? [around(all)] : [];
+  const backward: Call[] = layer ? [around(all)] : [];
+  const contains = (group: readonly { path: string }[]) =>
+    containersOf(`${group[0]?.path ?? ''}.weight`).length > 0;
   for (const group of groups) {
-    const inside = containersOf(`${group[0]?.path ?? ''}.weight`).length > 0;
-    if (inside) forward.push(NONE);
-    for (const { own } of group) forward.push(own);
+    if (contains(group)) forward.push(around(group.flatMap(({ own }) => own)));
+    for (const one of group) forward.push(call(one));
     // The activation of the MLP.
-    if (inside && layer && group === groups.at(-1)) forward.push(NONE);
+    if (contains(group) && layer && group === groups.at(-1)) forward.push(around([]));
   }
   for (const group of [...groups].reverse()) {
-    const inside = containersOf(`${group[0]?.path ?? ''}.weight`).length > 0;
-    if (inside) backward.push(NONE);
-    if (inside && layer && group === groups.at(-1)) backward.push(NONE);
-    for (const { own } of [...group].reverse()) backward.push(own);
+    if (contains(group)) backward.push(around(group.flatMap(({ own }) => own)));
+    if (contains(group) && layer && group === groups.at(-1)) backward.push(around([]));
+    for (const one of [...group].reverse()) backward.push(call(one));
   }
   return { sizes, names, forward, backward };
+}
+
+/** The path of a layer's block of experts that is gathered whole: what the router and the experts are in. */
+function expertBlock({ tape, wholeExperts }: TracedStage): string | undefined {
+  const first = wholeExperts ? tape.weights.find(({ expert }) => expert)?.name : undefined;
+  return first?.slice(0, first.indexOf('.experts'));
 }
 
 /** The modules of one copy of a stage as one pass calls them. */
@@ -92,8 +117,8 @@ interface Visit {
   readonly back: boolean;
   /** What the copy's first weight is among all weights. */
   readonly base: number;
-  /** Weights of each call, by index from `base` on. */
-  readonly modules: readonly (readonly number[])[];
+  /** Its calls, whose weights count from `base` on. */
+  readonly modules: readonly Call[];
 }
 
 /** Spans of every stage by its index, for a micro step of weights of these sizes and names. */
@@ -117,8 +142,8 @@ const steps = remembered<Played>(16);
 /** All that a micro step hangs on: how many weights of what size each module has, never what runs through them. */
 function keyOf(stages: readonly TracedStage[], run: TrainingRun): string {
   let key = FIELDS.map((field) => String(run[field])).join();
-  for (const { stage, copies, whole, tape } of stages) {
-    key += `;${stage.role} ${copies} ${whole === true} ${tape.exit.some((x) => x.requiresGrad)}`;
+  for (const { stage, copies, whole, tape, wholeExperts } of stages) {
+    key += `;${stage.role} ${copies} ${whole === true} ${wholeExperts === true} ${tape.exit.some((x) => x.requiresGrad)}`;
     for (const { name, tiedTo, quantization, localElements } of tape.weights)
       key += `,${name} ${tiedTo ?? ''} ${quantization === 'none' ? localElements : 0}`;
   }
@@ -141,14 +166,16 @@ export function gathersOf(stages: readonly TracedStage[], run: TrainingRun): Gat
  *   on their way and fewer than `max_live_parameters` are whole: both are looked at before each weight, so the last one goes
  *   beyond, and a module fetches at least one whole weight ahead.
  * - It lets go of its weights, but for those that come again within the reuse distance, or whose next call the prefetch has
- *   passed already.
+ *   passed already. That distance is of weights that are each module's own, so that of blocks of experts that are gathered whole none counts;
+ *   to where such a block comes again it is of all that is in each module (`__params_to_release` asks the released module alone whether
+ *   to look inside).
  */
 function played(stages: readonly TracedStage[], run: TrainingRun): Played {
   const { visits, sizes } = visitsOf(stages, run);
   const bucket = run['zero.prefetchBucket'];
   const live = run['zero.maxLiveParameters'];
   const reuse = run['zero.maxReuseDistance'];
-  const { uses, steps, next, passed } = traceOf(visits, sizes);
+  const { uses, steps, next, nextInside, passed, passedInside } = traceOf(visits, sizes);
   const whole = new Uint8Array(sizes.length);
   const once = new Uint8Array(sizes.length);
   const fetchedFor = new Int32Array(sizes.length).fill(-1);
@@ -163,7 +190,7 @@ function played(stages: readonly TracedStage[], run: TrainingRun): Played {
   for (const { stage, back, base, modules } of visits) {
     const before: Gathered = { whole: gathered, released };
     let highest = gathered;
-    for (const own of modules) {
+    for (const { own, leaf } of modules) {
       let expected = 0;
       for (const index of own) {
         const weight = base + index;
@@ -185,8 +212,9 @@ function played(stages: readonly TracedStage[], run: TrainingRun): Played {
       if (gathered > highest) highest = gathered;
       for (const index of own) {
         const weight = base + index;
-        const again = next[use++] ?? -1;
-        const soon = again >= 0 && (passed[again] ?? 0) - (passed[step + 1] ?? 0) < reuse;
+        const again = (leaf ? nextInside : next)[use++] ?? -1;
+        const distance = leaf ? passedInside : passed;
+        const soon = again >= 0 && (distance[again] ?? 0) - (distance[step + 1] ?? 0) < reuse;
         if (soon || (fetchedFor[weight] ?? -1) > step || whole[weight] === 0) continue;
         whole[weight] = 0;
         gathered -= sizes[weight] ?? 0;
@@ -207,45 +235,47 @@ interface Trace {
   /** Weights in the order of their uses, and the calls that use them. */
   readonly uses: Int32Array;
   readonly steps: Int32Array;
-  /** The call that uses the same weight next; -1 where none does. */
+  /** The call that uses the same weight next, and that of a module that has it inside; -1 where none does. */
   readonly next: Int32Array;
-  /** Elements of weights that are used before each call. */
+  readonly nextInside: Int32Array;
+  /** Elements of weights that are used before each call, and those of all that is in each module called before. */
   readonly passed: Float64Array;
+  readonly passedInside: Float64Array;
 }
 
 function traceOf(visits: readonly Visit[], sizes: readonly number[]): Trace {
-  let calls = 0;
-  let count = 0;
-  for (const { modules } of visits) {
-    calls += modules.length;
-    for (const own of modules) count += own.length;
-  }
+  const calls = visits.flatMap(({ base, modules }) => modules.map((call) => ({ base, ...call })));
+  const count = calls.reduce((sum, { own }) => sum + own.length, 0);
   const uses = new Int32Array(count);
   const steps = new Int32Array(count);
-  const passed = new Float64Array(calls + 1);
-  let step = 0;
+  const passed = new Float64Array(calls.length + 1);
+  const passedInside = new Float64Array(calls.length + 1);
   let use = 0;
-  for (const { base, modules } of visits) {
-    for (const own of modules) {
-      let elements = passed[step] ?? 0;
-      for (const index of own) {
-        uses[use] = base + index;
-        steps[use] = step;
-        use += 1;
-        elements += sizes[base + index] ?? 0;
-      }
-      step += 1;
-      passed[step] = elements;
+  calls.forEach(({ base, own, inside, leaf }, step) => {
+    const elements = (indices: readonly number[]) =>
+      indices.reduce((sum, index) => sum + (sizes[base + index] ?? 0), 0);
+    for (const index of own) {
+      uses[use] = base + index;
+      steps[use++] = step;
     }
-  }
+    passed[step + 1] = (passed[step] ?? 0) + (leaf ? 0 : elements(own));
+    passedInside[step + 1] = (passedInside[step] ?? 0) + elements(inside);
+  });
   const next = new Int32Array(count);
+  const nextInside = new Int32Array(count);
   const seen = new Int32Array(sizes.length).fill(-1);
-  for (use = count - 1; use >= 0; use--) {
-    const weight = uses[use] ?? 0;
-    next[use] = seen[weight] ?? -1;
-    seen[weight] = steps[use] ?? 0;
+  const seenInside = new Int32Array(sizes.length).fill(-1);
+  for (let step = calls.length - 1; step >= 0; step--) {
+    const { base, own, inside } = calls[step] ?? { base: 0, ...around([]) };
+    use -= own.length;
+    own.forEach((index, place) => {
+      next[use + place] = seen[base + index] ?? -1;
+      nextInside[use + place] = seenInside[base + index] ?? -1;
+    });
+    for (const index of own) seen[base + index] = step;
+    for (const index of inside) seenInside[base + index] = step;
   }
-  return { uses, steps, next, passed };
+  return { uses, steps, next, nextInside, passed, passedInside };
 }
 
 /** The modules of one micro step in the order of their calls, and the sizes of all weights in elements. */
@@ -267,8 +297,9 @@ function visitsOf(
     modules.names.forEach((name, index) => {
       if (known[index] === undefined) ends.set(name, first + index);
     });
-    const move = (indices: readonly number[]) =>
+    const moved = (indices: readonly number[]) =>
       indices.map((index) => (known[index] ?? first + index) - first);
+    const move = ({ own, inside, leaf }: Call): Call => ({ own: moved(own), inside: moved(inside), leaf });
     return { ...own, forward: modules.forward.map(move), backward: modules.backward.map(move) };
   });
   for (const { traced, stage, first, count, forward } of placed)

@@ -209,6 +209,7 @@ function planOf(
     // Parts of what is joined belong to several ranks once the last rank's partition is passed.
     const split = (copy: number) => shards > 1 && passed(copy + 1) > partition;
     const pending = along ? waitingBytes(own.oversized, width, SOURCES.zero12) : NONE;
+    const beside = along ? waitingBytes(own.besideLargest, width, SOURCES.zero12) : NONE;
     const joined = Math.max(joinedParts(run, sums, own.oversized), Math.min(bucket, sums.trained));
     const content = joinedOnce(joined, width, SOURCES.zero12);
     const touched = compact && along ? Math.min(traced.copies, Math.max(0, copyAt(partition) + 1)) : 0;
@@ -222,7 +223,7 @@ function planOf(
         SOURCES.zero12,
       );
       const there = sent(copy) ? combine(buffers, held, stayed) : combine(buffers, stayed);
-      const during = began(copy) ? combine(there, traced.stage.role === 'layer' ? pending : NONE) : NONE;
+      const during = began(copy) ? combine(there, traced.stage.role === 'layer' ? beside : NONE) : NONE;
       if (own.elements === 0) return { before: NONE, during, after: [] };
       const after = [combine(there, pending)];
       if (along && sends(copy)) {

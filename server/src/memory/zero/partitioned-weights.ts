@@ -145,6 +145,7 @@ function planOf(
   const plans = new Map<TracedStage, StagePlan>();
   for (const [traced, { own, began, sends, copyAt }] of fillings(stages, run)) {
     const pending = waitingBytes(own.oversized, width, SOURCES.zero3);
+    const beside = waitingBytes(own.besideLargest, width, SOURCES.zero3);
     const layer = traced.stage.role === 'layer';
     const forwards = gathers?.forward.get(traced) ?? [];
     const backwards = gathers?.backward.get(traced) ?? [];
@@ -160,7 +161,7 @@ function planOf(
       const end = there(span.after.whole, span.after.released);
       // The loss's gradient comes before the head gathers its weight.
       const running = layer ? most : there(span.before.whole, span.before.released);
-      const during = began(copy) && layer ? combine(running, pending) : running;
+      const during = began(copy) && layer ? combine(running, beside) : running;
       if (own.elements === 0) return { before: NONE, during, after: [] };
       const after = [combine(most, pending, layer ? NONE : resultOf(traced))];
       if (sends(copy)) {
