@@ -43,6 +43,9 @@ export function trainedOf(stage: TracedStage, bucket: number): Trained {
 /** How the gradients of a stage's copies fill the bucket, copies in the order of backward. */
 interface Filling {
   readonly own: Trained;
+  /** The gradient that waits whole for the next one, and the largest that can while that of the largest weight of a layer is made. */
+  readonly pending: Ledger;
+  readonly beside: Ledger;
   /** Gradients have gone to the bucket while or before the copy ran. */
   readonly began: (copy: number) => boolean;
   /** Elements of trained weights that backward has passed when the copy begins. */
@@ -55,10 +58,11 @@ interface Filling {
   readonly copyAt: (elements: number) => number;
 }
 
-/** The stages in the order of backward with how they fill the bucket. */
+/** The stages in the order of backward with how they fill the bucket. `waiting`: what a gradient of so many elements takes that waits. */
 export function fillings(
   stages: readonly TracedStage[],
   run: TrainingRun,
+  waiting: (elements: number) => Ledger,
 ): readonly (readonly [TracedStage, Filling])[] {
   const bucket = run['zero.reduceBucket'];
   const eager = behaviours(run).makesBucketsBeforeLoss;
@@ -74,6 +78,8 @@ export function fillings(
     oversizedBefore ||= own.oversized > 0;
     const filling: Filling = {
       own,
+      pending: waiting(own.oversized),
+      beside: traced.stage.role === 'layer' ? waiting(own.besideLargest) : NONE,
       began: (copy) => there || copy > 0,
       passed,
       sends: (copy) => own.elements > 0 && (passed(copy + 1) > bucket || own.oversized > 0),

@@ -187,9 +187,8 @@ function planOf(
 ): Plan {
   const first = run['zero.stage'] === 1;
   const width = engineWidth(run);
-  const shards = shardsOf(run, sums);
+  const [shards, bucket] = [shardsOf(run, sums), run['zero.reduceBucket']];
   const partition = sums.trained / shards;
-  const bucket = run['zero.reduceBucket'];
   const accumulates = run['batch.accumulation'] > 1;
   const offloaded = run['offload.optimizer'] !== 'none';
   const along = reducesAlong(run);
@@ -205,11 +204,11 @@ function planOf(
    */
   let stayedBefore = 0;
   const plans = new Map<TracedStage, StagePlan>();
-  for (const [traced, { own, began, passed, sends, sent, copyAt }] of fillings(stages, run)) {
+  const waiting = (elements: number) => (along ? waitingBytes(elements, width, SOURCES.zero12) : NONE);
+  for (const [traced, filling] of fillings(stages, run, waiting)) {
+    const { own, pending, beside, began, passed, sends, sent, copyAt } = filling;
     // Parts of what is joined belong to several ranks once the last rank's partition is passed.
     const split = (copy: number) => shards > 1 && passed(copy + 1) > partition;
-    const pending = along ? waitingBytes(own.oversized, width, SOURCES.zero12) : NONE;
-    const beside = along ? waitingBytes(own.besideLargest, width, SOURCES.zero12) : NONE;
     const joined = Math.max(joinedParts(run, sums, own.oversized), Math.min(bucket, sums.trained));
     const content = joinedOnce(joined, width, SOURCES.zero12);
     const touched = compact && along ? Math.min(traced.copies, Math.max(0, copyAt(partition) + 1)) : 0;
@@ -223,7 +222,7 @@ function planOf(
         SOURCES.zero12,
       );
       const there = sent(copy) ? combine(buffers, held, stayed) : combine(buffers, stayed);
-      const during = began(copy) ? combine(there, traced.stage.role === 'layer' ? beside : NONE) : NONE;
+      const during = began(copy) ? combine(there, beside) : NONE;
       if (own.elements === 0) return { before: NONE, during, after: [] };
       const after = [combine(there, pending)];
       if (along && sends(copy)) {

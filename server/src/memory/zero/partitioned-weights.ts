@@ -143,9 +143,8 @@ function planOf(
   };
   const content = joinedOnce(bucket, width, SOURCES.zero3);
   const plans = new Map<TracedStage, StagePlan>();
-  for (const [traced, { own, began, sends, copyAt }] of fillings(stages, run)) {
-    const pending = waitingBytes(own.oversized, width, SOURCES.zero3);
-    const beside = waitingBytes(own.besideLargest, width, SOURCES.zero3);
+  const waiting = (elements: number) => waitingBytes(elements, width, SOURCES.zero3);
+  for (const [traced, { own, pending, beside, began, sends, copyAt }] of fillings(stages, run, waiting)) {
     const layer = traced.stage.role === 'layer';
     const forwards = gathers?.forward.get(traced) ?? [];
     const backwards = gathers?.backward.get(traced) ?? [];
@@ -161,7 +160,7 @@ function planOf(
       const end = there(span.after.whole, span.after.released);
       // The loss's gradient comes before the head gathers its weight.
       const running = layer ? most : there(span.before.whole, span.before.released);
-      const during = began(copy) && layer ? combine(running, beside) : running;
+      const during = began(copy) ? combine(running, beside) : running;
       if (own.elements === 0) return { before: NONE, during, after: [] };
       const after = [combine(most, pending, layer ? NONE : resultOf(traced))];
       if (sends(copy)) {
