@@ -26,6 +26,9 @@ const PRODUCTS: Readonly<Record<string, readonly [product: string, name: string]
   'volcengine/verl': ['verl', 'verl'],
   'NVIDIA/Megatron-LM': ['Megatron-LM', 'megatron-core'],
   'NVIDIA/NeMo': ['NeMo', 'nemo-toolkit'],
+  'NVIDIA-NeMo/RL': ['NeMo RL', 'nemo-rl'],
+  'NVIDIA-NeMo/Automodel': ['NeMo Automodel', 'nemo-automodel'],
+  'huggingface/nanotron': ['nanotron', 'nanotron'],
   'pytorch/torchtune': ['torchtune', 'torchtune'],
   'pytorch/torchtitan': ['torchtitan', 'torchtitan'],
 };

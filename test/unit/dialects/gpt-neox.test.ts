@@ -187,8 +187,6 @@ describe('GPT-NeoX', () => {
     [{ ...PYTHIA, 'num-kv-heads': 3 }, 'groups-not-divisible'],
     [{ ...PYTHIA, 'num-kv-heads': 2, 'model-parallel-size': 4 }, 'too-few-kv-heads'],
     [{ ...PYTHIA, 'max-position-embeddings': 1024 }, 'too-few-positions'],
-    [{ ...PYTHIA, precision: 'bfloat16' }, 'two-precisions'],
-    [{ ...PYTHIA, 'output-layer-parallelism': 'row' }, 'row-parallel-head'],
     [{ ...PYTHIA, 'intermediate-size': 1024, 'expansion-factor': 3 }, 'two-widths'],
     [
       { ...PYTHIA, 'attention-config': [[['mamba'], 6]], 'zero-optimization': { stage: 3 } },
@@ -198,6 +196,20 @@ describe('GPT-NeoX', () => {
   for (const [rows, code] of rejected)
     it(`refuses ${code}`, () => {
       assert.deepEqual(refused(read('gpt-neox', URI, flow(rows))), [code]);
+    });
+
+  // `calculate_derived` of v1.0 and v2.0 sets the precision itself, and their head can be split by `row`.
+  for (const [rows, code] of [
+    [{ ...PYTHIA, precision: 'bfloat16' }, 'two-precisions'],
+    [{ ...PYTHIA, 'output-layer-parallelism': 'row' }, 'row-parallel-head'],
+  ] as const)
+    it(`warns of ${code}, which the last release takes`, () => {
+      const found = problemsOf(read('gpt-neox', URI, flow(rows)));
+      assert.deepEqual(
+        found.map(({ code: own, severity }) => `${own} ${severity}`),
+        [`${code} warning`],
+      );
+      assert.match(found[0]?.message ?? '', / GPT-NeoX up to 2\.0 takes it\.$/);
     });
 
   it('refuses GPUs that do not divide, once they are known', () => {

@@ -341,6 +341,14 @@ deepspeed --num_gpus 8 --module $training_commands
       old.problems.filter(({ severity }) => severity === 'error').map(({ code }) => code),
       ['ring-without-packing'],
     );
+    // `cli/train_ppo_ray.py` packs then itself, and says so.
+    const turned = script(
+      'python3 -m openrlhf.cli.train_ppo_ray --actor.num_nodes 1 --actor.num_gpus_per_node 8 --actor.model_name_or_path m --ds.ring_attn_size 2\n',
+    );
+    assert.deepEqual(
+      turned.problems.filter(({ code }) => code === 'ring-without-packing'),
+      [],
+    );
     const ppo = script(
       'ray job submit -- python3 -m openrlhf.cli.train_ppo_ray --actor.num_nodes 2 --actor.num_gpus_per_node 4 --train.colocate_all --vllm.num_engines 4 --vllm.gpu_memory_utilization 0.5 --vllm.enable_sleep --actor.model_name_or_path m --algo.advantage.estimator group_norm\n',
     );

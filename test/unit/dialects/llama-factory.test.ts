@@ -261,14 +261,31 @@ describe('LLaMA-Factory', () => {
       ['pure-bf16-zero3', 'pure_bf16: true', '0.8.0', '0.7.1'],
       ['pissa-zero3', 'pissa_init: true', '0.8.3', '0.8.2'],
       ['generate-zero3', 'predict_with_generate: true', '0.9.0', '0.8.3'],
-      ['llama-pro-full', 'use_llama_pro: true', '0.8.0', '0.7.1', 'full'],
-      ['low-rank-optimizer-deepspeed', 'use_galore: true\ndeepspeed: z.json', '0.7.1', '0.7.0', 'full'],
+      ['resize-quantized', 'quantization_bit: 4\nresize_vocab: true', '0.7.0', '0.6.3'],
+      ['adapter-without-lora', 'adapter_name_or_path: saved', '0.5.2', '0.5.0', 'full'],
+      ['lora-only', 'use_dora: true', '0.8.3', '0.8.2', 'full'],
+      ['lora-only', 'use_rslora: true', '0.8.3', '0.8.2', 'full'],
+      ['lora-only', 'pissa_init: true', '0.8.3', '0.8.2', 'full'],
+      ['lora-only', 'loraplus_lr_ratio: 16', '0.6.3', '0.6.2', 'full'],
+      ['low-rank-optimizer-lora', 'use_badam: true', '0.8.0', '0.7.1'],
+      ['two-low-rank-optimizers', 'use_galore: true\nuse_badam: true', '0.7.1', '0.7.0', 'full'],
     ] as const) {
       const release = (version: string) => ({ llamafactory: { version, source: 'stated' as const } });
       assert.ok(severities(more, release(from), type).includes(`${code} error`), code);
       assert.ok(!severities(more, release(before), type).some((found) => found.startsWith(code)), code);
       assert.ok(severities(more, {}, type).includes(`${code} warning`), code);
     }
+    // Every release that has the key refuses.
+    for (const [code, more, type] of [
+      ['llama-pro-full', 'use_llama_pro: true', 'full'],
+      ['low-rank-optimizer-deepspeed', 'use_galore: true\ndeepspeed: z.json', 'full'],
+      ['low-rank-optimizer-lora', 'use_galore: true'],
+      ['two-low-rank-optimizers', 'use_galore: true\nuse_apollo: true', 'full'],
+      ['quantized-without-adapter', 'quantization_bit: 4', 'full'],
+      ['fp8-quantized', 'fp8: true\nquantization_bit: 4'],
+      ['pissa-quantized', 'pissa_init: true\nquantization_bit: 4'],
+    ] as const)
+      assert.ok(severities(more, {}, type).includes(`${code} error`), code);
   });
 
   it('stops at what ZeRO-3 and several GPUs exclude', () => {

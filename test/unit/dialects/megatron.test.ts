@@ -4,12 +4,16 @@ import type { Reading } from '../../../server/src/dialects/dialect';
 import { configOfShape, layerPattern } from '../../../server/src/dialects/megatron/gpt-shape';
 import { paddedVocabulary, vocabularyOf } from '../../../server/src/dialects/megatron/tokenizer-vocabulary';
 import { detectDialect } from '../../../server/src/dialects/registry';
+import type { Versions } from '../../../server/src/run/versions';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 import { modelOf, modelOfConfig, problemsOf, read, refused, stated } from './reading';
 
 /** Flags as the functional tests write them. */
-function modelArgs(text: string, uri = 'file:///tests/gpt/case/model_config.yaml'): Reading {
+function modelArgs(
+  text: string,
+  { uri = 'file:///tests/gpt/case/model_config.yaml', versions }: { uri?: string; versions?: Versions } = {},
+): Reading {
   const lines = text
     .trim()
     .split('\n')
@@ -18,6 +22,8 @@ function modelArgs(text: string, uri = 'file:///tests/gpt/case/model_config.yaml
     'megatron',
     uri,
     `ENV_VARS:\n  CUDA_DEVICE_MAX_CONNECTIONS: 1\nMODEL_ARGS:\n${lines.join('\n')}\n`,
+    {},
+    versions,
   );
 }
 
@@ -176,7 +182,7 @@ describe('Megatron-LM arguments', () => {
 --vocab-file: bert-large-uncased-vocab.txt
 --tokenizer-type: BertWordPieceLowerCase
 --micro-batch-size: 4`,
-      'file:///tests/bert/case/model_config.yaml',
+      { uri: 'file:///tests/bert/case/model_config.yaml' },
     );
     const h = 1024;
     const rows = 30592; // 30522 up to a multiple of 128
@@ -290,7 +296,9 @@ describe('Megatron-LM arguments', () => {
   });
 
   it('reads a machine out of the folder of a test, weakly', () => {
-    const reading = modelArgs(GPT3, 'file:///t/gpt/gpt3_345m_nightly_dgx_a100_2N8G_mcore/model_config.yaml');
+    const reading = modelArgs(GPT3, {
+      uri: 'file:///t/gpt/gpt3_345m_nightly_dgx_a100_2N8G_mcore/model_config.yaml',
+    });
     assert.equal(stated(reading, 'hardware.gpus'), '16 inferred');
     assert.equal(stated(reading, 'hardware.gpu'), 'A100-SXM4-80GB inferred');
   });
@@ -337,6 +345,62 @@ describe('Megatron-LM arguments', () => {
       assert.ok(refused(modelArgs(text)).includes(code), JSON.stringify(refused(modelArgs(text))));
     });
 
+  // `arguments.py` and `transformer_config.py` at the tags 23.04 to core_v0.19.0: the first release that refuses, and the last that does not.
+  const since: readonly (readonly [code: string, text: string, from: string, before: string])[] = [
+    [
+      'layers-not-divisible',
+      GPT3.replace('--pipeline-model-parallel-size: 16', '--pipeline-model-parallel-size: 7'),
+      '0.10.0',
+      '0.9.0',
+    ],
+    ['selective-with-layers', GPT3.replace('granularity: full', 'granularity: selective'), '0.4.0', '0.3.0'],
+    [
+      'distributed-activations',
+      `${GPT3}--distribute-saved-activations: true\n--sequence-parallel: true`,
+      '0.4.0',
+      '0.3.0',
+    ],
+    [
+      'overlap-without-reduction',
+      `${GPT3}--use-distributed-optimizer: true\n--overlap-param-gather: true`,
+      '0.5.0',
+      '0.4.0',
+    ],
+  ];
+  for (const [code, text, from, before] of since)
+    it(`refuses ${code} from ${from} on, and warns where nobody names the release`, () => {
+      const severities = (versions: Versions) =>
+        modelArgs(text, { versions }).problems.flatMap((problem) =>
+          problem.code === code ? [problem.severity] : [],
+        );
+      const release = (version: string) => ({ 'megatron-core': { version, source: 'stated' as const } });
+      assert.deepEqual(severities(release(from)), ['error']);
+      assert.deepEqual(severities(release(before)), []);
+      assert.deepEqual(severities({}), ['warning']);
+    });
+
+  it('refuses chunks of layers that do not divide in every release', () => {
+    const text = GPT3.replace(
+      '--pipeline-model-parallel-size: 16',
+      '--pipeline-model-parallel-size: 7\n--num-layers-per-virtual-pipeline-stage: 2',
+    );
+    const [problem] = modelArgs(text, { versions: {} }).problems.filter(
+      ({ code }) => code === 'layers-not-divisible',
+    );
+    assert.equal(problem?.severity, 'error');
+  });
+
+  it('gives the embedding a stage of its own where it is asked to', () => {
+    const own = (stages: number) =>
+      refused(
+        modelArgs(
+          `${GPT3.replace('--pipeline-model-parallel-size: 16', `--pipeline-model-parallel-size: ${stages}`)}--standalone-embedding-stage: true`,
+        ),
+      );
+    assert.deepEqual(own(17), []);
+    assert.deepEqual(own(16), ['layers-not-divisible']);
+  });
+
   it('refuses GPUs and batches that do not divide, once they are known', () => {
     const text = `MODEL_ARGS:\n${GPT3.trim()
       .split('\n')
@@ -348,6 +412,8 @@ describe('Megatron-LM arguments', () => {
     assert.deepEqual(refused(read('megatron', uri, text.replace('1536', '1537'), { 'hardware.gpus': 256 })), [
       'batch-not-divisible',
     ]);
+    const rounded = `${text.replace('1536', '1537')}  --decrease-batch-size-if-needed: true\n`;
+    assert.deepEqual(refused(read('megatron', uri, rounded, { 'hardware.gpus': 256 })), []);
   });
 
   it('reports what has no effect', () => {

@@ -330,6 +330,10 @@ describe('ms-swift', () => {
   /** First releases that refuse (messages searched for in the repository at each tag), and the last before them. */
   const since: readonly (readonly [code: string, broken: string, from: string, before: string])[] = [
     ['packing-lazy', 'packing: true\nattn_impl: flash_attn\nlazy_tokenize: true', '3.7.0', '3.6.4'],
+    ['packing-without-flash', 'packing: true', '3.5.0', '3.4.1'],
+    ['packing-without-flash', 'padding_free: true', '3.5.0', '3.4.1'],
+    ['streaming-lazy', 'streaming: true\nmax_steps: 9\nlazy_tokenize: true', '3.7.0', '3.6.4'],
+    ['needless-reference', 'rlhf_type: ppo\ntrain_type: lora\nref_model: m', '3.1.0', '3.0.3'],
     ['vllm-mode-without-vllm', 'rlhf_type: grpo\nvllm_mode: colocate', '3.11.1', '3.11.0'],
     ['missing-vllm-mode', 'rlhf_type: grpo\nuse_vllm: true', '3.11.1', '3.10.3'],
     ['too-few-generations', 'rlhf_type: grpo\nnum_generations: 1', '4.4.0', '4.3.2'],
@@ -359,6 +363,12 @@ describe('ms-swift', () => {
       assert.equal(unsure?.severity, 'warning');
       assert.match(unsure.message, /ms-swift [\d.]+ is assumed: no file names the version\.$/);
     });
+
+  it('takes the bits of ms-swift 2, which have another name', () => {
+    for (const bits of ['quant_method: bnb\nquantization_bit: 4', 'quant_method: eetq'])
+      assert.deepEqual(refused(swift(`${BASE}sft_type: lora\n${bits}\n`)), [], bits);
+    assert.deepEqual(refused(swift(`${BASE}quant_method: bnb\n`)), ['missing-quantization-bits']);
+  });
 
   it('warns of bits without a method', () => {
     const codes = (text: string) => problemsOf(swift(text), 'warning').map(({ code }) => code);

@@ -21,6 +21,7 @@ export function statedVersions(known: ReadContext['known'] = {}): Versions {
     llamafactory: '0.9.5',
     'ms-swift': '4.6.0',
     'megatron-core': '0.19.0',
+    torchtune: '0.6.1',
     ...Object.fromEntries(
       Object.entries(known).flatMap(([field, version]) =>
         field.startsWith('version.') ? [[field.slice('version.'.length), String(version)]] : [],

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Versions } from '../../../server/src/run/versions';
 import { assertStates, complaints, factOf, problemsOf, read, refused } from './reading';
 
 const tune = (text: string, name = '8B_full.yaml', known = {}) =>
@@ -77,6 +78,22 @@ const REFUSED: readonly (readonly [code: string, more: string, at: string])[] = 
 ];
 
 describe('torchtune', () => {
+  // Recipes of v0.3.1 and v0.4.0.
+  for (const [code, more] of [
+    ['offload-without-checkpointing', 'enable_activation_offloading: True'],
+    ['in-backward-clipping', 'optimizer_in_bwd: True\nclip_grad_norm: 1.0'],
+  ] as const)
+    it(`refuses ${code} from 0.4 on, and warns where nobody names the release`, () => {
+      const severities = (versions: Versions) =>
+        read('torchtune', 'file:///run/tune.yaml', small(more), {}, versions).problems.flatMap((problem) =>
+          problem.code === code ? [problem.severity] : [],
+        );
+      const release = (version: string) => ({ torchtune: { version, source: 'stated' as const } });
+      assert.deepEqual(severities(release('0.4.0')), ['error']);
+      assert.deepEqual(severities(release('0.3.1')), []);
+      assert.deepEqual(severities({}), ['warning']);
+    });
+
   it('reads a full fine-tune', () => {
     const reading = tune(FULL);
     assertStates(reading, {

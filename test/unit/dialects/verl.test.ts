@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import type { Versions } from '../../../server/src/run/versions';
 import { smallWorkspace } from '../workspace/small-workspace';
+import { read } from './reading';
 
 const analyze = (path: string, text: string, more: Record<string, string> = {}) =>
   smallWorkspace({ 'oomlint.yaml': 'targets: {gpu: H100}\n', ...more, [path]: text }).analyze(path);
@@ -194,5 +196,44 @@ trainer: {n_gpus_per_node: 8, nnodes: 2}
     const found = codes(await analyze('x.yaml', config));
     assert.ok(found.includes('two-micro-batches'));
     assert.ok(found.includes('ulysses-with-padding'));
+  });
+
+  it('takes both sizes where batches go by tokens, and padded rows beside Ulysses under engines other than FSDP', async () => {
+    const found = async (actor: string) =>
+      codes(
+        await analyze(
+          'x.yaml',
+          `actor_rollout_ref:
+  model: {path: Qwen/Qwen2.5-7B-Instruct, use_remove_padding: false}
+  actor: {${actor}}
+`,
+        ),
+      ).filter((code) => code === 'two-micro-batches' || code === 'ulysses-with-padding');
+    const sizes = 'ppo_micro_batch_size: 8, ppo_micro_batch_size_per_gpu: 8';
+    assert.deepEqual(await found(`${sizes}, use_dynamic_bsz: true`), []);
+    assert.deepEqual(await found(`${sizes}, use_dynamic_bsz: false`), ['two-micro-batches']);
+    assert.deepEqual(await found('strategy: megatron, ulysses_sequence_parallel_size: 2'), []);
+  });
+
+  it('refuses Ulysses over padded rows in the releases that check', () => {
+    const rl = (actor: string) => `actor_rollout_ref:
+  model: {path: Qwen/Qwen2.5-7B-Instruct, use_remove_padding: false}
+  actor: {${actor}, ppo_micro_batch_size_per_gpu: 8}
+`;
+    const severities = (text: string, versions: Versions) =>
+      read('verl', 'file:///x.yaml', text, {}, versions).problems.flatMap((problem) =>
+        problem.code === 'ulysses-with-padding' ? [problem.severity] : [],
+      );
+    // `trainer/ppo/ray_trainer.py` of 0.4.1 and 0.5.0, `workers/engine/fsdp/transformer_impl.py` of 0.7.0 and 0.8.0.
+    for (const [text, from, before] of [
+      [rl('strategy: fsdp2, ulysses_sequence_parallel_size: 2'), '0.5.0', '0.4.1'],
+      [rl('fsdp_config: {ulysses_sequence_parallel_size: 2}'), '0.8.0', '0.7.0'],
+    ] as const) {
+      const release = (version: string) => ({ verl: { version, source: 'stated' as const } });
+      assert.deepEqual(severities(text, release(from)), ['error']);
+      assert.deepEqual(severities(text, release(before)), []);
+      assert.deepEqual(severities(text, {}), ['warning']);
+    }
+    assert.deepEqual(severities(rl('ulysses_sequence_parallel_size: 2'), {}), ['error']);
   });
 });

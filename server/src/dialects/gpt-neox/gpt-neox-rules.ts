@@ -1,4 +1,6 @@
+import type { ConfigNode } from '../../config/node';
 import { integerOf, plainOf, textOf } from '../../config/scalar';
+import type { RuleId } from '../../rules/rule-id';
 import { unevenGroups } from '../../run/derive';
 import { fileIn, GPT_NEOX } from '../../sources/repositories';
 import { say } from '../../wording/say';
@@ -121,11 +123,22 @@ function checkSizes(section: Section, draft: Draft): void {
     source: MODEL,
   });
   const parallelism = node('output_layer_parallelism');
-  forbid(textOf(parallelism) === 'row', parallelism, draft, {
+  warnSinceLast(textOf(parallelism) === 'row', parallelism, draft, {
     code: 'row-parallel-head',
     message: say('GPT-NeoX stops on `row`: the head can be split by `column` only.'),
     source: MODEL,
   });
+}
+
+/** What came after the last release, v2.0 of March 2023, which takes it: which of the two runs, no file says. */
+function warnSinceLast(
+  broken: boolean,
+  at: ConfigNode | undefined,
+  draft: Draft,
+  { code, message, source }: { readonly code: RuleId; readonly message: string; readonly source: string },
+): void {
+  if (!broken || !at) return;
+  draft.report(code, 'warning', `${message} ${say('GPT-NeoX up to 2.0 takes it.')}`, at.range, { source });
 }
 
 function checkPrecision(section: Section, draft: Draft): void {
@@ -136,7 +149,7 @@ function checkPrecision(section: Section, draft: Draft): void {
     ['fp16', 'fp16'],
     ['bf16', 'bfloat16'],
   ] as const) {
-    forbid(section.flag(`${block}.enabled`) === true && word !== type, found.node, draft, {
+    warnSinceLast(section.flag(`${block}.enabled`) === true && word !== type, found.node, draft, {
       code: 'two-precisions',
       message: say('`precision` is {0}, and `{1}` is on.', word, block),
       source: SOURCE,

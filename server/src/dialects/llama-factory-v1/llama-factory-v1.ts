@@ -222,6 +222,7 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
       String(share),
     ),
     source: `${SOURCE}core/utils/batching.py`,
+    releases: { from: '0.9.5' },
   });
   const strategy = section.find('batching_strategy');
   forbid(

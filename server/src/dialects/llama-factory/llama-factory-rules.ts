@@ -26,7 +26,10 @@ interface Checked {
   readonly third: boolean;
   readonly on: (key: string) => boolean;
   readonly at: (key: string) => ConfigNode | undefined;
-  /** Reports a key whose combination LLaMA-Factory refuses; `from` is the first release that does, where older ones take it. */
+  /**
+   * Reports a key whose combination LLaMA-Factory refuses; `from` is the first release that does, where older ones that have the key
+   * take it (messages of the tags v0.3.0 to v0.9.5).
+   */
   readonly refuse: (
     broken: boolean,
     key: string,
@@ -101,6 +104,8 @@ function checkWeights({ section, type, third, on, refuse }: Checked): void {
     'resize_vocab',
     'resize-quantized',
     say('The embedding of a quantized model cannot be resized.'),
+    PARSER,
+    '0.7.0',
   );
 }
 
@@ -127,6 +132,8 @@ function checkAdapter({ section, stage, type, third, on, at, refuse }: Checked):
     'adapter_name_or_path',
     'adapter-without-lora',
     say('An adapter can only be loaded for `finetuning_type: lora`.'),
+    PARSER,
+    '0.5.2',
   );
   for (const key of ['use_dora', 'use_rslora', 'pissa_init', 'loraplus_lr_ratio'])
     refuse(
@@ -135,6 +142,7 @@ function checkAdapter({ section, stage, type, third, on, at, refuse }: Checked):
       'lora-only',
       say('`{0}` works for `finetuning_type: lora` only.', key),
       FINETUNING,
+      key === 'loraplus_lr_ratio' ? '0.6.3' : '0.8.3',
     );
   refuse(
     on('pissa_init') && type === 'lora' && (stage === 'ppo' || stage === 'kto' || reference),
@@ -149,7 +157,6 @@ function checkAdapter({ section, stage, type, third, on, at, refuse }: Checked):
     'llama-pro-full',
     say('`use_llama_pro` trains some layers only: use `finetuning_type: freeze` or `lora`.'),
     FINETUNING,
-    '0.8.0',
   );
 }
 
@@ -162,8 +169,6 @@ function checkOptimizer({ section, context, type, on, refuse }: Checked): void {
     'deepspeed',
     'low-rank-optimizer-deepspeed',
     say('GaLore and APOLLO do not work with DeepSpeed.'),
-    PARSER,
-    '0.7.1',
   );
   refuse(
     lowRank.length > 0 && type === 'lora',
@@ -171,6 +176,8 @@ function checkOptimizer({ section, context, type, on, refuse }: Checked): void {
     'low-rank-optimizer-lora',
     say('GaLore, APOLLO and BAdam do not work with LoRA.'),
     FINETUNING,
+    // GaLore and APOLLO since they are there.
+    lowRank[0] === 'use_badam' ? '0.8.0' : undefined,
   );
   refuse(
     lowRank.length > 1,
@@ -178,6 +185,7 @@ function checkOptimizer({ section, context, type, on, refuse }: Checked): void {
     'two-low-rank-optimizers',
     say('GaLore, APOLLO and BAdam exclude each other.'),
     FINETUNING,
+    on('use_apollo') ? undefined : '0.7.1',
   );
   for (const key of ['galore_layerwise', 'apollo_layerwise'])
     refuse(

@@ -13,6 +13,9 @@ import { MEGATRON_TABLE } from './megatron-keys';
 const SOURCE = fileIn(MEGATRON, 'megatron/training/arguments.py');
 const CONFIG = fileIn(MEGATRON, 'megatron/core/transformer/transformer_config.py');
 
+/** `TransformerConfig` checks what is recomputed since then; those before took it (tags 23.06 and core_v0.4.0). */
+const CONFIG_CHECKS = { from: '0.4.0' };
+
 /** `modern`: Megatron-LM itself; forks of older versions still take what it refuses by now. */
 interface RuleOptions {
   readonly modern: boolean;
@@ -235,7 +238,8 @@ function checkWorld(args: Section, context: ReadContext, draft: Draft, sizes: Si
   const global = args.integer('global_batch_size');
   if (micro === undefined || global === undefined || world % model !== 0) return;
   const step = micro * (world / model);
-  forbid(global % step !== 0 && !args.has('rampup_batch_size'), node('global_batch_size'), draft, {
+  const isRounded = args.has('rampup_batch_size') || args.flag('decrease_batch_size_if_needed') === true;
+  forbid(global % step !== 0 && !isRounded, node('global_batch_size'), draft, {
     code: 'batch-not-divisible',
     message: say(
       'A global batch of {0} is not a multiple of {1} (micro batch {2} × {3} replicas).',
@@ -250,7 +254,9 @@ function checkWorld(args: Section, context: ReadContext, draft: Draft, sizes: Si
 
 function checkPipeline(args: Section, draft: Draft, { shown }: RuleOptions): void {
   const node = (name: string) => args.find(name)?.node;
-  const stages = args.integerOrDefault('pipeline_model_parallel_size');
+  const all = args.integerOrDefault('pipeline_model_parallel_size');
+  // Until Megatron-Core 0.10 the embedding could have the first stage for itself.
+  const stages = all > 1 && args.flag('standalone_embedding_stage') === true ? all - 1 : all;
   const layers = args.integer('num_layers');
   const uneven = [
     'decoder_first_pipeline_num_layers',
@@ -268,6 +274,7 @@ function checkPipeline(args: Section, draft: Draft, { shown }: RuleOptions): voi
   ).length;
   const total = layers === undefined ? undefined : layers + ends;
   const broken = total !== undefined && !uneven && stages > 1 && total % stages !== 0;
+  const chunk = args.find('num_layers_per_virtual_pipeline_stage');
   forbid(broken, node('pipeline_model_parallel_size'), draft, {
     code: 'layers-not-divisible',
     message:
@@ -279,8 +286,9 @@ function checkPipeline(args: Section, draft: Draft, { shown }: RuleOptions): voi
           )
         : say('{0} layers cannot be split over {1} pipeline stages.', String(total), stages),
     source: SOURCE,
+    // Before, what was left over was left out of the model without a word, unless stages were cut into chunks.
+    ...(chunk ? {} : { releases: { from: '0.10.0' } }),
   });
-  const chunk = args.find('num_layers_per_virtual_pipeline_stage');
   const size = integerOf(chunk?.node);
   forbid(
     size !== undefined && size > 0 && total !== undefined && !broken && (total / stages) % size !== 0,
@@ -336,6 +344,7 @@ function checkRecomputation(args: Section, draft: Draft, { shown, complete }: Ru
     code: 'selective-with-layers',
     message: say('Selective recomputation takes no {0}.', shown('recompute_num_layers')),
     source: CONFIG,
+    releases: CONFIG_CHECKS,
   });
   forbid(granularity === 'full' && method === undefined && complete, at, draft, {
     code: 'full-without-method',
@@ -381,6 +390,7 @@ function checkRecomputation(args: Section, draft: Draft, { shown, complete }: Ru
       code: 'distributed-activations',
       message: say('With sequence parallelism checkpoints are split already: they cannot be distributed.'),
       source: CONFIG,
+      releases: CONFIG_CHECKS,
     },
   );
   const modules = args.find('recompute_modules');
@@ -396,6 +406,7 @@ function checkRecomputation(args: Section, draft: Draft, { shown, complete }: Ru
       [...MODULES].join(', '),
     ),
     source: CONFIG,
+    releases: {},
   });
 }
 
@@ -437,6 +448,7 @@ function checkPrecision(args: Section, draft: Draft, { shown }: RuleOptions): vo
     code: 'overlap-without-reduction',
     message: say('{0} needs {1}.', shown('overlap_param_gather'), shown('overlap_grad_reduce')),
     source: SOURCE,
+    releases: { from: '0.5.0' },
   });
   if (!on('use_torch_fsdp2')) return;
   const torch = node('use_torch_fsdp2');

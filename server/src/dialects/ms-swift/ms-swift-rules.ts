@@ -43,6 +43,7 @@ export function checkSwift(
         'packing-without-flash',
         say('`{0}` needs flash attention: set `attn_impl` to `flash_attn`.', key),
         `${SOURCE}sft_args.py`,
+        '3.5.0',
       );
     // ms-swift itself stops where a process has several cards, whatever the map: `sharding-without-processes`.
     const third = packagedZero(textOf(at('deepspeed')) ?? '')?.stage === 3 || known['zero.stage'] === 3;
@@ -68,6 +69,8 @@ export function checkSwift(
     'streaming-lazy',
     say('`streaming` and `lazy_tokenize` exclude each other.'),
     `${SOURCE}base_args/base_args.py`,
+    // Before, the one was switched off.
+    '3.7.0',
   );
   checkQuantization(section, draft);
   checkRlhf(section, command, refuse);
@@ -108,7 +111,10 @@ function checkQuantization(section: Section, draft: Draft): void {
     { code: 'bad-quantization-bits', message: say('bitsandbytes quantizes to 4 or 8 bits.'), source },
   );
   forbid(
-    method !== undefined && ['bnb', 'hqq', 'eetq', 'quanto'].includes(method) && !section.has('quant_bits'),
+    method !== undefined &&
+      ['bnb', 'hqq', 'eetq', 'quanto'].includes(method) &&
+      !section.has(['quant_bits', 'quantization_bit']) &&
+      !isOld(section),
     section.find('quant_method')?.node,
     draft,
     {
@@ -135,6 +141,8 @@ function checkRlhf(section: Section, { name }: SwiftCommand, refuse: Refuse): vo
       'No reference model may be named here: CPO and ORPO have none, and adapters are switched off for it.',
     ),
     source,
+    // PPO over adapters had one of its own in 3.0.
+    type === 'ppo' ? '3.1.0' : undefined,
   );
   const vllm = section.flag('use_vllm') === true;
   const rollouts = type === 'grpo' || type === 'gkd';

@@ -477,7 +477,6 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
       code: 'lora-in-first-worker',
       message: say('LoRA needs `_v2: true`.'),
       source,
-      releases: {},
     },
   );
   forbid(

@@ -34,6 +34,6 @@ export const openrlhfProgram: Program = {
     const section = new Section(launch.arguments, draft, `${launch.path}.arguments`, OPENRLHF_TABLE);
     readOpenrlhf(section, isAlone(launch) ? 'ppo-alone' : trainer, draft, context);
     rejectMisfits(launch.arguments, OPENRLHF_TABLE, draft);
-    checkOpenrlhf(launch.arguments, section, draft);
+    checkOpenrlhf(launch.arguments, section, trainer, draft);
   },
 };

@@ -307,11 +307,13 @@ function readRollouts(section: Section, own: Own): void {
 }
 
 /** What OpenRLHF refuses (`cli/train_*.py`, `models/actor.py`). */
-export function checkOpenrlhf(root: MapNode, section: Section, draft: Draft): void {
+export function checkOpenrlhf(root: MapNode, section: Section, trainer: OpenrlhfTrainer, draft: Draft): void {
   checkKeys(root, OPENRLHF_TABLE, scriptPolicy('OpenRLHF'), draft);
   const ring = section.find(NAMES.ring);
+  // PPO turns packing on instead, the others have no such check.
+  const asks = trainer === 'sft' || trainer === 'dpo' || trainer === 'rm';
   forbid(
-    section.integerOrDefault(NAMES.ring) > 1 && section.flag(NAMES.packing) !== true,
+    asks && section.integerOrDefault(NAMES.ring) > 1 && section.flag(NAMES.packing) !== true,
     ring?.node,
     draft,
     {

@@ -29,8 +29,14 @@ const policy: KeyPolicy = {
 export function checkTorchtune(root: MapNode, section: Section, draft: Draft): void {
   checkKeys(root, TORCHTUNE_TABLE, policy, draft);
   const on = (key: string) => flagOf(section.find(key)?.node) === true;
-  const refuse = (broken: boolean, key: string, code: RuleId, message: string) =>
-    forbid(broken, section.find(key)?.node, draft, { code, message, source: SOURCE });
+  // `from`: the first release that refuses, of v0.1.0 to v0.6.1, where others that have the key take it.
+  const refuse = (broken: boolean, key: string, code: RuleId, message: string, from?: string) =>
+    forbid(broken, section.find(key)?.node, draft, {
+      code,
+      message,
+      source: SOURCE,
+      ...(from ? { releases: { from } } : {}),
+    });
   refuse(
     textOf(section.find('dtype')?.node) === 'fp16',
     'dtype',
@@ -42,6 +48,7 @@ export function checkTorchtune(root: MapNode, section: Section, draft: Draft): v
     'enable_activation_offloading',
     'offload-without-checkpointing',
     say('`enable_activation_offloading` needs `enable_activation_checkpointing`.'),
+    '0.4.0',
   );
   const accumulation = section.integerOrDefault('gradient_accumulation_steps');
   refuse(
@@ -55,6 +62,7 @@ export function checkTorchtune(root: MapNode, section: Section, draft: Draft): v
     'optimizer_in_bwd',
     'in-backward-clipping',
     say('`optimizer_in_bwd` steps at once: it excludes `clip_grad_norm`.'),
+    '0.4.0',
   );
   refuse(
     section.integerOrDefault('tensor_parallel_dim') > 1 && !section.has('tensor_parallel_plan'),

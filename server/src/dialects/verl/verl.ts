@@ -276,17 +276,33 @@ function readRollouts(section: Section, core: boolean, release: unknown): void {
 
 function check(section: Section, draft: Draft): void {
   const both = section.find(`${ACTOR}.ppo_micro_batch_size`);
-  forbid(both !== undefined && section.has(`${ACTOR}.ppo_micro_batch_size_per_gpu`), both?.node, draft, {
+  // Batches by tokens have neither.
+  const counted = section.flag(`${ACTOR}.use_dynamic_bsz`) !== true;
+  const each = section.has(`${ACTOR}.ppo_micro_batch_size_per_gpu`);
+  forbid(counted && both !== undefined && each, both?.node, draft, {
     code: 'two-micro-batches',
     message: say('`ppo_micro_batch_size` and `ppo_micro_batch_size_per_gpu` exclude each other.'),
     source: `${VERL_SOURCE}workers/config/actor.py`,
   });
-  for (const { ulysses, unpadded } of [RL, FINE_TUNING]) {
+  for (const { ulysses, unpadded, strategy } of [RL, FINE_TUNING]) {
     const split = section.find([...ulysses]);
-    forbid(section.integerOrDefault(ulysses) > 1 && section.flag(unpadded) === false, split?.node, draft, {
+    const sharding = section.text(strategy)?.toLowerCase() ?? 'fsdp';
+    const padded = section.flag(unpadded) === false && /^fsdp2?$/.test(sharding);
+    const from = unpaddedSince(split?.key, strategy === RL.strategy ? sharding : undefined);
+    forbid(section.integerOrDefault(ulysses) > 1 && padded, split?.node, draft, {
       code: 'ulysses-with-padding',
       message: say('Ulysses needs rows without padding: set `use_remove_padding`.'),
       source: `${VERL_SOURCE}${FSDP_ENGINE}`,
+      ...(from ? { releases: { from } } : {}),
     });
   }
+}
+
+/**
+ * The first release that refuses Ulysses over padded rows, where others that have the key do not: the engine checks since 0.8, and trainers
+ * checked their own keys before (`trainer/ppo/ray_trainer.py`, FSDP 2 since 0.5; `trainer/fsdp_sft_trainer.py`).
+ */
+function unpaddedSince(key: string | undefined, sharding: string | undefined): string | undefined {
+  if (key !== undefined && /(?:^engine|fsdp_config)\./.test(key)) return '0.8.0';
+  return sharding === 'fsdp2' ? '0.5.0' : undefined;
 }
