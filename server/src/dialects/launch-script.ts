@@ -133,7 +133,12 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
     readLaunchHardware(launch, sbatch, draft, document.manifest);
   if (document.manifest) readAskedCard(document.manifest, draft);
   readSlurmGpu([new Section(launch.wrapper, draft, `${launch.path}.wrapper`), sbatch], draft);
-  readAllocatorEnvironment(new Section(launch.environment, draft, `${launch.path}.environment`), draft);
+  const outdone = program.outdoesAllocator?.(launch, context);
+  readAllocatorEnvironment(
+    new Section(launch.environment, draft, `${launch.path}.environment`),
+    draft,
+    outdone,
+  );
   const ofLauncher = launcherOf(launch) === 'accelerate' ? precisionOfAccelerate(launch, draft) : [];
   program.read(launch, draft, context);
   draft.facts.push(...ofLauncher.filter(({ field }) => !draft.knows(field)));

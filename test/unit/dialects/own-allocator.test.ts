@@ -32,11 +32,34 @@ describe('frameworks that set the allocator themselves', () => {
     );
   });
 
-  it('Axolotl not in releases, or with torch, that round requests as well', async () => {
-    const old = { 'a.yaml': AXOLOTL, 'requirements.txt': 'axolotl==0.15.0\n' };
-    assert.equal(await segments(old, 'a.yaml'), 'false default');
-    const torch = { 'a.yaml': AXOLOTL, 'requirements.txt': 'torch==2.8.0\n' };
-    assert.equal(await segments(torch, 'a.yaml'), 'false default');
+  it('Axolotl with requests rounded up, in releases or with torch that ask for it', async () => {
+    for (const [pins, expected] of [
+      ['axolotl==0.15.0', ['rounded-requests']],
+      ['torch==2.8.0', ['rounded-requests']],
+      ['axolotl==0.18.0\ntorch==2.10.0', []],
+    ] as const) {
+      const files = { 'a.yaml': AXOLOTL, 'requirements.txt': `${pins}\n` };
+      assert.equal(await segments(files, 'a.yaml'), 'true default');
+      const { resolved } = await smallWorkspace(files).analyze('a.yaml');
+      assert.deepEqual(resolved.values['features.unmodelled'], expected, pins);
+    }
+    const first = { 'a.yaml': AXOLOTL, 'requirements.txt': 'axolotl==0.4.1\n' };
+    assert.equal(await segments(first, 'a.yaml'), 'false default');
+  });
+
+  it('Axolotl under another launcher in the releases whose trainer does it itself', async () => {
+    const of = (release: string) =>
+      segments(
+        {
+          'a.yaml': AXOLOTL,
+          'run.sh': 'accelerate launch -m axolotl.cli.train a.yaml\n',
+          'requirements.txt': `axolotl==${release}\n`,
+        },
+        'run.sh',
+      );
+    assert.equal(await of('0.11.0'), 'true default');
+    assert.equal(await of('0.7.0'), 'false file');
+    assert.equal(await of('0.12.0'), 'false file');
   });
 
   it('Axolotl whatever an old variable holds, with torch that has a new one', async () => {
@@ -48,6 +71,52 @@ describe('frameworks that set the allocator themselves', () => {
     assert.equal(await of('PYTORCH_CUDA_ALLOC_CONF', '2.10.0'), 'true default');
     assert.equal(await of('PYTORCH_ALLOC_CONF', '2.10.0'), 'false file');
     assert.equal(await of('PYTORCH_CUDA_ALLOC_CONF', '2.8.0'), 'false file');
+  });
+
+  it('Axolotl though an old variable switches it off, and only its own command', async () => {
+    const of = (start: string) =>
+      segments(
+        {
+          'a.yaml': AXOLOTL,
+          'run.sh': `export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False\n${start} a.yaml\n`,
+          'requirements.txt': 'torch==2.10.0\n',
+        },
+        'run.sh',
+      );
+    assert.equal(await of('axolotl train'), 'true default');
+    assert.equal(await of('accelerate launch -m axolotl.cli.train'), 'false file');
+  });
+
+  it('LLaMA-Factory whatever an old variable holds, where it starts several processes', async () => {
+    const of = (variable: string, gpus = 8, more = '') =>
+      segments(
+        {
+          'a.yaml': FACTORY,
+          'run.sh': `export ${variable}\n${more}llamafactory-cli train a.yaml\n`,
+          'requirements.txt': 'torch==2.10.0\n',
+        },
+        'run.sh',
+        gpus,
+      );
+    const off = 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False';
+    assert.equal(await of(off), 'true default');
+    assert.equal(await of('PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512'), 'true default');
+    assert.equal(await of(off, 1), 'false file');
+    assert.equal(await of(off, 1, 'FORCE_TORCHRUN=1 '), 'true file');
+    assert.equal(await of(off, 8, 'OPTIM_TORCH=0 '), 'false file');
+    assert.equal(await of('PYTORCH_ALLOC_CONF=max_split_size_mb:512'), 'false file');
+    assert.equal(await of('PYTORCH_ALLOC_CONF=expandable_segments:True'), 'true file');
+  });
+
+  it('LLaMA-Factory keeps no setting of a variable that it writes over', async () => {
+    const { resolved, problems } = await smallWorkspace({
+      'oomlint.yaml': 'targets: {gpu: H100, gpus: 8}\n',
+      'a.yaml': FACTORY,
+      'run.sh':
+        'export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512,expandable_segments:yes\nllamafactory-cli train a.yaml\n',
+    }).analyze('run.sh');
+    assert.equal(resolved.values['allocator.maxSplit'], undefined);
+    assert.ok(!problems.some(({ code }) => code === 'allocator-settings'));
   });
 
   it('LLaMA-Factory, where it starts several processes', async () => {

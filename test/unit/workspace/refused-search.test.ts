@@ -72,4 +72,10 @@ describe('saving the model alone', () => {
     assert.deepEqual(await of(config), ['error']);
     assert.deepEqual(await of(config, 'transformers==4.49.0\n'), []);
   });
+
+  it('goes with what PyTorch/XLA shards, which is no plugin of Accelerate', async () => {
+    const xla = 'fsdp: full_shard\nfsdp_config: {xla: true, state_dict_type: SHARDED_STATE_DICT}\n';
+    assert.deepEqual(await of(xla), []);
+    assert.deepEqual(await of(`${xla}load_best_model_at_end: true\n`), []);
+  });
 });

@@ -1,5 +1,9 @@
+import { entryOf } from '../../config/lookup';
 import { isAtLeast } from '../../terms/version';
+import type { ReadContext } from '../dialect';
 import { rejectMisfits } from '../key-check';
+import { NEW_VARIABLE, OLD_VARIABLES } from '../launch/allocator-environment';
+import type { Launch } from '../launch/launch';
 import { flagsOf, startedBy } from '../launch/launch-flags';
 import { stateLeftAllocator } from '../launch/left-allocator';
 import { linkConfig } from '../launch/linked-config';
@@ -10,6 +14,22 @@ import { checkAxolotl } from './axolotl-rules';
 import { axolotlWords } from './axolotl-words';
 
 const CLI = /^axolotl (train|finetune)$/;
+
+/**
+ * With these it looks at the new variable alone, which goes before the old one (`utils/__init__.py`, `set_pytorch_cuda_alloc_conf`, since
+ * 0.13.1).
+ */
+const looksAtNew = ({ known, versions }: ReadContext): boolean =>
+  isAtLeast(known['version.torch'], '2.10') === true &&
+  isAtLeast(versions?.axolotl?.version, '0.13.1') !== false;
+
+/** Its command line sets the allocator; what that starts did so as well until 0.12, but for 0.7 (`train.py`, `cli/train.py`). */
+function setsAllocator(launch: Launch, { versions }: ReadContext): boolean {
+  const release = versions?.axolotl?.version;
+  const isOld = isAtLeast(release, '0.12') === false && isAtLeast(release, '0.5') === true;
+  const isOfMain = isAtLeast(release, '0.7') === true && isAtLeast(release, '0.8') === false;
+  return CLI.test(startedBy(launch)) || (isOld && !isOfMain);
+}
 
 /** `axolotl train x.yaml`, and its module under a launcher. */
 export const axolotlProgram: Program = {
@@ -23,14 +43,18 @@ export const axolotlProgram: Program = {
     const config = launch.words.some(({ text }) => /\.ya?ml$/.test(text));
     return /(^|\/)scripts\/finetune\.py$/.test(started) && config ? 0.9 : 0;
   },
+  outdoesAllocator: (launch, context) =>
+    setsAllocator(launch, context) &&
+    looksAtNew(context) &&
+    entryOf(launch.environment, NEW_VARIABLE) === undefined
+      ? OLD_VARIABLES
+      : [],
   read(launch, draft, context) {
     const section = flagsOf(launch, draft, AXOLOTL_TABLE);
     const linked = linkConfig(launch, section);
     if (linked) draft.assumesNothing();
-    // With these it looks at the new variable alone, which goes before the old one (`utils/__init__.py`, `set_pytorch_cuda_alloc_conf`).
-    const looksAtNew = isAtLeast(context.known['version.torch'], '2.10') === true;
-    const variables = looksAtNew ? ['PYTORCH_ALLOC_CONF'] : undefined;
-    stateLeftAllocator(launch, draft, CLI.test(startedBy(launch)), variables);
+    const variables = looksAtNew(context) ? [NEW_VARIABLE] : undefined;
+    stateLeftAllocator(launch, draft, setsAllocator(launch, context), variables);
     readAxolotl(section, draft, context);
     if (!linked) {
       rejectMisfits(launch.arguments, AXOLOTL_TABLE, draft);

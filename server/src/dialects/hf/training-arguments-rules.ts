@@ -120,7 +120,9 @@ function checkSaving(section: Section, draft: Draft): void {
   const on = (key: string) => flagOf(section.find(key)?.node) === true;
   const alone = on('save_only_model') ? section.find('save_only_model') : undefined;
   if (!alone) return;
-  const shards = fsdpOptions(section).found !== undefined;
+  // torch_xla shards without the plugin of Accelerate, of which alone the Trainer asks.
+  const config = section.section('fsdp_config');
+  const shards = fsdpOptions(section).found !== undefined && config.flag('xla') !== true;
   const rule = {
     code: 'model-saved-alone',
     source: fileIn(TRANSFORMERS, 'src/transformers/trainer.py'),
@@ -135,7 +137,7 @@ function checkSaving(section: Section, draft: Draft): void {
     // In v4.38.2, not in v4.37.2.
     releases: { from: '4.38' },
   });
-  const type = section.section('fsdp_config').find(['state_dict_type', 'fsdp_state_dict_type']);
+  const type = config.find(['state_dict_type', 'fsdp_state_dict_type']);
   forbid(!best && shards && /SHARDED_STATE_DICT/i.test(textOf(type?.node) ?? ''), alone.node, draft, {
     ...rule,
     message: say('`save_only_model` does not go with the state dict type `SHARDED_STATE_DICT` of FSDP.'),

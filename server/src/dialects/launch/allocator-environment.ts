@@ -7,11 +7,9 @@ import type { FoundKey, Section } from '../section';
 import { type AllocatorValue, allocatorSettingsOf } from './allocator-settings';
 
 /** Variables that hold settings of the allocator: the first that is set counts (`AllocatorConfig.h`, torch 2.10 and newer). */
-export const ALLOCATOR_VARIABLES = [
-  'PYTORCH_ALLOC_CONF',
-  'PYTORCH_CUDA_ALLOC_CONF',
-  'PYTORCH_HIP_ALLOC_CONF',
-] as const;
+export const NEW_VARIABLE = 'PYTORCH_ALLOC_CONF';
+export const OLD_VARIABLES = ['PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_HIP_ALLOC_CONF'] as const;
+export const ALLOCATOR_VARIABLES = [NEW_VARIABLE, ...OLD_VARIABLES] as const;
 
 const CONFIG = fileIn(PYTORCH, 'c10/cuda/CUDAAllocatorConfig.cpp');
 /** The first release whose settings were not read. */
@@ -58,9 +56,16 @@ function refusedMessage(setting: string, takes: AllocatorValue): string {
   }
 }
 
-/** What the environment of a training program states of PyTorch's allocator, of the workspaces in it, and of how weights are read. */
-export function readAllocatorEnvironment(environment: Section, draft: Draft): void {
-  const found = environment.find(ALLOCATOR_VARIABLES);
+/**
+ * What the environment of a training program states of PyTorch's allocator, of the workspaces in it, and of how weights are read. `outdone`: variables
+ * that the program does not heed.
+ */
+export function readAllocatorEnvironment(
+  environment: Section,
+  draft: Draft,
+  outdone: readonly string[] = [],
+): void {
+  const found = environment.find(ALLOCATOR_VARIABLES.filter((name) => !outdone.includes(name)));
   const text = textOf(found?.node);
   if (found && text !== undefined) readAllocatorSettings(found, text, draft);
   // `utils/import_utils.py`, `is_env_variable_true`.

@@ -31,6 +31,8 @@ export interface Program {
   readonly notModelled?: true;
   /** Its own flags say how many GPUs it takes, whoever launches it. */
   countsGpus?(launch: Launch): boolean;
+  /** Variables of the allocator that what it starts does not heed: it sets them anew, or one that goes before them. */
+  outdoesAllocator?(launch: Launch, context: ReadContext): readonly string[];
   /** How surely the launch starts this program: 0 is no, 1 is certain. */
   match(launch: Launch): number;
   /** States what the flags say, and links the configs that they name. */

@@ -1,14 +1,16 @@
 import { entryOf } from '../../config/lookup';
+import type { MapEntry } from '../../config/node';
 import { textOf } from '../../config/scalar';
+import { isAtLeast } from '../../terms/version';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { rejectMisfits } from '../key-check';
+import { NEW_VARIABLE, OLD_VARIABLES } from '../launch/allocator-environment';
 import { isOtherProgram, type Launch } from '../launch/launch';
 import { flagsOf, startedBy } from '../launch/launch-flags';
 import { stateLeftAllocator } from '../launch/left-allocator';
 import { linkConfig } from '../launch/linked-config';
 import type { Program } from '../launch/program';
-import { Section } from '../section';
 import { llamaFactory, readLlamaFactory, setsAllocator, setsSegments } from './llama-factory';
 import { LLAMA_FACTORY_KEYS, LLAMA_FACTORY_TABLE } from './llama-factory-keys';
 import { checkLlamaFactory } from './llama-factory-rules';
@@ -21,21 +23,46 @@ const CLI = /^(llamafactory-cli|lmf) train$/;
 /** What `is_env_enabled` takes for true (`extras/misc.py`). */
 const ENABLED = /^(?:true|y|1)$/i;
 
-/** Its own command starts the processes with segments that grow, unless the environment has it otherwise; one GPU gets a launcher where that asks for one. */
+const isOn = (entry: MapEntry | undefined) => ENABLED.test(textOf(entry?.value) ?? '');
+
+/** Variables by which its own command is told how to start what is trained. */
+function variablesOf({ environment }: Launch) {
+  const of = (name: string) => entryOf(environment, name);
+  return {
+    optimizes: of('OPTIM_TORCH'),
+    forced: of('FORCE_TORCHRUN'),
+    // Ray and ktransformers start what is trained themselves.
+    apart: of('USE_RAY') ?? of('USE_KT'),
+    first: of(NEW_VARIABLE),
+  };
+}
+
+/** Where it starts several processes it sets the old variable anew, whatever that held (`launcher.py`). */
+function outdoesAllocator(launch: Launch, context: ReadContext): readonly string[] {
+  const { optimizes, forced, apart } = variablesOf(launch);
+  const gpus = context.known['hardware.gpus'];
+  const several = isOn(forced) || (typeof gpus === 'number' && gpus > 1);
+  const keeps = (optimizes && !isOn(optimizes)) || isOn(apart);
+  const sets = CLI.test(startedBy(launch)) && setsAllocator(context) && several && !keeps;
+  return sets ? OLD_VARIABLES : [];
+}
+
+/**
+ * Its own command starts the processes with segments that grow, unless variables have it otherwise; one GPU gets a launcher where one asks for
+ * it.
+ */
 function readAllocator(launch: Launch, draft: Draft, context: ReadContext): void {
   if (draft.knows('allocator.expandableSegments') || !setsAllocator(context)) return;
-  const environment = new Section(launch.environment, draft, `${launch.path}.environment`);
-  const [optimizes, forced] = [environment.find('OPTIM_TORCH'), environment.find('FORCE_TORCHRUN')];
-  // Ray and ktransformers start what is trained themselves.
-  const apart = environment.find(['USE_RAY', 'USE_KT']);
-  const isOn = (found: typeof forced) => ENABLED.test(textOf(found?.node) ?? '');
+  const { optimizes, forced, apart, first } = variablesOf(launch);
   const isOwn = CLI.test(startedBy(launch));
-  if (isOwn && optimizes && !isOn(optimizes))
-    draft.state('allocator.expandableSegments', false, optimizes.node, optimizes.key);
-  else if (isOwn && forced && isOn(forced))
-    draft.state('allocator.expandableSegments', true, forced.node, forced.key, setsSegments());
-  else if (isOwn && apart && isOn(apart))
-    draft.state('allocator.expandableSegments', false, apart.node, apart.key);
+  const state = (grows: boolean, { key, value }: MapEntry, note?: string) =>
+    draft.state('allocator.expandableSegments', grows, value, key, note);
+  // It goes before the one that is set, with torch that has it.
+  const counts = isAtLeast(context.known['version.torch'], '2.9') !== false;
+  if (isOwn && optimizes && !isOn(optimizes)) state(false, optimizes);
+  else if (isOwn && first && counts) state(false, first);
+  else if (isOwn && forced && isOn(forced)) state(true, forced, setsSegments());
+  else if (isOwn && apart && isOn(apart)) state(false, apart);
   else if (!isOwn) stateLeftAllocator(launch, draft, false);
 }
 
@@ -46,6 +73,7 @@ export const llamaFactoryProgram: Program = {
   keys: LLAMA_FACTORY_KEYS,
   words: llamaFactoryWords,
   config: llamaFactory,
+  outdoesAllocator,
   match(launch) {
     const started = startedBy(launch);
     if (CLI.test(started)) return 1;
