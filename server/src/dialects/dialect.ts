@@ -89,6 +89,8 @@ export interface Reading {
   readonly links: readonly FileLink[];
   /** What the framework would reject or ignore, judged from this file alone. */
   readonly problems: readonly Problem[];
+  /** What the framework stops on at values that other files put over those of this one; their places name the files. */
+  readonly refusedElsewhere?: readonly Problem[];
   /**
    * Values written as `auto` (or left for the caller to fill): resolved after the run is joined.
    * `range` is the value; `key` its path.
@@ -177,6 +179,8 @@ interface Overrides {
   readonly choices: MapNode;
   /** What they say without the config, of the facts of the reading. Where the config is here, both are read as one. */
   readonly facts: readonly Fact[];
+  /** What the framework stops on of them, whatever the config states. */
+  readonly refused?: () => readonly Problem[];
 }
 
 /** What is known when autos are filled. */

@@ -52,6 +52,8 @@ export class Draft {
   readonly facts: Fact[] = [];
   readonly links: FileLink[] = [];
   readonly problems: Problem[] = [];
+  /** What the framework stops on at values of other files. */
+  private readonly elsewhere: Problem[] = [];
   readonly autos: AutoValue[] = [];
   readonly keys: KeyGroup[] = [];
   readonly unread: Unread[] = [];
@@ -276,7 +278,10 @@ export class Draft {
     const standing = releases && standingOf(detail.source, releases, this.versions);
     if (releases && !standing) return false;
     const { severity = 'error', doubt = '' } = standing ?? {};
-    this.report(code, severity, doubt === '' ? message : `${message} ${doubt}`, range, detail);
+    const told = doubt === '' ? message : `${message} ${doubt}`;
+    if (range.uri === undefined || this.takenAt.has(spelled(range)))
+      this.report(code, severity, told, range, detail);
+    else this.elsewhere.push({ code, severity, message: told, source: detail.source, range });
     return true;
   }
 
@@ -474,7 +479,7 @@ export class Draft {
   }
 
   reading(): Reading {
-    const { facts, links, problems, autos, keys, unread, waiting } = this;
+    const { facts, links, problems, elsewhere, autos, keys, unread, waiting } = this;
     const own = {
       ...(keys.length > 0 ? { keys } : {}),
       ...(unread.length > 0 ? { unread } : {}),
@@ -487,13 +492,20 @@ export class Draft {
       ...(this.notModelled ? { notModelled: this.notModelled } : {}),
     };
     let shown: readonly Problem[] | undefined;
+    const look = () => {
+      for (const one of waiting.splice(0)) one();
+    };
     return {
       facts,
       links,
       get problems() {
-        for (const look of waiting.splice(0)) look();
+        look();
         shown ??= withoutHintsBeside(problems);
         return shown;
+      },
+      get refusedElsewhere() {
+        look();
+        return elsewhere;
       },
       autos,
       ...own,

@@ -11,9 +11,11 @@ import { type Resolution, sameValue } from '../run/resolve';
 import { spelledKey } from '../run/spelled-key';
 import type { Unread } from '../run/unread';
 import { fileIn, PEFT } from '../sources/repositories';
+import { beginTogether, type Range } from '../text/place';
 import type { Problem } from '../text/problem';
 import { canonicalUri, fileName } from '../text/uri';
 import { say } from '../wording/say';
+import type { ConfigReading } from './config-reading';
 
 const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
 const place = ({ location }: Origin) =>
@@ -169,12 +171,20 @@ export function overriddenValues(
 }
 
 /** Values of this file that cannot be meant, where its dialect did not say so already. */
-export function rejectedValues(resolution: Resolution, uri: string, reported: readonly Problem[]): Problem[] {
-  const lines = new Set(reported.map(({ range }) => range.start.line));
+export function rejectedValues(
+  resolution: Resolution,
+  { uri, document: { format } }: Pick<ConfigReading, 'uri' | 'document'>,
+  reported: readonly Problem[],
+): Problem[] {
+  // A command has many values in a line.
+  const isReported = (at: Range) =>
+    reported.some(({ range }) =>
+      format === 'shell' ? beginTogether(range, at) : range.start.line === at.start.line,
+    );
   const problems = new Map<string, Problem>();
   for (const { fact: stated, reason } of resolution.rejected) {
     const { location, key } = stated.origin;
-    if (location?.uri === uri && !lines.has(location.range.start.line)) {
+    if (location?.uri === uri && !isReported(location.range)) {
       problems.set(place(stated.origin), {
         code: 'bad-value',
         severity: 'error',

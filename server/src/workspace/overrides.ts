@@ -2,8 +2,10 @@ import { inFile, merged } from '../config/deep-merge';
 import { entryOf, mapAt } from '../config/lookup';
 import type { ConfigDocument, MapNode } from '../config/node';
 import { readDocument } from '../dialects/templated-values';
-import { withChanges } from '../memo/on-demand';
+import { onDemand, withChanges } from '../memo/on-demand';
 import type { Fact } from '../run/origin';
+import { beginTogether } from '../text/place';
+import type { Problem } from '../text/problem';
 import { canonicalUri } from '../text/uri';
 import type { ConfigReading, LaidOver } from './config-reading';
 import type { Member } from './member';
@@ -40,6 +42,9 @@ export function overlaid<C extends ConfigReading>(config: C, laidOver: LaidOver)
     get problems() {
       return read.problems;
     },
+    get refusedElsewhere() {
+      return read.refusedElsewhere ?? [];
+    },
   };
   return { ...next, reading: withChanges(config.reading, over) };
 }
@@ -73,17 +78,35 @@ export function statedByTheirFile(members: readonly Member[]): readonly Member[]
       }),
     );
     const facts = [...own, ...words];
-    const changes = below.some((other) => other.config.document.format === 'python')
-      ? // Which flags a script has its code states, which is followed here.
-        {
-          facts,
-          get problems() {
-            return reading.problems.filter(({ code }) => code !== 'unknown-key' && code !== 'dead-key');
-          },
-        }
-      : { facts };
+    const refused = onDemand(() => refusedAt(below, (uri) => isIn(uri, config.uri)));
+    // Which flags a script has its code states, which is followed here.
+    const isScript = below.some((other) => other.config.document.format === 'python');
+    const changes = {
+      facts,
+      get problems() {
+        const known = isScript
+          ? reading.problems.filter(({ code }) => code !== 'unknown-key' && code !== 'dead-key')
+          : reading.problems;
+        const aloneRefused = reading.links.flatMap(({ overrides }) => overrides?.refused?.() ?? []);
+        const kept = known.filter((problem) => !aloneRefused.some((other) => isSame(problem, other)));
+        return [...kept, ...refused()];
+      },
+    };
     return { ...member, config: { ...config, reading: withChanges(reading, changes) } };
   });
+}
+
+const isSame = (one: Problem, other: Problem) =>
+  one.code === other.code && beginTogether(one.range, other.range);
+
+/** What the families of configs stop on at the values that a launch puts over theirs, as problems of the launch: each once. */
+function refusedAt(below: readonly Member[], isHere: (uri: string | undefined) => boolean): Problem[] {
+  const found = below.flatMap(({ config: { reading } }) => reading.refusedElsewhere ?? []);
+  const here = found.flatMap((problem): Problem[] => {
+    const { uri, start, end } = problem.range;
+    return isHere(uri) ? [{ ...problem, range: { start, end } }] : [];
+  });
+  return here.filter((problem, at) => here.findIndex((other) => isSame(problem, other)) === at);
 }
 
 /** A length by the name of its flag, where the script that is followed cuts samples in a way that is not seen. */

@@ -341,7 +341,7 @@ deepspeed --num_gpus 8 --module $training_commands
       old.problems.filter(({ severity }) => severity === 'error').map(({ code }) => code),
       ['ring-without-packing'],
     );
-    // `cli/train_ppo_ray.py` packs then itself, and says so.
+    // `cli/train_ppo_ray.py` packs then itself, and prints it.
     const turned = script(
       'python3 -m openrlhf.cli.train_ppo_ray --actor.num_nodes 1 --actor.num_gpus_per_node 8 --actor.model_name_or_path m --ds.ring_attn_size 2\n',
     );

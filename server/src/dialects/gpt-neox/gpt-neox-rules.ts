@@ -130,7 +130,7 @@ function checkSizes(section: Section, draft: Draft): void {
   });
 }
 
-/** What came after the last release, v2.0 of March 2023, which takes it: which of the two runs, no file says. */
+/** What came after the last release, v2.0 of March 2023, which takes it: no file states which of the two runs. */
 function warnSinceLast(
   broken: boolean,
   at: ConfigNode | undefined,

@@ -1,7 +1,10 @@
+import { inFile } from '../../config/deep-merge';
 import { entryOf } from '../../config/lookup';
-import type { ConfigNode, MapEntry, MapNode } from '../../config/node';
+import type { ConfigDocument, ConfigNode, MapEntry, MapNode } from '../../config/node';
 import { textOf } from '../../config/scalar';
 import { readYamlValue } from '../../config/yaml-value';
+import { onDemand } from '../../memo/on-demand';
+import type { Problem } from '../../text/problem';
 import type { Dialect, ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import type { Launch } from './launch';
@@ -34,6 +37,8 @@ export function overridingProgram(
   countsGpus?: (launch: Launch) => boolean,
   /** The family with what a launch decides of its defaults, where its config is not here. */
   familyOf: (launch: Launch) => Dialect = () => family,
+  /** Its rules are about what is stated alone: they hold where the config is not here, too. */
+  checksAlone = false,
 ): Program {
   return {
     ...(countsGpus ? { countsGpus } : {}),
@@ -48,6 +53,8 @@ export function overridingProgram(
       const choices = { ...values, entries: values.entries.filter(({ key }) => !key.includes('.')) };
       const facts = factsAlone(tree, familyOf(launch), launch, draft, context);
       draft.facts.push(...facts);
+      const refused = onDemand(() => (checksAlone ? refusedAlone(tree, family, draft, context) : []));
+      draft.rules(() => draft.problems.push(...refused()));
       const named = config(launch);
       if (!named) return;
       const { path, node, key, optional, byMain } = named;
@@ -58,7 +65,7 @@ export function overridingProgram(
         role: 'include' as const,
       };
       const kind = { ...(optional ? { optional } : {}), ...(byMain ? { byMain } : {}) };
-      draft.links.push({ ...link, ...kind, overrides: { tree, choices, facts } });
+      draft.links.push({ ...link, ...kind, overrides: { tree, choices, facts, refused } });
     },
   };
 }
@@ -71,17 +78,28 @@ function valuesOf(flags: MapNode): MapNode {
   return { ...flags, entries };
 }
 
+/** The values of a launch as a config of their own. */
+const documentOf = (root: MapNode, uri: string): ConfigDocument => ({
+  uri,
+  format: 'yaml',
+  root,
+  problems: [],
+  directives: [],
+  relaxedJson: false,
+});
+
+/** What the framework stops on of the values by themselves, at their places in the launch. */
+function refusedAlone(tree: MapNode, family: Dialect, { uri }: Draft, context: ReadContext): Problem[] {
+  const { refusedElsewhere = [] } = family.read(documentOf(inFile(tree, uri), uri), context);
+  return refusedElsewhere.map((problem) => {
+    const { start, end } = problem.range;
+    return { ...problem, range: { start, end } };
+  });
+}
+
 /** What the values say without their config. */
 function factsAlone(tree: MapNode, family: Dialect, launch: Launch, { uri }: Draft, context: ReadContext) {
-  const document = {
-    uri,
-    format: 'yaml',
-    root: tree,
-    problems: [],
-    directives: [],
-    relaxedJson: false,
-  } as const;
-  return family.read(document, context).facts.map((stated) => {
+  return family.read(documentOf(tree, uri), context).facts.map((stated) => {
     const { key } = stated.origin;
     return key === undefined || stated.origin.kind === 'default'
       ? stated

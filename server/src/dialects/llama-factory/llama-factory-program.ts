@@ -25,7 +25,7 @@ const ENABLED = /^(?:true|y|1)$/i;
 
 const isOn = (entry: MapEntry | undefined) => ENABLED.test(textOf(entry?.value) ?? '');
 
-/** Variables by which its own command is told how to start what is trained. */
+/** Variables that decide how its own command starts what is trained. */
 function variablesOf({ environment }: Launch) {
   const of = (name: string) => entryOf(environment, name);
   return {

@@ -97,6 +97,7 @@ const overriding = overridingProgram(
   // Ray's workers are as many as the trainer is given, whatever this process sees.
   (launch) => !/sft_trainer/.test(launch.script ?? ''),
   familyOf,
+  true,
 );
 
 /** `python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo ...`, `verl.trainer.sft_trainer`, and scripts of recipes over them. */

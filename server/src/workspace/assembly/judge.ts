@@ -274,7 +274,7 @@ function conflictsOf(assembled: Assembled, joins: readonly Joins[], reported: re
       ({ checkLinked }) => checkLinked?.(read.self, read.members, collected.followed.links) ?? [],
     ),
     ...arithmeticConflicts(resolution, uri, reported, read.unread),
-    ...rejectedValues(resolution, uri, reported),
+    ...rejectedValues(resolution, collected.config, reported),
     ...movedMeasurements(resolved.moved, resolution, shown(assembled), collected.project),
   ];
 }
