@@ -31,6 +31,8 @@ export interface Behaviours {
   readonly repeatsForSdpa: boolean;
   /** Heads that are wider than any kernel takes in groups are grouped all the same, by plain matrix products. */
   readonly groupsWideHeads: boolean;
+  /** SDPA's memory-efficient kernel takes heads in groups, in fp32 and as wide as they may be. */
+  readonly groupsInEfficientKernel: boolean;
   /** Without an attention kernel, scale, mask and softmax of the scores are one operator that keeps its result. */
   readonly fusesScores: boolean;
   /** Without one, probabilities get the type that queries have before autocast casts them. */

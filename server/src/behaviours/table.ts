@@ -183,6 +183,11 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     library: { of: 'transformers', before: '5.13' },
     source: fileIn({ ...TRANSFORMERS, at: 'v5.12.0' }, 'src/transformers/integrations/sdpa_attention.py'),
   }),
+  // On NVIDIA's cards: its `kernel_forward.h` finds the keys' head by `q_heads_per_kv` there, and not in 2.13.
+  groupsInEfficientKernel: yes({
+    library: { of: 'torch', since: '2.14' },
+    source: fileIn({ ...PYTORCH, at: 'v2.14.1' }, 'torch/nn/functional.py'),
+  }),
   fusesScores: yes({ code: ['megatron'], source: megatron('fusions/fused_softmax.py') }),
   castsProbabilitiesBack: yes({
     code: ['transformers'],

@@ -278,10 +278,10 @@ export class Draft {
     const standing = releases && standingOf(detail.source, releases, this.versions);
     if (releases && !standing) return false;
     const { severity = 'error', doubt = '' } = standing ?? {};
-    const told = doubt === '' ? message : `${message} ${doubt}`;
+    const sentence = doubt === '' ? message : `${message} ${doubt}`;
     if (range.uri === undefined || this.takenAt.has(spelled(range)))
-      this.report(code, severity, told, range, detail);
-    else this.elsewhere.push({ code, severity, message: told, source: detail.source, range });
+      this.report(code, severity, sentence, range, detail);
+    else this.elsewhere.push({ code, severity, message: sentence, source: detail.source, range });
     return true;
   }
 

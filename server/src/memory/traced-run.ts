@@ -145,19 +145,25 @@ function raisesListed(run: TrainingRun): boolean {
 const SMALL_CARD_BYTES = 24.5 * 2 ** 30;
 const TILED_TOKENS = 4096;
 
-/** What of a trace hangs on the card: kernels of SDPA and Unsloth that it has (`_measured_faster_on`), and how Unsloth takes the loss (`_flash_ce_ok`, `_logits_mode`). */
-export function cardSettings(
-  run: TrainingRun,
-): Pick<TraceSettings, 'oldSdpa' | 'lossTiles' | 'halfLogits' | 'wideHeads'> {
+type OfCard = 'oldSdpa' | 'lossTiles' | 'halfLogits' | 'wideHeads' | 'groupsInKernel';
+
+/**
+ * What of a trace hangs on the card: kernels of SDPA and Unsloth that it has (`_measured_faster_on`), how Unsloth takes the loss (`_flash_ce_ok`,
+ * `_logits_mode`), and whether SDPA's memory-efficient kernel groups heads: on AMD's cards it does not (`sdp_utils.cpp`,
+ * `can_use_mem_efficient_attention`).
+ */
+export function cardSettings(run: TrainingRun): Pick<TraceSettings, OfCard> {
   const chunks = run['loss.implementation'] === 'fused-chunks';
   const oldSdpa = run['attention.implementation'] === 'sdpa' && runsOldSdpa(run);
-  if (!chunks && !run['kernels.wideHeads']) return { oldSdpa };
+  const groups = behaviours(run).groupsInEfficientKernel;
+  if (!chunks && !run['kernels.wideHeads'] && !groups) return { oldSdpa };
   const card = findAccelerator(run['hardware.gpu']);
   const bytes = run['hardware.gpuMemory'] ?? card?.usableBytes ?? Number.POSITIVE_INFINITY;
   // AMD's are left out by `torch.version.hip`.
   const isRecent = card?.vendor === 'NVIDIA' && Number(card.computeCapability ?? 0) >= 8;
   return {
     oldSdpa,
+    groupsInKernel: groups && card?.vendor !== 'AMD',
     wideHeads: run['kernels.wideHeads'] && isRecent,
     ...(chunks && isRecent ? { lossTiles: bytes <= SMALL_CARD_BYTES ? 0 : TILED_TOKENS } : {}),
     halfLogits: chunks && card?.vendor === 'AMD',

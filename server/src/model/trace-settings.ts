@@ -147,6 +147,8 @@ export interface TraceSettings {
   readonly lossTiles?: number;
   /** Logits of a loss in chunks are in the type of the product: the card multiplies into no fp32. */
   readonly halfLogits?: boolean;
+  /** SDPA's memory-efficient kernel takes heads in groups. */
+  readonly groupsInKernel?: boolean;
   /** Which divergence from a teacher distillation takes. */
   readonly divergence?: Divergence;
   /** The teacher, where its logits are compared with the model's. */

@@ -103,6 +103,18 @@ describe('grouped heads without a mask', () => {
     assert.equal(on('T4', own), on('L4', own));
   });
 
+  // `kernel_forward.h` of the wheels 2.13.0 and 2.14.1: `q_heads_per_kv`.
+  it('keep none with torch 2.14, whose memory-efficient kernel groups them, but on AMD', () => {
+    const of = (torch: string, gpu: string, values: RunValues) =>
+      kept('5.12.0', { 'version.torch': torch, 'hardware.gpu': gpu, ...values }, values === FP32 ? 32 : 512);
+    const scores = BATCH * HEADS * TOKENS * TOKENS * 4;
+    for (const values of [FP32, {}]) {
+      const before = of('2.13.0', 'H100-SXM5-80GB', values);
+      assert.ok(before - of('2.14.0', 'H100-SXM5-80GB', values) >= scores / 2);
+      assert.equal(of('2.14.0', 'MI300X', values), before);
+    }
+  });
+
   it('of more than 256 dimensions are multiplied out before transformers 5.13, and repeated since', () => {
     const scores = BATCH * HEADS * TOKENS * TOKENS * 2;
     assert.ok(kept('5.12.0', {}, 512) >= kept('5.13.0', {}, 512) - repeated(512, 2) + scores);

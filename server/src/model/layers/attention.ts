@@ -179,15 +179,15 @@ function local(t: Tracer, spec: AttentionSpec): Tensor {
 /**
  * Whether no fused kernel of SDPA takes the inputs, so that it falls back to plain matrix products (`cuda/sdp_utils.cpp`): grouped heads in
  * fp32, or wide ones, or broadcast ones; before Ampere all grouped heads (transformers' issue 48633), and bf16
- * (`less_than_sm80_mem_efficient_dtypes`).
+ * (`less_than_sm80_mem_efficient_dtypes`). Since torch 2.14 its memory-efficient kernel groups heads.
  */
 function hasNoKernel(t: Tracer, spec: AttentionSpec): boolean {
-  const { autocast, computeDtype, oldSdpa = false } = t.settings;
+  const { autocast, computeDtype, oldSdpa = false, groupsInKernel = false } = t.settings;
   const type = autocast ? computeDtype : spec.q.dtype;
   if (oldSdpa && type === 'bf16') return true;
   if (spec.heads === spec.keyValueHeads) return false;
   if (spec.grouping === 'broadcast') return true;
-  if (repeatsHeads(t, spec)) return false;
+  if (groupsInKernel || repeatsHeads(t, spec)) return false;
   return type === 'fp32' || spec.headDim > WIDEST_GROUPED || oldSdpa;
 }
 
@@ -203,7 +203,7 @@ function isMasked(t: Tracer, spec: AttentionSpec): boolean {
   return (spec.masked ?? t.settings.attentionMask) || spec.bias !== undefined || windowed;
 }
 
-/** Width of the widest heads that a fused kernel of SDPA groups (`sdp_utils_cpp.h`, `check_head_dim_size_flash`; its memory-efficient kernel groups none). */
+/** Width of the widest heads that FlashAttention groups, and any kernel of SDPA until torch 2.14 (`sdp_utils_cpp.h`, `check_head_dim_size_flash`). */
 const WIDEST_GROUPED = 256;
 
 /**
