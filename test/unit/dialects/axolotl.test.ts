@@ -103,6 +103,7 @@ const REFUSED: readonly (readonly [code: string, more: string, at: string])[] = 
     'context_parallel_size: 2\nflash_attention: true\nrl: grpo\ntrl: {use_liger_loss: true}',
     'context_parallel_size: 2',
   ],
+  ['two-shardings', 'deepspeed: z2.json\nfsdp: [full_shard]', 'deepspeed: z2.json'],
   ['muon-deepspeed', 'optimizer: muon\ndeepspeed: z2.json', 'optimizer: muon'],
   ['muon-fsdp1', 'optimizer: muon\nfsdp_config: {offload_params: false}', 'optimizer: muon'],
   ['q-galore-adapter', 'optimizer: q_galore_adamw8bit\nadapter: lora', 'optimizer: q_galore_adamw8bit'],
@@ -149,6 +150,8 @@ const ACCEPTED: readonly string[] = [
   'adapter: lora\nload_in_8bit: true',
   'rl: dpo\nsample_packing: false',
   'batch_flattening: auto\nsample_packing: true',
+  // `check_fsdp_deepspeed` looks at `fsdp` alone.
+  'deepspeed: z2.json\nfsdp_config: {offload_params: false}',
   'optimizer: adamw_torch_8bit\nfsdp_version: 2\nfsdp_config: {offload_params: true}',
   'optimizer: adamw_bnb_8bit\nfsdp_config: {offload_params: false}',
   'optimizer: muon\nfsdp_version: 2\nfsdp_config: {offload_params: false}',

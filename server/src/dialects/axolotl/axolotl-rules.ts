@@ -164,10 +164,11 @@ function checkBatch({ on, section, refuse }: Checked): void {
 }
 
 /** DeepSpeed and FSDP, with each other and with what is trained. */
-function checkSharding({ on, given, section, fsdp, second, rl, quantized, refuse }: Checked): void {
+function checkSharding({ on, given, section, second, rl, quantized, refuse }: Checked): void {
   const preference = /^(dpo|kto|orpo|ipo)$/.test(rl ?? '');
   refuse(
-    given('deepspeed') && fsdp,
+    // A block of settings alone is not looked at.
+    given('deepspeed') && (textsOf(section.find('fsdp')?.node)?.length ?? 0) > 0,
     'deepspeed',
     'two-shardings',
     say('`deepspeed` and `fsdp` exclude each other.'),
