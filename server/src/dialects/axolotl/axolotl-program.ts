@@ -23,13 +23,8 @@ const looksAtNew = ({ known, versions }: ReadContext): boolean =>
   isAtLeast(known['version.torch'], '2.10') === true &&
   isAtLeast(versions?.axolotl?.version, '0.13.1') !== false;
 
-/** Its command line sets the allocator; what that starts did so as well until 0.12, but for 0.7 (`train.py`, `cli/train.py`). */
-function setsAllocator(launch: Launch, { versions }: ReadContext): boolean {
-  const release = versions?.axolotl?.version;
-  const isOld = isAtLeast(release, '0.12') === false && isAtLeast(release, '0.5') === true;
-  const isOfMain = isAtLeast(release, '0.7') === true && isAtLeast(release, '0.8') === false;
-  return CLI.test(startedBy(launch)) || (isOld && !isOfMain);
-}
+/** Its command line sets the allocator, and what another launcher starts does not. */
+const setsAllocator = (launch: Launch): boolean => CLI.test(startedBy(launch));
 
 /** `axolotl train x.yaml`, and its module under a launcher. */
 export const axolotlProgram: Program = {
@@ -44,9 +39,7 @@ export const axolotlProgram: Program = {
     return /(^|\/)scripts\/finetune\.py$/.test(started) && config ? 0.9 : 0;
   },
   outdoesAllocator: (launch, context) =>
-    setsAllocator(launch, context) &&
-    looksAtNew(context) &&
-    entryOf(launch.environment, NEW_VARIABLE) === undefined
+    setsAllocator(launch) && looksAtNew(context) && entryOf(launch.environment, NEW_VARIABLE) === undefined
       ? OLD_VARIABLES
       : [],
   read(launch, draft, context) {
@@ -54,7 +47,7 @@ export const axolotlProgram: Program = {
     const linked = linkConfig(launch, section);
     if (linked) draft.assumesNothing();
     const variables = looksAtNew(context) ? [NEW_VARIABLE] : undefined;
-    stateLeftAllocator(launch, draft, setsAllocator(launch, context), variables);
+    stateLeftAllocator(launch, draft, setsAllocator(launch), variables);
     readAxolotl(section, draft, context);
     if (!linked) {
       rejectMisfits(launch.arguments, AXOLOTL_TABLE, draft);

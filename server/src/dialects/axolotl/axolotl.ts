@@ -124,16 +124,20 @@ export function readAxolotl(section: Section, draft: Draft, context: ReadContext
 }
 
 /**
- * It sets the allocator before anything else, since 0.5 with torch from 2.2 on (`utils/__init__.py`, `set_pytorch_cuda_alloc_conf`; `train.py`).
- * Releases before 0.16, and any with torch before 2.9, let it round requests up as well.
+ * Its command line sets the allocator before anything else (`utils/__init__.py`, `set_pytorch_cuda_alloc_conf`). Releases before 0.16, and any
+ * with torch before 2.9, let it round requests up as well, which is not counted: what segments that grow save is not taken for granted there.
  */
 function assumeAllocator(draft: Draft, { known, versions }: ReadContext): void {
-  const [release, torch] = [versions?.axolotl?.version, known['version.torch']];
-  if (isAtLeast(release, '0.5') === false || isAtLeast(torch, '2.2') === false) return;
-  const source = fileIn(AXOLOTL, 'src/axolotl/utils/__init__.py');
-  draft.assume('allocator.expandableSegments', true, say('{0} sets expandable segments', 'Axolotl'), source);
-  if (isAtLeast(release, '0.16') === false || isAtLeast(torch, '2.9') === false)
-    draft.bringByDefault('rounded-requests', 'roundup_power2_divisions:16', source);
+  const rounds =
+    isAtLeast(versions?.axolotl?.version, '0.16') === false ||
+    isAtLeast(known['version.torch'], '2.9') === false;
+  if (rounds) return;
+  draft.assume(
+    'allocator.expandableSegments',
+    true,
+    say('{0} sets expandable segments', 'Axolotl'),
+    fileIn(AXOLOTL, 'src/axolotl/utils/__init__.py'),
+  );
 }
 
 /** Ranks that groups of `dp_shard_size` and the other ways to split leave are replicas (`utils/distributed.py`, `_get_parallel_config_kwargs`). */
