@@ -2,10 +2,10 @@ import type { Range } from '../text/place';
 import type { PlacedText } from './shell/placed-text';
 
 /** What runs the commands of a manifest. */
-export type JobSystem = 'Kubernetes' | 'SkyPilot' | 'dstack';
+type JobSystem = 'Kubernetes' | 'SkyPilot' | 'dstack';
 
 /** A value that a manifest asks for, where it stands there. */
-export interface Asked {
+export interface AskedValue {
   readonly key: string;
   readonly text: string;
   readonly range: Range;
@@ -15,14 +15,14 @@ export interface Asked {
 export interface MachinesAsked {
   readonly system: JobSystem;
   /** GPUs of each machine. */
-  readonly gpus?: Asked;
+  readonly gpus?: AskedValue;
   /** Name of the GPU, as the system calls it. */
-  readonly card?: Asked;
+  readonly card?: AskedValue;
   /** Type of the machine in a cloud. */
-  readonly instance?: Asked;
-  readonly machines?: Asked;
+  readonly instance?: AskedValue;
+  readonly machines?: AskedValue;
   /** Container that the commands run in. */
-  readonly image?: Asked;
+  readonly image?: AskedValue;
 }
 
 /** The commands of a manifest, as one script of a shell, and what they run on. */

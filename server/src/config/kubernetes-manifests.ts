@@ -1,4 +1,4 @@
-import type { Asked, ManifestJob } from './job-manifest';
+import type { AskedValue, ManifestJob } from './job-manifest';
 import type { Lines } from './lines';
 import { entryOf, mapAt, nodeAt } from './lookup';
 import type { ConfigNode, MapEntry, MapNode, ScalarNode } from './node';
@@ -16,7 +16,7 @@ const GPUS = ['nvidia.com/gpu', 'amd.com/gpu'];
 const CARD_LABELS = ['cloud.google.com/gke-accelerator', 'nvidia.com/gpu.product'];
 const INSTANCE_LABELS = ['node.kubernetes.io/instance-type', 'beta.kubernetes.io/instance-type'];
 
-/** Pods of one kind, and what says how many there are. */
+/** Pods of one kind, and the key that states how many there are. */
 interface Pods {
   readonly spec: MapNode;
   readonly count: number;
@@ -119,7 +119,7 @@ function ofTrainer(trainer: MapNode): ManifestJob['asked'] {
 }
 
 /** The value of a label that nodes must have, by `nodeSelector` or as the one value of a required affinity. */
-function labelled(spec: MapNode, labels: readonly string[]): Asked | undefined {
+function labelled(spec: MapNode, labels: readonly string[]): AskedValue | undefined {
   const selector = mapAt(spec, ['nodeSelector']);
   const selected = labels.flatMap((label) => entryOf(selector, label) ?? [])[0];
   if (selected) return plain(selected);
@@ -219,7 +219,7 @@ function substituted(pieces: PlacedText): PlacedText {
   });
 }
 
-const plain = ({ key, value }: MapEntry): Asked => ({
+const plain = ({ key, value }: MapEntry): AskedValue => ({
   key,
   text: textOf(value) ?? String(integerOf(value) ?? ''),
   range: value.range,

@@ -3,7 +3,7 @@ import type { ScalarNode } from './node';
 import type { Piece, PlacedText } from './shell/placed-text';
 import { yamlScalarPieces } from './yaml-scalar-pieces';
 
-/** What a script says between what stands in a file. */
+/** A part of a script that joins what stands in a file. */
 export const mark = (text: string, at: number): Piece => ({ text, start: at, end: at, exact: false });
 
 /** A variable that a manifest sets, as its commands see it: its value as it stands, which a quote of its own leaves unknown. */

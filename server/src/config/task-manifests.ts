@@ -1,4 +1,4 @@
-import type { Asked, ManifestJob } from './job-manifest';
+import type { AskedValue, ManifestJob } from './job-manifest';
 import type { Lines } from './lines';
 import { entryOf, mapAt } from './lookup';
 import type { ConfigNode, MapEntry, MapNode, ScalarNode } from './node';
@@ -7,7 +7,7 @@ import { exported, mark } from './script-variables';
 import type { PlacedText } from './shell/placed-text';
 import { yamlScalarPieces } from './yaml-scalar-pieces';
 
-type Given = Partial<Record<'gpus' | 'card' | 'instance' | 'machines' | 'image', Asked>>;
+type Given = Partial<Record<'gpus' | 'card' | 'instance' | 'machines' | 'image', AskedValue>>;
 
 /**
  * A task of SkyPilot: `setup` and `run` on machines with `resources` (https://docs.skypilot.co/en/latest/reference/yaml-spec.html). It sets
@@ -123,12 +123,16 @@ function scriptOf(root: MapNode, key: string): ScalarNode | undefined {
     : undefined;
 }
 
-const plain = ({ key, value }: MapEntry): Asked => ({ key, text: textOf(value) ?? '', range: value.range });
+const plain = ({ key, value }: MapEntry): AskedValue => ({
+  key,
+  text: textOf(value) ?? '',
+  range: value.range,
+});
 
 const plainAt = ({ range }: MapNode) => ({ key: '', range: { start: range.start, end: range.start } });
 
 const newline = ({ range }: ScalarNode, lines: Lines) => mark('\n', lines.offset(range.end));
 
-function counted(name: string, { text, range }: Asked, lines: Lines): PlacedText {
+function counted(name: string, { text, range }: AskedValue, lines: Lines): PlacedText {
   return exported(name, { kind: 'scalar', range, value: text, text, quoted: false }, lines);
 }

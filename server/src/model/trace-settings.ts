@@ -93,7 +93,7 @@ export function inputDtype({ wideActivations, weightDtype }: TraceSettings): DTy
 
 /** What a forward pass depends on beside the architecture. Sizes are per GPU and micro step. */
 /** What the balance of the experts is taken over. */
-export interface RouterLoss {
+interface RouterLoss {
   readonly layers: number;
   readonly experts: number;
   readonly chosen: number;

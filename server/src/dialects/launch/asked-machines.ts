@@ -1,4 +1,4 @@
-import type { Asked, MachinesAsked } from '../../config/job-manifest';
+import type { AskedValue, MachinesAsked } from '../../config/job-manifest';
 import type { ConfigDocument } from '../../config/node';
 import { imageVersions } from '../../environment/container-images';
 import type { Requirement } from '../../environment/requirement';
@@ -27,7 +27,7 @@ const SIZES: Readonly<Record<MachinesAsked['system'], Readonly<Record<string, st
 
 /** A number of a manifest with its place; undefined where it is none, or a template. */
 export function askedCount(
-  asked: Asked | undefined,
+  asked: AskedValue | undefined,
 ): { readonly value: number; readonly found: FoundKey } | undefined {
   const value = Number(asked?.text);
   if (!asked || !Number.isInteger(value) || value < 1) return undefined;
@@ -41,7 +41,7 @@ export function askedGpus(asked: MachinesAsked | undefined): ReturnType<typeof a
   const count = asked?.instance && gpusOfInstance(asked.instance.text)?.count;
   return (
     own ??
-    (count === undefined ? undefined : askedCount({ ...asked?.instance, text: String(count) } as Asked))
+    (count === undefined ? undefined : askedCount({ ...asked?.instance, text: String(count) } as AskedValue))
   );
 }
 

@@ -108,7 +108,7 @@ function readReplicas({ draft }: Calls, settings: CoreSettings, known: ReadConte
     draft.infer(
       'parallel.replicate',
       replicas,
-      say('one replica per node, unless it is stated'),
+      say('one replica per node unless it is set otherwise'),
       place,
       'dp_config',
     );
