@@ -163,6 +163,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'loss.keptLogits': LOSS,
   'loss.tokenShare': LOSS,
   'loss.zLoss': LOSS,
+  'loss.routerLogits': ['activations', 'logits-and-loss'],
   'loss.labelSmoothing': LOSS,
   'kernels.liger': ['activations', 'logits-and-loss'],
   'kernels.unsloth': ['activations', 'logits-and-loss'],

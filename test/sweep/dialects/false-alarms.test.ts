@@ -122,7 +122,8 @@ describe('no false alarm', () => {
       return found.filter((problem) => problem.startsWith('unknown-module'));
     };
     assert.deepEqual(await of('[layernorm mla_up_proj mlp moe_act]'), []);
-    assert.deepEqual(await of('[layernorm mla_up]'), ['unknown-module error']);
+    // No release of Megatron-Core is named: a newer one may know it.
+    assert.deepEqual(await of('[layernorm mla_up]'), ['unknown-module warning']);
   });
 
   it('about keys that an underscore takes out of use, and values that are still to come', async () => {

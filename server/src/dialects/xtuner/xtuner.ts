@@ -57,6 +57,9 @@ export const xtuner: Dialect = {
       const block = entryOf(root, key)?.value;
       if (block?.kind === 'map') rejectMisfits(block, XTUNER_TABLE, draft, key);
     }
+    // A loader takes more than its rows have, which `readXtunerData` looks at by what is loaded.
+    if (root.kind === 'map')
+      rejectMisfits(ofTable(root, ['sequence_parallel_size', 'train_dataloader']), XTUNER_TABLE, draft);
     leaveUnreadSettings(document, root, draft);
     draft.rules(() => checkXtuner(section, draft));
     return draft.reading();
@@ -99,6 +102,19 @@ function readModel(llm: Section, draft: Draft): void {
   const words = say('What makes the model is not known: that code is not read.');
   draft.leave('value', llm.root ?? { range: START }, 'llm', words, ['model.id', 'quantization.kind']);
 }
+/** Entries of a block that are among these, each with those alone that the table has rows for. */
+function ofTable(block: MapNode, keys: readonly string[], parent = ''): MapNode {
+  const entries = block.entries.flatMap((entry) => {
+    const path = `${parent}${entry.key}`;
+    if (!keys.includes(entry.key) || (!XTUNER_TABLE.find(path) && XTUNER_TABLE.names(path).length === 0))
+      return [];
+    const { value } = entry;
+    const own = value.kind === 'map' ? ofTable(value, XTUNER_TABLE.names(path), `${path}.`) : value;
+    return [{ ...entry, value: own }];
+  });
+  return { ...block, entries };
+}
+
 const ZERO = { line: 0, character: 0 };
 const START = { start: ZERO, end: ZERO };
 
