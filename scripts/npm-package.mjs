@@ -24,7 +24,8 @@ for (const [name, entry] of [
     `#!/usr/bin/env node\nrequire('../dist/${entry}.js');\n`,
     0o755,
   );
-await copyInto(folder, 'LICENSE', 'README.md', 'CHANGELOG.md');
+// What changed stands in the repository, which the package names.
+await copyInto(folder, 'LICENSE', 'README.md');
 const manifest = {
   name: 'oomlint',
   ...(await product()),
@@ -32,7 +33,7 @@ const manifest = {
   bin: { oomlint: './bin/oomlint.js', 'oomlint-language-server': './bin/oomlint-language-server.js' },
   exports: { '.': './dist/engine.mjs', './package.json': './package.json' },
   man: ['./share/man/man1/oomlint.1'],
-  files: ['bin', 'dist', 'share', 'CHANGELOG.md', 'THIRD-PARTY-NOTICES.txt'],
+  files: ['bin', 'dist', 'share', 'THIRD-PARTY-NOTICES.txt'],
   engines: { node: '>=20.19' },
 };
 await place(path.join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);

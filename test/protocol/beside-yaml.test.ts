@@ -11,7 +11,8 @@ import { YamlNeighbour, yamlServerProgram } from './yaml-neighbour';
 const SCHEME = 'oomlint://schemas/';
 const FIXTURES = 'test/fixtures/configs';
 const fixtures = readdirSync(FIXTURES)
-  .filter((name) => name.endsWith('.yaml'))
+  // A manifest of a job has the schema of its own system, and none of ours.
+  .filter((name) => name.endsWith('.yaml') && !/^(?:kubernetes|skypilot)-/.test(name))
   .map((name) => [name, readFileSync(path.join(FIXTURES, name), 'utf8')] as const);
 
 /** Configs as people write them, and with the slips that they make. */
