@@ -183,6 +183,8 @@ ${lines}`;
     const tuner = (lines: string) => `base_model: gpt2\nmicro_batch_size: 1\n${lora}${lines}`;
     const other = tuner('prompt_template: chat\ndataset_rows: 95\nepochs: 16\ntrain_on_inputs: false\n');
     assert.equal(await analyzed('info.yaml', other), undefined);
+    const loop = `base_model: gpt2\nbf16: true\nmax_steps: 100\n${lora}data_file: a.jsonl\nlr: 0.1\nis_qlora: true\n`;
+    assert.equal(await analyzed('loop.yaml', loop), undefined);
     const own = await reported('axolotl.yaml', tuner('datasets: [{path: a}]\nsequence_len: 512\n'));
     assert.ok(own.includes('dead-key warning'), own.join());
     const series = 'prediction_length: 24\ncontext_length: 512\nfinetune_mode: lora\n';

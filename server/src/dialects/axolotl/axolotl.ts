@@ -15,6 +15,7 @@ import { isMultimodal } from '../hf/multimodal-parts';
 import { assumePadding } from '../hf/padding';
 import { readSkippedModules } from '../hf/skipped-modules';
 import { readTrainerSharding, type ShardingKeys, type TrainerSharding } from '../hf/trainer-sharding';
+import { TRAINING_ARGUMENTS_TABLE } from '../hf/training-arguments-keys';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { rejectMisfits } from '../key-check';
 import { AXOLOTL_OPTIMIZERS, TRANSFORMERS_OPTIMIZERS, transformersOptimizer } from '../optimizer-names';
@@ -32,14 +33,20 @@ function axolotlDefault<V>(value: V, file: string): DefaultValue<V> {
   return { value, note: say('{0} default', 'Axolotl'), source: `${SOURCE}${file}` };
 }
 
-/** Keys that Axolotl shares with the tools around Alpaca-LoRA, which call the model, the batch and the rank so, too. */
+/**
+ * Keys that Axolotl shares with the tools around Alpaca-LoRA, which call the model, the batch and the rank so, too; as do scripts with a
+ * YAML of their own, which hand the rest on to the `TrainingArguments` of transformers by its names.
+ */
 const SHARED =
   /^(?:base_model|micro_batch_size|gradient_accumulation_steps|lora_\w+|learning_rate|val_set_size|train_on_inputs|group_by_length|load_in_8bit|num_epochs|warmup_steps|weight_decay|seed|bf16|fp16|output_dir|(?:save|eval|logging)_steps|wandb_\w+)$/;
 
 /** Whether a file has none of the keys by which Axolotl is known, beside several that it does not know. */
 function isOfOtherTool({ entries }: MapNode): boolean {
   const known = entries.filter(({ key }) => AXOLOTL_TABLE.find(key));
-  return known.every(({ key }) => SHARED.test(key)) && entries.length - known.length >= 3;
+  return (
+    known.every(({ key }) => SHARED.test(key) || TRAINING_ARGUMENTS_TABLE.find(key)) &&
+    entries.length - known.length >= 3
+  );
 }
 
 /** Axolotl's YAML. */
