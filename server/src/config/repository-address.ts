@@ -12,6 +12,16 @@ export type RepositoryState = 'head' | 'commit';
 export const REPOSITORY =
   /git\+https:\/\/(?:www\.)?github\.com\/([\w.-]+)\/([\w-]+?)(?:\.git)?\/?(?:@([\w./-]+))?(?:#[^\s"']*)?(?=$|[\s"',;])/g;
 
+/** A wheel by its address, whose file states the package and the release (https://packaging.python.org/en/latest/specifications/binary-distribution-format/#file-name-convention). */
+export const WHEEL =
+  /https?:\/\/[^\s"',;#]*\/([A-Za-z0-9][\w.]*)-(\d[\w.]*)(?:(?:\+|%2B)[\w.]+)?(?:-\d\w*)?-[\w.]+-[\w.]+-[\w.]+\.whl(?:#[^\s"']*)?(?=$|[\s"',;])/gi;
+
+/** The package of an address that `WHEEL` found; builds of one release (`+cu129`) are that release. */
+export const wheelPackage = ([, name = '', release = '']: RegExpExecArray): {
+  readonly name: string;
+  readonly specifier: string;
+} => ({ name: name.toLowerCase().replace(/_/g, '-'), specifier: `==${release}` });
+
 /** What repositories install where it is not called as they are. */
 const NAMES: Readonly<Record<string, string>> = { mamba: 'mamba-ssm', 'flash-attention': 'flash-attn' };
 /** Who releases a package; what others keep under its name is a fork. */

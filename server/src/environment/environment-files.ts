@@ -293,13 +293,19 @@ export const SCRIPT_IMAGES: EnvironmentFormat = {
 const SCRIPT = /\.(?:sh|bash|slurm|sbatch|ya?ml)$/i;
 /** Commands that are items of a list. */
 const ITEM = /^([ \t]*)- /gm;
+/** Such a command over several lines, which YAML folds into one. */
+const FOLDED =
+  /^([ \t]*)- (?:sudo[ \t]+)?(?:uv[ \t]+)?(?:python3? -m[ \t]+)?pip3?[ \t]+install\b[^\n]*(?:\n\1[ \t]+(?!- )[^\s#][^\n]*)+/gm;
+const oneLine = (command: string) => command.replace(/\r?\n/g, (end) => ' '.repeat(end.length));
 
 /**
  * What the commands of a script, or in a text for people, install: `pip install transformers==4.43.1`. Of a package that they ask for in several ways
  * nobody knows which was typed.
  */
 function shownInstalls(text: string, file: string): Requirement[] {
-  const commands = SCRIPT.test(file) ? text.replace(ITEM, '$1  ') : commandsAlone(text);
+  const commands = SCRIPT.test(file)
+    ? text.replace(FOLDED, oneLine).replace(ITEM, '$1  ')
+    : commandsAlone(text);
   const installs = notebookInstalls(file, text) ?? shellInstalls(commands, new Lines(text));
   const asked = installs.flatMap(({ name, specifier, open, conditional, range, builtFor }) => {
     // What a branch of a script installs need not be there.

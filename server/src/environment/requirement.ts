@@ -1,4 +1,10 @@
-import { REPOSITORY, type RepositoryState, repositoryPackage } from '../config/repository-address';
+import {
+  REPOSITORY,
+  type RepositoryState,
+  repositoryPackage,
+  WHEEL,
+  wheelPackage,
+} from '../config/repository-address';
 import type { Range } from '../text/place';
 
 /** A package and the versions of it that a file asks for, or holds. */
@@ -49,13 +55,22 @@ function fromRepository(text: string, range: Range): Requirement | undefined {
   };
 }
 
+/** A wheel by its address, with a name before it or without. */
+function fromWheel(text: string, range: Range): Requirement | undefined {
+  const [address] = text.matchAll(WHEEL);
+  if (!address || !/^(?:[\w.-]+(?:\[[^\]]*\])?\s*@\s*)?$/.test(text.slice(0, address.index)))
+    return undefined;
+  const { name, specifier } = wheelPackage(address);
+  return { name: normalName(name), specifier, exact: specifier.slice('=='.length), range };
+}
+
 /**
  * One requirement as pip takes it (PEP 508): `trl[peft]>=0.12,<1 ; python_version > "3.9"`, or a tagged archive or repository
  * (`transformers @ git+https://...@v4.57.1`). Undefined where the text is none.
  */
 export function parseRequirement(text: string, range: Range): Requirement | undefined {
   if (text.length > LONGEST) return undefined;
-  const address = fromRepository(text, range);
+  const address = fromRepository(text, range) ?? fromWheel(text, range);
   if (address) return address;
   const match = NAMED.exec(text);
   if (!match?.[1]) return undefined;

@@ -108,6 +108,7 @@ const FRAMEWORKS = [
     'torchtitan',
     'peft',
     'unsloth',
+    'vllm',
     'flash-attn',
   ]),
 ];

@@ -176,6 +176,27 @@ describe('tasks of dstack', () => {
     });
 });
 
+describe('packages that commands of a manifest install', () => {
+  const script = (metadata: string) =>
+    `${metadata}from transformers import AutoModelForCausalLM
+from trl import GRPOConfig, GRPOTrainer
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+GRPOTrainer(model, args=GRPOConfig(use_vllm=True, per_device_train_batch_size=1)).train()
+`;
+  const metadata = '# /// script\n# dependencies = ["trl==1.7.0", "vllm"]\n# ///\n';
+  const wheel = 'https://example.org/v0.10.2/vllm-0.10.2+cu129-cp38-abi3-manylinux_2_28_x86_64.whl';
+  const task = (install: string) =>
+    `type: task\ncommands:\n- uv pip install --torch-backend=cu129\n    ${install}\n- python train.py\nresources:\n  gpu: H100:1\n`;
+
+  for (const install of ['vllm==0.10.2', `"vllm @ ${wheel}"`, wheel])
+    it(`are folded lines, and wheels by their address, before what a script's metadata allow: ${install}`, async () => {
+      for (const written of ['', metadata]) {
+        const values = await valuesOf(task(install), { 'file:///w/train.py': script(written) });
+        assert.equal(values['version.torch'], '2.8.0', written);
+      }
+    });
+});
+
 describe('manifests', () => {
   it('are looked into for what they start, and are no launch where they start no training', async () => {
     const text = sky('accelerators: H100:8', `torchrun --nproc_per_node 8 ${RUN}`);

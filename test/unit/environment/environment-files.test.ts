@@ -43,6 +43,8 @@ describe('files that name versions', () => {
       'trl @ git+https://github.com/huggingface/trl.git@v0.19.0',
       'git+https://github.com/huggingface/accelerate@v1.2.0',
       '-e git+https://github.com/huggingface/datasets@abc123#egg=datasets',
+      'https://example.org/d/flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-cp311-cp311-linux_x86_64.whl',
+      'vllm[audio] @ https://example.org/vllm-0.10.2%2Bcu129-cp38-abi3-manylinux1_x86_64.whl#sha256=00',
       'peft',
       'torch',
     ].join('\n');
@@ -53,6 +55,8 @@ describe('files that name versions', () => {
       'trl ==0.19.0',
       'accelerate ==1.2.0',
       'datasets',
+      'flash-attn ==2.7.4.post1',
+      'vllm ==0.10.2',
       'peft',
       'torch',
     ]);

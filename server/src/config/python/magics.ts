@@ -1,6 +1,12 @@
 import type { Range } from '../../text/place';
 import type { Lines } from '../lines';
-import { REPOSITORY, type RepositoryState, repositoryPackage } from '../repository-address';
+import {
+  REPOSITORY,
+  type RepositoryState,
+  repositoryPackage,
+  WHEEL,
+  wheelPackage,
+} from '../repository-address';
 import { cellsOf, markOf, shellStart } from './cells';
 import { blockAround, type ConditionWay, choosesAt } from './condition-ways';
 import { type PytorchIndex, pytorchIndex, withBound } from './pytorch-index';
@@ -30,6 +36,8 @@ export interface Install {
   readonly conditional?: true;
   /** The way of that condition, where it has one for whatever it finds and stands under no other. */
   readonly way?: ConditionWay;
+  /** The metadata of a script name it for `uv run`; started by `python` it takes what is there. */
+  readonly needed?: true;
   /** It stands in a comment, as where a notebook was made a script: the script itself installs nothing. */
   readonly commented?: true;
   /** The index that alone is asked for PyTorch, where the newest release there is not the newest of all. */
@@ -92,6 +100,12 @@ const UPGRADES = /(?:^|\s)(?:-[a-zA-Z]*U[a-zA-Z]*|--upgrade)(?=$|\s)/;
 /** Options of pip that take a value. */
 const WITH_VALUE =
   /(?:^|\s)(?:-r|-c|-f|-i|-t|-e|--(?:index-url|extra-index-url|find-links|target|requirement|constraint|python))[ =]\S+/g;
+
+/** `vllm @ https://.../vllm-0.23.0+cu129-cp38-abi3-manylinux1_x86_64.whl`: the address states which release that is. */
+const OF_WHEEL = new RegExp(
+  String.raw`[A-Za-z][\w.-]*(?:\[[\w,-]*\])?[ \t]*@[ \t]*(?=${WHEEL.source})`,
+  'gi',
+);
 
 /** Options that send pip to another index, or to one more. */
 const INDEX =
@@ -191,7 +205,7 @@ function neededPackages(text: string, lines: Pick<Lines, 'range'>): Install[] {
     /^[ \t]*dependencies[ \t]*=[ \t]*\[((?:"[^"\n]*"|'[^'\n]*'|[^\]"'])*)\]/m.exec(written) ?? [];
   if (all === undefined) return [];
   const start = text.indexOf(content, text.indexOf(block)) + written.indexOf(all) + all.lastIndexOf(list);
-  return packagesAmong(list, start, text, lines);
+  return packagesAmong(list, start, text, lines).map((one) => ({ ...one, needed: true }));
 }
 
 /** What nbconvert makes of a line or a cell for IPython: a call with its text, which some comment out. */
@@ -261,7 +275,8 @@ export const installedOnColab = (installs: readonly Install[]): Install[] =>
 /** Packages that words for pip name; `start`: where the words stand in the text. */
 function packagesAmong(words: string, start: number, text: string, lines: Pick<Lines, 'range'>): Install[] {
   const found: Install[] = [];
-  const bare = words.replace(WITH_VALUE, (option) => ' '.repeat(option.length));
+  const blank = (part: string) => ' '.repeat(part.length);
+  const bare = words.replace(WITH_VALUE, blank).replace(OF_WHEEL, blank);
   const builds = indexOf(words, text);
   const upgrades = UPGRADES.test(words) && builds?.only !== true;
   const builtFor = pytorchIndex(withBound(words, text));
@@ -279,6 +294,11 @@ function packagesAmong(words: string, start: number, text: string, lines: Pick<L
       ...(name.toLowerCase() === 'torch' && builtFor ? { builtFor } : {}),
       range: lines.range(at, at + name.length + specifier.length),
     });
+  }
+  for (const wheel of bare.matchAll(WHEEL)) {
+    const at = start + wheel.index;
+    const range = lines.range(at, at + wheel[0].length);
+    found.push({ ...wheelPackage(wheel), ...(alone ? { alone: true as const } : {}), range });
   }
   for (const address of words.matchAll(REPOSITORY)) {
     const { name, specifier, state } = repositoryPackage(address);

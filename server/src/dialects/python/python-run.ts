@@ -232,7 +232,11 @@ function read(document: ConfigDocument, around: ReadContext): Reading {
     draft.joinsOnly = true;
     return draft.reading();
   }
-  readInstalls(document, draft, narrowestLimit('version.trl', first.call, config)?.release);
+  const lastTrl = narrowestLimit('version.trl', first.call, config)?.release;
+  readInstalls(document, draft, {
+    ...(lastTrl === undefined ? {} : { lastTrl }),
+    versions: context.versions ?? {},
+  });
   readEnvironment(calls);
   readLaunchedProcesses(calls);
   readAskedGpu(document, draft, context.known);

@@ -15,6 +15,7 @@ import {
 import { findAccelerator } from '../../hardware/catalog';
 import { newerOf } from '../../run/oldest-releases';
 import { fact } from '../../run/origin';
+import type { Versions } from '../../run/versions';
 import { statePackageOf, statePackagesAmong } from '../../terms/state-packages';
 import { locationOf, type Range } from '../../text/place';
 import { say } from '../../wording/say';
@@ -29,7 +30,11 @@ import { installsRocm, isOfRocm } from './rocm-installs';
  * Versions that cells install, of a range the newest that it allows; the last statement about a package counts. `lastTrl` is the last
  * release of TRL that takes what the file hands its trainer.
  */
-export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft, lastTrl?: string): void {
+export function readInstalls(
+  { installs = [] }: ConfigDocument,
+  draft: Draft,
+  { lastTrl, versions }: { readonly lastTrl?: string; readonly versions?: Versions } = {},
+): void {
   readKernels(installs, draft);
   const stated = [...installs].reverse();
   // What a comment names comes last: the script may be started in another environment.
@@ -71,7 +76,10 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft, la
       fact(field, value, { kind: 'file', location, key: 'pip_install', note, orElse: oldest }),
     );
   }
-  readBrought(installs, draft, lastTrl);
+  // Started by `python`, a script has the release that its launch installs, whatever its metadata allow.
+  const isThere = versions?.vllm?.source === 'locked';
+  const there = installs.filter(({ name, needed }) => !(isThere && needed && normalName(name) === 'vllm'));
+  readBrought(there, draft, lastTrl);
 }
 
 /**
