@@ -11,7 +11,7 @@ const XFORMERS: Rows = tables.xformers;
 export const PROVIDERS = ['vllm', 'xformers', 'unsloth'] as const;
 type Provider = (typeof PROVIDERS)[number];
 
-/** Of vLLM one release a minor version is known: patches of one require the same PyTorch. */
+/** Of vLLM the last release of a minor version is known, and the last before a patch that requires another PyTorch. */
 function rowOf(release: string): string | undefined {
   const minor = /^\d+\.\d+/.exec(release)?.[0];
   const rows = Object.keys(VLLM);

@@ -5,6 +5,7 @@ import {
   installedPackages,
   poetrySpecifier,
 } from '../../../server/src/environment/environment-files';
+import { requiredSpecifier } from '../../../server/src/environment/required-releases';
 import { parseRequirement } from '../../../server/src/environment/requirement';
 
 const NOWHERE = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
@@ -164,5 +165,26 @@ describe('files that name versions', () => {
   it('is no requirement', () => {
     for (const text of ['', '-e .', 'x = 1', 'name @ file:///x', 'a'.repeat(100_000), '<'.repeat(600)])
       assert.equal(parseRequirement(text, NOWHERE), undefined);
+  });
+});
+
+describe('what releases of vLLM require', () => {
+  it('is what their own patch requires, where patches of one minor version differ', () => {
+    for (const [release, torch] of [
+      ['0.4.0', '2.1.2'],
+      ['0.4.1', '2.2.1'],
+      ['0.4.2', '2.3.0'],
+      ['0.5.0', '2.3.0'],
+      ['0.5.3', '2.3.1'],
+      ['0.5.4', '2.4.0'],
+      ['0.6.3.post1', '2.4.0'],
+      ['0.6.4', '2.5.1'],
+      ['0.10.0', '2.7.1'],
+      ['0.10.1', '2.7.1'],
+      ['0.10.2', '2.8.0'],
+      ['0.11.0', '2.8.0'],
+      ['0.11.1', '2.9.0'],
+    ] as const)
+      assert.equal(requiredSpecifier('vllm', release, 'torch'), `==${torch}`, release);
   });
 });
