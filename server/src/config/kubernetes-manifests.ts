@@ -2,6 +2,7 @@ import type { AskedValue, ManifestJob } from './job-manifest';
 import type { Lines } from './lines';
 import { entryOf, mapAt, nodeAt } from './lookup';
 import type { ConfigNode, MapEntry, MapNode, ScalarNode } from './node';
+import { replacedIn } from './replaced-pieces';
 import { integerOf, textOf } from './scalar';
 import { exported, mark } from './script-variables';
 import type { Piece, PlacedText } from './shell/placed-text';
@@ -202,21 +203,7 @@ function unknown({ text, range }: ScalarNode, lines: Lines): Piece {
 
 /** `$(NAME)` of Kubernetes is `${NAME}` of a shell (https://kubernetes.io/docs/tasks/inject-data-application/define-command-argument-container/). */
 function substituted(pieces: PlacedText): PlacedText {
-  return pieces.flatMap((piece) => {
-    const found = [...piece.text.matchAll(/\$\(([A-Z_][A-Z0-9_]*)\)/g)];
-    let from = 0;
-    const cut = (to: number): Piece[] => {
-      if (to <= from) return [];
-      const part = { ...piece, text: piece.text.slice(from, to) };
-      return [piece.exact ? { ...part, start: piece.start + from, end: piece.start + to } : part];
-    };
-    const parts = found.flatMap((match) => {
-      const before = cut(match.index);
-      from = match.index + match[0].length;
-      return [...before, { ...piece, text: `\${${match[1]}}`, exact: false }];
-    });
-    return [...parts, ...cut(piece.text.length)];
-  });
+  return replacedIn(pieces, /\$\(([A-Z_][A-Z0-9_]*)\)/g, ([, name]) => `\${${name}}`);
 }
 
 const plain = ({ key, value }: MapEntry): AskedValue => ({

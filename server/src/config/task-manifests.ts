@@ -2,12 +2,16 @@ import type { AskedValue, ManifestJob } from './job-manifest';
 import type { Lines } from './lines';
 import { entryOf, mapAt } from './lookup';
 import type { ConfigNode, MapEntry, MapNode, ScalarNode } from './node';
+import { replacedIn } from './replaced-pieces';
 import { integerOf, textOf } from './scalar';
 import { exported, mark } from './script-variables';
 import type { PlacedText } from './shell/placed-text';
 import { yamlScalarPieces } from './yaml-scalar-pieces';
 
 type Given = Partial<Record<'gpus' | 'card' | 'instance' | 'machines' | 'image', AskedValue>>;
+
+/** The addresses of the machines, counted: as many as `SKYPILOT_NUM_NODES` says (https://docs.skypilot.co/en/latest/running-jobs/environment-variables.html). */
+const COUNTED_MACHINES = /\$\(\s*echo\s+"\$\{?SKYPILOT_NODE_IPS\}?"\s*\|\s*wc\s+-l\s*\)/g;
 
 /**
  * A task of SkyPilot: `setup` and `run` on machines with `resources` (https://docs.skypilot.co/en/latest/reference/yaml-spec.html). It sets
@@ -36,7 +40,8 @@ export function skyPilotTask(root: MapNode, lines: Lines): ManifestJob | undefin
   const pieces = [setup, run].flatMap((each) =>
     each ? [...yamlScalarPieces(each, lines), newline(each, lines)] : [],
   );
-  return { script: [...variables, ...pieces], asked: { system: 'SkyPilot', ...asked } };
+  const script = replacedIn(pieces, COUNTED_MACHINES, () => `\${SKYPILOT_NUM_NODES}`);
+  return { script: [...variables, ...script], asked: { system: 'SkyPilot', ...asked } };
 }
 
 /**

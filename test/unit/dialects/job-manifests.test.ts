@@ -53,6 +53,16 @@ describe('tasks of SkyPilot', () => {
       assert.equal(values['hardware.gpus'], gpus);
     });
 
+  it('know how many addresses of machines there are', async () => {
+    const run = `torchrun --nnodes=$NODES --nproc_per_node=$SKYPILOT_NUM_GPUS_PER_NODE ${RUN}`;
+    const count = 'NODES=$(echo "$SKYPILOT_NODE_IPS" | wc -l)';
+    const { unread, resolved } = await analyzed(
+      sky('accelerators: H100:8', `${count}\n  ${run}`, 'num_nodes: 2\n'),
+    );
+    assert.equal(resolved.values['hardware.gpus'], 16);
+    assert.deepEqual(unread ?? [], []);
+  });
+
   it('know their own variables, and those of envs', async () => {
     const text = sky(
       'accelerators: H100:8',
