@@ -5,7 +5,7 @@ import { LEVERS } from '../../../server/src/advice/knobs';
 import { loadPython } from '../../../server/src/config/python/grammar';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
-import { read } from './reading';
+import { modelOfConfig, read } from './reading';
 
 interface Cell {
   readonly install?: string;
@@ -22,7 +22,18 @@ interface Cell {
   readonly kind?: string;
   /** Null where nobody names one. */
   readonly gpu?: string | null;
+  /** The config.json of the folder `mine` beside the file. */
+  readonly folder?: object;
 }
+
+const SMALL = {
+  model_type: 'llama',
+  hidden_size: 64,
+  intermediate_size: 128,
+  num_hidden_layers: 2,
+  num_attention_heads: 2,
+  vocab_size: 128,
+};
 
 /** A notebook that trains adapters with Unsloth, as it is understood. */
 async function trained({ install = '', loader = 'FastModel', model = 'unsloth/Qwen3-4B', ...more }: Cell) {
@@ -40,7 +51,10 @@ trainer.train()
 `;
   const { gpu = 'A100-SXM4-80GB' } = more;
   const settings = () => (gpu === null ? {} : ({ 'hardware.gpu': gpu, 'hardware.gpus': 1 } as const));
-  const host = new MemoryHost({ 'file:///w/train.py': text }, { folders: ['file:///w'] });
+  const folder: Record<string, string> = more.folder
+    ? { 'file:///w/mine/config.json': JSON.stringify(more.folder) }
+    : {};
+  const host = new MemoryHost({ 'file:///w/train.py': text, ...folder }, { folders: ['file:///w'] });
   const analysis = await new Workspace(host, { settings }).analyze('file:///w/train.py');
   assert.ok(analysis);
   return analysis;
@@ -75,6 +89,7 @@ SFTTrainer(model=model, train_dataset=data(), args=SFTConfig(per_device_train_ba
 `,
       known,
       unsloth === undefined ? {} : { unsloth: { version: unsloth, source: 'stated' } },
+      modelOfConfig(SMALL),
     ).facts.some(({ field }) => field === 'kernels.lora');
 
   it('leave layers that have a bias to PEFT', async () => {
@@ -296,6 +311,40 @@ describe('Unsloth', () => {
     const falcon = { model: 'tiiuae/Falcon-H1-0.5B-Base' };
     assert.deepEqual((await of({ ...falcon, gpu: 'T4' })).weights, 'fp32');
     assert.deepEqual((await of(falcon)).weights, 'bf16');
+  });
+
+  it('says of a model that nobody knows nothing that its layers decide', async () => {
+    const fields = ['kernels.lora', 'kernels.compile', 'kernels.compileParts'] as const;
+    const of = async (loader: string, model: string) => {
+      const { values } = (await trained({ loader, model, gpu: 'L4' })).resolved;
+      const said = fields.filter((field) => [values[field]].flat().some(Boolean));
+      return [...said, ...(values['features.unmodelled'] ?? [])];
+    };
+    const own = 'someone/a-model-of-her-own';
+    assert.deepEqual(await of('FastLanguageModel', own), []);
+    assert.deepEqual(await of('FastModel', own), []);
+    assert.deepEqual(await of('FastLanguageModel', 'unsloth/Qwen3-4B'), ['kernels.lora', 'block-compile']);
+    assert.deepEqual(await of('FastModel', 'unsloth/Qwen3-4B'), ['kernels.compile']);
+  });
+
+  it('trains without autocast what fp16 cannot hold, by the type of the model as by its name', async () => {
+    const scheme = async (model: string, more: Cell = {}) => {
+      const { values } = (await trained({ loader: 'FastLanguageModel', model, gpu: 'T4', ...more })).resolved;
+      return [values['precision.scheme'], values['precision.wideActivations']];
+    };
+    assert.deepEqual(await scheme('someone/small_qwen3_moe'), ['native', true]);
+    assert.deepEqual(await scheme('someone/glm4-moe-tiny'), ['native', true]);
+    const experts = {
+      num_key_value_heads: 2,
+      num_experts: 4,
+      num_experts_per_tok: 2,
+      moe_intermediate_size: 64,
+    };
+    const folder = { ...SMALL, ...experts, model_type: 'qwen3_moe' };
+    assert.deepEqual(await scheme('./mine', { folder }), ['native', true]);
+    assert.deepEqual(await scheme('./mine', { folder, gpu: 'L4' }), ['autocast', false]);
+    assert.deepEqual(await scheme('./mine', { folder: SMALL }), ['autocast', false]);
+    assert.deepEqual(await scheme('unsloth/Qwen3-4B'), ['autocast', false]);
   });
 
   it('goes by the layers of a model, not by its type: a Granite without Mamba leaves padding out, and is compiled', async () => {

@@ -40,11 +40,12 @@ export function read(
   text: string,
   known: ReadContext['known'] = {},
   versions: Versions = statedVersions(known),
+  model?: Model,
 ): Reading {
   const document = parseConfig(uri, text);
   const dialect = detectDialect(document);
   assert.equal(dialect?.id, id);
-  return dialect.read(document, { known, versions });
+  return dialect.read(document, { known, versions, ...(model ? { model } : {}) });
 }
 
 export function factOf(reading: Reading, field: FieldPath): Fact | undefined {

@@ -398,9 +398,7 @@ function readTrlTrainer(
   draft.assume('framework', 'trl', say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``));
   if (!unsloth) inferVersions(calls, call, config);
   const plain = /(^|\.)(Seq2Seq)?TrainingArguments$/.test(config?.callee ?? '');
-  const unslothOwn = unsloth
-    ? unslothDefaults(calls, unsloth, context.versions?.unsloth?.version)
-    : undefined;
+  const unslothOwn = unsloth ? unslothDefaults(calls, unsloth, context) : undefined;
   const defaults = plain ? withComputeOf(unslothOwn) : unslothOwn;
   if (unsloth) {
     readUnslothTrainer(calls, unsloth, section, batchesOf(method), context);
@@ -420,7 +418,7 @@ function readTrlTrainer(
   });
   // That nothing asks for adapters states nothing where it is not known whether the model has them already.
   if (draft.unread.some(({ fields }) => fields?.includes('method.kind'))) draft.withdraw(['method.kind']);
-  if (unsloth) settlePrecision(calls, unsloth, context.versions?.unsloth?.version);
+  if (unsloth) settlePrecision(calls, unsloth, context);
   if (unsloth && method === 'grpo') {
     settleGroups(calls, section, context.known['hardware.gpus'], context.versions?.unsloth?.version);
     readScoredParts(calls, unsloth, context.versions?.unsloth?.version);

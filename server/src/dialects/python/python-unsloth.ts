@@ -56,8 +56,9 @@ const writesTrainers = (release: string | undefined): boolean =>
 export function unslothDefaults(
   calls: Pick<Calls, 'bf16'>,
   load: PyCall,
-  release: string | undefined,
+  { model, versions }: ReadContext,
 ): TrainerDefaults | undefined {
+  const release = versions?.unsloth?.version;
   if (!writesTrainers(release)) return undefined;
   return {
     get note() {
@@ -67,7 +68,7 @@ export function unslothDefaults(
     micro: 4,
     accumulation: 2,
     checkpointing: false,
-    compute: computeOf(calls, load, release),
+    compute: computeOf(calls, load, model?.config, release),
   };
 }
 
@@ -227,14 +228,15 @@ function readCompiled(
     draft.assume('kernels.uncompiled', true, off, LOADER);
     return;
   }
+  // How its layers are compiled hangs on them.
+  if (config === undefined) return;
   const inOne =
-    config !== undefined &&
     isAtLeast(release, COMPILES_LAYERS) !== false &&
     (!hasTowers || texts) &&
     // What keeps a state is left as it is (`_block_compile.py`, `_is_ssm_layer`).
     !hasMamba(config) &&
     type !== SKIPPED &&
-    !isForced(calls, load) &&
+    !isForced(calls, load, config) &&
     draft.valueOf('activations.checkpointing') === 'full';
   if (inOne) {
     draft.assume('kernels.compile', true, say('Unsloth compiles the layers of this model'), BLOCKS);
@@ -459,7 +461,7 @@ export function readUnsloth(
   }
   if (!draft.knows('attention.implementation'))
     readUnslothAttention(calls, load, context, hasKernels(load, config));
-  if (!isForced(calls, load)) readWideHeads(calls, context);
+  if (!isForced(calls, load, config)) readWideHeads(calls, context);
   readType(calls, load, config);
   if (!full && !adaptedByPeft(chain)) readUnslothAdapters(calls, load, chain, trainer, context);
   else draft.assume('method.kind', 'full', say('`full_finetuning` is on'), LOADER);
@@ -670,11 +672,21 @@ const trainsAll = (load: PyCall) => flagOf(knownNode(argumentOf(load, 'full_fine
 
 /** Architectures whose activations exceed fp16's range (`model_lists.py`, `FORCE_FLOAT32`), as their checkpoints are called. */
 const FORCED =
-  /gemma-?[34]|gemma3n|medgemma|embedding-?gemma|function-?gemma|translategemma|t5gemma-2|gpt[-_]?oss|qwen-?3[._]5|qwen-?3(?:-coder)?-\d+b-a\d+b|glm-?4\.[5-9]/i;
+  /gemma-?[34]|gemma3n|medgemma|embedding-?gemma|function-?gemma|translategemma|t5gemma-2|gpt[-_]?oss|qwen-?3[._]5|qwen-?3(?:-coder)?-\d+b-a\d+b|(?:qwen-?3|glm-?4)[-_]moe|glm-?4\.[5-9]/i;
+/** The same by the types of a model and of its parts, with what stands between two of them (`loader.py`, `model_types_all`). */
+const FORCED_TYPES =
+  /embedding_gemma2|gemma3,|gemma3_?text|gemma3n|gemma4|glm4_moe|gpt_oss|qwen3_5|qwen3_moe/;
+
+/** Types of a model and of its parts, each with a comma behind it. */
+function typesOf(config: ModelConfig | undefined): string {
+  const parts = Object.values(config ?? {}).filter((part) => typeof part === 'object' && part !== null);
+  return [config, ...(parts as ModelConfig[])].map((part) => `${part?.model_type ?? ''},`).join('');
+}
 
 /** Whether a model is trained without autocast, its residuals in fp32, because the GPU has no bf16. */
-function isForced({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall): boolean {
-  return bf16 === false && FORCED.test(textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '');
+function isForced({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall, config: ModelConfig | undefined): boolean {
+  const name = textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '';
+  return bf16 === false && (FORCED.test(name) || FORCED_TYPES.test(typesOf(config)));
 }
 
 /** The type that a loader is asked for: fp16 in place of bf16 where the GPU has none (`loader.py`, `vision.py`: "Will change to float16"). */
@@ -688,10 +700,10 @@ const askedType = ({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall) => {
  * All weights in bf16, or a model that fp16 cannot hold, are trained without autocast, whatever the arguments say (`rl.py`). Weights that
  * are loaded in fp32, or made fp32 of fp16, are the masters of mixed precision (`training_utils.py`, `prepare_model_for_training`).
  */
-function isNative({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall): boolean {
+function isNative({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall, config: ModelConfig | undefined): boolean {
   const mixed = flagOf(knownNode(argumentOf(load, 'float32_mixed_precision'))) === true;
   const wide = /^fp(?:32|16)$/.test(askedType({ bf16 }, load) ?? '');
-  return isForced({ bf16 }, load) || (trainsAll(load) && bf16 !== false && !mixed && !wide);
+  return isForced({ bf16 }, load, config) || (trainsAll(load) && bf16 !== false && !mixed && !wide);
 }
 
 /** Since this release a model that is asked for in fp32 stays in it where the GPU has no bf16 (`_unsloth_user_float32`). */
@@ -701,9 +713,10 @@ const KEEPS_FLOAT32 = '2026.8.10';
 function computeOf(
   { bf16 }: Pick<Calls, 'bf16'>,
   load: PyCall,
+  config: ModelConfig | undefined,
   release: string | undefined,
 ): 'fp32' | 'bf16' | 'fp16' {
-  if (isNative({ bf16 }, load)) return 'fp32';
+  if (isNative({ bf16 }, load, config)) return 'fp32';
   const asked = askedType({ bf16 }, load);
   if (bf16 === false)
     return asked === 'fp32' && isAtLeast(release, KEEPS_FLOAT32) !== false ? 'fp32' : 'fp16';
@@ -712,16 +725,17 @@ function computeOf(
 }
 
 /** Takes back what the arguments say of mixed precision where Unsloth sets them otherwise: on where they leave it off, too. */
-export function settlePrecision(calls: Calls, load: PyCall, release: string | undefined): void {
+export function settlePrecision(calls: Calls, load: PyCall, { model, versions }: ReadContext): void {
   const { draft } = calls;
+  const release = versions?.unsloth?.version;
   const source = fileIn(UNSLOTH, 'unsloth/models/rl.py');
-  if (isNative(calls, load)) {
+  if (isNative(calls, load, model?.config)) {
     draft.forget('precision.compute', 'precision.scheme');
     draft.assume('precision.scheme', 'native', say('Unsloth trains this without autocast'), source);
     return;
   }
   if (!writesTrainers(release)) return;
-  const compute = computeOf(calls, load, release);
+  const compute = computeOf(calls, load, model?.config, release);
   if (compute === 'fp32' || draft.valueOf('precision.scheme') !== 'native') return;
   draft.forget('precision.compute', 'precision.scheme');
   const note = say('Unsloth turns autocast on where the arguments leave it off');
@@ -764,7 +778,7 @@ function readType(calls: Calls, load: PyCall, config: ModelConfig | undefined): 
     return;
   }
   // Norms, activation functions and attention widen, linear layers take fp16 (`temporary_patches/gemma.py`, `gemma4_float32.py`).
-  if (isForced(calls, load) && !trainsAll(load))
+  if (isForced(calls, load, config) && !trainsAll(load))
     draft.assume(
       'precision.wideActivations',
       true,
@@ -996,6 +1010,8 @@ function partsWithoutBias(config: ModelConfig | undefined, targets: unknown): (k
  */
 function readFusedAdapters({ draft }: Calls, put: PyCall, { known, model, versions }: ReadContext): void {
   const config: ModelConfig | undefined = model?.config;
+  // Which layers Unsloth writes itself hangs on their type.
+  if (config === undefined) return;
   const bias = argumentOf(put, 'bias');
   const plain = !bias || (bias.kind === 'scalar' && bias.value === 'none');
   const dropout = draft.valueOf('lora.dropout');

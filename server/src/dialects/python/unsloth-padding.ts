@@ -190,7 +190,8 @@ export function readUnslothPadding(asked: PaddedBatches, load: PyCall, micro: nu
   if (padding && micro > 1)
     draft.infer('batch.paddingFree', padding.kind !== 'padded', padding.note, { range: load.calleeRange });
   inferRowMask(asked, padding, micro);
-  if (!kernels || stated || padding?.kind === 'none' || !compilesOwn(calls, context)) return;
+  if (!kernels || context.model === undefined || stated || padding?.kind === 'none') return;
+  if (!compilesOwn(calls, context)) return;
   const note = say(
     'Unsloth compiles whole layers of this model where batches are padded: what that saves is not counted.',
   );
