@@ -165,9 +165,10 @@ function unknownLines({ unknown }: Breakdown): string[] {
     return [];
   }
   const open = unknown.filter(({ stated }) => !stated);
-  const examples = supplyExamples(
-    open.flatMap(({ field, ...rest }) => (isFieldPath(field) ? { field, ...rest } : [])),
-  );
+  const fields = unknown.flatMap(({ field, ...rest }) => (isFieldPath(field) ? { field, ...rest } : []));
+  const examples = supplyExamples(fields.filter(({ stated }) => !stated));
+  // No comment outweighs the file; the command line does.
+  const named = fields.filter(({ field, stated }) => stated && field === 'model.id');
   const supply = [
     `  ${say('Set it with {0}, in a comment', examples.map(asOption).join(' '))}`,
     `  ${say('"# oomlint: {0}" in the file, or with an oomlint.yaml.', examples.join(' '))}`,
@@ -180,6 +181,9 @@ function unknownLines({ unknown }: Breakdown): string[] {
       '  ',
     ),
     ...(open.length > 0 ? supply : []),
+    ...supplyExamples(named).map(
+      (example) => `  ${say('Another model is taken with {0} on the command line.', asOption(example))}`,
+    ),
   ];
 }
 

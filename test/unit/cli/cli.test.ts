@@ -146,6 +146,18 @@ describe('the command line', function () {
     assert.match(out, /--model \S+ --set sequence=4096 --gpu H100-SXM5-80GB --gpus 8/);
   });
 
+  it('names the command line alone for a model that the file names, which no comment outweighs', async () => {
+    const file = path.join(folder, 'named.yml');
+    await writeFile(file, FOUND.replace('meta-llama/Llama-3.1-8B', 'someone/of-her-own'));
+    const { out } = await oomlint(['estimate', file, '--gpus', '1'], folder);
+    const taken = await oomlint(['estimate', file, ...SMALL], folder);
+    await rm(file);
+    assert.match(out, /Another model is taken with --model \.\.\. on the command line\./);
+    assert.match(out, /Set it with --gpu H100-SXM5-80GB, in a comment/);
+    assert.doesNotMatch(out, /model=/);
+    assert.match(taken.out, /^Model +meta-llama\/Llama-3\.1-8B/m);
+  });
+
   it('prints JSON that its schema describes', async () => {
     const schema = JSON.parse(
       await readFile(path.join(ROOT, 'server/schemas/estimate-output.schema.json'), 'utf8'),

@@ -54,6 +54,9 @@ function acceleratorOf({ values }: Resolution): Accelerator | undefined {
   };
 }
 
+/** Where a run says which model it has. */
+const MODEL_NAMES = ['model.id', 'model.path', 'model.config'] as const satisfies readonly FieldPath[];
+
 /** A model that is named but not known keeps the run from being complete. */
 function withModel(resolution: Resolution, finding: ModelFinding): Resolution {
   if (finding.model || finding.reason === undefined) {
@@ -61,9 +64,12 @@ function withModel(resolution: Resolution, finding: ModelFinding): Resolution {
   }
   // Another model than the one that is named is no example of it.
   const example = finding.unnamed ? {} : { example: '...' };
+  const kinds = MODEL_NAMES.map((field) => resolution.origins[field]?.kind);
+  const stated = kinds.some((kind) => kind !== undefined && BY_THE_FILE.has(kind));
+  const missing = { field: 'model.id', reason: finding.reason, ...example } as const;
   return {
     ...resolution,
-    unknown: [{ field: 'model.id', reason: finding.reason, ...example }, ...resolution.unknown],
+    unknown: [{ ...missing, ...(stated ? { stated } : {}) }, ...resolution.unknown],
     run: undefined,
   };
 }
