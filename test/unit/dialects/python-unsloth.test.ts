@@ -327,6 +327,27 @@ describe('Unsloth', () => {
     assert.deepEqual(await of('FastModel', 'unsloth/Qwen3-4B'), ['kernels.compile']);
   });
 
+  it('loads for vLLM no checkpoint of its own that vLLM cannot take, and leaves open which those are', async () => {
+    const packed = async (model: string, load = ', fast_inference=True') => {
+      const cell = { loader: 'FastLanguageModel', kind: 'GRPO', config: 'GRPOConfig(use_vllm=True)' };
+      const { values, origins } = (await trained({ ...cell, model, load, gpu: 'L4' })).resolved;
+      const bytes = values['quantization.checkpointBytes'];
+      return [values['quantization.partial'], bytes !== undefined, origins['quantization.partial']?.note];
+    };
+    const loads = (name: string) =>
+      `Unsloth loads \`unsloth/${name}\`, which keeps some of its layers in 16 bits`;
+    const phi = 'phi-4-unsloth-bnb-4bit';
+    assert.deepEqual(await packed('unsloth/Phi-4', ''), [true, true, loads(phi)]);
+    const refused = `vLLM cannot take \`unsloth/${phi}\`: Unsloth loads the model quantized as a whole`;
+    assert.deepEqual(await packed('unsloth/Phi-4'), [false, false, refused]);
+    const llama = 'Meta-Llama-3.1-8B-Instruct';
+    const taken = [true, true, loads(`${llama}-unsloth-bnb-4bit`)];
+    assert.deepEqual(await packed(`unsloth/${llama}`), taken);
+    const qwen = 'Qwen2.5-7B-Instruct';
+    const open = `${loads(`${qwen}-unsloth-bnb-4bit`)}, or all of them in 4 bits where vLLM cannot take that`;
+    assert.deepEqual(await packed(`unsloth/${qwen}`), [true, false, open]);
+  });
+
   it('trains without autocast what fp16 cannot hold, by the type of the model as by its name', async () => {
     const scheme = async (model: string, more: Cell = {}) => {
       const { values } = (await trained({ loader: 'FastLanguageModel', model, gpu: 'T4', ...more })).resolved;

@@ -25,7 +25,7 @@ import { buildsImages, builtSound, writesTextRows } from './sample-kinds';
 import { longestNote } from './tokenized-length';
 import { readUnslothAttention, readWideHeads } from './unsloth-attention';
 import { readUnslothCheckpointing } from './unsloth-checkpointing';
-import { isReplaced, loadsWhole, mappedCheckpoint } from './unsloth-checkpoints';
+import { isReplaced, loadsWhole, mappedCheckpoint, vllmTakes } from './unsloth-checkpoints';
 import { readFastInference } from './unsloth-engine';
 import { readPackedExperts } from './unsloth-experts';
 import { leaveOtherFields } from './unsloth-fields';
@@ -638,6 +638,8 @@ function readStorage(calls: Calls, load: PyCall): 4 | 8 | undefined {
   return 4;
 }
 
+const VLLM_TAKES = fileIn(UNSLOTH_ZOO, 'unsloth_zoo/vllm_utils.py');
+
 /**
  * In 4 bits Unsloth loads a checkpoint of its own for many names (`loader_utils.py`, `get_model_name`): quantized already, with some of its
  * layers in 16 bits.
@@ -656,6 +658,21 @@ function readCheckpoint({ draft }: Calls, load: PyCall, name: string, release: s
   }
   const checkpoint = mappedCheckpoint(name, release);
   if (checkpoint === undefined) return;
+  const generates = flagOf(knownNode(argumentOf(load, 'fast_inference'))) === true;
+  const taken = generates ? vllmTakes(checkpoint) : true;
+  if (taken === false) {
+    const whole = say('vLLM cannot take `{0}`: Unsloth loads the model quantized as a whole', checkpoint);
+    draft.assume('quantization.partial', false, whole, VLLM_TAKES);
+    return;
+  }
+  if (taken === undefined) {
+    const open = say(
+      'Unsloth loads `{0}`, which keeps some of its layers in 16 bits, or all of them in 4 bits where vLLM cannot take that',
+      checkpoint,
+    );
+    draft.assume('quantization.partial', true, open, VLLM_TAKES);
+    return;
+  }
   const note = say('Unsloth loads `{0}`, which keeps some of its layers in 16 bits', checkpoint);
   draft.assume('quantization.partial', true, note, source);
   const size = checkpointSize(checkpoint);

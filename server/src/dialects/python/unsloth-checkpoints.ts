@@ -28,6 +28,20 @@ export function mappedCheckpoint(name: string, release: string | undefined): str
   return found?.checkpoint;
 }
 
+/**
+ * Whether vLLM inside of Unsloth takes a checkpoint: not where parts of a layer alone are in 16 bits, which the config of the checkpoint
+ * has (`vllm_utils.py`, `vllm_dynamic_quant_supported`). As saved outputs of https://github.com/unslothai/notebooks print it ("vLLM loading").
+ */
+const BY_VLLM: ReadonlyMap<string, boolean> = new Map([
+  ['unsloth/phi-4-unsloth-bnb-4bit', false],
+  ['unsloth/meta-llama-3.1-8b-instruct-unsloth-bnb-4bit', true],
+  ['unsloth/qwen2.5-3b-instruct-unsloth-bnb-4bit', true],
+  ['unsloth/qwen2.5-vl-7b-instruct-unsloth-bnb-4bit', true],
+]);
+
+/** Undefined where nobody is known to have tried. */
+export const vllmTakes = (checkpoint: string): boolean | undefined => BY_VLLM.get(checkpoint.toLowerCase());
+
 /** Checkpoints that Unsloth does not load although they are named (`BAD_MAPPINGS`). */
 export function isReplaced(name: string): boolean {
   return known.replaced.includes(name.toLowerCase());
