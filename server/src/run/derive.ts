@@ -89,12 +89,13 @@ function copiesOf(winners: Winners): number | undefined {
 
 /**
  * Where a mask is there because samples differ in length, a batch of samples that all have the longest there is has none, be they cut or not
- * (`masking_utils.py`, `_ignore_causal_mask_sdpa`).
+ * (`masking_utils.py`, `_ignore_causal_mask_sdpa`). Rows of several samples without padding keep theirs: it holds these apart.
  */
 function inferUnmaskedBatches(winners: Winners): void {
   const mask = winners.get('attention.mask');
   if (mask?.value !== true || mask.origin.kind !== 'inferred' || winners.has('attention.unmaskedBatches'))
     return;
+  if (settled(winners, 'batch.paddingFree') === true) return;
   infer(winners, 'attention.unmaskedBatches', true, say('batches that nothing fills up have no padding'));
 }
 

@@ -66,6 +66,11 @@ describe('batches with a padding mask and without one', () => {
     assert.equal(of('inferred'), true);
     assert.equal(of('file'), false);
   });
+  it('are not there where a row holds several samples, which its mask keeps apart', () => {
+    const mask = fact('attention.mask', true, { kind: 'inferred' });
+    const row = fact('batch.paddingFree', true, { kind: 'inferred' });
+    assert.equal(resolveRun([mask, row]).values['attention.unmaskedBatches'], false);
+  });
   it('are reported without a word of cutting, which nothing may do', () => {
     const { origins } = resolveRun([fact('attention.mask', true, { kind: 'inferred' })]);
     assert.equal(origins['attention.unmaskedBatches']?.note, 'batches that nothing fills up have no padding');
