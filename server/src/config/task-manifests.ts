@@ -10,7 +10,7 @@ import { yamlScalarPieces } from './yaml-scalar-pieces';
 
 type Given = Partial<Record<'gpus' | 'card' | 'instance' | 'machines' | 'image', AskedValue>>;
 
-/** The addresses of the machines, counted: as many as `SKYPILOT_NUM_NODES` says (https://docs.skypilot.co/en/latest/running-jobs/environment-variables.html). */
+/** The addresses of the machines, counted: as many as `SKYPILOT_NUM_NODES` is (https://docs.skypilot.co/en/latest/running-jobs/environment-variables.html). */
 const COUNTED_MACHINES = /\$\(\s*echo\s+"\$\{?SKYPILOT_NODE_IPS\}?"\s*\|\s*wc\s+-l\s*\)/g;
 
 /**

@@ -313,12 +313,12 @@ describe('Unsloth', () => {
     assert.deepEqual((await of(falcon)).weights, 'bf16');
   });
 
-  it('says of a model that nobody knows nothing that its layers decide', async () => {
+  it('states nothing that layers decide of a model that nobody knows', async () => {
     const fields = ['kernels.lora', 'kernels.compile', 'kernels.compileParts'] as const;
     const of = async (loader: string, model: string) => {
       const { values } = (await trained({ loader, model, gpu: 'L4' })).resolved;
-      const said = fields.filter((field) => [values[field]].flat().some(Boolean));
-      return [...said, ...(values['features.unmodelled'] ?? [])];
+      const stated = fields.filter((field) => [values[field]].flat().some(Boolean));
+      return [...stated, ...(values['features.unmodelled'] ?? [])];
     };
     const own = 'someone/a-model-of-her-own';
     assert.deepEqual(await of('FastLanguageModel', own), []);

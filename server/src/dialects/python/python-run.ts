@@ -177,15 +177,7 @@ function read(document: ConfigDocument, around: ReadContext): Reading {
   const draft = new Draft(document, context);
   const gpu = context.known['hardware.gpu'];
   const card = typeof gpu === 'string' ? findAccelerator(gpu) : undefined;
-  const published = { id: context.known['model.id'], type: context.model?.publishedDtype };
-  const program =
-    document.program &&
-    onCard(document.program, {
-      bytes: card?.usableBytes,
-      bf16: card?.supports.bf16,
-      emulating: emulatingLibraries(document.program, context.known),
-      published,
-    });
+  const program = document.program && settledOn(card, document.program, context);
   const [first, ...others] = program ? trainings(program) : [];
   const loop = program && !first ? trainingLoop(program) : undefined;
   const recipe = program && !first && !loop ? calledRecipe(program) : undefined;
@@ -252,6 +244,20 @@ function read(document: ConfigDocument, around: ReadContext): Reading {
   draft.rules(() => checkImportedNames(program, draft, context.versions));
   nameKeys(calls, first, config);
   return draft.reading();
+}
+
+/** A program with what it asks of the GPU and of the published model answered. */
+function settledOn(
+  card: ReturnType<typeof findAccelerator>,
+  program: PyProgram,
+  { known, model }: ReadContext,
+): PyProgram {
+  return onCard(program, {
+    bytes: card?.usableBytes,
+    bf16: card?.supports.bf16,
+    emulating: emulatingLibraries(program, known),
+    published: { id: known['model.id'], type: model?.publishedDtype },
+  });
 }
 
 /** Where a call stands, if it stands in the file itself: what is reported of the whole run is reported there. */

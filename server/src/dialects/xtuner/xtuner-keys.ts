@@ -23,6 +23,9 @@ export const XTUNER_KEYS: readonly KeySpec[] = [
       'GPUs that share a sequence; attention has all tokens of some heads on each.',
       { default: 1, sets: 'parallel.ulysses', assumes: true },
     ],
+    ['model', 'object', 'What is trained: a language model with its adapters.'],
+    ['train_dataloader', 'object', 'The samples of the training, and how many make a micro batch.'],
+    ['optim_wrapper', 'object', 'The optimizer, with accumulation and precision around it.'],
   ]),
   ...block('model', MODEL, [
     ['llm', 'object', 'How the language model is loaded.'],

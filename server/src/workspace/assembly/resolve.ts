@@ -54,7 +54,7 @@ function acceleratorOf({ values }: Resolution): Accelerator | undefined {
   };
 }
 
-/** Where a run says which model it has. */
+/** Where a run states which model it has. */
 const MODEL_NAMES = ['model.id', 'model.path', 'model.config'] as const satisfies readonly FieldPath[];
 
 /** A model that is named but not known keeps the run from being complete. */
