@@ -16,7 +16,6 @@ import {
   THREADS,
 } from './modules.mjs';
 import { bundledPackages, writeNotices } from './notices.mjs';
-import { writeSmallest } from './smallest-script.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const production = process.argv.includes('--production');
@@ -124,7 +123,6 @@ if (watch) {
     const shipped = metafiles
       .flatMap(({ outputs }) => Object.keys(outputs))
       .filter((name) => SHIPPED.test(name));
-    if (!withCommandLine) for (const name of shipped) await writeSmallest(path.join(root, name));
     const packages = await bundledPackages(metafiles, shipped, root, [GRAMMAR]);
     await writeNotices(packages, path.join(root, 'THIRD-PARTY-NOTICES.txt'));
     const product = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
