@@ -24,7 +24,7 @@ const SIZE = { width: 820, height: 420 };
 /** Close to what a step is about, and nothing beside it that takes bytes. */
 const CLOSE = { 'workbench.activityBar.location': 'hidden' };
 /** Colours of a picture that is packed: an editor's texts and their edges need no more. */
-const COLOURS = 64;
+const COLOURS = 24;
 const VOCABULARY = `id: our-trainer
 name: Our trainer
 
