@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import Ajv from 'ajv';
 import { parseConfig } from '../../../server/src/config/parse';
+import { loadPython } from '../../../server/src/config/python/grammar';
 import { plainOf } from '../../../server/src/config/scalar';
 import { schemaOf } from '../../../server/src/dialects/json-schema';
 import { KeyTable } from '../../../server/src/dialects/key-table';
@@ -144,7 +145,8 @@ describe('JSON Schemas', () => {
     assert.equal(validate({ keys: { a: { sets: 'batch.micr' } } }), false);
     assert.equal(validate({ rules: [] }), false);
   });
-  it('accept the fixtures', () => {
+  it('accept the fixtures', async () => {
+    await loadPython();
     const ajv = new Ajv({ strict: false, code: { optimize: false } });
     for (const name of readdirSync('test/fixtures/configs')) {
       const document = parseConfig(name, readFileSync(`test/fixtures/configs/${name}`, 'utf8'));
