@@ -113,9 +113,9 @@ export function mightBeTrainingConfig(
     return dialect.format === format;
   });
   if (isOne) return true;
-  const runs = launchScript.markers.test(plain) || mayRunScript(plain);
+  format ??= formatOf(fileName, text);
+  if (format === 'shell') return mayRunScript(plain);
   return (
-    runs &&
-    (formatOf(fileName, text) === 'shell' || (formatOf(fileName, text) === 'yaml' && mayBeManifest(text)))
+    format === 'yaml' && mayBeManifest(text) && (launchScript.markers.test(plain) || mayRunScript(plain))
   );
 }
