@@ -1,3 +1,4 @@
+import { askedBy } from './asked-by';
 import type { AskedValue, ManifestJob } from './job-manifest';
 import type { Lines } from './lines';
 import { entryOf, mapAt, nodeAt } from './lookup';
@@ -98,11 +99,11 @@ function ofPods(pods: readonly Pods[]): ManifestJob['asked'] {
   const image = entryOf(first.container, 'image');
   return {
     system: 'Kubernetes',
-    ...(isEven ? { gpus: plain(first.gpus) } : {}),
-    ...(total > 1 && counted ? { machines: { ...plain(counted), text: String(total) } } : {}),
+    ...(isEven ? { gpus: askedBy(first.gpus) } : {}),
+    ...(total > 1 && counted ? { machines: { ...askedBy(counted), text: String(total) } } : {}),
     ...(card ? { card } : {}),
     ...(instance ? { instance } : {}),
-    ...(image ? { image: plain(image) } : {}),
+    ...(image ? { image: askedBy(image) } : {}),
   };
 }
 
@@ -113,9 +114,9 @@ function ofTrainer(trainer: MapNode): ManifestJob['asked'] {
   const image = entryOf(trainer, 'image');
   return {
     system: 'Kubernetes',
-    ...(gpus ? { gpus: plain(gpus) } : {}),
-    ...(machines ? { machines: plain(machines) } : {}),
-    ...(image ? { image: plain(image) } : {}),
+    ...(gpus ? { gpus: askedBy(gpus) } : {}),
+    ...(machines ? { machines: askedBy(machines) } : {}),
+    ...(image ? { image: askedBy(image) } : {}),
   };
 }
 
@@ -123,7 +124,7 @@ function ofTrainer(trainer: MapNode): ManifestJob['asked'] {
 function labelled(spec: MapNode, labels: readonly string[]): AskedValue | undefined {
   const selector = mapAt(spec, ['nodeSelector']);
   const selected = labels.flatMap((label) => entryOf(selector, label) ?? [])[0];
-  if (selected) return plain(selected);
+  if (selected) return askedBy(selected);
   const terms = nodeAt(spec, [
     'affinity',
     'nodeAffinity',
@@ -205,9 +206,3 @@ function unknown({ text, range }: ScalarNode, lines: Lines): Piece {
 function substituted(pieces: PlacedText): PlacedText {
   return replacedIn(pieces, /\$\(([A-Z_][A-Z0-9_]*)\)/g, ([, name]) => `\${${name}}`);
 }
-
-const plain = ({ key, value }: MapEntry): AskedValue => ({
-  key,
-  text: textOf(value) ?? String(integerOf(value) ?? ''),
-  range: value.range,
-});

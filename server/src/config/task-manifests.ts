@@ -1,3 +1,4 @@
+import { askedBy } from './asked-by';
 import type { AskedValue, ManifestJob } from './job-manifest';
 import type { Lines } from './lines';
 import { entryOf, mapAt } from './lookup';
@@ -23,12 +24,12 @@ export function skyPilotTask(root: MapNode, lines: Lines): ManifestJob | undefin
   if (!run || (!resources && !scriptOf(root, 'setup'))) return undefined;
   const asked: Given = { ...acceleratorsOf(entryOf(resources, 'accelerators')) };
   const instance = entryOf(resources, 'instance_type');
-  if (instance) asked.instance = plain(instance);
+  if (instance) asked.instance = askedBy(instance);
   const image = entryOf(resources, 'image_id');
   const container = image && /^docker:(.+)$/.exec(textOf(image.value) ?? '')?.[1];
-  if (image && container) asked.image = { ...plain(image), text: container };
+  if (image && container) asked.image = { ...askedBy(image), text: container };
   const machines = entryOf(root, 'num_nodes');
-  if (machines) asked.machines = plain(machines);
+  if (machines) asked.machines = askedBy(machines);
   const setup = scriptOf(root, 'setup');
   const variables = [
     ...(mapAt(root, ['envs']) ?? mapAt(root, ['env']) ?? { entries: [] }).entries.flatMap(({ key, value }) =>
@@ -53,9 +54,9 @@ export function dstackTask(root: MapNode, lines: Lines): ManifestJob | undefined
   if (textOf(entryOf(root, 'type')?.value) !== 'task' || commands?.kind !== 'list') return undefined;
   const asked: Given = { ...dstackGpu(entryOf(mapAt(root, ['resources']), 'gpu')) };
   const image = entryOf(root, 'image');
-  if (image) asked.image = plain(image);
+  if (image) asked.image = askedBy(image);
   const machines = entryOf(root, 'nodes');
-  if (machines) asked.machines = plain(machines);
+  if (machines) asked.machines = askedBy(machines);
   const env = entryOf(root, 'env')?.value;
   const variables = [
     ...(env?.kind === 'map' ? env.entries : []).flatMap(({ key, value }) =>
@@ -127,12 +128,6 @@ function scriptOf(root: MapNode, key: string): ScalarNode | undefined {
     ? value
     : undefined;
 }
-
-const plain = ({ key, value }: MapEntry): AskedValue => ({
-  key,
-  text: textOf(value) ?? '',
-  range: value.range,
-});
 
 const plainAt = ({ range }: MapNode) => ({ key: '', range: { start: range.start, end: range.start } });
 
