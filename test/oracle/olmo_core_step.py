@@ -6,8 +6,6 @@ and `src` of https://github.com/allenai/OLMo-core/tree/fa6c5014c9f6e9ee789da2d9c
 """
 
 import sys
-import warnings
-from multiprocessing import get_context
 
 from sharded_run import attempt, compact, installed  # puts the fake device in the place of CUDA, before torch
 
@@ -16,7 +14,7 @@ import torch
 import sharded_measure
 from measure import DTYPES, make_optimizer
 from olmo_core_models import MODELS, config_of, stand_in
-from recordings import options_of, recorded, write
+from recordings import options_of, record_each
 
 NOTE = ("Bytes of the first rank of allenai/OLMo-core's own model, wrapping, loss and optimizer under PyTorch fake CUDA tensors and a fake process group, "
         "last micro step and optimizer step of a steady step, uncompiled. Storages are rounded to 512 B.")
@@ -172,27 +170,12 @@ CASES = list(_cases())
 
 def main() -> int:
     options = options_of(__doc__, "olmo_core.json")
-    warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
     import pretrainers
 
     pretrainers.PRETRAINERS["olmo-core"] = OlmoCore
-    done = recorded(options.out)
-    failed = 0
-    for each in CASES:
-        if options.only not in each["id"] or (each["id"] in done and not options.force):
-            continue
-        with get_context("fork").Pool(1) as process:
-            results = process.apply(attempt, (each,))
-        if isinstance(results, str):
-            failed += 1
-            print(f"FAIL {each['id']}\n{results}", flush=True)
-            continue
-        config = results.pop("config")
-        done[each["id"]] = {**each, "model": config, "results": compact(results)}
-        write(options.out, {"note": NOTE, "versions": {"torch": installed("torch"), "ai2-olmo-core": "2.5.0, fa6c5014"}}, CASES, done)
-        print(f"{each['id']}: peak {results['peak'] / 2**20:.1f} MiB, {results['seconds']} s", flush=True)
-    return 1 if failed else 0
+    versions = {"torch": installed("torch"), "ai2-olmo-core": "2.5.0, fa6c5014"}
+    return record_each(options, CASES, attempt, compact, {"note": NOTE, "versions": versions})
 
 
 if __name__ == "__main__":

@@ -4,8 +4,6 @@
 """
 
 import sys
-import warnings
-from multiprocessing import get_context
 from types import SimpleNamespace
 
 from sharded_run import attempt, compact, installed  # puts the fake device in the place of CUDA, before torch
@@ -15,7 +13,7 @@ import torch
 import sharded_measure
 from measure import DTYPES, make_optimizer
 from olmo_packages import stand_in
-from recordings import options_of, recorded, write
+from recordings import options_of, record_each
 
 NOTE = ("Bytes of the first rank of allenai/OLMo's own model, wrapping, micro step and loss under PyTorch fake CUDA tensors and a fake process group, "
         "last micro step and optimizer step of a steady step. Storages are rounded to 512 B.")
@@ -170,27 +168,12 @@ CASES = list(_cases())
 
 def main() -> int:
     options = options_of(__doc__, "olmo.json")
-    warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
     import pretrainers
 
     pretrainers.PRETRAINERS["olmo"] = Olmo
-    done = recorded(options.out)
-    failed = 0
-    for each in CASES:
-        if options.only not in each["id"] or (each["id"] in done and not options.force):
-            continue
-        with get_context("fork").Pool(1) as process:
-            results = process.apply(attempt, (each,))
-        if isinstance(results, str):
-            failed += 1
-            print(f"FAIL {each['id']}\n{results}", flush=True)
-            continue
-        config = results.pop("config")
-        done[each["id"]] = {**each, "model": config, "results": compact(results)}
-        write(options.out, {"note": NOTE, "versions": {name: installed(name) for name in ("torch", "ai2-olmo")}}, CASES, done)
-        print(f"{each['id']}: peak {results['peak'] / 2**20:.1f} MiB, {results['seconds']} s", flush=True)
-    return 1 if failed else 0
+    versions = {name: installed(name) for name in ("torch", "ai2-olmo")}
+    return record_each(options, CASES, attempt, compact, {"note": NOTE, "versions": versions})
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import warnings
+from multiprocessing import get_context
 from pathlib import Path
 
 
@@ -17,6 +19,28 @@ def options_of(description: str | None, out: str) -> argparse.Namespace:
 def recorded(path: Path) -> dict:
     """Cases that the file holds, by id."""
     return {c["id"]: c for c in json.loads(path.read_text())["cases"]} if path.exists() else {}
+
+
+def record_each(options: argparse.Namespace, cases: list, measured, compact, header: dict) -> int:
+    """Measures the cases that are asked for and not there yet, each in a process of its own: the frameworks keep groups and schedules in module
+    variables. `measured` answers the results of a case, or the words of its failure; answers the exit status."""
+    warnings.filterwarnings("ignore")
+    done = recorded(options.out)
+    failed = 0
+    for case in cases:
+        if options.only not in case["id"] or (case["id"] in done and not options.force):
+            continue
+        with get_context("fork").Pool(1) as process:
+            results = process.apply(measured, (case,))
+        if isinstance(results, str):
+            failed += 1
+            print(f"FAIL {case['id']}\n{results}", flush=True)
+            continue
+        config = results.pop("config")
+        done[case["id"]] = {**case, "model": config, "results": compact(results)}
+        write(options.out, header, cases, done)
+        print(f"{case['id']}: peak {results['peak'] / 2**20:.1f} MiB, {results['seconds']} s", flush=True)
+    return 1 if failed else 0
 
 
 def phases_of(micro: dict) -> dict:

@@ -3,9 +3,7 @@
 import os
 import sys
 import traceback
-import warnings
 from importlib.metadata import version
-from multiprocessing import get_context
 
 import fake_cuda
 
@@ -18,7 +16,7 @@ import cluster  # noqa: E402
 
 cluster.install()  # before the frameworks look for streams
 
-from recordings import options_of, recorded, write  # noqa: E402
+from recordings import options_of, record_each  # noqa: E402
 from sharded_cases import CASES  # noqa: E402
 from sharded_measure import measure  # noqa: E402
 
@@ -60,25 +58,8 @@ def attempt(case: dict) -> dict | str:
 
 def main() -> int:
     options = options_of(__doc__, "sharded.json")
-    warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    done = recorded(options.out)
-    failed = 0
-    for case in CASES:
-        if options.only not in case["id"] or (case["id"] in done and not options.force):
-            continue
-        # A process for each: the frameworks keep groups and schedules in module variables.
-        with get_context("fork").Pool(1) as process:
-            results = process.apply(attempt, (case,))
-        if isinstance(results, str):
-            failed += 1
-            print(f"FAIL {case['id']}\n{results}", flush=True)
-            continue
-        config = results.pop("config")
-        done[case["id"]] = {**case, "model": config, "results": compact(results)}
-        write(options.out, header(), CASES, done)
-        print(f"{case['id']}: peak {results['peak'] / 2**20:.1f} MiB, {results['seconds']} s", flush=True)
-    return 1 if failed else 0
+    return record_each(options, CASES, attempt, compact, header())
 
 
 if __name__ == "__main__":

@@ -5,25 +5,17 @@ import { savedStorages } from '../../../server/src/memory/play';
 import { traceRun } from '../../../server/src/memory/traced-run';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun } from './a-run';
-import { compareRecorded, type Row, recordedCases } from './recorded-steps';
+import { casesBeyond, compareAll, type Row, recordedCases } from './recorded-steps';
 
 const cases = recordedCases('olmo_core.json');
 
 describe(`the walk against OLMo-core's own model, sharding, loss and optimizer (${cases.length} recorded cases)`, () => {
   let rows: readonly Row[] = [];
   before(() => {
-    rows = cases.map(compareRecorded);
-    if (!process.env.OOMLINT_ORACLE) return;
-    for (const { id, errors } of rows) {
-      const text = Object.entries(errors).map(([k, v]) => `${k} ${(100 * v).toFixed(2)}`);
-      console.log(`${id.padEnd(66)} ${text.join('  ')}`);
-    }
+    rows = compareAll(cases);
   });
 
-  const beyond = (key: string, most: number) =>
-    rows
-      .filter(({ errors }) => Math.abs(errors[key] ?? 1) > most)
-      .map(({ id, errors }) => `${id} ${errors[key]}`);
+  const beyond = (key: string, most: number) => casesBeyond(rows, key, most);
 
   it('has cases', () => assert.ok(cases.length >= 38));
   it('meets every parameter count exactly', () => assert.deepEqual(beyond('parameters', 0), []));

@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict';
-import { compareRecorded, type Row, recordedCases } from './recorded-steps';
+import { casesBeyond, compareAll, type Row, recordedCases } from './recorded-steps';
 
 const cases = recordedCases('olmo.json');
 
 describe(`the walk against OLMo's own model, sharding and loss (${cases.length} recorded cases)`, () => {
   let rows: readonly Row[] = [];
   before(() => {
-    rows = cases.map(compareRecorded);
-    if (!process.env.OOMLINT_ORACLE) return;
-    for (const { id, errors } of rows) {
-      const text = Object.entries(errors).map(([k, v]) => `${k} ${(100 * v).toFixed(2)}`);
-      console.log(`${id.padEnd(66)} ${text.join('  ')}`);
-    }
+    rows = compareAll(cases);
   });
 
-  const beyond = (key: string, most: number) =>
-    rows
-      .filter(({ errors }) => Math.abs(errors[key] ?? 1) > most)
-      .map(({ id, errors }) => `${id} ${errors[key]}`);
+  const beyond = (key: string, most: number) => casesBeyond(rows, key, most);
 
   it('has cases', () => assert.ok(cases.length >= 38));
   it('meets every parameter count exactly', () => assert.deepEqual(beyond('parameters', 0), []));

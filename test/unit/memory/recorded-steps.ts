@@ -74,3 +74,20 @@ export function compareRecorded({ id, run: values, model: config, results }: Cas
     },
   };
 }
+
+/** Errors of all cases, printed where `OOMLINT_ORACLE` asks for them. */
+export function compareAll(cases: ReturnType<typeof recordedCases>): readonly Row[] {
+  const rows = cases.map(compareRecorded);
+  if (!process.env.OOMLINT_ORACLE) return rows;
+  for (const { id, errors } of rows) {
+    const text = Object.entries(errors).map(([k, v]) => `${k} ${(100 * v).toFixed(2)}`);
+    console.log(`${id.padEnd(66)} ${text.join('  ')}`);
+  }
+  return rows;
+}
+
+/** Cases whose error is larger than this share, with the error; one without the figure is, too. */
+export const casesBeyond = (rows: readonly Row[], key: string, most: number): readonly string[] =>
+  rows
+    .filter(({ errors }) => Math.abs(errors[key] ?? 1) > most)
+    .map(({ id, errors }) => `${id} ${errors[key]}`);
