@@ -8,6 +8,7 @@ import type { Estimate } from '../results/estimate';
 import type { Source } from '../results/source';
 import { formatBytes } from '../wording/figures';
 import { factor, say } from '../wording/say';
+import { sourceAddress } from './source-address';
 
 const percent = (share: number) => `${factor(String(Number((100 * share).toFixed(1))))} %`;
 
@@ -168,10 +169,8 @@ function hostSource(label: string): Source {
 /** The first source of a card that has an address: a page, or a file of a repository at a commit. */
 function cardSource(name: string, sources: readonly string[]): Source | undefined {
   for (const source of sources) {
-    const [, page] = /(https:\/\/\S+)/.exec(source) ?? [];
-    if (page) return { label: name, url: page };
-    const [, repository, commit, file] = /^([\w.-]+\/[\w.-]+)@([0-9a-f]{7,40}) (\S+)/.exec(source) ?? [];
-    if (file) return { label: name, url: `https://github.com/${repository}/blob/${commit}/${file}` };
+    const url = sourceAddress(source);
+    if (url) return { label: name, url };
   }
   return undefined;
 }

@@ -1,3 +1,4 @@
+import { sourceAddress } from '../explanation/source-address';
 import { headedCount } from '../memory/headed-count';
 import { notesOf } from '../model/model';
 import { formatCount, formatInteger } from '../wording/figures';
@@ -31,7 +32,7 @@ export function modelHover(analysis: Analysis, written: string): string | undefi
     ...notesOf(model, analysis.resolved.values).map((note) => `- ${escapeMarkdown(note)}`),
   ].filter((line) => line !== undefined);
   const links = model.sources
-    .map((source) => httpsUrl(source))
+    .map((source) => httpsUrl(sourceAddress(source)))
     .filter((url) => url !== undefined)
     .map((url, i, all) => `[${all.length > 1 ? say('Source {0}', i + 1) : say('Source')}](${url})`);
   const title = `**${escapeMarkdown(model.id)}** · ${escapeMarkdown(model.modelType)}`;

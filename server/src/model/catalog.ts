@@ -13,14 +13,12 @@ interface CatalogEntry {
   readonly model_type: string;
   readonly dtype: 'fp32' | 'bf16' | 'fp16' | 'fp8';
   readonly config: JsonObject;
+  /** Parameters as counted, and as published where that differs, with why. For checks: not in what is packed. */
   readonly params: {
     readonly total: number;
     readonly active?: number;
-    /** Published integer, where it differs. For checks. */
     readonly published?: number;
-    /** For checks. */
     readonly source?: string;
-    /** Why it differs. For checks. */
     readonly difference?: string;
   };
   readonly sources: readonly string[];

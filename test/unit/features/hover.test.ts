@@ -266,6 +266,18 @@ describe('hover on a model', () => {
     ]);
   });
 
+  it('links what a row was written down from: a page without the words behind it, and a file at a commit', () => {
+    const sources = ['https://huggingface.co/a/b config.json (a page)', 'a/b@0123abcd c/d.json', 'derived'];
+    const found = hover(
+      sample(text, { keys: KEYS, model: { ...MODEL, sources }, estimate: ESTIMATE }),
+      position,
+    );
+    assert.match(
+      found?.markdown ?? '',
+      /· \[Source 1\]\(https:\/\/huggingface\.co\/a\/b\) · \[Source 2\]\(https:\/\/github\.com\/a\/b\/blob\/0123abcd\/c\/d\.json\)$/,
+    );
+  });
+
   it('tells active and trainable parameters apart', () => {
     const model = { totalParameters: 46.7e9, activeParameters: 12.9e9, trainableParameters: 41.9e6 };
     const found = hover(
