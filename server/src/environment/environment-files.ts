@@ -254,7 +254,10 @@ function dockerfile(text: string): Requirement[] {
     const image = /^\s*FROM\s+(?:--\S+\s+)?(\S+)/i.exec(line)?.[1];
     if (image !== undefined) return imageVersions(withArguments(image, given) ?? '', range);
     const command = TORCH.test(line) ? torchCommand(lines, index) : '';
-    const built = command === '' ? undefined : pytorchIndex(withArguments(command, given) ?? command);
+    const built =
+      command === ''
+        ? undefined
+        : pytorchIndex(withArguments(command, given) ?? command, /\buv\s+pip\b/.test(command));
     const pinned = [
       ...line
         .slice(0, 2000)

@@ -377,6 +377,11 @@ import trl
     assert.ok(!newest(`-U torch --index-url=${whl}/rocm6.4`));
     // PyPI is asked as well.
     assert.ok(newest(`-U torch --extra-index-url ${whl}/cu121`));
+    assert.ok(newest(`-U torch --index-url ${whl}/cu121 --extra-index-url https://pypi.org/simple`));
+    // Which of two it is, only the run knows: either may end before the newest.
+    const branches = `%%bash\nINDEX=${whl}/rocm6.4\nif [ -n "$CUDA" ]; then INDEX=${whl}/cu126; fi\n`;
+    const chosen = `${branches}pip install -U torch --index-url $INDEX\n`;
+    assert.ok(installsIn(chosen, new Lines(chosen)).every(({ upgraded }) => upgraded !== true));
   });
 
   it('holds PyTorch to the last release of an index whose name a variable holds, where the text binds it once', () => {
@@ -391,6 +396,12 @@ import trl
     assert.equal(built(`cu = "cu118"\n!${command('$cu')}`), 'cu118');
     assert.equal(built(`# %%\n%%bash\nexport CU=cu118\n${command('$' + '{CU}')}`), 'cu118');
     assert.equal(built(`# %%\n%%bash\nCU="cu118"; INDEX="whl/$CU"\n${command('$CU')}`), 'cu118');
+    // uv takes a package from the first index that has it, those beside PyPI first; pip the newest of all.
+    const beside = (program: string, option: string) =>
+      built(`!${program} install torch ${option} https://download.pytorch.org/whl/cu118`);
+    for (const option of ['--extra-index-url', '--index']) assert.equal(beside('uv pip', option), 'cu118');
+    assert.equal(beside('uv pip', '--index-strategy unsafe-best-match --extra-index-url'), undefined);
+    assert.equal(beside('pip', '--extra-index-url'), undefined);
     for (const open of [
       `!${command('{cu}')}`,
       `cu = "cu118"\nif new:\n    cu = "cu126"\n!${command('{cu}')}`,

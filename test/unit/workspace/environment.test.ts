@@ -350,6 +350,8 @@ describe('images that a launch script starts', () => {
         /default/,
       ],
       ['Dockerfile', `FROM ubuntu\n# RUN pip install torch ${index('cu118')}\n`, /default/],
+      // uv stops at the first index that has the package.
+      ['Dockerfile', `FROM ubuntu\nRUN uv pip install torch --extra-${index('cu118').slice(2)}\n`, /^2\.7\./],
       [
         'README.md',
         `\`\`\`bash\npip install torch ${index('cu118')} --extra-index-url https://pypi.org/simple\nbash run.sh\n\`\`\`\n`,

@@ -9,7 +9,7 @@ import {
 } from '../repository-address';
 import { cellsOf, markOf, shellStart } from './cells';
 import { blockAround, type ConditionWay, choosesAt } from './condition-ways';
-import { type PytorchIndex, pytorchIndex, withBound } from './pytorch-index';
+import { askedIndex, type PytorchIndex, pytorchIndex, withBound } from './pytorch-index';
 
 /** A package that a cell installs. */
 export interface Install {
@@ -106,27 +106,6 @@ const OF_WHEEL = new RegExp(
   String.raw`[A-Za-z][\w.-]*(?:\[[\w,-]*\])?[ \t]*@[ \t]*(?=${WHEEL.source})`,
   'gi',
 );
-
-/** Options that send pip to another index, or to one more. */
-const INDEX =
-  /(?:^|\s)(-i|--(?:index-url|default-index|index|extra-index-url)|-f|--find-links)[ =]["']?([^\s"']+)/;
-/** Those after which PyPI is asked as well: the newest of both is installed. */
-const MORE = /^(?:--extra-index-url|-f|--find-links)$/;
-/** Indexes that have builds of PyTorch, and not each release of it. */
-const BUILDS = /\bdownload\.pytorch\.org\/whl\b|\brepo\.radeon\.com\b/;
-
-/** What words for pip state of where packages are looked for, as far as a text binds its variables. */
-function indexOf(
-  words: string,
-  text: string,
-): { readonly index: string; readonly only: boolean } | undefined {
-  const [, option = '', address = ''] = INDEX.exec(words) ?? [];
-  const index = address.replace(/\$\{?(\w+)\}?/g, (whole, name: string) => {
-    const bound = new RegExp(String.raw`(?:^|[\s;])${name}=["']?([^"'\s;]+)`).exec(text);
-    return bound?.[1] ?? whole;
-  });
-  return BUILDS.test(index) ? { index, only: !MORE.test(option) } : undefined;
-}
 
 /** A name in braces, whose value IPython puts in. */
 const BRACED = /(?:^|\s)\{(\w+)\}(?=$|\s)/g;
@@ -254,7 +233,8 @@ function writtenInstalls(
   return [...text.slice(from, to).matchAll(commands)].flatMap((command) => {
     const words = command[1] ?? '';
     const start = from + command.index + command[0].length - words.length;
-    const found = packagesAmong(words, start, text, lines);
+    const byUv = /\buv[ \t]+(?:python3? -m[ \t]+)?pip/.test(command[0].slice(0, -words.length));
+    const found = packagesAmong(words, start, text, lines, byUv);
     const chosen = choosesAt(text, start);
     const conditional = chosen ? { conditional: true as const, ...chosen } : {};
     const offColab = isOffColab(text, start) ? { offColab: true as const } : {};
@@ -273,13 +253,20 @@ export const installedOnColab = (installs: readonly Install[]): Install[] =>
   installs.filter(({ offColab }) => offColab !== true);
 
 /** Packages that words for pip name; `start`: where the words stand in the text. */
-function packagesAmong(words: string, start: number, text: string, lines: Pick<Lines, 'range'>): Install[] {
+function packagesAmong(
+  words: string,
+  start: number,
+  text: string,
+  lines: Pick<Lines, 'range'>,
+  byUv = false,
+): Install[] {
   const found: Install[] = [];
   const blank = (part: string) => ' '.repeat(part.length);
   const bare = words.replace(WITH_VALUE, blank).replace(OF_WHEEL, blank);
-  const builds = indexOf(words, text);
+  const bound = withBound(words, text);
+  const builds = askedIndex(bound, byUv);
   const upgrades = UPGRADES.test(words) && builds?.only !== true;
-  const builtFor = pytorchIndex(withBound(words, text));
+  const builtFor = pytorchIndex(bound, byUv);
   const alone = /(?:^|\s)--no-deps(?=$|\s)/.test(words);
   for (const one of bare.matchAll(REQUIREMENT)) {
     const [whole, name = '', extras = '', specifier = ''] = one;
@@ -290,7 +277,7 @@ function packagesAmong(words: string, start: number, text: string, lines: Pick<L
       ...(extras === '' ? {} : { extras: extras.slice(1, -1).split(',') }),
       ...(alone ? { alone: true as const } : {}),
       ...(upgrades && specifier === '' ? { upgraded: true as const } : {}),
-      ...(builds ? { index: builds.index } : {}),
+      ...(builds ? { index: builds.address } : {}),
       ...(name.toLowerCase() === 'torch' && builtFor ? { builtFor } : {}),
       range: lines.range(at, at + name.length + specifier.length),
     });
@@ -312,14 +299,14 @@ function packagesAmong(words: string, start: number, text: string, lines: Pick<L
     });
   }
   for (const { 0: whole, 1: name = '', index } of bare.matchAll(BRACED)) {
-    const bound = boundPackage(text, name);
-    if (bound === undefined) continue;
-    const exact = bound.versions.every((version) => /^(?:==\d[\w.]*)?$/.test(version));
+    const stands = boundPackage(text, name);
+    if (stands === undefined) continue;
+    const exact = stands.versions.every((version) => /^(?:==\d[\w.]*)?$/.test(version));
     found.push({
-      name: bound.name,
+      name: stands.name,
       specifier: '',
       open: true,
-      ...(exact ? { choices: [...new Set(bound.versions)] } : {}),
+      ...(exact ? { choices: [...new Set(stands.versions)] } : {}),
       range: lines.range(start + index, start + index + whole.length),
     });
   }

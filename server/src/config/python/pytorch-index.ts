@@ -27,24 +27,52 @@ const NEWEST: Readonly<Record<string, string>> = {
   'rocm6.4': '2.9.1',
 };
 
-/** An index beside PyPI's leaves the newest release to pip, which takes it from there; one in its place does not. */
-const ASKED =
-  /(?:^|\s)(?:-i|--index-url|--default-index)[ =]["']?https:\/\/download\.pytorch\.org\/whl\/([\w.]+)\/?["']?(?=$|\s)/;
+/** Options for where packages are looked for, of pip and of uv. */
+const OPTION =
+  /(?:^|\s)(-i|-f|--(?:index-url|default-index|index|extra-index-url|find-links))[ =]["']?([^\s"']+)/g;
+/** Those that leave PyPI, or what stands in its place, among what is asked. */
+const BESIDE = /^(?:--index|--extra-index-url|-f|--find-links)$/;
+/** Indexes that have builds of PyTorch and not each release of it, and one whose name only the run knows. */
+const BUILDS = /\bdownload\.pytorch\.org\/whl\b|\brepo\.radeon\.com\b|^\$|^\{/;
 
-/** Another index that is asked, too, which may have a newer release. */
-const ASKED_TOO = /(?:^|\s)--(?:extra-index-url|index)[ =]/;
+/** An index of builds that words for pip name; `only`: what it does not have is not taken from another. */
+interface AskedIndex {
+  readonly address: string;
+  readonly only: boolean;
+}
+
+/**
+ * Where words for pip send it for PyTorch. pip takes the newest release of all that it asks; uv stops at the first index that has the
+ * package, and asks those beside PyPI first (https://docs.astral.sh/uv/concepts/indexes/#searching-across-multiple-indexes).
+ */
+export function askedIndex(words: string, byUv = false): AskedIndex | undefined {
+  const asked = [...words.matchAll(OPTION)].map(([, option = '', address = '']) => ({
+    option,
+    address: address.replace(/\/$/, ''),
+  }));
+  const builds = asked.find(({ address }) => BUILDS.test(address));
+  if (!builds) return undefined;
+  const beside = asked.filter(({ option }) => BESIDE.test(option));
+  const stopsAtFirst =
+    byUv &&
+    !/\s--index-strategy[ =]/.test(` ${words}`) &&
+    beside.every(({ option }) => /index/.test(option)) &&
+    (beside[0] ?? builds) === builds;
+  return { address: builds.address, only: stopsAtFirst || beside.length === 0 };
+}
 
 /** The index of PyTorch that words for pip ask alone, where the newest release is not on it. */
-export function pytorchIndex(words: string): PytorchIndex | undefined {
-  const name = ASKED_TOO.test(words) ? '' : (ASKED.exec(words)?.[1] ?? '');
-  const newest = Object.hasOwn(NEWEST, name) ? NEWEST[name] : undefined;
-  return newest === undefined ? undefined : { name, newest };
+export function pytorchIndex(words: string, byUv?: boolean): PytorchIndex | undefined {
+  const { address = '', only } = askedIndex(words, byUv) ?? {};
+  const name = /^https:\/\/download\.pytorch\.org\/whl\/([\w.]+)$/.exec(address)?.[1];
+  const newest = only && name !== undefined && Object.hasOwn(NEWEST, name) ? NEWEST[name] : undefined;
+  return newest === undefined || name === undefined ? undefined : { name, newest };
 }
 
 /** A name that a shell or IPython puts the value of: `$CU`, `${CU}`, `{cu}`. */
 const NAMED = /\$(\w+)|\$?\{(\w+)\}/g;
 
-/** Words of a command with the names in them that a text binds once, outside of any block, to words alone; others stay. */
+/** Words of a command with the names in them that a text binds once, outside of any block, to words alone or with names in them; others stay. */
 export function withBound(words: string, text: string): string {
   return words.replace(
     NAMED,
@@ -57,7 +85,7 @@ function boundOnce(text: string, name: string): string | undefined {
   const [first, ...others] = text.matchAll(new RegExp(start, 'g'));
   // An indented one is that of a block, unless it follows another on its line.
   if (!first || others.length > 0 || (first[1] !== '' && !first[0].startsWith(';'))) return undefined;
-  const value = /^[ \t]*(["']?)([\w.:/-]+)\1[ \t]*(?=$|[\r\n;#&])/.exec(
+  const value = /^[ \t]*(["']?)([\w.:/${}-]+)\1[ \t]*(?=$|[\r\n;#&])/.exec(
     text.slice(first.index + first[0].length),
   );
   return value?.[2];
