@@ -22,11 +22,18 @@ export class Asked {
   readonly #folders = new Map<string, ReadonlySet<string> | undefined>();
   /** What was found not to be there: a file that comes may make a folder of that name. */
   readonly #absent = new Set<string>();
+  /** The answers decide nothing by themselves, and none is held: they may be all the files of a folder. */
+  readonly #keysAlone: boolean;
+
+  constructor(keysAlone = false) {
+    this.#keysAlone = keysAlone;
+  }
 
   /** Asks about the file with this key, of `keys`' spelling. `same` compares two answers. */
   ask<T>(key: string, question: () => Promise<T>, same: (a: T, b: T) => boolean = Object.is): Promise<T> {
     this.keys.add(key);
     const answer = question();
+    if (this.#keysAlone) return answer;
     const checks = this.#checks.get(key) ?? new Map<Promise<unknown>, Check>();
     this.#checks.set(key, checks);
     // The files' answers are remembered for a while, so one answer is mostly one promise.
@@ -60,12 +67,12 @@ export class Asked {
 
   /** Asks something that takes whole files to answer, but whose answer alone counts: the files may say anything else. */
   async gist<T extends string | boolean | undefined>(question: (asked: Asked) => Promise<T>): Promise<T> {
-    const asked = new Asked();
+    const asked = new Asked(true);
     const answer = question(asked);
     this.#gists.push({
       asked,
       check: async () => {
-        const again = new Asked();
+        const again = new Asked(true);
         const [now, then] = await Promise.all([question(again), answer]);
         return { same: now === then, asked: again };
       },

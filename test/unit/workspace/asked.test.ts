@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { Asked, listKey } from '../../../server/src/workspace/asked';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
@@ -46,6 +48,28 @@ describe('what an analysis asked', () => {
     assert.ok(!(await asked.holds([FILE])));
     text = 'one';
     assert.ok(!(await asked.holds([FILE])), 'half of it was made of the other text');
+  });
+
+  it('holds no text of the files that a gist looked through: they may be all those of a folder', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const asked = new Asked();
+    const held: WeakRef<object>[] = [];
+    const look = (files: Pick<Asked, 'ask'>) =>
+      files.ask(FILE, () => {
+        const answer = Promise.resolve('a long text');
+        held.push(new WeakRef(answer));
+        return answer;
+      });
+    await asked.gist(async (files) => (await look(files)) === 'a long text');
+    assert.ok(await asked.holds([FILE]), 'asked once more');
+    assert.equal(held.length, 2);
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    collect();
+    assert.deepEqual(
+      held.map((answer) => answer.deref()),
+      [undefined, undefined],
+    );
   });
 
   it('keeps a gist while files say the same to the question, whatever else they say', async () => {
