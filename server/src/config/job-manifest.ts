@@ -18,6 +18,8 @@ export interface MachinesAsked {
   readonly gpus?: AskedValue;
   /** Name of the GPU, as the system calls it. */
   readonly card?: AskedValue;
+  /** Profile of the slices of a GPU that are asked for in its place: `3g.40gb`. */
+  readonly slice?: AskedValue;
   /** Type of the machine in a cloud. */
   readonly instance?: AskedValue;
   readonly machines?: AskedValue;

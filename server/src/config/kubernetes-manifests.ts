@@ -1,5 +1,6 @@
 import { askedBy } from './asked-by';
-import type { AskedValue, ManifestJob } from './job-manifest';
+import type { ManifestJob } from './job-manifest';
+import { CARD_LABELS, gpusOf, INSTANCE_LABELS, labelled, sliceOfLabel } from './kubernetes-gpus';
 import type { Lines } from './lines';
 import { entryOf, mapAt, nodeAt } from './lookup';
 import type { ConfigNode, MapEntry, MapNode, ScalarNode } from './node';
@@ -12,12 +13,6 @@ import { yamlScalarPieces } from './yaml-scalar-pieces';
 
 /** Kinds whose pods run to an end: of Kubernetes, of Kubeflow's trainers, JobSet, Volcano and KubeRay. What serves is none. */
 const KINDS = /^(?:Pod|Job|CronJob|JobSet|PyTorchJob|MPIJob|TrainJob|RayJob)$/;
-/** Extended resources that are GPUs. */
-const GPUS = ['nvidia.com/gpu', 'amd.com/gpu'];
-/** Labels of nodes that name their GPU: of Google's clusters, and of NVIDIA's feature discovery. */
-const CARD_LABELS = ['cloud.google.com/gke-accelerator', 'nvidia.com/gpu.product'];
-const INSTANCE_LABELS = ['node.kubernetes.io/instance-type', 'beta.kubernetes.io/instance-type'];
-
 /** Pods of one kind, and the key that states how many there are. */
 interface Pods {
   readonly spec: MapNode;
@@ -68,20 +63,6 @@ function mainOf(spec: MapNode): MapNode | undefined {
   return containers.find(gpusOf) ?? containers[0];
 }
 
-function gpusOf(container: MapNode): MapEntry | undefined {
-  for (const path of [
-    ['resources', 'limits'],
-    ['resources', 'requests'],
-    ['resourcesPerNode', 'limits'],
-    ['resourcesPerNode', 'requests'],
-  ])
-    for (const name of GPUS) {
-      const entry = entryOf(mapAt(container, path), name);
-      if (entry && (integerOf(entry.value) ?? Number(textOf(entry.value))) > 0) return entry;
-    }
-  return undefined;
-}
-
 /** Machines are those whose pods ask for GPUs: one pod each, as far as nobody shares a machine. */
 function ofPods(pods: readonly Pods[]): ManifestJob['asked'] {
   const all = pods.flatMap((each) => {
@@ -93,15 +74,17 @@ function ofPods(pods: readonly Pods[]): ManifestJob['asked'] {
   if (!first) return { system: 'Kubernetes' };
   const total = all.reduce((sum, { count }) => sum + count, 0);
   const counted = all.findLast((each) => each.counted)?.counted;
-  const isEven = all.every(({ gpus }) => textOf(gpus.value) === textOf(first.gpus.value));
-  const card = labelled(first.spec, CARD_LABELS);
+  const { entry, card = labelled(first.spec, CARD_LABELS), slice = sliceOfLabel(card) } = first.gpus;
+  const isEven = all.every(
+    ({ gpus }) => gpus.entry.key === entry.key && textOf(gpus.entry.value) === textOf(entry.value),
+  );
   const instance = labelled(first.spec, INSTANCE_LABELS);
   const image = entryOf(first.container, 'image');
   return {
     system: 'Kubernetes',
-    ...(isEven ? { gpus: askedBy(first.gpus) } : {}),
+    ...(isEven ? { gpus: askedBy(entry) } : {}),
     ...(total > 1 && counted ? { machines: { ...askedBy(counted), text: String(total) } } : {}),
-    ...(card ? { card } : {}),
+    ...(slice ? { slice } : card ? { card } : {}),
     ...(instance ? { instance } : {}),
     ...(image ? { image: askedBy(image) } : {}),
   };
@@ -114,34 +97,11 @@ function ofTrainer(trainer: MapNode): ManifestJob['asked'] {
   const image = entryOf(trainer, 'image');
   return {
     system: 'Kubernetes',
-    ...(gpus ? { gpus: askedBy(gpus) } : {}),
+    ...(gpus ? { gpus: askedBy(gpus.entry) } : {}),
+    ...(gpus?.slice ? { slice: gpus.slice } : gpus?.card ? { card: gpus.card } : {}),
     ...(machines ? { machines: askedBy(machines) } : {}),
     ...(image ? { image: askedBy(image) } : {}),
   };
-}
-
-/** The value of a label that nodes must have, by `nodeSelector` or as the one value of a required affinity. */
-function labelled(spec: MapNode, labels: readonly string[]): AskedValue | undefined {
-  const selector = mapAt(spec, ['nodeSelector']);
-  const selected = labels.flatMap((label) => entryOf(selector, label) ?? [])[0];
-  if (selected) return askedBy(selected);
-  const terms = nodeAt(spec, [
-    'affinity',
-    'nodeAffinity',
-    'requiredDuringSchedulingIgnoredDuringExecution',
-    'nodeSelectorTerms',
-  ]);
-  if (terms?.kind !== 'list' || terms.items.length !== 1) return undefined;
-  const wanted = nodeAt(terms.items[0], ['matchExpressions']);
-  for (const one of wanted?.kind === 'list' ? wanted.items : []) {
-    const values = nodeAt(one, ['values']);
-    const key = textOf(nodeAt(one, ['key'])) ?? '';
-    const [value, ...others] = values?.kind === 'list' ? values.items : [];
-    if (!labels.includes(key) || textOf(nodeAt(one, ['operator'])) !== 'In' || !value || others.length > 0)
-      continue;
-    return { key, text: textOf(value) ?? '', range: value.range };
-  }
-  return undefined;
 }
 
 /** A shell whose next argument is a script: `["/bin/bash", "-c", "..."]`. */
@@ -157,12 +117,15 @@ function scriptOf(container: MapNode, lines: Lines): PlacedText | undefined {
   const [first, flag, script, ...more] = scalars;
   if (!first || scalars.length < words.length) return undefined;
   const isShell = SHELL.test(first.text) && flag !== undefined && /^-\w*c\w*$/.test(flag.text);
-  if (isShell && (!script || more.length > 0)) return undefined;
+  if (isShell && !script) return undefined;
   const folder = entryOf(container, 'workingDir')?.value;
   const at = lines.offset(first.range.start);
   const run =
     isShell && script
-      ? substituted(yamlScalarPieces(script, lines))
+      ? [
+          ...parametersOf(more, lines, at),
+          ...withProgram(substituted(yamlScalarPieces(script, lines)), more[0]),
+        ]
       : scalars.flatMap((word) => [...quoted(word, lines), mark(' ', at)]);
   return [
     ...variablesOf(container, lines),
@@ -170,6 +133,19 @@ function scriptOf(container: MapNode, lines: Lines): PlacedText | undefined {
     ...run,
     mark('\n', at),
   ];
+}
+
+/** What a script is given behind it: the first word is its `$0`, the others are its parameters. */
+function parametersOf([, ...given]: readonly ScalarNode[], lines: Lines, at: number): PlacedText {
+  if (given.length === 0) return [];
+  const words = given.flatMap((word) => [mark(' ', at), ...quoted(word, lines)]);
+  return [mark('set --', at), ...words, mark('\n', at)];
+}
+
+/** `sh -c 'exec "$0" "$@"' torchrun ...` */
+function withProgram(script: PlacedText, name: ScalarNode | undefined): PlacedText {
+  const plain = name && /^[\w./-]+$/.test(name.text) ? name.text : undefined;
+  return plain === undefined ? script : replacedIn(script, /\$(?:0(?!\d)|\{0\})/g, () => plain);
 }
 
 /** `env`: what is taken from a secret or a field is not known. */

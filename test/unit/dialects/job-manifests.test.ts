@@ -138,6 +138,67 @@ describe('jobs of Kubernetes', () => {
     }
   });
 
+  it('run a script with the words after it, as a shell does', async () => {
+    const given = RUN.split(' ').map((word) => `"${word}"`);
+    for (const command of [
+      `command: ["sh", "-c", 'exec "$@"', "--"]\n        args: ["torchrun", "--nproc_per_node", "8", ${given.join(', ')}]`,
+      `command: ["/bin/bash", "-c", 'cd code && torchrun --nproc_per_node $1 "\${@:2}"', "train", "8", ${given.join(', ')}]`,
+      `command: ["/bin/bash", "-c", 'torchrun --nproc_per_node $0 "$@"', "8", ${given.join(', ')}]`,
+    ]) {
+      const values = await valuesOf(job(pod('nvidia.com/gpu: 8', command)));
+      assert.equal(values['hardware.gpus'], 8, command);
+      assert.equal(values['model.id'], 'meta-llama/Llama-3.1-8B', command);
+      assert.equal(values['batch.micro'], 2, command);
+    }
+  });
+
+  it('name the GPU by the resource that they ask for, and by labels of other clusters', async () => {
+    const command = words(`deepspeed ${RUN}`);
+    for (const [resource, label, gpu] of [
+      ['nvidia.com/a40: 2', '', 'A40'],
+      ['nvidia.com/rtxa6000: 2', '', 'RTX A6000'],
+      ['nvidia.com/gpu: 2', 'karpenter.k8s.aws/instance-gpu-name: l40s', 'L40S'],
+      ['nvidia.com/gpu: 2', 'eks.amazonaws.com/instance-gpu-name: l4', 'L4'],
+    ] as const) {
+      const text = job(pod(resource, command, label === '' ? '' : `nodeSelector: {${label}}`));
+      const values = await valuesOf(text);
+      assert.equal(values['hardware.gpu'], gpu, resource + label);
+      assert.equal(values['hardware.gpus'], 2, resource + label);
+    }
+    // Cards of one name with several sizes of memory, and what is no card.
+    const { unread } = await analyzed(job(pod('nvidia.com/a100: 2', command)));
+    assert.ok(unread?.some(({ message }) => /several sizes/.test(message)));
+    assert.equal((await valuesOf(job(pod('nvidia.com/hostdev: 8', command))))['hardware.gpus'], undefined);
+  });
+
+  it('have the memory of a slice, which is no whole GPU', async () => {
+    const command = words(`python ${RUN}`);
+    const product = 'nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB-MIG-3g.40gb';
+    for (const text of [
+      job(pod('nvidia.com/mig-3g.40gb: 1', command)),
+      job(
+        pod(
+          'nvidia.com/mig-3g.40gb: 1',
+          command,
+          'nodeSelector: {nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB}',
+        ),
+      ),
+      job(pod('nvidia.com/gpu: 1', command, `nodeSelector: {${product}}`)),
+    ]) {
+      const { resolved, estimate } = await analyzed(text);
+      assert.equal(resolved.values['hardware.gpuMemory'], 39.25 * 2 ** 30);
+      assert.match(String(resolved.values['hardware.gpu']), /^GPU with/);
+      assert.equal(resolved.values['hardware.gpus'], 1);
+      assert.equal(estimate?.capacityBytes, 39.25 * 2 ** 30);
+    }
+    // A process sees one of several, and a slice that no list has states nothing.
+    const several = await analyzed(job(pod('nvidia.com/mig-1g.10gb: 2', command)));
+    assert.equal(several.resolved.values['hardware.gpus'], 1);
+    assert.ok(several.unread?.some(({ message }) => /slices/.test(message)));
+    const unknown = await valuesOf(job(pod('nvidia.com/mig-9g.99gb: 1', command)));
+    assert.equal(unknown['hardware.gpuMemory'], undefined);
+  });
+
   it('count the replicas of all that do the same, and no others', async () => {
     const replicas = (name: string, count: number, command: string) =>
       below(4, [`${name}:`, `  replicas: ${count}`, '  template:', '    spec:']) +

@@ -27,7 +27,9 @@ describe('the GPU that Slurm is asked for', () => {
     // No proof of a card.
     ['#SBATCH --partition=h100\n#SBATCH --gres=gpu:8', undefined, 8],
     ['#SBATCH --constraint="a100|h100"\n#SBATCH --gres=gpu:8', undefined, 8],
-    ['#SBATCH --gres=gpu:a100_3g.20gb:1', undefined, 1],
+    ['#SBATCH --gres=gpu:a100_3g.20gb:1', 'GPU with 19.5 GiB', 1],
+    ['#SBATCH --gpus-per-node=1g.10gb:1', 'GPU with 9.5 GiB', 1],
+    ['#SBATCH --gres=gpu:a100_9g.99gb:1', undefined, 1],
     ['#SBATCH --gres=nvme:1\n#SBATCH --gpus-per-node=2', undefined, 2],
   ];
   for (const [options, gpu, gpus] of rows)

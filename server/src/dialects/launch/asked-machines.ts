@@ -7,6 +7,7 @@ import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import type { FoundKey } from '../section';
 import { gpusOfInstance } from './sagemaker-job';
+import { stateSlice } from './sliced-gpu';
 import { cardOf } from './slurm-gpus';
 
 /**
@@ -37,7 +38,8 @@ export function askedCount(
 
 /** GPUs of each machine, as a manifest asks for them or as its type of machine has them. */
 export function askedGpus(asked: MachinesAsked | undefined): ReturnType<typeof askedCount> {
-  const own = askedCount(asked?.gpus);
+  // A process sees one slice, however many its machine has.
+  const own = askedCount(asked?.slice && asked.gpus ? { ...asked.gpus, text: '1' } : asked?.gpus);
   const count = asked?.instance && gpusOfInstance(asked.instance.text)?.count;
   return (
     own ??
@@ -46,7 +48,11 @@ export function askedGpus(asked: MachinesAsked | undefined): ReturnType<typeof a
 }
 
 /** The GPU that a manifest asks for. */
-export function readAskedCard({ system, card, instance }: MachinesAsked, draft: Draft): void {
+export function readAskedCard({ system, card, slice, gpus, instance }: MachinesAsked, draft: Draft): void {
+  if (slice) {
+    stateSlice(slice.text, askedCount(gpus)?.value ?? 1, slice, slice.key, draft);
+    return;
+  }
   const ofInstance = instance && gpusOfInstance(instance.text);
   if (instance && ofInstance) {
     const note = say('GPUs of {0}', instance.text);

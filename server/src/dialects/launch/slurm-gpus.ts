@@ -3,6 +3,7 @@ import { matchAccelerator } from '../../hardware/catalog';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import type { FoundKey, Section } from '../section';
+import { stateSlice } from './sliced-gpu';
 
 // Requests are read as Slurm does: https://slurm.schedmd.com/sbatch.html#OPT_gres
 
@@ -23,9 +24,10 @@ function requestOf(found: FoundKey | undefined): Request | undefined {
   const whole = found && integerOf(found.node);
   if (whole !== undefined) return whole > 0 ? { count: whole } : undefined;
   for (const part of ((found && textOf(found.node)) ?? '').split(/,(?![^(]*\))/)) {
-    const match = /^(?:gres[:/])?(?:(gpu)(?::|$))?(?:([A-Za-z][\w.-]*)(?::|$))?(\d+)?(?:\([^)]*\))?$/.exec(
-      part.trim(),
-    );
+    const match =
+      /^(?:gres[:/])?(?:(gpu)(?::|$))?(?:([A-Za-z][\w.-]*|\d+g\.\d+gb)(?::|$))?(\d+)?(?:\([^)]*\))?$/.exec(
+        part.trim(),
+      );
     if (!match || (match[1] === undefined && match[2] === undefined && match[3] === undefined)) continue;
     const [, , type, count] = match;
     // `nvme:1` is a resource of another kind.
@@ -52,9 +54,12 @@ export function slurmGpus(section: Section, machines: number): SlurmCount | unde
   return all && total ? { value: Math.max(1, Math.floor(total.count / machines)), found: all } : undefined;
 }
 
+/** A profile of MIG in the name of a type: `a100_3g.20gb`. */
+const SLICE = /\dg\.\d/i;
+
 /** Names of Slurm's administrators for cards: `nvidia_a100`, `gpu_v100`, `a100_80`, `v100-32g`. */
 export function cardOf(name: string) {
-  if (/mig|\dg\.\d/i.test(name)) return undefined;
+  if (/mig/i.test(name) || SLICE.test(name)) return undefined;
   const plain = name
     .toLowerCase()
     .replace(/^(?:nvidia|gpu|geforce|tesla)[-_](?=[a-z])/, '')
@@ -83,7 +88,8 @@ export function readSlurmGpu(sections: readonly Section[], draft: Draft): void {
     const requests = ['gres', 'gpus_per_node', 'gpus', 'G', 'gpus_per_task', 'gpus_per_socket'].flatMap(
       (key) => {
         const at = section.find(key);
-        const type = requestOf(at)?.type;
+        const { type, count = 1 } = requestOf(at) ?? {};
+        if (at && type !== undefined && SLICE.test(type)) stateSlice(type, count, at.node, at.key, draft);
         const card = type === undefined ? undefined : cardOf(type);
         return at && card ? [{ at, card, name: type ?? '' }] : [];
       },
