@@ -188,7 +188,9 @@ async function takenIn(config: ConfigReading, files: ParentSearch): Promise<Read
 export function factsOfMember({ config, relation }: Member, members: readonly Member[]): readonly Fact[] {
   if (relation === 'self') return [...config.reading.facts, ...config.directiveFacts];
   const own = canonicalUri(config.uri);
-  const isPart = members.some(({ config: { whole } }) => whole?.parts.some(({ uri }) => uri === own));
+  const isPart = members.some(
+    ({ config }) => config.whole?.parts.some(({ uri }) => uri === own) && !handsOn(config, own),
+  );
   const facts = isPart ? factsOfLinked({ ...config, reading: NOTHING }) : factsOfLinked(config);
   if (relation !== 'overrides') return facts;
   const self = members.find((member) => member.relation === 'self')?.config.uri ?? '';
@@ -202,5 +204,11 @@ export function factsOfMember({ config, relation }: Member, members: readonly Me
     return { ...stated, origin };
   });
 }
+
+/** Whether a program that looks into a file itself gives it to a framework as well, which reads it by its own rules. */
+const handsOn = ({ reading }: ConfigReading, own: string) =>
+  reading.links.some(
+    ({ path, role }) => ROLES[role].family !== undefined && own.endsWith(`/${path.replace(/^(\.?\/)+/, '')}`),
+  );
 
 const NOTHING: Reading = { facts: [], links: [], problems: [], autos: [] };

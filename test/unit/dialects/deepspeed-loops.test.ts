@@ -75,6 +75,40 @@ engine, *_ = deepspeed.initialize(model=model, optimizer=optimizer, config="ds.j
     );
   });
 
+  it('take what a file holds that the code looks into as well', async () => {
+    const train = (config: string) => `import argparse
+import json
+import deepspeed
+from transformers import AutoModelForCausalLM
+parser = argparse.ArgumentParser()
+parser.add_argument("--deepspeed_config")
+args = parser.parse_args()
+with open(args.deepspeed_config) as file:
+    settings = json.load(file)
+settings["zero_optimization"] = {"stage": 1}
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+engine, *_ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config=${config})
+${LOOP}`;
+    const values = async (config: string, at: string) => {
+      const { analyze } = smallWorkspace({
+        'train.py': train(config),
+        'conf/ds.json':
+          '{"train_micro_batch_size_per_gpu": 2, "bf16": {"enabled": true}, "zero_optimization": {"stage": 3}}',
+        'run.sh': 'torchrun --nproc_per_node 4 train.py --deepspeed_config ./conf/ds.json\n',
+      });
+      const { values: all } = (await analyze(at)).resolved;
+      return [all['zero.stage'], all['precision.compute'], all['batch.micro']];
+    };
+    for (const at of ['run.sh', 'train.py', 'conf/ds.json']) {
+      assert.deepEqual(await values('args.deepspeed_config', at), [3, 'bf16', 2], `the path, seen at ${at}`);
+      assert.deepEqual(
+        await values('settings', at),
+        [1, 'bf16', 2],
+        `what the code makes of it, seen at ${at}`,
+      );
+    }
+  });
+
   it('have the settings that their dictionary is changed to', () => {
     const changed = `config["train_micro_batch_size_per_gpu"] = args.batch\nengine, *_ = deepspeed.initialize(model=model, config=config)\n`;
     assertStates(python(HEAD + changed + LOOP), { 'batch.micro': '16 file', 'optimizer.name': 'adamw file' });
