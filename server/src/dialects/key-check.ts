@@ -97,6 +97,11 @@ function noteReleases(path: string, range: Range, { released }: KeyTable, draft:
   draft.limitRelease('version.transformers', last.release, note, range, path);
 }
 
+/** The same of each flag of a command whose other words are not looked at. */
+export function noteTopReleases(root: MapNode, table: KeyTable, draft: Draft): void {
+  for (const { key, keyRange } of root.entries) noteReleases(key, keyRange, table, draft);
+}
+
 /**
  * States what the values of a file leave open, along its key table: a number that the estimate rests on and that cannot be read is
  * not known, and `auto` is for the caller to fill.

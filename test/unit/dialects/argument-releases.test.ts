@@ -165,4 +165,21 @@ trl.${name}(model="gpt2", args=trl.${kind}(output_dir="o", warmup_ratio=0.1), tr
     const example = 'examples/pytorch/language-modeling/run_clm.py';
     assert.deepEqual(launch(example, '4.51.2'), ['error eval_strategy']);
   });
+
+  it('tell which releases a known script runs with, and a copy of one', () => {
+    for (const script of [
+      'examples/pytorch/language-modeling/run_clm.py',
+      'run_clm.py',
+      'fastchat/train/train_mem.py',
+      'llava/train/train_mem.py',
+      'train.py',
+    ]) {
+      const newest = (flags: string) =>
+        read('launch-script', 'file:///w/run.sh', `torchrun ${script} ${LAUNCH} ${flags}\n`).facts.find(
+          ({ field }) => field === 'version.transformers',
+        )?.value;
+      assert.equal(newest('--evaluation_strategy no'), '4.50.3', script);
+      assert.equal(newest(''), undefined, script);
+    }
+  });
 });

@@ -1,6 +1,6 @@
 import { entryOf } from '../../config/lookup';
 import { say } from '../../wording/say';
-import { rejectMisfits } from '../key-check';
+import { noteTopReleases, rejectMisfits } from '../key-check';
 import { KeyTable } from '../key-table';
 import type { Launch } from '../launch/launch';
 import type { Program } from '../launch/program';
@@ -17,7 +17,7 @@ import { hasNoTrainer, rowsOfScripts } from './no-trainer-scripts';
 import { checkParsedArguments } from './released-arguments';
 import { SCRIPT_ARGUMENTS_KEYS } from './script-arguments-keys';
 import { SCRIPT_LENGTHS, TRAINER_DEFAULTS } from './training-arguments';
-import { TRAINING_ARGUMENTS_KEYS } from './training-arguments-keys';
+import { TRAINING_ARGUMENTS_KEYS, TRAINING_ARGUMENTS_TABLE } from './training-arguments-keys';
 
 const named = new Set(KNOWN_SCRIPT_KEYS.map(({ path }) => path));
 
@@ -28,7 +28,7 @@ const KEYS = [
   ),
 ];
 
-const TABLE = new KeyTable(KEYS);
+const TABLE = new KeyTable(KEYS, 'Trainer', TRAINING_ARGUMENTS_TABLE.released);
 
 function scriptOf(launch: Launch): KnownScript | undefined {
   const { script } = launch;
@@ -84,8 +84,9 @@ export const knownScriptProgram: Program = {
     readScriptArguments(section, section, draft, context, { ...TRAINER_DEFAULTS, ...script.trainer }, whole);
     if (length) section.assume('batch.sequence', own(length.tokens), length.key);
     if (length?.target !== undefined) section.assume('batch.targetSequence', own(length.target));
-    // A copy may have words of its own.
-    if (!isCopy(launch)) rejectMisfits(launch.arguments, TABLE, draft);
+    // A copy may have words of its own; those of the Trainer are of the same releases there.
+    if (isCopy(launch)) noteTopReleases(launch.arguments, TABLE, draft);
+    else rejectMisfits(launch.arguments, TABLE, draft);
     // By such a name others go, too: where the script is here, its own code counts.
     if (script.isCommon?.(launch.script ?? '')) linkScript(launch, draft, draft.facts.slice(before));
   },
