@@ -54,7 +54,9 @@ function rowOf(rows: LeastReleases, release: string): Readonly<Record<string, st
 function oldestOf(winner: Fact | undefined, need: string | undefined): string | undefined {
   if (!winner) return need;
   const { kind, orElse, pinned } = winner.origin;
-  const isOpen = orElse === undefined && pinned === undefined && (kind === 'default' || kind === 'inferred');
+  const isHead = kind === 'environment' && pinned === 'by-newest-release';
+  const isOfNobody = pinned === undefined && (kind === 'default' || kind === 'inferred');
+  const isOpen = orElse === undefined && (isHead || isOfNobody);
   const stated = isOpen ? undefined : (orElse ?? String(winner.value));
   // A range, or a release, that what is needed lies outside of stays as it is.
   const isIn = need !== undefined && isAtLeast(String(winner.value), need) === true;

@@ -117,7 +117,9 @@ function narrowVersions(winners: Map<FieldPath, Fact>, overruled: Fact[]): void 
     const winner = winners.get(other.field);
     if (!winner || !other.field.startsWith('version.') || other.origin.kind !== 'inferred') continue;
     const { kind, orElse, pinned } = winner.origin;
-    if (orElse === undefined && (kind !== 'default' || pinned !== undefined)) continue;
+    const isHead = kind === 'environment' && pinned === 'by-newest-release';
+    const isOfNobody = kind === 'default' && pinned === undefined;
+    if (orElse === undefined && !isHead && !isOfNobody) continue;
     const isOlder = isAtLeast(other.value, String(winner.value)) === false;
     const isAllowed = orElse === undefined || isAtLeast(other.value, orElse) !== false;
     if (!isOlder || !isAllowed) continue;

@@ -19,7 +19,7 @@ export type Versions = Readonly<Partial<Record<string, KnownVersion>>>;
 /** How surely the version is known that an origin states. */
 export function versionSourceOf({ kind, orElse, pinned }: Origin): VersionSource {
   if (orElse !== undefined) return 'range';
-  if (kind === 'environment') return 'locked';
+  if (kind === 'environment') return pinned === 'by-newest-release' ? 'assumed' : 'locked';
   if (kind === 'default' || kind === 'inferred') return pinned === 'by-known-release' ? 'pinned' : 'assumed';
   return 'stated';
 }

@@ -338,6 +338,8 @@ function versionFact(
           ? say('PyTorch is built for {0} up to this release, of which {1} installs it', builtFor, place)
           : rangeNote(what, place, oldest, endsAtAssumed),
     orElse: oldest,
+    // The newest of the day of the installation, which nobody names.
+    ...(repository === 'head' ? { pinned: 'by-newest-release' as const } : {}),
   });
 }
 

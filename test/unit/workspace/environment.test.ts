@@ -462,6 +462,29 @@ describe('packages of kernels around a config', () => {
     assert.match((await at('@v4.45.2')).shown('version.transformers'), /^4\.45\.2 /);
   });
 
+  it('refuse nothing where they are the newest of a repository, which nobody names', async () => {
+    const run = async (...requirements: readonly string[]) => {
+      const uri = 'file:///w/run.sh';
+      const files = {
+        [uri]: `# oomlint: gpu=H100 gpus=1
+torchrun examples/pytorch/language-modeling/run_clm.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --evaluation_strategy no --output_dir o\n`,
+        'file:///w/requirements.txt': requirements.join('\n'),
+      };
+      const { analysis } = await versions(files, uri);
+      const refused = analysis.problems.flatMap(({ code, severity }) =>
+        code === 'argument-release' ? [severity] : [],
+      );
+      return [analysis.resolved.values['version.transformers'], ...refused];
+    };
+    const commit =
+      'transformers @ git+https://github.com/huggingface/transformers@c612628045822f909020f7eb6784c79700813eda';
+    const trl = 'trl @ git+https://github.com/huggingface/trl.git';
+    assert.deepEqual(await run(commit), ['4.50.3']);
+    assert.deepEqual(await run(commit, trl), ['4.50.3']);
+    assert.deepEqual(await run('git+https://github.com/huggingface/transformers'), ['4.50.3']);
+    assert.deepEqual(await run('transformers==4.51.3'), ['4.51.3', 'error']);
+  });
+
   it('are those that a cell installs from a repository, and a later one before an earlier one', async () => {
     const uri = 'file:///w/train.py';
     const text = (installs: string) =>
