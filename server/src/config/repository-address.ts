@@ -8,9 +8,9 @@ interface RepositoryPackage {
 }
 export type RepositoryState = 'head' | 'commit';
 
-/** `git+https://github.com/OWNER/NAME.git@REF#egg=NAME`. */
+/** `git+https://github.com/OWNER/NAME.git@REF#egg=NAME`, and archives: `https://github.com/OWNER/NAME/archive/refs/tags/v1.0.zip`. */
 export const REPOSITORY =
-  /git\+https:\/\/(?:www\.)?github\.com\/([\w.-]+)\/([\w-]+?)(?:\.git)?\/?(?:@([\w./-]+))?(?:#[^\s"']*)?(?=$|[\s"',;])/g;
+  /(?:git\+(?:https|ssh|git):\/\/(?:git@)?|https:\/\/(?=[^\s"']*\/archive\/))(?:www\.)?github\.com\/(?<owner>[\w.-]+)\/(?<repository>[\w-]+?)(?:\.git)?\/?(?:(?:@|archive\/(?:refs\/(?:tags|heads)\/)?)(?<ref>[\w./-]+?))?(?:\.zip|\.tar\.gz)?(?:#[^\s"']*)?(?=$|[\s"',;])/g;
 
 /** A wheel by its address, whose file states the package and the release (https://packaging.python.org/en/latest/specifications/binary-distribution-format/#file-name-convention). */
 export const WHEEL =
@@ -36,8 +36,12 @@ const MAKERS: Readonly<Record<string, RegExp>> = {
   torch: /^pytorch$/i,
 };
 
-/** The package of an address that `REPOSITORY` found. */
-export function repositoryPackage([, owner = '', repository = '', ref]: RegExpExecArray): RepositoryPackage {
+/** The package of an address: the groups of `REPOSITORY`. */
+export function repositoryPackage({
+  owner = '',
+  repository = '',
+  ref,
+}: Readonly<Partial<Record<'owner' | 'repository' | 'ref', string>>>): RepositoryPackage {
   const name = NAMES[repository.toLowerCase()] ?? repository.toLowerCase();
   const tag = /^(?:refs\/tags\/)?v?(\d+(?:\.\d+){1,3})$/.exec(ref ?? '')?.[1];
   if (tag !== undefined) return { name, specifier: `==${tag}` };

@@ -240,7 +240,7 @@ function torchCommand(lines: readonly string[], at: number): string {
 function dockerfile(text: string): Requirement[] {
   const given = new Map<string, string>();
   const lines = text.split('\n');
-  return lines.flatMap((line, index) => {
+  const found = lines.flatMap((line, index) => {
     if (/^\s*#/.test(line)) return [];
     const range = lineRange(index, 0, line.length);
     // An argument may stand for one before it.
@@ -266,6 +266,19 @@ function dockerfile(text: string): Requirement[] {
     const torch = built && BARE_TORCH.test(line) ? parseRequirement('torch', range) : undefined;
     return withinIndex(built, [...(torch ? [torch] : []), ...pinned]);
   });
+  return [...found, ...fromRepositories(text).filter(({ name }) => found.every((one) => one.name !== name))];
+}
+
+/** Packages that the commands of a `Dockerfile` take from a repository, by its address or from a folder that holds it. */
+function fromRepositories(text: string): Requirement[] {
+  if (!/github\.com/.test(text)) return [];
+  const commands = text.replace(/^[ \t]*RUN\b(?:[ \t]+--\S+)*/gm, (start) => ' '.repeat(start.length));
+  return shellInstalls(commands, new Lines(text)).flatMap(
+    ({ name, specifier, repository, range }): Requirement | readonly Requirement[] =>
+      repository
+        ? { name: normalName(name), specifier, repository, range }
+        : (parseRequirement(`${name}${specifier}`, range) ?? []),
+  );
 }
 
 /** What runs a command in an image: by itself, or as an option of Slurm (pyxis). */
@@ -310,12 +323,11 @@ function shownInstalls(text: string, file: string): Requirement[] {
     ? text.replace(FOLDED, oneLine).replace(ITEM, '$1  ')
     : commandsAlone(text);
   const installs = notebookInstalls(file, text) ?? shellInstalls(commands, new Lines(text));
-  const asked = installs.flatMap(({ name, specifier, open, conditional, range, builtFor }) => {
+  const asked = installs.flatMap(({ name, specifier, open, conditional, range, builtFor, repository }) => {
     // What a branch of a script installs need not be there.
-    const found =
-      open || (conditional && SCRIPT.test(file))
-        ? undefined
-        : parseRequirement(`${name}${specifier.replace(/#.*$/, '')}`, range);
+    if (conditional && SCRIPT.test(file)) return [];
+    if (repository) return [{ name: normalName(name), specifier, repository, range }];
+    const found = open ? undefined : parseRequirement(`${name}${specifier.replace(/#.*$/, '')}`, range);
     return found ? withinIndex(builtFor, [found]) : [];
   });
   return inOneWay(asked);

@@ -43,7 +43,7 @@ function fromRepository(text: string, range: Range): Requirement | undefined {
   const [address] = text.matchAll(REPOSITORY);
   const before = address && text.slice(0, address.index).trim();
   if (!address || !/^(?:-e|[\w.-]+(?:\[[^\]]*\])?\s*@)?$/.test(before ?? '')) return undefined;
-  const { name: ofRepository, specifier, state } = repositoryPackage(address);
+  const { name: ofRepository, specifier, state } = repositoryPackage(address.groups ?? {});
   const name = normalName(NAMED.exec(before ?? '')?.[1] ?? ofRepository);
   const exact = /^==([^*]+)$/.exec(specifier)?.[1];
   return {

@@ -386,7 +386,7 @@ async function statedByTexts(texts: readonly string[], files: TrackedFiles): Pro
     for (const requirement of await files.requirements(uri, SHOWN_INSTALLS))
       if (
         isOfInterest(requirement.name) &&
-        (requirement.specifier !== '' || statePackageOf(requirement.name))
+        (requirement.specifier !== '' || requirement.repository || statePackageOf(requirement.name))
       )
         found.push({ ...requirement, uri, rank: SHOWN_INSTALLS.rank });
   return found;

@@ -507,4 +507,57 @@ Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()
     assert.match(await shown(`${git}@v4.49.0`), /^4\.49\.0 \(file/);
     assert.match(await shown(`${git}@2ab75add`), /which release that is, is not known\)$/);
   });
+
+  it('are those of a checkout that is installed from its folder, of an archive, and of either in a shell or an image', async () => {
+    const uri = 'file:///w/train.py';
+    const code = `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B")
+Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()
+`;
+    const cell = async (installs: string) =>
+      (await versions({ [uri]: `# %%\n${installs}\n# %%\n${code}` }, uri)).shown('version.transformers');
+    const clone = (more = '') => `git clone ${more}https://github.com/huggingface/transformers`;
+    for (const tagged of [
+      `!${clone('-b v4.49.0 ')} && cd transformers && pip install -e .`,
+      `!${clone('--depth 1 --branch v4.49.0 ')}.git\n%cd transformers\n!pip install .[torch]`,
+      `!${clone()} tf\n!cd tf && git checkout v4.49.0 && pip install -e .`,
+      `%%bash\n${clone()}\ncd transformers\ngit checkout v4.49.0\npip install -q ./`,
+      `!${clone('-b v4.49.0 ')} && pip install ./transformers`,
+      '!pip install https://github.com/huggingface/transformers/archive/refs/tags/v4.49.0.zip',
+      '!pip install git+ssh://git@github.com/huggingface/transformers.git@v4.49.0',
+      '!apt-get update && pip install transformers==4.49.0',
+    ])
+      assert.match(await cell(tagged), /^4\.49\.0 \(file/, tagged);
+    const head = `${clone()} && cd transformers && pip install -e .`;
+    assert.match(await cell(`!${head}`), /newest transformers is installed/);
+    const unknown = /which release that is, is not known\)$/;
+    assert.match(await cell(`!${head.replace('pip', 'git checkout 2ab75add && pip')}`), unknown);
+    assert.match(await cell(`!${head.replace('huggingface', 'someone')}`), unknown);
+    // What is installed is another folder.
+    for (const other of [
+      `!${clone('-b v4.49.0 ')}\n!pip install -e .`,
+      `!${clone('-b v4.49.0 ')} && cd transformers && cd .. && pip install -e .`,
+      `!${clone('-b v4.49.0 ')}\n!pip install ./own`,
+    ])
+      assert.match(await cell(other), /\(default/, other);
+    const around = async (path: string, text: string, run = uri) =>
+      (await versions({ [uri]: code, [`file:///w/${path}`]: text }, run)).shown('version.transformers');
+    const start = 'python train.py\n';
+    const script = 'file:///w/run.sh';
+    assert.match(
+      await around('run.sh', `${clone('-b v4.49.0 ')} && pip install ./transformers\n${start}`, script),
+      /^4\.49\.0/,
+    );
+    assert.match(await around('run.sh', `${head}\ncd ..\n${start}`, script), /assumed/);
+    assert.match(
+      await around('Dockerfile', `FROM ubuntu\nRUN ${head.replace('clone', 'clone -b v4.49.0')}\n`),
+      /^4\.49\.0/,
+    );
+    assert.match(await around('Dockerfile', `FROM ubuntu\nRUN ${head}\n`), /is taken from its repository/);
+    const readme = (lines: string) => around('README.md', `\`\`\`bash\n${lines}${start}\`\`\`\n`);
+    assert.match(
+      await readme(`${clone()}\ncd transformers\ngit checkout v4.49.0\npip install -e .\n`),
+      /^4\.49\.0/,
+    );
+  });
 });

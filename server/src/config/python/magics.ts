@@ -1,4 +1,5 @@
 import type { Range } from '../../text/place';
+import { clonedPackages } from '../cloned-packages';
 import type { Lines } from '../lines';
 import {
   REPOSITORY,
@@ -90,8 +91,8 @@ function withoutMagicsOfCell(cell: string): string {
 }
 
 const INSTALLS = String.raw`(?:uv[ \t]+)?(?:python3? -m[ \t]+)?pip3?[ \t]+install\b((?:\\\r?\n|[^\n;&|])*)`;
-/** In a cell, and as a shell has it. */
-const COMMAND = new RegExp(String.raw`(?:^|[\n;&])[ \t]*[!%][ \t]*${INSTALLS}`, 'g');
+/** A line of a cell that is for the shell, or for pip. */
+const LINE = /(?:^|[\n;&])[ \t]*(?:!|%(?=[ \t]*(?:uv[ \t]+)?(?:python3? -m[ \t]+)?pip))((?:\\\r?\n|[^\n])*)/g;
 const SHELL_COMMAND = new RegExp(String.raw`(?:^|[\n;&])[ \t]*(?:sudo[ \t]+)?${INSTALLS}`, 'g');
 const REQUIREMENT =
   /(?:^|[\s"'])([A-Za-z][\w.-]*)(\[[\w,-]*\])?((?:==|>=|<=|~=|!=|<|>)[\w.*+!<>=,~-]+)?(?=$|[\s"'])/g;
@@ -164,8 +165,8 @@ function installsOfCells(text: string, lines: Pick<Lines, 'range'>, cells: reado
     const shell = shellStart(text.slice(body, end));
     found.push(
       ...(shell === undefined
-        ? writtenInstalls(text, lines, COMMAND, at, end)
-        : writtenInstalls(text, lines, SHELL_COMMAND, body + shell, end)),
+        ? installsOfLines(text, lines, at, end)
+        : writtenInstalls(text, lines, body + shell, end)),
     );
     at = end;
   }
@@ -208,7 +209,7 @@ function convertedInstalls(text: string, lines: Pick<Lines, 'range'>): Install[]
     if (rest.length > 1 && !STILL_PYTHON.test(`%%${first}`)) continue;
     const start = index + whole.length - whole.trimStart().length;
     const range = lines.range(start, index + whole.trimEnd().length);
-    for (const install of writtenInstalls(command ?? '', lines))
+    for (const install of installsOfLines(command ?? '', lines))
       found.push({
         ...install,
         ...(mark === undefined ? {} : { commented: true as const }),
@@ -220,17 +221,18 @@ function convertedInstalls(text: string, lines: Pick<Lines, 'range'>): Install[]
 
 /** Packages that commands of a shell install. */
 export const shellInstalls = (text: string, lines: Pick<Lines, 'range'>): Install[] =>
-  writtenInstalls(text, lines, SHELL_COMMAND);
+  writtenInstalls(text, lines);
+
+/** Packages that the lines of a cell name which are for the shell, or for pip. */
+const installsOfLines = (text: string, lines: Pick<Lines, 'range'>, from = 0, to = text.length): Install[] =>
+  [...text.slice(from, to).matchAll(LINE)].flatMap((line) => {
+    const end = from + line.index + line[0].length;
+    return writtenInstalls(text, lines, end - (line[1] ?? '').length, end);
+  });
 
 /** Packages that commands name in a stretch of a text. */
-function writtenInstalls(
-  text: string,
-  lines: Pick<Lines, 'range'>,
-  commands = COMMAND,
-  from = 0,
-  to = text.length,
-): Install[] {
-  return [...text.slice(from, to).matchAll(commands)].flatMap((command) => {
+function writtenInstalls(text: string, lines: Pick<Lines, 'range'>, from = 0, to = text.length): Install[] {
+  return [...text.slice(from, to).matchAll(SHELL_COMMAND)].flatMap((command) => {
     const words = command[1] ?? '';
     const start = from + command.index + command[0].length - words.length;
     const byUv = /\buv[ \t]+(?:python3? -m[ \t]+)?pip/.test(command[0].slice(0, -words.length));
@@ -288,7 +290,7 @@ function packagesAmong(
     found.push({ ...wheelPackage(wheel), ...(alone ? { alone: true as const } : {}), range });
   }
   for (const address of words.matchAll(REPOSITORY)) {
-    const { name, specifier, state } = repositoryPackage(address);
+    const { name, specifier, state } = repositoryPackage(address.groups ?? {});
     const at = start + address.index;
     found.push({
       name,
@@ -298,6 +300,14 @@ function packagesAmong(
       range: lines.range(at, at + address[0].length),
     });
   }
+  for (const { name, specifier, state, index, length } of clonedPackages(words, text.slice(0, start)))
+    found.push({
+      name,
+      specifier,
+      ...(state ? { open: true, repository: state } : {}),
+      ...(state === 'head' ? { upgraded: true } : {}),
+      range: lines.range(start + index, start + index + length),
+    });
   for (const { 0: whole, 1: name = '', index } of bare.matchAll(BRACED)) {
     const stands = boundPackage(text, name);
     if (stands === undefined) continue;
