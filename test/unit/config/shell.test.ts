@@ -278,6 +278,28 @@ run 4 $ARGS --n $(basename m/n.json .json)
     assert.deepEqual(flags(text.replace('$ARGS --$x', '${ARGS:-} --$x')), { bs: 4, a: 1, b: 1, n: 'n' });
   });
 
+  it('takes for the text of a command what it prints to its output, on one way', () => {
+    const given = (body: string) => {
+      const { root } = parseConfig(URI, `pick() {\n${body}\n}\nM=$(pick $1)\npython a.py --m "$M"\n`);
+      const list = nodeAt(root, ['commands']);
+      const node = nodeAt(list?.kind === 'list' ? list.items[0] : undefined, ['arguments', 'm']);
+      return node?.kind === 'scalar' ? [node.text, node.guessed?.start.line] : [];
+    };
+    assert.deepEqual(given('echo log >&2; echo note 1>&2; echo all >> log.txt; { echo x; } &> y\necho big'), [
+      'big',
+      undefined,
+    ]);
+    assert.deepEqual(given('echo big >&1 2>/dev/null'), ['big', undefined]);
+    const either = (first: string, then: string) => given(`if [ -d $X/y ]; then ${first}; else ${then}; fi`);
+    assert.deepEqual(either('echo big', 'echo small'), ['big', 1]);
+    assert.deepEqual(either('echo big; return', 'echo small; return'), ['big', 1]);
+    assert.deepEqual(either('echo "no such thing" >&2', 'true'), ['', undefined]);
+    const early = 'if [ -f $X/y ]; then echo big; return 0; fi\necho "falling back" >&2\necho small';
+    assert.deepEqual(given(early), ['small', 1]);
+    const checked = 'local c\nc=$(find x)\nif [[ -z $c ]]; then echo none >&2; return 1; fi\necho "$c"';
+    assert.deepEqual(given(checked), ['$(find x)', undefined]);
+  });
+
   it('gives the command the variables of env', () => {
     const [run] = commands(
       'env -u X CUDA_VISIBLE_DEVICES=0,1 NPROC_PER_NODE=2 swift sft --a 1\n',

@@ -5,6 +5,7 @@ import type {
   CompoundList,
   ParsedScript,
   PipelineNode,
+  Redirection,
   Statement,
   TestExpression,
   Word,
@@ -35,6 +36,9 @@ import { isSettled, type PlacedText, type TextStretch, textOfPieces } from './pl
 import { guessed, isEmpty, type ShellScope, sameShellValue, type Variable } from './scope';
 import type { ScriptSource } from './script-source';
 
+/** Lines that a command substitution prints. */
+type Printed = readonly PlacedText[] | 'unknown';
+
 /** A script's statements in the order in which they run: lists, branches, loops, conditions. What a command does is left to others. */
 export abstract class ControlFlow {
   protected readonly job: Job;
@@ -44,6 +48,10 @@ export abstract class ControlFlow {
   /** Inside a branch that is not the likely one. */
   protected open: number;
   protected outcome: Outcome = SUCCESS;
+  /** What a command substitution has printed so far; `unknown` once something else prints. */
+  protected printed: Printed | undefined;
+  /** Conditions that decide what it prints. */
+  protected readonly printGuesses: TextStretch[] = [];
 
   constructor(job: Job, scope: ShellScope, source: ScriptSource, open: number) {
     this.job = job;
@@ -103,10 +111,20 @@ export abstract class ControlFlow {
       case 'Pipeline':
         return this.pipeline(node.commands, node.prefixes.filter(({ type }) => type === 'Negation').length);
       case 'Redirected':
-        return this.node(node.command);
+        return this.heard(node.redirects, () => this.node(node.command));
       default:
         return this.compound(node);
     }
+  }
+
+  /** Does what prints elsewhere than a command substitution reads: `echo "..." >&2`. */
+  protected heard<T>(redirects: readonly Redirection[], work: () => T): T {
+    const { printed } = this;
+    if (printed === undefined || !redirects.some(leadsAway)) return work();
+    this.printed = undefined;
+    const result = work();
+    this.printed = printed;
+    return result;
   }
 
   protected andOr(nodes: readonly PipelineNode[], operators: readonly string[]): ListEnd {
@@ -300,17 +318,25 @@ export abstract class ControlFlow {
     if (at.end > at.start && !forks.has(at.start)) forks.set(at.start, { ways: ways.length, taken: likely });
     const before = scope.copyOf(scope.variables);
     const ends: { readonly way: number; readonly variables: Map<string, Variable> }[] = [];
+    const { printed } = this;
+    const prints: { readonly way: number; readonly printed: Printed | undefined }[] = [];
     for (const [i, { body }] of ways.entries()) {
       scope.variables = scope.copyOf(before);
+      this.printed = printed;
       if (i !== likely) this.open++;
       const flow = body?.();
       if (i !== likely) this.open--;
+      if (flow !== 'exit') prints.push({ way: i, printed: this.printed });
       if (flow !== 'exit' && flow !== 'return') ends.push({ way: i, variables: scope.variables });
     }
     this.outcome = UNKNOWN;
     const kept = ends.find(({ way }) => way === likely) ?? ends[0];
     scope.variables = kept?.variables ?? before;
-    if (!kept) return undefined;
+    const said = prints.find(({ way }) => way === (kept?.way ?? likely)) ?? prints[0];
+    this.printed = said ? said.printed : printed;
+    if (prints.some((other) => !samePrinted(other.printed, this.printed))) this.printGuesses.push(at);
+    // What is printed is whole where every way returns.
+    if (!kept) return printed !== undefined && said ? 'return' : undefined;
     for (const { variables } of ends) {
       if (variables === kept.variables) continue;
       for (const name of new Set([...variables.keys(), ...kept.variables.keys()])) {
@@ -439,3 +465,17 @@ function loopFlow(flow: ListEnd): ListEnd {
 export function isSame(a: TextStretch, b: TextStretch): boolean {
   return a.start === b.start && a.end === b.end;
 }
+
+/** Whether a redirection takes away what is printed: `>&2`, `> file`, `&>> log`. What goes to `&1` stays. */
+function leadsAway(redirect: Redirection): boolean {
+  if (redirect.type !== 'Redirect' || !/^(?:>|>\||>>|&>|&>>|>&)$/.test(redirect.operator)) return false;
+  const from = redirect.descriptor;
+  if (from && (from.type !== 'FileDescriptor' || from.value !== 1)) return false;
+  return redirect.operator !== '>&' || redirect.target?.value !== '1';
+}
+
+const wordsOf = (printed: Printed | undefined): string =>
+  typeof printed === 'string' ? printed : (printed ?? []).map((line) => textOfPieces(line)).join('\n');
+
+const samePrinted = (one: Printed | undefined, other: Printed | undefined): boolean =>
+  one === other || (one !== 'unknown' && other !== 'unknown' && wordsOf(one) === wordsOf(other));

@@ -28,7 +28,7 @@ import {
   type ScriptsAtHand,
   scriptCall,
 } from './run-script';
-import { Budget, ShellScope } from './scope';
+import { Budget, guessed, ShellScope } from './scope';
 import { ScriptSource } from './script-source';
 import { type SlurmOption, slurmOptions, slurmVariables } from './slurm-options';
 
@@ -105,8 +105,6 @@ class Evaluator extends ShellBuiltins {
   private options: readonly SlurmOption[] | undefined;
   /** It runs on another machine or in a container, whose files are others. */
   private isRemote = false;
-  /** What a command substitution has printed so far; `unknown` once something else prints. */
-  private printed: PlacedText[] | 'unknown' | undefined;
 
   constructor(
     job: Job,
@@ -176,7 +174,7 @@ class Evaluator extends ShellBuiltins {
     if (builtin !== 'none') return builtin;
     const before = [...own].map(([variable]) => [variable, scope.get(variable)] as const);
     for (const [variable, text] of own) scope.put(variable, { text, exported: true });
-    const flow = this.start(expanded, program, input, place, guesses);
+    const flow = this.heard(node.redirects, () => this.start(expanded, program, input, place, guesses));
     for (const [variable, value] of before)
       if (value) scope.variables.set(variable, value);
       else scope.unset(variable);
@@ -471,7 +469,7 @@ class Evaluator extends ShellBuiltins {
     if (!this.printed || this.printed === 'unknown') return;
     const printed = printedBy(name, words, input);
     if (printed === undefined) this.printed = 'unknown';
-    else if (printed.length > 0) this.printed.push(printed);
+    else if (printed.length > 0) this.printed = [...this.printed, printed];
   }
 
   /** What a command substitution gives: text where all of it is printed by the script itself. */
@@ -493,12 +491,14 @@ class Evaluator extends ShellBuiltins {
     this.expander.guesses.push(...deeper.expander.guesses);
     const lines = deeper.lines();
     if (piped || !lines) return undefined;
-    return withoutNewlines(
+    const text = withoutNewlines(
       lines.flatMap((line, i) => {
         const at = line[0]?.start ?? 0;
         return i === 0 ? line : [{ text: '\n', start: at, end: at, exact: false }, ...line];
       }),
     );
+    const [guess] = deeper.printGuesses;
+    return guess ? guessed({ text }, guess).text : text;
   }
 
   private lines(): readonly PlacedText[] | undefined {
