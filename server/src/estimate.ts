@@ -25,7 +25,7 @@ import { graphBytes, MOST_OF_GRAPHS, sharedEngine, sharesWeights } from './memor
 import { kernelNotes, unplayedPackages, withoutKernels } from './memory/state-kernels';
 import { walkStep } from './memory/step';
 import { hasTeacher } from './memory/teacher';
-import type { TracedStage } from './memory/traced-run';
+import { balancesExperts, type TracedStage } from './memory/traced-run';
 import { type Turn, turnsOf, waitingBeside } from './memory/turns';
 import { buffersBeside, sumWeights, type WeightSums } from './memory/weights';
 import { type RunWalk, walkRun } from './memory/whole-run';
@@ -584,7 +584,7 @@ function limits(
       ),
     );
   }
-  if (run['loss.routerLogits'] && run['activations.checkpointing'] !== 'none' && hasExperts(sums)) {
+  if (balancesExperts(model, run) && run['activations.checkpointing'] !== 'none' && hasExperts(sums)) {
     notes.push(
       say(
         'The balancing loss is taken to leave nothing behind: a layer that keeps its own as an attribute keeps all that recomputation made of it too, until the next forward.',

@@ -6,6 +6,7 @@ import { statedLabels } from '../model/config';
 import { endsGroup } from '../model/grown-model';
 import type { Flow, Model, Stage } from '../model/model';
 import { languageConfig, routedExperts } from '../model/routed-experts';
+import { asksForRouterLogits, takesRouterLoss } from '../model/router-loss';
 import { ELEMENT_BYTES, type Storage, type Tape, type Tensor, type Weight } from '../model/tape';
 import type { AdapterSettings } from '../model/trace-settings';
 import { Tracer, type TraceSettings } from '../model/tracer';
@@ -216,7 +217,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     keptLogits: run['loss.keptLogits'],
     labelSmoothing: run['loss.labelSmoothing'],
     zLoss: run['loss.zLoss'],
-    routerLoss: run['loss.routerLogits'] ? routerLoss(model, run) : undefined,
+    routerLoss: balancesExperts(model, run) ? routerLoss(model, run) : undefined,
     completion: run['rollout.completion'],
     returnedHidden: run['method.valueTogether']
       ? run['batch.micro'] * sequence * model.hiddenSize * (model.layers + 1)
@@ -316,6 +317,13 @@ function quantizesExperts(run: TrainingRun, model: Model): boolean {
   if (kind === 'fp8' || kind === 'mxfp4') return true;
   if ((kind === 'nf4' || kind === 'fp4') && handlesStacks(run, model.modelType)) return true;
   return hasLinearExperts(run, model);
+}
+
+/** Whether the loss holds the balance of the experts: as the run states, else as the model's own config asks. */
+export function balancesExperts({ config }: Model, run: TrainingRun): boolean {
+  const stated = run['loss.routerLogits'];
+  if (run['model.code'] !== 'transformers') return stated === true;
+  return takesRouterLoss(config) && (stated ?? asksForRouterLogits(config));
 }
 
 /** What the balance of the experts is taken over, where the model has some. */

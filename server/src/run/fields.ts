@@ -693,8 +693,7 @@ export const FIELDS = {
   }),
   'loss.zLoss': flag({ doc: 'The squared log-sum-exp of the logits is part of the loss.', default: false }),
   'loss.routerLogits': flag({
-    doc: 'A mixture of experts returns its router logits and balances its experts with them (`output_router_logits`).',
-    default: false,
+    doc: 'A mixture of experts returns its router logits and balances its experts with them (`output_router_logits`). Unset: as the config of the model has it.',
   }),
   'loss.tokenShare': number({
     doc: 'Share of the tokens that logits are computed of: masked words are gathered before the head (`model.code: tensorflow`).',

@@ -8,6 +8,7 @@ import { TRAINER_RELEASES } from '../hf/training-arguments-keys';
 import { block, inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { mebibytes } from '../key-value';
+import { ROUTER_LOGITS } from '../router-weight';
 
 /** What the releases say of the keys: types and defaults of most rows. */
 const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES)], TRAINER_RELEASES);
@@ -19,6 +20,16 @@ const run = releasedBlock('', DOCS, RELEASED, [
   ['base_model', 'Model on the Hugging Face Hub, or a folder that holds it.', { sets: 'model.id' }],
   ['base_model_config', 'Config of the model, where it lies apart.'],
   ['overrides_of_model_config', 'Fields of `config.json` that are overridden.'],
+  ['overrides_of_model_kwargs', 'Arguments of the call that loads the model.'],
+  ['model_kwargs', 'Arguments of the call that loads the model.', { type: 'object', default: null }],
+  ...['overrides_of_model_config', 'model_config', 'overrides_of_model_kwargs', 'model_kwargs'].map(
+    (block) =>
+      [
+        `${block}.output_router_logits`,
+        ROUTER_LOGITS,
+        { type: 'boolean', default: null, sets: 'loss.routerLogits' },
+      ] as const,
+  ),
   [
     'micro_batch_size',
     'Samples (with packing: full rows) per GPU and forward pass.',

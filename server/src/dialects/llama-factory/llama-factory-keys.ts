@@ -7,6 +7,7 @@ import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
 import { TRAINER_RELEASES, TRAINING_ARGUMENTS_KEYS } from '../hf/training-arguments-keys';
 import { block, inertKeys, type Row, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
+import { isWeighed } from '../router-weight';
 
 /** What the releases say of the keys: types and defaults of most rows. */
 const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES)], TRAINER_RELEASES);
@@ -38,6 +39,11 @@ const model = releasedBlock('', `${HPARAMS}model_args.py`, RELEASED, [
     { sets: 'quantization.double', assumes: `${HPARAMS}model_args.py` },
   ],
   ['quantization_device_map', 'Device map of quantized inference.'],
+  [
+    'moe_aux_loss_coef',
+    'Weight of the loss that balances the experts of a mixture; any but 0 has the model return the logits of its routers.',
+    { sets: 'loss.routerLogits', means: isWeighed },
+  ],
   [
     'flash_attn',
     'Attention kernel; `auto` leaves it to transformers (SDPA).',
@@ -246,7 +252,7 @@ const rest = inertKeys(
     reward_model_quantization_bit top_k max_new_tokens vllm_maxlen sglang_maxlen num_beams loraplus_lr_ratio
     loraplus_lr_embedding pref_beta pref_ftx pref_bco_weight dpo_label_smoothing kto_chosen_weight
     kto_rejected_weight simpo_gamma ppo_target galore_scale apollo_scale badam_update_ratio ld_alpha asft_alpha
-    eaft_alpha moe_aux_loss_coef module_dropout video_fps val_size top_p temperature vllm_gpu_util
+    eaft_alpha module_dropout video_fps val_size top_p temperature vllm_gpu_util
     sglang_mem_fraction length_penalty repetition_penalty use_fast_tokenizer resize_vocab split_special_tokens
     low_cpu_mem_usage use_kv_cache use_v1_kernels print_param_status trust_remote_code train_on_prompt
     mask_history streaming overwrite_cache ignore_pad_token_for_loss eval_on_each_dataset enable_thinking

@@ -10,6 +10,7 @@ import { weightsDtypeOf } from '../hf/weights-dtype';
 import { block, inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { megatronCoreKeys } from '../megatron/core-rows';
+import { isWeighed } from '../router-weight';
 
 /** What the releases say of the keys: types and defaults of most rows. */
 const RELEASED = new ReleasedKeys(
@@ -68,6 +69,11 @@ const model = releasedBlock('', `${ARGUMENTS}base_args/model_args.py`, RELEASED,
       values: ['float16', 'bfloat16', 'float32', 'auto'],
       fields: ['precision.weights', 'precision.compute', 'precision.scheme'],
     },
+  ],
+  [
+    'router_aux_loss_coef',
+    'Weight of the loss that balances the experts of a mixture; any but 0 has the model return the logits of its routers.',
+    { sets: 'loss.routerLogits', means: isWeighed },
   ],
   [
     'attn_impl',
@@ -547,7 +553,7 @@ const rest = inertKeys(
     max_new_tokens max_epochs num_iterations vllm_max_model_len
     eval_limit lr_warmup_iters eval_iters early_stop_interval max_turns shuffle_buffer_size lora_ga_batch_size
     data_seed temperature top_p epsilon epsilon_high lr min_lr lr_warmup_fraction vit_lr aligner_lr
-    lorap_lr_ratio router_aux_loss_coef cpo_alpha simpo_gamma desirable_weight undesirable_weight rpo_alpha
+    lorap_lr_ratio cpo_alpha simpo_gamma desirable_weight undesirable_weight rpo_alpha
     lmbda sft_alpha label_smoothing center_rewards_coefficient clip_grad moe_z_loss_coeff adam_beta2 use_hf
     load_args load_data_args lazy_tokenize add_version create_checkpoint_symlink ignore_args_error
     use_swift_lora dataset_shuffle val_dataset_shuffle load_from_cache_file streaming strict enable_thinking

@@ -12,6 +12,7 @@ import { scriptPolicy } from '../hf/training-arguments-rules';
 import { checkKeys, rejectMisfits } from '../key-check';
 import { block } from '../key-rows';
 import { KeyTable } from '../key-table';
+import { ROUTER_LOGITS } from '../router-weight';
 import { Section } from '../section';
 import { MODEL_ROW, OPEN_INSTRUCT_SOURCE, openInstructInertKeys, ownDefault } from './open-instruct-keys';
 import { openInstructWords } from './open-instruct-words';
@@ -107,6 +108,7 @@ export const OPEN_INSTRUCT_KEYS: readonly KeySpec[] = [
       'Preference loss.',
       { default: 'dpo', fields: ['method.objective', 'method.precomputedReference'] },
     ],
+    ['load_balancing_loss', 'boolean', ROUTER_LOGITS, { default: false, sets: 'loss.routerLogits' }],
     [
       'max_train_steps',
       'integer',
@@ -123,7 +125,7 @@ export const OPEN_INSTRUCT_KEYS: readonly KeySpec[] = [
     number: `learning_rate weight_decay warmup_ratio clip_grad_norm dpo_beta dpo_gamma_beta_ratio dpo_label_smoothing
       load_balancing_weight`,
     boolean: `use_slow_tokenizer with_tracking add_bos overwrite_output_dir overwrite_cache push_to_hub
-      load_balancing_loss fused_optimizer reduce_loss try_launch_beaker_eval_jobs concatenated_forward
+      fused_optimizer reduce_loss try_launch_beaker_eval_jobs concatenated_forward
       low_cpu_mem_usage trust_remote_code clean_checkpoints_at_end`,
   }),
 ];
@@ -178,7 +180,7 @@ export function readOpenInstruct(section: Section, draft: Draft, context: ReadCo
   draft.assume('framework', 'open-instruct', say('arguments of open-instruct'));
   section.take('model_name_or_path', 'per_device_train_batch_size', 'gradient_accumulation_steps');
   section.take('max_seq_length', 'max_train_steps', 'gradient_checkpointing', 'use_flash_attn');
-  section.take('packing', 'use_liger_kernel');
+  section.take('packing', 'use_liger_kernel', 'load_balancing_loss');
   readMethod(section);
   readPrecision(draft, context);
   assumePadding(section, draft, section.integerOrDefault('per_device_train_batch_size'));

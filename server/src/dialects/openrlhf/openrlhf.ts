@@ -1,5 +1,6 @@
 import type { MapNode } from '../../config/node';
 import { flagOf, integerOf, numberOf, textOf, textsOf } from '../../config/scalar';
+import { takesRouterLoss } from '../../model/router-loss';
 import type { FieldValue } from '../../run/fields';
 import { fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
@@ -98,6 +99,13 @@ export function readOpenrlhf(
     ({ node }) => attentionOf(textOf(node)),
     dotted ? own('flash2' as const) : own('eager' as const, say('before 2026 eager without `--flash_attn`')),
   );
+  // `models/actor.py` asks every model for them that can be asked, whatever the loss weighs; models of rewards have no such loss.
+  if (trainer !== 'rm' && takesRouterLoss(context.model?.config))
+    section.assume('loss.routerLogits', {
+      value: true,
+      note: say('{0} default', 'OpenRLHF'),
+      source: `${SOURCE}models/actor.py`,
+    });
   section.take('ds.use_liger_kernel', NAMES.tensor[0], NAMES.ring[0]);
   if (section.has(NAMES.ring))
     section.assume('parallel.contextMethod', own('ring' as const, say('ring flash attention')));

@@ -23,6 +23,7 @@ import { readAdapters, readCallsOnModel } from './python-adapters';
 import { readModel } from './python-model';
 import { readMadeOptimizer } from './python-optimizer';
 import { readUnsloth, unslothLoad } from './python-unsloth';
+import { readRouterLogits } from './router-logits';
 import { readScaledImages } from './scaled-images';
 import { readTextsAlone } from './texts-alone';
 import { readTokenizedLength } from './tokenized-length';
@@ -51,6 +52,7 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain, context);
   if (!own) readCallsOnModel(calls, backward, chain, adapted, context);
   if (!own) readTextsAlone(calls, backward, context, true);
+  readRouterLogits(calls, chain, backward, undefined, context);
   readScaledImages(calls, backward, context);
   noteOtherModels(calls, chain, backward, context);
   noteChangers(calls, chain, backward, loop.optimizer);

@@ -79,6 +79,7 @@ import {
   unslothDefaults,
   unslothLoad,
 } from './python-unsloth';
+import { readRouterLogits } from './router-logits';
 import { inferMask } from './row-masks';
 import { checkScaledGradients } from './scaled-gradients';
 import { readScaledImages } from './scaled-images';
@@ -332,6 +333,7 @@ function readTraining(
   if (!own) readCallsOnModel(calls, call, chain, adapted, context);
   if (kind.method === undefined) readTrainer(calls, call, config, context, chain);
   else readTrlTrainer(calls, { call, kind }, config, context, { chain, loaded, adapted });
+  readRouterLogits(calls, chain, call, config, context);
   const scaled = { call, config, chain, ...(kind.method === undefined ? {} : { method: kind.method }) };
   if (own) return;
   calls.draft.rules(() => checkScaledGradients(calls, scaled, context));

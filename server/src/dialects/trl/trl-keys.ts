@@ -5,6 +5,7 @@ import { MODEL_ARGUMENTS_KEYS, TRL_RELEASES } from '../hf/model-arguments-keys';
 import { TRAINER_RELEASES, TRAINING_ARGUMENTS_KEYS } from '../hf/training-arguments-keys';
 import { block, inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
+import { isWeighed, ROUTER_LOGITS } from '../router-weight';
 
 /** What the releases say of the keys: types and defaults of most rows. */
 const RELEASED = new ReleasedKeys(
@@ -49,6 +50,16 @@ const lengths = [
       { sets: 'activations.offload', assumes: `${SOURCE}sft_config.py` },
     ],
     ['loss_type', 'Kind of loss.', { type: 'any', default: null }],
+    [
+      'router_aux_loss_coef',
+      'Weight of the loss that balances the experts of a mixture; any but 0 has the model return the logits of its routers.',
+      { sets: 'loss.routerLogits', means: isWeighed },
+    ],
+    [
+      'model_init_kwargs.output_router_logits',
+      ROUTER_LOGITS,
+      { type: 'boolean', default: null, sets: 'loss.routerLogits' },
+    ],
   ]),
   ...block('', DPO, [
     [
@@ -200,7 +211,7 @@ const rest = inertKeys(
     precompute_ref_batch_size label_pad_token_id padding_value top_k vllm_server_port vllm_group_port
     vllm_max_model_length max_tool_calling_iterations num_completions_to_print num_generations_eval epsilon
     epsilon_high delta f_alpha_divergence_coef label_smoothing rpo_alpha ld_alpha discopop_tau
-    ref_model_mixup_alpha temperature top_p min_p repetition_penalty top_entropy_quantile router_aux_loss_coef
+    ref_model_mixup_alpha temperature top_p min_p repetition_penalty top_entropy_quantile
     desirable_weight undesirable_weight vllm_server_timeout vllm_importance_sampling_cap trust_remote_code
     assistant_only_loss completion_only_loss disable_dropout force_use_ref_model use_weighting sync_ref_model
     generate_during_eval ds3_gather_for_generation shuffle_dataset mask_truncated_completions log_completions

@@ -19,6 +19,7 @@ import { NAMES_OF_THE_MODEL, SCRIPT_ARGUMENTS_TABLE } from '../hf/script-argumen
 import { readTrainingArguments, type TrainerDefaults } from '../hf/training-arguments';
 import { rejectMisfits } from '../key-check';
 import { Section as Block, type Section } from '../section';
+import { readRouterWeight } from './balanced-experts';
 import {
   completionByDefault,
   cutsPromptByDefault,
@@ -184,6 +185,7 @@ export function readTrl(
   readTrainingArguments(section, draft, context, caller?.defaults ?? defaultsOf(context));
   assumeNoCache(section, method, context, caller ? caller.loads : 'script');
   readLoss(section, method, context);
+  readRouterWeight(section, method, context);
   readModelArguments(section, draft, context);
   assumeReadByAll(section, draft);
   readQuantizedBase(section, method, draft, context);

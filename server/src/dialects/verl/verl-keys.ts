@@ -8,6 +8,7 @@ import { weightsDtypeOf } from '../hf/weights-dtype';
 import { block, inertKeys, type Row, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { megatronCoreKeys, PARALLEL_SIZES } from '../megatron/core-rows';
+import { ROUTER_LOGITS } from '../router-weight';
 
 /** What the releases say of the keys: types and defaults of most rows. */
 const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES), 'ppo', 'ppo_megatron', 'sft']);
@@ -97,6 +98,12 @@ const model = (unpadded: Changed): readonly Row[] => [
     'string',
     'Attention kernel.',
     { default: 'flash_attention_2', fields: ['attention.implementation'] },
+  ],
+  [
+    'override_config.output_router_logits',
+    'boolean',
+    ROUTER_LOGITS,
+    { default: null, sets: 'loss.routerLogits' },
   ],
 ];
 

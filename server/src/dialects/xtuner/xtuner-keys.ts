@@ -5,6 +5,7 @@ import { storageOf } from '../hf/model-arguments-keys';
 import { PEFT_TABLE_KEYS } from '../hf/peft-config-keys';
 import { block, inertKeys, movedRow } from '../key-rows';
 import { KeyTable } from '../key-table';
+import { ROUTER_LOGITS } from '../router-weight';
 
 const MODEL = fileIn(XTUNER, 'xtuner/model/sft.py');
 const DATA = fileIn(XTUNER, 'xtuner/dataset/huggingface.py');
@@ -64,6 +65,7 @@ export const XTUNER_KEYS: readonly KeySpec[] = [
     ],
     ['attn_implementation', 'string', 'Attention kernel.', { default: null, ...ATTENTION }],
     ['quantization_config', 'object', 'How the frozen weights are quantized while loading.'],
+    ['output_router_logits', 'boolean', ROUTER_LOGITS, { default: null, sets: 'loss.routerLogits' }],
     ['load_in_4bit', 'boolean', 'Load the frozen weights in 4 bits.', { fields: ['quantization.kind'] }],
     ['load_in_8bit', 'boolean', 'Load the frozen weights in int8.', { fields: ['quantization.kind'] }],
   ]),

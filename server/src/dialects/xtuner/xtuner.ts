@@ -89,7 +89,7 @@ function refuses(root: MapNode, draft: Draft): boolean {
 
 /** What `from_pretrained` of a class for language models loads; another call may make any model. */
 function readModel(llm: Section, draft: Draft): void {
-  llm.take('pretrained_model_name_or_path');
+  llm.take('pretrained_model_name_or_path', 'output_router_logits');
   const type = nodeAt(llm.root, ['type']);
   const loads = textOf(type) ?? '';
   if (/^(?:transformers\.)?\w+ForCausalLM\.from_pretrained$/.test(loads)) return;
