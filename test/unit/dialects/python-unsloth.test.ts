@@ -468,11 +468,43 @@ describe('Unsloth', () => {
       'flex',
       'default',
     ]);
+    // Flexible attention went before SDPA until 2026.4.5, which this type has none of.
+    assert.deepEqual(await gemma('2026.4.5'), ['flex', 'default']);
+    assert.deepEqual(await gemma('2026.4.8'), ['flex', 'default']);
+    assert.deepEqual(await gemma('2026.4.5', { install: 'unsloth==2026.4.5 flash-attn' }), [
+      'flash2',
+      'default',
+    ]);
     const { origins } = (await trained({ install: 'unsloth==2026.3.1' })).resolved;
     assert.match(
       origins['attention.implementation']?.note ?? '',
       /flexible attention where the model has it/,
     );
+  });
+
+  it('has a mask in each batch of releases that compile what makes them', async () => {
+    const mask = async (release: string, more: Cell = {}) => {
+      const config = 'SFTConfig(per_device_train_batch_size=1)';
+      const { values } = (await trained({ install: `unsloth==${release}`, config, ...more })).resolved;
+      return [values['attention.mask'] ?? false, values['attention.unmaskedBatches'] ?? false];
+    };
+    const gemma = { model: 'unsloth/gemma-4-31B-it' };
+    assert.deepEqual(await mask('2026.1.4', gemma), [false, false]);
+    assert.deepEqual(await mask('2026.2.1', gemma), [true, false]);
+    assert.deepEqual(await mask('2026.4.5', gemma), [true, false]);
+    // Others run flexible attention.
+    assert.deepEqual(await mask('2026.4.5'), [false, false]);
+    assert.deepEqual(await mask('2026.4.6'), [true, false]);
+    assert.deepEqual(await mask('2026.9.14'), [true, false]);
+    assert.deepEqual(await mask('2026.10.1'), [false, false]);
+    const two = { config: 'SFTConfig(per_device_train_batch_size=2)' };
+    assert.deepEqual(await mask('2026.4.8', two), [true, false]);
+    assert.deepEqual(
+      await mask('2026.4.8', { first: 'import os\nos.environ["UNSLOTH_COMPILE_DISABLE"] = "1"\n' }),
+      [false, false],
+    );
+    assert.deepEqual(await mask('2026.4.8', { loader: 'FastLanguageModel' }), [false, false]);
+    assert.deepEqual(await mask('2026.4.8', { load: ask('eager') }), [false, false]);
   });
 
   it('leaves defaults of trainers as they are in releases that write none', async () => {

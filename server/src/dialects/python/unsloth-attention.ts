@@ -82,8 +82,10 @@ function readOwnLayers(calls: Calls, load: PyCall, context: ReadContext, config:
 const HEEDS = '2025.4.1';
 /** Since this release flexible attention is taken for every class that has it (`prefer_flex_attn_if_supported`; 2026.1.4 has it not). */
 const FIRST_FLEX = '2026.2.1';
-/** Since this release FlashAttention 2 goes first where it is installed, then SDPA (`resolve_attention_implementation`; 2026.3.18 has it not). */
-const RESOLVES = '2026.4.1';
+/** Since this release FlashAttention 2 goes first where it is installed (`determine_attention_implementation`; 2026.3.18 has it not). */
+const PREFERS_FLASH = '2026.4.1';
+/** Since this release SDPA goes before flexible attention (`resolve_attention_implementation`; 2026.4.5 has it not). */
+const RESOLVES = '2026.4.6';
 /** Since this release some go back to flexible attention (`_FLEX_PREFERRED_MODELS`; 2026.5.2 has it not). */
 const PREFERS_FLEX = '2026.5.3';
 
@@ -91,7 +93,7 @@ const PREFERS_FLEX = '2026.5.3';
  * Releases before the choice of today: SDPA where the class has it, whatever is asked for at first; then flexible attention where the class
  * has it, which keeps no scores either.
  */
-function readBefore(calls: Calls, load: PyCall, release: string, support: Support): void {
+function readBefore(calls: Calls, load: PyCall, release: string, support: Support, flash: boolean): void {
   const { draft } = calls;
   const field = 'attention.implementation';
   const asked = argumentOf(load, KEY);
@@ -99,6 +101,10 @@ function readBefore(calls: Calls, load: PyCall, release: string, support: Suppor
   const kernel = attentionOf(word);
   if (asked && kernel !== undefined && isAtLeast(release, HEEDS) !== false) {
     draft.state(field, kernel, asked, KEY);
+    return;
+  }
+  if (flash && support.flash && isAtLeast(release, PREFERS_FLASH) === true) {
+    draft.assume(field, 'flash2', say('Unsloth runs FlashAttention 2, which is installed'), CHOICE);
     return;
   }
   const flexible = isAtLeast(release, FIRST_FLEX) === true;
@@ -132,7 +138,7 @@ function readChosen(calls: Calls, load: PyCall, context: ReadContext, config: Co
   }
   const support = supportOf(calls, context, config);
   if (release !== undefined && isAtLeast(release, RESOLVES) === false) {
-    readBefore(calls, load, release, support);
+    readBefore(calls, load, release, support, installsFlash(calls, context));
     return;
   }
   if (asked && kernel !== undefined) {
@@ -240,5 +246,7 @@ function defaultOf(
   const prefersFlex = isAtLeast(context.versions?.unsloth?.version, PREFERS_FLEX) !== false;
   if (FLEXIBLE.test(type) && flex && prefersFlex) return 'flex';
   if (flash && !refusesFlash && installsFlash(calls, context)) return 'flash2';
+  // Before, no card was too old for it (`_FLEX_ATTENTION_MIN_CAPABILITY` came later).
+  if (FLEXIBLE.test(type) && !prefersFlex) return 'flex';
   return sdpa ? 'sdpa' : FLEXIBLE.test(type) ? 'eager' : flex ? 'flex' : 'eager';
 }
