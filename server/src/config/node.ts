@@ -85,6 +85,8 @@ export interface ConfigDocument {
   readonly job?: TrainingJob<{ readonly key: string; readonly text: string; readonly range: Range }>;
   /** Shell only: what the manifest that holds the commands asks of machines. */
   readonly manifest?: MachinesAsked;
+  /** Python only: cells of a notebook, which one process runs. */
+  readonly inNotebook?: true;
   /** Notebooks only: the GPU that they ask their service for. */
   readonly asksFor?: { readonly name: string; readonly range: Range };
   /** Notebooks only: the GPU that they ask their service for, and another that they printed. */

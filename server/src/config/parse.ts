@@ -9,7 +9,7 @@ import { readJson } from './json';
 import { Lines } from './lines';
 import { manifestDocument } from './manifest-document';
 import type { ConfigDocument, ConfigFormat } from './node';
-import { gpuOfJoined } from './python/cells';
+import { gpuOfJoined, isJoined } from './python/cells';
 import { pythonLines } from './python/databricks-source';
 import { loadPython } from './python/grammar';
 import { installedOnColab } from './python/magics';
@@ -54,7 +54,8 @@ export function parseConfig(
     const { root, problems, relaxedJson, ...more } = readPython(lines, notebook.installs, around);
     const asksFor = notebook.gpu ? { asksFor: notebook.gpu } : {};
     const other = notebook.elsewhere ? { ranElsewhere: notebook.elsewhere } : {};
-    return { uri, format, root, problems, directives, relaxedJson, ...ofPython(more), ...asksFor, ...other };
+    const read = { uri, format, root, problems, directives, relaxedJson, ...ofPython(more) };
+    return { ...read, inNotebook: true, ...asksFor, ...other };
   }
   const conflict = resolveConflict(lines);
   const source = conflict ? new Lines(conflict.text) : lines;
@@ -71,10 +72,11 @@ export function parseConfig(
   const gpu = gpuOfJoined(content);
   const { installs } = reading as Partial<PythonReading>;
   const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
-  if (typeof gpu === 'object') return { ...own, ...ofPython(reading), ranElsewhere: { ...gpu, range } };
+  const joined = isJoined(content) ? { inNotebook: true as const } : {};
+  const read = { ...own, ...ofPython(reading), ...joined };
+  if (typeof gpu === 'object') return { ...read, ranElsewhere: { ...gpu, range } };
   return {
-    ...own,
-    ...ofPython(reading),
+    ...read,
     ...(gpu === undefined || !installs ? {} : { installs: installedOnColab(installs) }),
     ...(gpu === undefined ? {} : { asksFor: { name: gpu, range } }),
   };

@@ -350,6 +350,60 @@ describe('a GPU that nobody names, where cells install PyTorch for those of AMD'
   });
 });
 
+describe('how many GPUs Unsloth trains on in a notebook', () => {
+  const rocm = '!pip install torch --index-url https://download.pytorch.org/whl/rocm6.4\n';
+  const words = 'a notebook is one process, in which Unsloth trains on one GPU';
+  const text = (load: string, trainer: string, last: string) => `from unsloth import FastLanguageModel
+from transformers import Trainer, TrainingArguments
+from trl import SFTConfig, SFTTrainer
+from accelerate import notebook_launcher
+model, tokenizer = FastLanguageModel.from_pretrained("unsloth/Qwen3-4B", max_seq_length=512${load})
+model = FastLanguageModel.get_peft_model(model, r=8)
+${trainer}(model=model, args=${trainer === 'Trainer' ? 'TrainingArguments' : 'SFTConfig'}("o"), train_dataset=rows)${last}
+`;
+  const analysisOf = async (more: {
+    readonly first?: string;
+    readonly load?: string;
+    readonly trainer?: string;
+    readonly last?: string;
+    readonly name?: string;
+    readonly metadata?: object;
+  }) => {
+    const { first = '', load = '', trainer = 'SFTTrainer', last = '.train()', name = 'a.ipynb' } = more;
+    const cells = [{ cell_type: 'code', source: first + text(load, trainer, last), outputs: [] }];
+    const file = name.endsWith('.py')
+      ? text(load, trainer, last)
+      : JSON.stringify({ cells, metadata: more.metadata ?? {}, nbformat: 4 });
+    const { resolved } = await smallWorkspace({ [name]: file }).analyze(name);
+    const { 'hardware.gpus': gpus } = resolved.values;
+    return {
+      gpus,
+      note: resolved.origins['hardware.gpus']?.note,
+      open: resolved.unknown.map(({ field }) => field),
+    };
+  };
+
+  it('is one: in one process it makes no replicas, whichever trainer runs', async () => {
+    for (const trainer of ['SFTTrainer', 'Trainer'])
+      assert.deepEqual(await analysisOf({ trainer }), { gpus: 1, note: words, open: ['hardware.gpu'] });
+    const colab = { accelerator: 'GPU', colab: { gpuType: 'T4' } };
+    const ofAmd = await analysisOf({ first: rocm, metadata: colab });
+    assert.deepEqual(ofAmd, { gpus: 1, note: words, open: ['hardware.gpu'] });
+    const seen = 'import os\nos.environ["CUDA_VISIBLE_DEVICES"] = "0,1"\n';
+    assert.equal((await analysisOf({ first: seen })).gpus, 1);
+    assert.equal((await analysisOf({ metadata: colab })).note, 'Colab has one GPU');
+  });
+
+  it('is not known where processes are started, or a map has the model lie on several', async () => {
+    for (const open of [
+      { last: '\nnotebook_launcher(trainer.train, ())' },
+      { load: ', device_map="balanced"' },
+      { name: 'train.py' },
+    ])
+      assert.equal((await analysisOf(open)).gpus, undefined, JSON.stringify(open));
+  });
+});
+
 describe('a GPU that Colab calls by the name of two', () => {
   const analysisOf = (first: string) => {
     const cells = [{ cell_type: 'code', source: `${first}${ON_COLAB}`, outputs: [] }];

@@ -52,9 +52,12 @@ export function joinCells(cells: readonly string[], gpu?: string | RanElsewhere)
   return { text, firstLines };
 }
 
+/** Whether a text is cells that were joined. */
+export const isJoined = (text: string): boolean => text.startsWith(HEAD);
+
 /** What a joined text states of the GPU that the notebook asks for. */
 export function gpuOfJoined(text: string): string | RanElsewhere | undefined {
-  if (!text.startsWith(HEAD)) return undefined;
+  if (!isJoined(text)) return undefined;
   try {
     const { gpu, asked, ran } = JSON.parse(text.slice(HEAD.length, text.indexOf('\n'))) as {
       readonly [name in 'gpu' | 'asked' | 'ran']?: unknown;

@@ -1,3 +1,4 @@
+import type { ConfigDocument } from '../../config/node';
 import { submodule } from '../../config/python/imports';
 import { LOADS } from '../../config/python/made-of';
 import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
@@ -33,6 +34,33 @@ export function inferOneGpu(
       ? say('nothing that is read puts the model on a GPU: one is assumed')
       : say('one process, whose loop shares nothing with others');
   draft.infer('hardware.gpus', 1, note, { range: backward.calleeRange });
+}
+
+/** What starts processes out of a notebook, each of which has a GPU. */
+const STARTS_PROCESSES = /(?:^|\.)(?:notebook_launcher|spawn)$/;
+
+/**
+ * Whether a notebook trains with Unsloth in its own process. There Unsloth takes the GPUs of the trainer back to one, so that it makes no
+ * replicas: of TRL's trainers (`rl.py`, `args._n_gpu = 1`) as of transformers' own (`_utils.py`, `_keep_unsloth_models_off_data_parallel`;
+ * releases before refuse several GPUs). A map may have the model lie on more.
+ */
+export function isUnslothAlone(
+  { inNotebook }: ConfigDocument,
+  { program }: Calls,
+  load: PyCall | undefined,
+): boolean {
+  if (!inNotebook || !load || load.open) return false;
+  if (program.calls.some(({ callee }) => STARTS_PROCESSES.test(callee))) return false;
+  const map = argumentOf(load, 'device_map');
+  return map === undefined || (map.kind === 'scalar' && !spreadsModel(map));
+}
+
+/** The one GPU that Unsloth trains on where nothing else says how many the run uses. */
+export function inferUnslothGpu({ draft }: Calls, load: PyCall): void {
+  if (draft.knows('hardware.gpus')) return;
+  draft.infer('hardware.gpus', 1, say('a notebook is one process, in which Unsloth trains on one GPU'), {
+    range: load.calleeRange,
+  });
 }
 
 /** What puts a model on a device, makes one, or chooses where tensors are made. */

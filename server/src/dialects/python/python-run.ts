@@ -51,7 +51,7 @@ import { readKeptPredictions } from './kept-predictions';
 import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
 import { adaptedByPeft, chainOf, type ModelChain } from './model-chain';
-import { reachesNoGpu } from './one-process';
+import { inferUnslothGpu, isUnslothAlone, reachesNoGpu } from './one-process';
 import { noteChangers, noteOtherModels } from './other-models';
 import { otherStarts } from './other-starts';
 import { namesOther, otherTraining } from './other-training';
@@ -202,9 +202,9 @@ function read(document: ConfigDocument, around: ReadContext): Reading {
   };
   if (!first) {
     readInstalls(document, draft);
-    readEnvironment(calls);
+    readEnvironment(calls, false);
     readLaunchedProcesses(calls);
-    readAskedGpu(document, draft, context.known);
+    readAskedGpu(document, draft, context.known, false);
     if (loop) readLoop(calls, loop, context);
     recipe?.read(calls, context);
     inferFromFile(calls, document);
@@ -230,9 +230,12 @@ function read(document: ConfigDocument, around: ReadContext): Reading {
     ...(lastTrl === undefined ? {} : { lastTrl }),
     versions: context.versions ?? {},
   });
-  readEnvironment(calls);
+  const load = unslothLoad(chainOf(calls.program, modelOf(first)));
+  const onOne = isUnslothAlone(document, calls, load);
+  readEnvironment(calls, onOne);
   readLaunchedProcesses(calls);
-  readAskedGpu(document, draft, context.known);
+  readAskedGpu(document, draft, context.known, onOne);
+  if (onOne && load) inferUnslothGpu(calls, load);
   readTraining(calls, first, config, context);
   inferFromFile(calls, document);
   leaveDecisive(calls);
@@ -307,6 +310,10 @@ function isBoundNowhere({ imports }: PyProgram, value: PyValue): boolean {
   );
 }
 
+/** The model that a trainer is given. */
+const modelOf = ({ call, kind }: Training): PyValue | undefined =>
+  argumentOf(call, 'model', kind.order.indexOf('model'));
+
 function readTraining(
   calls: Calls,
   { call, kind }: Training,
@@ -314,7 +321,7 @@ function readTraining(
   context: ReadContext,
 ): void {
   const { program } = calls;
-  const chain = chainOf(program, argumentOf(call, 'model', kind.order.indexOf('model')));
+  const chain = chainOf(program, modelOf({ call, kind }));
   const own = unslothLoad(chain);
   const loaded = own
     ? readUnsloth(calls, own, chain, call, context)

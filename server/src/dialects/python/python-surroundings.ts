@@ -13,6 +13,7 @@ import {
   type VersionedPackage,
 } from '../../environment/versions';
 import { findAccelerator } from '../../hardware/catalog';
+import type { FieldPath } from '../../run/fields';
 import { newerOf } from '../../run/oldest-releases';
 import { fact } from '../../run/origin';
 import type { Versions } from '../../run/versions';
@@ -166,7 +167,12 @@ export function upgradedPackages({ installs = [] }: ConfigDocument): readonly Re
  * Where a notebook asks Colab for one GPU and printed another, it was run elsewhere, or another was asked for since: either may be what the
  * next run has.
  */
-function readOtherGpu({ ranElsewhere }: ConfigDocument, draft: Draft, known: ReadContext['known']): void {
+function readOtherGpu(
+  { ranElsewhere }: ConfigDocument,
+  draft: Draft,
+  known: ReadContext['known'],
+  fields: readonly FieldPath[],
+): void {
   if (!ranElsewhere || known['hardware.gpu'] !== undefined) return;
   const { asked, ran, range } = ranElsewhere;
   const words = say(
@@ -174,11 +180,15 @@ function readOtherGpu({ ranElsewhere }: ConfigDocument, draft: Draft, known: Rea
     asked,
     ran,
   );
-  draft.leave('value', { range }, 'gpuType', words, ['hardware.gpu', 'hardware.gpus']);
+  draft.leave('value', { range }, 'gpuType', words, fields);
 }
 
 /** Cells that install PyTorch for AMD's GPUs tell the vendor: what is shown as an example is one of its cards. */
-function leaveGpuOfAmd({ asksFor, ranElsewhere, installs = [] }: ConfigDocument, draft: Draft): void {
+function leaveGpuOfAmd(
+  { asksFor, ranElsewhere, installs = [] }: ConfigDocument,
+  draft: Draft,
+  fields: readonly FieldPath[],
+): void {
   const name = asksFor?.name ?? ranElsewhere?.asked;
   const range = asksFor?.range ?? ranElsewhere?.range ?? installs.find(isOfRocm)?.range;
   if (!range) return;
@@ -190,20 +200,25 @@ function leaveGpuOfAmd({ asksFor, ranElsewhere, installs = [] }: ConfigDocument,
         )
       : say('The cells install PyTorch for AMD GPUs: which of them the run uses is not known.');
   const text = name === undefined ? 'pip_install' : 'gpuType';
-  const fields = ['hardware.gpu', 'hardware.gpus'] as const;
   draft.leave('value', { range }, text, words, fields, { 'hardware.gpu': 'MI300X' });
 }
 
 /**
  * The GPU that a notebook asks Colab for. It stays in the file when it is run elsewhere, so that nothing that follows is certain; where
- * cells install PyTorch for AMD's, it is none that they run on: Colab has NVIDIA's alone.
+ * cells install PyTorch for AMD's, it is none that they run on: Colab has NVIDIA's alone. `onOne`: it is one, whichever it is.
  */
-export function readAskedGpu(document: ConfigDocument, draft: Draft, known: ReadContext['known']): void {
+export function readAskedGpu(
+  document: ConfigDocument,
+  draft: Draft,
+  known: ReadContext['known'],
+  onOne: boolean,
+): void {
+  const open: readonly FieldPath[] = onOne ? ['hardware.gpu'] : ['hardware.gpu', 'hardware.gpus'];
   if (installsRocm(document)) {
-    if (known['hardware.gpu'] === undefined) leaveGpuOfAmd(document, draft);
+    if (known['hardware.gpu'] === undefined) leaveGpuOfAmd(document, draft, open);
     return;
   }
-  readOtherGpu(document, draft, known);
+  readOtherGpu(document, draft, known, open);
   const { asksFor } = document;
   if (!asksFor || !findAccelerator(asksFor.name)) return;
   const { name, range } = asksFor;
@@ -232,8 +247,8 @@ export function readLaunchedProcesses({ program, draft }: Calls): void {
   if (Number.isInteger(count.value) && count.value > 0) draft.state('hardware.gpus', count.value, count, key);
 }
 
-/** Variables of the environment that the text sets before it trains. */
-export function readEnvironment({ program, draft }: Calls): void {
+/** Variables of the environment that the text sets before it trains. `onOne`: of the GPUs that the process sees it uses one. */
+export function readEnvironment({ program, draft }: Calls, onOne: boolean): void {
   const latest = [...program.environment].reverse();
   const settings = ALLOCATOR_VARIABLES.flatMap((name) => latest.filter(({ key }) => key === name)).at(0);
   if (settings?.value.kind === 'scalar')
@@ -245,7 +260,12 @@ export function readEnvironment({ program, draft }: Calls): void {
   for (const { key, value } of latest) {
     if (value.kind !== 'scalar') continue;
     const text = String(value.value);
-    if (key === 'CUDA_VISIBLE_DEVICES' && /^\d+(,\d+)*$/.test(text) && !draft.knows('hardware.gpus'))
+    if (
+      !onOne &&
+      key === 'CUDA_VISIBLE_DEVICES' &&
+      /^\d+(,\d+)*$/.test(text) &&
+      !draft.knows('hardware.gpus')
+    )
       draft.state('hardware.gpus', text.split(',').length, value, key);
   }
 }
