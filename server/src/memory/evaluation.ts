@@ -8,6 +8,7 @@ import { say } from '../wording/say';
 import { bytesWords, tokensWords } from './formula-words';
 import { forwardWithoutGraph } from './forward-without-graph';
 import { keyValueCacheBytes, layerCacheBytes } from './key-value-cache';
+import { layerPlaces } from './layer-places';
 import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import { dataParallelSize, type Sharding } from './sharding-scheme';
 import type { Point } from './step';
@@ -276,7 +277,16 @@ function generation(
   if (model.decoder) {
     const start = decoderStarts(model.stages);
     const starting = traced({ 'batch.micro': samples, 'batch.targetSequence': 1 });
-    forwardWithoutGraph(traced({}).slice(0, start), resting, sharding, markPrompt);
+    const whole = traced({});
+    const places = layerPlaces(whole);
+    forwardWithoutGraph(
+      whole.slice(0, start),
+      resting,
+      sharding,
+      markPrompt,
+      undefined,
+      places.slice(0, start),
+    );
     const encoded = samples * (model.decoder.encoded ?? prompt) * model.hiddenSize * width;
     const first = cached(0);
     for (const ledger of [first, last])
@@ -284,14 +294,7 @@ function generation(
         name: say('what the encoder hands over, of every beam'),
         formula: bytesWords(encoded),
       });
-    forwardWithoutGraph(
-      starting.slice(start),
-      first,
-      sharding,
-      markPrompt,
-      undefined,
-      model.layers - model.decoder.layers,
-    );
+    forwardWithoutGraph(starting.slice(start), first, sharding, markPrompt, undefined, places.slice(start));
   } else forwardWithoutGraph(traced({ 'batch.micro': samples }), cached(0), sharding, markPrompt);
   const layer = layerCacheBytes(model, samples, prompt + fresh, width) / 2;
   post(last, 'activations', layer, {

@@ -1,29 +1,30 @@
 import type { Storage, Tape } from '../model/tape';
 import { say } from '../wording/say';
+import { layerPlaces, layerWords } from './layer-places';
 import { combine, emptyLedger, type Ledger, post } from './ledger';
 import { type Excursion, playForward, rounded } from './play';
 import { NONE, type Sharding } from './sharding-scheme';
-import { layerWords, operatorWords } from './step';
+import { operatorWords } from './step';
 import type { TracedStage } from './traced-run';
 
-/** Plays a forward pass without a graph from a level on, at both ends of every run of equal stages; layers count on from `layersBefore`. */
+/** Plays a forward pass without a graph from a level on, at both ends of every run of equal stages: `places` of the stages. */
 export function forwardWithoutGraph(
   stages: readonly TracedStage[],
   start: Ledger,
   sharding: Sharding,
   mark: (label: string, ledger: Ledger) => void,
   cache?: (stage: TracedStage) => Ledger,
-  layersBefore = 0,
+  places = layerPlaces(stages),
 ): void {
   const known = new Map<Tape, Map<string, Excursion>>();
   const plan = sharding.plan(stages);
   let level = combine(start, plan.start);
-  let layer = layersBefore;
   // What the model's own forward names until it returns, such as the embedded tokens.
   let named = emptyLedger();
   // Of that, what the next stage takes over: it is the stage's own while its first copy runs.
   let entering: readonly Storage[] = [];
-  for (const traced of stages) {
+  for (const [index, traced] of stages.entries()) {
+    const place = places[index] ?? { first: 0, stack: '' };
     const { stage, copies, tape } = traced;
     if (stage.role === 'head') level = combine(level, [named, -1]);
     const played = remembered(known, traced);
@@ -36,7 +37,7 @@ export function forwardWithoutGraph(
     for (const storage of entering)
       if (sizes.has(storage.bytes)) post(kept, 'activations', rounded(storage.bytes), storage);
     const at = (i: number) => {
-      const where = stage.role === 'layer' ? `${layerWords(layer + i)}, ` : '';
+      const where = stage.role === 'layer' ? `${layerWords(place, i)}, ` : '';
       const there = combine(level, [change, i], [kept, i > 0 ? 1 : 0]);
       const passage = own?.forward(i, copies);
       const during = passage?.during ?? NONE;
@@ -52,7 +53,6 @@ export function forwardWithoutGraph(
       if (!leaving.has(storage)) post(kept, 'activations', rounded(storage.bytes), storage);
     level = combine(level, [change, copies], kept);
     named = combine(named, kept);
-    if (stage.role === 'layer') layer += copies;
   }
 }
 

@@ -5,6 +5,7 @@ import type { TrainingRun } from '../run/fields';
 import { say, spoken } from '../wording/say';
 import { bytesWords } from './formula-words';
 import { keepsEntries, withKeptEntries } from './kept-entries';
+import { type LayerPlace, layerPlaces, layerWords } from './layer-places';
 import { combine, copyOf, emptyLedger, type Ledger, post, type Term, totalOf } from './ledger';
 import { bytesOfAll, type Excursion, gradientsOf, rounded, savedStorages } from './play';
 import type { SharedGradient, SharedGradients } from './play-backward';
@@ -43,7 +44,7 @@ export interface Stretch {
   readonly segment: Segment;
   /** Segments of this kind that follow each other. */
   readonly repeats: number;
-  readonly firstLayer: number;
+  readonly place: LayerPlace;
 }
 
 /**
@@ -369,11 +370,6 @@ export const OPERATOR_WORDS: readonly (readonly [RegExp, string])[] = [
   [/_/g, ' '],
 ];
 
-/** A layer by its number, as people say it. */
-export function layerWords(layer: number): string {
-  return say('layer {0}', String(layer));
-}
-
 /** Operators are few, and each is named in every walk: what people say is put together once in each language. */
 const wordsOfOperators = oncePer((_language: ReturnType<typeof spoken>) => new Map<string, string>());
 
@@ -393,28 +389,21 @@ export function operatorWords(operator: string): string {
 function describe(stretch: Stretch, index: number, operator: string): string {
   const { stage } = stretch.traced;
   const layer =
-    stage.role === 'layer' ? `${layerWords(stretch.firstLayer + index * stretch.segment.layers)}, ` : '';
+    stage.role === 'layer' ? `${layerWords(stretch.place, index * stretch.segment.layers)}, ` : '';
   return `${layer}${operatorWords(operator === 'start' ? stage.name : operator)}`;
 }
 
 function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sharding: Sharding): Stretch[] {
-  const stretches: Stretch[] = [];
   const shared = sharedGradients(stages);
   const keeps = keepsEntries(run);
-  let layer = 0;
-  for (const traced of stages) {
+  const places = layerPlaces(stages);
+  return stages.map((traced, index) => {
     // Alternating layers share their tapes: each is played once.
     const played = rememberedSegment(traced, run, sharding.gradients, shared.get(traced));
     const segment = keeps ? withKeptEntries(played, traced) : played;
-    stretches.push({
-      traced,
-      segment,
-      repeats: Math.ceil(traced.copies / segment.layers),
-      firstLayer: layer,
-    });
-    if (traced.stage.role === 'layer') layer += traced.copies;
-  }
-  return stretches;
+    const repeats = Math.ceil(traced.copies / segment.layers);
+    return { traced, segment, repeats, place: places[index] ?? { first: 0, stack: '' } };
+  });
 }
 
 /** A use of a weight that is used more than once. */
