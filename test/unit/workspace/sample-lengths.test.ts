@@ -98,6 +98,26 @@ DPOTrainer(model, None, args=args, train_dataset=data, processing_class=processo
     assert.equal(await offered(1536), undefined);
   });
 
+  it('is an error where all samples are filled up to the length, whatever the data holds', async () => {
+    const filling = (
+      padding: string,
+    ) => `from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("gpt2-large")
+tokenizer = AutoTokenizer.from_pretrained("gpt2-large")
+rows = data.map(lambda row: tokenizer(row["text"], truncation=True, max_length=1024, padding=${padding}))
+Trainer(model=model, args=TrainingArguments("o", per_device_train_batch_size=32, fp16=True), train_dataset=rows).train()
+`;
+    const lengths = async (padding: string) => {
+      const uri = 'file:///w/train.py';
+      const host = new MemoryHost({ [uri]: filling(padding) }, { folders: ['file:///w'] });
+      const analysis = await new Workspace(host, { settings: () => ON }).analyze(uri);
+      assert.equal(analysis?.estimate?.verdict, 'exceeds', padding);
+      return analysis.answers?.some(({ field }) => field === 'batch.longestSequence') ?? false;
+    };
+    assert.equal(await lengths('True'), true);
+    assert.equal(await lengths('"max_length"'), false);
+  });
+
   it('is an error where documents are joined into full rows', async () => {
     const titan = `[model]
 name = "llama3"

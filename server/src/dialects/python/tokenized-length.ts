@@ -174,6 +174,9 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
       say('samples are cut to this length'),
     );
   else inferCut(draft, source, noteOf(source, program));
+  // No row is shorter, whatever the data holds.
+  if (source.filled)
+    draft.state('batch.padded', true, ofText(source.call, 'padding') ?? source.length, 'padding');
   if (target)
     draft.state(
       'batch.targetSequence',
