@@ -3,7 +3,7 @@ import { entryOf, mapAt } from '../config/lookup';
 import type { ConfigDocument, MapNode } from '../config/node';
 import { readDocument } from '../dialects/templated-values';
 import { onDemand, withChanges } from '../memo/on-demand';
-import type { Fact } from '../run/origin';
+import { type Fact, isStated } from '../run/origin';
 import { beginTogether } from '../text/place';
 import type { Problem } from '../text/problem';
 import { canonicalUri } from '../text/uri';
@@ -74,7 +74,9 @@ export function statedByTheirFile(members: readonly Member[]): readonly Member[]
         const { location } = stated.origin;
         if (!location || !isIn(location.uri, config.uri)) return [];
         const place = { ...location, uri: config.uri };
-        return { ...stated, origin: { ...stated.origin, kind: 'file' as const, location: place } };
+        // What follows from a word, such as the last release that takes it, the word does not state.
+        const kind = isStated(stated.origin) ? ('file' as const) : stated.origin.kind;
+        return { ...stated, origin: { ...stated.origin, kind, location: place } };
       }),
     );
     const facts = [...own, ...words];

@@ -248,3 +248,34 @@ Trainer(model=model, args=args, train_dataset=ds).train()
     );
   });
 });
+
+describe('a release that a word of the launch tells', () => {
+  const pinned = (requirements: string) =>
+    smallWorkspace({
+      'requirements.txt': requirements,
+      'run.sh':
+        'python tune.py --output_dir out --per_device_train_batch_size 2 --evaluation_strategy steps\n',
+      'tune.py': `from datasets import load_dataset
+from transformers import AutoModelForCausalLM, HfArgumentParser, Trainer, TrainingArguments
+(given,) = HfArgumentParser((TrainingArguments,)).parse_args_into_dataclasses()
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
+Trainer(model=model, args=given, train_dataset=load_dataset("x")["train"]).train()
+`,
+    }).analyze('tune.py');
+
+  it('is not taken for the one that the requirements name', async () => {
+    const { resolved, problems } = await pinned('transformers==4.30.2\n');
+    assert.equal(resolved.values['version.transformers'], '4.30.2');
+    // Nor is a spelling advised that release does not have.
+    assert.deepEqual(
+      problems.filter(({ code }) => code === 'deprecated-key'),
+      [],
+    );
+  });
+
+  it('narrows a range of them', async () => {
+    const { resolved } = await pinned('transformers>=4.28\n');
+    assert.equal(resolved.values['version.transformers'], '4.50.3');
+    assert.equal(resolved.origins['version.transformers']?.kind, 'inferred');
+  });
+});
