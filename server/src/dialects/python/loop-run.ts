@@ -16,13 +16,14 @@ import { readLigerPatches } from './liger-patches';
 import { readLightning } from './lightning-run';
 import { readLoopSharding } from './loop-sharding';
 import { madeSamples, oneText, repeatedSamples } from './made-batch';
-import { chainOf, type ModelChain } from './model-chain';
+import { callsOnModel, chainOf, type ModelChain } from './model-chain';
 import { noteChangers, noteOtherModels } from './other-models';
 import { movedToCpu } from './placed-models';
 import { readAdapters, readCallsOnModel } from './python-adapters';
 import { readModel } from './python-model';
 import { readMadeOptimizer } from './python-optimizer';
 import { readUnsloth, unslothLoad } from './python-unsloth';
+import { checkpointingCalls, readReentry } from './reentry';
 import { readRouterLogits } from './router-logits';
 import { readScaledImages } from './scaled-images';
 import { readTextsAlone } from './texts-alone';
@@ -50,7 +51,11 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   }
   if (!own) readPreparation(calls, chain, backward, context);
   const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain, context);
-  if (!own) readCallsOnModel(calls, backward, chain, adapted, context);
+  if (!own) {
+    readCallsOnModel(calls, backward, chain, adapted, context);
+    const last = checkpointingCalls(calls, callsOnModel(program, chain, backward.id)).at(-1);
+    if (last) readReentry(calls, last, context);
+  }
   if (!own) readTextsAlone(calls, backward, context, true);
   readRouterLogits(calls, chain, backward, undefined, context);
   readScaledImages(calls, backward, context);

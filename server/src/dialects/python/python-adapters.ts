@@ -16,8 +16,9 @@ import { adaptersInPlace, configOfPut, isUncertain, putsBare } from './adapters-
 import { askedOf } from './asked-of';
 import { argumentOf, argumentsOf, type Calls, sectionOf, standIn } from './call-block';
 import { readFrozen } from './frozen-weights';
-import { isCastWhole, preparationOf } from './kbit-preparation';
+import { preparationOf } from './kbit-preparation';
 import { callsOnModel, type ModelChain } from './model-chain';
+import { checkpointingCalls } from './reentry';
 import { readResized } from './resized-embeddings';
 import { readWeightCasts } from './weight-casts';
 
@@ -230,12 +231,9 @@ export function readCallsOnModel(
       say('`prepare_model_for_kbit_training` is not called'),
       `${PEFT}peft_model#peft.prepare_model_for_kbit_training`,
     );
-  const enabled = on.filter(({ callee }) => /^gradient_checkpointing_(en|dis)able$/.test(callee)).at(-1);
-  if (enabled?.callee === 'gradient_checkpointing_enable') stateCheckpointing(calls, enabled);
-  else if (prepared && !enabled && !isCastWhole(calls)) {
-    const asked = argumentOf(prepared, 'use_gradient_checkpointing', 1);
-    if (asked?.kind !== 'scalar' || asked.value !== false) stateCheckpointing(calls, prepared);
-  }
+  const checkpoints = checkpointingCalls(calls, on);
+  for (const { callee, calleeRange } of checkpoints.slice(0, 1))
+    draft.state('activations.checkpointing', 'full', { range: calleeRange }, callee);
   readResized(calls, chain, on, context);
   readWrappedCheckpoints(calls, on);
   readDevice(calls, on);
@@ -284,15 +282,6 @@ function readWrappedCheckpoints({ program, draft }: Calls, on: readonly PyCall[]
   draft.leave('value', { range: wrapped.calleeRange }, 'checkpoint_wrapper', words, [
     'activations.checkpointing',
   ]);
-}
-
-function stateCheckpointing({ draft }: Calls, call: PyCall): void {
-  draft.state('activations.checkpointing', 'full', { range: call.calleeRange }, call.callee);
-  const words = argumentOf(call, 'gradient_checkpointing_kwargs', call.callee.startsWith('prepare') ? 2 : 0);
-  const reentrant =
-    words?.kind === 'dict' ? words.entries.find(({ key }) => key === 'use_reentrant')?.value : undefined;
-  if (reentrant?.kind === 'scalar' && typeof reentrant.value === 'boolean')
-    draft.state('activations.reentrant', reentrant.value, reentrant, 'use_reentrant');
 }
 
 /** `model.to(torch.bfloat16)`, `model.half()`: the last one counts. */

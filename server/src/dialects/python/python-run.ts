@@ -50,7 +50,7 @@ import { readKeptCache } from './kept-cache';
 import { readKeptPredictions } from './kept-predictions';
 import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
-import { adaptedByPeft, chainOf, type ModelChain } from './model-chain';
+import { adaptedByPeft, callsOnModel, chainOf, type ModelChain } from './model-chain';
 import { inferUnslothGpu, isUnslothAlone, reachesNoGpu } from './one-process';
 import { noteChangers, noteOtherModels } from './other-models';
 import { otherStarts } from './other-starts';
@@ -79,6 +79,7 @@ import {
   unslothDefaults,
   unslothLoad,
 } from './python-unsloth';
+import { readReentryBefore } from './reentry';
 import { readRouterLogits } from './router-logits';
 import { inferMask } from './row-masks';
 import { checkScaledGradients } from './scaled-gradients';
@@ -343,6 +344,7 @@ function readTraining(
   readRouterLogits(calls, chain, call, config, context);
   const scaled = { call, config, chain, ...(kind.method === undefined ? {} : { method: kind.method }) };
   if (own) return;
+  readReentryBefore(calls, callsOnModel(program, chain, call.id), config, context);
   calls.draft.rules(() => checkScaledGradients(calls, scaled, context));
   calls.draft.rules(() => checkArgumentReleases(calls, config, context));
   calls.draft.rules(() => checkWrappedTwice(calls, call, chain, kind.method));
