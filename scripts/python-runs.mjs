@@ -12,7 +12,13 @@ require('./typescript.cjs');
 const { Workspace } = require('../server/src/workspace/analyze.ts');
 const { DiskHost } = require('../server/src/workspace/disk-host.ts');
 const { fact } = require('../server/src/run/origin.ts');
-const { changesOf, tableOf, trainsElsewhere } = require('../test/python-runs/reading.ts');
+const {
+  changesOf,
+  decisiveUnread,
+  stopsBefore,
+  tableOf,
+  trainsElsewhere,
+} = require('../test/python-runs/reading.ts');
 
 const verbose = process.argv.includes('--list');
 const table = process.argv.includes('--table');
@@ -88,26 +94,27 @@ for (const folder of folders) {
     const before = performance.now();
     const analysis = await workspace.analyze(uri);
     slowest = Math.max(slowest, performance.now() - before);
+    const open = analysis ? decisiveUnread(analysis) : [];
     const kind = !analysis
       ? 'no run'
       : analysis.problems.some(({ code }) => code === 'internal-error')
         ? 'thrown'
         : !analysis.estimate
           ? 'withheld'
-          : analysis.unread?.length
+          : open.length > 0
             ? 'partly'
             : 'whole';
     counts[kind] += 1;
     const files = file.endsWith('.ipynb') ? outcomes.notebooks : outcomes.scripts;
     const refused = kind === 'withheld' && analysis.problems.some(({ message }) => trainsElsewhere(message));
-    const stops = kind === 'withheld' && analysis.problems.some(({ code }) => code === 'trainer-argument');
+    const stops = kind === 'withheld' && analysis.problems.some(stopsBefore);
     const outcome = refused ? 'elsewhere' : stops ? 'stops' : kind;
     files[outcome] = (files[outcome] ?? 0) + 1;
     const why =
       kind === 'withheld'
         ? analysis.problems.filter(({ severity }) => severity === 'information').map(({ message }) => message)
         : kind === 'partly'
-          ? analysis.unread.map(({ message }) => message)
+          ? open.map(({ message }) => message)
           : [];
     for (const one of why.slice(0, 1)) {
       const plain = `${kind}: ${one.replace(/`[^`]*`|"[^"]*"/g, '*').slice(0, 110)}`;

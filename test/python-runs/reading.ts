@@ -1,5 +1,12 @@
 /** How far the Python files of public repositories are read: what `scripts/python-runs.mjs` counts, and what of it is compared. */
 
+import { type EstimateInput, estimate } from '../../server/src/estimate';
+import type { Estimate } from '../../server/src/results/estimate';
+import type { RunValues } from '../../server/src/run/fields';
+import type { Unread } from '../../server/src/run/unread';
+import type { Analysis } from '../../server/src/workspace/analysis';
+import { standingOfUnknown } from '../../server/src/workspace/unknown-values';
+
 /** What became of one file that names a trainer. */
 export type Outcome = 'whole' | 'partly' | 'withheld' | 'stops' | 'elsewhere' | 'no run';
 
@@ -17,6 +24,49 @@ export interface ReadRepository {
 /** Programs that train with something else than transformers on PyTorch, or a module of their own: they are refused with that as the reason. */
 const ELSEWHERE =
   /^(?:Unknown, so there is no verdict: )?(?:(?:Keras|JAX|diffusers|torchtune|sentence-transformers|SetFit|adapters|SpanMarker|optimum|GLiNER|PyLate|PyTorch\/XLA) trains here|`(?:timm|torchvision|torch)\.[\w.]+` trains here|`\w+`, a model of the code's own, trains here|Runs of `(?:UNet|AutoencoderKL|DDPM|Stable|Flax|TF)\w*(?:\.\w+)?` are not estimated)/;
+
+/** Problems by which a run is known to stop before it trains: an argument, adapters or a class that the release does not take. */
+const STOPS = /^(?:trainer-argument|mamba-targets|no-lora-targets)$/;
+
+/** Whether a problem states that the run stops before it trains. */
+export const stopsBefore = ({
+  code,
+  message,
+}: {
+  readonly code: string;
+  readonly message: string;
+}): boolean => STOPS.test(code) || /: the call stops with a `\w+`\.$/.test(message);
+
+const figuresOf = ({ peak }: Pick<Estimate, 'peak'>) =>
+  [peak.processBytes, peak.lowerBytes, peak.upperBytes].join();
+
+/** Whether a value that is not known decides the memory of a run: not where the peak is the same with each of those that are tried. */
+function decidesMemory(
+  { kind, fields }: Pick<Unread, 'kind' | 'fields'>,
+  own: Pick<Estimate, 'peak'>,
+  otherwise: (changes: RunValues) => EstimateInput | undefined,
+): boolean {
+  if (kind !== 'value' || fields === undefined || fields.length === 0) return true;
+  return fields.some((field) => {
+    const standing = standingOfUnknown(field);
+    if (standing === 'free') return false;
+    if (typeof standing === 'string') return true;
+    return standing.tried.some((changes) => {
+      const input = otherwise(changes);
+      return input === undefined || figuresOf(estimate(input)) !== figuresOf(own);
+    });
+  });
+}
+
+/** What of a run was not understood and decides its memory. */
+export function decisiveUnread({
+  unread = [],
+  estimate: own,
+  alternative,
+}: Pick<Analysis, 'unread' | 'estimate' | 'alternative'>): readonly Unread[] {
+  if (!own || !alternative) return unread;
+  return unread.filter((one) => decidesMemory(one, own, alternative));
+}
 
 /** Whether what a file is refused for is that another library trains. */
 export const trainsElsewhere = (reason: string): boolean => ELSEWHERE.test(reason);

@@ -88,8 +88,13 @@ export function lengthAnswer(
   return undefined;
 }
 
+/** What an evaluation keeps of all its samples is as long as the longest of them: a limit that none may reach counts there many times. */
+const keepsByLength = ({ values }: Pick<Resolution, 'values'>, { peak }: Estimate): boolean =>
+  peak.moment === 'evaluation' && values['evaluation.predictions'] === 'logits';
+
 /**
- * A run that is too large for samples as long as a limit that people set freely, over those of the shortest data. Undefined where it fits
+ * A run that is too large for samples as long as a limit that people set freely, or by what its evaluation keeps of samples as long as any limit,
+ * over those of the shortest data. Undefined where it fits
  * either way or neither, or where rows are as long as is stated.
  */
 export function shortestAnswer(
@@ -100,7 +105,8 @@ export function shortestAnswer(
   const { values, origins } = resolution;
   const most = values['batch.sequence'] ?? 0;
   if (present.verdict !== 'exceeds' || most <= SHORTEST) return undefined;
-  if (origins['batch.sequence']?.atMost !== true || !cutsSamples(resolution)) return undefined;
+  const isLoose = origins['batch.sequence']?.atMost === true || keepsByLength(resolution, present);
+  if (!isLoose || !cutsSamples(resolution)) return undefined;
   // No sample is shorter than its images are.
   for (const length of [SHORTEST, ...halvings(most).reverse()]) {
     const changes = cutAt(length, values);

@@ -33,6 +33,78 @@ describe('what an evaluation keeps for metrics', () => {
     assert.deepEqual(await read(METRICS), { kept: 'logits', verdict: 'unknown', left: ['compute_metrics'] });
   });
 
+  it('is as much as there are samples, where the text divides, cuts or chooses them, or their number is published', async () => {
+    const samples = async (data: string, given: string) => {
+      const text = script(METRICS).replace('held_out', given).replace('args =', `${data}\nargs =`);
+      const { analyze } = smallWorkspace({
+        'train.py': `from datasets import load_dataset\nfrom tqdm import tqdm\n${text}`,
+      });
+      const { resolved, unread = [] } = await analyze('train.py');
+      const found = resolved.values['evaluation.samples'];
+      assert.equal(unread.length, found === undefined ? 1 : 0, data);
+      return found;
+    };
+    const loads = 'ds = load_dataset("someone/rows"';
+    for (const [data, given, count] of [
+      [`${loads}, split="train[:5000]")`, 'ds', 5000],
+      [`${loads}, split="train[100:350]").shuffle(seed=1)`, 'ds', 250],
+      [`${loads}, split="train[:5000]").train_test_split(test_size=0.2)`, 'ds["test"]', 1000],
+      [
+        `${loads}, split="train[:150]")\nds = ds.train_test_split(0.1)\nds = ds.map(f, batched=True)`,
+        'ds["test"]',
+        15,
+      ],
+      [`${loads})["train"].train_test_split(test_size=64)`, 'ds["test"]', 64],
+      [`${loads})\nsome = ds["validation"].select(range(100)).map(f)`, 'some', 100],
+      [`${loads}, split="test").take(32)`, 'ds', 32],
+      [
+        'ds = load_dataset("lambdalabs/pokemon-blip-captions")\nds = ds["train"].train_test_split(test_size=0.1)',
+        'ds["test"]',
+        84,
+      ],
+      [
+        'ds = load_dataset("Etherll/kaira", split="train").train_test_split(test_size=0.06)\nrows = [f(x) for x in tqdm(ds["test"], desc="t")]',
+        'rows',
+        72,
+      ],
+      // Nobody knows how many there are, or are left.
+      [`${loads})`, 'ds["test"]', undefined],
+      [`${loads}, split="train[:10%]")`, 'ds', undefined],
+      [`${loads}, split="train").train_test_split(test_size=0.2)`, 'ds["test"]', undefined],
+      [`${loads}, split="train[:5000]").filter(f)`, 'ds', undefined],
+      [`${loads}, split="train[:5000]").map(f, batched=True, remove_columns=["a"])`, 'ds', undefined],
+      ['ds = load_dataset("timit_asr")\nds["test"] = ds["test"].filter(f)', 'ds["test"]', undefined],
+      ['ds = load_dataset("timit_asr", data_files="a.json")', 'ds["test"]', undefined],
+      ['ds = load_dataset("timit_asr")\nrows = [f(x) for x in ds["test"] if x]', 'rows', undefined],
+    ] as const)
+      assert.equal(await samples(data, given), count, data);
+  });
+
+  it('makes no run too large by itself where samples are as long as a limit which none may reach', async () => {
+    const verdict = async (stated: string) => {
+      const text = script(METRICS)
+        .replace('gpus=1', `gpus=1${stated}`)
+        .replace('held_out', 'load_dataset("someone/rows", split="test[:200]")');
+      const { analyze } = smallWorkspace({ 'train.py': `from datasets import load_dataset\n${text}` });
+      const { estimate } = await analyze('train.py');
+      assert.equal(estimate?.peak.moment, 'evaluation');
+      return estimate?.verdict;
+    };
+    assert.equal(await verdict(' sequence=512'), 'exceeds');
+    assert.equal(await verdict(''), 'tight');
+  });
+
+  it('is not known where a list decides what is left out', async () => {
+    const text = script(METRICS).replace('.train()', '.train(ignore_keys_for_eval=["hidden_states"])');
+    const { analyze } = smallWorkspace({ 'train.py': text });
+    const { resolved, unread = [] } = await analyze('train.py');
+    assert.deepEqual(
+      unread.map(({ text: words }) => words),
+      ['ignore_keys_for_eval'],
+    );
+    assert.equal(resolved.origins['evaluation.predictions']?.kind, 'default');
+  });
+
   it('goes to the host after as many batches as are stated, and is nothing where the loss alone is wanted', async () => {
     const some = await read(METRICS, ', eval_accumulation_steps=1');
     assert.deepEqual(some, { kept: 'logits', verdict: 'fits', left: [] });

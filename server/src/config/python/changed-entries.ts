@@ -21,6 +21,23 @@ export function changeEntries(machine: Machine, owner: PyValue): void {
 export const hasOtherEntries = ({ attributes }: Pick<PyProgram, 'attributes'>, id: number): boolean =>
   attributes.get(id)?.has(ENTRIES) === true;
 
+/** A part of data by its name: of what a call made, or of what was done with a part of that. */
+export function partOfData(
+  machine: Machine,
+  owner: PyValue | undefined,
+  key: string,
+): Pick<PyUnknown, 'data'> {
+  if (owner?.kind === 'unknown' && owner.data)
+    return { data: { ...owner.data, steps: [...owner.data.steps, { key }] } };
+  return owner?.kind === 'object' && !hasOtherEntries(machine, owner.id)
+    ? { data: { of: owner.id, steps: [{ key }] } }
+    : {};
+}
+
+/** What a method makes of a part of data. */
+export const dataAfter = ({ data }: PyUnknown, method: string, passed: Passed): Pick<PyUnknown, 'data'> =>
+  data ? { data: { ...data, steps: [...data.steps, { method, passed }] } } : {};
+
 /** Whether what a method of an entry gives is still an entry as it was made, perhaps with fewer samples. */
 export function entryAfter(
   machine: Machine,

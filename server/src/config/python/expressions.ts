@@ -1,5 +1,5 @@
 import { evaluateCall } from './calls';
-import { hasOtherEntries } from './changed-entries';
+import { hasOtherEntries, partOfData } from './changed-entries';
 import { chosenByComprehension } from './chosen-parameters';
 import { argumentVector } from './command-line';
 import { fieldOf, methodIn } from './functions';
@@ -12,7 +12,7 @@ import { samplingRate } from './sampling-rate';
 import { childIn, type SyntaxNode } from './syntax-node';
 import { isText } from './texts';
 import { unwrapped } from './unwrapped-models';
-import type { PyArgument, PyDict, PyFunction, PyList, PyObject, PyScalar, PyValue } from './value';
+import type { PyArgument, PyDict, PyFunction, PyList, PyObject, PyScalar, PyUnknown, PyValue } from './value';
 
 /** What an expression is known to be. Calls in it are noted in the machine, in the order of their execution. */
 export function evaluate(machine: Machine, node: SyntaxNode | undefined): PyValue {
@@ -299,8 +299,12 @@ function itemOf(
   if (owner?.kind === 'object' && typeof key === 'string' && machine.calls[owner.id]?.callee === '()')
     return machine.unknown(node, { of: owner.id });
   if (owner?.kind === 'object' && typeof key === 'string' && !hasOtherEntries(machine, owner.id))
-    return machine.unknown(node, { entryOf: owner.id });
-  return machine.unknown(node, owner?.kind === 'unknown' && owner.given ? { given: owner.given } : {});
+    return machine.unknown(node, { entryOf: owner.id, ...partOfData(machine, owner, key) });
+  if (owner?.kind !== 'unknown') return machine.unknown(node);
+  return machine.unknown(node, {
+    ...(owner.given ? { given: owner.given } : {}),
+    ...(typeof key === 'string' ? partOfData(machine, owner, key) : {}),
+  });
 }
 
 /** An item of what a call made: `model, tokenizer = load()`. */
@@ -406,7 +410,25 @@ function comprehension(machine: Machine, node: SyntaxNode, inEach = false): PyVa
     const places = { range, calleeRange: machine.rangeOf(size), argumentsRange: range };
     machine.record({ positional: [machine.evaluate(machine, size)], named: [], callee: CHUNKS, ...places });
   }
-  return (node.type === 'list_comprehension' && chosenItems(machine, node)) || machine.unknown(node);
+  if (node.type !== 'list_comprehension') return machine.unknown(node);
+  return chosenItems(machine, node) ?? machine.unknown(node, ofEachSample(machine, node));
+}
+
+/** `[tokenize(row) for row in tqdm(data["test"])]`: as many samples as there are in a part of data. */
+function ofEachSample(
+  machine: Machine,
+  { children: [, clause, ...others] }: SyntaxNode,
+): Pick<PyUnknown, 'data'> {
+  const over = clause && childIn(clause, 'right');
+  if (
+    !over ||
+    others.length > 0 ||
+    !/^(?:tqdm(?:\.\w+)*\(\s*)?\w+\[\s*["']\w+["']\s*\]/.test(machine.textOf(over))
+  )
+    return {};
+  const samples = machine.evaluate(machine, over);
+  if (samples.kind === 'object') return { data: { of: samples.id, steps: [] } };
+  return samples.kind === 'unknown' && samples.data ? { data: samples.data } : {};
 }
 
 /** Items of a known list, `[name for name in NAMES if name in there]`: all of them, or where conditions choose, some or none. */

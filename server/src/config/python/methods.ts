@@ -1,4 +1,4 @@
-import { entryAfter } from './changed-entries';
+import { dataAfter, entryAfter } from './changed-entries';
 import { fillArguments } from './command-line';
 import { ofDictionary, ofList, ofTexts } from './container-methods';
 import { contentOf } from './data-loaders';
@@ -54,6 +54,7 @@ export function callMethod(
       ...(owner.of === undefined ? {} : { of: owner.of }),
       ...rowsOf(owner, name, passed),
       ...entryAfter(machine, owner, name, passed),
+      ...dataAfter(owner, name, passed),
     });
   }
   return machine.unknown(node);

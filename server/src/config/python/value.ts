@@ -127,6 +127,8 @@ export interface PyUnknown extends Valued {
   readonly countOf?: number;
   /** It is an entry, by a name, of what this call made, as it was made: `load_dataset("glue")["train"]`. */
   readonly entryOf?: number;
+  /** What was taken of the data that this call made, and what was done with it since. */
+  readonly data?: { readonly of: number; readonly steps: readonly DataStep[] };
   /** The file whose content it is, open or read, by the path that names it. */
   readonly file?: string;
   /** The value that this is the text of, as `json.dumps` makes it. */
@@ -146,6 +148,9 @@ export interface PyUnknown extends Valued {
   /** What is left of a number when another value, which stands at that place, is taken away: `2048 - longest`. */
   readonly left?: { readonly of: PyScalar; readonly without: Range };
 }
+/** A part of a data set by its name, or a method that was called on it. */
+export type DataStep = { readonly key: string } | { readonly method: string; readonly passed: Passed };
+
 /** One of several, as a condition decides that the text does not settle. */
 export interface PyEither extends Valued {
   readonly kind: 'either';
