@@ -209,6 +209,20 @@ describe('notebooks', () => {
     assert.ok(!text.includes('A title') && !text.includes('max_length=1') && !text.includes('pip'));
   });
 
+  it('are none of Python where another language runs their cells', () => {
+    const cells = [{ cell_type: 'code', source: TRAINS }];
+    const of = (metadata: object) => readNotebook(JSON.stringify({ cells, metadata }))?.cells.length;
+    assert.equal(of({ kernelspec: { language: 'julia', name: 'julia-1.9' } }), undefined);
+    assert.equal(of({ kernelspec: { name: 'ir' }, language_info: { name: 'R' } }), undefined);
+    for (const metadata of [
+      {},
+      { kernelspec: { language: 'python' } },
+      { language_info: { name: 'ipython' } },
+      { kernelspec: 5 },
+    ])
+      assert.equal(of(metadata), 1, JSON.stringify(metadata));
+  });
+
   it('are read as far as they go where the file ends early', () => {
     const end = NOTEBOOK.indexOf('def half(');
     assert.equal(reading(NOTEBOOK.slice(0, end)).dialect?.id, 'python');

@@ -1,6 +1,6 @@
 import { attributesOf } from './functions';
 import type { Machine } from './machine';
-import type { Passed, PyProgram, PyUnknown, PyValue } from './value';
+import type { DataStep, Passed, PyProgram, PyUnknown, PyValue } from './value';
 
 /** Under this name stands, among the attributes of an object, that its entries are no longer those that it was made with. */
 const ENTRIES = '[*]';
@@ -21,14 +21,19 @@ export function changeEntries(machine: Machine, owner: PyValue): void {
 export const hasOtherEntries = ({ attributes }: Pick<PyProgram, 'attributes'>, id: number): boolean =>
   attributes.get(id)?.has(ENTRIES) === true;
 
+/** Steps from data to what a name stands for that are kept. */
+const MOST_STEPS = 24;
+
+const withStep = (data: NonNullable<PyUnknown['data']>, step: DataStep): Pick<PyUnknown, 'data'> =>
+  data.steps.length < MOST_STEPS ? { data: { ...data, steps: [...data.steps, step] } } : {};
+
 /** A part of data by its name: of what a call made, or of what was done with a part of that. */
 export function partOfData(
   machine: Machine,
   owner: PyValue | undefined,
   key: string,
 ): Pick<PyUnknown, 'data'> {
-  if (owner?.kind === 'unknown' && owner.data)
-    return { data: { ...owner.data, steps: [...owner.data.steps, { key }] } };
+  if (owner?.kind === 'unknown' && owner.data) return withStep(owner.data, { key });
   return owner?.kind === 'object' && !hasOtherEntries(machine, owner.id)
     ? { data: { of: owner.id, steps: [{ key }] } }
     : {};
@@ -36,7 +41,7 @@ export function partOfData(
 
 /** What a method makes of a part of data. */
 export const dataAfter = ({ data }: PyUnknown, method: string, passed: Passed): Pick<PyUnknown, 'data'> =>
-  data ? { data: { ...data, steps: [...data.steps, { method, passed }] } } : {};
+  data ? withStep(data, { method, passed }) : {};
 
 /** Whether what a method of an entry gives is still an entry as it was made, perhaps with fewer samples. */
 export function entryAfter(

@@ -67,7 +67,7 @@ export function readNotebook(text: string): Notebook | undefined {
   if (!/^\s*\{/.test(text)) return undefined;
   const root = parseTree(text);
   const cells = inner(root, 'cells') ?? inner(inner(root, 'worksheets')?.children?.[0], 'cells');
-  if (!cells?.children) return undefined;
+  if (!cells?.children || !isPython(inner(root, 'metadata'))) return undefined;
   const file = new Lines(text);
   const segments: Segment[] = [];
   let joined = '';
@@ -97,6 +97,14 @@ export function readNotebook(text: string): Notebook | undefined {
     installs: asked.gpu ? installedOnColab(installs) : installs,
     ...asked,
   };
+}
+
+/** Whether the kernel runs Python, as far as the metadata tell. */
+function isPython(metadata: Node | undefined): boolean {
+  const language =
+    inner(inner(metadata, 'language_info'), 'name')?.value ??
+    inner(inner(metadata, 'kernelspec'), 'language')?.value;
+  return typeof language !== 'string' || language === '' || /python|sage/i.test(language);
 }
 
 /** A source is one text, or a list of its lines. */
