@@ -125,11 +125,21 @@ function byName(name: string): ModelFinding | undefined {
   return { model, note, values, because };
 }
 
+/** Characters of a command that are shown. */
+const SHOWN = 60;
+
+const inOneLine = (command: string): string => {
+  const line = command.replace(/[\s\\]+/g, ' ').trim();
+  return line.length > SHOWN ? `${line.slice(0, SHOWN)}…` : line;
+};
+
 /** Why a name names no model at all. */
 function notNamed(name: string): string | undefined {
   switch (unnamed(name)) {
     case 'variable':
-      return say('The model is "{0}", a variable that is not set here.', name);
+      return /\$\(|`/.test(name)
+        ? say('The model is "{0}", which is known only when the script runs.', inOneLine(name))
+        : say('The model is "{0}", a variable that is not set here.', name);
     case 'placeholder':
       return say('"{0}" stands in the place of a model, which is still to be named.', name);
     default:

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { loadPython } from '../../../server/src/config/python/grammar';
 import type { Reading } from '../../../server/src/dialects/dialect';
 import { smallWorkspace } from '../workspace/small-workspace';
-import { read } from './reading';
+import { assertStates, read } from './reading';
 
 const python = (text: string) => read('python', 'file:///train.py', text);
 
@@ -40,6 +40,22 @@ describe('runs on CPUs', () => {
     assert.ok(!isRefused(python(loop('cpu=False'))));
     assert.ok(!isRefused(python(loop(''))));
     assert.ok(!isRefused(python(trainer(', use_cpu=False'))));
+  });
+
+  it('are those of machines without a GPU, and of nobody where the text does not settle it', () => {
+    const import_ = 'import torch\n';
+    for (const asked of ['torch.cuda.device_count() == 0', '1 > torch.cuda.device_count()']) {
+      const first = python(`${import_}cpu = ${asked}\n${trainer(', use_cpu=cpu, bf16=not cpu')}`);
+      assert.ok(!isRefused(first), asked);
+      assertStates(first, { 'precision.compute': 'bf16 file' });
+    }
+    const count =
+      'count = torch.cuda.device_count()\nif count > 0:\n    cpu = False\nelse:\n    cpu = True\n';
+    assert.ok(!isRefused(python(`${import_}${count}${trainer(', no_cuda=cpu')}`)));
+    const more = `${import_}cpu = True\nif torch.cuda.device_count() > 1:\n    cpu = False\n`;
+    const open = python(`${more}${trainer(', use_cpu=cpu')}`);
+    assert.ok(!isRefused(open));
+    assert.ok(!isRefused(python(`${more}${loop('cpu=cpu')}`)));
   });
 
   it('are not estimated where the launch or its config asks for them', () => {

@@ -177,6 +177,11 @@ describe('finding the model of a run', () => {
     const cases: [RunValues, Record<string, string>, RegExp][] = [
       [{ 'model.id': 'no/such-model-anywhere' }, {}, /neither in the catalog/],
       [{ 'model.id': '$2' }, {}, /a variable that is not set here/],
+      [
+        { 'model.id': '$(find outputs \\\n    | sort -nr | head -n 1)' },
+        {},
+        /^The model is "\$\(find outputs \| sort -nr \| head -n 1\)", which is known only when the script runs/,
+      ],
       [{ 'model.path': `\${RAY_DATA_HOME}/models/x` }, {}, /a variable that is not set here/],
       [{ 'model.id': 'MY_COOL_MODEL' }, {}, /still to be named/],
       [{ 'model.path': '/path/to/model' }, {}, /still to be named/],

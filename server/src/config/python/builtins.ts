@@ -43,6 +43,9 @@ export function callBuiltin(
     case 'torch.cuda.is_available':
     case 'torch.accelerator.is_available':
       return machine.scalar(true, node);
+    case 'torch.cuda.device_count':
+    case 'torch.accelerator.device_count':
+      return machine.unknown(node, { countsGpus: true });
     case 'torch.get_device_module':
       return { kind: 'name', name: OF_GPU, range: machine.rangeOf(node) };
     case 'dict':

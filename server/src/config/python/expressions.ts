@@ -592,9 +592,22 @@ function comparison(machine: Machine, node: SyntaxNode): PyValue {
     const asked = askedMemory(machine, operator, a, b, node);
     if (asked) return asked;
     const known =
-      a.kind === 'scalar' && b.kind === 'scalar' ? compared(operator, a.value, b.value) : undefined;
+      a.kind === 'scalar' && b.kind === 'scalar'
+        ? compared(operator, a.value, b.value)
+        : (askedGpus(operator, a, b) ?? askedGpus(REVERSED[operator] ?? operator, b, a));
     return known === undefined ? machine.unknown(node) : machine.scalar(known, node);
   });
+}
+
+const REVERSED: Readonly<Record<string, string>> = { '<': '>', '>': '<', '<=': '>=', '>=': '<=' };
+
+/** `torch.cuda.device_count() == 0`: what holds of any number of GPUs but none. */
+function askedGpus(operator: string, count: PyValue, other: PyValue): boolean | undefined {
+  const bound = other.kind === 'scalar' ? other.value : undefined;
+  if (count.kind !== 'unknown' || !count.countsGpus || typeof bound !== 'number') return undefined;
+  if (bound < 1)
+    return /^(?:!=|>|>=)$/.test(operator) ? true : /^(?:==|<|<=)$/.test(operator) ? false : undefined;
+  return bound === 1 && /^(?:>=|<)$/.test(operator) ? operator === '>=' : undefined;
 }
 
 /** Whether a value is what a class of a library made, such as `Accelerator()`: that is never None. */

@@ -137,6 +137,8 @@ export interface PyUnknown extends Valued {
   readonly chosen?: ChosenParameters;
   /** It is the GPU's memory in bytes, times this. */
   readonly ofMemory?: number;
+  /** It is how many GPUs there are: a run that is estimated has one. */
+  readonly countsGpus?: true;
   /** How many items it gives one after the other, as `range(4)` does. */
   readonly times?: PyValue;
   /** It is a number, and no larger: `min(tokenizer.model_max_length, 1024)`. */

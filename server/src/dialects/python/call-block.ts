@@ -34,7 +34,7 @@ const TAKES_FILE = /^(?:deepspeed|fsdp_config|accelerator_config)$/;
 
 /** Switches that save memory: where a branch decides about one, it is taken to be off. */
 const SAVES =
-  /gradient_checkpointing|load_in_[48]bit|liger|double_quant|flash|offload|fp16|bf16|packing_free|padding_free/;
+  /gradient_checkpointing|load_in_[48]bit|liger|double_quant|flash|offload|fp16|bf16|packing_free|padding_free|^use_cpu$|^no_cuda$/;
 
 /** Lists of modules of the model. */
 const NAMES_MODULES = /^(?:target_modules|modules_to_save|lora_target_modules)$/;

@@ -303,10 +303,11 @@ function refuseCpu(
     accelerator || lightning || fabric || engine ? undefined : movedToCpu(program, chain, backward);
   if (moved) draft.refuseCpu({ range: moved.calleeRange }, moved.callee);
   const cpu = accelerator && argumentOf(accelerator, 'cpu');
-  if (cpu && flagOf(knownNode(cpu)) === true) draft.refuseCpu(cpu, 'cpu');
+  if (cpu && cpu.kind !== 'either' && flagOf(knownNode(cpu)) === true) draft.refuseCpu(cpu, 'cpu');
   for (const call of [lightning?.trainer, fabric]) {
     const kind = call && argumentOf(call, 'accelerator');
-    if (kind && textOf(knownNode(kind)) === 'cpu') draft.refuseCpu(kind, 'accelerator');
+    if (kind && kind.kind !== 'either' && textOf(knownNode(kind)) === 'cpu')
+      draft.refuseCpu(kind, 'accelerator');
   }
   // Before Lightning 2 `gpus` stated how many there are, and none is the CPU (1.9, `trainer/connectors/accelerator_connector.py`).
   const gpus = lightning && argumentOf(lightning.trainer, 'gpus');
