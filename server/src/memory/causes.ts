@@ -148,6 +148,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'batch.packed': ALLOCATOR,
   'attention.implementation': ['activations', 'workspaces'],
   'attention.mask': ['activations'],
+  'attention.groupsMasked': ['activations'],
   'attention.unmaskedBatches': ['activations'],
   'activations.checkpointing': ['activations', 'checkpoints'],
   'activations.checkpointEvery': ['activations', 'checkpoints'],

@@ -171,6 +171,9 @@ export function cardSettings(run: TrainingRun): Pick<TraceSettings, OfCard> {
   };
 }
 
+/** Whether the samples of a micro batch lie in one row that a mask keeps apart, of as many queries and keys as they have together. */
+const joinsRows = (run: TrainingRun): boolean => run['batch.paddingFree'] && run['attention.mask'];
+
 /** Settings of the trace that a run implies. Sizes are per GPU. */
 export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const does = behaviours(run);
@@ -181,9 +184,11 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const sequence = Math.ceil((run['batch.sequence'] + virtualTokens(run)) / sequenceRanks);
   const method = run['method.kind'];
   const adapter = method === 'lora' ? new AdapterSelection(run, model, adapterDtype(run)).at({}) : undefined;
+  const rows = run['batch.micro'] * rowsPerSample(run);
+  const joined = joinsRows(run) ? rows : 1;
   return {
-    batch: run['batch.micro'] * rowsPerSample(run),
-    sequence,
+    batch: rows / joined,
+    sequence: sequence * joined,
     targetSequence: Math.ceil((run['batch.targetSequence'] ?? run['batch.sequence']) / sequenceRanks),
     ...shown(run),
     ownCode: run['model.ownCode'],
@@ -194,6 +199,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     wideActivations: run['precision.wideActivations'] && !autocast,
     attention: run['attention.implementation'],
     attentionMask: run['attention.mask'],
+    groupsMasked: run['attention.groupsMasked'],
     // What Unsloth compiles, or would, keeps its own norms and MLP.
     liger: run['kernels.liger'] || writesLayers(run),
     unsloth: run['kernels.unsloth'],

@@ -128,6 +128,8 @@ export interface TraceSettings {
   readonly attentionMask: boolean;
   /** The card is older than Ampere: SDPA has no flash kernel there, and its memory-efficient one takes neither bf16 nor grouped heads. */
   readonly oldSdpa?: boolean;
+  /** Layers ask SDPA to group heads whatever the mask. */
+  readonly groupsMasked?: boolean;
   readonly liger: boolean;
   /** Unsloth computes LoRA branches in the input's type (`kernels/fast_lora.py`). */
   readonly unsloth?: boolean;

@@ -141,6 +141,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'batch.paddingFree': 'rows without padding',
   'attention.implementation': 'attention kernel',
   'attention.mask': 'padding mask',
+  'attention.groupsMasked': 'heads grouped under a mask',
   'attention.unmaskedBatches': 'batches without padding',
   'activations.checkpointing': 'activation checkpointing',
   'activations.checkpointEvery': 'layers per checkpoint',

@@ -637,7 +637,10 @@ export const FIELDS = {
     doc: 'A padding mask reaches the attention kernel, so SDPA cannot take its flash path.',
     default: false,
   }),
-
+  'attention.groupsMasked': flag({
+    doc: 'Layers call SDPA themselves and ask it to group heads whatever the mask (Gemma 3 in Unsloth, until 2026.10.7): no fused kernel takes both, and all scores are kept.',
+    default: false,
+  }),
   'attention.unmaskedBatches': flag({
     doc: 'Beside batches whose padding masks the attention there are some whose rows are all of one length, for which no mask reaches the kernel: the larger of both is needed.',
     default: false,

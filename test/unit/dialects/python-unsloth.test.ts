@@ -507,6 +507,19 @@ describe('Unsloth', () => {
     assert.deepEqual(await mask('2026.4.8', { load: ask('eager') }), [false, false]);
   });
 
+  it('asks SDPA to group the heads of Gemma 3 whatever the mask, until it repeats them itself', async () => {
+    const grouped = async (release: string, more: Cell = {}) => {
+      const cell = { model: 'unsloth/gemma-3-4b-it', install: `unsloth==${release}`, ...more };
+      return (await trained(cell)).resolved.values['attention.groupsMasked'] ?? false;
+    };
+    assert.equal(await grouped('2025.9.1'), true);
+    assert.equal(await grouped('2025.5.4'), false);
+    assert.equal(await grouped('2025.9.1', { load: ask('eager') }), false);
+    // Flexible attention has blocks in place of a mask.
+    assert.equal(await grouped('2026.2.1'), false);
+    assert.equal(await grouped('2025.9.1', { model: 'unsloth/Qwen3-4B' }), false);
+  });
+
   it('leaves defaults of trainers as they are in releases that write none', async () => {
     const of = async (release: string) => {
       const install = `unsloth==${release} trl==0.12.2`;

@@ -138,4 +138,24 @@ describe('grouped heads without a mask', () => {
     const compiled: RunValues = { ...masked, 'kernels.compile': true };
     assert.equal(wide('A100-SXM4-80GB', { ...own, ...compiled }), wide('A100-SXM4-80GB', compiled));
   });
+
+  it('keep all scores where layers ask SDPA for groups under a mask', () => {
+    const masked = (values: RunValues = {}) => kept('4.56.2', { 'attention.mask': true, ...values });
+    const scores = BATCH * HEADS * TOKENS * TOKENS * 4;
+    assert.ok(masked({ 'attention.groupsMasked': true }) >= masked() - repeated(32, 2) + scores);
+    const plain = (values: RunValues = {}) => kept('4.56.2', values);
+    assert.equal(plain({ 'attention.groupsMasked': true }), plain({ 'attention.implementation': 'flash2' }));
+  });
+
+  it('see the samples of a row that a mask keeps apart as one', () => {
+    const rows = (values: RunValues) =>
+      kept('4.56.2', { 'attention.mask': true, 'attention.groupsMasked': true, ...values });
+    const scores = BATCH * HEADS * TOKENS * TOKENS * 4;
+    // One sample has no copies of queries and keys, which a product folds into one dimension with the heads.
+    const folded = 2 * BATCH * TOKENS * HEADS * 32 * 4;
+    assert.ok(rows({ 'batch.paddingFree': true }) >= rows({}) + (BATCH - 1) * scores - folded);
+    // A kernel that keeps them apart has no mask.
+    const apart: RunValues = { 'attention.mask': false, 'attention.implementation': 'flash2' };
+    assert.equal(rows({ ...apart, 'batch.paddingFree': true }), rows(apart));
+  });
 });

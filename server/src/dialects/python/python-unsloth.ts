@@ -30,7 +30,7 @@ import { readFastInference } from './unsloth-engine';
 import { readPackedExperts } from './unsloth-experts';
 import { leaveOtherFields } from './unsloth-fields';
 import { type Batches, type LongestSample, longestSample } from './unsloth-length';
-import { readCompiledMasks } from './unsloth-masks';
+import { readCompiledMasks, readGroupedMasks } from './unsloth-masks';
 import { hasMamba } from './unsloth-padding';
 import { readUnslothTargets } from './unsloth-targets';
 
@@ -463,6 +463,7 @@ export function readUnsloth(
   if (!draft.knows('attention.implementation'))
     readUnslothAttention(calls, load, context, hasKernels(load, config));
   readCompiledMasks(calls, load, hasKernels(load, config), context);
+  readGroupedMasks(calls, isForced(calls, load, config), context);
   if (!isForced(calls, load, config)) readWideHeads(calls, context);
   readType(calls, load, config);
   if (!full && !adaptedByPeft(chain)) readUnslothAdapters(calls, load, chain, trainer, context);

@@ -38,3 +38,24 @@ export function readCompiledMasks(
   const note = say('Unsloth {0} compiles what makes masks, and each batch has one', release ?? '');
   draft.assume('attention.mask', true, note, MASKS);
 }
+
+const ATTENTION = fileIn(UNSLOTH_ZOO, 'unsloth_zoo/temporary_patches/gemma.py');
+const GEMMA_3 = /^gemma3(?:_text)?$/;
+/** From these releases on Unsloth calls SDPA for Gemma 3 itself: where it forces fp32, and elsewhere (`patch_Gemma3Attention`, `patch_Gemma3Attention_generic`). */
+const CALLS = { forced: '2025.5.11', plain: '2025.7.11' } as const;
+/** Since this release it repeats heads where no kernel takes groups (`sdpa_gqa.py`; 2026.10.7 has it not). */
+const REPEATS = '2026.10.8';
+
+/** Gemma 3's attention asks SDPA for groups whatever the mask, for which there is no kernel but the one that keeps all scores. */
+export function readGroupedMasks({ draft }: Calls, forced: boolean, { model, versions }: ReadContext): void {
+  const release = versions?.unsloth?.version;
+  if (!GEMMA_3.test(String(model?.config?.model_type))) return;
+  if (draft.valueOf('attention.implementation') !== 'sdpa') return;
+  if (
+    isAtLeast(release, forced ? CALLS.forced : CALLS.plain) !== true ||
+    isAtLeast(release, REPEATS) !== false
+  )
+    return;
+  const note = say('Unsloth {0} asks SDPA to group heads under a mask', release ?? '');
+  draft.assume('attention.groupsMasked', true, note, ATTENTION);
+}

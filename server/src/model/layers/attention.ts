@@ -182,11 +182,18 @@ function local(t: Tracer, spec: AttentionSpec): Tensor {
  * (`less_than_sm80_mem_efficient_dtypes`). Since torch 2.14 its memory-efficient kernel groups heads.
  */
 function hasNoKernel(t: Tracer, spec: AttentionSpec): boolean {
-  const { autocast, computeDtype, oldSdpa = false, groupsInKernel = false } = t.settings;
+  const {
+    autocast,
+    computeDtype,
+    oldSdpa = false,
+    groupsInKernel = false,
+    groupsMasked = false,
+  } = t.settings;
   const type = autocast ? computeDtype : spec.q.dtype;
   if (oldSdpa && type === 'bf16') return true;
   if (spec.heads === spec.keyValueHeads) return false;
   if (spec.grouping === 'broadcast') return true;
+  if (groupsMasked && isMasked(t, spec)) return true;
   if (groupsInKernel || repeatsHeads(t, spec)) return false;
   return type === 'fp32' || spec.headDim > WIDEST_GROUPED || oldSdpa;
 }
@@ -212,6 +219,7 @@ const WIDEST_GROUPED = 256;
  */
 function repeatsHeads(t: Tracer, spec: AttentionSpec): boolean {
   const { repeatsKeysAndValues, repeatsForSdpa, groupsWideHeads } = t.settings.behaviours;
+  if (t.settings.groupsMasked) return false;
   const sdpa = t.settings.attention === 'sdpa' && !t.settings.ownLayers;
   const wide = spec.headDim > WIDEST_GROUPED && !groupsWideHeads;
   return (
