@@ -67,6 +67,24 @@ describe('models of known size that lie on the GPU beside a training', () => {
     assert.deepEqual(llama('', '5.0.0'), { counted: {}, left: 0 });
   });
 
+  it('are those of classes of other packages, once they are moved there', () => {
+    const codec = (more: string, name = 'hubertsiuzdak/snac_24khz') =>
+      beside({ before: `from snac import SNAC\ncodec = SNAC.from_pretrained("${name}")${more}` });
+    const there = { parameters: 19_842_914, bufferBytes: 0, dtype: 'fp32', later: false };
+    for (const more of ['.to("cuda")', '.eval().cuda()', '\ncodec = codec.to("cuda")'])
+      assert.deepEqual(codec(more), { counted: { 'hubertsiuzdak/snac_24khz': there }, left: 0 }, more);
+    assert.deepEqual(codec('.cuda()', 'someone/codec'), { counted: {}, left: 1 });
+    for (const more of ['', '.cuda()\ncodec.to("cpu")'])
+      assert.deepEqual(codec(more), { counted: {}, left: 0 });
+    // What reads texts or images holds none, whatever it is told.
+    const reads = 'from transformers import AutoProcessor, AutoTokenizer\n';
+    for (const call of [
+      'AutoProcessor.from_pretrained("gpt2", device_map="auto")',
+      'AutoTokenizer.from_pretrained("gpt2")("text", return_tensors="pt").to("cuda")',
+    ])
+      assert.deepEqual(beside({ before: `${reads}other = ${call}` }), { counted: {}, left: 0 }, call);
+  });
+
   it('are those of pipelines, by the release', () => {
     const whisper = (more: string, transformers: string) =>
       beside({

@@ -16,7 +16,7 @@ export interface PyImport {
 
 /** Libraries whose names have a meaning of their own: they are never looked for in a workspace. */
 export const LIBRARY =
-  /^(?:torch\w*|transformers|trl|peft|unsloth\w*|accelerate|bitsandbytes|deepspeed|lightning|pytorch_lightning|datasets|optimum|liger_kernel|diffusers|tensorflow|keras|jax|flax|litgpt|olmo_core|mmengine|xtuner|vllm|yaml|ruamel|omegaconf|hydra)(?:\.|$)/;
+  /^(?:torch\w*|transformers|trl|peft|unsloth\w*|accelerate|bitsandbytes|deepspeed|lightning|pytorch_lightning|datasets|optimum|liger_kernel|diffusers|tensorflow|keras|jax|flax|litgpt|olmo_core|mmengine|xtuner|vllm|snac|yaml|ruamel|omegaconf|hydra)(?:\.|$)/;
 
 /** The module that a name of another would be, where that is a package: `.` and `config` make `.config`. */
 export const submodule = (module: string, name: string): string =>

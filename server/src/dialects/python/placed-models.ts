@@ -10,6 +10,9 @@ type Place = 'gpu' | 'host' | 'unsure';
 
 /** Classes of transformers, sentence-transformers and diffusers that hold weights. */
 const LOADS = /(?:^|\.)(?:AutoModel\w*|Autoencoder\w+|\w+For[A-Z]\w*|\w+Model|\w+Pipeline)\.from_pretrained$/;
+/** Classes of other packages, which lie on the host until they are moved; what reads texts or sounds, or draws steps, has no weights to move. */
+const LOADS_ELSE =
+  /(?:^|\.)(?!\w*(?:Tokenizer\w*|Processor|FeatureExtractor|Config|Scheduler|Peft\w*)\.)[A-Z]\w*\.from_pretrained$/;
 const ADAPTERS = /Peft\w*\.from_pretrained$/;
 /** A pipeline of transformers, by its task or by its class. */
 const PIPELINE = /^transformers\.(?:\w+\.)*(?:pipeline|\w+Pipeline)$/;
@@ -28,6 +31,7 @@ export const makesOther = ({ callee, of }: PyCall): boolean =>
   !of &&
   !ADAPTERS.test(callee) &&
   (LOADS.test(callee) ||
+    LOADS_ELSE.test(callee) ||
     PIPELINE.test(callee) ||
     PLACES_ITSELF.test(callee) ||
     OF_HYPERPARAMETERS.test(callee));
@@ -108,6 +112,7 @@ function placedBy(program: PyProgram, load: PyCall, release: string | undefined)
     if (options?.kind !== 'dict') return options ? 'unsure' : 'host';
     return deviceOf(program, options.entries.find(({ key }) => key === 'device')?.value) ?? 'host';
   }
+  if (!LOADS.test(load.callee)) return 'host';
   const map = argumentOf(load, 'device_map');
   if (map && !isNone(map)) return mapped(program, map);
   // Quantized weights go onto the GPU (`quantizers/quantizer_bnb_4bit.py`, `update_device_map`).
