@@ -199,11 +199,10 @@ function versionFacts(
     return pin && required
       ? fact(VERSION_FIELDS[name], required.newest, {
           kind: 'default',
-          note: say(
-            '{0} {1} requires {2}',
-            framework ?? family,
-            taken ?? pin.release,
+          note: requiredNote(
+            `${framework ?? family} ${taken ?? pin.release}`,
             `${name} ${pin.specifier}`,
+            required.endsAtAssumed,
           ),
           ...(exactOf(pin.specifier) === undefined
             ? {}
@@ -212,6 +211,12 @@ function versionFacts(
       : [];
   });
 }
+
+/** A bound below is no reason for a release: it allows what is assumed. */
+const requiredNote = (by: string, what: string, endsAtAssumed?: true): string =>
+  endsAtAssumed
+    ? say('{0} requires {1}: it allows the release that is assumed where none is named', by, what)
+    : say('{0} requires {1}', by, what);
 
 /**
  * The release of a package that another one which is installed beside it requires: `vllm==0.8.4` of PyTorch. What is named itself in one

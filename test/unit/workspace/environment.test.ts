@@ -179,6 +179,24 @@ describe('versions of the software around a config', () => {
     assert.match(pinned.shown('version.transformers'), /axolotl 0\.9\.2 requires transformers ==4\.51/);
   });
 
+  it('are what is assumed where a framework states a bound below alone, which is no reason for a release', async () => {
+    const loop = `from accelerate import Accelerator
+from transformers import AutoModelForCausalLM
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+accelerator = Accelerator()
+model, optimizer, loader = accelerator.prepare(model, torch.optim.AdamW(model.parameters()), loader)
+for batch in loader:
+    loss = model(**batch).loss
+    accelerator.backward(loss)
+    optimizer.step()
+`;
+    const { shown } = await versions({ 'file:///w/train.py': loop }, 'file:///w/train.py');
+    assert.match(
+      shown('version.torch'),
+      /default: accelerate \d+\.\d+ requires torch >=2\.0\.0: it allows the release that is assumed/,
+    );
+  });
+
   it('are those of the release that wrote the record of a run, whatever is installed beside it', async () => {
     const record = JSON.stringify({
       ...{ model: 'Qwen/Qwen2.5-7B', tuner_type: 'lora', dataset: ['x'], max_length: 1024, rank: 0 },
