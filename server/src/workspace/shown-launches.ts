@@ -1,3 +1,4 @@
+import { stringOf } from '../config/python/node-of-value';
 import { unnamed } from '../model/name-suggestions';
 import { sameValue } from '../run/resolve';
 import type { ConfigReading } from './config-reading';
@@ -36,7 +37,20 @@ function isTemplate(config: ConfigReading, started: ConfigReading): boolean {
   );
 }
 
-function isVariant({ config: launch }: Use, { reading }: ConfigReading): boolean {
+/** Names of the flags that a program adds to a parser of its own. */
+const ownFlags = ({ document: { program } }: ConfigReading): ReadonlySet<string> =>
+  new Set(
+    (program?.calls ?? []).flatMap(({ callee, positional }) =>
+      callee === 'add_argument'
+        ? positional.flatMap((value) => stringOf(value)?.replace(/^-+/, '').replaceAll('-', '_') ?? [])
+        : [],
+    ),
+  );
+
+/** What a flag of the program's own means the program tells: `--max_source_length` may be half of a row. */
+function isVariant({ config: launch }: Use, started: ConfigReading): boolean {
+  const { reading } = started;
+  const flags = ownFlags(started);
   const own = new Map(
     reading.facts.flatMap(({ field, value, origin }) => (origin.kind === 'file' ? [[field, value]] : [])),
   );
@@ -44,6 +58,7 @@ function isVariant({ config: launch }: Use, { reading }: ConfigReading): boolean
     ({ field, value, origin }) =>
       origin.kind === 'file' &&
       !field.startsWith('hardware.') &&
+      !flags.has(origin.key?.split('.').at(-1) ?? '') &&
       own.has(field) &&
       !sameValue(value, own.get(field)),
   );

@@ -206,6 +206,34 @@ Trainer(model, TrainingArguments("out", per_device_train_batch_size=args.batch))
     assert.notEqual(await batchUnder('python train.py --batch 8'), 8);
   });
 
+  it('start a program that makes its own of a flag: what it means there the program tells', async () => {
+    const program = (length: string) => `import argparse
+from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer, TrainingArguments
+p = argparse.ArgumentParser()
+p.add_argument("--model", default="gpt2")
+p.add_argument("--max_source_length", type=int, default=64)
+p.add_argument("--max-target-length", type=int, default=64)
+args = p.parse_args()
+model = AutoModelForCausalLM.from_pretrained(args.model)
+tokenizer = AutoTokenizer.from_pretrained(args.model)
+rows = data.map(lambda row: tokenizer(row["text"], truncation=True, max_length=${length}))
+Trainer(model, TrainingArguments("out"), train_dataset=rows).train()
+`;
+    const lengthUnder = async (length: string) => {
+      const launch =
+        'python train.py --model Qwen/Qwen2.5-0.5B --max_source_length 128 --max_target_length 256';
+      const { analyze } = smallWorkspace({
+        'train.py': program(length),
+        'README.md': fenced('bash', launch),
+      });
+      const { resolved, runs } = await analyze('train.py');
+      return [resolved.values['batch.sequence'], resolved.values['model.id'], runs?.length ?? 0];
+    };
+    const joined = await lengthUnder('args.max_source_length + args.max_target_length');
+    assert.deepEqual(joined, [384, 'Qwen/Qwen2.5-0.5B', 1]);
+    assert.deepEqual(await lengthUnder('args.max_source_length'), [128, 'Qwen/Qwen2.5-0.5B', 1]);
+  });
+
   it('bring the versions that the text installs, where nothing nearer holds them', async () => {
     const under = async (install: string, more: Readonly<Record<string, string>> = {}, launch = FULL) => {
       const { analysis } = await recipeUnder(
