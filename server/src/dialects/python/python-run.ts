@@ -39,6 +39,7 @@ import {
 } from './call-block';
 import { calledRecipe } from './called-recipe';
 import { leaveDecisive } from './decisive-arguments';
+import { readDeclaredParallel } from './declared-parallel';
 import { inferVersions, narrowestLimit, noteNeeds } from './dropped-arguments';
 import { emulatingLibraries } from './emulated-bf16';
 import { checkEvaluationData } from './evaluation-data';
@@ -114,7 +115,7 @@ function spreadQuestions(members: readonly RunMember[], values: RunValues): Open
   const spreads = members.some(({ config: { document } }) =>
     document.program?.calls.some((call) => {
       const map = LOADS.test(call.callee) ? argumentOf(call, 'device_map') : undefined;
-      return spreadsModel(map);
+      return map?.kind === 'either' ? map.options.some(spreadsModel) : spreadsModel(map);
     }),
   );
   const reason = say('`device_map` spreads the model over all GPUs of the machine: one is assumed.');
@@ -328,6 +329,7 @@ function readTraining(
     ? readUnsloth(calls, own, chain, call, context)
     : readModel(calls, chain, context, call, config);
   if (!own) readPreparation(calls, chain, call, context);
+  if (!own) readDeclaredParallel(calls, chain, context);
   const adapted =
     own && !adaptedByPeft(chain) ? { byTrainer: false } : readAdapters(calls, call, chain, context);
   noteNeeds(calls, call, config);
