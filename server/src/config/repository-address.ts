@@ -47,6 +47,12 @@ export function repositoryPackage({
   if (tag !== undefined) return { name, specifier: `==${tag}` };
   const branch = /^v(\d+\.\d+)-release$/.exec(ref ?? '')?.[1];
   if (branch !== undefined) return { name, specifier: `==${branch}.*` };
+  const preview = /^v(\d+)\.(\d+)\.(\d+)-[A-Za-z]/.exec(ref ?? '');
+  if (preview) {
+    // A model is published on top of a release, before the next one has it: https://github.com/huggingface/transformers/releases/tag/v4.49.0-Gemma-3.
+    const [, major, minor, patch] = preview;
+    return { name, specifier: `>=${major}.${minor}.${patch},<${major}.${Number(minor) + 2}` };
+  }
   const isHead = ref === undefined || /^(?:main|master|HEAD)$/.test(ref);
   return { name, specifier: '', state: isHead && MAKERS[name]?.test(owner) !== false ? 'head' : 'commit' };
 }

@@ -450,11 +450,9 @@ get_ipython().system('ls -la'); # pip install e
       assert.deepEqual(states(head), ['transformers newest head'], head);
     assert.deepEqual(states('huggingface/transformers.git@v4.49.0'), ['transformers==4.49.0']);
     assert.deepEqual(states('huggingface/transformers@v4.57-release'), ['transformers==4.57.*']);
-    for (const of of [
-      'huggingface/transformers@2ab75add',
-      'someone/transformers',
-      'huggingface/transformers@v4.49.0-Gemma-3',
-    ])
+    const preview = ['transformers>=4.49.0,<4.51'];
+    assert.deepEqual(states('huggingface/transformers@v4.49.0-Gemma-3'), preview);
+    for (const of of ['huggingface/transformers@2ab75add', 'someone/transformers'])
       assert.deepEqual(states(of), ['transformers  commit'], of);
   });
 
