@@ -51,6 +51,22 @@ describe('modules that Lightning trains', () => {
     assert.equal(reading.unread, undefined);
   });
 
+  it('are told nothing by default where words that are not known may tell them', () => {
+    const { facts, unread } = python(lightning('**settings.trainer, devices=2'));
+    const told = facts.map(({ field }) => field);
+    for (const field of ['precision.scheme', 'parallel.data', 'batch.accumulation'])
+      assert.ok(!told.some((one) => one === field), field);
+    assert.ok(told.includes('hardware.gpus'));
+    const open = unread?.find(({ text }) => text === '**');
+    assert.deepEqual(open?.fields, [
+      'parallel.data',
+      'precision.compute',
+      'precision.scheme',
+      'precision.weights',
+      'batch.accumulation',
+    ]);
+  });
+
   it('are refused where they are made of layers of PyTorch, which no name of a model stands for', () => {
     const layers = `import torch
 import lightning.pytorch as pl

@@ -2,12 +2,13 @@ import type { ConfigNode, MapEntry, MapNode } from '../../config/node';
 import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
+import type { FieldPath } from '../../run/fields';
 import { fileIn, LIGHTNING } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import { strategyOf } from '../accelerate/fsdp-strategy';
 import { readDeepspeedSettings } from '../deepspeed/deepspeed';
 import type { ReadContext } from '../dialect';
-import { argumentOf, type Calls, leaveArgument } from './call-block';
+import { argumentOf, type Calls, leaveArgument, openOf } from './call-block';
 import { chainOf } from './model-chain';
 
 const STRATEGIES = 'src/lightning/pytorch/strategies';
@@ -45,6 +46,7 @@ export function modelOfModule(program: PyProgram, module: PyValue | undefined): 
 
 /** States what `Trainer(...)` or `Fabric(...)` is passed for the layout: GPUs, strategy and precision. */
 export function readLayout(calls: Calls, trainer: PyCall, context: ReadContext): void {
+  readOpen(calls, trainer);
   readDevices(calls, trainer);
   const kind = readStrategy(calls, trainer, context);
   if (kind !== 'deepspeed') readPrecision(calls, trainer, kind === 'fsdp');
@@ -56,6 +58,24 @@ export function readLayout(calls: Calls, trainer: PyCall, context: ReadContext):
     'precision.compute',
     'precision.weights',
   ]);
+}
+
+/** What an argument decides, which a call may pass in words that are not known. */
+const DECIDES: Readonly<Record<string, readonly FieldPath[]>> = {
+  devices: ['hardware.gpus'],
+  strategy: ['parallel.data'],
+  precision: ['precision.compute', 'precision.scheme', 'precision.weights'],
+  accumulate_grad_batches: ['batch.accumulation'],
+};
+
+/** `Trainer(**config.trainer)`: no default stands for what may be among them. */
+function readOpen({ draft }: Calls, trainer: PyCall): void {
+  if (!trainer.open) return;
+  const fields = Object.entries(DECIDES).flatMap(([key, decided]) =>
+    argumentOf(trainer, key) ? [] : decided,
+  );
+  const { shown, words } = openOf(trainer);
+  draft.leave('words', { range: trainer.open }, shown, words, fields);
 }
 
 /** States what `Trainer(...)` is passed: GPUs, strategy, precision and accumulation. */
@@ -92,6 +112,7 @@ function readStrategy(
   const word = textOf(knownNode(given));
   const made = given?.kind === 'object' ? program.calls[given.id] : undefined;
   const kind = made?.callee.split('.').at(-1);
+  if (!given && trainer.open) return undefined;
   if (!given || word === 'auto') {
     draft.assume('parallel.data', 'ddp', say('{0} default', 'Lightning'), CONNECTOR, 'strategy');
     return 'ddp';
@@ -247,6 +268,7 @@ const PRECISIONS: Readonly<
 function readPrecision(calls: Calls, trainer: PyCall, sharded: boolean): void {
   const { draft } = calls;
   const given = argumentOf(trainer, 'precision');
+  if (!given && trainer.open) return;
   if (!given || isNone(given)) {
     draft.assume('precision.scheme', 'native', say('{0} default', 'Lightning'), CONNECTOR, 'precision');
     return;
