@@ -36,11 +36,58 @@ export function shownCommands(
   text: string,
   isWorth: (block: string) => boolean,
 ): ConfigDocument[] {
-  const lines = new Lines(text);
-  return blocksOf(text).flatMap((block) => {
+  return ofBlocks(uri, new Lines(text), blocksOf(text), isWorth);
+}
+
+function ofBlocks(
+  uri: string,
+  lines: Lines,
+  blocks: readonly Line[][],
+  isWorth: (block: string) => boolean,
+): ConfigDocument[] {
+  return blocks.flatMap((block) => {
     const document = heldScript(uri, lines, typed(block), isWorth);
     return document ? [{ ...document, isShown: true }] : [];
   });
+}
+
+/** What a program of Python begins with: comments, and the text of its module. */
+const HEAD = /^(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:[ \t]*[rRuU]?("""|''')([\s\S]*?)\1)?/;
+/** A line that starts a program, perhaps with variables before it. */
+const STARTS =
+  /^[ \t]*(?:\$[ \t]+)?(?:[A-Z_][A-Z_\d]*=\S*[ \t]+)*(?:python3?|accelerate[ \t]+launch|torchrun|deepspeed)[ \t]/;
+
+/**
+ * The commands that a program of Python shows at its head, by which it may be started: those of fenced blocks, or where there are none each
+ * line that starts a program, with those that it goes on in.
+ */
+export function headCommands(
+  uri: string,
+  text: string,
+  isWorth: (block: string) => boolean,
+): ConfigDocument[] {
+  const { 0: head = '', 1: quote } = HEAD.exec(text) ?? [];
+  const shown =
+    quote === undefined
+      ? head
+      : head.slice(0, -quote.length).replace(/[rRuU]?(?:"""|''')/, (open) => ' '.repeat(open.length));
+  const plain = shown.replace(/^([ \t]*)#/gm, '$1 ');
+  const fenced = blocksOf(plain);
+  return ofBlocks(uri, new Lines(text), fenced.length > 0 ? fenced : startingLines(plain), isWorth);
+}
+
+function startingLines(text: string): Line[][] {
+  const blocks: Line[][] = [];
+  let start = 0;
+  let goesOn = false;
+  for (const line of text.split(/(?<=\n)/)) {
+    const one = { text: line, start };
+    if (goesOn) blocks.at(-1)?.push(one);
+    else if (STARTS.test(line)) blocks.push([one]);
+    goesOn = (goesOn || STARTS.test(line)) && /\\\r?\n$/.test(line);
+    start += line.length;
+  }
+  return blocks;
 }
 
 /** A Markdown text with blanks in the place of all but what is typed in its blocks for a shell: what is left has its place. */

@@ -528,6 +528,14 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
       : [];
   }
 
+  /** The runs that commands at the head of a program start, as it shows them. */
+  async headLaunches(uri: string): Promise<readonly ConfigReading[]> {
+    const text = await this.readText(uri);
+    return text !== undefined && isPython(uri) && !isJupyter(uri) && !isDatabricks(text)
+      ? this.#runsHeld(canonicalUri(uri), text)
+      : [];
+  }
+
   /** Those that commands among other text start, and the scripts that these run. */
   async #runsHeld(key: string, text: string): Promise<readonly ConfigReading[]> {
     const found: ConfigReading[] = [];

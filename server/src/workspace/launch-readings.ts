@@ -1,8 +1,9 @@
 import { makeRecipes } from '../config/make-recipes';
 import type { ConfigDocument } from '../config/node';
-import { notebookCommands } from '../config/notebook-commands';
+import { isJupyter, notebookCommands } from '../config/notebook-commands';
+import { isDatabricks } from '../config/python/databricks-source';
 import { textOf } from '../config/scalar';
-import { shownCommands } from '../config/shown-commands';
+import { headCommands, shownCommands } from '../config/shown-commands';
 import { launchesOf } from '../dialects/launch/launch';
 import { launchScript, mayRunScript, trainingCommands } from '../dialects/launch-script';
 import { oncePer } from '../memo/remembered';
@@ -23,7 +24,13 @@ const LEFT_OUT = new RegExp(
 
 /** The commands of a file in which they stand among other text, that start a training or a script which may. */
 export function heldScripts(uri: string, text: string): readonly ConfigDocument[] {
-  const scripts = isMakefile(uri) ? makeRecipes : showsCommands(uri) ? shownCommands : notebookCommands;
+  const scripts = isMakefile(uri)
+    ? makeRecipes
+    : showsCommands(uri)
+      ? shownCommands
+      : isJupyter(uri) || isDatabricks(text)
+        ? notebookCommands
+        : headCommands;
   return scripts(uri, text, (script) => launchScript.markers.test(script) || mayRunScript(script));
 }
 

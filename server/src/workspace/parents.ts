@@ -54,6 +54,8 @@ export interface ParentSearch extends Files {
   launches(uri: string): Promise<readonly ConfigReading[]>;
   /** The runs that commands in a notebook start; none where the file is no notebook. */
   notebookLaunches(uri: string): Promise<readonly ConfigReading[]>;
+  /** The runs that a program of Python shows at its head. */
+  headLaunches(uri: string): Promise<readonly ConfigReading[]>;
   /** As `list`, of a folder that another one may hold: where that one holds none of this name, nothing is asked of it. */
   listWithin(folder: string, name: string): Promise<readonly string[] | undefined>;
   /** Asks something for which files are read whole, but of which the answer alone counts: they may say anything else. */
@@ -130,7 +132,7 @@ const sideFolders = (folder: string) =>
   SIDE_FOLDERS.map((name) => ({ uri: canonicalUri(`${folder}/${name}`), folder, name }));
 
 /** What of a file counts: the runs that it starts, or in a notebook its commands alone, whatever its own code trains. */
-type Started = 'launches' | 'notebookLaunches';
+type Started = 'launches' | 'notebookLaunches' | 'headLaunches';
 
 /** The runs that a file starts with the links by which they name another; only a text that contains its name is parsed. */
 async function usesIn(
@@ -189,7 +191,7 @@ export async function findUses(uri: string, files: ParentSearch): Promise<Use[]>
   // What else a program reads is found from the program.
   const trained = programs.filter(({ link }) => ROLES[link.role].shards);
   if (trained.length > 0) return trained;
-  return [
+  const shown = [
     ...(await usesAmong([...filesNamed(nearby, showsCommands), ...seen(showsCommands)], uri, files)),
     ...(await usesAmong(
       [...notebooksAbove(uri, nearby, files), ...seen(isJupyter)],
@@ -198,6 +200,10 @@ export async function findUses(uri: string, files: ParentSearch): Promise<Use[]>
       'notebookLaunches',
     )),
   ];
+  // What a program shows of itself comes last.
+  return shown.length > 0 || !isPython(uri)
+    ? shown
+    : usesIn(canonicalUri(uri), canonicalUri(uri), files, 'headLaunches');
 }
 
 /** What lies in the folder of a file and the folders above. */

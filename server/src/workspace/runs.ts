@@ -37,9 +37,11 @@ export async function findRuns(config: ConfigReading, files: ParentSearch): Prom
   const climb = async (current: ConfigReading, above: readonly Use[], passed: readonly string[]) => {
     const own = new Set(current.reading.links.map(({ path }) => path));
     const uses =
-      above.length < HIGHEST
+      above.length < HIGHEST && current.document.isShown !== true
         ? (await findUses(current.uri, files)).filter(
-            ({ config: user }) => !passed.includes(user.uri) && !apartFrom(user, canonicalUri(current.uri)),
+            ({ config: user }) =>
+              (!passed.includes(user.uri) || showsItself(user, current)) &&
+              !apartFrom(user, canonicalUri(current.uri)),
           )
         : [];
     // Files that name each other in a circle are no runs of each other.
@@ -59,6 +61,10 @@ export async function findRuns(config: ConfigReading, files: ParentSearch): Prom
   await climb(config, [], [canonicalUri(config.uri)]);
   return { runs: found, uses: direct };
 }
+
+/** A program that shows how it is started. */
+const showsItself = (user: ConfigReading, { uri }: ConfigReading): boolean =>
+  user.document.isShown === true && canonicalUri(user.uri) === canonicalUri(uri);
 
 /** The run of a config that another one, `start`, is merged with. */
 export function runOfPart(uri: string, start: ConfigReading): RunsOfFile {
@@ -133,8 +139,10 @@ export async function membersOf<C extends ConfigReading>(
   const reached = fromRoot.linked;
   const order: ConfigReading[] = run.above.length === 0 ? [config] : [run.root];
   for (const other of [...reached, ...run.above.map((use) => use.config), config, ...own]) {
-    const next = canonicalUri(other.uri) === self ? config : other;
-    if (!order.some((known) => canonicalUri(known.uri) === canonicalUri(next.uri))) order.push(next);
+    const next = canonicalUri(other.uri) === self && !showsItself(other, config) ? config : other;
+    const isThere = (known: ConfigReading) =>
+      canonicalUri(known.uri) === canonicalUri(next.uri) && known.document.isShown === next.document.isShown;
+    if (!order.some(isThere)) order.push(next);
   }
   const overridden = await takenIn(config, files);
   const members = order.map((member) => ({ config: member, relation: relationOf(member) }));
@@ -142,7 +150,7 @@ export async function membersOf<C extends ConfigReading>(
 
   function relationOf(member: ConfigReading): Member['relation'] {
     const uri = canonicalUri(member.uri);
-    if (uri === self) return 'self';
+    if (uri === self && !showsItself(member, config)) return 'self';
     const level = run.above.findIndex((use) => canonicalUri(use.config.uri) === uri);
     if (level >= 0 && run.above.slice(level).every((use) => ROLES[use.link.role].overridden))
       return 'overrides';
