@@ -551,6 +551,10 @@ deepspeed --num_gpus 8 --num_nodes 48 pretrain_gpt.py \\
     ])
       assert.equal(attentionUnder(`${beneath} ${flag}`), 'flash2 file', flag);
     assert.equal(attentionUnder(`${beneath} --transformer-impl transformer_engine`), 'flash2 default');
+    // Megatron-LM from before its core.
+    for (const flag of ['--data-impl mmap', '--DDP-impl local', '--activations-checkpoint-method uniform'])
+      assert.equal(attentionUnder(flag), 'eager default', flag);
+    assert.equal(attentionUnder('--data-impl mmap --transformer-impl transformer_engine'), 'flash2 default');
   });
 
   it('links a JSON that lies elsewhere', () => {

@@ -15,8 +15,16 @@ const SCRIPT =
   /(^|\/)(pretrain|finetune|train)_(gpt|gpt2|bert|t5|llama|mamba|hybrid|moe|mixtral|vlm|retro)\w*\.py$/;
 /** Scripts that take the same flags and train nothing. */
 const SERVES = /inference|generat|text_gen|server|eval|zeroshot|prompting|convert/;
-/** Flags of the forks alone (`megatron/arguments.py`). */
+/**
+ * Flags of the forks alone, and of Megatron-LM from before its core, which they are made from: those that 0.4 has no more, whose layers are
+ * Megatron's own unless Transformer Engine's are asked for (https://github.com/NVIDIA/Megatron-LM/blob/v2.6/megatron/arguments.py; the
+ * default of later releases is in `framework-keys/megatron.jsonl`).
+ */
 const OF_FORKS = [
+  'DDP_impl',
+  'activations_checkpoint_method',
+  'data_impl',
+  'distribute_checkpointed_activations',
   'checkpoint_activations',
   'checkpoint_num_layers',
   'deepspeed_activation_checkpointing',
