@@ -49,7 +49,7 @@ export function isDecisive(field: FieldPath): boolean {
 
 /** Names of flags that may change what a GPU holds, whoever defines them. */
 const SHAPES_MEMORY =
-  /lora|rank|flash|attn|attention|checkpoint(?!s?_(dir|path|interval|save|format))|recompute|pack|quant|bit|freez|train_(mode|type|part|embed|head|layers)|tun(e|ing)|offload|parallel|shard|zero|seq|length|batch|micro|dtype|precision|peft|adapter|optim(?!al)|fp8|fp16|bf16|liger|fused|compile|galore|spectrum|unsloth|stage|distill|teacher|prun(?:e|ing)|compress/;
+  /lora|rank|flash|attn|attention|checkpoint(?!s?_(dir|path|interval|save|format))|recompute|pack|quant|bit|freez|train_(mode|type|part|embed|head|layers)|tun(e|ing)|offload|parallel|shard|zero|seq|length|batch|micro|dtype|precision|peft|adapter|optim(?!al)|fp8|fp16|bf16|liger|fused|compile|galore|spectrum|unsloth|stage|distill|teacher|prun(?:e|ing)|compress|expert|(?<!grad_|max_)norm(?!al)|num_(?:layers|heads)|hidden_size|intermediate/;
 const NEVER =
   /dir|path$|name$|file|log|report|wandb|save(?!r)|seed|worker|eval|data_|dataset|template|interval|steps$|iters$|lr|learning|warmup|decay|dropout|beta|epsilon|token(izer|_id)?$|prompt|column|split|port|addr/;
 

@@ -226,6 +226,19 @@ describe('GPT-NeoX', () => {
     );
     assert.match(problems[0]?.message ?? '', /: 3840 here.*33024/);
   });
+
+  it('leaves such a width open in a copy that has keys of its own for the layers', () => {
+    const copy = { ...LLAMA2, intermediate_size: 11008, norm_placement: 'after' };
+    const found = read('gpt-neox', URI, flow(copy));
+    assert.ok(!problemsOf(found).some(({ code }) => code === 'gated-width'));
+    const open = found.unread?.filter(({ fields }) => fields?.includes('model.id')) ?? [];
+    assert.deepEqual(
+      open.map(({ text }) => text),
+      ['intermediate_size'],
+    );
+    const wide = read('gpt-neox', URI, flow({ ...copy, intermediate_size: 33024 }));
+    assert.ok(!wide.unread?.some(({ fields }) => fields?.includes('model.id')));
+  });
 });
 
 describe('a run of several GPT-NeoX files', () => {

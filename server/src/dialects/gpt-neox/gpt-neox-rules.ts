@@ -171,14 +171,9 @@ function checkGpus(section: Section, context: ReadContext, draft: Draft, ranks: 
 
 /** A gated width as Hugging Face writes it is taken for three times what it is. */
 function adviseWidth(section: Section, draft: Draft): void {
-  const found = section.find('intermediate_size');
-  const stated = integerOf(found?.node);
-  const hidden = section.integer('hidden_size');
-  const multiple = section.integerOrDefault('mlp_multiple_of');
-  const gated = /glu$|^bilinear$/.test(section.textOrDefault('activation'));
-  if (!found || stated === undefined || hidden === undefined || !gated || stated >= 4 * hidden) return;
-  const inner = Math.ceil(Math.floor((stated * 2) / 3 / 2) / multiple) * multiple;
-  if (inner >= 2 * hidden) return;
+  const narrow = narrowWidth(section);
+  if (!narrow || draft.hasLeft(narrow.found.node.range)) return;
+  const { found, stated, inner } = narrow;
   draft.report(
     'gated-width',
     'information',
@@ -191,4 +186,29 @@ function adviseWidth(section: Section, draft: Draft): void {
     found.node.range,
     { source: MODEL },
   );
+}
+
+/** A copy with keys of its own may well take such a width as Hugging Face does: how wide its layers are is then not known. */
+export function leaveWidth(section: Section, draft: Draft): void {
+  const narrow = narrowWidth(section);
+  if (!narrow || !draft.unread.some(({ kind }) => kind === 'flag')) return;
+  const { node, key } = narrow.found;
+  const words = say(
+    'Keys that GPT-NeoX does not have are those of a changed copy: how wide `{0}` makes its gated layers is in its code, which is not read.',
+    key,
+  );
+  draft.leave('value', node, key, words, ['model.id']);
+}
+
+/** A width that makes a gated MLP narrower than twice the hidden size. */
+function narrowWidth(section: Section) {
+  const found = section.find('intermediate_size');
+  const stated = integerOf(found?.node);
+  const hidden = section.integer('hidden_size');
+  const multiple = section.integerOrDefault('mlp_multiple_of');
+  const gated = /glu$|^bilinear$/.test(section.textOrDefault('activation'));
+  if (!found || stated === undefined || hidden === undefined || !gated || stated >= 4 * hidden)
+    return undefined;
+  const inner = Math.ceil(Math.floor((stated * 2) / 3 / 2) / multiple) * multiple;
+  return inner < 2 * hidden ? { found, stated, inner } : undefined;
 }

@@ -14,7 +14,7 @@ import { type DefaultValue, Section } from '../section';
 import { neoxJoins } from './gpt-neox-duplicates';
 import { GPT_NEOX_KEYS, GPT_NEOX_TABLE } from './gpt-neox-keys';
 import { neoxModel } from './gpt-neox-model';
-import { checkGptNeox } from './gpt-neox-rules';
+import { checkGptNeox, leaveWidth } from './gpt-neox-rules';
 import { gptNeoxWords } from './gpt-neox-words';
 
 const SOURCE = fileIn(GPT_NEOX, 'megatron/');
@@ -108,6 +108,7 @@ export const gptNeox: Dialect = {
     readActivations(section);
     readObjective(section);
     rejectMisfits(flat, GPT_NEOX_TABLE, draft);
+    leaveWidth(section, draft);
     draft.rules(() => checkKeys(flat, GPT_NEOX_TABLE, tuned(policy, flat), draft));
     draft.rules(() => checkGptNeox(section, context, draft));
     return draft.reading();
