@@ -71,9 +71,14 @@ function blocksOf({ document }: ConfigOfRun): MapNode[] {
   const items = commands?.kind === 'list' ? commands.items : [];
   return items.flatMap((command) => {
     const flags = nodeAt(command, ['arguments']);
-    return flags?.kind === 'map' ? [flags] : [];
+    return flags?.kind === 'map' && !isOfOwnLoop(flags) ? [flags] : [];
   });
 }
+
+/** A batch by the name that scripts with a loop of their own give it, as those of Diffusers, where the Trainer's is not stated. */
+const isOfOwnLoop = (flags: MapNode): boolean =>
+  flags.entries.some(({ key }) => key === 'train_batch_size' || key === 'batch_size') &&
+  !flags.entries.some(({ key }) => key.startsWith('per_device_'));
 
 function argumentOf(caller: ConfigOfRun, names: readonly string[]): Argument | undefined {
   for (const block of blocksOf(caller)) {
