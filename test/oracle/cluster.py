@@ -103,6 +103,11 @@ def install() -> None:
     for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"):
         setattr(cuda, name, _nothing(0))
     torch.Tensor.record_stream = _nothing()
+    from torch.distributed.fsdp._fully_shard import _fsdp_collectives
+
+    # The same since PyTorch 2.15, by an operator that wants numbers of streams.
+    if hasattr(_fsdp_collectives, "record_grad_output_stream"):
+        _fsdp_collectives.record_grad_output_stream = _nothing()
     for name in COLLECTIVES:
         if hasattr(dist, name):
             setattr(dist, name, _collective())

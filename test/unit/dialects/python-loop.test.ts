@@ -662,7 +662,18 @@ for batch in loader:
       'parallel.data': 'fsdp2 file',
       'fsdp.strategy': 'grad-op file',
       'precision.compute': 'bf16 file',
+      'precision.reduce': undefined,
     });
+    const policy = (torch: string, more = '') =>
+      python(
+        `from torch.distributed.fsdp import fully_shard, MixedPrecisionPolicy
+${HEAD}fully_shard(model, mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16${more}))\n${OPTIMIZER}${LOOP}`,
+        { 'version.torch': torch, 'precision.weights': 'fp32' },
+      );
+    // Since 2.15 FSDP 2 reduces gradients in their own type where nobody states one.
+    assertStates(policy('2.14.1'), { 'precision.reduce': undefined });
+    assertStates(policy('2.15.0'), { 'precision.reduce': 'fp32 default' });
+    assertStates(policy('2.15.0', ', reduce_dtype=torch.bfloat16'), { 'precision.reduce': 'bf16 file' });
     const smaller = wrapped(
       'from torch.distributed.fsdp import fully_shard',
       'fully_shard(model, reshard_after_forward=8)',

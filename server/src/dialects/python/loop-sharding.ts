@@ -10,7 +10,7 @@ import { readPlugin } from './accelerate-plugins';
 import { argumentOf, type Calls, leaveArgument, withhold } from './call-block';
 import { readDeepspeedArgument } from './deepspeed-settings';
 import { readLayout } from './lightning-run';
-import { readMixed } from './mixed-precision-policy';
+import { assumeReduced, readMixed } from './mixed-precision-policy';
 import type { ModelChain } from './model-chain';
 import { inferOneGpu } from './one-process';
 import { stateSizes } from './parallelism-config';
@@ -58,7 +58,7 @@ export function readLoopSharding(
   );
   const [root] = second;
   if (wrap && /FullyShardedDataParallel$/.test(wrap.callee)) readFirst(calls, wrap);
-  else if (root) readSecond(calls, root);
+  else if (root) readSecond(calls, root, context);
   else if (wrap && /DistributedDataParallel$/.test(wrap.callee))
     draft.state('parallel.data', 'ddp', { range: wrap.calleeRange }, 'DistributedDataParallel');
   // `DataParallel` hands its samples to the model as they are where it has one GPU alone (`nn/parallel/data_parallel.py`, `forward`).
@@ -162,7 +162,7 @@ function readFirst(calls: Calls, wrap: PyCall): void {
 }
 
 /** FSDP 2: each call makes a unit of its own; which modules those are the code states. */
-function readSecond(calls: Calls, call: PyCall): void {
+function readSecond(calls: Calls, call: PyCall, { known }: ReadContext): void {
   const { draft, program, bf16 } = calls;
   draft.state('parallel.data', 'fsdp2', { range: call.calleeRange }, 'fully_shard');
   const parts = program.calls.some((one) => /(^|\.)fully_shard$/.test(one.callee) && one.id < call.id);
@@ -183,6 +183,7 @@ function readSecond(calls: Calls, call: PyCall): void {
   else if (reshard && flagOf(nodeOf(reshard)) === false)
     draft.state('fsdp.strategy', 'grad-op', reshard, 'reshard_after_forward');
   readMixed(calls, argumentOf(call, 'mp_policy'), bf16);
+  assumeReduced(calls, argumentOf(call, 'mp_policy'), known);
   readMesh(calls, argumentOf(call, 'mesh'));
 }
 

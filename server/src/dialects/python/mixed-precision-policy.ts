@@ -1,6 +1,11 @@
 import { isNone, knownNode } from '../../config/python/node-of-value';
 import type { PyValue } from '../../config/python/value';
 import { textOf } from '../../config/scalar';
+import { fileIn, PYTORCH } from '../../sources/repositories';
+import type { DType } from '../../terms/dtypes';
+import { isAtLeast } from '../../terms/version';
+import { say } from '../../wording/say';
+import type { ReadContext } from '../dialect';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { argumentOf, type Calls, leaveArgument } from './call-block';
 
@@ -30,4 +35,28 @@ export function readMixed(
   }
   const reduce = typeOf('reduce_dtype', 1);
   if (reduce) draft.state('precision.reduce', reduce.type, reduce.value, 'reduce_dtype');
+}
+
+const POLICY = fileIn({ ...PYTORCH, at: 'v2.15.0' }, 'torch/distributed/fsdp/_fully_shard/_fsdp_api.py');
+
+/**
+ * FSDP 2 reduces gradients in their own type since torch 2.15 where its policy states none, which is that of the weights; before, in what it gathers.
+ */
+export function assumeReduced(
+  { program, draft }: Calls,
+  policy: PyValue | undefined,
+  known: ReadContext['known'],
+): void {
+  const made = policy?.kind === 'object' ? program.calls[policy.id] : undefined;
+  if (!made || argumentOf(made, 'param_dtype', 0) === undefined) return;
+  if (argumentOf(made, 'reduce_dtype', 1) !== undefined) return;
+  const weights = known['precision.weights'] as DType | undefined;
+  if (weights === undefined || isAtLeast(known['version.torch'], '2.15') !== true) return;
+  draft.assume(
+    'precision.reduce',
+    weights,
+    say('FSDP 2 reduces gradients in their own type since torch 2.15'),
+    POLICY,
+    'reduce_dtype',
+  );
 }
