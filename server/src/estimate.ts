@@ -11,7 +11,7 @@ import { besideAllocator, constants } from './memory/device';
 import { dormantStates } from './memory/dormant-states';
 import { evaluationNotes, evaluationStages } from './memory/evaluation';
 import { explained } from './memory/explain';
-import { freeAtFirstLoss, isSizedByWhatIsFree } from './memory/free-at-loss';
+import { freeAtFirstLoss, inOneChunk, isSizedByWhatIsFree } from './memory/free-at-loss';
 import { hostMemory } from './memory/host-memory';
 import { readAheadBytes } from './memory/initialization';
 import { combine, type Ledger, partsOf, post, totalOf } from './memory/ledger';
@@ -76,9 +76,7 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
   const constant = constants(run, accelerator, capacityBytes);
   const outside = besideAllocator(run, accelerator, model.hiddenSize);
   const available = capacityBytes - outside.likely;
-  const fitted = sized(input, constant, available);
-  const stages = rememberedTrace(model, run, fitted.free);
-  const worst = worstStage(stages, fitted, constant, available, shard);
+  const { stages, worst, longestBytes } = worstLength(input, constant, available, shard);
   const { walk, sums, pipelineIndex } = worst;
 
   const allocated = Math.round(walk.peak.bytes);
@@ -90,7 +88,8 @@ export function tracedEstimate(given: EstimateInput, shard: ShardingOf = shardin
   post(ledger, 'cuda-context', outside.likely - run['hardware.otherProcesses']);
   if (run['hardware.otherProcesses'] > 0) post(ledger, 'reserved-for-others', run['hardware.otherProcesses']);
   const processBytes = Math.round(totalOf(ledger));
-  const least = Math.round(allocated + slack.lower + outside.lower);
+  // Only the data tells whether samples are of the one length that takes more than the longest.
+  const least = Math.round(Math.min(allocated, longestBytes) + slack.lower + outside.lower);
   const lowerBytes = Math.min(least, leastBytes(asked, least > capacityBytes));
   // Blocks that the allocator keeps of batches of other lengths are not needed: it returns them before it fails.
   // Nor is what a moment takes only where there is room for it.
@@ -401,6 +400,26 @@ function sized(input: EstimateInput, constant: Ledger, available: number): Sized
   if (!isSizedByWhatIsFree(run)) return input;
   const { walk } = worstStage(rememberedTrace(model, run), input, constant, available, shardingOf);
   return { ...input, free: freeAtFirstLoss(walk.points, available) };
+}
+
+/**
+ * The length of samples that takes most: the longest, or the longest whose loss is computed in one chunk. How many logits one chunk may have is
+ * settled by the first batch: one that is no longer than these leaves more than the longest would.
+ */
+function worstLength(input: EstimateInput, constant: Ledger, available: number, shard: ShardingOf) {
+  const { model, run } = input;
+  const of = (at: TrainingRun, fitted: SizedInput) => {
+    const stages = rememberedTrace(model, at, fitted.free);
+    return { stages, worst: worstStage(stages, { ...fitted, run: at }, constant, available, shard) };
+  };
+  const fitted = sized(input, constant, available);
+  const longest = of(run, fitted);
+  const longestBytes = longest.worst.walk.peak.bytes;
+  const first = inOneChunk(run, model, fitted.free);
+  if (!first) return { ...longest, longestBytes };
+  const refitted = sized({ ...input, run: first }, constant, available);
+  const other = of(inOneChunk(run, model, refitted.free) ?? run, refitted);
+  return { ...(other.worst.walk.peak.bytes > longestBytes ? other : longest), longestBytes };
 }
 
 /** Walks the pipeline stages that can be the worst and returns the one with the highest peak. */

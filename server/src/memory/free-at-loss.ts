@@ -1,6 +1,9 @@
+import { mostInOneChunk } from '../model/layers/sized-chunks';
+import type { Model } from '../model/model';
 import type { TrainingRun } from '../run/fields';
 import { bytesOf } from './ledger';
 import type { Point } from './step';
+import { rowsPerSample } from './traced-run';
 
 /** Losses whose chunks are sized by what the GPU has free when the first of them is computed. */
 const SIZED: ReadonlySet<TrainingRun['loss.implementation']> = new Set([
@@ -31,4 +34,21 @@ export function freeAtFirstLoss(points: readonly Point[], available: number): nu
     highest = Math.max(highest, bytes - bytesOf(ledger, 'optimizer-states') - bytesOf(ledger, 'gradients'));
   }
   return Math.max(LEAST, available - highest);
+}
+
+/**
+ * The run over the longest samples whose loss is computed in one chunk, where those of the run's length are cut into four or more: it may
+ * take more than theirs. Undefined where there is none such, or where all rows are as long as they may be.
+ */
+export function inOneChunk(
+  run: TrainingRun,
+  model: Model,
+  free: number | undefined,
+): TrainingRun | undefined {
+  if (free === undefined) return undefined;
+  if ((run['batch.packed'] && !run['batch.paddingFree']) || run['batch.padded']) return undefined;
+  const tokens = mostInOneChunk(run['loss.implementation'], model.vocabulary, model.hiddenSize, free);
+  const rows = run['batch.micro'] * rowsPerSample(run);
+  const length = tokens === undefined ? 0 : Math.floor(tokens / rows);
+  return length > 0 && length < run['batch.sequence'] ? { ...run, 'batch.sequence': length } : undefined;
 }

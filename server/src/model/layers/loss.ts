@@ -18,6 +18,7 @@ import {
   withRouterLoss,
   withZLoss,
 } from './log-probabilities';
+import { sizedChunk } from './sized-chunks';
 
 /**
  * Output projection and cross-entropy over `hidden` of `[b, s, h]`.
@@ -285,41 +286,6 @@ const CHUNKS_IN_FORWARD: ReadonlySet<string> = new Set([
   'fused-chunks',
 ]);
 
-/** What chunks of a loss may take (`unsloth_zoo/fused_losses/cross_entropy_loss.py`, `_CE_TARGET_GB_CAP`); half of what is free, where that is less. */
-const CHUNK_BUDGET_BYTES = 4 * 2 ** 30;
-/** Bytes counted for each logit (`_CE_BYTES_PER_LOGIT`). */
-const BUDGETED_LOGIT_BYTES = 16;
-
-/** Tokens of one chunk: the count of chunks is one, or a multiple of four (`get_chunk_size`). `fixed`: bytes that no chunking lessens. */
-function budgetedChunk(tokens: number, rows: number, fixed: number, { settings }: Tracer): number {
-  const { loss, freeBytes } = settings;
-  if (loss !== 'budgeted-chunks') return freeChunk(tokens, rows, loss === 'half-free-chunks', freeBytes);
-  const half = freeBytes === undefined ? CHUNK_BUDGET_BYTES : Math.min(freeBytes / 2, CHUNK_BUDGET_BYTES);
-  const budget = fixed < half ? half - fixed : half;
-  const exact = (tokens * rows * BUDGETED_LOGIT_BYTES) / budget;
-  const chunks = exact <= 1 ? 1 : Math.min(tokens, 4 * Math.ceil(exact / 4));
-  return Math.ceil(tokens / chunks);
-}
-
-/**
- * The same where half of what is free is the budget whatever the card, and each logit counts as fp32 (`cross_entropy_loss.py` of
- * 2025.9.1 to 2026.9.3). Fours of chunks were rounded to the nearest count, so that one chunk took as much as all that was free, and
- * upwards since 2026.7.1. `free`: bytes; unset: enough.
- */
-function freeChunk(tokens: number, rows: number, upwards: boolean, free = Number.POSITIVE_INFINITY): number {
-  const exact = (tokens * rows * ELEMENT_BYTES.fp32) / (free / 2);
-  if (upwards && exact <= 1) return tokens;
-  const fours = upwards ? Math.ceil(exact / 4) : nearest(exact / 4);
-  return Math.ceil(tokens / Math.min(tokens, Math.max(1, 4 * fours)));
-}
-
-/** The nearest integer, of two the even one (Python's `round`). */
-function nearest(value: number): number {
-  const below = Math.floor(value);
-  if (value - below === 0.5) return below % 2 === 0 ? below : below + 1;
-  return Math.round(value);
-}
-
 /**
  * Bytes at the highest moment of a chunk (`ops/fused_linear_cross_entropy.py`), over `input` of `[b, s, h]`: its logits, which become
  * their gradient in place, and its part of the weight's gradient with the fp32 copy of it, which 0.8.3 adds up in place. Under autocast
@@ -395,7 +361,7 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     // its own because the chosen logits are read after it, and the chunk's part of the weight's gradient (`UnslothFusedLoss.forward`).
     const inputs = tokens * width * bytes;
     saves = 0;
-    forward = 2 * budgetedChunk(tokens, rows, inputs + 2 * gradWeight, t) * rows * bytes + gradWeight;
+    forward = 2 * sizedChunk(tokens, rows, inputs + 2 * gradWeight, t.settings) * rows * bytes + gradWeight;
   } else if (t.settings.loss === 'linear-chunked') {
     const chunk = Math.ceil(tokens / 8);
     saves = tokens * rows * ELEMENT_BYTES.fp32;
