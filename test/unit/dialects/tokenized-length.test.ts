@@ -105,20 +105,23 @@ Trainer(model=model, args=TrainingArguments("o"), train_dataset=data).train()
   });
 
   it('is that of a target where an encoder has a decoder: one stack reads an answer in the row of its prompt', async () => {
-    const targets = async (head: string, model: string) => {
+    const targets = async (head: string, model: string, rows: string) => {
       const text = `from transformers import AutoModelFor${head}, AutoTokenizer, Trainer, TrainingArguments
 tokenizer = AutoTokenizer.from_pretrained("${model}")
 model = AutoModelFor${head}.from_pretrained("${model}")
 def encode(row):
     asked = tokenizer(row["question"], max_length=256, truncation=True)
     answer = tokenizer(row["answer"], max_length=16, truncation=True)
-    return {"input_ids": asked["input_ids"] + answer["input_ids"], "labels": asked["input_ids"] + answer["input_ids"]}
+    return {${rows}}
 Trainer(model=model, args=TrainingArguments("o"), train_dataset=data.map(encode)).train()
 `;
       const { resolved } = await smallWorkspace({ 'train.py': text }).analyze('train.py');
       return [resolved.values['batch.sequence'], resolved.values['batch.targetSequence']];
     };
-    assert.deepEqual(await targets('CausalLM', 'Qwen/Qwen2.5-0.5B'), [256, undefined]);
-    assert.deepEqual(await targets('Seq2SeqLM', 'google-t5/t5-small'), [256, 16]);
+    const joined = 'asked["input_ids"] + answer["input_ids"]';
+    const row = `"input_ids": ${joined}, "labels": ${joined}`;
+    assert.deepEqual(await targets('CausalLM', 'Qwen/Qwen2.5-0.5B', row), [272, undefined]);
+    const pair = '"input_ids": asked["input_ids"], "labels": answer["input_ids"]';
+    assert.deepEqual(await targets('Seq2SeqLM', 'google-t5/t5-small', pair), [256, 16]);
   });
 });

@@ -3,6 +3,7 @@ import { hasOtherEntries, partOfData } from './changed-entries';
 import { chosenByComprehension } from './chosen-parameters';
 import { argumentVector } from './command-line';
 import { fieldOf, methodIn } from './functions';
+import { joinedTokens } from './joined-tokens';
 import { arithmetic, compared, numberFrom, unescaped } from './literals';
 import { loadedDtype } from './loaded-dtype';
 import { either, lifted, type Machine, same, truth } from './machine';
@@ -375,6 +376,8 @@ function binary(machine: Machine, node: SyntaxNode): PyValue {
       if (memory !== undefined) return machine.unknown(node, { ofMemory: memory });
       if (operator === '-' && a?.kind === 'scalar' && b?.kind === 'unknown')
         return machine.unknown(node, { left: { of: a, without: b.range } });
+      const joined = operator === '+' && a && b ? joinedTokens(machine, a, b, node) : undefined;
+      if (joined) return joined;
       // A text is added to a text alone.
       if (operator === '+' && (isText(a) || isText(b))) return machine.unknown(node, { text: 'one' });
       return machine.unknown(node, part === undefined ? {} : { of: part });

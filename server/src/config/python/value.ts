@@ -145,6 +145,8 @@ export interface PyUnknown extends Valued {
   readonly most?: PyScalar;
   /** It is a text, whatever stands in it, or a list of nothing else. */
   readonly text?: 'one' | 'list';
+  /** It is the tokens of texts, put together with what else stands in the row: the calls that made them. */
+  readonly joins?: readonly number[];
   /** It is a tensor of so many samples: `ids.unsqueeze(0)`. */
   readonly rows?: number;
   /** What is left of a number when another value, which stands at that place, is taken away: `2048 - longest`. */

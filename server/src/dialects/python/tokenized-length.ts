@@ -1,5 +1,6 @@
 import { CUT_TOKENS } from '../../config/python/cut-tokens';
 import { CHUNKS } from '../../config/python/expressions';
+import { JOINED_TOKENS } from '../../config/python/joined-tokens';
 import { OF_TEMPLATE } from '../../config/python/kept-rows';
 import { KEPT_TOKENS } from '../../config/python/kept-samples';
 import { isNone } from '../../config/python/node-of-value';
@@ -113,13 +114,13 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
   const end = startOf(program, trainer) ?? trainer;
   const isTrained = mayBeTrained(program, trainer, draft.valueOf('model.id'));
   const isOfData = mayBeOfData(program, trainer);
-  const cuts = program.calls.flatMap((call): Cut[] => {
+  const single = program.calls.flatMap((call): Cut[] => {
     if (call.id > end.id || !isTrained(call.of) || !isOfData(call)) return [];
     const [left] = call.callee === CUT_TOKENS ? call.positional : [];
     if (left?.kind === 'scalar' && typeof left.value === 'number')
       return [{ call, length: left, key: CUT_TOKENS, tokens: left.value, filled: false }];
     const templates = call.callee === 'apply_chat_template';
-    if (call.callee !== '()' && !templates) return [];
+    if (call.callee !== '()' && call.callee !== 'encode' && !templates) return [];
     const maker = call.of && program.calls[call.of.id];
     if (!maker || !/(Tokenizer|Processor|FeatureExtractor)\w*\.from_pretrained$/.test(maker.callee))
       return [];
@@ -143,6 +144,7 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
     const isExact = most === length;
     return [{ call, length: most, key: 'max_length', tokens: Number(most.value), filled: filled && isExact }];
   });
+  const cuts = withJoined(program, single, end);
   const longest = (some: readonly Cut[]) =>
     [...some].sort((a, b) => b.tokens - a.tokens || Number(b.filled) - Number(a.filled))[0];
   const isTarget = ({ call }: Cut) => argumentOf(call, 'text_target') !== undefined;
@@ -185,6 +187,35 @@ export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, 
       'max_length',
       say('samples are cut to this length'),
     );
+}
+
+/**
+ * Texts that are cut each by itself and put together into one row make it as long as all of them, unless the row is cut again. How long it is
+ * nobody tells where one of them is not cut.
+ */
+function withJoined({ calls }: PyProgram, cuts: readonly Cut[], end: PyCall): readonly Cut[] {
+  const joins = calls.filter(({ callee, id }) => callee === JOINED_TOKENS && id < end.id);
+  const parts = joins.map(({ positional }) =>
+    positional.flatMap((part) => (part.kind === 'object' ? [part.id] : [])),
+  );
+  const joined = new Set(parts.flat());
+  const others = cuts.filter(({ call }) => !joined.has(call.id));
+  const last = joins.at(-1)?.id ?? 0;
+  if (others.some(({ key, call }) => key === CUT_TOKENS && call.id > last)) return others;
+  const whole = parts.flatMap((ids): Cut[] => {
+    const found = ids.flatMap((id) => cuts.find(({ call }) => call.id === id) ?? []);
+    const [first] = found;
+    if (!first || found.length < ids.length) return [];
+    return [
+      {
+        ...first,
+        tokens: found.reduce((sum, { tokens }) => sum + tokens, 0),
+        key: JOINED_TOKENS,
+        filled: false,
+      },
+    ];
+  });
+  return [...others, ...whole];
 }
 
 /** Where samples are cut that may be shorter. What a tokenizer takes at most nobody has chosen for the data. */
@@ -385,6 +416,11 @@ export const longestNote = (key: string, { fillsSamples }: Pick<PyProgram, 'fill
 
 function noteOf({ key, tokens, filled }: Cut, program: PyProgram): string {
   if (key === 'max_length') return longestNote(key, program);
+  if (key === JOINED_TOKENS)
+    return say(
+      'texts are put together that are cut to {0} tokens in all: where they are shorter, less is needed',
+      tokens,
+    );
   if (key === CUT_TOKENS) return longestNote(`[:${tokens}]`, program);
   return filled
     ? say('samples are filled up to the {0} tokens that the tokenizer takes', String(tokens))
