@@ -98,6 +98,18 @@ function findCard(name: string): AcceleratorMatch | undefined {
   return { accelerator, note: doubtful ? say('"{0}" taken as {1}', name, accelerator.name) : undefined };
 }
 
+/** Cards of the same kind and form with another size of memory, by name: one of each size. */
+export function otherSizes(name: string): string[] {
+  const own = shapes.find(({ accelerator }) => accelerator.name === name);
+  if (!own) return [];
+  const sizes = new Map<number, string>();
+  for (const { accelerator, shape: other } of shapes)
+    if (other.family === own.shape.family && other.form === own.shape.form)
+      sizes.set(accelerator.marketedGb, accelerator.name);
+  sizes.delete(own.accelerator.marketedGb);
+  return [...sizes.values()];
+}
+
 /** The card of a name, and whether it may be another one's as well. */
 function cardCalled(
   name: string,

@@ -1,6 +1,6 @@
 import type { Estimate } from '../results/estimate';
 import type { Unread } from '../run/unread';
-import { formatBytes } from '../wording/figures';
+import { formatBytes, formatBytesOf } from '../wording/figures';
 import { say } from '../wording/say';
 import { otherVerdict, withBand, withoutVerdict } from './open-estimate';
 import type { AnsweredValue } from './unknown-values';
@@ -55,7 +55,10 @@ export const openValueWords = (figures: string, { unread, estimate }: AnsweredVa
     ? say(
         'Needs about {0}, and {1} by what else `{2}` may mean, which is not known.',
         figures,
-        formatBytes(estimate.peak.processBytes),
+        // Of another card there is another memory.
+        unread.fields?.includes('hardware.gpu')
+          ? formatBytesOf(estimate.peak.processBytes, estimate.capacityBytes)
+          : formatBytes(estimate.peak.processBytes),
         unread.text,
       )
     : say('Needs about {0} without what `{1}` means, which is not known.', figures, unread.text);

@@ -1,8 +1,11 @@
+import { otherSizes } from '../hardware/catalog';
 import type { Estimate } from '../results/estimate';
 import { FIELDS, type FieldPath, type FieldSpec, type RunValues } from '../run/fields';
-import { isStated } from '../run/origin';
+import { isStated, type Origin } from '../run/origin';
 import type { Resolution } from '../run/resolve';
 import { isDecisive, type Unread } from '../run/unread';
+import { beginTogether } from '../text/place';
+import { canonicalUri } from '../text/uri';
 
 /**
  * What becomes of a run where the value of a field is written and not known. `decisive`: another run, which is not estimated.
@@ -87,14 +90,20 @@ export interface AnsweredValue {
 
 /** Values that stand in the files and are not known, and of which nobody else states what they decide, each with what else they may be. */
 export function answeredValues(
-  { origins }: Pick<Resolution, 'origins'>,
+  { origins, values }: Pick<Resolution, 'origins' | 'values'>,
   unread: readonly Unread[],
   otherwise: (changes: RunValues) => Estimate | undefined,
 ): AnsweredValue[] {
   const asked = new Set<FieldPath>();
+  const ofOtherSizes = (one: Unread) =>
+    otherSizes(values['hardware.gpu'] ?? '').flatMap((gpu): AnsweredValue[] => {
+      const estimate = otherwise({ 'hardware.gpu': gpu });
+      return estimate ? [{ unread: one, estimate }] : [];
+    });
   return unread.flatMap((one) => {
     if (one.kind !== 'value') return [];
     return (one.fields ?? []).flatMap((field): AnsweredValue[] => {
+      if (field === 'hardware.gpu' && isTakenFrom(origins[field], one)) return ofOtherSizes(one);
       if (isStated(origins[field]) || asked.has(field)) return [];
       asked.add(field);
       const standing = standingOfUnknown(field);
@@ -107,3 +116,23 @@ export function answeredValues(
     });
   });
 }
+
+/** Whether a value was taken from a name that leaves it open: `a100`, of which there are two sizes. Whoever else states it knows it. */
+const isTakenFrom = (origin: Origin | undefined, { location }: Unread): boolean =>
+  origin?.location !== undefined &&
+  canonicalUri(origin.location.uri) === canonicalUri(location.uri) &&
+  beginTogether(origin.location.range, location.range);
+
+/** Without names of GPUs that leave open which it is where somebody else states it. */
+export const withoutKnownCard = (
+  unread: readonly Unread[],
+  { origins }: Pick<Resolution, 'origins'>,
+): readonly Unread[] =>
+  unread.filter(
+    (one) =>
+      one.kind !== 'value' ||
+      one.fields?.length !== 1 ||
+      one.fields[0] !== 'hardware.gpu' ||
+      origins['hardware.gpu'] === undefined ||
+      isTakenFrom(origins['hardware.gpu'], one),
+  );

@@ -47,7 +47,10 @@ describe('runs that are read in part', () => {
   it('count a script of a known name as somebody’s own where it has more flags', async () => {
     const start = `torchrun --nproc_per_node 8 medusa/train/train.py ${FLAGS}`;
     assert.deepEqual((await read(`${start} --lazy_preprocess True --cache_dir c\n`)).unread, []);
-    assert.deepEqual((await read(`${start} --medusa_num_heads 3\n`)).unread, ['script train.py']);
+    assert.deepEqual((await read(`${start} --medusa_num_heads 3\n`)).unread, [
+      'flag --medusa_num_heads',
+      'script train.py',
+    ]);
   });
 
   it('take what stands there by default for no word that is not known', async () => {

@@ -119,6 +119,20 @@ describe('launches as scripts state them', () => {
       assert.match(String(values['hardware.gpu']), gpu, line);
     }
   });
+
+  it('get no verdict of a GPU that another size of the same name would change', async () => {
+    const run = (gres: string, micro: number, directive = '') =>
+      look(
+        's.sh',
+        `#!/bin/bash\n#SBATCH --gres=gpu:${gres}:1\n${directive}deepspeed --num_gpus 1 run_clm.py --model_name_or_path Qwen/Qwen2.5-3B --bf16 --torch_dtype bfloat16 --gradient_checkpointing --block_size 1024 --per_device_train_batch_size ${micro} --output_dir o\n`,
+      );
+    assert.equal((await run('a100', 16)).verdict, 'unknown', 'it fits the larger one alone');
+    assert.equal((await run('a100', 1)).verdict, 'fits');
+    assert.equal((await run('a100', 512)).verdict, 'exceeds');
+    assert.equal((await run('a100_40gb', 16)).verdict, 'exceeds', 'the name tells the size');
+    const stated = await run('a100', 16, '# oomlint: gpu=A100-SXM4-40GB\n');
+    assert.equal(stated.verdict, 'exceeds', 'somebody else states the size');
+  });
 });
 
 describe('a recipe whose launch nobody shows', () => {

@@ -64,14 +64,12 @@ export function readAskedCard({ system, card, slice, gpus, instance }: MachinesA
   const known = SIZES[system][card.text.toLowerCase()];
   const found = known === undefined ? cardOf(card.text) : matchAccelerator(known);
   if (!found) return;
-  draft.state(
-    'hardware.gpu',
-    found.accelerator.name,
-    card,
-    card.key,
-    found.note ?? say('asked of {0}', system),
-  );
-  if (found.note !== undefined)
+  const { accelerator, note } = found;
+  if (note === undefined)
+    draft.state('hardware.gpu', accelerator.name, card, card.key, say('asked of {0}', system));
+  // Whoever states the size knows more.
+  else draft.infer('hardware.gpu', accelerator.name, note, card, card.key);
+  if (note !== undefined)
     draft.leave(
       'value',
       card,
@@ -80,7 +78,7 @@ export function readAskedCard({ system, card, slice, gpus, instance }: MachinesA
         '{0} calls the GPU `{1}`, which comes with several sizes of memory: taken as {2}.',
         system,
         card.text,
-        found.accelerator.name,
+        accelerator.name,
       ),
       ['hardware.gpu'],
     );

@@ -106,8 +106,12 @@ export function readSlurmGpu(sections: readonly Section[], draft: Draft): void {
   const best = found.find(({ card }) => card.note === undefined) ?? found[0];
   if (!best) return;
   const { at, card, name } = best;
-  draft.state('hardware.gpu', card.accelerator.name, at.node, at.key, card.note ?? say('asked of Slurm'));
-  if (card.note !== undefined)
+  const { accelerator, note } = card;
+  if (note === undefined)
+    draft.state('hardware.gpu', accelerator.name, at.node, at.key, say('asked of Slurm'));
+  // Whoever states the size knows more.
+  else draft.infer('hardware.gpu', accelerator.name, note, at.node, at.key);
+  if (note !== undefined)
     draft.leave(
       'value',
       at.node,
@@ -115,7 +119,7 @@ export function readSlurmGpu(sections: readonly Section[], draft: Draft): void {
       say(
         'Slurm calls the GPU `{0}`, which comes with several sizes of memory: taken as {1}.',
         name,
-        card.accelerator.name,
+        accelerator.name,
       ),
       ['hardware.gpu'],
     );

@@ -49,7 +49,7 @@ import { mambaTargets, refusedAdapters, renamedTargets } from '../refused-adapte
 import { refusedSearch } from '../refused-search';
 import { lengthAnswer, shortestAnswer } from '../sample-lengths';
 import { overUncutImages } from '../uncut-images';
-import { answeredValues } from '../unknown-values';
+import { answeredValues, withoutKnownCard } from '../unknown-values';
 import {
   adaptsNothing,
   noFigure,
@@ -340,10 +340,13 @@ function problemsOf(assembled: Assembled, verdicts: Verdicts): Problem[] {
  * somebody asks: a hover does not, and an edit is drawn before its problems are listed.
  */
 export function judge(
-  assembled: Assembled,
+  given: Assembled,
   estimate: AssemblyOptions['estimate'],
   others: readonly OtherWay[] = [],
 ): Analysis {
+  const unread = withoutKnownCard(given.read.unread, given.resolved.resolution);
+  const isWhole = unread.length === given.read.unread.length;
+  const assembled = isWhole ? given : { ...given, read: { ...given.read, unread } };
   const { collected, known, read, resolved } = assembled;
   const { config, followed } = collected;
   const { uri, document, dialect } = config;
