@@ -14,6 +14,8 @@ import json
 import re
 from pathlib import Path
 
+from pip._vendor.packaging.version import Version
+
 from releases import Index, one_per_minor
 
 OUT = Path(__file__).resolve().parents[2] / "server" / "data" / "releases.json"
@@ -32,7 +34,10 @@ FRAMEWORKS = {
     "trl": "trl",
     "accelerate": "accelerate",
     "unsloth": "unsloth",
+    "xtuner": "xtuner",
 }
+# Frameworks whose patches ask for other releases than the one before.
+BY_PATCH = ("xtuner",)
 # Frameworks whose metadata leaves requirements to a file of the archive.
 REQUIREMENTS = re.compile(r"(^|/)(METADATA|PKG-INFO|pyproject\.toml|setup\.py|requirements(-[a-z]+)?\.txt)$")
 WORD = re.compile(r"^([A-Za-z][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*\(?\s*((?:[=<>!~]=?=?\s*[0-9][^;)\"',\s]*\s*,?\s*)+)\)?")
@@ -42,9 +47,14 @@ def main() -> None:
     index = Index()
     releases = {name: [each.public for each in one_per_minor(index.versions(name))] for name in PACKAGES}
     pins: dict[str, dict[str, dict[str, str]]] = {}
+    before = json.loads(OUT.read_text(encoding="utf8"))["pins"]
     for family, package in FRAMEWORKS.items():
         found: dict[str, dict[str, str]] = {}
-        for version in one_per_minor(index.versions(package))[-30:]:
+        # Patches that asked for something else were found one by one: what was read stays.
+        read = {Version(version) for version in before.get(family, {})}
+        every = index.versions(package)
+        chosen = every if family in BY_PATCH else one_per_minor(every)[-30:]
+        for version in sorted({*chosen, *read} & set(every)):
             files = index.files(package, version, lambda path: REQUIREMENTS.search(path) is not None and path.count("/") <= 1)
             required = pinned(files)
             if required and required != (list(found.values())[-1] if found else None):

@@ -167,4 +167,5 @@ export const FRAMEWORK_PACKAGES: Readonly<Record<string, string>> = {
   verl: 'verl',
   trl: 'trl',
   accelerate: 'accelerate',
+  xtuner: 'xtuner',
 };

@@ -95,6 +95,10 @@ describe('trainers that are not modelled', () => {
       'XTuner V1',
       'torchrun --nproc-per-node=8 xtuner/v1/train/cli/sft.py --config cfg.py',
     ],
+    "XTuner's second trainer by its module": [
+      'XTuner V1',
+      'torchrun --nproc-per-node=8 -m xtuner.v1.train.cli.sft --config cfg.py',
+    ],
     "open-instruct's script on OLMo-core": [
       'OLMo-core',
       'torchrun --nproc_per_node=8 open_instruct/olmo_core_finetune.py --model_name_or_path gpt2 --per_device_train_batch_size 16 --max_seq_length 16384',

@@ -198,6 +198,12 @@ describe('trainings by other libraries', () => {
       ),
       ['refused Keras trains here: that is not estimated.'],
     );
+    assert.deepEqual(
+      reported(
+        'from xtuner.v1.model import Qwen3Dense8BConfig\nfrom xtuner.v1.train import TrainerConfig\ntrainer = TrainerConfig(model_cfg=Qwen3Dense8BConfig(), global_batch_size=16)',
+      ),
+      ['refused XTuner V1 trains here: that is not estimated.'],
+    );
     assert.deepEqual(reported('import jax\nstep = jax.value_and_grad(loss)\nstep(p)'), [
       'refused JAX trains here: that is not estimated.',
     ]);

@@ -317,6 +317,17 @@ describe('launches of XTuner', () => {
     );
   });
 
+  it('have the transformers that their release requires', async () => {
+    const of = async (pins: string) => {
+      const { resolved } = await launched('xtuner train cfg.py', config(), { 'requirements.txt': pins });
+      return resolved.values['version.transformers'];
+    };
+    assert.equal(await of('xtuner==0.2.0\n'), '4.48.0');
+    assert.equal(await of('xtuner==0.1.9\n'), '4.34.0');
+    assert.equal(await of('xtuner==0.1.9\ntransformers==4.33.3\n'), '4.33.3');
+    assert.equal(await of(''), '4.48.0');
+  });
+
   it('take a DeepSpeed file of their own, whose batch gives way to that of the config', async () => {
     const ds = JSON.stringify({
       train_micro_batch_size_per_gpu: 'auto',

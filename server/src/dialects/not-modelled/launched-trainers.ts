@@ -64,9 +64,10 @@ const LAUNCHED: readonly LaunchedTrainer[] = [
   },
   { trainer: MUSUBI_TUNER, starts: (launch) => MUSUBI_NAMES.test(nameOf(launch)) },
   {
-    // The second trainer of InternLM/xtuner, on FSDP: `torchrun xtuner/v1/train/cli/sft.py --config x.py`.
+    // The second trainer of InternLM/xtuner, on FSDP: `torchrun xtuner/v1/train/cli/sft.py --config x.py`, or by its module.
     trainer: XTUNER_V1,
-    starts: ({ script = '' }) => /(?:^|\/)xtuner\/v1\/train\/cli\/\w+\.py$/.test(script),
+    starts: ({ script = '' }) =>
+      /(?:^|\/)xtuner\/v1\/train\/cli\/\w+\.py$|^xtuner\.v1\.train\.cli\.\w+$/.test(script),
   },
   // `open_instruct/olmo_core_finetune.py` of allenai/open-instruct: its flags are those of its own trainer, the loop is OLMo-core's.
   { trainer: OLMO_CORE_FINETUNE, starts: (launch) => nameOf(launch) === 'olmo_core_finetune.py' },
@@ -94,4 +95,4 @@ export const programsNotModelled: readonly Program[] = LAUNCHED.map(({ trainer, 
 
 /** What stands in scripts that start one of them. */
 export const LAUNCHES_NOT_MODELLED =
-  /\b(?:sdxl|flux|sd3|lumina|anima)_train|\btrain_textual_inversion_XTI\b|\bnetwork_(?:module|dim)\b|\b(?:train_network|train_db|fine_tune|train_textual_inversion|train_control_?net)\.py\b|\bsimpletuner\/train\.py\b|\b(?:tensor|pipeline|sharding)_parallel_(?:degree|config)\b|\bdata_backend_config\b|\b(?:wan|hv|hv_1_5|fpack|flux_2|flux_kontext|qwen_image|kandinsky5|zimage|krea2|ideogram4|hidream_o1)_train|\bxtuner\/v1\/train\/|\bolmo_core_finetune\.py\b|\bmegatron_mimo_training_/;
+  /\b(?:sdxl|flux|sd3|lumina|anima)_train|\btrain_textual_inversion_XTI\b|\bnetwork_(?:module|dim)\b|\b(?:train_network|train_db|fine_tune|train_textual_inversion|train_control_?net)\.py\b|\bsimpletuner\/train\.py\b|\b(?:tensor|pipeline|sharding)_parallel_(?:degree|config)\b|\bdata_backend_config\b|\b(?:wan|hv|hv_1_5|fpack|flux_2|flux_kontext|qwen_image|kandinsky5|zimage|krea2|ideogram4|hidream_o1)_train|\bxtuner[./]v1[./]train[./]|\bolmo_core_finetune\.py\b|\bmegatron_mimo_training_/;

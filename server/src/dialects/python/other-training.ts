@@ -11,6 +11,10 @@ interface OtherTraining {
 
 const KERAS = /^(?:(?:tensorflow\.(?:python\.)?|tf_)?keras|keras_(?:hub|nlp|cv))\./;
 const JAX = /^(?:jax\.(?:value_and_)?grad|flax\.nnx\.(?:value_and_)?grad)$/;
+/** How what such a config makes is called. */
+export const TRAINER_CONFIG = /^\w*TrainerConfig$/;
+/** What a config of XTuner's second trainer makes, which runs its own models. */
+const XTUNER_V1 = /^xtuner\.v1\.(?:\w+\.)*\w*TrainerConfig$/;
 /** Libraries beside transformers that have trainers of their own, as people call them. */
 const LIBRARIES: Readonly<Record<string, string>> = {
   sentence_transformers: 'sentence-transformers',
@@ -57,6 +61,8 @@ export function otherTraining({ calls }: PyProgram): OtherTraining | undefined {
       'torchtune',
       ({ callee, of }) => callee === 'train' && /Recipe\w*$/.test((of && calls[of.id]?.callee) ?? ''),
     ),
+    // `xtuner/v1/train/trainer.py` of InternLM/xtuner: what `-m xtuner.v1.train.cli.sft --config` takes.
+    ...first('XTuner V1', ({ callee, of }) => of === undefined && XTUNER_V1.test(callee)),
     ...unreadTrainer(),
   ];
   return found[0];
@@ -68,6 +74,7 @@ export function namesOther(text: string): boolean {
   if (text.includes('keras') && /\b(?:tf_)?keras\b/.test(text) && /\.fit[ \t]*\(/.test(text)) return true;
   if (text.includes('grad(') && /\b(?:jax|nnx)\.(?:value_and_)?grad\(/.test(text)) return true;
   if (text.includes('litgpt') && /\blitgpt\b/.test(text)) return /\bsetup[ \t]*\(/.test(text);
+  if (text.includes('xtuner.v1') && /TrainerConfig[ \t]*\(/.test(text)) return true;
   if (/Trainer[ \t]*\(/.test(text) && TRAINERS_OF.test(text)) return true;
   return text.includes('torchtune') && /\btorchtune\b/.test(text) && /\.train[ \t]*\(/.test(text);
 }

@@ -55,7 +55,7 @@ import { adaptedByPeft, callsOnModel, chainOf, type ModelChain } from './model-c
 import { inferUnslothGpu, isUnslothAlone, reachesNoGpu } from './one-process';
 import { noteChangers, noteOtherModels } from './other-models';
 import { otherStarts } from './other-starts';
-import { namesOther, otherTraining } from './other-training';
+import { namesOther, otherTraining, TRAINER_CONFIG } from './other-training';
 import { readOwnReference } from './own-reference';
 import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapters';
 import { type LoadedModel, readModel, spreadsModel } from './python-model';
@@ -160,7 +160,8 @@ export const pythonRun: Dialect = {
     if (root.kind !== 'map') return 0;
     const has = (name: (key: string) => boolean) =>
       root.entries.some(({ key }) => name(key.replace(/ \d+$/, '')));
-    const names = (key: string) => TRAINER_NAMES.has(key) || TRAINS.test(key) || OLMO_CORE_PARTS.test(key);
+    const names = (key: string) =>
+      TRAINER_NAMES.has(key) || [TRAINS, OLMO_CORE_PARTS, TRAINER_CONFIG].some((one) => one.test(key));
     return has(names) ? 1 : 0;
   },
   releases: (document) => [...unslothInstalled(document), ...upgradedPackages(document)],

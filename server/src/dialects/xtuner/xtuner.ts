@@ -44,12 +44,6 @@ export const xtuner: Dialect = {
     draft.wholeAt = model?.kind === 'map' ? model.entries[0]?.keyRange : undefined;
     const section = new Section(root, draft, '', XTUNER_TABLE);
     if (refuses(root, draft)) return draft.reading();
-    draft.assume(
-      'version.transformers',
-      '4.48',
-      say('XTuner {0} requires it', '0.2.0'),
-      fileIn(XTUNER, 'requirements/runtime.txt'),
-    );
     readModel(section.section('model').section('llm'), draft);
     readRun(section, draft, context);
     readXtunerData(section, draft);
