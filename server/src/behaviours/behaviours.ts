@@ -29,6 +29,8 @@ export interface Behaviours {
   readonly repeatsKeysAndValues: boolean;
   /** So they are before SDPA alone, mask or not. */
   readonly repeatsForSdpa: boolean;
+  /** Classes of Granite with experts, or with layers that keep a state, make their logits fp32 before the loss, under the same name. */
+  readonly widensGraniteLogits: boolean;
   /** Heads that are wider than any kernel takes in groups are grouped all the same, by plain matrix products. */
   readonly groupsWideHeads: boolean;
   /** SDPA's memory-efficient kernel takes heads in groups, in fp32 and as wide as they may be. */

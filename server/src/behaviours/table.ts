@@ -178,6 +178,11 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
       source: fileIn({ ...TRANSFORMERS_4, at: 'v4.57.1' }, 'src/transformers/integrations/sdpa_attention.py'),
     },
   ),
+  widensGraniteLogits: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', before: '5' },
+    source: fileIn(TRANSFORMERS_4, 'src/transformers/models/granitemoehybrid/modeling_granitemoehybrid.py'),
+  }),
   groupsWideHeads: yes({
     code: ['transformers'],
     library: { of: 'transformers', before: '5.13' },

@@ -7,6 +7,14 @@ import { sumWeights } from '../../../server/src/memory/weights';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, SMALL_LLAMA } from './a-run';
 
+const GRANITE = {
+  ...SMALL_LLAMA,
+  model_type: 'granitemoe',
+  architectures: ['GraniteMoeForCausalLM'],
+  num_local_experts: 4,
+  num_experts_per_tok: 2,
+  logits_scaling: 8,
+};
 const SAMPLES = 2;
 const TOKENS = 1024;
 const LOGITS = SAMPLES * TOKENS * SMALL_LLAMA.vocab_size;
@@ -65,5 +73,14 @@ describe('logits that transformers made fp32', () => {
   it('take the place of scaled ones, too', () => {
     const granite = { ...SMALL_LLAMA, model_type: 'granite', logits_scaling: 8 };
     assert.equal(atLoss('full-upcast', granite), (4 + 4 + 4) * LOGITS + 512);
+  });
+
+  it('are those of Granite with experts before transformers 5, whatever takes the loss', () => {
+    const granite = { ...GRANITE, vocab_size: SMALL_LLAMA.vocab_size };
+    const of = (transformers: string) =>
+      atLoss('in-place', granite, { 'version.transformers': transformers, 'kernels.unsloth': true });
+    // Scaled ones in 16 bits until the fp32 ones are there; the kernel writes the gradient over those.
+    assert.ok(Math.abs(of('4.57.3') - (2 + 4) * LOGITS) < LOGITS / 10, `${of('4.57.3') / LOGITS}`);
+    assert.ok(of('5.0.0') <= of('4.57.3') - 2 * LOGITS);
   });
 });

@@ -37,6 +37,7 @@ import { readUnslothTargets } from './unsloth-targets';
 const LOADER = fileIn(UNSLOTH, 'unsloth/models/loader.py');
 const BLOCKS = fileIn(UNSLOTH, 'unsloth/models/_block_compile.py');
 const LLAMA = fileIn(UNSLOTH, 'unsloth/models/llama.py');
+const LOSSES = fileIn(UNSLOTH_ZOO, 'unsloth_zoo/loss_utils.py');
 
 /** The loader of Unsloth that a model comes from; undefined where it comes from another library's. */
 export function unslothLoad({ load }: ModelChain): PyCall | undefined {
@@ -167,7 +168,8 @@ export function hasKernels(load: PyCall, config: ModelConfig | undefined): boole
 
 /**
  * Types whose loss the patterns of `apply_fused_lm_head` did not find before this release (`unsloth_zoo/compiler.py`, tried on
- * transformers 4.56.2: 2025.3.17 to 2026.9.9 do not, 2026.10.3 does).
+ * transformers 4.56.2: 2025.3.17 to 2026.9.9 do not, 2026.10.3 does). The class makes all logits then, and Unsloth's kernel stands in the
+ * place of the loss that it calls (`loss_utils.py`, `UnslothForCausalLMLoss`).
  */
 const OWN_LOSS = /^(granitemoe\w*|falcon_h1)$/;
 const FUSED = '2026.10.3';
@@ -249,16 +251,6 @@ function readCompiled(
     say('Unsloth compiles parts of the layers of this model'),
     BLOCKS,
   );
-  if (OWN_LOSS.test(type) && isAtLeast(release, FUSED) === false) {
-    draft.leave(
-      'script',
-      { range: load.calleeRange },
-      type,
-      say('This release of Unsloth leaves the loss of `{0}` as it is: that is not counted.', type),
-      ['loss.implementation'],
-    );
-    return;
-  }
   const unknownState = hasMamba(config) ? unknownStates(load, type) : undefined;
   if (unknownState !== undefined) {
     draft.leave('script', { range: load.calleeRange }, type, unknownState);
@@ -1080,6 +1072,12 @@ export function readUnslothTrainer(
       RETURNS_LOGITS,
     );
     draft.assume('loss.implementation', 'in-place', because, LLAMA);
+    return;
+  }
+  const type = String(model?.config?.model_type);
+  if (!kernels && OWN_LOSS.test(type) && isAtLeast(release, FUSED) === false) {
+    const because = say('this release of Unsloth makes all logits of `{0}`, which its kernel takes', type);
+    draft.assume('loss.implementation', 'in-place', because, LOSSES);
     return;
   }
   const loss = lossOf(

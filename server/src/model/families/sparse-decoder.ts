@@ -20,6 +20,7 @@ interface SparseDecoder<K extends string> {
   readonly scaledEmbedding?: boolean;
   readonly scaledBranches?: boolean;
   readonly scaledLogits?: boolean;
+  readonly widenedLogits?: boolean;
   readonly headBias?: boolean;
   readonly dropout?: number;
   readonly embeddingDropout?: number;
@@ -63,6 +64,7 @@ export function sparseDecoder<K extends string>(sizes: Sizes, model: SparseDecod
         vocabulary: sizes.vocabulary,
         tiedTo: sizes.tied ? `${model.embedding}.weight` : undefined,
         scale: model.scaledLogits,
+        widened: model.widenedLogits,
         bias: model.headBias,
       },
     }),

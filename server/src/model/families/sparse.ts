@@ -414,6 +414,7 @@ function graniteMoe(config: ConfigReader): Architecture {
     scaledEmbedding: true,
     scaledBranches: true,
     scaledLogits: true,
+    widenedLogits: true,
   });
 }
 

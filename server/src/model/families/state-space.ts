@@ -271,6 +271,7 @@ function graniteHybrid(config: ConfigReader): Architecture {
     scaledEmbedding: true,
     scaledBranches: true,
     scaledLogits: true,
+    widenedLogits: true,
   });
 }
 

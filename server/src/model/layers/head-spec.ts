@@ -12,6 +12,8 @@ export interface HeadSpec {
   readonly softcap?: boolean;
   /** Logits are multiplied by a constant. */
   readonly scale?: boolean;
+  /** The class makes its logits fp32 before the loss, until transformers 5 (Granite with experts, or with layers that keep a state). */
+  readonly widened?: boolean;
   /** The model's code takes the cross-entropy of the logits in their own type (BERT, T5, BART, Whisper). */
   readonly ownType?: boolean;
   /** The same of shifted logits, until transformers 4.49 gave all decoders one loss function (GPT-2, GPT-NeoX, Falcon, BLOOM). */

@@ -53,6 +53,8 @@ function headAndLoss(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     });
     // `logits = logits * ...`: the name goes to each result in turn.
     if (spec.scale) logits = t.scale(logits, `${spec.name}.scale`);
+    if (spec.widened && t.settings.behaviours.widensGraniteLogits)
+      logits = t.cast(logits, 'fp32', `${spec.name}.float`);
     if (spec.addsBuffer) {
       const zeros = t.input(
         [1, logits.shape.at(-1) ?? 1],
