@@ -22,6 +22,9 @@ const ESTIMATORS = {
 const MADE =
   /(?:^|\n)[ \t]*(\w+)[ \t]*=[ \t]*(?:sagemaker\.(?:huggingface|pytorch)\.)?(HuggingFace|PyTorch)[ \t]*\(/g;
 
+/** A text in quotes of its own, which the shell takes off that the container starts the command with (`sagemaker_training/process.py`, `run_async`). */
+const QUOTED_FOR_SHELL = /^(?:'"[^"'\\\n]*"'|"'[^"'\\\n]*'")$/;
+
 /** Where the code of a repository lies in the container: none of it is here (`git_config`). */
 const ELSEWHERE = '/opt/ml/code';
 
@@ -166,7 +169,13 @@ function scriptOf(
     const flag = mark(` ${key.length > 1 ? '--' : '-'}${key} `, value.start);
     if (known?.code === 'None') continue;
     script.push(flag);
-    if (known && word) script.push(mark("'", known.start), piece(known), mark("'", known.end));
+    if (known && QUOTED_FOR_SHELL.test(known.code))
+      script.push(
+        mark("'", known.start),
+        piece({ ...known, start: known.start + 2, end: known.end - 2 }),
+        mark("'", known.end),
+      );
+    else if (known && word) script.push(mark("'", known.start), piece(known), mark("'", known.end));
     else script.push(unknown(value));
   }
   return script;

@@ -121,6 +121,8 @@ const isFastchat = (script: string, name: string, isGiven: boolean) =>
   new RegExp(`(^|/)fastchat/train/${name}$`).test(path(script)) ||
   (isGiven && new RegExp(`(^|/)${name}$`).test(path(script)));
 const EXAMPLES = fileIn(TRANSFORMERS, 'examples/');
+/** HF's examples take a model by `--model_name_or_path`: a script of their name that is given `--model_id` is somebody's own. */
+const isExample = (has: (flag: string) => boolean): boolean => !has('model_id');
 
 /** Scripts of HF's examples that differ in their lengths alone: name, argument, default, and default of the target. */
 const EXAMPLE_LENGTHS: readonly (readonly [
@@ -368,7 +370,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     },
     source: `${EXAMPLES}pytorch/language-modeling/run_clm.py`,
     loads: 'AutoModelForCausalLM',
-    matches: (script) => /(^|\/)run_(clm|fim)(_no_trainer)?$/.test(path(script)),
+    matches: (script, has) => isExample(has) && /(^|\/)run_(clm|fim)(_no_trainer)?$/.test(path(script)),
     read(section, _draft, context, own) {
       const longest = Math.min(1024, context.model?.maxPositions ?? 1024);
       section.takeElse('block_size', own(longest));
@@ -380,7 +382,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
       return say('masked language modelling examples of transformers');
     },
     source: `${EXAMPLES}pytorch/language-modeling/run_mlm.py`,
-    matches: (script) => /(^|\/)run_(mlm|plm)(_no_trainer)?$/.test(path(script)),
+    matches: (script, has) => isExample(has) && /(^|\/)run_(mlm|plm)(_no_trainer)?$/.test(path(script)),
     read(section, _draft, context, own) {
       const longest = Math.min(1024, context.model?.maxPositions ?? 512);
       if (!section.take('max_seq_length', 'block_size'))
@@ -395,7 +397,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
         return say('examples of transformers');
       },
       source: `${EXAMPLES}pytorch`,
-      matches: (script) => pattern.test(path(script).split('/').at(-1) ?? ''),
+      matches: (script, has) => isExample(has) && pattern.test(path(script).split('/').at(-1) ?? ''),
       length: { key, tokens, target },
       read(section, _draft, _context, own) {
         if (objective !== 'lm') section.assume('method.objective', own(objective));
