@@ -1,4 +1,5 @@
 import { isAccelerated } from '../behaviours/accelerated';
+import { isAtLeast } from '../terms/version';
 import { say } from '../wording/say';
 import type { FieldPath, FieldValue } from './fields';
 import { type Fact, fact, isStated } from './origin';
@@ -213,13 +214,24 @@ function inferModelCode(winners: Winners): void {
   }
 }
 
-/** Accelerate wraps the forward of an FSDP 1 model in autocast, not that of an FSDP 2 one (`accelerator.py`, `prepare_model`). */
+/**
+ * Accelerate wraps the forward of an FSDP 1 model in autocast, not that of an FSDP 2 one (`accelerator.py`, `prepare_model`); before
+ * transformers 4.30 the Trainer does so itself (`trainer.py`, `autocast_smart_context_manager`).
+ */
 function inferAutocast(winners: Winners): void {
   const field = 'precision.autocast';
   const lowered = settled(winners, 'precision.scheme') === 'fsdp';
   if (!lowered || settled(winners, 'parallel.data') !== 'fsdp1' || winners.has(field)) return;
-  if (isAccelerated(settled(winners, 'framework')))
-    infer(winners, field, true, say('Accelerate runs autocast around the forward pass of FSDP 1'));
+  if (!isAccelerated(settled(winners, 'framework'))) return;
+  const itself = isAtLeast(settled(winners, 'version.transformers'), '4.30') === false;
+  infer(
+    winners,
+    field,
+    true,
+    itself
+      ? say('the Trainer runs autocast around the forward pass')
+      : say('Accelerate runs autocast around the forward pass of FSDP 1'),
+  );
 }
 
 /** Batches that are padded to their own longest sample are no longer than the longest sample of the data. */

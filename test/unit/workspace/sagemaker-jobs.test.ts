@@ -87,6 +87,35 @@ describe('training jobs of SageMaker', () => {
     assert.equal(pinned.values['version.torch'], '2.1.2');
   });
 
+  it('take off the quotes that a shell does, and start a script of the name that an example of transformers has', async () => {
+    const script = SCRIPT.replace('args = p', 'p.add_argument("--fsdp", default="")\nargs = p').replace(
+      'per_device',
+      'bf16=True, fsdp=args.fsdp, per_device',
+    );
+    const of = async (release: string) => {
+      const asked = "distribution={'torch_distributed': {'enabled': True}}, instance_count=2";
+      const more = `instance_type='ml.p4d.24xlarge', ${asked}, transformers_version='${release}', pytorch_version='1.13.1'`;
+      const quoted = PARAMETERS.replace("'rows'", `'fsdp': '"full_shard auto_wrap"', 'rows'`);
+      const cells = job(more, quoted).map((cell) => cell.replace('tune.py', 'run_clm.py'));
+      const files = { 'scripts/run_clm.py': script, 'job.ipynb': notebook(...cells) };
+      const analysis = await smallWorkspace(files).analyze('scripts/run_clm.py');
+      const { values, origins } = analysis.resolved;
+      assert.deepEqual(
+        [values['model.id'], values['batch.micro'], values['parallel.data']],
+        ['gpt2-large', 24, 'fsdp1'],
+      );
+      assert.deepEqual(analysis.unread ?? [], []);
+      const autocast = origins['precision.autocast']?.note;
+      const upcast = /^Accelerate/.test(origins['precision.masterWeights']?.note ?? '');
+      return [upcast, values['fsdp.useOriginalParameters'], autocast];
+    };
+    // Before transformers 4.30 the Trainer wraps the model itself.
+    assert.deepEqual(await of('4.26.0'), [false, false, 'the Trainer runs autocast around the forward pass']);
+    const accelerated = 'Accelerate runs autocast around the forward pass of FSDP 1';
+    assert.deepEqual(await of('4.30.0'), [true, false, accelerated]);
+    assert.deepEqual(await of('4.36.0'), [true, true, accelerated]);
+  });
+
   it('start a process for each GPU of each machine where that is asked for', async () => {
     const asked = `distribution={'torch_distributed': {'enabled': True}}, ${VERSIONS}`;
     const { values, left } = await runOf(job(`instance_type='ml.p4d.24xlarge', instance_count=2, ${asked}`));

@@ -98,7 +98,7 @@ export function readFsdpArgument(section: Section, draft: Draft, context: ReadCo
   if (xla && flagOf(xla.node) === true)
     draft.leave('refused', xla.node, 'xla', say('{0} trains here: that is not estimated.', 'PyTorch/XLA'));
   readWrap(config, found, draft, { asked: words.includes('auto_wrap'), unasked: second, linked });
-  readFsdpSettings(config);
+  readFsdpSettings(config, context);
   return true;
 }
 
@@ -168,7 +168,7 @@ export function assumeReadByAll(section: Section, draft: Draft): void {
 }
 
 /** Settings of `fsdp_config` that mean the same whatever `fsdp` states. */
-export function readFsdpSettings(config: Section): void {
+export function readFsdpSettings(config: Section, { known }: ReadContext): void {
   config.stateMeaning(
     'fsdp.backwardPrefetch',
     namedChoice('backward_prefetch'),
@@ -178,7 +178,7 @@ export function readFsdpSettings(config: Section): void {
       ] as FieldValue<'fsdp.backwardPrefetch'> | undefined,
     trainer('none'),
   );
-  const rows = config.by(FSDP_TABLE).withDefaultsOf(DOCS, say('default of the Trainer'));
+  const rows = config.by(FSDP_TABLE).withVersions(known).withDefaultsOf(DOCS, say('default of the Trainer'));
   rows.takeFirst(...namedChoice('forward_prefetch'));
   rows.takeFirst(...namedChoice('use_orig_params'));
   readHostCopies(config);

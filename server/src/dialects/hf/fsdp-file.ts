@@ -48,7 +48,7 @@ export const fsdpFile: Dialect = {
       section.state('fsdp.minParameters', minimum, size);
     } else if (layers) section.state('fsdp.wrap', 'layer', layers, say('the file names the layer classes'));
     readCpuOffload(section, context);
-    readFsdpSettings(section);
+    readFsdpSettings(section, context);
     return draft.reading();
   },
 };

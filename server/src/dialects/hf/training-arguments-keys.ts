@@ -311,7 +311,13 @@ const fsdp = block('fsdp_config', FSDP_DOCS, [
     'use_orig_params',
     'boolean',
     'Keep the original parameters visible.',
-    { default: true, sets: 'fsdp.useOriginalParameters', assumes: true },
+    {
+      default: true,
+      // `self.fsdp_config.get("use_orig_params", "false")` in 4.35.0, and "true" in 4.36.0; the Trainer of before 4.30 hands nothing on.
+      defaults: { of: 'version.transformers', before: false, since: '4.36', after: true },
+      sets: 'fsdp.useOriginalParameters',
+      assumes: true,
+    },
   ],
   ['sync_module_states', 'boolean', 'Broadcast the weights of rank 0.', { default: true }],
   [

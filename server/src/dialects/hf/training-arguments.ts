@@ -62,7 +62,7 @@ export function readTrainingArguments(
   defaults: TrainerDefaults = TRAINER_DEFAULTS,
 ): TrainerReading {
   const sharding = readTrainerSharding(section, draft, context, SHARDING);
-  const compute = readPrecision(section, draft, sharding, defaults);
+  const compute = readPrecision(section, draft, sharding, defaults, context.known);
   readTrainingLoop(section, draft, context, defaults);
   return { compute, sharding };
 }
@@ -112,12 +112,16 @@ const SHARDING: ShardingKeys = {
   source: DOCS,
 };
 
+/** The first release that leaves FSDP to Accelerate (transformers 4.30.0, `trainer.py`; 4.29.2 wraps the model itself, in the type that it has). */
+const SHARDED_BY_ACCELERATE = '4.30';
+
 /** `bf16` and `fp16`: what it means for the weights depends on who shards them. */
 function readPrecision(
   section: Section,
   draft: Draft,
   sharding: TrainerReading['sharding'],
   defaults: TrainerDefaults,
+  known: ReadContext['known'],
 ): DType {
   const asked = (['bf16', 'fp16'] as const).find((key) => flagOf(section.find(key)?.node) === true);
   const found = asked && section.find(asked);
@@ -140,7 +144,8 @@ function readPrecision(
       const note = say(
         'Accelerate upcasts trained weights to fp32 under FSDP mixed precision and splits them so',
       );
-      section.state('precision.masterWeights', 'fp32', found, note);
+      if (isAtLeast(known['version.transformers'], SHARDED_BY_ACCELERATE) !== false)
+        section.state('precision.masterWeights', 'fp32', found, note);
       section.state('precision.reduce', asked, found);
     }
     return asked;
