@@ -290,7 +290,6 @@ function unmodelled(
       ...(adaptsHearing(run, stages) ? ['adapted-sound-tower'] : []),
       ...(isCrowded && crowdsAtLeast(run, model) ? ['cut-image-tokens'] : []),
       ...(rotates ? ['boft-rotation'] : []),
-      ...(splitsPacked(run) ? ['split-packed-weights'] : []),
       ...(unplayedPackages(run, stages).length > 0 ? ['states-without-kernels'] : []),
       ...trained,
     ]),
@@ -309,17 +308,6 @@ function verdictOf(lower: number, upper: number, capacity: number, features: rea
   if (upper > capacity) return effect === undefined ? 'tight' : 'unknown';
   return effect === undefined || effect === 'saves' ? 'fits' : 'unknown';
 }
-
-/**
- * Whether ZeRO-3 splits packed weights: those that are stored in the type of the others (`bnb_4bit_quant_storage`), as PEFT trains 70 billion
- * on two cards of 40 GB (https://github.com/huggingface/peft/blob/v0.21.0/docs/source/accelerate/deepspeed.md). They are counted whole.
- */
-const splitsPacked = (run: TrainingRun): boolean =>
-  run['parallel.data'] === 'zero' &&
-  run['zero.stage'] === 3 &&
-  run['hardware.gpus'] > 1 &&
-  /^(?:nf4|fp4)$/.test(run['quantization.kind']) &&
-  run['quantization.storage'] !== 'uint8';
 
 /**
  * Whether Unsloth trains adapters of a tower for sound. By its class such a tower keeps all that its layers make, and two notebooks that

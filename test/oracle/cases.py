@@ -69,6 +69,10 @@ MODELS = {
                      "max_position_embeddings": 32768, "tie_word_embeddings": False, "num_local_experts": 8,
                      "num_experts_per_tok": 2, "sliding_window": None},
     # So narrow that the balance of its experts is what its step takes most for.
+    "llama-4-narrow": {"model_type": "llama4_text", "hidden_size": 2048, "num_hidden_layers": 4, "num_attention_heads": 16, "num_key_value_heads": 4,
+                       "head_dim": 128, "intermediate_size": 4096, "intermediate_size_mlp": 8192, "vocab_size": 32000, "num_local_experts": 8,
+                       "num_experts_per_tok": 1, "interleave_moe_layer_step": 1, "tie_word_embeddings": False, "attention_chunk_size": 8192,
+                       "use_qk_norm": True},
     "qwen3-moe-narrow": {"model_type": "qwen3_moe", "hidden_size": 512, "num_hidden_layers": 24, "num_attention_heads": 8,
                          "num_key_value_heads": 4, "head_dim": 64, "intermediate_size": 512, "moe_intermediate_size": 128,
                          "num_experts": 128, "num_experts_per_tok": 8, "vocab_size": 512, "max_position_embeddings": 4096},

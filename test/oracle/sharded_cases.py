@@ -175,6 +175,30 @@ def auto(model: str) -> dict:
             "zero.persistenceThreshold": 10 * width}
 
 
+def _expert_cases():
+    """Stacks of experts under ZeRO 3: in blocks that are one module for DeepSpeed (Mixtral, Qwen) and in blocks that are not, whose products read
+    their transposes (DeepSeek) or the stacks as they lie (gpt-oss, Llama 4)."""
+    qwen = "qwen3-30b-a3b"
+    for flags in ("z3 ds nonreentrant", "z3 ds", "z3 ds reentrant"):
+        yield _filled(qwen, flags, 8, 4)
+    for gpus in (64, 256):
+        yield _filled(qwen, "z3 ds nonreentrant", gpus, 4)
+    yield case("zero", qwen, "z3 ds nonreentrant", 8, 1, 512, 4)
+    for model, layers in (("mixtral-8x7b", 3), ("qwen1.5-moe", 4), ("deepseek-v2-lite", 4), ("gpt-oss-20b", 4), ("llama-4-narrow", 4)):
+        eager = " eager" if model == "gpt-oss-20b" else ""
+        yield case("zero", model, f"z3 ds nonreentrant{eager}", 8, 1, 512, layers)
+        for flags in ("z3 ds nonreentrant", "z3 ds", "z3 ds reentrant noreuse"):
+            yield _filled(model, flags + eager, 8, layers)
+    yield _filled("gpt-oss-20b", "z3 ds nonreentrant eager", 64, 4)
+    yield case("zero", "deepseek-v3", "z3 ds nonreentrant", 8, 1, 512, 3)
+    yield _filled("deepseek-v3", "z3 ds", 8, 3)
+
+
+def _filled(model: str, flags: str, gpus: int, layers: int) -> dict:
+    found = case("zero", model, flags, gpus, 1, 512, layers)
+    return found | {"id": found["id"] + "-auto", "run": found["run"] | auto(model)}
+
+
 def _wide_cases():
     """Real widths: weights above the prefetch bucket, and stacks of experts that GPUs do not divide."""
     for model, flags, gpus, layers in (("llama-3.1-8b", "z3 ds nonreentrant", 8, 6), ("mistral-7b-v0.1", "z3 ds", 64, 3),
@@ -251,4 +275,4 @@ def _owned():
         yield {**found, "id": found["id"].replace("fsdp2", code, 1), "run": found["run"] | OWN[code] | stated}
 
 
-CASES = [*_cases(), *_many_ranks(), *_explicit_cases(), *_owned()]
+CASES = [*_cases(), *_many_ranks(), *_expert_cases(), *_explicit_cases(), *_owned()]

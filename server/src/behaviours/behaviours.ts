@@ -99,6 +99,10 @@ export interface Behaviours {
   readonly convertsExpertsBeside: readonly string[];
   /** Types of models whose blocks of experts ZeRO 3 gathers whole, as one module without hooks inside. */
   readonly wholeExpertBlocks: readonly string[];
+  /** Types of models that build experts before their router, so that ZeRO 3 numbers their weights first. */
+  readonly buildsExpertsFirst: readonly string[];
+  /** Hooks of a layer stand around its checkpoint, and do not run when it is computed again. */
+  readonly hooksAroundCheckpoints: boolean;
   /** Types of models with Mamba's kernels of which LoRA refuses what those read themselves: the last projection, and the convolution. */
   readonly refusesMambaTargets: readonly string[];
   /** Chosen routing weights stay in fp32, and experts' results are weighted and summed in it. */

@@ -223,6 +223,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'zero.subGroup': ['optimizer-transients'],
   'zero.hpzPartition': ['weights'],
   'zero.micsShard': [...STATES, ...GATHERED],
+  'zero.leafModules': GATHERED,
   'fsdp.strategy': [...SPLIT, ...GATHERED, ...COMMUNICATION],
   'fsdp.wrap': ['gradients', ...GATHERED, ...COMMUNICATION],
   'fsdp.separateEnds': ['gradients', ...GATHERED, ...COMMUNICATION],

@@ -25,7 +25,10 @@ export interface AllocatorEvent {
   readonly power: 0 | 1 | 2;
 }
 
-/** A stretch before and after the moment at which the head's result, or its gradient, is there. Bytes per GPU. */
+/**
+ * A stretch before and after the moment at which the head's result, or its gradient, is there, or at which a layer has been computed again.
+ * Bytes per GPU.
+ */
 interface Halves {
   readonly first: HighPoint;
   readonly between: Ledger;
@@ -33,7 +36,7 @@ interface Halves {
 }
 
 /** The highest point of a stretch, and the operator that runs then. */
-interface HighPoint {
+export interface HighPoint {
   readonly peak: Ledger;
   readonly operator: string;
 }
@@ -260,7 +263,9 @@ export function sequence(first: Excursion, second: Excursion): Excursion {
   for (const bytes of shifted) shiftedBytes += bytes;
   const exit = combine(first.exit, second.exit);
   const events = [...first.events, ...second.events];
+  const later = { peak: shifted, operator: second.operator };
+  const halves = { first, between: first.exit, second: later };
   return first.peakBytes >= shiftedBytes
-    ? { ...first, exit, events }
-    : { peak: shifted, peakBytes: shiftedBytes, operator: second.operator, exit, events };
+    ? { ...first, exit, events, halves }
+    : { ...later, peakBytes: shiftedBytes, exit, events, halves };
 }

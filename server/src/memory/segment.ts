@@ -11,6 +11,7 @@ import {
   bytesOfAll,
   CATEGORY,
   type Excursion,
+  type HighPoint,
   playForward,
   rounded,
   savedStorages,
@@ -135,7 +136,13 @@ function beforeRecomputation(tape: Tape, graded: Graded): Ledger {
 /** An excursion on top of what is there already, which stays out of its exit. */
 function onTopOf(level: Ledger, excursion: Excursion): Excursion {
   const peak = combine(level, excursion.peak);
-  return { ...excursion, peak, peakBytes: totalOf(peak) };
+  const above = (high: HighPoint): HighPoint => ({ ...high, peak: combine(level, high.peak) });
+  const halves = excursion.halves && {
+    first: above(excursion.halves.first),
+    between: combine(level, excursion.halves.between),
+    second: above(excursion.halves.second),
+  };
+  return { ...excursion, peak, peakBytes: totalOf(peak), halves };
 }
 
 /** What becomes of gradients of weights. */
@@ -271,8 +278,7 @@ function recomputedBackward(
   postAll(leftover, 'checkpoints', entries, away - 1);
   const fetched = emptyLedger();
   postAll(fetched, 'checkpoints', entries, away);
-  const peak = combine(played.peak, fetched);
-  return { ...played, peak, peakBytes: totalOf(peak), exit: combine(played.exit, leftover), events };
+  return { ...onTopOf(fetched, played), exit: combine(played.exit, leftover), events };
 }
 
 /**

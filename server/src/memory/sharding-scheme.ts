@@ -157,8 +157,11 @@ export interface Passage {
   readonly during: Ledger;
   /** When it is over: its gradients are reduced, whole ones are still there. */
   readonly after: readonly Ledger[];
-  /** In place of `before` and `during`, where the stage has a loss beside its head: what there is while that runs. */
-  readonly loss?: { readonly during: Ledger; readonly enters: Ledger };
+  /**
+   * Where the stage runs in two halves: what there is in place of `during` while the other one runs, the loss beside the head or the
+   * recomputation before backward, and of `before` in between.
+   */
+  readonly otherHalf?: { readonly during: Ledger; readonly enters: Ledger };
 }
 
 /** How a scheme treats the copies of a stage. */

@@ -208,16 +208,16 @@ function totalOfAll(ledgers: readonly Ledger[]): number {
 /** The highest moment of a copy's passage, on top of the level there: which it is does not depend on that. */
 function highestOf(
   { peak, exit, halves }: Excursion,
-  { before, during, after, loss }: Passage,
+  { before, during, after, otherHalf }: Passage,
   isBackward: boolean,
 ): { readonly ledgers: readonly Ledger[]; readonly words: string } {
   let ledgers = [during, peak];
-  if (halves && loss) {
-    const [head, taken] = isBackward ? [halves.second, halves.first] : [halves.first, halves.second];
+  if (halves && otherHalf) {
+    const [own, other] = isBackward ? [halves.second, halves.first] : [halves.first, halves.second];
     const moments = [
-      [during, head.peak],
-      [loss.during, taken.peak],
-      [loss.enters, halves.between],
+      [during, own.peak],
+      [otherHalf.during, other.peak],
+      [otherHalf.enters, halves.between],
     ];
     ledgers = moments.reduce((most, there) => (totalOfAll(there) > totalOfAll(most) ? there : most));
   }

@@ -30,6 +30,7 @@ import { documentTokens } from './packed-documents';
 import { handlesStacks } from './packed-experts';
 import { upcastsRest } from './quantization';
 import { withTiles } from './tiled-tape';
+import { leafModules } from './zero/leaf-modules';
 
 /** Identical copies of a stage that follow each other, traced once. */
 export interface TracedStage {
@@ -54,8 +55,10 @@ export interface TracedStage {
   readonly drops?: readonly Storage[];
   /** Weights of it that lie in host memory, by name (`loading.embedding`). */
   readonly hosted?: ReadonlySet<string>;
-  /** ZeRO 3 gathers its block of experts whole (`zero_optimization.leaf_module`). */
-  readonly wholeExperts?: true;
+  /** Paths of its modules that ZeRO 3 takes for one each (`zero_optimization.leaf_module`). */
+  readonly leaves?: readonly string[];
+  /** Its block of experts is built with the experts before the router. */
+  readonly expertsFirst?: boolean;
 }
 
 /** Objectives whose samples are pairs of a chosen and a rejected completion, run through the model as one batch. */
@@ -456,8 +459,7 @@ export function traceRun(
   const played = withHosted(withConsumed(uses, checkpointed), model, run);
   const away =
     offloads && overrides.evaluating !== true ? offloaded(played, run['activations.offloadOverlap']) : played;
-  const whole = behaviours(run).wholeExpertBlocks.includes(model.modelType);
-  const traced = whole ? away.map((one) => ({ ...one, wholeExperts: true as const })) : away;
+  const traced = withLeaves(away, model, run);
   const { returnedHidden, autocast, weightDtype } = settings;
   if (returnedHidden === undefined) return traced;
   // Hidden states that the policy returns live on: in its layers, and while the value model runs backward after it. Those
@@ -467,6 +469,16 @@ export function traceRun(
   return traced.map((one) => {
     if (isOfValueModel(one)) return beside(one, behind);
     return autocast || checkpointed ? one : keepingEntry(one);
+  });
+}
+
+/** The stages with what ZeRO 3 gathers as one module. */
+function withLeaves(stages: TracedStage[], { modelType }: Model, run: TrainingRun): TracedStage[] {
+  if (run['parallel.data'] !== 'zero' || run['zero.stage'] !== 3) return stages;
+  const expertsFirst = behaviours(run).buildsExpertsFirst.includes(modelType);
+  return stages.map((one) => {
+    const leaves = one.stage.role === 'layer' ? leafModules(one.tape, modelType, run) : [];
+    return leaves.length > 0 ? { ...one, leaves, expertsFirst } : one;
   });
 }
 

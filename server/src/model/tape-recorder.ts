@@ -139,6 +139,7 @@ export abstract class TapeRecorder {
     readonly quantizable?: boolean;
     readonly activeShare?: number;
     readonly expert?: boolean;
+    readonly viewed?: boolean;
     /** The weight of a linear layer. */
     readonly linear?: boolean;
     readonly tiedTo?: string;
@@ -197,6 +198,7 @@ export abstract class TapeRecorder {
       role: spec.role ?? (spec.shape.length > 1 ? 'matrix' : 'vector'),
       activeShare: spec.activeShare ?? 1,
       expert: spec.expert ?? false,
+      ...(spec.viewed ? { viewed: true } : {}),
       tiedTo: untied || own ? undefined : tiedTo,
       ...(untied ? { untied } : {}),
       ...(copied?.(name) === true ? { copied: true } : {}),

@@ -81,6 +81,8 @@ export interface Weight {
   readonly copied?: boolean;
   /** Of an expert: there is one for each, split over expert-parallel ranks. */
   readonly expert: boolean;
+  /** Products read a view of it, an expert or the transpose, which autograd keeps with all that it is a view of. */
+  readonly viewed?: boolean;
   /** A linear layer of MS-AMP: held in fp16 with a scale, and its gradient in fp8 (`msamp/nn/linear.py`, `functional.py`). */
   readonly scaled?: boolean;
   /** Lies in fp32 though the other weights of the model do not. */

@@ -214,6 +214,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'zero.subGroup': 'ZeRO sub-group',
   'zero.hpzPartition': 'ZeRO++ secondary partition',
   'zero.micsShard': 'MiCS shard group',
+  'zero.leafModules': 'modules gathered whole',
   'fsdp.strategy': 'FSDP sharding strategy',
   'fsdp.checkpoints': 'checkpoints around or within FSDP units',
   'fsdp.wrap': 'FSDP wrapping',

@@ -970,6 +970,10 @@ export const FIELDS = {
     minimum: 1,
   }),
 
+  'zero.leafModules': list({
+    doc: 'Modules that stage 3 gathers whole, by class, name or end of name; unset: those that DeepSpeed knows.',
+  }),
+
   'fsdp.strategy': choice(['full', 'grad-op', 'none', 'hybrid', 'hybrid-grad-op'], {
     doc: 'What FSDP shards: everything, gradients and states, nothing, or either inside a node only.',
     default: 'full',

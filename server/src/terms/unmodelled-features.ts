@@ -35,7 +35,6 @@ const UNMODELLED_FEATURES = {
   'adapter-kind': 'saves',
   'tiled-mlp': 'saves',
   'split-scores': 'saves',
-  'split-packed-weights': 'saves',
   'block-compile': 'saves',
   'adapted-sound-tower': 'saves',
   'block-training': 'saves',

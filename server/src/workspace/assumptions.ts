@@ -106,7 +106,7 @@ const CONDITIONS: readonly {
     holds: (_, { buildsGraph }) => !buildsGraph,
   },
   {
-    group: /^zero\.(prefetch|persistence|maxLive|maxReuse|subGroup|hpz|mics)/,
+    group: /^zero\.(prefetch|persistence|maxLive|maxReuse|subGroup|hpz|mics|leaf)/,
     holds: (values) => values['zero.stage'] === 3,
   },
   { group: /^fsdp\./, holds: (values) => /^fsdp/.test(values['parallel.data'] ?? '') },

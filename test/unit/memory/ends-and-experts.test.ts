@@ -55,10 +55,10 @@ describe('FSDP 2 around the loss', () => {
     const { forward, backward } = passes;
     return {
       forward: bytes(forward.during),
-      loss: forward.loss && bytes(forward.loss.during),
+      loss: forward.otherHalf && bytes(forward.otherHalf.during),
       backward: bytes(backward.during),
-      lossBackward: backward.loss && bytes(backward.loss.during),
-      enters: backward.loss && bytes(backward.loss.enters),
+      lossBackward: backward.otherHalf && bytes(backward.otherHalf.during),
+      enters: backward.otherHalf && bytes(backward.otherHalf.enters),
       layer,
     };
   };

@@ -117,6 +117,66 @@ describe("weights that ZeRO-3's coordinator has gathered", () => {
     assert.ok(stacked('0.17') > 1.5e9 && stacked('0.17') < 1.6e9);
   });
 
+  const sparse = (values: Record<string, unknown>) => ({
+    ...llama({ hidden_size: 2048, num_hidden_layers: 4, num_key_value_heads: 4, vocab_size: 32000 }),
+    num_experts_per_tok: 2,
+    ...values,
+  });
+  const mixtral = sparse({ model_type: 'mixtral', intermediate_size: 4096, num_local_experts: 8 });
+  const leavesOf = (config: Record<string, unknown>, leaves: string[] | undefined) => {
+    const run = aRun({ ...ZERO3, ...(leaves && { 'zero.leafModules': leaves }) });
+    return traceRun(aModel(config), run).flatMap(({ leaves = [] }) => leaves);
+  };
+
+  it('are those of a module that is a leaf all at once, by its class, its name, or the end of it', () => {
+    const block = ['block_sparse_moe', 'mlp'];
+    assert.equal(leavesOf(mixtral, undefined).length, 1);
+    assert.ok(block.includes(leavesOf(mixtral, undefined)[0] ?? ''));
+    assert.deepEqual(leavesOf(mixtral, []), []);
+    for (const name of [
+      'MixtralSparseMoeBlock',
+      'transformers.models.mixtral.modeling_mixtral.MixtralSparseMoeBlock',
+    ])
+      assert.deepEqual(leavesOf(mixtral, [name]), leavesOf(mixtral, undefined), name);
+    assert.deepEqual(leavesOf(mixtral, ['Qwen3MoeSparseMoeBlock']), []);
+    assert.deepEqual(leavesOf(mixtral, ['MixtralAttention', 'self_attn']), ['self_attn', 'self_attn']);
+    assert.deepEqual(leavesOf(SMALL_LLAMA, ['LlamaMLP']), ['mlp']);
+    assert.deepEqual(leavesOf(SMALL_LLAMA, ['model.layers.0.mlp']), ['mlp']);
+    // A layer has all that is in it.
+    assert.deepEqual(leavesOf(SMALL_LLAMA, ['LlamaMLP', 'LlamaDecoderLayer']), ['']);
+  });
+
+  it('of a leaf are gathered whole where nothing is fetched ahead', () => {
+    const none = {
+      ...ZERO3,
+      'zero.prefetchBucket': 0,
+      'zero.maxReuseDistance': 0,
+      'zero.persistenceThreshold': 0,
+    };
+    const most = (leaves: string[]) => gathered(SMALL_LLAMA, { ...none, 'zero.leafModules': leaves }).most;
+    assert.equal(most(['LlamaMLP']), Math.max(VOCABULARY, 3 * MLP));
+    // Norms of a layer are in it, too.
+    assert.equal(most(['LlamaDecoderLayer']), Math.max(VOCABULARY, 4 * ATTENTION + 3 * MLP + 2 * HIDDEN));
+  });
+
+  it('of experts stay in the graph that reads views of them, until their backward', () => {
+    const alone = { 'zero.maxReuseDistance': 0, 'zero.prefetchBucket': 0 };
+    const values = { ...ZERO3, ...alone, 'activations.checkpointing': 'none' } as const;
+    const stacks = (type: Record<string, unknown>) =>
+      gathered(type, { ...values, 'version.transformers': '5.23' }).turn;
+    const oss = sparse({
+      model_type: 'gpt_oss',
+      intermediate_size: 4096,
+      num_local_experts: 8,
+      head_dim: 128,
+    });
+    const experts = 3 * 8 * 4096 * 2048;
+    assert.equal(stacks(mixtral), 4 * experts);
+    // Stacks that lie as the product wants them are no views.
+    assert.equal(stacks(oss), 0);
+    assert.equal(gathered(mixtral, { ...values, 'activations.checkpointing': 'full' }).turn, 0);
+  });
+
   it('take the memory of the step with them', () => {
     const eight = aModel(
       llama({

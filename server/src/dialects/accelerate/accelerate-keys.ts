@@ -248,9 +248,7 @@ const deepspeed = block('deepspeed_config', DEEPSPEED, [
     'deepspeed_moe_layer_cls_names',
     'string',
     'Mixture-of-experts classes that stage 3 treats as one unit.',
-    {
-      default: null,
-    },
+    { default: null, fields: ['zero.leafModules'] },
   ],
 ]);
 

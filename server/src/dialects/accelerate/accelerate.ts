@@ -279,6 +279,13 @@ function readDeepspeedBlock(block: Section, draft: Draft): void {
   block.take('gradient_accumulation_steps');
   // Stage 3 builds the model in shards, and saves it so, unless set otherwise.
   if (stage === 3) block.take('zero3_init_flag', 'zero3_save_16bit_model');
+  const leaves = block.find('deepspeed_moe_layer_cls_names');
+  // Names between commas (Accelerate, `dataclasses.py`, `set_moe_leaf_modules`).
+  const names = block
+    .text('deepspeed_moe_layer_cls_names')
+    ?.split(',')
+    .map((name) => name.trim());
+  if (leaves && names && names[0] !== '') block.state('zero.leafModules', names, leaves);
   const offload: readonly [string, 'offload.optimizer' | 'offload.parameters', number][] = [
     ['offload_optimizer_device', 'offload.optimizer', 1],
     ['offload_param_device', 'offload.parameters', 3],

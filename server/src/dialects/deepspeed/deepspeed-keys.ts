@@ -512,12 +512,12 @@ const zero = [
     ['log_trace_cache_warnings', 'Log when the prefetch trace is dropped.'],
     ['enable_sanity_checks', 'Internal checks, for debugging.'],
     ['save_muon_momentum_buffer_in_memory', 'Keep the Muon momentum off the NVMe (stage 3).'],
-    ['leaf_module', 'Modules that stage 3 treats as one unit.'],
+    ['leaf_module', 'Modules that stage 3 treats as one unit.', { fields: ['zero.leafModules'] }],
   ]),
   ...releasedBlock('zero_optimization.leaf_module', ZERO_DOCS, RELEASED, [
-    ['classes', 'Class names.'],
-    ['names', 'Module names.'],
-    ['name_suffixes', 'Ends of module names.'],
+    ['classes', 'Class names.', { fields: ['zero.leafModules'] }],
+    ['names', 'Module names.', { fields: ['zero.leafModules'] }],
+    ['name_suffixes', 'Ends of module names.', { fields: ['zero.leafModules'] }],
   ]),
   ...releasedBlock('zero_optimization.zenflow', `${SOURCE}runtime/zenflow/zenflow_config.py`, RELEASED, [
     ['topk_ratio', 'Share of gradients that are stepped on the GPU.'],

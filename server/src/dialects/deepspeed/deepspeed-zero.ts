@@ -1,3 +1,4 @@
+import { textsOf } from '../../config/scalar';
 import { say } from '../../wording/say';
 import type { Section } from '../section';
 import { ZERO_DOCS } from './deepspeed-keys';
@@ -17,4 +18,23 @@ export function readZero(block: Section, stage: number): void {
     source: ZERO_DOCS,
   });
   block.take('mics_shard_size');
+  readLeafModules(block.section('leaf_module'));
+}
+
+/** What DeepSpeed takes for one module where no classes are stated (`runtime/zero/leaf_module_config.py`). */
+const KNOWN_LEAVES = ['MixtralSparseMoeBlock', 'Qwen2MoeSparseMoeBlock', 'Qwen3MoeSparseMoeBlock'];
+
+/** Each of the three is a list, or one name. */
+function readLeafModules(block: Section): void {
+  const found = ['classes', 'names', 'name_suffixes'].map((key) => block.find(key));
+  const stated = found.flatMap((one) => one ?? []);
+  const [first] = stated;
+  if (!first) return;
+  const lists = stated.map(({ node }) => textsOf(node));
+  if (lists.some((names) => names === undefined)) {
+    block.leave(first, ['zero.leafModules']);
+    return;
+  }
+  const names = lists.flatMap((list) => list ?? []);
+  block.state('zero.leafModules', found[0] ? names : [...KNOWN_LEAVES, ...names], first);
 }

@@ -127,7 +127,7 @@ function forwardOf(
       // FSDP1 gives a head that is a unit back before the loss, which the root takes.
       ...(hasLoss &&
         !settings.lossInHead && {
-          loss: {
+          otherHalf: {
             during: combine(keeps ? weights : NONE, gathered(outside ? 0 : buffer(unit.whole))),
             enters: NONE,
           },
@@ -178,8 +178,8 @@ export function unitPlan(
       const during = combine(own, pending, fetched);
       const after = reductionOf(unit, [released, ahead], settings, [own, ahead]);
       if (settings.lossInHead) return { before: enters, during, after };
-      const loss = { during: combine(pending, fetchesHead ? own : NONE), enters };
-      return { before: NONE, during, after, loss };
+      const otherHalf = { during: combine(pending, fetchesHead ? own : NONE), enters };
+      return { before: NONE, during, after, otherHalf };
     }
     const behind =
       settings.prefetch === 'post' && settings.reshards
@@ -233,7 +233,7 @@ export function rootPlan(
     before: NONE,
     during: gathered,
     after: [],
-    ...(outside && hasLoss && { loss: { during: given, enters: NONE } }),
+    ...(outside && hasLoss && { otherHalf: { during: given, enters: NONE } }),
   };
   const fetches = settings.reshards && settings.prefetch === 'pre' && !settings.emptyRoot;
   const pending = second ? bufferedLedger(after.reduced, say('input of the reduce-scatter'), settings) : NONE;
@@ -245,7 +245,7 @@ export function rootPlan(
     before: outside ? NONE : combine(pending, gather),
     during: combine(whole, ahead, pending),
     after: [],
-    ...(outside && hasLoss && { loss: { during: pending, enters: combine(pending, gather) } }),
+    ...(outside && hasLoss && { otherHalf: { during: pending, enters: combine(pending, gather) } }),
   };
   return {
     forward: () => forward,

@@ -99,12 +99,14 @@ function beforeReduction(plan: StagePlan, { reduced }: FsdpUnit, settings: FsdpS
   return {
     ...plan,
     forward: (copy, copies) => {
-      const { before, during, loss, ...more } = plan.forward(copy, copies);
+      const { before, during, otherHalf, ...more } = plan.forward(copy, copies);
       return {
         ...more,
         before: combine(before, held),
         during: combine(during, held),
-        ...(loss && { loss: { during: combine(loss.during, held), enters: combine(loss.enters, held) } }),
+        ...(otherHalf && {
+          otherHalf: { during: combine(otherHalf.during, held), enters: combine(otherHalf.enters, held) },
+        }),
       };
     },
   };
@@ -152,21 +154,23 @@ function behindInner(plan: StagePlan, inner: FsdpUnit, settings: FsdpSettings): 
   return {
     ...plan,
     forward: (copy, copies) => {
-      const { before, during, after, loss } = plan.forward(copy, copies);
+      const { before, during, after, otherHalf } = plan.forward(copy, copies);
       return {
         before: combine(before, given),
         during: combine(during, given),
         after: after.map((each) => combine(each, given)),
-        ...(loss && { loss: { during: combine(loss.during, given), enters: combine(loss.enters, given) } }),
+        ...(otherHalf && {
+          otherHalf: { during: combine(otherHalf.during, given), enters: combine(otherHalf.enters, given) },
+        }),
       };
     },
     backward: (copy, copies) => {
-      const { before, during, after, loss } = plan.backward(copy, copies);
+      const { before, during, after, otherHalf } = plan.backward(copy, copies);
       return {
         before: combine(before, ahead),
         during: combine(during, ahead),
         after: after.map((each) => combine(each, whole)),
-        ...(loss && { loss }),
+        ...(otherHalf && { otherHalf }),
       };
     },
     forwardChange: combine(plan.forwardChange, given),

@@ -14,7 +14,7 @@ export interface Trained {
   readonly elements: number;
   /** The largest one that no bucket takes: it waits whole for the next weight's gradient. */
   readonly oversized: number;
-  /** The largest of them that can wait while the gradient of the largest is made: another one. */
+  /** The one whose gradient came before that of the largest, which waits while that is made: a smaller one between them would send it. */
   readonly besideLargest: number;
   /** All that no bucket takes. */
   readonly oversizedSum: number;
@@ -23,20 +23,21 @@ export interface Trained {
 
 /** The trained weights of one copy of a stage, against a bucket of so many elements. */
 export function trainedOf(stage: TracedStage, bucket: number): Trained {
-  let elements = 0;
-  let oversized = 0;
+  const trained = ownWeights(stage).filter(({ trainable }) => trainable);
+  const over = (size: number) => (size > bucket ? size : 0);
+  const sizes = trained.map(({ localElements }) => localElements);
+  const elements = sizes.reduce((sum, size) => sum + size, 0);
+  const oversized = sizes.reduce((most, size) => Math.max(most, over(size)), 0);
+  const oversizedSum = sizes.reduce((sum, size) => sum + over(size), 0);
+  const first = sizes[0] ?? 0;
+  // A linear layer's bias has its gradient with the weight's: what comes before is another module's.
+  const apart = trained
+    .filter(({ name }) => !name.endsWith('.bias'))
+    .map(({ localElements }) => localElements);
   let besideLargest = 0;
-  let oversizedSum = 0;
-  let first = 0;
-  for (const weight of ownWeights(stage)) {
-    if (!weight.trainable) continue;
-    if (elements === 0) first = weight.localElements;
-    elements += weight.localElements;
-    if (weight.localElements <= bucket) continue;
-    besideLargest = Math.max(besideLargest, Math.min(oversized, weight.localElements));
-    oversized = Math.max(oversized, weight.localElements);
-    oversizedSum += weight.localElements;
-  }
+  apart.forEach((size, index) => {
+    if (size === oversized) besideLargest = Math.max(besideLargest, over(apart[index + 1] ?? 0));
+  });
   return { elements, oversized, besideLargest, oversizedSum, first };
 }
 

@@ -42,9 +42,12 @@ export function flattening(run: TrainingRun, sums: WeightSums): Loading {
   };
 }
 
-/** Weights never are whole at one place: `zero.Init`, or built on the meta device. Stage 3's integrations arrange that. */
-function loadsPartitioned(run: TrainingRun): boolean {
-  return (run['loading.placement'] ?? 'partitioned') === 'partitioned';
+/**
+ * Weights never are whole at one place: `zero.Init`, or built on the meta device. Stage 3's integrations arrange that, but not for weights that
+ * are quantized as they are loaded (transformers `modeling_utils.py`, `needs_zero3_init`), which the engine moves to every GPU.
+ */
+function loadsPartitioned(run: TrainingRun, sums: WeightSums): boolean {
+  return sums.quantized === 0 && (run['loading.placement'] ?? 'partitioned') === 'partitioned';
 }
 
 /**
@@ -54,7 +57,7 @@ function loadsPartitioned(run: TrainingRun): boolean {
  * by weight.
  */
 export function partitioning(run: TrainingRun, sums: WeightSums): Loading {
-  const partitioned = loadsPartitioned(run);
+  const partitioned = loadsPartitioned(run, sums);
   return {
     moments: (before) => (partitioned ? filled(run, sums, before) : split(run, sums, before)),
     readsOnce: partitioned,

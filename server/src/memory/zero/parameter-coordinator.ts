@@ -1,18 +1,29 @@
 import { remembered } from '../../memo/remembered';
+import { behaviours } from '../../run/behaviours';
 import type { FieldPath, TrainingRun } from '../../run/fields';
 import type { TracedStage } from '../traced-run';
+import { around, type Call, modulesOf } from './module-calls';
+import { gatheredElements } from './packed-weights';
 
-/** Elements that are gathered at a moment, and those that have been let go of at least once. */
+/** Elements that gathered weights take at a moment, and those that have been let go of at least once. */
 interface Gathered {
   readonly whole: number;
   readonly released: number;
 }
 
-/** What stage 3 has gathered while one copy of a stage runs: before its first module, at most, and after its last one. */
-export interface Span {
-  readonly before: Gathered;
-  /** Elements. */
+/** Elements at most while modules run, and before one of them does. */
+interface Burst {
   readonly most: number;
+  readonly arriving: number;
+}
+
+/** What stage 3 has gathered while one copy of a stage runs. */
+export interface Span extends Burst {
+  /** Before its first module. */
+  readonly before: Gathered;
+  /** While a layer is run again, before what is of its backward alone. */
+  readonly again: Burst;
+  /** After its last module. */
   readonly after: Gathered;
 }
 
@@ -22,92 +33,6 @@ interface Gathers {
   readonly backward: ReadonlyMap<TracedStage, readonly Span[]>;
   /** Elements at most. */
   readonly most: number;
-}
-
-/** A module as it is called. */
-interface Call {
-  /** Its partitioned weights, by index. */
-  readonly own: readonly number[];
-  /** Those of all modules in it, where it is none without. */
-  readonly inside: readonly number[];
-  /** It is one with all that is in it, which has no hooks (`zero_optimization.leaf_module`). */
-  readonly leaf: boolean;
-}
-
-/** Modules of one copy of a stage in the order of forward. */
-interface Modules {
-  readonly sizes: readonly number[];
-  /** Names under which a weight is known to other stages. */
-  readonly names: readonly string[];
-  readonly forward: readonly Call[];
-  readonly backward: readonly Call[];
-}
-
-/** A module that has no weights but those of the modules in it. */
-const around = (inside: readonly number[]): Call => ({ own: [], inside, leaf: false });
-
-/** Modules around the weights of a path, from the outermost: `self_attn` of `self_attn.q_proj.weight`. */
-function containersOf(name: string): string[] {
-  const parts = name.split('.').slice(0, -2);
-  return parts.map((_, depth) => parts.slice(0, depth + 1).join('.'));
-}
-
-/**
- * Every module has hooks, whether it has weights or not: the layer, its halves, an activation (`parameter_offload.py`,
- * `_register_deepspeed_module`). Backward enters a module before what is in it, too.
- */
-function modulesOf(traced: TracedStage, run: TrainingRun): Modules {
-  const sizes: number[] = [];
-  const names: string[] = [];
-  const leaves = new Map<string, number[]>();
-  const block = expertBlock(traced);
-  for (const weight of traced.tape.weights) {
-    const module = weight.name.slice(0, Math.max(0, weight.name.lastIndexOf('.')));
-    const leaf = block !== undefined && `${module}.`.startsWith(`${block}.`) ? block : module;
-    const own = leaves.get(leaf) ?? [];
-    leaves.set(leaf, own);
-    if (weight.quantization !== 'none' || weight.localElements <= run['zero.persistenceThreshold']) continue;
-    own.push(sizes.length);
-    sizes.push(weight.localElements);
-    names.push(weight.tiedTo ?? weight.name);
-  }
-  const layer = traced.stage.role === 'layer';
-  const groups: { path: string; own: readonly number[] }[][] = [];
-  let container: string | undefined;
-  for (const [path, own] of leaves) {
-    const beyond = containersOf(`${path}.`).at(-1) ?? containersOf(`${path}.weight`).at(-1) ?? '';
-    if (beyond !== container || groups.length === 0) groups.push([]);
-    container = beyond;
-    groups.at(-1)?.push({ path, own });
-  }
-  const all = sizes.map((_, index) => index);
-  const call = ({ path, own }: { path: string; own: readonly number[] }): Call => ({
-    own,
-    inside: own,
-    leaf: path === block,
-  });
-  const forward: Call[] = layer ? [around(all)] : [];
-  const backward: Call[] = layer ? [around(all)] : [];
-  const contains = (group: readonly { path: string }[]) =>
-    containersOf(`${group[0]?.path ?? ''}.weight`).length > 0;
-  for (const group of groups) {
-    if (contains(group)) forward.push(around(group.flatMap(({ own }) => own)));
-    for (const one of group) forward.push(call(one));
-    // The activation of the MLP.
-    if (contains(group) && layer && group === groups.at(-1)) forward.push(around([]));
-  }
-  for (const group of [...groups].reverse()) {
-    if (contains(group)) backward.push(around(group.flatMap(({ own }) => own)));
-    if (contains(group) && layer && group === groups.at(-1)) backward.push(around([]));
-    for (const one of [...group].reverse()) backward.push(call(one));
-  }
-  return { sizes, names, forward, backward };
-}
-
-/** The path of a layer's block of experts that is gathered whole: what the router and the experts are in. */
-function expertBlock({ tape, wholeExperts }: TracedStage): string | undefined {
-  const first = wholeExperts ? tape.weights.find(({ expert }) => expert)?.name : undefined;
-  return first?.slice(0, first.indexOf('.experts'));
 }
 
 /** The modules of one copy of a stage as one pass calls them. */
@@ -130,6 +55,7 @@ interface Played {
 
 const FIELDS: readonly FieldPath[] = [
   'activations.checkpointing',
+  'activations.reentrant',
   'zero.maxLiveParameters',
   'zero.maxReuseDistance',
   'zero.persistenceThreshold',
@@ -141,11 +67,13 @@ const steps = remembered<Played>(16);
 
 /** All that a micro step hangs on: how many weights of what size each module has, never what runs through them. */
 function keyOf(stages: readonly TracedStage[], run: TrainingRun): string {
-  let key = FIELDS.map((field) => String(run[field])).join();
-  for (const { stage, copies, whole, tape, wholeExperts } of stages) {
-    key += `;${stage.role} ${copies} ${whole === true} ${wholeExperts === true} ${tape.exit.some((x) => x.requiresGrad)}`;
-    for (const { name, tiedTo, quantization, localElements } of tape.weights)
-      key += `,${name} ${tiedTo ?? ''} ${quantization === 'none' ? localElements : 0}`;
+  let key = `${FIELDS.map((field) => String(run[field])).join()},${behaviours(run).hooksAroundCheckpoints}`;
+  for (const { stage, copies, whole, tape, leaves, expertsFirst } of stages) {
+    key += `;${stage.role} ${copies} ${whole === true} ${leaves?.join()} ${expertsFirst === true} ${tape.exit.some((x) => x.requiresGrad)}`;
+    for (const weight of tape.weights) {
+      const { name, tiedTo } = weight;
+      key += `,${name} ${tiedTo ?? ''} ${gatheredElements(weight, run)}`;
+    }
   }
   return key;
 }
@@ -158,74 +86,181 @@ export function gathersOf(stages: readonly TracedStage[], run: TrainingRun): Gat
   return { forward: byStage(forward), backward: byStage(backward), most };
 }
 
+/** Weights that are gathered in one piece, side by side. */
+interface Piece {
+  readonly members: readonly number[];
+  readonly elements: number;
+  /** Members that no module has waited for. */
+  left: number;
+  /** They have been copied out of it. */
+  copied: boolean;
+}
+
+const AWAY = 0;
+const COMING = 1;
+const THERE = 2;
+
 /**
- * Plays DeepSpeed's coordinator over one micro step whose trace is known (`partitioned_param_coordinator.py`,
+ * DeepSpeed's coordinator over one micro step whose trace is known (`partitioned_param_coordinator.py`,
  * `fetch_sub_module`, `release_sub_module`).
  *
  * - A module's weights are gathered when it is called. Then weights of coming calls, while fewer than a prefetch bucket are
  *   on their way and fewer than `max_live_parameters` are whole: both are looked at before each weight, so the last one goes
  *   beyond, and a module fetches at least one whole weight ahead.
- * - It lets go of its weights, but for those that come again within the reuse distance, or whose next call the prefetch has
+ * - Weights that are fetched together come in one piece. When the first of them is waited for all are copied out of it, and the piece
+ *   stays until the last of them is waited for (`partition_parameters.py`, `AllGatherCoalescedHandle`).
+ * - What autograd keeps a view of stays in the graph when it is let go of, until backward is through with its module.
+ * - A module lets go of its weights, but for those that come again within the reuse distance, or whose next call the prefetch has
  *   passed already. That distance is of weights that are each module's own, so that of blocks of experts that are gathered whole none counts;
  *   to where such a block comes again it is of all that is in each module (`__params_to_release` asks the released module alone whether
  *   to look inside).
  */
+class Coordinator {
+  /** Elements that weights and pieces take, those that were whole and are not, and those that weights take by `max_live_parameters`. */
+  held = 0;
+  released = 0;
+  /** Elements at most when what a module needs arrived, since it was last set. */
+  arriving = 0;
+  private available = 0;
+  private readonly state: Uint8Array;
+  private readonly once: Uint8Array;
+  /** It was let go of, but the graph keeps a view of it. */
+  private readonly kept: Uint8Array;
+  private readonly fetchedFor: Int32Array;
+  private readonly pieces: (Piece | undefined)[];
+  private queue = 0;
+  private step = 0;
+  private leave = 0;
+
+  constructor(
+    private readonly sizes: readonly number[],
+    private readonly views: readonly boolean[],
+    private readonly trace: Trace,
+    private readonly run: TrainingRun,
+  ) {
+    this.state = new Uint8Array(sizes.length);
+    this.once = new Uint8Array(sizes.length);
+    this.kept = new Uint8Array(sizes.length);
+    this.fetchedFor = new Int32Array(sizes.length).fill(-1);
+    this.pieces = sizes.map(() => undefined);
+  }
+
+  /** A module begins, whose own weights are these. */
+  enter(own: readonly number[], pass: Call['pass']): void {
+    this.gather(own.filter((weight) => this.state[weight] === AWAY));
+    this.arriving = Math.max(this.arriving, this.held);
+    let expected = 0;
+    for (const weight of own) {
+      this.await(weight);
+      if ((this.fetchedFor[weight] ?? -1) < this.step) expected += 1;
+    }
+    // Backward is through with the later products of a block when the gradients of all of them are there.
+    if (pass === 'backward') this.forget(own.filter((weight) => this.kept[weight] === 1).slice(1));
+    this.prefetch(expected);
+    this.step += 1;
+  }
+
+  /** A module is over. */
+  exit(own: readonly number[], leaf: boolean, pass: Call['pass']): void {
+    const { next, nextInside, passed, passedInside } = this.trace;
+    const distance = leaf ? passedInside : passed;
+    const from = distance[this.step] ?? 0;
+    if (pass === 'backward') this.forget(own);
+    for (const weight of own) {
+      const size = this.sizes[weight] ?? 0;
+      const again = (leaf ? nextInside : next)[this.leave++] ?? -1;
+      const soon = again >= 0 && (distance[again] ?? 0) - from < this.run['zero.maxReuseDistance'];
+      if (soon || (this.fetchedFor[weight] ?? -1) > this.step || this.state[weight] !== THERE) continue;
+      this.state[weight] = AWAY;
+      if (pass === 'graph' && this.views[weight]) this.kept[weight] = 1;
+      else this.held -= size;
+      this.available -= size;
+      if (this.once[weight] === 0) this.released += size;
+      this.once[weight] = 1;
+    }
+  }
+
+  /** The graph lets go of weights that it kept. */
+  private forget(weights: readonly number[]): void {
+    for (const weight of weights) {
+      if (this.kept[weight] === 1) this.held -= this.sizes[weight] ?? 0;
+      this.kept[weight] = 0;
+    }
+  }
+
+  private prefetch(expected: number): void {
+    const { uses, steps } = this.trace;
+    for (let passed = expected; passed > 0 && this.queue < uses.length; passed--, this.queue++)
+      this.fetchedFor[uses[this.queue] ?? 0] = steps[this.queue] ?? 0;
+    const bucket = this.run['zero.prefetchBucket'];
+    const room = Math.min(this.run['zero.maxLiveParameters'] - this.available, bucket);
+    const coming = new Set<number>();
+    for (let ahead = 0; bucket > 0 && ahead < room && this.queue < uses.length; this.queue++) {
+      const weight = uses[this.queue] ?? 0;
+      this.fetchedFor[weight] = Math.max(this.fetchedFor[weight] ?? -1, steps[this.queue] ?? 0);
+      if (this.state[weight] !== AWAY || coming.has(weight)) continue;
+      coming.add(weight);
+      ahead += this.sizes[weight] ?? 0;
+    }
+    this.gather([...coming]);
+  }
+
+  private gather(members: readonly number[]): void {
+    if (members.length === 0) return;
+    let elements = 0;
+    for (const weight of members) elements += this.sizes[weight] ?? 0;
+    const piece = { members, elements, left: members.length, copied: members.length === 1 };
+    for (const weight of members) {
+      this.state[weight] = COMING;
+      this.pieces[weight] = piece;
+    }
+    this.available += elements;
+    this.held += elements;
+  }
+
+  private await(weight: number): void {
+    const piece = this.pieces[weight];
+    if (!piece) return;
+    this.pieces[weight] = undefined;
+    if (!piece.copied) {
+      piece.copied = true;
+      this.held += piece.elements;
+      this.arriving = Math.max(this.arriving, this.held);
+      for (const member of piece.members) this.state[member] = THERE;
+    }
+    this.state[weight] = THERE;
+    piece.left -= 1;
+    if (piece.left === 0 && piece.members.length > 1) this.held -= piece.elements;
+  }
+}
+
+const NOTHING: Burst = { most: 0, arriving: 0 };
+
 function played(stages: readonly TracedStage[], run: TrainingRun): Played {
-  const { visits, sizes } = visitsOf(stages, run);
-  const bucket = run['zero.prefetchBucket'];
-  const live = run['zero.maxLiveParameters'];
-  const reuse = run['zero.maxReuseDistance'];
-  const { uses, steps, next, nextInside, passed, passedInside } = traceOf(visits, sizes);
-  const whole = new Uint8Array(sizes.length);
-  const once = new Uint8Array(sizes.length);
-  const fetchedFor = new Int32Array(sizes.length).fill(-1);
-  let gathered = 0;
-  let released = 0;
-  let queue = 0;
+  const { visits, sizes, views } = visitsOf(stages, run);
+  const coordinator = new Coordinator(sizes, views, traceOf(visits, sizes), run);
   let most = 0;
-  let step = 0;
-  let use = 0;
   const forward: Span[][] = stages.map(() => []);
   const backward: Span[][] = stages.map(() => []);
   for (const { stage, back, base, modules } of visits) {
-    const before: Gathered = { whole: gathered, released };
-    let highest = gathered;
-    for (const { own, leaf } of modules) {
-      let expected = 0;
-      for (const index of own) {
-        const weight = base + index;
-        if (whole[weight] === 0) gathered += sizes[weight] ?? 0;
-        whole[weight] = 1;
-        if ((fetchedFor[weight] ?? -1) < step) expected += 1;
+    const now = (): Gathered => ({ whole: coordinator.held, released: coordinator.released });
+    const before = now();
+    const turn = back ? modules.findLastIndex(({ pass }) => pass === 'graph') + 1 : 0;
+    const play = (calls: readonly Call[]): Burst => {
+      let highest = coordinator.held;
+      coordinator.arriving = 0;
+      for (const { enters, own, leaf, pass } of calls) {
+        const weights = own.map((index) => base + index);
+        if (enters) coordinator.enter(weights, pass);
+        else coordinator.exit(weights, leaf, pass);
+        highest = Math.max(highest, coordinator.held);
       }
-      for (; expected > 0 && queue < uses.length; expected--, queue++)
-        fetchedFor[uses[queue] ?? 0] = steps[queue] ?? 0;
-      const room = Math.min(live - gathered, bucket);
-      for (let ahead = 0; bucket > 0 && ahead < room && queue < uses.length; queue++) {
-        const weight = uses[queue] ?? 0;
-        fetchedFor[weight] = Math.max(fetchedFor[weight] ?? -1, steps[queue] ?? 0);
-        if (whole[weight] === 1) continue;
-        whole[weight] = 1;
-        ahead += sizes[weight] ?? 0;
-        gathered += sizes[weight] ?? 0;
-      }
-      if (gathered > highest) highest = gathered;
-      for (const index of own) {
-        const weight = base + index;
-        const again = (leaf ? nextInside : next)[use++] ?? -1;
-        const distance = leaf ? passedInside : passed;
-        const soon = again >= 0 && (distance[again] ?? 0) - (distance[step + 1] ?? 0) < reuse;
-        if (soon || (fetchedFor[weight] ?? -1) > step || whole[weight] === 0) continue;
-        whole[weight] = 0;
-        gathered -= sizes[weight] ?? 0;
-        if (once[weight] === 0) released += sizes[weight] ?? 0;
-        once[weight] = 1;
-      }
-      step += 1;
-    }
-    most = Math.max(most, highest);
-    const spans = back ? backward : forward;
-    spans[stage]?.push({ before, most: highest, after: { whole: gathered, released } });
+      return { most: highest, arriving: coordinator.arriving };
+    };
+    const again = turn > 0 ? play(modules.slice(0, turn)) : NOTHING;
+    const own = play(modules.slice(turn));
+    most = Math.max(most, again.most, own.most);
+    (back ? backward : forward)[stage]?.push({ before, again, ...own, after: now() });
   }
   return { forward, backward, most };
 }
@@ -233,63 +268,77 @@ function played(stages: readonly TracedStage[], run: TrainingRun): Played {
 /** What the coordinator knows of a micro step when it has seen one. */
 interface Trace {
   /** Weights in the order of their uses, and the calls that use them. */
-  readonly uses: Int32Array;
-  readonly steps: Int32Array;
-  /** The call that uses the same weight next, and that of a module that has it inside; -1 where none does. */
-  readonly next: Int32Array;
-  readonly nextInside: Int32Array;
+  readonly uses: readonly number[];
+  readonly steps: readonly number[];
+  /**
+   * For each weight of each module that is over: the call that uses it next, and that of a module that has it inside; -1 where
+   * none does.
+   */
+  readonly next: readonly number[];
+  readonly nextInside: readonly number[];
   /** Elements of weights that are used before each call, and those of all that is in each module called before. */
-  readonly passed: Float64Array;
-  readonly passedInside: Float64Array;
+  readonly passed: readonly number[];
+  readonly passedInside: readonly number[];
 }
 
 function traceOf(visits: readonly Visit[], sizes: readonly number[]): Trace {
   const calls = visits.flatMap(({ base, modules }) => modules.map((call) => ({ base, ...call })));
-  const count = calls.reduce((sum, { own }) => sum + own.length, 0);
-  const uses = new Int32Array(count);
-  const steps = new Int32Array(count);
-  const passed = new Float64Array(calls.length + 1);
-  const passedInside = new Float64Array(calls.length + 1);
-  let use = 0;
-  calls.forEach(({ base, own, inside, leaf }, step) => {
+  const uses: number[] = [];
+  const steps: number[] = [];
+  const passed: number[] = [0];
+  const passedInside: number[] = [0];
+  let step = 0;
+  for (const { base, own, inside, leaf, enters } of calls) {
+    if (!enters) continue;
     const elements = (indices: readonly number[]) =>
       indices.reduce((sum, index) => sum + (sizes[base + index] ?? 0), 0);
     for (const index of own) {
-      uses[use] = base + index;
-      steps[use++] = step;
+      uses.push(base + index);
+      steps.push(step);
     }
-    passed[step + 1] = (passed[step] ?? 0) + (leaf ? 0 : elements(own));
-    passedInside[step + 1] = (passedInside[step] ?? 0) + elements(inside);
-  });
-  const next = new Int32Array(count);
-  const nextInside = new Int32Array(count);
+    passed.push((passed[step] ?? 0) + (leaf ? 0 : elements(own)));
+    passedInside.push((passedInside[step] ?? 0) + elements(inside));
+    step += 1;
+  }
+  const next: number[] = [];
+  const nextInside: number[] = [];
   const seen = new Int32Array(sizes.length).fill(-1);
   const seenInside = new Int32Array(sizes.length).fill(-1);
-  for (let step = calls.length - 1; step >= 0; step--) {
-    const { base, own, inside } = calls[step] ?? { base: 0, ...around([]) };
-    use -= own.length;
-    own.forEach((index, place) => {
-      next[use + place] = seen[base + index] ?? -1;
-      nextInside[use + place] = seenInside[base + index] ?? -1;
-    });
-    for (const index of own) seen[base + index] = step;
-    for (const index of inside) seenInside[base + index] = step;
+  for (const { base, own, inside, enters } of [...calls].reverse()) {
+    if (enters) {
+      step -= 1;
+      for (const index of own) seen[base + index] = step;
+      for (const index of inside) seenInside[base + index] = step;
+      continue;
+    }
+    for (const index of [...own].reverse()) {
+      next.push(seen[base + index] ?? -1);
+      nextInside.push(seenInside[base + index] ?? -1);
+    }
   }
-  return { uses, steps, next, nextInside, passed, passedInside };
+  return { uses, steps, next: next.reverse(), nextInside: nextInside.reverse(), passed, passedInside };
 }
 
 /** The modules of one micro step in the order of their calls, and the sizes of all weights in elements. */
 function visitsOf(
   stages: readonly TracedStage[],
   run: TrainingRun,
-): { readonly visits: readonly Visit[]; readonly sizes: readonly number[] } {
+): {
+  readonly visits: readonly Visit[];
+  readonly sizes: readonly number[];
+  readonly views: readonly boolean[];
+} {
   const visits: Visit[] = [];
   const sizes: number[] = [];
+  const views: boolean[] = [];
   const ends = new Map<string, number>();
   const placed = stages.map((traced, stage) => {
     const modules = modulesOf(traced, run);
     const first = sizes.length;
-    for (let copy = 0; copy < traced.copies; copy++) sizes.push(...modules.sizes);
+    for (let copy = 0; copy < traced.copies; copy++) {
+      sizes.push(...modules.sizes);
+      views.push(...modules.views);
+    }
     const own = { traced, stage, first, count: modules.sizes.length, ...modules };
     if (traced.stage.role === 'layer') return own;
     // A tied head is the embedding's weight once more.
@@ -299,19 +348,36 @@ function visitsOf(
     });
     const moved = (indices: readonly number[]) =>
       indices.map((index) => (known[index] ?? first + index) - first);
-    const move = ({ own, inside, leaf }: Call): Call => ({ own: moved(own), inside: moved(inside), leaf });
+    const move = (call: Call): Call => ({ ...call, own: moved(call.own), inside: moved(call.inside) });
     return { ...own, forward: modules.forward.map(move), backward: modules.backward.map(move) };
   });
+  const wholeModel = (first: number) => around(sizes.map((_, index) => index - first));
   for (const { traced, stage, first, count, forward } of placed)
     for (let copy = 0; copy < traced.copies; copy++)
-      visits.push({ stage, back: false, base: first + copy * count, modules: forward });
-  for (const { traced, stage, first, count, forward, backward } of [...placed].reverse()) {
+      visits.push({
+        stage,
+        back: false,
+        base: first + copy * count,
+        modules: visits.length === 0 ? opened(forward, wholeModel(first)) : forward,
+      });
+  for (const { traced, stage, first, count, backward } of [...placed].reverse()) {
     if (!traced.tape.exit.some((x) => x.requiresGrad)) continue;
-    const checkpointed =
-      traced.stage.role === 'layer' && run['activations.checkpointing'] !== 'none' && traced.whole !== true;
-    const modules = checkpointed ? [...forward, ...backward] : backward;
     for (let copy = traced.copies - 1; copy >= 0; copy--)
-      visits.push({ stage, back: true, base: first + copy * count, modules });
+      visits.push({
+        stage,
+        back: true,
+        base: first + copy * count,
+        modules: stage === placed.length - 1 ? closed(backward, wholeModel(first)) : backward,
+      });
   }
-  return { visits, sizes };
+  return { visits, sizes, views };
+}
+
+/** The model with its head and the model without are entered before the embedding, after which come positions or dropout. */
+const opened = (embedding: readonly Call[], model: Call): Call[] => [model, model, ...embedding, around([])];
+
+/** Backward enters the model with its head, the head, the model without, and the last norm. */
+function closed(head: readonly Call[], model: Call): Call[] {
+  const left = head.findIndex(({ enters }) => !enters) + 1;
+  return [model, ...head.slice(0, left), model, ...head.slice(left)];
 }

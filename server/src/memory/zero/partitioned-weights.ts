@@ -21,6 +21,7 @@ import { bytesPer, type WeightSums } from '../weights';
 import { fillings, joinedOnce, waitingBytes } from './buckets';
 import { engineWidth, hostStates, offloadedShare, postStepped } from './engine-states';
 import { partitioning } from './loading';
+import { splitCodes } from './packed-weights';
 import { gathersOf, type Span } from './parameter-coordinator';
 import { consolidating } from './saving';
 import { zeroWords } from './words';
@@ -33,13 +34,16 @@ export function partitionedWeights(run: TrainingRun, sums: WeightSums): Sharding
   const partition = trained / shards;
   const perNode = run['hardware.gpus'] / run['hardware.nodes'];
   const persistent = sums.persistentTrained + sums.persistentFrozen;
-  const atRest = ledger(['quantized-weights', sums.quantizedBytes]);
+  const codes = splitCodes(run, sums);
+  const atRest = ledger(['quantized-weights', sums.quantizedBytes - codes]);
   post(atRest, 'reference-model', referenceBytes(run, sums, shards));
   const split = width * (partition + sums.frozen / frozenShardsOf(run, sums));
   const host: { label: string; bytes: number }[] = [];
-  if (run['offload.parameters'] === 'none') post(atRest, 'weights', split + width * persistent);
-  else post(atRest, 'weights', width * persistent);
-  if (run['offload.parameters'] === 'cpu') host.push({ label: 'weights', bytes: split * perNode });
+  const onGpu = run['offload.parameters'] === 'none';
+  post(atRest, 'weights', width * persistent + (onGpu ? split : 0));
+  if (onGpu) post(atRest, 'quantized-weights', codes / shardGroupSize(run));
+  if (run['offload.parameters'] === 'cpu')
+    host.push({ label: 'weights', bytes: (split + codes / shardGroupSize(run)) * perNode });
   post(atRest, 'weights', sums.frozen * secondaryBytes(run));
   postStepped(atRest, run, sums, partition);
   host.push(...hostStates(run, sums, partition));
@@ -111,9 +115,50 @@ function gatheredWords(run: TrainingRun): LabelWords {
   };
 }
 
+/** What so many gathered elements take, where so many had been let go of. */
+type There = (elements: number, released: number) => Ledger;
+
+function gatheredLedger(run: TrainingRun, sums: WeightSums): There {
+  const width = engineWidth(run);
+  const words = gatheredWords(run);
+  // Second copies of trained weights are made when these are first let go of.
+  const trainedShare = sums.trained / Math.max(1, sums.trained + sums.frozen);
+  return (elements, released) => {
+    if (elements === 0 && released === 0) return NONE;
+    const sum = emptyLedger();
+    post(sum, 'gathered-parameters', elements * width, words);
+    const secondary = secondaryBytes(run);
+    if (secondary > 0) post(sum, 'weights', Math.min(sums.trained, released * trainedShare) * secondary);
+    return sum;
+  };
+}
+
+/** The loss is taken when the head has let go of its weight. */
+function forwardPassage({ most, arriving, before, after }: Span, layer: boolean, there: There): Passage {
+  return {
+    before: there(layer ? arriving : Math.max(most, arriving), before.released),
+    during: there(layer ? most : after.whole, before.released),
+    after: [],
+  };
+}
+
+/**
+ * The loss's gradient comes before the head gathers its weight. Of a layer that is run again, what arrives for backward comes when it has
+ * been. `beside`: the gradient that waits while it runs backward.
+ */
+function backwardPassage(span: Span, layer: boolean, beside: Ledger, there: There): Passage {
+  const { again, before } = span;
+  const at = (elements: number) => there(elements, before.released);
+  const during = combine(at(layer ? span.most : before.whole), beside);
+  if (again.most === 0) return { before: at(span.arriving), during, after: [] };
+  const otherHalf = { during: at(again.most), enters: at(span.arriving) };
+  return { before: at(again.arriving), during, otherHalf, after: [] };
+}
+
 /** A span of nothing. */
 const EMPTY = { whole: 0, released: 0 };
-const IDLE: Span = { before: EMPTY, most: 0, after: EMPTY };
+const NOTHING = { most: 0, arriving: 0 };
+const IDLE: Span = { before: EMPTY, ...NOTHING, again: NOTHING, after: EMPTY };
 
 /**
  * What is gathered and buffered when. Gradients are copied into the bucket one by one, and joined once more to be scattered
@@ -130,17 +175,7 @@ function planOf(
   const bucket = Math.min(run['zero.reduceBucket'], sums.trained);
   const alone = shardGroupSize(run) === 1 && run['offload.parameters'] === 'none';
   const gathers = alone ? undefined : gathersOf(stages, run);
-  const words = gatheredWords(run);
-  // Second copies of trained weights are made when these are first let go of.
-  const trainedShare = sums.trained / Math.max(1, sums.trained + sums.frozen);
-  const there = (elements: number, released: number): Ledger => {
-    if (elements === 0 && released === 0) return NONE;
-    const sum = emptyLedger();
-    post(sum, 'gathered-parameters', elements * width, words);
-    const secondary = secondaryBytes(run);
-    if (secondary > 0) post(sum, 'weights', Math.min(sums.trained, released * trainedShare) * secondary);
-    return sum;
-  };
+  const there = gatheredLedger(run, sums);
   const content = joinedOnce(bucket, width, SOURCES.zero3);
   const plans = new Map<TracedStage, StagePlan>();
   const waiting = (elements: number) => waitingBytes(elements, width, SOURCES.zero3);
@@ -148,26 +183,19 @@ function planOf(
     const layer = traced.stage.role === 'layer';
     const forwards = gathers?.forward.get(traced) ?? [];
     const backwards = gathers?.backward.get(traced) ?? [];
-    const forward = (copy: number): Passage => {
-      const { most, before, after } = forwards[copy] ?? IDLE;
-      // The loss is taken when the head has let go of its weight.
-      const during = there(layer ? most : after.whole, before.released);
-      return { before: layer ? NONE : there(most, before.released), during, after: [] };
-    };
+    const forward = (copy: number) => forwardPassage(forwards[copy] ?? IDLE, layer, there);
     const backward = (copy: number): Passage => {
       const span = backwards[copy] ?? IDLE;
+      const passage = backwardPassage(span, layer, began(copy) ? beside : NONE, there);
+      if (own.elements === 0) return passage;
       const most = there(span.most, span.before.released);
       const end = there(span.after.whole, span.after.released);
-      // The loss's gradient comes before the head gathers its weight.
-      const running = layer ? most : there(span.before.whole, span.before.released);
-      const during = began(copy) ? combine(running, beside) : running;
-      if (own.elements === 0) return { before: NONE, during, after: [] };
       const after = [combine(most, pending, layer ? NONE : resultOf(traced))];
       if (sends(copy)) {
         if (shards > 1) after.push(combine(end, pending, content));
         after.push(combine(end, pending));
       }
-      return { before: NONE, during, after };
+      return { ...passage, after };
     };
     const fullest = backwards.reduce(
       (best, { most }, copy) => (most > (backwards[best]?.most ?? 0) ? copy : best),

@@ -217,7 +217,17 @@ function stack(t: Tracer, spec: MoeSpec, name: string, shape: readonly number[],
     role: shape.length > 1 ? 'matrix' : 'vector',
     activeShare: chosen / count,
     expert: true,
+    viewed: shape.length > 1 && readsViews(t, spec),
   });
+}
+
+/**
+ * A product takes the transpose of a stack, or an expert of it: transformers' `grouped_mm` and loops do (`integrations/moe.py`,
+ * `_grouped_linear`), but not where the stack lies as the product wants it (`is_transposed` of gpt-oss, `bmm` of Llama 4).
+ */
+function readsViews({ settings }: Tracer, { experts }: MoeSpec): boolean {
+  if (settings.linearExperts === true) return false;
+  return !(experts.dense === true || (experts.clamped === true && settings.behaviours.stacksExperts));
 }
 
 /**
