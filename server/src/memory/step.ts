@@ -72,10 +72,11 @@ export function walkStep(
   const next = run['loss.keptLogits'] === 'next-step';
   if (next) walk.change(kept, held);
   const named = namedInputs(stages);
-  walk.change(batchInputs(stages), named);
+  const collected = collectedUntilLoss(stages);
+  walk.change(batchInputs(stages), named, collected);
   walk.mark('forward', say('step begins'));
   walkForward(walk, stretches, plan, run);
-  walk.change([late, -1], plan.backward);
+  walk.change([late, -1], [collected, -1], plan.backward);
   // Logits that only the forward's result held are gone with it.
   if (/^backward/.test(run['loss.keptLogits'])) walk.change(kept);
   if (next) walk.change([held, -1]);
@@ -313,6 +314,11 @@ function namedInputs(stages: readonly TracedStage[]): Ledger {
       if (!saved.has(storage)) post(named, 'activations', rounded(storage.bytes), storage);
   }
   return named;
+}
+
+/** What the model collects for its loss and no graph keeps: as if it were there from the beginning, since the last layer is the highest. */
+function collectedUntilLoss(stages: readonly TracedStage[]): Ledger {
+  return bytesOfAll(stages.flatMap(({ tape }) => tape.heldUntilLoss ?? []));
 }
 
 /** What the training loop keeps in variables of its own. */

@@ -50,6 +50,7 @@ export abstract class TapeRecorder {
   private heldByModel = new Set<Storage>();
   private heldUntilNext = new Set<Storage>();
   private heldByLoop = new Set<Storage>();
+  private heldUntilLoss = new Set<Storage>();
   private nextTensor = 0;
   private nextStorage = 0;
 
@@ -114,6 +115,11 @@ export abstract class TapeRecorder {
     const x = this.input(shape, dtype, false, name);
     this.heldByLoop.add(x.storage);
     return x;
+  }
+
+  /** A tensor that the model's body collects, and names until the loss has been taken. */
+  collected(shape: readonly number[], dtype: TensorDType, name: string): void {
+    this.heldUntilLoss.add(this.input(shape, dtype, false, name).storage);
   }
 
   /** Re-enters a tensor of another stage's tape as an input of this one. */
@@ -381,6 +387,7 @@ export abstract class TapeRecorder {
       heldByModel: [...this.heldByModel],
       heldUntilNext: [...this.heldUntilNext],
       heldByLoop: [...this.heldByLoop],
+      heldUntilLoss: [...this.heldUntilLoss],
       headOperations: this.headOperations,
       headCalls: this.headCalls,
       packages: [...this.packages],

@@ -194,6 +194,8 @@ export interface Tape {
   readonly heldUntilNext?: readonly Storage[];
   /** Storages of the batch, which the training loop names until the step is over, whether autograd keeps them or not. */
   readonly heldByLoop: readonly Storage[];
+  /** Inputs that the model's body makes and names until the loss has been taken: the graph keeps none of them. */
+  readonly heldUntilLoss?: readonly Storage[];
   /** How many operators ran when the head had made its result, of which the others take the loss. Undefined: they are one. */
   readonly headOperations?: number;
   /** How often the head's module is called, where the loss is taken chunk by chunk. */

@@ -107,6 +107,7 @@ export function withRouterLoss(t: Tracer, loss: Tensor): Tensor {
   const scores = rows * experts;
   const logits = scores * ELEMENT_BYTES[computeDtype];
   if (reached) t.batchInput([rows, experts], computeDtype, 'router_logits');
+  else t.collected([rows, experts], computeDtype, 'router_logits');
   const softmax = scores * ELEMENT_BYTES[autocast ? 'fp32' : computeDtype];
   const mask = ELEMENT_BYTES.int64 + ELEMENT_BYTES.fp32;
   const joined = behaviours.joinsRouterLogits ? logits + scores * chosen * mask * (attentionMask ? 2 : 1) : 0;
@@ -115,7 +116,7 @@ export function withRouterLoss(t: Tracer, loss: Tensor): Tensor {
     inputs: [loss],
     outputs: [{ shape: [1], dtype: 'fp32' }],
     savesBytes: reached ? softmax : 0,
-    forwardScratch: joined + (reached ? 0 : logits + softmax),
+    forwardScratch: joined + (reached ? 0 : softmax),
     kind: 'logits',
   });
 }
