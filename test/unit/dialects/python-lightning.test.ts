@@ -51,12 +51,12 @@ describe('modules that Lightning trains', () => {
     assert.equal(reading.unread, undefined);
   });
 
-  it('are told nothing by default where words that are not known may tell them', () => {
+  it('have no defaults where words that are not known may state them', () => {
     const { facts, unread } = python(lightning('**settings.trainer, devices=2'));
-    const told = facts.map(({ field }) => field);
+    const known = facts.map(({ field }) => field);
     for (const field of ['precision.scheme', 'parallel.data', 'batch.accumulation'])
-      assert.ok(!told.some((one) => one === field), field);
-    assert.ok(told.includes('hardware.gpus'));
+      assert.ok(!known.some((one) => one === field), field);
+    assert.ok(known.includes('hardware.gpus'));
     const open = unread?.find(({ text }) => text === '**');
     assert.deepEqual(open?.fields, [
       'parallel.data',

@@ -44,14 +44,14 @@ describe('checkpointing that code turns on', () => {
     assert.equal(await reentrant(LOADED + PREPARED + ENABLED + ADAPTED + LOOP, '5.2.0'), false);
   });
 
-  it('does as it is told, there and here', async () => {
-    const told = 'model = prepare_model_for_kbit_training(model, True, {"use_reentrant": False})\n';
-    assert.equal(await reentrant(LOADED + told + ADAPTED + LOOP, '4.57.6'), false);
+  it('does as its words state, there and here', async () => {
+    const stated = 'model = prepare_model_for_kbit_training(model, True, {"use_reentrant": False})\n';
+    assert.equal(await reentrant(LOADED + stated + ADAPTED + LOOP, '4.57.6'), false);
     const again = 'model.gradient_checkpointing_enable({"use_reentrant": True})\n';
-    assert.equal(await reentrant(LOADED + told + ADAPTED + again + LOOP, '5.2.0'), true);
+    assert.equal(await reentrant(LOADED + stated + ADAPTED + again + LOOP, '5.2.0'), true);
   });
 
-  it('is turned on again by a trainer that is asked for it, as that is told', async () => {
+  it('is turned on again by a trainer that is asked for it, as that states', async () => {
     const asked = trained(', gradient_checkpointing=True');
     assert.equal(await reentrant(LOADED + PREPARED + ADAPTED + asked, '5.2.0'), false);
     const without = 'model.gradient_checkpointing_enable({"use_reentrant": False})\n';
