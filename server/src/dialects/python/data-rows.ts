@@ -9,8 +9,8 @@ type Rows = number | Parts | undefined;
 
 /**
  * Samples of published data sets that notebooks evaluate on, as `datasets` counts them while it makes their parts: printed by
- * https://huggingface.co/docs/transformers/tasks/image_captioning, https://github.com/huggingface/notebooks/blob/main/examples/speech_recognition.ipynb
- * and https://github.com/unslothai/notebooks/blob/main/nb/Whisper.ipynb.
+ * https://huggingface.co/docs/transformers/tasks/image_captioning, https://github.com/huggingface/notebooks/blob/5068b1142e8ed1e691c8b1e9f98e4473ebe55790/examples/speech_recognition.ipynb
+ * and https://github.com/unslothai/notebooks/blob/bdda2efc7ad5ae129ea63cd2065d23c391406283/nb/Whisper.ipynb.
  */
 const PUBLISHED: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'lambdalabs/pokemon-blip-captions': { train: 833 },
