@@ -174,8 +174,12 @@ export function cardSettings(run: TrainingRun): Pick<TraceSettings, OfCard> {
   };
 }
 
-/** Whether the samples of a micro batch lie in one row that a mask keeps apart, of as many queries and keys as they have together. */
-const joinsRows = (run: TrainingRun): boolean => run['batch.paddingFree'] && run['attention.mask'];
+/** Rows of a micro batch and their length: samples that a mask keeps apart lie in one row, of as many queries and keys as they have together. */
+function batchOf(run: TrainingRun, sequence: number): Pick<TraceSettings, 'batch' | 'sequence'> {
+  const rows = run['batch.micro'] * rowsPerSample(run);
+  const isOne = run['batch.paddingFree'] && run['attention.mask'];
+  return isOne ? { batch: 1, sequence: rows * sequence } : { batch: rows, sequence };
+}
 
 /** Settings of the trace that a run implies. Sizes are per GPU. */
 export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
@@ -187,11 +191,8 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const sequence = Math.ceil((run['batch.sequence'] + virtualTokens(run)) / sequenceRanks);
   const method = run['method.kind'];
   const adapter = method === 'lora' ? new AdapterSelection(run, model, adapterDtype(run)).at({}) : undefined;
-  const rows = run['batch.micro'] * rowsPerSample(run);
-  const joined = joinsRows(run) ? rows : 1;
   return {
-    batch: rows / joined,
-    sequence: sequence * joined,
+    ...batchOf(run, sequence),
     targetSequence: Math.ceil((run['batch.targetSequence'] ?? run['batch.sequence']) / sequenceRanks),
     ...shown(run),
     ownCode: run['model.ownCode'],
