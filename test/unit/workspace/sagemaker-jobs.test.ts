@@ -88,14 +88,20 @@ describe('training jobs of SageMaker', () => {
   });
 
   it('take off the quotes that a shell does, and start a script of the name that an example of transformers has', async () => {
-    const script = SCRIPT.replace('args = p', 'p.add_argument("--fsdp", default="")\nargs = p').replace(
+    const script = SCRIPT.replace(
+      'args = p',
+      'p.add_argument("--fsdp", default="")\np.add_argument("--wrap")\nargs = p',
+    ).replace(
       'per_device',
-      'bf16=True, fsdp=args.fsdp, per_device',
+      'bf16=True, fsdp=args.fsdp, fsdp_transformer_layer_cls_to_wrap=args.wrap, per_device',
     );
     const of = async (release: string) => {
       const asked = "distribution={'torch_distributed': {'enabled': True}}, instance_count=2";
       const more = `instance_type='ml.p4d.24xlarge', ${asked}, transformers_version='${release}', pytorch_version='1.13.1'`;
-      const quoted = PARAMETERS.replace("'rows'", `'fsdp': '"full_shard auto_wrap"', 'rows'`);
+      const quoted = PARAMETERS.replace(
+        "'rows'",
+        `'fsdp': '"full_shard auto_wrap"', 'wrap': 'GPT2Block', 'rows'`,
+      );
       const cells = job(more, quoted).map((cell) => cell.replace('tune.py', 'run_clm.py'));
       const files = { 'scripts/run_clm.py': script, 'job.ipynb': notebook(...cells) };
       const analysis = await smallWorkspace(files).analyze('scripts/run_clm.py');
@@ -105,6 +111,7 @@ describe('training jobs of SageMaker', () => {
         ['gpt2-large', 24, 'fsdp1'],
       );
       assert.deepEqual(analysis.unread ?? [], []);
+      assert.match(origins['fsdp.wrap']?.note ?? '', /the file names the layer classes$/);
       const autocast = origins['precision.autocast']?.note;
       const upcast = /^Accelerate/.test(origins['precision.masterWeights']?.note ?? '');
       return [upcast, values['fsdp.useOriginalParameters'], autocast];

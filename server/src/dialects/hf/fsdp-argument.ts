@@ -97,7 +97,7 @@ export function readFsdpArgument(section: Section, draft: Draft, context: ReadCo
   const xla = config.find(namedChoice('xla'));
   if (xla && flagOf(xla.node) === true)
     draft.leave('refused', xla.node, 'xla', say('{0} trains here: that is not estimated.', 'PyTorch/XLA'));
-  readWrap(config, found, draft, { asked: words.includes('auto_wrap'), unasked: second, linked });
+  readWrap([config, section], found, draft, { asked: words.includes('auto_wrap'), unasked: second, linked });
   readFsdpSettings(config, context);
   return true;
 }
@@ -211,21 +211,26 @@ interface Wrapping {
 }
 
 function readWrap(
-  config: Section,
+  [config, above]: readonly [config: Section, above: Section],
   found: FoundKey,
   draft: Draft,
   { asked, unasked, linked }: Wrapping,
 ): void {
-  const size = config.find(['min_num_params', 'fsdp_min_num_params']);
+  // Old names of both stand beside `fsdp`.
+  const size = config.find(['min_num_params', 'fsdp_min_num_params']) ?? above.find('fsdp_min_num_params');
   const minimum = integerOf(size?.node) ?? 0;
-  const layers = config.find(['transformer_layer_cls_to_wrap', 'fsdp_transformer_layer_cls_to_wrap']);
+  const old = 'fsdp_transformer_layer_cls_to_wrap';
+  const beside = above.find(old);
+  const layers =
+    config.find(['transformer_layer_cls_to_wrap', old]) ?? (textOf(beside?.node) ? beside : undefined);
   if (minimum > 0 && size && (asked || layers || unasked)) {
     config.state('fsdp.wrap', 'size', size);
     config.state('fsdp.minParameters', minimum, size);
     return;
   }
   if ((asked && !linked) || layers) {
-    config.state('fsdp.wrap', 'layer', layers ?? found, say('the model names its layer classes'));
+    const note = layers ? say('the file names the layer classes') : say('the model names its layer classes');
+    config.state('fsdp.wrap', 'layer', layers ?? found, note);
     return;
   }
   if (asked || unasked) {
