@@ -266,6 +266,17 @@ deepspeed_config:
     });
   });
 
+  it('reads the classes that stage 3 takes for one module each', () => {
+    const text =
+      'num_processes: 8\ndeepspeed_config:\n  zero_stage: 3\n  deepspeed_moe_layer_cls_names: MixtralSparseMoeBlock, GptOssMLP\n';
+    assert.deepEqual(factOf(config('DEEPSPEED', text), 'zero.leafModules')?.value, [
+      'MixtralSparseMoeBlock',
+      'GptOssMLP',
+    ]);
+    const none = text.replace(/ {2}deepspeed_moe.*\n/, '');
+    assert.equal(factOf(config('DEEPSPEED', none), 'zero.leafModules'), undefined);
+  });
+
   it('reads Megatron-LM', () => {
     const reading = config(
       'MEGATRON_LM',

@@ -166,6 +166,25 @@ describe('DeepSpeed', () => {
     assert.deepEqual(severities(), ['warning', 'warning']);
   });
 
+  it('reads what stage 3 takes for one module: classes in place of those it knows, names beside them', () => {
+    const leaves = (leaf: object | undefined) =>
+      factOf(zero({ stage: 3, ...(leaf && { leaf_module: leaf }) }), 'zero.leafModules')?.value;
+    assert.equal(leaves(undefined), undefined);
+    assert.deepEqual(leaves({ classes: ['GptOssMLP'] }), ['GptOssMLP']);
+    assert.deepEqual(leaves({ classes: 'GptOssMLP', name_suffixes: ['mlp.experts'] }), [
+      'GptOssMLP',
+      'mlp.experts',
+    ]);
+    assert.deepEqual(leaves({ names: ['model.layers.0.mlp'] }), [
+      'MixtralSparseMoeBlock',
+      'Qwen2MoeSparseMoeBlock',
+      'Qwen3MoeSparseMoeBlock',
+      'model.layers.0.mlp',
+    ]);
+    // None: blocks have hooks inside.
+    assert.deepEqual(leaves({ classes: [] }), []);
+  });
+
   it('refuses keys of `tensor_parallel` since that is read, and of the other strict blocks in every release', () => {
     const severities = (config: object, version?: string) =>
       at(config, version).problems.flatMap(({ code, severity }) =>
