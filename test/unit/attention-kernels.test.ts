@@ -45,7 +45,7 @@ describe('attention that transformers has for a model', () => {
   });
 
   it('is no SDPA where the class takes none, by release', () => {
-    for (const type of ['gemma2', 'gpt_oss', 'bloom', 'gptj', 'deepseek_v4', 'git', 'vilt'])
+    for (const type of ['gemma2', 'gpt_oss', 'bloom', 'deepseek_v4', 'git', 'vilt'])
       assert.ok(WITHOUT.includes(type), type);
     for (const type of ['llama', 'gemma', 'gemma3_text', 'opt', 'qwen3', 'nemotron_h'])
       assert.ok(!WITHOUT.includes(type), type);
@@ -61,6 +61,10 @@ describe('attention that transformers has for a model', () => {
     ]);
     assert.deepEqual(
       [lacksKernel('sdpa', 'opt', '4.45.2'), lacksKernel('sdpa', 'opt', '4.46.3')],
+      [true, false],
+    );
+    assert.deepEqual(
+      [lacksKernel('sdpa', 'gptj', '5.23.0'), lacksKernel('sdpa', 'gptj', '5.24.0')],
       [true, false],
     );
     assert.equal(languageType({ model_type: 'paligemma', text_config: { model_type: 'gemma2' } }), 'gemma2');

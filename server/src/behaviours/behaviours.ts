@@ -107,6 +107,8 @@ export interface Behaviours {
   readonly refusesMambaTargets: readonly string[];
   /** Chosen routing weights stay in fp32, and experts' results are weighted and summed in it. */
   readonly keepsRoutingInFp32: boolean;
+  /** A model balances its experts as its own config asks. */
+  readonly balancesByConfig: boolean;
   /** The balance of experts is taken of the router logits of all layers at once; else layer by layer. */
   readonly joinsRouterLogits: boolean;
   /** Autocast does not know the grouped product of experts, which runs in its input's type. */

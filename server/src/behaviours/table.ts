@@ -402,6 +402,10 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     code: ['transformers'],
     source: transformers('models/deepseek_v3/modeling_deepseek_v3.py'),
   }),
+  balancesByConfig: yes({
+    code: ['transformers'],
+    source: transformers('models/mixtral/modeling_mixtral.py'),
+  }),
   joinsRouterLogits: yes({
     code: ['transformers'],
     library: { of: 'transformers', before: '5.16' },

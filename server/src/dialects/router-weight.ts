@@ -7,6 +7,6 @@ export function isWeighed(node: ConfigNode): boolean | undefined {
   return weight === undefined ? undefined : weight !== 0;
 }
 
-/** What a key says that sets the model's own `output_router_logits`. */
+/** Documentation of keys that set the model's own `output_router_logits`. */
 export const ROUTER_LOGITS =
   'The model returns the logits of its routers, and its experts are balanced by them.';

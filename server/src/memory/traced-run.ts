@@ -332,7 +332,7 @@ function quantizesExperts(run: TrainingRun, model: Model): boolean {
 /** Whether the loss holds the balance of the experts: as the run states, else as the model's own config asks. */
 export function balancesExperts({ config }: Model, run: TrainingRun): boolean {
   const stated = run['loss.routerLogits'];
-  if (run['model.code'] !== 'transformers') return stated === true;
+  if (!behaviours(run).balancesByConfig) return stated === true;
   return takesRouterLoss(config) && (stated ?? asksForRouterLogits(config));
 }
 

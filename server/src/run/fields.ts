@@ -88,8 +88,8 @@ export const FIELDS = {
   framework: text({ doc: 'Tool that reads the config, for example `deepspeed` or `accelerate`.' }),
   // Where nothing names a release, the newest whose sources and recordings were gone through, as of 2026-11-22. Newer ones that the index has are
   // taken where something names them: PyTorch 2.14 (vLLM 0.33 requires it; Axolotl 0.19 takes at most 2.13.0) and 2.15, transformers 5.24.
-  'version.torch': text({ doc: 'PyTorch version that the run uses.', default: '2.13' }),
-  'version.transformers': text({ doc: 'transformers version that the run uses.', default: '5.23' }),
+  'version.torch': text({ doc: 'PyTorch version that the run uses.', default: '2.15' }),
+  'version.transformers': text({ doc: 'transformers version that the run uses.', default: '5.24' }),
   'version.deepspeed': text({ doc: 'DeepSpeed version that the run uses.', default: '0.19' }),
   'version.bitsandbytes': text({ doc: 'bitsandbytes version that the run uses.', default: '0.50' }),
   'version.liger': text({ doc: 'Liger Kernel version that the run uses.', default: '0.8.5' }),

@@ -114,7 +114,7 @@ describe('what a run hangs on and nobody states', () => {
       'quantization.kind',
     ]);
     // SDPA groups no heads in fp32, in which quantized weights multiply here: transformers' models keep all scores.
-    const code: RunValues = { 'model.code': 'transformers' };
+    const code: RunValues = { 'model.code': 'transformers', 'version.torch': '2.13' };
     const theirs = await tuned(code);
     const int8 = await tuned({ ...code, 'quantization.kind': 'int8' });
     const peak = theirs.estimate?.peak.processBytes ?? 0;

@@ -136,7 +136,7 @@ describe('notebooks', () => {
       '    _torch = f"torch=={t.__version__}"',
       '    try: pass\n    except: _torch = "torch"',
     ])
-      assert.deepEqual(torch(`if x:\n${other}\nelse:\n    _torch = "torch==2.7.1"`), ['2.13', '2.7.1']);
+      assert.deepEqual(torch(`if x:\n${other}\nelse:\n    _torch = "torch==2.7.1"`), ['2.15', '2.7.1']);
     assert.deepEqual(torch('_torch = "torch"'), [undefined, undefined]);
   });
 

@@ -3,7 +3,7 @@ import { smallWorkspace } from '../workspace/small-workspace';
 
 const FIELD = 'loss.routerLogits';
 
-/** Whether a run balances its experts by the logits of the routers, and who says so. */
+/** Whether a run balances its experts by the logits of the routers, and who states it. */
 async function balance(files: Readonly<Record<string, string>>, path: string, pins = '') {
   const { resolved, analysis } = await run(files, path, pins);
   assert.ok(analysis);

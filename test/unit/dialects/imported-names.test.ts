@@ -112,7 +112,7 @@ describe('names that not all releases of a package have', () => {
       'warning 0:25 `transformers` 5.3.0 has no `AdamW`: 4.49.0 is the last release with it.',
     ]);
     assert.deepEqual(await named(old, 'transformers>=5.1'), [
-      'warning 0:25 `transformers` 5.23.0 has no `AdamW`: 4.49.0 is the last release with it.',
+      'warning 0:25 `transformers` 5.24.0 has no `AdamW`: 4.49.0 is the last release with it.',
     ]);
     const recent = `from transformers import Qwen3ForCausalLM\n${IMPORTS}${TRAINS}`;
     assert.deepEqual(await named(recent, 'transformers==4.44.2'), [

@@ -562,7 +562,7 @@ Seq2SeqTrainer(model=model, args=args).train()
     assert.deepEqual(await of('-U "trl[vllm]==1.16.0" transformers'), ['5.17.0', '2.13.0']);
     assert.deepEqual(await of('vllm==0.16.0 "transformers>=4.50" torch'), ['4.57.6', '2.9.1']);
     assert.deepEqual(await of('vllm==0.16.0\n!pip install transformers'), ['4.57.6', '2.9.1']);
-    assert.deepEqual(await of('vllm==0.16.0\n!pip install -U transformers'), ['5.23', '2.9.1']);
+    assert.deepEqual(await of('vllm==0.16.0\n!pip install -U transformers'), ['5.24', '2.9.1']);
     // TRL is one that takes the arguments, and its extra asks for the vLLM of that time.
     assert.deepEqual(await of('-U "trl[vllm]" transformers', 'max_prompt_length=64'), ['4.57.6', '2.9.0']);
     assert.deepEqual(await of('-U "trl[vllm]"', 'max_prompt_length=64'), ['4.57.6', '2.9.0']);
@@ -573,7 +573,7 @@ Seq2SeqTrainer(model=model, args=args).train()
     const two = `('vllm==0.11.2', 'triton') if is_t4 else ('vllm==0.17.1', 'triton')`;
     assert.equal((await chosen(two))[1], '2.10.0');
     assert.equal((await chosen(`'vllm==0.11.2', 'triton'`))[1], '2.9.0');
-    assert.equal((await chosen(`pick(), 'triton'`))[1], '2.13');
+    assert.equal((await chosen(`pick(), 'triton'`))[1], '2.15');
     // Nothing that it requires comes with it.
     const bare = await of('trl==1.16.0');
     assert.deepEqual(await of('--no-deps vllm==0.16.0 trl==1.16.0'), bare);

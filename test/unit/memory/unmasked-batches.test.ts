@@ -16,6 +16,8 @@ function estimated(more: RunValues, id = 'meta-llama/Llama-3.2-1B') {
     'precision.weights': 'fp32',
     'precision.compute': 'fp32',
     'precision.scheme': 'native',
+    // Since 2.14 SDPA's memory-efficient kernel groups heads.
+    'version.torch': '2.13',
     ...more,
   });
   return estimate({ run, model, accelerator: CARD });

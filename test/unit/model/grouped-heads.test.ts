@@ -28,6 +28,8 @@ function kept(transformers: string, values: RunValues = {}, headDim = 32): numbe
     'batch.micro': BATCH,
     'batch.sequence': TOKENS,
     'version.transformers': transformers,
+    // The last that groups no heads in its memory-efficient kernel.
+    'version.torch': '2.13',
     ...values,
   });
   const layer = traceRun(aModel(config(headDim)), run).find(({ stage }) => stage.role === 'layer');

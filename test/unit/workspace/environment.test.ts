@@ -77,7 +77,7 @@ describe('versions of the software around a config', () => {
     });
     assert.equal(
       shown('version.torch'),
-      '2.13.0 (environment: torch >=2.4 in requirements.txt: it allows the release that is assumed where none is named)',
+      '2.15.0 (environment: torch >=2.4 in requirements.txt: it allows the release that is assumed where none is named)',
     );
     for (const name of VERSIONED_PACKAGES) {
       const assumed = assumedRelease(name);

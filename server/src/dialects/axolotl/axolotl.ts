@@ -26,7 +26,7 @@ import { AXOLOTL_KEYS, AXOLOTL_TABLE } from './axolotl-keys';
 import { checkAxolotl } from './axolotl-rules';
 import { axolotlSplits } from './axolotl-splits';
 import { axolotlWords } from './axolotl-words';
-import { readBalancedExperts } from './balanced-experts';
+import { readAxolotlExperts } from './balanced-experts';
 
 const SOURCE = fileIn(AXOLOTL, 'src/axolotl/');
 
@@ -112,7 +112,7 @@ export function readAxolotl(section: Section, draft: Draft, context: ReadContext
   readOptimizer(section);
   readActivations(section, draft);
   readKernels(section);
-  readBalancedExperts(section, OBJECTIVES[section.text('rl')?.toLowerCase() ?? ''], context);
+  readAxolotlExperts(section, OBJECTIVES[section.text('rl')?.toLowerCase() ?? ''], context);
   readLoraKernels(section, context);
   section.take('tensor_parallel_size', 'context_parallel_size', 'dp_replicate_size', 'expert_parallel_size');
   readShardGroups(section, context);

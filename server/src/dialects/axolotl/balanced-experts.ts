@@ -11,7 +11,7 @@ const BLOCKS = ['overrides_of_model_config', 'model_config', 'overrides_of_model
 const OF_TRL = { dpo: 'dpo', ipo: 'dpo', kto: 'kto', grpo: 'grpo' } as const;
 
 /** Whether the experts are balanced by the logits of their routers: its own trainer goes by the model's config, those of TRL do by their weight. */
-export function readBalancedExperts(
+export function readAxolotlExperts(
   section: Section,
   objective: FieldValue<'method.objective'> | undefined,
   context: ReadContext,

@@ -13,7 +13,7 @@ export const ALLOCATOR_VARIABLES = [NEW_VARIABLE, ...OLD_VARIABLES] as const;
 
 const CONFIG = fileIn(PYTORCH, 'c10/cuda/CUDAAllocatorConfig.cpp');
 /** The first release whose settings were not read. */
-const UNREAD_RELEASE = '2.15';
+const UNREAD_RELEASE = '2.16';
 
 /** States what settings of the allocator come to, and reports those that PyTorch stops on as it first takes memory of the GPU. */
 export function readAllocatorSettings({ key, node }: FoundKey, text: string, draft: Draft): void {

@@ -80,6 +80,9 @@ const OTHERS: ReadonlySet<string> = new Set([
   'release_lock_on_hipmalloc',
   'graph_capture_record_stream_reuse',
   'throw_on_cudamalloc_oom',
+  // Of torch 2.15: addresses that segments which grow keep for themselves, which hold no memory.
+  'expandable_segments_reserve',
+  'expandable_segments_reserve_by_class',
 ]);
 
 const isKnown = (name: string) => Object.hasOwn(TAKES, name) || UNCOUNTED.has(name) || OTHERS.has(name);

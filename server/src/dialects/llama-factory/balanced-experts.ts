@@ -15,7 +15,7 @@ const WEIGHED = new Set([...ASKED, 'granitemoe', 'llama4', 'olmoe', 'phimoe', 'q
 const WEIGHED_TEXTS = new Set(['glm4v_moe_text', 'qwen3_moe']);
 
 /** Whether the experts are balanced by the logits of their routers (`configure_moe`). */
-export function readBalancedExperts(section: Section, { versions, model }: ReadContext): void {
+export function readFactoryExperts(section: Section, { versions, model }: ReadContext): void {
   const config = model?.config;
   if (config === undefined) return;
   const type = String(config.model_type);

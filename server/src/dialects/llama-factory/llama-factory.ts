@@ -15,7 +15,7 @@ import { assumePadding } from '../hf/padding';
 import { readTrainingArguments, TRAINER_DEFAULTS, type TrainerReading } from '../hf/training-arguments';
 import { rejectMisfits } from '../key-check';
 import { type DefaultValue, Section } from '../section';
-import { readBalancedExperts } from './balanced-experts';
+import { readFactoryExperts } from './balanced-experts';
 import { LLAMA_FACTORY_KEYS, LLAMA_FACTORY_TABLE } from './llama-factory-keys';
 import { checkLlamaFactory } from './llama-factory-rules';
 import { llamaFactoryWords } from './llama-factory-words';
@@ -87,7 +87,7 @@ export function readLlamaFactory(section: Section, draft: Draft, context: ReadCo
       fp8,
     );
   section.take('flash_attn');
-  readBalancedExperts(section, context);
+  readFactoryExperts(section, context);
   section.take('cutoff_len');
   if (isMultimodal(context) || section.has('image_max_pixels')) section.take('image_max_pixels');
   readPacking(section);

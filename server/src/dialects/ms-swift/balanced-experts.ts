@@ -13,7 +13,7 @@ const PREFERENCES: ReadonlySet<FieldValue<'method.objective'>> = new Set([
 ]);
 
 /** A weight above zero has the model return the logits of its routers (`trainers/seq2seq_trainer.py` since 3.7, trainers of preferences since 3.8). */
-export function readBalancedExperts(
+export function readSwiftExperts(
   section: Section,
   objective: FieldValue<'method.objective'>,
   { versions }: ReadContext,

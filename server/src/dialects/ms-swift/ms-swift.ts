@@ -22,7 +22,7 @@ import { readAllocatorEnvironment } from '../launch/allocator-environment';
 import { assumeLength } from '../length-cap';
 import { type DefaultValue, type FoundKey, Section } from '../section';
 import { whatWaits } from '../waiting-models';
-import { readBalancedExperts } from './balanced-experts';
+import { readSwiftExperts } from './balanced-experts';
 import { trainedWeights } from './frozen-weights';
 import { MS_SWIFT_KEYS, MS_SWIFT_TABLE, TUNERS } from './ms-swift-keys';
 import { MEGATRON_LINEARS, readSwiftMegatron } from './ms-swift-megatron';
@@ -184,7 +184,7 @@ function readTrainer(section: Section, objective: Objective, draft: Draft, conte
     source,
   });
   section.take('attn_impl');
-  readBalancedExperts(section, objective, context);
+  readSwiftExperts(section, objective, context);
   const old = section.find('use_flash_attn');
   if (old && flagOf(old.node) === true) section.state('attention.implementation', 'flash2', old);
   section.take('sequence_parallel_size', 'deepspeed_autotp_size', 'zero_hpz_partition_size');

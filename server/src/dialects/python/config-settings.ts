@@ -6,7 +6,7 @@ import type { ModelChain } from './model-chain';
 import { startOf } from './trainer-start';
 
 /** One place that sets a field of the model's config, in the order of the text. */
-export interface ConfigSetting {
+interface ConfigSetting {
   readonly value: PyValue;
   readonly range: Range;
   /** Calls that came before. */
