@@ -76,7 +76,7 @@ describe('models of known size that lie on the GPU beside a training', () => {
     assert.deepEqual(codec('.cuda()', 'someone/codec'), { counted: {}, left: 1 });
     for (const more of ['', '.cuda()\ncodec.to("cpu")'])
       assert.deepEqual(codec(more), { counted: {}, left: 0 });
-    // What reads texts or images holds none, whatever it is told.
+    // What reads texts or images holds none, whatever is passed to it.
     const reads = 'from transformers import AutoProcessor, AutoTokenizer\n';
     for (const call of [
       'AutoProcessor.from_pretrained("gpt2", device_map="auto")',

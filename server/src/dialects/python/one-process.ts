@@ -55,7 +55,7 @@ export function isUnslothAlone(
   return map === undefined || (map.kind === 'scalar' && !spreadsModel(map));
 }
 
-/** The one GPU that Unsloth trains on where nothing else says how many the run uses. */
+/** The one GPU that Unsloth trains on where nothing else states how many the run uses. */
 export function inferUnslothGpu({ draft }: Calls, load: PyCall): void {
   if (draft.knows('hardware.gpus')) return;
   draft.infer('hardware.gpus', 1, say('a notebook is one process, in which Unsloth trains on one GPU'), {
