@@ -7,7 +7,7 @@ import { cardSettings, type TracedStage, traceRun } from './traced-run';
 
 /** Fields that a trace never depends on but through `cardSettings`: it knows one GPU's batch and weights, not who shares or steps them. */
 export const ELSEWHERE =
-  /^(hardware|optimizer|zero|fsdp|ddp|offload|allocator|schedule)\.|^quantization\.(partial|checkpointBytes|plainShare)$/;
+  /^(hardware|optimizer|zero(?!\.leafModules)|fsdp|ddp|offload|allocator|schedule)\.|^quantization\.(partial|checkpointBytes|plainShare)$/;
 
 /** Few enough that they cost little memory, enough for a search, which comes back to a batch under another sharding. */
 const KEPT = 32;

@@ -473,9 +473,9 @@ export function traceRun(
   });
 }
 
-/** The stages with what ZeRO 3 gathers as one module. */
+/** The stages with what ZeRO 3 gathers as one module, whatever the stage is: traces do not hang on it. */
 function withLeaves(stages: TracedStage[], { modelType }: Model, run: TrainingRun): TracedStage[] {
-  if (run['parallel.data'] !== 'zero' || run['zero.stage'] !== 3) return stages;
+  if (run['parallel.data'] !== 'zero') return stages;
   const expertsFirst = behaviours(run).buildsExpertsFirst.includes(modelType);
   return stages.map((one) => {
     const leaves = one.stage.role === 'layer' ? leafModules(one.tape, modelType, run) : [];
