@@ -9,7 +9,7 @@ import { engineWidth } from './engine-states';
  * (`partition_parameters.py`, `_convert_to_zero_parameters`; recorded with bf16 and uint8 under DeepSpeed 0.19.8). Their scales are attributes,
  * whole on every GPU. 8-bit ones are held under a second name (`MatmulLtState.CB`).
  */
-export const splitsPacked = (run: TrainingRun): boolean => /^(?:nf4|fp4)$/.test(run['quantization.kind']);
+const splitsPacked = (run: TrainingRun): boolean => /^(?:nf4|fp4)$/.test(run['quantization.kind']);
 
 /** Bytes of packed weights that are split, without scales. */
 export function splitCodes(run: TrainingRun, sums: WeightSums): number {
