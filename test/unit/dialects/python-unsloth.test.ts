@@ -151,7 +151,10 @@ describe('Unsloth', () => {
     assert.match(origins['attention.implementation']?.note ?? '', /^Unsloth takes SDPA: heads of over 256/);
     const asked = decisionsOf(today).map(({ field }) => field);
     assert.ok(!asked.includes('attention.implementation'), asked.join());
-    const at = (release: string) => of({ install: `unsloth==${release} transformers==5.5.0 torch==2.13.0` });
+    // Samples so long that scores need more than a chunk of the loss.
+    const length = 'max_seq_length=8192';
+    const at = (release: string) =>
+      of({ install: `unsloth==${release} transformers==5.5.0 torch==2.13.0`, length });
     const [before, since] = [await at('2026.10.6'), await at('2026.10.7')];
     assert.deepEqual([before.own, since.own], [false, true]);
     assert.ok(since.bytes < before.bytes, `${since.bytes} < ${before.bytes}`);
