@@ -347,14 +347,14 @@ describe("rules of the Trainer in a script of the project's own", () => {
   });
 
   it('are none of a loop that has a batch of its own', async () => {
-    const told = async (batch: string) => {
+    const conflicts = async (batch: string) => {
       const launch = `accelerate launch --use_deepspeed --deepspeed_config_file ds.json train_video.py --model_name_or_path gpt2 --learning_rate 1e-5 --max_grad_norm 0.05 --output_dir o ${batch} 1\n`;
       const files = { 'file:///w/ds.json': '{"gradient_clipping": 1.0, "zero_optimization": {"stage": 3}}' };
       const { problems } = await analyzed(launch, H100, files);
       return problems.filter(({ code }) => code === 'cross-file-conflict').length;
     };
-    assert.equal(await told('--train_batch_size'), 0);
-    assert.equal(await told('--per_device_train_batch_size'), 1);
+    assert.equal(await conflicts('--train_batch_size'), 0);
+    assert.equal(await conflicts('--per_device_train_batch_size'), 1);
   });
 
   it('take the modules by another name', async () => {

@@ -43,9 +43,6 @@ export function callBuiltin(
     case 'torch.cuda.is_available':
     case 'torch.accelerator.is_available':
       return machine.scalar(true, node);
-    case 'torch.cuda.device_count':
-    case 'torch.accelerator.device_count':
-      return machine.unknown(node, { countsGpus: true });
     case 'torch.get_device_module':
       return { kind: 'name', name: OF_GPU, range: machine.rangeOf(node) };
     case 'dict':
@@ -99,7 +96,7 @@ export function callBuiltin(
     case 'super':
       return machine.unknown(node);
     default:
-      return undefined;
+      return COUNTS_GPUS.test(name) ? machine.unknown(node, { countsGpus: true }) : undefined;
   }
 }
 
@@ -126,6 +123,8 @@ function counted(of: PyValue | undefined): Pick<PyUnknown, 'countOf'> {
   const isHeld = of?.kind === 'unknown' && of.path === 'tokenizer' && of.of !== undefined;
   return isHeld ? { countOf: of.of } : {};
 }
+
+const COUNTS_GPUS = /^torch\.(?:cuda|accelerator)\.device_count$/;
 
 /** PyTorch's module of the device that trains, which is a GPU. */
 const OF_GPU = 'torch.cuda';

@@ -332,11 +332,11 @@ export abstract class ControlFlow {
     this.outcome = UNKNOWN;
     const kept = ends.find(({ way }) => way === likely) ?? ends[0];
     scope.variables = kept?.variables ?? before;
-    const said = prints.find(({ way }) => way === (kept?.way ?? likely)) ?? prints[0];
-    this.printed = said ? said.printed : printed;
+    const shown = prints.find(({ way }) => way === (kept?.way ?? likely)) ?? prints[0];
+    this.printed = shown ? shown.printed : printed;
     if (prints.some((other) => !samePrinted(other.printed, this.printed))) this.printGuesses.push(at);
     // What is printed is whole where every way returns.
-    if (!kept) return printed !== undefined && said ? 'return' : undefined;
+    if (!kept) return printed !== undefined && shown ? 'return' : undefined;
     for (const { variables } of ends) {
       if (variables === kept.variables) continue;
       for (const name of new Set([...variables.keys(), ...kept.variables.keys()])) {
