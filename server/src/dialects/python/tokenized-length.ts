@@ -59,13 +59,16 @@ const CUTS =
 const LIMITS: Readonly<Record<string, number>> = { git: 512 };
 
 /** Rows of that table that tokens take, where no sample can be longer, and what the tokenizer cuts to by itself. */
-function positionsOf({
-  model,
-}: ReadContext): { readonly rows: number | undefined; readonly cutTo: number | undefined } | undefined {
+interface Positions {
+  readonly rows: number | undefined;
+  readonly cutTo: number | undefined;
+}
+
+function positionsOf({ model }: ReadContext): Partial<Positions> {
   const { model_type: type, max_position_embeddings: rows, n_positions: old } = model?.config ?? {};
   const unused = typeof type === 'string' ? UNUSED_POSITIONS[type] : undefined;
   const size = rows ?? old ?? model?.maxPositions;
-  if (typeof type !== 'string' || unused === undefined || typeof size !== 'number') return undefined;
+  if (typeof type !== 'string' || unused === undefined || typeof size !== 'number') return {};
   const of = size - unused;
   return {
     rows: ROTATES.test(type) ? undefined : of,
@@ -102,6 +105,36 @@ function besides(program: PyProgram, source: Cut | undefined, cuts: readonly Cut
   return cuts.filter((cut) => cut.tokens < source.tokens || isOther(cut));
 }
 
+/** Where a call cuts samples, if it does; `positions` are what a row and the tokenizer of the model take. */
+function cutBy(program: PyProgram, call: PyCall, { rows, cutTo }: Partial<Positions>): Cut[] {
+  const [left] = call.callee === CUT_TOKENS ? call.positional : [];
+  if (left?.kind === 'scalar' && typeof left.value === 'number')
+    return [{ call, length: left, key: CUT_TOKENS, tokens: left.value, filled: false }];
+  const templates = call.callee === 'apply_chat_template';
+  if (call.callee !== '()' && call.callee !== 'encode' && !templates) return [];
+  const maker = call.of && program.calls[call.of.id];
+  if (!maker || !/(Tokenizer|Processor|FeatureExtractor)\w*\.from_pretrained$/.test(maker.callee)) return [];
+  const stated = limitOf(program, maker, call);
+  const own = stated === 'open' ? undefined : stated ? withinRows(stated, rows) : cutTo;
+  const [length, cut, fill] = ['max_length', 'truncation', 'padding'].map((key) => ofText(call, key));
+  const ways = waysOf(cut);
+  const truncates = ways.length > 0 && ways.every(({ value }) => value !== false && value !== null);
+  const filled = fill?.kind === 'scalar' && fill.value === 'max_length';
+  const isOwn = length === undefined || (length.kind === 'scalar' && length.value === null);
+  // One that were longer could not be put into a batch with the others.
+  if (!truncates && filled && isOwn && own !== undefined && fill)
+    return [{ call, length: fill, key: 'padding', tokens: own, filled }];
+  if (!truncates && !(filled && templates)) return [];
+  const [way] = ways;
+  if (isOwn && own !== undefined && way)
+    return [{ call, length: way, key: 'truncation', tokens: own, filled }];
+  const most = mostOf(length);
+  if (!most) return [];
+  // What is no more than a number may be less: so may what is filled up to it.
+  const isExact = most === length;
+  return [{ call, length: most, key: 'max_length', tokens: Number(most.value), filled: filled && isExact }];
+}
+
 /**
  * The length that samples are cut to: `tokenizer(text, max_length=512, truncation=True)`, or that of the model's positions. Of several the longest counts; what is
  * passed as `text_target` is the target of a model with two sides. Samples that are not filled up may be shorter, so that
@@ -109,41 +142,14 @@ function besides(program: PyProgram, source: Cut | undefined, cuts: readonly Cut
  */
 export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall, context: ReadContext): void {
   const positions = positionsOf(context);
-  const { rows, cutTo } = positions ?? {};
+  const { rows, cutTo } = positions;
   // What a trainer is given to make batches with is followed with the call that makes it.
   const end = startOf(program, trainer) ?? trainer;
   const isTrained = mayBeTrained(program, trainer, draft.valueOf('model.id'));
   const isOfData = mayBeOfData(program, trainer);
-  const single = program.calls.flatMap((call): Cut[] => {
-    if (call.id > end.id || !isTrained(call.of) || !isOfData(call)) return [];
-    const [left] = call.callee === CUT_TOKENS ? call.positional : [];
-    if (left?.kind === 'scalar' && typeof left.value === 'number')
-      return [{ call, length: left, key: CUT_TOKENS, tokens: left.value, filled: false }];
-    const templates = call.callee === 'apply_chat_template';
-    if (call.callee !== '()' && call.callee !== 'encode' && !templates) return [];
-    const maker = call.of && program.calls[call.of.id];
-    if (!maker || !/(Tokenizer|Processor|FeatureExtractor)\w*\.from_pretrained$/.test(maker.callee))
-      return [];
-    const stated = limitOf(program, maker, call);
-    const own = stated === 'open' ? undefined : stated ? withinRows(stated, rows) : cutTo;
-    const [length, cut, fill] = ['max_length', 'truncation', 'padding'].map((key) => ofText(call, key));
-    const ways = waysOf(cut);
-    const truncates = ways.length > 0 && ways.every(({ value }) => value !== false && value !== null);
-    const filled = fill?.kind === 'scalar' && fill.value === 'max_length';
-    const isOwn = length === undefined || (length.kind === 'scalar' && length.value === null);
-    // One that were longer could not be put into a batch with the others.
-    if (!truncates && filled && isOwn && own !== undefined && fill)
-      return [{ call, length: fill, key: 'padding', tokens: own, filled }];
-    if (!truncates && !(filled && templates)) return [];
-    const [way] = ways;
-    if (isOwn && own !== undefined && way)
-      return [{ call, length: way, key: 'truncation', tokens: own, filled }];
-    const most = mostOf(length);
-    if (!most) return [];
-    // What is no more than a number may be less: so may what is filled up to it.
-    const isExact = most === length;
-    return [{ call, length: most, key: 'max_length', tokens: Number(most.value), filled: filled && isExact }];
-  });
+  const single = program.calls.flatMap((call) =>
+    call.id > end.id || !isTrained(call.of) || !isOfData(call) ? [] : cutBy(program, call, positions),
+  );
   const cuts = withJoined(program, single, end);
   const longest = (some: readonly Cut[]) =>
     [...some].sort((a, b) => b.tokens - a.tokens || Number(b.filled) - Number(a.filled))[0];
