@@ -10,5 +10,5 @@ export const STARTED_BY_EDITOR: { readonly server: string; readonly mcp: string 
 export function columnsOf(
   rows: readonly Readonly<Record<string, unknown>>[],
 ): Readonly<Record<string, readonly unknown[]>>;
-/** The rows again, each as JSON on a line of its own; `columns` as JSON. */
-export function rowsOf(columns: string): string;
+/** The rows again; `columns` as JSON. */
+export function rowsOf(columns: string): Record<string, unknown>[];

@@ -71,13 +71,22 @@ const FOR_CHECKS = {
   'cloud.json': ['generated', 'notes'],
 };
 
-/** Tables as text that is parsed where they are asked for: V8 reads JSON twice as fast as the same as a literal. */
+/**
+ * Tables as text that is parsed where they are asked for: V8 reads JSON twice as fast as the same as a literal. Models stand by columns.
+ */
 const parsedTables = {
   name: 'parsed-tables',
   setup(bundle) {
     bundle.onLoad({ filter: /[\\/]server[\\/]data[\\/][\w-]+\.json$/ }, async ({ path: file }) => {
-      const dropped = FOR_CHECKS[path.basename(file)] ?? [];
-      return parsedTable(await readFile(file, 'utf8'), (key) => !dropped.includes(key));
+      const name = path.basename(file);
+      const dropped = FOR_CHECKS[name] ?? [];
+      const table = wantedOf(await readFile(file, 'utf8'), (key) => !dropped.includes(key));
+      if (name !== 'models.json') return parsedTable(table);
+      const columns = JSON.stringify(columnsOf(table.models));
+      return {
+        contents: `module.exports = { models: (${rowsOf})(${JSON.stringify(columns)}) };`,
+        loader: 'js',
+      };
     });
   },
 };
@@ -104,7 +113,7 @@ export function columnsOf(rows) {
   return columns;
 }
 
-/** The rows again, each as JSON on a line of its own: stands in what is built, and names nothing around it. */
+/** The rows again; `columns` as JSON. Stands in what is built, and names nothing around it. */
 export function rowsOf(columns) {
   const table = JSON.parse(columns);
   const rows = [];
@@ -116,7 +125,7 @@ export function rowsOf(columns) {
       if (above !== undefined) rows[at][key] = above;
     });
   }
-  return rows.map((row) => JSON.stringify(row)).join('\n');
+  return rows;
 }
 
 /** A module whose text is what an expression gives, which is asked at the first use. */
@@ -134,7 +143,8 @@ const columnTables = {
     bundle.onLoad({ filter: keys }, async ({ path: file }) => {
       const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
       const columns = JSON.stringify(columnsOf(lines.map((line) => JSON.parse(line))));
-      return { contents: whenAsked(`(${rowsOf})(${JSON.stringify(columns)})`), loader: 'js' };
+      const rows = `(${rowsOf})(${JSON.stringify(columns)})`;
+      return { contents: whenAsked(`${rows}.map((row) => JSON.stringify(row)).join('\\n')`), loader: 'js' };
     });
   },
 };
@@ -145,21 +155,22 @@ const listedCards = {
   name: 'listed-cards',
   setup(bundle) {
     bundle.onLoad({ filter: /[\\/]server[\\/]data[\\/]gpus\.json$/ }, async ({ path: file }) =>
-      parsedTable(await readFile(file, 'utf8'), (key) => key === 'accelerators' || LISTED.includes(key)),
+      parsedTable(
+        wantedOf(await readFile(file, 'utf8'), (key) => key === 'accelerators' || LISTED.includes(key)),
+      ),
     );
   },
 };
 
-/** A module that parses a table, with the keys that are wanted, at any depth. */
-function parsedTable(text, isWanted) {
-  const wanted = JSON.parse(text, (key, value) =>
-    key === '' || /^\d+$/.test(key) || isWanted(key) ? value : undefined,
-  );
-  return {
-    contents: `module.exports = JSON.parse(${JSON.stringify(JSON.stringify(wanted))});`,
-    loader: 'js',
-  };
-}
+/** A table with the keys that are wanted, at any depth. */
+const wantedOf = (text, isWanted) =>
+  JSON.parse(text, (key, value) => (key === '' || /^\d+$/.test(key) || isWanted(key) ? value : undefined));
+
+/** A module that parses a table. */
+const parsedTable = (table) => ({
+  contents: `module.exports = JSON.parse(${JSON.stringify(JSON.stringify(table))});`,
+  loader: 'js',
+});
 
 /** The manifest as far as anything but an editor reads it: half of it is titles of commands and descriptions of settings. */
 const briefManifest = {

@@ -4,10 +4,7 @@ import fc from 'fast-check';
 import { columnsOf, rowsOf } from '../../scripts/modules.mjs';
 
 type Row = Readonly<Record<string, unknown>>;
-const again = (rows: readonly Row[]): Row[] =>
-  rowsOf(JSON.stringify(columnsOf(rows)))
-    .split('\n')
-    .map((line) => JSON.parse(line) as Row);
+const again = (rows: readonly Row[]): readonly Row[] => rowsOf(JSON.stringify(columnsOf(rows)));
 const parsed = (text: string): Row[] =>
   text
     .split('\n')
@@ -22,6 +19,15 @@ describe('tables that are packed by columns', () => {
       assert.deepEqual(again(rows), rows);
       assert.ok(JSON.stringify(columnsOf(rows)).length < JSON.stringify(rows).length);
     });
+
+  it('has the models again, with their keys in order', () => {
+    const { models } = JSON.parse(readFileSync('server/data/models.json', 'utf8')) as { models: Row[] };
+    assert.deepEqual(again(models), models);
+    assert.deepEqual(
+      again(models).map(({ config }) => JSON.stringify(config)),
+      models.map(({ config }) => JSON.stringify(config)),
+    );
+  });
 
   it('have any rows again', () => {
     const value = fc.oneof(fc.constantFrom(0, 1, null, true, '', 'a', [0], [1], [[0]]), fc.integer());
