@@ -7,6 +7,7 @@ import {
   joinWords,
   MOMENT_LABELS,
   mayNotFit,
+  tokensOfVerdict,
   unreadSentence,
 } from '../../server/src/shared/words';
 import { button, h, svg } from './element';
@@ -33,10 +34,15 @@ function answerText(breakdown: Breakdown): string {
   }
   if (verdict === 'exceeds') {
     const excess = peak.processBytes - hardware.capacityBytes;
+    const at = tokensOfVerdict(breakdown.open);
     // The band can reach over the limit while its middle does not.
-    return excess > 0
+    if (excess <= 0) {
+      const figures = formatBytesOf(peak.processBytes, hardware.capacityBytes);
+      return at === undefined ? t('exceeds', figures) : t('exceedsAt', at, figures);
+    }
+    return at === undefined
       ? t('missingBytes', formatBytes(excess))
-      : t('exceeds', formatBytesOf(peak.processBytes, hardware.capacityBytes));
+      : t('missingBytesAt', at, formatBytes(excess));
   }
   const { processBytes } = peak;
   const tight = mayNotFit(verdict, processBytes, hardware.capacityBytes) ? 'mayNotFit' : 'tight';

@@ -157,6 +157,17 @@ describe('breakdown panel page', () => {
     assert.equal(await page.locator('.component-bar .excess').count(), 1);
   });
 
+  it('reports at which length of samples, where shorter ones fit', async () => {
+    const shorter = {
+      field: 'batch.longestSequence' as const,
+      reason: 'Only the data shows how long samples are.',
+      sentence: 'Only the data shows how long samples are.',
+      atTokens: 2048,
+    };
+    const page = await shown({ ...EXCEEDS, open: [shorter] });
+    assert.equal(await page.textContent('h1'), 'Does not fit at 2,048 tokens: 20.7 GiB over');
+  });
+
   it('reports what the run hangs on: the first in the headline, all of it with what was not understood below', async () => {
     const decision = (field: FieldPath, sentence: string) => ({ field, reason: sentence, sentence });
     const open = [

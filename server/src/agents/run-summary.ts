@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { breakdownOf } from '../features/breakdown';
 import type { Breakdown } from '../features/protocol';
-import { categoryLabel, verdictAt } from '../results/labels';
+import { categoryLabel, tokensOfVerdict, verdictAt } from '../results/labels';
 import { formatDurations, formatUsd } from '../results/time-labels';
 import { formatBytes } from '../wording/figures';
 import type { Analysis } from '../workspace/analysis';
@@ -149,7 +149,7 @@ export function sentenceOf(analysis: Analysis, desk: Desk): string {
   const absent = run.diagnostics.flatMap(({ code, message }) =>
     code === 'missing-file' ? [` ${message}`] : [],
   );
-  return `${name}: ${verdictAt(run.verdict, peak.processBytes, hardware.capacityBytes, run.foundBatch)}; ${figures}${rest}.${doubt}${absent.join('')}${open.join('')}`;
+  return `${name}: ${verdictAt(run.verdict, peak.processBytes, hardware.capacityBytes, run.foundBatch, tokensOfVerdict(run.open))}; ${figures}${rest}.${doubt}${absent.join('')}${open.join('')}`;
 }
 
 function problemWords({ diagnostics }: Breakdown): string {

@@ -4,6 +4,7 @@ import {
   categoryLabel,
   hostMomentLabel,
   momentLabel,
+  tokensOfVerdict,
   trainedLabel,
   verdictAt,
   verdictLabel,
@@ -42,7 +43,7 @@ function columns(rows: readonly (readonly [string, string])[], indent: string): 
   return rows.map(([name, text]) => `${indent}${name.padEnd(width)}  ${text}`);
 }
 
-function verdictLine({ verdict, peak, hardware, foundBatch }: Breakdown): string {
+function verdictLine({ verdict, peak, hardware, foundBatch, open }: Breakdown): string {
   if (!peak || !hardware) {
     return verdictLabel(verdict);
   }
@@ -51,7 +52,13 @@ function verdictLine({ verdict, peak, hardware, foundBatch }: Breakdown): string
   if (verdict === 'unknown')
     return `${verdictLabel(verdict)}: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}`;
   const rest = missing > 0 ? say('{0} over', formatBytes(missing)) : say('{0} left', formatBytes(-missing));
-  const answer = verdictAt(verdict, peak.processBytes, hardware.capacityBytes, foundBatch);
+  const answer = verdictAt(
+    verdict,
+    peak.processBytes,
+    hardware.capacityBytes,
+    foundBatch,
+    tokensOfVerdict(open),
+  );
   return `${answer}: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}, ${rest}`;
 }
 

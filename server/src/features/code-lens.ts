@@ -1,5 +1,12 @@
 import type { Estimate } from '../results/estimate';
-import { foundBatchLabel, joinWords, mayNotFit, shortCardName, shortModelName } from '../results/labels';
+import {
+  foundBatchLabel,
+  joinWords,
+  mayNotFit,
+  shortCardName,
+  shortModelName,
+  tokensOfVerdict,
+} from '../results/labels';
 import { stepLabel } from '../results/time-labels';
 import { fieldLabel } from '../run/field-labels';
 import { unreadSentence } from '../run/unread';
@@ -67,11 +74,11 @@ export function codeLens(analysis: Analysis): Lens | undefined {
 }
 
 /** The verdict first, in few words: beside a panel an editor shows 60 characters of the line, and what others say follows it. */
-function answer({ resolved, model, accelerator, unread = [] }: Analysis, present: Estimate): string {
+function answer({ resolved, model, accelerator, unread = [], answers }: Analysis, present: Estimate): string {
   const id = model?.id ?? resolved.values['model.id'];
   const gpu = accelerator?.name ?? resolved.values['hardware.gpu'];
   const phrases = [
-    outcomeWords(present),
+    outcomeWords(present, tokensOfVerdict(answers)),
     present.foundBatch && foundBatchLabel(present.foundBatch),
     id && shortModelName(id),
     gpu && `${resolved.values['hardware.gpus'] ?? 1}×${shortCardName(gpu)}`,
@@ -81,8 +88,8 @@ function answer({ resolved, model, accelerator, unread = [] }: Analysis, present
   return phrases.filter((phrase) => phrase).join(' · ');
 }
 
-/** `Does not fit: 175.8 of 79.3 GiB`. */
-export function outcomeWords(estimate: Estimate): string {
+/** `Does not fit: 175.8 of 79.3 GiB`; `atTokens`: the length of samples that it is of, where shorter ones fit. */
+export function outcomeWords(estimate: Estimate, atTokens?: number): string {
   const { verdict, peak, capacityBytes } = estimate;
   const figures = formatBytesOf(peak.processBytes, capacityBytes);
   if (mayNotFit(verdict, peak.processBytes, capacityBytes)) return say('May not fit: {0}', figures);
@@ -92,7 +99,9 @@ export function outcomeWords(estimate: Estimate): string {
     case 'tight':
       return say('Tight: {0}', figures);
     case 'exceeds':
-      return say('Does not fit: {0}', figures);
+      return atTokens === undefined
+        ? say('Does not fit: {0}', figures)
+        : say('Does not fit at {0} tokens: {1}', atTokens, figures);
     case 'unknown':
       return say('No verdict: {0} and what is not modelled', figures);
   }

@@ -73,18 +73,28 @@ export function outcomeLabel({
 export const foundBatchLabel = ({ micro, from }: FoundBatch) =>
   say('micro batch {0}, starts at {1}', String(micro), String(from));
 
-/** The same of figures: bytes of the process at the peak, and of the GPU, where they are known, and the micro batch that was found. */
+/**
+ * The same of figures: bytes of the process at the peak, and of the GPU, where they are known, the micro batch that was found, and the tokens
+ * of a sample at which a run is too large where shorter ones fit.
+ */
 export function verdictAt(
   verdict: Verdict,
   processBytes?: number,
   capacityBytes?: number,
   foundBatch?: FoundBatch,
+  atTokens?: number,
 ): string {
   const known = processBytes !== undefined && capacityBytes !== undefined;
-  const words =
-    known && mayNotFit(verdict, processBytes, capacityBytes) ? say('may not fit') : verdictLabel(verdict);
+  const mayNot = known && mayNotFit(verdict, processBytes, capacityBytes);
+  const isOfLength = verdict === 'exceeds' && atTokens !== undefined;
+  const outright = isOfLength ? say('does not fit at {0} tokens', atTokens) : verdictLabel(verdict);
+  const words = mayNot ? say('may not fit') : outright;
   return foundBatch ? `${words} (${foundBatchLabel(foundBatch)})` : words;
 }
+
+/** Tokens of a sample that the verdict is of, where shorter ones fit: only the data shows how long they are. */
+export const tokensOfVerdict = (answers: readonly { readonly atTokens?: number }[] = []) =>
+  answers.find(({ atTokens }) => atTokens !== undefined)?.atTokens;
 
 /** Whether a run that may fit needs more than there is at the likely figure, which is the most where the data decides. Bytes of one GPU. */
 export function mayNotFit(verdict: Verdict, processBytes: number, capacityBytes: number): boolean {

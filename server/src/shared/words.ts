@@ -10,6 +10,7 @@ export {
   mayNotFit,
   shortCardName,
   shortModelName,
+  tokensOfVerdict,
   trainedLabel,
   VERDICT_LABELS,
   verdictAt,

@@ -19,6 +19,8 @@ import { withBand } from './open-estimate';
 
 /** A question with what the run would need if it were answered the other way. */
 export interface OpenAnswer extends OpenQuestion {
+  /** Tokens of a sample that the verdict is of, where shorter ones fit. */
+  readonly atTokens?: number;
   /** Undefined where there is no other answer to try, or the run cannot be so. Bytes per GPU. */
   readonly estimate?: {
     readonly verdict: Verdict;

@@ -81,6 +81,7 @@ export function lengthAnswer(
     return {
       field: 'batch.longestSequence',
       reason: openWords(resolution),
+      atTokens: most,
       otherwise: { changes: found.changes, words: say('samples of up to {0} tokens', length) },
       estimate: { verdict, processBytes, lowerBytes, upperBytes },
     };

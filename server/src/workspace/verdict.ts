@@ -115,6 +115,8 @@ interface OpenEnds {
   readonly words?: Unread;
   /** A value that is not known, and by which the verdict may be another. */
   readonly value?: AnsweredValue;
+  /** Tokens of a sample at which a run that is too large is so, where shorter ones fit. */
+  readonly atTokens?: () => number | undefined;
 }
 
 function openEndWords({ absent, open, words, value }: OpenEnds, figures: string): string | undefined {
@@ -152,15 +154,20 @@ function withheldSentence(features: readonly string[], figures: string, names: s
   }
 }
 
-function tooLarge(bytes: number, { name }: Accelerator, capacityBytes: number): string {
-  const over = formatBytes(bytes - capacityBytes);
-  return say(
-    'Does not fit: needs {0}, {1} has {2} ({3} over).',
-    formatBytes(bytes),
-    name,
-    formatBytes(capacityBytes),
-    over,
-  );
+/** `atTokens`: the length of samples that it is of, where shorter ones fit. */
+function tooLarge(bytes: number, { name }: Accelerator, capacityBytes: number, atTokens?: number): string {
+  const excess = bytes - capacityBytes;
+  // The band can reach over the limit while its middle does not.
+  if (excess <= 0) {
+    const figures = say('{0} on {1}', formatBytesOf(bytes, capacityBytes), name);
+    return atTokens === undefined
+      ? say('Does not fit: needs {0}.', figures)
+      : say('Does not fit at {0} tokens: needs {1}.', atTokens, figures);
+  }
+  const [needs, has, over] = [formatBytes(bytes), formatBytes(capacityBytes), formatBytes(excess)];
+  return atTokens === undefined
+    ? say('Does not fit: needs {0}, {1} has {2} ({3} over).', needs, name, has, over)
+    : say('Does not fit at {0} tokens: needs {1}, {2} has {3} ({4} over).', atTokens, needs, name, has, over);
 }
 
 const leastTried = (micro: number) =>
@@ -186,9 +193,7 @@ export function verdictProblem(
   const answer =
     verdict === 'tight'
       ? between(mayNotFit(verdict, peak.processBytes, capacityBytes), figures, peak)
-      : missing > 0
-        ? tooLarge(peak.processBytes, accelerator, capacityBytes)
-        : say('Does not fit: needs {0}.', figures);
+      : tooLarge(peak.processBytes, accelerator, capacityBytes, ends.atTokens?.());
   const least = estimate.foundBatch ? ` ${leastTried(estimate.foundBatch.micro)}` : '';
   const message = `${answer}${weighs}${least}`;
   const { range, related } = blame(estimate, resolved, document);

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { breakdownOf } from '../../../server/src/features/breakdown';
+import { codeLens } from '../../../server/src/features/code-lens';
+import { tokensOfVerdict } from '../../../server/src/results/labels';
 import type { RunValues } from '../../../server/src/run/fields';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
@@ -35,6 +38,10 @@ describe('a run that is too large where samples are as long as they may be', () 
   it('is warned of, with the length that fits: how long they are only the data shows', async () => {
     const { analysis, problem } = await verdictOf(AXOLOTL);
     assert.equal(problem.severity, 'warning');
+    // The verdict is of that length wherever it is shown.
+    assert.match(problem.message, /^Does not fit at 16,384 tokens: needs /);
+    assert.match(codeLens(analysis)?.title ?? '', /^Does not fit at 16,384 tokens: [\d.]+\sof\s/);
+    assert.equal(tokensOfVerdict(breakdownOf(analysis).open), 16384);
     assert.match(
       problem.message,
       /Only the data shows how long samples are: they are cut at 16,384 tokens\. With samples of up to \d[\d,]* tokens it would need \d+\.\d GiB\.$/,

@@ -136,14 +136,15 @@ function estimated(
     const { estimate: known, words } = withoutWords(valued.estimate, unread);
     const { estimate: seen, open } = overWays(known, ways);
     const result = withEarlier(seen, members);
-    const ends = { absent: withFiles.absent, value: valued.value };
     const lengths = onDemand(() => lengthAnswer(resolution, alone, otherwise));
     const answers = onDemand(() => {
       const others = answered(openQuestions(members, resolution, model), alone, otherwise);
       const shorter = lengths();
       return byEffect([...others, ...even, ...(shorter ? [shorter] : [])], alone);
     });
-    const verdict = () => verdictProblem(result, accelerator, resolution, document, { ...ends, open, words });
+    const atTokens = () => lengths()?.atTokens;
+    const ends = { absent: withFiles.absent, value: valued.value, open, words, atTokens };
+    const verdict = () => verdictProblem(result, accelerator, resolution, document, ends);
     return {
       estimate: result,
       ...(found ? { found: found.resolution } : {}),
