@@ -39,8 +39,20 @@ threads.Worker = class extends threads.Worker {
   }
 };
 
+/** esbuild starts its process in the folder in which it is loaded: not in that of a test, which goes. */
+function loadedInRoot() {
+  if (!threads.isMainThread) return require('esbuild');
+  const here = process.cwd();
+  process.chdir(root);
+  try {
+    return require('esbuild');
+  } finally {
+    process.chdir(here);
+  }
+}
+
 function transpiled(source, file, kept) {
-  esbuild ??= require('esbuild');
+  esbuild ??= loadedInRoot();
   const { code } = esbuild.transformSync(source, { ...OPTIONS, sourcefile: file });
   mkdirSync(path.dirname(kept), { recursive: true });
   const unfinished = `${kept}.${process.pid}`;

@@ -174,11 +174,15 @@ const heavy = releasedBlock('', DOCS, RELEASED, [
     },
   ],
   ['fsdp_config', 'FSDP settings, or the path of a JSON file that holds them.'],
-  ['fsdp_min_num_params', 'Old name of `fsdp_config.min_num_params`.', { deprecated: 'fsdp_config' }],
+  [
+    'fsdp_min_num_params',
+    'Old name of `fsdp_config.min_num_params`.',
+    { deprecated: 'fsdp_config', fields: ['fsdp.wrap', 'fsdp.minParameters'] },
+  ],
   [
     'fsdp_transformer_layer_cls_to_wrap',
     'Old name of `fsdp_config.transformer_layer_cls_to_wrap`.',
-    { deprecated: 'fsdp_config' },
+    { deprecated: 'fsdp_config', fields: ['fsdp.wrap'] },
   ],
   [
     'deepspeed',
