@@ -66,27 +66,18 @@ export { default as process } from 'node:process';`,
 
 /** Keys of tables that only checks of them read, by file: what a row was counted by, and words for whoever adds one. */
 const FOR_CHECKS = {
-  'models.json': ['generated', 'convention', 'note', 'params'],
+  'models.json': ['generated', 'convention', 'note', 'source', 'published', 'difference', 'active'],
   'gpus.json': ['generated', 'notes'],
   'cloud.json': ['generated', 'notes'],
 };
 
-/**
- * Tables as text that is parsed where they are asked for: V8 reads JSON twice as fast as the same as a literal. Models stand by columns.
- */
+/** Tables as text that is parsed where they are asked for: V8 reads JSON twice as fast as the same as a literal. */
 const parsedTables = {
   name: 'parsed-tables',
   setup(bundle) {
     bundle.onLoad({ filter: /[\\/]server[\\/]data[\\/][\w-]+\.json$/ }, async ({ path: file }) => {
-      const name = path.basename(file);
-      const dropped = FOR_CHECKS[name] ?? [];
-      const table = wantedOf(await readFile(file, 'utf8'), (key) => !dropped.includes(key));
-      if (name !== 'models.json') return parsedTable(table);
-      const columns = JSON.stringify(columnsOf(table.models));
-      return {
-        contents: `module.exports = { models: (${rowsOf})(${JSON.stringify(columns)}) };`,
-        loader: 'js',
-      };
+      const dropped = FOR_CHECKS[path.basename(file)] ?? [];
+      return parsedTable(await readFile(file, 'utf8'), (key) => !dropped.includes(key));
     });
   },
 };
@@ -155,22 +146,33 @@ const listedCards = {
   name: 'listed-cards',
   setup(bundle) {
     bundle.onLoad({ filter: /[\\/]server[\\/]data[\\/]gpus\.json$/ }, async ({ path: file }) =>
-      parsedTable(
-        wantedOf(await readFile(file, 'utf8'), (key) => key === 'accelerators' || LISTED.includes(key)),
-      ),
+      parsedTable(await readFile(file, 'utf8'), (key) => key === 'accelerators' || LISTED.includes(key)),
     );
   },
 };
 
-/** A table with the keys that are wanted, at any depth. */
-const wantedOf = (text, isWanted) =>
-  JSON.parse(text, (key, value) => (key === '' || /^\d+$/.test(key) || isWanted(key) ? value : undefined));
+/** Fewer rows pack as small by themselves. */
+const MANY_ROWS = 50;
 
-/** A module that parses a table. */
-const parsedTable = (table) => ({
-  contents: `module.exports = JSON.parse(${JSON.stringify(JSON.stringify(table))});`,
-  loader: 'js',
-});
+/** A module that parses a table, with the keys that are wanted, at any depth. Long lists of rows stand by columns. */
+function parsedTable(text, isWanted) {
+  const wanted = JSON.parse(text, (key, value) =>
+    key === '' || /^\d+$/.test(key) || isWanted(key) ? value : undefined,
+  );
+  const isRow = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
+  const lists = Object.entries(wanted).filter(
+    ([, value]) => Array.isArray(value) && value.length > MANY_ROWS && value.every(isRow),
+  );
+  const rest = { ...wanted, ...Object.fromEntries(lists.map(([key]) => [key, []])) };
+  const again = lists.map(([key, rows]) => {
+    const columns = JSON.stringify(JSON.stringify(columnsOf(rows)));
+    return `module.exports[${JSON.stringify(key)}] = (${rowsOf})(${columns});`;
+  });
+  return {
+    contents: [`module.exports = JSON.parse(${JSON.stringify(JSON.stringify(rest))});`, ...again].join('\n'),
+    loader: 'js',
+  };
+}
 
 /** The manifest as far as anything but an editor reads it: half of it is titles of commands and descriptions of settings. */
 const briefManifest = {

@@ -13,12 +13,14 @@ interface CatalogEntry {
   readonly model_type: string;
   readonly dtype: 'fp32' | 'bf16' | 'fp16' | 'fp8';
   readonly config: JsonObject;
-  /** Parameters as counted, and as published where that differs, with why. For checks: not in what is packed. */
   readonly params: {
     readonly total: number;
+    /** For checks, as what follows: not in what is packed. */
     readonly active?: number;
+    /** Published integer, where it differs. */
     readonly published?: number;
     readonly source?: string;
+    /** Why it differs. */
     readonly difference?: string;
   };
   readonly sources: readonly string[];
