@@ -37,7 +37,7 @@ describe('a fix of two files, in the workbench', function () {
     });
     ({ page } = workbench);
     await workbench.openFile('recipe.yaml');
-    await page.locator('.codelens-decoration', { hasText: 'Does not fit:' }).first().waitFor();
+    await page.locator('.codelens-decoration', { hasText: 'Does not fit at ' }).first().waitFor();
   });
   after(() => workbench?.stop());
 

@@ -79,7 +79,7 @@ describe('VS Code for the Web', function () {
 
   it('estimates a config on the file system of the page', async () => {
     await open('tune', 'recipe.yaml');
-    await lens('Does not fit:').waitFor();
+    await lens('Does not fit at ').waitFor();
     await workbench.picture('web-lens');
   });
 

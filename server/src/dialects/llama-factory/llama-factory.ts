@@ -16,6 +16,7 @@ import { readTrainingArguments, TRAINER_DEFAULTS, type TrainerReading } from '..
 import { rejectMisfits } from '../key-check';
 import { type DefaultValue, Section } from '../section';
 import { readFactoryExperts } from './balanced-experts';
+import { readFactoryLeaves } from './leaf-modules';
 import { LLAMA_FACTORY_KEYS, LLAMA_FACTORY_TABLE } from './llama-factory-keys';
 import { checkLlamaFactory } from './llama-factory-rules';
 import { llamaFactoryWords } from './llama-factory-words';
@@ -88,6 +89,7 @@ export function readLlamaFactory(section: Section, draft: Draft, context: ReadCo
     );
   section.take('flash_attn');
   readFactoryExperts(section, context);
+  if (section.has('deepspeed')) readFactoryLeaves(section, context);
   section.take('cutoff_len');
   if (isMultimodal(context) || section.has('image_max_pixels')) section.take('image_max_pixels');
   readPacking(section);
