@@ -20,11 +20,11 @@ describe('knobs of the panel', () => {
   }
 
   /** What the page asked to be tried last; requests are sent with the next frame. */
-  async function asked(): Promise<unknown> {
+  async function lastTry() {
     await panel.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0))));
-    const last = (await panel.messages()).filter(({ type }) => type === 'try').at(-1);
-    return last?.type === 'try' ? last.turned : undefined;
+    return (await panel.messages()).flatMap((message) => (message.type === 'try' ? [message] : [])).at(-1);
   }
+  const asked = async (): Promise<unknown> => (await lastTry())?.turned;
 
   it('stand where the run stands, each with a label', async () => {
     const page = await shown();
@@ -75,8 +75,7 @@ describe('knobs of the panel', () => {
     await tryIt.focus();
     await page.keyboard.press('Enter');
     await page.locator('.trying', { hasText: 'full' }).waitFor();
-    const last = (await panel.messages()).filter(({ type }) => type === 'try').at(-1);
-    assert.deepEqual(last?.type === 'try' && last.values, otherwise.changes);
+    assert.deepEqual((await lastTry())?.values, otherwise.changes);
     assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('data-key')), 'reset');
     assert.deepEqual(await layoutFaults(page), []);
     await page.keyboard.press('Enter');
