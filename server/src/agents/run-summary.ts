@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
 import { breakdownOf } from '../features/breakdown';
+import { breakdownOutcome } from '../features/breakdown-outcome';
 import type { Breakdown } from '../features/protocol';
-import { categoryLabel, tokensOfVerdict, verdictAt } from '../results/labels';
+import { categoryLabel } from '../results/labels';
 import { formatDurations, formatUsd } from '../results/time-labels';
 import { formatBytes } from '../wording/figures';
 import type { Analysis } from '../workspace/analysis';
@@ -149,7 +150,7 @@ export function sentenceOf(analysis: Analysis, desk: Desk): string {
   const absent = run.diagnostics.flatMap(({ code, message }) =>
     code === 'missing-file' ? [` ${message}`] : [],
   );
-  return `${name}: ${verdictAt(run.verdict, peak.processBytes, hardware.capacityBytes, run.foundBatch, tokensOfVerdict(run.open))}; ${figures}${rest}.${doubt}${absent.join('')}${open.join('')}`;
+  return `${name}: ${breakdownOutcome(run)}; ${figures}${rest}.${doubt}${absent.join('')}${open.join('')}`;
 }
 
 function problemWords({ diagnostics }: Breakdown): string {

@@ -1,14 +1,7 @@
+import { breakdownOutcome } from '../features/breakdown-outcome';
 import type { Breakdown } from '../features/protocol';
 import type { Verdict } from '../results/estimate';
-import {
-  categoryLabel,
-  hostMomentLabel,
-  momentLabel,
-  tokensOfVerdict,
-  trainedLabel,
-  verdictAt,
-  verdictLabel,
-} from '../results/labels';
+import { categoryLabel, hostMomentLabel, momentLabel, trainedLabel, verdictLabel } from '../results/labels';
 import { timeFacts } from '../results/time-labels';
 import { isFieldPath } from '../run/fields';
 import { unreadSentence } from '../run/unread';
@@ -43,7 +36,8 @@ function columns(rows: readonly (readonly [string, string])[], indent: string): 
   return rows.map(([name, text]) => `${indent}${name.padEnd(width)}  ${text}`);
 }
 
-function verdictLine({ verdict, peak, hardware, foundBatch, open }: Breakdown): string {
+function verdictLine(breakdown: Breakdown): string {
+  const { verdict, peak, hardware } = breakdown;
   if (!peak || !hardware) {
     return verdictLabel(verdict);
   }
@@ -52,14 +46,7 @@ function verdictLine({ verdict, peak, hardware, foundBatch, open }: Breakdown): 
   if (verdict === 'unknown')
     return `${verdictLabel(verdict)}: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}`;
   const rest = missing > 0 ? say('{0} over', formatBytes(missing)) : say('{0} left', formatBytes(-missing));
-  const answer = verdictAt(
-    verdict,
-    peak.processBytes,
-    hardware.capacityBytes,
-    foundBatch,
-    tokensOfVerdict(open),
-  );
-  return `${answer}: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}, ${rest}`;
+  return `${breakdownOutcome(breakdown)}: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}, ${rest}`;
 }
 
 function headRows(breakdown: Breakdown): [string, string][] {

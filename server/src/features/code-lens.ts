@@ -74,11 +74,12 @@ export function codeLens(analysis: Analysis): Lens | undefined {
 }
 
 /** The verdict first, in few words: beside a panel an editor shows 60 characters of the line, and what others say follows it. */
-function answer({ resolved, model, accelerator, unread = [], answers }: Analysis, present: Estimate): string {
+function answer(analysis: Analysis, present: Estimate): string {
+  const { resolved, model, accelerator, unread = [] } = analysis;
   const id = model?.id ?? resolved.values['model.id'];
   const gpu = accelerator?.name ?? resolved.values['hardware.gpu'];
   const phrases = [
-    outcomeWords(present, tokensOfVerdict(answers)),
+    outcomeWords(present, analysis),
     present.foundBatch && foundBatchLabel(present.foundBatch),
     id && shortModelName(id),
     gpu && `${resolved.values['hardware.gpus'] ?? 1}×${shortCardName(gpu)}`,
@@ -88,8 +89,8 @@ function answer({ resolved, model, accelerator, unread = [], answers }: Analysis
   return phrases.filter((phrase) => phrase).join(' · ');
 }
 
-/** `Does not fit: 175.8 of 79.3 GiB`; `atTokens`: the length of samples that it is of, where shorter ones fit. */
-export function outcomeWords(estimate: Estimate, atTokens?: number): string {
+/** `Does not fit: 175.8 of 79.3 GiB`, and at which length of samples, where shorter ones fit: no other verdict asks for that. */
+export function outcomeWords(estimate: Estimate, analysis: Pick<Analysis, 'answers'>): string {
   const { verdict, peak, capacityBytes } = estimate;
   const figures = formatBytesOf(peak.processBytes, capacityBytes);
   if (mayNotFit(verdict, peak.processBytes, capacityBytes)) return say('May not fit: {0}', figures);
@@ -98,10 +99,12 @@ export function outcomeWords(estimate: Estimate, atTokens?: number): string {
       return say('Fits: {0}', figures);
     case 'tight':
       return say('Tight: {0}', figures);
-    case 'exceeds':
+    case 'exceeds': {
+      const atTokens = tokensOfVerdict(analysis.answers);
       return atTokens === undefined
         ? say('Does not fit: {0}', figures)
         : say('Does not fit at {0} tokens: {1}', atTokens, figures);
+    }
     case 'unknown':
       return say('No verdict: {0} and what is not modelled', figures);
   }

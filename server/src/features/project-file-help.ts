@@ -2,7 +2,6 @@ import { spotAt } from '../config/lookup';
 import type { ConfigNode } from '../config/node';
 import { parseConfig } from '../config/parse';
 import type { Dialect } from '../dialects/dialect';
-import { tokensOfVerdict } from '../results/labels';
 import type { Position } from '../text/place';
 import { fileName } from '../text/uri';
 import { say } from '../wording/say';
@@ -71,9 +70,10 @@ export function projectLens(
   if (users.length === 0) return undefined;
   const count = say('Used by {0} {0|config|configs}', users.length);
   const exceeding = users.filter(({ estimate }) => estimate?.verdict === 'exceeds').length;
-  const named = users.map(({ uri, estimate, answers }) => {
+  const named = users.map((user) => {
+    const { uri, estimate } = user;
     const name = baseName(uri);
-    return estimate ? `${name}: ${outcomeWords(estimate, tokensOfVerdict(answers))}` : name;
+    return estimate ? `${name}: ${outcomeWords(estimate, user)}` : name;
   });
   return {
     title: exceeding > 0 ? say('{0}, {1} {1|does|do} not fit', count, exceeding) : count,
@@ -89,9 +89,10 @@ function shown(node: ConfigNode): string {
 /** `Read by 2 open configs: a.yaml (Fits: 31.3 of 79.1 GiB), b.json (...)`. */
 function usersSentence(users: readonly Analysis[]): string | undefined {
   if (users.length === 0) return undefined;
-  const named = users.slice(0, MOST_USERS).map(({ uri, estimate, answers }) => {
+  const named = users.slice(0, MOST_USERS).map((user) => {
+    const { uri, estimate } = user;
     const name = escapeMarkdown(baseName(uri));
-    return estimate ? `${name} (${outcomeWords(estimate, tokensOfVerdict(answers))})` : name;
+    return estimate ? `${name} (${outcomeWords(estimate, user)})` : name;
   });
   const names = named.join(', ') + (users.length > MOST_USERS ? ', …' : '');
   return say('Read by {0} {0|config|configs} that {0|is|are} open: {1}.', users.length, names);

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { tokensOfVerdict, verdictAt } from '../../results/labels';
+import { breakdownOutcome } from '../../features/breakdown-outcome';
 import { spoken } from '../../wording/say';
 import { type CliContext, EXIT } from '../context';
 import { readFile } from '../read-run';
@@ -21,12 +21,10 @@ export async function htmlReport(
   if (!analysis) return EXIT.couldNotRun;
   const name = displayPath(analysis.uri, folder);
   const content = pageContent(analysis, name, pathToFileURL(folder + path.sep).href);
-  const { verdict, peak, hardware, foundBatch, open } = content.show.content.breakdown;
-  const title = `${name}: ${verdictAt(verdict, peak?.processBytes, hardware?.capacityBytes, foundBatch, tokensOfVerdict(open))}`;
+  const { breakdown } = content.show.content;
+  const title = `${name}: ${breakdownOutcome(breakdown)}`;
   const page = reportPage(await panelFiles(), { title, language: spoken().name, content });
   if (target === undefined) output.write(page);
   else await writeFile(path.resolve(folder, target), page);
-  return content.show.content.breakdown.diagnostics.some(({ severity }) => severity === 'error')
-    ? EXIT.foundErrors
-    : EXIT.fine;
+  return breakdown.diagnostics.some(({ severity }) => severity === 'error') ? EXIT.foundErrors : EXIT.fine;
 }

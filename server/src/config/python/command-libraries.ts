@@ -1,6 +1,7 @@
 import { commandFlags, flagsAsArguments } from './command-line';
 import { attributesOf, instance } from './functions';
 import type { Machine } from './machine';
+import { isTrue } from './node-of-value';
 import { childIn, type SyntaxNode } from './syntax-node';
 import type { Passed, PyArgument, PyCall, PyClass, PyFunction, PyObject, PyValue } from './value';
 
@@ -43,7 +44,7 @@ function filledClass(machine: Machine, made: PyClass, node: SyntaxNode): PyValue
 /** `--no-use-lora` of tyro. */
 function switched(flag: PyArgument): PyArgument {
   const off = /^no_(\w+)$/.exec(flag.key)?.[1];
-  const isSwitch = off !== undefined && flag.value.kind === 'scalar' && flag.value.value === true;
+  const isSwitch = off !== undefined && isTrue(flag.value);
   return isSwitch ? { ...flag, key: off, value: { ...flag.value, value: false } as PyValue } : flag;
 }
 
@@ -81,10 +82,7 @@ export function clickArguments(machine: Machine, decorators: readonly PyCall[]):
 
 /** The same in the words of `argparse`: `is_flag=True` is an action, and a name without dashes the destination. */
 function asArgparse(call: PyCall): PyCall {
-  const isOn = (key: string) =>
-    call.named.some(
-      (argument) => argument.key === key && argument.value.kind === 'scalar' && argument.value.value === true,
-    );
+  const isOn = (key: string) => call.named.some((argument) => argument.key === key && isTrue(argument.value));
   const words = call.positional.filter((value) => value.kind === 'scalar');
   const isArgument = call.callee.endsWith('argument');
   const plain = words.find(({ value }) => typeof value === 'string' && !value.startsWith('-'));

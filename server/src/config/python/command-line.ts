@@ -4,7 +4,7 @@ import type { ConfigNode, MapNode } from '../node';
 import { fireLiteral, type Literal } from './fire-literal';
 import { attributesOf } from './functions';
 import type { Machine } from './machine';
-import { stringOf } from './node-of-value';
+import { isTrue, stringOf } from './node-of-value';
 import { argumentAt, type PyArgument, type PyCall, type PyScalar, type PyValue } from './value';
 
 /** Key of the words of a command that belong to no flag. */
@@ -171,8 +171,7 @@ function defaultValue(call: PyCall): PyValue {
   const required = namedArgument(call, 'required')?.value;
   const positional = call.positional[0];
   const named = positional?.kind === 'scalar' && String(positional.value).startsWith('-');
-  if (named && !(required?.kind === 'scalar' && required.value === true))
-    return { kind: 'scalar', value: null, range: call.range, computed: true };
+  if (named && !isTrue(required)) return { kind: 'scalar', value: null, range: call.range, computed: true };
   return { kind: 'unknown', range: call.range, given: 'launch' };
 }
 

@@ -58,6 +58,10 @@ export const isForeign = (value: PyValue): boolean => value.kind === 'name' && !
 export const stringOf = (value: PyValue | undefined): string | undefined =>
   value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
 
+/** Python's `True`. */
+export const isTrue = (value: PyValue | undefined): boolean =>
+  value?.kind === 'scalar' && value.value === true;
+
 /** Python's `None`. */
 export const isNone = (value: PyValue): boolean => value.kind === 'scalar' && value.value === null;
 

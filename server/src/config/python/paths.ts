@@ -1,4 +1,5 @@
 import type { Machine } from './machine';
+import { stringOf } from './node-of-value';
 import { plainPath } from './plain-path';
 import { serializedIn } from './serialized-value';
 import type { SyntaxNode } from './syntax-node';
@@ -18,9 +19,6 @@ const HERE = /^(?:os\.getcwd|(?:pathlib\.)?Path\.cwd|hydra\.utils\.get_original_
 export const isPathFunction = (name: string): boolean =>
   SAME.test(name) || JOINS.test(name) || HERE.test(name) || /^os\.path\.(?:dirname|basename)$/.test(name);
 
-const textOf = (value: PyValue | undefined): string | undefined =>
-  value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
-
 const joinedPath = (parts: readonly string[]): string =>
   plainPath(parts.reduce((path, part) => (part.startsWith('/') ? part : `${path}/${part}`)));
 
@@ -39,7 +37,7 @@ export function pathOf(
   node: SyntaxNode,
 ): PyValue | undefined {
   if (HERE.test(name)) return machine.scalar('.', node);
-  const parts = given.map(textOf);
+  const parts = given.map(stringOf);
   const [first] = parts;
   if (first === undefined || !parts.every((part) => part !== undefined)) return undefined;
   if (JOINS.test(name)) return machine.scalar(joinedPath(parts), node);
@@ -58,7 +56,7 @@ export function dividedPath(
   right: PyValue,
   node: SyntaxNode,
 ): PyValue | undefined {
-  const [folder, name] = [textOf(left), textOf(right)];
+  const [folder, name] = [stringOf(left), stringOf(right)];
   return folder === undefined || name === undefined
     ? undefined
     : machine.scalar(joinedPath([folder, name]), node);
@@ -93,7 +91,7 @@ export function pathMethod(
 ): PyValue | undefined {
   if (/^(?:resolve|absolute|expanduser|as_posix)$/.test(name)) return machine.scalar(plainPath(path), node);
   if (name === 'joinpath') {
-    const parts = given.map(textOf);
+    const parts = given.map(stringOf);
     return parts.every((part) => part !== undefined)
       ? machine.scalar(joinedPath([path, ...parts]), node)
       : undefined;

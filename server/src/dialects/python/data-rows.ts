@@ -1,4 +1,5 @@
 import { hasOtherEntries } from '../../config/python/changed-entries';
+import { isTrue, stringOf } from '../../config/python/node-of-value';
 import type { DataStep, Passed, PyCall, PyProgram, PyValue } from '../../config/python/value';
 import { argumentOf } from './call-block';
 
@@ -25,9 +26,6 @@ const DEEPEST = 24;
 
 const numberOf = (value: PyValue | undefined): number | undefined =>
   value?.kind === 'scalar' && typeof value.value === 'number' ? value.value : undefined;
-const textOf = (value: PyValue | undefined): string | undefined =>
-  value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
-const isOn = (value: PyValue | undefined): boolean => value?.kind === 'scalar' && value.value === true;
 
 const ofEach = (rows: Rows, make: (count: number) => number): Rows =>
   rows === undefined || typeof rows === 'number'
@@ -46,13 +44,13 @@ function ofSplit(split: string, published: Parts | undefined): number | undefine
 }
 
 function loaded(call: PyCall): Rows {
-  const path = textOf(argumentOf(call, 'path', 0)) ?? '';
+  const path = stringOf(argumentOf(call, 'path', 0)) ?? '';
   const given = ['data_files', 'data_dir', 'revision'].some((name) => argumentOf(call, name));
-  if (call.open || given || isOn(argumentOf(call, 'streaming'))) return undefined;
+  if (call.open || given || isTrue(argumentOf(call, 'streaming'))) return undefined;
   const parts = Object.hasOwn(PUBLISHED, path) && new Map(Object.entries(PUBLISHED[path] ?? {}));
   const split = argumentOf(call, 'split');
   if (!split) return parts || undefined;
-  return ofSplit(textOf(split) ?? '', parts || undefined);
+  return ofSplit(stringOf(split) ?? '', parts || undefined);
 }
 
 /** As scikit-learn divides (`arrow_dataset.py`, `train_test_split`, https://github.com/huggingface/datasets/blob/4.4.1/src/datasets/arrow_dataset.py). */

@@ -1,4 +1,5 @@
-import type { PyProgram, PyValue } from '../../config/python/value';
+import { isTrue } from '../../config/python/node-of-value';
+import type { PyProgram } from '../../config/python/value';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
@@ -10,8 +11,6 @@ const DECLARES = ['is_parallelizable', 'model_parallel'] as const;
 
 /** No Trainer looks at them since this release. */
 const UNTIL = '5.0';
-
-const isTrue = (value: PyValue): boolean => value.kind === 'scalar' && value.value === true;
 
 /** Code that declares its model to be spread: one process replicates it on no other GPU, wherever it lies. */
 export function readDeclaredParallel(

@@ -1,4 +1,5 @@
 import { FREEZES_PART } from '../../config/python/calls';
+import { isTrue } from '../../config/python/node-of-value';
 import { NOBODY, type PyCall, type PyProgram, type PyValue } from '../../config/python/value';
 import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
@@ -96,18 +97,17 @@ function freezersOf(
     assignments: assignments.filter((one) => isBefore(one, one.after)),
   };
   const methods = new Set(program.calls.flatMap(({ id, of }) => (of && chain.ids.has(of.id) ? [id] : [])));
-  const isOn = (value: PyValue | undefined) => value?.kind === 'scalar' && value.value === true;
   const frozen = program.assignments.find(
     ({ of, attribute, value }) =>
       /\.?requires_grad$/.test(attribute) &&
-      !isOn(value) &&
+      !isTrue(value) &&
       (of === NOBODY || methods.has(of) || chain.ids.has(of)),
   );
   const switched = program.calls.find(
     (call) =>
       call.callee === 'requires_grad_' &&
       call.positional.length + call.named.length > 0 &&
-      !isOn(argumentOf(call, 'requires_grad', 0)) &&
+      !isTrue(argumentOf(call, 'requires_grad', 0)) &&
       (call.of === undefined || chain.ids.has(call.of.id) || methods.has(call.of.id)),
   );
   // Classes of transformers have methods of their own that freeze a part: `freeze_feature_encoder`, `freeze_base_model`.
@@ -132,7 +132,6 @@ function openedBehind(
   frozen: number | undefined,
 ): { readonly range: Range; readonly adapters: boolean } | undefined {
   if (frozen === undefined) return undefined;
-  const isOn = (value: PyValue | undefined) => value?.kind === 'scalar' && value.value === true;
   /** Methods that what is switched on comes from, up to the model. */
   const madeBy = (id: number): string[] | undefined => {
     if (chain.ids.has(id)) return [];
@@ -141,14 +140,14 @@ function openedBehind(
     return call && owner ? [...owner, call.callee] : undefined;
   };
   const set = program.assignments.flatMap(({ of, attribute, value, range, after }) => {
-    if (!/\.?requires_grad$/.test(attribute) || !isOn(value) || after <= frozen) return [];
+    if (!/\.?requires_grad$/.test(attribute) || !isTrue(value) || after <= frozen) return [];
     const made = of === NOBODY ? [] : madeBy(of);
     return made ? [{ range, adapters: made[0] === ADAPTERS }] : [];
   });
   const called = program.calls.flatMap((call) => {
     if (call.callee !== 'requires_grad_' || call.id < frozen) return [];
     const given = argumentOf(call, 'requires_grad', 0);
-    const made = given !== undefined && !isOn(given) ? undefined : call.of ? madeBy(call.of.id) : [];
+    const made = given !== undefined && !isTrue(given) ? undefined : call.of ? madeBy(call.of.id) : [];
     return made ? [{ range: call.calleeRange, adapters: made[0] === ADAPTERS }] : [];
   });
   const opened = [...set, ...called];

@@ -1,4 +1,4 @@
-import { isNone } from '../../config/python/node-of-value';
+import { isNone, isTrue } from '../../config/python/node-of-value';
 import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import { isAtLeast } from '../../terms/version';
 import { argumentOf } from './call-block';
@@ -123,7 +123,7 @@ function placedBy(program: PyProgram, load: PyCall, release: string | undefined)
 }
 
 const isGiven = (value: PyValue): boolean =>
-  value.kind === 'object' || value.kind === 'dict' || (value.kind === 'scalar' && value.value === true);
+  value.kind === 'object' || value.kind === 'dict' || isTrue(value);
 
 /** The model of a pipeline comes second; its classes take it first. */
 const pipedAt = ({ callee }: PyCall): number => (/\.pipeline$/.test(callee) ? 1 : 0);

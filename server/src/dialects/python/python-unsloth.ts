@@ -1,4 +1,4 @@
-import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
+import { isNone, isTrue, knownNode, nodeOf } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, numberOf, textOf } from '../../config/scalar';
 import { allowedVersions, assumedRelease, pinOf, VERSION_FIELDS } from '../../environment/versions';
@@ -841,7 +841,7 @@ function leaveUncounted({ draft, program }: Calls, { named }: PyCall): void {
     }
     // A variable of the environment goes before it.
     const chosen = program.environment.some(({ key: variable }) => variable === 'UNSLOTH_TILED_MLP');
-    if (key === 'unsloth_tiled_mlp' && value.kind === 'scalar' && value.value === true && !chosen) {
+    if (key === 'unsloth_tiled_mlp' && isTrue(value) && !chosen) {
       draft.state('kernels.tiledMlp', true, value, key);
       continue;
     }

@@ -1,3 +1,4 @@
+import { isTrue } from '../../config/python/node-of-value';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { assumePadding, oneSize, unpaddedBy } from '../hf/padding';
@@ -69,7 +70,7 @@ function drawnRows({ program }: Calls): string | undefined {
 const asksForMask = ({ program }: Calls): boolean =>
   program.calls.some((call) => {
     const asked = argumentOf(call, 'return_attention_mask');
-    return asked?.kind === 'scalar' && asked.value === true;
+    return isTrue(asked);
   });
 
 const dropsPixelMask = ({ program }: Calls): boolean =>

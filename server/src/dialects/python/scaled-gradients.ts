@@ -1,4 +1,4 @@
-import { isNone } from '../../config/python/node-of-value';
+import { isNone, isTrue } from '../../config/python/node-of-value';
 import type { PyArgument, PyCall, PyValue } from '../../config/python/value';
 import { castsWeights } from '../../config/python/weight-casts';
 import type { FieldPath } from '../../run/fields';
@@ -53,7 +53,7 @@ export function checkScaledGradients(calls: Calls, run: ScaledRun, context: Read
   const { call, config } = run;
   if (!config || call.subclass !== undefined || config.subclass !== undefined || config.open) return;
   const given = argumentsOf(program, config);
-  const isOn = ({ value }: PyArgument) => value.kind === 'scalar' && value.value === true;
+  const isOn = ({ value }: PyArgument) => isTrue(value);
   const fp16 = given.find(({ key }) => key === 'fp16');
   const bf16 = given.find(({ key }) => key === 'bf16');
   // Both together are refused before.
