@@ -71,13 +71,17 @@ const FOR_CHECKS = {
   'cloud.json': ['generated', 'notes'],
 };
 
-/** Tables as text that is parsed where they are asked for: V8 reads JSON twice as fast as the same as a literal. */
+const EXPLANATION = path.join(root, 'server/src/explanation');
+
+/** Tables as text that is parsed where they are asked for: V8 reads JSON twice as fast as the same as a literal. Of sources, those that a link can lead to. */
 const parsedTables = {
   name: 'parsed-tables',
   setup(bundle) {
     bundle.onLoad({ filter: /[\\/]server[\\/]data[\\/][\w-]+\.json$/ }, async ({ path: file }) => {
       const dropped = FOR_CHECKS[path.basename(file)] ?? [];
-      return parsedTable(await readFile(file, 'utf8'), (key) => !dropped.includes(key));
+      const { sourceAddress } = await evaluated(bundle.esbuild, "export * from './source-address';", EXPLANATION);
+      const linked = (key, value) => (key === 'sources' ? value.filter(sourceAddress) : value);
+      return parsedTable(await readFile(file, 'utf8'), (key) => !dropped.includes(key), linked);
     });
   },
 };
@@ -155,9 +159,9 @@ const listedCards = {
 const MANY_ROWS = 50;
 
 /** A module that parses a table, with the keys that are wanted, at any depth. Long lists of rows stand by columns. */
-function parsedTable(text, isWanted) {
+function parsedTable(text, isWanted, kept = (_, value) => value) {
   const wanted = JSON.parse(text, (key, value) =>
-    key === '' || /^\d+$/.test(key) || isWanted(key) ? value : undefined,
+    key === '' || /^\d+$/.test(key) || isWanted(key) ? kept(key, value) : undefined,
   );
   const isRow = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
   const lists = Object.entries(wanted).filter(
