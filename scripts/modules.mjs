@@ -79,7 +79,11 @@ const parsedTables = {
   setup(bundle) {
     bundle.onLoad({ filter: /[\\/]server[\\/]data[\\/][\w-]+\.json$/ }, async ({ path: file }) => {
       const dropped = FOR_CHECKS[path.basename(file)] ?? [];
-      const { sourceAddress } = await evaluated(bundle.esbuild, "export * from './source-address';", EXPLANATION);
+      const { sourceAddress } = await evaluated(
+        bundle.esbuild,
+        "export * from './source-address';",
+        EXPLANATION,
+      );
       const linked = (key, value) => (key === 'sources' ? value.filter(sourceAddress) : value);
       return parsedTable(await readFile(file, 'utf8'), (key) => !dropped.includes(key), linked);
     });

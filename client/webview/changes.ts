@@ -1,10 +1,10 @@
 import type { Breakdown, Category } from '../../server/src/shared/protocol';
 import {
+  breakdownOutcome,
   formatBytes,
   formatDuration,
   formatInteger,
   formatUsd,
-  verdictAt,
 } from '../../server/src/shared/words';
 import { componentLabel, stackOrder } from './components';
 import { dataTable, namedRows } from './data-table';
@@ -30,11 +30,6 @@ export function timeChange(seconds: number | undefined, speed: string | undefine
   return [seconds === undefined ? '' : signedSeconds(seconds), speed ?? ''].filter((word) => word).join(', ');
 }
 
-/** As the headline has it: above what there is nothing is tight. */
-function verdictOf({ verdict, peak, hardware, foundBatch }: Breakdown): string {
-  return verdictAt(verdict, peak?.processBytes, hardware?.capacityBytes, foundBatch);
-}
-
 /** A figure of both runs, and how it changes; all as people read them. */
 type ChangeRow = readonly [name: string, before: string, after: string, change: string];
 
@@ -45,7 +40,7 @@ export function changes(before: Breakdown, after: Breakdown): ChangeRow[] {
     if (one === undefined || two === undefined) return;
     rows.push([name, formatBytes(one), formatBytes(two), signedBytes(two - one)]);
   };
-  rows.push([t('verdict'), verdictOf(before), verdictOf(after), '']);
+  rows.push([t('verdict'), breakdownOutcome(before), breakdownOutcome(after), '']);
   bytes(t('peak'), before.peak?.processBytes, after.peak?.processBytes);
   const [few, many] = [before, after].map(({ compute }) => tokensPerSecond(compute));
   if (few !== undefined && many !== undefined) {

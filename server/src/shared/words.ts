@@ -1,5 +1,6 @@
 /** Figures and names in the language of the person. Part of the door through which the client sees the engine. */
 
+export { breakdownOutcome } from '../features/breakdown-outcome';
 export { formatValue } from '../results/detail-words';
 export {
   CATEGORY_LABELS,

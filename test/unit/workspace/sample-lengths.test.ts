@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { changes } from '../../../client/webview/changes';
 import { breakdownOf } from '../../../server/src/features/breakdown';
 import { codeLens } from '../../../server/src/features/code-lens';
 import { tokensOfVerdict } from '../../../server/src/results/labels';
@@ -41,7 +42,10 @@ describe('a run that is too large where samples are as long as they may be', () 
     // The verdict is of that length wherever it is shown.
     assert.match(problem.message, /^Does not fit at 16,384 tokens: needs /);
     assert.match(codeLens(analysis)?.title ?? '', /^Does not fit at 16,384 tokens: [\d.]+\sof\s/);
-    assert.equal(tokensOfVerdict(breakdownOf(analysis).open), 16384);
+    const breakdown = breakdownOf(analysis);
+    assert.equal(tokensOfVerdict(breakdown.open), 16384);
+    const [verdict] = changes(breakdown, breakdown);
+    assert.match(verdict?.[1] ?? '', /at 16,384 tokens/);
     assert.match(
       problem.message,
       /Only the data shows how long samples are: they are cut at 16,384 tokens\. With samples of up to \d[\d,]* tokens it would need \d+\.\d GiB\.$/,
