@@ -36,6 +36,14 @@ const FILES: Readonly<Record<string, readonly [path: string, text: string]>> = {
     '{"training_method": "LORA", "model_type": "FLUX_DEV_1", "base_model_name": "a/b", "resolution": "768"}',
   ],
   OLMoE: ['olmoe.yaml', OLMOE],
+  'prime-rl': [
+    'rl.toml',
+    'max_steps = 20\nseq_len = 2048\n[model]\nname = "Qwen/Qwen3-0.6B"\n[orchestrator]\nbatch_size = 128\n[trainer.optim]\nlr = 3e-6\n[inference]\n',
+  ],
+  AReaL: [
+    'areal.yaml',
+    'experiment_name: a\ntrial_name: b\ncluster: {n_nodes: 1, n_gpus_per_node: 8}\nactor:\n  backend: fsdp:d8p1t1\n  path: Qwen/Qwen3-1.7B\n  gradient_checkpointing: true\n  mb_spec: {max_tokens_per_mb: 4096}\n',
+  ],
   PaddleNLP: [
     'sft_argument.json',
     '{"model_name_or_path": "bigscience/bloomz-560m", "output_dir": "x", "per_device_train_batch_size": 4, "evaluation_strategy": "epoch", "learning_rate": 3e-5, "fp16": true, "fp16_opt_level": "O2", "recompute": true, "tensor_parallel_degree": 4}',
@@ -112,6 +120,24 @@ describe('trainers that are not modelled', () => {
       'python -m paddle.distributed.launch --gpus "0,1" run_pretrain.py --model_name_or_path a/b --tensor_parallel_degree 2 --per_device_train_batch_size 1 --max_seq_length 512',
     ],
     'a config of AI Toolkit': ['AI Toolkit', 'python run.py train.yaml'],
+    'a config of AReaL': ['AReaL', 'python3 examples/math_grpo.py --config areal.yaml scheduler.type=local'],
+    slime: [
+      'slime',
+      'ray job submit -- python3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 --colocate --num-layers 36 --hidden-size 2560 --num-attention-heads 32 --hf-checkpoint a --rollout-batch-size 32 --global-batch-size 256 --tensor-model-parallel-size 2 --micro-batch-size 1 --seq-length 4096',
+    ],
+    SkyRL: [
+      'SkyRL',
+      'uv run --isolated --extra fsdp -m skyrl.train.entrypoints.main_base trainer.policy.model.path=gpt2 trainer.micro_train_batch_size_per_gpu=4 trainer.strategy=fsdp2',
+    ],
+    "SkyRL's supervised trainer": ['SkyRL', 'python -m skyrl.train.main_sft model.path=gpt2 strategy=fsdp'],
+    Tinker: [
+      'Tinker',
+      'python -m tinker_cookbook.recipes.math_rl.train model_name=Qwen/Qwen3-8B group_size=4 learning_rate=1e-4 lora_rank=32',
+    ],
+    'a recipe of Megatron-Bridge': [
+      'Megatron-Bridge',
+      'torchrun --nproc_per_node=8 scripts/training/run_recipe.py --recipe gemma3_vl_4b_peft_config --mode lora model.seq_length=4096 train.global_batch_size=32 train.micro_batch_size=2 model.tensor_model_parallel_size=2',
+    ],
   };
   const CONFIGS = Object.fromEntries(Object.values(FILES));
   for (const [what, [name, script]] of Object.entries(LAUNCHES))

@@ -2,6 +2,7 @@ import { entryOf } from '../../config/lookup';
 import type { Launch } from '../launch/launch';
 import type { Program } from '../launch/program';
 import {
+  BRIDGE_RECIPE,
   MEGATRON_MIMO,
   MUSUBI_TUNER,
   OF_PADDLE,
@@ -10,6 +11,9 @@ import {
   PADDLE_NLP,
   SD_SCRIPTS,
   SIMPLE_TUNER,
+  SKYRL,
+  SLIME,
+  TINKER,
   XTUNER_V1,
 } from './other-trainers';
 import { startsWords } from './starts-words';
@@ -73,6 +77,26 @@ const LAUNCHED: readonly LaunchedTrainer[] = [
   { trainer: OLMO_CORE_FINETUNE, starts: (launch) => nameOf(launch) === 'olmo_core_finetune.py' },
   // `megatron_mimo_training_llava.py` and its like of NVIDIA-NeMo/Megatron-Bridge, which `run_hetero_llava.sh` starts.
   { trainer: MEGATRON_MIMO, starts: (launch) => /^megatron_mimo_training_\w+\.py$/.test(nameOf(launch)) },
+  {
+    // `slime/utils/arguments.py` of THUDM/slime: Megatron's flags beside those of rollouts, whose lengths and GPUs the others count from.
+    trainer: SLIME,
+    starts: (launch) =>
+      hasAny(launch, ['actor_num_gpus_per_node']) && hasAny(launch, ['rollout_batch_size', 'hf_checkpoint']),
+  },
+  {
+    // `skyrl/train` of NovaSky-AI/SkyRL, and scripts of projects on its settings.
+    trainer: SKYRL,
+    starts: (launch) =>
+      /^skyrl[._]train\.(?:entrypoints\.)?main_/.test(launch.script ?? '') ||
+      hasAny(launch, ['trainer.policy.model.path']),
+  },
+  // Recipes of thinking-machines-lab/tinker-cookbook: a service behind an interface trains.
+  { trainer: TINKER, starts: ({ script = '' }) => /^tinker_cookbook\./.test(script) },
+  {
+    // `scripts/training/run_recipe.py` of NVIDIA-NeMo/Megatron-Bridge: what it is given goes over a recipe, which is Python.
+    trainer: BRIDGE_RECIPE,
+    starts: (launch) => nameOf(launch) === 'run_recipe.py' && hasAny(launch, ['recipe', 'model']),
+  },
 ];
 
 /** Launches of trainers that are not modelled: reported once, at the program, and never estimated. */
@@ -95,4 +119,4 @@ export const programsNotModelled: readonly Program[] = LAUNCHED.map(({ trainer, 
 
 /** What stands in scripts that start one of them. */
 export const LAUNCHES_NOT_MODELLED =
-  /\b(?:sdxl|flux|sd3|lumina|anima)_train|\btrain_textual_inversion_XTI\b|\bnetwork_(?:module|dim)\b|\b(?:train_network|train_db|fine_tune|train_textual_inversion|train_control_?net)\.py\b|\bsimpletuner\/train\.py\b|\b(?:tensor|pipeline|sharding)_parallel_(?:degree|config)\b|\bdata_backend_config\b|\b(?:wan|hv|hv_1_5|fpack|flux_2|flux_kontext|qwen_image|kandinsky5|zimage|krea2|ideogram4|hidream_o1)_train|\bxtuner[./]v1[./]train[./]|\bolmo_core_finetune\.py\b|\bmegatron_mimo_training_/;
+  /\b(?:sdxl|flux|sd3|lumina|anima)_train|\btrain_textual_inversion_XTI\b|\bnetwork_(?:module|dim)\b|\b(?:train_network|train_db|fine_tune|train_textual_inversion|train_control_?net)\.py\b|\bsimpletuner\/train\.py\b|\b(?:tensor|pipeline|sharding)_parallel_(?:degree|config)\b|\bdata_backend_config\b|\b(?:wan|hv|hv_1_5|fpack|flux_2|flux_kontext|qwen_image|kandinsky5|zimage|krea2|ideogram4|hidream_o1)_train|\bxtuner[./]v1[./]train[./]|\bolmo_core_finetune\.py\b|\bmegatron_mimo_training_|\bactor[-_]num[-_]gpus[-_]per[-_]node\b|\bskyrl[._]train\.|\btrainer\.policy\.model\.path=|\btinker_cookbook\.|\brun_recipe\.py\b/;

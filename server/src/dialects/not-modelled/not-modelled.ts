@@ -14,7 +14,7 @@ export const notModelled: Dialect = {
   },
   keys: [],
   markers:
-    /\bnetwork_module\b|\bLoRA_type\b|\bcaption_extension\b|\bmax_bucket_reso\b|\bclip_skip\b|\bdata_backend_config\b|\btraining_method\b|\bjob["']?\s*:|\bmax_sequence_length\b|\buse_smp_model\b|\btensor_model_parallel_degree\b|\bmax_context_width\b|\b(?:tensor|pipeline|sharding|sep)_parallel_(?:degree|config)\b|\beval_with_do_generation\b|\bunified_checkpoint\b|\bamp_master_grad\b|\brecompute\b/,
+    /\bnetwork_module\b|\bLoRA_type\b|\bcaption_extension\b|\bmax_bucket_reso\b|\bclip_skip\b|\bdata_backend_config\b|\btraining_method\b|\bjob["']?\s*:|\bmax_sequence_length\b|\buse_smp_model\b|\btensor_model_parallel_degree\b|\bmax_context_width\b|\b(?:tensor|pipeline|sharding|sep)_parallel_(?:degree|config)\b|\beval_with_do_generation\b|\bunified_checkpoint\b|\bamp_master_grad\b|\brecompute\b|\borchestrator\b|\btrial_name\b|^\[data\]/m,
   detect(root: ConfigNode): number {
     return root.kind === 'map' && ownerOf(root) ? 0.9 : 0;
   },

@@ -80,12 +80,35 @@ export const MEGATRON_MIMO: StartedTrainer = {
   trains: () => say('models whose parts are split over GPUs each in its own way'),
 };
 export const OLMO_CORE_FINETUNE: StartedTrainer = { name: 'OLMo-core', trains: OWN_LANGUAGE };
+const LANGUAGE = () => say('language models');
+export const SLIME: StartedTrainer = { name: 'slime', trains: LANGUAGE };
+export const SKYRL: StartedTrainer = { name: 'SkyRL', trains: LANGUAGE };
+export const TINKER: StartedTrainer = { name: 'Tinker', trains: LANGUAGE };
+export const BRIDGE_RECIPE: StartedTrainer = { name: 'Megatron-Bridge', trains: XTUNER_V1.trains };
 
 /** Trainers with configs in YAML, JSON or TOML, by keys that no other has together. */
 export const OTHER_TRAINERS: readonly OtherTrainer[] = [
   SD_SCRIPTS,
   SIMPLE_TUNER,
   PADDLE_NLP,
+  {
+    // `packages/prime-rl-configs` of PrimeIntellect-ai/prime-rl: of reinforcement learning, and of its trainer alone.
+    name: 'prime-rl',
+    trains: LANGUAGE,
+    owns: (root) =>
+      (has(root, 'orchestrator') && hasAny(root, 'trainer', 'inference')) ||
+      (has(root, 'model.name') &&
+        hasAny(root, 'data.seq_len', 'data.batch_size') &&
+        hasAny(root, 'data.type', 'data.name', 'model.ac', 'model.impl', 'deployment')),
+  },
+  {
+    // `areal/api/cli_args.py` of inclusionAI/AReaL.
+    name: 'AReaL',
+    trains: LANGUAGE,
+    owns: (root) =>
+      has(root, 'experiment_name', 'trial_name') &&
+      hasAny(root, 'actor.path', 'actor.backend', 'actor.mb_spec', 'allocation_mode'),
+  },
   {
     // `config/examples` of ostris/ai-toolkit.
     name: 'AI Toolkit',
