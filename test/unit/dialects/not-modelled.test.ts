@@ -134,6 +134,10 @@ describe('trainers that are not modelled', () => {
       'Tinker',
       'python -m tinker_cookbook.recipes.math_rl.train model_name=Qwen/Qwen3-8B group_size=4 learning_rate=1e-4 lora_rank=32',
     ],
+    "torchtitan's configs in Python": [
+      'torchtitan',
+      'NGPU=${NGPU:-"8"}\nMODULE=${MODULE:-"llama3"}\ntorchrun --nproc_per_node=${NGPU} -m torchtitan.train --module ${MODULE} --config llama3_8b --training.local_batch_size 2',
+    ],
     'a recipe of Megatron-Bridge': [
       'Megatron-Bridge',
       'torchrun --nproc_per_node=8 scripts/training/run_recipe.py --recipe gemma3_vl_4b_peft_config --mode lora model.seq_length=4096 train.global_batch_size=32 train.micro_batch_size=2 model.tensor_model_parallel_size=2',
@@ -149,7 +153,7 @@ describe('trainers that are not modelled', () => {
         ['information trainer-not-modelled'],
       );
       assert.ok(analysis.problems[0]?.message.includes(name), analysis.problems[0]?.message);
-      assert.equal(analysis.problems[0]?.range.start.line, 1);
+      assert.equal(analysis.problems[0]?.range.start.line, script.split(/(?<!\\)\n/).length);
       assert.equal(analysis.estimate, undefined);
       assert.deepEqual(analysis.resolved.unknown, []);
       assert.equal(analysis.unread, undefined);

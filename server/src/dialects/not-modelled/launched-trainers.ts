@@ -14,6 +14,7 @@ import {
   SKYRL,
   SLIME,
   TINKER,
+  TITAN_REGISTRY,
   XTUNER_V1,
 } from './other-trainers';
 import { startsWords } from './starts-words';
@@ -92,6 +93,13 @@ const LAUNCHED: readonly LaunchedTrainer[] = [
   },
   // Recipes of thinking-machines-lab/tinker-cookbook: a service behind an interface trains.
   { trainer: TINKER, starts: ({ script = '' }) => /^tinker_cookbook\./.test(script) },
+  {
+    // `torchtitan/config/manager.py` of pytorch/torchtitan after v0.2: a function of its registry states what flags do not.
+    trainer: TITAN_REGISTRY,
+    starts: (launch) =>
+      /^torchtitan\.|(?:^|\/)train\.py$/.test(launch.script ?? '') &&
+      ['module', 'config'].every((flag) => hasAny(launch, [flag])),
+  },
   {
     // `scripts/training/run_recipe.py` of NVIDIA-NeMo/Megatron-Bridge: what it is given goes over a recipe, which is Python.
     trainer: BRIDGE_RECIPE,

@@ -84,6 +84,7 @@ const LANGUAGE = () => say('language models');
 export const SLIME: StartedTrainer = { name: 'slime', trains: LANGUAGE };
 export const SKYRL: StartedTrainer = { name: 'SkyRL', trains: LANGUAGE };
 export const TINKER: StartedTrainer = { name: 'Tinker', trains: LANGUAGE };
+export const TITAN_REGISTRY: StartedTrainer = { name: 'torchtitan', trains: XTUNER_V1.trains };
 export const BRIDGE_RECIPE: StartedTrainer = { name: 'Megatron-Bridge', trains: XTUNER_V1.trains };
 
 /** Trainers with configs in YAML, JSON or TOML, by keys that no other has together. */
