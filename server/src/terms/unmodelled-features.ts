@@ -59,6 +59,7 @@ const UNMODELLED_FEATURES = {
   'model-of-the-script': 'either',
   'other-value-model': 'either',
   'own-trainer': 'either',
+  recipe: 'either',
   'reward-model': 'adds',
 } as const satisfies Readonly<Record<string, 'adds' | 'saves' | 'either'>>;
 export type UnmodelledFeature = keyof typeof UNMODELLED_FEATURES;

@@ -664,6 +664,7 @@ model:
   tensor_model_parallel_size: 2
   pipeline_model_parallel_size: 4
   virtual_pipeline_model_parallel_size: 2
+  context_parallel_size: 1
   expert_model_parallel_size: 8
   recompute_granularity: selective
   recompute_modules: [core_attn, moe_act]
@@ -740,6 +741,29 @@ describe('Megatron-Bridge', () => {
     for (const hub of ['zai-org/GLM-4.5V', 'Qwen/Qwen3-Next-80B-A3B-Instruct', 'Qwen/Qwen3-30B-A3B'])
       assert.deepEqual(await features(hub), [], hub);
     assert.deepEqual(await features('Qwen/Qwen3-30B-A3B', '  mtp_num_layers: 1\n'), beside);
+  });
+
+  it('leaves a verdict to what the recipe states where the file does not', () => {
+    const sizes =
+      'model:\n  seq_length: 4096\n  tensor_model_parallel_size: 1\n  pipeline_model_parallel_size: 1\n  context_parallel_size: 1\n';
+    const train = 'train:\n  train_iters: 10\n  micro_batch_size: 1\n  global_batch_size: 8\n';
+    const experts = '  expert_model_parallel_size: 8\n  recompute_granularity: selective\n';
+    const open = (name: string, text: string) =>
+      stated(read('megatron-bridge', `file:///${name}.yaml`, text), 'features.unmodelled') !== undefined;
+    const none = sizes + train;
+    assert.ok(!open('llama32_1b_pretrain', none));
+    assert.ok(!open('llama32_1b_finetune', `${none}peft:\n  dim: 8\n`));
+    // Adapters or every weight: the name does not say it.
+    assert.ok(open('llama32_1b_finetune', none));
+    for (const size of ['tensor_model', 'pipeline_model', 'context'])
+      assert.ok(open('llama32_1b_pretrain', none.replace(`  ${size}_parallel_size: 1\n`, '')), size);
+    // Recipes of models with experts, and those that no name speaks of, compute layers again.
+    assert.ok(open('qwen3_30b_a3b_pretrain', none));
+    assert.ok(open('mine_pretrain', none));
+    for (const name of ['qwen3_30b_a3b_pretrain', 'mine_pretrain'])
+      assert.ok(!open(name, sizes + experts + train), name);
+    // A model whose sizes stand in the file is as open: its recipe splits it.
+    assert.ok(open('mine', `model:\n  num_layers: 4\n  hidden_size: 512\n  seq_length: 4096\n${train}`));
   });
 
   it('takes types by the names that PyTorch gives them, too', () => {

@@ -32,6 +32,7 @@ import { type DefaultValue, Section } from '../section';
 import { bringBridgedPrediction } from './further-tokens';
 import { megatronBridgeWords } from './megatron-bridge-words';
 import { MEGATRON_BRIDGE } from './nemo-repository';
+import { leaveToRecipe } from './recipe-settings';
 
 const SOURCE = fileIn(MEGATRON_BRIDGE, 'src/megatron/bridge/training/config.py');
 const LORA = fileIn(MEGATRON_BRIDGE, 'src/megatron/bridge/peft/lora.py');
@@ -252,6 +253,7 @@ export const megatronBridge: Dialect = {
     readSharding(section);
     readBatch(section);
     readPeft(section);
+    leaveToRecipe(filled, recipeOf(document), draft);
     rejectMisfits(filled, table(), draft);
     draft.rules(() => {
       checkKeys(filled, table(), policy, draft);
@@ -304,6 +306,13 @@ const MODELS: readonly (readonly [pattern: RegExp, model: string, sequence: numb
   [/qwen25_?7b|qwen2_5_?7b/, 'Qwen/Qwen2.5-7B', 4096],
 ];
 
+/** The name of a file as recipes are called. */
+const recipeOf = ({ uri }: ConfigDocument): string =>
+  decodeURIComponent(uri.split('/').at(-1) ?? '')
+    .toLowerCase()
+    .replaceAll('-', '_')
+    .replaceAll('.', '');
+
 /** Whether the model has layers that predict further tokens. */
 function readModel(document: ConfigDocument, section: Section, args: Section, draft: Draft): boolean {
   // Student and teacher are both in memory, and their recipe names them (`models/distillation_provider.py`).
@@ -322,10 +331,7 @@ function readModel(document: ConfigDocument, section: Section, args: Section, dr
     return predictsFurther(config);
   }
   if (hub || found) return false;
-  const name = decodeURIComponent(document.uri.split('/').at(-1) ?? '')
-    .toLowerCase()
-    .replaceAll('-', '_')
-    .replaceAll('.', '');
+  const name = recipeOf(document);
   const recipe = MODELS.find(([pattern]) => pattern.test(name));
   const at = section.find(['model', 'train']);
   if (!recipe || !at) return false;
