@@ -44,6 +44,11 @@ export const HUGGING_FACE_RULES = {
     'Write a multiple of `num_generations`.',
     trl('grpo_config.py'),
   ),
+  'liger-combination': refused(
+    'Liger is on beside what the trainer does not take with it.',
+    'Switch Liger off, or leave the other away.',
+    trl('dpo_trainer.py'),
+  ),
   'too-few-generations': refused(
     'GRPO and RLOO compare completions of a prompt and need at least two.',
     'Raise `num_generations`.',

@@ -21,6 +21,7 @@ import { TRAINING_ARGUMENTS_KEYS, TRAINING_ARGUMENTS_TABLE } from '../hf/trainin
 import { checkTrainingArguments } from '../hf/training-arguments-rules';
 import { namesOlmoCore, OLMO_CORE_PARTS } from '../olmo-core/olmo-core';
 import { Section } from '../section';
+import { checkLiger } from '../trl/liger-refusals';
 import { readTrl } from '../trl/trl';
 import { TRL_KEYS, TRL_TABLE } from '../trl/trl-keys';
 import type { TrlMethod } from '../trl/trl-method';
@@ -451,7 +452,10 @@ function readTrlTrainer(
   if (method === 'sft') limitKept(calls, call, context);
   if (!unsloth && preparesItself(calls, call, config)) withhold(draft, ['batch.sequence']);
   checkTrl(block, section, method, draft);
-  if (!unsloth) checkWholeGroups(section, method, draft, context);
+  if (!unsloth) {
+    checkWholeGroups(section, method, draft, context);
+    checkLiger(section, method, draft, context);
+  }
   // Cutting may take tokens of an image away: TRL's own examples set no limit there (`sft_vlm.py`).
   if (
     /(ForImageTextToText|ForVision2Seq|ForConditionalGeneration)\.from_pretrained$/.test(

@@ -4,6 +4,7 @@ import { rejectMisfits } from '../key-check';
 import { linkConfig } from '../launch/linked-config';
 import type { Program } from '../launch/program';
 import { Section } from '../section';
+import { checkLiger } from './liger-refusals';
 import { readTrl, trlRecipe } from './trl';
 import { TRL_KEYS, TRL_TABLE } from './trl-keys';
 import { checkParsedTrl, checkTrl } from './trl-rules';
@@ -39,6 +40,7 @@ export const trlProgram: Program = {
       rejectMisfits(launch.arguments, TRL_TABLE, draft);
       checkTrl(launch.arguments, section, method, draft);
       checkParsedTrl(launch.arguments, draft);
+      checkLiger(section, method, draft, context);
     }
   },
 };

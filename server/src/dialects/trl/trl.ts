@@ -29,6 +29,7 @@ import {
   PROMPT,
 } from './default-length';
 import { assumeNoCache } from './kept-cache';
+import { checkLiger } from './liger-refusals';
 import { readOldPreparation, readQuantizedBase } from './quantized-base';
 import { readReferenceAdapter } from './reference-adapter';
 import { isColocated, readRollouts, readUpdate } from './rollout-engine';
@@ -148,6 +149,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
     checkTrl(root, section, method, draft);
     checkParsedTrl(root, draft);
     checkWholeGroups(section, method, draft, context);
+    checkLiger(section, method, draft, context);
   });
   return draft.reading();
 }
