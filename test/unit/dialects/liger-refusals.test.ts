@@ -122,7 +122,7 @@ describe("what TRL's trainers do not take with Liger", () => {
     assert.ok(!stops('sft', fused.replace('true', 'false'), '1.15.0'));
   });
 
-  it('is told with the version where no file names one, and of scripts', () => {
+  it('are reported with the version where no file names one, and of scripts', () => {
     const text = `from transformers import AutoModelForCausalLM
 from trl import DPOConfig, DPOTrainer
 model = AutoModelForCausalLM.from_pretrained("gpt2")
