@@ -317,6 +317,26 @@ describe('launches of XTuner', () => {
     );
   });
 
+  it('that split a sample have no verdict without a config of DeepSpeed: XTuner stops without one', async () => {
+    const split = config({ top: 'sequence_parallel_size = 2' });
+    const alone = { 'hardware.gpus': 4, 'hardware.gpu': 'A100-SXM4-80GB' } as const;
+    assertStates(xtuner(split, alone), {
+      'parallel.data': undefined,
+      'parallel.ulysses': '2 file',
+      'precision.scheme': undefined,
+      'precision.weights': undefined,
+    });
+    const of = async (command: string) => {
+      const { estimate, resolved } = await launched(command, split);
+      return [estimate?.verdict, resolved.run?.['parallel.data'], resolved.unknown.map(({ field }) => field)];
+    };
+    const [verdict, , asked] = await of('NPROC_PER_NODE=4 xtuner train cfg.py');
+    assert.equal(verdict, undefined);
+    assert.ok(Array.isArray(asked) && asked.includes('parallel.data'), String(asked));
+    const [, data, open] = await of('NPROC_PER_NODE=4 xtuner train cfg.py --deepspeed deepspeed_zero2');
+    assert.deepEqual([data, open], ['zero', []]);
+  });
+
   it('have the transformers that their release requires', async () => {
     const of = async (pins: string) => {
       const { resolved } = await launched('xtuner train cfg.py', config(), { 'requirements.txt': pins });

@@ -122,7 +122,8 @@ function readRun(root: Section, draft: Draft, context: ReadContext): void {
   const kind = readQuantization(model.section('llm'), draft);
   const adapts = readAdapters(model, draft);
   // Both need FlashAttention 2 (`check_cfg`), with which the weights are loaded in a type that it takes.
-  const flash = isOn(section, 'use_varlen_attn') || Number(draft.valueOf('parallel.ulysses') ?? 1) > 1;
+  const split = Number(draft.valueOf('parallel.ulysses') ?? 1) > 1;
+  const flash = isOn(section, 'use_varlen_attn') || split;
   if (flash)
     draft.infer(
       'attention.implementation',
@@ -133,7 +134,16 @@ function readRun(root: Section, draft: Draft, context: ReadContext): void {
   const gpu = context.known['hardware.gpu'];
   const card = typeof gpu === 'string' ? findAccelerator(gpu) : undefined;
   const low = card?.supports.bf16 === false ? 'fp16' : 'bf16';
+  const place = section.find('sequence_parallel_size');
   if (context.known['parallel.data'] === 'zero') readUnderDeepspeed(draft, context, low, kind);
+  else if (split && place)
+    draft.leave(
+      'value',
+      place.node,
+      place.key,
+      say('XTuner splits a sample under DeepSpeed alone: its config, which a command names, is not known.'),
+      ['parallel.data', 'precision.scheme', 'precision.weights', 'precision.compute'],
+    );
   else {
     readAutocast(section.section('optim_wrapper'), draft);
     readWeights(model.section('llm'), draft, { kind, adapts, flash, low });
