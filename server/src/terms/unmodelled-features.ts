@@ -60,6 +60,7 @@ const UNMODELLED_FEATURES = {
   'other-value-model': 'either',
   'own-trainer': 'either',
   recipe: 'either',
+  'own-parallelism': 'either',
   'reward-model': 'adds',
 } as const satisfies Readonly<Record<string, 'adds' | 'saves' | 'either'>>;
 export type UnmodelledFeature = keyof typeof UNMODELLED_FEATURES;

@@ -267,9 +267,69 @@ describe("scripts of OLMo-core's", () => {
     assertStates(mode('selected_modules, modules=["blocks.*.feed_forward"]'), {
       'activations.modules': 'mlp file',
     });
+    // What the compiler computes again saves of what it keeps without a budget.
     const budget = mode('budget, activation_memory_budget=0.3');
-    assert.ok(!budget.facts.some(({ field }) => field === 'activations.checkpointing'));
-    assert.deepEqual(left(budget), ['value ac_config: budget']);
+    assertStates(budget, {
+      'activations.checkpointing': 'none file',
+      'features.unmodelled': 'part-checkpoints file',
+    });
+    assert.deepEqual(left(budget), []);
+    assertStates(mode('budget, activation_memory_budget=1.0'), {
+      'activations.checkpointing': 'none file',
+      'features.unmodelled': undefined,
+    });
+  });
+
+  it('take what their cookbook makes of a train module', () => {
+    const text = (more: string) => `${IMPORTS}from olmo_core.internal import cookbook
+def build(opts, overrides):
+    tokens = TokenizerConfig.dolma2()
+    module: TransformerTrainModuleConfig = cookbook.configure_train_module(
+        max_sequence_length=8192, rank_microbatch_size=2 * 8192, learning_rate=1e-4, scheduler=None, ${more}
+    )
+    return ExperimentConfig(
+        model=TransformerConfig.olmo3_7B(vocab_size=tokens.padded_vocab_size()),
+        dataset=NumpyFSLDatasetConfig(paths=["a.npy"], sequence_length=8192, tokenizer=tokens),
+        data_loader=NumpyDataLoaderConfig(global_batch_size=64 * 8192, seed=1),
+        train_module=module, trainer=TrainerConfig(save_folder="out"),
+    )
+main(build)
+`;
+    const known = { 'hardware.gpus': 32, 'hardware.nodes': 4 };
+    const plain = python(text(''), known);
+    assertStates(plain, {
+      'batch.sequence': '8192 file',
+      'batch.micro': '2 file',
+      'parallel.data': 'fsdp2 file',
+      'parallel.replicate': '4 inferred',
+      'precision.compute': 'bf16 file',
+      'precision.reduce': 'fp32 file',
+      'precision.fp8': undefined,
+      'optimizer.name': 'skip-step-adamw file',
+      'optimizer.implementation': 'foreach inferred',
+      'optimizer.embeddingsApart': 'true file',
+      'loss.implementation': 'compiled default',
+      'loss.zLoss': 'true file',
+      'activations.checkpointing': 'none default',
+      'features.unmodelled': undefined,
+    });
+    assert.deepEqual(left(plain), []);
+    const more = 'activation_memory_budget=0.5, dp_shard_degree=16, cp_degree=8, float8_enabled=True';
+    const other = python(text(more), known);
+    assertStates(other, { 'precision.fp8': 'torchao file', 'activations.checkpointing': 'none file' });
+    assert.deepEqual(left(other), ['value cp_config', 'value float8_config', 'value shard_degree']);
+  });
+
+  it('have no verdict where a sample or a layer is split, whoever states how far', async () => {
+    for (const part of ['cp', 'tp', 'ep', 'pp']) {
+      const split = `${part}_config=Transformer${part.toUpperCase()}Config(degree=2),`;
+      const { analyze } = smallWorkspace({
+        'train.py': script({ more: split }),
+        'oomlint.yaml': 'gpu: H100-SXM5-80GB\ngpus: 8\nnodes: 1\ncp: 2\ntp: 2\npp: 2\nep: 2\n',
+      });
+      const { estimate } = await analyze('train.py');
+      assert.ok(estimate === undefined || estimate.verdict === 'unknown', part);
+    }
   });
 
   it('state replicas of shards, one per node unless they say how many', () => {

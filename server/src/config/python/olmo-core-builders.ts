@@ -23,6 +23,8 @@ export function followBuilders(
   const built = BUILDS.exec(name)?.[1];
   if (built === 'build_common_components') return commonOf(machine, passed, node);
   if (built) return experimentOf(machine, passed, node);
+  if (name === 'olmo_core.internal.cookbook.configure_train_module')
+    return cookedModule(machine, passed, node);
   if (!STARTS.test(name)) return undefined;
   const launched: PyValue = machine.unknown(node, { given: 'launch' });
   const builder = namedIn(passed, 'config_builder') ?? passed.positional[0];
@@ -38,6 +40,58 @@ export function followBuilders(
   if (partial && of?.kind === 'name' && BUILDS.test(of.name))
     return experimentOf(machine, { positional: [], named: partial.named }, node);
   return undefined;
+}
+
+/** Arguments of `configure_train_module`, in their order. */
+const COOKED = [
+  'max_sequence_length',
+  'rank_microbatch_size',
+  'learning_rate',
+  'scheduler',
+  'float8_enabled',
+  'activation_memory_budget',
+  'dp_shard_degree',
+  'cp_degree',
+];
+
+/** The train module that OLMo-core's cookbook makes of a few figures (`internal/cookbook.py`). */
+function cookedModule(machine: Machine, passed: Passed, node: SyntaxNode): PyValue {
+  const given = (key: string) => namedIn(passed, key) ?? passed.positional[COOKED.indexOf(key)];
+  const isFalse = (value: PyValue | undefined) => !value || (value.kind === 'scalar' && !value.value);
+  const word = (value: string | boolean | number) => machine.scalar(value, node);
+  const list = (...items: PyValue[]): PyValue => ({ kind: 'list', items, range: machine.rangeOf(node) });
+  const make = (callee: string, parts: Readonly<Record<string, PyValue | undefined>>): PyValue =>
+    machine.record({
+      positional: [],
+      named: Object.entries(parts).flatMap(([key, value]) => (value ? [argumentAt(key, value)] : [])),
+      callee: `olmo_core.train.train_module.${callee}`,
+      ...placesOf(machine, node, childIn(node, 'function') ?? node),
+    });
+  const [budget, degree] = [given('activation_memory_budget'), given('cp_degree')];
+  const isWhole = !budget || (budget.kind === 'scalar' && budget.value === 1);
+  const apart = make('OptimGroupOverride', { params: list(word('embeddings.weight')) });
+  return make('TransformerTrainModuleConfig', {
+    rank_microbatch_size: given('rank_microbatch_size'),
+    max_sequence_length: given('max_sequence_length'),
+    optim: make('SkipStepAdamWConfig', { group_overrides: list(apart), foreach: word(true) }),
+    // Its weight is 1e-5.
+    z_loss_multiplier: word(1e-5),
+    compile_model: word(true),
+    dp_config: make('TransformerDataParallelConfig', {
+      name: word('hsdp'),
+      param_dtype: word('bfloat16'),
+      reduce_dtype: word('float32'),
+      shard_degree: given('dp_shard_degree'),
+    }),
+    cp_config: isFalse(degree) ? undefined : make('TransformerContextParallelConfig', { degree }),
+    ac_config: isWhole
+      ? undefined
+      : make('TransformerActivationCheckpointingConfig', {
+          mode: word('budget'),
+          activation_memory_budget: budget,
+        }),
+    float8_config: make('Float8Config', { enabled: given('float8_enabled') ?? word(false) }),
+  });
 }
 
 const attributesOf = (machine: Machine, node: SyntaxNode, entries: readonly PyArgument[]): PyDict => ({

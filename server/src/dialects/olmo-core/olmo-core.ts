@@ -33,7 +33,7 @@ export function trainModuleOf({ calls }: PyProgram, experiment: PyCall): PyCall 
 
 /** Texts that may hold such a run, in linear time. */
 export const namesOlmoCore = (text: string): boolean =>
-  text.includes('olmo_core') && /\bTransformerTrainModuleConfig\b/.test(text);
+  text.includes('olmo_core') && /\bTransformerTrainModuleConfig\b|\bconfigure_train_module\b/.test(text);
 
 /** States what the config of a run states, as the command that starts it overrides it. */
 export function readOlmoCore(calls: Calls, experiment: PyCall, context: ReadContext): void {
@@ -255,6 +255,11 @@ function readCheckpointing({ draft }: Calls, settings: CoreSettings): void {
       );
       draft.leave('value', value, 'ac_config', message, ['activations.modules']);
     }
+  } else if (mode === 'budget') {
+    // The compiler keeps that share of what it keeps by default (`nn/transformer/model.py`).
+    draft.state('activations.checkpointing', 'none', value, 'ac_config');
+    const share = settings.value(`${path}.activation_memory_budget`);
+    if (share?.kind !== 'scalar' || share.value !== 1) draft.bring('part-checkpoints', value, 'ac_config');
   } else draft.leaveUncounted(value, mode ? `ac_config: ${mode}` : 'ac_config', decided);
 }
 
