@@ -144,7 +144,9 @@ export async function membersOf<C extends ConfigReading>(
       canonicalUri(known.uri) === canonicalUri(next.uri) && known.document.isShown === next.document.isShown;
     if (!order.some(isThere)) order.push(next);
   }
-  const overridden = await takenIn(config, files);
+  const launches = run.above.flatMap((use) => (showsItself(use.config, config) ? use.config : []));
+  const takers = await Promise.all([config, ...launches].map((taker) => takenIn(taker, files)));
+  const overridden = new Set(takers.flatMap((taken) => [...taken]));
   const members = order.map((member) => ({ config: member, relation: relationOf(member) }));
   return { members, unseen: [...followed.unseen, ...fromRoot.unseen] };
 

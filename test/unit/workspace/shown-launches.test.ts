@@ -77,6 +77,28 @@ Trainer(model=model, args=TrainingArguments("o", per_device_train_batch_size=arg
     assert.deepEqual(await shown('PATH_TO_MODEL', 'YOUR_MODEL'), ['YOUR_MODEL', 16]);
   });
 
+  it('override in the text of a program the config that they name', async () => {
+    const code = `"""Usage:
+
+\`\`\`sh
+accelerate launch --config_file zero.yaml --num_processes 2 train.py
+\`\`\`
+"""
+from trl import SFTConfig, SFTTrainer
+SFTTrainer(model="gpt2", args=SFTConfig(per_device_train_batch_size=1)).train()
+`;
+    const zero =
+      'compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config: {zero_stage: 2}\nnum_machines: 1\nnum_processes: 8\n';
+    const { analyze } = smallWorkspace({ 'train.py': code, 'zero.yaml': zero });
+    const { resolved, problems } = await analyze('train.py');
+    assert.equal(resolved.values['hardware.gpus'], 2);
+    assert.equal(resolved.values['zero.stage'], 2);
+    assert.deepEqual(
+      problems.filter(({ code }) => code === 'cross-file-conflict'),
+      [],
+    );
+  });
+
   it('are left alone where words are left out', async () => {
     for (const word of ['--model <model>', '...', '[OPTIONS]', '{args}', '--help'])
       assert.deepEqual((await recipeUnder(fenced('bash', `${FULL} ${word}`))).runs, [], word);
