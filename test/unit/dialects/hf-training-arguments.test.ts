@@ -23,6 +23,15 @@ describe('arguments of a script whose code is not read', () => {
     assert.deepEqual(undecided('adapter_path: out\nfreeze_backbone: false\nlora_rank: 0'), []);
   });
 
+  it('that name DeepSpeed settings by a word of the script leave their stage open', () => {
+    assert.deepEqual(undecided('deepspeed: zero2'), ['deepspeed: zero2 zero.stage']);
+    assert.deepEqual(yaml('deepspeed: zero2').links, []);
+    assert.deepEqual(
+      yaml('deepspeed: configs/zero2').links.map(({ path }) => path),
+      ['configs/zero2'],
+    );
+  });
+
   it('that are about fewer bits leave open how weights are held', () => {
     assert.deepEqual(undecided('quantization_bit: 4'), ['quantization_bit quantization.kind']);
     assert.deepEqual(undecided('quantization_bit: 16\nuse_8bit_adam: true'), []);

@@ -35,6 +35,8 @@ export function readTrainerSharding(
   if (deepspeed && (deepspeed.node.kind === 'map' || named)) {
     // The settings themselves may stand there: `TrainingArguments.deepspeed` is a path or a dictionary.
     if (deepspeed.node.kind === 'map') readOwnSettings(deepspeed.node, section, draft, context);
+    // A word such as `zero2` is a name of the program that reads the file, and no path.
+    else if (/^\w+$/.test(textOf(deepspeed.node) ?? '')) section.leave(deepspeed, ['zero.stage']);
     else section.link('deepspeed', 'deepspeed');
     section.state('parallel.data', 'zero', deepspeed);
     return 'zero';
