@@ -29,6 +29,51 @@ const TRL = (version: string) => ({ 'version.trl': version, 'version.transformer
 describe('arguments that a release does not take', () => {
   before(loadPython);
 
+  it('are none where a condition decides which of two is passed', () => {
+    const asking = (condition: string) => `import inspect
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+more = dict(output_dir="o")
+if ${condition}:
+    more["eval_strategy"] = "steps"
+else:
+    more["evaluation_strategy"] = "steps"
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+Trainer(model=model, args=TrainingArguments(**more)).train()
+`;
+    const signature = '"eval_strategy" in inspect.signature(TrainingArguments.__init__).parameters';
+    assert.deepEqual(found(asking(signature), TRANSFORMERS('4.30.0')), []);
+    assert.deepEqual(found(asking('True'), TRANSFORMERS('4.30.0')), [
+      'argument-release error evaluation_strategy',
+    ]);
+    const { facts } = read('python', 'file:///w/train.py', asking(signature), {}, {});
+    assert.deepEqual(
+      facts.filter(({ field, origin }) => field === 'version.transformers' && origin.kind === 'inferred'),
+      [],
+    );
+  });
+
+  it('are none of a trainer where a condition decides which one is made, or whether they are passed', () => {
+    const stops = (chosen: string, more: string) => {
+      const text = `import os
+from viz import VizTrainer
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+viz = os.environ.get("VIZ") == "1"
+more = {}
+${more}
+trains = ${chosen}
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+trains(model=model, args=TrainingArguments("o"), **more).train()
+`;
+      const { problems } = read('python', 'file:///w/train.py', text, {}, {});
+      return problems.flatMap(({ code }) => (code === 'trainer-argument' ? [code] : []));
+    };
+    const put = 'more["visualize"] = True';
+    assert.deepEqual(stops('Trainer', put), ['trainer-argument']);
+    assert.deepEqual(stops('Trainer', `if viz:\n    ${put}`), []);
+    assert.deepEqual(stops('VizTrainer if viz else Trainer', put), []);
+    assert.deepEqual(stops('VizTrainer if viz else Trainer', `if viz:\n    ${put}`), []);
+  });
+
   it('may be values: optimizers and schedulers that came later, and their classes', () => {
     const refusals = (text: string, versions: Readonly<Record<string, string>>) =>
       read('python', 'file:///w/train.py', text, {}, statedVersions(versions)).problems.flatMap(

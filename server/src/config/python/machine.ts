@@ -290,12 +290,10 @@ function joinedDict(options: readonly PyDict[], because: Range): PyDict {
   const [first] = options;
   const keys = new Map(options.flatMap(({ entries }) => entries.map((entry) => [entry.key, entry] as const)));
   const entries = [...keys.values()].map((entry): PyArgument => {
-    const values = options.map(
-      (option) =>
-        option.entries.find(({ key }) => key === entry.key)?.value ??
-        ({ kind: 'unknown', range: because } as const),
-    );
-    return { ...entry, value: either(values, because) };
+    const found = options.map((option) => option.entries.find(({ key }) => key === entry.key));
+    const values = found.map((one) => one?.value ?? ({ kind: 'unknown', range: because } as const));
+    const isSure = found.every((one) => one && !one.maybe);
+    return { ...entry, value: either(values, because), ...(isSure ? {} : { maybe: true }) };
   });
   return {
     kind: 'dict',

@@ -189,6 +189,8 @@ export interface PyArgument {
   readonly used: Range;
   /** The same as it is written, shortened. */
   readonly text: string;
+  /** Not every way through the text passes it: a condition puts it into the dictionary that it comes from. */
+  readonly maybe?: true;
 }
 
 /** A value by a name that stands nowhere beside it: a field, a variable. */

@@ -4,7 +4,7 @@ import type { ReadContext } from '../dialect';
 import { TRL_RELEASES } from '../hf/model-arguments-keys';
 import { insteadOf, refusals } from '../hf/released-arguments';
 import { TRAINER_RELEASES } from '../hf/training-arguments-keys';
-import type { Calls } from './call-block';
+import { type Calls, surelyPassed } from './call-block';
 import { takesTrainerArguments } from './dropped-arguments';
 
 const [TRAINERS, OF_TRAINERS] = TRAINER_RELEASES;
@@ -14,14 +14,14 @@ const [TRAINERS, OF_TRAINERS] = TRAINER_RELEASES;
  * names, since what the arguments themselves tell of the release takes all of them.
  */
 export function checkArgumentReleases(
-  { draft }: Calls,
+  { draft, program }: Calls,
   config: PyCall | undefined,
   { versions = {} }: ReadContext,
 ): void {
   if (!config || !takesTrainerArguments(config)) return;
   const callee = config.callee.split('.').at(-1) ?? '';
   const own = config.callee.startsWith('trl.') ? TRL_RELEASES.table(callee) : undefined;
-  for (const { key, keyRange } of config.named) {
+  for (const { key, keyRange } of surelyPassed(program, config)) {
     const [ofTrainers, ofTrl] = [TRAINERS.table(OF_TRAINERS ?? '').get(key), own?.get(key)];
     // Either of the two may bring an argument that both have.
     const found = ofTrl && ofTrainers ? undefined : (ofTrl ?? ofTrainers);

@@ -5,7 +5,7 @@ import { callNames } from '../../config/python/python';
 import type { PyArgument, PyCall, PyEither, PyProgram, PyValue } from '../../config/python/value';
 import type { FieldPath } from '../../run/fields';
 import { mayShapeMemory } from '../../run/unread';
-import type { Range } from '../../text/place';
+import { isWithin, type Range } from '../../text/place';
 import { say } from '../../wording/say';
 import { DEEPSPEED_TABLE } from '../deepspeed/deepspeed-keys';
 import type { Draft } from '../draft';
@@ -132,6 +132,14 @@ function isCollected(key: string, value: PyValue): boolean {
 }
 
 const isMade = ({ kind }: PyValue): boolean => kind === 'object' || kind === 'function' || kind === 'class';
+
+/** Arguments that every way through the text passes: none where a condition chooses what is called. */
+export function surelyPassed({ calls }: PyProgram, call: PyCall | undefined): readonly PyArgument[] {
+  if (!call) return [];
+  const isHere = ({ range }: PyCall) => isWithin(range, call.range) && isWithin(call.range, range);
+  const isChosen = calls.some((other) => other.callee !== call.callee && isHere(other));
+  return isChosen ? [] : call.named.filter(({ maybe }) => !maybe);
+}
 
 /** The named arguments of a call; what is set on the object later counts like one: `args.bf16 = True`. */
 export function argumentsOf(program: PyProgram, call: PyCall): PyArgument[] {

@@ -9,7 +9,7 @@ import type { FrameworkKeys } from '../framework-keys';
 import { TRL_RELEASES } from '../hf/model-arguments-keys';
 import { releaseOfValue } from '../hf/optimizer-releases';
 import { TRAINER_RELEASES } from '../hf/training-arguments-keys';
-import { argumentOf, type Calls } from './call-block';
+import { argumentOf, type Calls, surelyPassed } from './call-block';
 import { takenNames } from './imported-names';
 import { isBase } from './trainer-classes';
 
@@ -125,15 +125,15 @@ export function noteImportNeeds({ draft, program }: Calls): void {
 
 /** Notes the first releases that take all arguments of a trainer and of its config. */
 export function noteNeeds(calls: Calls, trainer: PyCall, config: PyCall | undefined): void {
-  const { draft } = calls;
+  const { draft, program } = calls;
   noteImportNeeds(calls);
   if (trainer.callee.startsWith('trl.'))
-    for (const { key } of trainer.named) draft.need('trl', firstWith(ARGUMENTS, nameOf(trainer), key));
+    for (const { key } of surelyPassed(program, trainer)) draft.need('trl', firstWith(ARGUMENTS, nameOf(trainer), key));
   const name = config?.callee.split('.').at(-1) ?? '';
   if (!config || !takesTrainerArguments(config)) return;
   const trainers = TRAINER_RELEASES[0].table(OF_TRAINER);
   const own = config.callee.startsWith('trl.') ? TRL_RELEASES.table(name) : undefined;
-  for (const { key } of config.named) {
+  for (const { key } of surelyPassed(program, config)) {
     const value = textOf(knownNode(argumentOf(config, key)));
     if (value !== undefined) draft.need('transformers', releaseOfValue(key, value));
     const inherited = trainers.get(key);
@@ -153,8 +153,8 @@ function limitsOfConfig(config: PyCall | undefined): Limit[] {
     ...(config.callee.startsWith('trl.') ? [ofTrl] : []),
   ];
   return sources.flatMap(([field, keys, table]) =>
-    config.named.flatMap(({ key, keyRange }): Limit[] => {
-      const release = lastWith(keys, table, key);
+    config.named.flatMap(({ key, keyRange, maybe }): Limit[] => {
+      const release = maybe ? undefined : lastWith(keys, table, key);
       return release === undefined ? [] : [{ field, release, callee, key, keyRange }];
     }),
   );
@@ -171,7 +171,7 @@ function limitsOfTrainer(call: PyCall): Limit[] {
       : [];
   return rows.flatMap(({ keys, release }) =>
     call.named
-      .filter(({ key }) => keys.test(key))
+        .filter(({ key, maybe }) => !maybe && keys.test(key))
       .map(({ key, keyRange }): Limit => ({ field, release, callee: nameOf(call), key, keyRange })),
   );
 }

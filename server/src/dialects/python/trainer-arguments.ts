@@ -3,7 +3,7 @@ import type { PyCall, PyClass, PyFunction } from '../../config/python/value';
 import { fileIn, TRANSFORMERS } from '../../sources/repositories';
 import { suggested } from '../../wording/closest';
 import { say } from '../../wording/say';
-import type { Calls } from './call-block';
+import { type Calls, surelyPassed } from './call-block';
 import { isBase } from './trainer-classes';
 
 const TRAINER = fileIn(TRANSFORMERS, 'src/transformers/trainer.py');
@@ -46,7 +46,7 @@ export function checkTrainerArguments({ program, draft }: Calls, call: PyCall): 
   const own = call.subclass === undefined ? undefined : parametersOf(program.classes, call.subclass);
   if (own === 'unknown' || (own?.takesRest && !own.handsOn)) return;
   const names = own === undefined ? TAKEN : own.handsOn ? [...own.names, ...TAKEN] : own.names;
-  for (const { key, keyRange } of program.calls[call.id]?.named ?? []) {
+  for (const { key, keyRange } of surelyPassed(program, program.calls[call.id])) {
     if (names.includes(key)) continue;
     const near = draft.near(key, names, 1);
     const message = say(
