@@ -86,6 +86,9 @@ function nameOf({ field, origin, value }: Fact, documents: readonly ConfigDocume
   return key === undefined || (typeof value === 'number' && written !== value) ? shortAlias(field) : key;
 }
 
+/** What weights are held in follows from mixed precision: the type that they are loaded in is another, and no contradiction. */
+const followsOnly = ({ field, origin }: Fact) => field === 'precision.weights' && origin.note !== undefined;
+
 /** Whether something that decides the value is not understood in the file that states it, or is one of several: it contradicts nothing. */
 const isUnsure = ({ field, origin }: Fact, unread: readonly Unread[]): boolean =>
   unread.some(({ fields, location }) => fields?.includes(field) && location?.uri === origin.location?.uri);
@@ -117,7 +120,7 @@ export function linkConflicts(
     if (known || sameValue(mine.value, other.value) || problems.has(key)) {
       continue;
     }
-    if ([mine, other].some((fact) => isUnsure(fact, unread))) continue;
+    if ([mine, other].some((fact) => followsOnly(fact) || isUnsure(fact, unread))) continue;
     const name = fileName(other.origin.location.uri);
     problems.set(key, {
       code: 'cross-file-conflict',

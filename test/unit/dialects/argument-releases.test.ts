@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { loadPython } from '../../../server/src/config/python/grammar';
 import type { Versions } from '../../../server/src/run/versions';
+import { smallWorkspace } from '../workspace/small-workspace';
 import { read, statedVersions } from './reading';
 
 const script = (
@@ -183,6 +184,25 @@ describe('arguments that a parser is given and a release does not take', () => {
     assert.deepEqual(of('trl', 'sft.yaml', trl, '4.51.2'), ['warning eval_strategy']);
     const factory = `stage: sft\ndo_train: true\nmodel_name_or_path: gpt2\n${old}`;
     assert.deepEqual(of('llama-factory', 'sft.yaml', factory, '4.51.2'), ['warning eval_strategy']);
+  });
+
+  it('are none of a config where the parser fills another class, too', async () => {
+    const text = `from trl import ModelConfig, SFTConfig, SFTTrainer, TrlParser
+parser = TrlParser((SFTConfig, ModelConfig))
+args, model_args = parser.parse_args_and_config()
+SFTTrainer(model=model_args.model_name_or_path, args=args).train()
+`;
+    const launch = 'python train.py --model_name_or_path gpt2 --output_dir o --trust_remote_code';
+    const { analyze } = smallWorkspace({
+      'train.py': text,
+      'run.sh': `${launch}\n`,
+      'requirements.txt': 'trl==0.9.6\ntransformers==4.42.0\n',
+    });
+    for (const file of ['train.py', 'run.sh'])
+      assert.deepEqual(
+        (await analyze(file)).problems.filter(({ code }) => code === 'argument-release'),
+        [],
+      );
   });
 
   it('are no matter of a call, which has a rule of its own', () => {

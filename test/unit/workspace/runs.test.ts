@@ -3,6 +3,7 @@ import { hover } from '../../../server/src/features/hover';
 import type { RunOption } from '../../../server/src/workspace/analysis';
 import { Workspace, type WorkspaceOptions } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { smallWorkspace } from './small-workspace';
 
 const ROOT = 'file:///repo';
 const ZERO = `{
@@ -160,6 +161,28 @@ describe('a recipe and the script that starts it', () => {
     });
     assert.deepEqual(problems(recipe, 'cross-file-conflict'), []);
     assert.deepEqual(problems(await analyze('scripts/run.sh'), 'cross-file-conflict'), []);
+  });
+
+  it('takes the type that weights are loaded in for none that mixed precision contradicts', async () => {
+    const { analyze } = smallWorkspace({
+      'zero.yaml':
+        'compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config: {zero_stage: 3}\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\n',
+      'run.sh': 'accelerate launch --config_file zero.yaml train.py\n',
+      'train.py': `import torch
+from transformers import AutoModelForCausalLM
+from trl import SFTConfig, SFTTrainer
+model = AutoModelForCausalLM.from_pretrained("gpt2", torch_dtype=torch.float32)
+SFTTrainer(model=model, args=SFTConfig(output_dir="o", bf16=True)).train()
+`,
+    });
+    for (const file of ['zero.yaml', 'train.py']) {
+      const { problems } = await analyze(file);
+      assert.deepEqual(
+        problems.filter(({ code }) => code === 'cross-file-conflict'),
+        [],
+        file,
+      );
+    }
   });
 
   it('finds scripts of Slurm, and the script above a DeepSpeed file that the recipe names', async () => {

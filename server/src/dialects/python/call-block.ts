@@ -133,9 +133,12 @@ function isCollected(key: string, value: PyValue): boolean {
 
 const isMade = ({ kind }: PyValue): boolean => kind === 'object' || kind === 'function' || kind === 'class';
 
-/** Arguments that every way through the text passes: none where a condition chooses what is called. */
+/**
+ * Arguments that every way through the text passes: none where a condition chooses what is called, nor those of a parser, which may be
+ * fields of another class.
+ */
 export function surelyPassed({ calls }: PyProgram, call: PyCall | undefined): readonly PyArgument[] {
-  if (!call) return [];
+  if (!call || call.parsed) return [];
   const isHere = ({ range }: PyCall) => isWithin(range, call.range) && isWithin(call.range, range);
   const isChosen = calls.some((other) => other.callee !== call.callee && isHere(other));
   return isChosen ? [] : call.named.filter(({ maybe }) => !maybe);
