@@ -18,6 +18,7 @@ import { readTrainerSharding, type ShardingKeys, type TrainerSharding } from '..
 import { TRAINING_ARGUMENTS_TABLE } from '../hf/training-arguments-keys';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { rejectMisfits } from '../key-check';
+import { assumeLeaves } from '../leaf-classes';
 import { AXOLOTL_OPTIMIZERS, TRANSFORMERS_OPTIMIZERS, transformersOptimizer } from '../optimizer-names';
 import { type DefaultValue, type FoundKey, Section } from '../section';
 import { stateOptimizer } from '../stated-optimizer';
@@ -27,6 +28,7 @@ import { checkAxolotl } from './axolotl-rules';
 import { axolotlSplits } from './axolotl-splits';
 import { axolotlWords } from './axolotl-words';
 import { readAxolotlExperts } from './balanced-experts';
+import { AXOLOTL_LEAVES } from './leaf-modules';
 
 const SOURCE = fileIn(AXOLOTL, 'src/axolotl/');
 
@@ -113,6 +115,7 @@ export function readAxolotl(section: Section, draft: Draft, context: ReadContext
   readActivations(section, draft);
   readKernels(section);
   readAxolotlExperts(section, OBJECTIVES[section.text('rl')?.toLowerCase() ?? ''], context);
+  assumeLeaves(section, context, AXOLOTL_LEAVES);
   readLoraKernels(section, context);
   section.take('tensor_parallel_size', 'context_parallel_size', 'dp_replicate_size', 'expert_parallel_size');
   readShardGroups(section, context);

@@ -22,7 +22,7 @@ export function readZero(block: Section, stage: number): void {
 }
 
 /** What DeepSpeed takes for one module where no classes are stated (`runtime/zero/leaf_module_config.py`). */
-const KNOWN_LEAVES = ['MixtralSparseMoeBlock', 'Qwen2MoeSparseMoeBlock', 'Qwen3MoeSparseMoeBlock'];
+export const KNOWN_LEAVES = ['MixtralSparseMoeBlock', 'Qwen2MoeSparseMoeBlock', 'Qwen3MoeSparseMoeBlock'];
 
 /** Each of the three is a list, or one name. */
 function readLeafModules(block: Section): void {

@@ -14,9 +14,10 @@ import { isMultimodal, TOWER_MODULES, trainedParts } from '../hf/multimodal-part
 import { assumePadding } from '../hf/padding';
 import { readTrainingArguments, TRAINER_DEFAULTS, type TrainerReading } from '../hf/training-arguments';
 import { rejectMisfits } from '../key-check';
+import { assumeLeaves } from '../leaf-classes';
 import { type DefaultValue, Section } from '../section';
 import { readFactoryExperts } from './balanced-experts';
-import { readFactoryLeaves } from './leaf-modules';
+import { FACTORY_LEAVES } from './leaf-modules';
 import { LLAMA_FACTORY_KEYS, LLAMA_FACTORY_TABLE } from './llama-factory-keys';
 import { checkLlamaFactory } from './llama-factory-rules';
 import { llamaFactoryWords } from './llama-factory-words';
@@ -89,7 +90,7 @@ export function readLlamaFactory(section: Section, draft: Draft, context: ReadCo
     );
   section.take('flash_attn');
   readFactoryExperts(section, context);
-  if (section.has('deepspeed')) readFactoryLeaves(section, context);
+  assumeLeaves(section, context, FACTORY_LEAVES);
   section.take('cutoff_len');
   if (isMultimodal(context) || section.has('image_max_pixels')) section.take('image_max_pixels');
   readPacking(section);

@@ -19,11 +19,13 @@ import { readTrainingLoop, type TrainerDefaults } from '../hf/training-arguments
 import { inferUnnamed, weightsDtypeOf } from '../hf/weights-dtype';
 import { rejectMisfits } from '../key-check';
 import { readAllocatorEnvironment } from '../launch/allocator-environment';
+import { assumeLeaves } from '../leaf-classes';
 import { assumeLength } from '../length-cap';
 import { type DefaultValue, type FoundKey, Section } from '../section';
 import { whatWaits } from '../waiting-models';
 import { readSwiftExperts } from './balanced-experts';
 import { trainedWeights } from './frozen-weights';
+import { SWIFT_LEAVES } from './leaf-modules';
 import { MS_SWIFT_KEYS, MS_SWIFT_TABLE, TUNERS } from './ms-swift-keys';
 import { MEGATRON_LINEARS, readSwiftMegatron } from './ms-swift-megatron';
 import { checkSwift } from './ms-swift-rules';
@@ -185,6 +187,7 @@ function readTrainer(section: Section, objective: Objective, draft: Draft, conte
   });
   section.take('attn_impl');
   readSwiftExperts(section, objective, context);
+  assumeLeaves(section, context, SWIFT_LEAVES);
   const old = section.find('use_flash_attn');
   if (old && flagOf(old.node) === true) section.state('attention.implementation', 'flash2', old);
   section.take('sequence_parallel_size', 'deepspeed_autotp_size', 'zero_hpz_partition_size');

@@ -11,9 +11,11 @@ import { assumePadding } from '../hf/padding';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { checkKeys } from '../key-check';
+import { assumeLeaves } from '../leaf-classes';
 import { forbid } from '../refusal';
 import type { DefaultValue, Section } from '../section';
 import { whatWaits } from '../waiting-models';
+import { OPENRLHF_LEAVES } from './leaf-modules';
 import { OPENRLHF_TABLE } from './openrlhf-keys';
 import { OPENRLHF } from './openrlhf-repository';
 
@@ -82,6 +84,7 @@ export function readOpenrlhf(
   if (trainer === 'ppo') readActors(section, own);
   readBatch(section, trainer, own, draft, context);
   readZero(section, own, draft);
+  assumeLeaves(section, context, OPENRLHF_LEAVES, true);
   readMethod(section, own);
   readObjective(section, trainer, own);
   if (trainer === 'ppo') {

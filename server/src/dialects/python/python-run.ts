@@ -50,6 +50,7 @@ import { checkImportedNames } from './imported-names';
 import { readPreparation } from './kbit-preparation';
 import { readKeptCache } from './kept-cache';
 import { readKeptPredictions } from './kept-predictions';
+import { readLeafModules } from './leaf-modules';
 import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
 import { adaptedByPeft, callsOnModel, chainOf, type ModelChain } from './model-chain';
@@ -346,6 +347,7 @@ function readTraining(
   if (kind.method === undefined) readTrainer(calls, call, config, context, chain);
   else readTrlTrainer(calls, { call, kind }, config, context, { chain, loaded, adapted });
   readRouterLogits(calls, chain, call, config, context);
+  readLeafModules(calls, call, context);
   const scaled = { call, config, chain, ...(kind.method === undefined ? {} : { method: kind.method }) };
   if (own) return;
   readReentryBefore(calls, callsOnModel(program, chain, call.id), config, context);
