@@ -44,7 +44,7 @@ export interface LeafPolicy {
   readonly name: string;
   /** Its package. */
   readonly of: string;
-  /** Types of models, between spaces, by the release that named them first. */
+  /** Types of models, between commas, by the release that named them first. */
   readonly types: Readonly<Record<string, string>>;
   /** Where it takes whole layers of them. */
   readonly layers?: RegExp;
@@ -57,7 +57,7 @@ export interface LeafPolicy {
 export const typesOfClasses = (part: string): string =>
   Object.keys(CLASSES)
     .filter((type) => CLASSES[type]?.includes(part))
-    .join(' ');
+    .join();
 
 /** What of a mixture of experts ZeRO 3 gathers whole, as a framework has it by the type of the model. */
 export function assumeLeaves(
@@ -70,7 +70,7 @@ export function assumeLeaves(
   if (config === undefined || !isZero) return;
   const release = versions?.[of]?.version;
   const type = String(typeOf?.(config, release) ?? config.model_type);
-  const since = Object.keys(types).find((one) => types[one]?.split(' ').includes(type));
+  const since = Object.keys(types).find((one) => types[one]?.split(',').includes(type));
   const classes = CLASSES[type];
   if (since === undefined || classes === undefined || isAtLeast(release, since) === false) return;
   section.assume('zero.leafModules', {

@@ -7,6 +7,7 @@ import type { DType } from '../../terms/dtypes';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import { fusesBy } from '../compile-backend';
+import { leaveLoadArguments, readOverrides } from '../config-overrides';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { assumeReadByAll } from '../hf/fsdp-argument';
@@ -116,6 +117,8 @@ export function readAxolotl(section: Section, draft: Draft, context: ReadContext
   readKernels(section);
   readAxolotlExperts(section, OBJECTIVES[section.text('rl')?.toLowerCase() ?? ''], context);
   assumeLeaves(section, context, AXOLOTL_LEAVES);
+  readOverrides(section, draft, 'overrides_of_model_config', 'model_config');
+  leaveLoadArguments(section, draft, 'overrides_of_model_kwargs', 'model_kwargs');
   readLoraKernels(section, context);
   section.take('tensor_parallel_size', 'context_parallel_size', 'dp_replicate_size', 'expert_parallel_size');
   readShardGroups(section, context);

@@ -16,6 +16,7 @@ import {
 } from './hugging-face-repository';
 import type { KnownScript, ScriptAdapter } from './known-script';
 import { lmflow } from './lmflow';
+import { readNewModel } from './new-model';
 import { SCRIPT_ARGUMENTS_TABLE } from './script-arguments-keys';
 
 /** Under its launcher a module is written with dots. */
@@ -372,6 +373,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     loads: 'AutoModelForCausalLM',
     matches: (script, has) => isExample(has) && /(^|\/)run_(clm|fim)(_no_trainer)?$/.test(path(script)),
     read(section, _draft, context, own) {
+      readNewModel(section);
       const longest = Math.min(1024, context.model?.maxPositions ?? 1024);
       section.takeElse('block_size', own(longest));
       section.assume('batch.packed', { ...own(true), note: say('texts are joined and cut into blocks') });
@@ -384,6 +386,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     source: `${EXAMPLES}pytorch/language-modeling/run_mlm.py`,
     matches: (script, has) => isExample(has) && /(^|\/)run_(mlm|plm)(_no_trainer)?$/.test(path(script)),
     read(section, _draft, context, own) {
+      readNewModel(section);
       const longest = Math.min(1024, context.model?.maxPositions ?? 512);
       if (!section.take('max_seq_length', 'block_size'))
         section.assume('batch.sequence', own(longest), 'max_seq_length');

@@ -5,7 +5,7 @@ import { textOf } from '../../config/scalar';
 import { readYamlValue } from '../../config/yaml-value';
 import { onDemand } from '../../memo/on-demand';
 import type { Problem } from '../../text/problem';
-import type { Dialect, ReadContext } from '../dialect';
+import type { Dialect, ReadContext, Reading } from '../dialect';
 import type { Draft } from '../draft';
 import type { Launch } from './launch';
 import { nestedArguments } from './nested-arguments';
@@ -51,8 +51,11 @@ export function overridingProgram(
       const values = valuesOf(launch.arguments);
       const tree = nestedArguments(values);
       const choices = { ...values, entries: values.entries.filter(({ key }) => !key.includes('.')) };
-      const facts = factsAlone(tree, familyOf(launch), launch, draft, context);
+      const alone = familyOf(launch).read(documentOf(tree, draft.uri), context);
+      const facts = factsAlone(alone, launch);
       draft.facts.push(...facts);
+      // Words that are open are left with the launch.
+      draft.unread.push(...(alone.unread ?? []).filter(({ kind }) => kind === 'value'));
       const refused = onDemand(() => (checksAlone ? refusedAlone(tree, family, draft, context) : []));
       draft.rules(() => draft.problems.push(...refused()));
       const named = config(launch);
@@ -98,8 +101,8 @@ function refusedAlone(tree: MapNode, family: Dialect, { uri }: Draft, context: R
 }
 
 /** What the values say without their config. */
-function factsAlone(tree: MapNode, family: Dialect, launch: Launch, { uri }: Draft, context: ReadContext) {
-  return family.read(documentOf(tree, uri), context).facts.map((stated) => {
+function factsAlone({ facts }: Reading, launch: Launch) {
+  return facts.map((stated) => {
     const { key } = stated.origin;
     return key === undefined || stated.origin.kind === 'default'
       ? stated

@@ -4,6 +4,7 @@ import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
 import { block, inertKeys, movedRow, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
+import { ROUTER_LOGITS } from '../router-weight';
 
 /** What the releases say of the keys: types and defaults of most rows. */
 const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES), 'TrainConfig']);
@@ -81,6 +82,18 @@ const TRAINING: readonly KeySpec[] = [
   ...block('model', MPT, [
     ['name', 'string', 'Kind of model.', { fields: ['model.config'] }],
     ['pretrained_model_name_or_path', 'string', 'Model on the Hugging Face Hub.', { sets: 'model.id' }],
+    [
+      'config_overrides',
+      'object',
+      "Fields of the model's config that are replaced.",
+      { fields: ['model.changes'] },
+    ],
+    [
+      'config_overrides.output_router_logits',
+      'boolean',
+      ROUTER_LOGITS,
+      { default: null, sets: 'loss.routerLogits' },
+    ],
     [
       'loss_fn',
       'string',

@@ -6,6 +6,7 @@ import { flagOf, integerOf, numberOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { COMPOSER, fileIn, LLM_FOUNDRY } from '../../sources/repositories';
 import { say } from '../../wording/say';
+import { readOverrides } from '../config-overrides';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
@@ -99,7 +100,7 @@ function readCompute(section: Section): void {
 
 function readLlmFoundry(section: Section, root: MapNode, draft: Draft, context: ReadContext): void {
   draft.assume('framework', 'llm-foundry', say('the file is an {0} config', 'llm-foundry'));
-  readModel(section);
+  readModel(section, draft);
   section.take('global_train_batch_size');
   readMicro(section, draft, context);
   // Samples are as long as the loader makes them; what the model could take is beside it.
@@ -136,11 +137,13 @@ function readLlmFoundry(section: Section, root: MapNode, draft: Draft, context: 
   section.take('expandable_segments');
 }
 
-function readModel(section: Section): void {
+function readModel(section: Section, draft: Draft): void {
   const hub = section.find('model.pretrained_model_name_or_path');
   const width = section.find('model.d_model');
-  if (hub) section.take('model.pretrained_model_name_or_path');
-  else if (width || /^mpt|^mosaic_gpt/.test(section.text('model.name') ?? '')) readMpt(section);
+  if (hub) {
+    section.take('model.pretrained_model_name_or_path', 'model.config_overrides.output_router_logits');
+    readOverrides(section, draft, 'model.config_overrides');
+  } else if (width || /^mpt|^mosaic_gpt/.test(section.text('model.name') ?? '')) readMpt(section);
   const attention = section.find(['model.attn_config.attn_impl', 'model.attn_impl']);
   section.stateMeaning(
     'attention.implementation',

@@ -5,6 +5,7 @@ import { flagOf, integerOf, isAuto, isBlank, plainOf, textOf, textsOf } from '..
 import { unevenGroups } from '../../run/derive';
 import type { FieldValue } from '../../run/fields';
 import { say } from '../../wording/say';
+import { readOverrides } from '../config-overrides';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { isMultimodal } from '../hf/multimodal-parts';
@@ -90,16 +91,16 @@ const NO_FIELDS: ReadonlySet<string> = new Set(
 function readConfigFields(section: Section, draft: Draft, named: boolean): void {
   const found = section.find('model.config');
   if (found?.node.kind !== 'map') return;
-  const fields = Object.entries(plainOf(found.node) as Readonly<Record<string, unknown>>).filter(
-    ([name]) => !NO_FIELDS.has(name),
-  );
-  const config = Object.fromEntries(fields);
-  if (!named && typeof config.model_type === 'string') section.state('model.config', config as never, found);
-  else if (named && fields.length > 0) {
-    const key = `${found.key}.${fields[0]?.[0] ?? ''}`;
-    const message = say('`{0}` overrides a value of the model and is not read.', key);
-    draft.leave('value', found.node, key, message, ['model.config']);
+  if (named) {
+    readOverrides(section, draft, 'model.config');
+    return;
   }
+  const config = Object.fromEntries(
+    Object.entries(plainOf(found.node) as Readonly<Record<string, unknown>>).filter(
+      ([name]) => !NO_FIELDS.has(name),
+    ),
+  );
+  if (typeof config.model_type === 'string') section.state('model.config', config as never, found);
 }
 
 function readModel(section: Section, draft: Draft, context: ReadContext): void {

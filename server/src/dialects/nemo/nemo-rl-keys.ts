@@ -7,6 +7,7 @@ import { block, inertKeys, type Row } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { happens } from '../key-value';
 import { megatronCoreKeys, PARALLEL_SIZES } from '../megatron/core-rows';
+import { ROUTER_LOGITS } from '../router-weight';
 
 /** What the releases, and the configs that they bring, have of keys: those that no row has are known, and cost nothing. */
 const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES)]);
@@ -138,6 +139,13 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
       { fields: ['offload.parameters', 'offload.optimizer', 'parallel.data'] },
     ],
     ['model_name', 'string', 'Model on the Hub.', { sets: 'model.id' }],
+    [
+      'hf_config_overrides',
+      'object',
+      "Fields of the model's config that are replaced.",
+      { fields: ['model.changes'] },
+    ],
+    ['hf_config_overrides.output_router_logits', 'boolean', ROUTER_LOGITS, { fields: ['loss.routerLogits'] }],
     ['train_micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
     ['train_global_batch_size', 'integer', 'Samples per step over all GPUs.', { sets: 'batch.global' }],
     ['max_total_sequence_length', 'integer', 'Tokens of prompt and answer.', { sets: 'batch.sequence' }],

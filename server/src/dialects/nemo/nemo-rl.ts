@@ -3,9 +3,11 @@ import { interpolated } from '../../config/interpolation';
 import { mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, isBlank, plainOf, textOf } from '../../config/scalar';
+import { takesRouterLoss } from '../../model/router-loss';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, NEMO_RL } from '../../sources/repositories';
 import { say } from '../../wording/say';
+import { readOverrides } from '../config-overrides';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
@@ -94,6 +96,8 @@ export const nemoRl: Dialect = {
     linkBases(document, draft);
     draft.assume('framework', 'nemo-rl', say('the file is a {0} config', 'NeMo-RL'));
     section.take('policy.model_name');
+    readOverrides(section, draft, 'policy.hf_config_overrides');
+    readRouters(section, context);
     readMethod(section, filled, context);
     readBatch(section, context);
     readGeneration(section);
@@ -155,6 +159,13 @@ function usesMegatron(section: Section, context: ReadContext, base: RlBase | und
   if (known !== undefined) return false;
   if (dtensor === false) return section.has('policy.megatron_cfg');
   return base?.megatron ?? (section.has('policy.megatron_cfg') && !section.has('policy.dtensor_cfg'));
+}
+
+/** The loss is of the logits alone: what a model that returns those of its routers keeps of them is not known. */
+function readRouters(section: Section, { model }: ReadContext): void {
+  const asked = section.find('policy.hf_config_overrides.output_router_logits');
+  if (asked && flagOf(asked.node) !== false && takesRouterLoss(model?.config))
+    section.leave(asked, ['loss.routerLogits']);
 }
 
 function readMethod(section: Section, root: MapNode, context: ReadContext): void {

@@ -1,4 +1,5 @@
 import type { PyCall, PyValue } from '../../config/python/value';
+import { HARMLESS, SIZES } from '../config-overrides';
 import { argumentOf, argumentsOf, type Calls, leaveValue, withhold } from './call-block';
 
 /**
@@ -29,16 +30,9 @@ const TYPES: Readonly<Record<string, string>> = {
   GraniteConfig: 'granite',
 };
 
-/** What of a config changes neither shapes nor memory. */
-const HARMLESS =
-  /^(?:trust_remote_code|cache_dir|token|revision|use_cache|attn_implementation|_attn_implementation|torch_dtype|dtype|pad_token_id|bos_token_id|eos_token_id|decoder_start_token_id|return_unused_kwargs|local_files_only|force_download|max_position_embeddings|n_positions|n_ctx|rope_theta|rope_scaling|initializer_range|use_auth_token|pretraining_tp|output_attentions|output_hidden_states|architectures|name_or_path|_name_or_path)$/;
 /** Kept positions have weights of their own in these. */
 const LEARNED_POSITIONS = /^(?:gpt2|opt)$/;
 const POSITIONS = /^(?:max_position_embeddings|n_positions|n_ctx)$/;
-/** Fields of configs that sizes hang on: what `from_pretrained` is given of them replaces the checkpoint's (`configuration_utils.py`, `from_dict`). */
-export const SIZES =
-  /^(num_(hidden_)?layers|n_layers?|hidden_size|n_embd|d_model|intermediate_size|n_inner|vocab_size|num_attention_heads|n_heads?|num_key_value_heads|head_dim|num_experts|num_local_experts|n_routed_experts|num_experts_per_tok)$/;
-
 /** Whether a call makes a model of a config: `LlamaForCausalLM(config)`, `AutoModelForCausalLM.from_config(config)`. */
 export const makesModel = ({ callee, of }: PyCall): boolean =>
   of === undefined &&

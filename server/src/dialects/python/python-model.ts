@@ -1,6 +1,6 @@
 import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import { callNames } from '../../config/python/python';
-import type { PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/value';
+import type { PyArgument, PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import { taskOfClass } from '../../model/class-task';
 import { findRepackaged } from '../../model/repackaged';
@@ -8,6 +8,7 @@ import type { FieldPath, FieldValue } from '../../run/fields';
 import { isAtLeast } from '../../terms/version';
 import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
+import { SIZES } from '../config-overrides';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { attentionOf } from '../hf/attention';
@@ -34,7 +35,7 @@ import { readCroppedImages } from './cropped-images';
 import { downloadedAs } from './downloaded-folders';
 import { readLabels } from './head-labels';
 import { readImageTiles } from './image-tiles';
-import { configOfMade, type MadeOf, makesModel, SIZES, stateArchitecture } from './made-model';
+import { configOfMade, type MadeOf, makesModel, stateArchitecture } from './made-model';
 import { chainOf, type ModelChain } from './model-chain';
 import { readResizedImages } from './resized-images';
 import { noteUnpacked } from './unpacked-type';
@@ -410,6 +411,7 @@ function readNamedModel(
       ['precision.weights', 'quantization.kind'],
     );
   const entries = words?.kind === 'dict' ? words.entries : [];
+  readOtherSizes(draft, entries);
   const block = blockOfArguments(
     calls,
     entries,
@@ -435,8 +437,7 @@ function readNamedModel(
 }
 
 /** Sizes that are not those of the named model: known ones make its config anew, others another model that is not counted. */
-function readOtherSizes({ draft, program }: Pick<Calls, 'draft' | 'program'>, load: PyCall): void {
-  const given = /Config\.from_pretrained$/.test(load.callee) ? argumentsOf(program, load) : load.named;
+function readOtherSizes(draft: Draft, given: readonly PyArgument[]): void {
   const sizes = given.filter(({ key, value }) => SIZES.test(key) && !isNone(value));
   const [first] = sizes;
   if (!first) return;
@@ -471,7 +472,10 @@ export function stateModel(
   const node = name && name.kind !== 'name' ? nodeOf(name) : undefined;
   const text = textOf(node);
   const call = callNames(program).get(load.id) ?? '';
-  readOtherSizes({ draft, program }, load);
+  readOtherSizes(
+    draft,
+    /Config\.from_pretrained$/.test(load.callee) ? argumentsOf(program, load) : load.named,
+  );
   const own = argumentOf(trusts, 'trust_remote_code');
   if (own && flagOf(knownNode(own)) === true)
     draft.state('model.ownCode', true, own, `${call}.trust_remote_code`);

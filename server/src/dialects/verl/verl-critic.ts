@@ -60,7 +60,7 @@ function readStep(section: Section, draft: Draft, core: boolean, context: ReadCo
     .withDefaultsOf(`${VERL_SOURCE}trainer/config/critic/`)
     .withVersions({ verl: context.versions?.verl?.version });
   if (core) readVerlMegatron(own, step, 'critic');
-  readVerlModel(own, CRITIC);
+  readVerlModel(own, CRITIC, step);
   readMicroBatches(own, draft, context);
   if (!core) readVerlFsdp(own, named(own));
   return step;

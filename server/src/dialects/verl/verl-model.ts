@@ -1,5 +1,7 @@
 import { flagOf, integerOf, plainOf, switchOf, textOf } from '../../config/scalar';
 import { say } from '../../wording/say';
+import { readOverrides } from '../config-overrides';
+import type { Draft } from '../draft';
 import { attentionOf } from '../hf/attention';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { classOptimizer, MEGATRON_OPTIMIZERS, optimizerIn, optimizerStatements } from '../optimizer-names';
@@ -17,7 +19,7 @@ export function readPadding(section: Section, keys: readonly [string, ...string[
 }
 
 /** The model, its adapters and how its rows are laid out. */
-export function readVerlModel(section: Section, { model, ulysses, unpadded }: VerlNames): void {
+export function readVerlModel(section: Section, { model, ulysses, unpadded }: VerlNames, draft: Draft): void {
   if (model !== CRITIC.model) section.take(`${model}.path`, `${model}.partial_pretrain`);
   readPadding(section, unpadded);
   section.stateMeaning(
@@ -26,6 +28,7 @@ export function readVerlModel(section: Section, { model, ulysses, unpadded }: Ve
     ({ node }) => attentionOf(textOf(node)),
     verlDefault('flash2' as const, say('verl loads models with flash attention'), 'workers/config/model.py'),
   );
+  readOverrides(section, draft, `${model}.override_config.model_config`, `${model}.override_config`);
   section.take(`${model}.use_liger`, `${model}.override_config.output_router_logits`);
   section.takeFirst(...ulysses);
   const rank = section.find(`${model}.lora_rank`);

@@ -65,7 +65,7 @@ function read(document: ConfigDocument, context: ReadContext, trainer?: Trainer)
   const reinforces = mapAt(root, 'actor_rollout_ref') || mapAt(root, 'algorithm');
   if (trainer === undefined ? reinforces : trainer === 'ppo' || trainer === 'megatron')
     readReinforcement(section, draft, context, trainer === 'megatron');
-  else readFineTuning(section, trainer);
+  else readFineTuning(section, draft, trainer);
   rejectMisfits(root, VERL_TABLE, draft);
   draft.rules(() => checkKeys(root, VERL_TABLE, policy, draft));
   draft.rules(() => check(section, draft));
@@ -78,7 +78,7 @@ function readReinforcement(section: Section, draft: Draft, context: ReadContext,
   const core = named === undefined ? megatron || section.has(`${ACTOR}.megatron`) : named === 'megatron';
   // Megatron's attention is read first: it has a switch of its own.
   if (core) readVerlMegatron(section, draft);
-  readVerlModel(section, RL);
+  readVerlModel(section, RL, draft);
   readMachines(section, RL);
   readResponses(section, draft, context);
   readRollouts(section, core, context.versions?.verl?.version);
@@ -91,11 +91,11 @@ function readReinforcement(section: Section, draft: Draft, context: ReadContext,
 }
 
 /** `verl.trainer.sft_trainer`, and `fsdp_sft_trainer` before it. */
-function readFineTuning(section: Section, trainer: Trainer | undefined): void {
+function readFineTuning(section: Section, draft: Draft, trainer: Trainer | undefined): void {
   // A base that is called so is the older trainer's alone.
   const older = trainer === 'older-sft' || (trainer === undefined && section.has('model.partial_pretrain'));
   const names = older ? OLDER_FINE_TUNING : FINE_TUNING;
-  readVerlModel(section, names);
+  readVerlModel(section, names, draft);
   // torchrun states how many GPUs there are; over Ray the config does.
   if (section.has('trainer.n_gpus_per_node')) readMachines(section, names);
   if (!older) readTokens(section, trainer === 'sft');
