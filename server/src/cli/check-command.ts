@@ -63,7 +63,7 @@ export function addCheck(program: Command, output: Output, finish: (code: number
       if (rest.updateBaseline && rest.baseline === undefined)
         throw new UsageError(`--update-baseline: ${say('{0} is missing.', '--baseline')}`);
       const as = format === 'table' ? 'text' : format;
-      const common = { ...rest, format: FOR_PEOPLE.has(as) ? 'table' : 'json' } as const;
+      const common = { ...rest, watch, format: FOR_PEOPLE.has(as) ? 'table' : 'json' } as const;
       const [{ check }, { contextOf }] = await Promise.all([import('./check'), import('./open-context')]);
       const given = rest.stdin && rest.stdinFilename !== undefined ? [rest.stdinFilename] : paths;
       const context = await contextOf(common, output, given, gpu);

@@ -9,6 +9,8 @@ export { EXIT } from './exit-codes';
 export interface CommonOptions extends RunOptions {
   readonly format: 'table' | 'json';
   readonly detect?: boolean;
+  /** What changes while the command works counts. */
+  readonly watch?: boolean;
   /** The text of one file comes from standard input. */
   readonly stdin?: boolean;
   /** Where that file would lie: what it names, and what names it, is found from there. */

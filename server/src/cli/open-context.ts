@@ -27,7 +27,7 @@ export async function contextOf(
   if (options.format === 'json') speak('en', undefined);
   const folder = process.cwd();
   const { folders, apart } = await projectsOf(folder, named);
-  const disk = new DiskAtHand(folders, apart);
+  const disk = new DiskAtHand(folders, apart, options.watch !== true);
   const host = options.stdin ? new OverlaidHost(disk, await givenText(options, folder)) : disk;
   const detect = options.detect ? () => detectGpus() : undefined;
   const targets = (gpus.length > 0 ? gpus : [undefined]).map((gpu) => ({

@@ -63,7 +63,7 @@ function placed(texts: readonly string[]): Cell[] {
 
 /** A cell of another language, or one that is written to a file. */
 const OTHER_CELL =
-  /^(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:%%(?!(?:capture|time|timeit|prun|memit|notify|python)\b)\w|%(?:md|sql|scala|r|fs|run)\b)/;
+  /^(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t]*(?:%%(?!(?:capture|time|timeit|prun|memit|notify|python)\b)\w|%(?:md|sql|scala|r|fs|run)\b)/;
 /** A line for the shell with those that continue it, a change of the folder, and a command that Python gives to a shell. */
 const COMMAND = /^[ \t]*!((?:[^\n\\]|\\(?!\r?\n)|\\\r?\n)*)/;
 const FOLDER = /^[ \t]*(?:%cd[ \t]+(?:-q[ \t]+)?(.*?)|os\.chdir\((.*)\))[ \t;]*\r?$/;

@@ -52,7 +52,7 @@ function ofBlocks(
 }
 
 /** What a program of Python begins with: comments, and the text of its module. */
-const HEAD = /^(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:[ \t]*[rRuU]?("""|''')([\s\S]*?)\1)?/;
+const HEAD = /^(?:[ \t\r]*(?:#[^\n]*)?\n)*(?:[ \t]*[rRuU]?("""|''')([\s\S]*?)\1)?/;
 /** A line that starts a program, perhaps with variables before it. */
 const STARTS =
   /^[ \t]*(?:\$[ \t]+)?(?:[A-Z_][A-Z_\d]*=\S*[ \t]+)*(?:python3?|accelerate[ \t]+launch|torchrun|deepspeed)[ \t]/;

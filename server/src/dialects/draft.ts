@@ -1,6 +1,7 @@
 import { isFilledLater } from '../config/filled-later';
 import type { ConfigDocument, ConfigNode, ScalarNode } from '../config/node';
 import { VERSION_FIELDS, type VersionedPackage } from '../environment/versions';
+import { rememberedOf } from '../memo/remembered';
 import type { RuleId } from '../rules/rule-id';
 import { FIELDS, type FieldPath, type FieldSpec, type FieldValue } from '../run/fields';
 import { newerOf } from '../run/oldest-releases';
@@ -46,6 +47,10 @@ export interface RefusalDetail extends ProblemDetail {
    */
   readonly releases?: Releases;
 }
+
+/** Scripts of one project give the same words that nobody knows again and again: so many are remembered of each list. */
+const MOST_NEAREST = 64;
+const nearest = rememberedOf<readonly string[], string[]>(MOST_NEAREST);
 
 /** A reading in the making: a dialect states, assumes and reports while it walks its file. */
 export class Draft {
@@ -303,7 +308,9 @@ export class Draft {
 
   /** Names that somebody may have meant by one that is unknown; none in a file that is full of unknown ones. */
   near(name: string, names: readonly string[], limit?: number): string[] {
-    return ++this.lookedFor > MOST_LOOKED_FOR ? [] : closest(name, names, limit);
+    return ++this.lookedFor > MOST_LOOKED_FOR
+      ? []
+      : nearest.of(names, `${limit} ${name}`, () => closest(name, names, limit));
   }
 
   /** Something here is not understood; `fields` are those that it decides, where that is known. */

@@ -1,6 +1,7 @@
 import type { MachinesAsked } from '../config/job-manifest';
 import { mapAt, nodeAt } from '../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../config/node';
+import { oncePer } from '../memo/remembered';
 import type { FieldPath } from '../run/fields';
 import type { Fact } from '../run/origin';
 import { beginTogether } from '../text/place';
@@ -73,20 +74,21 @@ interface Training {
 }
 
 /** Launches that start training, in the order of the script, each with the program that it starts most surely. */
-function trainings(launches: readonly Launch[]): Training[] {
-  return launches.flatMap((launch) => {
-    if (trainsNothing(launch)) return [];
-    let best: Program | undefined;
-    let score = 0;
-    for (const program of PROGRAMS) {
-      const own = program.match(launch);
-      if (own <= score) continue;
-      best = program;
-      score = own;
-    }
-    return best ? [{ launch, program: best, score }] : [];
-  });
-}
+const trainings = (launches: readonly Launch[]): Training[] =>
+  launches.flatMap((launch) => trainingOf(launch) ?? []);
+
+const trainingOf = oncePer((launch: Launch): Training | undefined => {
+  if (trainsNothing(launch)) return undefined;
+  let best: Program | undefined;
+  let score = 0;
+  for (const program of PROGRAMS) {
+    const own = program.match(launch);
+    if (own <= score) continue;
+    best = program;
+    score = own;
+  }
+  return best && { launch, program: best, score };
+});
 
 /** The commands of a script that each start a training, by their places in it; those of a branch that is not taken apart. */
 export function trainingCommands({ root }: ConfigDocument): number[] {

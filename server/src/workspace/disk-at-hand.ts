@@ -19,6 +19,14 @@ const TOGETHER = 50;
  * `DiskHost` does, which gives up in time.
  */
 export class DiskAtHand extends DiskHost {
+  constructor(
+    folders: readonly string[],
+    apart?: readonly string[],
+    readonly isStill = false,
+  ) {
+    super(folders, apart);
+  }
+
   /** Folders that were asked something, with when, and whether they answered in time. */
   readonly #asked = new Map<string, { readonly answered: Promise<boolean>; readonly at: number }>();
   #slowInARow = 0;

@@ -32,7 +32,7 @@ import { readKnowing } from './read-knowing';
 import { withRunScripts } from './run-scripts';
 import { withStarted } from './started-scripts';
 
-/** How long an answer about another file is believed without news of a change. Milliseconds. */
+/** How long an answer about another file is believed without news of a change, where the host does not stand still. Milliseconds. */
 const FRESH = 2000;
 
 /** Texts that are remembered for as long, together. */
@@ -247,7 +247,7 @@ export class FileCache {
   #ask<T>(cache: Map<string, Answer<T>>, key: string, question: () => Promise<T>): Promise<T> {
     const known = cache.get(key);
     const now = Date.now();
-    if (known && now - known.at < FRESH) {
+    if (known && (this.host.isStill || now - known.at < FRESH)) {
       return known.promise;
     }
     if (cache.size > 4096) {

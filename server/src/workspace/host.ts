@@ -18,6 +18,8 @@ export interface Host {
   realUri?(uri: string): Promise<string | undefined>;
   /** Why nothing outside `folders` is read but the cache of models; undefined where everything is. */
   readonly confined?: Confinement;
+  /** An answer holds for as long as this host is asked: whoever began does not look for what others change meanwhile. */
+  readonly isStill?: boolean;
   /** Workspace folders, outermost first. */
   readonly folders: readonly string[];
   /** Of `folders` those that hold a project of their own: what a file elsewhere names is not looked for in them. */

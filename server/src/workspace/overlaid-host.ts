@@ -8,6 +8,7 @@ export class OverlaidHost implements Host {
   readonly environment: Host['environment'];
   readonly home?: string;
   readonly confined?: Host['confined'];
+  readonly isStill?: boolean;
   readonly list?: Host['list'];
   readonly listFolders?: Host['listFolders'];
   readonly #below: Host;
@@ -21,6 +22,7 @@ export class OverlaidHost implements Host {
     this.environment = below.environment;
     this.home = below.home;
     this.confined = below.confined;
+    this.isStill = below.isStill;
     this.list = below.list && ((uri) => below.list?.(uri) ?? Promise.resolve(undefined));
     this.listFolders = below.listFolders && ((uri) => below.listFolders?.(uri) ?? Promise.resolve(undefined));
   }

@@ -107,11 +107,11 @@ const MADE_NAME = /\$(?:\w+|[({][^)}\n]{1,80}[)}])\.(?:ya?ml|json|toml|py)\b/;
 /** Hydra leaves the extension of a config out, and GPT-NeoX's launcher does; scripts and makefiles put names together. */
 function mayName(candidate: string, text: string, name: string): boolean {
   if (text.includes(name)) return true;
-  const short =
-    mayHaveBase(candidate, text) ||
-    /\bdeepy\.py\b|(?:--config-name|-cn)\b/.test(text) ||
-    MADE_NAME.test(text);
-  return short && text.includes(name.replace(/\.(?:ya?ml|json|toml|py)$/i, ''));
+  // Looked for first: a notebook has megabytes of what it printed.
+  if (!text.includes(name.replace(/\.(?:ya?ml|json|toml|py)$/i, ''))) return false;
+  return (
+    mayHaveBase(candidate, text) || /\bdeepy\.py\b|(?:--config-name|-cn)\b/.test(text) || MADE_NAME.test(text)
+  );
 }
 
 /** Folders beside those of the file, nearest first: `configs/llamafactory` beside `configs/deepspeed`. */

@@ -1,11 +1,12 @@
 import { Lines } from '../config/lines';
-import type { ConfigDocument } from '../config/node';
+import type { ConfigDocument, MapNode } from '../config/node';
 import { readShell } from '../config/shell';
 import { JoinedLines } from '../config/shell/joined-lines';
 import { keyOfRun, type ScriptAtHand, type ScriptRun } from '../config/shell/run-script';
 import { ScriptSource } from '../config/shell/script-source';
 import { launchesOf } from '../dialects/launch/launch';
 import { isElsewhere, launchScript, mayRunScript, trainingCommands } from '../dialects/launch-script';
+import { rememberedOf } from '../memo/remembered';
 import { canonicalUri, isAbsolutePath, parentUri, resolvePath } from '../text/uri';
 import type { ComposedFiles, Composition } from './composition';
 import type { ConfigPart } from './config-reading';
@@ -82,12 +83,20 @@ function withoutRunsOf(parts: readonly ConfigPart[], whole: ConfigDocument): Con
   return withoutRunsOf(parts, { ...whole, root: { ...root, entries } });
 }
 
-/** What a command states of its run, and the files that it names. */
-function stated(document: ConfigDocument, command: number): string {
-  const { facts, links } = readKnowing(launchScript, { ...document, command }, { known: {} });
-  const values = facts.map(({ field, value }) => [field, value] as const);
-  return JSON.stringify([values, links.map(({ path, role }) => [path, role])]);
+/** What a command states of its run, and the files that it names: once, however many scripts run the one in which it stands. */
+function stated(document: ConfigDocument, command: number): string | undefined {
+  const launch = launchesOf(document.root)[command];
+  return (
+    launch &&
+    statements.of(launch.arguments, '', () => {
+      const { facts, links } = readKnowing(launchScript, { ...document, command }, { known: {} });
+      const values = facts.map(({ field, value }) => [field, value] as const);
+      return JSON.stringify([values, links.map(({ path, role }) => [path, role])]);
+    })
+  );
 }
+
+const statements = rememberedOf<MapNode, string>(1);
 
 async function isAsBefore({ found }: Kept, document: ConfigDocument, files: ComposedFiles): Promise<boolean> {
   for (const { run, part } of found.values())

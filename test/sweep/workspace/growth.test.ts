@@ -79,6 +79,15 @@ const TEXTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
         ].filter((_, kind) => LONG || kind === i % 3),
     ),
   ),
+  'comments whose lines end as those of another system': {
+    'cells.ipynb': JSON.stringify({
+      cells: ['# a\r\n'.repeat(60), `${'# a\r\n'.repeat(60)}%%writefile a.py\r\n`].map((source) => ({
+        cell_type: 'code',
+        source: `${source}import trl, SFTTrainer`,
+      })),
+    }),
+    'head.py': `${'# a\r\n'.repeat(60)}import trl\r\nSFTTrainer()\r\n`,
+  },
   'long numbers': {
     'oomlint.yaml': `defaults:\n  gpus: "${'0'.repeat(30_000)}${'\\t'.repeat(30_000)}!"\n`,
     'run.yaml': AXOLOTL,

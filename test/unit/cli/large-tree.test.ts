@@ -62,6 +62,43 @@ describe('a tree of files that are no configs', function () {
     assert.ok(took < 3000, `${took} ms`);
   });
 
+  it('asks a disk that stands still once for each file, however long it takes', async () => {
+    const names = [0, 1, 2, 3, 4];
+    const files = Object.fromEntries([
+      ...names.map((name) => [
+        `file:///w/${name}.yaml`,
+        'base_model: gpt2\nsequence_len: 8\nmicro_batch_size: 1\ndatasets: []\n',
+      ]),
+      ['file:///w/run.sh', 'python other.py\n'],
+    ]);
+    const now = Date.now;
+    for (const isStill of [true, false]) {
+      const memory = new MemoryHost(files, { folders: ['file:///w'] });
+      let reads = 0;
+      const host = {
+        folders: memory.folders,
+        environment: {},
+        isStill,
+        readText: (uri: string) => {
+          if (uri.endsWith('/run.sh')) reads++;
+          return memory.readText(uri);
+        },
+        exists: (uri: string) => memory.exists(uri),
+        list: (uri: string) => memory.list(uri),
+      };
+      const workspace = new Workspace(host);
+      try {
+        for (const name of names) {
+          Date.now = () => now() + name * 60_000;
+          await workspace.analyze(`file:///w/${name}.yaml`);
+        }
+      } finally {
+        Date.now = now;
+      }
+      assert.equal(reads, isStill ? 1 : names.length);
+    }
+  });
+
   it('but a script that names one is part of its run', async () => {
     const { analyze } = smallWorkspace({
       'run.sh': 'python tools/own.py --config a.yaml\n',

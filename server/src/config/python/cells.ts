@@ -18,7 +18,7 @@ export function markOf(cell: string): string {
  * Colab, `%sh` of Databricks. Blank lines and comments may stand before.
  */
 const SHELL =
-  /^(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:%%(?:bash|sh|shell|script[ \t]+(?:ba)?sh)\b(?:[ \t]+--?[\w-]+)*|%sh\b)/;
+  /^(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t]*(?:%%(?:bash|sh|shell|script[ \t]+(?:ba)?sh)\b(?:[ \t]+--?[\w-]+)*|%sh\b)/;
 
 /** Where the commands of a cell begin that is for a shell; undefined where it is Python. `cell`: without the line that begins it. */
 export function shellStart(cell: string): number | undefined {

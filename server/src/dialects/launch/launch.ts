@@ -1,6 +1,7 @@
 import { nodeAt } from '../../config/lookup';
 import type { ConfigNode, MapNode, ScalarNode } from '../../config/node';
 import { flagOf, textOf } from '../../config/scalar';
+import { oncePer } from '../../memo/remembered';
 import type { Range } from '../../text/place';
 
 /** One command of a script that starts something, as `config/shell.ts` lays it out. */
@@ -40,7 +41,10 @@ export interface Launch {
 }
 
 /** Commands of a shell document. */
-export function launchesOf(root: ConfigNode | null): Launch[] {
+export const launchesOf = (root: ConfigNode | null): readonly Launch[] => (root ? launchesIn(root) : []);
+
+/** A script of a hundred launches is read for each of them. */
+const launchesIn = oncePer((root: ConfigNode): readonly Launch[] => {
   const commands = nodeAt(root, 'commands');
   if (commands?.kind !== 'list') return [];
   return commands.items.flatMap((command, index) => {
@@ -86,7 +90,7 @@ export function launchesOf(root: ConfigNode | null): Launch[] {
       sbatch: map('sbatch'),
     };
   });
-}
+});
 
 /** Where a launch stands in the script at hand. */
 export const placeOfLaunch = ({ isCalled, programNodes, range }: Launch): Range =>
