@@ -8,6 +8,7 @@ import { SyntaxProblems } from './problems';
 import { resolvePlain } from './pyyaml';
 import { evaluateShell } from './shell/evaluate';
 import type { ShellCommand, ShellReading } from './shell/job';
+import { packageRun } from './shell/package-runners';
 import { type PlacedText, placeOfPieces, splitOnce, textOfPieces, useOfPieces } from './shell/placed-text';
 import { type ScriptsAtHand, shellScriptOf } from './shell/run-script';
 import { ScriptSource } from './shell/script-source';
@@ -185,10 +186,19 @@ class Builder {
     });
     const { start, end } = command.call ?? command;
     const range = this.lines.range(start, end);
-    const starts = startOf(all);
-    const submitter = all.slice(0, Math.max(0, starts));
+    const run = packageRun(all.map(({ text }) => text));
+    const starts = startOf(all, run?.target);
+    const isPython = run !== undefined && (run.isScript || run.isModule);
+    const runner = run && all[run.at];
+    const submitter = all.slice(
+      0,
+      isPython && run ? run.target - (run.isModule ? 1 : 0) : Math.max(0, starts),
+    );
     const wrapper = this.flags(submitter, range);
-    const words = all.slice(Math.max(0, starts));
+    // What starts the script stands where it is run.
+    const python =
+      isPython && runner ? [{ ...runner, text: 'python', pieces: standing('python', runner) }] : [];
+    const words = [...python, ...all.slice(submitter.length)];
     const script = scriptOf(words);
     const program = words.slice(0, firstFlag(words, script ?? words.length));
     const launcher = words.slice(program.length, script ?? program.length);
@@ -210,6 +220,10 @@ class Builder {
       entry('guesses', range, { kind: 'list', range, items: this.guesses(command) }),
       entry('open', range, { kind: 'scalar', range, value: command.open, text: '', quoted: false }),
     ];
+    if (run?.isScript)
+      entries.push(
+        entry('readsMetadata', range, { kind: 'scalar', range, value: true, text: '', quoted: false }),
+      );
     if (command.call)
       entries.push(
         entry('call', range, { kind: 'scalar', range, value: true, text: '', quoted: false }),
@@ -379,6 +393,8 @@ class Builder {
   }
 }
 
+const standing = (text: string, { start, end }: Word): PlacedText => [{ text, start, end, exact: false }];
+
 /** A word that is not known and may hold any flags: `$EXTRA_ARGS`, `"$@"`. */
 function mayBeFlags({ pieces, text }: Word): boolean {
   const written = pieces.filter((piece) => piece.text !== '');
@@ -391,8 +407,8 @@ function mayBeFlags({ pieces, text }: Word): boolean {
  * Index of the word that starts training. Behind `--`, a submitter gives what it runs (`ray job submit ... -- python3`);
  * launchers of their own give flags there.
  */
-function startOf(words: readonly Word[]): number {
-  const first = words.findIndex(({ text }) => STARTER.test(text));
+function startOf(words: readonly Word[], from = 0): number {
+  const first = words.findIndex(({ text }, i) => i >= from && STARTER.test(text));
   const dashes = words.findIndex(({ text }, i) => text === '--' && i > first);
   if (first < 0 || dashes < 0) return first;
   const inner = words.findIndex(({ text }, i) => i > dashes && STARTER.test(text));

@@ -55,7 +55,7 @@ function ofBlocks(
 const HEAD = /^(?:[ \t\r]*(?:#[^\n]*)?\n)*(?:[ \t]*[rRuU]?("""|''')([\s\S]*?)\1)?/;
 /** A line that starts a program, perhaps with variables before it. */
 const STARTS =
-  /^[ \t]*(?:\$[ \t]+)?(?:[A-Z_][A-Z_\d]*=\S*[ \t]+)*(?:python3?|accelerate[ \t]+launch|torchrun|deepspeed)[ \t]/;
+  /^[ \t]*(?:\$[ \t]+)?(?:[A-Z_][A-Z_\d]*=\S*[ \t]+)*(?:python3?|accelerate[ \t]+launch|torchrun|deepspeed|(?:hf[ \t]+jobs[ \t]+)?uv[ \t]+run|(?:pdm|hatch|pipx)[ \t]+run)[ \t]/;
 
 /**
  * The commands that a program of Python shows at its head, by which it may be started: those of fenced blocks, or where there are none each

@@ -29,7 +29,7 @@ import { Section } from './section';
 
 /** Launchers of any program, Python itself, the flags of Hydra, and recipes that a script is given. */
 const LAUNCHERS =
-  /\b(?:torchrun|deepspeed|accelerate launch|torch\.distributed)\b|--config-(?:name|path)\b|--(?:config|recipe|cfg)[ =]\S{1,200}\.(?:ya?ml|json|toml)\b|\bpython[\d.]{0,6}[ \t][^\n;&|]{0,200}?(?:\.py\b|-m[ \t])|\.py"?[ \t]{1,20}\S{1,200}\.ya?ml\b/;
+  /\b(?:torchrun|deepspeed|accelerate launch|torch\.distributed)\b|--config-(?:name|path)\b|--(?:config|recipe|cfg)[ =]\S{1,200}\.(?:ya?ml|json|toml)\b|\b(?:python[\d.]{0,6}|(?:uv|pdm|hatch|pipx)[ \t]+run)[ \t][^\n;&|]{0,200}?(?:\.py\b|-m[ \t])|\.py"?[ \t]{1,20}\S{1,200}\.ya?ml\b/;
 
 /** Words of a text that starts a training by itself. */
 const STARTS_TRAINING = new RegExp(

@@ -9,6 +9,8 @@ import { argumentAt, type PyArgument, type PyCall, type PyScalar, type PyValue }
 
 /** Key of the words of a command that belong to no flag. */
 export const COMMAND_WORDS = '*';
+/** Key that stands where the packages are there that the script's metadata name. */
+export const WITH_METADATA = '# /// script';
 
 export const namedArgument = (call: PyCall, key: string) =>
   call.named.find((argument) => argument.key === key);
@@ -182,7 +184,7 @@ export const LAUNCHED_WITH = '**';
 export function argumentVector({ command, file }: Machine, range: Range): PyValue | undefined {
   if (!command) return undefined;
   const items = command.entries.flatMap(({ key, value }): PyValue[] => {
-    if (key === LAUNCHED_WITH) return [];
+    if (key === LAUNCHED_WITH || key === WITH_METADATA) return [];
     const words = value.kind === 'list' ? value.items.map(plainValue) : [plainValue(value)];
     if (key === COMMAND_WORDS) return words;
     const isSwitch = value.kind === 'scalar' && value.value === true;
@@ -200,7 +202,7 @@ export function commandWords(command: MapNode): readonly PyValue[] {
 /** Flags of the command as arguments of a function. `byFire`: what they are given is a literal of Python wherever it is one. */
 export function flagsAsArguments({ command }: Machine, byFire = false): PyArgument[] {
   return (command?.entries ?? []).flatMap(({ key, keyRange, value: node }): PyArgument[] => {
-    if (key === COMMAND_WORDS || key === LAUNCHED_WITH) return [];
+    if (key === COMMAND_WORDS || key === LAUNCHED_WITH || key === WITH_METADATA) return [];
     const value = byFire ? valueByFire(node) : wordValue(node);
     return [{ key, keyRange, value, used: node.range, text: key }];
   });

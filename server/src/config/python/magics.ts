@@ -230,8 +230,31 @@ const installsOfLines = (text: string, lines: Pick<Lines, 'range'>, from = 0, to
     return writtenInstalls(text, lines, end - (line[1] ?? '').length, end);
   });
 
+/** A command that brings packages with it, and what it is given: `uv run --with trl==1.2.0 train.py`, `uvx --from axolotl==0.12.0 axolotl train`. */
+const BRINGING =
+  /(?:^|[\n;&])[^\n;&|#]*?\b(?:uvx|uv[ \t]+(?:tool[ \t]+)?run|pipx[ \t]+run)\b((?:\\\r?\n|[^\n;&|])*)/g;
+const BROUGHT = /(?:^|\s)(?:--(?:with|from|spec)|-w)[ \t=]+("[^"\n]*"|'[^'\n]*'|\S+)/g;
+
+function broughtInstalls(text: string, lines: Pick<Lines, 'range'>, from: number, to: number): Install[] {
+  return [...text.slice(from, to).matchAll(BRINGING)].flatMap(({ 0: whole, 1: words = '', index }) => {
+    // Behind the script stand words of its own.
+    const own = words.replace(/(?<=(?:^|\s)[^\s=]+\.py\s)[\s\S]*$/, '');
+    const start = from + index + whole.length - words.length;
+    return [...own.matchAll(BROUGHT)].flatMap(({ 0: option, 1: given = '', index: at }) =>
+      packagesAmong(given, start + at + option.length - given.length, text, lines, true),
+    );
+  });
+}
+
 /** Packages that commands name in a stretch of a text. */
-function writtenInstalls(text: string, lines: Pick<Lines, 'range'>, from = 0, to = text.length): Install[] {
+const writtenInstalls = (
+  text: string,
+  lines: Pick<Lines, 'range'>,
+  from = 0,
+  to = text.length,
+): Install[] => [...pipInstalls(text, lines, from, to), ...broughtInstalls(text, lines, from, to)];
+
+function pipInstalls(text: string, lines: Pick<Lines, 'range'>, from: number, to: number): Install[] {
   return [...text.slice(from, to).matchAll(SHELL_COMMAND)].flatMap((command) => {
     const words = command[1] ?? '';
     const start = from + command.index + command[0].length - words.length;

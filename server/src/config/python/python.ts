@@ -1,8 +1,10 @@
 import type { Problem } from '../../text/problem';
 import { say } from '../../wording/say';
 import type { Lines } from '../lines';
+import { entryOf } from '../lookup';
 import type { ConfigNode, MapEntry } from '../node';
 import type { SyntaxReading } from '../syntax-reading';
+import { WITH_METADATA } from './command-line';
 import { parsePython } from './grammar';
 import { type Install, installsIn, withoutMagics } from './magics';
 import { settingsOf } from './module-settings';
@@ -25,10 +27,13 @@ export interface PythonReading extends SyntaxReading {
  */
 export function readPython(
   lines: Lines,
-  installs: readonly Install[] = installsIn(lines.text, lines),
+  found: readonly Install[] = installsIn(lines.text, lines),
   around?: ProgramSurroundings,
 ): PythonReading {
   const { text } = lines;
+  // Started by `python`, a script finds what is there, whatever its metadata name.
+  const isThere = !around?.command || entryOf(around.command, WITH_METADATA) !== undefined;
+  const installs = isThere ? found : found.filter(({ needed }) => !needed);
   const tree = parsePython(withoutMagics(text));
   if (!tree) return { root: null, problems: [], relaxedJson: false, installs };
   const program = followProgram(tree, lines, { ...around, cells: writtenCells(text) });

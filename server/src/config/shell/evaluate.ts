@@ -91,6 +91,10 @@ function guessesIn(words: readonly PlacedText[]): TextStretch[] {
   return found;
 }
 
+/** `hf jobs run IMAGE python train.py`, `hf jobs uv run train.py` */
+const isJob = ([first = [], second = []]: readonly PlacedText[]): boolean =>
+  /^(?:hf|huggingface-cli)$/.test(textOfPieces(first)) && textOfPieces(second) === 'jobs';
+
 class Evaluator extends ShellBuiltins {
   /** Words before whatever this shell starts. */
   private readonly prefix: readonly PlacedText[];
@@ -200,7 +204,7 @@ class Evaluator extends ShellBuiltins {
     const { environment, rest } = this.environmentOf(words);
     words = rest;
     const name = textOfPieces(words[0] ?? []);
-    if (STARTS_NOTHING.test(name.split('/').at(-1) ?? '')) {
+    if (STARTS_NOTHING.test(name.split('/').at(-1) ?? '') && !isJob(words)) {
       if (this.printed) this.print(name, words, input);
       // Relative paths of what is launched behind `cd` start there.
       if (name !== 'cd') return undefined;

@@ -36,6 +36,8 @@ export interface Launch {
   readonly open: boolean;
   /** It stands in another script, which the script at hand runs by the command at `range`. */
   readonly isCalled: boolean;
+  /** The packages that the script's own metadata name are there (PEP 723): `uv run t.py`. */
+  readonly readsMetadata: boolean;
   /** Options of Slurm of that other script. */
   readonly sbatch?: MapNode;
 }
@@ -87,6 +89,7 @@ const launchesIn = oncePer((root: ConfigNode): readonly Launch[] => {
       guesses: list('guesses').filter((node) => node.kind === 'scalar'),
       open: flagOf(nodeAt(command, ['open'])) === true,
       isCalled: nodeAt(command, ['call']) !== undefined,
+      readsMetadata: flagOf(nodeAt(command, ['readsMetadata'])) === true,
       sbatch: map('sbatch'),
     };
   });

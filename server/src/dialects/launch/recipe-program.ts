@@ -1,6 +1,6 @@
 import { inFile } from '../../config/deep-merge';
 import type { ConfigNode, MapNode } from '../../config/node';
-import { COMMAND_WORDS, LAUNCHED_WITH } from '../../config/python/command-line';
+import { COMMAND_WORDS, LAUNCHED_WITH, WITH_METADATA } from '../../config/python/command-line';
 import { textOf } from '../../config/scalar';
 import { findModel } from '../../model/catalog';
 import type { Fact } from '../../run/origin';
@@ -105,6 +105,7 @@ export function linkScript(launch: Launch, draft: Draft, alone: readonly Fact[] 
       ...launch.arguments.entries,
       entry(COMMAND_WORDS, others),
       entry(LAUNCHED_WITH, environmentOf(launch, draft)),
+      ...(launch.readsMetadata ? [entry(WITH_METADATA, others)] : []),
     ],
   };
   draft.links.push({
