@@ -34,7 +34,7 @@ const isOther =
 const LOSSES = ['sigmoid', 'apo_zero', 'apo_down', 'sppo_hard', 'nca_pair'];
 
 /**
- * What trainers stop on beside Liger: the key, its values, the first release and the first after the last, each read in `METHOD_trainer.py` of
+ * What trainers stop on beside Liger, in more than one release: the key, its values, the first release and the first after the last, each read in `METHOD_trainer.py` of
  * all releases from 0.15 to 1.16, that of `delta` in `grpo_config.py`. KTO lay in `experimental/kto` from 0.26 to 1.7.
  */
 const REFUSED: readonly (readonly [
@@ -50,10 +50,7 @@ const REFUSED: readonly (readonly [
   ['dpo', 'loss_type', isOther(...LOSSES), '0.22', '0.29'],
   ['dpo', 'loss_type', (node) => node.kind === 'list' && node.items.length > 1, '0.29', '1.14'],
   ['dpo', 'f_divergence_type', is('forward_kl', 'js_divergence', 'alpha_divergence'), '1.10', '1.14'],
-  ['dpo', 'use_weighting', isOn, '1.14', '1.15'],
   ['kto', 'loss_type', is('apo_zero_unpaired'), '0.17', '1.14'],
-  ['kto', 'desirable_weight', isNumber((weight) => weight !== 1), '1.13', '1.14'],
-  ['kto', 'undesirable_weight', isNumber((weight) => weight !== 1), '1.13', '1.14'],
   ['grpo', 'delta', isSet, '0.18', '1.4'],
   ['grpo', 'importance_sampling_level', is('sequence'), '0.20', '1.0'],
   ['grpo', 'top_entropy_quantile', isNumber((share) => share < 1), '0.20', '1.14'],
