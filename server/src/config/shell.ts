@@ -287,6 +287,8 @@ class Builder {
             ? this.scalar(only)
             : { kind: 'list', range: this.span(values), items: values.map((each) => this.scalar(each)) };
       const key = keyOf(word.text);
+      // The module that a launcher starts is the script: its `-m` is left without a value, behind that of the launcher.
+      if (values.length === 0 && MODULE.test(word.text) && entries.has(key)) continue;
       entries.delete(key);
       entries.set(key, entry(key, keyRange, value));
     }

@@ -60,6 +60,12 @@ torchrun --nproc_per_node=8 --nnodes 2 \\
     assert.deepEqual(run?.arguments, { micro: 2, global: 64, name: 'a b', out: '$HOME/x' });
   });
 
+  it('keeps the module of the launcher where that starts a module, too', () => {
+    const [run] = commands('python -m torch.distributed.run --nproc_per_node=2 -m coverage run --lr 1e-4');
+    assert.deepEqual(run?.launcher, { m: 'torch.distributed.run', nproc_per_node: 2 });
+    assert.equal(run?.script, 'coverage');
+  });
+
   it('splits flags that are gathered in one text, and keeps the place of each', () => {
     const text = 'OPTS=" \\\n --num-layers 24 \\\n --bf16 "\npython pretrain_gpt.py $OPTS\n';
     const { root } = parseConfig(URI, text);
