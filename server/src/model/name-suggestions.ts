@@ -1,4 +1,4 @@
-import { modelNames } from './catalog';
+import { findModel, modelNames } from './catalog';
 
 /** A model's name in parts: what tells families, generations and sizes apart. */
 interface Spelling {
@@ -158,7 +158,8 @@ export function suggestModels(id: string, limit = 5): string[] {
  */
 export function isMisspelt(id: string): boolean {
   const [best] = suggestions(id);
-  if (!best || best.tuning) return false;
+  // A name that the catalog has is right, whatever else is not known of its model.
+  if (!best || best.tuning || findModel(id)) return false;
   return best.letters > 0 ? best.sameOwner || !id.includes('/') : best.sameOwner;
 }
 
