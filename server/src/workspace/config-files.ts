@@ -3,6 +3,7 @@ import path from 'node:path';
 import ignore, { type Ignore } from 'ignore';
 import { readFileText } from './bounded-read';
 import { isConfigName, SKIPPED_FOLDERS } from './config-names';
+import { trackedPaths } from './git-index';
 
 /** A longer `.gitignore` is none. Bytes. */
 const LARGEST_RULES = 2 ** 20;
@@ -34,8 +35,13 @@ function isIgnored(file: string, isFolder: boolean, rules: readonly Rules[]): bo
   return false;
 }
 
+interface Above {
+  readonly rules: readonly Rules[];
+  readonly repository?: string;
+}
+
 /** `.gitignore` files above a folder, up to the root of its repository; none outside of one. */
-async function rulesAbove(folder: string): Promise<Rules[]> {
+async function rulesAbove(folder: string): Promise<Above> {
   const found: Rules[] = [];
   for (let current = folder; ; current = path.dirname(current)) {
     if (current !== folder) {
@@ -46,10 +52,10 @@ async function rulesAbove(folder: string): Promise<Rules[]> {
     }
     const names = await readdir(current).catch((): string[] => []);
     if (names.includes('.git')) {
-      return found;
+      return { rules: found, repository: current };
     }
     if (path.dirname(current) === current) {
-      return [];
+      return { rules: [] };
     }
   }
 }
@@ -60,6 +66,13 @@ async function rulesAbove(folder: string): Promise<Rules[]> {
  */
 export async function findConfigs(root: string, unreadable: (folder: string) => void): Promise<string[]> {
   const files: string[] = [];
+  const above = await rulesAbove(root);
+  let tracked: Promise<ReadonlySet<string>> | undefined;
+  const isTracked = async (file: string) => {
+    if (above.repository === undefined) return false;
+    tracked ??= trackedPaths(above.repository);
+    return (await tracked).has(file);
+  };
   const visit = async (folder: string, rules: readonly Rules[], depth: number): Promise<void> => {
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => undefined);
     if (!entries) {
@@ -71,9 +84,9 @@ export async function findConfigs(root: string, unreadable: (folder: string) => 
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     for (const entry of entries) {
       const full = path.join(folder, entry.name);
-      if (SKIPPED_FOLDERS.has(entry.name) || isIgnored(full, entry.isDirectory(), all)) {
-        continue;
-      }
+      if (SKIPPED_FOLDERS.has(entry.name)) continue;
+      // What git keeps it does not ignore.
+      if (isIgnored(full, entry.isDirectory(), all) && !(await isTracked(full))) continue;
       if (entry.isDirectory()) {
         if (depth < DEEPEST) {
           await visit(full, all, depth + 1);
@@ -83,6 +96,6 @@ export async function findConfigs(root: string, unreadable: (folder: string) => 
       }
     }
   };
-  await visit(root, await rulesAbove(root), 0);
+  await visit(root, above.rules, 0);
   return files;
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -48,6 +49,23 @@ describe('walking a tree', () => {
     }
     assert.deepEqual(await walk(), ['a.json', 'secret.yaml', 'sub/keep.local.json', 'sub/top.json']);
     assert.deepEqual(await walk('sub'), ['sub/keep.local.json', 'sub/top.json']);
+  });
+
+  it('finds what git keeps although .gitignore names it', async () => {
+    const git = (...words: string[]) => execFileSync('git', ['-C', root, ...words], { stdio: 'pipe' });
+    await write('.gitignore', '*.json\nout/\n');
+    for (const name of ['kept/a.json', 'kept/b.json', 'out/kept.yaml', 'out/left.yaml', 'c.yaml']) {
+      await write(name);
+    }
+    git('init', '--quiet');
+    git('add', '--force', 'kept/a.json', 'out/kept.yaml');
+    assert.deepEqual(await walk(), ['c.yaml', 'kept/a.json', 'out/kept.yaml']);
+    assert.deepEqual(await walk('kept'), ['kept/a.json']);
+    // An entry that is to be added later has more flags (version 3 of the index).
+    git('add', '--force', '--intent-to-add', 'kept/b.json');
+    assert.deepEqual(await walk('kept'), ['kept/a.json', 'kept/b.json']);
+    await write('.git/index', 'DIRC');
+    assert.deepEqual(await walk(), ['c.yaml']);
   });
 
   it('skips folders of tools and does not follow links to folders', async () => {
