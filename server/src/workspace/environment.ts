@@ -18,6 +18,7 @@ import {
   VERSIONED_PACKAGES,
   type VersionedPackage,
 } from '../environment/versions';
+import { newerOf } from '../run/oldest-releases';
 import { type Fact, fact } from '../run/origin';
 import { strongest } from '../run/resolve';
 import type { KnownVersion, Versions } from '../run/versions';
@@ -82,8 +83,17 @@ export async function environmentOf(
     ...around,
     ...(await statedByScripts(scripts, files)),
   ];
-  return { facts: factsOf(stated, family, files, own), frameworks: frameworksIn(stated) };
+  const named = (await files.requirements(uri, SHOWN_INSTALLS)).filter(({ specifier }) => specifier === '');
+  // Beside what is pinned around, where the notebook is opened elsewhere the newest.
+  const left = new Set(isNotebook(uri) ? named.map(({ name }) => name) : []);
+  return { facts: factsOf(stated, family, files, own, left), frameworks: frameworksIn(stated, left) };
 }
+
+const isNotebook = (uri: string) => /\.ipynb$/i.test(uri);
+
+/** Whether a release is pinned around a notebook that installs the package itself, and names none: `left` are such packages. */
+const isLeft = ({ name, exact, rank, optional }: Stated, left: ReadonlySet<string>) =>
+  exact !== undefined && !optional && rank !== INSTALLED_RANK && rank !== RECORDED_RANK && left.has(name);
 
 /** Whether a file that shows how a run is started runs commands itself: a notebook, or the source of one. */
 const isCode = (uri: string) => /\.(?:ipynb|py)$/i.test(uri);
@@ -113,10 +123,11 @@ const FRAMEWORKS = [
   ]),
 ];
 
-function frameworksIn(stated: readonly Stated[]): Versions {
+function frameworksIn(stated: readonly Stated[], left: ReadonlySet<string>): Versions {
   return Object.fromEntries(
     FRAMEWORKS.flatMap((name): [string, KnownVersion][] => {
       const found = best(stated, name, ({ optional }) => !optional);
+      if (found && isLeft(found, left)) return [];
       const exact = found?.exact;
       if (exact !== undefined) return [[name, { version: exact, source: 'locked' }]];
       const newest = found && upperBound(found.specifier);
@@ -131,8 +142,9 @@ function factsOf(
   family: string,
   files: TrackedFiles,
   own: readonly Fact[],
+  left: ReadonlySet<string>,
 ): Fact[] {
-  return [...kernelFacts(stated, family), ...versionFacts(stated, family, files, own)];
+  return [...kernelFacts(stated, family), ...versionFacts(stated, family, files, own, left)];
 }
 
 /** Packages of kernels that a framework requires, since a release (`Requires-Dist` of axolotl 0.15.0: `flash-linear-attention==0.4.1`). */
@@ -176,6 +188,7 @@ function versionFacts(
   family: string,
   files: TrackedFiles,
   own: readonly Fact[],
+  left: ReadonlySet<string>,
 ): Fact[] {
   const framework = FRAMEWORK_PACKAGES[family];
   const release = framework === undefined ? undefined : best(stated, framework, ({ optional }) => !optional);
@@ -189,6 +202,7 @@ function versionFacts(
     if (upgraded) return upgradedFact(name, upgraded);
     const usable = (each: Stated) => allowedVersions(name, each) !== undefined;
     const found = best(stated, name, (each) => !each.optional && usable(each)) ?? best(stated, name, usable);
+    if (found && isLeft(found, left)) return leftFact(name, found, files);
     const brought = broughtFact(name, found, stated, files);
     if (brought) return brought;
     const allowed = found && allowedVersions(name, found);
@@ -311,6 +325,21 @@ const upgradedFact = (name: VersionedPackage, { uri, range }: Stated): Fact =>
     location: { uri, range },
     note: say('the newest {0} is installed: {1} is assumed', name, assumedRelease(name)),
   });
+
+/** What is pinned where the environment of the project runs the notebook, and the newest where it is opened elsewhere. */
+function leftFact(name: VersionedPackage, { uri, range, exact = '' }: Stated, files: TrackedFiles): Fact {
+  const newest = newerOf(exact, assumedRelease(name));
+  return fact(VERSION_FIELDS[name], newest, {
+    kind: 'environment',
+    location: { uri, range },
+    note: say(
+      '{0} in {1}, but the notebook installs it and names no release',
+      `${name} ${exact}`,
+      placeOf(uri, files),
+    ),
+    ...(newest === exact ? {} : { orElse: exact }),
+  });
+}
 
 const exactOf = (specifier: string) => /^(?:!=[^,]*,)*==([^,*]+)$/.exec(specifier)?.[1];
 const upperBound = (specifier: string) => /<=?(\d[\w.]*)/.exec(specifier)?.[1];

@@ -134,7 +134,24 @@ describe('versions of the software around a config', () => {
       );
     const required = '[project]\nname = "x"\ndependencies = ["trl==0.20.0"]\n';
     assert.match(await trl('!pip install -U trl', required), /^1\.16 /);
-    assert.match(await trl('!pip install trl', required), /^0\.20\.0 \(environment/);
+    // The environment of the project has the one, a notebook that is opened elsewhere gets the newest.
+    assert.equal(
+      await trl('!pip install trl', required),
+      '1.16 (environment: trl 0.20.0 in pyproject.toml, but the notebook installs it and names no release)',
+    );
+    assert.match(await trl('!pip install datasets', required), /^0\.20\.0 \(environment/);
+    assert.match(await trl('!pip install trl==0.19.1', required), /^0\.19\.1 \(file/);
+    // What only the one refuses the notebook need not meet.
+    const old = '[project]\nname = "x"\ndependencies = ["trl==0.12.1"]\n';
+    const refused = async (install: string) => {
+      const files = { [of]: notebook(install), 'file:///w/pyproject.toml': old };
+      const { problems = [] } = (await versions(files, of)).analysis;
+      return problems.map(({ code }) => code).includes('argument-release');
+    };
+    assert.deepEqual(
+      [await refused('!pip install datasets'), await refused('!pip install trl')],
+      [true, false],
+    );
     const poetry = '[tool.poetry.dependencies]\ntrl = { version = "0.20.0", optional = true }\n';
     assert.match(await trl('!pip install x', poetry), /^0\.20\.0 \(default/);
   });
