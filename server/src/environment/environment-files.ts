@@ -345,8 +345,14 @@ const ENVIRONMENT_FORMATS: readonly EnvironmentFormat[] = [
   { names: /^(?:uv|poetry|pdm)\.lock$/, rank: 0, read: lockedPackages },
   { names: /^Pipfile\.lock$/, rank: 0, read: pipfileLock },
   {
-    names: /^(?:requirements|constraints)(?:[-_.][\w.-]{0,40})?\.(?:txt|in)$|^requirements$/i,
+    names: /^(?:requirements|constraints)\.(?:txt|in)$|^requirements$/i,
     rank: 1,
+    read: requirementLines,
+  },
+  // Such as `requirements-verl.txt`: for one of several uses.
+  {
+    names: /^(?:requirements|constraints)[-_.][\w.-]{0,40}\.(?:txt|in)$/i,
+    rank: 1.5,
     read: requirementLines,
   },
   { names: /^(?:environment|conda)(?:[-_.][\w.-]{0,40})?\.ya?ml$/i, rank: 2, read: condaEnvironment },

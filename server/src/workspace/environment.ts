@@ -127,7 +127,7 @@ function frameworksIn(stated: readonly Stated[], left: ReadonlySet<string>): Ver
   return Object.fromEntries(
     FRAMEWORKS.flatMap((name): [string, KnownVersion][] => {
       const found = best(stated, name, ({ optional }) => !optional);
-      if (found && isLeft(found, left)) return [];
+      if (found && (isLeft(found, left) || rivalsOf(found, stated).length > 0)) return [];
       const exact = found?.exact;
       if (exact !== undefined) return [[name, { version: exact, source: 'locked' }]];
       const newest = found && upperBound(found.specifier);
@@ -202,6 +202,8 @@ function versionFacts(
     if (upgraded) return upgradedFact(name, upgraded);
     const usable = (each: Stated) => allowedVersions(name, each) !== undefined;
     const found = best(stated, name, (each) => !each.optional && usable(each)) ?? best(stated, name, usable);
+    const rivals = found ? rivalsOf(found, stated).filter(usable) : [];
+    if (found && rivals.length > 0) return rivalFact(name, found, rivals);
     if (found && isLeft(found, left)) return leftFact(name, found, files);
     const brought = broughtFact(name, found, stated, files);
     if (brought) return brought;
@@ -325,6 +327,42 @@ const upgradedFact = (name: VersionedPackage, { uri, range }: Stated): Fact =>
     location: { uri, range },
     note: say('the newest {0} is installed: {1} is assumed', name, assumedRelease(name)),
   });
+
+/** Other files of one kind and folder that ask for another release of a package: which of them is installed nobody knows. */
+const rivalsOf = (found: Stated, stated: readonly Stated[]): Stated[] =>
+  stated.filter(
+    ({ name, rank, uri, specifier, optional }) =>
+      name === found.name &&
+      rank === found.rank &&
+      rank >= 0 &&
+      rank <= LAST_OF_FOLDER &&
+      !optional &&
+      uri !== found.uri &&
+      folderOf(uri) === folderOf(found.uri) &&
+      specifier !== '' &&
+      specifier !== found.specifier,
+  );
+
+/** Rank of the last format that is looked for in folders (`ENVIRONMENT_FORMATS`). */
+const LAST_OF_FOLDER = 4;
+
+function rivalFact(name: VersionedPackage, found: Stated, rivals: readonly Stated[]): Fact {
+  const all = [found, ...rivals];
+  const ends = all.flatMap((each) => allowedVersions(name, each) ?? []);
+  const newest = ends.reduce((kept, end) => newerOf(kept, end.newest), ends[0]?.newest ?? '');
+  const firsts = ends.map((end) => end.oldest ?? end.newest);
+  const oldest = firsts.reduce((kept, end) => (isAtLeast(kept, end) === true ? end : kept), newest);
+  return fact(VERSION_FIELDS[name], newest, {
+    kind: 'environment',
+    location: { uri: found.uri, range: found.range },
+    note: say(
+      '{0} ask for different releases of {1}',
+      all.map((each) => fileName(each.uri)).join(', '),
+      name,
+    ),
+    ...(oldest === newest ? {} : { orElse: oldest }),
+  });
+}
 
 /** What is pinned where the environment of the project runs the notebook, and the newest where it is opened elsewhere. */
 function leftFact(name: VersionedPackage, { uri, range, exact = '' }: Stated, files: TrackedFiles): Fact {
@@ -492,7 +530,7 @@ async function statedIn(folder: string, run: string, files: TrackedFiles): Promi
     const format =
       environmentFormatOf(name) ??
       (path.includes('/') && /\.(?:txt|in)$/.test(name)
-        ? environmentFormatOf('requirements.txt')
+        ? environmentFormatOf('requirements-of.txt')
         : undefined);
     return format && !ASIDE.test(name) && !isOfOtherPart(name, run) ? { path, format } : [];
   });

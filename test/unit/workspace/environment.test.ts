@@ -59,6 +59,27 @@ describe('versions of the software around a config', () => {
     assert.match(unsloth('version.trl'), /^0\.15\.2 /);
   });
 
+  it('are any that lists for several uses name, unless the list for all names one', async () => {
+    const trl = async (more: Record<string, string> = {}) =>
+      (
+        await versions({
+          'file:///w/recipes/sft.yaml': RECIPE,
+          'file:///w/requirements-factory.txt': 'trl>=0.8.6,<=0.9.6\n',
+          'file:///w/requirements-trl.txt': 'trl==1.2.0\n',
+          ...more,
+        })
+      ).analysis;
+    const open = await trl();
+    assert.equal(open.resolved.values['version.trl'], '1.2.0');
+    assert.match(
+      `${open.resolved.origins['version.trl']?.note} ${open.resolved.origins['version.trl']?.orElse}`,
+      /^requirements-factory\.txt, requirements-trl\.txt ask for different releases of trl 0\.8\.6$/,
+    );
+    const named = await trl({ 'file:///w/requirements.txt': 'trl==0.19.1\n' });
+    assert.equal(named.resolved.values['version.trl'], '0.19.1');
+    assert.equal(named.resolved.origins['version.trl']?.orElse, undefined);
+  });
+
   it('are the newest that a range allows', async () => {
     const { shown } = await versions({
       'file:///w/recipes/sft.yaml': RECIPE,
