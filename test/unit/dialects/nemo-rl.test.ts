@@ -72,4 +72,28 @@ describe('the length of a run of NeMo-RL', () => {
       undefined,
     );
   });
+
+  it('name linear layers as Megatron does where Megatron trains', async () => {
+    const peft = (names: string) =>
+      GRPO.replace('dtensor_cfg: {enabled: true', 'dtensor_cfg: {enabled: false').replace(
+        /megatron_cfg: .*/,
+        `megatron_cfg: {enabled: true, peft: {enabled: true, dim: 16, alpha: 32, target_modules: [${names}]}}`,
+      );
+    const trained = async (text: string) => {
+      const { problems, estimate } = await analysisOf(text);
+      assert.deepEqual(
+        problems.filter(({ severity }) => severity !== 'information'),
+        [],
+      );
+      return estimate?.model.trainableParameters;
+    };
+    // 28 layers, rank 16: q and o of 3584, k and v of 3584 to 512, gate, up and down of 3584 and 18944.
+    const attention = 2 * 7168 + 2 * 4096;
+    const mlp = 3 * (3584 + 18944);
+    assert.equal(
+      await trained(peft('linear_qkv, linear_proj, linear_fc1, linear_fc2')),
+      28 * 16 * (attention + mlp),
+    );
+    assert.equal(await trained(peft('linear_qkv, linear_proj')), 28 * 16 * attention);
+  });
 });

@@ -23,19 +23,6 @@ function own<V>(value: V): DefaultValue<V> {
   return { value, note: say('ms-swift default for Megatron'), source: SOURCE };
 }
 
-/** Linear layers as Megatron names them, which adapters are asked for by, and as published models do (mcore-bridge, `gpt_bridge.py`). */
-export const MEGATRON_LINEARS: Readonly<Record<string, readonly string[]>> = {
-  linear_qkv: ['q_proj', 'k_proj', 'v_proj'],
-  linear_proj: ['o_proj'],
-  linear_fc1: ['gate_proj', 'up_proj', 'gate_up_proj'],
-  linear_fc2: ['down_proj'],
-  linear_q_proj: ['q_proj'],
-  linear_q_down_proj: ['q_a_proj'],
-  linear_q_up_proj: ['q_b_proj'],
-  linear_kv_down_proj: ['kv_a_proj_with_mqa'],
-  linear_kv_up_proj: ['kv_b_proj'],
-};
-
 /** `megatron sft`: Megatron's arguments with defaults of ms-swift's own. */
 export function readSwiftMegatron(config: Section, draft: Draft, context: ReadContext): void {
   const section = config.withDefaultsOf(SOURCE, say('ms-swift default for Megatron'));

@@ -21,13 +21,14 @@ import { rejectMisfits } from '../key-check';
 import { readAllocatorEnvironment } from '../launch/allocator-environment';
 import { assumeLeaves } from '../leaf-classes';
 import { assumeLength } from '../length-cap';
+import { withPublishedNames } from '../megatron/megatron-linears';
 import { type DefaultValue, type FoundKey, Section } from '../section';
 import { whatWaits } from '../waiting-models';
 import { readSwiftExperts } from './balanced-experts';
 import { trainedWeights } from './frozen-weights';
 import { SWIFT_LEAVES } from './leaf-modules';
 import { MS_SWIFT_KEYS, MS_SWIFT_TABLE, TUNERS } from './ms-swift-keys';
-import { MEGATRON_LINEARS, readSwiftMegatron } from './ms-swift-megatron';
+import { readSwiftMegatron } from './ms-swift-megatron';
 import { checkSwift } from './ms-swift-rules';
 import { packagedZero, statePackagedFsdp, statePackagedZero } from './packaged-configs';
 import type { SwiftCommand } from './swift-command';
@@ -446,11 +447,12 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
   section.stateMeaning(
     'lora.targets',
     ['target_modules', 'lora_target_modules'],
-    ({ node }) =>
-      textsOf(node)
-        ?.flatMap((words) => words.split(/\s+/))
-        .map((word) => (/^ALL$/.test(word) ? 'all-linear' : word))
-        .flatMap((word) => [word, ...(command.megatron ? (MEGATRON_LINEARS[word] ?? []) : [])]),
+    ({ node }) => {
+      const words = textsOf(node)
+        ?.flatMap((texts) => texts.split(/\s+/))
+        .map((word) => (/^ALL$/.test(word) ? 'all-linear' : word));
+      return words && command.megatron ? withPublishedNames(words) : words;
+    },
     swift(['all-linear'], file),
   );
   keepOffTowers(section, draft, context);

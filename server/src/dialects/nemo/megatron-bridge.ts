@@ -14,6 +14,7 @@ import { KeyTable } from '../key-table';
 import { shapeOfArguments } from '../megatron/gpt-arguments';
 import { configOfShape, predictsFurther } from '../megatron/gpt-shape';
 import { MEGATRON_KEYS } from '../megatron/megatron-keys';
+import { withPublishedNames } from '../megatron/megatron-linears';
 import { checkMegatron } from '../megatron/megatron-rules';
 import {
   megatron,
@@ -405,15 +406,9 @@ function readPeft(section: Section): void {
   if (!found) return;
   section.state('method.kind', 'lora', found);
   peft.take('dim', 'alpha', 'dropout');
-  const names: Readonly<Record<string, readonly string[]>> = {
-    linear_qkv: ['linear_qkv', 'q_proj', 'k_proj', 'v_proj'],
-    linear_proj: ['linear_proj', 'o_proj'],
-    linear_fc1: ['linear_fc1', 'gate_proj', 'up_proj'],
-    linear_fc2: ['linear_fc2', 'down_proj'],
-  };
   const place = peft.find('target_modules');
-  const words = peft.texts('target_modules') ?? Object.keys(names);
-  const modules = words.flatMap((word) => names[word.replace(/^.*\./, '')] ?? [word.replace(/^.*\./, '')]);
+  const words = peft.texts('target_modules') ?? ['linear_qkv', 'linear_proj', 'linear_fc1', 'linear_fc2'];
+  const modules = withPublishedNames(words.map((word) => word.replace(/^.*\./, '')));
   if (place) peft.state('lora.targets', modules, place);
   else
     peft.assume('lora.targets', {

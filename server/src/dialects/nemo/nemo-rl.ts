@@ -14,6 +14,7 @@ import { scriptPolicy } from '../hf/training-arguments-rules';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { checkKeys, type KeyPolicy, rejectMisfits } from '../key-check';
 import { readAllocatorEnvironment } from '../launch/allocator-environment';
+import { withPublishedNames } from '../megatron/megatron-linears';
 import {
   megatron,
   readAttention,
@@ -395,7 +396,8 @@ function readLora(block: Section, key: string, on: boolean): void {
   const all = block.find(`${key}.match_all_linear`);
   const targets = block.texts(`${key}.target_modules`) ?? [];
   if (all && flagOf(all.node) === true) block.state('lora.targets', ['all-linear'], all);
-  else if (targets.length > 0) block.take(`${key}.target_modules`);
+  else if (targets.length > 0)
+    block.stateMeaning('lora.targets', `${key}.target_modules`, () => withPublishedNames(targets));
 }
 
 /** Megatron-Core: low-precision weights, distributed optimizer. */
