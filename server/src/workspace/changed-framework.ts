@@ -33,6 +33,17 @@ function textsTaken(source: string): readonly string[] {
   ];
 }
 
+/** Where a file may lie: `*` is any folder, as copies give the package a name of their own. */
+async function placesOf(base: string, path: string, files: TrackedFiles): Promise<readonly string[]> {
+  const [before, after] = path.split('*');
+  if (before === undefined || after === undefined) return [`${base}/${path}`];
+  const folders = (await files.listFolders(`${base}/${before}`.replace(/\/$/, ''))) ?? [];
+  return folders.slice(0, MOST_PACKAGES).map((name) => `${base}/${before}${encodeURI(name)}${after}`);
+}
+
+/** Packages of one project: far above any. */
+const MOST_PACKAGES = 20;
+
 /**
  * Words of the files that define a framework's arguments, and the texts that these take, where its source lies around a config: a copy
  * that people change takes keys and values that no release knows. Empty where there is no such source.
@@ -45,11 +56,14 @@ export async function wordsOfSource(
   if (definitions.length === 0) return new Set();
   const words = await files.gist(async (asked) => {
     const texts: string[] = [];
-    for (const folder of foldersAround(uri, asked))
-      for (const path of definitions) {
-        const text = await asked.readText(`${folder.replace(/\/$/, '')}/${path}`);
-        if (text !== undefined) texts.push(text);
-      }
+    for (const folder of foldersAround(uri, asked)) {
+      const base = folder.replace(/\/$/, '');
+      for (const path of definitions)
+        for (const place of await placesOf(base, path, asked)) {
+          const text = await asked.readText(place);
+          if (text !== undefined) texts.push(text);
+        }
+    }
     const source = texts.join('\n');
     return [...new Set([...(source.match(WORD) ?? []), ...textsTaken(source)])].join('\n');
   });

@@ -544,8 +544,29 @@ async function statedIn(folder: string, run: string, files: TrackedFiles): Promi
   }
   for (const environment of folders.filter((name) => /^(?:\.venv|venv|env)$/.test(name)))
     found.push(...(await installedIn(`${base}/${environment}`, files)));
+  found.push(...(await held(base, names, folders, files)));
   return found;
 }
+
+/** A framework's own repository, or a copy of it: the release stands in a file beside the package. */
+async function held(
+  base: string,
+  names: readonly string[],
+  folders: readonly string[],
+  files: TrackedFiles,
+): Promise<Stated[]> {
+  const file = names.find((name) => /^version(?:\.txt)?$/i.test(name));
+  if (file === undefined) return [];
+  const inside = folders.includes('src') ? ((await files.listFolders(`${base}/src`)) ?? []) : [];
+  const name = [...folders, ...inside].find((one) => FRAMEWORKS.includes(one));
+  const uri = `${base}/${file}`;
+  const exact = name && /^\d+(?:\.\d+)+/.exec(((await files.readText(uri)) ?? '').trim())?.[0];
+  const start = { line: 0, character: 0 };
+  const range = { start, end: start };
+  return name && exact ? [{ name, specifier: `==${exact}`, exact, range, uri, rank: HELD_RANK }] : [];
+}
+/** As a project that asks for one release. */
+const HELD_RANK = 3;
 
 /** Between what is locked and what is asked for: it is there, but perhaps not where the run is. */
 const INSTALLED_RANK = 0.5;

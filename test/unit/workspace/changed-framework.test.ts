@@ -43,6 +43,33 @@ describe('a config in a changed copy of its framework', () => {
     assert.deepEqual(await codesOf(plain, 'configs/train.yaml'), ['warning wrong-type']);
   });
 
+  it('takes them of a package that the copy gives another name', async () => {
+    const copy = { 'a/train.yaml': LLAMA_FACTORY, 'src/mine/hparams/finetuning_args.py': FINETUNING_ARGS };
+    assert.deepEqual(await codesOf(copy, 'a/train.yaml'), []);
+    const other = { 'a/train.yaml': LLAMA_FACTORY, 'src/mine/finetuning_args.py': FINETUNING_ARGS };
+    assert.deepEqual(await codesOf(other, 'a/train.yaml'), ['warning wrong-type']);
+  });
+
+  it('is of the release that stands beside the package', async () => {
+    const launch = {
+      'run.sh':
+        'deepspeed --module openrlhf.cli.train_sft --pretrain a/b --max_len 2048 --micro_train_batch_size 1 --train_batch_size 8 --bf16\n',
+    };
+    const note = async (files: Readonly<Record<string, string>>) => {
+      const { resolved } = await smallWorkspace({ ...launch, ...files }).analyze('run.sh');
+      return resolved.origins['version.transformers']?.note ?? '';
+    };
+    assert.match(await note({}), /^openrlhf 0\.11\.2 requires/);
+    const copy = {
+      'version.txt': '0.4.4\n',
+      'requirements.txt': 'transformers\n',
+      'openrlhf/__init__.py': '',
+    };
+    assert.match(await note(copy), /^openrlhf 0\.4\.4 requires/);
+    assert.match(await note({ ...copy, 'version.txt': 'unreleased' }), /^openrlhf 0\.11\.2 requires/);
+    assert.match(await note({ 'version.txt': '0.4.4\n' }), /^openrlhf 0\.11\.2 requires/);
+  });
+
   it('takes them in a launch', async () => {
     const launch = LLAMA_FACTORY.trim()
       .replace(/^(\w+): /gm, '--$1 ')
