@@ -316,6 +316,8 @@ export interface Dialect {
   readonly splits?: SplitWays;
   /** Releases of frameworks that a file itself holds: of the one that wrote it, or that its cells install. */
   releases?(document: ConfigDocument): readonly Requirement[];
+  /** A block that is a whole config of its own where a file has it: what stands in it refers to it. */
+  readonly wraps?: string;
   /** Files of the framework's repository that define its arguments: a changed copy around a config may know more than the releases. */
   readonly definitions?: readonly string[];
   /** The row of a key that may stand anywhere, by its path; the others are found by `keys`. */

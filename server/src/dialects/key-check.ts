@@ -2,7 +2,7 @@ import { isLeftOpen } from '../config/filled-later';
 import type { ConfigNode, ListNode, MapEntry, MapNode } from '../config/node';
 import { flagOf, integerOf, isAuto, isBlank, numberOf } from '../config/scalar';
 import { FIELDS, type FieldPath } from '../run/fields';
-import { mayShapeMemory } from '../run/unread';
+import { costsNothing, mayShapeMemory } from '../run/unread';
 import type { Range } from '../text/place';
 import type { Severity } from '../text/problem';
 import { say } from '../wording/say';
@@ -37,11 +37,14 @@ export interface Judgement {
 
 /**
  * A key that no row has, and that may change what a GPU holds as its name goes: the run was not read whole. Within blocks one that is
- * switched off changes nothing, and releases of the framework know some that no row has.
+ * switched off changes nothing, and releases of the framework know some that no row has. A framework that refuses other keys is a changed
+ * copy where one stands, so a name that tells nothing may mean anything.
  */
 function leaveUnknown(key: string, range: Range, table: KeyTable, draft: Draft): void {
   // Flags of a command are looked at with the command.
-  if (draft.commandLine || table.family === '' || !mayShapeMemory(key.split('.').at(-1) ?? key)) return;
+  if (draft.commandLine || table.family === '') return;
+  const isOwn = table.refusesOthers && !key.includes('.') && table.released?.presence(key) === undefined;
+  if (!mayShapeMemory(key.split('.').at(-1) ?? key) && !(isOwn && !costsNothing(key))) return;
   const message = say(
     '`{0}` is no key that is known of {1}: what it changes is not counted.',
     key,

@@ -8,11 +8,15 @@ export class KeyTable {
   readonly #keys: readonly KeySpec[];
   #index: Index | undefined;
 
-  /** `family` is its name, for people; `released` what its framework's releases have. */
+  /**
+   * `family` is its name, for people; `released` what its framework's releases have; `refusesOthers`: its framework stops on a key that
+   * it does not know, so a file with one is that of a changed copy.
+   */
   constructor(
     keys: readonly KeySpec[],
     readonly family = '',
     readonly released?: ReleasedKeys,
+    readonly refusesOthers = false,
   ) {
     this.#keys = keys;
   }

@@ -41,7 +41,7 @@ export function readDocument(dialect: Dialect, document: ConfigDocument, context
   const written = templatedOf(root);
   if (written.length === 0) return reading;
   // What the file itself gives, as OmegaConf fills it in, is a value.
-  const filled = interpolated(root);
+  const filled = filledIn(root, dialect.wraps);
   const open = written.filter(({ path, item, node }) => isOpen(itemOf(nodeAt(filled, path), item), node));
   if (open.length === 0) return reading;
   const rowOf = rowsOf(dialect, reading);
@@ -68,6 +68,15 @@ export function readDocument(dialect: Dialect, document: ConfigDocument, context
       return reading.problems.flatMap((problem) => tempered(problem, open, unread.length > 0));
     },
   });
+}
+
+function filledIn(root: ConfigNode, block: string | undefined): ConfigNode | null {
+  const filled = interpolated(root);
+  if (block === undefined || filled?.kind !== 'map') return filled;
+  const entries = filled.entries.map((entry) =>
+    entry.key === block ? { ...entry, value: interpolated(entry.value) ?? entry.value } : entry,
+  );
+  return { ...filled, entries };
 }
 
 /** Problems but those of values that are open; what the others say may hang on them, so that none is certain. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { joinCells } from '../../../server/src/config/python/cells';
-import { smallWorkspace } from '../workspace/small-workspace';
+import { ROOT, smallWorkspace } from '../workspace/small-workspace';
 
 /** Problems of one file of a small workspace that are more than information, as `code severity`. */
 async function reported(files: Readonly<Record<string, string>>, path: string): Promise<string[]> {
@@ -57,7 +57,7 @@ describe('files of repositories that no rule was made for', () => {
   it('split checkpoints, which trains nothing', async () => {
     const text = YUAN.replace(/^.*pretrain_yuan\.py/, 'python tools/split_tp_partitions.py');
     const { workspace } = smallWorkspace({ 'a.sh': `${text}\n` });
-    assert.equal(await workspace.analyze('file:///w/a.sh'), undefined);
+    assert.equal(await workspace.analyze(`${ROOT}/a.sh`), undefined);
   });
 
   it('tell the trainer itself how the model is loaded, and keep the GPU that Colab once gave', async () => {
@@ -143,6 +143,75 @@ gradient_accumulation_steps: {_target_: mine.steps}
     const text =
       'global_train_batch_size: 256\nper_device_train_batch_size: 1\noptimizer: ADAMW_TORCH_XLA\nmodel: {name_or_path: a/b}\n';
     const { workspace } = smallWorkspace({ 'a.yaml': text });
-    assert.equal((await workspace.analyze('file:///w/a.yaml'))?.dialect.id, undefined);
+    assert.equal(await workspace.analyze(`${ROOT}/a.yaml`), undefined);
+  });
+
+  it('call a few keys as Axolotl does, and most by names of their own', async () => {
+    const mine =
+      'base_model: null\nmicro_batch_size: 16\nuse_kernels: false\noptimizer_kind: adamw\nmuon_rate: 0.02\nshards: 8\npath_to_config: a.json\n';
+    const { workspace } = smallWorkspace({
+      'a.yaml': mine,
+      'b.yaml': `${mine.slice(0, mine.indexOf('optimizer'))}sequence_len: 2048\n`,
+    });
+    assert.equal(await workspace.analyze(`${ROOT}/a.yaml`), undefined);
+    assert.equal((await workspace.analyze(`${ROOT}/b.yaml`))?.dialect.id, 'axolotl');
+  });
+
+  it('refer to what stands in their own block', async () => {
+    const own = (length: string) => `compute: {gpus: 8, gpu_type: h100_80gb}
+parameters:
+  max_seq_len: 8192
+  model: {name: mpt_causal_lm, d_model: 512, n_heads: 8, n_layers: 2, max_seq_len: "${length}", vocab_size: 50368}
+  train_loader: {name: text, dataset: {max_seq_len: "${length}"}}
+  optimizer: {name: decoupled_adamw}
+  max_duration: 10ba
+  global_train_batch_size: 8
+  device_train_microbatch_size: 1
+`;
+    const of = async (length: string) =>
+      (await smallWorkspace({ 'a.yaml': own(length) }).analyze('a.yaml')).unread ?? [];
+    assert.deepEqual(await of('${max_seq_len}'), []);
+    assert.deepEqual((await of('${length}')).map(({ text }) => text).sort(), [
+      'max_seq_len: ${length}',
+      'max_seq_len: ${length}',
+    ]);
+  });
+
+  it('hold keys that a framework refuses, which a changed copy of it defines', async () => {
+    const neox = `{"pipe_parallel_size": 1, "model_parallel_size": 1, "num_layers": 2, "hidden_size": 512,
+"num_attention_heads": 8, "seq_length": 2048, "max_position_embeddings": 2048, "train_micro_batch_size_per_gpu": 4`;
+    const wordsOf = async (keys: string) =>
+      ((await smallWorkspace({ 'a.yml': `${neox}${keys}}\n` }).analyze('a.yml')).unread ?? []).map(
+        ({ text }) => text,
+      );
+    assert.deepEqual(await wordsOf(', "gd_mode": true, "ga_dataset": "/data/forget"'), ['gd_mode']);
+    assert.deepEqual(await wordsOf(', "te_mha": true, "launcher": "slurm"'), []);
+  });
+
+  it("have a trainer of their own on OpenRLHF's flags", async () => {
+    const unread = async (script: string, flags = '') => {
+      const text = `deepspeed ${script} --pretrain meta-llama/Llama-3.1-8B --max_len 2048 --micro_train_batch_size 1 --train_batch_size 8 --bf16${flags}\n`;
+      return ((await smallWorkspace({ 'a.sh': text }).analyze('a.sh')).unread ?? []).map(
+        ({ text: word }) => word,
+      );
+    };
+    assert.deepEqual(await unread('cli/denoise/train_sft.py'), ['train_sft.py']);
+    assert.deepEqual(await unread('../train_sft.py'), []);
+    assert.deepEqual(
+      await unread('--module openrlhf.cli.train_sft', ' --pretrain_mode --max_ckpt_num 3'),
+      [],
+    );
+    assert.deepEqual(await unread('--module openrlhf.cli.train_sft', ' --negatives 4'), ['--negatives']);
+  });
+
+  it('choose how they shard by a flag of their own', async () => {
+    const launch = (flag: string) =>
+      `torchrun --nproc_per_node 8 speculator.py --model_path meta-llama/Llama-2-7b-hf --learning_rate 1e-3 --batch_size 8${flag}\n`;
+    const fieldsOf = async (flag: string) =>
+      (await smallWorkspace({ 'a.sh': launch(flag) }).analyze('a.sh')).unread?.flatMap(
+        ({ fields = [] }) => fields,
+      );
+    assert.deepEqual(await fieldsOf(''), []);
+    assert.deepEqual(await fieldsOf(' --sharding_strategy hsdp'), ['parallel.data']);
   });
 });

@@ -44,9 +44,10 @@ function axolotlDefault<V>(value: V, file: string): DefaultValue<V> {
 const SHARED =
   /^(?:base_model|micro_batch_size|gradient_accumulation_steps|lora_\w+|learning_rate|val_set_size|train_on_inputs|group_by_length|load_in_8bit|num_epochs|warmup_steps|weight_decay|seed|bf16|fp16|output_dir|(?:save|eval|logging)_steps|wandb_\w+)$/;
 
-/** Whether a file has none of the keys by which Axolotl is known, beside several that it does not know. */
+/** Whether a file has none of the keys by which Axolotl is known, beside several that it does not know, or more of these than of all. */
 function isOfOtherTool({ entries }: MapNode): boolean {
   const known = entries.filter(({ key }) => AXOLOTL_TABLE.find(key));
+  if (entries.length > 2 * known.length) return true;
   return (
     known.every(({ key }) => SHARED.test(key) || TRAINING_ARGUMENTS_TABLE.find(key)) &&
     entries.length - known.length >= 3

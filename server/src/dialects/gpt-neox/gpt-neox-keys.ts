@@ -240,4 +240,4 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
   ),
 ];
 
-export const GPT_NEOX_TABLE = new KeyTable(GPT_NEOX_KEYS, 'GPT-NeoX', RELEASED);
+export const GPT_NEOX_TABLE = new KeyTable(GPT_NEOX_KEYS, 'GPT-NeoX', RELEASED, true);

@@ -1,5 +1,6 @@
 import type { Dialect, KeySpec, ReadContext } from '../dialect';
 import type { Draft } from '../draft';
+import type { ReleasedKeys } from '../framework-keys';
 import type { Words } from '../words';
 import type { Launch } from './launch';
 
@@ -21,6 +22,8 @@ export interface Program {
   readonly ownScript?: boolean;
   /** Its parser refuses flags that it does not know: a script that takes others is a fork, and what they change nobody can tell. */
   readonly refusesOthers?: true;
+  /** What its releases have: a flag of theirs is no fork's. */
+  readonly released?: ReleasedKeys;
   /** Whether a launch starts a script of the project's own on the framework's flags. */
   startsOwn?(launch: Launch): boolean;
   /** Whether a launch starts a script of a name that is common: where it takes more flags than the known one, it is another. */

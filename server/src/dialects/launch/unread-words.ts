@@ -92,7 +92,7 @@ const takesMore = (launch: Launch, rowOf: (key: string) => KeySpec | undefined):
 
 /** Flags by which scripts of people's own choose how DeepSpeed or FSDP shards. */
 const SHARDS =
-  /^(?:(?:ds_|deepspeed_)?zero(?:_?stage|_?opt\w*)?|ds_stage|(?:use_|enable_)?(?:fsdp|deepspeed))$/i;
+  /^(?:(?:ds_|deepspeed_)?zero(?:_?stage|_?opt\w*)?|ds_stage|(?:use_|enable_)?(?:fsdp|deepspeed)|(?:fsdp_)?shard(?:ing)?_strategy)$/i;
 
 /** Flags by which scripts of people's own turn adapters on. */
 const ADAPTS =
@@ -215,7 +215,8 @@ function noteFlags(
     }
     if (draft.hasLeft(keyRange)) continue;
     const fields = decidedBy(entry);
-    const mayChange = mayShapeMemory(key) || (program.refusesOthers === true && !costsNothing(key));
+    const isFork = program.refusesOthers === true && program.released?.presence(key) === undefined;
+    const mayChange = mayShapeMemory(key) || (isFork && !costsNothing(key));
     if (rowOf(key) || !(fields || mayChange) || openIn(entry.value).length > 0) continue;
     draft.leave(
       'flag',

@@ -281,4 +281,4 @@ export const LLAMA_FACTORY_KEYS: readonly KeySpec[] = [
   ...rest,
 ];
 
-export const LLAMA_FACTORY_TABLE = new KeyTable(LLAMA_FACTORY_KEYS, 'LLaMA-Factory', RELEASED);
+export const LLAMA_FACTORY_TABLE = new KeyTable(LLAMA_FACTORY_KEYS, 'LLaMA-Factory', RELEASED, true);

@@ -36,6 +36,7 @@ export const llmFoundry: Dialect = {
   optimizers: Object.keys(COMPOSER_OPTIMIZERS),
   words: foundryWords,
   keys: LLM_FOUNDRY_KEYS,
+  wraps: 'parameters',
   markers: /\b(?:global_train_batch_size|device_train_microbatch_size|device_train_grad_accum)\b/,
   detect(root: ConfigNode): number {
     const own = trainingOf(root);

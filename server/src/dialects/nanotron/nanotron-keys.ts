@@ -198,4 +198,4 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
   ),
 ];
 
-export const NANOTRON_TABLE = new KeyTable(NANOTRON_KEYS, 'nanotron', RELEASED);
+export const NANOTRON_TABLE = new KeyTable(NANOTRON_KEYS, 'nanotron', RELEASED, true);

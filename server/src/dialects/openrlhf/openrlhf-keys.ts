@@ -281,11 +281,11 @@ export const OPENRLHF_KEYS: readonly KeySpec[] = [
       algo.kl.init_coef algo.kl.use_loss algo.kl.estimator advantage_estimator init_kl_coef use_kl_loss kl_estimator
       gamma lambd normalize_reward reward.normalize_enable model.beta beta model.aux_loss_coef aux_loss_coef
       ds.ring_attn_head_stride ring_head_stride train.colocate_critic_reward colocate_critic_reward seed local_rank
-      train.agent_func_path load_checkpoint`,
+      train.agent_func_path load_checkpoint pretrain_mode`,
       any: `adam.betas actor.adam.lr critic.adam.lr actor.eps_clip_low_high eps_clip_low_high`,
     },
     RELEASED,
   ),
 ];
 
-export const OPENRLHF_TABLE = new KeyTable(OPENRLHF_KEYS, 'OpenRLHF');
+export const OPENRLHF_TABLE = new KeyTable(OPENRLHF_KEYS, 'OpenRLHF', RELEASED);

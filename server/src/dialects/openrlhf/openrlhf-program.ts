@@ -17,6 +17,12 @@ function trainerOf(launch: Launch): OpenrlhfTrainer | undefined {
   return old && own ? (old[1] as OpenrlhfTrainer) : undefined;
 }
 
+/** A script of a trainer's name in a folder that OpenRLHF does not have: somebody's own, on its flags. */
+function startsOwn({ script = '' }: Launch): boolean {
+  const folder = script.split('/').at(-2) ?? '';
+  return /\.py$/.test(script) && !/^(?:|\.{1,2}|examples|cli)$/.test(folder);
+}
+
 /** PPO without Ray, as there was until 0.6: all its models lie on every GPU that the launcher starts a process for. */
 const isAlone = (launch: Launch): boolean =>
   trainerOf(launch) === 'ppo' && !/_ray(?:\.py)?$/.test(launch.script ?? '');
@@ -26,6 +32,9 @@ export const openrlhfProgram: Program = {
   name: 'OpenRLHF',
   keys: OPENRLHF_KEYS,
   words: openrlhfWords,
+  refusesOthers: true,
+  released: OPENRLHF_TABLE.released,
+  startsOwn,
   match: (launch) => (trainerOf(launch) ? 1 : 0),
   countsGpus: (launch) => trainerOf(launch) === 'ppo' && !isAlone(launch),
   read(launch, draft, context) {
