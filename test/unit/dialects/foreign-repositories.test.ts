@@ -177,6 +177,24 @@ parameters:
     ]);
   });
 
+  it('give MPT experts, which are not counted', async () => {
+    const mpt = (kind: string) => `max_seq_len: 2048
+model: {name: mpt_causal_lm, d_model: 512, n_heads: 8, n_layers: 2, max_seq_len: 2048, vocab_size: 50368, ffn_config: {ffn_type: ${kind}, moe_num_experts: 8}}
+train_loader: {name: text, dataset: {max_seq_len: 2048}}
+optimizer: {name: decoupled_adamw}
+max_duration: 10ba
+global_train_batch_size: 8
+device_train_microbatch_size: 1
+`;
+    const estimateOf = async (kind: string) => {
+      const files = { 'a.yaml': mpt(kind), 'oomlint.yaml': 'targets: {gpu: H100, gpus: 8}\n' };
+      return (await smallWorkspace(files).analyze('a.yaml')).estimate;
+    };
+    assert.ok(await estimateOf('mptmlp'));
+    assert.equal(await estimateOf('mb_dmoe'), undefined);
+    assert.equal(await estimateOf('torch_dmoe'), undefined);
+  });
+
   it('hold keys that a framework refuses, which a changed copy of it defines', async () => {
     const neox = `{"pipe_parallel_size": 1, "model_parallel_size": 1, "num_layers": 2, "hidden_size": 512,
 "num_attention_heads": 8, "seq_length": 2048, "max_position_embeddings": 2048, "train_micro_batch_size_per_gpu": 4`;

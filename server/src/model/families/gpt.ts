@@ -1,4 +1,5 @@
-import type { ConfigReader } from '../config';
+import { say } from '../../wording/say';
+import { ConfigError, type ConfigReader } from '../config';
 import { type Block, layerNormed } from '../layers/block';
 import { gatedMlp } from '../layers/mlp';
 import { layerNorm as normalize } from '../layers/norm';
@@ -218,7 +219,10 @@ function foundryMpt(config: ConfigReader): Architecture {
   const rotary = attention.flag(false, 'rope');
   const learned = config.flag(true, 'learned_pos_emb') && !alibi && !rotary;
   const inner = Math.floor(sizes.hidden * config.number(4, 'expansion_ratio'));
-  const gated = config.nested('mpt_ffn', 'ffn_config').text('mptmlp', 'ffn_type') === 'mptglu';
+  const kind = config.nested('mpt_ffn', 'ffn_config').text('mptmlp', 'ffn_type');
+  // `ffn.py`: the others are experts.
+  if (!/^(?:mptmlp|mptglu|te_ln_mlp)$/.test(kind)) throw new ConfigError(say('"{0}" is not supported', kind));
+  const gated = kind === 'mptglu';
   const linears = { up: 'up_proj', down: 'down_proj' };
   const norm = (name: string) => layerNormed(name, bias);
   return plainDecoder(sizes, {
