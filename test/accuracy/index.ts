@@ -4,7 +4,7 @@ import type { RunValues } from '../../server/src/run/fields';
 import type { Expression } from './express';
 import { writeFunctionalTests } from './functional-tests';
 import { throughputsOf } from './measured-throughput';
-import { estimateOf, inputOf, type Measurement, readMeasurements } from './measurement';
+import { estimateOf, inputOf, type Measurement, measuredOf, readMeasurements } from './measurement';
 import { ordersReport } from './orders';
 import { measurementOf, writeMeasurements } from './record';
 import { coverage, misses, namedTable, table } from './report';
@@ -89,10 +89,11 @@ function estimated(measurement: Measurement): RowEstimate {
 
 type Result = RowEstimate & { readonly measurement: Measurement };
 
-function scoreOf({ measurement, line, bounds }: Result): Scored | undefined {
+function scoreOf({ measurement, line, bounds, row }: Result): Scored | undefined {
   const { id, framework, method, what, measuredBytes, outOfMemory } = measurement;
+  const measured = row ? measuredOf(measurement, row.input.accelerator) : measuredBytes;
   return score(
-    { id, framework, method, what, measured_bytes: measuredBytes, oom: outOfMemory },
+    { id, framework, method, what, measured_bytes: measured, oom: outOfMemory },
     line,
     bounds,
   );

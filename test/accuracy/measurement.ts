@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { estimate, rankFigures } from '../../server/src/estimate';
+import type { Accelerator } from '../../server/src/hardware/accelerator';
 import { findAccelerator } from '../../server/src/hardware/catalog';
 import { findModel, modelFromConfig } from '../../server/src/model/catalog';
 import type { Model } from '../../server/src/model/model';
@@ -17,7 +18,7 @@ export interface Measurement {
   readonly method: string;
   /** Where it is published. */
   readonly source: string;
-  /** Which meter: `allocated`, `reserved`, `process` (nvidia-smi), or what the source calls it. */
+  /** Which meter: `allocated`, `reserved`, `process` (nvidia-smi), `nvml` (what is used of the card), or what the source calls it. */
   readonly what: string;
   /** Whose figure it is where GPUs differ: that of the last rank, on the last pipeline stage. Absent: of the fullest. */
   readonly rank?: 'last';
@@ -48,6 +49,18 @@ export function readMeasurements(file: string): Measurement[] {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Measurement);
+}
+
+/**
+ * Bytes that the run itself took. `nvmlDeviceGetMemoryInfo` counts what the driver sets aside of the card as used, which `nvidia-smi` and the
+ * card's size as PyTorch has it leave out (NVML API reference, `nvmlMemory_t`: "sum of reserved and allocated device memory").
+ */
+export function measuredOf(
+  { what, measuredBytes }: Pick<Measurement, 'what' | 'measuredBytes'>,
+  { totalBytes, usableBytes }: Pick<Accelerator, 'totalBytes' | 'usableBytes'>,
+): number | undefined {
+  if (what !== 'nvml' || measuredBytes === undefined) return measuredBytes;
+  return measuredBytes - (totalBytes - usableBytes);
 }
 
 /** The run of a measurement as the engine takes it, or why there is none. */

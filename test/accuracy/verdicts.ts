@@ -3,7 +3,7 @@ import { outsideAllocator } from '../../server/src/memory/device';
 import type { Estimate, Verdict } from '../../server/src/results/estimate';
 import { shortestAnswer } from '../../server/src/workspace/sample-lengths';
 import type { Expression } from './express';
-import type { Measurement } from './measurement';
+import { type Measurement, measuredOf } from './measurement';
 import { aligned } from './report';
 import { type Bounds, kindOf } from './score';
 
@@ -49,7 +49,7 @@ export type Truth = 'fits' | 'edge' | 'does not fit';
  */
 export function truthOf({ measurement, input, estimate: { peak } }: Estimated, capacity: number): Truth {
   const kind = kindOf(measurement.what);
-  const measured = measurement.measuredBytes ?? 0;
+  const measured = measuredOf(measurement, input.accelerator) ?? 0;
   const outside = kind === 'process' ? 0 : peak.processBytes - peak.reservedBytes;
   const process = measured + outside;
   if (kind === 'allocated') {
@@ -73,14 +73,15 @@ export function decisionsOf(rows: readonly Estimated[]): Decision[] {
   return rows.flatMap((row) => {
     const { measurement, input, estimate: found } = row;
     const kind = kindOf(measurement.what);
-    if (!kind || !measurement.measuredBytes || measurement.outOfMemory) return [];
+    const measured = measuredOf(measurement, input.accelerator);
+    if (!kind || !measured || measurement.outOfMemory) return [];
     const { peak } = found;
     const likely = {
       allocated: peak.allocatedBytes,
       reserved: peak.reservedBytes,
       process: peak.processBytes,
     };
-    const need = (measurement.measuredBytes * peak.processBytes) / likely[kind];
+    const need = (measured * peak.processBytes) / likely[kind];
     return CARDS.filter((card) => card >= NEAR[0] * need && card <= NEAR[1] * need).map((card) => {
       const { verdict } = estimate({
         ...input,

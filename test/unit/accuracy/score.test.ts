@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { measuredOf } from '../../accuracy/measurement';
 import { table } from '../../accuracy/report';
 import type { MeasuredRow } from '../../accuracy/row';
 import { kindOf, quantile, type Scored, score, summarize } from '../../accuracy/score';
@@ -27,6 +28,14 @@ describe('scoring estimates', () => {
     assert.equal(score(ROW, line)?.estimated, 90);
     assert.equal(score({ ...ROW, what: 'max_memory_reserved' }, line)?.estimated, 110);
     assert.equal(score({ ...ROW, what: 'nvidia-smi' }, line)?.estimated, 120);
+  });
+
+  it('leaves out of what NVML has as used what the driver sets aside of the card', () => {
+    const card = { totalBytes: 1000, usableBytes: 990 };
+    assert.equal(kindOf('nvml'), 'process');
+    assert.equal(measuredOf({ what: 'nvml', measuredBytes: 500 }, card), 490);
+    assert.equal(measuredOf({ what: 'process', measuredBytes: 500 }, card), 500);
+    assert.equal(measuredOf({ what: 'nvml' }, card), undefined);
   });
 
   it('scores no row without a measurement or an estimate', () => {
