@@ -145,7 +145,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   program.read(launch, draft, context);
   draft.facts.push(...ofLauncher.filter(({ field }) => !draft.knows(field)));
   preferStatedGpus(draft, document.manifest);
-  leaveOneProcess(launch, draft, document.manifest);
+  leaveOneProcess(launch, draft, document.manifest, context.known);
   readWrittenConfigs(document, program.config, draft, context);
   const written = mapAt(document.root, ['files'])?.entries.map(({ key }) => key.replace(/^\.\//, '')) ?? [];
   expectMade(launch, launches, writtenBy(document), draft);

@@ -12,7 +12,6 @@ import { weightsDtypeOf } from '../hf/weights-dtype';
 import { argumentOf, type Calls, leaveArgument, leaveValue, withhold } from './call-block';
 import { noteImportNeeds } from './dropped-arguments';
 import { readPreparation } from './kbit-preparation';
-import { readLeafModules } from './leaf-modules';
 import { readLigerPatches } from './liger-patches';
 import { readLightning } from './lightning-run';
 import { readLoopSharding } from './loop-sharding';
@@ -59,7 +58,6 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   }
   if (!own) readTextsAlone(calls, backward, context, true);
   readRouterLogits(calls, chain, backward, undefined, context);
-  readLeafModules(calls, backward, context);
   readScaledImages(calls, backward, context);
   noteOtherModels(calls, chain, backward, context);
   noteChangers(calls, chain, backward, loop.optimizer);

@@ -9,6 +9,7 @@ import type { ReadContext } from '../dialect';
 import { readPlugin } from './accelerate-plugins';
 import { argumentOf, type Calls, leaveArgument, withhold } from './call-block';
 import { readDeepspeedArgument } from './deepspeed-settings';
+import { readLeafModules } from './leaf-modules';
 import { readLayout } from './lightning-run';
 import { assumeReduced, readMixed } from './mixed-precision-policy';
 import type { ModelChain } from './model-chain';
@@ -26,6 +27,7 @@ export function readLoopSharding(
   context: ReadContext,
 ): boolean {
   const { program, draft } = calls;
+  readLeafModules(calls, backward, context);
   if (engine) return readEngine(calls, engine, context);
   if (fabric) {
     readLayout(calls, fabric, context);

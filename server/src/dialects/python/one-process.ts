@@ -5,6 +5,7 @@ import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import { packagingOf } from '../../model/repackaged';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
+import { leaveTrainer } from '../launch/one-process-launch';
 import { argumentOf, type Calls } from './call-block';
 import { PLACES_ITSELF } from './placed-models';
 import { spreadsModel } from './python-model';
@@ -53,6 +54,23 @@ export function isUnslothAlone(
   if (program.calls.some(({ callee }) => STARTS_PROCESSES.test(callee))) return false;
   const map = argumentOf(load, 'device_map');
   return map === undefined || (map.kind === 'scalar' && !spreadsModel(map));
+}
+
+/** What hands a function of a notebook to other processes. */
+const HANDS_OUT =
+  /^(?:torch\.(?:distributed|multiprocessing)|multiprocessing|horovod|torch_xla|ray|pyspark|sparkdl|modal|metaflow|kubeflow|sagemaker|azure|google\.cloud)(?:\.|$)/;
+
+/** A notebook whose Trainer runs in its own process, whatever GPUs that sees. */
+export function leaveNotebookTrainer(
+  { inNotebook }: ConfigDocument,
+  { program, draft }: Calls,
+  { calleeRange, callee }: PyCall,
+  { known }: ReadContext,
+): void {
+  const starts =
+    program.calls.some((call) => STARTS_PROCESSES.test(call.callee) || HANDS_OUT.test(call.callee)) ||
+    [...program.modules, ...program.imports.map(({ module }) => module)].some((one) => HANDS_OUT.test(one));
+  if (inNotebook && !starts && !program.truncated) leaveTrainer(draft, { range: calleeRange }, callee, known);
 }
 
 /** The one GPU that Unsloth trains on where nothing else states how many the run uses. */

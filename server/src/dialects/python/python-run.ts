@@ -54,7 +54,7 @@ import { readLeafModules } from './leaf-modules';
 import { readLigerPatches } from './liger-patches';
 import { readLoop } from './loop-run';
 import { adaptedByPeft, callsOnModel, chainOf, type ModelChain } from './model-chain';
-import { inferUnslothGpu, isUnslothAlone, reachesNoGpu } from './one-process';
+import { inferUnslothGpu, isUnslothAlone, leaveNotebookTrainer, reachesNoGpu } from './one-process';
 import { noteChangers, noteOtherModels } from './other-models';
 import { otherStarts } from './other-starts';
 import { namesOther, otherTraining, TRAINER_CONFIG } from './other-training';
@@ -242,6 +242,7 @@ function read(document: ConfigDocument, around: ReadContext): Reading {
   readAskedGpu(document, draft, context.known, onOne);
   if (onOne && load) inferUnslothGpu(calls, load);
   readTraining(calls, first, config, context);
+  leaveNotebookTrainer(document, calls, first.call, context);
   inferFromFile(calls, document);
   leaveDecisive(calls);
   stateUnpacked(draft);
