@@ -7,7 +7,12 @@ import { integerOf, textOf } from './scalar';
 /** Extended resources that are GPUs of any name. */
 const GPUS = /^(?:nvidia|amd)\.com\/gpu$/;
 /** A slice of a GPU by its profile, under the mixed strategy (https://docs.nvidia.com/datacenter/cloud-native/kubernetes/latest/index.html). */
-const SLICE = /^nvidia\.com\/mig-(\d+g\.\d+gb)/;
+const SLICE = /^nvidia\.com\/mig-(\d+g\.\d+gb)$/;
+/**
+ * A GPU, or a slice of one, that pods take turns on: its memory is that of all of them together
+ * (https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus, `renameByDefault`).
+ */
+const SHARED = /^nvidia\.com\/([\w.-]+\.shared)$/;
 /** Clusters that name their resources for the GPU, as NVIDIA's plugin allows it: `nvidia.com/a100`, `nvidia.com/rtxa6000`. */
 const CARD =
   /^(?:nvidia|amd)\.com\/((?:(?:tesla|geforce|quadro)-)?(?:(?:rtx|gtx)-?a?\d{3,4}|(?:gh|gb|mi|[abhlptv])\d{1,4})[a-z]{0,2}(?:-(?:sxm\d?|pcie|nvl|\d+gb))*)$/i;
@@ -43,7 +48,7 @@ export function gpusOf(container: MapNode): AskedGpus | undefined {
       if (!((integerOf(value) ?? Number(textOf(value))) > 0)) continue;
       const named = (text: string | undefined) =>
         text === undefined ? undefined : { key, text, range: value.range };
-      const slice = named(SLICE.exec(key)?.[1]);
+      const slice = named((SHARED.exec(key) ?? SLICE.exec(key))?.[1]);
       const card = named(CARD.exec(key)?.[1]);
       if (slice || card || GPUS.test(key))
         return { entry, ...(card ? { card } : {}), ...(slice ? { slice } : {}) };
@@ -51,9 +56,16 @@ export function gpusOf(container: MapNode): AskedGpus | undefined {
   return undefined;
 }
 
-/** The profile of a slice in the label of a node whose GPUs are all cut alike: `NVIDIA-A100-SXM4-80GB-MIG-3g.40gb`. */
+/** Nodes of Google's clusters whose GPUs pods take turns on (https://docs.cloud.google.com/kubernetes-engine/docs/concepts/timesharing-gpus). */
+export const SHARING_LABELS = ['cloud.google.com/gke-gpu-sharing-strategy'];
+
+/**
+ * The profile of a slice in the label of a node whose GPUs are all cut alike: `NVIDIA-A100-SXM4-80GB-MIG-3g.40gb`; the label itself where pods take
+ * turns on them: `Tesla-T4-SHARED`.
+ */
 export function sliceOfLabel(label: AskedValue | undefined): AskedValue | undefined {
-  const profile = /-MIG-(\d+g\.\d+gb)/i.exec(label?.text ?? '')?.[1];
+  const [, profile = /-SHARED$/i.test(label?.text ?? '') ? label?.text : undefined] =
+    /-MIG-(\d+g\.\d+gb)$/i.exec(label?.text ?? '') ?? [];
   return label && profile !== undefined ? { ...label, text: profile } : undefined;
 }
 

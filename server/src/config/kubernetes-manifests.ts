@@ -1,6 +1,13 @@
 import { askedBy } from './asked-by';
 import type { ManifestJob } from './job-manifest';
-import { CARD_LABELS, gpusOf, INSTANCE_LABELS, labelled, sliceOfLabel } from './kubernetes-gpus';
+import {
+  CARD_LABELS,
+  gpusOf,
+  INSTANCE_LABELS,
+  labelled,
+  SHARING_LABELS,
+  sliceOfLabel,
+} from './kubernetes-gpus';
 import type { Lines } from './lines';
 import { entryOf, mapAt, nodeAt } from './lookup';
 import type { ConfigNode, MapEntry, MapNode, ScalarNode } from './node';
@@ -74,7 +81,11 @@ function ofPods(pods: readonly Pods[]): ManifestJob['asked'] {
   if (!first) return { system: 'Kubernetes' };
   const total = all.reduce((sum, { count }) => sum + count, 0);
   const counted = all.findLast((each) => each.counted)?.counted;
-  const { entry, card = labelled(first.spec, CARD_LABELS), slice = sliceOfLabel(card) } = first.gpus;
+  const {
+    entry,
+    card = labelled(first.spec, CARD_LABELS),
+    slice = sliceOfLabel(card) ?? labelled(first.spec, SHARING_LABELS),
+  } = first.gpus;
   const isEven = all.every(
     ({ gpus }) => gpus.entry.key === entry.key && textOf(gpus.entry.value) === textOf(entry.value),
   );

@@ -171,6 +171,24 @@ describe('jobs of Kubernetes', () => {
     assert.equal((await valuesOf(job(pod('nvidia.com/hostdev: 8', command))))['hardware.gpus'], undefined);
   });
 
+  it('have no memory that is known on a GPU that pods take turns on', async () => {
+    const command = `command: [bash, -c, "torchrun --nproc_per_node 1 ${RUN}"]`;
+    for (const [resources, more] of [
+      ['nvidia.com/gpu.shared: 1'],
+      ['nvidia.com/mig-1g.10gb.shared: 1'],
+      ['nvidia.com/gpu: 1', 'nodeSelector: {nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB-SHARED}'],
+      ['nvidia.com/gpu: 1', 'nodeSelector: {cloud.google.com/gke-gpu-sharing-strategy: time-sharing}'],
+    ] as const) {
+      const { resolved, unread } = await analyzed(job(pod(resources, command, more)));
+      assert.equal(resolved.values['hardware.gpuMemory'], undefined, resources);
+      assert.equal(resolved.values['hardware.gpu'], undefined, resources);
+      assert.ok(
+        unread?.some(({ fields }) => fields?.includes('hardware.gpuMemory')),
+        resources,
+      );
+    }
+  });
+
   it('have the memory of a slice, which is no whole GPU', async () => {
     const command = words(`python ${RUN}`);
     const product = 'nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB-MIG-3g.40gb';

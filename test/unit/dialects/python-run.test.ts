@@ -458,6 +458,14 @@ ${call}${model}${SFT}`);
     );
     const asked = `import torch_xla.core.xla_model as xm\n${IMPORTS}${MODEL}if on_tpu():\n    d = xm.xla_device()\n${SFT}`;
     assert.equal(messages(asked), undefined);
+    for (const when of ['', 'if args.with_ap:\n    '])
+      assert.deepEqual(
+        messages(
+          `import torch\n${IMPORTS}${when}torch.moreh.option.enable_advanced_parallelization()\n${MODEL}${SFT}`,
+        ),
+        ['MoAI trains here: that is not estimated.'],
+        when,
+      );
   });
 
   describe('models that are made of a config', () => {

@@ -556,18 +556,32 @@ const emptyBlock = ({ argumentsRange }: PyCall) => ({
 
 const nameOf = ({ program }: Calls, call: PyCall) => callNames(program).get(call.id) ?? '';
 
+/**
+ * Devices that are no GPU of PyTorch's own, by the calls that choose them. Moreh's accelerator is several GPUs that it shards the model over by
+ * itself (https://github.com/moreh-dev/quickstart), wherever it is asked for: no other build of PyTorch has `torch.moreh`.
+ */
+const OTHER_DEVICES: readonly (readonly [name: string, call: (call: PyCall) => boolean, product: string])[] =
+  [
+    [
+      'torch_xla',
+      ({ callee, conditions }) => /^torch_xla\./.test(callee) && conditions.length === 0,
+      'PyTorch/XLA',
+    ],
+    ['moreh', ({ callee }) => /^(?:torch\.)?moreh\./.test(callee), 'MoAI'],
+  ];
+
 /** What the trainer does beyond its arguments, and what a run of the file may do otherwise. */
 function noteDoubts({ program, draft }: Calls, call: PyCall): void {
-  const xla = program.calls.find(
-    ({ callee, conditions }) => /^torch_xla\./.test(callee) && conditions.length === 0,
-  );
-  if (xla)
-    draft.leave(
-      'refused',
-      { range: xla.calleeRange },
-      'torch_xla',
-      say('{0} trains here: that is not estimated.', 'PyTorch/XLA'),
-    );
+  for (const [name, called, product] of OTHER_DEVICES) {
+    const found = program.calls.find(called);
+    if (found)
+      draft.leave(
+        'refused',
+        { range: found.calleeRange },
+        name,
+        say('{0} trains here: that is not estimated.', product),
+      );
+  }
   for (const { name, range } of program.ownCopies())
     draft.leave(
       'script',
