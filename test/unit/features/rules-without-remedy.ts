@@ -175,6 +175,7 @@ export const WITHOUT_REMEDY: readonly (readonly [reason: string, rules: readonly
       'two-fsdp-strategies',
       'fsdp1-strategy',
       'two-shardings',
+      'liger-combination',
       'two-wrap-policies',
       'quantized-without-adapter',
       'optimizer-fsdp-offload',

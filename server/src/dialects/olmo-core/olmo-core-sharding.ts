@@ -158,7 +158,7 @@ function readSplits({ draft }: Calls, settings: CoreSettings): void {
     const degree = settings.integer(`${path}.degree`, [field]);
     if (degree === 1) continue;
     draft.leaveUncounted(value, key, [field]);
-    // Whoever states how far says nothing of how its code splits.
+    // How many GPUs share it does not tell how its code splits.
     draft.bring('own-parallelism', value, key);
   }
 }
