@@ -555,7 +555,7 @@ async function held(
   folders: readonly string[],
   files: TrackedFiles,
 ): Promise<Stated[]> {
-  const file = names.find((name) => /^version(?:\.txt)?$/i.test(name));
+  const file = names.find((name) => name === 'version.txt');
   if (file === undefined) return [];
   const inside = folders.includes('src') ? ((await files.listFolders(`${base}/src`)) ?? []) : [];
   const name = [...folders, ...inside].find((one) => FRAMEWORKS.includes(one));
