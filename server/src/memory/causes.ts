@@ -185,6 +185,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'kernels.groupedExperts': ['workspaces'],
   'allocator.expandableSegments': ALLOCATOR,
   'allocator.maxSplit': ALLOCATOR,
+  'allocator.roundup': ALLOCATOR,
   'allocator.cublasWorkspace': ['workspaces'],
   'parallel.data': [...SPLIT, ...GATHERED, ...COMMUNICATION],
   'parallel.fusionBuffer': COMMUNICATION,

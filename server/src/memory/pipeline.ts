@@ -2,6 +2,7 @@ import { PREDICTION_STAGES } from '../model/families/multi-token-prediction';
 import type { Tape, Tensor } from '../model/tape';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
+import { fileIn, MEGATRON } from '../sources/repositories';
 import { say } from '../wording/say';
 import { byCheckpointPeriod } from './checkpoint-period';
 import { bytesWords } from './formula-words';
@@ -13,6 +14,8 @@ import { rememberedSegment } from './remembered-segment';
 import type { Sharding } from './sharding-scheme';
 import { SOURCES } from './sources';
 import type { TracedStage } from './traced-run';
+
+const BATCH = fileIn(MEGATRON, 'pretrain_gpt.py');
 
 /** Layers that lie together on a pipeline stage, and how many micro batches' activations of them are alive. */
 interface PipelineChunk {
@@ -348,6 +351,22 @@ function passedWords(name: string, count: number, size: number): LabelWords {
   return { name, formula, source: SOURCES.pipelining };
 }
 
+/**
+ * Tensors of a passed size that stay of the micro batch before, once one has been trained: its input and the gradient of that, named by
+ * the graph of its result (`schedules.py`, `backward_step`, `retain_grad`). Interleaved schedules
+ * have received the next input as well (`fwd_recv_buffer`).
+ */
+const leftBefore = (run: TrainingRun): number => (chunksPerStage(run) > 1 ? 3 : 2);
+
+/** The mask of a micro batch, a byte for every pair of positions (`pretrain_gpt.py`, `get_batch`): on the stages that have tokens or labels. */
+function pairMask({ chunks }: PipelineStage, run: TrainingRun): number {
+  const isEnd = chunks.some(({ receives, sends }) => !receives || !sends);
+  const length = run['batch.sequence'];
+  return run['batch.pairMask'] && isEnd
+    ? (run['batch.micro'] * length ** 2) / (run['parallel.context'] * run['parallel.ulysses'])
+    : 0;
+}
+
 /** What pipelining adds to the walk of one micro batch through one chunk. Bytes per GPU. */
 interface PipelineMemory {
   /** Buffers for the whole run. */
@@ -367,6 +386,11 @@ export function pipelineMemory(stage: PipelineStage, run: TrainingRun): Pipeline
   const always = emptyLedger();
   let throughout = emptyLedger();
   const duringBackward = emptyLedger();
+  const mask = pairMask(stage, run);
+  const words = { name: say('mask of all pairs of positions'), formula: bytesWords(mask), source: BATCH };
+  post(throughout, 'activations', mask, words);
+  // Checkpoints keep what their layers were given.
+  if (run['activations.checkpointing'] !== 'full') post(duringBackward, 'activations', -mask, words);
   if (run['parallel.pipeline'] <= 1) return { always, throughout, duringBackward };
   const m = run['batch.accumulation'];
   const { freesSentResults, receivesIntoBuffers } = behaviours(run);
@@ -389,6 +413,15 @@ export function pipelineMemory(stage: PipelineStage, run: TrainingRun): Pipeline
       throughout = combine(throughout, keptByChunk(chunk, others, chunk === stage.walked, run));
       const sent = chunk.stages.at(-1)?.tape.exit[0]?.storage;
       if (freesSentResults && chunk.sends) post(throughout, 'activations', -size * others, sent);
+    }
+    if (freesSentResults && chunk === stage.walked && chunk.receives && chunk.inFlight < m) {
+      const count = leftBefore(run);
+      post(
+        throughout,
+        'communication-buffers',
+        count * size,
+        passedWords(say('input of the micro batch before, and its gradient'), count, size),
+      );
     }
     if (chunk.receives) {
       for (const { storage } of releasedInput(chunk, run))

@@ -219,6 +219,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     ownHead: run['model.tied'] === undefined ? does.hasOwnHead : !run['model.tied'],
     fusedLayerNorm: run['kernels.fusedLayerNorm'],
     fusedSoftmax: run['kernels.fusedSoftmax'],
+    ownModules: run['kernels.transformerEngine'] === false,
     fusedGelu: run['kernels.fusedGelu'],
     normDtype: run['precision.layerNorm'],
     tokenShare: run['loss.tokenShare'],

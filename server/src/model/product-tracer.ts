@@ -501,6 +501,9 @@ export abstract class ProductTracer extends OperatorTracer {
     const input = columns > 1 && gatherOf(this.settings) === 'once' ? this.gatherSequence(x) : x;
     const gathers = columns > 1 ? this.partsOf(input) : 1;
     if (gathers > 1) this.gathered = true;
+    // Megatron's own linear layers, of which the head is always one, gather into a buffer that stays (`tensor_parallel/layers.py`, "mpu").
+    if (gathers > 1 && (split === 'vocabulary' || this.settings.ownModules))
+      this.ownBuffer('mpu', input.elements * gathers, input.dtype, true);
     const localIn = x.shape.at(-1) ?? 0;
     const localOut =
       spec.local ?? (split === 'vocabulary' ? localRows(spec.out, this.settings) : spec.out / columns);

@@ -256,9 +256,9 @@ export abstract class TapeRecorder {
     }
   }
 
-  /** A tensor that a module of the model holds beside its parameters all the time. */
-  ownBuffer(name: string, elements: number, dtype: TensorDType): void {
-    this.buffers.push({ name, bytes: elements * ELEMENT_BYTES[dtype], shared: false, of: 'model' });
+  /** A tensor that a module of the model holds beside its parameters all the time; `shared` names are one for the whole model. */
+  ownBuffer(name: string, elements: number, dtype: TensorDType, shared = false): void {
+    this.buffers.push({ name, bytes: elements * ELEMENT_BYTES[dtype], shared, of: 'model' });
   }
 
   /** The same of an adapter; `shared` names are one for the whole model. */

@@ -151,6 +151,8 @@ export interface TraceSettings {
   readonly halfLogits?: boolean;
   /** SDPA's memory-efficient kernel takes heads in groups. */
   readonly groupsInKernel?: boolean;
+  /** Layers are Megatron's own, and not Transformer Engine's. */
+  readonly ownModules?: boolean;
   /** Which divergence from a teacher distillation takes. */
   readonly divergence?: Divergence;
   /** The teacher, where its logits are compared with the model's. */

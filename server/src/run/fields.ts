@@ -627,6 +627,10 @@ export const FIELDS = {
   }),
   'batch.packed': flag({ doc: 'Samples are packed into full sequences without padding.', default: false }),
   'batch.padded': flag({ doc: 'Every row is padded to the sequence length.', default: false }),
+  'batch.pairMask': flag({
+    doc: 'The data loader hands over a mask of all pairs of positions with every micro batch (Megatron-LM).',
+    default: false,
+  }),
 
   'attention.implementation': choice(ATTENTION_KERNELS, {
     doc: 'Attention kernel: eager keeps the score matrix, the others do not.',
@@ -785,7 +789,10 @@ export const FIELDS = {
     unit: 'bytes',
     minimum: 20 * 2 ** 20,
   }),
-
+  'allocator.roundup': integer({
+    doc: 'Parts of a power of two that each request is rounded up to a multiple of (`PYTORCH_CUDA_ALLOC_CONF=roundup_power2_divisions:N`; of a list, the fewest): a request grows by less than one part in N, by which the band reaches higher. 1, or unset: none.',
+    minimum: 1,
+  }),
   'allocator.cublasWorkspace': integer({
     doc: 'Workspace of one handle of cuBLAS (`CUBLAS_WORKSPACE_CONFIG`: the sum of sizes × counts). Unset: as PyTorch has it for the card.',
     unit: 'bytes',

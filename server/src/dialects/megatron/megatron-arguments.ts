@@ -56,7 +56,20 @@ export function readMegatronArguments(
   readModules(args, { transformerEngine: fork !== true, grouped: false });
   readLoss(args);
   readUnmodelled(args, predicts, ...(sees === true ? (['vision-tower'] as const) : []));
-  if (infers !== true) readBatch(args);
+  if (infers === true) return;
+  readBatch(args);
+  // Loaders of BERT, T5 and images make masks of their own; forks have one for all samples.
+  if (fork !== true && bert !== true && sees !== true && !isEncoderDecoder(args)) readPairMask(args);
+}
+
+/** `training/arguments.py`: the loader makes masks unless a flag forbids that, or it keeps documents apart by their lengths. */
+function readPairMask(args: Section): void {
+  args.take('no_create_attention_mask_in_dataloader');
+  if (args.flag('dataloader_inter_document_masking') === true) return;
+  args.assume('batch.pairMask', {
+    ...megatron(true, '../training/arguments.py'),
+    note: say('{0} default', 'Megatron'),
+  });
 }
 
 /** An encoder on GPUs of its own, as Megatron-Core 0.9 to 0.12 have it: how the GPUs are split is then another matter. */

@@ -1,3 +1,4 @@
+import { flagOf } from '../../config/scalar';
 import { fileIn, MEGATRON } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { block, inertKeys, type ReleasedRow, releasedBlock } from '../key-rows';
@@ -151,6 +152,11 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       'train_tokens',
       'Tokens of the whole run (Megatron-DeepSpeed).',
       { type: 'integer', default: null, sets: 'schedule.tokens' },
+    ],
+    [
+      'no_create_attention_mask_in_dataloader',
+      'The data loader makes no masks: kernels know that attention is causal.',
+      { sets: 'batch.pairMask', means: (node) => (flagOf(node) === true ? false : undefined) },
     ],
     ['eval_iters', 'Steps of a validation.', { sets: 'evaluation.enabled', means: happens }],
     [

@@ -36,7 +36,14 @@ const FILE_KEYS: readonly KeySpec[] = block('', RECIPES, [
     'ENV_VARS',
     'object',
     'Environment of the training script.',
-    { fields: ['allocator.expandableSegments', 'allocator.maxSplit', 'allocator.cublasWorkspace'] },
+    {
+      fields: [
+        'allocator.expandableSegments',
+        'allocator.maxSplit',
+        'allocator.roundup',
+        'allocator.cublasWorkspace',
+      ],
+    },
   ],
   ['MODE', 'string', 'What the test does: `pretraining` or `inference`.'],
   ['TEST_TYPE', 'string', 'Kind of the test.'],

@@ -435,11 +435,13 @@ function shifted(t: Tracer, scores: Tensor, name: string): Tensor {
 
 /**
  * Megatron without a fused kernel (`dot_product_attention.py`): scale, mask and softmax are one operator that keeps its
- * result in the scores' own type (`fusions/fused_softmax.py`), dropout keeps a mask.
+ * result in the scores' own type (`fusions/fused_softmax.py`), dropout keeps a mask. Its own modules multiply into a buffer as large as the
+ * scores, which one for all layers stays (`matmul_input_buffer`; `GlobalMemoryBuffer`).
  */
 function megatronScores(t: Tracer, spec: AttentionSpec, scores: Tensor, v: Tensor): Tensor {
   const [b = 1, heads = 1, queries = 1, keys = 1] = scores.shape;
   const valueDim = spec.valueHeadDim ?? spec.headDim;
+  if (t.settings.ownModules) t.ownBuffer('mpu', scores.elements, scores.dtype, true);
   const probabilities = t.keepOutput(scores, `${spec.name}.softmax`);
   const dropped = t.dropout(probabilities, spec.dropout ?? 0, `${spec.name}.dropout`);
   const context = t.matmul(dropped, v, [b, heads, queries, valueDim], keys, `${spec.name}.values`);
