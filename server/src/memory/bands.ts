@@ -30,13 +30,20 @@ export function bandKind(run: TrainingRun, experts: boolean): BandKind {
   return run['kernels.compile'] || run['kernels.compileParts'] ? 'compiled' : 'plain';
 }
 
-/** Of reserved memory a band is at least as wide as of what is allocated in it. */
+/**
+ * Of reserved memory a band is at least as wide as of what is allocated in it. Where requests are rounded up to one of `n` parts between powers
+ * of two, each may be almost one part in `n` larger, and allocated memory counts them so (`CUDACachingAllocator.cpp`, `roundup_power2_next_division`).
+ */
 export function meterBands(run: TrainingRun, experts: boolean): MeterBands {
-  const allocated = ALLOCATED[bandKind(run, experts)];
+  const kind = ALLOCATED[bandKind(run, experts)];
+  const parts = run['allocator.roundup'] ?? 1;
+  const rounding = parts > 1 ? 1 / parts : 0;
+  const rounded = ({ below, above }: Shares): Shares => ({ below, above: above + rounding * (1 + above) });
+  const allocated = rounded(kind);
   const own = run['batch.varied'] && !run['batch.packed'] ? VARIED : RESERVED;
   const reserved = {
     below: Math.max(allocated.below, own.below),
-    above: Math.max(allocated.above, own.above),
+    above: Math.max(allocated.above, rounded(own).above),
   };
   return { allocated, reserved };
 }

@@ -23,7 +23,6 @@ const UNMODELLED_FEATURES = {
   'part-checkpoints': 'saves',
   'raised-states': 'adds',
   'kept-gathers': 'adds',
-  'rounded-requests': 'adds',
   'muon-step': 'adds',
   'partial-quantization': 'adds',
   'absent-config': 'saves',

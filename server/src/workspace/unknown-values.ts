@@ -43,6 +43,7 @@ const TRIED: Readonly<Partial<Record<FieldPath, readonly RunValues[]>>> = {
   'fsdp.minParameters': each('fsdp.minParameters', [1, 1_000_000_000]),
   'ddp.bucketCap': each('ddp.bucketCap', [2 ** 20, 2 ** 30]),
   'allocator.maxSplit': each('allocator.maxSplit', [20 * 2 ** 20, 2 ** 30]),
+  'allocator.roundup': each('allocator.roundup', [1, 2, 64]),
 };
 
 /** Fields whose value, whatever it is, moves no tensor of a GPU. */

@@ -55,16 +55,16 @@ Trainer(model=model, args=TrainingArguments(output_dir="o")).train()
     );
   });
 
-  it('bring what rounds requests up: the run needs more than is estimated', () => {
-    const features = (settings: string) => stated(launched(settings), 'features.unmodelled');
-    assert.equal(features('roundup_power2_divisions:4'), 'rounded-requests file');
-    assert.equal(features('roundup_power2_divisions:[256:1,512:2,1024:4,>:8]'), 'rounded-requests file');
+  it('state the fewest parts that requests are rounded up by', () => {
+    const parts = (settings: string) => stated(launched(settings), 'allocator.roundup');
+    assert.equal(parts('roundup_power2_divisions:4'), '4 file');
+    assert.equal(parts('roundup_power2_divisions:[256:1,512:2,1024:4,>:8]'), '2 file');
     for (const settings of [
       'roundup_power2_divisions:1',
       'roundup_power2_divisions:[256:1,>:0]',
       'backend:native',
     ])
-      assert.equal(features(settings), undefined, settings);
+      assert.equal(parts(settings), undefined, settings);
   });
 
   it('count what changes the segments or the share of the card in another way', () => {

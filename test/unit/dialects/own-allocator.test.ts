@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict';
+import type { FieldPath } from '../../../server/src/run/fields';
 import { smallWorkspace } from '../workspace/small-workspace';
 
-/** What a file states of the allocator's segments, and who. */
-async function segments(files: Readonly<Record<string, string>>, path: string, gpus = 8) {
+type Files = Readonly<Record<string, string>>;
+
+/** What a file states of the allocator, and who. */
+async function statedOf(files: Files, path: string, field: FieldPath, gpus = 8) {
   const { resolved } = await smallWorkspace({
     'oomlint.yaml': `targets: {gpu: H100, gpus: ${gpus}}\n`,
     ...files,
   }).analyze(path);
-  const field = 'allocator.expandableSegments';
   return `${resolved.values[field]} ${resolved.origins[field]?.kind}`;
 }
+
+const segments = (files: Files, path: string, gpus = 8) =>
+  statedOf(files, path, 'allocator.expandableSegments', gpus);
 
 const AXOLOTL =
   'base_model: NousResearch/Llama-3.2-1B\ndatasets: [{path: a, type: alpaca}]\nsequence_len: 2048\nmicro_batch_size: 1\n';
@@ -32,11 +37,24 @@ describe('frameworks that set the allocator themselves', () => {
     );
   });
 
-  it('Axolotl not in releases, or with torch, that round requests as well', async () => {
-    const old = { 'a.yaml': AXOLOTL, 'requirements.txt': 'axolotl==0.15.0\n' };
-    assert.equal(await segments(old, 'a.yaml'), 'false default');
-    const torch = { 'a.yaml': AXOLOTL, 'requirements.txt': 'torch==2.8.0\n' };
-    assert.equal(await segments(torch, 'a.yaml'), 'false default');
+  it('Axolotl, which rounds requests up as well in older releases, and with older torch', async () => {
+    for (const [requirement, variable] of [
+      ['axolotl==0.15.0', 'PYTORCH_ALLOC_CONF'],
+      ['torch==2.8.0', 'PYTORCH_CUDA_ALLOC_CONF'],
+    ]) {
+      const files = { 'a.yaml': AXOLOTL, 'requirements.txt': `${requirement}\n` };
+      assert.equal(await segments(files, 'a.yaml'), 'true default');
+      assert.equal(await statedOf(files, 'a.yaml', 'allocator.roundup'), '16 default');
+      const launched = async (launch: string) =>
+        statedOf({ ...files, 'run.sh': launch }, 'run.sh', 'allocator.roundup');
+      assert.equal(await launched('axolotl train a.yaml\n'), '16 default');
+      assert.equal(await launched('accelerate launch -m axolotl.cli.train a.yaml\n'), '1 file');
+      assert.equal(
+        await launched(`export ${variable}=expandable_segments:True\naxolotl train a.yaml\n`),
+        '1 file',
+      );
+    }
+    assert.equal(await statedOf({ 'a.yaml': AXOLOTL }, 'a.yaml', 'allocator.roundup'), 'undefined undefined');
   });
 
   it('Axolotl whatever an old variable holds, with torch that has a new one', async () => {

@@ -141,19 +141,16 @@ export function readAxolotl(section: Section, draft: Draft, context: ReadContext
 
 /**
  * Its command line sets the allocator before anything else (`utils/__init__.py`, `set_pytorch_cuda_alloc_conf`). Releases before 0.16, and any
- * with torch before 2.9, let it round requests up as well, which is not counted: what segments that grow save is not taken for granted there.
+ * with torch before 2.9, let it round requests up as well.
  */
 function assumeAllocator(draft: Draft, { known, versions }: ReadContext): void {
   const rounds =
     isAtLeast(versions?.axolotl?.version, '0.16') === false ||
     isAtLeast(known['version.torch'], '2.9') === false;
-  if (rounds) return;
-  draft.assume(
-    'allocator.expandableSegments',
-    true,
-    say('{0} sets expandable segments', 'Axolotl'),
-    fileIn(AXOLOTL, 'src/axolotl/utils/__init__.py'),
-  );
+  const source = fileIn(AXOLOTL, 'src/axolotl/utils/__init__.py');
+  const note = say('{0} sets expandable segments', 'Axolotl');
+  draft.assume('allocator.expandableSegments', true, note, source);
+  if (rounds) draft.assume('allocator.roundup', 16, say('{0} default', 'Axolotl'), source);
 }
 
 /** Ranks that groups of `dp_shard_size` and the other ways to split leave are replicas (`utils/distributed.py`, `_get_parallel_config_kwargs`). */

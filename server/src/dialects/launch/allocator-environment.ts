@@ -18,12 +18,13 @@ const UNREAD_RELEASE = '2.16';
 /** States what settings of the allocator come to, and reports those that PyTorch stops on as it first takes memory of the GPU. */
 export function readAllocatorSettings({ key, node }: FoundKey, text: string, draft: Draft): void {
   const settings = allocatorSettingsOf(text);
-  const { expandableSegments, maxSplit } = settings;
+  const { expandableSegments, maxSplit, roundup } = settings;
   if (expandableSegments !== undefined && !draft.knows('allocator.expandableSegments'))
     draft.state('allocator.expandableSegments', expandableSegments, node, key);
   if (maxSplit !== undefined && !draft.knows('allocator.maxSplit'))
     draft.state('allocator.maxSplit', maxSplit, node, key);
-  if (settings.rounds) draft.bring('rounded-requests', node, key);
+  if (roundup !== undefined && !draft.knows('allocator.roundup'))
+    draft.state('allocator.roundup', roundup, node, key);
   for (const setting of settings.uncounted) draft.leaveUncounted(node, setting);
   const rule = { code: 'allocator-settings', source: CONFIG } as const;
   draft.rules(() => {

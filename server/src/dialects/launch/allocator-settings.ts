@@ -13,8 +13,8 @@ interface AllocatorSettings {
   readonly expandableSegments?: boolean;
   /** Bytes from which on a block is not split; undefined where every block may be. */
   readonly maxSplit?: number;
-  /** Requests are rounded up to parts of a power of two. */
-  readonly rounds: boolean;
+  /** Parts of a power of two that requests are rounded up to; undefined where they are not. */
+  readonly roundup?: number;
   /** Settings that are known and change what the allocator holds in a way that is not counted. */
   readonly uncounted: readonly string[];
   /** Names that the releases which were read do not have, and the settings that they stand in. */
@@ -44,6 +44,13 @@ const isPowerOfTwo = (value: string) => isNumber(value) && Number.isInteger(Math
 /** `[256:1,512:2,>:4]`: requests of up to so many MiB, and into how many parts a power of two is cut there. */
 const partsOf = (value: string) =>
   value.startsWith('[') ? [...value.matchAll(/:([^,\]]*)/g)].map(([, parts = '']) => parts) : [value];
+/** The fewest parts that anything is rounded by: fewer are larger. */
+function fewestParts(value: string): number | undefined {
+  const parts = partsOf(value)
+    .map(Number)
+    .filter((count) => count > 1);
+  return parts.length > 0 ? Math.min(...parts) : undefined;
+}
 const areParts = (value: string) =>
   partsOf(value).every((parts) => isPowerOfTwo(parts) || (value.startsWith('[') && parts === '0'));
 
@@ -109,13 +116,14 @@ export function allocatorSettingsOf(text: string): AllocatorSettings {
     .filter(({ name }) => !isKnown(name))
     .map(({ name, value }) => ({ name, setting: value === '' ? name : `${name}:${value}` }));
   if (/^(?:cuda|hip)MallocAsync$/i.test(lastOf('backend') ?? ''))
-    return { expandableSegments: false, rounds: false, uncounted: [], unknown, refused };
+    return { expandableSegments: false, uncounted: [], unknown, refused };
   const grows = lastOf('expandable_segments')?.toLowerCase();
   const megabytes = lastOf('max_split_size_mb') ?? '';
+  const roundup = fewestParts(lastOf('roundup_power2_divisions') ?? '');
   return {
     ...(grows === 'true' || grows === 'false' ? { expandableSegments: grows === 'true' } : {}),
     ...(isMegabytes(megabytes) ? { maxSplit: Number(megabytes) * MIB } : {}),
-    rounds: partsOf(lastOf('roundup_power2_divisions') ?? '').some((parts) => Number(parts) > 1),
+    ...(roundup === undefined ? {} : { roundup }),
     uncounted: settings
       .filter(({ name, value }) => UNCOUNTED.has(name) && !(name.endsWith('fraction') && Number(value) === 1))
       .map(({ name, value }) => `${name}:${value}`),

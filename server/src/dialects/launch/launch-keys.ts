@@ -76,7 +76,7 @@ export const ENVIRONMENT_KEYS: readonly KeySpec[] = block('', TORCHRUN, [
     'PYTORCH_CUDA_ALLOC_CONF',
     'string',
     "Settings of PyTorch's allocator.",
-    { fields: ['allocator.expandableSegments', 'allocator.maxSplit'] },
+    { fields: ['allocator.expandableSegments', 'allocator.maxSplit', 'allocator.roundup'] },
   ],
   [
     'CUBLAS_WORKSPACE_CONFIG',
@@ -94,13 +94,13 @@ export const ENVIRONMENT_KEYS: readonly KeySpec[] = block('', TORCHRUN, [
     'PYTORCH_HIP_ALLOC_CONF',
     'string',
     "Settings of PyTorch's allocator on cards of AMD.",
-    { fields: ['allocator.expandableSegments', 'allocator.maxSplit'] },
+    { fields: ['allocator.expandableSegments', 'allocator.maxSplit', 'allocator.roundup'] },
   ],
   [
     'PYTORCH_ALLOC_CONF',
     'string',
     "Settings of PyTorch's allocator.",
-    { fields: ['allocator.expandableSegments', 'allocator.maxSplit'] },
+    { fields: ['allocator.expandableSegments', 'allocator.maxSplit', 'allocator.roundup'] },
   ],
 ]);
 

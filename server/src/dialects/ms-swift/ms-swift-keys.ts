@@ -340,6 +340,7 @@ const sft = releasedBlock('', `${ARGUMENTS}sft_args.py`, RELEASED, [
       fields: [
         'allocator.expandableSegments',
         'allocator.maxSplit',
+        'allocator.roundup',
         'allocator.cublasWorkspace',
         'hardware.gpus',
         'batch.imagePixels',
