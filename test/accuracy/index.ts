@@ -92,11 +92,7 @@ type Result = RowEstimate & { readonly measurement: Measurement };
 function scoreOf({ measurement, line, bounds, row }: Result): Scored | undefined {
   const { id, framework, method, what, measuredBytes, outOfMemory } = measurement;
   const measured = row ? measuredOf(measurement, row.input.accelerator) : measuredBytes;
-  return score(
-    { id, framework, method, what, measured_bytes: measured, oom: outOfMemory },
-    line,
-    bounds,
-  );
+  return score({ id, framework, method, what, measured_bytes: measured, oom: outOfMemory }, line, bounds);
 }
 
 /** Peaks that notebooks saved beside their run: not all of their settings are published, so that they stand by themselves. */

@@ -41,6 +41,7 @@ SHARDED_FLAGS = {
     "scattered": {"zero.contiguousGradients": False},
     "bucket20m": {"zero.reduceBucket": 20_000_000},
     "bucket500m": {"zero.reduceBucket": 500_000_000},
+    "sendfp32": {"precision.reduce": "fp32"},
     "gradfp32": {"precision.gradientAccumulation": "fp32"},
     "offopt": {"offload.optimizer": "cpu"},
     "offboth": {"offload.optimizer": "cpu", "offload.parameters": "cpu"},
@@ -158,6 +159,9 @@ def _cases():
                   "ds whole nonreentrant noreuse", "ds keepsmall nonreentrant noreuse", "ds sub50m", "ds hpz noreuse", "dsfp32",
                   "ds noreuse acc2", "ds noreuse lora16b nonreentrant", "ds reentrant noreuse"):
         yield case("zero", small, f"z3 {flags}", 8, 1, 512)
+    for stage in ("z1", "z2", "z3"):
+        yield case("zero", small, f"{stage} ds sendfp32 bucket500m", 8, 1, 512)
+        yield case("zero", tied, f"{stage} ds sendfp32 nonreentrant", 8, 1, 512)
     for flags in ("z1 ds", "z2 ds nonreentrant", "z3 ds noreuse nonreentrant", "z3 ds"):
         for model in (large, "gpt2-xl", tied):
             yield case("zero", model, flags, 64, 2, 1024)

@@ -310,6 +310,8 @@ def zero(model, run):
               "fp16": {"enabled": compute == "fp16", "loss_scale": 1.0}}
     if run.get("precision.gradientAccumulation"):
         config["data_types"] = {"grad_accum_dtype": run["precision.gradientAccumulation"]}
+    if run.get("precision.reduce"):
+        config["communication_data_type"] = run["precision.reduce"]
     optimizer = make_optimizer([p for p in model.parameters() if p.requires_grad], run)
     engine, *_ = deepspeed.initialize(model=model, optimizer=optimizer, config=config, dist_init_required=False)
     return Zero(engine, engine.optimizer)

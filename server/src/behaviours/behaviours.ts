@@ -251,6 +251,8 @@ export interface Behaviours {
   readonly flattensOnGpu: boolean;
   /** ZeRO 2 makes its reduction buckets before backward takes the loss's gradient. */
   readonly makesBucketsBeforeLoss: boolean;
+  /** ZeRO 3 fills its bucket in the type that it reduces in, and casts no gradient but one that the bucket does not take. */
+  readonly fillsBucketsAsSent: boolean;
   /** Beside the groups of each kind of parallelism there is one of all GPUs, one of a model and one of an expert's copies. */
   readonly opensExtraGroups: boolean;
 

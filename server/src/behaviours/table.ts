@@ -684,6 +684,10 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     library: { of: 'deepspeed', before: '0.17.2' },
     source: fileIn({ ...DEEPSPEED, at: 'v0.17.1' }, 'deepspeed/runtime/zero/stage_1_and_2.py'),
   }),
+  fillsBucketsAsSent: yes({
+    library: { of: 'deepspeed', since: '0.17.2' },
+    source: fileIn(DEEPSPEED, 'deepspeed/runtime/zero/stage3.py'),
+  }),
   opensExtraGroups: yes({ scheme: ['megatron'], source: megatron('parallel_state.py') }),
 
   fillsWeightsOnHost: yes({ code: ['transformers'], source: transformers('modeling_utils.py') }),

@@ -222,6 +222,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'zero.maxLiveParameters': GATHERED,
   'zero.maxReuseDistance': GATHERED,
   'zero.subGroup': ['optimizer-transients'],
+  'zero.sequenceReduce': COMMUNICATION,
   'zero.hpzPartition': ['weights'],
   'zero.micsShard': [...STATES, ...GATHERED],
   'zero.leafModules': GATHERED,

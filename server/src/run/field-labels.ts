@@ -214,6 +214,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'zero.maxLiveParameters': 'most whole weights of ZeRO',
   'zero.maxReuseDistance': 'ZeRO reuse distance',
   'zero.subGroup': 'ZeRO sub-group',
+  'zero.sequenceReduce': 'reduction type of shared sequences',
   'zero.hpzPartition': 'ZeRO++ secondary partition',
   'zero.micsShard': 'MiCS shard group',
   'zero.leafModules': 'modules gathered whole',

@@ -965,6 +965,10 @@ export const FIELDS = {
     minimum: 1,
     default: 1_000_000_000,
   }),
+  'zero.sequenceReduce': choice(['none', ...DTYPES], {
+    doc: 'Type in which ZeRO reduces gradients where its ranks share sequences (Ulysses). none: DeepSpeed is not told of it.',
+    default: 'fp32',
+  }),
   'zero.hpzPartition': integer({
     none: [0],
     doc: 'ZeRO++ secondary partition: GPUs that share a second copy of the weights.',

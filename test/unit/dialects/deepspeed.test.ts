@@ -247,6 +247,9 @@ describe('DeepSpeed', () => {
   it('reads parallelism', () => {
     const reading = json({ sequence_parallel_size: 4, tensor_parallel: { autotp_size: 2 } });
     assert.equal(stated(reading, 'parallel.ulysses'), '4 file');
+    assert.equal(stated(reading, 'zero.sequenceReduce'), undefined);
+    const typed = json({ sequence_parallel_size: 4, seq_parallel_communication_data_type: 'bfloat16' });
+    assert.equal(stated(typed, 'zero.sequenceReduce'), 'bf16 file');
     assert.equal(stated(reading, 'parallel.tensor'), '2 file');
     const hpz = zero({ stage: 3, zero_hpz_partition_size: 8, mics_shard_size: 16 });
     assert.equal(stated(hpz, 'zero.hpzPartition'), '8 file');

@@ -132,7 +132,7 @@ const communication = block('', `${DOCS}#communication-options`, [
     'seq_parallel_communication_data_type',
     'string',
     'Type in which gradients are reduced over sequence-parallel GPUs.',
-    { values: ['fp16', 'bf16', 'fp32'], default: 'fp32' },
+    { values: ['fp16', 'bf16', 'fp32'], default: 'fp32', sets: 'zero.sequenceReduce', means: dtypeOf },
   ],
   ['prescale_gradients', 'boolean', 'Divide gradients before they are reduced.', { default: false }],
   ['gradient_predivide_factor', 'number', 'Divisor before the reduction.', { default: 1 }],

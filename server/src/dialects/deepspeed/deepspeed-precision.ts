@@ -85,7 +85,11 @@ function apex(section: Section, draft: Draft): boolean {
 
 /** Types of what stands beside the weights: gradients, masters, states. */
 function readStates(section: Section, bf16: FoundKey | undefined): void {
-  section.take('data_types.grad_accum_dtype', 'communication_data_type');
+  section.take(
+    'data_types.grad_accum_dtype',
+    'communication_data_type',
+    'seq_parallel_communication_data_type',
+  );
   if (bf16) section.section(bf16.key).take('bf16_master_weights_and_grads', 'bf16_optimizer_states');
   section.take('fp16.fp16_master_weights_and_grads');
 }

@@ -192,6 +192,9 @@ function readTrainer(section: Section, objective: Objective, draft: Draft, conte
   const old = section.find('use_flash_attn');
   if (old && flagOf(old.node) === true) section.state('attention.implementation', 'flash2', old);
   section.take('sequence_parallel_size', 'deepspeed_autotp_size', 'zero_hpz_partition_size');
+  const own = say('{0} splits sequences by itself', 'ms-swift');
+  if (Number(draft.valueOf('parallel.ulysses') ?? 1) > 1)
+    draft.assume('zero.sequenceReduce', 'none', own, `${SOURCE}sequence_parallel/ulysses.py`);
   const backend = section.find('tuner_backend');
   if (backend && textOf(backend.node) === 'unsloth') section.state('kernels.unsloth', true, backend);
   const packed = ['packing', 'padding_free']

@@ -123,6 +123,8 @@ function readRun(root: Section, draft: Draft, context: ReadContext): void {
   const adapts = readAdapters(model, draft);
   // Both need FlashAttention 2 (`check_cfg`), with which the weights are loaded in a type that it takes.
   const split = Number(draft.valueOf('parallel.ulysses') ?? 1) > 1;
+  if (split)
+    draft.assume('zero.sequenceReduce', 'none', say('{0} splits sequences by itself', 'XTuner'), TRAIN);
   const flash = isOn(section, 'use_varlen_attn') || split;
   if (flash)
     draft.infer(

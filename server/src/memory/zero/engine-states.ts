@@ -9,6 +9,22 @@ export function engineWidth(run: TrainingRun): number {
   return bytesPer(run['precision.compute']);
 }
 
+/**
+ * Bytes per element of gradients while they are reduced. Where DeepSpeed knows that ranks share samples its own type counts, fp32 unless
+ * `seq_parallel_communication_data_type` states another (`engine.py`), and stages 1 and 2 take fp32 whatever it states (`allreduce_bucket`).
+ */
+export function sentWidth(run: TrainingRun): number {
+  const shared = run['parallel.ulysses'] > 1 ? run['zero.sequenceReduce'] : 'none';
+  if (shared === 'none') return bytesPer(run['precision.reduce'] ?? run['precision.compute']);
+  return bytesPer(run['zero.stage'] % 3 === 0 ? shared : 'fp32');
+}
+
+/** Bytes per element of a copy in the type of the reduction, where that is another (`stage_1_and_2.py`, `allreduce_bucket`; `stage3.py`, `__avg_scatter_grads`). */
+export function sentCast(run: TrainingRun): number {
+  const sent = sentWidth(run);
+  return sent === engineWidth(run) ? 0 : sent;
+}
+
 /** Bytes per element that the optimizer steps: fp32 masters, which 32-bit weights need from stage 1 on alone. */
 export function stepWidth(run: TrainingRun): number {
   return hasMasters(run) ? bytesPer(run['precision.masterWeights']) : engineWidth(run);

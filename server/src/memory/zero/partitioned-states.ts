@@ -19,7 +19,7 @@ import { SOURCES } from '../sources';
 import type { TracedStage } from '../traced-run';
 import { allStepped, bytesPer, type WeightSums } from '../weights';
 import { fillings, joinedOnce, scratch, trainedOf, waitingBytes, wholeGradients } from './buckets';
-import { engineWidth, hostStates, postStepped, stepWidth, wholeWeights } from './engine-states';
+import { engineWidth, hostStates, postStepped, sentCast, stepWidth, wholeWeights } from './engine-states';
 import { flattening } from './loading';
 import { cloning } from './saving';
 import { zeroWords } from './words';
@@ -211,6 +211,7 @@ function planOf(
     const split = (copy: number) => shards > 1 && passed(copy + 1) > partition;
     const joined = Math.max(joinedParts(run, sums, own.oversized), Math.min(bucket, sums.trained));
     const content = joinedOnce(joined, width, SOURCES.zero12);
+    const cast = castOf(run, sums, own.oversized);
     const touched = compact && along ? Math.min(traced.copies, Math.max(0, copyAt(partition) + 1)) : 0;
     const earlier = stayedBefore;
     stayedBefore += touched * own.oversizedSum;
@@ -230,7 +231,8 @@ function planOf(
         const casts = passed(copy) - bucket < partition;
         const early = compact ? combine(held, casts ? scratch(gradients.largest * 4) : NONE) : NONE;
         const base = compact ? combine(buffers, stayed) : there;
-        if (split(copy) || compact) after.push(combine(base, early, pending, split(copy) ? content : NONE));
+        if (split(copy) || compact || cast !== NONE)
+          after.push(combine(base, early, pending, split(copy) ? content : NONE, cast));
         // Offloaded gradients are measured on the GPU first, in fp64.
         const norm = offloaded ? scratch(gradients.largest * 8) : NONE;
         after.push(combine(buffers, held, stayed, pending, norm));
@@ -279,6 +281,14 @@ function joinedParts(run: TrainingRun, sums: WeightSums, oversized: number): num
   return Math.min(oversized, (Math.floor(bucket / partition) + 1) * partition);
 }
 
+/** What is sent at a time, once more in the type of the reduction: a full bucket, or what is sent of a weight that no bucket takes. */
+function castOf(run: TrainingRun, sums: WeightSums, oversized: number): Ledger {
+  const alone = Math.min(oversized, sums.trained / shardsOf(run, sums));
+  const parts = oversized > 0 ? joinedParts(run, sums, oversized) || alone : 0;
+  const full = Math.min(run['zero.reduceBucket'], sums.trained);
+  return joinedOnce(Math.max(full, parts) * sentCast(run), 1, SOURCES.zero12);
+}
+
 /** What there is when backward is over, one moment after the other. */
 function endOf(
   stages: readonly TracedStage[],
@@ -287,18 +297,22 @@ function endOf(
   buffers: Ledger,
   held: Ledger,
 ): Ledger[] {
-  const width = engineWidth(run);
   const bucket = run['zero.reduceBucket'];
   if (reducesAlong(run)) {
     // A bucket that never filled is sent when backward is over.
-    if (sums.trained > bucket || shardsOf(run, sums) === 1) return [];
-    return [combine(buffers, joinedOnce(sums.trained, width, SOURCES.zero12)), combine(buffers, held)];
+    if (sums.trained > bucket) return [];
+    if (shardsOf(run, sums) === 1) return [combine(buffers, castOf(run, sums, 0))];
+    return [
+      combine(buffers, joinedOnce(sums.trained, engineWidth(run), SOURCES.zero12), castOf(run, sums, 0)),
+      combine(buffers, held),
+    ];
   }
   // Stage 1 begins with the first weights, when all gradients are there.
   const opening = stages.map((traced) => trainedOf(traced, bucket)).find(({ elements }) => elements > 0);
   const oversized = opening && opening.first > bucket ? joinedParts(run, sums, opening.first) : 0;
   const loose = contiguous(run) ? 0 : Math.min(bucket, sums.trained);
-  return [combine(buffers, joinedOnce(Math.max(oversized, loose), width, SOURCES.zero12))];
+  const cast = castOf(run, sums, opening && opening.first > bucket ? opening.first : 0);
+  return [combine(buffers, joinedOnce(Math.max(oversized, loose), engineWidth(run), SOURCES.zero12), cast)];
 }
 
 /** Buffers as they are asked for: each bucket in one piece. What is held comes weight by weight in stage 2. */

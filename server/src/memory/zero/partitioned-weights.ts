@@ -1,3 +1,4 @@
+import { behaviours } from '../../run/behaviours';
 import type { TrainingRun } from '../../run/fields';
 import { say } from '../../wording/say';
 import { elementsWords } from '../formula-words';
@@ -19,7 +20,7 @@ import { SOURCES } from '../sources';
 import type { TracedStage } from '../traced-run';
 import { bytesPer, type WeightSums } from '../weights';
 import { fillings, joinedOnce, waitingBytes } from './buckets';
-import { engineWidth, hostStates, offloadedShare, postStepped } from './engine-states';
+import { engineWidth, hostStates, offloadedShare, postStepped, sentCast, sentWidth } from './engine-states';
 import { partitioning } from './loading';
 import { splitCodes } from './packed-weights';
 import { gathersOf, type Span } from './parameter-coordinator';
@@ -55,9 +56,10 @@ export function partitionedWeights(run: TrainingRun, sums: WeightSums): Sharding
       { label: 'weights', bytes: kept * width * perNode },
     );
   }
-  post(atRest, 'communication-buffers', run['zero.reduceBucket'] * width, {
+  const filled = bucketWidth(run);
+  post(atRest, 'communication-buffers', run['zero.reduceBucket'] * filled, {
     name: say('reduction bucket'),
-    formula: elementsWords(run['zero.reduceBucket'], width),
+    formula: elementsWords(run['zero.reduceBucket'], filled),
     source: SOURCES.zero3,
   });
   const gradientBytes = bytesPer(run['precision.gradientAccumulation'] ?? run['precision.compute']);
@@ -176,13 +178,21 @@ function planOf(
   const alone = shardGroupSize(run) === 1 && run['offload.parameters'] === 'none';
   const gathers = alone ? undefined : gathersOf(stages, run);
   const there = gatheredLedger(run, sums);
-  const content = joinedOnce(bucket, width, SOURCES.zero3);
+  const sent = sentBy(run, shards);
+  const content = joinedOnce(bucket, sent.joined, SOURCES.zero3);
+  let before = 0;
+  let left = NONE;
   const plans = new Map<TracedStage, StagePlan>();
   const waiting = (elements: number) => waitingBytes(elements, width, SOURCES.zero3);
   for (const [traced, { own, pending, beside, began, sends, copyAt }] of fillings(stages, run, waiting)) {
     const layer = traced.stage.role === 'layer';
+    const [waited, waits] = [before, own.oversized];
+    before = waits;
     const forwards = gathers?.forward.get(traced) ?? [];
     const backwards = gathers?.backward.get(traced) ?? [];
+    // What is there before the last module, which takes tokens and so has no gradient to hand on that would end it.
+    const { before: last = EMPTY } = backwards.at(-1) ?? {};
+    left = there(last.whole, last.released);
     const forward = (copy: number) => forwardPassage(forwards[copy] ?? IDLE, layer, there);
     const backward = (copy: number): Passage => {
       const span = backwards[copy] ?? IDLE;
@@ -192,7 +202,11 @@ function planOf(
       const end = there(span.after.whole, span.after.released);
       const after = [combine(most, pending, layer ? NONE : resultOf(traced))];
       if (sends(copy)) {
-        if (shards > 1) after.push(combine(end, pending, content));
+        // One that no bucket takes is sent by itself, in the type of the reduction.
+        const alone = sent.cast * Math.max(copy === 0 ? waited : 0, waits);
+        const single = joinedOnce(alone, 1, SOURCES.zero3);
+        const most = totalOf(single) > totalOf(content) ? single : content;
+        if (totalOf(most) > 0) after.push(combine(end, pending, most));
         after.push(combine(end, pending));
       }
       return { ...passage, after };
@@ -210,7 +224,7 @@ function planOf(
     });
   }
   // A bucket that never filled is sent when backward is over.
-  const late = sums.trained <= run['zero.reduceBucket'] && shards > 1;
+  const late = sums.trained <= run['zero.reduceBucket'] && sent.joined > 0;
   const step = totalOf(duringStep);
   const cast = castWidth(run);
   const flat = (step * width) / (width + cast);
@@ -218,7 +232,9 @@ function planOf(
     start: NONE,
     backward: NONE,
     stages: plans,
-    end: late ? [joinedOnce(sums.trained, width, SOURCES.zero3)] : [],
+    end: late
+      ? [combine(left, joinedOnce(sums.trained, sent.joined, SOURCES.zero3))]
+      : [combine(left, waiting(before), joinedOnce(before * sent.cast, 1, SOURCES.zero3))],
     requests: {
       gathered: (gathers?.most ?? 0) * width,
       buffers: [bucket * width],
@@ -226,6 +242,22 @@ function planOf(
       step: cast > 0 ? [flat, step - flat] : [step],
     },
   };
+}
+
+/** Bytes per element of the bucket. */
+function bucketWidth(run: TrainingRun): number {
+  return behaviours(run).fillsBucketsAsSent ? sentWidth(run) : engineWidth(run);
+}
+
+/**
+ * Bytes per element of what is sent beside the bucket: gradients that are not there in the type of the reduction are cast one by one, and stay
+ * while they are joined, where ranks get parts of them. This rank's parts are cast back before either goes.
+ */
+function sentBy(run: TrainingRun, shards: number): { readonly cast: number; readonly joined: number } {
+  const cast = sentCast(run);
+  const all = behaviours(run).fillsBucketsAsSent ? 0 : cast;
+  const back = cast > 0 ? engineWidth(run) / shards : 0;
+  return { cast: cast > 0 ? cast + back : 0, joined: all + back + (shards > 1 ? sentWidth(run) : 0) };
 }
 
 /** Result of a stage's last product, whose gradient is there while its weight is gathered for it. */

@@ -5,7 +5,7 @@ import { ledger, NONE, type Sharding, UNSPLIT } from '../sharding-scheme';
 import { SOURCES } from '../sources';
 import { allStepped, type WeightSums } from '../weights';
 import { joinedOnce } from './buckets';
-import { engineWidth, hostStates, postStepped, wholeWeights } from './engine-states';
+import { engineWidth, hostStates, postStepped, sentCast, wholeWeights } from './engine-states';
 import { cloning } from './saving';
 import { zeroWords } from './words';
 
@@ -38,7 +38,7 @@ export function wholeStates(run: TrainingRun, sums: WeightSums): Sharding {
       start: NONE,
       backward: NONE,
       stages: new Map(),
-      end: [joinedOnce(Math.min(ALLREDUCE_SIZE, sums.trained), width, SOURCES.zero12)],
+      end: [joinedOnce(Math.min(ALLREDUCE_SIZE, sums.trained), width + sentCast(run), SOURCES.zero12)],
       requests: { step: [transient] },
     }),
     host: hostStates(run, sums, sums.trained),
