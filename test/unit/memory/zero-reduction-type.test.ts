@@ -1,24 +1,33 @@
 import assert from 'node:assert/strict';
 import { tracedEstimate } from '../../../server/src/estimate';
-import type { RunValues } from '../../../server/src/run/fields';
+import type { RunValues, TrainingRun } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
 
 const BUCKET = 500_000_000;
 const model = aModel(SMALL_LLAMA);
 
+const PLAIN = {
+  'precision.weights': 'bf16',
+  'precision.compute': 'bf16',
+  'precision.scheme': 'deepspeed',
+  'optimizer.name': 'adamw',
+  'parallel.data': 'zero',
+  'batch.sequence': 64,
+  'activations.checkpointing': 'full',
+} as const;
+
+/** Buffers of backward as they are asked of the allocator, bytes. */
+function simulatedRequests(run: TrainingRun): readonly number[] {
+  return tracedEstimate({ run, model, accelerator: CARD }).walk.plan.requests.buffers ?? [];
+}
+
 /** Bytes at the highest point, which is the reduction's: the samples are short. */
 function peak(stage: number, more: RunValues): number {
   const run = aRun({
-    'precision.weights': 'bf16',
-    'precision.compute': 'bf16',
-    'precision.scheme': 'deepspeed',
-    'optimizer.name': 'adamw',
+    ...PLAIN,
     'hardware.gpus': 8,
-    'parallel.data': 'zero',
     'zero.stage': stage,
     'zero.reduceBucket': BUCKET,
-    'batch.sequence': 64,
-    'activations.checkpointing': 'full',
     ...more,
   });
   return tracedEstimate({ run, model, accelerator: CARD }).walk.peak.bytes;
@@ -59,5 +68,17 @@ describe('the type in which ZeRO reduces gradients', () => {
     const more = peak(3, { ...small, 'precision.reduce': 'fp32' }) - peak(3, small);
     // The head's, of 32,000 x 2,048 elements.
     assert.ok(more > 0 && more <= 32_000 * 2048 * 4, `${more}`);
+  });
+
+  it('keeps blocks for the fp32 copy of an offloaded gradient on the stream of the reduction', () => {
+    const reserved = (gpus: number, place: 'none' | 'cpu') => {
+      const values = { ...PLAIN, 'hardware.gpus': gpus, 'zero.stage': 3, 'zero.reduceBucket': 1_000_000 };
+      const run = aRun({ ...values, 'offload.optimizer': place, 'offload.parameters': place });
+      return simulatedRequests(run);
+    };
+    // The head's gradient, 32,000 x 2,048: in bf16 and in fp32, the part of this rank.
+    assert.deepEqual(reserved(1, 'cpu'), [32_000 * 2048 * 6]);
+    assert.deepEqual(reserved(8, 'cpu'), [(32_000 * 2048 * 6) / 8]);
+    assert.deepEqual(reserved(8, 'none'), [2_000_000]);
   });
 });

@@ -237,7 +237,7 @@ function planOf(
       : [combine(left, waiting(before), joinedOnce(before * sent.cast, 1, SOURCES.zero3))],
     requests: {
       gathered: (gathers?.most ?? 0) * width,
-      buffers: [bucket * width],
+      buffers: [Math.max(bucket * Math.max(width, sent.joined), offloadedCopies(run, sums, shards))],
       // The flattened gradients of a sub-group, then their fp32 copy (`_prepare_fp32_grad_for_sub_group`).
       step: cast > 0 ? [flat, step - flat] : [step],
     },
@@ -258,6 +258,15 @@ function sentBy(run: TrainingRun, shards: number): { readonly cast: number; read
   const all = behaviours(run).fillsBucketsAsSent ? 0 : cast;
   const back = cast > 0 ? engineWidth(run) / shards : 0;
   return { cast: cast > 0 ? cast + back : 0, joined: all + back + (shards > 1 ? sentWidth(run) : 0) };
+}
+
+/**
+ * Of a gradient whose optimizer is offloaded this rank's part goes to the host and is brought back, and is cast to fp32 for the norm and the step
+ * (`stage3.py`, `partition_grads`). On the stream of the reduction, which keeps its blocks. Bytes of the largest.
+ */
+function offloadedCopies(run: TrainingRun, sums: WeightSums, shards: number): number {
+  if (run['offload.optimizer'] === 'none') return 0;
+  return Math.ceil(sums.largest / shards) * (engineWidth(run) + 4);
 }
 
 /** Result of a stage's last product, whose gradient is there while its weight is gathered for it. */
