@@ -53,7 +53,10 @@ export function fillArguments(machine: Machine, parser: number, made: number): v
     if (call.open) for (const name of attributes.keys()) attributes.set(name, unknown);
   }
   const { command } = machine;
-  if (command) for (const [name, value] of commandValues(command, added)) attributes.set(name, value);
+  if (!command) return;
+  const abbreviates = machine.calls[parser]?.named.every(({ key }) => key !== 'allow_abbrev') === true;
+  const given = abbreviates ? unabbreviated(command, added) : command;
+  for (const [name, value] of commandValues(given, added)) attributes.set(name, value);
 }
 
 /** What a function is called with whose flags are these calls, in the manner of `argparse`: what the command gives, else their defaults. */
@@ -73,6 +76,24 @@ export function commandFlags({ command }: Machine, added: readonly PyCall[]): re
       },
     ];
   });
+}
+
+/** A command with whole flags in place of those that it begins to write, where they are the beginning of one alone (`allow_abbrev`). */
+function unabbreviated(command: MapNode, added: readonly PyCall[]): MapNode {
+  const long = added.map((call) =>
+    namesOf(call)
+      .filter((name) => name.startsWith('--'))
+      .map(keyOf),
+  );
+  const exact = new Set(added.flatMap((call) => namesOf(call).map(keyOf)));
+  const entries = command.entries.map((entry) => {
+    const { key } = entry;
+    if (key.length < 2 || exact.has(key)) return entry;
+    const begun = long.flatMap((names) => names.find((name) => name.startsWith(key)) ?? []);
+    const [whole] = begun;
+    return whole !== undefined && begun.length === 1 ? { ...entry, key: whole } : entry;
+  });
+  return { ...command, entries };
 }
 
 /** What a command gives, by the arguments that take it. */
