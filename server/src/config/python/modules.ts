@@ -6,11 +6,13 @@ import type {
   Namespace,
   PyArgument,
   PyClass,
+  PyDict,
   PyFunction,
   PyModule,
   PyScope,
   PyValue,
 } from './value';
+import { argumentAt } from './value';
 
 /** A module after its last statement. */
 interface FollowedModule {
@@ -19,6 +21,10 @@ interface FollowedModule {
   /** Modules of which it takes everything, and that are not here. */
   readonly stars: readonly string[];
   readonly truncated: boolean;
+  /** What objects hold, by the calls that made them. */
+  readonly attributes: ReadonlyMap<number, ReadonlyMap<string, PyValue>>;
+  /** Calls that made an object of a class which is here. */
+  readonly instances: ReadonlyMap<number, PyClass>;
 }
 
 /** Code that may bind names in a way that cannot be followed. */
@@ -47,14 +53,15 @@ export class LoadedModules {
     if (known) return known;
     const space: Namespace = { uri, values: new Map() };
     this.#known.set(uri, space);
-    const { scope, context, stars, truncated } = this.follow(module, this, environment);
+    const followed = this.follow(module, this, environment);
+    const { scope, context, stars, truncated } = followed;
     const isOpaque = truncated || OPAQUE.test(lines.text) || stars.some((star) => !LIBRARY.test(star));
     const changing = new Set<string>();
     this.#look(lines, tree, false, changing);
     // Its functions see what others see of it: what calls made is known while the module itself is followed, no longer.
     const lent: PyScope = { values: space.values };
     for (const [name, value] of scope.values) {
-      const kept = exported(value, lent, context);
+      const kept = exported(settled(value, followed), lent, context);
       if (!kept) continue;
       const unknown = isOpaque || changing.has(name);
       if (unknown && (kept.kind === 'function' || kept.kind === 'class')) continue;
@@ -85,7 +92,18 @@ export class LoadedModules {
     if (!value) return undefined;
     // That something is called or made is noted when it is.
     if (value.kind !== 'function' && value.kind !== 'class') this.used.add(uri);
-    return this.#rebound.has(name) ? { kind: 'unknown', range: value.range } : value;
+    if (this.#rebound.has(name)) return { kind: 'unknown', range: value.range };
+    return value.kind === 'dict' && value.attributes ? this.#unbound(value) : value;
+  }
+
+  /** Settings without those that a function may set. */
+  #unbound(value: PyDict): PyDict {
+    const entries = value.entries.map((entry): PyArgument => {
+      const { key, value: held } = entry;
+      if (this.#rebound.has(key)) return { ...entry, value: { kind: 'unknown', range: held.range } };
+      return held.kind === 'dict' ? { ...entry, value: this.#unbound(held) } : entry;
+    });
+    return { ...value, entries };
   }
 
   /** Names that functions of the module bind anew when they are called. */
@@ -101,6 +119,21 @@ export class LoadedModules {
     const inside = inFunction || node.type === 'function_definition';
     for (const child of node.children) this.#look(lines, child, inside, changing);
   }
+}
+
+/** A base of settings: a class that is here, or one of a library that does nothing else. */
+const holdsSettings = (base: PyValue): boolean =>
+  base.kind === 'class' ||
+  (base.kind === 'name' && /(?:^|\.)(?:object|ABC|BaseModel|BaseSettings)$/.test(base.name));
+
+/** An object of a class of the module's own as what it holds: settings that another module reads. */
+function settled(value: PyValue, followed: FollowedModule, depth = 0): PyValue {
+  if (value.kind !== 'object' || value.item !== undefined || depth > DEEPEST) return value;
+  const held = followed.attributes.get(value.id);
+  const made = followed.instances.get(value.id);
+  if (!held || held.size === 0 || !made?.bases.every(holdsSettings)) return value;
+  const entries = [...held].map(([key, one]) => argumentAt(key, settled(one, followed, depth + 1)));
+  return { kind: 'dict', entries, attributes: true, range: value.range };
 }
 
 /** A value as another module may take it: what calls made lies in the module alone. Undefined where only its name is known. */
