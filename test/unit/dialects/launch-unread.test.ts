@@ -211,7 +211,7 @@ describe("scripts of people's own", () => {
     const decided = async (flag: string) =>
       (
         await analyzed(
-          `python train_own.py --model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 1 --max_seq_length 2048 --bf16 ${flag}\n`,
+          `torchrun --nproc_per_node 8 train_own.py --model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 1 --max_seq_length 2048 --bf16 ${flag}\n`,
           { ...H100, 'hardware.gpus': 8 },
         )
       ).estimate === undefined;
