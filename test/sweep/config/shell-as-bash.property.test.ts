@@ -202,13 +202,15 @@ describe('shell scripts, held to bash', () => {
   it('expands the words of a launch as bash does', function () {
     const numRuns = Number(process.env.OOMLINT_RUNS ?? 150);
     this.timeout(120_000 + numRuns * 100);
-    let known = 0;
+    // A busy machine may not come to all of them.
+    let [known, tried] = [0, 0];
     fc.assert(
       fc.property(script, (source) => {
         const launches = inBash(source, folder());
         fc.pre(launches !== undefined);
         const [theirs] = launches;
         const [ours] = here(source);
+        tried++;
         // What runs a program that is not here prints what nobody knows.
         if (ours?.settled === false) return;
         known++;
@@ -217,6 +219,6 @@ describe('shell scripts, held to bash', () => {
       }),
       { numRuns, interruptAfterTimeLimit: 100_000 + numRuns * 100 },
     );
-    assert.ok(known > numRuns * 0.9, `${known} of ${numRuns} launches are known`);
+    assert.ok(known > tried * 0.9 && tried > 0, `${known} of ${tried} launches are known`);
   });
 });

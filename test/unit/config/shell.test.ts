@@ -3,6 +3,9 @@ import fc from 'fast-check';
 import { nodeAt } from '../../../server/src/config/lookup';
 import { parseConfig } from '../../../server/src/config/parse';
 import { plainOf } from '../../../server/src/config/scalar';
+import { evaluateShell } from '../../../server/src/config/shell/evaluate';
+import { textOfPieces } from '../../../server/src/config/shell/placed-text';
+import { ScriptSource } from '../../../server/src/config/shell/script-source';
 
 const URI = 'file:///w/run.sh';
 
@@ -199,6 +202,34 @@ EOT
     assert.equal(others.length, 0);
     assert.deepEqual(run?.launcher, { x: 1, y: 2 });
     assert.deepEqual(run?.arguments, { x: 1, y: 2 });
+  });
+
+  it('leaves open which item an index names that is not known', () => {
+    const text = (index: string) => `A=(a b)\nI=$1\nE=\ntorchrun t.py --x \${A[${index}]} --y 1\n`;
+    for (const index of [
+      '$I',
+      '$1',
+      '$SLURM_ARRAY_TASK_ID',
+      'SLURM_ARRAY_TASK_ID',
+      '$((SLURM_ARRAY_TASK_ID % 2))',
+      'I + 1',
+    ]) {
+      const [command] = evaluateShell(ScriptSource.ofScript(text(index))).commands;
+      const words = command?.words ?? [];
+      assert.equal(words.length, 6, index);
+      assert.ok(
+        words[3]?.some(({ opaque }) => opaque),
+        index,
+      );
+    }
+    for (const [index, words] of [
+      ['1', ['b']],
+      ['$E', ['a']],
+      ['7', []],
+    ] as const) {
+      const [command] = evaluateShell(ScriptSource.ofScript(text(index))).commands;
+      assert.deepEqual(command?.words.map(textOfPieces).slice(3, -2), words, index);
+    }
   });
 
   it('splits items of arrays at their blanks where they are not quoted', () => {

@@ -264,8 +264,9 @@ export class Expander {
     }
     const known = this.item(part);
     if (operation?.type === 'Default') return this.orDefault(part, known, unknown);
-    // An array of the script has no other items.
-    if (!known && (index || items) && this.scope.get(parameter)) return { text: [] };
+    // An array of the script has no other items; which one an index names that is not known is open.
+    if (!known && (index || items) && this.scope.get(parameter))
+      return index && !this.isPlace(index, items) ? unknown : { text: [] };
     if (!known) return this.variable(parameter, pos, end);
     return operation
       ? { text: this.changed(part, known) ?? [this.source.unknown(pos, end)] }
@@ -291,12 +292,23 @@ export class Expander {
     return variable?.items ? variable.items.get(key) : key === '0' ? variable?.text : undefined;
   }
 
+  /** Whether an index names one item: a number, or any word where words are keys. */
+  private isPlace(index: Word, items: ReadonlyMap<string, PlacedText> | undefined): boolean {
+    const key = this.indexOf(index, items);
+    return (
+      key !== undefined &&
+      (/^-?\d+$/.test(key) || [...(items?.keys() ?? [])].some((one) => !/^\d+$/.test(one)))
+    );
+  }
+
   /** The index of an array: a number, an expression of variables, or a word of an associative array. */
   indexOf(index: Word, items: ReadonlyMap<string, PlacedText> | undefined): string | undefined {
     const text = this.joined(index);
     if (!isSettled(text)) return undefined;
     const key = textOfPieces(text);
     if (/^\d+$/.test(key) || items?.has(key)) return key;
+    // As arithmetic nothing is 0.
+    if (key === '') return '0';
     if (/^-\d+$/.test(key)) return [...(items?.keys() ?? [])].at(Number(key));
     const named = /^\w+$/.test(key) ? this.value(key) : undefined;
     return named && isSettled(named) && /^\d+$/.test(textOfPieces(named)) ? textOfPieces(named) : key;
