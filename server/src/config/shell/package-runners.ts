@@ -1,5 +1,5 @@
 /** What runs a script or a program in an environment of its own. */
-export interface PackageRun {
+interface PackageRun {
   /** Index of the word behind which its own options and what it is given stand. */
   readonly at: number;
   /** Index of the first word of what is run; behind `-m` where that is a module. */
