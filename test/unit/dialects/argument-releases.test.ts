@@ -172,6 +172,8 @@ describe('arguments that a parser is given and a release does not take', () => {
     assert.deepEqual(recipe(old, '4.51.2'), ['warning eval_strategy']);
     assert.deepEqual(recipe(old, '4.50.3'), []);
     assert.deepEqual(recipe(old), []);
+    assert.deepEqual(recipe(`defaults: [_self_]\n${old}`, '4.51.2'), [], 'Hydra composes it');
+    assert.deepEqual(recipe(`${old}data: {_target_: a.B}\n`, '4.51.2'), [], 'Hydra composes it');
     const ranged = { transformers: { version: '5.23.0', oldest: '4.31.0', source: 'range' } } as const;
     const { problems } = read('hf-training-arguments', 'file:///w/sft.yaml', old, {}, ranged);
     assert.deepEqual(

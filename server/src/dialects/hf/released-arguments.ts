@@ -1,4 +1,4 @@
-import type { MapNode } from '../../config/node';
+import type { MapEntry, MapNode } from '../../config/node';
 import type { Problem } from '../../text/problem';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
@@ -59,7 +59,8 @@ export function checkParsedArguments(
   { may, isOwn }: { readonly may: boolean; readonly isOwn?: (key: string) => boolean },
 ): void {
   const known = draft.statedVersion('transformers');
-  if (!known) return;
+  // What Hydra composes no parser of classes reads.
+  if (!known || root.entries.some(isOfHydra)) return;
   for (const { key, keyRange } of root.entries) {
     const found = TRAINERS.table(OF_TRAINERS ?? '').get(key);
     if (!found || isOwn?.(key)) continue;
@@ -79,3 +80,7 @@ export function checkParsedArguments(
     }
   }
 }
+
+const isOfHydra = ({ key, value }: MapEntry): boolean =>
+  /^(?:defaults|hydra)$/.test(key) ||
+  (value.kind === 'map' && value.entries.some((inner) => inner.key === '_target_'));

@@ -128,7 +128,8 @@ export function noteNeeds(calls: Calls, trainer: PyCall, config: PyCall | undefi
   const { draft, program } = calls;
   noteImportNeeds(calls);
   if (trainer.callee.startsWith('trl.'))
-    for (const { key } of surelyPassed(program, trainer)) draft.need('trl', firstWith(ARGUMENTS, nameOf(trainer), key));
+    for (const { key } of surelyPassed(program, trainer))
+      draft.need('trl', firstWith(ARGUMENTS, nameOf(trainer), key));
   const name = config?.callee.split('.').at(-1) ?? '';
   if (!config || !takesTrainerArguments(config)) return;
   const trainers = TRAINER_RELEASES[0].table(OF_TRAINER);
@@ -171,7 +172,7 @@ function limitsOfTrainer(call: PyCall): Limit[] {
       : [];
   return rows.flatMap(({ keys, release }) =>
     call.named
-        .filter(({ key, maybe }) => !maybe && keys.test(key))
+      .filter(({ key, maybe }) => !maybe && keys.test(key))
       .map(({ key, keyRange }): Limit => ({ field, release, callee: nameOf(call), key, keyRange })),
   );
 }
