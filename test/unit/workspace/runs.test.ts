@@ -185,6 +185,32 @@ SFTTrainer(model=model, args=SFTConfig(output_dir="o", bf16=True)).train()
     }
   });
 
+  it('takes the DeepSpeed file of a recipe for none that a launcher of replicas contradicts', async () => {
+    const { analyze } = smallWorkspace({
+      'ddp.yaml':
+        'compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\n',
+      'zero.json': ZERO,
+      'train.py': `import torch
+from transformers import AutoModelForCausalLM, HfArgumentParser
+from trl import SFTConfig, SFTTrainer
+(args,) = HfArgumentParser((SFTConfig,)).parse_args_into_dataclasses()
+model = AutoModelForCausalLM.from_pretrained("gpt2", torch_dtype=torch.float32)
+SFTTrainer(model=model, args=args).train()
+`,
+      'run.sh':
+        'accelerate launch --config_file ddp.yaml train.py --output_dir o --bf16 True --deepspeed zero.json\n',
+    });
+    assert.equal((await analyze('run.sh')).resolved.values['parallel.data'], 'zero');
+    for (const file of ['ddp.yaml', 'zero.json', 'run.sh']) {
+      const { problems } = await analyze(file);
+      assert.deepEqual(
+        problems.filter(({ code }) => code === 'cross-file-conflict'),
+        [],
+        file,
+      );
+    }
+  });
+
   it('finds scripts of Slurm, and the script above a DeepSpeed file that the recipe names', async () => {
     const slurm = `#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gres=gpu:8\nsrun torchrun --nnodes 2 --nproc_per_node 8 scripts/sft.py --config recipes/sft.yaml\n`;
     const { analyze } = world({
