@@ -32,6 +32,16 @@ const TYPICAL = `{
 `;
 
 describe('DeepSpeed', () => {
+  it('knows nothing of what goes with a stage that a template leaves open', () => {
+    const keys = '"stage3_prefetch_bucket_size": "auto", "offload_param": { "device": "cpu" }';
+    const codes = (stage: string) => {
+      const text = `{ "train_batch_size": 8, "zero_optimization": { "stage": ${stage}, ${keys} } }`;
+      return problemsOf(read('deepspeed', 'file:///ds.json', text)).map(({ code }) => code);
+    };
+    assert.equal(codes('1').filter((code) => code === 'ignored-key').length, 2);
+    assert.ok(!codes('CONFIG_STAGE').includes('ignored-key'));
+  });
+
   it('reads keys that are spelt with escapes, as Python does', () => {
     const text = [
       '{',

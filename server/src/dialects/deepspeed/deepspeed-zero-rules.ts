@@ -13,8 +13,11 @@ const ZERO_CONFIG = `${SOURCE}runtime/zero/config.py`;
 /** Rules of the `zero_optimization` block. */
 export function checkZero(root: MapNode, stage: number, draft: Draft): void {
   checkForm(root, draft);
-  checkStage(root, stage, draft);
   checkLimits(root, draft);
+  const written = nodeAt(mapAt(root, 'zero_optimization'), 'stage');
+  // A template's word, which is no stage: nothing is known of what goes with it.
+  if (written && numberOf(written) === undefined && !isAuto(written)) return;
+  checkStage(root, stage, draft);
   checkOffload(root, stage, draft);
   checkDeadKeys(root, stage, draft);
 }
