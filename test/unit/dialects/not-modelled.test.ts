@@ -159,6 +159,16 @@ describe('trainers that are not modelled', () => {
       assert.equal(analysis.unread, undefined);
     });
 
+  it('are not taken for PaddleNLP by one flag that others have, too', async () => {
+    const text =
+      'torchrun --nproc_per_node=8 train.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --output_dir x --tensor_parallel_degree 2\n';
+    const { problems } = await smallWorkspace({ 'run.sh': text }).analyze('run.sh');
+    assert.deepEqual(
+      problems.filter(({ message }) => message.includes('PaddleNLP')),
+      [],
+    );
+  });
+
   it('leave what a script starts beside them alone', async () => {
     const text = `accelerate launch sdxl_train_network.py --config_file lora.toml
 accelerate launch sft.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --learning_rate 1e-5

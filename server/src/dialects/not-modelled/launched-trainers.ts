@@ -2,10 +2,10 @@ import { entryOf } from '../../config/lookup';
 import type { Launch } from '../launch/launch';
 import type { Program } from '../launch/program';
 import {
+  arePaddles,
   BRIDGE_RECIPE,
   MEGATRON_MIMO,
   MUSUBI_TUNER,
-  OF_PADDLE,
   OLMO_CORE_FINETUNE,
   type OtherTrainer,
   PADDLE_NLP,
@@ -65,7 +65,8 @@ const LAUNCHED: readonly LaunchedTrainer[] = [
     // Its launcher starts programs of other kinds, too: those that are given arguments of its trainer.
     trainer: PADDLE_NLP,
     starts: (launch) =>
-      hasAny(launch, OF_PADDLE) && hasAny(launch, ['per_device_train_batch_size', 'recompute']),
+      hasAny(launch, ['per_device_train_batch_size', 'recompute']) &&
+      (/^paddle\./.test(launch.script ?? '') || arePaddles((key) => hasAny(launch, [key]))),
   },
   { trainer: MUSUBI_TUNER, starts: (launch) => MUSUBI_NAMES.test(nameOf(launch)) },
   {

@@ -25,8 +25,7 @@ const hasAny = (root: ConfigNode, ...paths: readonly string[]) => paths.some((pa
  * Arguments of PaddleNLP's `TrainingArguments` and of its scripts that transformers' Trainer, whose other names they share, has not
  * (https://github.com/PaddlePaddle/PaddleNLP/blob/v2.8.1/paddlenlp/trainer/training_args.py).
  */
-export const OF_PADDLE = [
-  'tensor_parallel_degree',
+const OF_PADDLE = [
   'pipeline_parallel_degree',
   'sharding_parallel_degree',
   'sep_parallel_degree',
@@ -38,12 +37,19 @@ export const OF_PADDLE = [
   'amp_master_grad',
 ];
 
+/** Of these others have each, too: `tensor_parallel_degree` is one of Open Instruct's. */
+const SHARED_WITH_PADDLE = ['tensor_parallel_degree', 'recompute', 'fp16_opt_level', 'sharding'];
+
+/** Whether arguments are PaddleNLP's: one that it has alone, or two that few others have. */
+export const arePaddles = (has: (key: string) => boolean): boolean =>
+  OF_PADDLE.some(has) || SHARED_WITH_PADDLE.filter(has).length > 1;
+
 export const PADDLE_NLP: OtherTrainer = {
   name: 'PaddleNLP',
   trains: () => say('language models in PaddlePaddle'),
   owns: (root) =>
     hasAny(root, 'per_device_train_batch_size', 'output_dir', 'model_name_or_path') &&
-    (hasAny(root, ...OF_PADDLE) || (has(root, 'recompute') && hasAny(root, 'fp16_opt_level', 'sharding'))),
+    arePaddles((key) => has(root, key)),
 };
 
 export const SD_SCRIPTS: OtherTrainer = {
