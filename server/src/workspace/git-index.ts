@@ -26,7 +26,7 @@ function namesOf(index: Buffer): string[] {
   return names;
 }
 
-/** Files that git keeps of a repository, whatever `.gitignore` says of them, and the folders that they lie in. */
+/** Files that git keeps of a repository, be they in `.gitignore` or not, and the folders that they lie in. */
 export async function trackedPaths(repository: string): Promise<ReadonlySet<string>> {
   const git = path.join(repository, '.git');
   // A worktree and a submodule have a file that names the folder.
