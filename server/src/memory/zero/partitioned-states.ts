@@ -185,8 +185,7 @@ function planOf(
   sums: WeightSums,
   duringStep: Ledger,
 ): Plan {
-  const first = run['zero.stage'] === 1;
-  const width = engineWidth(run);
+  const [first, width] = [run['zero.stage'] === 1, engineWidth(run)];
   const [shards, bucket] = [shardsOf(run, sums), run['zero.reduceBucket']];
   const partition = sums.trained / shards;
   const accumulates = run['batch.accumulation'] > 1;
@@ -210,8 +209,7 @@ function planOf(
     // Parts of what is joined belong to several ranks once the last rank's partition is passed.
     const split = (copy: number) => shards > 1 && passed(copy + 1) > partition;
     const joined = Math.max(joinedParts(run, sums, own.oversized), Math.min(bucket, sums.trained));
-    const content = joinedOnce(joined, width, SOURCES.zero12);
-    const cast = castOf(run, sums, own.oversized);
+    const [content, cast] = [joinedOnce(joined, width, SOURCES.zero12), castOf(run, sums, own.oversized)];
     const touched = compact && along ? Math.min(traced.copies, Math.max(0, copyAt(partition) + 1)) : 0;
     const earlier = stayedBefore;
     stayedBefore += touched * own.oversizedSum;
