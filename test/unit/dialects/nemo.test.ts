@@ -599,7 +599,9 @@ describe('NeMo Automodel', () => {
     assert.equal(stated(named(''), 'model.id'), 'Qwen/Qwen3-8B');
     const unread = (config: string) => (from(config).unread ?? []).map(({ fields }) => fields?.[0]);
     assert.deepEqual(unread(named('')), []);
-    assert.deepEqual(unread(named(', num_hidden_layers: 4')), ['model.config']);
+    assert.deepEqual(unread(named(', num_hidden_layers: 4')), []);
+    assert.deepEqual(stated(named(', num_hidden_layers: 4'), 'model.changes'), { num_hidden_layers: 4 });
+    assert.deepEqual(unread(named(', num_flux_gates: 4')), ['model.config']);
   });
 
   it('trains what it does not freeze of a model that sees', async () => {
