@@ -219,7 +219,8 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     ownHead: run['model.tied'] === undefined ? does.hasOwnHead : !run['model.tied'],
     fusedLayerNorm: run['kernels.fusedLayerNorm'],
     fusedSoftmax: run['kernels.fusedSoftmax'],
-    ownModules: run['kernels.transformerEngine'] === false,
+    // NeMo's make room for scores anew in each layer (`common/megatron/attention.py`).
+    ownModules: run['kernels.transformerEngine'] === false && run.framework !== 'nemo',
     fusedGelu: run['kernels.fusedGelu'],
     normDtype: run['precision.layerNorm'],
     tokenShare: run['loss.tokenShare'],

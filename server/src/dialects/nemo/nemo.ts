@@ -188,6 +188,9 @@ function readModel(model: Section, section: Section, draft: Draft): void {
   if (engine && runsEngine !== undefined) model.state('kernels.transformerEngine', runsEngine, engine);
   else if (engine) model.leave(engine, ['kernels.transformerEngine', 'attention.implementation']);
   else model.assume('kernels.transformerEngine', own(false, say("NeMo's own layers")));
+  const fused = model.find('get_attention_mask_from_fusion');
+  if (fused && flagOf(fused.node) === false) model.state('batch.pairMask', true, fused);
+  else model.assume('batch.pairMask', own(false));
   const flash = model.find('use_flash_attention');
   if (flash && flagOf(flash.node) === true) model.state('attention.implementation', 'flash2', flash);
   else if (model.flag('transformer_engine') === true || model.flag('mcore_gpt') === true)
