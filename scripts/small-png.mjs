@@ -4,14 +4,17 @@ import { unzlibSync, zlibSync } from 'fflate';
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 /** As many as a palette holds. */
 const COLOURS = 256;
-/** Nearer colours, over the three channels of 8 bits, look the same. */
+/** Nearer colours, over the three channels of 8 bits, look the same where they fill an area. */
 const APART = 8;
+/** The least area whose colour is told from its neighbours', as a share of the picture. */
+const SURFACE = 0.005;
 
 /**
- * Pixels of a truecolour PNG of 8 bits, as Chromium takes it, with so many colours at most: `indexes` of `palette`, row by row.
+ * Pixels of a truecolour PNG of 8 bits, as Chromium takes it, with so many colours at most: `indexes` of `palette`, row by row. Those
+ * that fill no area, as on edges of letters, are so far `apart` from all others.
  * Format: https://www.w3.org/TR/png-3/
  */
-export function withFewColours(png, colours = COLOURS) {
+export function withFewColours(png, colours = COLOURS, apart = APART) {
   const view = new DataView(png.buffer, png.byteOffset, png.byteLength);
   const width = view.getUint32(16);
   const height = view.getUint32(20);
@@ -25,7 +28,7 @@ export function withFewColours(png, colours = COLOURS) {
     const colour = colourAt(pixels, at);
     counts.set(colour, (counts.get(colour) ?? 0) + 1);
   }
-  const palette = paletteOf(counts, colours);
+  const palette = paletteOf(counts, colours, (count) => (count > SURFACE * width * height ? APART : apart));
   const index = new Map(palette.map((colour, i) => [colour, i]));
   const indexes = Uint8Array.from({ length: width * height }, (_, at) => {
     const colour = colourAt(pixels, at * channels);
@@ -61,11 +64,12 @@ export function smallPng(png, colours = COLOURS) {
 }
 
 /** The most frequent colours that the eye keeps apart: a dot of its own colour is not lost to the many shades of a text's edges. */
-function paletteOf(counts, size) {
+function paletteOf(counts, size, apartOf) {
   const palette = [];
-  for (const [colour] of [...counts].sort((a, b) => b[1] - a[1])) {
+  for (const [colour, count] of [...counts].sort((a, b) => b[1] - a[1])) {
     if (palette.length === size) break;
-    if (palette.every((other) => distance(other, colour) >= APART ** 2)) palette.push(colour);
+    const apart = apartOf(count);
+    if (palette.every((other) => distance(other, colour) >= apart ** 2)) palette.push(colour);
   }
   return palette;
 }
