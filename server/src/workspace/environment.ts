@@ -328,12 +328,15 @@ const upgradedFact = (name: VersionedPackage, { uri, range }: Stated): Fact =>
     note: say('the newest {0} is installed: {1} is assumed', name, assumedRelease(name)),
   });
 
-/** Other files of one kind and folder that ask for another release of a package: which of them is installed nobody knows. */
+/**
+ * Other files of one kind and folder that ask for another release of a package: which of them is installed nobody knows. So it is with
+ * a list of packages and an environment of conda, of which each is whole.
+ */
 const rivalsOf = (found: Stated, stated: readonly Stated[]): Stated[] =>
   stated.filter(
     ({ name, rank, uri, specifier, optional }) =>
       name === found.name &&
-      rank === found.rank &&
+      (rank === found.rank || (WHOLE.has(rank) && WHOLE.has(found.rank))) &&
       rank >= 0 &&
       rank <= LAST_OF_FOLDER &&
       !optional &&
@@ -342,6 +345,9 @@ const rivalsOf = (found: Stated, stated: readonly Stated[]): Stated[] =>
       specifier !== '' &&
       specifier !== found.specifier,
   );
+
+/** Ranks of `requirements.txt` and `environment.yml`. */
+const WHOLE: ReadonlySet<number> = new Set([1, 2]);
 
 /** Rank of the last format that is looked for in folders (`ENVIRONMENT_FORMATS`). */
 const LAST_OF_FOLDER = 4;

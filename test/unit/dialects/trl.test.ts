@@ -307,6 +307,16 @@ describe('models beside the trained one', () => {
     ]);
   });
 
+  it('teach in GOLD, too, which may generate one completion of a prompt', () => {
+    const text = `${base}lmbda: 0.5\nteacher_model_name_or_path: Qwen/Qwen2.5-14B\nnum_generations: 1\n`;
+    const { facts, problems } = read('trl', 'file:///w/gold.yaml', text);
+    assert.equal(facts.find(({ field }) => field === 'method.objective')?.value, 'distillation');
+    assert.deepEqual(
+      problems.map(({ code }) => code).filter((code) => code === 'too-few-generations'),
+      [],
+    );
+  });
+
   it('teach: what is compared, and by which model', () => {
     const teach = (more: string, version = '0.24') => {
       const { facts } = read(

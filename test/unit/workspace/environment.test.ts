@@ -80,6 +80,16 @@ describe('versions of the software around a config', () => {
     assert.equal(named.resolved.origins['version.trl']?.orElse, undefined);
   });
 
+  it('are open where a list of packages and an environment of conda pin different ones', async () => {
+    const { analysis } = await versions({
+      'file:///w/recipes/sft.yaml': RECIPE,
+      'file:///w/requirements.txt': 'trl==0.9.6\n',
+      'file:///w/environment.yml': 'dependencies:\n  - pip:\n      - trl==1.2.0\n',
+    });
+    assert.equal(analysis.resolved.values['version.trl'], '1.2.0');
+    assert.equal(analysis.resolved.origins['version.trl']?.orElse, '0.9.6');
+  });
+
   it('are the newest that a range allows', async () => {
     const { shown } = await versions({
       'file:///w/recipes/sft.yaml': RECIPE,

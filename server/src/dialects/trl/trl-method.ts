@@ -43,6 +43,8 @@ export const WITH_REFERENCE: ReadonlySet<TrlMethod> = new Set(['dpo', 'kto', 'on
 /** Keys that only one method's config has, and the method. */
 const TELLING: readonly (readonly [keys: readonly string[], method: TrlMethod])[] = [
   [['rloo_k'], 'rloo'],
+  // GOLD, a kind of it, generates as GRPO does.
+  [['lmbda', 'teacher_model_name_or_path'], 'gkd'],
   [
     ['num_generations', 'reward_funcs', 'steps_per_generation', 'generation_batch_size', 'scale_rewards'],
     'grpo',
@@ -52,7 +54,6 @@ const TELLING: readonly (readonly [keys: readonly string[], method: TrlMethod])[
   [['desirable_weight', 'undesirable_weight'], 'kto'],
   [['center_rewards_coefficient'], 'reward'],
   [['reward_model_path', 'num_ppo_epochs', 'kl_coef'], 'ppo'],
-  [['lmbda', 'teacher_model_name_or_path'], 'gkd'],
   [
     [
       'rpo_alpha',
