@@ -96,6 +96,7 @@ const CONDITIONS: readonly {
     holds: (values) => values['parallel.data'] === 'zero' || values['parallel.data'] === 'horovod',
   },
   { group: /^zero\.(?!stage)/, holds: (values) => values['parallel.data'] === 'zero' },
+  { group: /^zero\.sequenceReduce/, holds: (values) => (values['parallel.ulysses'] ?? 1) > 1 },
   { group: /^parallel\.(fusionBuffer|variable)/, holds: (values) => values['parallel.data'] === 'horovod' },
   {
     group: /^(kernels\.(xla|resourceVariables|fused)|loss\.tokenShare|precision\.layerNorm)/,

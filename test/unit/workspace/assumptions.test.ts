@@ -7,7 +7,8 @@ const URI = 'file:///project/run.oomlint.yaml';
 
 /** What an Oomlint run file leaves to others, by field. */
 async function assumed(run: string): Promise<ReadonlySet<string>> {
-  const text = `run:\n  model: { id: gpt2 }\n  hardware: { gpu: H100-SXM5-80GB, gpus: 1 }\n  batch: { micro: 1, sequence: 512 }\n${run}`;
+  const hardware = run.includes('hardware:') ? '' : '  hardware: { gpu: H100-SXM5-80GB, gpus: 1 }\n';
+  const text = `run:\n  model: { id: gpt2 }\n${hardware}  batch: { micro: 1, sequence: 512 }\n${run}`;
   const analysis = await new Workspace(new MemoryHost({ [URI]: text })).analyze(URI);
   assert.ok(analysis?.estimate, JSON.stringify(analysis?.problems));
   return new Set(assumptionsOf(analysis).map(({ field }) => field));
@@ -37,6 +38,11 @@ describe('assumptions', () => {
     [
       'offload.parameterBufferSize',
       '  parallel: { data: zero }\n  zero: { stage: 3 }\n  offload: { parameters: nvme }\n',
+      '  parallel: { data: zero }\n  zero: { stage: 3 }\n',
+    ],
+    [
+      'zero.sequenceReduce',
+      '  parallel: { data: zero, ulysses: 2 }\n  zero: { stage: 3 }\n  hardware: { gpu: H100-SXM5-80GB, gpus: 2 }\n',
       '  parallel: { data: zero }\n  zero: { stage: 3 }\n',
     ],
     [
