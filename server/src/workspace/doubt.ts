@@ -1,6 +1,7 @@
 import { isStated } from '../run/origin';
 import type { Resolution } from '../run/resolve';
 import { isDecisive, type Unread, unreadSentence } from '../run/unread';
+import { DEEPSPEED } from '../sources/repositories';
 import type { Problem } from '../text/problem';
 import { canonicalUri, fileName } from '../text/uri';
 import { say } from '../wording/say';
@@ -91,8 +92,12 @@ const OF_THE_TRAINER: Readonly<Record<string, Problem['severity']>> = {
   'no-lora-targets': 'information',
 };
 
+/** DeepSpeed reads its file itself, whoever starts it. */
+const isOfEngine = ({ source }: Problem): boolean =>
+  source?.startsWith(`https://github.com/${DEEPSPEED.name}/`) === true;
+
 function ownScript(problem: Problem, unread: readonly Unread[]): Problem | undefined {
-  const severity = OF_THE_TRAINER[problem.code];
+  const severity = isOfEngine(problem) ? undefined : OF_THE_TRAINER[problem.code];
   if (!severity || !/^(error|warning)$/.test(problem.severity)) return undefined;
   return unread.some(({ kind }) => kind === 'script') ? { ...problem, severity } : undefined;
 }

@@ -45,6 +45,18 @@ describe('what a framework refuses', () => {
       ]);
   });
 
+  it('is so whoever hands DeepSpeed its file: a script of the project changes none of its keys', async () => {
+    const around = {
+      'file:///w/uv.lock': '[[package]]\nname = "deepspeed"\nversion = "0.18.2"\n',
+      'file:///w/train.sh': 'deepspeed --num_gpus 8 tune.py --deepspeed ds.json --our_flag 1\n',
+    };
+    assert.deepEqual(codes(await problems({ [CONFIG]: ZERO, ...around }, CONFIG)), [
+      'error unknown-key',
+      'error unknown-key',
+      'error out-of-range',
+    ]);
+  });
+
   it('is nothing where the version that is known takes it', async () => {
     const locked = { 'file:///w/uv.lock': '[[package]]\nname = "deepspeed"\nversion = "0.15.4"\n' };
     assert.deepEqual(codes(await problems({ [CONFIG]: ZERO, ...locked }, CONFIG)), [
