@@ -235,6 +235,8 @@ export interface Joins {
   filled?(self: RunMember['config'], members: readonly RunMember[]): FilledAuto[];
   /** Whether a file of this family puts a statement of another family's file out of effect; undefined where none. */
   replaces?(own: readonly Fact[]): ((stated: Fact) => boolean) | undefined;
+  /** Whether a statement of a file of this family counts only where none of the run's other statements decides the same. */
+  givesWay?(stated: Fact, all: readonly Fact[]): boolean;
   /** Problems at statements of a file that this family replaced; `winner` is what counts in their place. */
   reportReplaced?(replaced: readonly Fact[], winner: (field: FieldPath) => Fact | undefined): Problem[];
   /** What stops the run because its files do not go together, at places of the file at hand. */

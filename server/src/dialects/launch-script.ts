@@ -8,6 +8,7 @@ import { beginTogether } from '../text/place';
 import { isAbsolutePath } from '../text/uri';
 import { say } from '../wording/say';
 import { readAccelerateFlags } from './accelerate/accelerate-flags';
+import { givesWay } from './accelerate/launched-replicas';
 import type { Dialect, ReadContext, Reading } from './dialect';
 import { Draft } from './draft';
 import { FAMILIES, PROGRAMS } from './families';
@@ -60,6 +61,7 @@ export const launchScript: Dialect = {
     // That it starts a file of Python proves little: flags that the workspace teaches prove more.
     return Math.max(...scores) > SCRIPT_SCORE ? 1 : SCRIPT_ALONE;
   },
+  joins: { givesWay },
   read,
 };
 
@@ -141,9 +143,9 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
     draft,
     outdone,
   );
-  const ofLauncher = launcherOf(launch) === 'accelerate' ? precisionOfAccelerate(launch, draft) : [];
+  const ofLauncher = launcherOf(launch) === 'accelerate' ? givenBackOfAccelerate(launch, draft, context) : [];
   program.read(launch, draft, context);
-  draft.facts.push(...ofLauncher.filter(({ field }) => !draft.knows(field)));
+  draft.facts.push(...ofLauncher.filter(({ field }) => field === 'parallel.data' || !draft.knows(field)));
   preferStatedGpus(draft, document.manifest);
   leaveOneProcess(launch, draft, document.manifest, context.known);
   readWrittenConfigs(document, program.config, draft, context);
@@ -288,10 +290,12 @@ function reportLostFlags(document: ConfigDocument, draft: Draft): void {
  * Reads the flags of `accelerate launch`. What it takes for granted of precision is given back: what the script's own flags and defaults say goes
  * before it (`transformers/training_args.py`, `ACCELERATE_MIXED_PRECISION`).
  */
-function precisionOfAccelerate(launch: Launch, draft: Draft): readonly Fact[] {
-  readAccelerateFlags(launch, draft);
-  const isGranted = ({ field, origin }: Fact) =>
-    /^precision\.(?:scheme|weights)$/.test(field) && /^(?:default|inferred)$/.test(origin.kind);
+function givenBackOfAccelerate(launch: Launch, draft: Draft, context: ReadContext): readonly Fact[] {
+  readAccelerateFlags(launch, draft, context);
+  const isGranted = ({ field, value, origin }: Fact) =>
+    // The script may state another, which decides (`givesWay`).
+    (field === 'parallel.data' && value !== 'zero') ||
+    (/^precision\.(?:scheme|weights)$/.test(field) && /^(?:default|inferred)$/.test(origin.kind));
   const granted = draft.facts.filter(isGranted);
   draft.facts.splice(0, draft.facts.length, ...draft.facts.filter((stated) => !isGranted(stated)));
   return granted;

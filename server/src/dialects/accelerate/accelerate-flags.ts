@@ -1,5 +1,6 @@
 import type { ConfigNode, MapEntry, MapNode } from '../../config/node';
 import { flagOf } from '../../config/scalar';
+import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import type { Launch } from '../launch/launch';
 import { Section } from '../section';
@@ -19,14 +20,14 @@ const SWITCHES = [
  * Flags of `accelerate launch` have the names of its config's keys, without the blocks: they are laid out as the config
  * and read by the same code. A config file that they name is linked; flags override it.
  */
-export function readAccelerateFlags(launch: Launch, draft: Draft): void {
+export function readAccelerateFlags(launch: Launch, draft: Draft, context: ReadContext): void {
   const { launcher } = launch;
   const section = new Section(launcher, draft, `${launch.path}.launcher`);
   section.link('config_file', 'accelerate');
   const cpu = launcher.entries.find(({ key, value }) => key === 'cpu' && flagOf(value) === true);
   if (cpu) draft.refuseCpu({ range: cpu.keyRange }, '--cpu');
   const root = configOf(launcher);
-  if (root) readAccelerateSettings(root, draft);
+  if (root) readAccelerateSettings(root, draft, context);
   else if (!section.has('config_file')) return;
   section.stateMeaning('precision.compute', 'mixed_precision', ({ node }) => {
     const text = node.kind === 'scalar' ? node.text : '';

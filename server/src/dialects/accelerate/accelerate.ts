@@ -3,6 +3,7 @@ import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import { matchAccelerator } from '../../hardware/catalog';
 import type { FieldValue } from '../../run/fields';
+import { isFsdp } from '../../terms/data-parallel';
 import type { DType } from '../../terms/dtypes';
 import { say } from '../../wording/say';
 import { DEEPSPEED_TABLE } from '../deepspeed/deepspeed-keys';
@@ -20,6 +21,7 @@ import { type RunKind, runKindOf } from './accelerate-kind';
 import { readMegatron } from './accelerate-megatron';
 import { checkAccelerate } from './accelerate-rules';
 import { accelerateWords } from './accelerate-words';
+import { givesWay } from './launched-replicas';
 
 const DOCS = 'https://huggingface.co/docs/accelerate/package_reference/cli#accelerate-launch';
 
@@ -46,7 +48,7 @@ export const accelerate: Dialect = {
   schema: { strict: true, blank: true, required: ['distributed_type'] },
   startsRuns: true,
   isLibrary: true,
-  joins: { questions: scriptQuestions },
+  joins: { questions: scriptQuestions, givesWay },
   words: accelerateWords,
   splits: SPLITS,
   markers: /distributed_type/,
@@ -86,13 +88,22 @@ export function readAccelerateSettings(
   if (!onCpu && kind.type !== 'MULTI_CPU') {
     readHardware(section, kind);
     // XLA has a bf16 of its own, without autocast (`state.py`, `XLA_USE_BF16`).
-    if (kind.type !== 'XLA' && kind.type !== 'TPU') readPrecision(section, kind, draft);
-    readData(section, kind, draft);
+    const sharded = shardedAs(kind, context);
+    if (kind.type !== 'XLA' && kind.type !== 'TPU') readPrecision(section, { ...kind, type: sharded }, draft);
+    // Nothing asks its settings of FSDP then.
+    if (kind.type !== 'FSDP' || sharded === 'FSDP') readData(section, kind, draft);
     readParallelism(section, context);
     section.take('dynamo_config.dynamo_backend');
     if (kind.sagemaker) readInstance(section, root, draft, context.known);
   }
   return kind;
+}
+
+/** What processes that are replicas to the launcher are to the script, whose arguments may shard the model. */
+function shardedAs({ type }: RunKind, { known }: Pick<ReadContext, 'known'>): string {
+  if (!/^(?:NO|MULTI_GPU|FSDP)$/.test(type)) return type;
+  const data = known['parallel.data'];
+  return data === 'zero' ? 'DEEPSPEED' : type === 'MULTI_GPU' && isFsdp(data) ? 'FSDP' : type;
 }
 
 /** What such a run states holds, and is judged by nobody: what its devices hold is not known. */

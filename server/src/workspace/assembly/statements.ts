@@ -32,5 +32,7 @@ export function statementsOf(members: readonly Member[]): Statements {
       return counts;
     });
   });
-  return { facts, replaced };
+  const ways = new Set(members.flatMap(({ config }) => config.dialect.joins?.givesWay ?? []));
+  const counting = facts.filter((stated) => ![...ways].some((givesWay) => givesWay(stated, facts)));
+  return { facts: counting, replaced };
 }
