@@ -8,7 +8,7 @@ import { beginTogether } from '../text/place';
 import { isAbsolutePath } from '../text/uri';
 import { say } from '../wording/say';
 import { readAccelerateFlags } from './accelerate/accelerate-flags';
-import { givesWay } from './accelerate/launched-replicas';
+import { isOutdone } from './accelerate/outdone-launcher';
 import type { Dialect, ReadContext, Reading } from './dialect';
 import { Draft } from './draft';
 import { FAMILIES, PROGRAMS } from './families';
@@ -61,7 +61,7 @@ export const launchScript: Dialect = {
     // That it starts a file of Python proves little: flags that the workspace teaches prove more.
     return Math.max(...scores) > SCRIPT_SCORE ? 1 : SCRIPT_ALONE;
   },
-  joins: { givesWay },
+  joins: { givesWay: isOutdone },
   read,
 };
 
@@ -293,7 +293,7 @@ function reportLostFlags(document: ConfigDocument, draft: Draft): void {
 function givenBackOfAccelerate(launch: Launch, draft: Draft, context: ReadContext): readonly Fact[] {
   readAccelerateFlags(launch, draft, context);
   const isGranted = ({ field, value, origin }: Fact) =>
-    // The script may state another, which decides (`givesWay`).
+    // The script may state another, which decides (`isOutdone`).
     (field === 'parallel.data' && value !== 'zero') ||
     (/^precision\.(?:scheme|weights)$/.test(field) && /^(?:default|inferred)$/.test(origin.kind));
   const granted = draft.facts.filter(isGranted);

@@ -87,12 +87,10 @@ function nameOf({ field, origin, value }: Fact, documents: readonly ConfigDocume
 }
 
 /**
- * What weights are held in follows from mixed precision: the type that they are loaded in is another, and no contradiction. Nor is
- * what Accelerate replicates, where the Trainer's own arguments ask for DeepSpeed (`TrainingArguments.__post_init__`).
+ * What weights are held in follows from mixed precision: the type that they are loaded in is another, and no contradiction.
  */
 const followsOnly = ({ field, origin: { key, note }, value }: Fact) =>
   (field === 'precision.weights' && (note !== undefined || /^[bf]\w*16\.enabled$/.test(key ?? ''))) ||
-  (key === 'distributed_type' && value === 'ddp') ||
   (key === 'mixed_precision' && value === 'autocast');
 
 /** Whether something that decides the value is not understood in the file that states it, or is one of several: it contradicts nothing. */

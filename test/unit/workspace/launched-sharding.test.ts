@@ -17,7 +17,7 @@ const FSDP = 'fsdp_config:\n  fsdp_offload_params: true\n  fsdp_activation_check
 
 const FIELDS = ['parallel.data', 'precision.scheme', 'offload.optimizer'] as const;
 
-/** What each file of a run is said to be, by its name. */
+/** What is reported at each file of a run, by its name. */
 async function sharding(files: Record<string, string>): Promise<Record<string, readonly unknown[]>> {
   const texts = Object.entries(files).map(([name, text]) => [`${ROOT}/${name}`, text]);
   const host = new MemoryHost(

@@ -35,7 +35,7 @@ export function readFsdp(section: Section, type: FoundKey, draft: Draft): void {
   const stated = setting('version');
   const second = integerOf(stated?.node) === 2;
   if (stated && isNoFsdp(stated.node)) section.leave(stated, ['parallel.data']);
-  else section.state('parallel.data', second ? 'fsdp2' : 'fsdp1', stated ?? type);
+  else section.state('parallel.data', second ? 'fsdp2' : 'fsdp1', { ...type, node: (stated ?? type).node });
   if (second) readReshard(section, config);
   else config.take('fsdp_sharding_strategy');
   readWrap(config);

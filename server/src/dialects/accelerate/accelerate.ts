@@ -10,6 +10,7 @@ import { DEEPSPEED_TABLE } from '../deepspeed/deepspeed-keys';
 import { readZero } from '../deepspeed/deepspeed-zero';
 import type { Dialect, ReadContext, Reading, SplitWays } from '../dialect';
 import { Draft } from '../draft';
+import { replacesCheckpointing } from '../hf/fsdp-checkpointing';
 import { scriptQuestions } from '../hf/launch-question';
 import { lacksTensorPlan } from '../hf/tensor-plan';
 import { rejectMisfits } from '../key-check';
@@ -21,7 +22,7 @@ import { type RunKind, runKindOf } from './accelerate-kind';
 import { readMegatron } from './accelerate-megatron';
 import { checkAccelerate } from './accelerate-rules';
 import { accelerateWords } from './accelerate-words';
-import { givesWay } from './launched-replicas';
+import { isOutdone } from './outdone-launcher';
 
 const DOCS = 'https://huggingface.co/docs/accelerate/package_reference/cli#accelerate-launch';
 
@@ -48,7 +49,7 @@ export const accelerate: Dialect = {
   schema: { strict: true, blank: true, required: ['distributed_type'] },
   startsRuns: true,
   isLibrary: true,
-  joins: { questions: scriptQuestions, givesWay },
+  joins: { questions: scriptQuestions, givesWay: isOutdone, replaces: replacesCheckpointing },
   words: accelerateWords,
   splits: SPLITS,
   markers: /distributed_type/,

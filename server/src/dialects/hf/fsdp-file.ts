@@ -5,6 +5,7 @@ import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { Section } from '../section';
 import { namedChoice, readCpuOffload, readFsdpSettings } from './fsdp-argument';
+import { replacesCheckpointing } from './fsdp-checkpointing';
 import { isNoFsdp } from './fsdp-version';
 import { FSDP_FILE_KEYS } from './training-arguments-keys';
 
@@ -20,6 +21,7 @@ export const fsdpFile: Dialect = {
     return say('FSDP settings');
   },
   ownScript: true,
+  joins: { replaces: replacesCheckpointing },
   keys: FSDP_FILE_KEYS,
   markers:
     /"(?:fsdp_)?(?:transformer_layer_cls_to_wrap|backward_prefetch|use_orig_params|reshard_after_forward)"/,

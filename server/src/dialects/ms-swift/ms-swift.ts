@@ -4,6 +4,7 @@ import { flagOf, integerOf, numberOf, plainOf, textOf, textsOf } from '../../con
 import { parseRequirement } from '../../environment/requirement';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, MS_SWIFT } from '../../sources/repositories';
+import { isFsdp } from '../../terms/data-parallel';
 import type { DType } from '../../terms/dtypes';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
@@ -247,13 +248,15 @@ function readPrecision(section: Section, draft: Draft, context: ReadContext): DT
   const off = (['bf16', 'fp16'] as const).every((key) => section.flag(key) === false);
   const compute: DType = off ? 'fp32' : (asked ?? (loaded === 'bf16' ? 'bf16' : 'fp16'));
   const because = asked ? section.find(asked) : found;
-  const scheme = section.has('deepspeed')
-    ? 'deepspeed'
-    : section.has('fsdp')
-      ? 'fsdp'
+  const launched = section.has(['deepspeed', 'fsdp']) ? undefined : context.known['parallel.data'];
+  const scheme =
+    section.has('deepspeed') || launched === 'zero'
+      ? 'deepspeed'
       : compute === 'fp32'
         ? 'native'
-        : 'autocast';
+        : section.has('fsdp') || isFsdp(launched)
+          ? 'fsdp'
+          : 'autocast';
   const note = asked ? undefined : say('the type of the weights decides');
   const full = /^full$/.test(section.textOrDefault(TUNER_TYPE));
   const weights = scheme === 'deepspeed' ? compute : full && loaded === 'fp16' ? 'fp32' : loaded;
