@@ -74,6 +74,21 @@ describe('runs on CPUs', () => {
     assert.ok(!isRefused(config(false)));
   });
 
+  it('are on GPUs where a config asks for CPUs and starts several processes, which never see that', () => {
+    for (const type of ['MULTI_GPU', 'FSDP', 'DEEPSPEED', 'MEGATRON_LM']) {
+      const found = read(
+        'accelerate',
+        'file:///a.yaml',
+        `compute_environment: LOCAL_MACHINE\ndistributed_type: ${type}\nnum_processes: 4\nuse_cpu: true\n`,
+      );
+      assert.ok(!isRefused(found), type);
+      assert.ok(!found.problems.some(({ code }) => code === 'not-estimated'), type);
+      assert.equal(found.facts.find(({ field }) => field === 'hardware.gpus')?.value, 4, type);
+    }
+    const several = 'distributed_type: MULTI_CPU\nnum_processes: 4\nuse_cpu: true\n';
+    assert.ok(isRefused(read('accelerate', 'file:///a.yaml', several)));
+  });
+
   it('copy the model to no GPU by a default of the Trainer, but where it is stated', async () => {
     const copies = async (files: Readonly<Record<string, string>>, path: string) => {
       const { resolved } = await smallWorkspace(files).analyze(path);

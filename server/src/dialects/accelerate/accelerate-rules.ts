@@ -33,7 +33,7 @@ export function checkAccelerate(root: MapNode, kind: RunKind, context: ReadConte
   const version = context.known['version.accelerate'];
   checkTopLevel(root, kind, version, draft);
   checkKeys(root, ACCELERATE_TABLE, policyOf(version), draft);
-  checkKind(root, kind, draft);
+  checkKind(kind, draft);
   checkPrecision(root, kind, draft);
   checkProcesses(root, kind, context, draft);
   if (kind.type === 'DEEPSPEED') checkDeepspeedFile(root, draft);
@@ -86,7 +86,7 @@ function checkTopLevel(root: MapNode, kind: RunKind, version: unknown, draft: Dr
   }
 }
 
-function checkKind(root: MapNode, kind: RunKind, draft: Draft): void {
+function checkKind(kind: RunKind, draft: Draft): void {
   const { node } = kind;
   const text = textOf(node);
   if (node && text !== undefined && flagOf(node) !== false) {
@@ -109,10 +109,9 @@ function checkKind(root: MapNode, kind: RunKind, draft: Draft): void {
     }
   }
   if (kind.gpu) return;
-  const cpu = nodeAt(root, 'use_cpu');
-  const at = cpu && flagOf(cpu) === true ? cpu : node;
+  const at = kind.cpu ?? node;
   if (!at) return;
-  const what = at === cpu ? say('CPUs') : (kind.others ?? say('CPUs'));
+  const what = kind.cpu ? say('CPUs') : (kind.others ?? say('CPUs'));
   draft.report(
     'not-estimated',
     'information',

@@ -82,11 +82,9 @@ export function readAccelerateSettings(
 ): RunKind {
   const kind = runKindOf(root);
   const section = new Section(root, draft, '', ACCELERATE_TABLE);
-  const cpu = section.find('use_cpu');
-  const onCpu = cpu !== undefined && flagOf(cpu.node) === true;
-  if (onCpu) draft.refuseCpu(cpu.node, cpu.key);
+  if (kind.cpu) draft.refuseCpu(kind.cpu, 'use_cpu');
   else refuseOthers(kind, draft);
-  if (!onCpu && kind.type !== 'MULTI_CPU') {
+  if (!kind.cpu && kind.type !== 'MULTI_CPU') {
     readHardware(section, kind);
     // XLA has a bf16 of its own, without autocast (`state.py`, `XLA_USE_BF16`).
     const sharded = shardedAs(kind, context);
