@@ -1,7 +1,7 @@
 import type { Fact } from '../../run/origin';
 import { isFsdp } from '../../terms/data-parallel';
 
-/** The key that says how `accelerate launch` starts the processes; a script's plugins are laid out under the same. */
+/** `accelerate launch` starts the processes by this key; the plugins of a script are laid out under the same. */
 const isLaunched = ({ origin: { key, location } }: Fact) =>
   key === 'distributed_type' && !/\.(?:py|ipynb)$/.test(location?.uri ?? '');
 
