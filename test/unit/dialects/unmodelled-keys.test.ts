@@ -53,6 +53,7 @@ const CASES: readonly (readonly [uri: string, text: string, feature: string | un
     'partial-offload',
   ],
   ['b.yaml', `${AXOLOTL}layer_offloading: true\n`, 'layer-offload'],
+  ['b.yaml', `${AXOLOTL}tiled_mlp: true\n`, 'tiled-mlp'],
   ['n.yaml', nanotron('tp_mode: REDUCE_SCATTER, tp_recompute_allgather: false'), 'kept-gathers'],
   ['n.yaml', nanotron('tp_mode: REDUCE_SCATTER, tp_recompute_allgather: true'), undefined],
   ['n.yaml', nanotron('tp_mode: ALL_REDUCE, tp_recompute_allgather: false'), undefined],

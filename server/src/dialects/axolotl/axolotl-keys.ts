@@ -366,7 +366,7 @@ const activations = block('', DOCS, [
     { default: null, fields: ['loss.implementation'] },
   ],
   ['flash_attn_cross_entropy', 'boolean', "FlashAttention's cross-entropy.", { default: null }],
-  ['tiled_mlp', 'boolean', 'Run the MLP in tiles of the sequence.', { default: null }],
+  ['tiled_mlp', 'boolean', 'Run the MLP in tiles of the sequence.', { default: null, brings: 'tiled-mlp' }],
   [
     'torch_compile',
     'any',
