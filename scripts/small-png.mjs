@@ -6,7 +6,7 @@ const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const COLOURS = 256;
 /** Nearer colours, over the three channels of 8 bits, look the same where they fill an area. */
 const APART = 8;
-/** The least area whose colour is told from its neighbours', as a share of the picture. */
+/** The least area whose colour the eye keeps from those beside it, as a share of the picture. */
 const SURFACE = 0.005;
 
 /**

@@ -181,6 +181,10 @@ function batchOf(run: TrainingRun, sequence: number): Pick<TraceSettings, 'batch
   return isOne ? { batch: 1, sequence: rows * sequence } : { batch: rows, sequence };
 }
 
+/** NeMo's own make room for scores anew in each layer (`common/megatron/attention.py`). */
+const hasMegatronModules = (run: TrainingRun): boolean =>
+  run['kernels.transformerEngine'] === false && run.framework !== 'nemo';
+
 /** Settings of the trace that a run implies. Sizes are per GPU. */
 export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const does = behaviours(run);
@@ -219,8 +223,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     ownHead: run['model.tied'] === undefined ? does.hasOwnHead : !run['model.tied'],
     fusedLayerNorm: run['kernels.fusedLayerNorm'],
     fusedSoftmax: run['kernels.fusedSoftmax'],
-    // NeMo's make room for scores anew in each layer (`common/megatron/attention.py`).
-    ownModules: run['kernels.transformerEngine'] === false && run.framework !== 'nemo',
+    ownModules: hasMegatronModules(run),
     fusedGelu: run['kernels.fusedGelu'],
     normDtype: run['precision.layerNorm'],
     tokenShare: run['loss.tokenShare'],
