@@ -146,6 +146,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'batch.meanSequence': ALLOCATOR,
   'batch.longestSequence': PER_TOKEN,
   'batch.packed': ALLOCATOR,
+  'batch.pairMask': ['activations'],
   'attention.implementation': ['activations', 'workspaces'],
   'attention.mask': ['activations'],
   'attention.groupsMasked': ['activations'],

@@ -275,6 +275,7 @@ const BASES: readonly Base[] = [
   }),
   base('ZeRO 1', /^(zero|precision|offload\.optimizer$|hardware)/, zero(1)),
   base('ZeRO 2', SCHEMES, zero(2)),
+  base('ZeRO 2 with shared sequences', /^zero\.sequenceReduce/, { ...zero(2), 'parallel.ulysses': 2 }),
   base('ZeRO 2, its fields', /^zero\.(?!sub|pre|per|max)/, zero(2)),
   base('ZeRO 3', /^(zero\.(?!all)|offload|parallel\.data|hardware|loading)/, zero(3)),
   base('ZeRO 3 with little room', /^zero\.(max|pre)/, {
@@ -664,6 +665,7 @@ const NAMED_THOUGH_STILL: Partial<Record<FieldPath, string>> = {
   'batch.longestSequence':
     'it shortens `batch.sequence` where statements are joined, before a run is estimated',
   'kernels.wideHeads': 'no model here has heads of 512 dimensions: `model/grouped-heads.test.ts` has one',
+  'allocator.roundup': 'it moves the upper end of the band alone: requests are not played one by one',
   'zero.leafModules':
     'classes of other models are no leaves of one, and none of those that are tried names its own: `memory/parameter-coordinator.test.ts` does',
 };

@@ -121,7 +121,7 @@ function blockRows(): KeySpec[] {
 /** Made for the first file that has them: every start loads this family. */
 const rows = onDemand((): readonly KeySpec[] => [
   ...block('', SOURCE, [
-    ['model', 'object', 'The model and its parallelism.'],
+    ['model', 'object', 'The model and its parallelism.', { fields: ['features.unmodelled'] }],
     ['hf_path', 'string', 'Model on the Hub.', { sets: 'model.id' }],
     ['train', 'object', 'Batch and steps.'],
     ['optimizer', 'object', 'Optimizer.'],

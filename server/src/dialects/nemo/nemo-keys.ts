@@ -91,6 +91,12 @@ const KEYS: readonly KeySpec[] = [
       "Transformer Engine's modules instead of NeMo's own.",
       { default: false, fields: ['kernels.transformerEngine', 'attention.implementation'] },
     ],
+    [
+      'get_attention_mask_from_fusion',
+      'boolean',
+      'The kernel of the softmax masks, not a mask of the loader.',
+      { default: true, fields: ['batch.pairMask'] },
+    ],
     ['micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
     ['global_batch_size', 'integer', 'Samples per step over all GPUs.', { sets: 'batch.global' }],
     [
@@ -269,7 +275,7 @@ const KEYS: readonly KeySpec[] = [
   ...inertKeys('model', SOURCE, INERT, {
     any: `seed init_method_std nsys_profile resume_from_checkpoint hysteresis apply_rope_fusion bias_activation_fusion
       masked_softmax_fusion batch_p2p_comm sync_batch_comm fp8_hybrid fp8_margin fp8_amax_history_len fp8_amax_compute_algo
-      normalize_attention_scores attention_type get_attention_mask_from_fusion validation_global_batch_size
+      normalize_attention_scores attention_type validation_global_batch_size
       validation_micro_batch_size`,
   }),
   ...inertKeys('model.data', SOURCE, INERT, {
