@@ -84,7 +84,7 @@ describe('versions of the software around a config', () => {
     const { analysis } = await versions({
       'file:///w/recipes/sft.yaml': RECIPE,
       'file:///w/requirements.txt': 'trl==0.9.6\n',
-      'file:///w/environment.yml': 'dependencies:\n  - pip:\n      - trl==1.2.0\n',
+      'file:///w/environment.yml': 'dependencies:\n  - trl=1.2.0\n',
     });
     assert.equal(analysis.resolved.values['version.trl'], '1.2.0');
     assert.equal(analysis.resolved.origins['version.trl']?.orElse, '0.9.6');
