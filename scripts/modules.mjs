@@ -305,6 +305,12 @@ const __dirname = __dirnameOf(__filename);`,
   },
 };
 
+/** Plugins of bundles whose tables and translations lie in `data` of a folder, which several of them share. */
+export const withTablesBeside = (folder) => [
+  tablesBeside(folder),
+  ...MODULES.plugins.filter((plugin) => plugin !== shortTranslations),
+];
+
 /**
  * Options of esbuild for command line, language server and engine as one bundle, a function of what CommonJS modules see: `oomlint.cjs` in a folder, each part run when
  * it is opened; files in `startFolder` that start one of its `doors` come with it. One file is found, read and taken from V8's kept code
@@ -346,11 +352,7 @@ export function doorsBundle(folder, { doors, startFolder = folder, minify, sourc
       ...BOTH,
       'web-tree-sitter': path.join(root, 'node_modules', 'web-tree-sitter', 'web-tree-sitter.cjs'),
     },
-    plugins: [
-      tablesBeside(folder),
-      ...MODULES.plugins.filter((plugin) => plugin !== shortTranslations),
-      starters,
-    ],
+    plugins: [...withTablesBeside(folder), starters],
     banner: { js: '(function (exports, require, module, __filename, __dirname) {' },
     footer: { js: '})' },
     supported: { 'dynamic-import': false },

@@ -4,7 +4,7 @@ import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { copyParser, doorsBundle, GRAMMAR, MODULES, PANEL, THREADS } from './modules.mjs';
+import { copyParser, doorsBundle, GRAMMAR, MODULES, PANEL, THREADS, withTablesBeside } from './modules.mjs';
 import { bundledPackages, writeNotices } from './notices.mjs';
 
 export const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -24,6 +24,7 @@ export async function bundleServer(folder, notices, doors = ['cli', 'server']) {
   const made = await build(doorsBundle(folder, { doors, minify: true }));
   const threads = await build({
     ...MODULES,
+    plugins: withTablesBeside(folder),
     entryPoints: THREADS,
     outdir: folder,
     outExtension: { '.js': '.mjs' },
