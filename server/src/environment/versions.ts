@@ -131,8 +131,8 @@ function highestNamed(specifier: string, releases: readonly string[]): string[] 
 
 /** A patch release that is not among those known, the last of each minor version: `==4.44.1,>4` names one itself. */
 function anyPatch(specifier: string): string | undefined {
-  const named = [...specifier.matchAll(/(?:==|>=|~=)\s*(\d[\w.]*)/g)].map((match) => match[1] ?? '');
-  // `==4.29.*` leaves `4.29.`, which is no version.
+  // Conda's `=4.44.1` is `==4.44.1.*`.
+  const named = [...specifier.matchAll(/(?:==|>=|~=)\s*(\d(?:[\w.]*\w)?)/g)].map((match) => match[1] ?? '');
   return named.find((version) => valid(version) !== null && satisfies(version, specifier));
 }
 

@@ -90,6 +90,14 @@ describe('versions of the software around a config', () => {
     assert.equal(analysis.resolved.origins['version.trl']?.orElse, '0.9.6');
   });
 
+  it('are what conda pins, also where a later patch of that release is known', async () => {
+    const { analysis } = await versions({
+      'file:///w/recipes/sft.yaml': RECIPE,
+      'file:///w/environment.yml': 'dependencies:\n  - transformers=4.44.1\n',
+    });
+    assert.equal(analysis.resolved.values['version.transformers'], '4.44.1');
+  });
+
   it('are the newest that a range allows', async () => {
     const { shown } = await versions({
       'file:///w/recipes/sft.yaml': RECIPE,
