@@ -200,6 +200,7 @@ describe('knobs of the panel', () => {
       await page.textContent('.trying p'),
       'Trying Micro batch 2 → 4. Fits: 59.9 of 79.2 GiB. In the file – fits: 44.2 of 79.2 GiB',
     );
+    await page.locator('.earlier').first().waitFor({ state: 'attached' });
     assert.equal(await page.locator('.earlier').count(), FITS.parts.length);
     const rows = page.locator('.changes .data tbody tr');
     assert.deepEqual(await rows.allInnerTexts(), [
