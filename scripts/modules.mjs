@@ -72,6 +72,7 @@ const FOR_CHECKS = {
 };
 
 const EXPLANATION = path.join(root, 'server/src/explanation');
+let addresses;
 
 /** Tables as text that is parsed where they are asked for: V8 reads JSON twice as fast as the same as a literal. Of sources, those that a link can lead to. */
 const parsedTables = {
@@ -79,13 +80,12 @@ const parsedTables = {
   setup(bundle) {
     bundle.onLoad({ filter: /[\\/]server[\\/]data[\\/][\w-]+\.json$/ }, async ({ path: file }) => {
       const dropped = FOR_CHECKS[path.basename(file)] ?? [];
-      const { sourceAddress } = await evaluated(
-        bundle.esbuild,
-        "export * from './source-address';",
-        EXPLANATION,
-      );
-      const linked = (key, value) => (key === 'sources' ? value.filter(sourceAddress) : value);
-      return parsedTable(await readFile(file, 'utf8'), (key) => !dropped.includes(key), linked);
+      addresses ??= evaluated(bundle.esbuild, "export * from './source-address';", EXPLANATION);
+      const { sourceAddress } = await addresses;
+      return parsedTable(await readFile(file, 'utf8'), (key, value) => {
+        if (dropped.includes(key)) return undefined;
+        return key === 'sources' ? value.filter(sourceAddress) : value;
+      });
     });
   },
 };
@@ -154,7 +154,9 @@ const listedCards = {
   name: 'listed-cards',
   setup(bundle) {
     bundle.onLoad({ filter: /[\\/]server[\\/]data[\\/]gpus\.json$/ }, async ({ path: file }) =>
-      parsedTable(await readFile(file, 'utf8'), (key) => key === 'accelerators' || LISTED.includes(key)),
+      parsedTable(await readFile(file, 'utf8'), (key, value) =>
+        key === 'accelerators' || LISTED.includes(key) ? value : undefined,
+      ),
     );
   },
 };
@@ -162,10 +164,10 @@ const listedCards = {
 /** Fewer rows pack as small by themselves. */
 const MANY_ROWS = 50;
 
-/** A module that parses a table, with the keys that are wanted, at any depth. Long lists of rows stand by columns. */
-function parsedTable(text, isWanted, kept = (_, value) => value) {
+/** A module that parses a table, with what `kept` makes of each key's value, at any depth. Long lists of rows stand by columns. */
+function parsedTable(text, kept) {
   const wanted = JSON.parse(text, (key, value) =>
-    key === '' || /^\d+$/.test(key) || isWanted(key) ? kept(key, value) : undefined,
+    key === '' || /^\d+$/.test(key) ? value : kept(key, value),
   );
   const isRow = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
   const lists = Object.entries(wanted).filter(

@@ -64,7 +64,12 @@ export function measuredOf(
 }
 
 /** The run of a measurement as the engine takes it, or why there is none. */
-export function inputOf({ id, run, config, notExpressed }: Measurement): Expression {
+export function inputOf({
+  id,
+  run,
+  config,
+  notExpressed,
+}: Pick<Measurement, 'id' | 'run' | 'config' | 'notExpressed'>): Expression {
   if (!run) return { error: notExpressed ?? 'the run is not stated' };
   const model = modelOf(run, config);
   const accelerator = findAccelerator(run['hardware.gpu'] ?? '');

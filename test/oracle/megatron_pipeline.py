@@ -10,8 +10,7 @@ As `megatron_step.py`, with masks as `pretrain_gpt.py` hands them over. What sta
 import functools
 import gc
 import sys
-import warnings
-from multiprocessing import get_context
+from importlib.metadata import version
 
 import megatron_step  # makes the fake device, before torch
 from model_parallel import NoRng, install_apex
@@ -22,7 +21,7 @@ from torch.nn import functional as F  # noqa: E402
 import cluster  # noqa: E402
 import fake_cuda  # noqa: E402
 from allocation import Tracker  # noqa: E402
-from recordings import options_of, recorded, write  # noqa: E402
+from recordings import attempted, options_of, plain, record_each  # noqa: E402
 
 NOTE = ("Bytes of the last rank of a pipeline of Megatron-core's GPTModel by its own schedules, under PyTorch fake CUDA tensors and a fake "
         "process group: a steady step. Storages are rounded to 512 B.")
@@ -152,34 +151,11 @@ def measure(item: dict) -> dict:
     return results
 
 
-def attempt(item: dict):
-    import traceback
-
-    try:
-        return measure(item)
-    except Exception:
-        return traceback.format_exc(limit=-6)
-
-
 def main() -> int:
     options = options_of(__doc__, "megatron_pipeline.json")
-    warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    done, failed = recorded(options.out), 0
-    for item in CASES:
-        if options.only not in item["id"] or (item["id"] in done and not options.force):
-            continue
-        with get_context("fork").Pool(1) as process:  # groups and buffers are in module variables
-            results = process.apply(attempt, (item,))
-        if isinstance(results, str):
-            failed += 1
-            print(f"FAIL {item['id']}\n{results}", flush=True)
-            continue
-        done[item["id"]] = {**item, "results": results}
-        header = {"note": NOTE, "versions": {"torch": torch.__version__, "megatron-core": "0.16.1"}}
-        write(options.out, header, CASES, done)
-        print(f"{item['id']}: {results}", flush=True)
-    return 1 if failed else 0
+    header = {"note": NOTE, "versions": {"torch": torch.__version__, "megatron-core": version("megatron-core")}}
+    return record_each(options, CASES, functools.partial(attempted, measure), plain, header)
 
 
 if __name__ == "__main__":

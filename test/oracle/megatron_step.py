@@ -12,9 +12,7 @@ import functools
 import gc
 import os
 import sys
-import warnings
 from importlib.metadata import version
-from multiprocessing import get_context
 
 from model_parallel import NoRng, install_apex  # makes the fake device, before torch
 
@@ -29,7 +27,7 @@ import fake_cuda  # noqa: E402
 cluster.install()
 
 from allocation import Tracker  # noqa: E402
-from recordings import options_of, recorded, write  # noqa: E402
+from recordings import attempted, options_of, plain, record_each  # noqa: E402
 
 NOTE = ("Bytes of one rank of Megatron-core's GPTModel with its DistributedDataParallel and optimizer, under PyTorch fake CUDA tensors and a fake "
         "process group: a steady step. Storages are rounded to 512 B.")
@@ -199,34 +197,11 @@ def measure(item: dict) -> dict:
     return results
 
 
-def attempt(item: dict):
-    import traceback
-
-    try:
-        return measure(item)
-    except Exception:
-        return traceback.format_exc(limit=-6)
-
-
 def main() -> int:
     options = options_of(__doc__, "megatron.json")
-    warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    done, failed = recorded(options.out), 0
-    for item in CASES:
-        if options.only not in item["id"] or (item["id"] in done and not options.force):
-            continue
-        with get_context("fork").Pool(1) as process:  # groups and buffers are in module variables
-            results = process.apply(attempt, (item,))
-        if isinstance(results, str):
-            failed += 1
-            print(f"FAIL {item['id']}\n{results}", flush=True)
-            continue
-        done[item["id"]] = {**item, "results": results}
-        header = {"note": NOTE, "versions": {"torch": torch.__version__, "megatron-core": version("megatron-core")}}
-        write(options.out, header, CASES, done)
-        print(f"{item['id']}: {results}", flush=True)
-    return 1 if failed else 0
+    header = {"note": NOTE, "versions": {"torch": torch.__version__, "megatron-core": version("megatron-core")}}
+    return record_each(options, CASES, functools.partial(attempted, measure), plain, header)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import torch
 import sharded_measure
 from measure import DTYPES, make_optimizer
 from olmo_core_models import MODELS, config_of, stand_in
-from recordings import options_of, record_each
+from recordings import modelled, options_of, record_each
 
 NOTE = ("Bytes of the first rank of allenai/OLMo-core's own model, wrapping, loss and optimizer under PyTorch fake CUDA tensors and a fake process group, "
         "last micro step and optimizer step of a steady step, uncompiled. Storages are rounded to 512 B.")
@@ -175,7 +175,7 @@ def main() -> int:
 
     pretrainers.PRETRAINERS["olmo-core"] = OlmoCore
     versions = {"torch": installed("torch"), "ai2-olmo-core": "2.5.0, fa6c5014"}
-    return record_each(options, CASES, attempt, compact, {"note": NOTE, "versions": versions})
+    return record_each(options, CASES, attempt, modelled(compact), {"note": NOTE, "versions": versions})
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import torch
 import sharded_measure
 from measure import DTYPES, make_optimizer
 from olmo_packages import stand_in
-from recordings import options_of, record_each
+from recordings import modelled, options_of, record_each
 
 NOTE = ("Bytes of the first rank of allenai/OLMo's own model, wrapping, micro step and loss under PyTorch fake CUDA tensors and a fake process group, "
         "last micro step and optimizer step of a steady step. Storages are rounded to 512 B.")
@@ -173,7 +173,7 @@ def main() -> int:
 
     pretrainers.PRETRAINERS["olmo"] = Olmo
     versions = {name: installed(name) for name in ("torch", "ai2-olmo")}
-    return record_each(options, CASES, attempt, compact, {"note": NOTE, "versions": versions})
+    return record_each(options, CASES, attempt, modelled(compact), {"note": NOTE, "versions": versions})
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import time
+import traceback
 import warnings
 from multiprocessing import get_context
 from pathlib import Path
@@ -21,25 +23,42 @@ def recorded(path: Path) -> dict:
     return {c["id"]: c for c in json.loads(path.read_text())["cases"]} if path.exists() else {}
 
 
-def record_each(options: argparse.Namespace, cases: list, measured, compact, header: dict) -> int:
+def attempted(measure, case: dict) -> dict | str:
+    """What `measure` answers of a case, or the words of its failure."""
+    try:
+        return measure(case)
+    except Exception:
+        return traceback.format_exc(limit=-6)
+
+
+def modelled(compact):
+    """A record with the configuration of the model that was made, and what is compared of the results."""
+    return lambda case, results: {**case, "model": results.pop("config"), "results": compact(results)}
+
+
+def plain(case: dict, results: dict) -> dict:
+    return {**case, "results": results}
+
+
+def record_each(options: argparse.Namespace, cases: list, measured, kept, header: dict) -> int:
     """Measures the cases that are asked for and not there yet, each in a process of its own: the frameworks keep groups and schedules in module
-    variables. `measured` answers the results of a case, or the words of its failure; answers the exit status."""
+    variables. `measured` answers the results of a case, or the words of its failure, `kept` what is recorded; answers the exit status."""
     warnings.filterwarnings("ignore")
     done = recorded(options.out)
     failed = 0
     for case in cases:
         if options.only not in case["id"] or (case["id"] in done and not options.force):
             continue
+        started = time.time()
         with get_context("fork").Pool(1) as process:
             results = process.apply(measured, (case,))
         if isinstance(results, str):
             failed += 1
             print(f"FAIL {case['id']}\n{results}", flush=True)
             continue
-        config = results.pop("config")
-        done[case["id"]] = {**case, "model": config, "results": compact(results)}
+        done[case["id"]] = kept(case, results)
         write(options.out, header, cases, done)
-        print(f"{case['id']}: peak {results['peak'] / 2**20:.1f} MiB, {results['seconds']} s", flush=True)
+        print(f"{case['id']}: peak {results['peak'] / 2**20:.1f} MiB, {time.time() - started:.1f} s", flush=True)
     return 1 if failed else 0
 
 

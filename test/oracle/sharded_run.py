@@ -16,7 +16,7 @@ import cluster  # noqa: E402
 
 cluster.install()  # before the frameworks look for streams
 
-from recordings import options_of, record_each  # noqa: E402
+from recordings import modelled, options_of, record_each  # noqa: E402
 from sharded_cases import CASES  # noqa: E402
 from sharded_measure import measure  # noqa: E402
 
@@ -59,7 +59,7 @@ def attempt(case: dict) -> dict | str:
 def main() -> int:
     options = options_of(__doc__, "sharded.json")
     torch.set_num_threads(1)
-    return record_each(options, CASES, attempt, compact, header())
+    return record_each(options, CASES, attempt, modelled(compact), header())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 import { heldScript } from './held-script';
 import { Lines } from './lines';
 import type { ConfigDocument } from './node';
+import { SCRIPT_RUNNERS } from './shell/package-runners';
 import type { Piece } from './shell/placed-text';
 
 /** Opens or closes a fenced block: its fence and its info string (CommonMark 0.31.2, section 4.5). */
@@ -54,8 +55,9 @@ function ofBlocks(
 /** What a program of Python begins with: comments, and the text of its module. */
 const HEAD = /^(?:[ \t\r]*(?:#[^\n]*)?\n)*(?:[ \t]*[rRuU]?("""|''')([\s\S]*?)\1)?/;
 /** A line that starts a program, perhaps with variables before it. */
-const STARTS =
-  /^[ \t]*(?:\$[ \t]+)?(?:[A-Z_][A-Z_\d]*=\S*[ \t]+)*(?:python3?|accelerate[ \t]+launch|torchrun|deepspeed|(?:hf[ \t]+jobs[ \t]+)?uv[ \t]+run|(?:pdm|hatch|pipx)[ \t]+run)[ \t]/;
+const STARTS = new RegExp(
+  String.raw`^[ \t]*(?:\$[ \t]+)?(?:[A-Z_][A-Z_\d]*=\S*[ \t]+)*(?:python3?|accelerate[ \t]+launch|torchrun|deepspeed|(?:hf[ \t]+jobs[ \t]+)?(?:${SCRIPT_RUNNERS}))[ \t]`,
+);
 
 /**
  * The commands that a program of Python shows at its head, by which it may be started: those of fenced blocks, or where there are none each

@@ -2,7 +2,7 @@ import { isLeftOpen } from '../config/filled-later';
 import type { ConfigNode, ListNode, MapEntry, MapNode } from '../config/node';
 import { flagOf, integerOf, isAuto, isBlank, numberOf } from '../config/scalar';
 import { FIELDS, type FieldPath } from '../run/fields';
-import { costsNothing, mayShapeMemory } from '../run/unread';
+import { mayShapeMemory } from '../run/unread';
 import type { Range } from '../text/place';
 import type { Severity } from '../text/problem';
 import { say } from '../wording/say';
@@ -44,7 +44,7 @@ function leaveUnknown(key: string, range: Range, table: KeyTable, draft: Draft):
   // Flags of a command are looked at with the command.
   if (draft.commandLine || table.family === '') return;
   const isOwn = table.refusesOthers && !key.includes('.') && table.released?.presence(key) === undefined;
-  if (!mayShapeMemory(key.split('.').at(-1) ?? key) && !(isOwn && !costsNothing(key))) return;
+  if (!mayShapeMemory(key.split('.').at(-1) ?? key, isOwn)) return;
   const message = say(
     '`{0}` is no key that is known of {1}: what it changes is not counted.',
     key,

@@ -1,6 +1,7 @@
 import type { MachinesAsked } from '../config/job-manifest';
 import { mapAt, nodeAt } from '../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../config/node';
+import { SCRIPT_RUNNERS } from '../config/shell/package-runners';
 import { oncePer } from '../memo/remembered';
 import type { FieldPath } from '../run/fields';
 import type { Fact } from '../run/origin';
@@ -29,8 +30,9 @@ import { readWrittenConfigs } from './launch/written-configs';
 import { Section } from './section';
 
 /** Launchers of any program, Python itself, the flags of Hydra, and recipes that a script is given. */
-const LAUNCHERS =
-  /\b(?:torchrun|deepspeed|accelerate launch|torch\.distributed)\b|--config-(?:name|path)\b|--(?:config|recipe|cfg)[ =]\S{1,200}\.(?:ya?ml|json|toml)\b|\b(?:python[\d.]{0,6}|(?:uv|pdm|hatch|pipx)[ \t]+run)[ \t][^\n;&|]{0,200}?(?:\.py\b|-m[ \t])|\.py"?[ \t]{1,20}\S{1,200}\.ya?ml\b/;
+const LAUNCHERS = new RegExp(
+  String.raw`\b(?:torchrun|deepspeed|accelerate launch|torch\.distributed)\b|--config-(?:name|path)\b|--(?:config|recipe|cfg)[ =]\S{1,200}\.(?:ya?ml|json|toml)\b|\b(?:python[\d.]{0,6}|${SCRIPT_RUNNERS})[ \t][^\n;&|]{0,200}?(?:\.py\b|-m[ \t])|\.py"?[ \t]{1,20}\S{1,200}\.ya?ml\b`,
+);
 
 /** Words of a text that starts a training by itself. */
 const STARTS_TRAINING = new RegExp(

@@ -20,7 +20,7 @@ export interface EnvironmentFormat {
   read(text: string, name: string): readonly Requirement[];
 }
 
-const lineRange = (line: number, start: number, end: number): Range => ({
+export const lineRange = (line: number, start: number, end: number): Range => ({
   start: { line, character: start },
   end: { line, character: end },
 });
@@ -34,7 +34,7 @@ function lockedPackages(text: string): Requirement[] {
     else if (line.startsWith('name = "')) name = line.slice(8, line.indexOf('"', 8));
     else if (name !== undefined && line.startsWith('version = "')) {
       const version = line.slice(11, line.indexOf('"', 11));
-      found.push(exactly(name, version, lineRange(index, 0, line.length)));
+      found.push(exactRequirement(name, version, lineRange(index, 0, line.length)));
       name = undefined;
     }
   });
@@ -42,7 +42,7 @@ function lockedPackages(text: string): Requirement[] {
 }
 
 /** Versions of a build (`2.4.0+cu121`) are those of the release. */
-function exactly(name: string, version: string, range: Range): Requirement {
+export function exactRequirement(name: string, version: string, range: Range): Requirement {
   const bare = version.split('+', 1)[0] ?? version;
   return { name: normalName(name), specifier: `==${bare}`, exact: bare, range };
 }
@@ -56,7 +56,7 @@ function pipfileLock(text: string): Requirement[] {
     if (opened) name = opened[1];
     const version = name === undefined ? undefined : /^\s*"version": "==([^"]{1,60})"/.exec(line)?.[1];
     if (name !== undefined && version !== undefined)
-      found.push(exactly(name, version, lineRange(index, 0, line.length)));
+      found.push(exactRequirement(name, version, lineRange(index, 0, line.length)));
   });
   return found;
 }
@@ -333,33 +333,57 @@ function shownInstalls(text: string, file: string): Requirement[] {
   return inOneWay(asked);
 }
 
+/** Which statement of a release counts before others: the lowest. */
+export const RANKS = {
+  /** What a run wrote down of itself. */
+  recorded: -1,
+  locked: 0,
+  /** It is there, but perhaps not where the run is. */
+  installed: 0.5,
+  listed: 1,
+  /** For one of several uses. */
+  listedForUse: 1.5,
+  conda: 2,
+  project: 3,
+  image: 4,
+  shown: 6,
+} as const;
+
 /** A text that shows how the run is started, which is looked into where it does. */
 export const SHOWN_INSTALLS: EnvironmentFormat = {
   names: /\.(?:md|markdown|rst|txt)$/i,
-  rank: 6,
+  rank: RANKS.shown,
   read: shownInstalls,
 };
 
 /** Every format, the strongest first. */
 const ENVIRONMENT_FORMATS: readonly EnvironmentFormat[] = [
-  { names: /^(?:uv|poetry|pdm)\.lock$/, rank: 0, read: lockedPackages },
-  { names: /^Pipfile\.lock$/, rank: 0, read: pipfileLock },
+  { names: /^(?:uv|poetry|pdm)\.lock$/, rank: RANKS.locked, read: lockedPackages },
+  { names: /^Pipfile\.lock$/, rank: RANKS.locked, read: pipfileLock },
   {
     names: /^(?:requirements|constraints)\.(?:txt|in)$|^requirements$/i,
-    rank: 1,
+    rank: RANKS.listed,
     read: requirementLines,
   },
-  // Such as `requirements-verl.txt`: for one of several uses.
+  // Such as `requirements-verl.txt`.
   {
     names: /^(?:requirements|constraints)[-_.][\w.-]{0,40}\.(?:txt|in)$/i,
-    rank: 1.5,
+    rank: RANKS.listedForUse,
     read: requirementLines,
   },
-  { names: /^(?:environment|conda)(?:[-_.][\w.-]{0,40})?\.ya?ml$/i, rank: 2, read: condaEnvironment },
-  { names: /^pyproject\.toml$/, rank: 3, read: pyproject },
-  { names: /^setup\.cfg$/, rank: 3, read: setupLists },
-  { names: /^setup\.py$/, rank: 3, read: setupRequirements },
-  { names: /^(?:Dockerfile(?:\.[\w-]{1,40})?|[\w-]{1,40}\.Dockerfile)$/i, rank: 4, read: dockerfile },
+  {
+    names: /^(?:environment|conda)(?:[-_.][\w.-]{0,40})?\.ya?ml$/i,
+    rank: RANKS.conda,
+    read: condaEnvironment,
+  },
+  { names: /^pyproject\.toml$/, rank: RANKS.project, read: pyproject },
+  { names: /^setup\.cfg$/, rank: RANKS.project, read: setupLists },
+  { names: /^setup\.py$/, rank: RANKS.project, read: setupRequirements },
+  {
+    names: /^(?:Dockerfile(?:\.[\w-]{1,40})?|[\w-]{1,40}\.Dockerfile)$/i,
+    rank: RANKS.image,
+    read: dockerfile,
+  },
 ];
 
 /** The format of a file by its name; undefined where it states nothing about packages. */
@@ -371,6 +395,6 @@ export function environmentFormatOf(name: string): EnvironmentFormat | undefined
 export function installedPackages(names: readonly string[]): Requirement[] {
   return names.flatMap((name) => {
     const match = /^([A-Za-z0-9_.]{1,80})-(\d[\w.+]{0,60})\.dist-info$/.exec(name);
-    return match?.[1] && match[2] ? [exactly(match[1], match[2], lineRange(0, 0, 0))] : [];
+    return match?.[1] && match[2] ? [exactRequirement(match[1], match[2], lineRange(0, 0, 0))] : [];
   });
 }

@@ -56,9 +56,10 @@ const NEVER =
 /** Whether a flag that nobody knows is about data, files, records or learning, as its name goes. */
 export const costsNothing = (flag: string): boolean => NEVER.test(flag.toLowerCase());
 
-/** Whether a flag that nobody knows could change what a GPU holds, as its name goes. */
-export function mayShapeMemory(flag: string): boolean {
+/** Whether a flag that nobody knows could change what a GPU holds, as its name goes; `ofCopy`: of a changed framework, where a name that tells nothing may mean anything. */
+export function mayShapeMemory(flag: string, ofCopy = false): boolean {
   const name = flag.toLowerCase();
+  if (ofCopy && !costsNothing(flag)) return true;
   return SHAPES_MEMORY.test(name) && !(NEVER.test(name) && !/lora|freez|flash|quant/.test(name));
 }
 

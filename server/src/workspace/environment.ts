@@ -2,7 +2,10 @@ import { satisfies } from '@renovatebot/pep440';
 import type { RepositoryState } from '../config/repository-address';
 import {
   environmentFormatOf,
+  exactRequirement,
   installedPackages,
+  lineRange,
+  RANKS,
   SCRIPT_IMAGES,
   SHOWN_INSTALLS,
 } from '../environment/environment-files';
@@ -38,9 +41,6 @@ const ASIDE = /(?:^|[-_.])(?:dev|docs?|lint|tests?|ci|format|build|typing)(?:[-_
 interface RecordedRelease extends Requirement {
   readonly uri: string;
 }
-/** Before locks: what ran is no longer open. */
-const RECORDED_RANK = -1;
-
 /** A requirement with the file that states it. */
 interface Stated extends RecordedRelease {
   /** Lower is stronger, within a folder. */
@@ -67,19 +67,19 @@ export async function environmentOf(
   const [notebooks, texts] = [shown.filter(isCode), shown.filter((text) => !isCode(text))];
   const installed = (
     await statedByTexts([...notebooks, ...scripts.filter((uri) => !texts.includes(uri))], files)
-  ).map((each) => ({ ...each, rank: RECORDED_RANK }));
+  ).map((each) => ({ ...each, rank: RANKS.recorded }));
   const around = withShown(await statedAround(uri, files), await statedByTexts(texts, files), uri);
   // What an environment beside the files holds is not in the image.
   const pinned = (name: string) =>
     around.some(
       (each) =>
-        each.name === name && each.exact !== undefined && !each.optional && each.rank !== INSTALLED_RANK,
+        each.name === name && each.exact !== undefined && !each.optional && each.rank !== RANKS.installed,
     );
   const stated = [
     ...installed,
     ...recorded
       .filter(({ image, name }) => !image || !pinned(name))
-      .map((each) => ({ ...each, rank: RECORDED_RANK })),
+      .map((each) => ({ ...each, rank: RANKS.recorded })),
     ...around,
     ...(await statedByScripts(scripts, files)),
   ];
@@ -93,7 +93,7 @@ const isNotebook = (uri: string) => /\.ipynb$/i.test(uri);
 
 /** Whether a release is pinned around a notebook that installs the package itself, and names none: `left` are such packages. */
 const isLeft = ({ name, exact, rank, optional }: Stated, left: ReadonlySet<string>) =>
-  exact !== undefined && !optional && rank !== INSTALLED_RANK && rank !== RECORDED_RANK && left.has(name);
+  exact !== undefined && !optional && rank !== RANKS.installed && rank !== RANKS.recorded && left.has(name);
 
 /** Whether a file that shows how a run is started runs commands itself: a notebook, or the source of one. */
 const isCode = (uri: string) => /\.(?:ipynb|py)$/i.test(uri);
@@ -312,7 +312,7 @@ function takenRelease(
 
 /** A file of the run itself asks for the newest, whatever else names one: what that is, is known as well as where nothing does. */
 const isUpgrade = ({ rank, specifier, exact }: Stated) =>
-  rank === RECORDED_RANK && specifier === '' && exact === undefined;
+  rank === RANKS.recorded && specifier === '' && exact === undefined;
 
 /** From a repository: its state of that day, or one of which nobody can tell the release. */
 function repositoryNote(name: string, release: string, state: RepositoryState, place: string): string {
@@ -337,8 +337,8 @@ const rivalsOf = (found: Stated, stated: readonly Stated[]): Stated[] =>
     ({ name, rank, uri, specifier, optional }) =>
       name === found.name &&
       (rank === found.rank || (WHOLE.has(rank) && WHOLE.has(found.rank))) &&
-      rank >= 0 &&
-      rank <= LAST_OF_FOLDER &&
+      rank >= RANKS.locked &&
+      rank <= RANKS.image &&
       !optional &&
       uri !== found.uri &&
       folderOf(uri) === folderOf(found.uri) &&
@@ -346,11 +346,8 @@ const rivalsOf = (found: Stated, stated: readonly Stated[]): Stated[] =>
       specifier !== found.specifier,
   );
 
-/** Ranks of `requirements.txt` and `environment.yml`. */
-const WHOLE: ReadonlySet<number> = new Set([1, 2]);
-
-/** Rank of the last format that is looked for in folders (`ENVIRONMENT_FORMATS`). */
-const LAST_OF_FOLDER = 4;
+/** `requirements.txt` and `environment.yml`. */
+const WHOLE: ReadonlySet<number> = new Set([RANKS.listed, RANKS.conda]);
 
 function rivalFact(name: VersionedPackage, found: Stated, rivals: readonly Stated[]): Fact {
   const all = [found, ...rivals];
@@ -561,28 +558,22 @@ async function held(
   folders: readonly string[],
   files: TrackedFiles,
 ): Promise<Stated[]> {
-  const file = names.find((name) => name === 'version.txt');
-  if (file === undefined) return [];
+  if (!names.includes('version.txt')) return [];
   const inside = folders.includes('src') ? ((await files.listFolders(`${base}/src`)) ?? []) : [];
   const name = [...folders, ...inside].find((one) => FRAMEWORKS.includes(one));
-  const uri = `${base}/${file}`;
+  const uri = `${base}/version.txt`;
   const exact = name && /^\d+(?:\.\d+)+/.exec(((await files.readText(uri)) ?? '').trim())?.[0];
-  const start = { line: 0, character: 0 };
-  const range = { start, end: start };
-  return name && exact ? [{ name, specifier: `==${exact}`, exact, range, uri, rank: HELD_RANK }] : [];
+  return name && exact
+    ? [{ ...exactRequirement(name, exact, lineRange(0, 0, 0)), uri, rank: RANKS.project }]
+    : [];
 }
-/** As a project that asks for one release. */
-const HELD_RANK = 3;
-
-/** Between what is locked and what is asked for: it is there, but perhaps not where the run is. */
-const INSTALLED_RANK = 0.5;
 
 async function installedIn(environment: string, files: TrackedFiles): Promise<Stated[]> {
   const found: Stated[] = [];
   for (const python of (await files.listFolders(`${environment}/lib`)) ?? []) {
     const uri = `${environment}/lib/${python}/site-packages`;
     const packages = installedPackages((await files.listFolders(uri)) ?? []);
-    found.push(...packages.map((each) => ({ ...each, uri: `${uri}/METADATA`, rank: INSTALLED_RANK })));
+    found.push(...packages.map((each) => ({ ...each, uri: `${uri}/METADATA`, rank: RANKS.installed })));
   }
   return found;
 }

@@ -30,7 +30,7 @@ describe('bands', () => {
     it('reach one part in so many higher where requests are rounded up', () => {
       const { allocated, reserved } = meterBands(aRun({ 'allocator.roundup': 16 }), false);
       const near = (share: number, wanted: number) => assert.ok(Math.abs(share - wanted) < 1e-9, `${share}`);
-      near(allocated.above, 1.04 * 1.0625 - 1);
+      near(allocated.above, (1 + 0.04) * (1 + 1 / 16) - 1);
       near(reserved.above, 1.12 * 1.0625 - 1);
       assert.deepEqual([allocated.below, reserved.below], [0.04, 0.12]);
     });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { rankFigures } from '../../../server/src/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
-import { inputOf, type Measurement } from '../../accuracy/measurement';
+import { inputOf } from '../../accuracy/measurement';
 
 interface Case {
   readonly id: string;
@@ -17,13 +17,13 @@ const cases: readonly Case[] = JSON.parse(readFileSync(file, 'utf8')).cases;
 
 /** Bytes that the last rank has allocated at most, without the workspaces of a device that the recorded one lacks. */
 function lastRank({ run, model }: Pick<Case, 'run' | 'model'>): number {
-  const values = {
+  const values: RunValues = {
     'model.id': 'recorded',
     'hardware.gpu': 'H100-SXM5-80GB',
     'precision.weights': 'bf16',
     ...run,
   };
-  const input = inputOf({ id: 'recorded', run: values, config: model } as unknown as Measurement);
+  const input = inputOf({ id: 'recorded', run: values, config: model });
   if ('error' in input) throw new Error(input.error);
   const last = rankFigures(input).at(-1);
   const workspaces = last?.parts.find(({ category }) => category === 'workspaces')?.bytes ?? 0;

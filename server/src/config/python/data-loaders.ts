@@ -61,7 +61,7 @@ export function contentOf(
   node: SyntaxNode,
   fill: boolean,
 ): PyValue {
-  const named = fill && value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
+  const named = fill ? stringOf(value) : undefined;
   const serialized = serializedIn(value);
   if (serialized) return serialized;
   const path = value?.kind === 'unknown' ? value.file : named;

@@ -5,6 +5,7 @@ import { contentOf } from './data-loaders';
 import { attributesOf, callFunction, instance, methodIn, placesOf } from './functions';
 import { followFit, isLightningTrainer, saveHyperparameters } from './lightning-hooks';
 import type { Machine } from './machine';
+import { stringOf } from './node-of-value';
 import { PARSES_DATACLASSES, parsedDataclasses } from './parsed-dataclasses';
 import { calledByPartial } from './partial-functions';
 import { pathMethod } from './paths';
@@ -115,9 +116,7 @@ function ofText(
   if (typeof value !== 'string') return machine.unknown(node);
   const path = pathMethod(machine, value, name, positional, node);
   if (path) return path;
-  const [first, second, ...more] = positional.map((one) =>
-    one.kind === 'scalar' && typeof one.value === 'string' ? one.value : undefined,
-  );
+  const [first, second, ...more] = positional.map(stringOf);
   const only = positional.length + named.length;
   if (name === 'split' && first && only === 1) {
     const items = value.split(first).map((part) => machine.scalar(part, node));

@@ -38,6 +38,11 @@ const RUNNERS: readonly (readonly [words: readonly string[], runner: Runner])[] 
   [['pdm', 'run'], OTHER],
 ];
 
+/** The words of those that start a file of Python by themselves, for patterns. */
+export const SCRIPT_RUNNERS = RUNNERS.filter(([, { scripts }]) => scripts)
+  .map(([words]) => words.join('[ \\t]+'))
+  .join('|');
+
 const nameOf = (text: string | undefined) => text?.split('/').at(-1);
 
 /** The runner among the words of a command, and what it runs; undefined where none is, or where nothing is left for it. */

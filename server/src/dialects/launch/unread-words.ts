@@ -216,8 +216,7 @@ function noteFlags(
     if (draft.hasLeft(keyRange)) continue;
     const fields = decidedBy(entry);
     const isFork = program.refusesOthers === true && program.released?.presence(key) === undefined;
-    const mayChange = mayShapeMemory(key) || (isFork && !costsNothing(key));
-    if (rowOf(key) || !(fields || mayChange) || openIn(entry.value).length > 0) continue;
+    if (rowOf(key) || !(fields || mayShapeMemory(key, isFork)) || openIn(entry.value).length > 0) continue;
     draft.leave(
       'flag',
       { range: keyRange },

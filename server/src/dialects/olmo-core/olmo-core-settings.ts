@@ -1,4 +1,4 @@
-import { isNone, knownNode } from '../../config/python/node-of-value';
+import { isNone, knownNode, stringOf } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, integerOf } from '../../config/scalar';
 import type { FieldPath } from '../../run/fields';
@@ -118,5 +118,5 @@ export class CoreSettings {
 /** A word of an enumeration: its name, or itself. */
 export function enumWord(value: PyValue): string | undefined {
   if (value.kind === 'name') return value.name.split('.').at(-1);
-  return value.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
+  return stringOf(value);
 }

@@ -1,3 +1,4 @@
+import { stringOf } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { routedExperts } from '../../model/routed-experts';
 import { say } from '../../wording/say';
@@ -34,5 +35,5 @@ export function readLeafModules(calls: Calls, user: PyCall, { model }: ReadConte
 
 function nameOf(value: PyValue): string | undefined {
   if (value.kind === 'name' || value.kind === 'class') return value.name.split('.').at(-1);
-  return value.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
+  return stringOf(value);
 }

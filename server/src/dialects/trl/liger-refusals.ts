@@ -96,11 +96,10 @@ export function checkLiger(section: Section, method: TrlMethod, draft: Draft, co
     const beside = of === method ? section.find(key) : undefined;
     if (beside && refuses(beside.node)) stop(`\`${key}\``, beside.node, from, until);
   }
-  const range = (table: typeof ADAPTED) => table[method];
   const kind = draft.valueOf('method.kind');
   const adapts = kind !== undefined && kind !== 'full' && !isOpen(draft);
   const targets = draft.valueOf('lora.targets');
-  const [adapted, head, balanced] = [ADAPTED, ADAPTED_HEAD, BALANCED].map(range);
+  const [adapted, head, balanced] = [ADAPTED[method], ADAPTED_HEAD[method], BALANCED[method]];
   if (adapted && adapts) stop(say('adapters'), found.node, ...adapted);
   if (head && adapts && Array.isArray(targets) && targets.map(String).includes('lm_head'))
     stop('`lm_head`', found.node, ...head);
