@@ -434,8 +434,7 @@ describe('knobs of the panel', () => {
     await panel.post({ type: 'preset', found });
     assert.equal(await page.textContent('.searching'), '');
     assert.match((await page.textContent('.trying')) ?? '', /^Trying micro batch 4 × 2/);
-    const last = (await panel.messages()).filter(({ type }) => type === 'try').at(-1);
-    assert.deepEqual(last, { type: 'try', turned: {}, values: found.values });
+    assert.deepEqual(await lastTry(), { type: 'try', turned: {}, values: found.values });
     await panel.post({ type: 'tried', tried: { ...TRIED, turned: {}, values: found.values } });
     await panel.post({ type: 'planned', planned: { ...PLANNED, values: found.values } });
     await page.click('[data-key=apply]');

@@ -51,10 +51,10 @@ learning_rate: 1.0e-5
 output_dir: out
 `;
 
-/** Two cells, of which the second trains. */
+/** Two cells, of which the second trains: in a process of its own the Trainer is on one GPU, however many the machine has. */
 const NOTEBOOK = JSON.stringify({
   cells: [
-    'from trl import SFTConfig, SFTTrainer',
+    '# oomlint: gpus=1\nfrom trl import SFTConfig, SFTTrainer',
     'args = SFTConfig(per_device_train_batch_size=64, max_length=4096)\nSFTTrainer("meta-llama/Llama-3.1-8B", args=args).train()',
   ].map((source) => ({ cell_type: 'code', source, metadata: {}, outputs: [], execution_count: null })),
   metadata: { language_info: { name: 'python' } },
@@ -197,7 +197,7 @@ describe('files at a glance, in the workbench', function () {
     await item.first().waitFor();
     assert.equal(await item.count(), 1);
     // The card as the status bar has it.
-    assert.match(await item.innerText(), /\d of 79\.1 GiB · 8×H100\s*$/);
+    assert.match(await item.innerText(), /\d of 79\.1 GiB · 1×H100\s*$/);
     assert.match((await item.getAttribute('aria-label')) ?? '', /^Oomlint: /);
     await workbench.pictures('notebook-verdict');
   });
