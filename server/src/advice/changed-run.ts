@@ -6,6 +6,7 @@ import type { Estimate } from '../results/estimate';
 import type { RunValues, TrainingRun } from '../run/fields';
 import type { Analysis } from '../workspace/analysis';
 import { rememberedEstimate } from '../workspace/estimate-cache';
+import { besideOwnCode } from '../workspace/open-ways';
 
 /** A run with some fields changed, and what it needs. */
 export interface Trial {
@@ -58,7 +59,7 @@ export function tryChanges(analysis: Estimated, changes: RunValues): Trial | und
         changes,
         run: input.run,
         accelerator: input.accelerator,
-        estimate: rememberedEstimate(input),
+        estimate: besideOwnCode(rememberedEstimate(input), analysis.unread),
       }
     );
   });

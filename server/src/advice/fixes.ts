@@ -1,4 +1,5 @@
 import type { Verdict } from '../results/estimate';
+import { fitsAsRead } from '../results/verdict-order';
 import { evenDataParallelSize } from '../run/derive';
 import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
 import { sameValue } from '../run/resolve';
@@ -109,7 +110,7 @@ async function search(analysis: Estimated, world: World): Promise<readonly Fix[]
 }
 
 const fits = ({ trial }: Candidate) =>
-  trial.estimate.verdict === 'fits' && trial.estimate.host.verdict !== 'exceeds' && !cutsImages(trial);
+  fitsAsRead(trial.estimate) && trial.estimate.host.verdict !== 'exceeds' && !cutsImages(trial);
 
 /** Moves that some file of the run has words for. */
 export function writableMoves(
@@ -330,16 +331,15 @@ function fixOf(
   { files, byHand }: Pick<Fix, 'files' | 'byHand'>,
 ): Fix | undefined {
   const { estimate } = after;
-  if (estimate.verdict !== 'fits' || estimate.host.verdict === 'exceeds') return undefined;
+  if (!fitsAsRead(estimate) || estimate.host.verdict === 'exceeds') return undefined;
   const time = relativeTime({ estimate }, { estimate: before.estimate });
   const bytes = [before.estimate.peak.processBytes, estimate.peak.processBytes] as const;
   const [first = '', ...others] = moves.map(({ name }) => name);
   const steps = changes['batch.accumulation'];
   const accumulated = steps === undefined ? [] : [say('{0} accumulation {0|step|steps}', steps)];
   const name = [first, ...others.map(inSentence), ...accumulated].join(', ');
-  const words = [figures(bytes[0], bytes[1]), say('fits'), speedWords(time)].filter(
-    (word) => word !== undefined,
-  );
+  const outcome = estimate.verdict === 'fits' ? say('fits') : say('fits as far as it is read');
+  const words = [figures(bytes[0], bytes[1]), outcome, speedWords(time)].filter((word) => word !== undefined);
   return {
     title: `${name}: ${words.join(', ')}`,
     name,
@@ -388,7 +388,7 @@ async function scaledFix(
     const changed: WrittenFile = { uri: file.uri, before: file.text, after: scaled.text };
     const all = [...fix.files.filter(({ uri }) => uri !== file.uri), changed];
     const read = await world.preview(before.uri, sourceTextsOf(all));
-    if (read?.estimate?.verdict !== 'fits') return undefined;
+    if (!read?.estimate || !fitsAsRead(read.estimate)) return undefined;
     const rates = say(
       'learning rate {0} → {1} ({2} rule)',
       shownRate(scaled.before),

@@ -1,4 +1,4 @@
-import type { Verdict } from './estimate';
+import type { Estimate, Verdict } from './estimate';
 
 const BY_HARM: Readonly<Record<Verdict, number>> = { fits: 0, unknown: 1, tight: 2, exceeds: 3 };
 
@@ -6,3 +6,7 @@ const BY_HARM: Readonly<Record<Verdict, number>> = { fits: 0, unknown: 1, tight:
 export function compareVerdicts(a: Verdict, b: Verdict): number {
   return BY_HARM[a] - BY_HARM[b];
 }
+
+/** Whether a run fits by all that was read of it: only code of its own, which is not read, may make it larger. */
+export const fitsAsRead = ({ verdict, unmodelled = [] }: Pick<Estimate, 'verdict' | 'unmodelled'>): boolean =>
+  verdict === 'fits' || (unmodelled.length > 0 && unmodelled.every((name) => name === 'open-code'));

@@ -29,6 +29,7 @@ const UNMODELLED_FEATURES = {
   'open-branch': 'either',
   'open-words': 'either',
   'open-value': 'either',
+  'open-code': 'either',
   'activation-offload': 'saves',
   'fp8-training': 'saves',
   'adapter-kind': 'saves',

@@ -59,6 +59,31 @@ export function openQuestions(
   ];
 }
 
+/** Frameworks whose models and losses the code of a run makes itself: others load and compute by rules of their own. */
+const OPEN_CODE = /^(?:transformers|trl|accelerate|pytorch)$/;
+
+/**
+ * What code that is not read may do where no file states it: load the weights in fp32 (a release's default is a guess about its call of
+ * `from_pretrained`), and take all logits in fp32, as a loss of its own does.
+ */
+export function codeQuestions({ origins, values }: Pick<Resolution, 'origins' | 'values'>): OpenQuestion[] {
+  if (!OPEN_CODE.test(values.framework ?? '')) return [];
+  const loaded: OpenQuestion = {
+    field: 'precision.weights',
+    reason: say('In which type its code loads the weights is not read.'),
+    otherwise: { changes: { 'precision.weights': 'fp32' }, words: say('weights in {0}', 'fp32') },
+  };
+  const lost: OpenQuestion = {
+    field: 'loss.implementation',
+    reason: say('How its code computes the loss is not read.'),
+    otherwise: { changes: { 'loss.implementation': 'full-upcast' }, words: say('all logits in fp32') },
+  };
+  const isWhole = (values['quantization.kind'] ?? 'none') === 'none';
+  return [...(isWhole ? [loaded] : []), lost].filter(
+    ({ field, otherwise }) => stands(origins[field]) && !holds(values, otherwise?.changes),
+  );
+}
+
 /** Packages of kernels that the layers of a model are made for and that nobody names. */
 function kernelQuestion(values: RunValues, wanted: readonly StatePackage[]): OpenQuestion[] {
   const named = values['kernels.states'] ?? [];

@@ -19,7 +19,13 @@ import { canonicalUri } from '../text/uri';
 import { formatBytes, formatBytesOf } from '../wording/figures';
 import { say } from '../wording/say';
 import { withoutVerdict } from './open-estimate';
-import { type AnsweredWay, openValueWords, openWayWords } from './open-ways';
+import {
+  type AnsweredCode,
+  type AnsweredWay,
+  openCodeWords,
+  openValueWords,
+  openWayWords,
+} from './open-ways';
 import type { AnsweredValue } from './unknown-values';
 import type { UnseenFile } from './unreadable-file';
 
@@ -115,11 +121,13 @@ interface OpenEnds {
   readonly words?: Unread;
   /** A value that is not known, and by which the verdict may be another. */
   readonly value?: AnsweredValue;
+  /** What code of the run's own may make of what nobody states. */
+  readonly code?: AnsweredCode;
   /** Tokens of a sample at which a run that is too large is so, where shorter ones fit. */
   readonly atTokens?: () => number | undefined;
 }
 
-function openEndWords({ absent, open, words, value }: OpenEnds, figures: string): string | undefined {
+function openEndWords({ absent, open, words, value, code }: OpenEnds, figures: string): string | undefined {
   if (absent)
     return absent.isHere
       ? say(
@@ -139,7 +147,8 @@ function openEndWords({ absent, open, words, value }: OpenEnds, figures: string)
       words.text,
     );
   if (value) return openValueWords(figures, value);
-  return open && openWayWords(figures, open);
+  if (open) return openWayWords(figures, open);
+  return code && openCodeWords(figures, code);
 }
 
 function withheldSentence(features: readonly string[], figures: string, names: string): string {

@@ -86,3 +86,68 @@ describe('words of a launch that are not known', () => {
       assert.equal((await looked(script)).verdict, 'fits', script);
   });
 });
+
+describe('code of the run that is not read', () => {
+  const SCRIPT = 'train.py';
+  const FLAGS =
+    '--model_name_or_path Qwen/Qwen2.5-3B --bf16 true --model_max_length 4096 --gradient_checkpointing true --learning_rate 1e-5 --output_dir out';
+  const VERSIONS = 'transformers==5.0.0\ntorch==2.9.0\naccelerate==1.12.0\n';
+
+  async function judged(flags: string, script = SCRIPT, versions = VERSIONS) {
+    const { analyze } = smallWorkspace({
+      'a.sh': `torchrun --nproc_per_node 1 ${script} ${FLAGS} ${flags}\n`,
+      'requirements.txt': versions,
+      'oomlint.yaml': 'targets: {gpu: A100-SXM4-80GB}\n',
+    });
+    const { estimate, problems } = await analyze('a.sh');
+    return {
+      estimate,
+      verdict: estimate?.verdict,
+      messages: problems
+        .filter(({ code }) => /not-fit|tight|modelled/.test(code))
+        .map(({ message }) => message),
+    };
+  }
+
+  it('makes no run that fits of one that would not with what its code may answer and nobody states', async () => {
+    const unnamed = await judged('--per_device_train_batch_size 6', SCRIPT, '');
+    assert.equal(unnamed.verdict, 'unknown');
+    assert.match(
+      unnamed.messages.join(),
+      /^Needs about 7\d\.\d of 79\.3 GiB on \S+, as far as `train\.py` does what is usual\. No file names the versions of .* With versions of a year ago .* it would need 1\d\d\.\d GiB\.$/,
+    );
+    const untyped = await judged('--per_device_train_batch_size 6');
+    assert.equal(untyped.verdict, 'unknown');
+    assert.match(
+      untyped.messages.join(),
+      /In which type its code loads the weights is not read\. With weights in fp32 it would need 1\d\d/,
+    );
+  });
+
+  it('leaves room for what it does beyond its flags', async () => {
+    const { verdict, messages, estimate } = await judged(
+      '--per_device_train_batch_size 6 --torch_dtype bfloat16',
+    );
+    assert.equal(verdict, 'unknown');
+    assert.match(
+      messages.join(),
+      /does what is usual\. `train\.py` is a script of the project: what it does beyond its flags is not read\.$/,
+    );
+    const { upperBytes = 0, processBytes = 0 } = estimate?.peak ?? {};
+    assert.ok(upperBytes > processBytes * 1.08);
+  });
+
+  it('leaves a run that fits with room to spare as it is, and one that does not', async () => {
+    assert.equal((await judged('--per_device_train_batch_size 1', SCRIPT, '')).verdict, 'fits');
+    assert.equal((await judged('--per_device_train_batch_size 12')).verdict, 'exceeds');
+  });
+
+  it('asks the same of a flag of a changed copy', async () => {
+    const { verdict, messages } = await judged(
+      '--per_device_train_batch_size 6 --torch_dtype bfloat16 --attention_window 4',
+      'sft.py',
+    );
+    assert.equal(verdict, 'unknown');
+    assert.match(messages.join(), /^Needs about .* without what `--attention_window` changes\./);
+  });
+});

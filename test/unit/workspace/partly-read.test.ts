@@ -53,6 +53,21 @@ describe('runs that are read in part', () => {
     ]);
   });
 
+  it('count no flag of Megatron that shapes no tensor, and name whose one is that may', async () => {
+    const { analyze } = smallWorkspace({
+      'a.sh':
+        'torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 40 --hidden-size 5120 --num-attention-heads 40 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 8 --bf16 --vocab-size 50257 --tokenizer-type NullTokenizer --tensor-model-parallel-size 8 --finetune --no-load-optim --exit-duration-in-mins 230 --distributed-timeout-minutes 60 --apply-layernorm-1p --fp8-param-gather --own-norm 2\n',
+    });
+    const unread = (await analyze('a.sh')).unread ?? [];
+    assert.deepEqual(
+      unread.map(({ message }) => message),
+      [
+        'What `--fp8_param_gather` of Megatron-LM changes is not counted.',
+        '`--own_norm` is a flag of the script itself: what it changes is not counted.',
+      ],
+    );
+  });
+
   it('take what stands there by default for no word that is not known', async () => {
     const { unread } = await read(
       `torchrun --nproc_per_node 8 fastchat/train/train.py ${FLAGS} --max_steps -1\n`,

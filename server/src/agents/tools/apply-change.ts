@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { fitsAsRead } from '../../results/verdict-order';
 import { canonicalUri } from '../../text/uri';
 import type { Workspace } from '../../workspace/analyze';
 import { type Desk, isInsideFolders, nameOf, type OfferedChange } from '../desk';
@@ -27,7 +28,7 @@ export const applyChange = toolOf({
       throw new ToolError(`"${title}" changes files outside of the folder.`, AGAIN);
     for (const file of files) await mustBeAsItWas(file, before, desk);
     const proven = await before.preview(uri, new Map(files.map(({ uri: own, after }) => [own, after])));
-    if (proven?.estimate?.verdict !== 'fits')
+    if (!proven?.estimate || !fitsAsRead(proven.estimate))
       throw new ToolError(
         `"${title}" does not make the run fit any more: something else has changed.`,
         AGAIN,

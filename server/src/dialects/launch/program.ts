@@ -24,6 +24,8 @@ export interface Program {
   readonly refusesOthers?: true;
   /** What its releases have: a flag of theirs is no fork's. */
   readonly released?: ReleasedKeys;
+  /** What its releases have, of which not each flag is known that may change what a GPU holds. */
+  readonly others?: ReleasedKeys;
   /** Whether a launch starts a script of the project's own on the framework's flags. */
   startsOwn?(launch: Launch): boolean;
   /** Whether a launch starts a script of a name that is common: where it takes more flags than the known one, it is another. */

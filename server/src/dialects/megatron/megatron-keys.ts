@@ -431,7 +431,16 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       init_method_std seed split vocab_file merge_file data_cache_path load save save_interval log_interval
       eval_interval tensorboard_dir wandb_project distributed_backend use_mcore_models
       no_async_tensor_model_parallel_allreduce moe_token_dispatcher_type rotary_base attention_softmax_in_fp32
-      num_workers`,
+      num_workers apply_layernorm_1p finetune no_load_optim no_load_rng ckpt_format dist_ckpt_format dataloader_type
+      distributed_timeout_minutes distributed_timeout_seconds_after_init exit_duration_in_mins exit_signal_handler
+      exit_on_missing_checkpoint override_opt_param_scheduler use_checkpoint_opt_param_scheduler
+      ckpt_fully_parallel_load ckpt_assume_constant_structure auto_detect_ckpt_format dist_ckpt_strictness
+      no_check_for_nan_in_loss_and_grad manual_gc mock_data eod_mask_loss async_strategy trust_remote_code
+      initial_loss_scale min_loss_scale loss_scale loss_scale_window hysteresis init_method_xavier_uniform
+      embedding_init_method_std tensorboard_queue_size tokenizer_metadata fim_data fim_rate fim_spm_rate
+      moe_router_topk_scaling_factor moe_router_bias_update_rate moe_router_force_load_balancing
+      flight_recorder_trace_buffer_size nvtx_ranges high_priority_stream_groups fp8_margin fp8_amax_history_len
+      fp8_amax_compute_algo`,
       any: `data_path moe_router_load_balancing_type moe_aux_loss_coeff top_k top_p temperature`,
     },
     MEGATRON_RELEASES,

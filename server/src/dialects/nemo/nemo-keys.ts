@@ -275,7 +275,7 @@ const KEYS: readonly KeySpec[] = [
   ...inertKeys('model', SOURCE, INERT, {
     any: `seed init_method_std nsys_profile resume_from_checkpoint hysteresis apply_rope_fusion bias_activation_fusion
       masked_softmax_fusion batch_p2p_comm sync_batch_comm fp8_hybrid fp8_margin fp8_amax_history_len fp8_amax_compute_algo
-      normalize_attention_scores attention_type validation_global_batch_size
+      normalize_attention_scores attention_type validation_global_batch_size persist_layer_norm layernorm_zero_centered_gamma
       validation_micro_batch_size`,
   }),
   ...inertKeys('model.data', SOURCE, INERT, {

@@ -7,6 +7,7 @@ import { oncePer } from '../../memo/remembered';
 import type { Estimate } from '../../results/estimate';
 import { hasSoundMemory, isSound } from '../../results/soundness';
 import type { FieldPath, RunValues } from '../../run/fields';
+import type { OpenQuestion } from '../../run/open-question';
 import type { Resolution } from '../../run/resolve';
 import type { ResolvedRun } from '../../run/resolved-run';
 import { compare } from '../../text/place';
@@ -37,6 +38,7 @@ import type { Member } from '../member';
 import {
   answered,
   byEffect,
+  codeQuestions,
   evenQuestions,
   type OpenAnswer,
   openQuestions,
@@ -44,7 +46,7 @@ import {
   questioned,
   withAnswer,
 } from '../open-questions';
-import { overValues, overWays, withoutWords } from '../open-ways';
+import { type AnsweredWay, overOwnCode, overValues, overWays, withoutWords } from '../open-ways';
 import { mambaTargets, refusedAdapters, renamedTargets } from '../refused-adapters';
 import { refusedSearch } from '../refused-search';
 import { lengthAnswer, shortestAnswer } from '../sample-lengths';
@@ -124,26 +126,23 @@ function estimated(
     if (refused) return { missing: refused.missing, problems: () => [refused.problem] };
     const even = answered(evenQuestions(resolution), alone, otherwise);
     const shortest = shortestAnswer(resolution, alone, otherwise);
-    const answeredAll = overEvenAnswers(alone, shortest ? [...even, shortest] : even);
+    const answeredAll = overEvenAnswers(alone, [...even, ...listed(shortest)]);
     const withFiles = withoutFiles(answeredAll, assembled.collected.unseen);
-    const ways = others.flatMap(({ condition, input }) => {
-      const there = estimate(withFoundBatch(input, estimate));
-      return hasMemory(there) ? [{ condition, estimate: there }] : [];
-    });
+    const ways = answeredWays(others, estimate);
     const { unread } = assembled.read;
     const uncut = overUncutImages(withFiles.estimate, resolution, otherwise);
     const valued = overValues(uncut, answeredValues(resolution, unread, otherwise));
     const { estimate: known, words } = withoutWords(valued.estimate, unread);
-    const { estimate: seen, open } = overWays(known, ways);
+    const { estimate: decided, open } = overWays(known, ways);
+    const answersTo = (questions: readonly OpenQuestion[]) => answered(questions, alone, otherwise);
+    const asked = onDemand(() => answersTo(openQuestions(members, resolution, model)));
+    const ofCode = () => [...asked(), ...answersTo(codeQuestions(resolution))];
+    const { estimate: seen, code } = overOwnCode(decided, unread, ofCode);
     const result = withEarlier(seen, members);
     const lengths = onDemand(() => lengthAnswer(resolution, alone, otherwise));
-    const answers = onDemand(() => {
-      const others = answered(openQuestions(members, resolution, model), alone, otherwise);
-      const shorter = lengths();
-      return byEffect([...others, ...even, ...(shorter ? [shorter] : [])], alone);
-    });
+    const answers = onDemand(() => byEffect([...asked(), ...even, ...listed(lengths())], alone));
     const atTokens = () => lengths()?.atTokens;
-    const ends = { absent: withFiles.absent, value: valued.value, open, words, atTokens };
+    const ends = { absent: withFiles.absent, value: valued.value, open, words, code, atTokens };
     const verdict = () => verdictProblem(result, accelerator, resolution, document, ends);
     return {
       estimate: result,
@@ -160,6 +159,15 @@ function estimated(
     return { problems: () => [internalError(error, document)] };
   }
 }
+
+const listed = <T>(one: T | undefined): readonly T[] => (one === undefined ? [] : [one]);
+
+/** What the run needs on each other way of its script. */
+const answeredWays = (others: readonly OtherWay[], estimate: AssemblyOptions['estimate']): AnsweredWay[] =>
+  others.flatMap(({ condition, input }) => {
+    const there = estimate(withFoundBatch(input, estimate));
+    return hasMemory(there) ? [{ condition, estimate: there }] : [];
+  });
 
 /** A process that held more before it trains than while it does: what is estimated is the training. */
 function withEarlier(estimate: Estimate, members: readonly Member[]): Estimate {
