@@ -7,6 +7,7 @@ import { changedLines, textEdits } from '../advice/write/text-edits';
 import type { WrittenFile } from '../advice/write/write';
 import { mechanicallyFixed } from '../features/fix-all';
 import { outcomeLabel } from '../results/labels';
+import { fitsAsRead } from '../results/verdict-order';
 import { pathOfUri } from '../text/uri';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
@@ -82,7 +83,7 @@ function table(
   output.write(`${paint('bold', displayPath(analysis.uri, folder))}  ${verdict}\n`);
   if (fixes.length === 0)
     output.write(
-      analysis.estimate?.verdict === 'fits'
+      analysis.estimate && fitsAsRead(analysis.estimate)
         ? `${say('Nothing to fix.')}\n`
         : `${say('No change of this file was found that makes it fit.')}\n`,
     );

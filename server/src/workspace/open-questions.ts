@@ -79,7 +79,9 @@ export function codeQuestions({ origins, values }: Pick<Resolution, 'origins' | 
     otherwise: { changes: { 'loss.implementation': 'full-upcast' }, words: say('all logits in fp32') },
   };
   const isWhole = (values['quantization.kind'] ?? 'none') === 'none';
-  return [...(isWhole ? [loaded] : []), lost].filter(
+  // Kernels that compute a loss of their own make no logits.
+  const makesLogits = values['loss.implementation'] === 'full';
+  return [...(isWhole ? [loaded] : []), ...(makesLogits ? [lost] : [])].filter(
     ({ field, otherwise }) => stands(origins[field]) && !holds(values, otherwise?.changes),
   );
 }

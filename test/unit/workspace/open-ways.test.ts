@@ -142,6 +142,11 @@ describe('code of the run that is not read', () => {
     assert.equal((await judged('--per_device_train_batch_size 12')).verdict, 'exceeds');
   });
 
+  it('asks nothing of logits that no kernel makes', async () => {
+    const flags = '--per_device_train_batch_size 6 --torch_dtype bfloat16 --use_liger_kernel true';
+    assert.equal((await judged(flags)).verdict, 'fits');
+  });
+
   it('asks the same of a flag of a changed copy', async () => {
     const { verdict, messages } = await judged(
       '--per_device_train_batch_size 6 --torch_dtype bfloat16 --attention_window 4',
