@@ -93,9 +93,15 @@ const followsOnly = ({ field, origin: { key, note }, value }: Fact) =>
   (field === 'precision.weights' && (note !== undefined || /^[bf]\w*16\.enabled$/.test(key ?? ''))) ||
   (key === 'mixed_precision' && value === 'autocast');
 
-/** Whether something that decides the value is not understood in the file that states it, or is one of several: it contradicts nothing. */
+/**
+ * Whether something that decides the value is not understood in the file that states it, or is one of several: it contradicts nothing. The
+ * condition that chooses may stand in a module of its own.
+ */
 const isUnsure = ({ field, origin }: Fact, unread: readonly Unread[]): boolean =>
-  unread.some(({ fields, location }) => fields?.includes(field) && location?.uri === origin.location?.uri);
+  unread.some(
+    ({ kind, fields, location }) =>
+      fields?.includes(field) && (kind === 'branch' || location.uri === origin.location?.uri),
+  );
 
 /**
  * Two files of one run state different values for the same quantity. One problem per key of this file, none where one is

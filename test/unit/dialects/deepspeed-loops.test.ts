@@ -124,6 +124,39 @@ ${LOOP}`;
     );
   });
 
+  it('whose settings a condition decides contradict no number of GPUs, wherever the condition stands', async () => {
+    const sets = (name: string) => `if 'RANK' in os.environ:
+        ${name}.world_size = int(os.environ['WORLD_SIZE'])
+    else:
+        ${name}.world_size = 1
+`;
+    const settings = `config["gradient_accumulation_steps"] = 1
+config["train_micro_batch_size_per_gpu"] = args.batch
+config["train_batch_size"] = args.batch * args.world_size
+engine, *_ = deepspeed.initialize(model=model, config=config)
+`;
+    const own = `import os\n${HEAD}if True:\n    ${sets('args')}${settings}${LOOP}`;
+    const imported = `import os\nfrom ranks import join\n${HEAD}join(args)\n${settings}${LOOP}`;
+    const ranks = `import os\ndef join(given):\n    ${sets('given')}`;
+    for (const text of [own, imported]) {
+      const { analyze } = smallWorkspace({
+        'train.py': text,
+        'ranks.py': ranks,
+        'run.sh': 'deepspeed --num_gpus 4 train.py --batch 2\n',
+        'oomlint.yaml': 'targets: {gpu: A100-SXM4-80GB}\ndefaults: {sequence: 512}\n',
+      });
+      const { problems, unread = [] } = await analyze('train.py');
+      assert.deepEqual(
+        problems.filter(({ code }) => code === 'batch-triangle'),
+        [],
+      );
+      assert.deepEqual(
+        unread.flatMap(({ kind, fields = [] }) => (kind === 'branch' ? fields : [])),
+        ['batch.global'],
+      );
+    }
+  });
+
   it('that hold a second model have no loss that is known', () => {
     const both = `other = AutoModelForCausalLM.from_pretrained("gpt2")
 engine, *_ = deepspeed.initialize(model=model, config=config)

@@ -9,8 +9,9 @@ interface Taking {
   readonly used?: Range;
   /** Whether the GPU computes in bf16; unset: it does. */
   readonly bf16?: boolean;
-  /** One of several. Unset: the last. */
-  readonly choose?: (value: PyEither) => PyValue;
+  /** One of several, of the entry of a dictionary that has it. Unset: the last. */
+  readonly choose?: (value: PyEither, key?: string) => PyValue;
+  readonly key?: string;
 }
 
 /** A value of a Python text as a value of a config. What is not known is open, as it is of a script. */
@@ -23,7 +24,7 @@ export function nodeOf(value: PyValue, taking: Taking = {}): ConfigNode {
       ? taking.bf16 === false
         ? no
         : yes
-      : (taking.choose?.(value) ?? value.options.at(-1));
+      : (taking.choose?.(value, taking.key) ?? value.options.at(-1));
     const node = nodeOf(chosen ?? { kind: 'unknown', range: value.range }, taking);
     return node.kind === 'scalar' && !asksForBf16(value.probe) ? { ...node, guessed: value.because } : node;
   }
@@ -33,7 +34,7 @@ export function nodeOf(value: PyValue, taking: Taking = {}): ConfigNode {
     const entries = value.entries.map((entry) => ({
       key: entry.key,
       keyRange: entry.keyRange,
-      value: nodeOf(entry.value, { ...inner, used: entry.used }),
+      value: nodeOf(entry.value, { ...inner, used: entry.used, key: entry.key }),
     }));
     return { kind: 'map', entries, range: value.range };
   }

@@ -40,7 +40,7 @@ const SAVES =
 const NAMES_MODULES = /^(?:target_modules|modules_to_save|lora_target_modules)$/;
 
 /** Of several values the one that needs the most: the largest number, no saving, more of what is no saving. */
-function worst(key: string): (value: PyEither) => PyValue {
+export function worst(key: string): (value: PyEither) => PyValue {
   return ({ options }) => {
     const [first] = options;
     const numbers = options.flatMap((option) =>
@@ -214,7 +214,7 @@ export function blockOfArguments(
   extra: readonly MapEntry[] = [],
 ): MapNode {
   const entries = given.flatMap((argument): MapEntry[] => {
-    const { key, keyRange, value, used, text } = argument;
+    const { key, keyRange, value, used } = argument;
     takePlaces(draft, argument, used.uri === undefined ? used : range);
     const fields = rows.find(key)?.fields ?? [];
     if (LABELS.test(key)) return [];
@@ -233,14 +233,7 @@ export function blockOfArguments(
       withhold(draft, fields);
       return [];
     }
-    if (value.kind === 'either' && value.probe !== 'bf16' && matters)
-      draft.leave(
-        'branch',
-        { range: value.because },
-        `${key}=${text}`,
-        branchWords(key, value),
-        fields.length > 0 ? fields : undefined,
-      );
+    if (matters) leaveBranch(draft, argument, fields);
     if (value.kind === 'dict') {
       const settings = key === 'deepspeed' ? DEEPSPEED_TABLE : rows;
       leaveUnknownIn(draft, argument, settings, settings === rows ? `${key}.` : '', fields);
@@ -267,15 +260,21 @@ export function leaveUnknownIn(
     const path = `${prefix}${entry.key}`;
     const row = rows.find(path);
     const fields = row?.fields ?? [];
+    const matters = fields.length > 0 || (!row && mayShapeMemory(entry.key));
+    if (matters && isKnown(entry.value)) leaveBranch(draft, { ...entry, key: path }, fields);
     if (isMade(entry.value) && READ_APART.test(entry.key)) continue;
     if (entry.value.kind === 'dict')
       leaveUnknownIn(draft, { ...entry, key: path }, rows, `${path}.`, fields.length > 0 ? fields : whole);
-    else if (
-      (isMade(entry.value) || !isKnown(entry.value)) &&
-      (fields.length > 0 || (!row && mayShapeMemory(entry.key)))
-    )
+    else if (matters && (isMade(entry.value) || !isKnown(entry.value)))
       leaveValue(draft, { ...entry, key: path }, fields);
   }
+}
+
+/** Notes a value that a branch decides. */
+function leaveBranch(draft: Draft, { key, value, text }: PyArgument, fields: readonly FieldPath[]): void {
+  if (value.kind !== 'either' || value.probe === 'bf16') return;
+  const decided = fields.length > 0 ? fields : undefined;
+  draft.leave('branch', { range: value.because }, `${key}=${text}`, branchWords(key, value), decided);
 }
 
 /** Whether a value is known, not one of several that a condition chooses from, and not made by a function that is not read. */

@@ -4,7 +4,7 @@ import { readDeepspeedSettings } from '../deepspeed/deepspeed';
 import { DEEPSPEED_TABLE } from '../deepspeed/deepspeed-keys';
 import type { ReadContext } from '../dialect';
 import { Section } from '../section';
-import { type Calls, leaveUnknownIn } from './call-block';
+import { type Calls, leaveUnknownIn, worst } from './call-block';
 import { asWritten } from './written-files';
 
 /**
@@ -21,7 +21,7 @@ export function readDeepspeedArgument(
   const value = asWritten(program, argument.value);
   if (value.kind === 'dict' && !value.open) {
     leaveUnknownIn(draft, { ...argument, value }, DEEPSPEED_TABLE, '', []);
-    const node = nodeOf(value, { bf16 });
+    const node = nodeOf(value, { bf16, choose: (one, name = '') => worst(name)(one) });
     if (node.kind === 'map') readDeepspeedSettings(node, draft, context);
     return true;
   }
