@@ -10,6 +10,7 @@ import {
 import { stepLabel } from '../results/time-labels';
 import { fieldLabel } from '../run/field-labels';
 import { unreadSentence } from '../run/unread';
+import { isOpenOnly } from '../terms/unmodelled-features';
 import type { Range } from '../text/place';
 import { formatBytesOf } from '../wording/figures';
 import { say } from '../wording/say';
@@ -106,7 +107,9 @@ export function outcomeWords(estimate: Estimate, analysis: Pick<Analysis, 'answe
         : say('Does not fit at {0} tokens: {1}', atTokens, figures);
     }
     case 'unknown':
-      return say('No verdict: {0} and what is not modelled', figures);
+      return isOpenOnly(estimate.unmodelled)
+        ? say('No verdict: {0} and what is not known', figures)
+        : say('No verdict: {0} and what is not modelled', figures);
   }
 }
 

@@ -74,3 +74,7 @@ export function effectOf(features: readonly string[]): 'adds' | 'saves' | 'eithe
   if (effects.size > 1) return 'either';
   return effects.has('adds') ? 'adds' : effects.has('saves') ? 'saves' : 'either';
 }
+
+/** Whether all that keeps a run from a verdict is not known of it, and nothing is that is known and not modelled. */
+export const isOpenOnly = (features: readonly string[] = []): boolean =>
+  features.length > 0 && features.every((name) => name.startsWith('open-'));

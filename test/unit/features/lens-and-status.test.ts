@@ -43,14 +43,21 @@ describe('code lens', () => {
   });
 
   it('begins with the verdict, whatever it is', () => {
-    const first = (verdict: Verdict, capacityBytes = ESTIMATE.capacityBytes) => {
-      const estimate = { ...ESTIMATE, verdict, capacityBytes };
+    const first = (
+      verdict: Verdict,
+      capacityBytes = ESTIMATE.capacityBytes,
+      unmodelled: readonly string[] = [],
+    ) => {
+      const estimate = { ...ESTIMATE, verdict, capacityBytes, unmodelled };
       return codeLens(sample('a: 1', { resolved: RUN, model: MODEL, estimate }))?.title.split(' · ')[0];
     };
     assert.equal(first('exceeds', 40 * 1024 ** 3), 'Does not fit: 61.3 of 40.0 GiB');
     assert.equal(first('tight'), 'Tight: 61.3 of 79.2 GiB');
     assert.equal(first('tight', 60 * 1024 ** 3), 'May not fit: 61.3 of 60.0 GiB');
     assert.equal(first('unknown'), 'No verdict: 61.3 of 79.2 GiB and what is not modelled');
+    const beside = (...features: string[]) => first('unknown', ESTIMATE.capacityBytes, features);
+    assert.equal(beside('open-code'), 'No verdict: 61.3 of 79.2 GiB and what is not known');
+    assert.equal(beside('open-code', 'muon-step'), 'No verdict: 61.3 of 79.2 GiB and what is not modelled');
   });
 
   it('reports when pointed at what the answer hangs on', () => {
