@@ -808,4 +808,27 @@ describe('families around NeMo', () => {
       undefined,
     );
   });
+
+  it('do not take shards of FSDP for replicas', () => {
+    for (const [stated, known] of [
+      ['fsdp: True', false],
+      ['fsdp: False', true],
+    ] as const) {
+      const { facts, unread = [] } = read(
+        'nemo',
+        'file:///a.yaml',
+        NEMO.replace('  mcore_gpt: True', `  mcore_gpt: True\n  ${stated}`),
+      );
+      assert.equal(
+        facts.some(({ field }) => field === 'parallel.data'),
+        known,
+        stated,
+      );
+      assert.equal(
+        unread.some(({ fields = [] }) => fields.includes('parallel.data')),
+        !known,
+        stated,
+      );
+    }
+  });
 });

@@ -165,6 +165,12 @@ const KEYS: readonly KeySpec[] = [
       { default: false, fields: ['precision.scheme', 'precision.weights'] },
     ],
     [
+      'fsdp',
+      'boolean',
+      "PyTorch's FSDP shards weights, gradients and states over the data-parallel GPUs.",
+      { default: false, fields: ['parallel.data'] },
+    ],
+    [
       'activations_checkpoint_granularity',
       'string',
       'Recompute whole layers or attention only.',

@@ -98,7 +98,7 @@ export const nemo: Dialect = {
     readParallelism(model, model.integer('num_layers'));
     readRecomputation(model);
     readPrecision(section, model);
-    readOptimizer(model, section);
+    readOptimizer(model, section, draft);
     readPeft(model, draft);
     readBatch(model, section);
     rejectMisfits(filled, NEMO_TABLE, draft);
@@ -257,7 +257,7 @@ function readPrecision(section: Section, model: Section): void {
     );
 }
 
-function readOptimizer(model: Section, section: Section): void {
+function readOptimizer(model: Section, section: Section, draft: Draft): void {
   const found = model.find('optim.name') ?? section.find('optim.name');
   const name = textOf(found?.node);
   if (!found || name === undefined) return;
@@ -275,7 +275,15 @@ function readOptimizer(model: Section, section: Section): void {
   if (lower === 'adafactor' || lower === 'lion') model.state('optimizer.name', lower, found);
   else stateOptimizer(model, values, found);
   model.state('parallel.distributedOptimizer', /distributed/.test(lower), found);
-  model.assume('parallel.data', own('ddp' as const, say('replicas, whose states the optimizer may shard')));
+  readSharding(model, draft);
+}
+
+/** Replicas, or shards by `NLPFSDPStrategy`, which keeps and reduces types of its own (NeMo 2.0, `nlp/parts/nlp_overrides.py`): not modelled. */
+function readSharding(model: Section, draft: Draft): void {
+  const fsdp = model.find('fsdp');
+  if (fsdp && flagOf(fsdp.node) !== false) draft.leaveUncounted(fsdp.node, fsdp.key, ['parallel.data']);
+  else
+    model.assume('parallel.data', own('ddp' as const, say('replicas, whose states the optimizer may shard')));
 }
 
 /** NeMo's names of linear layers, in those of Megatron-Core and of Hugging Face. */
