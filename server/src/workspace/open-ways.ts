@@ -60,7 +60,7 @@ export interface AnsweredCode {
 
 /** Code of a run's own, or a flag of a copy: what it does to the run is not known. */
 const codeOf = (unread: readonly Unread[] = []) =>
-  unread.find(({ kind }) => kind === 'script' || kind === 'flag');
+  unread.find(({ kind }) => kind === 'script') ?? unread.find(({ kind }) => kind === 'flag');
 
 /** The same with room for what code of the run's own may take, of which no figure is known: it fits where it does with that. */
 export function besideOwnCode(estimate: Estimate, unread: readonly Unread[] | undefined): Estimate {
@@ -79,12 +79,12 @@ export function besideOwnCode(estimate: Estimate, unread: readonly Unread[] | un
 export function overOwnCode(
   estimate: Estimate,
   unread: readonly Unread[],
-  answers: () => readonly OpenAnswer[],
+  answers: (code: Unread) => readonly OpenAnswer[],
 ): { readonly estimate: Estimate; readonly code?: AnsweredCode } {
   const code = codeOf(unread);
   if (!code || estimate.verdict !== 'fits') return { estimate };
   const widened = besideOwnCode(estimate, unread);
-  const worse = answers().flatMap((answer) =>
+  const worse = answers(code).flatMap((answer) =>
     answer.estimate && /^(?:tight|exceeds)$/.test(answer.estimate.verdict)
       ? [{ answer, peak: answer.estimate }]
       : [],

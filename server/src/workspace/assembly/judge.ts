@@ -136,8 +136,10 @@ function estimated(
     const { estimate: decided, open } = overWays(known, ways);
     const answersTo = (questions: readonly OpenQuestion[]) => answered(questions, alone, otherwise);
     const asked = onDemand(() => answersTo(openQuestions(members, resolution, model)));
-    const ofCode = () => [...asked(), ...answersTo(codeQuestions(resolution))];
-    const { estimate: seen, code } = overOwnCode(decided, unread, ofCode);
+    const { estimate: seen, code } = overOwnCode(decided, unread, (own) => [
+      ...asked(),
+      ...(own.kind === 'script' ? answersTo(codeQuestions(resolution)) : []),
+    ]);
     const result = withEarlier(seen, members);
     const lengths = onDemand(() => lengthAnswer(resolution, alone, otherwise));
     const answers = onDemand(() => byEffect([...asked(), ...even, ...listed(lengths())], alone));
