@@ -308,6 +308,23 @@ describe('training programs', () => {
     );
   });
 
+  it('OpenRLHF: packed samples are seen by FlashAttention 2, whatever is asked for', () => {
+    const attention = (flags: string, trainer = 'sft'): string | undefined => {
+      const started = `deepspeed --module openrlhf.cli.train_${trainer} --pretrain m ${flags}\n`;
+      return stated(script(started), 'attention.implementation')?.split(' ')[0];
+    };
+    for (const trainer of ['sft', 'dpo', 'rm', 'ppo_ray'])
+      assert.equal(attention('--packing_samples --zero_stage 3', trainer), 'flash2', trainer);
+    assert.equal(attention('--ds.packing_samples --ds.attn_implementation sdpa'), 'flash2');
+    assert.equal(attention('--ds.packing_samples --ds.attn_implementation flash_attention_3'), 'flash3');
+    assert.equal(attention('--zero_stage 3'), 'eager');
+    assert.equal(attention('--ds.attn_implementation sdpa'), 'sdpa');
+    // `cli/train_ppo_ray.py` packs for these, the others do not.
+    for (const flags of ['--ring_attn_size 2', '--use_dynamic_batch'])
+      assert.equal(attention(flags, 'ppo_ray'), 'flash2', flags);
+    assert.equal(attention('--ring_attn_size 1', 'ppo_ray'), 'eager');
+  });
+
   it('OpenRLHF: dotted flags in a here-document, old flags, PPO over Ray', () => {
     const dotted = script(`read -r -d '' training_commands <<EOF
 openrlhf.cli.train_sft \\

@@ -13,7 +13,7 @@ import { weightsDtypeOf } from '../hf/weights-dtype';
 import { checkKeys } from '../key-check';
 import { assumeLeaves } from '../leaf-classes';
 import { forbid } from '../refusal';
-import type { DefaultValue, Section } from '../section';
+import type { DefaultValue, FoundKey, Section } from '../section';
 import { whatWaits } from '../waiting-models';
 import { OPENRLHF_LEAVES } from './leaf-modules';
 import { OPENRLHF_TABLE } from './openrlhf-keys';
@@ -61,6 +61,7 @@ const NAMES = {
   rank: ['ds.lora.rank', 'lora_rank'],
   four: ['ds.load_in_4bit', 'load_in_4bit'],
   together: ['train.colocate_all', 'colocate_all_models'],
+  dynamic: ['train.dynamic_batch_enable', 'use_dynamic_batch'],
   asynchronous: ['train.async_enable', 'async_train'],
 } as const;
 
@@ -78,7 +79,6 @@ export function readOpenrlhf(
     source,
   });
   const section = flags.withDefaultsOf(source);
-  const dotted = section.root?.entries.some(({ key }) => key.includes('.')) ?? false;
   draft.assume('framework', 'openrlhf', say('the script starts {0}', 'OpenRLHF'));
   section.take('model.model_name_or_path');
   if (trainer === 'ppo') readActors(section, own);
@@ -94,14 +94,7 @@ export function readOpenrlhf(
   if (trainer === 'ppo-alone') readAlone(section, draft, own);
   section.take(NAMES.checkpointing[0]);
   section.take(NAMES.reentrant[0]);
-  const old = section.find('flash_attn');
-  if (old && flagOf(old.node) === true) section.state('attention.implementation', 'flash2', old);
-  section.stateMeaning(
-    'attention.implementation',
-    ['ds.attn_implementation', 'attn_implementation'],
-    ({ node }) => attentionOf(textOf(node)),
-    dotted ? own('flash2' as const) : own('eager' as const, say('before 2026 eager without `--flash_attn`')),
-  );
+  readAttention(section, trainer, own);
   // `models/actor.py` asks every model for them that can be asked, whatever the loss weighs; models of rewards have no such loss.
   if (trainer !== 'rm' && takesRouterLoss(context.model?.config))
     section.assume('loss.routerLogits', {
@@ -115,6 +108,34 @@ export function readOpenrlhf(
 }
 
 type Own = <V>(value: V, note?: string) => DefaultValue<V>;
+
+/** The flag that packs samples; PPO packs for a ring and for batches by tokens, too (`cli/train_ppo_ray.py`). */
+function packingFlag(section: Section, trainer: OpenrlhfTrainer): FoundKey | undefined {
+  const on = (names: readonly string[]): FoundKey | undefined => {
+    const found = section.find(names);
+    return flagOf(found?.node) === true ? found : undefined;
+  };
+  const stated = on(NAMES.packing);
+  if (stated || trainer !== 'ppo') return stated;
+  return section.integerOrDefault(NAMES.ring) > 1 ? section.find(NAMES.ring) : on(NAMES.dynamic);
+}
+
+/** Packed samples are seen by FlashAttention 2, whatever else is asked for (`cli/train_*.py`: `args.flash_attn = True`). */
+function readAttention(section: Section, trainer: OpenrlhfTrainer, own: Own): void {
+  const old = section.find('flash_attn');
+  if (old && flagOf(old.node) === true) section.state('attention.implementation', 'flash2', old);
+  const names = ['ds.attn_implementation', 'attn_implementation'];
+  const dotted = section.root?.entries.some(({ key }) => key.includes('.')) ?? false;
+  const asked = textOf(section.find(names)?.node) ?? (dotted ? 'flash_attention_2' : 'eager');
+  const packs = packingFlag(section, trainer);
+  if (packs && !asked.includes('flash_attention')) section.state('attention.implementation', 'flash2', packs);
+  section.stateMeaning(
+    'attention.implementation',
+    names,
+    ({ node }) => attentionOf(textOf(node)),
+    dotted ? own('flash2' as const) : own('eager' as const, say('before 2026 eager without `--flash_attn`')),
+  );
+}
 
 const LENGTHS: Partial<Record<OpenrlhfTrainer, number>> = { dpo: 512, rm: 512, kto: 512 };
 const MICRO: Partial<Record<OpenrlhfTrainer, number>> = { rm: 1, ppo: 1, 'ppo-alone': 4 };
@@ -142,10 +163,11 @@ function readBatch(
         say('prompt of {0} and answer of {1} tokens', String(a), String(b)),
       );
   } else section.takeElse(NAMES.length[0], own(LENGTHS[trainer] ?? 2048));
+  const packs = packingFlag(section, trainer);
+  if (packs) section.state('batch.packed', true, packs);
   section.take(NAMES.packing[0]);
   readAccumulation(section, trainer, draft, context);
-  if (section.flag(NAMES.packing) !== true)
-    assumePadding(section, draft, section.integer(NAMES.micro) ?? MICRO[trainer] ?? 8);
+  if (!packs) assumePadding(section, draft, section.integer(NAMES.micro) ?? MICRO[trainer] ?? 8);
 }
 
 /** What one step's samples need of micro batches on each group of GPUs (`utils/deepspeed/deepspeed.py`). */
@@ -274,7 +296,7 @@ function noteRollouts(section: Section, draft: Draft): void {
   const rollouts = integerOf(found?.node);
   const trained = section.integer(NAMES.micro) ?? 4;
   if (!found || rollouts === undefined || rollouts <= COVERED * trained) return;
-  if (section.flag(['train.dynamic_batch_enable', 'use_dynamic_batch']) === true) return;
+  if (section.flag(NAMES.dynamic) === true) return;
   draft.bring('rollout-buffers', found.node, found.key);
 }
 
