@@ -88,6 +88,7 @@ describe('scripts that train nothing', () => {
     `torchrun --nproc_per_node 1 hf2mcore_qwen2.5_vl.py ${MEGATRON}`,
     'torchrun eaglevl/train/data_prepare.py --model_name_or_path m --per_device_train_batch_size 1 --learning_rate 1 --output_dir o',
     `python tools/checkpoint/util.py ${MEGATRON}`,
+    `python ../analyze_data.py --analyzing-task map ${MEGATRON}`,
     `deepspeed --num_gpus 1 scripts/deepspeed_to_hf_llama.py --deepspeed ${MEGATRON}`,
     `torchrun tools/ckpts/llama_to_megatron.py ${MEGATRON}`,
     `python ./tasks/eval_harness/evaluate.py ${MEGATRON}`,

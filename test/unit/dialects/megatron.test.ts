@@ -491,6 +491,35 @@ torchrun --nproc_per_node $GPUS_PER_NODE --nnodes $NNODES pretrain_gpt.py \\
     assert.deepEqual(refused(reading), []);
   });
 
+  const OLD =
+    '--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 512 --micro-batch-size 4';
+
+  it('recomputes where a release before 3.0 names a method', () => {
+    const every = 'torchrun pretrain_gpt.py --activations-checkpoint-method';
+    const uniform = script(`${every} uniform --activations-checkpoint-num-layers 2 ${OLD}`);
+    assert.equal(stated(uniform, 'activations.checkpointing'), 'full file');
+    assert.equal(stated(uniform, 'activations.checkpointEvery'), '2 file');
+    const block = script(`${every} block --activations-checkpoint-num-layers 3 ${OLD}`);
+    assert.equal(stated(block, 'activations.layers'), '3 file');
+  });
+
+  it('Megatron-DeepSpeed names key and value heads as transformers does', () => {
+    const weights = (flag: string): number =>
+      modelOf(script(`torchrun pretrain_gpt.py ${flag} --vocab-file gpt2-vocab.json ${OLD}`)).parameters
+        .total;
+    assert.equal(weights('') - weights('--num-key-value-heads 4'), 24 * 2 * 768 * 1025);
+  });
+
+  it('other models on the flags of a language model are not estimated', () => {
+    for (const program of ['tasks/main.py --task RACE', './pretrain_ict.py', 'pretrain_vision_classify.py'])
+      assert.deepEqual(
+        script(`torchrun --nproc_per_node 8 ${program} ${OLD}`).unread.flatMap(({ kind, text }) =>
+          kind === 'refused' ? [text] : [],
+        ),
+        [program.split(' ')[0]],
+      );
+  });
+
   it("reads BLOOM's fork with the JSON that the script writes", () => {
     const reading = script(`
 ZERO_STAGE=1

@@ -4,7 +4,7 @@ import type { Launch } from './launch';
 
 /** Words in the names of scripts that evaluate, generate, convert or prepare. */
 const OTHER =
-  /^(eval|evals|evaluate|evaluates|evaluation|evaluator|evalharness|inference|infer|generate|generation|generator|generating|gen|sample|samples|sampling|serve|server|serving|convert|convertor|converter|conversion|export|exporter|merge|merger|preprocess|preprocessing|tokenize|ptq|quantize|quantization|benchmark|demo|predict|prediction|prompting|zeroshot|reshape|reshaping|repartition|split|splitter|partitions|upload|download|score|scoring|hf2mcore|mcore2hf|hf2mg|hf2megatron|mg2hf|hf2te|te2hf|main_eval|visualize|plot|webui|cli_demo|collect|postprocess|detokenize|dump|inspect)$/;
+  /^(eval|evals|evaluate|evaluates|evaluation|evaluator|evalharness|inference|infer|generate|generation|generator|generating|gen|sample|samples|sampling|serve|server|serving|convert|convertor|converter|conversion|export|exporter|merge|merger|preprocess|preprocessing|tokenize|ptq|quantize|quantization|benchmark|demo|predict|prediction|prompting|zeroshot|reshape|reshaping|repartition|split|splitter|partitions|upload|download|score|scoring|hf2mcore|mcore2hf|hf2mg|hf2megatron|mg2hf|hf2te|te2hf|main_eval|visualize|plot|webui|cli_demo|collect|postprocess|detokenize|dump|inspect|analy[sz]e|analy[sz]er|analysis)$/;
 /** Words of those that train, whatever else they do. */
 const TRAINS =
   /^(train|trainer|training|pretrain|pretraining|finetune|finetuning|finetuner|tune|tuning|sft|dpo|grpo|ppo|mpo|gspo|dapo|simpo|cpo|ipo|rlhf|rloo|orpo|kto|rm|distill|distillation|learn|fit)$/;

@@ -126,7 +126,7 @@ export function shapeOfArguments(section: Section, { bert, flags, tokenizer }: S
     layers,
     hidden,
     heads,
-    groups: grouped ? args.integerOrDefault('num_query_groups') : undefined,
+    groups: grouped ? args.integerOrDefault('num_query_groups') : args.integer('num_key_value_heads'),
     headDim: args.integer('kv_channels'),
     inner,
     gated,

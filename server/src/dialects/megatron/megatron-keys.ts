@@ -31,6 +31,11 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
     ['group_query_attention', 'Key and value heads are shared by groups of heads.', { fields: MODEL }],
     ['num_query_groups', 'Key and value heads, with `--group-query-attention`.', { fields: MODEL }],
     [
+      'num_key_value_heads',
+      'Key and value heads (Megatron-DeepSpeed).',
+      { type: 'integer', default: null, fields: MODEL },
+    ],
+    [
       'max_position_embeddings',
       'Most positions; rows of the table where they are learned.',
       { fields: MODEL },
@@ -370,6 +375,16 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
     [
       'checkpoint_num_layers',
       'Layers of a segment.',
+      { type: 'integer', default: 1, fields: ['activations.checkpointEvery'] },
+    ],
+    [
+      'activations_checkpoint_method',
+      'Recompute whole layers (Megatron-LM before 3.0).',
+      { type: 'string', default: null, values: ['uniform', 'block'], fields: ['activations.checkpointing'] },
+    ],
+    [
+      'activations_checkpoint_num_layers',
+      'Layers of a segment (Megatron-LM before 3.0).',
       { type: 'integer', default: 1, fields: ['activations.checkpointEvery'] },
     ],
   ]),

@@ -90,10 +90,14 @@ export function readRecomputation(args: Section): void {
   const kind = textOf(granularity?.node)?.toLowerCase();
   const plain = args.find('recompute_activations');
   const old = args.find('checkpoint_activations');
+  // Megatron-LM 2.5 to 2.7 recompute where a method is named (https://github.com/NVIDIA/Megatron-LM/blob/v2.6/megatron/arguments.py).
+  const before3 = args.find('activations_checkpoint_method');
   if (granularity && (kind === 'full' || kind === 'selective'))
     args.state('activations.checkpointing', kind, granularity);
   else if (plain && flagOf(plain.node) === true) args.state('activations.checkpointing', 'selective', plain);
   else if (old && flagOf(old.node) === true) args.state('activations.checkpointing', 'full', old);
+  else if (before3 && /^(?:uniform|block)$/.test(textOf(before3.node) ?? ''))
+    args.state('activations.checkpointing', 'full', before3);
   else {
     args.assume('activations.checkpointing', none, 'recompute_granularity');
     return;
@@ -102,7 +106,11 @@ export function readRecomputation(args: Section): void {
     ...megatron(true, 'tensor_parallel/random.py'),
     note: say("Megatron's `CheckpointFunction` keeps no graph of the first pass"),
   });
-  const number = args.find(['recompute_num_layers', 'checkpoint_num_layers']);
+  const number = args.find([
+    'recompute_num_layers',
+    'checkpoint_num_layers',
+    'activations_checkpoint_num_layers',
+  ]);
   const layers = integerOf(number?.node);
   const method = args.text(['recompute_method', 'activations_checkpoint_method']);
   if (number && layers !== undefined && kind !== 'selective') {
