@@ -126,6 +126,27 @@ describe('a script that takes dataclasses from a parser of flags', () => {
     assert.equal(resolved.values['optimizer.name'], 'paged-adamw');
   });
 
+  it('takes modules that a field makes anew for each object, whatever a branch would name instead', async () => {
+    const own = script(OF_TRANSFORMERS)
+      .replace(
+        / {4}target_modules: .*/,
+        "    target_modules: list = field(default_factory=lambda: ['q_proj', 'o_proj'])",
+      )
+      .replace(
+        / {8}targets = model_args[^]*?model\)\n/,
+        '        if model_args.target_modules is None:\n            model_args.target_modules = find_all_linear_names(model)\n        targets = model_args.target_modules\n',
+      );
+    // A copy of a well-known script has targets of its own.
+    const flags = `${FLAGS} --use_lora --data_path d --lazy_preprocess True`;
+    const { analyze } = smallWorkspace({ 'finetune.py': own, 'run.sh': `python finetune.py ${flags}\n` });
+    const { resolved } = await analyze('run.sh');
+    assert.deepEqual(resolved.values['lora.targets'], ['q_proj', 'o_proj']);
+    const asked = own.replace('model_args.target_modules is None', 'os.environ.get("ALL")');
+    const unsettled = asked.replace(/field\(default_factory.*/, 'ask()');
+    const { resolved: known } = await started(unsettled, `python train.py ${FLAGS} --use_lora`);
+    assert.deepEqual(known.values['lora.targets'], ['all-linear']);
+  });
+
   it('takes them from a file of JSON that the command names', async () => {
     const values = JSON.stringify({
       model_name_or_path: 'Qwen/Qwen2.5-1.5B',

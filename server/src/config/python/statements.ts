@@ -609,8 +609,12 @@ function fieldsIn(
     if (left?.type !== 'identifier') continue;
     const callee = right?.type === 'call' ? childIn(right, 'function') : undefined;
     const isField = callee !== undefined && /(^|\.)field$/.test(machine.textOf(callee));
-    const byDefault = isField ? fieldDefault(machine, right) : right;
-    const factory = isField && !byDefault ? fieldDefault(machine, right, 'default_factory') : undefined;
+    const made = isField ? fieldDefault(machine, right, 'default_factory') : undefined;
+    // `field(default_factory=lambda: [...])`: what the function returns.
+    const returned =
+      made?.type === 'lambda' && !childIn(made, 'parameters') ? childIn(made, 'body') : undefined;
+    const byDefault = isField ? (fieldDefault(machine, right) ?? returned) : right;
+    const factory = byDefault ? undefined : made;
     const maker = factory && machine.evaluate(machine, factory);
     if (factory && maker?.kind === 'class' && nesting(maker) < DEEPEST_NEST && factories.size < MOST_MADE)
       factories.set(machine.textOf(left), { made: maker, node: factory });

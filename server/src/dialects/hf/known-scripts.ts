@@ -247,6 +247,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     loads: 'AutoModelForCausalLM',
     matches: (script, has) =>
       /(^|\/)finetune$/.test(path(script)) && has('data_path') && (has('lazy_preprocess') || has('q_lora')),
+    isCommon: () => true,
     adapter: {
       switches: ['use_lora'],
       rank: 64,

@@ -65,8 +65,10 @@ export function worst(key: string): (value: PyEither) => PyValue {
     const off = options.find(
       (option) => option.kind === 'scalar' && (option.value === false || option.value === null),
     );
-    const on = options.find((option) => option !== off);
-    const chosen = SAVES.test(key) ? (off ?? on) : on;
+    const on = options.filter((option) => option !== off);
+    // What a call made is no list of modules.
+    const most = on.find((one) => isKnown(one) && !(isMade(one) && NAMES_MODULES.test(key))) ?? on[0];
+    const chosen = SAVES.test(key) ? (off ?? most) : most;
     return chosen ?? first ?? NOWHERE;
   };
 }
