@@ -133,7 +133,7 @@ describe('a script that takes dataclasses from a parser of flags', () => {
         "    target_modules: list = field(default_factory=lambda: ['q_proj', 'o_proj'])",
       )
       .replace(
-        / {8}targets = model_args[^]*?model\)\n/,
+        / {8}targets = model_args[\s\S]*?model\)\n/,
         '        if model_args.target_modules is None:\n            model_args.target_modules = find_all_linear_names(model)\n        targets = model_args.target_modules\n',
       );
     // A copy of a well-known script has targets of its own.
