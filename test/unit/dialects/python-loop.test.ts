@@ -653,6 +653,7 @@ for batch in loader:
       'precision.compute': 'bf16 file',
       'precision.scheme': 'fsdp file',
       'precision.reduce': 'fp32 file',
+      'precision.masterWeights': 'bf16 default',
     });
     const second = wrapped(
       'from torch.distributed.fsdp import fully_shard, MixedPrecisionPolicy',
@@ -662,6 +663,7 @@ for batch in loader:
       'parallel.data': 'fsdp2 file',
       'fsdp.strategy': 'grad-op file',
       'precision.compute': 'bf16 file',
+      'precision.masterWeights': 'bf16 default',
       'precision.reduce': undefined,
     });
     const policy = (torch: string, more = '') =>

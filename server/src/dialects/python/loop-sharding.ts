@@ -11,7 +11,7 @@ import { argumentOf, type Calls, leaveArgument, withhold } from './call-block';
 import { readDeepspeedArgument } from './deepspeed-settings';
 import { readLeafModules } from './leaf-modules';
 import { readLayout } from './lightning-run';
-import { assumeReduced, readMixed } from './mixed-precision-policy';
+import { assumeReduced, keepLoadedType, readMixed } from './mixed-precision-policy';
 import type { ModelChain } from './model-chain';
 import { inferOneGpu } from './one-process';
 import { stateSizes } from './parallelism-config';
@@ -59,7 +59,7 @@ export function readLoopSharding(
     (call) => /(^|\.)fully_shard$/.test(call.callee) && onModel(argumentOf(call, 'module', 0), ids),
   );
   const [root] = second;
-  if (wrap && /FullyShardedDataParallel$/.test(wrap.callee)) readFirst(calls, wrap);
+  if (wrap && /FullyShardedDataParallel$/.test(wrap.callee)) readFirst(calls, wrap, context);
   else if (root) readSecond(calls, root, context);
   else if (wrap && /DistributedDataParallel$/.test(wrap.callee))
     draft.state('parallel.data', 'ddp', { range: wrap.calleeRange }, 'DistributedDataParallel');
@@ -131,7 +131,7 @@ function readEngine(calls: Calls, engine: PyCall, context: ReadContext): true {
 }
 
 /** FSDP 1: strategy, wrapping, mixed precision and offload as they are passed. */
-function readFirst(calls: Calls, wrap: PyCall): void {
+function readFirst(calls: Calls, wrap: PyCall, { known }: ReadContext): void {
   const { program, draft, bf16 } = calls;
   draft.state('parallel.data', 'fsdp1', { range: wrap.calleeRange }, 'FullyShardedDataParallel');
   const strategy = argumentOf(wrap, 'sharding_strategy', 2);
@@ -161,6 +161,7 @@ function readFirst(calls: Calls, wrap: PyCall): void {
   } else if (offload && !moved && !(offload.kind === 'scalar'))
     leaveArgument(calls.draft, 'cpu_offload', offload, ['offload.parameters']);
   readMixed(calls, argumentOf(wrap, 'mixed_precision', 6), bf16);
+  keepLoadedType(calls, known);
 }
 
 /** FSDP 2: each call makes a unit of its own; which modules those are the code states. */
@@ -186,6 +187,7 @@ function readSecond(calls: Calls, call: PyCall, { known }: ReadContext): void {
     draft.state('fsdp.strategy', 'grad-op', reshard, 'reshard_after_forward');
   readMixed(calls, argumentOf(call, 'mp_policy'), bf16);
   assumeReduced(calls, argumentOf(call, 'mp_policy'), known);
+  keepLoadedType(calls, known);
   readMesh(calls, argumentOf(call, 'mesh'));
 }
 

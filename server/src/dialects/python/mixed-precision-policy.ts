@@ -37,6 +37,22 @@ export function readMixed(
   if (reduce) draft.state('precision.reduce', reduce.type, reduce.value, 'reduce_dtype');
 }
 
+const HANDLE = fileIn({ ...PYTORCH, at: 'v2.15.0' }, 'torch/distributed/fsdp/_flat_param.py');
+
+/** FSDP of PyTorch itself shards weights in the type that they are loaded in, and steps them so: it is Accelerate that makes them fp32 before. */
+export function keepLoadedType({ draft }: Calls, known: ReadContext['known']): void {
+  const weights = (known['precision.weights'] ?? draft.valueOf('precision.weights')) as DType | undefined;
+  const method = known['method.kind'] ?? draft.valueOf('method.kind');
+  if (weights === undefined || (method !== undefined && method !== 'full')) return;
+  if ((draft.valueOf('precision.scheme') ?? known['precision.scheme']) !== 'fsdp') return;
+  draft.assume(
+    'precision.masterWeights',
+    weights,
+    say('FSDP keeps shards in the type of the weights'),
+    HANDLE,
+  );
+}
+
 const POLICY = fileIn({ ...PYTORCH, at: 'v2.15.0' }, 'torch/distributed/fsdp/_fully_shard/_fsdp_api.py');
 
 /**
