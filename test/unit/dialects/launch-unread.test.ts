@@ -367,6 +367,36 @@ describe("rules of the Trainer in a script of the project's own", () => {
   });
 });
 
+describe('a config that a script writes', () => {
+  const write = (stage: number) =>
+    `cat > ds.json << EOF\n{"train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": ${stage}}}\nEOF\n`;
+  const start =
+    'deepspeed --num_gpus 8 train.py --deepspeed ./ds.json --model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 2 --max_length 512 --bf16\n';
+  const whole = (condition: string, first: number, second: number, middle = 'else') =>
+    analyzed(`if ${condition}; then\n${write(first)}${middle}\n${write(second)}fi\n${start}`, H100);
+
+  const branches = (analysis: Analysis) => unread(analysis).filter((text) => text.startsWith('branch'));
+
+  it('hangs on the condition that decides which one it is', async () => {
+    const other = await whole('[ "$MODE" != a ]', 3, 2);
+    assert.deepEqual(branches(other), ['branch [ "$MODE" != a ]']);
+    assert.equal(other.resolved.values['zero.stage'], 3, 'of the way that is taken, not of the last');
+    const elif = await whole('[ "$1" = a ]', 3, 2, 'elif [ "$1" = b ]; then');
+    assert.equal(branches(elif).length, 1);
+  });
+
+  it('is known where the script settles it, or both ways write the same', async () => {
+    for (const [condition, second] of [
+      ['[ 1 = 1 ]', 2],
+      ['[ "$MODE" = a ]', 3],
+    ] as const) {
+      const settled = await whole(condition, 3, second);
+      assert.deepEqual(branches(settled), []);
+      assert.equal(settled.resolved.values['zero.stage'], 3);
+    }
+  });
+});
+
 describe("NeMo's launcher", () => {
   it('starts the config of a stage, with values over it', async () => {
     const config = `run: {name: x}

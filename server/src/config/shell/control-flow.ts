@@ -39,6 +39,18 @@ import type { ScriptSource } from './script-source';
 /** Lines that a command substitution prints. */
 type Printed = readonly PlacedText[] | 'unknown';
 
+/** What a way through a condition leaves. */
+interface WayEnd {
+  readonly way: number;
+  readonly variables: Map<string, Variable>;
+  readonly files: ReadonlyMap<string, PlacedText>;
+}
+
+function refill<K, V>(map: Map<K, V>, from: ReadonlyMap<K, V>): void {
+  map.clear();
+  for (const [key, value] of from) map.set(key, value);
+}
+
 /** A script's statements in the order in which they run: lists, branches, loops, conditions. What a command does is left to others. */
 export abstract class ControlFlow {
   protected readonly job: Job;
@@ -317,28 +329,42 @@ export abstract class ControlFlow {
     // In a loop the first round counts.
     if (at.end > at.start && !forks.has(at.start)) forks.set(at.start, { ways: ways.length, taken: likely });
     const before = scope.copyOf(scope.variables);
-    const ends: { readonly way: number; readonly variables: Map<string, Variable> }[] = [];
+    const ends: WayEnd[] = [];
+    const { files } = this.job;
+    const written = new Map(files);
     const { printed } = this;
     const prints: { readonly way: number; readonly printed: Printed | undefined }[] = [];
     for (const [i, { body }] of ways.entries()) {
       scope.variables = scope.copyOf(before);
+      refill(files, written);
       this.printed = printed;
       if (i !== likely) this.open++;
       const flow = body?.();
       if (i !== likely) this.open--;
       if (flow !== 'exit') prints.push({ way: i, printed: this.printed });
-      if (flow !== 'exit' && flow !== 'return') ends.push({ way: i, variables: scope.variables });
+      if (flow !== 'exit' && flow !== 'return')
+        ends.push({ way: i, variables: scope.variables, files: new Map(files) });
     }
     this.outcome = UNKNOWN;
     const kept = ends.find(({ way }) => way === likely) ?? ends[0];
     scope.variables = kept?.variables ?? before;
+    refill(files, kept?.files ?? written);
     const shown = prints.find(({ way }) => way === (kept?.way ?? likely)) ?? prints[0];
     this.printed = shown ? shown.printed : printed;
     if (prints.some((other) => !samePrinted(other.printed, this.printed))) this.printGuesses.push(at);
     // What is printed is whole where every way returns.
     if (!kept) return printed !== undefined && shown ? 'return' : undefined;
-    for (const { variables } of ends) {
+    for (const { variables, files: others } of ends) {
       if (variables === kept.variables) continue;
+      for (const path of new Set([...files.keys(), ...others.keys()])) {
+        const [mine, other] = [files.get(path), others.get(path)];
+        const text = mine ?? other;
+        if (text && !(mine && other && textOfPieces(mine) === textOfPieces(other)))
+          files.set(
+            path,
+            text.map((piece) => ({ ...piece, guessed: piece.guessed ?? at })),
+          );
+      }
       for (const name of new Set([...variables.keys(), ...kept.variables.keys()])) {
         const [mine, other] = [kept.variables.get(name), variables.get(name)];
         if (sameShellValue(mine, other)) continue;

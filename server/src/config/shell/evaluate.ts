@@ -228,7 +228,7 @@ class Evaluator extends ShellBuiltins {
       environment: sees,
       ...place,
       open: this.open > 0,
-      guesses: [...this.around, ...guesses, ...guessesIn(words)],
+      guesses: [...this.around, ...guesses, ...guessesIn(words), ...this.guessesOfFiles(words)],
       ...(this.calledAt ? { call: this.calledAt } : {}),
       ...(this.options ? { options: this.options } : {}),
     });
@@ -375,6 +375,14 @@ class Evaluator extends ShellBuiltins {
       else if (!/^-/.test(text) && !(/^[A-Za-z_]\w*=/.test(text) && take(word))) break;
     }
     return { environment, rest: words.slice(at) };
+  }
+
+  /** Conditions that decide what stands in files that the script writes and the words name: `--deepspeed ds.json`. */
+  private guessesOfFiles(words: readonly PlacedText[]): TextStretch[] {
+    if (this.job.files.size === 0) return [];
+    const plain = (path: string) => path.replace(/^--?[\w-]+=/, '').replace(/^\.\//, '');
+    const named = new Set(words.map((word) => plain(textOfPieces(word))));
+    return guessesIn([...this.job.files].flatMap(([path, text]) => (named.has(plain(path)) ? [text] : [])));
   }
 
   /** A script that this one has written before: `bash job.sh`, `sbatch job.sbatch`, `./job.sh`. */
