@@ -13,8 +13,21 @@ const FILLED = [
   '{{ length }}',
   '{% if a %}8{% endif %}',
   'a/$1/b',
+  '__LENGTH__',
+  'a/__MODEL_2__',
+  '@LENGTH@',
 ];
-const VALUES = ['8', 'auto', '^lm_head.weight$', 'costs 5 $', '{"a": 1}', '100%', 'a `word`'];
+const VALUES = [
+  '8',
+  'auto',
+  '^lm_head.weight$',
+  'costs 5 $',
+  '{"a": 1}',
+  '100%',
+  'a `word`',
+  '__init__',
+  'a@b',
+];
 
 /** Whether a value of Axolotl's `sequence_len` is reported as left open by the file. */
 function isReported(text: string): boolean {

@@ -397,23 +397,6 @@ describe('a config that a script writes', () => {
   });
 });
 
-describe('words that a script fills in before it hands a job over', () => {
-  it('are no values of the wrong type', async () => {
-    for (const word of ['__BATCH_SIZE__', '@BATCH_SIZE@']) {
-      const analysis = await analyzed(
-        `cat > job.sh <<'EOF'\npython train.py --model_name_or_path m --output_dir o --learning_rate 1e-5 --per_device_train_batch_size ${word}\nEOF\nsbatch job.sh\n`,
-        H100,
-      );
-      assert.deepEqual(
-        analysis.problems.map(({ code }) => code).filter((code) => code === 'wrong-type'),
-        [],
-        word,
-      );
-      assert.equal(analysis.resolved.values['batch.micro'], undefined, word);
-    }
-  });
-});
-
 describe("NeMo's launcher", () => {
   it('starts the config of a stage, with values over it', async () => {
     const config = `run: {name: x}
