@@ -30,6 +30,22 @@ python3 -m verl.trainer.main_ppo \\
 const QWEN_7B = 7_615_616_512;
 
 describe('verl', () => {
+  it('does not know whether an engine that is to stay sleeps where no file names the release', async () => {
+    const stays = GRPO.replace(
+      'rollout.n=5',
+      'rollout.n=5 actor_rollout_ref.rollout.free_cache_engine=False',
+    );
+    const judged = async (files: Record<string, string> = {}) => {
+      const { analyze } = smallWorkspace({ 'run.sh': `# oomlint: gpu=H100-SXM5-80GB\n${stays}`, ...files });
+      const { resolved } = await analyze('run.sh');
+      const open = resolved.unknown.map(({ field }) => field);
+      return [resolved.values['rollout.sleep'], open.includes('rollout.sleep')];
+    };
+    assert.deepEqual((await judged())[1], true);
+    assert.deepEqual((await judged({ 'requirements.txt': 'verl==0.3.0.post1\n' }))[1], true);
+    assert.deepEqual(await judged({ 'requirements.txt': 'verl==0.5.0\n' }), [false, false]);
+  });
+
   it('reads a launch of GRPO', async () => {
     const { resolved, dialect, estimate } = await analyze('run.sh', GRPO);
     const { values } = resolved;

@@ -81,7 +81,7 @@ function readReinforcement(section: Section, draft: Draft, context: ReadContext,
   readVerlModel(section, RL, draft);
   readMachines(section, RL);
   readResponses(section, draft, context);
-  readRollouts(section, core, context.versions?.verl?.version);
+  readRollouts(section, draft, core, context.versions?.verl?.version);
   noteRewardModel(section);
   if (!core) {
     readVerlFsdp(section, RL);
@@ -238,7 +238,7 @@ function noteRewardModel(section: Section): void {
 const ENGINES = /^(?:hf|naive|vllm\w*|sglang\w*|trtllm\w*)$/;
 
 /** The engine shares the GPUs unless it has machines of its own, and gives its memory back while the policy trains. */
-function readRollouts(section: Section, core: boolean, release: unknown): void {
+function readRollouts(section: Section, draft: Draft, core: boolean, release: unknown): void {
   const block = 'actor_rollout_ref.rollout';
   const name = section.find(`${block}.name`);
   // `RayPPOTrainer` refuses anything else; the trainers that take it give the engine a pool of GPUs of its own (`fully_async_main.py`).
@@ -265,7 +265,20 @@ function readRollouts(section: Section, core: boolean, release: unknown): void {
     });
   const quantized = section.find(`${block}.quantization`);
   if (quantized && !isBlank(quantized.node)) section.state('rollout.quantized', true, quantized);
-  section.take(`${block}.gpu_memory_utilization`, `${block}.free_cache_engine`);
+  section.take(`${block}.gpu_memory_utilization`);
+  const free = section.find(`${block}.free_cache_engine`);
+  // `workers/sharding_manager/fsdp_vllm.py`, `__exit__`: before 0.5 `sleep(level=1)` for vLLM since 0.7, whatever is stated.
+  if (free && flagOf(free.node) === false && isAtLeast(release, '0.5.0') !== true)
+    draft.leave(
+      'value',
+      free.node,
+      'free_cache_engine',
+      say(
+        'Before verl 0.5 an engine of vLLM 0.7 or later gives its memory back whatever `free_cache_engine` states: which releases run here is not known.',
+      ),
+      ['rollout.sleep'],
+    );
+  else section.take(`${block}.free_cache_engine`);
   const blocks = [`${ACTOR}.fsdp_config`, `${ACTOR}.megatron`];
   const weights = section.find(blocks.map((each) => `${each}.param_offload`));
   const states = section.find(blocks.map((each) => `${each}.optimizer_offload`));
