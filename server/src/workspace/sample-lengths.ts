@@ -61,9 +61,13 @@ export function lengthAnswer(
   if (present.verdict !== 'exceeds' || !cutsSamples(resolution)) return undefined;
   const most = resolution.values['batch.sequence'] ?? 0;
   const shortened = (length: number) => {
-    const changes = cutAt(length, resolution.values);
-    const estimate = otherwise(changes);
-    return estimate && { length, changes, estimate };
+    const cut = cutAt(length, resolution.values);
+    const whole = otherwise(cut);
+    // Into how many tiles an image is cut its size decides, where nobody states it: a small one leaves room for text.
+    const small = whole?.crowdsText !== undefined && resolution.values['batch.imageTiles'] === undefined;
+    const changes: RunValues = small ? { ...cut, 'batch.imageTiles': 1 } : cut;
+    const estimate = small ? otherwise(changes) : whole;
+    return estimate && { length, changes, estimate, small };
   };
   const lengths = halvings(most);
   // Most runs that are too large are so at any length: one estimate shows it, where images leave samples as short.
@@ -82,7 +86,12 @@ export function lengthAnswer(
       field: 'batch.longestSequence',
       reason: openWords(resolution),
       atTokens: most,
-      otherwise: { changes: found.changes, words: say('samples of up to {0} tokens', length) },
+      otherwise: {
+        changes: found.changes,
+        words: found.small
+          ? say('samples of up to {0} tokens, with images of one tile', length)
+          : say('samples of up to {0} tokens', length),
+      },
       estimate: { verdict, processBytes, lowerBytes, upperBytes },
     };
   }

@@ -450,6 +450,20 @@ describe('models beside the one that ms-swift trains', () => {
     const teacher = `NPROC_PER_NODE=4 ${flags} --rlhf_type gkd --teacher_model Qwen/Qwen2.5-14B-Instruct`;
     golden(script(`${teacher}\n`), { 'method.frozenParameters': '14770033664 file' });
     golden(script(`${teacher} --offload_teacher_model true\n`), { 'method.frozenParameters': undefined });
+    // ZeRO 3 of its own shards it, beside a model that lies whole on every GPU.
+    const sharded = script(`${teacher} --deepspeed zero2 --teacher_deepspeed zero3\n`);
+    golden(sharded, {
+      'method.frozenParameters': undefined,
+      'features.unmodelled': 'distillation-teacher file',
+    });
+    assert.deepEqual(
+      (sharded.unread ?? []).filter(({ text }) => text.includes('teacher_deepspeed')),
+      [],
+    );
+    golden(script(`${teacher} --deepspeed zero3 --teacher_deepspeed zero2\n`), {
+      'method.frozenParameters': '14770033664 file',
+      'method.frozenSharded': 'false file',
+    });
   });
 
   it('are a reference, where Megatron trains in full by default', () => {

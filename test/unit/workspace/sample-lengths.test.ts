@@ -109,6 +109,21 @@ DPOTrainer(model, None, args=args, train_dataset=data, processing_class=processo
     assert.equal(await offered(1536), undefined);
   });
 
+  it('is offered one with small images, where their size decides how many tiles there are', async () => {
+    const distilling = (more = '') =>
+      `# oomlint: gpu=A100-SXM4-80GB${more}\nNPROC_PER_NODE=4 swift rlhf --rlhf_type gkd --model OpenGVLab/InternVL3-2B --teacher_model OpenGVLab/InternVL3-8B --dataset d --train_type full --torch_dtype bfloat16 --per_device_train_batch_size 4 --freeze_vit true --deepspeed zero2 --max_length 4096\n`;
+    const offered = async (more?: string) => {
+      const uri = 'file:///w/run.sh';
+      const host = new MemoryHost({ [uri]: distilling(more) }, { folders: ['file:///w'] });
+      const analysis = await new Workspace(host).analyze(uri);
+      assert.equal(analysis?.estimate?.verdict, 'exceeds');
+      const answer = analysis.answers?.find(({ field }) => field === 'batch.longestSequence');
+      return answer?.otherwise?.changes['batch.imageTiles'];
+    };
+    assert.equal(await offered(), 1);
+    assert.equal(await offered(' image-tiles=13'), undefined);
+  });
+
   it('is an error where all samples are filled up to the length, whatever the data holds', async () => {
     const filling = (
       padding: string,

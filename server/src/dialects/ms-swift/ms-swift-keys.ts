@@ -384,6 +384,11 @@ const rlhf = releasedBlock('', `${ARGUMENTS}rlhf_args.py`, RELEASED, [
     { fields: ['method.frozenParameters', 'method.frozenModels', 'method.teacher'] },
   ],
   [
+    'teacher_deepspeed',
+    'DeepSpeed of the teacher, where it is another than that of the trained model.',
+    { fields: ['method.frozenParameters', 'method.frozenSharded'] },
+  ],
+  [
     'reward_model',
     'Reward models of PPO and GRPO, which stand frozen beside the policy.',
     { type: 'any', fields: ['method.frozenParameters', 'method.frozenModels'] },

@@ -1,6 +1,6 @@
 import { entryOf, mapAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
-import { flagOf, integerOf, numberOf, plainOf, textOf, textsOf } from '../../config/scalar';
+import { flagOf, integerOf, isBlank, numberOf, plainOf, textOf, textsOf } from '../../config/scalar';
 import { parseRequirement } from '../../environment/requirement';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, MS_SWIFT } from '../../sources/repositories';
@@ -556,7 +556,13 @@ function readOtherModels(section: Section, objective: Objective, megatron: boole
  * teacher behind a server, or its best logits alone, leave none of its own whole. Without a teacher the model teaches itself.
  */
 function readTeacher(section: Section, away: boolean): void {
-  stateTeacher(section, 'teacher_model', !away);
+  // `prepare_deepspeed` with a config of its own (`rlhf_trainers/rollout_mixin.py`): ZeRO 3 shards it, whatever the trained model has.
+  const own = section.find('teacher_deepspeed');
+  const whole = /^zero[012]/.test(textOf(own?.node) ?? '');
+  const apart = own !== undefined && !isBlank(own.node) && !whole;
+  stateTeacher(section, 'teacher_model', !away && !apart);
+  if (own && apart && !away) section.bring('distillation-teacher', own);
+  if (own && whole) section.state('method.frozenSharded', false, own);
   if (section.has(['teacher_model_server', 'gkd_logits_topk'])) return;
   const file = 'rlhf_trainers/gkd_trainer.py';
   section.stateMeaning('loss.divergence', 'beta', divergenceOf, swift('mixture' as const, file));
