@@ -9,7 +9,6 @@ import { type Fact, fact, isStated, type Origin } from '../run/origin';
 import { fieldError } from '../run/parse-field';
 import type { Unread, UnreadKind } from '../run/unread';
 import type { KnownVersion, Versions } from '../run/versions';
-import type { DType } from '../terms/dtypes';
 import type { UnmodelledFeature } from '../terms/unmodelled-features';
 import { isAtLeast } from '../terms/version';
 import { beginTogether, locationOf, type Range } from '../text/place';
@@ -210,14 +209,14 @@ export class Draft {
   }
 
   /** The same of one of two values that are as likely as each other: the estimate covers both. */
-  inferEither(
-    field: 'precision.weights',
-    [value, orElse]: readonly [DType, DType],
+  inferEither<P extends 'precision.weights' | 'rollout.sleep'>(
+    field: P,
+    [value, orElse]: readonly [FieldValue<P>, FieldValue<P>],
     note: string,
     node?: { range: Range },
     key?: string,
   ): void {
-    this.#inferred(field, value, { note, key, orElse }, node);
+    this.#inferred(field, value, { note, key, orElse: String(orElse) }, node);
   }
 
   /** The same of a limit, which stands for what is below it: a guess, and the most that it may be. */

@@ -40,7 +40,7 @@ export interface Unread {
  * and the head, whose weights are few.
  */
 const DECISIVE =
-  /^(parallel|zero|quantization|offload)\.|^lora\.(?!(?:alpha|task)$)|^(method\.(kind|objective)|rollout\.sleep|model\.(?:labels|changes)|activations\.checkpointing|precision\.(weights|compute))$/;
+  /^(parallel|zero|quantization|offload)\.|^lora\.(?!(?:alpha|task)$)|^(method\.(kind|objective)|model\.(?:labels|changes)|activations\.checkpointing|precision\.(weights|compute))$/;
 
 /** Whether a run cannot be judged while this is not known. */
 export function isDecisive(field: FieldPath): boolean {

@@ -228,13 +228,17 @@ function ofGuess(field: FieldPath, { guess, note, orElse }: Origin): OpenQuestio
   };
 }
 
-function ofRange(field: FieldPath, { guess, orElse }: Origin): OpenQuestion | undefined {
+function ofRange(field: FieldPath, { guess, note, orElse }: Origin): OpenQuestion | undefined {
   if (guess === true || orElse === undefined) return undefined;
   if (field === 'precision.weights') {
     const reason = say('The config of the model does not name the type of its weights.');
     const words = say('weights in {0}', String(orElse));
     const changes = { [field]: orElse as RunValues[typeof field] };
     return { field, reason, even: true, otherwise: { changes, words } };
+  }
+  if (field === 'rollout.sleep') {
+    const words = say('an engine that gives its memory back');
+    return { field, reason: note ?? field, even: true, otherwise: { changes: { [field]: true }, words } };
   }
   const words = `${field.replace(/^version\./, '')} ${String(orElse)}`;
   const reason = say('{0} may be older.', String(field.replace(/^version\./, '')));

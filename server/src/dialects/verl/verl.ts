@@ -269,14 +269,14 @@ function readRollouts(section: Section, draft: Draft, core: boolean, release: un
   const free = section.find(`${block}.free_cache_engine`);
   // `workers/sharding_manager/fsdp_vllm.py`, `__exit__`: before 0.5 `sleep(level=1)` for vLLM since 0.7, whatever is stated.
   if (free && flagOf(free.node) === false && isAtLeast(release, '0.5.0') !== true)
-    draft.leave(
-      'value',
-      free.node,
-      'free_cache_engine',
+    draft.inferEither(
+      'rollout.sleep',
+      [false, true],
       say(
         'Before verl 0.5 an engine of vLLM 0.7 or later gives its memory back whatever `free_cache_engine` states: which releases run here is not known.',
       ),
-      ['rollout.sleep'],
+      free.node,
+      free.key,
     );
   else section.take(`${block}.free_cache_engine`);
   const blocks = [`${ACTOR}.fsdp_config`, `${ACTOR}.megatron`];
