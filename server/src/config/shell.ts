@@ -8,9 +8,11 @@ import { SyntaxProblems } from './problems';
 import { resolvePlain } from './pyyaml';
 import { evaluateShell } from './shell/evaluate';
 import type { ShellCommand, ShellReading } from './shell/job';
+import { asksForMachines } from './shell/machine-words';
 import { packageRun } from './shell/package-runners';
 import { type PlacedText, placeOfPieces, splitOnce, textOfPieces, useOfPieces } from './shell/placed-text';
 import { type ScriptsAtHand, shellScriptOf } from './shell/run-script';
+import { scriptHost } from './shell/script-hosts';
 import { ScriptSource } from './shell/script-source';
 import type { SlurmOption } from './shell/slurm-options';
 import { readWrittenConfig } from './shell/written-config';
@@ -180,10 +182,12 @@ class Builder {
   }
 
   command(command: ShellCommand): MapNode {
-    const all = command.words.map((pieces): Word => {
-      const place = placeOfPieces(pieces, command);
-      return { pieces, text: textOfPieces(pieces), ...place };
-    });
+    const all = withoutHosts(
+      command.words.map((pieces): Word => {
+        const place = placeOfPieces(pieces, command);
+        return { pieces, text: textOfPieces(pieces), ...place };
+      }),
+    );
     const { start, end } = command.call ?? command;
     const range = this.lines.range(start, end);
     const run = packageRun(all.map(({ text }) => text));
@@ -194,10 +198,13 @@ class Builder {
       0,
       isPython && run ? run.target - (run.isModule ? 1 : 0) : Math.max(0, starts),
     );
-    const wrapper = this.flags(submitter, range);
+    const texts = submitter.map(({ text }) => text);
+    const wrapper = this.flags(
+      submitter.filter((_, i) => asksForMachines(texts, i)),
+      range,
+    );
     // What starts the script stands where it is run.
-    const python =
-      isPython && runner ? [{ ...runner, text: 'python', pieces: standing('python', runner) }] : [];
+    const python = isPython && runner ? [pythonAt(runner)] : [];
     const words = [...python, ...all.slice(submitter.length)];
     const script = scriptOf(words);
     const program = words.slice(0, firstFlag(words, script ?? words.length));
@@ -395,7 +402,20 @@ class Builder {
   }
 }
 
-const standing = (text: string, { start, end }: Word): PlacedText => [{ text, start, end, exact: false }];
+/** Python in the place of a word: it starts the script. */
+function pythonAt({ start, end }: Word): Word {
+  const text = 'python';
+  return { start, end, text, pieces: [{ text, start, end, exact: false }] };
+}
+
+/** The words as they are without the programs that run the script in their own process: `python -m pdb train.py` runs `train.py`. */
+function withoutHosts(words: readonly Word[]): readonly Word[] {
+  const host = scriptHost(words.map(({ text }) => text));
+  const own = host && words[host.from];
+  if (!host || !own) return words;
+  const python = host.byModule || STARTER.test(words[host.to]?.text ?? '') ? [] : [pythonAt(own)];
+  return withoutHosts([...words.slice(0, host.from), ...python, ...words.slice(host.to)]);
+}
 
 /** A word that is not known and may hold any flags: `$EXTRA_ARGS`, `"$@"`. */
 function mayBeFlags({ pieces, text }: Word): boolean {

@@ -3,6 +3,7 @@ import { Lines } from './lines';
 import type { ConfigDocument } from './node';
 import { SCRIPT_RUNNERS } from './shell/package-runners';
 import type { Piece } from './shell/placed-text';
+import { SCRIPT_HOSTS } from './shell/script-hosts';
 
 /** Opens or closes a fenced block: its fence and its info string (CommonMark 0.31.2, section 4.5). */
 const FENCE = /^[ \t]*(`{3,}|~{3,})[ \t]*([^\r\n`]*?)[ \t]*\r?$/;
@@ -56,7 +57,7 @@ function ofBlocks(
 const HEAD = /^(?:[ \t\r]*(?:#[^\n]*)?\n)*(?:[ \t]*[rRuU]?("""|''')([\s\S]*?)\1)?/;
 /** A line that starts a program, perhaps with variables before it. */
 const STARTS = new RegExp(
-  String.raw`^[ \t]*(?:\$[ \t]+)?(?:[A-Z_][A-Z_\d]*=\S*[ \t]+)*(?:python3?|accelerate[ \t]+launch|torchrun|deepspeed|(?:hf[ \t]+jobs[ \t]+)?(?:${SCRIPT_RUNNERS}))[ \t]`,
+  String.raw`^[ \t]*(?:\$[ \t]+)?(?:[A-Z_][A-Z_\d]*=\S*[ \t]+)*(?:python3?|accelerate[ \t]+launch|torchrun|deepspeed|(?:hf[ \t]+jobs[ \t]+)?(?:${SCRIPT_RUNNERS}|${SCRIPT_HOSTS}))[ \t]`,
 );
 
 /**

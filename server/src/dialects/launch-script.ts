@@ -2,6 +2,7 @@ import type { MachinesAsked } from '../config/job-manifest';
 import { mapAt, nodeAt } from '../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../config/node';
 import { SCRIPT_RUNNERS } from '../config/shell/package-runners';
+import { SCRIPT_HOSTS } from '../config/shell/script-hosts';
 import { oncePer } from '../memo/remembered';
 import type { FieldPath } from '../run/fields';
 import type { Fact } from '../run/origin';
@@ -31,7 +32,7 @@ import { Section } from './section';
 
 /** Launchers of any program, Python itself, the flags of Hydra, and recipes that a script is given. */
 const LAUNCHERS = new RegExp(
-  String.raw`\b(?:torchrun|deepspeed|accelerate launch|torch\.distributed)\b|--config-(?:name|path)\b|--(?:config|recipe|cfg)[ =]\S{1,200}\.(?:ya?ml|json|toml)\b|\b(?:python[\d.]{0,6}|${SCRIPT_RUNNERS})[ \t][^\n;&|]{0,200}?(?:\.py\b|-m[ \t])|\.py"?[ \t]{1,20}\S{1,200}\.ya?ml\b`,
+  String.raw`\b(?:torchrun|deepspeed|accelerate launch|torch\.distributed)\b|--config-(?:name|path)\b|--(?:config|recipe|cfg)[ =]\S{1,200}\.(?:ya?ml|json|toml)\b|\b(?:python[\d.]{0,6}|${SCRIPT_RUNNERS}|${SCRIPT_HOSTS})[ \t][^\n;&|]{0,200}?(?:\.py\b|-m[ \t])|\.py"?[ \t]{1,20}\S{1,200}\.ya?ml\b`,
 );
 
 /** Words of a text that starts a training by itself. */

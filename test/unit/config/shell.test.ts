@@ -64,9 +64,9 @@ torchrun --nproc_per_node=8 --nnodes 2 \\
   });
 
   it('keeps the module of the launcher where that starts a module, too', () => {
-    const [run] = commands('python -m torch.distributed.run --nproc_per_node=2 -m coverage run --lr 1e-4');
+    const [run] = commands('python -m torch.distributed.run --nproc_per_node=2 -m a.train --lr 1e-4');
     assert.deepEqual(run?.launcher, { m: 'torch.distributed.run', nproc_per_node: 2 });
-    assert.equal(run?.script, 'coverage');
+    assert.equal(run?.script, 'a.train');
   });
 
   it('splits flags that are gathered in one text, and keeps the place of each', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { parseConfig } from '../../../server/src/config/parse';
 import { launchesOf } from '../../../server/src/dialects/launch/launch';
+import { launcherOf } from '../../../server/src/dialects/launch/launcher';
 import { launchScript } from '../../../server/src/dialects/launch-script';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
@@ -78,6 +79,104 @@ describe('what runs a script in an environment of its own', () => {
       'a.yaml',
     ]);
     assert.deepEqual(launchOf('uv sync').launch.program, ['uv', 'sync']);
+  });
+
+  it('is looked through where it runs the script in its own process', () => {
+    const HOSTS = `coverage run
+coverage run --parallel-mode --source=src,tests/a.py
+coverage run --data-file out/.coverage -p --omit a.py
+python -m coverage run --data-file=x --source=/w --parallel-mode
+python3 -X dev -m coverage run -a
+uv run coverage run -p
+uv run python -m pdb
+uv run -m pdb
+python -m pdb -c continue
+python -m ipdb
+ipdb3
+python -m pudb
+python -m debugpy --listen 0.0.0.0:5678 --wait-for-client
+debugpy --listen 5678 --configure-subProcess false
+scalene --cpu --gpu --outfile a.py
+scalene run --cpu-only ---
+python -m scalene
+kernprof -l -v -o a.py
+python -m line_profiler -l
+viztracer -o r.json --
+python -m viztracer --tracer_entries 100000
+memray run --native -o m.bin
+python -m memray run -f
+python -m cProfile -s cumtime -o a.prof
+python -m trace --count -C out
+pyinstrument -r html
+python -m pyinstrument -o a.html
+python -m memory_profiler
+mprof run --interval 1
+mprof run -C python
+fil-profile run
+python -m filprofiler run
+python -m torch.utils.bottleneck
+py-spy record -o p.svg -- python
+python -m coverage run -m pdb -c c
+ipython --
+python -m coverage run $COVERAGE_ARGS`.split('\n');
+    for (const before of HOSTS) {
+      const { launch, score } = launchOf(`${before} train.py --a 1 b`);
+      const [python] = launch.program;
+      assert.ok(python === 'python' || python === 'python3', before);
+      assert.deepEqual(
+        [launch.script, launch.words, launch.arguments.entries.map(({ key }) => key)],
+        ['train.py', [], ['a']],
+        before,
+      );
+      assert.ok(score > 0, before);
+      assert.ok(launchScript.markers.test(`${before} train.py --a 1 b\n`), before);
+    }
+    for (const host of ['-m coverage run --parallel-mode', '-m pdb -c continue', '-m debugpy --listen 1'])
+      for (const [before, program] of [
+        ['torchrun --nproc_per_node 4', 'torchrun'],
+        ['python -m torch.distributed.run --nproc_per_node 4', 'python'],
+        ['accelerate launch --num_processes 4', 'accelerate'],
+      ] as const)
+        for (const [target, script] of [
+          ['a/train.py', 'a/train.py'],
+          ['-m a.train', 'a.train'],
+        ] as const) {
+          const { launch } = launchOf(`${before} ${host} ${target} --a 1`);
+          const counts = launch.launcher.entries.filter(({ key }) => /^n/.test(key));
+          assert.deepEqual([launch.program[0], launch.script, counts.length], [program, script, 1], host);
+          assert.equal(launcherOf(launch), program === 'python' ? 'torchrun' : program, `${before} ${host}`);
+        }
+    // What is called like one is none: a module of one's own, a word of a script, text of Python.
+    assert.equal(launchOf('python -m trace.train --a 1').launch.script, 'trace.train');
+    assert.deepEqual(
+      launchOf('python train.py --mode coverage run').launch.arguments.entries.map(({ key }) => key),
+      ['mode'],
+    );
+    assert.equal(launchOf('python -m coverage run $SCRIPT --a 1').launch.script, undefined);
+    assert.equal(launchOf('python -m debugpy -c "import x" --a 1').launch.script, 'debugpy');
+  });
+
+  it('counts no GPUs where it takes numbers of its own', async () => {
+    const gpus = async (before: string) => {
+      const command = `${before} python train.py --model_name_or_path gpt2 --per_device_train_batch_size 1`;
+      const files = { 'file:///w/train.py': METADATA + SCRIPT, 'file:///w/run.sh': `${command}\n` };
+      const host = new MemoryHost(files, { folders: ['file:///w'] });
+      const values = (await new Workspace(host).analyze('file:///w/run.sh'))?.resolved.values;
+      return [values?.['hardware.gpus'], values?.['hardware.nodes']];
+    };
+    for (const before of [
+      'nice -n 10',
+      'ionice -c 2 -n 7',
+      'numactl -N 2 -m 2',
+      'perf stat -n 3',
+      'xvfb-run -n 99',
+      'conda run -n 4',
+      'stdbuf -oL nice -n 5',
+    ])
+      assert.deepEqual(await gpus(before), [1, 1], before);
+    assert.deepEqual(await gpus('srun -N 2 -n 4 nice -n 10'), [4, 2]);
+    assert.deepEqual(await gpus('nice -n 10 srun -N 2 -n 4'), [4, 2]);
+    assert.deepEqual(await gpus('mpirun -N 2 -n 4'), [4, 1]);
   });
 
   const SCRIPT = `from transformers import AutoModelForCausalLM
