@@ -122,6 +122,11 @@ export class ReleasedKeys {
     this.#sources = sources;
   }
 
+  /** Every key of any release. */
+  names(): readonly string[] {
+    return this.#read().flatMap(({ keys }) => [...keys.keys()]);
+  }
+
   /** What each of the tables states of a key, by its dotted path. */
   all(path: string): readonly FrameworkKey[] {
     return this.#read().flatMap(({ keys }) => keys.get(path) ?? []);

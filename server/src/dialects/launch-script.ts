@@ -27,6 +27,7 @@ import { jobReleases, readJob } from './launch/sagemaker-job';
 import { readSlurmGpu } from './launch/slurm-gpus';
 import { namesTraining, trainsNothing } from './launch/trains-nothing';
 import { noteUnread, temperedProblems } from './launch/unread-words';
+import { withWholeFlags } from './launch/whole-flags';
 import { readWrittenConfigs } from './launch/written-configs';
 import { Section } from './section';
 
@@ -125,7 +126,9 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const first = [...known, ...named].find(({ launch }) => !launch.open) ?? known[0] ?? named[0];
   const others = known.filter((other) => other !== first && isFirstOfCall(other.launch, known));
   if (!first) return draft.reading();
-  const { launch, program } = first;
+  const { program } = first;
+  const parser = program.parser?.(first.launch);
+  const launch = parser ? withWholeFlags(first.launch, parser, draft) : first.launch;
   draft.wholeAt = placeOfLaunch(launch);
   if (program.notModelled) {
     program.read(launch, draft, context);

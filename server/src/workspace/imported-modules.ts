@@ -8,6 +8,7 @@ import { withoutMagics } from '../config/python/magics';
 import { searchedFolders } from '../config/python/searched-folders';
 import { brokenIn, type SyntaxNode } from '../config/python/syntax-node';
 import type { PyModule, PyProgram } from '../config/python/value';
+import { libraryArguments } from '../dialects/python/library-arguments';
 import { canonicalUri, isInside, parentUri, resolvePath } from '../text/uri';
 import type { ComposedFiles, Composition } from './composition';
 import type { ConfigPart } from './config-reading';
@@ -141,11 +142,19 @@ export async function withSurroundings(
   if (!program) return undefined;
   const modules = new Modules(files, canonicalUri(uri), program);
   const imports = await modules.importsOf(document);
-  let whole = imports.size === 0 && !command ? document : parseConfig(uri, text, { imports, command });
+  let whole =
+    imports.size === 0 && !command
+      ? document
+      : parseConfig(uri, text, { imports, command, argumentsOf: libraryArguments });
   const loaded = new LoadedFiles(files, canonicalUri(uri));
   for (let round = 0; round < MOST_ROUNDS; round++) {
     if (!(await loaded.look(whole.program?.wanted ?? []))) break;
-    whole = parseConfig(uri, text, { imports, command, data: loaded.documents });
+    whole = parseConfig(uri, text, {
+      imports,
+      command,
+      argumentsOf: libraryArguments,
+      data: loaded.documents,
+    });
   }
   if (whole === document) return undefined;
   const taken = new Set(whole.program?.taken);

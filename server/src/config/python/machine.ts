@@ -34,12 +34,16 @@ const MOST_OPTIONS = 8;
 /** How the run of a block ended: at its end, or before by `return` and `break`; `stopped` where the program stops there by `raise` or `exit()`. */
 export type BlockEnd = 'next' | 'ended' | 'stopped';
 
+/** The arguments of a class of a library. */
+export type ArgumentsOf = (name: string) => readonly string[] | undefined;
+
 /** What lies around a program that is followed. */
 interface ProgramModules {
   readonly loaded: LoadedModules;
   readonly data: DataFiles;
   /** What the command that starts the program gives; unset: nobody knows. */
   readonly command?: MapNode;
+  readonly argumentsOf?: ArgumentsOf;
 }
 
 /** The state of an evaluation. */
@@ -102,6 +106,9 @@ export class Machine {
   }
   get file(): string | undefined {
     return this.context.file;
+  }
+  get argumentsOf(): ArgumentsOf | undefined {
+    return this.around.argumentsOf;
   }
   get command(): MapNode | undefined {
     return this.around.command;

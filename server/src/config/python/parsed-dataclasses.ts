@@ -1,3 +1,4 @@
+import { flagsBegunBy } from '../begun-flag';
 import { COMMAND_WORDS, flagsAsArguments, namedArgument } from './command-line';
 import { contentOf } from './data-loaders';
 import { attributesOf, fieldOf, instance } from './functions';
@@ -26,7 +27,9 @@ export function parsedDataclasses(
   const call = machine.calls[parser];
   const asked = call?.positional[0] ?? (call && namedArgument(call, 'dataclass_types')?.value);
   const kinds = asked?.kind === 'list' ? asked.items : asked ? [asked] : [];
-  const given = givenTo(machine, call?.callee ?? '', method, passed, node);
+  const abbreviates = call?.named.every(({ key }) => key !== 'allow_abbrev') === true;
+  const names = abbreviates ? namesOf(machine, kinds) : undefined;
+  const given = givenTo(machine, call?.callee ?? '', { method, names }, passed, node);
   const items = kinds.map((kind) => {
     const others = kinds.filter((other) => other !== kind);
     const own = given?.filter(
@@ -41,6 +44,37 @@ export function parsedDataclasses(
   const left = passed.named.some(({ key }) => /^return_remaining/.test(key)) ? [machine.unknown(node)] : [];
   return { kind: 'list', items: [...items, ...left], range: made.range };
 }
+
+/** All flags that a parser of these classes takes; undefined where one of them is not known whole. */
+function namesOf({ argumentsOf }: Machine, kinds: readonly PyValue[]): Set<string> | undefined {
+  const names = new Set(['config']);
+  const isWhole = (kind: PyValue, depth = 0): boolean => {
+    if (kind.kind === 'name') {
+      const known = kind.name === 'object' ? [] : argumentsOf?.(kind.name.split('.').at(-1) ?? '');
+      for (const name of known ?? []) names.add(name);
+      return known !== undefined;
+    }
+    if (kind.kind !== 'class' || depth > 8) return false;
+    for (const name of kind.fields.keys()) names.add(name);
+    return kind.bases.every((base) => isWhole(base, depth + 1));
+  };
+  return kinds.every((kind) => isWhole(kind)) ? names : undefined;
+}
+
+/** Flags by their whole names, where they begin one. What begins several stops the program: none of them is known. */
+const wholeFlags = (
+  flags: readonly PyArgument[],
+  names: ReadonlySet<string> | undefined,
+): readonly PyArgument[] =>
+  names === undefined
+    ? flags
+    : flags.flatMap((flag) => {
+        const begun = flagsBegunBy(flag.key, names, true);
+        if (begun.length === 0) return flag;
+        const value: PyValue = { kind: 'unknown', range: flag.value.range, given: 'launch' };
+        const open = begun.length > 1 ? { value } : {};
+        return begun.filter((key) => names.has(key)).map((key) => ({ ...flag, key, ...open }));
+      });
 
 function filled(
   machine: Machine,
@@ -75,7 +109,7 @@ function filled(
 function givenTo(
   machine: Machine,
   parser: string,
-  method: string,
+  { method, names }: { readonly method: string; readonly names: ReadonlySet<string> | undefined },
   { positional, named }: Passed,
   node: SyntaxNode,
 ): readonly PyArgument[] | undefined {
@@ -85,7 +119,7 @@ function givenTo(
   if (!machine.command) return undefined;
   // `args=[...]` stands in for what the command gives.
   if (method === 'parse_args_into_dataclasses' && named.some(({ key }) => key === 'args')) return undefined;
-  const flags = flagsAsArguments(machine);
+  const flags = wholeFlags(flagsAsArguments(machine), names);
   if (!TAKES_RECIPE.test(parser)) return flags;
   const recipe = flags.find(({ key }) => key === 'config')?.value ?? firstWord(machine);
   if (!recipe) return flags;

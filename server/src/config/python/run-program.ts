@@ -7,7 +7,7 @@ import { environmentMagics } from './environment-magics';
 import { evaluate } from './expressions';
 import { fillsSamples } from './filled-samples';
 import { importsIn, wordsIn } from './imports';
-import { Machine } from './machine';
+import { type ArgumentsOf, Machine } from './machine';
 import { madeSmaller } from './made-smaller';
 import { LoadedModules } from './modules';
 import { ownCopies } from './own-copies';
@@ -23,6 +23,8 @@ export interface ProgramSurroundings {
   readonly data?: ReadonlyMap<string, ConfigDocument>;
   /** What the command that starts it gives: flags by their names with underscores, other words under `COMMAND_WORDS`. */
   readonly command?: MapNode;
+  /** The arguments of a class of a library, by its name; undefined where they are not known. */
+  readonly argumentsOf?: ArgumentsOf;
   /** Its path, as `__file__` gives it. */
   readonly file?: string;
   /** Files that cells of a notebook write, by their paths: `%%writefile ds.json`. */
@@ -36,14 +38,14 @@ export interface ProgramSurroundings {
 export function followProgram(
   root: SyntaxNode,
   lines: Lines,
-  { imports = new Map(), data: known, file, command, cells }: ProgramSurroundings = {},
+  { imports = new Map(), data: known, file, command, cells, argumentsOf }: ProgramSurroundings = {},
 ): PyProgram {
   const data = new DataFiles(known, cells);
   const loaded = new LoadedModules((module, others, environment) =>
     followModule(module, others, environment, data),
   );
   const context = { lines, imports, namespaces: new Map(), file };
-  const machine = new Machine(context, evaluate, execute, { loaded, data, command });
+  const machine = new Machine(context, evaluate, execute, { loaded, data, command, argumentsOf });
   machine.environment.push(...environmentMagics(lines));
   machine.execute(machine, root);
   const { calls, assignments, casts, attributes, modules, classes, environment, truncated, released } =

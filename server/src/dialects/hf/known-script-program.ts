@@ -5,6 +5,7 @@ import { KeyTable } from '../key-table';
 import type { Launch } from '../launch/launch';
 import type { Program } from '../launch/program';
 import { linkScript } from '../launch/recipe-program';
+import type { KnownParser } from '../launch/whole-flags';
 import { optimizerStatements, transformersOptimizer } from '../optimizer-names';
 import { type DefaultValue, Section } from '../section';
 import { readScriptArguments } from './hf-training-arguments';
@@ -41,6 +42,23 @@ function scriptOf(launch: Launch): KnownScript | undefined {
 
 const isCopy = (launch: Launch): boolean => scriptOf(launch)?.isCommon?.(launch.script ?? '') ?? false;
 
+/**
+ * The arguments of the Trainer, and those of the example itself
+ * (https://github.com/huggingface/transformers/blob/v4.57.1/examples/pytorch/language-modeling/run_clm.py).
+ */
+const OF_RUN_CLM: KnownParser = {
+  table: new KeyTable(
+    [...TRAINING_ARGUMENTS_KEYS, ...SCRIPT_ARGUMENTS_KEYS.filter(({ path }) => path === 'block_size')],
+    '',
+    TRAINING_ARGUMENTS_TABLE.released,
+  ),
+  others:
+    'model_name_or_path model_type config_overrides config_name tokenizer_name cache_dir use_fast_tokenizer model_revision token use_auth_token trust_remote_code dtype torch_dtype low_cpu_mem_usage dataset_name dataset_config_name train_file validation_file max_train_samples max_eval_samples streaming overwrite_cache validation_split_percentage preprocessing_num_workers keep_linebreaks'.split(
+      ' ',
+    ),
+  dashes: true,
+};
+
 /** Well-known scripts around the Trainer, whose own arguments have defaults of their own. */
 export const knownScriptProgram: Program = {
   name: 'a script around the Trainer',
@@ -48,6 +66,7 @@ export const knownScriptProgram: Program = {
   keys: KEYS,
   keysOf: rowsOfScripts(KEYS),
   maybeCopied: isCopy,
+  parser: ({ script = '' }) => (/(?:^|\/)run_clm\.py$/.test(script) ? OF_RUN_CLM : undefined),
   drops: (launch) => scriptOf(launch)?.drops ?? [],
   match: (launch) => (scriptOf(launch) ? 0.8 : 0),
   read(launch, draft, context) {

@@ -3,6 +3,7 @@ import type { Draft } from '../draft';
 import type { ReleasedKeys } from '../framework-keys';
 import type { Words } from '../words';
 import type { Launch } from './launch';
+import type { KnownParser } from './whole-flags';
 
 /** A training program that a launch may start: how it is distinguished, and how its flags are read. */
 export interface Program {
@@ -26,6 +27,8 @@ export interface Program {
   readonly released?: ReleasedKeys;
   /** What its releases have, of which not each flag is known that may change what a GPU holds. */
   readonly others?: ReleasedKeys;
+  /** What parses the flags of a launch; undefined where a script may have more. */
+  parser?(launch: Launch): KnownParser | undefined;
   /** Whether a launch starts a script of the project's own on the framework's flags. */
   startsOwn?(launch: Launch): boolean;
   /** Whether a launch starts a script of a name that is common: where it takes more flags than the known one, it is another. */

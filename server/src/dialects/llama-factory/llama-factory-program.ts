@@ -75,6 +75,11 @@ export const llamaFactoryProgram: Program = {
   words: llamaFactoryWords,
   config: llamaFactory,
   outdoesAllocator,
+  // What stands beside a file of YAML is no flag.
+  parser: ({ words, program }) =>
+    [...program, ...words.map(({ text }) => text)].some((word) => /\.(?:ya?ml|json)$/.test(word))
+      ? undefined
+      : { table: LLAMA_FACTORY_TABLE, dashes: true },
   match(launch) {
     const started = startedBy(launch);
     if (CLI.test(started)) return 1;

@@ -49,6 +49,7 @@ export const swiftProgram: Program = {
   keys: MS_SWIFT_KEYS,
   words: trainerWords,
   config: msSwift,
+  parser: () => ({ table: MS_SWIFT_TABLE, others: ['config'], dashes: true }),
   match: (launch) => (commandOf(launch)?.megatron === false ? 1 : 0),
   read(launch, draft, context) {
     const command = commandOf(launch);

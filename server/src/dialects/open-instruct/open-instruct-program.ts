@@ -29,6 +29,7 @@ export const openInstructProgram: Program = {
   name: 'open-instruct',
   keys: OPEN_INSTRUCT_KEYS,
   words: openInstructWords,
+  parser: () => ({ table: OPEN_INSTRUCT_TABLE, dashes: true }),
   match(launch) {
     const known = /(^|\/)open_instruct[/.](finetune|dpo|dpo_tune|dpo_tune_cache)(\.py)?$/;
     if (!known.test(launch.script ?? '') || isOlmoCore(launch)) return 0;

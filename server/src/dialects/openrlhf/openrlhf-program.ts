@@ -35,6 +35,7 @@ export const openrlhfProgram: Program = {
   refusesOthers: true,
   released: OPENRLHF_TABLE.released,
   startsOwn,
+  parser: (launch) => (startsOwn(launch) ? undefined : { table: OPENRLHF_TABLE, dashes: false }),
   match: (launch) => (trainerOf(launch) ? 1 : 0),
   countsGpus: (launch) => trainerOf(launch) === 'ppo' && !isAlone(launch),
   read(launch, draft, context) {

@@ -1,6 +1,7 @@
 import { entryOf } from '../../config/lookup';
 import { say } from '../../wording/say';
 import { rejectMisfits } from '../key-check';
+import type { Launch } from '../launch/launch';
 import { linkConfig } from '../launch/linked-config';
 import type { Program } from '../launch/program';
 import { Section } from '../section';
@@ -12,16 +13,31 @@ import { trlWords } from './trl-words';
 
 const METHODS = /^(sft|dpo|grpo|kto|orpo|cpo|rloo|reward|ppo)$/;
 
+/** Its own command, and the scripts that come with it. */
+const isOwn = ({ program, script = '' }: Launch): boolean =>
+  program[0] === 'trl' || /trl[/.].*scripts[/.]|examples\/scripts\/(sft|dpo|grpo|kto|orpo|cpo)/.test(script);
+
+/** What `TrlParser` itself takes, and `DatasetMixtureConfig` (TRL 1.16, `trl/scripts/utils.py`). */
+const OTHERS = [
+  'config',
+  'datasets',
+  'streaming',
+  'test_split_size',
+  'ignore_bias_buffers',
+  'dataset_streaming',
+];
+
 /** `trl sft ...`, and TRL's and the alignment handbook's scripts under a launcher. */
 export const trlProgram: Program = {
   name: 'TRL',
   keys: TRL_KEYS,
   words: trlWords,
   config: trlRecipe,
+  parser: (launch) => (isOwn(launch) ? { table: TRL_TABLE, others: OTHERS, dashes: true } : undefined),
   match(launch) {
     if (launch.program[0] === 'trl' && METHODS.test(launch.program[1] ?? '')) return 1;
     const script = launch.script ?? '';
-    if (/trl[/.].*scripts[/.]|examples\/scripts\/(sft|dpo|grpo|kto|orpo|cpo)/.test(script)) return 0.9;
+    if (isOwn(launch)) return 0.9;
     const named = /(^|[/_])(run_)?(sft|dpo|orpo|grpo|simpo)(\.py)?$/.test(script);
     const recipe = launch.words.some((word) =>
       /recipes?\/|training_configs\/|config.*\.ya?ml$/.test(word.text),
