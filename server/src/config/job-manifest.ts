@@ -2,7 +2,7 @@ import type { Range } from '../text/place';
 import type { PlacedText } from './shell/placed-text';
 
 /** What runs the commands of a manifest. */
-type JobSystem = 'Kubernetes' | 'SkyPilot' | 'dstack';
+type JobSystem = 'Kubernetes' | 'SkyPilot' | 'dstack' | 'HuggingFace';
 
 /** A value that a manifest asks for, where it stands there. */
 export interface AskedValue {

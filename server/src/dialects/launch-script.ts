@@ -16,6 +16,7 @@ import { Draft } from './draft';
 import { FAMILIES, PROGRAMS } from './families';
 import { readAllocatorEnvironment } from './launch/allocator-environment';
 import { manifestReleases, readAskedCard } from './launch/asked-machines';
+import { askedOfFlavor, readFlavor } from './launch/hf-jobs';
 import { type Launch, launchesOf, placeOfLaunch } from './launch/launch';
 import { readLaunchHardware } from './launch/launch-hardware';
 import { ENVIRONMENT_KEYS, LAUNCHER_KEYS, SBATCH_KEYS } from './launch/launch-keys';
@@ -138,10 +139,11 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const sbatch = launch.sbatch
     ? new Section(launch.sbatch, draft, `${launch.path}.sbatch`)
     : new Section(document.root, draft).section('sbatch');
+  const asked = document.manifest ?? askedOfFlavor(launch);
   if (document.job) readJob(document.job, draft);
-  else if (program.countsGpus?.(launch) !== true)
-    readLaunchHardware(launch, sbatch, draft, document.manifest);
-  if (document.manifest) readAskedCard(document.manifest, draft);
+  else if (program.countsGpus?.(launch) !== true) readLaunchHardware(launch, sbatch, draft, asked);
+  if (asked) readAskedCard(asked, draft);
+  if (asked && !document.manifest) readFlavor(asked, draft);
   readSlurmGpu([new Section(launch.wrapper, draft, `${launch.path}.wrapper`), sbatch], draft);
   const outdone = program.outdoesAllocator?.(launch, context);
   readAllocatorEnvironment(
@@ -152,8 +154,8 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const ofLauncher = launcherOf(launch) === 'accelerate' ? givenBackOfAccelerate(launch, draft, context) : [];
   program.read(launch, draft, context);
   draft.facts.push(...ofLauncher.filter(({ field }) => field === 'parallel.data' || !draft.knows(field)));
-  preferStatedGpus(draft, document.manifest);
-  leaveOneProcess(launch, draft, document.manifest, context.known);
+  preferStatedGpus(draft, asked);
+  leaveOneProcess(launch, draft, asked, context.known);
   readWrittenConfigs(document, program.config, draft, context);
   const written = mapAt(document.root, ['files'])?.entries.map(({ key }) => key.replace(/^\.\//, '')) ?? [];
   expectMade(launch, launches, writtenBy(document), draft);

@@ -6,6 +6,7 @@ import { matchAccelerator } from '../../hardware/catalog';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import type { FoundKey } from '../section';
+import { GPUS_OF_FLAVORS } from './hf-jobs';
 import { gpusOfInstance } from './sagemaker-job';
 import { stateSlice } from './sliced-gpu';
 import { cardOf } from './slurm-gpus';
@@ -24,6 +25,7 @@ const SIZES: Readonly<Record<MachinesAsked['system'], Readonly<Record<string, st
     'nvidia-h200-141gb': 'h200',
   },
   dstack: { h100: 'h100-80gb' },
+  HuggingFace: GPUS_OF_FLAVORS,
 };
 
 /** A number of a manifest with its place; undefined where it is none, or a template. */
