@@ -15,13 +15,21 @@ export const SIZES =
 const OTHERS =
   /^(?:output_router_logits|router_aux_loss_coef|router_z_loss_coef|aux_loss_alpha|seq_aux|norm_topk_prob|rope_parameters|max_sequence_length|model_type|sep_token_id|layer_norm_eps(?:ilon)?|rms_norm_eps|id2label|label2id|pretrained_model_name_or_path|_target_|.*token_id)$/;
 
-/** A block that replaces fields of the config of the model that is named: other sizes make another model, of what else stands there nobody knows what it makes. */
-export function readOverrides(section: Section, draft: Draft, ...blocks: readonly string[]): void {
+/**
+ * A block that replaces fields of the config of the model that is named: other sizes make another model, of what else stands there nobody knows what it makes. `apart`: what its
+ * family reads by itself.
+ */
+export function readOverrides(
+  section: Section,
+  draft: Draft,
+  blocks: readonly string[],
+  apart?: RegExp,
+): void {
   const found = section.find(blocks);
   if (found?.node.kind !== 'map') return;
   const changes: [string, number | boolean][] = [];
   for (const { key, value } of found.node.entries) {
-    if (isBlank(value) || countsNothing(key, value)) continue;
+    if (isBlank(value) || apart?.test(key) || countsNothing(key, value)) continue;
     const stated = SIZES.test(key)
       ? numberOf(value)
       : key === 'tie_word_embeddings'

@@ -118,7 +118,7 @@ export function readAxolotl(section: Section, draft: Draft, context: ReadContext
   readKernels(section);
   readAxolotlExperts(section, OBJECTIVES[section.text('rl')?.toLowerCase() ?? ''], context);
   assumeLeaves(section, context, AXOLOTL_LEAVES);
-  readOverrides(section, draft, 'overrides_of_model_config', 'model_config');
+  readOverrides(section, draft, ['overrides_of_model_config', 'model_config']);
   leaveLoadArguments(section, draft, 'overrides_of_model_kwargs', 'model_kwargs');
   readLoraKernels(section, context);
   section.take('tensor_parallel_size', 'context_parallel_size', 'dp_replicate_size', 'expert_parallel_size');

@@ -143,7 +143,7 @@ function readModel(section: Section, draft: Draft): void {
   const width = section.find('model.d_model');
   if (hub) {
     section.take('model.pretrained_model_name_or_path', 'model.config_overrides.output_router_logits');
-    readOverrides(section, draft, 'model.config_overrides');
+    readOverrides(section, draft, ['model.config_overrides']);
   } else if (width || /^mpt|^mosaic_gpt/.test(section.text('model.name') ?? '')) readMpt(section);
   const attention = section.find(['model.attn_config.attn_impl', 'model.attn_impl']);
   section.stateMeaning(

@@ -92,7 +92,7 @@ function readConfigFields(section: Section, draft: Draft, named: boolean): void 
   const found = section.find('model.config');
   if (found?.node.kind !== 'map') return;
   if (named) {
-    readOverrides(section, draft, 'model.config');
+    readOverrides(section, draft, ['model.config']);
     return;
   }
   const config = Object.fromEntries(

@@ -97,7 +97,7 @@ export const nemoRl: Dialect = {
     linkBases(document, draft);
     draft.assume('framework', 'nemo-rl', say('the file is a {0} config', 'NeMo-RL'));
     section.take('policy.model_name');
-    readOverrides(section, draft, 'policy.hf_config_overrides');
+    readOverrides(section, draft, ['policy.hf_config_overrides']);
     readRouters(section, context);
     readMethod(section, filled, context);
     readBatch(section, context);

@@ -3,13 +3,11 @@ import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { DefaultValue, Section } from '../section';
+import { OWN_KWARGS } from './init-arguments';
 import { trlDefault } from './trl-default';
 import type { TrlMethod } from './trl-method';
 
 const KEY = 'router_aux_loss_coef';
-
-/** Since then TRL's scripts hand a recipe's `model_init_kwargs` on (`scripts/sft.py`). */
-const OWN_KWARGS = '1.14';
 
 /** Trainers that weigh the balance of the experts themselves, by their files, and since when. */
 const WEIGHED: Readonly<Partial<Record<TrlMethod, readonly [since: string, file: string]>>> = {

@@ -3,7 +3,7 @@ import type { KeySpec } from '../dialect';
 import { ReleasedKeys } from '../framework-keys';
 import { MODEL_ARGUMENTS_KEYS, TRL_RELEASES } from '../hf/model-arguments-keys';
 import { TRAINER_RELEASES, TRAINING_ARGUMENTS_KEYS } from '../hf/training-arguments-keys';
-import { block, inertKeys, releasedBlock } from '../key-rows';
+import { block, inertKeys, movedRow, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { isWeighed, ROUTER_LOGITS } from '../router-weight';
 
@@ -54,6 +54,11 @@ const lengths = [
       'router_aux_loss_coef',
       'Weight of the loss that balances the experts of a mixture; any but 0 has the model return the logits of its routers.',
       { sets: 'loss.routerLogits', means: isWeighed },
+    ],
+    [
+      'model_init_kwargs.quantization_config',
+      'Quantization of the base weights while loading.',
+      { type: 'object', default: null, fields: ['quantization.kind'] },
     ],
     [
       'model_init_kwargs.output_router_logits',
@@ -228,6 +233,24 @@ const rest = inertKeys(
   RELEASED,
 );
 
+/** Arguments of `ModelConfig` that `from_pretrained` has, too, and what those of `BitsAndBytesConfig` are called there. */
+const INIT: Readonly<Record<string, string>> = {
+  dtype: 'dtype',
+  torch_dtype: 'torch_dtype',
+  attn_implementation: 'attn_implementation',
+  load_in_4bit: 'quantization_config.load_in_4bit',
+  load_in_8bit: 'quantization_config.load_in_8bit',
+  bnb_4bit_quant_type: 'quantization_config.bnb_4bit_quant_type',
+  bnb_4bit_quant_storage: 'quantization_config.bnb_4bit_quant_storage',
+  use_bnb_nested_quant: 'quantization_config.bnb_4bit_use_double_quant',
+};
+const INIT_KEYS = MODEL_ARGUMENTS_KEYS.flatMap((row): KeySpec[] => {
+  const path = INIT[row.path];
+  return path === undefined
+    ? []
+    : [movedRow(`model_init_kwargs.${path}`, row, { alias: undefined, deprecated: undefined })];
+});
+
 /** TRL recipes: `TrainingArguments`, `ModelConfig` and the configs of its trainers in one flat file. */
 export const TRL_KEYS: readonly KeySpec[] = [
   ...lengths,
@@ -242,6 +265,7 @@ export const TRL_KEYS: readonly KeySpec[] = [
   ...MODEL_ARGUMENTS_KEYS,
   ...TRAINING_ARGUMENTS_KEYS,
   ...rest,
+  ...INIT_KEYS,
 ];
 
 export const TRL_TABLE = new KeyTable(TRL_KEYS, 'TRL', RELEASED);

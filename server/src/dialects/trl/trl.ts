@@ -28,6 +28,7 @@ import {
   onlineLength,
   PROMPT,
 } from './default-length';
+import { readInitArguments } from './init-arguments';
 import { assumeNoCache } from './kept-cache';
 import { checkLiger } from './liger-refusals';
 import { readOldPreparation, readQuantizedBase } from './quantized-base';
@@ -182,6 +183,7 @@ export function readTrl(
   readLaunch(section);
   readCheckpointing(section, context);
   readOldPreparation(section, method, draft, context);
+  if (!caller) readInitArguments(section, draft, context);
   if (!caller || caller.loads) readDtype(section, draft, context);
   readLigerLoss(section, method, context);
   readTrainingArguments(section, draft, context, caller?.defaults ?? defaultsOf(context));

@@ -28,7 +28,7 @@ export function readVerlModel(section: Section, { model, ulysses, unpadded }: Ve
     ({ node }) => attentionOf(textOf(node)),
     verlDefault('flash2' as const, say('verl loads models with flash attention'), 'workers/config/model.py'),
   );
-  readOverrides(section, draft, `${model}.override_config.model_config`, `${model}.override_config`);
+  readOverrides(section, draft, [`${model}.override_config.model_config`, `${model}.override_config`]);
   section.take(`${model}.use_liger`, `${model}.override_config.output_router_logits`);
   section.takeFirst(...ulysses);
   const rank = section.find(`${model}.lora_rank`);
