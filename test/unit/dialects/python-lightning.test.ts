@@ -213,6 +213,25 @@ describe('trainings by other libraries', () => {
       ),
       ['refused torchtune trains here: that is not estimated.'],
     );
+    for (const [function_, module] of [
+      ['pretrain', 'training.pretrain'],
+      ['finetune', 'training.finetune'],
+      ['distill', 'training.distill'],
+    ] as const)
+      assert.deepEqual(
+        reported(
+          `from megatron.bridge.recipes.llama import llama32_1b_pretrain_config\nfrom megatron.bridge.${module} import ${function_}\nconfig = llama32_1b_pretrain_config()\nconfig.train.train_iters = 10\n${function_}(config=config)\n`,
+        ),
+        ['refused Megatron-Bridge trains here: that is not estimated.'],
+      );
+    assert.deepEqual(
+      reported(
+        'from nemo.collections import llm\nllm.finetune(model=llm.LlamaModel(llm.Llama3Config8B()), data=data, trainer=trainer)\n',
+      ),
+      ['refused NeMo trains here: that is not estimated.'],
+    );
+    // A function of the project's own is called like it.
+    assert.ok(!mightBeTrainingConfig('from training import pretrain\npretrain(config=config)\n', 'train.py'));
   });
 
   it('by functions of litgpt are read as its config', () => {

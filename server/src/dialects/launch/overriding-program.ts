@@ -12,7 +12,17 @@ import { nestedArguments } from './nested-arguments';
 import type { Program } from './program';
 
 /** Flags of Hydra itself, and those by which trainers take their config. */
-const CONFIG_FLAGS = new Set(['config_name', 'cn', 'config_path', 'cp', 'config_dir', 'cd', 'config', 'c']);
+const CONFIG_FLAGS = new Set([
+  'config_name',
+  'cn',
+  'config_path',
+  'cp',
+  'config_dir',
+  'cd',
+  'config',
+  'config_file',
+  'c',
+]);
 const CONFIG = /\.ya?ml$/i;
 
 export interface NamedConfig {

@@ -1,5 +1,9 @@
+import type { ConfigDocument } from '../../config/node';
 import type { PyCall, PyProgram } from '../../config/python/value';
+import { fileName } from '../../text/uri';
 import { say } from '../../wording/say';
+import type { ReadContext } from '../dialect';
+import type { Draft } from '../draft';
 
 /** A training by a library or a class whose calls are not read. */
 interface OtherTraining {
@@ -13,6 +17,15 @@ const KERAS = /^(?:(?:tensorflow\.(?:python\.)?|tf_)?keras|keras_(?:hub|nlp|cv))
 const JAX = /^(?:jax\.(?:value_and_)?grad|flax\.nnx\.(?:value_and_)?grad)$/;
 /** How what such a config makes is called. */
 export const TRAINER_CONFIG = /^\w*TrainerConfig$/;
+/** Functions of libraries that train by a config which a recipe of Python makes, as people call the libraries. */
+const BY_RECIPE: readonly (readonly [library: string, trains: RegExp])[] = [
+  // NVIDIA-NeMo/Megatron-Bridge v0.6.0, `src/megatron/bridge/training`.
+  ['Megatron-Bridge', /^megatron\.bridge\.(?:\w+\.)*(?:pretrain(?:_megatron_mimo)?|finetune|distill)$/],
+  // NVIDIA/NeMo v2.4.0, `nemo/collections/llm/api.py`.
+  ['NeMo', /^nemo\.collections\.(?:llm|vlm)\.(?:api\.)?(?:pretrain|finetune|train|distill)$/],
+];
+/** The same by their last names. */
+export const TRAINS_BY_RECIPE = /^(?:pretrain(?:_megatron_mimo)?|finetune|distill)$/;
 /** What a config of XTuner's second trainer makes, which runs its own models. */
 const XTUNER_V1 = /^xtuner\.v1\.(?:\w+\.)*\w*TrainerConfig$/;
 /** Libraries beside transformers that have trainers of their own, as people call them. */
@@ -63,9 +76,29 @@ export function otherTraining({ calls }: PyProgram): OtherTraining | undefined {
     ),
     // `xtuner/v1/train/trainer.py` of InternLM/xtuner: what `-m xtuner.v1.train.cli.sft --config` takes.
     ...first('XTuner V1', ({ callee, of }) => of === undefined && XTUNER_V1.test(callee)),
+    ...BY_RECIPE.flatMap(([library, trains]) =>
+      first(library, ({ callee, of }) => of === undefined && trains.test(callee)),
+    ),
     ...unreadTrainer(),
   ];
   return found[0];
+}
+
+const STARTS_RECIPE = /\b(?:pretrain(?:_megatron_mimo)?|finetune|train|distill)[ \t]*\(/;
+
+/** Whether a file goes over the recipe of a training, which is read by itself; what the program makes of the recipe beside it is not. */
+export function leftToRecipe(
+  { call, library }: OtherTraining,
+  { uri }: ConfigDocument,
+  draft: Draft,
+  { known }: ReadContext,
+): boolean {
+  if (library !== 'Megatron-Bridge' || known.framework !== 'megatron-bridge') return false;
+  draft.joinsOnly = true;
+  const name = fileName(uri);
+  const words = say('`{0}` is a script of the project: what it does beyond its flags is not read.', name);
+  draft.leave('script', { range: call.calleeRange }, call.callee.split('.').at(-1) ?? name, words);
+  return true;
 }
 
 /** Texts that may hold such a training, in linear time. */
@@ -75,6 +108,7 @@ export function namesOther(text: string): boolean {
   if (text.includes('grad(') && /\b(?:jax|nnx)\.(?:value_and_)?grad\(/.test(text)) return true;
   if (text.includes('litgpt') && /\blitgpt\b/.test(text)) return /\bsetup[ \t]*\(/.test(text);
   if (text.includes('xtuner.v1') && /TrainerConfig[ \t]*\(/.test(text)) return true;
+  if (/\b(?:megatron\.bridge|nemo\.collections)\b/.test(text) && STARTS_RECIPE.test(text)) return true;
   if (/Trainer[ \t]*\(/.test(text) && TRAINERS_OF.test(text)) return true;
   return text.includes('torchtune') && /\btorchtune\b/.test(text) && /\.train[ \t]*\(/.test(text);
 }

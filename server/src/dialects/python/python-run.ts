@@ -57,7 +57,7 @@ import { adaptedByPeft, callsOnModel, chainOf, type ModelChain } from './model-c
 import { inferUnslothGpu, isUnslothAlone, leaveNotebookTrainer, reachesNoGpu } from './one-process';
 import { noteChangers, noteOtherModels } from './other-models';
 import { otherStarts } from './other-starts';
-import { namesOther, otherTraining, TRAINER_CONFIG } from './other-training';
+import { leftToRecipe, namesOther, otherTraining, TRAINER_CONFIG, TRAINS_BY_RECIPE } from './other-training';
 import { readOwnReference } from './own-reference';
 import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapters';
 import { type LoadedModel, readModel, spreadsModel } from './python-model';
@@ -163,7 +163,8 @@ export const pythonRun: Dialect = {
     const has = (name: (key: string) => boolean) =>
       root.entries.some(({ key }) => name(key.replace(/ \d+$/, '')));
     const names = (key: string) =>
-      TRAINER_NAMES.has(key) || [TRAINS, OLMO_CORE_PARTS, TRAINER_CONFIG].some((one) => one.test(key));
+      TRAINER_NAMES.has(key) ||
+      [TRAINS, OLMO_CORE_PARTS, TRAINER_CONFIG, TRAINS_BY_RECIPE].some((one) => one.test(key));
     return has(names) ? 1 : 0;
   },
   releases: (document) => [...unslothInstalled(document), ...upgradedPackages(document)],
@@ -190,6 +191,7 @@ function read(document: ConfigDocument, around: ReadContext): Reading {
   const other = program && !first && !loop && !recipe ? otherTraining(program) : undefined;
   draft.wholeAt = ofFile(first?.call ?? loop?.backward ?? recipe?.call ?? other?.call);
   if (other && program) {
+    if (leftToRecipe(other, document, draft, context)) return draft.reading();
     readInstalls(document, draft);
     inferFromFile({ program, draft, bf16: card?.supports.bf16, installs: document.installs }, document);
     draft.leave('refused', { range: other.call.calleeRange }, other.library, other.words);
