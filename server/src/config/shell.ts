@@ -410,6 +410,14 @@ function pythonAt({ start, end }: Word): Word {
 
 /** The words as they are without the programs that run the script in their own process: `python -m pdb train.py` runs `train.py`. */
 function withoutHosts(words: readonly Word[]): readonly Word[] {
+  const launcher = words.findIndex(({ text }) => /(?:^|\/)(?:torchrun|accelerate|deepspeed)$/.test(text));
+  const before = words.findLastIndex(({ text }, i) => i < launcher && !/^-[a-zA-Z]$/.test(text));
+  // A launcher is a file of Python, too: `python $(which torchrun)`.
+  if (
+    /(?:^|\/)python[\d.]*$/.test(words[before]?.text ?? '') &&
+    !words.slice(before, launcher).some(({ text }) => text === '-m')
+  )
+    return withoutHosts([...words.slice(0, before), ...words.slice(launcher)]);
   const host = scriptHost(words.map(({ text }) => text));
   const own = host && words[host.from];
   if (!host || !own) return words;

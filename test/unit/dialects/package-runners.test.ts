@@ -146,6 +146,27 @@ python -m coverage run $COVERAGE_ARGS`.split('\n');
           assert.deepEqual([launch.program[0], launch.script, counts.length], [program, script, 1], host);
           assert.equal(launcherOf(launch), program === 'python' ? 'torchrun' : program, `${before} ${host}`);
         }
+    for (const command of [
+      '$(which torchrun) --nproc_per_node 4 train.py --a 1',
+      '"$(command -v torchrun)" --nproc_per_node 4 train.py --a 1',
+      'python `which torchrun` --nproc_per_node 4 train.py --a 1',
+      'python3 -u /usr/local/bin/torchrun --nproc_per_node 4 train.py --a 1',
+      'RUN=$(which torchrun)\npython -m debugpy --listen 1 $RUN --nproc_per_node 4 train.py --a 1',
+      'coverage run $(which torchrun) --nproc_per_node 4 train.py --a 1',
+    ]) {
+      const { launch } = launchOf(command);
+      const flags = [launch.launcher, launch.arguments].map(({ entries }) => entries.map(({ key }) => key));
+      assert.deepEqual(
+        [launch.program, launch.script, flags],
+        [['torchrun'], 'train.py', [['nproc_per_node'], ['a']]],
+        command,
+      );
+    }
+    assert.deepEqual(launchOf('python $(which accelerate) launch train.py').launch.program, [
+      'accelerate',
+      'launch',
+    ]);
+    assert.equal(launchOf('python -m deepspeed train.py').launch.program[0], 'python');
     // What is called like one is none: a module of one's own, a word of a script, text of Python.
     assert.equal(launchOf('python -m trace.train --a 1').launch.script, 'trace.train');
     assert.deepEqual(

@@ -78,11 +78,14 @@ export function evaluateShell(
 const DECLARING = /^(export|declare|local|readonly|typeset)$/;
 /** Programs that start no training: what they are given is text or files to them. */
 const STARTS_NOTHING =
-  /^(echo|printf|cat|tee|grep|egrep|sed|awk|gawk|ls|cd|pushd|popd|mkdir|rmdir|rm|cp|mv|ln|touch|chmod|chown|tar|zip|unzip|git|pip|pip3|apt|apt-get|conda-env|wget|curl|kill|pkill|killall|ps|test|head|tail|diff|sort|uniq|wc|cut|tr|find|du|df|jq|bc|date|sleep|wait|trap|true|false|module|ml|ulimit|umask|set|unset|shift|shopt|alias|type|which|hash|nvidia-smi|hostname|scontrol|squeue|scancel|rsync|scp|gsutil|huggingface-cli|hf|wandb|logger|read|readarray|mapfile|basename|dirname|realpath|readlink|seq|return|exit|break|continue|source|\.|:|\[|let|getopts|declare|local|export|readonly|typeset|complete|disown|jobs|fg|bg|history|sync|mount|umount|vim|nano|less|more|file|stat|xxd|md5sum|sha256sum|pgrep|lsof|env-update|locale|tput|clear)$/;
+  /^(echo|printf|cat|tee|grep|egrep|sed|awk|gawk|ls|cd|pushd|popd|mkdir|rmdir|rm|cp|mv|ln|touch|chmod|chown|tar|zip|unzip|git|pip|pip3|apt|apt-get|conda-env|wget|curl|kill|pkill|killall|ps|test|head|tail|diff|sort|uniq|wc|cut|tr|find|du|df|jq|bc|date|sleep|wait|trap|true|false|module|ml|ulimit|umask|set|unset|shift|shopt|alias|type|which|command|hash|nvidia-smi|hostname|scontrol|squeue|scancel|rsync|scp|gsutil|huggingface-cli|hf|wandb|logger|read|readarray|mapfile|basename|dirname|realpath|readlink|seq|return|exit|break|continue|source|\.|:|\[|let|getopts|declare|local|export|readonly|typeset|complete|disown|jobs|fg|bg|history|sync|mount|umount|vim|nano|less|more|file|stat|xxd|md5sum|sha256sum|pgrep|lsof|env-update|locale|tput|clear)$/;
 /** Programs whose status is asked for, rather than expected to be a success. */
 const PROBES = /^(grep|egrep|command|which|type|hash|pgrep|diff|cmp|nvidia-smi|mountpoint|nc|ping|read)$/;
 /** Words before a command that leave it what it is. */
 const TRANSPARENT = /^(exec|command|builtin|nohup|time|eval)$/;
+/** `command -v torchrun` looks for a program, and starts none. */
+const onlyLooks = ([first = [], second = []]: readonly PlacedText[]): boolean =>
+  textOfPieces(first) === 'command' && /^-[vV]$/.test(textOfPieces(second));
 
 /** Conditions that decide about words and that the script does not settle. */
 function guessesIn(words: readonly PlacedText[]): TextStretch[] {
@@ -197,7 +200,7 @@ class Evaluator extends ShellBuiltins {
     const called = this.job.functions.get(program);
     if (called) return this.call(called, given.slice(1), place);
     let words = given;
-    while (words.length > 1 && TRANSPARENT.test(textOfPieces(words[0] ?? []))) {
+    while (words.length > 1 && TRANSPARENT.test(textOfPieces(words[0] ?? [])) && !onlyLooks(words)) {
       if (textOfPieces(words[0] ?? []) === 'eval') return this.eval(words.slice(1), guesses);
       words = words.slice(1);
     }

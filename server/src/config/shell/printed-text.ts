@@ -22,6 +22,10 @@ export function formatted(words: readonly PlacedText[]): PlacedText | undefined 
   return parts.flatMap((part, i) => (i === 0 ? [plain(part)] : [...(rest[i - 1] ?? []), plain(part)]));
 }
 
+/** Programs that start training, and Python. */
+const LAUNCHER =
+  /^(?:python[\d.]*|torchrun|deepspeed|accelerate|axolotl|llamafactory-cli|swift|megatron|tune|trl|litgpt|composer|xtuner|uv)$/;
+
 /** What a program prints that only rearranges its arguments; undefined for others, nothing for those that print nothing. */
 export function printedBy(
   name: string,
@@ -70,6 +74,12 @@ export function printedBy(
       const count = step === 0 ? 0 : Math.floor((to - from) / step) + 1;
       if (count > 1_000) return undefined;
       return made(Array.from({ length: Math.max(0, count) }, (_, i) => String(from + i * step)).join('\n'));
+    }
+    case 'which':
+    case 'command': {
+      // Where a launcher lies nobody knows here; that it is one counts.
+      const sought = textOfPieces(rest.at(-1) ?? []);
+      return LAUNCHER.test(sought) && (name === 'which' || text === '-v') ? made(sought) : undefined;
     }
     case 'cd':
     case 'mkdir':
