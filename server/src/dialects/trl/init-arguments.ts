@@ -1,4 +1,5 @@
 import { flagOf, isBlank } from '../../config/scalar';
+import { fileIn, TRANSFORMERS } from '../../sources/repositories';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import { readOverrides } from '../config-overrides';
@@ -55,8 +56,7 @@ function readQuantizationConfig(own: Section, draft: Draft): void {
     config.takeElse('bnb_4bit_use_double_quant', {
       ...trlDefault(false, 'model_config.py'),
       note: say('{0} default', 'BitsAndBytesConfig'),
-      source:
-        'https://github.com/huggingface/transformers/blob/v4.57.1/src/transformers/utils/quantization_config.py',
+      source: fileIn(TRANSFORMERS, 'src/transformers/utils/quantization_config.py'),
     });
   } else if (eight && flagOf(eight.node) === true) config.state('quantization.kind', 'int8', eight);
   else {
