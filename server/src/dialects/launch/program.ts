@@ -25,8 +25,8 @@ export interface Program {
   readonly refusesOthers?: true;
   /** What its releases have: a flag of theirs is no fork's. */
   readonly released?: ReleasedKeys;
-  /** What its releases have, of which not each flag is known that may change what a GPU holds. */
-  readonly others?: ReleasedKeys;
+  /** Flags that its releases have: of some that have no row nobody knows whether they change what a GPU holds. */
+  readonly vocabulary?: ReleasedKeys;
   /** What parses the flags of a launch; undefined where a script may have more. */
   parser?(launch: Launch): KnownParser | undefined;
   /** Whether a launch starts a script of the project's own on the framework's flags. */

@@ -221,7 +221,7 @@ function noteFlags(
       'flag',
       { range: keyRange },
       `--${key}`,
-      program.others?.presence(key) === undefined
+      program.vocabulary?.presence(key) === undefined
         ? say('`{0}` is a flag of the script itself: what it changes is not counted.', `--${key}`)
         : say('What `{0}` of {1} changes is not counted.', `--${key}`, program.name),
       fields,

@@ -70,7 +70,7 @@ function readAllocator(launch: Launch, draft: Draft, context: ReadContext): void
 export const llamaFactoryProgram: Program = {
   name: 'LLaMA-Factory',
   refusesOthers: true,
-  others: LLAMA_FACTORY_TABLE.released,
+  vocabulary: LLAMA_FACTORY_TABLE.released,
   keys: LLAMA_FACTORY_KEYS,
   words: llamaFactoryWords,
   config: llamaFactory,

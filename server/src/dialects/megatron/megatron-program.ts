@@ -39,7 +39,7 @@ const ENGINE = fileIn(MEGATRON_DEEPSPEED, 'megatron/training.py');
 export const megatronProgram: Program = {
   name: 'Megatron-LM',
   refusesOthers: true,
-  others: MEGATRON_TABLE.released,
+  vocabulary: MEGATRON_TABLE.released,
   keys: MEGATRON_KEYS,
   words: megatronWords,
   match(launch) {

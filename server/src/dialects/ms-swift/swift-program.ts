@@ -45,7 +45,7 @@ const TYPES = new Set(['tuner_type', 'train_type', 'sft_type', 'rlhf_type']);
 export const swiftProgram: Program = {
   name: 'ms-swift',
   refusesOthers: true,
-  others: MS_SWIFT_TABLE.released,
+  vocabulary: MS_SWIFT_TABLE.released,
   keys: MS_SWIFT_KEYS,
   words: trainerWords,
   config: msSwift,
