@@ -33,8 +33,11 @@ const HOSTS: Readonly<Record<string, string>> = {
 const RUN = /^(?:coverage|memray|mprof|fil-?profiler?)$/;
 /** Programs of other kinds are called like these, too. */
 const MODULES_ALONE = /^(?:pdb|profile|trace|cProfile|torch\..*)$/;
+/** Of those whose values are no numbers. */
 const VALUED =
-  /^--(?:concurrency|context|data-file|debug|include|omit|rcfile|save-signal|source|out(?:put|file|put_file|put_dir)|config|profile-(?:only|exclude|interval)|cpu-percent-threshold|cpu-sampling-rate|allocation-sampling-window|malloc-threshold|program-path|setup|prof-mod|unit|listen|connect|log-to|configure-.+|parent-session-pid|adapter-access-token|command|pre-run|log-errors|coverdir|file|ignore-(?:module|dir)|interval|timeout|backend|renderer?(?:-option)?|render-option|target-description|(?:hide|show)(?:-regex)?|live-port|max_stack_depth|tracer_entries|min_duration|precision|pdb-mmem|sort)$/;
+  /^--(?:concurrency|context|data-file|debug|include|omit|rcfile|save-signal|source|out(?:put|file|put_(?:file|dir))|config|profile-(?:only|exclude)|program-path|setup|prof-mod|connect|log-to|configure-.+|command|pre-run|coverdir|file|ignore-(?:module|dir)|backend|render(?:er|-option)|(?:hide|show)(?:-regex)?|sort)$/;
+/** A number, or an address by numbers: a value, whatever the option. */
+const NUMBER = /^[\d.:]+$/;
 
 /** Those that are started by themselves, for patterns. */
 export const SCRIPT_HOSTS = Object.keys(HOSTS)
@@ -78,7 +81,7 @@ function targetOf(
   for (let at = runs ? first + 1 : first; at < texts.length; at++) {
     const text = texts[at] ?? '';
     if (text.startsWith('$')) open ??= at;
-    if (/^(?:-{2,3}$|\$)/.test(text)) continue;
+    if (/^(?:-{2,3}$|\$)/.test(text) || NUMBER.test(text)) continue;
     if (/^(?:-m|--module)$/.test(text)) return at + 1 < texts.length ? at : undefined;
     if (!text.startsWith('-')) return at;
     const letter = /^-([A-Za-z])$/.exec(text)?.[1];
