@@ -123,6 +123,22 @@ describe('torchtune', () => {
     assert.equal(factOf(reading, 'batch.sequence')?.origin.key, 'tokenizer.max_seq_len');
   });
 
+  it('cuts samples in the data set, as releases up to 0.2.1 do', () => {
+    const text = `model: {_component_: torchtune.models.llama3.lora_llama3_8b, lora_rank: 8}
+batch_size: 2
+tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer, path: t}
+dataset: {_component_: own.data, max_seq_len: 512}
+optimizer: {_component_: torch.optim.AdamW}
+loss: {_component_: torch.nn.CrossEntropyLoss}
+`;
+    const reading = read('torchtune', 'file:///8B_lora.yaml', text);
+    assert.equal(factOf(reading, 'batch.sequence')?.value, 512);
+    assert.deepEqual(
+      (reading.unread ?? []).filter(({ text: words }) => words.includes('max_seq_len')),
+      [],
+    );
+  });
+
   it('reads QLoRA on one device, and follows interpolation', () => {
     const reading = tune(QLORA, '7B_qlora_single_device.yaml');
     assertStates(reading, {

@@ -227,6 +227,13 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
     ],
   ]),
   ...block('dataset', DOCS, [
+    // `torchtune/datasets/_alpaca.py` up to 0.2.1.
+    [
+      'max_seq_len',
+      'integer',
+      'Tokens per sample of older releases; longer ones are cut.',
+      { default: null, sets: 'batch.sequence' },
+    ],
     [
       'packed',
       'boolean',

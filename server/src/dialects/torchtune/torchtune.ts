@@ -66,7 +66,7 @@ export function readTorchtune(root: MapNode, uri: string, draft: Draft, context:
   draft.assume('model.code', 'torchtune', say("torchtune's own modules run the model"), SOURCE);
   readModel(section, draft);
   section.take('batch_size', 'gradient_accumulation_steps');
-  if (!section.take('tokenizer.max_seq_len'))
+  if (!section.take('tokenizer.max_seq_len', 'dataset.max_seq_len'))
     assumeLength(draft, 'tokenizer.max_seq_len', nodeAt(root, 'tokenizer.max_seq_len'), SOURCE);
   section.take('dataset.packed');
   readPrecision(section);
