@@ -319,10 +319,9 @@ const oneLine = (command: string) => command.replace(/\r?\n/g, (end) => ' '.repe
  * nobody knows which was typed.
  */
 function shownInstalls(text: string, file: string): Requirement[] {
-  const commands = SCRIPT.test(file)
-    ? text.replace(FOLDED, oneLine).replace(ITEM, '$1  ')
-    : commandsAlone(text);
-  const installs = notebookInstalls(file, text) ?? shellInstalls(commands, new Lines(text));
+  const commands = () =>
+    SCRIPT.test(file) ? text.replace(FOLDED, oneLine).replace(ITEM, '$1  ') : commandsAlone(text);
+  const installs = notebookInstalls(file, text) ?? shellInstalls(commands(), new Lines(text));
   const asked = installs.flatMap(({ name, specifier, open, conditional, range, builtFor, repository }) => {
     // What a branch of a script installs need not be there.
     if (conditional && SCRIPT.test(file)) return [];

@@ -83,9 +83,9 @@ export async function environmentOf(
     ...around,
     ...(await statedByScripts(scripts, files)),
   ];
-  const named = (await files.requirements(uri, SHOWN_INSTALLS)).filter(({ specifier }) => specifier === '');
+  const shownBy = isNotebook(uri) ? await files.requirements(uri, SHOWN_INSTALLS) : [];
   // Beside what is pinned around, where the notebook is opened elsewhere the newest.
-  const left = new Set(isNotebook(uri) ? named.map(({ name }) => name) : []);
+  const left = new Set(shownBy.flatMap(({ name, specifier }) => (specifier === '' ? [name] : [])));
   return { facts: factsOf(stated, family, files, own, left), frameworks: frameworksIn(stated, left) };
 }
 
