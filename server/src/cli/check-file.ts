@@ -1,3 +1,4 @@
+import { linesOf } from '../text/lines';
 import type { Problem } from '../text/problem';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
@@ -28,9 +29,10 @@ export async function checkFile(
   const [first] = targets;
   if (!first) return undefined;
   const text = (await first.workspace.text(uri)) ?? '';
-  const file = { uri, path: displayPath(uri, folder), text };
+  const file = { uri, path: displayPath(uri, folder), ...(kept.analysis ? { text } : {}) };
   const project = await first.workspace.checkProjectFile(uri);
-  if (project) return { ...file, runs: [], problems: project, unread: [], files: [uri] };
+  if (project)
+    return { ...file, lines: linesAt(project, text), runs: [], problems: project, unread: [], files: [uri] };
   const runs: CheckedRun[] = [];
   const problems: Problem[] = [];
   let last: Analysis | undefined;
@@ -45,8 +47,16 @@ export async function checkFile(
     last ??= analysis;
   }
   if (!last) return undefined;
-  const found = { ...file, runs, problems, unread: last.unread ?? [], files: last.files };
-  return kept.analysis ? { ...found, analysis: last } : found;
+  const unread = last.unread ?? [];
+  const found = { ...file, lines: linesAt(problems, text), runs, problems, unread, files: last.files };
+  // A word of a text keeps all of the text in memory, until it is copied.
+  return kept.analysis ? { ...found, analysis: last } : structuredClone(found);
+}
+
+/** The lines at which problems begin. */
+function linesAt(problems: readonly Problem[], text: string): ReadonlyMap<number, string> {
+  const lines = problems.length > 0 ? linesOf(text) : [];
+  return new Map(problems.map(({ range: { start } }) => [start.line, lines[start.line] ?? '']));
 }
 
 /** What is wrong on every GPU is reported once. */

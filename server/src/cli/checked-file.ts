@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Part, Peak, Verdict } from '../results/estimate';
 import type { Unread } from '../run/unread';
-import { linesOf } from '../text/lines';
 import type { Problem } from '../text/problem';
 import type { Analysis } from '../workspace/analysis';
 
@@ -25,8 +24,10 @@ export interface CheckedFile {
   readonly uri: string;
   /** For people and programs, from the folder of the command line. */
   readonly path: string;
-  /** Of its text: a file that stands beside others takes part in their runs. */
-  readonly text: string;
+  /** The lines of its text at which a problem begins, by their numbers: it tells a problem from others wherever it moves. */
+  readonly lines: ReadonlyMap<number, string>;
+  /** Where fixes are asked for: notebooks have megabytes. */
+  readonly text?: string;
   /** None for a project file or a vocabulary. */
   readonly runs: readonly CheckedRun[];
   readonly problems: readonly Problem[];
@@ -48,10 +49,9 @@ export interface Finding {
 /** All problems, each with its fingerprint; equal ones of one file are distinguished by their order. */
 export function findingsOf(files: readonly CheckedFile[]): Finding[] {
   return files.flatMap((file) => {
-    const lines = linesOf(file.text);
     const seen = new Map<string, number>();
     return file.problems.map((problem) => {
-      const line = lines[problem.range.start.line]?.trim() ?? '';
+      const line = file.lines.get(problem.range.start.line)?.trim() ?? '';
       const content = [problem.code, file.path, line].join('\0');
       const count = seen.get(content) ?? 0;
       seen.set(content, count + 1);

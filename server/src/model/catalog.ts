@@ -91,8 +91,10 @@ function sameModel(a: Named, b: Named): boolean {
   return a.entry === b.entry && variant(a) === variant(b);
 }
 
+/** Models remembered: with each goes all that was worked out about it, some megabytes, and a folder of notebooks has hundreds. */
+const MOST_MODELS = 24;
 /** By language, as notes are stated when a model is built. */
-const models = rememberedOf<object, Model>(Number.POSITIVE_INFINITY);
+const models = rememberedOf<object, Model>(MOST_MODELS);
 
 /** A model of the catalog by id or alias, in any case, with or without the organisation where that is unambiguous. */
 export function findModel(id: string): Model | undefined {

@@ -89,7 +89,7 @@ describe('the command line in a bad place', function () {
       {
         uri: 'file:///a.yaml',
         path: 'a.yaml',
-        text: CONFIG,
+        lines: new Map<number, string>(),
         runs: [],
         problems: [
           {

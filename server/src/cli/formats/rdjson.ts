@@ -24,7 +24,7 @@ function rangeOf({ start, end }: Range, lines: readonly string[]) {
 
 /** What reviewdog reads, with the edits of quick fixes: https://github.com/reviewdog/reviewdog/tree/v0.20.3/proto/rdf */
 export function rdjson(files: readonly CheckedFile[]): string {
-  const diagnostics = files.flatMap(({ path, text, problems, analysis }) => {
+  const diagnostics = files.flatMap(({ path, text = '', problems, analysis }) => {
     const lines = linesOf(text);
     return problems.map((problem) => {
       const actions = analysis ? codeActions(analysis, { text, range: problem.range }) : [];
