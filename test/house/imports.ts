@@ -13,7 +13,7 @@ export const FLOORS: Readonly<Record<string, string>> = {
   terms: '',
   wording: '',
   behaviours: 'terms sources',
-  config: 'text wording',
+  config: 'memo text wording',
   hardware: 'memo terms wording',
   model: 'memo terms behaviours wording',
   run: 'memo text terms wording behaviours hardware rules',

@@ -97,14 +97,14 @@ export function mightBeTrainingConfig(
   if (PROJECT_FILE.test(fileName) || isVocabularyFile(fileName)) return false;
   if (/\.flags$/i.test(fileName)) return true;
   if (/^(_wandb|wandb_version):/m.test(text)) return false;
+  if (formatOf(fileName, text) === 'python')
+    return [...IN_PYTHON, pythonRun].some(({ markers }) => markers.test(text));
   // JSON may spell any character by its number.
   const plain = unindented(
     /\\u00[2-7]/.test(text)
       ? text.replace(/\\u(00[2-7][\da-f])/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
       : text,
   );
-  if (formatOf(fileName, text) === 'python')
-    return [...IN_PYTHON, pythonRun].some(({ markers }) => markers.test(text));
   let format: ConfigFormat | undefined;
   const isOne = [...more, ...DIALECTS].some((dialect) => {
     if (!dialect.markers.test(plain)) return false;

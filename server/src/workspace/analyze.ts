@@ -15,14 +15,7 @@ import type { Analysis } from './analysis';
 import type { Asked } from './asked';
 import { assemble } from './assembly/assemble';
 import { rememberedEstimate } from './estimate-cache';
-import {
-  FileCache,
-  type FullReading,
-  readConfig,
-  readPart,
-  type TaughtDialect,
-  TrackedFiles,
-} from './file-cache';
+import { FileCache, type FullReading, readPart, type TaughtDialect, TrackedFiles } from './file-cache';
 import type { Host } from './host';
 import { internalError } from './internal-error';
 import { followLinks } from './links';
@@ -212,7 +205,7 @@ export class Workspace {
     files.dialects = dialectsOf(await taughtFor(uri, files));
     try {
       await prepareFormat(uri, text);
-      return readConfig(uri, text, undefined, files.dialects, await files.composed(uri, text));
+      return await files.config(uri, text);
     } catch {
       return undefined;
     }
@@ -334,8 +327,7 @@ export class Workspace {
     const options = { ...this.#options, estimate: this.#estimate };
     try {
       await prepareFormat(uri, text);
-      const composition = await files.composed(uri, text);
-      const config = readConfig(uri, text, undefined, files.dialects, composition);
+      const config = await files.config(uri, text);
       if (config) {
         if (config.off || (await leadsNowhere(config, files))) return undefined;
         const analysis = await assemble(config, files, options);

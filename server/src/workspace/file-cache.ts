@@ -14,6 +14,7 @@ import { readVocabulary, type VocabularyReading } from '../dialects/vocabulary/r
 import { vocabularyDialect } from '../dialects/vocabulary/vocabulary-dialect';
 import type { EnvironmentFormat } from '../environment/environment-files';
 import type { Requirement } from '../environment/requirement';
+import { MadeOfTexts } from '../memo/made-of-texts';
 import { withChanges } from '../memo/on-demand';
 import { readDirective } from '../run/directive';
 import { holdsCommands } from '../text/command-files';
@@ -26,6 +27,7 @@ import type { Host } from './host';
 import { withSurroundings } from './imported-modules';
 import { eachRun, heldScripts, runsOfHeld } from './launch-readings';
 import type { ModelFiles } from './model-source';
+import { mayName, NamedFiles } from './named-files';
 import type { ParentSearch } from './parents';
 import { type ProjectFile, parseProjectFile } from './project-file';
 import { readKnowing } from './read-knowing';
@@ -39,25 +41,13 @@ const FRESH = 2000;
 const MOST_CHARACTERS = 16_000_000;
 /** Files that are remembered as they were read. */
 const MOST_READ = 256;
+/** Characters of those that are remembered as they were parsed, and as configs: what is made of them takes many times as much. */
+const MOST_PARSED = 2_000_000;
 
 /** Remembers one more, and forgets all where they are too many. */
 function keep<T>(kept: Map<string, T>, key: string, value: T): void {
   if (kept.size >= MOST_READ) kept.clear();
   kept.set(key, value);
-}
-
-/** What was made of a text, which holds until there is another one. */
-interface OfText<T> {
-  readonly text: string;
-  readonly made: T;
-}
-
-function oncePerText<T>(kept: Map<string, OfText<T>>, key: string, text: string, make: () => T): T {
-  const known = kept.get(key);
-  if (known?.text === text) return known.made;
-  const made = make();
-  keep(kept, key, { text, made });
-  return made;
 }
 
 interface Answer<T> {
@@ -82,8 +72,9 @@ export function readConfig(
   dialectId?: string,
   more: readonly Dialect[] = [],
   composition?: Composition,
+  parsed?: ConfigDocument,
 ): FullReading | undefined {
-  const document = composition?.own ?? parseConfig(uri, text);
+  const document = composition?.own ?? parsed ?? parseConfig(uri, text);
   const family = composition && familyOf(composition, more);
   const dialect =
     family?.dialect ??
@@ -224,20 +215,19 @@ export class FileCache {
   readonly #texts = new Map<string, Answer<string | undefined>>();
   /** Of the texts that are remembered, at least. */
   #characters = 0;
+  readonly #named = new Map<string, Answer<NamedFiles | undefined>>();
+  readonly #askedForNames = new Set<string>();
   readonly #existence = new Map<string, Answer<boolean>>();
   readonly #lists = new Map<string, Answer<readonly string[] | undefined>>();
   readonly #taughtIn = new Map<string, Answer<readonly TaughtDialect[]>>();
-  readonly #readings = new Map<string, FullReading>();
+  readonly #readings = new MadeOfTexts<FullReading>(MOST_PARSED);
   readonly #taught = new Map<string, TaughtDialect>();
   /** Families and other files that a reading was made with. */
   readonly #readWith = new WeakMap<FullReading, readonly unknown[]>();
-  readonly #documents = new Map<string, OfText<ConfigDocument>>();
-  readonly #requirements = new Map<
-    string,
-    { readonly text: string; readonly requirements: readonly Requirement[] }
-  >();
-  readonly #held = new Map<string, OfText<readonly ConfigDocument[]>>();
-  readonly #runs = new WeakMap<ConfigDocument, readonly ConfigReading[]>();
+  readonly #documents = new MadeOfTexts<ConfigDocument>(MOST_PARSED);
+  readonly #requirements = new MadeOfTexts<readonly Requirement[]>(MOST_CHARACTERS);
+  readonly #held = new MadeOfTexts<readonly ConfigDocument[]>(MOST_CHARACTERS);
+  readonly #runs = new WeakMap<ConfigReading, readonly ConfigReading[]>();
   readonly #projects = new Map<string, { readonly text: string; readonly project: ProjectFile }>();
 
   constructor(host: Host) {
@@ -270,6 +260,20 @@ export class FileCache {
     });
   }
 
+  /** Whether the text of a file can name another of this name. Where files stand still, what it names is remembered once two were asked for. */
+  async mayName(key: string, name: string): Promise<boolean> {
+    if (this.host.isStill && this.#askedForNames.has(key)) {
+      const named = await this.#ask(this.#named, key, async () => {
+        const text = await this.readText(key);
+        return text === undefined ? undefined : new NamedFiles(key, text);
+      });
+      if (!named?.mayHave(name)) return false;
+    }
+    this.#askedForNames.add(key);
+    const text = await this.readText(key);
+    return text !== undefined && mayName(key, text, name);
+  }
+
   exists(key: string): Promise<boolean> {
     return this.#ask(this.#existence, key, () => this.host.exists(key));
   }
@@ -295,11 +299,7 @@ export class FileCache {
   requirements(key: string, text: string, format: EnvironmentFormat): readonly Requirement[] {
     // A script is asked for what it installs and for the image that it starts.
     const asked = `${format.rank} ${key}`;
-    const known = this.#requirements.get(asked);
-    if (known?.text === text) return known.requirements;
-    const requirements = format.read(text, key.slice(key.lastIndexOf('/') + 1));
-    this.#requirements.set(asked, { text, requirements });
-    return requirements;
+    return this.#requirements.of(asked, text, () => format.read(text, key.slice(key.lastIndexOf('/') + 1)));
   }
 
   /** A config read once per text. A dialect that fails on another file must not take this analysis with it. */
@@ -311,43 +311,40 @@ export class FileCache {
     composition?: Composition,
     choices?: MapNode,
   ): FullReading | undefined {
-    const known = this.#readings.get(key);
     const took = [
       ...more,
       ...(composition?.parts.map(({ document }) => document) ?? []),
       ...(composition?.looked ?? []),
       ...(composition?.imported === undefined ? [] : [composition.imported]),
-      ...(choices ? [choices] : []),
     ];
-    if (known?.text === text && sameItems(this.#readWith.get(known) ?? [], took)) {
-      return known;
-    }
-    try {
-      const reading = readConfig(key, text, dialectId, more, composition);
-      if (reading) {
-        keep(this.#readings, key, reading);
-        this.#readWith.set(reading, took);
-      }
+    const make = () => {
+      const parsed = composition ? undefined : this.document(key, text);
+      const reading = readConfig(key, text, dialectId, more, composition, parsed);
+      if (reading) this.#readWith.set(reading, took);
       return reading;
+    };
+    const holds = (known: FullReading) => sameItems(this.#readWith.get(known) ?? [], took);
+    try {
+      return this.#readings.of(choices ? `${key}\0${JSON.stringify(choices)}` : key, text, make, holds);
     } catch {
       return undefined;
     }
   }
 
   /** A file parsed once per text. */
-  document(key: string, text: string): ConfigDocument {
-    return oncePerText(this.#documents, key, text, () => parseConfig(key, text));
+  document(uri: string, text: string): ConfigDocument {
+    return this.#documents.of(uri, text, () => parseConfig(uri, text));
   }
 
   /** The commands of a file in which they stand among other text, read once per text. */
   held(key: string, text: string): readonly ConfigDocument[] {
-    return oncePerText(this.#held, key, text, () => heldScripts(key, text));
+    return this.#held.of(key, text, () => heldScripts(key, text));
   }
 
   /** Each run that a file starts. Documents are remembered by what is read of them, so that a run keeps its own. */
   runsOf(config: ConfigReading): readonly ConfigReading[] {
-    const known = this.#runs.get(config.document) ?? eachRun(config);
-    this.#runs.set(config.document, known);
+    const known = this.#runs.get(config) ?? eachRun(config);
+    this.#runs.set(config, known);
     return known;
   }
 
@@ -357,7 +354,8 @@ export class FileCache {
     this.#requirements.clear();
     this.#documents.clear();
     this.#taught.clear();
-    for (const cache of [this.#texts, this.#existence, this.#lists, this.#taughtIn, this.#readings]) {
+    this.#readings.clear();
+    for (const cache of [this.#texts, this.#named, this.#existence, this.#lists, this.#taughtIn]) {
       cache.clear();
     }
   }
@@ -365,6 +363,7 @@ export class FileCache {
   /** The text of a file changed; folders hold what they held. */
   forgetText(key: string): void {
     this.#texts.delete(key);
+    this.#named.delete(key);
     this.#taughtIn.clear();
     this.#readings.delete(key);
     this.#documents.delete(key);
@@ -442,6 +441,11 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
     return this.asked.ask(key, () => this.#cache.readText(key));
   }
 
+  mayName(uri: string, name: string): Promise<boolean> {
+    const key = canonicalUri(uri);
+    return this.asked.ask(key, () => this.#cache.mayName(key, name));
+  }
+
   exists(uri: string): Promise<boolean> {
     const key = canonicalUri(uri);
     return this.asked.exists(key, () => this.#cache.exists(key));
@@ -494,6 +498,13 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
     return text === undefined ? undefined : { text, document: this.#cache.document(canonicalUri(uri), text) };
   }
 
+  /** A text at hand as a config; undefined where it is none. */
+  async config(uri: string, text: string): Promise<FullReading | undefined> {
+    const composition = await this.composed(uri, text);
+    const parsed = composition ? undefined : this.#cache.document(uri, text);
+    return readConfig(uri, text, undefined, this.dialects, composition, parsed);
+  }
+
   /** A config with those that it starts from; undefined where it starts from none that is here. */
   async composed(uri: string, text: string, choices?: MapNode): Promise<Composition | undefined> {
     if ((STARTS_PYTHON.test(text) || mayRunScript(text)) && formatOf(fileName(uri), text) === 'shell') {
@@ -505,7 +516,7 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
     const imports = mayImport(uri, text, this.dialects);
     if (!imports && !mayHaveBase(uri, text)) return undefined;
     // What is at hand keeps the spelling of its address: the editor knows it by that one.
-    const document = uri === canonicalUri(uri) ? this.#cache.document(uri, text) : parseConfig(uri, text);
+    const document = this.#cache.document(uri, text);
     if (!imports) return compose(document, this, choices);
     return detectDialect(document, this.dialects) && withSurroundings(document, text, this, choices);
   }

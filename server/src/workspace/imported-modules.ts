@@ -2,14 +2,16 @@ import type { Lines } from '../config/lines';
 import type { ConfigDocument, MapNode } from '../config/node';
 import { parseConfig } from '../config/parse';
 import { pythonLines } from '../config/python/databricks-source';
-import { parseWhole } from '../config/python/grammar';
+import { parsePython } from '../config/python/grammar';
 import { LIBRARY, modulesAround, submodule } from '../config/python/imports';
 import { withoutMagics } from '../config/python/magics';
 import { searchedFolders } from '../config/python/searched-folders';
 import { brokenIn, type SyntaxNode } from '../config/python/syntax-node';
 import type { PyModule, PyProgram } from '../config/python/value';
 import { libraryArguments } from '../dialects/python/library-arguments';
+import { MadeOfTexts } from '../memo/made-of-texts';
 import { canonicalUri, isInside, parentUri, resolvePath } from '../text/uri';
+import { sameItems } from './asked';
 import type { ComposedFiles, Composition } from './composition';
 import type { ConfigPart } from './config-reading';
 import { LoadedFiles } from './loaded-files';
@@ -61,6 +63,13 @@ class Modules {
       for (const name of names) await look(submodule(module, name));
     }
     return found;
+  }
+
+  /** What each file imports by which name: `[[name, place], ...]`, of the program first. */
+  names(imports: ReadonlyMap<string, PyModule>): (readonly (readonly [string, string])[])[] {
+    return [imports, ...[...this.#known.values()].map((module) => module.imports)].map((each) =>
+      [...each].map(([name, { uri }]) => [name, uri] as const),
+    );
   }
 
   async #module(from: string, name: string, depth: number): Promise<PyModule | undefined> {
@@ -121,7 +130,7 @@ function treeOf(document: ConfigDocument, text: string) {
   if (known) return known;
   if (!document.program) return undefined;
   const lines = pythonLines(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
-  const tree = parseWhole(withoutMagics(lines.text));
+  const tree = parsePython(withoutMagics(lines.text));
   if (!tree || brokenIn(tree)) return undefined;
   const made = { tree, lines };
   trees.set(document, made);
@@ -130,6 +139,16 @@ function treeOf(document: ConfigDocument, text: string) {
 
 /** Files that name further ones are followed so often. */
 const MOST_ROUNDS = 3;
+/** Characters of the programs that are remembered as they are with what lies around them: the commands of a text start the same one. */
+const MOST_CHARACTERS = 1_000_000;
+
+/** A program with what lies around it, and the documents that this was made of. */
+interface Surrounded {
+  readonly document: ConfigDocument;
+  readonly of: readonly ConfigDocument[];
+}
+
+const surrounded = new MadeOfTexts<Surrounded>(MOST_CHARACTERS);
 
 /** A Python file read with what it imports and loads of the workspace; undefined where it takes nothing of it. `command`: what starts it. */
 export async function withSurroundings(
@@ -142,19 +161,22 @@ export async function withSurroundings(
   if (!program) return undefined;
   const modules = new Modules(files, canonicalUri(uri), program);
   const imports = await modules.importsOf(document);
-  let whole =
-    imports.size === 0 && !command
-      ? document
-      : parseConfig(uri, text, { imports, command, argumentsOf: libraryArguments });
   const loaded = new LoadedFiles(files, canonicalUri(uri));
+  const names = JSON.stringify([uri, command, ...modules.names(imports)]);
+  const read = () => {
+    const data = loaded.documents;
+    const of = [document, ...modules.parts.map((part) => part.document), ...data.values()];
+    const make = () => ({
+      document: parseConfig(uri, text, { imports, command, argumentsOf: libraryArguments, data }),
+      of,
+    });
+    return surrounded.of([names, ...data.keys()].join('\0'), text, make, (known) => sameItems(known.of, of))
+      .document;
+  };
+  let whole = imports.size === 0 && !command ? document : read();
   for (let round = 0; round < MOST_ROUNDS; round++) {
     if (!(await loaded.look(whole.program?.wanted ?? []))) break;
-    whole = parseConfig(uri, text, {
-      imports,
-      command,
-      argumentsOf: libraryArguments,
-      data: loaded.documents,
-    });
+    whole = read();
   }
   if (whole === document) return undefined;
   const taken = new Set(whole.program?.taken);

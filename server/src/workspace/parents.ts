@@ -1,4 +1,3 @@
-import { mayHaveBase } from '../config/defaults-list';
 import { isJupyter } from '../config/notebook-commands';
 import type { FileLink } from '../dialects/dialect';
 import { ROLES } from '../dialects/link-roles';
@@ -17,10 +16,6 @@ const MOST_NEARBY = 512;
 const MOST_FOLDERS = 3;
 /** Folders beside that of the file that are looked into: more are runs or data. */
 const MOST_SIBLINGS = 32;
-/** A file with more characters names its configs somewhere else. */
-const LONGEST = 200_000;
-/** A notebook holds what it printed, too. */
-const LONGEST_NOTEBOOK = 4_000_000;
 /** Python files of a folder that are looked into. */
 const MOST_SOURCES = 32;
 /** Files that can name a config: configs of every syntax and launch scripts. */
@@ -48,7 +43,8 @@ const SIDE_FOLDERS = [
 ] as const;
 
 export interface ParentSearch extends Files {
-  readText(uri: string): Promise<string | undefined>;
+  /** Whether the text of a file can name another of this name. */
+  mayName(uri: string, name: string): Promise<boolean>;
   list(uri: string): Promise<readonly string[] | undefined>;
   /** The runs that a file starts, each as a reading of its own. */
   launches(uri: string): Promise<readonly ConfigReading[]>;
@@ -101,19 +97,6 @@ function filesNamed(
     .slice(0, MOST_NEARBY);
 }
 
-/** `configs/${SIZE}.yaml` */
-const MADE_NAME = /\$(?:\w+|[({][^)}\n]{1,80}[)}])\.(?:ya?ml|json|toml|py)\b/;
-
-/** Hydra leaves the extension of a config out, and GPT-NeoX's launcher does; scripts and makefiles put names together. */
-function mayName(candidate: string, text: string, name: string): boolean {
-  if (text.includes(name)) return true;
-  // Looked for first: a notebook has megabytes of what it printed.
-  if (!text.includes(name.replace(/\.(?:ya?ml|json|toml|py)$/i, ''))) return false;
-  return (
-    mayHaveBase(candidate, text) || /\bdeepy\.py\b|(?:--config-name|-cn)\b/.test(text) || MADE_NAME.test(text)
-  );
-}
-
 /** Folders beside those of the file, nearest first: `configs/llamafactory` beside `configs/deepspeed`. */
 async function siblingFolders(
   [own = '', ...above]: readonly string[],
@@ -141,9 +124,7 @@ async function usesIn(
   files: ParentSearch,
   started: Started,
 ): Promise<Use[]> {
-  const text = await files.readText(candidate);
-  const longest = isJupyter(candidate) ? LONGEST_NOTEBOOK : LONGEST;
-  if (text === undefined || text.length > longest || !mayName(candidate, text, fileName(self))) return [];
+  if (!(await files.mayName(candidate, fileName(self)))) return [];
   const uses: Use[] = [];
   for (const config of await files[started](candidate)) {
     const link = await linkTo(self, config, files);

@@ -1,4 +1,5 @@
 import type { Parser } from 'web-tree-sitter';
+import { MadeOfTexts } from '../../memo/made-of-texts';
 import type { GrammarFile } from './grammar-files';
 import { BlockParser } from './parse-blocks';
 import { plainTree, type SyntaxNode } from './syntax-node';
@@ -34,11 +35,15 @@ export function loadPython(): Promise<void> {
   return loading;
 }
 
+/** Characters of the texts whose trees are remembered: a program is read anew for each command that starts it, and with the modules that it imports. */
+const MOST_CHARACTERS = 500_000;
+
 /** The syntax tree of a Python text, also of a broken one. Undefined while the grammar is not loaded. */
 export function parsePython(text: string): SyntaxNode | undefined {
-  return parser && blocks.tree(text);
+  return parser && trees.of(text, text, () => blocks.tree(text));
 }
 
+const trees = new MadeOfTexts<SyntaxNode>(MOST_CHARACTERS);
 const blocks = new BlockParser(parseWhole);
 
 /** As `parsePython`, with nothing taken from texts that were parsed before. */

@@ -1,4 +1,5 @@
 import { type Node, parseTree } from 'jsonc-parser';
+import { MadeOfTexts } from '../../memo/made-of-texts';
 import type { Position, Range } from '../../text/place';
 import { Lines } from '../lines';
 import { cardsPrinted, colabGpu, type RanElsewhere } from './cells';
@@ -62,8 +63,16 @@ const inner = (node: Node | undefined, key: string): Node | undefined =>
     ? node.children?.find(({ children }) => children?.[0]?.value === key)?.children?.[1]
     : undefined;
 
+/** Characters of the notebooks that are remembered: one is asked for its code, its commands and its installs, each by whoever looks for them. */
+const MOST_CHARACTERS = 4_000_000;
+const notebooks = new MadeOfTexts<Notebook>(MOST_CHARACTERS);
+
 /** Reads a Jupyter notebook, also one that ends early; undefined where the text is none. Never throws. */
 export function readNotebook(text: string): Notebook | undefined {
+  return notebooks.of(text, text, () => notebookOf(text));
+}
+
+function notebookOf(text: string): Notebook | undefined {
   if (!/^\s*\{/.test(text)) return undefined;
   const root = parseTree(text);
   const cells = inner(root, 'cells') ?? inner(inner(root, 'worksheets')?.children?.[0], 'cells');
