@@ -75,4 +75,17 @@ describe('`model_init_kwargs` of a recipe', () => {
     const old = await read('model_init_kwargs: {dtype: bfloat16, num_hidden_layers: 4}', '1.13.0');
     assert.deepEqual([old.unread, old.values['model.changes']], [['model_init_kwargs'], undefined]);
   });
+
+  it('of a program have types of PyTorch, as they are', async () => {
+    const program = `import torch
+from trl import SFTConfig, SFTTrainer
+args = SFTConfig(model_init_kwargs={"dtype": torch.float32 if short else torch.bfloat16, "torch_dtype": torch.float32}, max_length=512)
+SFTTrainer("Qwen/Qwen2.5-0.5B", args=args).train()
+`;
+    const { problems } = await smallWorkspace({ 'train.py': program }).analyze('train.py');
+    assert.deepEqual(
+      problems.filter(({ severity }) => severity === 'warning' || severity === 'error'),
+      [],
+    );
+  });
 });

@@ -60,6 +60,12 @@ const lengths = [
       'Quantization of the base weights while loading.',
       { type: 'object', default: null, fields: ['quantization.kind'] },
     ],
+    // A program gives a type of PyTorch, where a recipe has its name.
+    [
+      'model_init_kwargs.dtype',
+      'Type that the weights are loaded in; `auto` takes the type of the checkpoint.',
+      { type: 'any', default: null, fields: ['precision.weights'] },
+    ],
     [
       'model_init_kwargs.output_router_logits',
       ROUTER_LOGITS,
@@ -235,7 +241,6 @@ const rest = inertKeys(
 
 /** Arguments of `ModelConfig` that `from_pretrained` has, too, and what those of `BitsAndBytesConfig` are called there. */
 const INIT: Readonly<Record<string, string>> = {
-  dtype: 'dtype',
   torch_dtype: 'torch_dtype',
   attn_implementation: 'attn_implementation',
   load_in_4bit: 'quantization_config.load_in_4bit',
