@@ -4,6 +4,9 @@ interface Made<T> {
   readonly made: T;
 }
 
+/** As many at most, however small: what is made of a text of one line takes kilobytes all the same. */
+const MOST_TEXTS = 1024;
+
 /**
  * What was made of texts, by key: the latest, of which the texts have at most `most` characters together. What is made of a text grows with it, so
  * a few large ones or many small ones are kept. One alone may be larger.
@@ -35,7 +38,8 @@ export class MadeOfTexts<T> {
     this.#kept.set(key, made);
     this.#characters += made.text.length;
     for (const oldest of this.#kept.keys()) {
-      if (this.#characters <= this.#most || oldest === key) return;
+      const fits = this.#characters <= this.#most && this.#kept.size <= MOST_TEXTS;
+      if (fits || oldest === key) return;
       this.delete(oldest);
     }
   }

@@ -39,6 +39,8 @@ const FRESH = 2000;
 
 /** Texts that are remembered for as long, together. */
 const MOST_CHARACTERS = 16_000_000;
+/** Answers to one kind of question that are remembered. */
+const MOST_ANSWERS = 4096;
 /** Files that are remembered as they were read. */
 const MOST_READ = 256;
 /** Characters of those that are remembered as they were parsed, and as configs: what is made of them takes many times as much. */
@@ -240,7 +242,7 @@ export class FileCache {
     if (known && (this.host.isStill || now - known.at < FRESH)) {
       return known.promise;
     }
-    if (cache.size > 4096) {
+    if (cache.size > MOST_ANSWERS) {
       cache.clear();
     }
     const promise = question();
@@ -269,6 +271,7 @@ export class FileCache {
       });
       if (!named?.mayHave(name)) return false;
     }
+    if (this.#askedForNames.size > MOST_ANSWERS) this.#askedForNames.clear();
     this.#askedForNames.add(key);
     const text = await this.readText(key);
     return text !== undefined && mayName(key, text, name);

@@ -42,4 +42,14 @@ describe('what is made of texts', () => {
     for (const _ of [1, 2]) ask(kept, 'long', 'longer than six');
     assert.equal(made.length, 5);
   });
+
+  it('is kept of so many at most, however small they are', () => {
+    const kept = new MadeOfTexts<string>(1_000_000);
+    for (let i = 0; i <= 1024; i += 1) ask(kept, `k${i}`, String(i));
+    ask(kept, 'k1024', '1024');
+    ask(kept, 'k1', '1');
+    assert.equal(made.length, 1025);
+    ask(kept, 'k0', '0');
+    assert.equal(made.length, 1026);
+  });
 });
